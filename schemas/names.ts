@@ -1,0 +1,12 @@
+/**
+ * Property names are camelCase in TypeScript and kebab-case wherever a person or GStreamer reads them
+ * (YAML, launch lines, `inspect`, GObject). These two functions are the only bridge.
+ */
+export const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+export const camel = (name: string): string =>
+  name.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+
+/** Applies `rename` to the keys of a record, one level deep. */
+export function renameKeys<T>(record: Readonly<Record<string, T>>, rename: (name: string) => string): Record<string, T> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [rename(key), value]));
+}

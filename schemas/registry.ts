@@ -1,0 +1,65 @@
+/**
+ * What GStreamer's registry knows, as plain data. The compiler checks graphs against it without loading GStreamer;
+ * `native/registry.ts` is what produces it.
+ */
+import type { Json } from "./json.ts";
+
+export type PropertyKind =
+  | "boolean"
+  | "integer"
+  | "number"
+  | "string"
+  | "enum"
+  | "flags"
+  | "fraction"
+  | "caps"
+  | "structure"
+  /** Object, pointer or boxed types that cannot be written as text: never settable from a graph. */
+  | "opaque";
+
+export interface PropertyInfo {
+  readonly kind: PropertyKind;
+  /** GLib's own name of the type, for people: `gint`, `GstVideoTestSrcPattern`. */
+  readonly gtype: string;
+  readonly about: string;
+  readonly default: Json;
+  readonly writable: boolean;
+  readonly readable: boolean;
+  /** May be set while the pipeline plays (GST_PARAM_MUTABLE_PLAYING). */
+  readonly live: boolean;
+  readonly deprecated: boolean;
+  /** Inclusive, for `integer` and `number`. 64-bit limits are rounded to doubles. */
+  readonly minimum?: number;
+  readonly maximum?: number;
+  /** For `enum` and `flags`. */
+  readonly values?: readonly { readonly nick: string; readonly value: number; readonly about: string }[];
+}
+
+export interface PadInfo {
+  /** Template name: `sink`, `src`, `src_%u`. */
+  readonly name: string;
+  readonly direction: "sink" | "src";
+  readonly presence: "always" | "sometimes" | "request";
+  /** Caps in GStreamer's own notation; `ANY` takes everything. */
+  readonly caps: string;
+}
+
+export interface FactoryInfo {
+  readonly name: string;
+  readonly longName: string;
+  readonly about: string;
+  /** `Codec/Decoder/Video/Hardware` and the like. */
+  readonly klass: string;
+  readonly plugin: string;
+  readonly rank: number;
+  readonly pads: readonly PadInfo[];
+  readonly properties: Readonly<Record<string, PropertyInfo>>;
+}
+
+/** A factory without its properties: listing all of them is cheap, describing one loads its plugin. */
+export type FactorySummary = Omit<FactoryInfo, "properties">;
+
+export interface Registry {
+  list(): readonly FactorySummary[];
+  get(name: string): FactoryInfo | undefined;
+}
