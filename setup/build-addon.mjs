@@ -1,0 +1,198 @@
+/**
+ * Builds build/windhover.node and build/camera with plain g++: Node-API needs two header packages and nothing of
+ * node-gyp. Object files are keyed by what they are made from, so only what changed is compiled.
+ *
+ *   node setup/build-addon.mjs              build what is out of date
+ *   node setup/build-addon.mjs --sanitize   build/asan/windhover.node, for LD_PRELOAD=$(gcc -print-file-name=libasan.so)
+ */
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { basename, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { CommandFailure, endCommandsOnSignal, runCommand } from "./command.mjs";
+import { withLock } from "./lock.mjs";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const SOURCES = join(ROOT, "native/src");
+const CAMERA = join(ROOT, "native/camera/camera.cc");
+
+const ADDON_PACKAGES = [
+  "gstreamer-1.0",
+  "gstreamer-base-1.0",
+  "gstreamer-video-1.0",
+  "gstreamer-app-1.0",
+  "gstreamer-pbutils-1.0",
+  "gstreamer-rtsp-server-1.0",
+  "cairo",
+  "pangocairo",
+];
+const CAMERA_PACKAGES = ["gstreamer-1.0", "gstreamer-rtsp-server-1.0"];
+
+const FLAGS = [
+  "-std=c++17",
+  "-O3",
+  "-g1",
+  "-fPIC",
+  "-fno-omit-frame-pointer",
+  "-Wall",
+  "-Wextra",
+  "-Werror=return-type",
+];
+const ADDON_FLAGS = [
+  ...FLAGS,
+  "-fvisibility=hidden",
+  "-DNAPI_VERSION=9",
+  "-DNAPI_CPP_EXCEPTIONS",
+  // -isystem: warnings of the header packages are not ours to mend.
+  ...["node-addon-api", "node-api-headers/include"].flatMap((path) => ["-isystem", join(ROOT, "node_modules", path)]),
+];
+/** Pixel kernels: reordered sums are fine there, and let g++ vectorise them. Nothing else may assume that no NaN comes. */
+const FAST_MATH = new Set(["tensor.cc", "draw.cc"]);
+const SANITIZE = ["-fsanitize=address", "-O1"];
+
+/** @returns {boolean} whether everything is built from what is on disk now; a few milliseconds */
+export function isAddonFresh({ sanitize = false } = {}) {
+  const { targets, stamp } = layout(sanitize);
+  return targets.every(existsSync) && readIfThere(stamp) === fingerprint();
+}
+
+/**
+ * Builds what is out of date. Nothing half-built is ever seen under its final name. Rejects with `CommandFailure`,
+ * whose lines are the compiler's own.
+ */
+export async function buildAddon({ sanitize = false, onProgress = () => {} } = {}) {
+  if (isAddonFresh({ sanitize })) return;
+  const { folder, stamp } = layout(sanitize);
+  const before = fingerprint();
+  mkdirSync(join(folder, "obj"), { recursive: true });
+  const extra = sanitize ? SANITIZE : [];
+  const addon = await readFlags(ADDON_PACKAGES);
+  const camera = await readFlags(CAMERA_PACKAGES);
+
+  const headers = listSources(".h").map((name) => readFileSync(join(SOURCES, name)));
+  const addonObjects = listSources(".cc").map((name) => {
+    const fast = FAST_MATH.has(name) ? ["-ffast-math"] : [];
+    return planObject(folder, join(SOURCES, name), [...ADDON_FLAGS, ...extra, ...fast, ...addon.compile], headers);
+  });
+  const cameraObjects =
+    sanitize || !existsSync(CAMERA) ? [] : [planObject(folder, CAMERA, [...FLAGS, ...camera.compile], [])];
+  const objects = [...addonObjects, ...cameraObjects];
+
+  const stale = objects.filter(({ object }) => !existsSync(object));
+  await runJobs(
+    stale.map(({ source, object, flags }) => async () => {
+      await produce(object, (output) => ["-c", source, "-o", output, ...flags]);
+      onProgress(`compiled ${relative(ROOT, source)}`);
+    }),
+  );
+  if (addonObjects.length > 0) {
+    const args = ["-shared", ...extra, ...addonObjects.map(({ object }) => object), ...addon.link];
+    await produce(join(folder, "windhover.node"), (output) => ["-o", output, ...args]);
+    onProgress("linked the addon");
+  }
+  if (cameraObjects.length > 0) {
+    const args = [...cameraObjects.map(({ object }) => object), ...camera.link];
+    await produce(join(folder, "camera"), (output) => ["-o", output, ...args]);
+    onProgress("linked the test camera");
+  }
+  removeOthers(join(folder, "obj"), new Set(objects.map(({ object }) => object)));
+  // Fingerprint from before the work: a source that was saved meanwhile is built again the next time.
+  writeFileSync(`${stamp}.${process.pid}`, before);
+  renameSync(`${stamp}.${process.pid}`, stamp);
+}
+
+function planObject(folder, source, flags, headers) {
+  const key = hash([readFileSync(source), ...headers, flags.join("\n")]).slice(0, 16);
+  return { source, object: join(folder, "obj", `${basename(source)}-${key}.o`), flags };
+}
+
+function layout(sanitize) {
+  const folder = join(ROOT, sanitize ? "build/asan" : "build");
+  const targets = [];
+  if (listSources(".cc").length > 0) targets.push(join(folder, "windhover.node"));
+  if (!sanitize && existsSync(CAMERA)) targets.push(join(folder, "camera"));
+  return { folder, targets, stamp: join(folder, "addon.stamp") };
+}
+
+/** Of all that goes in except the Debian packages, whose headers keep one ABI for a release. */
+function fingerprint() {
+  const files = [...listSources(".cc"), ...listSources(".h")].sort().map((name) => join(SOURCES, name));
+  files.push(CAMERA, fileURLToPath(import.meta.url));
+  for (const name of ["node-addon-api", "node-api-headers"]) {
+    files.push(join(ROOT, "node_modules", name, "package.json"));
+  }
+  return hash([process.arch, ...files.flatMap((file) => [file, readIfThere(file) ?? ""])]);
+}
+
+function listSources(ending) {
+  if (!existsSync(SOURCES)) return [];
+  return readdirSync(SOURCES)
+    .filter((name) => name.endsWith(ending))
+    .sort();
+}
+
+async function readFlags(packages) {
+  const ask = async (option) => (await runCommand("pkg-config", [option, ...packages])).split(/\s+/).filter(Boolean);
+  return { compile: await ask("--cflags"), link: await ask("--libs") };
+}
+
+/** Runs g++ towards a temporary name and moves the result into place. */
+async function produce(target, argsFor) {
+  const output = `${target}.${process.pid}.part`;
+  try {
+    await runCommand("g++", argsFor(output));
+    renameSync(output, target);
+  } finally {
+    rmSync(output, { force: true });
+  }
+}
+
+/** All jobs, at most one a core at a time; after a failure no new one starts, and the running ones are waited for. */
+async function runJobs(jobs) {
+  const waiting = [...jobs];
+  const failures = [];
+  const work = async () => {
+    while (waiting.length > 0 && failures.length === 0) {
+      await waiting
+        .shift()()
+        .catch((error) => failures.push(error));
+    }
+  };
+  await Promise.all(Array.from({ length: availableParallelism() }, work));
+  if (failures.length > 0) throw failures[0];
+}
+
+function removeOthers(folder, keep) {
+  for (const name of readdirSync(folder)) {
+    if (!keep.has(join(folder, name))) rmSync(join(folder, name), { force: true });
+  }
+}
+
+function readIfThere(file) {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    if (error.code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+function hash(parts) {
+  const digest = createHash("sha256");
+  for (const part of parts) digest.update(part).update("\0");
+  return digest.digest("hex");
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  endCommandsOnSignal();
+  const sanitize = process.argv.includes("--sanitize");
+  try {
+    const onWait = () => console.log("waiting for another build of this checkout");
+    await withLock(ROOT, () => buildAddon({ sanitize, onProgress: (text) => console.log(text) }), { onWait });
+  } catch (error) {
+    if (!(error instanceof CommandFailure)) throw error;
+    console.error(`${error.lines.join("\n")}\n${error.message}`);
+    process.exitCode = 1;
+  }
+}

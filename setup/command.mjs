@@ -1,0 +1,98 @@
+import { spawn } from "node:child_process";
+
+/** Lines kept of a command's output: enough for any compiler error, bounded whatever the command prints. */
+const KEPT_LINES = 400;
+const GRACE_MS = 3000;
+
+/** Every command runs in a process group of its own, so that ending it ends what it started. */
+const running = new Set();
+
+export class CommandFailure extends Error {
+  name = "CommandFailure";
+  /** @param {string} command @param {string} reason @param {readonly string[]} lines */
+  constructor(command, reason, lines) {
+    super(`${command}\n  ${reason}`);
+    this.command = command;
+    this.reason = reason;
+    this.lines = lines;
+  }
+}
+
+/**
+ * Runs a command to its end and resolves with its output; rejects with `CommandFailure` when it fails or takes longer
+ * than `limitMs`. `onLine` gets each line as it comes.
+ */
+export function runCommand(program, args, { cwd, env, limitMs = 20 * 60_000, onLine } = {}) {
+  const command = [program, ...args].map(quote).join(" ");
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { cwd, env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+    running.add(child);
+    const kept = [];
+    const takeLine = (line) => {
+      kept.push(line);
+      if (kept.length > KEPT_LINES) kept.shift();
+      onLine?.(line);
+    };
+    const flushes = [child.stdout, child.stderr].map((stream) => splitLines(stream, takeLine));
+    let late = false;
+    const timer = setTimeout(() => {
+      late = true;
+      endGroup(child, "SIGKILL");
+    }, limitMs);
+    const settle = (reason) => {
+      clearTimeout(timer);
+      running.delete(child);
+      for (const flush of flushes) flush();
+      if (reason === null) resolve(kept.join("\n"));
+      else reject(new CommandFailure(command, reason, kept));
+    };
+    child.on("error", (error) => settle(`could not be started: ${error.message}`));
+    child.on("close", (code, signal) => {
+      if (late) settle(`took longer than ${Math.round(limitMs / 1000)} s and was ended`);
+      else if (code !== 0) settle(signal ? `was ended by ${signal}` : `exited with ${code}`);
+      else settle(null);
+    });
+  });
+}
+
+/** From here on SIGINT, SIGTERM and SIGHUP end every running command, with its children, before this process. */
+export function endCommandsOnSignal() {
+  for (const [signal, number] of [
+    ["SIGINT", 2],
+    ["SIGTERM", 15],
+    ["SIGHUP", 1],
+  ]) {
+    process.once(signal, () => {
+      for (const child of running) endGroup(child, "SIGTERM");
+      const leave = () => process.exit(128 + number);
+      if (running.size === 0) leave();
+      setTimeout(() => {
+        for (const child of running) endGroup(child, "SIGKILL");
+        leave();
+      }, GRACE_MS);
+      for (const child of running) child.once("close", () => setImmediate(() => running.size === 0 && leave()));
+    });
+  }
+}
+
+function endGroup(child, signal) {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(-child.pid, signal);
+  } catch (error) {
+    if (error.code !== "ESRCH") throw error;
+  }
+}
+
+function splitLines(stream, takeLine) {
+  let rest = "";
+  stream.setEncoding("utf8");
+  stream.on("data", (chunk) => {
+    const lines = (rest + chunk).split(/\r?\n|\r/);
+    rest = lines.pop();
+    for (const line of lines) takeLine(line);
+  });
+  return () => rest !== "" && takeLine(rest);
+}
+
+const quote = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
