@@ -45,10 +45,11 @@ const ADDON_FLAGS = [
   "-DNAPI_VERSION=9",
   "-DNAPI_CPP_EXCEPTIONS",
   // -isystem: warnings of the header packages are not ours to mend.
-  ...["node-addon-api", "node-api-headers/include"].flatMap((path) => ["-isystem", join(ROOT, "node_modules", path)]),
+  ...["node-addon-api", "node-api-headers/include"].flatMap((path) => ["-isystem", join("node_modules", path)]),
 ];
 /** Pixel kernels: reordered sums are fine there, and let g++ vectorise them. Nothing else may assume that no NaN comes. */
 const FAST_MATH = new Set(["tensor.cc", "draw.cc"]);
+const PART = ".part";
 const SANITIZE = ["-fsanitize=address", "-O1"];
 
 /** @returns {boolean} whether everything is built from what is on disk now; a few milliseconds */
@@ -59,13 +60,14 @@ export function isAddonFresh({ sanitize = false } = {}) {
 
 /**
  * Builds what is out of date. Nothing half-built is ever seen under its final name. Rejects with `CommandFailure`,
- * whose lines are the compiler's own.
+ * whose lines are the compiler's own. Call it under `withLock`.
  */
-export async function buildAddon({ sanitize = false, onProgress = () => {} } = {}) {
+export async function buildAddon({ sanitize = false, onProgress = () => {}, onWarning = () => {} } = {}) {
   if (isAddonFresh({ sanitize })) return;
   const { folder, stamp } = layout(sanitize);
   const before = fingerprint();
   mkdirSync(join(folder, "obj"), { recursive: true });
+  removeParts(folder);
   const extra = sanitize ? SANITIZE : [];
   const addon = await readFlags(ADDON_PACKAGES);
   const camera = await readFlags(CAMERA_PACKAGES);
@@ -82,7 +84,8 @@ export async function buildAddon({ sanitize = false, onProgress = () => {} } = {
   const stale = objects.filter(({ object }) => !existsSync(object));
   await runJobs(
     stale.map(({ source, object, flags }) => async () => {
-      await produce(object, (output) => ["-c", source, "-o", output, ...flags]);
+      const warnings = await produce(object, (output) => ["-c", source, "-o", output, ...flags]);
+      if (warnings !== "") onWarning(warnings);
       onProgress(`compiled ${relative(ROOT, source)}`);
     }),
   );
@@ -139,10 +142,13 @@ async function readFlags(packages) {
 
 /** Runs g++ towards a temporary name and moves the result into place. */
 async function produce(target, argsFor) {
-  const output = `${target}.${process.pid}.part`;
+  const output = `${target}.${process.pid}${PART}`;
   try {
-    await runCommand("g++", argsFor(output));
+    // From the root, with relative paths: what is compiled does not depend on where the checkout lies.
+    const args = argsFor(output).map((arg) => (arg.startsWith(ROOT) ? relative(ROOT, arg) : arg));
+    const warnings = await runCommand("g++", args, { cwd: ROOT });
     renameSync(output, target);
+    return warnings;
   } finally {
     rmSync(output, { force: true });
   }
@@ -161,6 +167,13 @@ async function runJobs(jobs) {
   };
   await Promise.all(Array.from({ length: availableParallelism() }, work));
   if (failures.length > 0) throw failures[0];
+}
+
+/** What an interrupted build left. The lock makes sure that they are nobody's. */
+function removeParts(folder) {
+  for (const name of readdirSync(folder)) {
+    if (name.endsWith(PART)) rmSync(join(folder, name));
+  }
 }
 
 function removeOthers(folder, keep) {
@@ -189,7 +202,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const sanitize = process.argv.includes("--sanitize");
   try {
     const onWait = () => console.log("waiting for another build of this checkout");
-    await withLock(ROOT, () => buildAddon({ sanitize, onProgress: (text) => console.log(text) }), { onWait });
+    const build = () => buildAddon({ sanitize, onProgress: console.log, onWarning: console.warn });
+    await withLock(ROOT, build, { onWait });
   } catch (error) {
     if (!(error instanceof CommandFailure)) throw error;
     console.error(`${error.lines.join("\n")}\n${error.message}`);

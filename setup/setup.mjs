@@ -1,0 +1,78 @@
+/**
+ * Brings a fresh checkout to where it can start, and does nothing when it is there already. Plain JavaScript without
+ * dependencies, for it runs before there are any.
+ *
+ *   node setup/setup.mjs [--quiet]     --quiet: not a word when there is nothing to do
+ */
+import { fileURLToPath } from "node:url";
+import { judgeNode } from "./node-version.mjs";
+
+const node = judgeNode(process.version);
+if (node.message !== null) console.error(node.message);
+if (!node.usable) process.exit(1);
+
+// Only now: what follows may be more than an old Node can read.
+const { buildAddon, isAddonFresh } = await import("./build-addon.mjs");
+const { CommandFailure, endCommandsOnSignal } = await import("./command.mjs");
+const { withLock } = await import("./lock.mjs");
+const modules = await import("./node-modules.mjs");
+const { inspectSystem, installPackages } = await import("./packages.mjs");
+const { isRegistryWarm, warmRegistry } = await import("./plugin-registry.mjs");
+const { showStep } = await import("./progress.mjs");
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const SHOWN_LINES = 20;
+
+/** In the order in which each needs the ones before it. `isDone` is quick; `work` is not. */
+const STEPS = [
+  {
+    title: "Debian packages",
+    isDone: () => inspectSystem().missing.length === 0,
+    work: (onProgress) => installPackages(inspectSystem().missing, { onProgress }),
+  },
+  {
+    title: "Node packages",
+    isDone: () => modules.areModulesFresh(ROOT),
+    work: (onProgress) => modules.installModules(ROOT, { onProgress }),
+  },
+  {
+    title: "windhover command",
+    isDone: () => modules.isCommandLinked(ROOT),
+    work: () => modules.linkCommand(ROOT),
+  },
+  {
+    title: "GStreamer addon",
+    isDone: () => isAddonFresh(),
+    work: (onProgress) => buildAddon({ onProgress }),
+  },
+  {
+    title: "plugin registry",
+    isDone: () => isRegistryWarm(ROOT, inspectSystem().versions),
+    work: () => warmRegistry(ROOT, inspectSystem().versions),
+  },
+];
+
+async function setUp() {
+  for (const { title, isDone, work } of STEPS) {
+    if (!isDone()) await showStep(title, async (onProgress) => work(onProgress));
+  }
+}
+
+function explain(error) {
+  if (!(error instanceof CommandFailure)) return error.message;
+  const tail = error.lines.slice(-SHOWN_LINES).map((line) => `  | ${line}`);
+  return [`This command ${error.reason}:`, `  ${error.command}`, ...tail].join("\n");
+}
+
+endCommandsOnSignal();
+try {
+  if (STEPS.every(({ isDone }) => isDone())) {
+    if (!process.argv.includes("--quiet")) console.log("✓ everything is set up");
+  } else {
+    const onWait = () => console.log("waiting for another set-up of this checkout to finish");
+    await withLock(ROOT, setUp, { onWait });
+  }
+} catch (error) {
+  console.error(`\nThe set-up did not finish.\n${explain(error)}`);
+  process.exitCode = 1;
+}
