@@ -9,23 +9,29 @@ const running = new Set();
 
 export class CommandFailure extends Error {
   name = "CommandFailure";
-  /** @param {string} command @param {string} reason @param {readonly string[]} lines */
-  constructor(command, reason, lines) {
+  /** @param {string} command @param {string} reason @param {readonly string[]} lines @param {boolean} late */
+  constructor(command, reason, lines, late) {
     super(`${command}\n  ${reason}`);
     this.command = command;
     this.reason = reason;
     this.lines = lines;
+    this.late = late;
   }
 }
 
 /**
  * Runs a command to its end and resolves with its output; rejects with `CommandFailure` when it fails or takes longer
- * than `limitMs`. `onLine` gets each line as it comes.
+ * than `limitMs`. `onLine` gets each line as it comes; with `show` the output goes straight to ours and is not kept.
  */
-export function runCommand(program, args, { cwd, env, limitMs = 20 * 60_000, onLine } = {}) {
+export function runCommand(program, args, { cwd, env, limitMs = 20 * 60_000, onLine, show = false } = {}) {
   const command = [program, ...args].map(quote).join(" ");
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { cwd, env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(program, args, {
+      cwd,
+      env,
+      detached: true,
+      stdio: show ? ["ignore", "inherit", "inherit"] : ["ignore", "pipe", "pipe"],
+    });
     running.add(child);
     const kept = [];
     const takeLine = (line) => {
@@ -33,7 +39,7 @@ export function runCommand(program, args, { cwd, env, limitMs = 20 * 60_000, onL
       if (kept.length > KEPT_LINES) kept.shift();
       onLine?.(line);
     };
-    const flushes = [child.stdout, child.stderr].map((stream) => splitLines(stream, takeLine));
+    const flushes = [child.stdout, child.stderr].filter(Boolean).map((stream) => splitLines(stream, takeLine));
     let late = false;
     const timer = setTimeout(() => {
       late = true;
@@ -44,7 +50,7 @@ export function runCommand(program, args, { cwd, env, limitMs = 20 * 60_000, onL
       running.delete(child);
       for (const flush of flushes) flush();
       if (reason === null) resolve(kept.join("\n"));
-      else reject(new CommandFailure(command, reason, kept));
+      else reject(new CommandFailure(command, reason, kept, late));
     };
     child.on("error", (error) => settle(`could not be started: ${error.message}`));
     child.on("close", (code, signal) => {
