@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { listFiles, readImports, readSources } from "./import-graph.ts";
+import { judgeElementTops, judgeNames, judgeTable } from "./import-rules.ts";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+
+/** A project made of `path: text`. */
+const project = (files: Record<string, string>) =>
+  Object.entries(files).map(([path, text]) => ({ path, imports: readImports(text) }));
+
+describe("the project", () => {
+  const files = readSources(ROOT);
+
+  test("has files that import each other", () => {
+    assert.ok(files.some(({ path, imports }) => path === "elements/element.ts" && imports.length > 0));
+  });
+  test("imports only along the table of the architecture", () => {
+    assert.deepEqual(judgeTable(files), []);
+  });
+  test("loads nothing heavy by looking at an element's definition", () => {
+    assert.deepEqual(judgeElementTops(files), []);
+  });
+  test("names files by their role", () => {
+    assert.deepEqual(judgeNames(listFiles(ROOT)), []);
+  });
+});
+
+describe("the table refuses", () => {
+  const refused: readonly (readonly [what: string, path: string, text: string])[] = [
+    ["an element that imports another", "elements/track/track.ts", `import { a } from "../detect/boxes.ts";`],
+    ["an element that imports native", "elements/track/track.ts", `const n = await import("../../native/addon.ts");`],
+    ["an element that takes types of the server", "elements/track/a.ts", `import type { A } from "../../server/a.ts";`],
+    ["an element that imports the index", "elements/track/track.ts", `import { a } from "../index.ts";`],
+    ["an element other than detect with a model", "elements/track/track.ts", `import { a } from "../../models/a.ts";`],
+    ["a schema that imports anything", "schemas/a.ts", `import type { A } from "../elements/element.ts";`],
+    ["native with values of schemas", "native/a.ts", `import { a } from "../schemas/a.ts";`],
+    ["the compiler with native", "graphs/compiler/a.ts", `export { a } from "../../native/addon.ts";`],
+    ["the server with the runtime", "server/main.ts", `import "../graphs/runtime/main.ts";`],
+    ["the server with types of native", "server/main.ts", `type A = typeof import("../native/addon.ts");`],
+    ["code that imports a test", "graphs/compiler/a.ts", `import { a } from "./b.test.ts";`],
+    ["a name made up while running", "server/main.ts", "await import(name);"],
+    ["a folder without a row", "extras/a.ts", ""],
+  ];
+  for (const [what, path, text] of refused) {
+    test(what, () => {
+      const faults = judgeTable(project({ [path]: text }));
+      assert.equal(faults.length, 1);
+      assert.match(faults[0] ?? "", new RegExp(`^${path}`));
+    });
+  }
+});
+
+describe("the table allows", () => {
+  const allowed: readonly (readonly [what: string, path: string, text: string])[] = [
+    ["an element its own neighbours", "elements/track/track.ts", `import { a } from "./assign.ts";`],
+    ["detect its model", "elements/detect/detect.ts", `await import("../../models/fetch.ts");`],
+    ["the index its elements", "elements/index.ts", "await import(pathOf(name));"],
+    ["native the types of schemas", "native/a.ts", `import type { A } from "../schemas/a.ts";`],
+    ["the runtime the compiler", "graphs/runtime/a.ts", `import { a } from "../compiler/plan.ts";`],
+    ["tests everything", "elements/track/track.test.ts", `import { a } from "../../server/main.ts";`],
+    [
+      "an import in a comment",
+      "schemas/a.ts",
+      `// import { a } from "../server/main.ts";\n/* import("../cli/a.ts") */`,
+    ],
+  ];
+  for (const [what, path, text] of allowed) {
+    test(what, () => assert.deepEqual(judgeTable(project({ [path]: text })), []));
+  }
+});
+
+describe("an element's module top", () => {
+  test("may not reach a heavy package, not even through a neighbour", () => {
+    const files = project({
+      "elements/detect/detect.ts": `import { Type } from "typebox";\nimport { run } from "./run.ts";`,
+      "elements/detect/run.ts": `import * as ort from "onnxruntime-node";`,
+    });
+    assert.deepEqual(judgeElementTops(files), [
+      "elements/detect/run.ts:1 imports onnxruntime-node (reached from elements/detect/detect.ts): " +
+        "import it inside create, so that listing elements stays light",
+    ]);
+  });
+  test("may name a heavy package in a type and inside create", () => {
+    const text = `import type { Session } from "onnxruntime-node";\nconst load = () => import("onnxruntime-node");`;
+    assert.deepEqual(judgeElementTops(project({ "elements/detect/detect.ts": text })), []);
+  });
+});
+
+test("reads every form of import with its line", () => {
+  const text = [
+    `import a, { type B } from "./a.ts"; // import "./no.ts"`,
+    `const url = "rtsp://x"; import "./b.ts";`,
+    `export * from './c.ts';`,
+    `import {`,
+    `  d,`,
+    `} from "./d.ts";`,
+    `export type { E } from "./e.ts";`,
+    `const f = await import("./f.ts");`,
+    `const exported = "not an import";`,
+  ].join("\n");
+  assert.deepEqual(
+    readImports(text).map(({ specifier, kind, line }) => `${line} ${kind} ${specifier}`),
+    ["1 static ./a.ts", "2 static ./b.ts", "3 static ./c.ts", "4 static ./d.ts", "7 type ./e.ts", "8 dynamic ./f.ts"],
+  );
+});
+
+test("finds names that say nothing and names in the wrong style", () => {
+  const paths = [
+    "cli/utils.ts",
+    "server/device-manager.ts",
+    "graphs/common/a.ts",
+    "cli/runGraph.ts",
+    "native/src/a-b.cc",
+  ];
+  assert.equal(judgeNames(paths).length, paths.length);
+  assert.deepEqual(judgeNames(["cli/run-graph.ts", "native/src/a_b.cc", "README.md", "commonly/committed.ts"]), []);
+});
