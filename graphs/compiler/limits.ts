@@ -1,0 +1,10 @@
+/** Bounds that keep any text, however made, from costing more than a moment and a few megabytes. */
+export const MAX_TEXT_BYTES = 1_000_000;
+/** Values in a document once its aliases are followed. */
+export const MAX_VALUES = 50_000;
+export const MAX_DEPTH = 64;
+export const MAX_NODES = 1_000;
+export const MAX_EXTENDS = 16;
+/** Characters of one interpolated text, and of all of them in one compilation. */
+export const MAX_TEXT_CHARS = 16_384;
+export const MAX_INTERPOLATED_CHARS = 4_000_000;

@@ -1,0 +1,87 @@
+/** Text → values with positions. Aliases and merge keys are followed; everything else YAML has beyond JSON is a fault. */
+import { Composer, type Document, isScalar, LineCounter, type Node, Parser } from "yaml";
+import type { FaultList } from "./fault-list.ts";
+import { MAX_TEXT_BYTES } from "./limits.ts";
+import type { Located } from "./located.ts";
+import type { Position } from "./plan.ts";
+import { findTooDeep } from "./yaml-guard.ts";
+import { YamlConverter } from "./yaml-values.ts";
+
+/** Null when the text is not one YAML document; the faults say why. */
+export function readYaml(file: string | null, text: string, faults: FaultList): Located | null {
+  const start: Position = { file, line: 1, column: 1 };
+  const bytes = Buffer.byteLength(text);
+  if (bytes > MAX_TEXT_BYTES) {
+    const found = `the text has ${(bytes / 1e6).toFixed(1)} MB, which is too large for a graph`;
+    faults.add("file_too_large", start, found, { expected: `at most ${MAX_TEXT_BYTES / 1e6} MB` });
+    return null;
+  }
+  const lines = countLines(text);
+  const locate = (offset: number): Position => {
+    const { line, col } = lines.linePos(Math.max(0, Math.min(offset, text.length)));
+    return { file, line: Math.max(1, line), column: Math.max(1, col) };
+  };
+  const control = text.search(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\ufffd]/);
+  if (control >= 0) {
+    const code = text.charCodeAt(control).toString(16).padStart(4, "0");
+    faults.add("yaml_syntax", locate(control), `the file is not text: it holds the character U+${code}`, {
+      expected: "a graph in YAML, saved as UTF-8",
+    });
+    return null;
+  }
+  const deep = findTooDeep(text);
+  if (deep !== null) {
+    faults.add("yaml_too_complex", locate(deep), "the text nests too deeply", { expected: "at most 64 levels" });
+    return null;
+  }
+  const document = composeOne(text, locate, faults);
+  if (document === null) return null;
+  if (document.contents === null || isEmptyScalar(document.contents)) {
+    faults.add("document_shape", start, "the document is empty", { expected: "a map that begins with `graph: NAME`" });
+    return null;
+  }
+  return new YamlConverter(locate, faults).convert(document.contents);
+}
+
+function countLines(text: string): LineCounter {
+  const lines = new LineCounter();
+  lines.addNewLine(0);
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) lines.addNewLine(at + 1);
+  return lines;
+}
+
+function composeOne(text: string, locate: (offset: number) => Position, faults: FaultList): Document | null {
+  const composer = new Composer({ uniqueKeys: false, merge: true, prettyErrors: false });
+  let only: Document | null = null;
+  for (const document of composer.compose(new Parser().parse(text), true, text.length)) {
+    const error = document.errors[0];
+    if (error !== undefined) {
+      // What follows the first error is mostly its echo.
+      faults.add("yaml_syntax", locate(error.pos[0]), `YAML: ${error.message}`, {
+        expected: hintAt(text, error.pos[0]),
+      });
+      return null;
+    }
+    if (only !== null) {
+      const offset = document.range?.[0] ?? 0;
+      faults.add("document_shape", locate(offset), "a second document begins here", {
+        expected: "one graph a file, without `---` between parts",
+      });
+      return null;
+    }
+    only = document;
+  }
+  return only;
+}
+
+/** The two slips that YAML's own messages explain badly. */
+function hintAt(text: string, offset: number): string | undefined {
+  const line = text.slice(text.lastIndexOf("\n", offset - 1) + 1).split("\n", 1)[0] ?? "";
+  if (line.includes("${")) return `quotes around a text with \${…} between braces: { path: "\${name}.mp4" }`;
+  if (/^\s*\t/.test(line)) return "spaces, not tabs, at the start of a line";
+  return undefined;
+}
+
+function isEmptyScalar(node: Node): boolean {
+  return isScalar(node) && node.value === null && (node.source ?? "") === "" && node.tag === undefined;
+}

@@ -1,0 +1,128 @@
+/** JSON Schema (2020-12) through ajv, with errors in words. */
+import { Ajv2020, type AnySchema, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
+import type { Json, JsonRecord } from "../../schemas/json.ts";
+import { describeSchema, describeValue } from "./describe.ts";
+import { splitPointer } from "./located.ts";
+
+export interface SchemaError {
+  /** Keys from the checked value down to the wrong one. */
+  readonly path: readonly string[];
+  /** The wrong value, in words. */
+  readonly found: string;
+  readonly expected: string;
+}
+
+const OPTIONS = { strict: false, allErrors: true, verbose: true, validateFormats: false, logger: false } as const;
+const MAX_CACHED = 1_000;
+
+const checker = new Ajv2020(OPTIONS);
+const filler = new Ajv2020({ ...OPTIONS, useDefaults: true });
+const compiled = new Map<string, ValidateFunction | string>();
+const fillers = new WeakMap<object, ValidateFunction>();
+
+/** What is wrong with the schema itself, or null. */
+export function checkSchema(schema: JsonRecord): string | null {
+  const result = compileSchema(schema);
+  return typeof result === "string" ? result : null;
+}
+
+/** No errors: the value fits. A schema that is itself wrong takes everything (`checkSchema` reports it). */
+export function validate(schema: object, value: Json): readonly SchemaError[] {
+  const check = compileSchema(schema);
+  if (typeof check === "string" || check(value)) return [];
+  return summarise(check.errors ?? [], value);
+}
+
+/** A copy with the schema's defaults wherever the value says nothing. */
+export function fillDefaults(schema: object, value: JsonRecord): JsonRecord {
+  let fill = fillers.get(schema);
+  if (fill === undefined) {
+    fill = filler.compile(schema as AnySchema);
+    filler.removeSchema(schema as AnySchema);
+    fillers.set(schema, fill);
+  }
+  const copy = structuredClone(value);
+  fill(copy);
+  return copy;
+}
+
+function compileSchema(schema: object): ValidateFunction | string {
+  const key = JSON.stringify(schema);
+  const known = compiled.get(key);
+  if (known !== undefined) return known;
+  let result: ValidateFunction | string;
+  try {
+    result = checker.compile(schema as AnySchema);
+  } catch (error) {
+    result = error instanceof Error ? error.message.replace(/^schema is invalid: data\/?/, "") : String(error);
+  }
+  checker.removeSchema(schema as AnySchema);
+  if (compiled.size >= MAX_CACHED) compiled.delete(compiled.keys().next().value ?? "");
+  compiled.set(key, result);
+  return result;
+}
+
+function summarise(errors: readonly ErrorObject[], root: Json): readonly SchemaError[] {
+  // Below a choice every variant complains; the choice as a whole is what the author wants to know about.
+  const choices = errors.filter((error) => error.keyword === "anyOf" || error.keyword === "oneOf");
+  const outermost = choices.filter((a) => !choices.some((b) => a !== b && isInside(a, b)));
+  const plain = errors.filter(
+    (error) => !choices.includes(error) && !outermost.some((choice) => isInside(error, choice)),
+  );
+  const seen = new Set<string>();
+  return [...outermost, ...plain].flatMap((error) => {
+    const summary = summariseOne(error, root);
+    const key = summary.path.join("/");
+    if (seen.has(key)) return [];
+    seen.add(key);
+    return [summary];
+  });
+}
+
+const isInside = (inner: ErrorObject, outer: ErrorObject): boolean =>
+  inner.instancePath.startsWith(outer.instancePath) &&
+  inner.schemaPath.startsWith(outer.schemaPath.replace(/\/[^/]*$/, "/"));
+
+function summariseOne(error: ErrorObject, root: Json): SchemaError {
+  const path = splitPointer(error.instancePath);
+  const params: Record<string, unknown> = error.params;
+  switch (error.keyword) {
+    case "required":
+      return {
+        path,
+        found: `without "${params["missingProperty"]}"`,
+        expected: `"${params["missingProperty"]}" in it`,
+      };
+    case "additionalProperties":
+    case "unevaluatedProperties": {
+      const extra = String(params["additionalProperty"] ?? params["unevaluatedProperty"]);
+      const known = Object.keys((error.parentSchema?.["properties"] as object | undefined) ?? {});
+      return {
+        path: [...path, extra],
+        found: `the unknown key "${extra}"`,
+        expected: known.join(", ") || "no such key",
+      };
+    }
+    case "type":
+    case "enum":
+    case "const":
+    case "anyOf":
+    case "oneOf":
+    case "minimum":
+    case "maximum":
+    case "exclusiveMinimum":
+    case "pattern":
+      return { path, found: describeValue(valueAt(root, path)), expected: describeSchema(error.parentSchema) };
+    default:
+      return { path, found: describeValue(valueAt(root, path)), expected: `a value that ${error.message ?? "fits"}` };
+  }
+}
+
+function valueAt(root: Json, path: readonly string[]): Json | undefined {
+  let value: Json | undefined = root;
+  for (const key of path) {
+    if (value === null || typeof value !== "object") return undefined;
+    value = (value as Record<string, Json>)[key];
+  }
+  return value;
+}
