@@ -190,6 +190,8 @@ export interface ElementEvent {
 }
 
 export interface DriverServices extends Services {
+  /** What the graph is started on, as `expand` saw it. */
+  readonly source: SourceBinding | null;
   /** Ends the graph with this reason. */
   fail(error: Error): void;
   /** Ends the stream at this node as if it had come to its end. */

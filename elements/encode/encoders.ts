@@ -1,0 +1,101 @@
+import type { JsonRecord } from "../../schemas/json.ts";
+import type { FactoryInfo, PropertyInfo, Registry } from "../../schemas/registry.ts";
+
+export type Codec = "h264" | "h265";
+
+export interface EncoderOrder {
+  readonly bitrateKbps: number;
+  readonly preset: string;
+  /** Frames after which a key frame comes even if nobody asked for one. */
+  readonly keyframeFrames: number;
+}
+
+export interface ChosenEncoder {
+  readonly factory: string;
+  readonly properties: JsonRecord;
+}
+
+const SOFTWARE: Readonly<Record<Codec, (order: EncoderOrder) => ChosenEncoder>> = {
+  h264: ({ bitrateKbps, preset, keyframeFrames }) => ({
+    factory: "x264enc",
+    properties: {
+      tune: "zerolatency",
+      "speed-preset": preset,
+      bframes: 0,
+      "byte-stream": true,
+      bitrate: bitrateKbps,
+      "key-int-max": keyframeFrames,
+    },
+  }),
+  h265: ({ bitrateKbps, preset, keyframeFrames }) => ({
+    factory: "x265enc",
+    properties: { tune: "zerolatency", "speed-preset": preset, bitrate: bitrateKbps, "key-int-max": keyframeFrames },
+  }),
+};
+
+/** What a low-latency, constant-rate stream is called in each family of hardware encoders. */
+const HARDWARE: readonly { family: RegExp; properties(order: EncoderOrder): JsonRecord }[] = [
+  {
+    family: /^va\w*h26[45]\w*enc$/,
+    properties: ({ bitrateKbps, keyframeFrames }) => ({
+      "rate-control": "cbr",
+      bitrate: bitrateKbps,
+      "b-frames": 0,
+      "key-int-max": Math.min(keyframeFrames, 1024),
+    }),
+  },
+  {
+    family: /^nv\w*h26[45]\w*enc$/,
+    properties: ({ bitrateKbps, keyframeFrames }) => ({
+      "rc-mode": "cbr",
+      bitrate: bitrateKbps,
+      zerolatency: true,
+      "gop-size": keyframeFrames,
+    }),
+  },
+  {
+    family: /^v4l2h26[45]enc$/,
+    properties: ({ bitrateKbps }) => ({ "extra-controls": `controls,video_bitrate=${bitrateKbps * 1000}` }),
+  },
+];
+
+/** The best hardware encoder that takes every setting we need, by what the registry says of it. */
+export function chooseHardwareEncoder(codec: Codec, order: EncoderOrder, registry: Registry): ChosenEncoder | null {
+  const candidates = registry
+    .list()
+    .filter(({ klass }) => ["Encoder", "Video", "Hardware"].every((part) => klass.split("/").includes(part)))
+    .filter(({ pads }) => pads.some(({ direction, caps }) => direction === "src" && caps.includes(`video/x-${codec}`)))
+    .sort((a, b) => b.rank - a.rank || a.name.localeCompare(b.name));
+  for (const { name } of candidates) {
+    const settings = HARDWARE.find(({ family }) => family.test(name))?.properties(order);
+    const factory = registry.get(name);
+    if (settings && factory && takes(factory, settings)) return { factory: name, properties: settings };
+  }
+  return null;
+}
+
+/** The software encoder, or null when its plugin is not installed. */
+export function chooseSoftwareEncoder(codec: Codec, order: EncoderOrder, registry: Registry): ChosenEncoder | null {
+  const chosen = SOFTWARE[codec](order);
+  return registry.get(chosen.factory) === undefined ? null : chosen;
+}
+
+function takes(factory: FactoryInfo, settings: JsonRecord): boolean {
+  return Object.entries(settings).every(([name, value]) => {
+    const property = factory.properties[name];
+    return property?.writable === true && accepts(property, value);
+  });
+}
+
+function accepts({ kind, minimum, maximum, values }: PropertyInfo, value: JsonRecord[string]): boolean {
+  switch (typeof value) {
+    case "boolean":
+      return kind === "boolean";
+    case "number":
+      return kind === "integer" && value >= (minimum ?? value) && value <= (maximum ?? value);
+    case "string":
+      return kind === "structure" || (kind === "enum" && values?.some(({ nick }) => nick === value) === true);
+    default:
+      return false;
+  }
+}

@@ -1,0 +1,39 @@
+/**
+ * Writes encoded video to a file that plays whatever happens to the machine: fragmented MP4, one fragment a second,
+ * each written through as soon as it is complete. After a kill, all but the fragment in the making is there.
+ */
+import { Type } from "typebox";
+import { defineElement } from "../element.ts";
+
+const PARSERS = { h264: "h264parse", h265: "h265parse" } as const;
+
+export default defineElement({
+  kind: "composite",
+  name: "record",
+  about: "Writes H.264 or H.265 to an MP4 file that survives a crash.",
+  example: `
+graph: record-example
+about: Two seconds of a moving ball as a file.
+chains:
+  main:
+    - source: { uri: "test:ball?seconds=2" }
+    - decode
+    - encode
+    - record: { path: ball.mp4 }
+`,
+  properties: Type.Object({
+    path: Type.String({ minLength: 1, description: "File to write; one that exists is replaced." }),
+    codec: Type.Enum(["h264", "h265"], { default: "h264", description: "What comes in." }),
+  }),
+  expand: ({ path, codec }) => ({
+    nodes: [
+      { suffix: "parse", factory: PARSERS[codec], properties: {} },
+      { suffix: "mux", factory: "mp4mux", properties: { "fragment-duration": 1000, streamable: true } },
+      {
+        suffix: "file",
+        factory: "filesink",
+        properties: { location: path, "buffer-mode": "unbuffered", sync: false, async: false },
+      },
+    ],
+  }),
+});

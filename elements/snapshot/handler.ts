@@ -1,0 +1,70 @@
+import type { Frame, Handler, Log } from "../element.ts";
+import { formatPath, readPictureType, writePicture } from "./picture-file.ts";
+import { type Moments, Schedule } from "./schedule.ts";
+
+export interface SnapshotProperties {
+  readonly path: string;
+  readonly at: readonly number[];
+  readonly every?: number;
+}
+
+const REPORT_EVERY_MS = 1000;
+
+export class SnapshotHandler implements Pick<Handler, "process" | "flush" | "end" | "close"> {
+  readonly #path: string;
+  readonly #log: Log;
+  readonly #schedule: Schedule;
+  #taken = 0;
+  #failed = 0;
+  #reportedMs = Number.NEGATIVE_INFINITY;
+  /** At most one file is being written; the next picture waits for it, frames between do not. */
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(properties: SnapshotProperties, log: Log) {
+    this.#path = properties.path;
+    this.#log = log;
+    this.#schedule = new Schedule(readMoments(properties));
+  }
+
+  async process(frame: Frame): Promise<void> {
+    const { ptsNs } = frame;
+    if (ptsNs === null || !this.#schedule.isDue(ptsNs)) return;
+    const path = formatPath(this.#path, this.#taken, ptsNs);
+    this.#taken += 1;
+    try {
+      const bytes = await frame.image(readPictureType(path) ?? "image/png");
+      await this.#writing;
+      this.#writing = writePicture(path, bytes).catch((error: unknown) => this.#countFailure(path, error));
+    } catch (error) {
+      // A frame discarded by a stop or a seek is nobody's failure.
+      if (!frame.signal.aborted) this.#countFailure(path, error);
+    }
+  }
+
+  update(properties: SnapshotProperties): void {
+    this.#schedule.change(readMoments(properties));
+  }
+
+  flush(): void {
+    this.#schedule.restart();
+  }
+
+  async end(): Promise<void> {
+    await this.#writing;
+  }
+
+  async close(): Promise<void> {
+    await this.#writing;
+    if (this.#failed > 0) this.#log.warn("some snapshots were not written", { failed: this.#failed, of: this.#taken });
+  }
+
+  #countFailure(path: string, error: unknown): void {
+    this.#failed += 1;
+    if (performance.now() - this.#reportedMs < REPORT_EVERY_MS) return;
+    this.#reportedMs = performance.now();
+    const reason = error instanceof Error ? error.message : String(error);
+    this.#log.warn("a snapshot was not written", { path, reason, failed: this.#failed });
+  }
+}
+
+const readMoments = ({ at, every }: SnapshotProperties): Moments => ({ at, every: every ?? null });

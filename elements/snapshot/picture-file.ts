@@ -1,0 +1,32 @@
+import { mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, extname } from "node:path";
+
+export type PictureType = "image/png" | "image/jpeg";
+
+const TYPES: Readonly<Record<string, PictureType>> = {
+  ".png": "image/png",
+  ".jpg": "image/jpeg",
+  ".jpeg": "image/jpeg",
+};
+
+/** What a path's extension asks for, or undefined. The schema of `path` lets no other through. */
+export const readPictureType = (path: string): PictureType | undefined => TYPES[extname(path).toLowerCase()];
+
+/** `shots/{index}-{pts}.png` → `shots/0003-12.500.png`; the time is in seconds. */
+export function formatPath(pattern: string, index: number, ptsNs: bigint): string {
+  const seconds = (Number(ptsNs / 1_000_000n) / 1000).toFixed(3);
+  return pattern.replaceAll("{index}", String(index).padStart(4, "0")).replaceAll("{pts}", seconds);
+}
+
+/** Whoever looks at `path` sees the old picture or the new one, never half of one. */
+export async function writePicture(path: string, bytes: Uint8Array): Promise<void> {
+  const part = `${path}.${process.pid}.part`;
+  await mkdir(dirname(path), { recursive: true });
+  try {
+    await writeFile(part, bytes);
+    await rename(part, path);
+  } catch (error) {
+    await rm(part, { force: true });
+    throw error;
+  }
+}

@@ -1,0 +1,94 @@
+import type { Registry } from "../../schemas/registry.ts";
+import { type ExpandedNode, ExpandFault, type Expansion } from "../element.ts";
+import { findNearest } from "./nearest.ts";
+import type { FileSource, TestSource } from "./uri.ts";
+
+export type Pace = "realtime" | "fast";
+
+/** What a demuxer or depayloader may give that is video: the other streams of a file or camera stay unlinked. */
+export const VIDEO_CAPS = [
+  "video/x-raw",
+  "video/x-h264",
+  "video/x-h265",
+  "video/x-av1",
+  "video/x-vp8",
+  "video/x-vp9",
+  "video/mpeg",
+  "video/x-h263",
+  "video/x-msmpeg",
+  "video/x-divx",
+  "video/x-xvid",
+  "video/x-wmv",
+  "video/x-theora",
+  "video/x-prores",
+  "video/x-dnxhd",
+  "video/x-dv",
+  "image/jpeg",
+  "image/png",
+].join(";");
+
+export function expandFile({ path }: FileSource, pace: Pace): Expansion {
+  return {
+    nodes: [
+      { suffix: "file", factory: "filesrc", properties: { location: path } },
+      { suffix: "parse", factory: "parsebin", properties: {}, onward: VIDEO_CAPS },
+      ...expandPace(pace),
+    ],
+  };
+}
+
+export function expandTest(picture: TestSource, pace: Pace, registry: Registry): Expansion {
+  checkPattern(picture.pattern, registry);
+  const { pattern, width, height, framerate, frames } = picture;
+  return {
+    nodes: [
+      {
+        suffix: "test",
+        factory: "videotestsrc",
+        properties: { pattern, ...(frames === null ? {} : { "num-buffers": frames }) },
+      },
+      {
+        suffix: "format",
+        factory: "capsfilter",
+        properties: { caps: `video/x-raw,format=I420,width=${width},height=${height},framerate=${framerate}` },
+      },
+      ...expandPace(pace),
+    ],
+  };
+}
+
+/** What the reconnecting ingest feeds. Two seconds or 32 MiB of compressed video wait here at most; then the oldest go. */
+export function expandLive(): Expansion {
+  return {
+    nodes: [
+      {
+        suffix: "in",
+        factory: "appsrc",
+        properties: {
+          "is-live": true,
+          format: "time",
+          "do-timestamp": false,
+          block: false,
+          "leaky-type": "downstream",
+          "max-time": 2_000_000_000,
+          "max-bytes": 32 * 1024 * 1024,
+          "max-buffers": 0,
+        },
+      },
+    ],
+  };
+}
+
+/** Pacing happens here alone: every sink takes what comes, when it comes. */
+const expandPace = (pace: Pace): readonly ExpandedNode[] =>
+  pace === "realtime" ? [{ suffix: "pace", factory: "clocksync", properties: {} }] : [];
+
+function checkPattern(pattern: string, registry: Registry): void {
+  const known = registry.get("videotestsrc")?.properties.pattern?.values?.map(({ nick }) => nick);
+  if (known === undefined || known.includes(pattern)) return;
+  const nearest = findNearest(pattern, known);
+  throw new ExpandFault(
+    "uri",
+    `there is no test pattern "${pattern}"; expected one of ${known.join(", ")}${nearest === undefined ? "" : `; did you mean "${nearest}"?`}`,
+  );
+}

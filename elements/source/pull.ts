@@ -1,0 +1,136 @@
+import type { Driver, DriverServices, Ingest } from "../element.ts";
+import { expandIngest, type IngestOptions } from "./ingest.ts";
+import { maskCredentials } from "./mask.ts";
+import { type Advance, advance, begin, type Observation, type Order, type Random } from "./reconnect.ts";
+import type { LiveSource } from "./uri.ts";
+
+export interface PullOptions extends IngestOptions {
+  readonly giveUpSeconds: number;
+}
+
+/** Time and chance; tests bring their own. */
+export interface PullWorld {
+  nowMs(): number;
+  readonly random: Random;
+  /** Calls back again and again until the returned function is called. */
+  repeat(callback: () => void): () => void;
+}
+
+const LOOK_EVERY_MS = 100;
+
+const WORLD: PullWorld = {
+  nowMs: () => performance.now(),
+  random: Math.random,
+  repeat(callback) {
+    const timer = setInterval(callback, LOOK_EVERY_MS);
+    return () => clearInterval(timer);
+  },
+};
+
+interface Attempt {
+  readonly startedMs: number;
+  /** Null until its pipeline is up. */
+  ingest: Ingest | null;
+  ended: string | null;
+}
+
+/** Keeps one ingest pipeline at a time alive on a live source, until closed or given up. */
+export function pullLive(
+  source: LiveSource,
+  options: PullOptions,
+  services: Pick<DriverServices, "ingest" | "emit" | "fail" | "log">,
+  world: PullWorld = WORLD,
+): Driver {
+  const limits = { ...options, giveUpMs: options.giveUpSeconds * 1000 };
+  let attempt: Attempt | null = null;
+  // The next attempt waits for it: many cameras allow one connection.
+  let torn: Promise<void> = Promise.resolve();
+  let stopped = false;
+
+  const look = (): Observation => ({
+    nowMs: world.nowMs(),
+    flowing: attempt?.ingest?.flowing ?? false,
+    idleMs: attempt?.ingest?.idleMs() ?? world.nowMs() - (attempt?.startedMs ?? world.nowMs()),
+    ended: attempt?.ended ?? null,
+  });
+
+  const step = (): void => {
+    if (!stopped) follow(advance(state, look(), limits, world.random));
+  };
+
+  const connect = (): void => {
+    const mine: Attempt = { startedMs: world.nowMs(), ingest: null, ended: null };
+    attempt = mine;
+    const end = (error: Error | null): void => {
+      mine.ended = error === null ? "the stream ended" : maskCredentials(error.message);
+      step();
+    };
+    const started = torn.then(() => (attempt === mine ? services.ingest(expandIngest(source, options)) : null));
+    started.then((ingest) => {
+      if (ingest === null) return;
+      if (attempt !== mine) {
+        torn = tearDown(ingest);
+        return;
+      }
+      mine.ingest = ingest;
+      ingest.ended.then(end, end);
+    }, end);
+  };
+
+  const disconnect = (): void => {
+    if (attempt?.ingest) torn = tearDown(attempt.ingest);
+    attempt = null;
+  };
+
+  const tearDown = (ingest: Ingest): Promise<void> =>
+    Promise.allSettled([torn, ingest.close()]).then(([, closed]) => {
+      if (closed.status === "rejected")
+        services.log.warn("a source connection did not close", { reason: maskCredentials(String(closed.reason)) });
+    });
+
+  const obey = (order: Order): void => {
+    switch (order.do) {
+      case "connect":
+        connect();
+        break;
+      case "disconnect":
+        disconnect();
+        break;
+      case "fail":
+        stop();
+        services.fail(new Error(`cannot play ${source.display}: ${order.reason}`));
+        break;
+      case "announce":
+        services.emit({
+          type: "source",
+          state: order.state,
+          reason: order.reason,
+          attempt: order.attempt,
+          retry_in_ms: order.retryInMs,
+        });
+    }
+  };
+
+  const follow = (next: Advance): void => {
+    state = next.state;
+    next.orders.forEach(obey);
+  };
+
+  const stop = (): void => {
+    stopped = true;
+    stopLooking();
+  };
+
+  const first = begin(world.nowMs());
+  let state = first.state;
+  const stopLooking = world.repeat(step);
+  follow(first);
+
+  return {
+    async close() {
+      stop();
+      disconnect();
+      await torn;
+    },
+  };
+}
