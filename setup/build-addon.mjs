@@ -79,26 +79,29 @@ export async function buildAddon({ sanitize = false, onProgress = () => {}, onWa
   });
   const cameraObjects =
     sanitize || !existsSync(CAMERA) ? [] : [planObject(folder, CAMERA, [...FLAGS, ...camera.compile], [])];
-  const objects = [...addonObjects, ...cameraObjects];
 
-  const stale = objects.filter(({ object }) => !existsSync(object));
-  await runJobs(
-    stale.map(({ source, object, flags }) => async () => {
-      const warnings = await produce(object, (output) => ["-c", source, "-o", output, ...flags]);
-      if (warnings !== "") onWarning(warnings);
-      onProgress(`compiled ${relative(ROOT, source)}`);
+  const compile = async ({ source, object, flags }) => {
+    if (existsSync(object)) return;
+    const warnings = await produce(object, (output) => ["-c", source, "-o", output, ...flags]);
+    if (warnings !== "") onWarning(warnings);
+    onProgress(`compiled ${relative(ROOT, source)}`);
+  };
+  const link = async (target, objects, flags) => {
+    const inputs = objects.map(({ object }) => object);
+    await produce(target, (output) => ["-o", output, ...inputs, ...flags]);
+    onProgress(`linked ${relative(ROOT, target)}`);
+  };
+  await runJobs([
+    ...cameraObjects.map((object) => async () => {
+      await compile(object);
+      await link(join(folder, "camera"), [object], camera.link);
     }),
-  );
+    ...addonObjects.map((object) => () => compile(object)),
+  ]);
   if (addonObjects.length > 0) {
-    const args = ["-shared", ...extra, ...addonObjects.map(({ object }) => object), ...addon.link];
-    await produce(join(folder, "windhover.node"), (output) => ["-o", output, ...args]);
-    onProgress("linked the addon");
+    await link(join(folder, "windhover.node"), addonObjects, ["-shared", ...extra, ...addon.link]);
   }
-  if (cameraObjects.length > 0) {
-    const args = [...cameraObjects.map(({ object }) => object), ...camera.link];
-    await produce(join(folder, "camera"), (output) => ["-o", output, ...args]);
-    onProgress("linked the test camera");
-  }
+  const objects = [...addonObjects, ...cameraObjects];
   removeOthers(join(folder, "obj"), new Set(objects.map(({ object }) => object)));
   // Fingerprint from before the work: a source that was saved meanwhile is built again the next time.
   writeFileSync(`${stamp}.${process.pid}`, before);

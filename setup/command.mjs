@@ -22,6 +22,13 @@ export class CommandFailure extends Error {
 /**
  * Runs a command to its end and resolves with its output; rejects with `CommandFailure` when it fails or takes longer
  * than `limitMs`. `onLine` gets each line as it comes; with `show` the output goes straight to ours and is not kept.
+ *
+ * @param {string} program
+ * @param {readonly string[]} args
+ * @param {{
+ *   cwd?: string, env?: NodeJS.ProcessEnv, limitMs?: number, onLine?: (line: string) => void, show?: boolean
+ * }} [options]
+ * @returns {Promise<string>}
  */
 export function runCommand(program, args, { cwd, env, limitMs = 20 * 60_000, onLine, show = false } = {}) {
   const command = [program, ...args].map(quote).join(" ");

@@ -32,8 +32,11 @@ export const TABLE: readonly Row[] = [
 /** May load any module by a name made up while running: it finds the elements by their folders. */
 const MAY_COMPUTE = ["elements/index.ts"];
 
-/** What an element's module may load at its top besides our own: everything else waits until `create`. */
-const LIGHT_PACKAGES = ["typebox", "node:path"];
+/**
+ * What an element's module may load at its top besides our own: schemas, and built-ins that only compute. Everything
+ * else waits until `create`.
+ */
+const LIGHT_PACKAGES = ["typebox", "node:path", "node:url"];
 
 const matches = (pattern: string, path: string): boolean => {
   const parts = path.split("/");

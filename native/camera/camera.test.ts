@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
+import { type TestContext, test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const CAMERA = fileURLToPath(new URL("../../build/camera", import.meta.url));
+
+async function startCamera(t: TestContext, ...args: string[]): Promise<{ camera: ChildProcess; url: string }> {
+  const camera = spawn(CAMERA, args, { stdio: ["ignore", "pipe", "inherit"] });
+  t.after(() => camera.kill("SIGKILL"));
+  const [line] = await once(camera.stdout, "data");
+  return { camera, url: JSON.parse(String(line)).url };
+}
+
+/** Decodes ten frames with GStreamer's own tool; resolves with its exit code and what it said. */
+async function play(url: string): Promise<{ code: number; said: string }> {
+  const pipeline = `rtspsrc location=${url} protocols=tcp latency=0 ! decodebin ! identity eos-after=10 ! fakesink`;
+  const player = spawn("timeout", ["30", "gst-launch-1.0", "-q", ...pipeline.split(" ")]);
+  let said = "";
+  for (const stream of [player.stdout, player.stderr]) {
+    stream.on("data", (data) => {
+      said += data;
+    });
+  }
+  const [code] = await once(player, "close");
+  return { code, said };
+}
+
+for (const codec of ["h264", "h265"]) {
+  test(`shows ${codec} to two players at a time`, async (t) => {
+    const { url } = await startCamera(t, "--codec", codec, "--path", "/yard/east");
+    assert.match(url, /^rtsp:\/\/127\.0\.0\.1:\d+\/yard\/east$/);
+    for (const { code, said } of await Promise.all([play(url), play(url)])) assert.equal(code, 0, said);
+  });
+}
+
+test("asks for its password", async (t) => {
+  const { url } = await startCamera(t, "--user", "eve", "--password", "s3cret");
+  assert.match((await play(url)).said, /Unauthorized/);
+  assert.equal((await play(url.replace("//", "//eve:s3cret@"))).code, 0);
+});
+
+test("comes back on the port it was killed on", async (t) => {
+  const first = await startCamera(t);
+  first.camera.kill("SIGKILL");
+  await once(first.camera, "exit");
+  const second = await startCamera(t, "--port", new URL(first.url).port);
+  assert.equal(second.url, first.url);
+  assert.equal((await play(second.url)).code, 0);
+});
+
+test("ends well on SIGTERM", async (t) => {
+  const { camera } = await startCamera(t);
+  camera.kill("SIGTERM");
+  assert.deepEqual(await once(camera, "exit"), [0, null]);
+});
+
+test("dies with whoever started it", async () => {
+  const script = `
+    const camera = require("node:child_process").spawn(process.argv[1], { stdio: ["ignore", "pipe", "inherit"] });
+    camera.stdout.once("data", () => console.log(camera.pid));`;
+  const owner = spawn(process.execPath, ["--eval", script, CAMERA]);
+  const [line] = await once(owner.stdout, "data");
+  const stat = `/proc/${Number(line)}/stat`;
+  assert.ok(existsSync(stat));
+  owner.kill("SIGKILL");
+  // Dead and not yet collected counts as dead.
+  while (existsSync(stat) && !/ Z /.test(readFileSync(stat, "utf8"))) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+});
+
+const refusals: readonly (readonly [args: readonly string[], reason: RegExp])[] = [
+  [["--prt", "1"], /unknown option --prt; there are --port/],
+  [["--port"], /--port needs a value/],
+  [["--port", "many"], /whole number from 0 to 65535, not "many"/],
+  [["--width", "321"], /even number, not 321/],
+  [["--codec", "av1"], /h264 or h265, not "av1"/],
+  [["--path", "/a b"], /not "\/a b"/],
+  [["--user", "eve"], /come together/],
+];
+for (const [args, reason] of refusals) {
+  test(`refuses ${args.join(" ")}`, () => {
+    const { status, stderr } = spawnSync(CAMERA, args, { encoding: "utf8", timeout: 30_000 });
+    assert.equal(status, 2);
+    assert.match(stderr, reason);
+  });
+}

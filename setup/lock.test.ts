@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { withLock } from "./lock.mjs";
+
+const makeFolder = () => mkdtempSync(join(tmpdir(), "windhover-lock-"));
+
+test("lets one set-up work at a time, and everyone in the end", async (t) => {
+  const folder = makeFolder();
+  t.after(() => rmSync(folder, { recursive: true }));
+  let inside = 0;
+  let most = 0;
+  let waited = 0;
+  const work = async () => {
+    most = Math.max(most, ++inside);
+    await new Promise((resolve) => setImmediate(resolve));
+    inside--;
+  };
+  const onWait = () => waited++;
+  await Promise.all([1, 2, 3, 4].map(() => withLock(folder, work, { onWait })));
+  assert.equal(most, 1);
+  assert.equal(waited, 3);
+});
+
+test("is free again when its work throws", async (t) => {
+  const folder = makeFolder();
+  t.after(() => rmSync(folder, { recursive: true }));
+  await assert.rejects(
+    withLock(folder, () => Promise.reject(new Error("no luck"))),
+    /no luck/,
+  );
+  assert.equal(await withLock(folder, () => "free"), "free");
+});
+
+test("is free again when its holder is killed", async (t) => {
+  const folder = makeFolder();
+  t.after(() => rmSync(folder, { recursive: true }));
+  const script = `
+    import { withLock } from ${JSON.stringify(new URL("./lock.mjs", import.meta.url).href)};
+    await withLock(process.argv[1], () => new Promise(() => {
+      console.log("holding");
+      setInterval(() => {}, 1000);
+    }));`;
+  const holder = spawn(process.execPath, ["--input-type=module", "--eval", script, folder]);
+  t.after(() => holder.kill("SIGKILL"));
+  await once(holder.stdout, "data");
+  const entered = withLock(folder, () => "free", { onWait: () => holder.kill("SIGKILL") });
+  assert.equal(await entered, "free");
+  assert.equal(holder.killed, true);
+});
