@@ -14,7 +14,7 @@ export async function showStep(title, work, output = process.stdout) {
   let frame = 0;
   const draw = (mark, text) => {
     const line = `${mark} ${title} ${seconds()}${text === "" ? "" : ` · ${text}`}`;
-    output.write(`\r\x1b[K${line.slice(0, (output.columns ?? 80) - 1)}`);
+    output.write(`\r\x1b[K${line.slice(0, (output.columns || 80) - 1)}`);
   };
   const tick = output.isTTY
     ? () => draw(FRAMES[frame++ % FRAMES.length], detail)
