@@ -6,6 +6,10 @@ const GRACE_MS = 3000;
 
 /** Every command runs in a process group of its own, so that ending it ends what it started. */
 const running = new Set();
+let interrupted = false;
+
+/** Whether a signal is ending us: commands fail then, and it is not their fault. */
+export const isInterrupted = () => interrupted;
 
 export class CommandFailure extends Error {
   name = "CommandFailure";
@@ -76,6 +80,7 @@ export function endCommandsOnSignal() {
     ["SIGHUP", 1],
   ]) {
     process.once(signal, () => {
+      interrupted = true;
       for (const child of running) endGroup(child, "SIGTERM");
       const leave = () => process.exit(128 + number);
       if (running.size === 0) leave();

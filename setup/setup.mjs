@@ -13,7 +13,7 @@ if (!node.usable) process.exit(1);
 
 // Only now: what follows may be more than an old Node can read.
 const { buildAddon, isAddonFresh } = await import("./build-addon.mjs");
-const { CommandFailure, endCommandsOnSignal } = await import("./command.mjs");
+const { CommandFailure, endCommandsOnSignal, isInterrupted } = await import("./command.mjs");
 const { withLock } = await import("./lock.mjs");
 const modules = await import("./node-modules.mjs");
 const { inspectSystem, installPackages } = await import("./packages.mjs");
@@ -59,6 +59,7 @@ async function setUp() {
 }
 
 function explain(error) {
+  if (isInterrupted()) return "It was interrupted; start again to go on from here.";
   if (!(error instanceof CommandFailure)) return error.message;
   const tail = error.lines.slice(-SHOWN_LINES).map((line) => `  | ${line}`);
   return [`This command ${error.reason}:`, `  ${error.command}`, ...tail].join("\n");
