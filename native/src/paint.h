@@ -1,0 +1,34 @@
+// Puts colour on the planes of a frame. Everything is clipped at the frame.
+#pragma once
+
+#include <cstdint>
+
+#include "yuv_planes.h"
+
+namespace windhover {
+
+struct Paint {
+  YuvColour colour;
+  // From 0, nothing, to 255, all of it.
+  int opacity;
+};
+
+// Pixels from left to right - 1 and from top to bottom - 1.
+struct Edges {
+  int left, top, right, bottom;
+};
+
+// How much of each pixel is covered, 0 to 255, from the pixel (left, top) of the frame. All four numbers are even, as a
+// chroma sample belongs to 2 x 2 pixels, and not negative; the last column and row may lie just outside an odd frame.
+struct Mask {
+  int left, top, width, height;
+  // Borrowed from the caller, who owns it and may change it after the call.
+  const uint8_t* coverage;
+  int stride;
+};
+
+// The caller holds the frame behind `planes` mapped for writing, and is the only one that does.
+void paint_rectangle(const YuvPlanes& planes, Edges edges, Paint paint);
+void paint_mask(const YuvPlanes& planes, const Mask& mask, Paint paint);
+
+}  // namespace windhover

@@ -1,0 +1,113 @@
+#include "stroke.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace windhover {
+namespace {
+
+struct Segment {
+  double x0, y0, x1, y1;
+};
+
+// Rows whose coverage is worked out before they are painted: enough to keep in the cache at any frame size.
+constexpr int band_rows = 16;
+// Keeps differences and products of coordinates exact enough, far beyond any frame.
+constexpr double coordinate_limit = 1e9;
+
+double limit(double value) { return std::clamp(value, -coordinate_limit, coordinate_limit); }
+
+// Liang-Barsky on one side of a rectangle: narrows from..until to where start + t * delta is within low..high.
+bool narrow(double start, double delta, double low, double high, double* from, double* until) {
+  if (delta == 0) return start >= low && start <= high;
+  double enter = (low - start) / delta, leave = (high - start) / delta;
+  if (enter > leave) std::swap(enter, leave);
+  *from = std::max(*from, enter);
+  *until = std::min(*until, leave);
+  return *from <= *until;
+}
+
+// Only the part that can be seen, with `reach` pixels around the frame.
+bool clip(const YuvPlanes& planes, double reach, Segment* segment) {
+  const double dx = segment->x1 - segment->x0, dy = segment->y1 - segment->y0;
+  double from = 0, until = 1;
+  if (!narrow(segment->x0, dx, -reach, planes.width + reach, &from, &until)) return false;
+  if (!narrow(segment->y0, dy, -reach, planes.height + reach, &from, &until)) return false;
+  *segment = {segment->x0 + dx * from, segment->y0 + dy * from, segment->x0 + dx * until, segment->y0 + dy * until};
+  return true;
+}
+
+std::vector<Segment> visible_segments(const YuvPlanes& planes, const std::vector<Point>& points, double reach) {
+  std::vector<Segment> segments;
+  for (size_t i = 0; i < points.size(); i++) {
+    if (i == 0 && points.size() > 1) continue;
+    const Point &a = points[i == 0 ? 0 : i - 1], &b = points[i];
+    Segment segment{limit(a.x), limit(a.y), limit(b.x), limit(b.y)};
+    if (clip(planes, reach, &segment)) segments.push_back(segment);
+  }
+  return segments;
+}
+
+struct Span {
+  int from, until;
+};
+
+// Pixels of the row that can be nearer to the segment than `reach`.
+Span reachable(const Segment& s, int y, double reach, int width) {
+  double from = 0, until = 1;
+  if (!narrow(s.y0, s.y1 - s.y0, y + 0.5 - reach, y + 0.5 + reach, &from, &until)) return {0, 0};
+  const double a = s.x0 + (s.x1 - s.x0) * from, b = s.x0 + (s.x1 - s.x0) * until;
+  return {static_cast<int>(std::clamp<double>(std::floor(std::min(a, b) - reach), 0, width)),
+          static_cast<int>(std::clamp<double>(std::ceil(std::max(a, b) + reach), 0, width))};
+}
+
+// Where segments meet the larger coverage counts: no gap, and no joint that is darker than the rest.
+void cover(const Segment& s, int y, Span span, float radius, uint8_t* row) {
+  const auto dx = static_cast<float>(s.x1 - s.x0), dy = static_cast<float>(s.y1 - s.y0);
+  const float length_squared = dx * dx + dy * dy, scale = length_squared > 0 ? 1 / length_squared : 0;
+  const auto along_y = static_cast<float>(y + 0.5 - s.y0);
+  const float inside = std::max(radius - 0.5f, 0.0f), outside = radius + 0.5f;
+  for (int x = span.from; x < span.until; x++) {
+    const auto along_x = static_cast<float>(x + 0.5 - s.x0);
+    const float t = std::clamp((along_x * dx + along_y * dy) * scale, 0.0f, 1.0f);
+    const float off_x = along_x - t * dx, off_y = along_y - t * dy, squared = off_x * off_x + off_y * off_y;
+    if (squared >= outside * outside) continue;
+    const float covered = squared <= inside * inside ? 1 : std::min(outside - std::sqrt(squared), 1.0f);
+    row[x] = std::max(row[x], static_cast<uint8_t>(covered * 255 + 0.5f));
+  }
+}
+
+}  // namespace
+
+void stroke_line(const YuvPlanes& planes, const std::vector<Point>& points, double thickness, Paint paint) {
+  const double radius = std::clamp(thickness, 1.0, 2.0 * (planes.width + planes.height)) / 2, reach = radius + 1;
+  const std::vector<Segment> segments = visible_segments(planes, points, reach);
+  if (segments.empty()) return;
+  const int width = (planes.width + 1) / 2 * 2;
+  thread_local std::vector<uint8_t> coverage;
+  coverage.assign(static_cast<size_t>(width) * band_rows, 0);
+
+  for (int top = 0; top < planes.height; top += band_rows) {
+    Span touched{width, 0};
+    for (const Segment& segment : segments) {
+      const double high = std::min(segment.y0, segment.y1) - reach, low = std::max(segment.y0, segment.y1) + reach;
+      const int from = static_cast<int>(std::clamp<double>(std::floor(high) - top, 0, band_rows));
+      const int until = static_cast<int>(std::clamp<double>(std::ceil(low) - top, 0, band_rows));
+      for (int y = from; y < until; y++) {
+        const Span span = reachable(segment, top + y, reach, width);
+        if (span.from >= span.until) continue;
+        cover(segment, top + y, span, static_cast<float>(radius), coverage.data() + static_cast<size_t>(y) * width);
+        touched = {std::min(touched.from, span.from), std::max(touched.until, span.until)};
+      }
+    }
+    if (touched.from >= touched.until) continue;
+    const int left = touched.from / 2 * 2, right = (touched.until + 1) / 2 * 2;
+    paint_mask(planes, {left, top, right - left, band_rows, coverage.data() + left, width}, paint);
+    for (int y = 0; y < band_rows; y++) {
+      uint8_t* row = coverage.data() + static_cast<size_t>(y) * width;
+      std::fill(row + left, row + right, 0);
+    }
+  }
+}
+
+}  // namespace windhover

@@ -1,0 +1,18 @@
+// Thick lines with round ends and joints, smooth at their edges.
+#pragma once
+
+#include <vector>
+
+#include "paint.h"
+
+namespace windhover {
+
+struct Point {
+  double x, y;
+};
+
+// Through the centres of the points, which may lie anywhere but are finite; one point makes a dot. What the line crosses
+// twice is painted once. The caller holds the frame behind `planes` mapped for writing, and is the only one that does.
+void stroke_line(const YuvPlanes& planes, const std::vector<Point>& points, double thickness, Paint paint);
+
+}  // namespace windhover
