@@ -2,7 +2,7 @@
 export function findNearest(word: string, candidates: readonly string[]): string | undefined {
   const near = candidates
     .map((candidate) => ({ candidate, distance: countEdits(word.toLowerCase(), candidate.toLowerCase()) }))
-    .filter(({ candidate, distance }) => distance <= Math.max(1, Math.floor(candidate.length / 3)))
+    .filter(({ candidate, distance }) => distance <= (candidate.length <= 3 ? 1 : 2))
     .sort((a, b) => a.distance - b.distance);
   return near[0]?.candidate;
 }

@@ -33,7 +33,7 @@ const PROTOCOLS: Readonly<Record<string, LiveSource["protocol"]>> = {
 
 /** Pure: says what is meant, not whether it is there. Throws `ExpandFault` for what cannot be a source. */
 export function describeSource(uri: string): SourceDescription {
-  if (uri.trim() === "" || uri.includes("\0")) throw refuse(uri, "it is empty or not text");
+  if (uri.trim() === "") throw refuse(uri, "it is empty");
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(uri)?.[1]?.toLowerCase();
   if (scheme === "test") return { kind: "test", ...parseTestUri(uri), display: uri };
   if (scheme === "file") return describeFile(pathOfUrl(uri));
@@ -43,7 +43,10 @@ export function describeSource(uri: string): SourceDescription {
   return describeFile(uri);
 }
 
-const describeFile = (path: string): FileSource => ({ kind: "file", path, display: path });
+function describeFile(path: string): FileSource {
+  if (path === "" || path.includes("\0")) throw refuse(path, "it names no file");
+  return { kind: "file", path, display: path };
+}
 
 function pathOfUrl(uri: string): string {
   try {

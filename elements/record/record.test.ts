@@ -1,0 +1,19 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { makeContext } from "../registry.fixture.ts";
+import record from "./record.ts";
+
+for (const codec of ["h264", "h265"] as const) {
+  test(`${codec} becomes fragments that are on disk as soon as they are whole`, () => {
+    assert.equal(record.kind, "composite");
+    assert.deepEqual(record.expand({ path: "a b.mp4", codec }, makeContext()).nodes, [
+      { suffix: "parse", factory: `${codec}parse`, properties: {} },
+      { suffix: "mux", factory: "mp4mux", properties: { "fragment-duration": 1000, streamable: true } },
+      {
+        suffix: "file",
+        factory: "filesink",
+        properties: { location: "a b.mp4", "buffer-mode": "unbuffered", sync: false, async: false },
+      },
+    ]);
+  });
+}

@@ -1,0 +1,22 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { maskCredentials } from "./mask.ts";
+
+for (const [text, masked] of [
+  ["rtsp://cam/main", "rtsp://cam/main"],
+  ["rtsp://cam:554/main", "rtsp://cam:554/main"],
+  ["rtsp://admin:pass@cam/main", "rtsp://***@cam/main"],
+  ["rtsp://admin@cam/main", "rtsp://***@cam/main"],
+  ["rtsp://a:p@ss@cam:554/main", "rtsp://***@cam:554/main"],
+  ["rtsp://a:p/ss@cam/main", "rtsp://***@cam/main"],
+  ["rtsp://cam:554/a@b", "rtsp://cam:554/a@b"],
+  ["rtmp://host/live/x?user=me&password=p&n=1", "rtmp://host/live/x?user=me&password=***&n=1"],
+  ["rtmp://host/live/x?token=abc", "rtmp://host/live/x?token=***"],
+  [
+    "Could not open rtsp://u:p@cam/1 (and rtsps://v:q@cam/2).",
+    "Could not open rtsp://***@cam/1 (and rtsps://***@cam/2).",
+  ],
+  ["/clips/me@home.mp4", "/clips/me@home.mp4"],
+] as const) {
+  test(`${text} is shown as ${masked}`, () => assert.equal(maskCredentials(text), masked));
+}

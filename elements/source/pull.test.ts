@@ -1,0 +1,207 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ElementEvent, Expansion, Ingest } from "../element.ts";
+import { type PullOptions, pullLive } from "./pull.ts";
+
+const SOURCE = {
+  kind: "live",
+  protocol: "rtsp",
+  url: "rtsp://me:secret@cam/1",
+  display: "rtsp://***@cam/1",
+} as const;
+const OPTIONS: PullOptions = { transport: "tcp", latencyMs: 200, connectMs: 5000, stallMs: 3000, giveUpSeconds: 300 };
+
+interface FakeIngest extends Ingest {
+  flowing: boolean;
+  idle: number;
+  closed: boolean;
+  end(error: Error | null): void;
+}
+
+function makeIngest(closing: Promise<void>): FakeIngest {
+  let end = (_: Error | null): void => {};
+  const ended = new Promise<Error | null>((resolve) => {
+    end = resolve;
+  });
+  return {
+    flowing: false,
+    idle: 0,
+    closed: false,
+    idleMs() {
+      return this.idle;
+    },
+    ended,
+    end,
+    async close() {
+      this.closed = true;
+      await closing;
+    },
+  };
+}
+
+/** A world in which time passes when told to. */
+function start(start: (index: number) => Promise<void> = () => Promise.resolve(), closing = Promise.resolve()) {
+  const ingests: FakeIngest[] = [];
+  const expansions: Expansion[] = [];
+  const events: ElementEvent[] = [];
+  const failures: Error[] = [];
+  let nowMs = 0;
+  let tick: (() => void) | null = null;
+  const driver = pullLive(
+    SOURCE,
+    OPTIONS,
+    {
+      async ingest(expansion) {
+        expansions.push(expansion);
+        await start(expansions.length - 1);
+        const ingest = makeIngest(closing);
+        ingests.push(ingest);
+        return ingest;
+      },
+      emit: (event) => events.push(event),
+      fail: (error) => failures.push(error),
+      log: { debug() {}, info() {}, warn() {}, error() {} },
+    },
+    {
+      nowMs: () => nowMs,
+      random: () => 0.5,
+      repeat(callback) {
+        tick = callback;
+        return () => {
+          tick = null;
+        };
+      },
+    },
+  );
+  return {
+    driver,
+    ingests,
+    expansions,
+    events,
+    failures,
+    isLooking: () => tick !== null,
+    async pass(ms: number) {
+      nowMs += ms;
+      tick?.();
+      await settle();
+    },
+  };
+}
+
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const states = (events: readonly ElementEvent[]) => events.map(({ state }) => state);
+
+async function startLive(...input: Parameters<typeof start>) {
+  const world = start(...input);
+  await settle();
+  const first = world.ingests[0] ?? assert.fail("not connected");
+  first.flowing = true;
+  await world.pass(100);
+  return { ...world, first };
+}
+
+test("a lost connection is closed, waited for and made again", async () => {
+  const { first, pass, ingests, events, failures, driver } = await startLive();
+  first.end(new Error("lost rtsp://me:secret@cam/1"));
+  await settle();
+  assert.equal(first.closed, true);
+  assert.deepEqual(events.at(-1), {
+    type: "source",
+    state: "waiting",
+    reason: "lost rtsp://***@cam/1",
+    attempt: 1,
+    retry_in_ms: 500,
+  });
+  await pass(499);
+  assert.equal(ingests.length, 1);
+  await pass(1);
+  assert.equal(ingests.length, 2);
+  Object.assign(ingests[1] ?? {}, { flowing: true });
+  await pass(100);
+  assert.deepEqual(states(events), ["connecting", "live", "lost", "waiting", "connecting", "live"]);
+  assert.deepEqual(failures, []);
+  await driver.close();
+});
+
+test("a frozen connection is lost though it says nothing", async () => {
+  const { first, pass, events, driver } = await startLive();
+  first.idle = OPTIONS.stallMs;
+  await pass(100);
+  assert.deepEqual(states(events).slice(-2), ["lost", "waiting"]);
+  assert.equal(first.closed, true);
+  await driver.close();
+});
+
+test("an end of the stream counts as a loss", async () => {
+  const { first, events, driver } = await startLive();
+  first.end(null);
+  await settle();
+  assert.equal(events.at(-1)?.reason, "the stream ended");
+  await driver.close();
+});
+
+test("a first connection that fails ends the graph, naming the camera without its password", async () => {
+  const { failures, isLooking } = start(() => Promise.reject(new Error("Unauthorized at rtsp://me:secret@cam/1")));
+  await settle();
+  assert.deepEqual(
+    failures.map(({ message }) => message),
+    ["cannot play rtsp://***@cam/1: Unauthorized at rtsp://***@cam/1"],
+  );
+  assert.equal(isLooking(), false);
+});
+
+test("a first connection that never comes up ends the graph in time, and is closed when it does", async () => {
+  let come = (): void => {};
+  const coming = new Promise<void>((resolve) => {
+    come = resolve;
+  });
+  const { pass, failures, ingests } = start(() => coming);
+  await pass(4999);
+  assert.equal(failures.length, 0);
+  await pass(1);
+  assert.match(failures[0]?.message ?? "", /no data within 5 s/);
+  come();
+  await settle();
+  assert.equal(ingests[0]?.closed, true);
+});
+
+test("the next attempt waits until the last one is torn down", async () => {
+  let tornDown = (): void => {};
+  const closing = new Promise<void>((resolve) => {
+    tornDown = resolve;
+  });
+  const { first, pass, expansions, driver } = await startLive(undefined, closing);
+  first.end(null);
+  await settle();
+  await pass(1000);
+  assert.equal(expansions.length, 1);
+  tornDown();
+  await settle();
+  assert.equal(expansions.length, 2);
+  await driver.close();
+});
+
+test("closing tears the connection down and orders nothing more", async () => {
+  const { first, driver, pass, events, isLooking } = await startLive();
+  await driver.close();
+  assert.equal(first.closed, true);
+  assert.equal(isLooking(), false);
+  const before = events.length;
+  first.end(new Error("late"));
+  await pass(10_000);
+  assert.equal(events.length, before);
+});
+
+test("closing while a connection comes up closes that too", async () => {
+  let come = (): void => {};
+  const coming = new Promise<void>((resolve) => {
+    come = resolve;
+  });
+  const { driver, ingests } = start(() => coming);
+  await settle();
+  const closed = driver.close();
+  come();
+  await closed;
+  await settle();
+  assert.equal(ingests[0]?.closed, true);
+});
