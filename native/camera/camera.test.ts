@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
+import { connect } from "node:net";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 
@@ -49,6 +50,19 @@ test("comes back on the port it was killed on", async (t) => {
   const second = await startCamera(t, "--port", new URL(first.url).port);
   assert.equal(second.url, first.url);
   assert.equal((await play(second.url)).code, 0);
+});
+
+test("answers a player that came while it was frozen as soon as it is thawed", async (t) => {
+  const { camera, url } = await startCamera(t);
+  camera.kill("SIGSTOP");
+  const player = play(url);
+  const socket = connect(Number(new URL(url).port), "127.0.0.1");
+  t.after(() => socket.destroy());
+  // The kernel takes connections for a frozen process; nothing is said on them.
+  await once(socket, "connect");
+  camera.kill("SIGCONT");
+  const { code, said } = await player;
+  assert.equal(code, 0, said);
 });
 
 test("ends well on SIGTERM", async (t) => {

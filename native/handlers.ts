@@ -1,0 +1,179 @@
+/** TypeScript elements: registers them with GStreamer and runs their handlers when a streaming thread calls. */
+import { addon, CALL, type NativeElement, OUTCOME } from "./addon.ts";
+import { type Format, NativeFrame } from "./frame.ts";
+
+export interface FrameHandler {
+  process(frame: NativeFrame): unknown;
+  format?(format: Format): unknown;
+  update?(properties: Record<string, unknown>): unknown;
+  flush?(): void;
+  end?(): unknown;
+  close?(): unknown;
+}
+
+export interface Start {
+  readonly node: string;
+  /** What the pipeline's builder gave this node; 0 when something else made the element. */
+  readonly binding: number;
+  /** kebab-case. */
+  readonly properties: Record<string, unknown>;
+}
+
+export interface ElementSpec extends NativeElement {
+  create(start: Start): FrameHandler | Promise<FrameHandler>;
+  /** `update`, `flush` or `close` threw: the stream goes on, somebody should know. */
+  fault(node: string, error: unknown): void;
+}
+
+interface Instance {
+  readonly node: string;
+  readonly spec: ElementSpec;
+  readonly handler: FrameHandler;
+  format: Format;
+}
+
+const NO_FORMAT: Format = { caps: "", mediaType: "", pixels: null, width: 0, height: 0, fps: 0 };
+const specs = new Map<string, ElementSpec>();
+const instances = new Map<number, Instance>();
+/** Frames whose handler is still at work, by call. */
+const working = new Map<number, NativeFrame>();
+const closings = new Set<Promise<void>>();
+
+/** A second registration of a name replaces its code, not its GStreamer type. */
+export function registerElement(spec: ElementSpec): void {
+  addon.registerElement(spec);
+  specs.set(spec.name, spec);
+}
+
+/** Resolves when every handler that was told to close has done so. */
+export async function handlersClosed(): Promise<void> {
+  while (closings.size > 0) await Promise.all(closings);
+}
+
+export function aliveCounts(): { metadata: number; calls: number; instances: number } {
+  return { ...addon.alive(), instances: instances.size };
+}
+
+const isPromise = (value: unknown): value is Promise<unknown> =>
+  typeof value === "object" && value !== null && "then" in value;
+
+function settleError(call: number, thrown: unknown): void {
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  addon.settle(call, OUTCOME.error, undefined, error.message, error.stack ?? "");
+}
+
+/** Runs `work` and settles the call by its outcome, at once where it is not async. */
+function answer(call: number, work: () => unknown): void {
+  try {
+    const result = work();
+    if (!isPromise(result)) {
+      addon.settle(call, OUTCOME.on);
+      return;
+    }
+    result.then(
+      () => addon.settle(call, OUTCOME.on),
+      (error) => settleError(call, error),
+    );
+  } catch (error) {
+    settleError(call, error);
+  }
+}
+
+function processFrame(call: number, frame: NativeFrame, handler: FrameHandler): void {
+  const finish = (result: unknown) => {
+    working.delete(call);
+    addon.settle(call, result === "drop" ? OUTCOME.drop : OUTCOME.on, frame.settle());
+  };
+  const fail = (error: unknown) => {
+    working.delete(call);
+    frame.discard();
+    settleError(call, error);
+  };
+  try {
+    const result = handler.process(frame);
+    if (!isPromise(result)) {
+      finish(result);
+      return;
+    }
+    working.set(call, frame);
+    result.then(finish, fail);
+  } catch (error) {
+    fail(error);
+  }
+}
+
+async function start(core: number, call: number, payload: string): Promise<void> {
+  const { element, ...start } = JSON.parse(payload) as Start & { element: string };
+  const spec = specs.get(element);
+  if (spec === undefined) throw new Error(`element "${element}" is not registered in this thread`);
+  const handler = await spec.create(start);
+  instances.set(core, { node: start.node, spec, handler, format: NO_FORMAT });
+  // Cancelled while it was being made: nobody will ever stop it, so it is closed here.
+  if (!addon.settle(call, OUTCOME.on)) stop(core);
+}
+
+function stop(core: number): void {
+  const instance = instances.get(core);
+  if (instance === undefined) return;
+  instances.delete(core);
+  const closing = quietly(instance, () => instance.handler.close?.()).finally(() => closings.delete(closing));
+  closings.add(closing);
+}
+
+async function quietly(instance: Instance, work: () => unknown): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    instance.spec.fault(instance.node, error);
+  }
+}
+
+addon.setDispatch((kind, core, call, a, ptsNs, durationNs, captureNs, discontinuity, meta) => {
+  const instance = instances.get(core);
+  switch (kind) {
+    case CALL.frame: {
+      if (instance === undefined) {
+        addon.settle(call, OUTCOME.discarded);
+        return;
+      }
+      const frame = new NativeFrame(
+        call,
+        a as number,
+        ptsNs,
+        durationNs,
+        captureNs,
+        discontinuity,
+        meta,
+        instance.format,
+      );
+      processFrame(call, frame, instance.handler);
+      return;
+    }
+    case CALL.start:
+      start(core, call, a as string).catch((error) => settleError(call, error));
+      return;
+    case CALL.stop:
+      stop(core);
+      return;
+    case CALL.format:
+      answer(call, () => {
+        if (instance === undefined) return;
+        instance.format = Object.freeze(JSON.parse(a as string) as Format);
+        return instance.handler.format?.(instance.format);
+      });
+      return;
+    case CALL.end:
+      answer(call, () => instance?.handler.end?.());
+      return;
+    case CALL.properties:
+      if (instance !== undefined) void quietly(instance, () => instance.handler.update?.(JSON.parse(a as string)));
+      return;
+    case CALL.flush:
+      if (instance !== undefined) void quietly(instance, () => instance.handler.flush?.());
+      return;
+    case CALL.cancel:
+      working.get(call)?.discard();
+      working.delete(call);
+      return;
+  }
+});

@@ -1,0 +1,181 @@
+/** A GStreamer pipeline as promises and an async iterator. Owner: whoever created it; `close` ends everything in it. */
+import {
+  addon,
+  type BusMessage,
+  type Latency,
+  type MeterReading,
+  type NativePipeline,
+  type NativeSegment,
+  type NativeValue,
+  type RelayStatus,
+  type State,
+  type TappedBuffer,
+} from "./addon.ts";
+import { handlersClosed } from "./handlers.ts";
+
+export type {
+  BusMessage,
+  Latency,
+  MeterReading,
+  NativeLink,
+  NativeNode,
+  NativeSegment,
+  NativeValue,
+  RelayStatus,
+  State,
+  TappedBuffer,
+} from "./addon.ts";
+
+/** Messages kept for a reader that is slow; beyond it the oldest go. */
+const MESSAGE_LIMIT = 1000;
+
+export interface PipelineOptions {
+  readonly name: string;
+  /** Unix time of PTS 0. */
+  readonly epochNs: bigint;
+}
+
+export class Pipeline {
+  readonly #native: NativePipeline;
+  readonly #queue: BusMessage[] = [];
+  #wake: (() => void) | null = null;
+  #closed = false;
+
+  constructor(options: PipelineOptions) {
+    this.#native = new addon.Pipeline(options.name, options.epochNs, (message) => {
+      this.#queue.push(message);
+      if (this.#queue.length > MESSAGE_LIMIT) this.#queue.shift();
+      this.#wake?.();
+    });
+  }
+
+  /** The bus. Ends when the pipeline is closed; one reader. */
+  async *messages(): AsyncGenerator<BusMessage, void, undefined> {
+    for (;;) {
+      const next = this.#queue.shift();
+      if (next !== undefined) yield next;
+      else if (this.#closed) return;
+      else
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+    }
+  }
+
+  /** Makes and links elements; all or nothing. */
+  build(segment: NativeSegment): Promise<void> {
+    return this.#native.build(segment);
+  }
+
+  /** Rejects with the bus error that prevented it, or when it takes longer than the limit. */
+  setState(state: State, limitMs = 10_000): Promise<void> {
+    return this.#native.setState(state, limitMs);
+  }
+
+  /** To NULL, whatever state it is in. Safe to call twice; rejects when an element does not let go in time. */
+  async close(limitMs = 10_000): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#wake?.();
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error(`the pipeline did not stop within ${limitMs} ms`)), limitMs);
+    });
+    try {
+      await Promise.race([this.#native.close().then(handlersClosed), late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  set(node: string, properties: Readonly<Record<string, NativeValue>>): Promise<void> {
+    return this.#native.set(node, properties);
+  }
+
+  get(node: string, property: string): Promise<string> {
+    return this.#native.get(node, property);
+  }
+
+  /** Flushes; `accurate` decodes up to the very frame, otherwise it starts at the key frame before. */
+  seek(toNs: bigint, accurate = true): Promise<void> {
+    return this.#native.seek(toNs, accurate);
+  }
+
+  position(): Promise<bigint | null> {
+    return this.#native.position();
+  }
+
+  duration(): Promise<bigint | null> {
+    return this.#native.duration();
+  }
+
+  latency(): Promise<Latency | null> {
+    return this.#native.latency();
+  }
+
+  /** What a TypeScript element holds frames back for. */
+  setLatency(node: string, latencyNs: bigint): void {
+    this.#native.setLatency(node, latencyNs);
+  }
+
+  endOfStream(): Promise<void> {
+    return this.#native.endOfStream();
+  }
+
+  /** The pipeline as it runs now, for Graphviz. */
+  dot(): Promise<string> {
+    return this.#native.dot();
+  }
+
+  /** Attaches a segment to a tee while playing; `entry` is its first node, which should be a queue. */
+  addBranch(name: string, tee: string, entry: string, segment: NativeSegment): Promise<void> {
+    return this.#native.addBranch(name, tee, entry, segment);
+  }
+
+  /** Ends the branch from its entry on, waits until its sinks have seen the end, then takes it out. */
+  removeBranch(name: string, limitMs = 5_000): Promise<void> {
+    return this.#native.removeBranch(name, limitMs);
+  }
+
+  /** Ends the stream at this node after so many frames, or so much stream time since its first. */
+  limit(node: string, limits: { readonly frames?: number; readonly untilNs?: bigint }): void {
+    this.#native.limit(node, limits.frames ?? 0, limits.untilNs ?? 0n);
+  }
+
+  /** Shows every buffer that leaves the node. Returns how to stop. */
+  tap(node: string, seen: (buffer: TappedBuffer) => void): () => void {
+    return this.#native.tap(node, seen);
+  }
+
+  /** A picture of the first frame at or after that stream time; pending for ever if it never comes. */
+  grab(node: string, atNs: bigint, type: "image/png" | "image/jpeg"): Promise<{ image: Uint8Array; ptsNs: bigint | null }> {
+    return this.#native.grab(node, atNs, type);
+  }
+
+  /** Starts counting and timing what goes in at `first` and comes out of `last`. */
+  meter(name: string, first: string, last: string): void {
+    this.#native.meter(name, first, last);
+  }
+
+  /** Readings of all meters; `first` repeats each meter's first node. */
+  meters(first: Readonly<Record<string, string>>): Record<string, MeterReading> {
+    return this.#native.meters(first);
+  }
+
+  /** Feeds `appsrc` from the appsink of a disposable pipeline. */
+  relayFrom(appsrc: string, ingest: Pipeline, appsink: string): void {
+    this.#native.relayFrom(appsrc, ingest.#native, appsink);
+  }
+
+  relayStatus(appsrc: string): RelayStatus {
+    return this.#native.relayStatus(appsrc);
+  }
+
+  /** Ends the stream at an appsrc that is fed by relays. */
+  relayEnd(appsrc: string): void {
+    this.#native.relayEnd(appsrc);
+  }
+}
+
+/** For leak tests: GStreamer tells of leaked objects when it ends, and is of no use afterwards. */
+export const deinitGStreamer = (): void => addon.deinit();

@@ -1,0 +1,189 @@
+// Branches that come and go while the pipeline plays. The order of the steps is what keeps the main chain flowing;
+// every other order that was tried stalls it or loses frames.
+#include <thread>
+
+#include "pipeline_core.h"
+
+namespace {
+// Counts down to zero when EOS has reached every sink of a leaving branch. Shared with pad probes.
+struct EndWatch {
+  std::mutex mutex;
+  std::condition_variable changed;
+  int waiting = 0;
+  bool unlinked = false;
+};
+using SharedWatch = std::shared_ptr<EndWatch>;
+
+struct WatchedPad {
+  GstPad* pad;
+  gulong probe;
+};
+
+GstPadProbeReturn on_event(GstPad*, GstPadProbeInfo* info, gpointer data) {
+  if (GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(info)) == GST_EVENT_EOS) {
+    auto& watch = *static_cast<SharedWatch*>(data);
+    std::lock_guard<std::mutex> lock(watch->mutex);
+    watch->waiting--;
+    watch->changed.notify_all();
+  }
+  return GST_PAD_PROBE_OK;
+}
+void free_watch(gpointer data) { delete static_cast<SharedWatch*>(data); }
+
+std::vector<WatchedPad> watch_sinks(GstElement* bin, const SharedWatch& watch) {
+  std::vector<WatchedPad> pads;
+  GstIterator* sinks = gst_bin_iterate_sinks(GST_BIN(bin));
+  GValue item = G_VALUE_INIT;
+  bool more = true;
+  while (more) {
+    switch (gst_iterator_next(sinks, &item)) {
+      case GST_ITERATOR_OK: {
+        auto* sink = GST_ELEMENT(g_value_get_object(&item));
+        GstPad* pad = gst_element_get_static_pad(sink, "sink");
+        if (pad != nullptr) {
+          if (!GST_PAD_IS_EOS(pad)) {
+            watch->waiting++;
+            gulong probe = gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, on_event, new SharedWatch(watch), free_watch);
+            pads.push_back({pad, probe});
+          } else gst_object_unref(pad);
+        }
+        g_value_reset(&item);
+        break;
+      }
+      case GST_ITERATOR_RESYNC:
+        gst_iterator_resync(sinks);
+        break;
+      default:
+        more = false;
+    }
+  }
+  g_value_unset(&item);
+  gst_iterator_free(sinks);
+  return pads;
+}
+
+struct Unlinking {
+  SharedWatch watch;
+  GstPad* sink;  // owned
+};
+// Runs between two buffers of the tee's pad: unlinks, then ends the branch from its own queue on.
+GstPadProbeReturn on_idle(GstPad* tee_pad, GstPadProbeInfo*, gpointer data) {
+  auto* unlinking = static_cast<Unlinking*>(data);
+  gst_pad_unlink(tee_pad, unlinking->sink);
+  gst_pad_send_event(unlinking->sink, gst_event_new_eos());
+  std::lock_guard<std::mutex> lock(unlinking->watch->mutex);
+  unlinking->watch->unlinked = true;
+  unlinking->watch->changed.notify_all();
+  return GST_PAD_PROBE_REMOVE;
+}
+void free_unlinking(gpointer data) {
+  auto* unlinking = static_cast<Unlinking*>(data);
+  gst_object_unref(unlinking->sink);
+  delete unlinking;
+}
+
+// A sink that waits for its first frame would take the whole pipeline back to waiting with it.
+void never_preroll(GstElement* bin) {
+  GstIterator* sinks = gst_bin_iterate_sinks(GST_BIN(bin));
+  auto set = [](const GValue* item, gpointer) {
+    auto* object = G_OBJECT(g_value_get_object(item));
+    if (g_object_class_find_property(G_OBJECT_GET_CLASS(object), "async") != nullptr) g_object_set(object, "async", FALSE, nullptr);
+  };
+  while (gst_iterator_foreach(sinks, set, nullptr) == GST_ITERATOR_RESYNC) gst_iterator_resync(sinks);
+  gst_iterator_free(sinks);
+}
+}  // namespace
+
+std::string PipelineCore::add_branch(const std::string& name, const std::string& tee_name, const std::string& entry, const SegmentSpec& spec) {
+  if (branches_.count(name) != 0) return "branch \"" + name + "\" is attached already";
+  GstElement* tee = find(tee_name);
+  if (tee == nullptr) return "no node \"" + tee_name + "\" to attach to";
+
+  GstElement* bin = gst_bin_new(("branch:" + name).c_str());
+  gst_object_ref_sink(bin);
+  g_object_set_data(G_OBJECT(bin), "windhover-branch", bin);
+  Branch branch{bin, tee, nullptr, nullptr};
+  std::string error = build(spec, GST_BIN(bin));
+  bool added = false;
+  if (error.empty()) {
+    GstElement* first = gst_bin_get_by_name(GST_BIN(bin), entry.c_str());
+    GstPad* target = first == nullptr ? nullptr : gst_element_get_static_pad(first, "sink");
+    if (target == nullptr) error = "branch \"" + name + "\" must begin with an element that has a sink pad";
+    else {
+      branch.sink_pad = GST_PAD(gst_object_ref(gst_ghost_pad_new("sink", target)));
+      gst_pad_set_active(branch.sink_pad, TRUE);
+      gst_element_add_pad(bin, branch.sink_pad);
+      gst_object_unref(target);
+    }
+    if (first != nullptr) gst_object_unref(first);
+  }
+  if (error.empty()) {
+    never_preroll(bin);
+    // Running before it is linked: the tee never meets a pad that is not ready, so the main chain never waits.
+    added = gst_bin_add(GST_BIN(pipeline), bin);
+    if (!added) error = "branch \"" + name + "\": a node of that name is there already";
+    else if (!gst_element_sync_state_with_parent(bin)) {
+      std::string why = last_error();
+      error = "branch \"" + name + "\" does not start" + (why.empty() ? "" : ": " + why);
+    }
+  }
+  if (error.empty()) {
+    branch.tee_pad = gst_element_request_pad_simple(tee, "src_%u");
+    if (branch.tee_pad == nullptr) error = "node \"" + tee_name + "\" is no tee";
+    else if (gst_pad_link(branch.tee_pad, branch.sink_pad) != GST_PAD_LINK_OK)
+      error = "branch \"" + name + "\" does not take what \"" + tee_name + "\" gives";
+  }
+  if (error.empty()) {
+    branches_[name] = branch;
+    gst_object_unref(bin);  // the pipeline's now
+    return {};
+  }
+  gst_element_set_state(bin, GST_STATE_NULL);
+  if (branch.tee_pad != nullptr) {
+    gst_element_release_request_pad(tee, branch.tee_pad);
+    gst_object_unref(branch.tee_pad);
+  }
+  if (branch.sink_pad != nullptr) gst_object_unref(branch.sink_pad);
+  if (added) gst_bin_remove(GST_BIN(pipeline), bin);
+  gst_object_unref(bin);
+  gst_object_unref(tee);
+  return error;
+}
+
+std::string PipelineCore::remove_branch(const std::string& name, std::chrono::milliseconds limit) {
+  auto found = branches_.find(name);
+  if (found == branches_.end()) return "branch \"" + name + "\" is not attached";
+  Branch branch = found->second;
+  branches_.erase(found);
+
+  auto watch = std::make_shared<EndWatch>();
+  auto pads = watch_sinks(branch.bin, watch);
+  gst_pad_add_probe(branch.tee_pad, GST_PAD_PROBE_TYPE_IDLE, on_idle,
+                    new Unlinking{watch, GST_PAD(gst_object_ref(branch.sink_pad))}, free_unlinking);
+  bool ended, unlinked;
+  {
+    std::unique_lock<std::mutex> lock(watch->mutex);
+    auto until = std::chrono::steady_clock::now() + limit;
+    while (!closing() && std::chrono::steady_clock::now() < until && !(watch->unlinked && watch->waiting <= 0))
+      watch->changed.wait_for(lock, std::chrono::milliseconds(20));
+    ended = watch->waiting <= 0;
+    unlinked = watch->unlinked;
+  }
+  if (!unlinked) {
+    // The tee is stuck pushing into this very branch: flushing it lets the push return, then the probe runs.
+    gst_pad_send_event(branch.sink_pad, gst_event_new_flush_start());
+    std::unique_lock<std::mutex> lock(watch->mutex);
+    watch->changed.wait_for(lock, limit, [&] { return watch->unlinked; });
+  }
+  gst_element_release_request_pad(branch.tee, branch.tee_pad);
+  gst_element_set_state(branch.bin, GST_STATE_NULL);
+  for (auto& watched : pads) {
+    gst_pad_remove_probe(watched.pad, watched.probe);
+    gst_object_unref(watched.pad);
+  }
+  gst_bin_remove(GST_BIN(pipeline), branch.bin);
+  gst_object_unref(branch.tee_pad);
+  gst_object_unref(branch.sink_pad);
+  gst_object_unref(branch.tee);
+  return ended ? "" : "branch \"" + name + "\" did not come to its end within " + std::to_string(limit.count()) + " ms and was cut off";
+}

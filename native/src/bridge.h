@@ -1,0 +1,80 @@
+// The one way from GStreamer's threads to JavaScript. One Bridge per napi_env (main thread or worker).
+#pragma once
+#include <napi.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <vector>
+
+class Bridge;
+class PipelineCore;
+struct ElementCore;
+
+// Something to do on the JS thread. Exactly one of run() and dropped() is called, then it is destroyed.
+struct Task {
+  virtual ~Task() = default;
+  virtual void run(Napi::Env env) = 0;
+  // The environment is gone or going: called on any thread, JavaScript must not be touched.
+  virtual void dropped() {}
+};
+
+class Bridge : public std::enable_shared_from_this<Bridge> {
+ public:
+  // JS thread. Owned by the environment through its instance data; threads hold shared_ptrs.
+  static std::shared_ptr<Bridge> create(Napi::Env env);
+  static std::shared_ptr<Bridge> of(Napi::Env env);
+
+  // The bridge that elements created on this thread belong to: the env's own on a JS thread, the pipeline's on its
+  // control thread, and the first environment's on threads that GStreamer made itself.
+  static std::shared_ptr<Bridge> current();
+  static void set_current(std::shared_ptr<Bridge> bridge);
+
+  // Any thread. Never blocks. False when the environment is closing: dropped() has then been called.
+  bool post(std::unique_ptr<Task> task);
+  bool post(std::function<void(Napi::Env)> run);
+
+  // Any thread. napi_refs may only die on the JS thread: they are collected and deleted in batches.
+  void retire(napi_ref reference);
+
+  // JS thread. Counted: while held, the event loop stays alive.
+  void hold();
+  void let_go();
+
+  bool on_js_thread() const;
+  bool closing() const { return closing_; }
+
+  // JS thread, set once by native/handlers.ts.
+  Napi::FunctionReference dispatch;
+
+  // Any thread: who must be woken and stopped when the environment ends.
+  void add(ElementCore* core);
+  void remove(ElementCore* core);
+  void add(const std::shared_ptr<PipelineCore>& pipeline);
+  void remove(PipelineCore* pipeline);
+
+  // Metadata objects alive on buffers; tests hold it to zero.
+  std::atomic<int> boxes{0};
+
+ private:
+  void close();
+  void drain_references(napi_env env);
+  static void on_task(napi_env env, napi_value, void* context, void* data);
+
+  napi_env env_ = nullptr;
+  std::thread::id js_thread_;
+  napi_threadsafe_function function_ = nullptr;
+  std::mutex mutex_;  // guards function_ against a call racing with its release, and closed_
+  bool closed_ = false;
+  std::atomic<bool> closing_{false};
+  int holds_ = 0;
+  std::mutex retired_mutex_;
+  std::vector<napi_ref> retired_;
+  std::mutex members_mutex_;
+  std::set<ElementCore*> cores_;
+  std::set<std::shared_ptr<PipelineCore>> pipelines_;
+};

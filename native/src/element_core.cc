@@ -1,0 +1,421 @@
+#include "element_core.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+namespace {
+std::atomic<uint32_t> next_core_id{1};
+
+// JS thread of each environment: calls that JavaScript has been told of and has not answered yet.
+struct LiveCalls {
+  std::unordered_map<uint32_t, std::shared_ptr<Call>> calls;
+  uint32_t next = 1;
+};
+thread_local LiveCalls live;
+
+napi_value number(napi_env env, double value) {
+  napi_value out;
+  napi_create_double(env, value, &out);
+  return out;
+}
+napi_value bigint_or_null(napi_env env, bool valid, uint64_t value) {
+  napi_value out;
+  if (valid) napi_create_bigint_uint64(env, value, &out);
+  else napi_get_null(env, &out);
+  return out;
+}
+napi_value text(napi_env env, const std::string& value) {
+  napi_value out;
+  napi_create_string_utf8(env, value.data(), value.size(), &out);
+  return out;
+}
+
+// Hands one call to JavaScript's dispatch(kind, core, call, …).
+struct CallTask : Task {
+  std::shared_ptr<Call> call;
+  explicit CallTask(std::shared_ptr<Call> c) : call(std::move(c)) {}
+
+  void dropped() override {
+    std::lock_guard<std::mutex> lock(call->core->mutex);
+    call->flow = GST_FLOW_FLUSHING;
+    call->done = true;
+    call->core->changed.notify_all();
+  }
+  void run(Napi::Env env) override {
+    {
+      std::lock_guard<std::mutex> lock(call->core->mutex);
+      if (call->cancelled) return;
+    }
+    do call->id = live.next++;
+    while (call->id == 0 || live.calls.count(call->id) != 0);
+    live.calls[call->id] = call;
+
+    napi_value arguments[9];
+    size_t count;
+    arguments[0] = number(env, static_cast<double>(call->kind));
+    arguments[1] = number(env, call->core->id);
+    arguments[2] = number(env, call->id);
+    if (call->kind == CallKind::kFrame) {
+      GstBuffer* buffer = call->buffer;
+      arguments[3] = number(env, static_cast<double>(call->frame_index));
+      arguments[4] = bigint_or_null(env, GST_BUFFER_PTS_IS_VALID(buffer), GST_BUFFER_PTS(buffer));
+      arguments[5] = bigint_or_null(env, GST_BUFFER_DURATION_IS_VALID(buffer), GST_BUFFER_DURATION(buffer));
+      arguments[6] = bigint_or_null(env, true, call->capture_ns);
+      napi_get_boolean(env, GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_DISCONT), &arguments[7]);
+      MetadataBox* box = metadata_of(buffer);
+      if (box != nullptr && box->bridge == call->core->bridge) napi_get_reference_value(env, box->reference, &arguments[8]);
+      else napi_get_undefined(env, &arguments[8]);
+      count = 9;
+    } else {
+      arguments[3] = text(env, call->payload);
+      count = 4;
+    }
+    napi_value self, result;
+    napi_get_undefined(env, &self);
+    napi_status status = napi_call_function(env, self, call->core->bridge->dispatch.Value(), count, arguments, &result);
+    if (status != napi_ok && live.calls.count(call->id) != 0) {
+      // dispatch() catches everything itself; what gets here is an environment that can no longer run JavaScript.
+      bool pending = false;
+      napi_is_exception_pending(env, &pending);
+      call->settle(env, pending ? GST_FLOW_ERROR : GST_FLOW_FLUSHING, false, pending ? "JavaScript dispatch failed" : "", "");
+      if (pending) throw Napi::Error::New(env);
+    }
+  }
+};
+
+// The streaming thread has gone on without the answer: tell the handler, take its views away.
+struct CancelTask : Task {
+  std::shared_ptr<Call> call;
+  explicit CancelTask(std::shared_ptr<Call> c) : call(std::move(c)) {}
+  void run(Napi::Env env) override {
+    if (call->id == 0 || live.calls.count(call->id) == 0) return;
+    uint32_t id = call->id;
+    call->settle(env, GST_FLOW_FLUSHING, false, "", "");
+    call->core->bridge->dispatch.Call({Napi::Number::New(env, static_cast<double>(CallKind::kCancel)),
+                                       Napi::Number::New(env, call->core->id), Napi::Number::New(env, id)});
+  }
+};
+
+struct JobDone : Task {
+  std::shared_ptr<Call> call;
+  std::unique_ptr<Job> job;
+  std::string error;
+  JobDone(std::shared_ptr<Call> c, std::unique_ptr<Job> j, std::string e) : call(std::move(c)), job(std::move(j)), error(std::move(e)) {}
+  void run(Napi::Env env) override { job->finished(env, error); }
+};
+
+GValue default_value(const PropertySpec& property) {
+  GValue value = G_VALUE_INIT;
+  switch (property.kind) {
+    case PropertyKind::kBoolean:
+      g_value_init(&value, G_TYPE_BOOLEAN);
+      g_value_set_boolean(&value, property.number != 0);
+      break;
+    case PropertyKind::kInteger:
+      g_value_init(&value, G_TYPE_INT64);
+      g_value_set_int64(&value, static_cast<gint64>(property.number));
+      break;
+    case PropertyKind::kNumber:
+      g_value_init(&value, G_TYPE_DOUBLE);
+      g_value_set_double(&value, property.number);
+      break;
+    case PropertyKind::kEnum:
+      g_value_init(&value, property.enum_type);
+      g_value_set_enum(&value, static_cast<gint>(property.number));
+      break;
+    case PropertyKind::kString:
+    case PropertyKind::kJson:
+      g_value_init(&value, G_TYPE_STRING);
+      if (property.has_text) g_value_set_string(&value, property.text.c_str());
+      break;
+  }
+  return value;
+}
+}  // namespace
+
+std::string json_string(const char* text) {
+  std::string out = "\"";
+  for (const char* at = text == nullptr ? "" : text; *at != 0; at++) {
+    auto c = static_cast<unsigned char>(*at);
+    if (c == '"' || c == '\\') out += '\\', out += *at;
+    else if (c < 0x20) {
+      char escape[8];
+      g_snprintf(escape, sizeof escape, "\\u%04x", c);
+      out += escape;
+    } else out += *at;
+  }
+  return out + "\"";
+}
+
+std::shared_ptr<Call> live_call(Napi::Env env, uint32_t id) {
+  auto it = live.calls.find(id);
+  if (it == live.calls.end())
+    throw Napi::Error::New(env, "the frame is no longer alive: its handler has settled or was cancelled (use frame.copy() to keep pixels)");
+  return it->second;
+}
+size_t live_calls(Napi::Env) { return live.calls.size(); }
+
+// ------------------------------------------------------------------------------------------------ Call
+
+Call::~Call() {
+  unmap();
+  if (buffer != nullptr) gst_buffer_unref(buffer);
+}
+bool Call::map(std::string* why) {
+  std::lock_guard<std::mutex> lock(map_mutex);
+  if (mapped) return true;
+  auto flags = core->spec->writes_pixels ? GST_MAP_READWRITE : GST_MAP_READ;
+  if (is_video) {
+    // NO_REF: a reference of the map's own would make the buffer look shared, and a writable map would fail.
+    mapped = gst_video_frame_map(&frame, &video, buffer, static_cast<GstMapFlags>(flags | GST_VIDEO_FRAME_MAP_FLAG_NO_REF));
+  } else {
+    mapped = gst_buffer_map(buffer, &bytes, flags);
+  }
+  if (!mapped) *why = "the memory of this frame cannot be mapped (is it in a device's own memory? put `decode` before)";
+  return mapped;
+}
+void Call::unmap() {
+  std::lock_guard<std::mutex> lock(map_mutex);
+  if (!mapped) return;
+  if (is_video) gst_video_frame_unmap(&frame);
+  else gst_buffer_unmap(buffer, &bytes);
+  mapped = false;
+}
+void Call::detach(Napi::Env env) {
+  for (napi_ref view : views) {
+    napi_value value = nullptr;
+    if (napi_get_reference_value(env, view, &value) == napi_ok && value != nullptr) napi_detach_arraybuffer(env, value);
+    napi_delete_reference(env, view);
+  }
+  views.clear();
+}
+void Call::settle(Napi::Env env, GstFlowReturn outcome, bool dropped, std::string what, std::string where) {
+  live.calls.erase(id);
+  detach(env);
+  std::lock_guard<std::mutex> lock(core->mutex);
+  if (done) return;
+  flow = outcome;
+  drop = dropped;
+  error = std::move(what);
+  stack = std::move(where);
+  done = true;
+  core->changed.notify_all();
+}
+
+// ------------------------------------------------------------------------------------------------ ElementCore
+
+ElementCore::ElementCore(const ElementSpec* s, GstElement*, std::shared_ptr<Bridge> b)
+    : spec(s), id(next_core_id++), bridge(std::move(b)) {
+  gst_video_info_init(&video);
+  for (const auto& property : spec->properties) values.push_back(default_value(property));
+  if (bridge) bridge->add(this);
+}
+ElementCore::~ElementCore() {
+  if (bridge) bridge->remove(this);
+  for (auto& value : values) g_value_unset(&value);
+}
+
+std::shared_ptr<Call> ElementCore::make(CallKind kind, GstBuffer* buffer, std::string payload) {
+  auto call = std::make_shared<Call>(shared_from_this(), kind, buffer);
+  call->payload = std::move(payload);
+  call->since = std::chrono::steady_clock::now();
+  if (buffer != nullptr) {
+    call->frame_index = frames++;
+    call->capture_ns = timeline ? timeline->capture_ns(GST_BUFFER_PTS(buffer)) : 0;
+    call->is_video = is_video;
+    call->video = video;
+  }
+  return call;
+}
+void ElementCore::post(const std::shared_ptr<Call>& call) { bridge->post(std::make_unique<CallTask>(call)); }
+
+void ElementCore::abandon(const std::shared_ptr<Call>& call) { bridge->post(std::make_unique<CancelTask>(call)); }
+
+void ElementCore::run_job(std::unique_lock<std::mutex>& lock) {
+  Ordered ordered = std::move(jobs_.front());
+  jobs_.pop_front();
+  lock.unlock();
+  std::string error;
+  if (ordered.call->map(&error)) {
+    if (ordered.call->is_video) error = ordered.job->execute(ordered.call->frame);
+    else error = "not raw video: put `decode` before this element";
+  }
+  bridge->post(std::make_unique<JobDone>(ordered.call, std::move(ordered.job), std::move(error)));
+  lock.lock();
+  ordered.call->jobs--;
+  changed.notify_all();
+}
+
+template <typename Ready>
+bool ElementCore::wait(std::unique_lock<std::mutex>& lock, Ready ready) {
+  while (!flushing_) {
+    if (ready()) return true;
+    if (!jobs_.empty()) run_job(lock);
+    else changed.wait(lock);
+  }
+  return false;
+}
+
+GstFlowReturn ElementCore::call(CallKind kind, GstBuffer* buffer, std::string payload, std::shared_ptr<Call>* out) {
+  auto call = make(kind, buffer, std::move(payload));
+  if (!bridge) return GST_FLOW_ERROR;
+  if (bridge->on_js_thread()) {
+    // Waiting here for JavaScript would wait for itself. Frames cannot get here; start, format and end can, and run later.
+    if (kind == CallKind::kFrame) return GST_FLOW_ERROR;
+    post(call);
+    return GST_FLOW_OK;
+  }
+  std::unique_lock<std::mutex> lock(mutex);
+  if (flushing_) return GST_FLOW_FLUSHING;
+  waiting_.push_back(call);
+  lock.unlock();
+  post(call);
+  lock.lock();
+  bool answered = wait(lock, [&] { return call->done && call->jobs == 0; }) || (call->done && call->jobs == 0);
+  waiting_.erase(std::find(waiting_.begin(), waiting_.end(), call));
+  GstFlowReturn flow = answered ? call->flow : GST_FLOW_FLUSHING;
+  bool tell = !call->done;
+  if (tell) call->cancelled = true;
+  lock.unlock();
+  if (tell) abandon(call);
+  if (answered) call->unmap();
+  if (kind == CallKind::kFrame && answered)
+    durations.add(static_cast<uint64_t>((std::chrono::steady_clock::now() - call->since).count()));
+  if (out != nullptr) *out = call;
+  return flow;
+}
+
+void ElementCore::notify(CallKind kind, std::string payload) {
+  if (!bridge) return;
+  bridge->post([core = id, kind, payload = std::move(payload), bridge = bridge](Napi::Env env) {
+    bridge->dispatch.Call({Napi::Number::New(env, static_cast<double>(kind)), Napi::Number::New(env, core),
+                           Napi::Number::New(env, 0), Napi::String::New(env, payload)});
+  });
+}
+
+GstFlowReturn ElementCore::submit(GstBuffer* buffer) {
+  auto call = make(CallKind::kFrame, buffer, {});
+  std::unique_lock<std::mutex> lock(mutex);
+  if (!wait(lock, [&] { return downstream_ != GST_FLOW_OK || in_flight_.size() < spec->in_flight; })) return GST_FLOW_FLUSHING;
+  if (downstream_ != GST_FLOW_OK) return downstream_;
+  in_flight_.push_back(call);
+  lock.unlock();
+  post(call);
+  return GST_FLOW_OK;
+}
+std::shared_ptr<Call> ElementCore::emit_next() {
+  std::unique_lock<std::mutex> lock(mutex);
+  auto settled = [&] { return !in_flight_.empty() && in_flight_.front()->done && in_flight_.front()->jobs == 0; };
+  if (downstream_ != GST_FLOW_OK || !wait(lock, settled)) return nullptr;
+  auto call = in_flight_.front();
+  in_flight_.pop_front();
+  emitting_ = true;
+  changed.notify_all();
+  lock.unlock();
+  call->unmap();
+  durations.add(static_cast<uint64_t>((std::chrono::steady_clock::now() - call->since).count()));
+  return call;
+}
+void ElementCore::emitted(GstFlowReturn flow) {
+  std::vector<std::shared_ptr<Call>> lost;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    emitting_ = false;
+    downstream_ = flow;
+    if (flow != GST_FLOW_OK) {  // nobody downstream wants frames any more: what is in flight is not waited for
+      for (auto& call : in_flight_) {
+        if (!call->done) call->cancelled = true, lost.push_back(call);
+      }
+      in_flight_.clear();
+    }
+    changed.notify_all();
+  }
+  for (auto& call : lost) abandon(call);
+}
+GstFlowReturn ElementCore::drain() {
+  std::unique_lock<std::mutex> lock(mutex);
+  if (!wait(lock, [&] { return downstream_ != GST_FLOW_OK || (in_flight_.empty() && !emitting_); })) return GST_FLOW_FLUSHING;
+  return downstream_;
+}
+
+void ElementCore::cancel() {
+  std::vector<std::shared_ptr<Call>> lost;
+  std::deque<Ordered> orders;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    flushing_ = true;
+    for (auto& call : in_flight_) {
+      if (!call->done) call->cancelled = true, lost.push_back(call);
+    }
+    in_flight_.clear();
+    orders.swap(jobs_);
+    for (auto& ordered : orders) ordered.call->jobs--;
+    changed.notify_all();
+  }
+  for (auto& call : lost) abandon(call);
+  for (auto& ordered : orders)
+    bridge->post(std::make_unique<JobDone>(ordered.call, std::move(ordered.job), "the frame was discarded"));
+}
+void ElementCore::allow() {
+  std::lock_guard<std::mutex> lock(mutex);
+  flushing_ = closed_;
+  downstream_ = GST_FLOW_OK;
+}
+void ElementCore::cancel_for_good() {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    closed_ = true;
+  }
+  cancel();
+}
+
+bool ElementCore::order(const std::shared_ptr<Call>& call, std::unique_ptr<Job> job) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (flushing_ || call->done || call->cancelled) return false;
+  call->jobs++;
+  jobs_.push_back({call, std::move(job)});
+  changed.notify_all();
+  return true;
+}
+
+std::string ElementCore::properties_json() {
+  std::string out = "{";
+  std::lock_guard<std::mutex> lock(mutex);
+  properties_posted = false;
+  for (size_t i = 0; i < values.size(); i++) {
+    const auto& property = spec->properties[i];
+    const GValue* value = &values[i];
+    std::string literal;
+    switch (property.kind) {
+      case PropertyKind::kBoolean:
+        literal = g_value_get_boolean(value) ? "true" : "false";
+        break;
+      case PropertyKind::kInteger:
+        literal = std::to_string(g_value_get_int64(value));
+        break;
+      case PropertyKind::kNumber: {
+        char digits[G_ASCII_DTOSTR_BUF_SIZE];
+        literal = g_ascii_dtostr(digits, sizeof digits, g_value_get_double(value));
+        break;
+      }
+      case PropertyKind::kEnum: {
+        auto* klass = static_cast<GEnumClass*>(g_type_class_ref(property.enum_type));
+        GEnumValue* chosen = g_enum_get_value(klass, g_value_get_enum(value));
+        literal = json_string(chosen == nullptr ? "" : chosen->value_nick);
+        g_type_class_unref(klass);
+        break;
+      }
+      case PropertyKind::kString:
+        if (g_value_get_string(value) != nullptr) literal = json_string(g_value_get_string(value));
+        break;
+      case PropertyKind::kJson:
+        if (g_value_get_string(value) != nullptr) literal = g_value_get_string(value);
+        break;
+    }
+    if (literal.empty()) continue;  // not set: absent, as in the graph
+    if (out.size() > 1) out += ",";
+    out += json_string(property.name.c_str()) + ":" + literal;
+  }
+  return out + "}";
+}

@@ -1,0 +1,296 @@
+// What JavaScript can do with a frame it has been given: look, copy, order kernels, settle. JS thread throughout.
+#include <gst/video/video.h>
+
+#include <cstring>
+
+#include "addon.h"
+#include "draw.h"
+#include "element_core.h"
+#include "tensor.h"
+
+namespace {
+using windhover::Shape;
+using windhover::TensorGeometry;
+using windhover::TensorOrder;
+
+std::shared_ptr<Call> call_of(const Napi::CallbackInfo& info) { return live_call(info.Env(), info[0].As<Napi::Number>().Uint32Value()); }
+
+void map_or_throw(Napi::Env env, Call& call) {
+  std::string why;
+  if (!call.map(&why)) throw Napi::Error::New(env, why);
+}
+
+// ------------------------------------------------------------------------------------------------ settling
+
+// settle(call, outcome, metadata | undefined, message, stack); outcome: 0 on, 1 drop, 2 error, 3 discarded
+Napi::Value settle(const Napi::CallbackInfo& info) {
+  auto env = info.Env();
+  std::shared_ptr<Call> call;
+  try {
+    call = call_of(info);
+  } catch (const Napi::Error&) {
+    return Napi::Boolean::New(env, false);  // cancelled meanwhile: nobody waits for the answer
+  }
+  uint32_t outcome = info[1].As<Napi::Number>().Uint32Value();
+  if (info[2].IsObject() && call->buffer != nullptr && gst_buffer_is_writable(call->buffer)) {
+    napi_ref reference;
+    napi_create_reference(env, info[2], 1, &reference);
+    metadata_set(call->buffer, MetadataBox::create(call->core->bridge, reference));
+  }
+  GstFlowReturn flow = outcome == 2 ? GST_FLOW_ERROR : outcome == 3 ? GST_FLOW_FLUSHING : GST_FLOW_OK;
+  auto text = [&](size_t i) { return info[i].IsString() ? info[i].As<Napi::String>().Utf8Value() : std::string(); };
+  call->settle(env, flow, outcome == 1, text(3), text(4));
+  return Napi::Boolean::New(env, true);
+}
+
+// ------------------------------------------------------------------------------------------------ looking
+
+struct PlaneShape {
+  uint8_t* data;
+  size_t stride, row_bytes, width, height;
+};
+std::vector<PlaneShape> planes_of(Call& call) {
+  if (!call.is_video) return {{call.bytes.data, call.bytes.size, call.bytes.size, call.bytes.size, 1}};
+  std::vector<PlaneShape> planes;
+  const GstVideoFrame* frame = &call.frame;
+  const GstVideoFormatInfo* format = frame->info.finfo;
+  for (guint plane = 0; plane < GST_VIDEO_FRAME_N_PLANES(frame); plane++) {
+    gint components[GST_VIDEO_MAX_COMPONENTS];
+    gst_video_format_info_component(format, plane, components);
+    size_t width = static_cast<size_t>(GST_VIDEO_FRAME_COMP_WIDTH(frame, components[0]));
+    size_t height = static_cast<size_t>(GST_VIDEO_FRAME_COMP_HEIGHT(frame, components[0]));
+    size_t row = width * static_cast<size_t>(GST_VIDEO_FRAME_COMP_PSTRIDE(frame, components[0]));
+    auto stride = static_cast<size_t>(GST_VIDEO_FRAME_PLANE_STRIDE(frame, plane));
+    planes.push_back({static_cast<uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(frame, plane)), stride, row == 0 ? stride : row, width, height});
+  }
+  return planes;
+}
+
+// mapFrame(call) -> [{data, stride, width, height}]: GStreamer's own memory, taken away when the call settles
+Napi::Value map_frame(const Napi::CallbackInfo& info) {
+  auto env = info.Env();
+  auto call = call_of(info);
+  map_or_throw(env, *call);
+  auto out = Napi::Array::New(env);
+  for (const auto& plane : planes_of(*call)) {
+    size_t length = plane.height == 0 ? 0 : plane.stride * (plane.height - 1) + plane.row_bytes;
+    napi_value memory, view;
+    napi_status status = napi_create_external_arraybuffer(env, plane.data, length, [](napi_env, void*, void*) {}, nullptr, &memory);
+    if (status != napi_ok) throw Napi::Error::New(env, "this JavaScript engine refuses external memory");
+    napi_ref reference;
+    napi_create_reference(env, memory, 1, &reference);
+    call->views.push_back(reference);
+    napi_create_typedarray(env, napi_uint8_array, length, memory, 0, &view);
+    auto entry = Napi::Object::New(env);
+    entry.Set("data", Napi::Value(env, view));
+    entry.Set("stride", static_cast<double>(plane.stride));
+    entry.Set("width", static_cast<double>(plane.width));
+    entry.Set("height", static_cast<double>(plane.height));
+    out.Set(out.Length(), entry);
+  }
+  return out;
+}
+
+// copyFrame(call) -> Uint8Array, rows without padding
+Napi::Value copy_frame(const Napi::CallbackInfo& info) {
+  auto env = info.Env();
+  auto call = call_of(info);
+  map_or_throw(env, *call);
+  auto planes = planes_of(*call);
+  size_t total = 0;
+  for (const auto& plane : planes) total += plane.row_bytes * plane.height;
+  auto out = Napi::Uint8Array::New(env, total);
+  uint8_t* to = out.Data();
+  for (const auto& plane : planes) {
+    for (size_t row = 0; row < plane.height; row++, to += plane.row_bytes) memcpy(to, plane.data + row * plane.stride, plane.row_bytes);
+  }
+  return out;
+}
+
+// ------------------------------------------------------------------------------------------------ kernels
+
+// A job whose outcome is a promise.
+struct PromisedJob : Job {
+  Napi::Promise::Deferred deferred;
+  explicit PromisedJob(Napi::Env env) : deferred(env) {}
+  virtual Napi::Value result(Napi::Env env) = 0;
+  void finished(Napi::Env env, const std::string& error) override {
+    if (error.empty()) deferred.Resolve(result(env));
+    else deferred.Reject(Napi::Error::New(env, error).Value());
+  }
+};
+template <typename Kind>
+Napi::Value order(Napi::Env env, const std::shared_ptr<Call>& call, std::unique_ptr<Kind> job) {
+  auto promise = job->deferred.Promise();
+  auto* raw = job.get();
+  Napi::Promise::Deferred deferred = raw->deferred;
+  if (!call->core->order(call, std::move(job))) deferred.Reject(Napi::Error::New(env, "the frame was discarded").Value());
+  return promise;
+}
+
+struct TensorJob : PromisedJob {
+  TensorOrder order;
+  TensorGeometry geometry;
+  void* target = nullptr;
+  size_t elements = 0;
+  bool as_float = true;
+  napi_ref keep = nullptr;  // the array's memory stays while the kernel writes
+  std::shared_ptr<Bridge> bridge;
+  explicit TensorJob(Napi::Env env) : PromisedJob(env), bridge(Bridge::of(env)) {}
+  ~TensorJob() override {
+    if (keep != nullptr) bridge->retire(keep);
+  }
+  std::string execute(GstVideoFrame& frame) override {
+    std::string error;
+    windhover::fill_tensor(frame, order, target, elements, as_float, &geometry, &error);
+    return error;
+  }
+  Napi::Value result(Napi::Env env) override {
+    auto out = Napi::Object::New(env);
+    out.Set("scaleX", geometry.scale_x);
+    out.Set("scaleY", geometry.scale_y);
+    out.Set("offsetX", geometry.offset_x);
+    out.Set("offsetY", geometry.offset_y);
+    out.Set("originX", geometry.origin_x);
+    out.Set("originY", geometry.origin_y);
+    return out;
+  }
+};
+
+TensorOrder tensor_order(Napi::Object from) {
+  TensorOrder order;
+  auto is = [&](const char* key, const char* value) { return from.Get(key).ToString().Utf8Value() == value; };
+  order.width = from.Get("width").ToNumber();
+  order.height = from.Get("height").ToNumber();
+  order.fit = is("fit", "stretch") ? TensorOrder::Fit::stretch : TensorOrder::Fit::letterbox;
+  order.anchor = is("anchor", "top-left") ? TensorOrder::Anchor::top_left : TensorOrder::Anchor::centre;
+  order.layout = is("layout", "nhwc") ? TensorOrder::Layout::nhwc : TensorOrder::Layout::nchw;
+  order.colours = is("colours", "bgr") ? TensorOrder::Colours::bgr : TensorOrder::Colours::rgb;
+  auto three = [&](const char* key, double* into) {
+    if (!from.Get(key).IsArray()) return;
+    auto array = from.Get(key).As<Napi::Array>();
+    for (uint32_t i = 0; i < 3; i++) into[i] = array.Get(i).ToNumber().DoubleValue();
+  };
+  three("mean", order.mean);
+  three("std", order.std_dev);
+  if (from.Get("padding").IsNumber()) order.padding = from.Get("padding").ToNumber();
+  if (from.Get("region").IsObject()) {
+    auto region = from.Get("region").As<Napi::Object>();
+    order.region = {region.Get("x").ToNumber(), region.Get("y").ToNumber(), region.Get("width").ToNumber(), region.Get("height").ToNumber()};
+  }
+  return order;
+}
+
+// orderTensor(call, Float32Array | Uint8Array, order) -> Promise<geometry>
+Napi::Value order_tensor(const Napi::CallbackInfo& info) {
+  auto env = info.Env();
+  auto call = call_of(info);
+  auto job = std::make_unique<TensorJob>(env);
+  napi_typedarray_type type;
+  napi_value memory;
+  size_t offset;
+  if (napi_get_typedarray_info(env, info[1], &type, &job->elements, &job->target, &memory, &offset) != napi_ok ||
+      (type != napi_float32_array && type != napi_uint8_array))
+    throw Napi::TypeError::New(env, "the target of a tensor is a Float32Array or a Uint8Array");
+  job->as_float = type == napi_float32_array;
+  job->order = tensor_order(info[2].As<Napi::Object>());
+  napi_create_reference(env, info[1], 1, &job->keep);
+  return order(env, call, std::move(job));
+}
+
+struct DrawJob : PromisedJob {
+  std::vector<Shape> shapes;
+  using PromisedJob::PromisedJob;
+  std::string execute(GstVideoFrame& frame) override {
+    std::string error;
+    windhover::draw_shapes(frame, shapes, &error);
+    return error;
+  }
+  Napi::Value result(Napi::Env env) override { return env.Undefined(); }
+};
+
+Shape shape_of(Napi::Object from) {
+  auto number = [&](const char* key, double otherwise) {
+    Napi::Value value = from.Get(key);
+    return value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : otherwise;
+  };
+  auto colour = [&](const char* key) { return static_cast<uint32_t>(number(key, 0)); };
+  auto kind = from.Get("kind").ToString().Utf8Value();
+  double x = number("x", 0), y = number("y", 0), width = number("width", 0), height = number("height", 0);
+  if (kind == "box") return windhover::BoxShape{x, y, width, height, colour("colour"), number("thickness", 1)};
+  if (kind == "fill") return windhover::FillShape{x, y, width, height, colour("colour"), number("opacity", 1)};
+  if (kind == "text") {
+    windhover::TextShape shape{x, y, from.Get("text").ToString().Utf8Value(), number("size", 16), colour("colour"), {}};
+    if (from.Get("background").IsNumber()) shape.background = colour("background");
+    return shape;
+  }
+  if (kind != "line") throw Napi::TypeError::New(from.Env(), "a shape is a box, fill, line or text, not \"" + kind + "\"");
+  windhover::LineShape line{{}, colour("colour"), number("thickness", 1), number("opacity", 1)};
+  auto points = from.Get("points").As<Napi::Array>();
+  for (uint32_t i = 0; i < points.Length(); i++) {
+    auto point = points.Get(i).As<Napi::Array>();
+    line.points.push_back({point.Get(0u).ToNumber().DoubleValue(), point.Get(1u).ToNumber().DoubleValue()});
+  }
+  return line;
+}
+
+// orderDraw(call, shapes) -> Promise
+Napi::Value order_draw(const Napi::CallbackInfo& info) {
+  auto env = info.Env();
+  auto call = call_of(info);
+  if (!call->core->spec->writes_pixels)
+    throw Napi::Error::New(env, "element \"" + call->core->spec->name + "\" must be defined with access: \"write\" to draw");
+  auto job = std::make_unique<DrawJob>(env);
+  auto shapes = info[1].As<Napi::Array>();
+  job->shapes.reserve(shapes.Length());
+  for (uint32_t i = 0; i < shapes.Length(); i++) job->shapes.push_back(shape_of(shapes.Get(i).As<Napi::Object>()));
+  return order(env, call, std::move(job));
+}
+
+struct ImageJob : PromisedJob {
+  std::string type;
+  GstSample* picture = nullptr;
+  using PromisedJob::PromisedJob;
+  ~ImageJob() override {
+    if (picture != nullptr) gst_sample_unref(picture);
+  }
+  std::string execute(GstVideoFrame& frame) override {
+    GstCaps* from = gst_video_info_to_caps(&frame.info);
+    GstCaps* to = gst_caps_new_empty_simple(type.c_str());
+    GstSample* sample = gst_sample_new(frame.buffer, from, nullptr, nullptr);
+    GError* error = nullptr;
+    picture = gst_video_convert_sample(sample, to, 5 * GST_SECOND, &error);
+    std::string why = error != nullptr ? error->message : "";
+    g_clear_error(&error);
+    gst_sample_unref(sample);
+    gst_caps_unref(from);
+    gst_caps_unref(to);
+    return picture == nullptr && why.empty() ? "cannot encode " + type : why;
+  }
+  Napi::Value result(Napi::Env env) override {
+    GstMapInfo map;
+    GstBuffer* buffer = gst_sample_get_buffer(picture);
+    gst_buffer_map(buffer, &map, GST_MAP_READ);
+    auto out = Napi::Uint8Array::New(env, map.size);
+    memcpy(out.Data(), map.data, map.size);
+    gst_buffer_unmap(buffer, &map);
+    return out;
+  }
+};
+
+// orderImage(call, "image/png" | "image/jpeg") -> Promise<Uint8Array>
+Napi::Value order_image(const Napi::CallbackInfo& info) {
+  auto job = std::make_unique<ImageJob>(info.Env());
+  job->type = info[1].As<Napi::String>().Utf8Value();
+  return order(info.Env(), call_of(info), std::move(job));
+}
+}  // namespace
+
+void export_frames(Napi::Env env, Napi::Object exports) {
+  exports.Set("settle", Napi::Function::New(env, settle));
+  exports.Set("mapFrame", Napi::Function::New(env, map_frame));
+  exports.Set("copyFrame", Napi::Function::New(env, copy_frame));
+  exports.Set("orderTensor", Napi::Function::New(env, order_tensor));
+  exports.Set("orderDraw", Napi::Function::New(env, order_draw));
+  exports.Set("orderImage", Napi::Function::New(env, order_image));
+}

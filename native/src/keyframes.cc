@@ -1,0 +1,89 @@
+#include "keyframes.h"
+
+#include <gst/base/gstbasetransform.h>
+#include <gst/video/video.h>
+
+namespace {
+struct Keyframes {
+  GstBaseTransform base;
+  guint64 interval, next;
+  guint count;
+};
+struct KeyframesClass {
+  GstBaseTransformClass base;
+};
+enum { kInterval = 1 };
+
+
+Keyframes* cast(gpointer object) { return static_cast<Keyframes*>(object); }
+
+GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
+  auto* self = cast(base);
+  GST_OBJECT_LOCK(self);
+  guint64 interval = self->interval;
+  GST_OBJECT_UNLOCK(self);
+  GstClockTime pts = GST_BUFFER_PTS(buffer);
+  if (interval == 0 || !GST_CLOCK_TIME_IS_VALID(pts)) return GST_FLOW_OK;
+  bool jumped = self->next != GST_CLOCK_TIME_NONE && (pts > self->next + interval || pts + 2 * interval < self->next);
+  if (self->next == GST_CLOCK_TIME_NONE || pts >= self->next || jumped) {
+    GstClockTime running = gst_segment_to_running_time(&base->segment, GST_FORMAT_TIME, pts);
+    GstClockTime stream = gst_segment_to_stream_time(&base->segment, GST_FORMAT_TIME, pts);
+    gst_pad_push_event(base->srcpad, gst_video_event_new_downstream_force_key_unit(pts, stream, running, TRUE, self->count++));
+    // From the grid, not from this frame: intervals do not grow by the frame that came late.
+    self->next = self->next == GST_CLOCK_TIME_NONE || jumped ? pts + interval : self->next + interval;
+  }
+  return GST_FLOW_OK;
+}
+gboolean start(GstBaseTransform* base) {
+  cast(base)->next = GST_CLOCK_TIME_NONE;
+  cast(base)->count = 0;
+  return TRUE;
+}
+void set_property(GObject* object, guint, const GValue* value, GParamSpec*) {
+  GST_OBJECT_LOCK(object);
+  cast(object)->interval = g_value_get_uint64(value);
+  GST_OBJECT_UNLOCK(object);
+}
+void get_property(GObject* object, guint, GValue* value, GParamSpec*) {
+  GST_OBJECT_LOCK(object);
+  g_value_set_uint64(value, cast(object)->interval);
+  GST_OBJECT_UNLOCK(object);
+}
+void class_init(gpointer klass, gpointer) {
+
+  auto* object = G_OBJECT_CLASS(klass);
+  object->set_property = set_property;
+  object->get_property = get_property;
+  g_object_class_install_property(
+      object, kInterval,
+      g_param_spec_uint64("interval", "interval", "Nanoseconds of stream time between key frames; 0 asks for none", 0, G_MAXUINT64,
+                          2 * GST_SECOND, static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING)));
+  auto* element = GST_ELEMENT_CLASS(klass);
+  gst_element_class_set_static_metadata(element, "Key frames by time", "Filter/Effect/Video",
+                                        "Asks the encoder after it for key frames by stream time", "Windhover");
+  GstCaps* any = gst_caps_from_string("video/x-raw(ANY)");
+  gst_element_class_add_pad_template(element, gst_pad_template_new("sink", GST_PAD_SINK, GST_PAD_ALWAYS, any));
+  gst_element_class_add_pad_template(element, gst_pad_template_new("src", GST_PAD_SRC, GST_PAD_ALWAYS, any));
+  gst_caps_unref(any);
+  auto* base = GST_BASE_TRANSFORM_CLASS(klass);
+  base->transform_ip = transform_ip;
+  base->start = start;
+  base->transform_ip_on_passthrough = TRUE;
+}
+void init(GTypeInstance* instance, gpointer) {
+  auto* self = cast(instance);
+  self->interval = 2 * GST_SECOND;
+  self->next = GST_CLOCK_TIME_NONE;
+  gst_base_transform_set_passthrough(GST_BASE_TRANSFORM(self), TRUE);
+}
+}  // namespace
+
+void register_keyframes() {
+  GTypeInfo info = {};
+  info.class_size = sizeof(KeyframesClass);
+  info.class_init = class_init;
+  info.instance_size = sizeof(Keyframes);
+  info.instance_init = init;
+  GType type = g_type_register_static(GST_TYPE_BASE_TRANSFORM, "WindhoverKeyframes", &info, static_cast<GTypeFlags>(0));
+  gst_element_register(nullptr, "keyframes", GST_RANK_NONE, type);
+}

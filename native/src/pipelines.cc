@@ -1,0 +1,502 @@
+// class Pipeline: JavaScript's handle of a PipelineCore. Everything that may block is a promise, run on the pipeline's
+// control thread.
+#include <cstring>
+
+#include "addon.h"
+#include "pipeline_core.h"
+#include "probes.h"
+#include "relay.h"
+#include "ts_element.h"
+
+namespace {
+using std::chrono::milliseconds;
+
+// What an operation came to: text of an error, or a value to be made on the JS thread.
+struct Outcome {
+  std::string error;
+  std::function<Napi::Value(Napi::Env)> value;
+};
+Outcome failed(std::string why) { return {std::move(why), nullptr}; }
+Outcome from_error(std::string error) { return {std::move(error), nullptr}; }
+
+NodeSpec node_spec(Napi::Object from) {
+  NodeSpec node;
+  node.name = from.Get("name").ToString().Utf8Value();
+  node.factory = from.Get("factory").ToString().Utf8Value();
+  if (from.Get("binding").IsNumber()) node.binding = from.Get("binding").ToNumber();
+  node.properties = property_values(from.Get("properties"));
+  return node;
+}
+LinkSpec link_spec(Napi::Object from) {
+  auto text = [&](const char* key) { return from.Get(key).IsString() ? from.Get(key).ToString().Utf8Value() : std::string(); };
+  return {text("from"), text("fromPad"), text("to"), text("toPad"), text("caps")};
+}
+SegmentSpec segment_spec(Napi::Object from) {
+  SegmentSpec spec;
+  auto nodes = from.Get("nodes").As<Napi::Array>();
+  for (uint32_t i = 0; i < nodes.Length(); i++) spec.nodes.push_back(node_spec(nodes.Get(i).As<Napi::Object>()));
+  auto links = from.Get("links").As<Napi::Array>();
+  for (uint32_t i = 0; i < links.Length(); i++) spec.links.push_back(link_spec(links.Get(i).As<Napi::Object>()));
+  return spec;
+}
+GstState state_of(Napi::Env env, const std::string& name) {
+  if (name == "PLAYING") return GST_STATE_PLAYING;
+  if (name == "PAUSED") return GST_STATE_PAUSED;
+  if (name == "READY") return GST_STATE_READY;
+  if (name == "NULL") return GST_STATE_NULL;
+  throw Napi::TypeError::New(env, "a state is NULL, READY, PAUSED or PLAYING, not \"" + name + "\"");
+}
+Napi::Value bytes_of(Napi::Env env, GstSample* sample) {
+  GstMapInfo map;
+  GstBuffer* buffer = gst_sample_get_buffer(sample);
+  gst_buffer_map(buffer, &map, GST_MAP_READ);
+  auto out = Napi::Uint8Array::New(env, map.size);
+  memcpy(out.Data(), map.data, map.size);
+  gst_buffer_unmap(buffer, &map);
+  return out;
+}
+}  // namespace
+
+class Pipeline : public Napi::ObjectWrap<Pipeline> {
+ public:
+  static Napi::Function define(Napi::Env env) {
+    return DefineClass(env, "Pipeline",
+                       {InstanceMethod("build", &Pipeline::build), InstanceMethod("setState", &Pipeline::set_state),
+                        InstanceMethod("close", &Pipeline::close), InstanceMethod("set", &Pipeline::set),
+                        InstanceMethod("get", &Pipeline::get), InstanceMethod("seek", &Pipeline::seek),
+                        InstanceMethod("position", &Pipeline::position), InstanceMethod("duration", &Pipeline::duration),
+                        InstanceMethod("latency", &Pipeline::latency), InstanceMethod("endOfStream", &Pipeline::end_of_stream),
+                        InstanceMethod("dot", &Pipeline::dot), InstanceMethod("addBranch", &Pipeline::add_branch),
+                        InstanceMethod("removeBranch", &Pipeline::remove_branch), InstanceMethod("limit", &Pipeline::limit),
+                        InstanceMethod("tap", &Pipeline::tap), InstanceMethod("grab", &Pipeline::grab),
+                        InstanceMethod("meter", &Pipeline::meter), InstanceMethod("meters", &Pipeline::meters),
+                        InstanceMethod("setLatency", &Pipeline::set_latency),
+                        InstanceMethod("relayFrom", &Pipeline::relay_from), InstanceMethod("relayStatus", &Pipeline::relay_status),
+                        InstanceMethod("relayEnd", &Pipeline::relay_end)});
+  }
+
+  // new Pipeline(name, epochNs, onMessage)
+  explicit Pipeline(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Pipeline>(info) {
+    bool lossless;
+    uint64_t epoch = info[1].As<Napi::BigInt>().Uint64Value(&lossless);
+    core_ = PipelineCore::create(Bridge::of(info.Env()), info[0].As<Napi::String>().Utf8Value(), epoch);
+    napi_create_reference(info.Env(), info[2], 1, &core_->on_message);
+  }
+  // Forgotten without close(): the control thread takes it down by itself.
+  ~Pipeline() override { core_->shut_down(); }
+
+ private:
+  std::shared_ptr<PipelineCore> core_;
+  bool held_ = false;
+  std::map<std::string, std::shared_ptr<Meter>> meters_;
+
+  Napi::Value operate(Napi::Env env, std::function<Outcome(PipelineCore&)> work) {
+    auto deferred = std::make_shared<Napi::Promise::Deferred>(env);
+    auto bridge = core_->bridge;
+    bridge->hold();
+    core_->run([core = core_, bridge, deferred, work = std::move(work)] {
+      auto outcome = std::make_shared<Outcome>(core->closing() ? failed("the pipeline is closed") : work(*core));
+      bridge->post([bridge, deferred, outcome](Napi::Env env) {
+        bridge->let_go();
+        if (!outcome->error.empty()) deferred->Reject(Napi::Error::New(env, outcome->error).Value());
+        else deferred->Resolve(outcome->value ? outcome->value(env) : env.Undefined());
+      });
+    });
+    return deferred->Promise();
+  }
+  // Owned; throws when there is no such node.
+  GstElement* node(Napi::Env env, Napi::Value name) {
+    auto text = name.As<Napi::String>().Utf8Value();
+    GstElement* element = core_->find(text);
+    if (element == nullptr) throw Napi::Error::New(env, "no node \"" + text + "\" in the running pipeline");
+    return element;
+  }
+  static milliseconds limit_of(const Napi::CallbackInfo& info, size_t index) {
+    return milliseconds(info[index].As<Napi::Number>().Int64Value());
+  }
+
+  // build(segment) -> Promise
+  Napi::Value build(const Napi::CallbackInfo& info) {
+    auto spec = std::make_shared<SegmentSpec>(segment_spec(info[0].As<Napi::Object>()));
+    return operate(info.Env(), [spec](PipelineCore& core) { return from_error(core.build(*spec, GST_BIN(core.pipeline))); });
+  }
+  // setState(name, limitMs) -> Promise
+  Napi::Value set_state(const Napi::CallbackInfo& info) {
+    GstState state = state_of(info.Env(), info[0].As<Napi::String>());
+    hold(state >= GST_STATE_PAUSED);
+    auto limit = limit_of(info, 1);
+    return operate(info.Env(), [state, limit](PipelineCore& core) { return from_error(core.set_state(state, limit)); });
+  }
+  // A pipeline that runs keeps the process alive, and itself.
+  void hold(bool on) {
+    if (on == held_ || core_->closing()) return;
+    held_ = on;
+    if (on) Ref(), core_->bridge->hold();
+    else Unref(), core_->bridge->let_go();
+  }
+  // close() -> Promise, resolved when the pipeline is at NULL and its thread gone
+  Napi::Value close(const Napi::CallbackInfo& info) {
+    auto env = info.Env();
+    auto deferred = std::make_shared<Napi::Promise::Deferred>(env);
+    auto promise = deferred->Promise();
+    if (core_->closing()) {
+      deferred->Resolve(env.Undefined());
+      return promise;
+    }
+    hold(false);
+    meters_.clear();
+    auto bridge = core_->bridge;
+    bridge->hold();
+    core_->on_closed = [bridge, deferred] {
+      bridge->post([bridge, deferred](Napi::Env env) {
+        bridge->let_go();
+        deferred->Resolve(env.Undefined());
+      });
+    };
+    core_->shut_down();
+    return promise;
+  }
+
+  // set(node, properties): TypeScript elements at once, so that several properties arrive as one update; others on the
+  // control thread, as a setter may wait for a streaming thread.
+  Napi::Value set(const Napi::CallbackInfo& info) {
+    auto env = info.Env();
+    GstElement* element = node(env, info[0]);
+    auto properties = property_values(info[1]);
+    auto apply = [element, properties] {
+      std::string error;
+      for (const auto& [name, value] : properties) {
+        if (error.empty()) error = ::set_property(G_OBJECT(element), name, value);
+      }
+      if (!error.empty()) error = std::string(GST_OBJECT_NAME(element)) + " " + error;
+      gst_object_unref(element);
+      return from_error(error);
+    };
+    if (!ts_element_core(element)) return operate(env, [apply](PipelineCore&) { return apply(); });
+    Outcome outcome = apply();
+    auto deferred = Napi::Promise::Deferred::New(env);
+    if (outcome.error.empty()) deferred.Resolve(env.Undefined());
+    else deferred.Reject(Napi::Error::New(env, outcome.error).Value());
+    return deferred.Promise();
+  }
+  // get(node, property) -> Promise<string>
+  Napi::Value get(const Napi::CallbackInfo& info) {
+    auto name = info[0].As<Napi::String>().Utf8Value(), property = info[1].As<Napi::String>().Utf8Value();
+    return operate(info.Env(), [name, property](PipelineCore& core) {
+      GstElement* element = core.find(name);
+      if (element == nullptr) return failed("no node \"" + name + "\"");
+      std::string error, text = get_property_text(G_OBJECT(element), property, &error);
+      gst_object_unref(element);
+      if (!error.empty()) return failed(name + " " + error);
+      return Outcome{{}, [text](Napi::Env env) { return Napi::String::New(env, text); }};
+    });
+  }
+
+  // seek(ns, accurate) -> Promise
+  Napi::Value seek(const Napi::CallbackInfo& info) {
+    bool lossless;
+    gint64 to = info[0].As<Napi::BigInt>().Int64Value(&lossless);
+    bool accurate = info[1].ToBoolean();
+    return operate(info.Env(), [to, accurate](PipelineCore& core) {
+      auto flags = static_cast<GstSeekFlags>(GST_SEEK_FLAG_FLUSH | (accurate ? GST_SEEK_FLAG_ACCURATE : GST_SEEK_FLAG_KEY_UNIT));
+      return gst_element_seek_simple(core.pipeline, GST_FORMAT_TIME, flags, to) ? Outcome{} : failed("this source cannot seek");
+    });
+  }
+  static Outcome nanoseconds(bool known, gint64 value) {
+    return {{}, [known, value](Napi::Env env) -> Napi::Value {
+              return known ? Napi::Value(Napi::BigInt::New(env, static_cast<int64_t>(value))) : env.Null();
+            }};
+  }
+  // position(), duration() -> Promise<bigint | null>
+  Napi::Value position(const Napi::CallbackInfo& info) {
+    return operate(info.Env(), [](PipelineCore& core) {
+      gint64 value = 0;
+      bool known = gst_element_query_position(core.pipeline, GST_FORMAT_TIME, &value);
+      return nanoseconds(known, value);
+    });
+  }
+  Napi::Value duration(const Napi::CallbackInfo& info) {
+    return operate(info.Env(), [](PipelineCore& core) {
+      gint64 value = 0;
+      bool known = gst_element_query_duration(core.pipeline, GST_FORMAT_TIME, &value) && value > 0;
+      return nanoseconds(known, value);
+    });
+  }
+  // latency() -> Promise<{live, minimumNs, maximumNs | null} | null>
+  Napi::Value latency(const Napi::CallbackInfo& info) {
+    return operate(info.Env(), [](PipelineCore& core) {
+      GstQuery* query = gst_query_new_latency();
+      gboolean live = FALSE;
+      GstClockTime minimum = 0, maximum = 0;
+      bool known = gst_element_query(core.pipeline, query);
+      if (known) gst_query_parse_latency(query, &live, &minimum, &maximum);
+      gst_query_unref(query);
+      return Outcome{{}, [=](Napi::Env env) -> Napi::Value {
+                       if (!known) return env.Null();
+                       auto out = Napi::Object::New(env);
+                       out.Set("live", Napi::Boolean::New(env, live));
+                       out.Set("minimumNs", Napi::BigInt::New(env, static_cast<uint64_t>(minimum)));
+                       out.Set("maximumNs", GST_CLOCK_TIME_IS_VALID(maximum) ? Napi::Value(Napi::BigInt::New(env, static_cast<uint64_t>(maximum))) : env.Null());
+                       return out;
+                     }};
+    });
+  }
+  // setLatency(node, ns): what a TypeScript element adds, told to the pipeline
+  Napi::Value set_latency(const Napi::CallbackInfo& info) {
+    GstElement* element = node(info.Env(), info[0]);
+    bool lossless;
+    if (auto core = ts_element_core(element)) {
+      core->latency_ns = info[1].As<Napi::BigInt>().Uint64Value(&lossless);
+      gst_element_post_message(element, gst_message_new_latency(GST_OBJECT(element)));
+    }
+    gst_object_unref(element);
+    return info.Env().Undefined();
+  }
+  // endOfStream() -> Promise: every source ends; what is under way still arrives
+  Napi::Value end_of_stream(const Napi::CallbackInfo& info) {
+    return operate(info.Env(), [](PipelineCore& core) {
+      return gst_element_send_event(core.pipeline, gst_event_new_eos()) ? Outcome{} : failed("no source took the end of stream");
+    });
+  }
+  // dot() -> Promise<string>
+  Napi::Value dot(const Napi::CallbackInfo& info) {
+    return operate(info.Env(), [](PipelineCore& core) {
+      gchar* data = gst_debug_bin_to_dot_data(GST_BIN(core.pipeline), static_cast<GstDebugGraphDetails>(
+                        GST_DEBUG_GRAPH_SHOW_CAPS_DETAILS | GST_DEBUG_GRAPH_SHOW_NON_DEFAULT_PARAMS | GST_DEBUG_GRAPH_SHOW_STATES));
+      std::string text = data;
+      g_free(data);
+      return Outcome{{}, [text](Napi::Env env) { return Napi::String::New(env, text); }};
+    });
+  }
+
+  // addBranch(name, tee, entry, segment) -> Promise; removeBranch(name, limitMs) -> Promise
+  Napi::Value add_branch(const Napi::CallbackInfo& info) {
+    auto name = info[0].As<Napi::String>().Utf8Value(), tee = info[1].As<Napi::String>().Utf8Value(), entry = info[2].As<Napi::String>().Utf8Value();
+    auto spec = std::make_shared<SegmentSpec>(segment_spec(info[3].As<Napi::Object>()));
+    return operate(info.Env(), [=](PipelineCore& core) { return from_error(core.add_branch(name, tee, entry, *spec)); });
+  }
+  Napi::Value remove_branch(const Napi::CallbackInfo& info) {
+    auto name = info[0].As<Napi::String>().Utf8Value();
+    auto limit = limit_of(info, 1);
+    return operate(info.Env(), [=](PipelineCore& core) { return from_error(core.remove_branch(name, limit)); });
+  }
+
+  // limit(node, frames, untilNs)
+  Napi::Value limit(const Napi::CallbackInfo& info) {
+    auto env = info.Env();
+    GstElement* element = node(env, info[0]);
+    bool lossless;
+    std::string error = limit_stream(element, static_cast<uint64_t>(info[1].As<Napi::Number>().Int64Value()), info[2].As<Napi::BigInt>().Uint64Value(&lossless));
+    gst_object_unref(element);
+    if (!error.empty()) throw Napi::Error::New(env, error);
+    return env.Undefined();
+  }
+
+  // tap(node, callback({ptsNs, durationNs, bytes, keyframe, discontinuity, caps, meta, lost})) -> stop()
+  // Bounded: buffers that JavaScript has no time for are counted in `lost`.
+  struct Tap {
+    std::shared_ptr<Bridge> bridge;
+    napi_ref callback;
+    std::atomic<bool> on{true};
+    std::atomic<int> queued{0};
+    std::atomic<uint64_t> lost{0};
+    ~Tap() { bridge->retire(callback); }
+  };
+  struct TapTask : Task {
+    std::shared_ptr<Tap> tap;
+    GstClockTime pts, duration;
+    uint64_t bytes, lost;
+    bool keyframe, discontinuity;
+    std::string caps;
+    MetadataBox* box;
+    ~TapTask() override {
+      tap->queued--;
+      if (box != nullptr) box->unref();
+    }
+    void run(Napi::Env env) override {
+      napi_value function = nullptr;
+      napi_get_reference_value(env, tap->callback, &function);
+      if (function == nullptr || !tap->on) return;
+      auto time = [&](GstClockTime value) -> Napi::Value {
+        return GST_CLOCK_TIME_IS_VALID(value) ? Napi::Value(Napi::BigInt::New(env, static_cast<uint64_t>(value))) : env.Null();
+      };
+      auto out = Napi::Object::New(env);
+      out.Set("ptsNs", time(pts));
+      out.Set("durationNs", time(duration));
+      out.Set("bytes", static_cast<double>(bytes));
+      out.Set("keyframe", keyframe);
+      out.Set("discontinuity", discontinuity);
+      out.Set("caps", caps);
+      out.Set("lost", static_cast<double>(lost));
+      napi_value meta;
+      if (box != nullptr && box->bridge == tap->bridge) napi_get_reference_value(env, box->reference, &meta);
+      else meta = Napi::Object::New(env);
+      out.Set("meta", Napi::Value(env, meta));
+      Napi::Function(env, function).Call({out});
+    }
+  };
+  Napi::Value tap(const Napi::CallbackInfo& info) {
+    auto env = info.Env();
+    GstElement* element = node(env, info[0]);
+    auto tap = std::make_shared<Tap>();
+    tap->bridge = core_->bridge;
+    napi_create_reference(env, info[1], 1, &tap->callback);
+    tap_buffers(element, [tap](GstPad* pad, GstBuffer* buffer) {
+      constexpr int kQueued = 256;
+      if (!tap->on) return false;
+      if (tap->queued >= kQueued) {
+        tap->lost++;
+        return true;
+      }
+      auto task = std::make_unique<TapTask>();
+      tap->queued++;
+      task->tap = tap;
+      task->pts = GST_BUFFER_PTS(buffer);
+      task->duration = GST_BUFFER_DURATION(buffer);
+      task->bytes = gst_buffer_get_size(buffer);
+      task->lost = tap->lost.exchange(0);
+      task->keyframe = !GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_DELTA_UNIT);
+      task->discontinuity = GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_DISCONT);
+      if (GstCaps* caps = gst_pad_get_current_caps(pad)) {
+        gchar* text = gst_caps_to_string(caps);
+        task->caps = text;
+        g_free(text);
+        gst_caps_unref(caps);
+      }
+      MetadataBox* box = metadata_of(buffer);
+      task->box = box == nullptr ? nullptr : box->ref();
+      tap->bridge->post(std::move(task));
+      return true;
+    });
+    gst_object_unref(element);
+    return Napi::Function::New(env, [tap](const Napi::CallbackInfo&) { tap->on = false; });
+  }
+
+  // grab(node, atNs, type) -> Promise<{image, ptsNs}>: the first frame at or after that stream time
+  Napi::Value grab(const Napi::CallbackInfo& info) {
+    auto env = info.Env();
+    GstElement* element = node(env, info[0]);
+    bool lossless;
+    GstClockTime at = info[1].As<Napi::BigInt>().Uint64Value(&lossless);
+    auto type = info[2].As<Napi::String>().Utf8Value();
+    auto deferred = std::make_shared<Napi::Promise::Deferred>(env);
+    auto core = core_;
+    tap_buffers(element, [core, at, type, deferred](GstPad* pad, GstBuffer* buffer) {
+      GstClockTime pts = GST_BUFFER_PTS(buffer);
+      if (GST_CLOCK_TIME_IS_VALID(pts) && pts < at) return true;
+      GstCaps* caps = gst_pad_get_current_caps(pad);
+      GstSample* sample = gst_sample_new(buffer, caps, nullptr, nullptr);
+      if (caps != nullptr) gst_caps_unref(caps);
+      // Encoded here, on the streaming thread: the control thread may be the one that waits for this frame to pass.
+      GstCaps* to = gst_caps_new_empty_simple(type.c_str());
+      GError* error = nullptr;
+      GstSample* picture = gst_video_convert_sample(sample, to, 5 * GST_SECOND, &error);
+      std::string why = error == nullptr ? "" : error->message;
+      g_clear_error(&error);
+      gst_caps_unref(to);
+      gst_sample_unref(sample);
+      bool posted = core->bridge->post([deferred, picture, why, pts, type](Napi::Env env) {
+        if (picture == nullptr) {
+          deferred->Reject(Napi::Error::New(env, "cannot make " + type + " of this frame: " + why).Value());
+          return;
+        }
+        auto out = Napi::Object::New(env);
+        out.Set("image", bytes_of(env, picture));
+        out.Set("ptsNs", GST_CLOCK_TIME_IS_VALID(pts) ? Napi::Value(Napi::BigInt::New(env, static_cast<uint64_t>(pts))) : env.Null());
+        gst_sample_unref(picture);
+        deferred->Resolve(out);
+      });
+      if (!posted && picture != nullptr) gst_sample_unref(picture);
+      return false;
+    });
+    gst_object_unref(element);
+    return deferred->Promise();
+  }
+
+  // meter(name, firstNode, lastNode): from now on meters() tells of it
+  Napi::Value meter(const Napi::CallbackInfo& info) {
+    auto env = info.Env();
+    GstElement* first = node(env, info[1]);
+    GstElement* last = core_->find(info[2].As<Napi::String>().Utf8Value());
+    if (last != nullptr) meters_[info[0].As<Napi::String>().Utf8Value()] = Meter::create(first, last);
+    gst_object_unref(first);
+    if (last != nullptr) gst_object_unref(last);
+    return env.Undefined();
+  }
+  // meters(nodes: {[name]: firstNode}) -> {[name]: {in, out, meanMs, p95Ms, queued, capacity, dropped}}
+  Napi::Value meters(const Napi::CallbackInfo& info) {
+    auto env = info.Env();
+    auto out = Napi::Object::New(env);
+    auto names = info[0].As<Napi::Object>();
+    for (auto it = meters_.begin(); it != meters_.end();) {
+      auto first = names.Get(it->first);
+      GstElement* element = first.IsString() ? core_->find(first.ToString().Utf8Value()) : nullptr;
+      if (element == nullptr) {  // its branch is gone
+        it = meters_.erase(it);
+        continue;
+      }
+      auto entry = Napi::Object::New(env);
+      uint64_t in = it->second->in, left = it->second->out;
+      auto core = ts_element_core(element);
+      auto times = core ? core->durations.summary() : it->second->durations.summary();
+      entry.Set("in", static_cast<double>(in));
+      entry.Set("out", static_cast<double>(left));
+      entry.Set("meanMs", times.mean_ms);
+      entry.Set("p95Ms", times.p95_ms);
+      uint64_t dropped = core ? core->dropped.load() : 0;
+      if (g_object_class_find_property(G_OBJECT_GET_CLASS(element), "current-level-buffers") != nullptr &&
+          g_object_class_find_property(G_OBJECT_GET_CLASS(element), "max-size-buffers") != nullptr) {
+        guint queued = 0, capacity = 0;
+        g_object_get(element, "current-level-buffers", &queued, "max-size-buffers", &capacity, nullptr);
+        entry.Set("queued", queued);
+        entry.Set("capacity", capacity);
+        // Counted at different moments: a frame between the two probes is not a drop.
+        dropped = in > left + queued + 1 ? in - left - queued : 0;
+      }
+      entry.Set("dropped", static_cast<double>(dropped));
+      out.Set(it->first, entry);
+      gst_object_unref(element);
+      ++it;
+    }
+    return out;
+  }
+
+  // relayFrom(appsrc, ingestPipeline, appsink): from now on the ingest's data goes into our appsrc
+  Napi::Value relay_from(const Napi::CallbackInfo& info) {
+    auto env = info.Env();
+    std::string error;
+    auto relay = core_->relay_into(info[0].As<Napi::String>().Utf8Value(), &error);
+    if (!relay) throw Napi::Error::New(env, error);
+    auto* ingest = Napi::ObjectWrap<Pipeline>::Unwrap(info[1].As<Napi::Object>());
+    GstElement* sink = ingest->node(env, info[2]);
+    bool attached = relay->attach(sink);
+    gst_object_unref(sink);
+    if (!attached) throw Napi::Error::New(env, "an ingest must end in an appsink");
+    return env.Undefined();
+  }
+  // relayStatus(appsrc) -> {frames, dropped, idleMs, flowing}
+  Napi::Value relay_status(const Napi::CallbackInfo& info) {
+    auto env = info.Env();
+    std::string error;
+    auto relay = core_->relay_into(info[0].As<Napi::String>().Utf8Value(), &error);
+    if (!relay) throw Napi::Error::New(env, error);
+    auto status = relay->status();
+    auto out = Napi::Object::New(env);
+    out.Set("frames", static_cast<double>(status.frames));
+    out.Set("dropped", static_cast<double>(status.dropped));
+    out.Set("idleMs", static_cast<double>(status.idle_ms));
+    out.Set("flowing", status.flowing);
+    return out;
+  }
+  Napi::Value relay_end(const Napi::CallbackInfo& info) {
+    std::string error;
+    if (auto relay = core_->relay_into(info[0].As<Napi::String>().Utf8Value(), &error)) relay->end_of_stream();
+    return info.Env().Undefined();
+  }
+};
+
+void export_pipelines(Napi::Env env, Napi::Object exports) {
+  exports.Set("Pipeline", Pipeline::define(env));
+  // For leak tests alone: GStreamer reports leaks when it ends, and cannot be used afterwards.
+  exports.Set("deinit", Napi::Function::New(env, [](const Napi::CallbackInfo&) { gst_deinit(); }));
+}

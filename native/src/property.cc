@@ -1,0 +1,88 @@
+#include "property.h"
+
+#include <cmath>
+
+namespace {
+std::string number_text(double number) {
+  if (std::floor(number) == number && std::fabs(number) < 9.007199254740992e15) return std::to_string(static_cast<int64_t>(number));
+  char digits[G_ASCII_DTOSTR_BUF_SIZE];
+  return g_ascii_dtostr(digits, sizeof digits, number);
+}
+}  // namespace
+
+PropertyValue property_value(Napi::Value value) {
+  PropertyValue out;
+  if (value.IsNull() || value.IsUndefined()) return out;
+  if (value.IsBoolean()) {
+    out.kind = PropertyValue::Kind::kBoolean;
+    out.boolean = value.As<Napi::Boolean>();
+    return out;
+  }
+  out.kind = PropertyValue::Kind::kText;
+  out.text = value.IsNumber() ? number_text(value.As<Napi::Number>().DoubleValue()) : value.ToString().Utf8Value();
+  return out;
+}
+Properties property_values(Napi::Value record) {
+  Properties out;
+  if (!record.IsObject()) return out;
+  auto object = record.As<Napi::Object>();
+  auto names = object.GetPropertyNames();
+  for (uint32_t i = 0; i < names.Length(); i++) {
+    auto name = names.Get(i).ToString().Utf8Value();
+    out.emplace_back(name, property_value(object.Get(name)));
+  }
+  return out;
+}
+
+std::string set_property(GObject* object, const std::string& name, const PropertyValue& value) {
+  GParamSpec* spec = g_object_class_find_property(G_OBJECT_GET_CLASS(object), name.c_str());
+  if (spec == nullptr) return "has no property \"" + name + "\"";
+  if ((spec->flags & G_PARAM_WRITABLE) == 0 || (spec->flags & G_PARAM_CONSTRUCT_ONLY) != 0)
+    return "property \"" + name + "\" cannot be set";
+  GValue target = G_VALUE_INIT;
+  g_value_init(&target, spec->value_type);
+  std::string error;
+  switch (value.kind) {
+    case PropertyValue::Kind::kDefault:
+      g_param_value_set_default(spec, &target);
+      break;
+    case PropertyValue::Kind::kBoolean:
+      if (spec->value_type == G_TYPE_BOOLEAN) g_value_set_boolean(&target, value.boolean);
+      else if (!gst_value_deserialize_with_pspec(&target, value.boolean ? "true" : "false", spec))
+        error = "property \"" + name + "\" takes a " + g_type_name(spec->value_type) + ", not a boolean";
+      break;
+    case PropertyValue::Kind::kText:
+      if (spec->value_type == G_TYPE_STRING) g_value_set_string(&target, value.text.c_str());
+      else if (!gst_value_deserialize_with_pspec(&target, value.text.c_str(), spec))
+        error = "property \"" + name + "\" takes a " + g_type_name(spec->value_type) + ", not \"" + value.text + "\"";
+      break;
+  }
+  if (error.empty() && value.kind != PropertyValue::Kind::kDefault && g_param_value_validate(spec, &target))
+    error = "property \"" + name + "\": " + value.text + " is out of range";
+  if (error.empty()) g_object_set_property(object, name.c_str(), &target);
+  g_value_unset(&target);
+  return error;
+}
+
+std::string get_property_text(GObject* object, const std::string& name, std::string* error) {
+  GParamSpec* spec = g_object_class_find_property(G_OBJECT_GET_CLASS(object), name.c_str());
+  if (spec == nullptr || (spec->flags & G_PARAM_READABLE) == 0) {
+    *error = "has no readable property \"" + name + "\"";
+    return {};
+  }
+  GValue value = G_VALUE_INIT;
+  g_value_init(&value, spec->value_type);
+  g_object_get_property(object, name.c_str(), &value);
+  std::string out;
+  if (spec->value_type == G_TYPE_STRING) {
+    const char* text = g_value_get_string(&value);
+    out = text == nullptr ? "" : text;
+  } else if (!((G_VALUE_HOLDS_BOXED(&value) && g_value_get_boxed(&value) == nullptr) || G_VALUE_HOLDS_OBJECT(&value) ||
+               G_VALUE_HOLDS_POINTER(&value))) {  // GStreamer 1.22 crashes on serialising empty boxed values
+    gchar* text = gst_value_serialize(&value);
+    out = text == nullptr ? "" : text;
+    g_free(text);
+  }
+  g_value_unset(&value);
+  return out;
+}

@@ -1,0 +1,24 @@
+// Values on their way from JavaScript to GObject properties. Copied out of V8 first, converted on the control thread.
+#pragma once
+#include <gst/gst.h>
+#include <napi.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+struct PropertyValue {
+  enum class Kind { kDefault, kBoolean, kText } kind = Kind::kDefault;
+  bool boolean = false;
+  std::string text;  // numbers too: GStreamer's own parser knows every type and its range
+};
+using Properties = std::vector<std::pair<std::string, PropertyValue>>;
+
+// JS thread. null and undefined mean: back to the default.
+PropertyValue property_value(Napi::Value value);
+Properties property_values(Napi::Value record);
+
+// Any thread that may touch the object. Empty on success, else what is wrong with it.
+std::string set_property(GObject* object, const std::string& name, const PropertyValue& value);
+// JSON-like text of the present value.
+std::string get_property_text(GObject* object, const std::string& name, std::string* error);

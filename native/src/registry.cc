@@ -1,0 +1,177 @@
+// GStreamer's registry as plain JavaScript data. No element is ever made for it: classes tell everything.
+#include <gst/gst.h>
+#include <napi.h>
+
+#include "addon.h"
+
+namespace {
+Napi::Value default_of(Napi::Env env, GParamSpec* spec) {
+  const GValue* value = g_param_spec_get_default_value(spec);
+  GType type = G_VALUE_TYPE(value);
+  if (type == G_TYPE_BOOLEAN) return Napi::Boolean::New(env, g_value_get_boolean(value));
+  if (type == G_TYPE_STRING) {
+    const char* text = g_value_get_string(value);
+    return text == nullptr ? env.Null() : Napi::Value(Napi::String::New(env, text));
+  }
+  GValue number = G_VALUE_INIT;
+  g_value_init(&number, G_TYPE_DOUBLE);
+  bool numeric = !G_VALUE_HOLDS_ENUM(value) && !G_VALUE_HOLDS_FLAGS(value) && g_value_type_transformable(type, G_TYPE_DOUBLE) &&
+                 G_TYPE_FUNDAMENTAL(type) == type && g_value_transform(value, &number);
+  if (numeric) return Napi::Number::New(env, g_value_get_double(&number));
+  // Serialising empty boxed defaults crashes GStreamer 1.22.
+  if (G_VALUE_HOLDS_OBJECT(value) || G_VALUE_HOLDS_POINTER(value) || G_VALUE_HOLDS_PARAM(value) ||
+      (G_VALUE_HOLDS_BOXED(value) && g_value_get_boxed(value) == nullptr))
+    return env.Null();
+  if (G_VALUE_HOLDS_ENUM(value)) {
+    auto* klass = G_PARAM_SPEC_ENUM(spec)->enum_class;
+    GEnumValue* chosen = g_enum_get_value(klass, g_value_get_enum(value));
+    return chosen == nullptr ? env.Null() : Napi::Value(Napi::String::New(env, chosen->value_nick));
+  }
+  gchar* text = gst_value_serialize(value);
+  Napi::Value out = text == nullptr ? env.Null() : Napi::Value(Napi::String::New(env, text));
+  g_free(text);
+  return out;
+}
+
+const char* kind_of(GParamSpec* spec) {
+  GType type = spec->value_type;
+  if (type == G_TYPE_BOOLEAN) return "boolean";
+  if (type == G_TYPE_STRING) return "string";
+  if (type == G_TYPE_INT || type == G_TYPE_UINT || type == G_TYPE_INT64 || type == G_TYPE_UINT64 || type == G_TYPE_LONG ||
+      type == G_TYPE_ULONG || type == G_TYPE_CHAR || type == G_TYPE_UCHAR)
+    return "integer";
+  if (type == G_TYPE_DOUBLE || type == G_TYPE_FLOAT) return "number";
+  if (G_TYPE_IS_ENUM(type)) return "enum";
+  if (G_TYPE_IS_FLAGS(type)) return "flags";
+  if (type == GST_TYPE_FRACTION) return "fraction";
+  if (type == GST_TYPE_CAPS) return "caps";
+  if (type == GST_TYPE_STRUCTURE) return "structure";
+  return "opaque";
+}
+
+void add_limits(Napi::Object out, GParamSpec* spec) {
+  auto limits = [&](double minimum, double maximum) {
+    out.Set("minimum", minimum);
+    out.Set("maximum", maximum);
+  };
+#define LIMITS(TYPE) \
+  if (G_IS_PARAM_SPEC_##TYPE(spec)) return limits(static_cast<double>(G_PARAM_SPEC_##TYPE(spec)->minimum), static_cast<double>(G_PARAM_SPEC_##TYPE(spec)->maximum))
+  LIMITS(INT);
+  LIMITS(UINT);
+  LIMITS(INT64);
+  LIMITS(UINT64);
+  LIMITS(LONG);
+  LIMITS(ULONG);
+  LIMITS(DOUBLE);
+  LIMITS(FLOAT);
+#undef LIMITS
+}
+
+void add_choices(Napi::Env env, Napi::Object out, GParamSpec* spec) {
+  auto values = Napi::Array::New(env);
+  auto add = [&](guint index, const char* nick, double value, const char* about) {
+    auto entry = Napi::Object::New(env);
+    entry.Set("nick", nick);
+    entry.Set("value", value);
+    entry.Set("about", about);
+    values.Set(index, entry);
+  };
+  if (G_IS_PARAM_SPEC_ENUM(spec)) {
+    auto* klass = G_PARAM_SPEC_ENUM(spec)->enum_class;
+    for (guint i = 0; i < klass->n_values; i++) add(i, klass->values[i].value_nick, klass->values[i].value, klass->values[i].value_name);
+  } else if (G_IS_PARAM_SPEC_FLAGS(spec)) {
+    auto* klass = G_PARAM_SPEC_FLAGS(spec)->flags_class;
+    for (guint i = 0; i < klass->n_values; i++) add(i, klass->values[i].value_nick, klass->values[i].value, klass->values[i].value_name);
+  } else return;
+  out.Set("values", values);
+}
+
+Napi::Object property_info(Napi::Env env, GParamSpec* spec) {
+  auto out = Napi::Object::New(env);
+  const char* blurb = g_param_spec_get_blurb(spec);
+  bool settable = (spec->flags & G_PARAM_WRITABLE) != 0 && (spec->flags & G_PARAM_CONSTRUCT_ONLY) == 0;
+  out.Set("kind", kind_of(spec));
+  out.Set("gtype", g_type_name(spec->value_type));
+  out.Set("about", blurb == nullptr ? "" : blurb);
+  out.Set("default", default_of(env, spec));
+  out.Set("writable", settable);
+  out.Set("readable", (spec->flags & G_PARAM_READABLE) != 0);
+  out.Set("live", (spec->flags & GST_PARAM_MUTABLE_PLAYING) != 0);
+  out.Set("deprecated", (spec->flags & G_PARAM_DEPRECATED) != 0);
+  add_limits(out, spec);
+  add_choices(env, out, spec);
+  return out;
+}
+
+Napi::Object summary(Napi::Env env, GstElementFactory* factory) {
+  auto out = Napi::Object::New(env);
+  auto text = [&](const char* key) {
+    const gchar* value = gst_element_factory_get_metadata(factory, key);
+    return value == nullptr ? "" : value;
+  };
+  const gchar* plugin = gst_plugin_feature_get_plugin_name(GST_PLUGIN_FEATURE(factory));
+  out.Set("name", GST_OBJECT_NAME(factory));
+  out.Set("longName", text(GST_ELEMENT_METADATA_LONGNAME));
+  out.Set("about", text(GST_ELEMENT_METADATA_DESCRIPTION));
+  out.Set("klass", text(GST_ELEMENT_METADATA_KLASS));
+  out.Set("plugin", plugin == nullptr ? "" : plugin);
+  out.Set("rank", gst_plugin_feature_get_rank(GST_PLUGIN_FEATURE(factory)));
+  auto pads = Napi::Array::New(env);
+  uint32_t count = 0;
+  for (const GList* at = gst_element_factory_get_static_pad_templates(factory); at != nullptr; at = at->next) {
+    auto* pad_template = static_cast<GstStaticPadTemplate*>(at->data);
+    auto pad = Napi::Object::New(env);
+    pad.Set("name", pad_template->name_template);
+    pad.Set("direction", pad_template->direction == GST_PAD_SRC ? "src" : "sink");
+    pad.Set("presence", pad_template->presence == GST_PAD_ALWAYS ? "always" : pad_template->presence == GST_PAD_SOMETIMES ? "sometimes" : "request");
+    pad.Set("caps", pad_template->static_caps.string == nullptr ? "ANY" : pad_template->static_caps.string);
+    pads.Set(count++, pad);
+  }
+  out.Set("pads", pads);
+  return out;
+}
+
+Napi::Value list_factories(const Napi::CallbackInfo& info) {
+  auto env = info.Env();
+  auto out = Napi::Array::New(env);
+  uint32_t count = 0;
+  GList* features = gst_registry_get_feature_list(gst_registry_get(), GST_TYPE_ELEMENT_FACTORY);
+  for (GList* at = features; at != nullptr; at = at->next) out.Set(count++, summary(env, GST_ELEMENT_FACTORY(at->data)));
+  gst_plugin_feature_list_free(features);
+  return out;
+}
+
+Napi::Value describe_factory(const Napi::CallbackInfo& info) {
+  auto env = info.Env();
+  GstElementFactory* found = gst_element_factory_find(info[0].As<Napi::String>().Utf8Value().c_str());
+  if (found == nullptr) return env.Undefined();
+  auto* loaded = GST_ELEMENT_FACTORY(gst_plugin_feature_load(GST_PLUGIN_FEATURE(found)));
+  gst_object_unref(found);
+  if (loaded == nullptr) return env.Undefined();
+  auto out = summary(env, loaded);
+  auto properties = Napi::Object::New(env);
+  auto* klass = static_cast<GObjectClass*>(g_type_class_ref(gst_element_factory_get_element_type(loaded)));
+  guint count = 0;
+  GParamSpec** specs = g_object_class_list_properties(klass, &count);
+  for (guint i = 0; i < count; i++) properties.Set(specs[i]->name, property_info(env, specs[i]));
+  g_free(specs);
+  g_type_class_unref(klass);
+  gst_object_unref(loaded);
+  out.Set("properties", properties);
+  return out;
+}
+
+Napi::Value set_rank(const Napi::CallbackInfo& info) {
+  GstPluginFeature* feature = gst_registry_lookup_feature(gst_registry_get(), info[0].As<Napi::String>().Utf8Value().c_str());
+  if (feature == nullptr) return Napi::Boolean::New(info.Env(), false);
+  gst_plugin_feature_set_rank(feature, info[1].As<Napi::Number>().Uint32Value());
+  gst_object_unref(feature);
+  return Napi::Boolean::New(info.Env(), true);
+}
+}  // namespace
+
+void export_registry(Napi::Env env, Napi::Object exports) {
+  exports.Set("listFactories", Napi::Function::New(env, list_factories));
+  exports.Set("describeFactory", Napi::Function::New(env, describe_factory));
+  exports.Set("setRank", Napi::Function::New(env, set_rank));
+}
