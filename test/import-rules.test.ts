@@ -35,11 +35,13 @@ describe("the table refuses", () => {
     ["an element that imports the index", "elements/track/track.ts", `import { a } from "../index.ts";`],
     ["an element other than detect with a model", "elements/track/track.ts", `import { a } from "../../models/a.ts";`],
     ["a schema that imports anything", "schemas/a.ts", `import type { A } from "../elements/element.ts";`],
-    ["native with values of schemas", "native/a.ts", `import { a } from "../schemas/a.ts";`],
+    ["native with types of schemas", "native/a.ts", `import type { A } from "../schemas/a.ts";`],
     ["the compiler with native", "graphs/compiler/a.ts", `export { a } from "../../native/addon.ts";`],
     ["the server with the runtime", "server/main.ts", `import "../graphs/runtime/main.ts";`],
     ["the server with types of native", "server/main.ts", `type A = typeof import("../native/addon.ts");`],
     ["code that imports a test", "graphs/compiler/a.ts", `import { a } from "./b.test.ts";`],
+    ["the console with values of schemas", "console/a.ts", `import { a } from "../schemas/a.ts";`],
+    ["code that imports a fixture", "cli/a.ts", `import { a } from "../elements/registry.fixture.ts";`],
     ["a name made up while running", "server/main.ts", "await import(name);"],
     ["a folder without a row", "extras/a.ts", ""],
   ];
@@ -57,7 +59,7 @@ describe("the table allows", () => {
     ["an element its own neighbours", "elements/track/track.ts", `import { a } from "./assign.ts";`],
     ["detect its model", "elements/detect/detect.ts", `await import("../../models/fetch.ts");`],
     ["the index its elements", "elements/index.ts", "await import(pathOf(name));"],
-    ["native the types of schemas", "native/a.ts", `import type { A } from "../schemas/a.ts";`],
+    ["the console types of schemas", "console/a.ts", `import type { A } from "../schemas/a.ts";`],
     ["the runtime the compiler", "graphs/runtime/a.ts", `import { a } from "../compiler/plan.ts";`],
     ["tests everything", "elements/track/track.test.ts", `import { a } from "../../server/main.ts";`],
     [

@@ -14,7 +14,7 @@ export const TABLE: readonly Row[] = [
   { part: "schemas", may: [] },
   // Writes the published JSON Schemas, which list the known elements. A program, imported by nobody.
   { part: "schemas/publish.ts", may: ["schemas", "elements"] },
-  { part: "native", may: [], types: ["schemas"] },
+  { part: "native", may: [] },
   { part: "elements/element.ts", may: ["schemas"] },
   { part: "elements/index.ts", may: ["elements"] },
   { part: "elements/*", may: ["schemas", "elements/element.ts"] },
@@ -52,8 +52,8 @@ function findRow(path: string): Row | undefined {
 /** The folder a file may always import from: `elements/track` for the row `elements/*`. */
 const ownPart = (row: Row, path: string): string => path.split("/").slice(0, row.part.split("/").length).join("/");
 
-/** Tests are free: they may import what they test together. */
-export const isTest = (path: string): boolean => path.startsWith("test/") || /\.(test|soak)\.ts$/.test(path);
+/** Tests and their fixtures are free: they may import what they test together. Nothing else may import them. */
+export const isTest = (path: string): boolean => path.startsWith("test/") || /\.(test|soak|fixture)\.ts$/.test(path);
 
 const describe = (file: SourceFile, { specifier, line }: Import): string => `${file.path}:${line} imports ${specifier}`;
 
