@@ -47,7 +47,8 @@ export const Param = Type.Object(
 
 export const Params = Type.Record(Type.String({ pattern: NAME }), Param, {
   description:
-    "Parameters, used as `$name` (the whole value, with its type) or `${name}` inside a longer text; `$$` is a dollar sign.",
+    "Parameters, used as `$name` (the whole value, with its type) or, inside a longer text, `$" +
+    "{name}`; `$$` is a dollar sign.",
 });
 
 /** Step schemas differ with the elements that are known, so the document is made from one. */

@@ -34,11 +34,11 @@ const isSchema = (value: unknown): value is Schema =>
 /** `a number from 0 to 1`, `one of "h264" or "h265"`. */
 export function describeSchema(schema: unknown): string {
   if (!isSchema(schema)) return "a value";
-  if ("const" in schema) return JSON.stringify(schema["const"]);
-  if (Array.isArray(schema["enum"])) return listChoices(schema["enum"].map((choice) => JSON.stringify(choice)));
-  const variants = schema["anyOf"] ?? schema["oneOf"];
+  if ("const" in schema) return JSON.stringify(schema.const);
+  if (Array.isArray(schema.enum)) return listChoices(schema.enum.map((choice) => JSON.stringify(choice)));
+  const variants = schema.anyOf ?? schema.oneOf;
   if (Array.isArray(variants)) return listChoices([...new Set(variants.map(describeSchema))]);
-  const types = schema["type"];
+  const types = schema.type;
   if (Array.isArray(types)) return listChoices(types.map((type) => describeType(String(type), schema)));
   return typeof types === "string" ? describeType(types, schema) : "a value";
 }
@@ -47,12 +47,12 @@ function describeType(type: string, schema: Schema): string {
   const bound = (key: string) => (typeof schema[key] === "number" ? schema[key] : undefined);
   switch (type) {
     case "number":
-      if (bound("exclusiveMinimum") !== undefined) return `a number above ${schema["exclusiveMinimum"]}`;
+      if (bound("exclusiveMinimum") !== undefined) return `a number above ${schema.exclusiveMinimum}`;
       return describeRange("a number", bound("minimum"), bound("maximum"));
     case "integer":
       return describeRange("a whole number", bound("minimum"), bound("maximum"));
     case "string":
-      if (typeof schema["pattern"] === "string") return `text that matches ${schema["pattern"]}`;
+      if (typeof schema.pattern === "string") return `text that matches ${schema.pattern}`;
       if (bound("minLength") !== undefined || bound("maxLength") !== undefined) {
         return `text with ${describeRange("a length", bound("minLength"), bound("maxLength"))}`;
       }
@@ -60,9 +60,9 @@ function describeType(type: string, schema: Schema): string {
     case "boolean":
       return "true or false";
     case "array":
-      return isSchema(schema["items"]) ? `a list, each item ${describeSchema(schema["items"])}` : "a list";
+      return isSchema(schema.items) ? `a list, each item ${describeSchema(schema.items)}` : "a list";
     case "object":
-      return isSchema(schema["properties"]) ? `a map with ${listChoices(Object.keys(schema["properties"]))}` : "a map";
+      return isSchema(schema.properties) ? `a map with ${listChoices(Object.keys(schema.properties))}` : "a map";
     default:
       return type;
   }

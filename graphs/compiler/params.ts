@@ -47,7 +47,7 @@ export function resolveParams(request: ParamRequest, faults: FaultList): ParamVa
 function chooseValue(param: Param, given: JsonRecord, checking: boolean, faults: FaultList): Json | undefined {
   const value = Object.hasOwn(given, param.name) ? given[param.name] : undefined;
   if (value === undefined) {
-    const fallback = param.schema["default"];
+    const fallback = param.schema.default;
     if (fallback === undefined && !checking) {
       faults.add("missing_param", param.at, `parameter "${param.name}" is not given and has no default`, {
         expected: `${param.name}=VALUE, ${describeSchema(param.schema)}`,
@@ -69,7 +69,7 @@ export function paramsSchema(declared: readonly Param[]): JsonRecord {
     properties: Object.fromEntries(
       declared.map((param) => [param.name, param.live ? { ...param.schema, live: true } : param.schema]),
     ),
-    required: declared.filter((param) => param.schema["default"] === undefined).map((param) => param.name),
+    required: declared.filter((param) => param.schema.default === undefined).map((param) => param.name),
     additionalProperties: false,
   };
 }

@@ -22,7 +22,15 @@ export interface PlanNode {
   readonly factory: string;
   /** kebab-case names, values as the author would write them; only what differs from nothing being said. */
   readonly properties: JsonRecord;
+  /** Where each property was written; those that an element's expansion or the compiler set are not in it. */
+  readonly origins?: Readonly<Record<string, PropertyOrigin>>;
   readonly at: Position;
+}
+
+export interface PropertyOrigin {
+  readonly at: Position;
+  /** Parameters of the graph or slot that the value comes from. */
+  readonly params: readonly string[];
 }
 
 export interface PlanLink {
@@ -47,7 +55,7 @@ export interface PlanDriver {
 export interface PlanSegment {
   /** `main`, the chain's name, or for an attached slot `slot:instance`. */
   readonly name: string;
-  /** The tee it hangs on; null for main. */
+  /** The tee it hangs on; null for main. The first of `links` is the one from it. */
   readonly tee: string | null;
   readonly nodes: readonly PlanNode[];
   readonly links: readonly PlanLink[];

@@ -21,7 +21,7 @@ export function readYaml(file: string | null, text: string, faults: FaultList): 
     const { line, col } = lines.linePos(Math.max(0, Math.min(offset, text.length)));
     return { file, line: Math.max(1, line), column: Math.max(1, col) };
   };
-  const control = text.search(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\ufffd]/);
+  const control = text.search(/(?![\t\n\r])\p{Cc}|\ufffd/u);
   if (control >= 0) {
     const code = text.charCodeAt(control).toString(16).padStart(4, "0");
     faults.add("yaml_syntax", locate(control), `the file is not text: it holds the character U+${code}`, {

@@ -90,13 +90,13 @@ function summariseOne(error: ErrorObject, root: Json): SchemaError {
     case "required":
       return {
         path,
-        found: `without "${params["missingProperty"]}"`,
-        expected: `"${params["missingProperty"]}" in it`,
+        found: `without "${params.missingProperty}"`,
+        expected: `"${params.missingProperty}" in it`,
       };
     case "additionalProperties":
     case "unevaluatedProperties": {
-      const extra = String(params["additionalProperty"] ?? params["unevaluatedProperty"]);
-      const known = Object.keys((error.parentSchema?.["properties"] as object | undefined) ?? {});
+      const extra = String(params.additionalProperty ?? params.unevaluatedProperty);
+      const known = Object.keys((error.parentSchema?.properties as object | undefined) ?? {});
       return {
         path: [...path, extra],
         found: `the unknown key "${extra}"`,

@@ -69,7 +69,7 @@ export class Substitution {
           scalar.at,
           `${describeValue(text)} has a "$" before a letter inside a longer text`,
           {
-            expected: "`${name}` for a parameter, `$$` for a dollar sign",
+            expected: `"\${name}" for a parameter, "$$" for a dollar sign`,
           },
         );
         unknown = true;

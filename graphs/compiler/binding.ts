@@ -1,0 +1,57 @@
+/** What the graph is started on, and whether its frames come at the pace of the world. */
+import type { AnyElement, SourceBinding } from "../../elements/element.ts";
+import type { FaultList } from "./fault-list.ts";
+import type { GraphPlan } from "./plan.ts";
+import type { PreparedChain, PreparedStep } from "./prepare.ts";
+
+export interface Binding {
+  /** Of the first `source` step; null when the graph has none. */
+  readonly source: GraphPlan["source"];
+  readonly live: boolean;
+  /** What `source` steps without a `uri` of their own are bound to. */
+  readonly bound: SourceBinding | null;
+}
+
+export interface BindingRequest {
+  readonly elements: ReadonlyMap<string, AnyElement>;
+  readonly source: SourceBinding | null;
+  readonly checking: boolean;
+}
+
+const STAND_IN: SourceBinding = { uri: "test:smpte" };
+const LIVE_URI = /^(rtsps?|rtmps?):\/\//i;
+
+export function bindSource(chains: readonly PreparedChain[], request: BindingRequest, faults: FaultList): Binding {
+  const steps = chains.flatMap((chain) => chain.items.filter((item) => item.kind === "element"));
+  const sources = request.elements.has("source") ? steps.filter((step) => step.element === "source") : [];
+  if (sources.length === 0) {
+    const live = steps.some((step) => textOf(step, "is-live") === "true");
+    return { source: null, live, bound: request.source };
+  }
+  for (const step of sources) {
+    if (request.source !== null || request.checking || step.properties.some((property) => property.name === "uri"))
+      continue;
+    faults.add("missing_source", step.at, "the graph is started on no source", {
+      expected: "a file, an rtsp or rtmp URL or test:PATTERN to start it on, or `source: { uri: … }`",
+    });
+  }
+  // Bound to something in any case, so that the missing source is the only thing reported about it.
+  const bound = request.source ?? STAND_IN;
+  const all = sources.map((step) => effectiveSource(step, bound));
+  return { source: all[0] ?? null, live: all.some((source) => source.pace === "realtime"), bound };
+}
+
+/** The step's own properties win over the binding. */
+function effectiveSource(step: PreparedStep, bound: SourceBinding): NonNullable<GraphPlan["source"]> {
+  const own = textOf(step, "uri");
+  const uri = own ?? bound.uri;
+  const pace = textOf(step, "pace") ?? (own === undefined ? bound.pace : undefined);
+  const isLive = LIVE_URI.test(uri);
+  return { uri, pace: isLive || pace === "realtime" ? "realtime" : "fast" };
+}
+
+function textOf(step: PreparedStep, name: string): string | undefined {
+  const property = step.properties.find((candidate) => candidate.name === name);
+  if (property === undefined || property.value === null || property.unknown) return undefined;
+  return typeof property.value === "string" ? property.value : String(property.value);
+}

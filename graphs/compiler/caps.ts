@@ -1,0 +1,163 @@
+/**
+ * Enough of GStreamer's caps notation to tell that two sides can never agree. What is not understood counts as
+ * agreeing: only negotiation knows everything.
+ */
+export type CapsValue =
+  | { readonly kind: "choices"; readonly choices: readonly string[] }
+  | Range
+  | { readonly kind: "open" };
+
+interface Range {
+  readonly kind: "range";
+  readonly minimum: number;
+  readonly maximum: number;
+}
+
+export interface CapsStructure {
+  readonly mediaType: string;
+  /** Sorted, joined with a comma; `memory:SystemMemory` when nothing is said; `ANY` takes all. */
+  readonly features: string;
+  readonly fields: ReadonlyMap<string, CapsValue>;
+}
+
+export type Caps = "any" | readonly CapsStructure[];
+
+const MAX_STRUCTURES = 128;
+const MEDIA_TYPE = /^[A-Za-z][\w+.-]*\/[\w+.-]+$/;
+
+/** Null when the text is no caps. */
+export function parseCaps(text: string): Caps | null {
+  const trimmed = text.trim();
+  if (trimmed === "ANY") return "any";
+  if (trimmed === "EMPTY" || trimmed === "NONE") return [];
+  const parts = splitOutside(trimmed, ";").filter((part) => part.trim() !== "");
+  if (parts.length > MAX_STRUCTURES) return "any";
+  const structures = parts.map(parseStructure);
+  if (structures.length === 0) return null;
+  return structures.every((structure) => structure !== null) ? structures : null;
+}
+
+function parseStructure(text: string): CapsStructure | null {
+  const [head = "", ...rest] = splitOutside(text.trim(), ",");
+  const match = /^([^(\s]+)\s*(?:\(([^)]*)\))?$/.exec(head.trim());
+  const mediaType = match?.[1];
+  if (mediaType === undefined || !MEDIA_TYPE.test(mediaType)) return null;
+  const fields = new Map<string, CapsValue>();
+  for (const field of rest) {
+    const equals = field.indexOf("=");
+    const name = field.slice(0, equals).trim();
+    const value = field.slice(equals + 1).trim();
+    if (equals < 0 || value === "" || !/^[A-Za-z][\w:.-]*$/.test(name)) return null;
+    fields.set(name, parseValue(value));
+  }
+  const features = match?.[2]?.split(",").map((feature) => feature.trim());
+  return { mediaType, features: features?.sort().join(",") ?? "memory:SystemMemory", fields };
+}
+
+function parseValue(text: string): CapsValue {
+  const bare = text.replace(/^\(\s*[\w/:]+\s*\)\s*/, "");
+  if (bare.startsWith("{") && bare.endsWith("}")) {
+    const items = splitOutside(bare.slice(1, -1), ",").map(parseValue);
+    const choices = items.flatMap((item) => (item.kind === "choices" ? item.choices : []));
+    return items.every((item) => item.kind === "choices") ? { kind: "choices", choices } : { kind: "open" };
+  }
+  if (bare.startsWith("[")) {
+    const [minimum, maximum] = bare.replace(/[[\]]/g, "").split(",").map(toNumber);
+    if (minimum === undefined || maximum === undefined || Number.isNaN(minimum + maximum)) return { kind: "open" };
+    return { kind: "range", minimum, maximum };
+  }
+  if (/^[<(&@]/.test(bare)) return { kind: "open" };
+  return { kind: "choices", choices: [bare.replace(/^"(.*)"$/s, "$1").replace(/^'(.*)'$/s, "$1")] };
+}
+
+const toNumber = (text: string): number => {
+  const [numerator, denominator] = text.trim().split("/").map(Number);
+  return denominator === undefined ? (numerator ?? Number.NaN) : (numerator ?? Number.NaN) / denominator;
+};
+
+/** Splits at a separator that stands outside of quotes and brackets. */
+function splitOutside(text: string, separator: string): readonly string[] {
+  const parts: string[] = [];
+  let depth = 0;
+  let quote = "";
+  let start = 0;
+  for (let index = 0; index < text.length; index++) {
+    const char = text[index] ?? "";
+    if (quote !== "") {
+      if (char === "\\") index++;
+      else if (char === quote) quote = "";
+    } else if (char === '"') quote = char;
+    else if ("{[(<".includes(char)) depth++;
+    else if ("}])>".includes(char)) depth--;
+    else if (char === separator && depth === 0) {
+      parts.push(text.slice(start, index));
+      start = index + 1;
+    }
+  }
+  return [...parts, text.slice(start)];
+}
+
+/** What both can be. Empty: they can never agree. */
+export function intersectCaps(a: Caps, b: Caps): Caps {
+  if (a === "any") return b;
+  if (b === "any") return a;
+  const common = a.flatMap((left) => b.flatMap((right) => intersectStructures(left, right) ?? []));
+  return common.length > MAX_STRUCTURES ? "any" : common;
+}
+
+export const canAgree = (a: Caps, b: Caps): boolean => {
+  const common = intersectCaps(a, b);
+  return common === "any" || common.length > 0;
+};
+
+function intersectStructures(a: CapsStructure, b: CapsStructure): CapsStructure | null {
+  if (a.mediaType !== b.mediaType) return null;
+  if (a.features !== b.features && a.features !== "ANY" && b.features !== "ANY") return null;
+  const fields = new Map(a.fields);
+  for (const [name, value] of b.fields) {
+    const other = a.fields.get(name);
+    const common = other === undefined ? value : intersectValues(other, value);
+    if (common === null) return null;
+    fields.set(name, common);
+  }
+  return { mediaType: a.mediaType, features: a.features === "ANY" ? b.features : a.features, fields };
+}
+
+function intersectValues(a: CapsValue, b: CapsValue): CapsValue | null {
+  if (a.kind === "open" || b.kind === "open") return a.kind === "open" ? b : a;
+  if (a.kind === "choices" && b.kind === "choices") {
+    const choices = a.choices.filter((choice) => b.choices.some((other) => sameChoice(choice, other)));
+    return choices.length === 0 ? null : { kind: "choices", choices };
+  }
+  if (a.kind === "range" && b.kind === "range") {
+    const minimum = Math.max(a.minimum, b.minimum);
+    const maximum = Math.min(a.maximum, b.maximum);
+    return minimum > maximum ? null : { kind: "range", minimum, maximum };
+  }
+  const range = a.kind === "range" ? a : (b as Range);
+  const listed = a.kind === "choices" ? a : (b as { choices: readonly string[] });
+  const choices = listed.choices.filter((choice) => {
+    const number = toNumber(choice);
+    return Number.isNaN(number) || (number >= range.minimum && number <= range.maximum);
+  });
+  return choices.length === 0 ? null : { kind: "choices", choices };
+}
+
+const sameChoice = (a: string, b: string): boolean => a === b || toNumber(a) === toNumber(b);
+
+/** `video/x-raw (format I420 or NV12)`, for messages. */
+export function describeCaps(caps: Caps): string {
+  if (caps === "any") return "anything";
+  const names = [...new Set(caps.map(describeStructure))];
+  if (names.length === 0) return "nothing";
+  return names.length > 4 ? `${names.slice(0, 4).join(", ")} and ${names.length - 4} more` : names.join(" or ");
+}
+
+function describeStructure({ mediaType, features, fields }: CapsStructure): string {
+  const memory = features === "memory:SystemMemory" || features === "ANY" ? "" : `(${features})`;
+  const stated = ["format", "media", "stream-format", "alignment"].flatMap((name) => {
+    const value = fields.get(name);
+    return value?.kind === "choices" && value.choices.length <= 4 ? [`${name} ${value.choices.join("/")}`] : [];
+  });
+  return `${mediaType}${memory}${stated.length > 0 ? ` (${stated.join(", ")})` : ""}`;
+}

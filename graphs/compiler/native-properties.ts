@@ -1,0 +1,98 @@
+/** Properties of GStreamer elements, checked against GStreamer's own introspection. */
+import type { Json } from "../../schemas/json.ts";
+import type { FactoryInfo, PropertyInfo } from "../../schemas/registry.ts";
+import { parseCaps } from "./caps.ts";
+import { describeRange, describeValue, listChoices } from "./describe.ts";
+import { suggest } from "./suggest.ts";
+
+export type PropertyVerdict =
+  /** `undefined`: the value says nothing, GStreamer's default stays. */
+  | { readonly ok: true; readonly value: Json | undefined }
+  | { readonly ok: false; readonly found: string; readonly expected: string };
+
+export interface UnknownProperty {
+  readonly message: string;
+  readonly suggestion: string | undefined;
+}
+
+export function findNativeProperty(factory: FactoryInfo, name: string): PropertyInfo | UnknownProperty {
+  if (Object.hasOwn(factory.properties, name)) return factory.properties[name] as PropertyInfo;
+  const suggestion = suggest(name, Object.keys(factory.properties));
+  return { message: `${factory.name} has no property "${name}"`, suggestion };
+}
+
+/** `untyped`: the value is text from a launch line and takes the type of the property. */
+export function checkNativeValue(info: PropertyInfo, given: Json, untyped: boolean): PropertyVerdict {
+  const wrong = (expected: string, found = describeValue(given)): PropertyVerdict => ({ ok: false, found, expected });
+  if (!info.writable) return wrong("it to be left alone", "read-only");
+  if (info.kind === "opaque") return wrong("it to be left alone", `a ${info.gtype}, which cannot be written as text`);
+  if (given === null) return { ok: true, value: undefined };
+  const value = untyped && typeof given === "string" ? typeText(info, given) : given;
+  switch (info.kind) {
+    case "boolean":
+      return typeof value === "boolean" ? { ok: true, value } : wrong("true or false");
+    case "integer":
+    case "number": {
+      const what = info.kind === "integer" ? "a whole number" : "a number";
+      const fits =
+        typeof value === "number" &&
+        (info.kind === "number" || Number.isInteger(value)) &&
+        value >= (info.minimum ?? -Infinity) &&
+        value <= (info.maximum ?? Infinity);
+      return fits ? { ok: true, value } : wrong(describeRange(what, info.minimum, info.maximum));
+    }
+    case "string":
+      return typeof value === "string" ? { ok: true, value } : wrong("text, in quotes");
+    case "enum":
+      return checkEnum(info, value) ?? wrong(listNicks(info));
+    case "flags":
+      return checkFlags(info, value) ?? wrong(`${listNicks(info)}, several joined with +`);
+    case "fraction":
+      return checkFraction(value) ?? wrong('a fraction such as "30/1"');
+    case "caps":
+      return typeof value === "string" && parseCaps(value) !== null
+        ? { ok: true, value }
+        : wrong('caps such as "video/x-raw,width=640"');
+    case "structure":
+      return typeof value === "string" && value.trim() !== ""
+        ? { ok: true, value }
+        : wrong('a structure such as "name,key=value"');
+  }
+}
+
+const listNicks = (info: PropertyInfo): string => listChoices((info.values ?? []).map((choice) => choice.nick));
+
+function typeText(info: PropertyInfo, text: string): Json {
+  if (info.kind === "boolean") {
+    if (/^(true|yes|t|1)$/i.test(text)) return true;
+    if (/^(false|no|f|0)$/i.test(text)) return false;
+  }
+  const numeric = info.kind === "integer" || info.kind === "number" || info.kind === "enum" || info.kind === "flags";
+  if (numeric && text.trim() !== "" && Number.isFinite(Number(text))) return Number(text);
+  return text;
+}
+
+/** By nick or by number; the plan has the nick. */
+function checkEnum(info: PropertyInfo, value: Json): PropertyVerdict | null {
+  const choice = (info.values ?? []).find(({ nick, value: number }) => nick === value || number === value);
+  return choice === undefined ? null : { ok: true, value: choice.nick };
+}
+
+function checkFlags(info: PropertyInfo, value: Json): PropertyVerdict | null {
+  const known = info.values ?? [];
+  if (typeof value === "number") {
+    const covered = known.reduce((bits, flag) => bits | flag.value, 0);
+    return Number.isInteger(value) && (value & ~covered) === 0 ? { ok: true, value } : null;
+  }
+  const nicks = typeof value === "string" ? value.split("+") : Array.isArray(value) ? (value as readonly Json[]) : [];
+  const names = nicks.map((nick) => (typeof nick === "string" ? nick.trim() : ""));
+  const fits = names.length > 0 && names.every((name) => known.some((flag) => flag.nick === name));
+  return fits ? { ok: true, value: names.join("+") } : null;
+}
+
+function checkFraction(value: Json): PropertyVerdict | null {
+  if (typeof value === "number" && Number.isInteger(value)) return { ok: true, value: `${value}/1` };
+  if (typeof value !== "string" || !/^-?\d{1,10}(\/\d{1,10})?$/.test(value)) return null;
+  const [numerator, denominator = "1"] = value.split("/");
+  return Number(denominator) === 0 ? null : { ok: true, value: `${numerator}/${denominator}` };
+}

@@ -1,0 +1,117 @@
+/** Which pad of one element goes to which pad of the next. */
+import type { PadInfo } from "../../schemas/registry.ts";
+import { type Caps, canAgree, describeCaps, intersectCaps, parseCaps } from "./caps.ts";
+import type { Part } from "./resolved.ts";
+
+export interface PadChoice {
+  readonly fromPad: string | null;
+  readonly toPad: string | null;
+  /** What can flow over the link. */
+  readonly caps: Caps;
+}
+
+export interface PadRefusal {
+  readonly message: string;
+  readonly expected: string;
+}
+
+/** Pads that are linked already, by part. */
+export type TakenPads = Map<Part, Set<string>>;
+
+export interface PadRequest {
+  readonly from: Part;
+  readonly fromPad: string | null;
+  /** What `from` gives, where more is known than its pads say. */
+  readonly flow: Caps;
+  readonly to: Part;
+  readonly toPad: string | null;
+}
+
+export function choosePads(request: PadRequest, taken: TakenPads): PadChoice | PadRefusal {
+  const { from, to, flow } = request;
+  const sources = candidates(from, "src", request.fromPad, taken);
+  if ("message" in sources) return sources;
+  const sinks = candidates(to, "sink", request.toPad, taken);
+  if ("message" in sinks) return sinks;
+  for (const source of sources) {
+    const given = intersectCaps(flow, capsOf(from, source));
+    for (const sink of sinks) {
+      if (!canAgree(given, capsOf(to, sink))) continue;
+      const caps = intersectCaps(given, capsOf(to, sink));
+      return { fromPad: take(from, source, request.fromPad, taken), toPad: take(to, sink, request.toPad, taken), caps };
+    }
+  }
+  const gives = unite(sources.map((pad) => intersectCaps(flow, capsOf(from, pad))));
+  const takes = unite(sinks.map((pad) => capsOf(to, pad)));
+  return {
+    message: `"${from.name}" gives ${describeCaps(gives)}, but "${to.name}" takes ${describeCaps(takes)}`,
+    expected: "an element between them that turns one into the other",
+  };
+}
+
+const unite = (all: readonly Caps[]): Caps =>
+  all.includes("any") ? "any" : all.flatMap((caps) => (caps === "any" ? [] : caps));
+
+export function capsOf(part: Part, pad: PadInfo): Caps {
+  const filter = part.factory === "capsfilter" ? part.properties.caps : undefined;
+  return parseCaps(typeof filter === "string" ? filter : pad.caps) ?? "any";
+}
+
+function candidates(
+  part: Part,
+  direction: "src" | "sink",
+  wanted: string | null,
+  taken: TakenPads,
+): readonly PadInfo[] | PadRefusal {
+  const all = part.pads.filter((pad) => pad.direction === direction);
+  if (all.length === 0) {
+    return direction === "src"
+      ? { message: `"${part.name}" is a sink: nothing can come after it`, expected: "it as the last step of its chain" }
+      : {
+          message: `"${part.name}" takes no input: nothing can come before it`,
+          expected: "it as the first step of its chain",
+        };
+  }
+  const named = wanted === null ? all : all.filter((pad) => matchesTemplate(pad, wanted));
+  if (named.length === 0) {
+    const side = direction === "src" ? "output" : "input";
+    return {
+      message: `"${part.name}" has no ${side} pad "${wanted}"`,
+      expected: all.map((pad) => pad.name).join(", "),
+    };
+  }
+  const used = taken.get(part);
+  const free = named.filter((pad) =>
+    pad.presence === "always" ? !used?.has(pad.name) : wanted === null || !used?.has(wanted),
+  );
+  if (free.length > 0) return free;
+  return direction === "src"
+    ? {
+        message: `the output of "${part.name}" already goes elsewhere`,
+        expected: "a `tee` after it, to send frames two ways",
+      }
+    : {
+        message: `the input of "${part.name}" is already taken`,
+        expected: "an element that takes several inputs, such as `funnel`",
+      };
+}
+
+/** `src_0` is one of `src_%u`. */
+function matchesTemplate(pad: PadInfo, wanted: string): boolean {
+  if (pad.name === wanted) return true;
+  const pattern = pad.name
+    .replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
+    .replace(/%[ud]/g, "\\d+")
+    .replace(/%s/g, ".+");
+  return pad.presence !== "always" && new RegExp(`^${pattern}$`).test(wanted);
+}
+
+/** The name for the plan: as the author wrote it, the template of a request pad, or one of several; null: any that fits. */
+function take(part: Part, pad: PadInfo, wanted: string | null, taken: TakenPads): string | null {
+  const used = taken.get(part) ?? new Set();
+  taken.set(part, used.add(pad.presence === "always" ? pad.name : (wanted ?? "")));
+  if (wanted !== null) return wanted;
+  if (pad.presence === "request") return pad.name;
+  const several = part.pads.filter((other) => other.direction === pad.direction).length > 1;
+  return several && pad.presence === "always" ? pad.name : null;
+}
