@@ -1,9 +1,9 @@
 import type { Registry } from "../../schemas/registry.ts";
 import { type ExpandedNode, ExpandFault, type Expansion } from "../element.ts";
 import { findNearest } from "./nearest.ts";
-import type { FileSource, TestSource } from "./uri.ts";
+import type { FileSource, SourceDescription, TestSource } from "./uri.ts";
 
-export type Pace = "realtime" | "fast";
+type Pace = "realtime" | "fast";
 
 /** What a demuxer or depayloader may give that is video: the other streams of a file or camera stay unlinked. */
 export const VIDEO_CAPS = [
@@ -27,7 +27,20 @@ export const VIDEO_CAPS = [
   "image/png",
 ].join(";");
 
-export function expandFile({ path }: FileSource, pace: Pace): Expansion {
+export function expandSource(source: SourceDescription, pace: Pace | undefined, registry: Registry): Expansion {
+  switch (source.kind) {
+    case "file":
+      return expandFile(source, pace);
+    case "test":
+      return expandTest(source, pace, registry);
+    case "live":
+      if (pace === "fast")
+        throw new ExpandFault("pace", `${source.display} is live and has a pace of its own: leave pace out`);
+      return expandLive();
+  }
+}
+
+function expandFile({ path }: FileSource, pace: Pace | undefined): Expansion {
   return {
     nodes: [
       { suffix: "file", factory: "filesrc", properties: { location: path } },
@@ -37,7 +50,7 @@ export function expandFile({ path }: FileSource, pace: Pace): Expansion {
   };
 }
 
-export function expandTest(picture: TestSource, pace: Pace, registry: Registry): Expansion {
+function expandTest(picture: TestSource, pace: Pace | undefined, registry: Registry): Expansion {
   checkPattern(picture.pattern, registry);
   const { pattern, width, height, framerate, frames } = picture;
   return {
@@ -58,7 +71,7 @@ export function expandTest(picture: TestSource, pace: Pace, registry: Registry):
 }
 
 /** What the reconnecting ingest feeds. Two seconds or 32 MiB of compressed video wait here at most; then the oldest go. */
-export function expandLive(): Expansion {
+function expandLive(): Expansion {
   return {
     nodes: [
       {
@@ -80,7 +93,7 @@ export function expandLive(): Expansion {
 }
 
 /** Pacing happens here alone: every sink takes what comes, when it comes. */
-const expandPace = (pace: Pace): readonly ExpandedNode[] =>
+const expandPace = (pace: Pace | undefined): readonly ExpandedNode[] =>
   pace === "realtime" ? [{ suffix: "pace", factory: "clocksync", properties: {} }] : [];
 
 function checkPattern(pattern: string, registry: Registry): void {

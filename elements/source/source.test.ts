@@ -76,6 +76,7 @@ for (const [behaviour, given, bound, property, message] of [
     "uri",
     /no test pattern "bal".*did you mean "ball"/,
   ],
+  ["a bad pattern that the graph is started on neither", {}, { uri: "test:bal" }, null, /no test pattern/],
   ["a graph without a source is refused", {}, null, null, /no source/],
   [
     "a bad source that the graph is started on is not blamed on the step's uri",

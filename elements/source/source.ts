@@ -6,8 +6,8 @@
  */
 import { Type } from "typebox";
 import { defineElement, ExpandFault, type SourceBinding } from "../element.ts";
-import { expandFile, expandLive, expandTest, type Pace } from "./expand.ts";
-import { describeSource, type SourceDescription } from "./uri.ts";
+import { expandSource } from "./expand.ts";
+import { describeSource } from "./uri.ts";
 
 export default defineElement({
   kind: "composite",
@@ -66,34 +66,27 @@ chains:
     }),
   }),
   expand(properties, { source, registry }) {
-    const description = bind(properties.uri, source);
-    if (description.kind === "live") {
-      if ((properties.pace ?? (properties.uri === undefined ? source?.pace : undefined)) === "fast")
-        throw new ExpandFault(
-          properties.pace === undefined ? null : "pace",
-          `${description.display} is live and has a pace of its own; leave pace out, or start on a file`,
-        );
-      return expandLive();
+    const bound = bind(properties, source);
+    try {
+      return expandSource(describeSource(bound.uri), bound.pace, registry);
+    } catch (error) {
+      // What the graph is started on stands on no line of the graph.
+      throw properties.uri === undefined && error instanceof ExpandFault ? new ExpandFault(null, error.message) : error;
     }
-    const pace: Pace = properties.pace ?? source?.pace ?? "fast";
-    return description.kind === "file" ? expandFile(description, pace) : expandTest(description, pace, registry);
   },
   async drive(properties, services) {
-    const description = bind(properties.uri, services.source);
+    const description = describeSource(bind(properties, services.source).uri);
     if (description.kind !== "live") return { close() {} };
     const { pullLive } = await import("./pull.ts");
     return pullLive(description, properties, services);
   },
 });
 
-/** The step's own URI, else the one the graph is started on; a fault of the latter is nobody's line in the graph. */
-function bind(uri: string | undefined, source: SourceBinding | null): SourceDescription {
-  if (uri !== undefined) return describeSource(uri);
-  if (source === null)
+/** What the step says, else what the graph is started on. */
+function bind(own: Partial<SourceBinding>, started: SourceBinding | null): SourceBinding {
+  const uri = own.uri ?? started?.uri;
+  if (uri === undefined)
     throw new ExpandFault(null, "no source: start the graph on a file, test:PATTERN or URL, or give this step a uri");
-  try {
-    return describeSource(source.uri);
-  } catch (error) {
-    throw error instanceof ExpandFault ? new ExpandFault(null, error.message) : error;
-  }
+  const pace = own.pace ?? started?.pace;
+  return pace === undefined ? { uri } : { uri, pace };
 }

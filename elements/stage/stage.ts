@@ -1,7 +1,7 @@
 /**
  * A bounded queue between two parts of a graph, each of which then has a thread of its own. Live, a full stage drops
  * its oldest frame, so that what follows can never slow down what comes before. At pace `fast` it blocks instead:
- * nothing is lost.
+ * nothing is lost. It belongs before an encoder, not behind one: encoded frames need the ones before them.
  */
 import { Type } from "typebox";
 import { defineElement } from "../element.ts";
