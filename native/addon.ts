@@ -193,7 +193,9 @@ function load(): Addon {
   try {
     return createRequire(import.meta.url)(file) as Addon;
   } catch (cause) {
-    throw new Error("the GStreamer addon cannot be loaded: run `npm start` or `npm test` once, they build it", { cause });
+    throw new Error("the GStreamer addon cannot be loaded: run `npm start` or `npm test` once, they build it", {
+      cause,
+    });
   }
 }
 

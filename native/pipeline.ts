@@ -148,7 +148,11 @@ export class Pipeline {
   }
 
   /** A picture of the first frame at or after that stream time; pending for ever if it never comes. */
-  grab(node: string, atNs: bigint, type: "image/png" | "image/jpeg"): Promise<{ image: Uint8Array; ptsNs: bigint | null }> {
+  grab(
+    node: string,
+    atNs: bigint,
+    type: "image/png" | "image/jpeg",
+  ): Promise<{ image: Uint8Array; ptsNs: bigint | null }> {
     return this.#native.grab(node, atNs, type);
   }
 

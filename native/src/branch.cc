@@ -82,16 +82,6 @@ void free_unlinking(gpointer data) {
   delete unlinking;
 }
 
-// A sink that waits for its first frame would take the whole pipeline back to waiting with it.
-void never_preroll(GstElement* bin) {
-  GstIterator* sinks = gst_bin_iterate_sinks(GST_BIN(bin));
-  auto set = [](const GValue* item, gpointer) {
-    auto* object = G_OBJECT(g_value_get_object(item));
-    if (g_object_class_find_property(G_OBJECT_GET_CLASS(object), "async") != nullptr) g_object_set(object, "async", FALSE, nullptr);
-  };
-  while (gst_iterator_foreach(sinks, set, nullptr) == GST_ITERATOR_RESYNC) gst_iterator_resync(sinks);
-  gst_iterator_free(sinks);
-}
 }  // namespace
 
 std::string PipelineCore::add_branch(const std::string& name, const std::string& tee_name, const std::string& entry, const SegmentSpec& spec) {
@@ -118,7 +108,6 @@ std::string PipelineCore::add_branch(const std::string& name, const std::string&
     if (first != nullptr) gst_object_unref(first);
   }
   if (error.empty()) {
-    never_preroll(bin);
     // Running before it is linked: the tee never meets a pad that is not ready, so the main chain never waits.
     added = gst_bin_add(GST_BIN(pipeline), bin);
     if (!added) error = "branch \"" + name + "\": a node of that name is there already";

@@ -97,10 +97,10 @@ class Canvas {
   Canvas(const YuvPlanes& planes, const GstVideoInfo& info) : planes_(planes), info_(info) {}
 
   void operator()(const BoxShape& box) const {
-    const Edges edge = edges_of(box);
-    const int widest = std::min(edge.right - edge.left, edge.bottom - edge.top);
-    if (widest <= 0) return;
-    const int thick = std::max(1, round_px(box.thickness)), top = std::min(edge.top + thick, edge.bottom),
+    const int thick = std::max(1, round_px(box.thickness));
+    const Edges edge = thick > 1 ? whole_samples(edges_of(box)) : edges_of(box);
+    if (edge.left >= edge.right || edge.top >= edge.bottom) return;
+    const int top = std::min(edge.top + thick, edge.bottom),
               bottom = std::max(edge.bottom - thick, top), left = std::min(edge.left + thick, edge.right),
               right = std::max(edge.right - thick, left);
     const Paint paint = paint_of(box.colour, 255);
@@ -126,7 +126,7 @@ class Canvas {
     const int margin = text.background ? round_px(size / 4) : 0;
     if (text.background) {
       const double right = x + 2.0 * margin + static_cast<double>(letters.size()) * atlas->cell_width();
-      paint_rectangle(planes_, {x, y, round_px(right), y + height}, paint_of(*text.background, 255));
+      paint_rectangle(planes_, whole_samples({x, y, round_px(right), y + height}), paint_of(*text.background, 255));
     }
     write(letters, *atlas, x + margin, y + (height - atlas->cell_height()) / 2, paint_of(text.colour, 255));
   }
@@ -135,6 +135,12 @@ class Canvas {
   template <typename Rectangle>
   static Edges edges_of(const Rectangle& r) {
     return {round_px(r.x), round_px(r.y), round_px(r.x + r.width), round_px(r.y + r.height)};
+  }
+
+  // Outwards to even pixels: chroma has one sample for 2 x 2 of them, so an odd edge would be pale and bleed.
+  static Edges whole_samples(const Edges& e) {
+    if (e.left >= e.right || e.top >= e.bottom) return e;
+    return {e.left & ~1, e.top & ~1, (e.right + 1) & ~1, (e.bottom + 1) & ~1};
   }
 
   Paint paint_of(uint32_t colour, int opacity) const { return {yuv_from_rgb(info_, colour), opacity}; }

@@ -13,6 +13,18 @@ constexpr int kQueuedMessages = 256;
 constexpr auto kSlice = 20 * GST_MSECOND;
 
 gchar* name_or_empty(GstObject* object) { return object == nullptr ? g_strdup("") : gst_object_get_name(object); }
+
+// A sink that waits for its first frame before the pipeline may play deadlocks graphs whose branches take different
+// time to their first frame, and takes a playing pipeline back to waiting when a branch comes. None does here.
+void never_preroll(GstBin* bin) {
+  GstIterator* sinks = gst_bin_iterate_sinks(bin);
+  auto set = [](const GValue* item, gpointer) {
+    auto* object = G_OBJECT(g_value_get_object(item));
+    if (g_object_class_find_property(G_OBJECT_GET_CLASS(object), "async") != nullptr) g_object_set(object, "async", FALSE, nullptr);
+  };
+  while (gst_iterator_foreach(sinks, set, nullptr) == GST_ITERATOR_RESYNC) gst_iterator_resync(sinks);
+  gst_iterator_free(sinks);
+}
 }  // namespace
 
 PipelineCore::PipelineCore(std::shared_ptr<Bridge> b, uint64_t epoch_ns)
@@ -169,6 +181,7 @@ std::string PipelineCore::build(const SegmentSpec& spec, GstBin* bin) {
   for (const auto& link : spec.links) {
     if (error.empty()) error = this->link(link, bin);
   }
+  never_preroll(bin);
   if (!error.empty()) {
     for (GstElement* element : added) {
       gst_element_set_state(element, GST_STATE_NULL);

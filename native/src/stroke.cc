@@ -61,20 +61,32 @@ Span reachable(const Segment& s, int y, double reach, int width) {
           static_cast<int>(std::clamp<double>(std::ceil(std::max(a, b) + reach), 0, width))};
 }
 
-// Where segments meet the larger coverage counts: no gap, and no joint that is darker than the rest.
-void cover(const Segment& s, int y, Span span, float radius, uint8_t* row) {
+// Where segments meet the larger coverage counts: no gap, and no joint that is darker than the rest. The edge fades with
+// the square of the distance, over one pixel: that needs no root, and gives thin lines a little more weight.
+void cover(const Segment& s, int y, Span span, float radius, uint8_t* __restrict row) {
   const auto dx = static_cast<float>(s.x1 - s.x0), dy = static_cast<float>(s.y1 - s.y0);
   const float length_squared = dx * dx + dy * dy, scale = length_squared > 0 ? 1 / length_squared : 0;
-  const auto along_y = static_cast<float>(y + 0.5 - s.y0);
-  const float inside = std::max(radius - 0.5f, 0.0f), outside = radius + 0.5f;
+  const auto start_x = static_cast<float>(s.x0 - 0.5), along_y = static_cast<float>(y + 0.5 - s.y0);
+  const float inside = std::max(radius - 0.5f, 0.0f), outside = (radius + 0.5f) * (radius + 0.5f);
+  const float fade = 255 / (outside - inside * inside);
   for (int x = span.from; x < span.until; x++) {
-    const auto along_x = static_cast<float>(x + 0.5 - s.x0);
-    const float t = std::clamp((along_x * dx + along_y * dy) * scale, 0.0f, 1.0f);
-    const float off_x = along_x - t * dx, off_y = along_y - t * dy, squared = off_x * off_x + off_y * off_y;
-    if (squared >= outside * outside) continue;
-    const float covered = squared <= inside * inside ? 1 : std::min(outside - std::sqrt(squared), 1.0f);
-    row[x] = std::max(row[x], static_cast<uint8_t>(covered * 255 + 0.5f));
+    const float along_x = static_cast<float>(x) - start_x, share = (along_x * dx + along_y * dy) * scale;
+    const float t = std::min(std::max(share, 0.0f), 1.0f);
+    const float off_x = along_x - t * dx, off_y = along_y - t * dy;
+    const float covered = (outside - off_x * off_x - off_y * off_y) * fade;
+    const auto level = static_cast<uint8_t>(static_cast<int>(std::min(std::max(covered, 0.0f), 255.0f)));
+    row[x] = std::max(row[x], level);
   }
+}
+
+// Rows that any of the segments can reach, within the frame; the first is the first of a band.
+Span reachable_rows(const std::vector<Segment>& segments, double reach, int height) {
+  double high = height, low = 0;
+  for (const Segment& s : segments) {
+    high = std::min({high, s.y0 - reach, s.y1 - reach});
+    low = std::max({low, s.y0 + reach, s.y1 + reach});
+  }
+  return {static_cast<int>(std::max(high, 0.0)) / band_rows * band_rows, static_cast<int>(std::min<double>(low + 1, height))};
 }
 
 }  // namespace
@@ -87,7 +99,8 @@ void stroke_line(const YuvPlanes& planes, const std::vector<Point>& points, doub
   thread_local std::vector<uint8_t> coverage;
   coverage.assign(static_cast<size_t>(width) * band_rows, 0);
 
-  for (int top = 0; top < planes.height; top += band_rows) {
+  const Span rows = reachable_rows(segments, reach, planes.height);
+  for (int top = rows.from; top < rows.until; top += band_rows) {
     Span touched{width, 0};
     for (const Segment& segment : segments) {
       const double high = std::min(segment.y0, segment.y1) - reach, low = std::max(segment.y0, segment.y1) + reach;

@@ -1,0 +1,60 @@
+/** One attempt at a live source: a pipeline of its own that feeds an appsrc of the lasting one. */
+import type { Expansion, Ingest } from "../../elements/element.ts";
+import { type NativeSegment, Pipeline } from "../../native/pipeline.ts";
+import { LIMITS } from "./limits.ts";
+
+export async function startIngest(lasting: Pipeline, appsrc: string, expansion: Expansion): Promise<Ingest> {
+  const pipeline = new Pipeline({ name: `${appsrc}-ingest`, epochNs: 0n });
+  let close: Promise<void> | undefined;
+  const closeOnce = () => {
+    close ??= pipeline.close(LIMITS.ingestCloseMs);
+    return close;
+  };
+  try {
+    await pipeline.build(toSegment(expansion));
+    const last = expansion.nodes.at(-1);
+    if (last === undefined) throw new Error("an ingest needs elements");
+    lasting.relayFrom(appsrc, pipeline, last.suffix);
+    // Its state is not waited for: a camera that hangs must be noticed by the watchdog and not by a time-out in here.
+    const playing = pipeline.setState("PLAYING", LIMITS.startMs);
+    playing.catch(() => {}); // the bus error says why
+  } catch (error) {
+    await closeOnce().catch(() => {});
+    throw error;
+  }
+  return {
+    idleMs: () => lasting.relayStatus(appsrc).idleMs,
+    get flowing() {
+      return lasting.relayStatus(appsrc).flowing;
+    },
+    ended: watch(pipeline),
+    close: closeOnce,
+  };
+}
+
+/** Null at end of stream or when closed, else the error. */
+async function watch(pipeline: Pipeline): Promise<Error | null> {
+  for await (const message of pipeline.messages()) {
+    if (message.type === "eos") return null;
+    if (message.type === "error") return new Error(message.message, { cause: message.debug });
+  }
+  return null;
+}
+
+function toSegment({ nodes }: Expansion): NativeSegment {
+  return {
+    nodes: nodes.map((node) => ({
+      name: node.suffix,
+      factory: node.factory,
+      properties: node.properties as Record<string, string | number | boolean>,
+    })),
+    links: nodes.slice(1).map((node, index) => {
+      const before = nodes[index];
+      return {
+        from: before?.suffix ?? "",
+        to: node.suffix,
+        ...(before?.onward === undefined ? {} : { caps: before.onward }),
+      };
+    }),
+  };
+}
