@@ -55,7 +55,7 @@ function parseStructure(text: string): CapsStructure | null {
 }
 
 function parseValue(text: string): CapsValue {
-  const bare = text.replace(/^\(\s*[\w/:]+\s*\)\s*/, "");
+  const bare = text.trim().replace(/^\(\s*[\w/:]+\s*\)\s*/, "");
   if (bare.startsWith("{") && bare.endsWith("}")) {
     const items = splitOutside(bare.slice(1, -1), ",").map(parseValue);
     const choices = items.flatMap((item) => (item.kind === "choices" ? item.choices : []));

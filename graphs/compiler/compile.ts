@@ -109,14 +109,7 @@ function compileDocument(document: GraphDocument, input: CompileInput, faults: F
   const paramSchema = deepFreeze(paramsSchema(document.params));
   if (found.length > 0) return { ...refuse(faults), paramSchema };
 
-  const hungOn = new Set([
-    ...segments.flatMap((segment) => segment.tee ?? []),
-    ...slots.map((slot) => wired.nodes.get(firstNode(slot))),
-  ]);
-  const openTees = new Set([...hungOn].filter((tee) => tee !== undefined));
-  const [main, ...branches] = segments.map((segment) =>
-    assembleSegment({ ...segment, linked: wired.linked, openTees }),
-  );
+  const [main, ...branches] = segments.map((segment) => assembleSegment({ ...segment, linked: wired.linked }));
   const steps = wired.chains.flatMap((chain) => chain.steps);
   const typescript = steps.filter((step) => step.definition !== null).map((step) => step.element);
   const plan: GraphPlan = {

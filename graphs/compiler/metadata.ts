@@ -56,11 +56,16 @@ function checkReads(
     if (wanted.some((key) => arriving.has(key))) continue;
     const what = wanted.map((key) => `"${key}"`).join(" or ");
     const writers = [...elements.values()].filter((element) => element.writes?.some((key) => wanted.includes(key)));
-    faults.add("missing_metadata", step.at, `"${step.name}" reads ${what}, which nothing before it writes`, {
-      expected:
-        writers.length === 0
-          ? `an element that writes ${what}`
-          : `${listChoices(writers.map(({ name }) => `\`${name}\``))} before it`,
-    });
+    faults.add(
+      "missing_metadata",
+      step.at,
+      `"${step.name.replace(/^.*\//, "")}" reads ${what}, which nothing before it writes`,
+      {
+        expected:
+          writers.length === 0
+            ? `an element that writes ${what}`
+            : `${listChoices(writers.map(({ name }) => `\`${name}\``))} before it`,
+      },
+    );
   }
 }

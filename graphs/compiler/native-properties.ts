@@ -8,7 +8,7 @@ import { suggest } from "./suggest.ts";
 export type PropertyVerdict =
   /** `undefined`: the value says nothing, GStreamer's default stays. */
   | { readonly ok: true; readonly value: Json | undefined }
-  | { readonly ok: false; readonly found: string; readonly expected: string };
+  | { readonly ok: false; readonly found: string; readonly expected: string; readonly suggestion?: string | undefined };
 
 export interface UnknownProperty {
   readonly message: string;
@@ -23,11 +23,14 @@ export function findNativeProperty(factory: FactoryInfo, name: string): Property
 
 /** `untyped`: the value is text from a launch line and takes the type of the property. */
 export function checkNativeValue(info: PropertyInfo, given: Json, untyped: boolean): PropertyVerdict {
-  const wrong = (expected: string, found = describeValue(given)): PropertyVerdict => ({ ok: false, found, expected });
+  const value = untyped && typeof given === "string" ? typeText(info, given) : given;
+  const wrong = (expected: string, found = describeValue(value)): PropertyVerdict => {
+    const nicks = typeof value === "string" ? (info.values ?? []).map((choice) => choice.nick) : [];
+    return { ok: false, found, expected, suggestion: suggest(String(value), nicks) };
+  };
   if (!info.writable) return wrong("it to be left alone", "read-only");
   if (info.kind === "opaque") return wrong("it to be left alone", `a ${info.gtype}, which cannot be written as text`);
   if (given === null) return { ok: true, value: undefined };
-  const value = untyped && typeof given === "string" ? typeText(info, given) : given;
   switch (info.kind) {
     case "boolean":
       return typeof value === "boolean" ? { ok: true, value } : wrong("true or false");

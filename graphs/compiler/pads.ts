@@ -44,10 +44,13 @@ export function choosePads(request: PadRequest, taken: TakenPads): PadChoice | P
   const gives = unite(sources.map((pad) => intersectCaps(flow, capsOf(from, pad))));
   const takes = unite(sinks.map((pad) => capsOf(to, pad)));
   return {
-    message: `"${from.name}" gives ${describeCaps(gives)}, but "${to.name}" takes ${describeCaps(takes)}`,
+    message: `"${calledBy(from)}" gives ${describeCaps(gives)}, but "${calledBy(to)}" takes ${describeCaps(takes)}`,
     expected: "an element between them that turns one into the other",
   };
 }
+
+/** In an attached slot names have a prefix that the author never wrote. */
+const calledBy = (part: Part): string => part.name.replace(/^.*\//, "");
 
 const unite = (all: readonly Caps[]): Caps =>
   all.includes("any") ? "any" : all.flatMap((caps) => (caps === "any" ? [] : caps));
@@ -66,9 +69,12 @@ function candidates(
   const all = part.pads.filter((pad) => pad.direction === direction);
   if (all.length === 0) {
     return direction === "src"
-      ? { message: `"${part.name}" is a sink: nothing can come after it`, expected: "it as the last step of its chain" }
+      ? {
+          message: `"${calledBy(part)}" is a sink: nothing can come after it`,
+          expected: "it as the last step of its chain",
+        }
       : {
-          message: `"${part.name}" takes no input: nothing can come before it`,
+          message: `"${calledBy(part)}" takes no input: nothing can come before it`,
           expected: "it as the first step of its chain",
         };
   }
@@ -76,7 +82,7 @@ function candidates(
   if (named.length === 0) {
     const side = direction === "src" ? "output" : "input";
     return {
-      message: `"${part.name}" has no ${side} pad "${wanted}"`,
+      message: `"${calledBy(part)}" has no ${side} pad "${wanted}"`,
       expected: all.map((pad) => pad.name).join(", "),
     };
   }
@@ -87,11 +93,11 @@ function candidates(
   if (free.length > 0) return free;
   return direction === "src"
     ? {
-        message: `the output of "${part.name}" already goes elsewhere`,
+        message: `the output of "${calledBy(part)}" already goes elsewhere`,
         expected: "a `tee` after it, to send frames two ways",
       }
     : {
-        message: `the input of "${part.name}" is already taken`,
+        message: `the input of "${calledBy(part)}" is already taken`,
         expected: "an element that takes several inputs, such as `funnel`",
       };
 }

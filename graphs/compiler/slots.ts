@@ -64,8 +64,7 @@ export function compileSlot(
     faults,
   });
   if (wired === null || tee === null || faults.size > before) return null;
-  const segment = { name: `${name}:${instance}`, tee, chains: wired.chains, linked: wired.linked };
-  return deepFreeze(assembleSegment({ ...segment, openTees: new Set() }));
+  return deepFreeze(assembleSegment({ name: `${name}:${instance}`, tee, chains: wired.chains, linked: wired.linked }));
 }
 
 const overlayParams = (outer: ParamValues, inner: ParamValues): ParamValues => ({

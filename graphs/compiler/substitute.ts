@@ -54,7 +54,7 @@ export class Substitution {
     const name = WHOLE.exec(value)?.[1];
     if (name === undefined) return this.#interpolate(scalar, value);
     const found = this.#look(name, scalar);
-    return { value: found ?? value, unknown: found === undefined, params: [name] };
+    return { value: found === undefined ? value : found, unknown: found === undefined, params: [name] };
   }
 
   #interpolate(scalar: LocatedScalar, text: string): Substituted {

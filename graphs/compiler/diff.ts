@@ -1,0 +1,137 @@
+/** What it takes to get from one plan to another: properties set live, branches taken off and put on, or a relaunch. */
+import { isDeepStrictEqual } from "node:util";
+import type { AnyElement } from "../../elements/element.ts";
+import type { Json, JsonRecord } from "../../schemas/json.ts";
+import { kebab } from "../../schemas/names.ts";
+import type { Registry } from "../../schemas/registry.ts";
+import { isLiveProperty } from "./element-properties.ts";
+import type { GraphPlan, PlanChange, PlanNode, PlanSegment } from "./plan.ts";
+
+export interface DiffKnowledge {
+  readonly registry: Registry;
+  readonly elements: ReadonlyMap<string, AnyElement>;
+}
+
+/** Relaunches first; a segment is detached before it is attached anew. */
+export function diffPlans(before: GraphPlan, after: GraphPlan, knowledge: DiffKnowledge): readonly PlanChange[] {
+  const changes = [
+    ...diffStart(before, after),
+    ...diffMain(before.main, after.main, knowledge),
+    ...diffBranches(before.branches, after.branches, knowledge),
+  ];
+  const order = ["relaunch", "branch", "live"];
+  return changes.sort((a, b) => order.indexOf(a.label) - order.indexOf(b.label));
+}
+
+const relaunch = (reason: string): PlanChange => ({ label: "relaunch", reason });
+
+function diffStart(before: GraphPlan, after: GraphPlan): readonly PlanChange[] {
+  const changes: PlanChange[] = [];
+  if (before.source?.uri !== after.source?.uri) {
+    changes.push(relaunch(`the source changes from ${before.source?.uri ?? "none"} to ${after.source?.uri ?? "none"}`));
+  } else if (before.source?.pace !== after.source?.pace || before.live !== after.live) {
+    const pace = (plan: GraphPlan) => plan.source?.pace ?? (plan.live ? "realtime" : "fast");
+    changes.push(relaunch(`the pace of the source changes from ${pace(before)} to ${pace(after)}`));
+  }
+  if (!isDeepStrictEqual(before.prefer, after.prefer))
+    changes.push(relaunch("other elements are preferred when GStreamer chooses"));
+  return changes;
+}
+
+function diffMain(before: PlanSegment, after: PlanSegment, knowledge: DiffKnowledge): readonly PlanChange[] {
+  const { changes, obstacles } = diffSegment(before, after, knowledge);
+  return [...obstacles.map(relaunch), ...changes];
+}
+
+function diffBranches(
+  before: readonly PlanSegment[],
+  after: readonly PlanSegment[],
+  knowledge: DiffKnowledge,
+): readonly PlanChange[] {
+  const detach = (segment: PlanSegment): PlanChange => ({ label: "branch", action: "detach", segment: segment.name });
+  const attach = (segment: PlanSegment): PlanChange => ({ label: "branch", action: "attach", segment: segment.name });
+  const gone = before.filter((old) => !after.some((segment) => segment.name === old.name));
+  const rest = after.flatMap((segment) => {
+    const old = before.find((candidate) => candidate.name === segment.name);
+    if (old === undefined) return [attach(segment)];
+    const { changes, obstacles } = diffSegment(old, segment, knowledge);
+    return obstacles.length > 0 ? [detach(old), attach(segment)] : changes;
+  });
+  return [...gone.map(detach), ...rest];
+}
+
+/** Live changes, and why they are not enough. */
+interface SegmentDiff {
+  readonly changes: readonly PlanChange[];
+  readonly obstacles: readonly string[];
+}
+
+export function diffSegment(before: PlanSegment, after: PlanSegment, knowledge: DiffKnowledge): SegmentDiff {
+  const obstacles: string[] = [];
+  const changes: PlanChange[] = [];
+  if (before.tee !== after.tee) obstacles.push(`"${after.name}" hangs on another tee`);
+  const old = new Map(before.nodes.map((node) => [node.name, node]));
+  const kept = new Set(after.nodes.map((node) => node.name));
+  for (const node of before.nodes) if (!kept.has(node.name)) obstacles.push(`"${node.name}" (${node.factory}) is gone`);
+  for (const node of after.nodes) {
+    const was = old.get(node.name);
+    if (was === undefined) obstacles.push(`"${node.name}" (${node.factory}) is new`);
+    else if (was.factory !== node.factory || was.kind !== node.kind)
+      obstacles.push(`"${node.name}" turns from ${was.factory} into ${node.factory}`);
+    else diffProperties(was, node, knowledge, changes, obstacles);
+  }
+  // Nodes that come or go bring their links; only what is left over is a change of its own.
+  if (obstacles.length === 0 && !sameLinks(before, after))
+    obstacles.push(`the elements of "${after.name}" are linked in another way`);
+  if (obstacles.length === 0) obstacles.push(...diffDrivers(before, after, knowledge));
+  return { changes, obstacles };
+}
+
+function diffProperties(
+  before: PlanNode,
+  after: PlanNode,
+  knowledge: DiffKnowledge,
+  changes: PlanChange[],
+  obstacles: string[],
+): void {
+  for (const [property, from, to] of differences(before.properties, after.properties)) {
+    if (canChange(after, property, knowledge)) {
+      changes.push({ label: "live", node: after.name, author: after.author, property, from, to });
+    } else {
+      obstacles.push(`"${after.name}" cannot change its property "${property}" while it runs`);
+    }
+  }
+}
+
+function canChange(node: PlanNode, property: string, { registry, elements }: DiffKnowledge): boolean {
+  if (node.kind === "typescript") {
+    const definition = elements.get(node.factory);
+    return definition !== undefined && isLiveProperty(definition, property);
+  }
+  return registry.get(node.factory)?.properties[property]?.live === true;
+}
+
+/** Drivers are told their properties once; a live property is carried out by the nodes its element expands into. */
+function diffDrivers(before: PlanSegment, after: PlanSegment, { elements }: DiffKnowledge): readonly string[] {
+  return after.drivers.flatMap((driver) => {
+    const was = before.drivers.find((candidate) => candidate.author === driver.author);
+    if (was === undefined) return [`"${driver.author}" is driven anew`];
+    const definition = elements.get(driver.element);
+    return [...differences(was.properties, driver.properties)]
+      .map(([name]) => kebab(name))
+      .filter((name) => definition === undefined || !isLiveProperty(definition, name))
+      .map((name) => `"${driver.author}" cannot change its property "${name}" while it runs`);
+  });
+}
+
+function* differences(before: JsonRecord, after: JsonRecord): Generator<[string, Json | undefined, Json | undefined]> {
+  for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    if (!isDeepStrictEqual(before[name], after[name])) yield [name, before[name], after[name]];
+  }
+}
+
+function sameLinks(before: PlanSegment, after: PlanSegment): boolean {
+  const list = (segment: PlanSegment) =>
+    segment.links.map((link) => JSON.stringify(Object.entries(link).sort())).sort();
+  return isDeepStrictEqual(list(before), list(after));
+}
