@@ -159,7 +159,11 @@ export interface TensorGeometry {
   readonly originY: number;
 }
 
-/** Pixels of the frame; colours as 0xRRGGBB. What lies outside the frame is clipped. */
+/**
+ * Pixels of the frame; colours as 0xRRGGBB. What lies outside the frame is clipped. A box is drawn within its edges.
+ * The corner of a text is that of its background, or its own where it has none; a line of text is 1.25 `size` high and
+ * a letter about 0.6 `size` wide, and a background is `size / 4` wider on the left and on the right.
+ */
 export type Shape =
   | { kind: "box"; x: number; y: number; width: number; height: number; colour: number; thickness: number }
   | { kind: "fill"; x: number; y: number; width: number; height: number; colour: number; opacity: number }

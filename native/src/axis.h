@@ -6,7 +6,7 @@
 
 namespace windhover {
 
-// Target pixel i looks at samples from `start + i * step` to `start + (i + 1) * step`, sample k reaching from k to k + 1.
+// Target pixel i lies from `start + i * step` to `start + (i + 1) * step`, sample k from k to k + 1.
 struct AxisOrder {
   double start = 0;
   double step = 1;

@@ -108,7 +108,7 @@ std::shared_ptr<const GlyphAtlas> find_atlas(int size_px) {
   const int size = std::clamp(size_px, smallest_text_px, largest_text_px);
   const auto look_up = [&]() -> std::shared_ptr<const GlyphAtlas> {
     const std::lock_guard<std::mutex> hold(cache_lock);
-    const auto found = std::find_if(cache.begin(), cache.end(), [&](const Entry& entry) { return entry.first == size; });
+    const auto found = std::find_if(cache.begin(), cache.end(), [&](const Entry& e) { return e.first == size; });
     if (found == cache.end()) return nullptr;
     cache.splice(cache.begin(), cache, found);
     return found->second;

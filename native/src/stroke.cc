@@ -52,17 +52,21 @@ struct Span {
   int from, until;
 };
 
+Span whole_pixels(double from, double until, int limit) {
+  return {static_cast<int>(std::clamp<double>(std::floor(from), 0, limit)),
+          static_cast<int>(std::clamp<double>(std::ceil(until), 0, limit))};
+}
+
 // Pixels of the row that can be nearer to the segment than `reach`.
 Span reachable(const Segment& s, int y, double reach, int width) {
   double from = 0, until = 1;
   if (!narrow(s.y0, s.y1 - s.y0, y + 0.5 - reach, y + 0.5 + reach, &from, &until)) return {0, 0};
   const double a = s.x0 + (s.x1 - s.x0) * from, b = s.x0 + (s.x1 - s.x0) * until;
-  return {static_cast<int>(std::clamp<double>(std::floor(std::min(a, b) - reach), 0, width)),
-          static_cast<int>(std::clamp<double>(std::ceil(std::max(a, b) + reach), 0, width))};
+  return whole_pixels(std::min(a, b) - reach, std::max(a, b) + reach, width);
 }
 
-// Where segments meet the larger coverage counts: no gap, and no joint that is darker than the rest. The edge fades with
-// the square of the distance, over one pixel: that needs no root, and gives thin lines a little more weight.
+// Where segments meet the larger coverage counts: no gap, and no joint that is darker than the rest. The edge fades
+// with the square of the distance, over one pixel: that needs no root, and gives thin lines a little more weight.
 void cover(const Segment& s, int y, Span span, float radius, uint8_t* __restrict row) {
   const auto dx = static_cast<float>(s.x1 - s.x0), dy = static_cast<float>(s.y1 - s.y0);
   const float length_squared = dx * dx + dy * dy, scale = length_squared > 0 ? 1 / length_squared : 0;
@@ -86,7 +90,8 @@ Span reachable_rows(const std::vector<Segment>& segments, double reach, int heig
     high = std::min({high, s.y0 - reach, s.y1 - reach});
     low = std::max({low, s.y0 + reach, s.y1 + reach});
   }
-  return {static_cast<int>(std::max(high, 0.0)) / band_rows * band_rows, static_cast<int>(std::min<double>(low + 1, height))};
+  const Span rows = whole_pixels(high, low, height);
+  return {rows.from / band_rows * band_rows, rows.until};
 }
 
 }  // namespace
@@ -104,9 +109,8 @@ void stroke_line(const YuvPlanes& planes, const std::vector<Point>& points, doub
     Span touched{width, 0};
     for (const Segment& segment : segments) {
       const double high = std::min(segment.y0, segment.y1) - reach, low = std::max(segment.y0, segment.y1) + reach;
-      const int from = static_cast<int>(std::clamp<double>(std::floor(high) - top, 0, band_rows));
-      const int until = static_cast<int>(std::clamp<double>(std::ceil(low) - top, 0, band_rows));
-      for (int y = from; y < until; y++) {
+      const Span lines = whole_pixels(high - top, low - top, band_rows);
+      for (int y = lines.from; y < lines.until; y++) {
         const Span span = reachable(segment, top + y, reach, width);
         if (span.from >= span.until) continue;
         cover(segment, top + y, span, static_cast<float>(radius), coverage.data() + static_cast<size_t>(y) * width);

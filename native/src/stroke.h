@@ -11,8 +11,8 @@ struct Point {
   double x, y;
 };
 
-// Through the centres of the points, which may lie anywhere but are finite; one point makes a dot. What the line crosses
-// twice is painted once. The caller holds the frame behind `planes` mapped for writing, and is the only one that does.
+// Through points that may lie anywhere but are finite; one point makes a dot. What the line crosses twice is painted
+// once. The caller holds the frame behind `planes` mapped for writing, and is the only one that does.
 void stroke_line(const YuvPlanes& planes, const std::vector<Point>& points, double thickness, Paint paint);
 
 }  // namespace windhover

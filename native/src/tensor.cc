@@ -69,9 +69,9 @@ Placement place(const YuvPlanes& planes, const TensorOrder& order) {
   take_pixels(order.region.y, order.region.height, planes.height, &from.y, &from.height);
   to = {0, 0, order.width, order.height};
   if (order.fit == TensorOrder::Fit::letterbox) {
-    const double scale = std::min(static_cast<double>(order.width) / from.width, static_cast<double>(order.height) / from.height);
-    to.width = std::clamp(static_cast<int>(std::lround(from.width * scale)), 1, order.width);
-    to.height = std::clamp(static_cast<int>(std::lround(from.height * scale)), 1, order.height);
+    const double wide = from.width, high = from.height, scale = std::min(order.width / wide, order.height / high);
+    to.width = std::clamp(static_cast<int>(std::lround(wide * scale)), 1, order.width);
+    to.height = std::clamp(static_cast<int>(std::lround(high * scale)), 1, order.height);
     if (order.anchor == TensorOrder::Anchor::centre) {
       to.x = (order.width - to.width) / 2;
       to.y = (order.height - to.height) / 2;
@@ -148,8 +148,8 @@ inline Floats4 add_pairs(Floats4 a, Floats4 b) {
   return __builtin_shuffle(a, b, Order4{0, 2, 4, 6}) + __builtin_shuffle(a, b, Order4{1, 3, 5, 7});
 }
 
-// Four target pixels at a time: their windows lie anywhere, but their sums make one vector. U and V go together, as their
-// windows and weights are the same. TAPS is known when compiled for the usual numbers, else 0 and looked up.
+// Four target pixels at a time: their windows lie anywhere, but their sums make one vector. U and V go together, as
+// their windows and weights are the same. TAPS is known when compiled for the usual numbers, else 0 and looked up.
 template <int TAPS, int PLANES>
 void weigh_columns(const float* const* sums, const Axis& axis, float scale, float* const* out) {
   const int taps = TAPS ? TAPS : axis.taps, targets = static_cast<int>(axis.first.size());

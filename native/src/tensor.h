@@ -1,4 +1,4 @@
-// A frame, or a part of one, as the input of a model: resized, converted to RGB and normalised in one pass over the planes.
+// A frame, or a part of one, as the input of a model: resized, in RGB and normalised, in one pass over the planes.
 #pragma once
 
 #include <gst/video/video.h>
@@ -46,7 +46,7 @@ struct TensorGeometry {
 // does not. Colours follow the frame's own matrix, range and chroma siting.
 //
 // `frame` is mapped for reading by the caller and stays mapped during the call. `out` is the caller's, aligned for its
-// type, `out_elements` values long, and touched by nobody else during the call. `geometry` and `error` are the caller's.
+// type, `out_elements` values long, and touched by nobody else during the call. So are `geometry` and `error`.
 // Any thread, any number at once: what is remembered between calls is kept per thread, and bounded.
 // False, with the reason in `error` and `out` as it was, for a bad order or a frame that is neither I420 nor NV12.
 bool fill_tensor(const GstVideoFrame& frame, const TensorOrder& order, void* out, size_t out_elements, bool as_float,

@@ -8,8 +8,8 @@
 
 namespace windhover {
 
-// Borrowed from a mapped GstVideoFrame: valid until it is unmapped, written only if it was mapped for writing and only by
-// the thread that holds the map.
+// Borrowed from a mapped GstVideoFrame: valid until it is unmapped, written only if it was mapped for writing and only
+// by the thread that holds the map.
 struct YuvPlanes {
   int width = 0;
   int height = 0;
