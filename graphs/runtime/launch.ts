@@ -63,12 +63,13 @@ export class Launch {
     }
   }
 
-  /** Built and playing, or rejected and closed. */
-  async start(): Promise<void> {
+  /** Built and playing, or rejected and closed. `prepare` comes between the two: no frame is missed by what it adds. */
+  async start(prepare: () => Promise<void>): Promise<void> {
     try {
       preferFactories(this.plan.prefer);
       await this.#build(this.plan.main);
       for (const branch of this.plan.branches) await this.attach(branch);
+      await prepare();
       await this.pipeline.setState("PLAYING", LIMITS.startMs);
       for (const segment of [this.plan.main, ...this.plan.branches]) await this.#drive(segment);
     } catch (error) {

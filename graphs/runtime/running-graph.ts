@@ -3,6 +3,7 @@
  * stream closes everything in it.
  */
 import type { AnyElement } from "../../elements/element.ts";
+import type { Pipeline } from "../../native/pipeline.ts";
 import type { Json, JsonRecord } from "../../schemas/json.ts";
 import type { Registry } from "../../schemas/registry.ts";
 import type { Compiled } from "../compiler/compile.ts";
@@ -22,6 +23,15 @@ export interface RunOptions {
   print?(line: string): Promise<void>;
   /** Unix time of the stream's beginning. Default: now, or 0 at pace `fast`, where nothing may read the clock. */
   readonly epochNs?: bigint;
+  /** Slots to attach before the first frame. */
+  readonly attach?: readonly SlotRequest[];
+  /** The pipeline is built and about to play, slots attached: the moment for limits, taps and grabs. Again at a relaunch. */
+  onBuilt?(pipeline: Pipeline, segments: readonly PlanSegment[]): void;
+}
+
+export interface SlotRequest {
+  readonly slot: string;
+  readonly params: JsonRecord;
 }
 
 export interface RunResult {
@@ -57,7 +67,10 @@ export class RunningGraph {
     const graph = new RunningGraph(compiled, compiled.plan, options);
     graph.#enter("starting");
     try {
-      await graph.#launch.start();
+      await graph.#launch.start(async () => {
+        for (const { slot, params } of options.attach ?? []) await graph.#attach(slot, params, graph.#nextInstance());
+        options.onBuilt?.(graph.pipeline, graph.segments());
+      });
     } catch (error) {
       const failure = await graph.#reason(error);
       graph.#enter("failed", failure.message);
@@ -87,13 +100,8 @@ export class RunningGraph {
   }
 
   /** Attaches a slot; the result names this attachment. */
-  attach(slot: string, params: JsonRecord, instance = String(++this.#instances)): Promise<string> {
-    return this.#inTurn(async () => {
-      const { segment, faults } = this.#compiled.slot(slot, instance, params);
-      if (segment === null) throw new GraphFaults(faults);
-      await this.#launch.attach(segment);
-      return segment.name;
-    });
+  attach(slot: string, params: JsonRecord, instance = this.#nextInstance()): Promise<string> {
+    return this.#inTurn(() => this.#attach(slot, params, instance));
   }
 
   detach(name: string): Promise<void> {
@@ -147,6 +155,18 @@ export class RunningGraph {
       await launch.close().catch((error) => this.#log("warn", String(error)));
     }
     return this.ended;
+  }
+
+  #nextInstance(): string {
+    this.#instances += 1;
+    return String(this.#instances);
+  }
+
+  async #attach(slot: string, params: JsonRecord, instance: string): Promise<string> {
+    const { segment, faults } = this.#compiled.slot(slot, instance, params);
+    if (segment === null) throw new GraphFaults(faults);
+    await this.#launch.attach(segment);
+    return segment.name;
   }
 
   #newLaunch(plan: GraphPlan): Launch {
@@ -215,8 +235,10 @@ export class RunningGraph {
     try {
       await this.#launch.close();
       this.#launch = this.#newLaunch(plan);
-      await this.#launch.start();
-      for (const segment of attached) await this.#launch.attach(segment);
+      await this.#launch.start(async () => {
+        for (const segment of attached) await this.#launch.attach(segment);
+        this.#options.onBuilt?.(this.pipeline, this.segments());
+      });
     } catch (error) {
       const failure = await this.#reason(error);
       this.#enter("failed", failure.message);
