@@ -67,7 +67,7 @@ export class Pipeline {
     return this.#native.build(segment);
   }
 
-  /** Rejects with the bus error that prevented it, or when it takes longer than the limit. */
+  /** Rejects with the bus error that prevented it, or when it takes longer than the limit. Limit 0 does not wait. */
   setState(state: State, limitMs = 10_000): Promise<void> {
     return this.#native.setState(state, limitMs);
   }

@@ -16,8 +16,7 @@ export async function startIngest(lasting: Pipeline, appsrc: string, expansion: 
     if (last === undefined) throw new Error("an ingest needs elements");
     lasting.relayFrom(appsrc, pipeline, last.suffix);
     // Its state is not waited for: a camera that hangs must be noticed by the watchdog and not by a time-out in here.
-    const playing = pipeline.setState("PLAYING", LIMITS.startMs);
-    playing.catch(() => {}); // the bus error says why
+    await pipeline.setState("PLAYING", 0);
   } catch (error) {
     await closeOnce().catch(() => {});
     throw error;

@@ -70,7 +70,8 @@ export class Launch {
       await this.#build(this.plan.main);
       for (const branch of this.plan.branches) await this.attach(branch);
       await prepare();
-      await this.pipeline.setState("PLAYING", LIMITS.startMs);
+      // A live source cannot be waited for: it is the drivers that bring its first data, and they need it playing.
+      await this.pipeline.setState("PLAYING", this.plan.live ? 0 : LIMITS.startMs);
       for (const segment of [this.plan.main, ...this.plan.branches]) await this.#drive(segment);
     } catch (error) {
       await this.close().catch(() => {});

@@ -11,6 +11,7 @@ namespace {
 // Bus messages waiting for the JS thread beyond this are dropped, except those that decide the pipeline's fate.
 constexpr int kQueuedMessages = 256;
 constexpr auto kSlice = 20 * GST_MSECOND;
+constexpr int kErrorSlices = 25;
 
 gchar* name_or_empty(GstObject* object) { return object == nullptr ? g_strdup("") : gst_object_get_name(object); }
 
@@ -129,12 +130,14 @@ std::string PipelineCore::set_state(GstState state, std::chrono::milliseconds li
     last_error_.clear();
   }
   auto failed = [&] {
+    // The state change may fail a moment before the streaming thread has posted why.
+    for (int slice = 0; slice < kErrorSlices && last_error().empty() && !closing_; slice++) g_usleep(kSlice / GST_USECOND);
     std::string why = last_error();
     return std::string("cannot go to ") + gst_element_state_get_name(state) + (why.empty() ? "" : ": " + why);
   };
   auto until = std::chrono::steady_clock::now() + limit;
   GstStateChangeReturn result = gst_element_set_state(pipeline, state);
-  while (result == GST_STATE_CHANGE_ASYNC) {
+  while (result == GST_STATE_CHANGE_ASYNC && limit.count() > 0) {
     // An error on the bus does not end an asynchronous state change by itself.
     if (closing_) return "the pipeline was closed";
     if (!last_error().empty()) return failed();
