@@ -8,12 +8,30 @@ export interface Ordered {
   readonly edges: readonly Edge[];
 }
 
-export function orderSteps(steps: Iterable<ResolvedStep>, edges: readonly Edge[], faults: FaultList): Ordered {
+/** Of two steps that could both come next, the one written first does: so that the second of two rivals is the one blamed. */
+export function orderSteps(steps: ReadonlySet<ResolvedStep>, edges: readonly Edge[], faults: FaultList): Ordered {
+  const closing = findClosing(steps, edges, faults);
+  const forward = edges.filter((edge) => !closing.has(edge));
+  const outgoing = groupBy(forward, (edge) => edge.from);
+  const waiting = new Map([...steps].map((step) => [step, 0]));
+  for (const edge of forward) waiting.set(edge.to, (waiting.get(edge.to) ?? 0) + 1);
+  const order: ResolvedStep[] = [];
+  while (waiting.size > 0) {
+    const next = [...waiting].find(([, inputs]) => inputs === 0)?.[0];
+    if (next === undefined) break;
+    waiting.delete(next);
+    order.push(next);
+    for (const edge of outgoing.get(next) ?? []) waiting.set(edge.to, (waiting.get(edge.to) ?? 0) - 1);
+  }
+  return { steps: order, edges: forward };
+}
+
+/** Edges that lead back to a step they came from. */
+function findClosing(steps: ReadonlySet<ResolvedStep>, edges: readonly Edge[], faults: FaultList): ReadonlySet<Edge> {
   const outgoing = groupBy(edges, (edge) => edge.from);
   const done = new Set<ResolvedStep>();
   const path: ResolvedStep[] = [];
   const closing = new Set<Edge>();
-  const order: ResolvedStep[] = [];
   const visit = (step: ResolvedStep): void => {
     if (done.has(step)) return;
     path.push(step);
@@ -31,10 +49,9 @@ export function orderSteps(steps: Iterable<ResolvedStep>, edges: readonly Edge[]
     }
     path.pop();
     done.add(step);
-    order.push(step);
   };
   for (const step of steps) visit(step);
-  return { steps: order.reverse(), edges: edges.filter((edge) => !closing.has(edge)) };
+  return closing;
 }
 
 export function groupBy<T, K>(items: readonly T[], keyOf: (item: T) => K): ReadonlyMap<K, readonly T[]> {
