@@ -19,6 +19,8 @@ export interface LaunchHost {
   emit(node: string, event: ElementEvent): void;
   log(level: "debug" | "info" | "warn" | "error", node: string, message: string, fields?: JsonRecord): void;
   print(line: string): Promise<void>;
+  /** About to close: the last moment at which the pipeline can be asked anything. */
+  closing(): void;
 }
 
 interface Attached {
@@ -126,6 +128,7 @@ export class Launch {
   }
 
   async #close(): Promise<void> {
+    this.#host.closing();
     const drivers = await Promise.allSettled(this.#drivers.splice(0).map((driver) => driver.close()));
     const pipeline = await Promise.allSettled([this.pipeline.close(LIMITS.closeMs)]);
     const handlers = await Promise.allSettled([...this.#attached.values()].map(({ handlers }) => closeAll(handlers)));

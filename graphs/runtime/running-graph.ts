@@ -27,6 +27,8 @@ export interface RunOptions {
   readonly attach?: readonly SlotRequest[];
   /** The pipeline is built and about to play, slots attached: the moment for limits, taps and grabs. Again at a relaunch. */
   onBuilt?(pipeline: Pipeline, segments: readonly PlanSegment[]): void;
+  /** The stream is over and the pipeline about to close: the moment for last readings. */
+  onClosing?(pipeline: Pipeline): void;
 }
 
 export interface SlotRequest {
@@ -176,6 +178,7 @@ export class RunningGraph {
       log: (level, node, message, fields) =>
         this.#options.onEvent?.({ type: "log", level, node, message, ...(fields && { fields }) }),
       print: (line) => this.#options.print?.(line) ?? Promise.resolve(),
+      closing: () => this.#options.onClosing?.(this.pipeline),
     });
   }
 
