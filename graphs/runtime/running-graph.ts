@@ -23,6 +23,8 @@ export interface RunOptions {
   print?(line: string): Promise<void>;
   /** Unix time of the stream's beginning. Default: now, or 0 at pace `fast`, where nothing may read the clock. */
   readonly epochNs?: bigint;
+  /** Aborting it closes everything at once, at whatever moment, without waiting for what is under way. */
+  readonly signal?: AbortSignal;
   /** Slots to attach before the first frame. */
   readonly attach?: readonly SlotRequest[];
   /** The pipeline is built and about to play, slots attached: the moment for limits, taps and grabs. Again at a relaunch. */
@@ -68,7 +70,11 @@ export class RunningGraph {
     if (compiled.plan === null) throw new GraphFaults(compiled.faults);
     const graph = new RunningGraph(compiled, compiled.plan, options);
     graph.#enter("starting");
+    const cut = (): void => void graph.#launch.close().catch((error) => graph.#log("warn", String(error)));
+    options.signal?.addEventListener("abort", cut);
+    void graph.ended.then(() => options.signal?.removeEventListener("abort", cut));
     try {
+      options.signal?.throwIfAborted();
       await graph.#launch.start(async () => {
         for (const { slot, params } of options.attach ?? []) await graph.#attach(slot, params, graph.#nextInstance());
         options.onBuilt?.(graph.pipeline, graph.segments());

@@ -62,7 +62,7 @@ struct CallTask : Task {
       arguments[4] = bigint_or_null(env, GST_BUFFER_PTS_IS_VALID(buffer), GST_BUFFER_PTS(buffer));
       arguments[5] = bigint_or_null(env, GST_BUFFER_DURATION_IS_VALID(buffer), GST_BUFFER_DURATION(buffer));
       arguments[6] = bigint_or_null(env, true, call->capture_ns);
-      napi_get_boolean(env, GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_DISCONT), &arguments[7]);
+      napi_get_boolean(env, call->discontinuity, &arguments[7]);
       MetadataBox* box = metadata_of(buffer);
       if (box != nullptr && box->bridge == call->core->bridge) napi_get_reference_value(env, box->reference, &arguments[8]);
       else napi_get_undefined(env, &arguments[8]);
@@ -222,7 +222,13 @@ std::shared_ptr<Call> ElementCore::make(CallKind kind, GstBuffer* buffer, std::s
   call->since = std::chrono::steady_clock::now();
   if (buffer != nullptr) {
     call->frame_index = frames++;
-    call->capture_ns = timeline ? timeline->capture_ns(GST_BUFFER_PTS(buffer)) : 0;
+    GstClockTime pts = GST_BUFFER_PTS(buffer);
+    call->discontinuity = GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_DISCONT);
+    if (timeline) {
+      call->capture_ns = timeline->capture_ns(pts);
+      if (GST_CLOCK_TIME_IS_VALID(pts) && timeline->gap_between(last_pts_, pts)) call->discontinuity = true;
+      if (GST_CLOCK_TIME_IS_VALID(pts)) last_pts_ = pts;
+    }
     call->is_video = is_video;
     call->video = video;
   }

@@ -62,6 +62,7 @@ struct Call {
   uint32_t id = 0;  // JS thread: key of the table of live calls
   uint64_t frame_index = 0;
   uint64_t capture_ns = 0;
+  bool discontinuity = false;
   GstVideoInfo video;  // format of this very frame: a later caps change must not reach a frame in flight
   bool is_video = false;
 
@@ -143,6 +144,7 @@ struct ElementCore : std::enable_shared_from_this<ElementCore> {
   };
   bool flushing_ = true, closed_ = false, emitting_ = false;
   GstFlowReturn downstream_ = GST_FLOW_OK;
+  GstClockTime last_pts_ = 0;  // streaming thread
   std::deque<std::shared_ptr<Call>> in_flight_;
   std::vector<std::shared_ptr<Call>> waiting_;
   std::deque<Ordered> jobs_;

@@ -135,6 +135,7 @@ GstFlowReturn Relay::take(GstSample* sample, uint64_t generation, GstElement* si
                        ? static_cast<gint64>(GST_BUFFER_DTS(buffer)) - static_cast<gint64>(GST_BUFFER_PTS(buffer)) : 0;
   GST_BUFFER_PTS(copy) = static_cast<GstClockTime>(pts);
   GST_BUFFER_DTS(copy) = static_cast<GstClockTime>(std::max<gint64>(0, pts + reorder));
+  if (need_key_frame_ && frames_ > 0) timeline_->note_gap(static_cast<GstClockTime>(pts));
   if (need_key_frame_) GST_BUFFER_FLAG_SET(copy, GST_BUFFER_FLAG_DISCONT);
   else GST_BUFFER_FLAG_UNSET(copy, GST_BUFFER_FLAG_DISCONT);
   uint64_t captured = reported_capture_ns(buffer);

@@ -18,6 +18,21 @@ class Timeline {
     next_++;
   }
 
+  // The stream was interrupted before the frame with this PTS.
+  void note_gap(GstClockTime pts) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    gaps_[next_gap_++ % gaps_.size()] = pts;
+  }
+  // Decoders forget the DISCONT flag of what they decode, and queues may drop the very frame that had it.
+  bool gap_between(GstClockTime after, GstClockTime upto) const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    size_t filled = next_gap_ < gaps_.size() ? next_gap_ : gaps_.size();
+    for (size_t i = 0; i < filled; i++) {
+      if (gaps_[i] > after && gaps_[i] <= upto) return true;
+    }
+    return false;
+  }
+
   // A noted frame's own time; between notes, the nearest earlier one plus the distance.
   uint64_t capture_ns(GstClockTime pts) const {
     if (!GST_CLOCK_TIME_IS_VALID(pts)) pts = 0;
@@ -41,4 +56,6 @@ class Timeline {
   mutable std::mutex mutex_;
   std::array<Note, 512> notes_{};
   size_t next_ = 0;
+  std::array<GstClockTime, 16> gaps_{};
+  size_t next_gap_ = 0;
 };

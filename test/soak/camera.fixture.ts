@@ -1,0 +1,61 @@
+/** A real RTSP camera in a process of its own, to be killed and frozen. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+
+const PROGRAM = fileURLToPath(new URL("../../build/camera", import.meta.url));
+
+export interface Camera {
+  readonly url: string;
+  readonly process: ChildProcess;
+  kill(): Promise<void>;
+  freeze(): void;
+  thaw(): void;
+}
+
+export async function startCamera(port = 0): Promise<Camera> {
+  const child = spawn(PROGRAM, ["--port", String(port), "--width", "320", "--height", "180"], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const [line] = await once(child.stdout, "data");
+  return {
+    url: (JSON.parse(String(line)) as { url: string }).url,
+    process: child,
+    freeze: () => void child.kill("SIGSTOP"),
+    thaw: () => void child.kill("SIGCONT"),
+    async kill() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill("SIGKILL");
+      await once(child, "exit");
+    },
+  };
+}
+
+/** Waits until `holds` is true; looked at with every call of the returned `look`. */
+export class Watch {
+  readonly #waiting = new Set<{ holds: () => boolean; resolve: () => void }>();
+
+  look(): void {
+    for (const waiter of this.#waiting) {
+      if (!waiter.holds()) continue;
+      this.#waiting.delete(waiter);
+      waiter.resolve();
+    }
+  }
+
+  async until(what: string, holds: () => boolean, limitMs = 60_000): Promise<void> {
+    if (holds()) return;
+    let timer: NodeJS.Timeout | undefined;
+    let waiter: { holds: () => boolean; resolve: () => void } | undefined;
+    try {
+      await new Promise<void>((resolve, reject) => {
+        waiter = { holds, resolve };
+        this.#waiting.add(waiter);
+        timer = setTimeout(() => reject(new Error(`still waiting for: ${what}`)), limitMs);
+      });
+    } finally {
+      clearTimeout(timer);
+      if (waiter !== undefined) this.#waiting.delete(waiter);
+    }
+  }
+}

@@ -1,0 +1,94 @@
+/** Real graphs on real GStreamer, with elements that tests need besides the built-in ones. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Type } from "typebox";
+import { type AnyElement, defineElement, type Frame } from "../../elements/element.ts";
+import { loadElements } from "../../elements/index.ts";
+import { type Compiled, compile, compileLaunch } from "../../graphs/compiler/compile.ts";
+import { loadRegistry } from "../../graphs/runtime/registry.ts";
+import { RunningGraph, type RunOptions } from "../../graphs/runtime/running-graph.ts";
+
+const NONE = Type.Object({});
+const unused = { example: "graph: none\nchains: {}\n", properties: NONE };
+
+/** Holds every frame for a random time, up to eight at once. */
+export const dawdle = defineElement({
+  ...unused,
+  name: "dawdle",
+  about: "Test: holds frames for up to 3 ms.",
+  kind: "transform",
+  caps: "video/x-raw",
+  inFlight: 8,
+  create: () => ({
+    process: async (frame) => {
+      await sleep(Math.random() * 3);
+      frame.write({ dawdled: frame.index });
+    },
+  }),
+});
+
+/** Passes frames on at once. */
+export const pass = defineElement({
+  ...unused,
+  name: "pass",
+  about: "Test: passes frames on.",
+  kind: "transform",
+  caps: "video/x-raw",
+  create: () => ({ process() {} }),
+});
+
+/** Gives every frame to `seen`. One at a time a process. */
+export function collector(seen: (frame: Frame) => void): AnyElement {
+  return defineElement({
+    ...unused,
+    name: "collect",
+    about: "Test: shows frames to the test.",
+    kind: "sink",
+    caps: "ANY",
+    create: () => ({ process: (frame) => seen(frame) }),
+  });
+}
+
+const builtIn = await loadElements();
+const registry = loadRegistry();
+
+export const inputWith = (...extra: readonly AnyElement[]) => ({
+  registry,
+  elements: new Map([...builtIn, ...extra.map((element) => [element.name, element] as const)]),
+});
+
+export function compiledLaunch(line: string, ...extra: readonly AnyElement[]): Compiled {
+  return must(compileLaunch(line, inputWith(...extra)));
+}
+
+export function compiledText(text: string, ...extra: readonly AnyElement[]): Compiled {
+  return must(compile({ file: "test.yaml", text }, inputWith(...extra)));
+}
+
+function must(compiled: Compiled): Compiled {
+  assert.deepEqual(compiled.faults, []);
+  return compiled;
+}
+
+export function start(compiled: Compiled, extra: readonly AnyElement[], options: Partial<RunOptions> = {}) {
+  return RunningGraph.start(compiled, { ...inputWith(...extra), ...options });
+}
+
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "windhover-soak-"));
+  after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Makes an H.264 clip with our own graph. */
+export async function makeClip(folder: string, frames: number, size = "width=320&height=180"): Promise<string> {
+  const path = join(folder, `clip-${frames}-${size.replace(/\W/g, "-")}.mp4`);
+  const line = `source uri="test:ball?${size}&fps=25&frames=${frames}" ! decode ! encode ! record path="${path}"`;
+  const graph = await start(compiledLaunch(line), []);
+  assert.deepEqual(await graph.ended, { state: "finished", error: null });
+  return path;
+}

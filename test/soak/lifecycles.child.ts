@@ -1,0 +1,47 @@
+/** Creates and destroys pipelines of several shapes, then ends GStreamer so that its leaks tracer speaks. */
+import { deinitGStreamer, Pipeline } from "../../native/pipeline.ts";
+import { collector, compiledLaunch, compiledText, dawdle, pass, start } from "./graph.fixture.ts";
+import { progress, rssMb } from "./rounds.fixture.ts";
+
+const total = Number(process.argv[2]);
+const sink = collector(() => {});
+const extra = [dawdle, pass, sink];
+const LINES = [
+  'source uri="test:ball?width=64&height=48&frames=5" ! decode ! stage ! dawdle ! collect',
+  'source uri="test:ball?width=64&height=48&frames=5" ! decode ! tee name=t ! queue ! pass ! collect t. ! stage ! encode ! fakesink',
+];
+const SLOTTED = `
+graph: slotted
+about: A slot that is attached and left in.
+chains:
+  main: [{ source: { uri: "test:ball?width=64&height=48", pace: realtime } }, decode, { tee: { name: t } }]
+  data: [{ from: t }, stage, collect]
+slots:
+  extra: { chain: [{ from: t }, stage, pass, { fakesink: { async: false } }] }
+`;
+
+// Kept, so that it is not collected either: proof that the tracer would tell.
+const forgotten = process.env.WINDHOVER_LEAK === "1" ? [new Pipeline({ name: "forgotten", epochNs: 0n })] : [];
+
+let warmMb = 0;
+for (let round = 0; round < total; round++) {
+  if (round % 5 === 4) {
+    const graph = await start(compiledText(SLOTTED, ...extra), extra);
+    const name = await graph.attach("extra", {});
+    if (round % 2 === 0) await graph.detach(name);
+    await graph.stop();
+  } else {
+    const graph = await start(compiledLaunch(LINES[round % 2] as string, ...extra), extra);
+    await graph.ended;
+  }
+  if (round === Math.floor(total / 3)) {
+    globalThis.gc?.();
+    warmMb = rssMb();
+  }
+  progress("pipelines", round + 1, total);
+}
+globalThis.gc?.();
+await new Promise((resolve) => setTimeout(resolve, 100));
+process.stdout.write(JSON.stringify({ pipelines: total, warmMb, endMb: rssMb() }));
+deinitGStreamer();
+if (forgotten.length > 0) process.exit(0);

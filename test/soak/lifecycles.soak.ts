@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { rounds } from "./rounds.fixture.ts";
+
+const CHILD = fileURLToPath(new URL("lifecycles.child.ts", import.meta.url));
+const MAX_GROWTH_MB = 10;
+const TRACER = { GST_TRACERS: "leaks", GST_DEBUG: "GST_TRACER:7", GST_DEBUG_NO_COLOR: "1" };
+
+/** The tracer's own lines about what is still alive at the end, not those in which it declares its formats. */
+const leaked = (log: string): string[] => log.split("\n").filter((line) => line.includes(":: object-alive,"));
+
+interface Report {
+  readonly pipelines: number;
+  readonly warmMb: number;
+  readonly endMb: number;
+}
+
+function run(
+  pipelines: number,
+  env: Record<string, string>,
+): Promise<{ report: Report; log: string; code: number | null }> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, ["--expose-gc", "--import", "tsx", CHILD, String(pipelines)], {
+      env: { ...process.env, ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let out = "";
+    let log = "";
+    child.stdout.on("data", (data) => {
+      out += data;
+    });
+    child.stderr.on("data", (data) => {
+      log += data;
+    });
+    child.on("error", reject);
+    child.on("exit", (code) => {
+      if (code !== 0) reject(new Error(`the child ended with ${code}: ${log.slice(-2000)}`));
+      else resolve({ report: JSON.parse(out) as Report, log, code });
+    });
+  });
+}
+
+test("the leaks tracer notices a pipeline that is never closed", { timeout: 120_000 }, async () => {
+  const { log } = await run(1, { ...TRACER, WINDHOVER_LEAK: "1" });
+  assert.match(leaked(log).join("\n"), /type-name=\(string\)GstPipeline/);
+});
+
+test("pipelines come and go without leaking a GStreamer object", { timeout: rounds(280_000, 3_600_000) }, async () => {
+  const pipelines = rounds(40, 500);
+  const { report, log } = await run(pipelines, TRACER);
+  assert.equal(report.pipelines, pipelines);
+  assert.deepEqual(leaked(log), []);
+});
+
+test("memory stays flat over pipelines that come and go", { timeout: rounds(280_000, 3_600_000) }, async () => {
+  const { report } = await run(rounds(60, 500), {});
+  const growth = report.endMb - report.warmMb;
+  process.stderr.write(
+    `RSS ${report.warmMb.toFixed(1)} → ${report.endMb.toFixed(1)} MB over ${report.pipelines} pipelines\n`,
+  );
+  assert.ok(growth < MAX_GROWTH_MB, `RSS grew by ${growth.toFixed(1)} MB over ${report.pipelines} pipelines`);
+});

@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { collector, compiledLaunch, dawdle, makeClip, pass, start, temporaryFolder } from "./graph.fixture.ts";
+import { progress, rounds, rssMb } from "./rounds.fixture.ts";
+
+const MAX_GROWTH_MB = 10;
+
+test("memory stays flat over many frames", { timeout: rounds(240_000, 1_800_000) }, async () => {
+  const total = rounds(6_000, 20_000);
+  const warm = 2_000;
+  let seen = 0;
+  let before = 0;
+  const sink = collector((frame) => {
+    seen++;
+    if (seen === warm) {
+      globalThis.gc?.();
+      before = rssMb();
+    }
+    if (seen % 2000 === 0) globalThis.gc?.();
+    assert.equal(frame.meta.dawdled, frame.index);
+    progress("frames", seen, total);
+  });
+  const extra = [pass, dawdle, sink];
+  const line = `source uri="test:ball?width=320&height=180&frames=${total}" ! decode ! stage ! pass ! dawdle ! pass ! collect`;
+  const graph = await start(compiledLaunch(line, ...extra), extra);
+  assert.deepEqual(await graph.ended, { state: "finished", error: null });
+  globalThis.gc?.();
+  const growth = rssMb() - before;
+  assert.equal(seen, total);
+  assert.ok(
+    growth < MAX_GROWTH_MB,
+    `RSS grew by ${growth.toFixed(1)} MB over ${total - warm} frames, from ${before.toFixed(0)} MB`,
+  );
+});
+
+test("memory stays flat while the frames of a decoded clip are looked at", { timeout: 240_000 }, async () => {
+  const clip = await makeClip(temporaryFolder(), 200);
+  let sum = 0;
+  const sink = collector((frame) => {
+    sum += frame.planes[0]?.data[0] ?? 0;
+  });
+  let before = 0;
+  const total = rounds(6, 30);
+  for (let round = 0; round < total; round++) {
+    const graph = await start(compiledLaunch(`source uri="${clip}" ! decode ! collect`, sink), [sink]);
+    assert.deepEqual(await graph.ended, { state: "finished", error: null });
+    globalThis.gc?.();
+    if (round === 1) before = rssMb();
+  }
+  assert.ok(sum > 0);
+  const growth = rssMb() - before;
+  assert.ok(growth < MAX_GROWTH_MB, `RSS grew by ${growth.toFixed(1)} MB over ${total - 2} clips`);
+});
