@@ -25,8 +25,21 @@ export type Caps = "any" | readonly CapsStructure[];
 const MAX_STRUCTURES = 128;
 const MEDIA_TYPE = /^[A-Za-z][\w+.-]*\/[\w+.-]+$/;
 
+/** The caps of pads are the same few texts over and over. */
+const parsed = new Map<string, Caps | null>();
+const MAX_PARSED = 2_000;
+
 /** Null when the text is no caps. */
 export function parseCaps(text: string): Caps | null {
+  const known = parsed.get(text);
+  if (known !== undefined) return known;
+  const caps = parseText(text);
+  if (parsed.size >= MAX_PARSED) parsed.clear();
+  parsed.set(text, caps);
+  return caps;
+}
+
+function parseText(text: string): Caps | null {
   const trimmed = text.trim();
   if (trimmed === "ANY") return "any";
   if (trimmed === "EMPTY" || trimmed === "NONE") return [];

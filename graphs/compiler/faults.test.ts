@@ -195,7 +195,7 @@ const CASES: readonly Case[] = [
     what: "an output used twice",
     text: `${chain("source", "queue: { name: q }", "print")}  b: [{ from: q }, fakesink]\n`,
     code: "not_linkable",
-    says: 'a.yaml:7:18: the output of "q" already goes elsewhere (expected a `tee` after it, to send frames two ways)',
+    says: 'a.yaml:7:20: the output of "q" already goes elsewhere (expected a `tee` after it, to send frames two ways)',
   },
   {
     what: "an input used twice",

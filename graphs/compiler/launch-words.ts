@@ -17,8 +17,10 @@ export function splitLaunch(line: string, faults: FaultList): readonly Word[] | 
   const words: Word[] = [];
   let index = 0;
   while (index < line.length) {
-    if (/\s/.test(line[index] ?? "")) {
-      index++;
+    // A line that goes on after a backslash, as shells have it, is one line.
+    const gap = /^(?:\s|\\\r?\n)+/.exec(line.slice(index, index + 64));
+    if (gap !== null) {
+      index += gap[0].length;
       continue;
     }
     const word = readWord(line, index, faults);

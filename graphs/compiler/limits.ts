@@ -2,6 +2,8 @@
 export const MAX_TEXT_BYTES = 1_000_000;
 /** Values in a document once its aliases are followed. */
 export const MAX_VALUES = 50_000;
+/** Words, marks and spaces of YAML in a document. */
+export const MAX_TOKENS = 200_000;
 export const MAX_DEPTH = 64;
 export const MAX_NODES = 1_000;
 export const MAX_EXTENDS = 16;

@@ -4,7 +4,7 @@ import type { FaultList } from "./fault-list.ts";
 import { MAX_TEXT_BYTES } from "./limits.ts";
 import type { Located } from "./located.ts";
 import type { Position } from "./plan.ts";
-import { findTooDeep } from "./yaml-guard.ts";
+import { findExcess } from "./yaml-guard.ts";
 import { YamlConverter } from "./yaml-values.ts";
 
 /** Null when the text is not one YAML document; the faults say why. */
@@ -29,9 +29,9 @@ export function readYaml(file: string | null, text: string, faults: FaultList): 
     });
     return null;
   }
-  const deep = findTooDeep(text);
-  if (deep !== null) {
-    faults.add("yaml_too_complex", locate(deep), "the text nests too deeply", { expected: "at most 64 levels" });
+  const excess = findExcess(text);
+  if (excess !== null) {
+    faults.add("yaml_too_complex", locate(excess.offset), excess.message);
     return null;
   }
   const document = composeOne(text, locate, faults);

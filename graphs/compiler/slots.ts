@@ -2,7 +2,7 @@
 import type { JsonRecord } from "../../schemas/json.ts";
 import { assembleSegment, deepFreeze } from "./assemble.ts";
 import type { Caps } from "./caps.ts";
-import type { JoinStep, Slot } from "./document.ts";
+import type { JoinStep, Slot, UnreadableStep } from "./document.ts";
 import type { FaultList } from "./fault-list.ts";
 import type { Available } from "./metadata.ts";
 import { type ParamValues, resolveParams } from "./params.ts";
@@ -43,13 +43,9 @@ export function compileSlot(
   const { name, at } = slot.chain;
   const own = resolveParams({ declared: slot.params, at, given, owner: `slot "${name}"`, checking }, faults);
   const params = overlayParams(ground.params, own);
-  const prepared = prepare([{ ...slot.chain, when: null }], params, faults);
+  const steps = slot.chain.steps.map((step) => (step.kind === "to" ? refuseReturn(step, name, faults) : step));
+  const prepared = prepare([{ ...slot.chain, steps, when: null }], params, faults);
   const tee = findTee(slot, ground, faults);
-  if (slot.chain.steps.some((step) => step.kind === "to")) {
-    faults.add("document_shape", at, `slot "${name}" leads back with \`to:\``, {
-      expected: "a slot that ends in a sink of its own",
-    });
-  }
   const outside = new Map(tee === null ? [] : [[firstNode(slot), tee] as const]);
   const wired = wire({
     prepared,
@@ -65,6 +61,14 @@ export function compileSlot(
   });
   if (wired === null || tee === null || faults.size > before) return null;
   return deepFreeze(assembleSegment({ name: `${name}:${instance}`, tee, chains: wired.chains, linked: wired.linked }));
+}
+
+/** Main cannot be changed by what is attached to it. */
+function refuseReturn(step: JoinStep, slot: string, faults: FaultList): UnreadableStep {
+  faults.add("document_shape", step.at, `slot "${slot}" leads back with \`to:\``, {
+    expected: "a slot that ends in a sink of its own",
+  });
+  return { kind: "unreadable", at: step.at };
 }
 
 const overlayParams = (outer: ParamValues, inner: ParamValues): ParamValues => ({

@@ -1,13 +1,18 @@
 /**
- * Refuses text that nests too deeply, before the YAML parser sees it. The parser composes by recursion, and running out
+ * Refuses text that nests too deeply or never ends, before the YAML parser sees it. The parser composes by recursion, and running out
  * of stack there can abort the whole process (V8 gives up when it must compile a regular expression on a full stack),
  * so no `try` around it would help. The lexer is lazy: reading its tokens one by one and stopping early is safe.
  */
 import { CST, Lexer } from "yaml";
-import { MAX_DEPTH } from "./limits.ts";
+import { MAX_DEPTH, MAX_TOKENS } from "./limits.ts";
 
-/** Offset of the first character that is too deep, or null. */
-export function findTooDeep(text: string): number | null {
+export interface Excess {
+  readonly offset: number;
+  readonly message: string;
+}
+
+/** Where the text becomes more than a graph can need, or null. */
+export function findExcess(text: string): Excess | null {
   // Every nested block begins in a column further right than the one around it.
   const columns: number[] = [];
   let flowDepth = 0;
@@ -15,10 +20,12 @@ export function findTooDeep(text: string): number | null {
   let offset = 0;
   let lineStart = 0;
   let lineIsBlank = true;
+  let tokens = 0;
 
   for (const token of new Lexer().lex(text)) {
     const type = CST.tokenType(token);
     const start = offset;
+    if (++tokens > MAX_TOKENS) return { offset: start, message: "the text holds too much for one graph" };
     if (token !== CST.DOCUMENT && token !== CST.FLOW_END && token !== CST.SCALAR) offset += token.length;
     switch (type) {
       case "newline":
@@ -60,7 +67,9 @@ export function findTooDeep(text: string): number | null {
     }
     lineIsBlank = false;
     // A key and its colon take a column each, so blocks may count twice.
-    if (flowDepth > MAX_DEPTH || columns.length > 2 * MAX_DEPTH || indicatorsInARow > MAX_DEPTH) return start;
+    if (flowDepth > MAX_DEPTH || columns.length > 2 * MAX_DEPTH || indicatorsInARow > MAX_DEPTH) {
+      return { offset: start, message: `the text nests too deeply, more than ${MAX_DEPTH} levels` };
+    }
     if (token.includes("\n")) lineStart = start + token.lastIndexOf("\n") + 1;
   }
   return null;
