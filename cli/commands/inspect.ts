@@ -1,0 +1,72 @@
+import { type Command, didYouMean, EXIT, expectPositionals, UsageFault } from "../command.ts";
+import { listElements, OURS } from "../inspect/list.ts";
+import { describeNative } from "../inspect/native.ts";
+import { describeOurs, propertiesOf } from "../inspect/ours.ts";
+import { type Knowledge, loadKnowledge } from "../knowledge.ts";
+import { fit, padTo, type Terminal } from "../terminal.ts";
+
+export default {
+  name: "inspect",
+  about: "Lists the elements, or says everything about one of them.",
+  usage: "[ELEMENT]",
+  options: {
+    find: { type: "string", value: "WORD", about: "List only elements with this word in name, plugin or description." },
+    json: { type: "boolean", about: "Print as JSON." },
+  },
+  notes:
+    "The list has Windhover's own elements first, then GStreamer's by plugin. A property that is live may change while the graph runs.",
+  examples: [
+    "inspect",
+    "inspect print",
+    "inspect queue",
+    "inspect --find h264",
+    "inspect --json x264enc | jq .properties",
+  ],
+  async run(given, terminal) {
+    expectPositionals(given, 0, 1, "at most one ELEMENT");
+    const knowledge = await loadKnowledge();
+    const [name] = given.positionals;
+    if (name === undefined) return list(knowledge, given.text("find"), given.flag("json"), terminal);
+    if (given.text("find") !== undefined) throw new UsageFault("--find lists elements: leave the ELEMENT out");
+    await terminal.print(describe(knowledge, name, given.flag("json"), terminal));
+    return EXIT.ok;
+  },
+} satisfies Command;
+
+async function list(
+  { elements, registry }: Knowledge,
+  word: string | undefined,
+  json: boolean,
+  terminal: Terminal,
+): Promise<number> {
+  const listed = listElements(elements, registry, word);
+  if (json) {
+    await terminal.print(JSON.stringify(listed, null, 2));
+    return EXIT.ok;
+  }
+  if (listed.length === 0) throw new UsageFault(`no element has "${word}" in its name, plugin or description`);
+  const pluginWidth = Math.min(20, Math.max(...listed.map(({ plugin }) => plugin.length)));
+  const nameWidth = Math.min(26, Math.max(...listed.map(({ name }) => name.length)));
+  const lines = listed.map(({ plugin, name, about }) => {
+    const line = `${padTo(plugin, pluginWidth)}  ${padTo(name, nameWidth)}  ${about}`;
+    return terminal.isOutLive ? fit(line, terminal.columns) : line;
+  });
+  await terminal.print(lines.join("\n"));
+  return EXIT.ok;
+}
+
+function describe({ elements, registry }: Knowledge, name: string, json: boolean, { paintOut }: Terminal): string {
+  const ours = elements.get(name);
+  if (ours !== undefined) {
+    if (!json) return describeOurs(ours, paintOut);
+    const { about, kind, reads = [], writes = [], example } = ours;
+    const caps = ours.kind === "composite" ? null : ours.caps;
+    const properties = propertiesOf(ours);
+    return JSON.stringify({ name, plugin: OURS, about, kind, caps, reads, writes, properties, example }, null, 2);
+  }
+  const native = registry.get(name);
+  if (native !== undefined) return json ? JSON.stringify(native, null, 2) : describeNative(native, paintOut);
+  const names = [...elements.keys(), ...registry.list().map((factory) => factory.name)];
+  const hint = didYouMean(name, names);
+  throw new UsageFault(`there is no element "${name}"${hint}\n  \`windhover inspect --find ${name}\` looks further`);
+}

@@ -1,0 +1,33 @@
+import { compileLaunch } from "../../graphs/compiler/compile.ts";
+import { type Command, UsageFault } from "../command.ts";
+import { loadKnowledge } from "../knowledge.ts";
+import { runGraph } from "../run/run-graph.ts";
+import { RUN_NOTES, RUN_OPTIONS, readSettings } from "../run/settings.ts";
+
+export default {
+  name: "launch",
+  about: "Runs a graph written as one line, as gst-launch does.",
+  usage: "'ELEMENT property=value ! ELEMENT …' [option…]",
+  options: RUN_OPTIONS,
+  notes: [
+    "Put the line into quotes: ! means something to shells. Elements are Windhover's and GStreamer's; `name=x` names one, `x.` goes on from it.",
+    RUN_NOTES,
+  ].join("\n"),
+  examples: [
+    "launch 'source uri=test:ball ! decode ! print' --frames 50",
+    "launch 'source uri=clip.mp4 ! decode ! encode ! record path=out.mp4' --stats",
+    "launch 'videotestsrc num-buffers=100 ! tee name=t ! queue ! print t. ! queue ! fakesink'",
+  ],
+  async run(given, terminal) {
+    const settings = readSettings(given);
+    const line = given.positionals.join(" ");
+    if (line.trim() === "") throw new UsageFault("missing: the line to launch, 'element ! element'");
+    const knowledge = await loadKnowledge();
+    const origin = {
+      compile: () => compileLaunch(line, knowledge),
+      textOf: () => line,
+      files: () => [],
+    };
+    return runGraph(origin, settings, knowledge, terminal);
+  },
+} satisfies Command;

@@ -1,0 +1,153 @@
+/** Graphs on disk: which file a name means, its text, and the graphs it extends. */
+import { closeSync, openSync, readdirSync, readSync, statSync } from "node:fs";
+import { basename, dirname, join, normalize, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { GraphText, LoadGraph } from "../graphs/compiler/extend.ts";
+import { type Fault, GraphFaults } from "../graphs/compiler/fault.ts";
+import { MAX_TEXT_BYTES } from "../graphs/compiler/limits.ts";
+import { suggest } from "../graphs/compiler/suggest.ts";
+import { didYouMean, UsageFault } from "./command.ts";
+
+const TEMPLATES = fileURLToPath(new URL("../graphs/", import.meta.url));
+
+export const isGraphPath = (name: string): boolean => name.includes("/") || /\.ya?ml$/i.test(name);
+
+export const listTemplates = (): readonly string[] =>
+  readdirSync(TEMPLATES)
+    .filter((file) => file.endsWith(".yaml"))
+    .map((file) => basename(file, ".yaml"))
+    .sort();
+
+/** The path that a graph's name on the command line means. Throws `UsageFault` for a template that is not there. */
+export function locateGraph(name: string): string {
+  if (isGraphPath(name)) return normalize(name);
+  const templates = listTemplates();
+  if (templates.includes(name)) return showPath(join(TEMPLATES, `${name}.yaml`));
+  const hint = didYouMean(name, templates) || `; a graph of your own is given by its path: ./${name}.yaml`;
+  throw new UsageFault(`there is no graph "${name}"; there are ${templates.join(", ")}${hint}`);
+}
+
+/** As a person below this folder would write it. */
+function showPath(path: string): string {
+  const shown = relative(process.cwd(), path);
+  return shown.startsWith("..") ? path : shown;
+}
+
+/** Throws `GraphFaults` when there is nothing to read. */
+export function readGraphFile(file: string): string {
+  try {
+    const { size } = statSync(file);
+    if (size > MAX_TEXT_BYTES) throw refuse(file, tooLarge(`${(size / 1e6).toFixed(1)} MB`));
+    return readBounded(file);
+  } catch (error) {
+    throw error instanceof GraphFaults ? error : refuse(file, unreadable(file, error as NodeJS.ErrnoException));
+  }
+}
+
+/** Pipes have no size beforehand. */
+function readBounded(file: string): string {
+  const descriptor = openSync(file, "r");
+  try {
+    const bytes = Buffer.alloc(MAX_TEXT_BYTES + 1);
+    let length = 0;
+    for (let read = -1; read !== 0 && length < bytes.length; length += read)
+      read = readSync(descriptor, bytes, length, bytes.length - length, null);
+    if (length > MAX_TEXT_BYTES) throw refuse(file, tooLarge("no end to it"));
+    return bytes.toString("utf8", 0, length);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+type Reason = Omit<Fault, "at">;
+
+const refuse = (file: string, reason: Reason): GraphFaults =>
+  new GraphFaults([{ ...reason, at: { file, line: 1, column: 1 } }]);
+
+const tooLarge = (found: string): Reason => ({
+  code: "file_too_large",
+  message: `the file has ${found}, which is too large for a graph`,
+  expected: `at most ${MAX_TEXT_BYTES / 1e6} MB`,
+});
+
+function unreadable(file: string, error: NodeJS.ErrnoException): Reason {
+  const expected = "the path of a graph file in YAML";
+  if (error.code === "ENOENT") {
+    const near = suggest(basename(file), neighbours(file));
+    return {
+      code: "file_unreadable",
+      message: "there is no such file",
+      expected,
+      ...(near && { suggestion: join(dirname(file), near) }),
+    };
+  }
+  const why =
+    error.code === "EISDIR" ? "it is a folder" : error.code === "EACCES" ? "permission denied" : error.message;
+  return { code: "file_unreadable", message: `the file cannot be read: ${why}`, expected };
+}
+
+function neighbours(file: string): readonly string[] {
+  try {
+    return readdirSync(dirname(file)).filter((name) => /\.ya?ml$/i.test(name));
+  } catch {
+    return [];
+  }
+}
+
+/** One graph with those it extends, read anew at every `read`. */
+export class GraphFiles {
+  readonly #file: string;
+  /** As shown, by absolute path: one file has one name, so that circles of `extends` are seen. */
+  readonly #read = new Map<string, GraphText & { readonly file: string }>();
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  /** All files read since the last `read`, the graph's own first. */
+  get files(): readonly string[] {
+    return [...this.#read.keys()];
+  }
+
+  textOf(file: string | null): string | undefined {
+    return [...this.#read.values()].find((known) => known.file === file)?.text;
+  }
+
+  /** The graph's own text. Throws `GraphFaults`. */
+  read(): GraphText {
+    this.#read.clear();
+    // Known before it is read: a file that is missing for a moment, as some editors save, is still watched.
+    this.#read.set(resolve(this.#file), { file: this.#file, text: "" });
+    return this.#take(this.#file);
+  }
+
+  /** How the compiler finds what the graph extends; for one compilation, as each call goes on from the one before. */
+  loader(): LoadGraph {
+    let extending = this.#file;
+    return (name) => {
+      const file = findBase(name, extending);
+      if (file === undefined) return undefined;
+      extending = file;
+      return this.#take(file);
+    };
+  }
+
+  #take(file: string): GraphText & { readonly file: string } {
+    const known = this.#read.get(resolve(file));
+    const taken = { file: known?.file ?? file, text: readGraphFile(file) };
+    this.#read.set(resolve(file), taken);
+    return taken;
+  }
+}
+
+/** A path is meant from the file that extends; a name is a neighbour of it or a template. */
+function findBase(name: string, extending: string): string | undefined {
+  const folder = dirname(extending);
+  const candidates = isGraphPath(name)
+    ? [resolve(folder, name)]
+    : /^[\w-]+$/.test(name)
+      ? [resolve(folder, `${name}.yaml`), join(TEMPLATES, `${name}.yaml`)]
+      : [];
+  const found = candidates.find((path) => statSync(path, { throwIfNoEntry: false })?.isFile());
+  return found === undefined ? undefined : showPath(found);
+}

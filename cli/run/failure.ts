@@ -1,0 +1,29 @@
+/** Why a graph failed, in words for whoever started it. */
+import { maskCredentials } from "../../elements/source/mask.ts";
+import type { GraphPlan } from "../../graphs/compiler/plan.ts";
+import type { GraphFailure } from "../../graphs/runtime/events.ts";
+import { listSourceFiles, recogniseFile } from "./source-file.ts";
+
+/** Words of GStreamer's for: this is no video, or none that can be played. */
+const NO_VIDEO =
+  /could not determine type|appears to be a text file|internal data (stream|flow) error|not-linked|no playable streams|could not demultiplex|stream contains no data|cannot be played|invalid or corrupt|missing a plug-in|missing plug-?in|no suitable plugins|can't typefind|doesn't contain enough data|delayed linking failed/i;
+
+export function explainFailure(failure: GraphFailure, plan: GraphPlan): string {
+  const files = listSourceFiles(plan);
+  const [file] = files;
+  const isAtSource = failure.node === "source" || failure.node === "decode" || failure.node === plan.source?.uri;
+  if (file !== undefined && files.length === 1 && (isAtSource || NO_VIDEO.test(failure.message + failure.debug)))
+    return explainFile(file, failure);
+  return maskCredentials(failure.message);
+}
+
+function explainFile(file: string, failure: GraphFailure): string {
+  const kind = recogniseFile(file);
+  if (kind !== null) return `${file} is no video but ${kind}`;
+  const text = `${failure.message} ${failure.debug}`;
+  const missing = /missing (?:decoder|element|plugin):? ?([^\n(]+)/i.exec(text)?.[1];
+  const reason = missing === undefined ? failure.message : `nothing here can decode ${missing.trim()}`;
+  if (/could not determine type|can't typefind/i.test(text))
+    return `${file} is no video: its content is of no known kind`;
+  return `${file} cannot be played: ${reason}`;
+}

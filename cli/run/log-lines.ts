@@ -1,0 +1,24 @@
+/** --log: GStreamer's own messages, a line each. */
+import { type LogEntry, receiveLog, setLogLevels } from "../../native/log.ts";
+import type { Colour, Terminal } from "../terminal.ts";
+
+const COLOURS: Readonly<Record<LogEntry["level"], Colour>> = {
+  error: "red",
+  warn: "yellow",
+  info: "green",
+  debug: "blue",
+  trace: "dim",
+};
+
+/** What comes without being asked for (GLib's own warnings, GST_DEBUG) is shown as well. Returns how to stop. */
+export function showLog(levels: string | null, json: boolean, terminal: Terminal): () => void {
+  receiveLog((entry) => terminal.say(json ? JSON.stringify({ type: "log", ...entry }) : formatEntry(entry, terminal)));
+  if (levels !== null) setLogLevels(levels);
+  return () => receiveLog(null);
+}
+
+function formatEntry({ level, category, source, message, lost }: LogEntry, { paintErr: paint }: Terminal): string {
+  const place = source === "" ? category : `${category} ${paint("cyan", source)}`;
+  const missing = lost > 0 ? paint("dim", ` (${lost} before it were lost)`) : "";
+  return `${paint(COLOURS[level], level.padEnd(5))} ${place}: ${message}${missing}`;
+}

@@ -1,0 +1,36 @@
+/** Where in a running graph something is to be looked at. */
+import type { PlanNode, PlanSegment } from "../../graphs/compiler/plan.ts";
+import { didYouMean, UsageFault } from "../command.ts";
+
+/** The node that a name means: itself, or the last of the step that the author calls so. */
+export function findNode(name: string, segments: readonly PlanSegment[]): string | undefined {
+  const nodes = segments.flatMap((segment) => segment.nodes);
+  return (nodes.find((node) => node.name === name) ?? nodes.findLast((node) => node.author === name))?.name;
+}
+
+export function expectNode(option: string, name: string, segments: readonly PlanSegment[]): string {
+  const found = findNode(name, segments);
+  if (found !== undefined) return found;
+  const nodes = segments.flatMap((segment) => segment.nodes);
+  const steps = [...new Set(nodes.map((node) => node.author))];
+  const inside = nodes.map((node) => node.name).filter((node) => !steps.includes(node));
+  throw new UsageFault(
+    [
+      `--${option} names "${name}", and the graph has no such node${didYouMean(name, [...steps, ...inside])}`,
+      `  steps: ${steps.join(", ")}`,
+      ...(inside.length === 0 ? [] : [`  inside them: ${inside.join(", ")}`]),
+    ].join("\n"),
+  );
+}
+
+/** Where frames come from: the last node of each `source`, or, without one, the nodes that nothing leads to. */
+export function findOrigins(segments: readonly PlanSegment[]): readonly string[] {
+  const nodes = segments.flatMap((segment) => segment.nodes);
+  const sources = nodes.filter((node) => node.element === "source");
+  if (sources.length > 0) return [...lastOfEach(sources).values()];
+  const fed = new Set(segments.flatMap((segment) => segment.links.map((link) => link.to)));
+  return nodes.filter((node) => !fed.has(node.name)).map((node) => node.name);
+}
+
+const lastOfEach = (nodes: readonly PlanNode[]): ReadonlyMap<string, string> =>
+  new Map(nodes.map((node) => [node.author, node.name]));

@@ -1,0 +1,37 @@
+/** Faults of a graph as a person wants them: what is wrong, and on a terminal the line with a mark under the place. */
+import { type Fault, formatFault } from "../graphs/compiler/fault.ts";
+import type { Terminal } from "./terminal.ts";
+
+export type TextOf = (file: string | null) => string | undefined;
+
+export function showFaults(faults: readonly Fault[], textOf: TextOf, terminal: Terminal): void {
+  for (const fault of faults) {
+    terminal.say(formatColoured(fault, terminal));
+    if (terminal.isLive) {
+      const excerpt = excerptOf(fault, textOf(fault.at.file), terminal);
+      if (excerpt !== null) terminal.say(excerpt);
+    }
+  }
+}
+
+function formatColoured(fault: Fault, { paintErr: paint }: Terminal): string {
+  const text = formatFault(fault);
+  const place = `${fault.at.file ?? "launch"}:${fault.at.line}:${fault.at.column}:`;
+  return text.startsWith(place) ? paint("bold", place) + text.slice(place.length) : text;
+}
+
+const LEAST_BEFORE = 20;
+
+/** Long lines are shown around the place. */
+function excerptOf({ at }: Fault, text: string | undefined, { paintErr: paint, columns }: Terminal): string | null {
+  const line = text?.split(/\r?\n/, at.line)[at.line - 1]?.replaceAll("\t", " ");
+  if (line === undefined || line.trim() === "" || at.column > line.length + 1) return null;
+  const gutter = `${String(at.line).padStart(5)} │ `;
+  const room = columns - gutter.length - 1;
+  const start = at.column <= room ? 0 : Math.max(0, at.column - LEAST_BEFORE);
+  const shown = line.slice(start, start + room);
+  return [
+    paint("dim", gutter) + shown,
+    paint("dim", `${" ".repeat(5)} │ `) + " ".repeat(at.column - 1 - start) + paint("red", "^"),
+  ].join("\n");
+}

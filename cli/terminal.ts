@@ -1,0 +1,180 @@
+/** Standard output and standard error: lines, colours, and a part at the bottom of the screen that is redrawn in place. */
+import { stripVTControlCharacters } from "node:util";
+
+export type Colour = "bold" | "dim" | "red" | "green" | "yellow" | "blue" | "cyan";
+
+const CODES: Readonly<Record<Colour, readonly [number, number]>> = {
+  bold: [1, 22],
+  dim: [2, 22],
+  red: [31, 39],
+  green: [32, 39],
+  yellow: [33, 39],
+  blue: [34, 39],
+  cyan: [36, 39],
+};
+
+export type Paint = (colour: Colour, text: string) => string;
+
+interface Output extends NodeJS.WritableStream {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  readonly rows?: number;
+  readonly writableLength: number;
+}
+
+const USUAL_COLUMNS = 80;
+const USUAL_ROWS = 24;
+
+export class Terminal {
+  readonly #out: Output;
+  readonly #err: Output;
+  readonly paintOut: Paint;
+  readonly paintErr: Paint;
+  /** Lines of the live part that are on the screen now. */
+  #drawn = 0;
+  #closed = false;
+  #onClosed: () => void = () => {};
+
+  constructor(out: Output, err: Output, env: NodeJS.ProcessEnv) {
+    this.#out = out;
+    this.#err = err;
+    this.paintOut = makePaint(out, env);
+    this.paintErr = makePaint(err, env);
+    out.on("error", (error: NodeJS.ErrnoException) => this.#lose(error));
+    err.on("error", () => {}); // nobody is left to tell
+  }
+
+  /** Whether standard error is a screen that can be drawn on. */
+  get isLive(): boolean {
+    return this.#err.isTTY === true && process.env.TERM !== "dumb";
+  }
+
+  get isOutLive(): boolean {
+    return this.#out.isTTY === true;
+  }
+
+  get columns(): number {
+    return this.#err.columns || this.#out.columns || USUAL_COLUMNS;
+  }
+
+  get rows(): number {
+    return this.#err.rows || USUAL_ROWS;
+  }
+
+  /** The reader of standard output has gone: `| head` has what it wanted. */
+  get isClosed(): boolean {
+    return this.#closed;
+  }
+
+  onClosed(told: () => void): void {
+    this.#onClosed = told;
+  }
+
+  /** Bytes written but not yet taken. */
+  get backlog(): number {
+    return this.#out.writableLength;
+  }
+
+  /** A line to standard output; resolves when more may be written. */
+  print(line: string): Promise<void> {
+    if (this.#closed) return Promise.resolve();
+    if (this.#out.isTTY) this.clear();
+    return new Promise((resolve) => this.#out.write(`${line}\n`, () => resolve()));
+  }
+
+  /** A line, or several, to standard error. */
+  say(text: string): void {
+    this.clear();
+    this.#err.write(`${text}\n`);
+  }
+
+  /** Shows these lines at the bottom of the screen, in place of those shown before. Only where `isLive`. */
+  draw(lines: readonly string[]): void {
+    if (!this.isLive) return;
+    const shown = lines.slice(0, this.rows - 1).map((line) => fit(line, this.columns - 1));
+    const back = this.#drawn > 1 ? `\x1b[${this.#drawn - 1}A` : "";
+    const text = shown.map((line) => `\x1b[2K${line}`).join("\n");
+    this.#err.write(`${this.#drawn > 0 ? `\r${back}` : ""}\x1b[0J${text}`);
+    this.#drawn = shown.length;
+  }
+
+  /** Takes the live part off the screen. */
+  clear(): void {
+    if (this.#drawn === 0) return;
+    const back = this.#drawn > 1 ? `\x1b[${this.#drawn - 1}A` : "";
+    this.#err.write(`\r${back}\x1b[0J`);
+    this.#drawn = 0;
+  }
+
+  /** Resolves when everything written has been taken, or nobody is left to take it. */
+  async flush(): Promise<void> {
+    this.clear();
+    await Promise.all([this.#out, this.#err].map((output) => drain(output, () => this.#closed)));
+  }
+
+  #lose(error: NodeJS.ErrnoException): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    if (error.code !== "EPIPE") this.say(`standard output cannot be written: ${error.message}`);
+    this.#onClosed();
+  }
+}
+
+const FLUSH_MS = 5_000;
+
+function drain(output: Output, isClosed: () => boolean): Promise<void> {
+  if (output.writableLength === 0 || isClosed()) return Promise.resolve();
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, FLUSH_MS);
+    const done = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    output.write("", done);
+    output.once("error", done);
+  });
+}
+
+/** https://no-color.org, and FORCE_COLOR for those who page with `less -R`. */
+function makePaint(output: Output, env: NodeJS.ProcessEnv): Paint {
+  const forced = (env.FORCE_COLOR ?? "") !== "" && env.FORCE_COLOR !== "0";
+  const coloured = (env.NO_COLOR ?? "") === "" && (forced || (output.isTTY === true && env.TERM !== "dumb"));
+  if (!coloured) return (_, text) => text;
+  return (colour, text) => `\x1b[${CODES[colour][0]}m${text}\x1b[${CODES[colour][1]}m`;
+}
+
+/** Columns that a text takes on the screen. */
+export const widthOf = (text: string): number => [...stripVTControlCharacters(text)].length;
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with this control character.
+const PIECES = /\x1b\[\d+m|./gsu;
+
+/** Cut to so many columns; colours stay whole. */
+export function fit(text: string, columns: number): string {
+  if (widthOf(text) <= columns) return text;
+  let used = 0;
+  let kept = "";
+  for (const [piece] of text.matchAll(PIECES)) {
+    if (piece.startsWith("\x1b")) kept += piece;
+    else if (used < columns - 1) {
+      kept += piece;
+      used += 1;
+    }
+  }
+  return `${kept}…`;
+}
+
+export const padTo = (text: string, columns: number): string => text + " ".repeat(Math.max(0, columns - widthOf(text)));
+
+/** Words in lines of at most so many columns; the second line on begins with `indent`. */
+export function wrap(text: string, columns: number, indent = ""): string {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    if (line !== "" && widthOf(line) + 1 + widthOf(word) > columns) {
+      lines.push(line);
+      line = indent + word;
+    } else line = line === "" ? word : `${line} ${word}`;
+  }
+  return [...lines, line].join("\n");
+}
