@@ -66,7 +66,7 @@ interface SegmentDiff {
   readonly obstacles: readonly string[];
 }
 
-export function diffSegment(before: PlanSegment, after: PlanSegment, knowledge: DiffKnowledge): SegmentDiff {
+function diffSegment(before: PlanSegment, after: PlanSegment, knowledge: DiffKnowledge): SegmentDiff {
   const obstacles: string[] = [];
   const changes: PlanChange[] = [];
   if (before.tee !== after.tee) obstacles.push(`"${after.name}" hangs on another tee`);

@@ -35,7 +35,7 @@ function explainParams(plan: GraphPlan): string {
   return ["params", ...lines].join("\n");
 }
 
-export function explainSegment(segment: PlanSegment, plan: GraphPlan): string {
+function explainSegment(segment: PlanSegment, plan: GraphPlan): string {
   const title =
     segment.tee === null ? `segment ${segment.name}` : `segment ${segment.name}, a branch of ${segment.tee}`;
   const nodes = segment.nodes.flatMap((node) => explainNode(node, segment.links, plan.file));

@@ -33,9 +33,12 @@ function readLevel(
   below: readonly Level[],
   faults: FaultList,
 ): GraphDocument | null {
+  const before = faults.size;
   const root = readYaml(source.file, source.text, faults);
-  const document = root === null ? null : readDocument(source.file, root, faults);
-  if (document === null) return null;
+  const damaged = faults.size > before;
+  const read = root === null ? null : readDocument(source.file, root, faults);
+  if (read === null) return null;
+  const document = damaged ? { ...read, damaged } : read;
   if (document.extends === null) return nameSteps(document, faults);
   const { value: name, at } = document.extends;
   const levels = [...below, { file: source.file, graph: document.graph }];

@@ -398,3 +398,27 @@ test("an unknown element does not make its neighbours unlinkable or their metada
     ],
   );
 });
+
+test("a shape fault elsewhere does not hide a loose end; one inside the chains does not invent any", () => {
+  assert.deepEqual(
+    compileText(`abuot: x\n${chain("source", "queue")}`).faults.map((fault) => fault.code),
+    ["document_shape", "not_linkable"],
+  );
+  const twice =
+    "graph: g\nchains:\n  main: [source, { tee: { name: t } }]\n  a: [{ from: t }, { tee: { name: u } }]\n  b: [{ from: u }, print]\n  b: [{ from: u }, print]\n";
+  assert.deepEqual(
+    compileText(twice).faults.map((fault) => [fault.code, fault.at.line]),
+    [["document_shape", 6]],
+  );
+});
+
+test("a byte order mark and Windows line ends are no fault", () => {
+  assert.deepEqual(compileText(`\ufeff${chain("source", "queue", "print")}`.replaceAll("\n", "\r\n")).faults, []);
+});
+
+test("what the caller gave is not frozen with the plan", () => {
+  const params = { classes: [{ name: "car", above: 0.5 }] };
+  const text = `params: { classes: {} }\n${chain("source", "decode", "detect: { classes: $classes }", "print")}`;
+  assert.notEqual(compileText(text, { params }).plan, null);
+  assert.ok(!Object.isFrozen(params.classes));
+});

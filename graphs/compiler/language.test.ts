@@ -56,6 +56,15 @@ describe("parameters", () => {
     );
   });
 
+  test("caps that depend on a missing parameter link to anything while checking", () => {
+    const text = main(`source, { caps: "video/x-raw,format=\${f}" }, detect, print`, "params: { f: { type: string } }");
+    assert.deepEqual(messagesOf(compileText(text, { mode: "check" })), []);
+    assert.deepEqual(
+      compileText(text, { params: { f: "RGB" } }).faults.map((fault) => fault.code),
+      ["not_linkable"],
+    );
+  });
+
   test("checking takes an unbound source, running does not", () => {
     const plan = planOf(main("source, print"), { source: null, mode: "check" });
     assert.deepEqual(plan.source, { uri: "test:smpte", pace: "fast" });

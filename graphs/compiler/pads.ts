@@ -57,6 +57,8 @@ const unite = (all: readonly Caps[]): Caps =>
 
 export function capsOf(part: Part, pad: PadInfo): Caps {
   const filter = part.factory === "capsfilter" ? part.properties.caps : undefined;
+  // A dollar sign is left in caps only while checking, where a parameter has no value yet.
+  if (typeof filter === "string" && filter.includes("$")) return "any";
   return parseCaps(typeof filter === "string" ? filter : pad.caps) ?? "any";
 }
 

@@ -59,7 +59,8 @@ function chooseValue(param: Param, given: JsonRecord, checking: boolean, faults:
   for (const { path, found, expected } of errors) {
     faults.add("bad_param", param.at, `parameter "${[param.name, ...path].join(".")}" is ${found}`, { expected });
   }
-  return errors.length === 0 ? value : undefined;
+  // A copy: the plan is frozen, what a caller gave stays the caller's.
+  return errors.length === 0 ? structuredClone(value) : undefined;
 }
 
 /** One JSON Schema for all parameters, as clients and forms want it. */

@@ -17,13 +17,14 @@ export function readDocument(file: string | null, root: Located, faults: FaultLi
     faults.add("document_shape", root.at, found, { expected: "a map that begins with `graph: NAME`" });
     return null;
   }
-  const before = faults.size;
   refuseUnknownKeys(root, KEYS, "a graph", faults);
   const base = readText(findEntry(root, "extends"), faults);
+  const before = faults.size;
   const chains = readMapOf(findEntry(root, "chains"), "chains", faults, (entry) => readNamedChain(entry, faults));
   const slots = readMapOf(findEntry(root, "slots"), "slots", faults, (entry) => readSlot(entry, faults));
-  const params = readParams(findEntry(root, "params"), faults);
   const edits = readEdits(root, base !== null, faults);
+  const damaged = faults.size > before || (base === null && findEntry(root, "chains") === undefined);
+  const params = readParams(findEntry(root, "params"), faults);
   const graph = readGraphName(root, faults);
   if (findEntry(root, "chains") === undefined && base === null && findEntry(root, "extends") === undefined) {
     faults.add("document_shape", root.at, "the graph has no `chains`", {
@@ -41,7 +42,7 @@ export function readDocument(file: string | null, root: Located, faults: FaultLi
     chains,
     slots,
     edits,
-    damaged: faults.size > before,
+    damaged,
   };
 }
 

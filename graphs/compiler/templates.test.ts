@@ -1,0 +1,81 @@
+/** The graphs and examples of this repository, compiled against the GStreamer of this machine. */
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { describe, test } from "node:test";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { parse } from "yaml";
+import { loadElements } from "../../elements/index.ts";
+import { loadRegistry } from "../runtime/registry.ts";
+import { type CompileInput, compile, compileLaunch } from "./compile.ts";
+import { DETECT, messagesOf } from "./compiler.fixture.ts";
+
+const FOLDER = new URL("../", import.meta.url);
+const templates = readdirSync(FOLDER).filter((name) => name.endsWith(".yaml"));
+const read = (name: string): string => readFileSync(new URL(name, FOLDER), "utf8");
+
+const elements = await loadElements();
+const input: CompileInput = {
+  elements,
+  registry: loadRegistry(),
+  load: (name) =>
+    templates.includes(`${name}.yaml`) ? { file: `graphs/${name}.yaml`, text: read(`${name}.yaml`) } : undefined,
+  mode: "check",
+};
+
+describe("every template", () => {
+  for (const name of templates) {
+    test(`${name} compiles, and is named by its file`, () => {
+      const compiled = compile({ file: `graphs/${name}`, text: read(name) }, input);
+      assert.deepEqual(messagesOf(compiled), []);
+      assert.equal(`${compiled.plan?.graph}.yaml`, name);
+    });
+  }
+});
+
+describe("every element", () => {
+  for (const element of elements.values()) {
+    test(`the example of ${element.name} compiles and uses it`, () => {
+      const compiled = compile({ file: element.name, text: element.example }, input);
+      assert.deepEqual(messagesOf(compiled), []);
+      assert.ok(element.example.includes(element.name));
+    });
+  }
+});
+
+describe("the published schema", () => {
+  const schema: object = JSON.parse(readFileSync(new URL("../../schemas/graph.schema.json", import.meta.url), "utf8"));
+  const fits = new Ajv2020({ strict: false }).compile(schema);
+
+  for (const name of templates)
+    test(`takes ${name}`, () => assert.ok(fits(parse(read(name))), JSON.stringify(fits.errors)));
+
+  test("takes GStreamer elements and elements it does not know", () => {
+    assert.ok(fits(parse(DETECT)), JSON.stringify(fits.errors));
+  });
+
+  const wrong = [
+    "chains: { main: [source] }",
+    "graph: g\nchain: {}",
+    "graph: g\nchains: { main: [{ stage: { bufers: 3 } }] }",
+    "graph: g\nchains: { main: [{ stage: { buffers: many } }] }",
+    "graph: g\nchains: { main: [{ from: a, queue: {} }] }",
+    "graph: g\nchains: { main: [] }",
+  ];
+  for (const text of wrong) test(`refuses ${JSON.stringify(text)}`, () => assert.ok(!fits(parse(text))));
+});
+
+test("GStreamer's own introspection finds what is wrong", () => {
+  const compiled = compileLaunch(
+    "videotestsrc patern=ball ! x264enc bitrate=0 tune=zero ! h264parse ! videoconvert ! fakesink",
+    input,
+  );
+  assert.deepEqual(
+    compiled.faults.map((fault) => [fault.code, fault.at.column, fault.suggestion]),
+    [
+      ["unknown_property", 14, "pattern"],
+      ["bad_property", 44, undefined],
+      ["bad_property", 51, undefined],
+      ["not_linkable", 70, undefined],
+    ],
+  );
+});
