@@ -21,9 +21,11 @@ function explainFile(file: string, failure: GraphFailure): string {
   const kind = recogniseFile(file);
   if (kind !== null) return `${file} is no video but ${kind}`;
   const text = `${failure.message} ${failure.debug}`;
-  const missing = /missing (?:decoder|element|plugin):? ?([^\n(]+)/i.exec(text)?.[1];
-  const reason = missing === undefined ? failure.message : `nothing here can decode ${missing.trim()}`;
   if (/could not determine type|can't typefind/i.test(text))
     return `${file} is no video: its content is of no known kind`;
+  if (/not-linked/i.test(text)) return `${file} has no video in it, or none that can be played`;
+  const missing = /missing (?:decoder|element|plugin):? ?([^\n(]+)/i.exec(text)?.[1];
+  if (missing !== undefined) return `${file} cannot be played: nothing here can decode ${missing.trim()}`;
+  const reason = failure.node === null ? failure.message : failure.message.slice(`${failure.node}: `.length);
   return `${file} cannot be played: ${reason}`;
 }

@@ -235,7 +235,7 @@ class ForegroundRun {
       seconds: Math.round(seconds * 1000) / 1000,
       fps: Math.round(fps * 10) / 10,
     };
-    const text = `${frames} frames in ${seconds.toFixed(1)} s (${formatRate(fps)} fps)`;
+    const text = `${frames} ${frames === 1 ? "frame" : "frames"} in ${seconds.toFixed(1)} s (${formatRate(fps)} fps)`;
     if (message !== null) this.#reporter.error(`windhover: ${message}`, record);
     else if (!this.#terminal.isClosed) this.#reporter.note(`${plan.graph}: ${text}`, record);
   }

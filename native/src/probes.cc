@@ -28,7 +28,7 @@ void add_probe(GstPad* pad, Visit visit) {
                     [](gpointer data) { delete static_cast<Visit*>(data); });
 }
 
-// Pads of demuxers and autopluggers come later: the visit is added to the first that gets linked data.
+// Pads of demuxers and autopluggers come later: the visit is made at those that are linked.
 void on_output(GstElement* element, Visit visit) {
   GstPad* pad = first_pad(element, GST_PAD_SRC);
   if (pad != nullptr) {
@@ -37,7 +37,11 @@ void on_output(GstElement* element, Visit visit) {
     return;
   }
   auto added = [](GstElement*, GstPad* pad, gpointer data) {
-    if (GST_PAD_DIRECTION(pad) == GST_PAD_SRC) add_probe(pad, *static_cast<Visit*>(data));
+    if (GST_PAD_DIRECTION(pad) != GST_PAD_SRC) return;
+    // Streams that nobody takes, such as the sound of a film, push their buffers all the same.
+    add_probe(pad, [visit = *static_cast<Visit*>(data)](GstPad* pad, GstPadProbeInfo* info) {
+      return gst_pad_is_linked(pad) ? visit(pad, info) : GST_PAD_PROBE_OK;
+    });
   };
   g_signal_connect_data(element, "pad-added", G_CALLBACK(+added), new Visit(std::move(visit)),
                         [](gpointer data, GClosure*) { delete static_cast<Visit*>(data); }, static_cast<GConnectFlags>(0));
