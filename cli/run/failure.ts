@@ -2,19 +2,36 @@
 import { maskCredentials } from "../../elements/source/mask.ts";
 import type { GraphPlan } from "../../graphs/compiler/plan.ts";
 import type { GraphFailure } from "../../graphs/runtime/events.ts";
+import { findReachFault } from "./reach.ts";
 import { listSourceFiles, recogniseFile } from "./source-file.ts";
 
 /** Words of GStreamer's for: this is no video, or none that can be played. */
 const NO_VIDEO =
   /could not determine type|appears to be a text file|internal data (stream|flow) error|not-linked|no playable streams|could not demultiplex|stream contains no data|cannot be played|invalid or corrupt|missing a plug-in|missing plug-?in|no suitable plugins|can't typefind|doesn't contain enough data|delayed linking failed/i;
 
-export function explainFailure(failure: GraphFailure, plan: GraphPlan): string {
+export async function explainFailure(failure: GraphFailure, plan: GraphPlan): Promise<string> {
+  const live = /cannot play (\S+): (.*)$/s.exec(failure.message);
+  if (live !== null) return explainLive(live[1] ?? "", live[2] ?? "", plan.source?.uri ?? null);
   const files = listSourceFiles(plan);
   const [file] = files;
   const isAtSource = failure.node === "source" || failure.node === "decode" || failure.node === plan.source?.uri;
   if (file !== undefined && files.length === 1 && (isAtSource || NO_VIDEO.test(failure.message + failure.debug)))
     return explainFile(file, failure);
   return maskCredentials(failure.message);
+}
+
+/** `shown` is the address without its password, which is the only one to be printed. */
+async function explainLive(shown: string, reason: string, url: string | null): Promise<string> {
+  const isSame = url !== null && maskCredentials(url) === shown;
+  if (/\bunauthorized\b/i.test(reason)) {
+    return shown.includes("@")
+      ? `cannot play ${shown}: it does not accept this user name and password (401)`
+      : `cannot play ${shown}: it wants a user name and password (401); write them before its host, as USER:PASSWORD@`;
+  }
+  if (/^not found$/i.test(reason)) return `cannot play ${shown}: it has no such path (404)`;
+  const isVague = /could not (open|read|write)|connection refused|internal data stream error/i.test(reason);
+  if (!isVague || !isSame) return `cannot play ${shown}: ${reason}`;
+  return `cannot play ${shown}: ${(await findReachFault(url)) ?? "it can be reached, but sends no stream"}`;
 }
 
 function explainFile(file: string, failure: GraphFailure): string {

@@ -10,12 +10,19 @@ const COLOURS: Readonly<Record<LogEntry["level"], Colour>> = {
   trace: "dim",
 };
 
-/** What comes without being asked for (GLib's own warnings, GST_DEBUG) is shown as well. Returns how to stop. */
+/** GLib's own warnings are shown without being asked for. Returns how to stop. */
 export function showLog(levels: string | null, json: boolean, terminal: Terminal): () => void {
-  receiveLog((entry) => terminal.say(json ? JSON.stringify({ type: "log", ...entry }) : formatEntry(entry, terminal)));
+  receiveLog((entry) => {
+    if (isChatter(entry)) return;
+    terminal.say(json ? JSON.stringify({ type: "log", ...entry }) : formatEntry(entry, terminal));
+  });
   if (levels !== null) setLogLevels(levels);
   return () => receiveLog(null);
 }
+
+/** GLib has no levels to set: what it tells about its own insides is left out. */
+const isChatter = ({ level, category }: LogEntry): boolean =>
+  /^(GLib|dconf|libsoup)/i.test(category) && level !== "error" && level !== "warn";
 
 function formatEntry({ level, category, source, message, lost }: LogEntry, { paintErr: paint }: Terminal): string {
   const place = source === "" ? category : `${category} ${paint("cyan", source)}`;

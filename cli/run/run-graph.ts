@@ -130,7 +130,7 @@ class ForegroundRun {
       const seconds = (performance.now() - startMs) / 1000;
       this.#status?.close();
       const complete = await this.#snapshots.finish();
-      this.#summarise(result, this.#graph?.plan ?? plan, seconds);
+      await this.#summarise(result, this.#graph?.plan ?? plan, seconds);
       return result.state === "finished" && complete ? EXIT.ok : EXIT.failed;
     } finally {
       watch?.close();
@@ -221,10 +221,10 @@ class ForegroundRun {
     void graph.ended.then(() => clearTimeout(again));
   }
 
-  #summarise({ state, error }: RunResult, plan: GraphPlan, seconds: number): void {
+  async #summarise({ state, error }: RunResult, plan: GraphPlan, seconds: number): Promise<void> {
     const { frames } = this.#count;
     const fps = seconds > 0 ? frames / seconds : 0;
-    const message = error === null ? null : explainFailure(error, plan);
+    const message = error === null ? null : await explainFailure(error, plan);
     const record = {
       type: "summary",
       graph: plan.graph,
