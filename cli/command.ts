@@ -1,6 +1,6 @@
 /** What a command of `windhover` is, and the one way in which its arguments are read. */
 import { type ParseArgsConfig, parseArgs } from "node:util";
-import { suggest } from "../graphs/compiler/suggest.ts";
+import { suggest } from "../schemas/suggest.ts";
 import type { Terminal } from "./terminal.ts";
 
 export interface Option {

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import type { GraphText, LoadGraph } from "../graphs/compiler/extend.ts";
 import { type Fault, GraphFaults } from "../graphs/compiler/fault.ts";
 import { MAX_TEXT_BYTES } from "../graphs/compiler/limits.ts";
-import { suggest } from "../graphs/compiler/suggest.ts";
+import { suggest } from "../schemas/suggest.ts";
 import { didYouMean, UsageFault } from "./command.ts";
 
 const TEMPLATES = fileURLToPath(new URL("../graphs/", import.meta.url));

@@ -1,6 +1,6 @@
 import type { Registry } from "../../schemas/registry.ts";
+import { suggest } from "../../schemas/suggest.ts";
 import { type ExpandedNode, ExpandFault, type Expansion } from "../element.ts";
-import { findNearest } from "./nearest.ts";
 import type { FileSource, SourceDescription, TestSource } from "./uri.ts";
 
 type Pace = "realtime" | "fast";
@@ -99,7 +99,7 @@ const expandPace = (pace: Pace | undefined): readonly ExpandedNode[] =>
 function checkPattern(pattern: string, registry: Registry): void {
   const known = registry.get("videotestsrc")?.properties.pattern?.values?.map(({ nick }) => nick);
   if (known === undefined || known.includes(pattern)) return;
-  const nearest = findNearest(pattern, known);
+  const nearest = suggest(pattern, known);
   throw new ExpandFault(
     "uri",
     `there is no test pattern "${pattern}"; expected one of ${known.join(", ")}${nearest === undefined ? "" : `; did you mean "${nearest}"?`}`,

@@ -2,6 +2,7 @@
 import type { AnyElement, SourceBinding } from "../../elements/element.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { Registry } from "../../schemas/registry.ts";
+import { suggest } from "../../schemas/suggest.ts";
 import { assembleSegment, deepFreeze } from "./assemble.ts";
 import { bindSource } from "./binding.ts";
 import type { GraphDocument, Slot } from "./document.ts";
@@ -14,7 +15,6 @@ import type { GraphPlan, PlanSegment } from "./plan.ts";
 import { prepare } from "./prepare.ts";
 import { partition } from "./segments.ts";
 import { compileSlot, firstNode, type SlotGround } from "./slots.ts";
-import { suggest } from "./suggest.ts";
 import { isKept } from "./when.ts";
 import { wire } from "./wire.ts";
 

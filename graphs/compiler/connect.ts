@@ -1,10 +1,11 @@
 /** Chains → which step goes to which: names in `from:` and `to:` looked up, neighbours joined. */
+
+import { suggest } from "../../schemas/suggest.ts";
 import type { JoinStep } from "./document.ts";
 import type { FaultList } from "./fault-list.ts";
 import type { Position } from "./plan.ts";
 import type { PreparedChain, PreparedStep } from "./prepare.ts";
 import type { ResolvedStep } from "./resolved.ts";
-import { suggest } from "./suggest.ts";
 
 export interface Edge {
   readonly from: ResolvedStep;

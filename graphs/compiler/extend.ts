@@ -1,4 +1,6 @@
 /** `extends`: the graph it names, with `set`, `insert` and `remove` applied and this graph's own parts laid over it. */
+
+import { suggest } from "../../schemas/suggest.ts";
 import type { Chain, ElementStep, GraphDocument, Named, Param, Slot, Step } from "./document.ts";
 import type { FaultList } from "./fault-list.ts";
 import { MAX_EXTENDS } from "./limits.ts";
@@ -8,7 +10,6 @@ import { readDocument } from "./read-document.ts";
 import { makeParam } from "./read-params.ts";
 import { readWhen } from "./read-steps.ts";
 import { readYaml } from "./read-yaml.ts";
-import { suggest } from "./suggest.ts";
 
 export interface GraphText {
   readonly file: string | null;

@@ -1,9 +1,9 @@
 /** Properties of GStreamer elements, checked against GStreamer's own introspection. */
 import type { Json } from "../../schemas/json.ts";
 import type { FactoryInfo, PropertyInfo } from "../../schemas/registry.ts";
+import { suggest } from "../../schemas/suggest.ts";
 import { parseCaps } from "./caps.ts";
 import { describeRange, describeValue, listChoices } from "./describe.ts";
-import { suggest } from "./suggest.ts";
 
 export type PropertyVerdict =
   /** `undefined`: the value says nothing, GStreamer's default stays. */

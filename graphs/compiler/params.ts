@@ -1,12 +1,12 @@
 /** Declarations and given values → the values a graph runs with. */
 import type { Json, JsonRecord } from "../../schemas/json.ts";
+import { suggest } from "../../schemas/suggest.ts";
 import { describeSchema } from "./describe.ts";
 import type { Param } from "./document.ts";
 import type { FaultList } from "./fault-list.ts";
 import type { Position } from "./plan.ts";
 import { checkParam } from "./read-params.ts";
 import { validate } from "./schema-check.ts";
-import { suggest } from "./suggest.ts";
 
 export interface ParamValues {
   readonly values: JsonRecord;

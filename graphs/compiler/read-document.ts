@@ -1,4 +1,6 @@
 /** Located values → graph document. What cannot be read is reported and left out; the rest is still checked. */
+
+import { suggest } from "../../schemas/suggest.ts";
 import { describeValue } from "./describe.ts";
 import type { Chain, GraphDocument, Named, Slot } from "./document.ts";
 import type { FaultList } from "./fault-list.ts";
@@ -6,7 +8,6 @@ import { findEntry, type Located, type LocatedEntry, type LocatedMap, toJson } f
 import { readEdits } from "./read-edits.ts";
 import { readParams } from "./read-params.ts";
 import { NODE_NAME, readChain, readWhen } from "./read-steps.ts";
-import { suggest } from "./suggest.ts";
 
 const KEYS = ["graph", "about", "extends", "params", "chains", "slots", "set", "insert", "remove"];
 const SLOT_KEYS = ["about", "when", "params", "chain"];

@@ -1,11 +1,11 @@
 /** Declarations of parameters: a JSON Schema each, and `live`. */
 import type { JsonRecord } from "../../schemas/json.ts";
+import { suggest } from "../../schemas/suggest.ts";
 import { describeValue } from "./describe.ts";
 import type { Param } from "./document.ts";
 import type { FaultList } from "./fault-list.ts";
 import { findEntry, type LocatedEntry, type LocatedMap, toJson } from "./located.ts";
 import { checkSchema, validate } from "./schema-check.ts";
-import { suggest } from "./suggest.ts";
 
 export const PARAM_NAME = /^[A-Za-z][A-Za-z0-9_-]*$/;
 

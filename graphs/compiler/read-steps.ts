@@ -1,10 +1,11 @@
 /** Located values → chains and steps. */
+
+import { suggest } from "../../schemas/suggest.ts";
 import { describeValue } from "./describe.ts";
 import type { Chain, ElementStep, JoinStep, Step } from "./document.ts";
 import type { FaultList } from "./fault-list.ts";
 import { findEntry, type Located, type LocatedEntry, type LocatedMap, type LocatedScalar, toJson } from "./located.ts";
 import type { Position } from "./plan.ts";
-import { suggest } from "./suggest.ts";
 
 export const NODE_NAME = /^[A-Za-z][A-Za-z0-9_-]*$/;
 const STEP = '`element`, `element: { properties }`, `from: node`, `to: node` or `caps: "video/x-raw"`';

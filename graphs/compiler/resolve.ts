@@ -1,11 +1,11 @@
 /** Steps → GStreamer elements and TypeScript elements with checked properties. */
 import type { AnyElement } from "../../elements/element.ts";
 import type { FactoryInfo } from "../../schemas/registry.ts";
+import { suggest } from "../../schemas/suggest.ts";
 import { expand } from "./expand.ts";
 import type { PreparedStep } from "./prepare.ts";
 import { breakStep, type Part, padsOf, type Resolution, type ResolvedStep } from "./resolved.ts";
 import { checkNative, checkTypescript } from "./step-properties.ts";
-import { suggest } from "./suggest.ts";
 
 export function resolveStep(step: PreparedStep, resolution: Resolution): ResolvedStep {
   const definition = resolution.elements.get(step.element);

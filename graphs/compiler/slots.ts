@@ -1,5 +1,6 @@
 /** Slots → segments that can be attached to the running graph, any number of times. */
 import type { JsonRecord } from "../../schemas/json.ts";
+import { suggest } from "../../schemas/suggest.ts";
 import { assembleSegment, deepFreeze } from "./assemble.ts";
 import type { Caps } from "./caps.ts";
 import type { JoinStep, Slot, UnreadableStep } from "./document.ts";
@@ -10,7 +11,6 @@ import type { PlanSegment } from "./plan.ts";
 import { prepare } from "./prepare.ts";
 import type { Resolution, ResolvedStep } from "./resolved.ts";
 import { isTee, type Segment } from "./segments.ts";
-import { suggest } from "./suggest.ts";
 import { wire } from "./wire.ts";
 
 /** The compiled graph, as far as its slots need it. */

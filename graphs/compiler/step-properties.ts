@@ -2,6 +2,7 @@
 import type { AnyElement } from "../../elements/element.ts";
 import type { Json } from "../../schemas/json.ts";
 import type { FactoryInfo } from "../../schemas/registry.ts";
+import { suggest } from "../../schemas/suggest.ts";
 import { coerceText } from "./coerce.ts";
 import { describeSchema } from "./describe.ts";
 import { findElementProperty, listElementProperties, missingProperties, sampleValue } from "./element-properties.ts";
@@ -11,7 +12,6 @@ import { checkNativeValue, findNativeProperty } from "./native-properties.ts";
 import type { PropertyOrigin } from "./plan.ts";
 import type { PreparedProperty, PreparedStep } from "./prepare.ts";
 import { validate } from "./schema-check.ts";
-import { suggest } from "./suggest.ts";
 
 export interface CheckedProperties {
   readonly values: Record<string, Json>;

@@ -3,12 +3,12 @@
  * `$$` is a dollar sign. Any other `$` is itself, except before a letter, where it is most likely a slip.
  */
 import type { Json } from "../../schemas/json.ts";
+import { suggest } from "../../schemas/suggest.ts";
 import { describeValue } from "./describe.ts";
 import type { FaultList } from "./fault-list.ts";
 import { MAX_INTERPOLATED_CHARS, MAX_TEXT_CHARS } from "./limits.ts";
 import type { Located, LocatedScalar } from "./located.ts";
 import type { ParamValues } from "./params.ts";
-import { suggest } from "./suggest.ts";
 
 export interface Substituted {
   readonly value: Json;

@@ -3,10 +3,10 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import type { Json } from "../../schemas/json.ts";
 import type { PropertyInfo } from "../../schemas/registry.ts";
+import { editDistance, suggest } from "../../schemas/suggest.ts";
 import { coerceParams, coerceText } from "./coerce.ts";
 import { compileText, DETECT, world } from "./compiler.fixture.ts";
 import { checkNativeValue } from "./native-properties.ts";
-import { editDistance, suggest } from "./suggest.ts";
 
 describe("values of GStreamer properties", () => {
   const infoOf = (factory: string, name: string): PropertyInfo =>

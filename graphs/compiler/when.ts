@@ -4,11 +4,11 @@
  */
 import { parse } from "yaml";
 import type { Json } from "../../schemas/json.ts";
+import { suggest } from "../../schemas/suggest.ts";
 import { describeValue } from "./describe.ts";
 import type { FaultList } from "./fault-list.ts";
 import type { LocatedScalar } from "./located.ts";
 import type { ParamValues } from "./params.ts";
-import { suggest } from "./suggest.ts";
 
 const FLAG = /^(!?)\s*\$?([A-Za-z][A-Za-z0-9_-]*)$/;
 const COMPARISON = /^\$?([A-Za-z][A-Za-z0-9_-]*)\s*(==|!=)\s*(\S.{0,200}?)\s*$/;

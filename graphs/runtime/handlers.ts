@@ -1,10 +1,9 @@
 /** The handlers of a graph's TypeScript elements: made before the pipeline, closed exactly once, whatever happens. */
-import { Value } from "typebox/value";
 import type { AnyElement, Frame, FrameMetadata, Handler, Services } from "../../elements/element.ts";
 import type { NativeFrame } from "../../native/frame.ts";
 import { registerElement } from "../../native/handlers.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
-import { camel, renameKeys } from "../../schemas/names.ts";
+import { completeProperties } from "../compiler/element-properties.ts";
 import type { PlanNode } from "../compiler/plan.ts";
 import { LIMITS, within } from "./limits.ts";
 import { nativeProperties } from "./property-kinds.ts";
@@ -58,7 +57,7 @@ function adapt(entry: Bound | undefined, node: string) {
     ...(handler.flush && { flush: handler.flush.bind(handler) }),
     ...(handler.end && { end: handler.end.bind(handler) }),
     update: (properties: Record<string, unknown>) =>
-      handler.update?.(Value.Default(element.properties, renameKeys(properties, camel)) as never),
+      handler.update?.(completeProperties(element, properties as JsonRecord) as never),
     close: () => entry.close(),
   };
 }
@@ -66,8 +65,8 @@ function adapt(entry: Bound | undefined, node: string) {
 export async function createHandler(element: AnyElement, node: PlanNode, services: Services): Promise<BoundHandler> {
   if (element.kind === "composite") throw new Error(`"${element.name}" is a composite and has no handler`);
   register(element);
-  const properties = Value.Default(element.properties, renameKeys(node.properties, camel)) as JsonRecord;
-  const making = Promise.resolve(element.create(properties, services));
+  const properties = completeProperties(element, node.properties);
+  const making = (async () => element.create(properties, services))();
   let handler: Handler;
   try {
     handler = await within(LIMITS.createMs, `"${node.author}" was not ready`, making);

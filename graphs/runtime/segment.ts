@@ -28,13 +28,10 @@ function nativeNode(
   elements: ReadonlyMap<string, AnyElement>,
   handler: BoundHandler | undefined,
 ): NativeNode {
-  const properties = Object.entries(encodeProperties(node, elements, node.properties));
-  // A tee that nothing hangs on at the moment is no error: branches come and go.
-  if (node.factory === "tee" && !("allow-not-linked" in node.properties)) properties.push(["allow-not-linked", true]);
   return {
     name: node.name,
     factory: node.factory,
-    properties: Object.fromEntries(properties),
+    properties: encodeProperties(node, elements, node.properties),
     ...(handler === undefined ? {} : { binding: handler.binding }),
   };
 }

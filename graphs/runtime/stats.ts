@@ -44,7 +44,7 @@ export class StatsReader {
   /** Readings in the order of the graph. Steps of branches that came since the last reading start at zero. */
   read(nowMs = performance.now()): readonly StepStats[] {
     const steps = this.#meter();
-    const readings = this.#graph.pipeline.meters(Object.fromEntries(steps.map((step) => [step.name, step.first])));
+    const readings = this.#graph.pipeline.meters(steps.map((step) => step.name));
     return steps.flatMap((step) => {
       const reading = readings[step.name];
       if (reading === undefined) return [];

@@ -1,0 +1,276 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { Type } from "typebox";
+import { defineElement } from "../../elements/element.ts";
+import { Watch } from "../../test/soak/camera.fixture.ts";
+import {
+  collector,
+  compiledLaunch,
+  compiledText,
+  makeClip,
+  start,
+  temporaryFolder,
+} from "../../test/soak/graph.fixture.ts";
+import { GraphFaults } from "../compiler/fault.ts";
+import type { GraphEvent } from "./events.ts";
+import { StatsReader } from "./stats.ts";
+
+const folder = temporaryFolder();
+
+/** Tells the test about its life. */
+function diary(log: string[], create?: () => void) {
+  return defineElement({
+    name: "diary",
+    about: "Test: writes down what happens to it.",
+    example: "",
+    kind: "transform",
+    caps: "video/x-raw",
+    properties: Type.Object({
+      level: Type.Number({ default: 0.5, minimum: 0, maximum: 1, live: true }),
+      word: Type.String({ default: "a", live: true }),
+      fixed: Type.Integer({ default: 1 }),
+      list: Type.Optional(Type.Array(Type.String(), { live: true })),
+    }),
+    create(properties) {
+      create?.();
+      log.push(`create ${JSON.stringify(properties)}`);
+      return {
+        process() {},
+        update: (next) => void log.push(`update ${JSON.stringify(next)}`),
+        end: () => void log.push("end"),
+        close: () => void log.push("close"),
+      };
+    },
+  });
+}
+
+const graphText = (diaryProperties: string, branches = "") => `
+graph: changing
+about: A graph that is edited while it runs.
+chains:
+  main:
+    - source: { uri: "test:ball?width=64&height=48", pace: realtime }
+    - decode
+    - diary: ${diaryProperties}
+    - tee: { name: frames }
+  data: [{ from: frames }, stage, collect]
+${branches}`;
+
+test("a live property reaches the element without a frame lost, several as one update", async () => {
+  const log: string[] = [];
+  const times: bigint[] = [];
+  const watch = new Watch();
+  const sink = collector((frame) => {
+    times.push(frame.ptsNs ?? -1n);
+    watch.look();
+  });
+  const extra = [diary(log), sink];
+  const graph = await start(compiledText(graphText("{ level: 0.1 }"), ...extra), extra);
+  const { pipeline } = graph;
+  await watch.until("frames", () => times.length > 3);
+  const changes = await graph.apply(compiledText(graphText("{ level: 0.9, word: b, list: [x, y] }"), ...extra));
+  assert.deepEqual(
+    changes.map((change) => change.label),
+    ["live", "live", "live"],
+  );
+  const seen = times.length;
+  await watch.until("frames after the change", () => times.length > seen + 3);
+  assert.equal(graph.pipeline, pipeline);
+  await graph.stop();
+  assert.deepEqual(log, [
+    'create {"level":0.1,"word":"a","fixed":1}',
+    'update {"level":0.9,"word":"b","fixed":1,"list":["x","y"]}',
+    "end",
+    "close",
+  ]);
+  assert.deepEqual(
+    times.filter((pts, index) => pts !== BigInt(index) * 40_000_000n),
+    [],
+  );
+});
+
+test("a chain on a tee that is added, changed and removed is a branch change", async () => {
+  const log: string[] = [];
+  const watch = new Watch();
+  let frames = 0;
+  const sink = collector(() => {
+    frames++;
+    watch.look();
+  });
+  const extra = [diary(log), sink];
+  const withBranch = (method: string) =>
+    graphText(
+      "{}",
+      `  shots: [{ from: frames }, stage, { jpegenc: { idct-method: ${method} } }, { fakesink: { sync: false } }]\n`,
+    );
+  const graph = await start(compiledText(graphText("{}"), ...extra), extra);
+  const { pipeline } = graph;
+  const added = await graph.apply(compiledText(withBranch("ifast"), ...extra));
+  const before = frames;
+  await watch.until("frames", () => frames > before + 2);
+  const changed = await graph.apply(compiledText(withBranch("islow"), ...extra));
+  const removed = await graph.apply(compiledText(graphText("{}"), ...extra));
+  assert.deepEqual(added, [{ label: "branch", action: "attach", segment: "shots" }]);
+  assert.deepEqual(
+    changed.map((change) => (change.label === "branch" ? change.action : change.label)),
+    ["detach", "attach"],
+  );
+  assert.deepEqual(removed, [{ label: "branch", action: "detach", segment: "shots" }]);
+  assert.equal(graph.pipeline, pipeline);
+  assert.deepEqual(await graph.stop(), { state: "finished", error: null });
+});
+
+test("anything else in main is a relaunch, with the reason told before and after", async () => {
+  const log: string[] = [];
+  const events: GraphEvent[] = [];
+  const watch = new Watch();
+  let frames = 0;
+  const sink = collector(() => {
+    frames++;
+    watch.look();
+  });
+  const extra = [diary(log), sink];
+  const graph = await start(compiledText(graphText("{ fixed: 1 }"), ...extra), extra, {
+    onEvent: (event) => void events.push(event),
+  });
+  const { pipeline } = graph;
+  const next = compiledText(graphText("{ fixed: 2 }"), ...extra);
+  const [expected] = graph.preview(next);
+  assert.equal(expected?.label, "relaunch");
+  assert.match(expected?.label === "relaunch" ? expected.reason : "", /fixed/);
+  assert.deepEqual(await graph.apply(next), [expected]);
+  assert.notEqual(graph.pipeline, pipeline);
+  const before = frames;
+  await watch.until("frames after the relaunch", () => frames > before + 3);
+  assert.equal(graph.state, "running");
+  assert.deepEqual(events.at(-1), { type: "changed", changes: [expected] });
+  await graph.stop();
+  assert.deepEqual(
+    log.map((line) => line.split(" ")[0]),
+    ["create", "close", "create", "end", "close"],
+  );
+});
+
+test("an element that cannot be made fails the start and leaves nothing open", async () => {
+  const log: string[] = [];
+  const broken = diary(log, () => {
+    throw new Error("no such model");
+  });
+  const sink = collector(() => {});
+  const extra = [broken, sink];
+  await assert.rejects(start(compiledText(graphText("{}"), ...extra), extra), /diary: no such model/);
+});
+
+test("an error in a handler ends the graph with the element's name, the text and the stack", async () => {
+  const sink = collector((frame) => {
+    if (frame.index === 5) throw new Error("cannot count to six");
+  });
+  const graph = await start(compiledLaunch("source uri=test:ball ! decode ! collect name=six", sink), [sink]);
+  const { state, error } = await graph.ended;
+  assert.equal(state, "failed");
+  assert.equal(error?.message, "six: cannot count to six");
+  assert.match(error?.debug ?? "", /running-graph\.test\.ts/);
+});
+
+test("a slot with wrong parameters is refused with its faults and changes nothing", async () => {
+  const sink = collector(() => {});
+  const text = `${graphText("{}")}slots:
+  file:
+    params: { path: { type: string, minLength: 1 } }
+    chain: [{ from: frames }, stage, encode, { record: { path: $path } }]
+`;
+  const extra = [diary([]), sink];
+  const graph = await start(compiledText(text, ...extra), extra);
+  await assert.rejects(graph.attach("file", { path: 3 }), GraphFaults);
+  await assert.rejects(graph.attach("film", {}), GraphFaults);
+  assert.equal(graph.state, "running");
+  await graph.stop();
+  await assert.rejects(graph.attach("file", { path: "x" }), /the graph is finished/);
+});
+
+test("a recording slot that is detached leaves a file that plays", async () => {
+  const watch = new Watch();
+  let frames = 0;
+  const sink = collector(() => {
+    frames++;
+    watch.look();
+  });
+  const text = `${graphText("{}")}slots:
+  file:
+    params: { path: { type: string, minLength: 1 } }
+    chain: [{ from: frames }, stage, encode, { record: { path: $path } }]
+`;
+  const extra = [diary([]), sink];
+  const graph = await start(compiledText(text, ...extra), extra);
+  const path = join(folder, "slot.mp4");
+  const name = await graph.attach("file", { path });
+  const before = frames;
+  await watch.until("half a second of frames", () => frames >= before + 12);
+  await graph.detach(name);
+  assert.ok(existsSync(path));
+  await graph.stop();
+
+  let played = 0;
+  const player = collector(() => void played++);
+  const replay = await start(compiledLaunch(`source uri="${path}" ! decode ! collect`, player), [player]);
+  assert.deepEqual(await replay.ended, { state: "finished", error: null });
+  assert.ok(played >= 10, `${played} frames came back`);
+});
+
+test("the same clip at pace fast gives the same lines twice", async () => {
+  const clip = await makeClip(folder, 60);
+  const run = async (): Promise<string[]> => {
+    const lines: string[] = [];
+    const graph = await start(compiledLaunch(`source uri="${clip}" ! decode ! stage ! print`), [], {
+      print: async (line) => void lines.push(line),
+    });
+    assert.deepEqual(await graph.ended, { state: "finished", error: null });
+    return lines;
+  };
+  const first = await run();
+  assert.equal(first.length, 60);
+  assert.deepEqual(await run(), first);
+});
+
+test("a paused graph stands still and goes on where it stopped", async () => {
+  const times: bigint[] = [];
+  const watch = new Watch();
+  const sink = collector((frame) => {
+    times.push(frame.ptsNs ?? -1n);
+    watch.look();
+  });
+  const extra = [diary([]), sink];
+  const graph = await start(compiledText(graphText("{}"), ...extra), extra);
+  await watch.until("frames", () => times.length > 3);
+  await graph.pause();
+  assert.equal(graph.state, "paused");
+  await graph.resume();
+  const before = times.length;
+  await watch.until("frames again", () => times.length > before + 3);
+  assert.deepEqual(await graph.stop(), { state: "finished", error: null });
+  assert.deepEqual(
+    times.filter((pts, index) => pts !== BigInt(index) * 40_000_000n),
+    [],
+  );
+});
+
+test("stats count every step, time it, and know what a queue holds", async () => {
+  const sink = collector(() => {});
+  const line = 'source uri="test:ball?width=64&height=48&frames=200" ! decode ! stage buffers=5 ! collect';
+  const graph = await start(compiledLaunch(line, sink), [sink]);
+  const reader = new StatsReader(graph);
+  const reading = reader.read();
+  assert.deepEqual(
+    reading.map(({ step, kind }) => [step, kind]),
+    [
+      ["source", "native"],
+      ["decode", "native"],
+      ["stage", "native"],
+      ["collect", "typescript"],
+    ],
+  );
+  assert.equal(reading.find(({ step }) => step === "stage")?.capacity, 5);
+  assert.deepEqual(await graph.ended, { state: "finished", error: null });
+});
