@@ -139,7 +139,7 @@ export interface NativePipeline {
   tap(node: string, seen: (buffer: TappedBuffer) => void): () => void;
   grab(node: string, atNs: bigint, type: string): Promise<{ image: Uint8Array; ptsNs: bigint | null }>;
   meter(name: string, first: string, last: string): void;
-  meters(first: Readonly<Record<string, string>>): Record<string, MeterReading>;
+  meters(names: readonly string[]): Record<string, MeterReading>;
   relayFrom(appsrc: string, ingest: NativePipeline, appsink: string): void;
   relayStatus(appsrc: string): RelayStatus;
   relayEnd(appsrc: string): void;

@@ -161,9 +161,9 @@ export class Pipeline {
     this.#native.meter(name, first, last);
   }
 
-  /** Readings of all meters; `first` repeats each meter's first node. */
-  meters(first: Readonly<Record<string, string>>): Record<string, MeterReading> {
-    return this.#native.meters(first);
+  /** Readings of these meters, as far as their nodes are there. */
+  meters(names: readonly string[]): Record<string, MeterReading> {
+    return this.#native.meters(names);
   }
 
   /** Feeds `appsrc` from the appsink of a disposable pipeline. */

@@ -24,7 +24,7 @@ export class FrameCount {
 
   read(): number {
     if (this.#pipeline === null) return this.frames;
-    const readings = this.#pipeline.meters(Object.fromEntries(this.#origins.map((node) => [PREFIX + node, node])));
+    const readings = this.#pipeline.meters(this.#origins.map((node) => PREFIX + node));
     this.#last = this.#origins.reduce((sum, node) => sum + (readings[PREFIX + node]?.out ?? 0), 0);
     return this.frames;
   }

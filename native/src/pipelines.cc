@@ -1,6 +1,7 @@
 // class Pipeline: JavaScript's handle of a PipelineCore. Everything that may block is a promise, run on the pipeline's
 // control thread.
 #include <cstring>
+#include <set>
 
 #include "addon.h"
 #include "pipeline_core.h"
@@ -88,7 +89,11 @@ class Pipeline : public Napi::ObjectWrap<Pipeline> {
  private:
   std::shared_ptr<PipelineCore> core_;
   bool held_ = false;
-  std::map<std::string, std::shared_ptr<Meter>> meters_;
+  struct Metered {
+    std::string first;  // node
+    std::shared_ptr<Meter> meter;
+  };
+  std::map<std::string, Metered> meters_;
 
   Napi::Value operate(Napi::Env env, std::function<Outcome(PipelineCore&)> work) {
     auto deferred = std::make_shared<Napi::Promise::Deferred>(env);
@@ -418,27 +423,35 @@ class Pipeline : public Napi::ObjectWrap<Pipeline> {
     auto env = info.Env();
     GstElement* first = node(env, info[1]);
     GstElement* last = core_->find(info[2].As<Napi::String>().Utf8Value());
-    if (last != nullptr) meters_[info[0].As<Napi::String>().Utf8Value()] = Meter::create(first, last);
+    if (last != nullptr)
+      meters_[info[0].As<Napi::String>().Utf8Value()] = {info[1].As<Napi::String>().Utf8Value(), Meter::create(first, last)};
     gst_object_unref(first);
     if (last != nullptr) gst_object_unref(last);
     return env.Undefined();
   }
-  // meters(nodes: {[name]: firstNode}) -> {[name]: {in, out, meanMs, p95Ms, queued, capacity, dropped}}
+  // meters(names) -> {[name]: {in, out, meanMs, p95Ms, queued, capacity, dropped}}; those not asked for are left alone
   Napi::Value meters(const Napi::CallbackInfo& info) {
     auto env = info.Env();
     auto out = Napi::Object::New(env);
-    auto names = info[0].As<Napi::Object>();
+    auto names = info[0].As<Napi::Array>();
+    std::set<std::string> wanted;
+    for (uint32_t i = 0; i < names.Length(); i++) wanted.insert(names.Get(i).As<Napi::String>().Utf8Value());
     for (auto it = meters_.begin(); it != meters_.end();) {
-      auto first = names.Get(it->first);
-      GstElement* element = first.IsString() ? core_->find(first.ToString().Utf8Value()) : nullptr;
+      GstElement* element = core_->find(it->second.first);
       if (element == nullptr) {  // its branch is gone
         it = meters_.erase(it);
         continue;
       }
+      if (wanted.count(it->first) == 0) {
+        gst_object_unref(element);
+        ++it;
+        continue;
+      }
+      const auto& meter = it->second.meter;
       auto entry = Napi::Object::New(env);
-      uint64_t in = it->second->in, left = it->second->out;
+      uint64_t in = meter->in, left = meter->out;
       auto core = ts_element_core(element);
-      auto times = core ? core->durations.summary() : it->second->durations.summary();
+      auto times = core ? core->durations.summary() : meter->durations.summary();
       entry.Set("in", static_cast<double>(in));
       entry.Set("out", static_cast<double>(left));
       entry.Set("meanMs", times.mean_ms);
