@@ -1,12 +1,13 @@
 /** Faults of a graph as a person wants them: what is wrong, and on a terminal the line with a mark under the place. */
 import { type Fault, formatFault } from "../graphs/compiler/fault.ts";
-import type { Terminal } from "./terminal.ts";
+import { type Terminal, wrap } from "./terminal.ts";
 
 export type TextOf = (file: string | null) => string | undefined;
 
 export function showFaults(faults: readonly Fault[], textOf: TextOf, terminal: Terminal): void {
   for (const fault of faults) {
-    terminal.say(formatColoured(fault, terminal));
+    const text = formatColoured(fault, terminal);
+    terminal.say(terminal.isLive ? wrap(text, terminal.columns, "  ") : text);
     if (terminal.isLive) {
       const excerpt = excerptOf(fault, textOf(fault.at.file), terminal);
       if (excerpt !== null) terminal.say(excerpt);

@@ -24,14 +24,17 @@ interface Output extends NodeJS.WritableStream {
 
 const USUAL_COLUMNS = 80;
 const USUAL_ROWS = 24;
+const REDRAW_MS = 30;
 
 export class Terminal {
   readonly #out: Output;
   readonly #err: Output;
   readonly paintOut: Paint;
   readonly paintErr: Paint;
-  /** Lines of the live part that are on the screen now. */
+  /** The live part, and how many lines of it are on the screen now. */
+  #live: readonly string[] = [];
   #drawn = 0;
+  #drawnMs = 0;
   #closed = false;
   #onClosed: () => void = () => {};
 
@@ -78,19 +81,25 @@ export class Terminal {
   /** A line to standard output; resolves when more may be written. */
   print(line: string): Promise<void> {
     if (this.#closed) return Promise.resolve();
-    if (this.#out.isTTY) this.clear();
-    return new Promise((resolve) => this.#out.write(`${line}\n`, () => resolve()));
+    const isScreen = this.#out.isTTY === true;
+    if (isScreen) this.#lift();
+    const written = new Promise<void>((resolve) => this.#out.write(`${line}\n`, () => resolve()));
+    if (isScreen) this.#settle();
+    return written;
   }
 
   /** A line, or several, to standard error. */
   say(text: string): void {
-    this.clear();
+    this.#lift();
     this.#err.write(`${text}\n`);
+    this.#settle();
   }
 
   /** Shows these lines at the bottom of the screen, in place of those shown before. Only where `isLive`. */
   draw(lines: readonly string[]): void {
     if (!this.isLive) return;
+    this.#live = lines;
+    this.#drawnMs = performance.now();
     const shown = lines.slice(0, this.rows - 1).map((line) => fit(line, this.columns - 1));
     const back = this.#drawn > 1 ? `\x1b[${this.#drawn - 1}A` : "";
     const text = shown.map((line) => `\x1b[2K${line}`).join("\n");
@@ -98,12 +107,22 @@ export class Terminal {
     this.#drawn = shown.length;
   }
 
-  /** Takes the live part off the screen. */
+  /** Takes the live part off the screen, for good. */
   clear(): void {
+    this.#live = [];
+    this.#lift();
+  }
+
+  #lift(): void {
     if (this.#drawn === 0) return;
     const back = this.#drawn > 1 ? `\x1b[${this.#drawn - 1}A` : "";
     this.#err.write(`\r${back}\x1b[0J`);
     this.#drawn = 0;
+  }
+
+  /** Puts the live part back below what was written, unless lines come too fast for it to be seen. */
+  #settle(): void {
+    if (this.#live.length > 0 && performance.now() - this.#drawnMs >= REDRAW_MS) this.draw(this.#live);
   }
 
   /** Resolves when everything written has been taken, or nobody is left to take it. */
