@@ -1,6 +1,7 @@
 import type { Driver, DriverServices, Ingest } from "../element.ts";
 import { expandIngest, type IngestOptions } from "./ingest.ts";
 import { maskCredentials } from "./mask.ts";
+import { explainReason } from "./reasons.ts";
 import { type Advance, advance, begin, type Observation, type Order, type Random } from "./reconnect.ts";
 import type { LiveSource } from "./uri.ts";
 
@@ -62,7 +63,7 @@ export function pullLive(
     const mine: Attempt = { startedMs: world.nowMs(), ingest: null, ended: null };
     attempt = mine;
     const end = (error: Error | null): void => {
-      mine.ended = error === null ? "the stream ended" : maskCredentials(error.message);
+      mine.ended = error === null ? "the stream ended" : maskCredentials(explainReason(error.message));
       step();
     };
     const started = torn.then(() => (attempt === mine ? services.ingest(expandIngest(source, options)) : null));

@@ -35,9 +35,15 @@ export async function startIngest(lasting: Pipeline, appsrc: string, expansion: 
 async function watch(pipeline: Pipeline): Promise<Error | null> {
   for await (const message of pipeline.messages()) {
     if (message.type === "eos") return null;
-    if (message.type === "error") return new Error(message.message, { cause: message.debug });
+    if (message.type === "error") return new Error(describeError(message), { cause: message.debug });
   }
   return null;
+}
+
+/** GStreamer's own words, and what its debug text adds after the place in the code: the status of a camera's answer. */
+function describeError({ message, debug }: { message: string; debug: string }): string {
+  const detail = debug.split("\n")[1]?.trim() ?? "";
+  return detail === "" ? message : `${message}: ${detail}`;
 }
 
 function toSegment({ nodes }: Expansion): NativeSegment {
