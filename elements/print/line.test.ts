@@ -32,3 +32,8 @@ test("metadata follows in order of its keys, however deep, lists as they are", (
 test("metadata cannot stand in for the frame's own keys", () => {
   assert.equal(formatLine({ ...frame, meta: { frame: 99, width: 1 } }), formatLine(frame));
 });
+
+test("only the metadata asked for is printed", () => {
+  const line = formatLine({ ...frame, meta: { tracks: [], detections: [1], speed: 2 } }, ["speed", "tracks"]);
+  assert.ok(line.endsWith('"height":360,"speed":2,"tracks":[]}'), line);
+});

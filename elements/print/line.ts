@@ -3,8 +3,8 @@ import type { Frame } from "../element.ts";
 
 export type PrintedFrame = Pick<Frame, "index" | "ptsNs" | "captureNs" | "format" | "meta">;
 
-/** `{"frame":0,"pts_ms":0,"time":"…","width":640,"height":360,…}`, then the metadata in order of its keys. */
-export function formatLine({ index, ptsNs, captureNs, format, meta }: PrintedFrame): string {
+/** `{"frame":0,"pts_ms":0,"time":"…","width":640,"height":360,…}`, then the metadata (or these keys of it) sorted. */
+export function formatLine({ index, ptsNs, captureNs, format, meta }: PrintedFrame, keys?: readonly string[]): string {
   const own = {
     frame: index,
     pts_ms: ptsNs === null ? null : toMilliseconds(ptsNs),
@@ -13,11 +13,14 @@ export function formatLine({ index, ptsNs, captureNs, format, meta }: PrintedFra
     height: format.height,
   };
   // The frame's own keys come last into the object but keep their place: metadata cannot forge them.
-  return JSON.stringify({ ...own, ...sortObject(meta), ...own });
+  return JSON.stringify({ ...own, ...sortObject(choose(meta, keys)), ...own });
 }
 
 /** Whole microseconds, so that a third of a second is 333.333 and not 333.33333299999998. */
 const toMilliseconds = (ns: bigint): number => Number(ns / 1000n) / 1000;
+
+const choose = (meta: PrintedFrame["meta"], keys: readonly string[] | undefined): PrintedFrame["meta"] =>
+  keys === undefined ? meta : Object.fromEntries(Object.entries(meta).filter(([key]) => keys.includes(key)));
 
 function sortObject(value: { readonly [key: string]: Json }): { [key: string]: Json } {
   const sorted: { [key: string]: Json } = {};

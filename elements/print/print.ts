@@ -9,17 +9,31 @@ export default defineElement({
   about: "Prints the time, size and metadata of every frame as a line of JSON.",
   example: `
 graph: print-example
-about: Fifty frames of a moving ball, one line each.
+about: Fifty frames of a moving ball, one line for every tenth.
 chains:
   main:
     - source: { uri: "test:ball?frames=50" }
     - decode
-    - print
+    - print: { every: 10 }
 `,
-  properties: Type.Object({}),
-  caps: "ANY",
-  create: (_, services) => ({
-    // Awaited: a slow reader of the lines slows the frames down instead of filling memory.
-    process: (frame) => services.print(formatLine(frame)),
+  properties: Type.Object({
+    every: Type.Integer({ default: 1, minimum: 1, live: true, description: "Prints one frame in so many." }),
+    keys: Type.Optional(
+      Type.Array(Type.String({ minLength: 1 }), {
+        live: true,
+        description: "Metadata to print, by its keys; without it, all there is.",
+      }),
+    ),
   }),
+  caps: "ANY",
+  create(properties, services) {
+    let { every, keys } = properties;
+    return {
+      // Awaited: a slow reader of the lines slows the frames down instead of filling memory.
+      process: (frame) => (frame.index % every === 0 ? services.print(formatLine(frame, keys)) : undefined),
+      update(next) {
+        ({ every, keys } = next);
+      },
+    };
+  },
 });

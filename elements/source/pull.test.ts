@@ -145,7 +145,7 @@ test("a first connection that fails ends the graph, naming the camera without it
   await settle();
   assert.deepEqual(
     failures.map(({ message }) => message),
-    ["cannot play rtsp://***@cam/1: Unauthorized at rtsp://***@cam/1"],
+    ["cannot play rtsp://***@cam/1: it wants a user name and password, or other ones than these (401)"],
   );
   assert.equal(isLooking(), false);
 });
