@@ -21,9 +21,11 @@ export class NativeFrame {
   readonly discontinuity: boolean;
   readonly format: Format;
   readonly #call: number;
+  readonly #fault: (error: unknown) => void;
   #meta: Metadata;
   #written = false;
   #settled = false;
+  #discarded = false;
   #planes: NativePlane[] | null = null;
   #abort: AbortController | null = null;
 
@@ -36,8 +38,10 @@ export class NativeFrame {
     discontinuity: boolean,
     meta: Metadata | undefined,
     format: Format,
+    fault: (error: unknown) => void,
   ) {
     this.#call = call;
+    this.#fault = fault;
     this.index = index;
     this.ptsNs = ptsNs;
     this.durationNs = durationNs;
@@ -67,17 +71,28 @@ export class NativeFrame {
     return addon.copyFrame(this.#call);
   }
 
-  // Async, so that a dead frame rejects like every other fault of an order.
-  async tensor(target: Float32Array | Uint8Array, order: object): Promise<TensorGeometry> {
-    return (await addon.orderTensor(this.#call, target, order)) as unknown as TensorGeometry;
+  tensor(target: Float32Array | Uint8Array, order: object): Promise<TensorGeometry> {
+    return this.#order(async () => (await addon.orderTensor(this.#call, target, order)) as unknown as TensorGeometry);
   }
 
-  async draw(shapes: readonly object[]): Promise<void> {
-    await addon.orderDraw(this.#call, shapes);
+  draw(shapes: readonly object[]): Promise<void> {
+    return this.#order(() => addon.orderDraw(this.#call, shapes));
   }
 
-  async image(type: "image/png" | "image/jpeg"): Promise<Uint8Array> {
-    return addon.orderImage(this.#call, type);
+  image(type: "image/png" | "image/jpeg"): Promise<Uint8Array> {
+    return this.#order(() => addon.orderImage(this.#call, type));
+  }
+
+  /**
+   * A dead frame rejects like every other fault of an order. One that nobody awaits must not end the process: it is told
+   * when its frame has gone on, which no handler that awaits lets happen, and not at all when the frame was discarded.
+   */
+  #order<T>(place: () => Promise<T>): Promise<T> {
+    const ordered = (async () => place())();
+    ordered.catch((error: unknown) => {
+      if (this.#settled && !this.#discarded) this.#fault(error);
+    });
+    return ordered;
   }
 
   get signal(): AbortSignal {
@@ -93,7 +108,7 @@ export class NativeFrame {
   }
 
   discard(): void {
-    this.#settled = true;
+    this.#settled = this.#discarded = true;
     this.#abort?.abort();
   }
 }

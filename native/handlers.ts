@@ -21,7 +21,7 @@ export interface Start {
 
 export interface ElementSpec extends NativeElement {
   create(start: Start): FrameHandler | Promise<FrameHandler>;
-  /** `update`, `flush` or `close` threw: the stream goes on, somebody should know. */
+  /** `update`, `flush`, `close` or an order that was not awaited failed: the stream goes on, somebody should know. */
   fault(node: string, error: unknown): void;
 }
 
@@ -35,6 +35,8 @@ interface Instance {
 const NO_FORMAT: Format = { caps: "", mediaType: "", pixels: null, width: 0, height: 0, fps: 0 };
 const specs = new Map<string, ElementSpec>();
 const instances = new Map<number, Instance>();
+/** Handlers that are being made, by core; the properties that were set meanwhile. */
+const starting = new Map<number, { update: string | null }>();
 /** Frames whose handler is still at work, by call. */
 const working = new Map<number, NativeFrame>();
 const closings = new Set<Promise<void>>();
@@ -45,9 +47,9 @@ export function registerElement(spec: ElementSpec): void {
   specs.set(spec.name, spec);
 }
 
-/** Resolves when every handler that was told to close has done so. */
+/** Resolves when every handler that has been told to close has done so. */
 export async function handlersClosed(): Promise<void> {
-  while (closings.size > 0) await Promise.all(closings);
+  await Promise.all(closings);
 }
 
 export function aliveCounts(): { metadata: number; calls: number; instances: number } {
@@ -106,19 +108,34 @@ async function start(core: number, call: number, payload: string): Promise<void>
   const { element, ...start } = JSON.parse(payload) as Start & { element: string };
   const spec = specs.get(element);
   if (spec === undefined) throw new Error(`element "${element}" is not registered in this thread`);
-  const handler = await spec.create(start);
-  instances.set(core, { node: start.node, spec, handler, format: NO_FORMAT });
-  // Cancelled while it was being made: nobody will ever stop it, so it is closed here.
-  if (!addon.settle(call, OUTCOME.on)) stop(core);
+  const meanwhile: { update: string | null } = { update: null };
+  starting.set(core, meanwhile);
+  try {
+    const handler = await spec.create(start);
+    const instance = { node: start.node, spec, handler, format: NO_FORMAT };
+    if (meanwhile.update !== null) await update(instance, meanwhile.update);
+    // Cancelled while it was being made: nobody will ever stop it, so it is closed here.
+    if (addon.settle(call, OUTCOME.on)) instances.set(core, instance);
+    else close(instance);
+  } finally {
+    if (starting.get(core) === meanwhile) starting.delete(core);
+  }
 }
 
 function stop(core: number): void {
   const instance = instances.get(core);
   if (instance === undefined) return;
   instances.delete(core);
+  close(instance);
+}
+
+function close(instance: Instance): void {
   const closing = quietly(instance, () => instance.handler.close?.()).finally(() => closings.delete(closing));
   closings.add(closing);
 }
+
+const update = (instance: Instance, properties: string): Promise<void> =>
+  quietly(instance, () => instance.handler.update?.(JSON.parse(properties)));
 
 async function quietly(instance: Instance, work: () => unknown): Promise<void> {
   try {
@@ -145,6 +162,7 @@ addon.setDispatch((kind, core, call, a, ptsNs, durationNs, captureNs, discontinu
         discontinuity,
         meta,
         instance.format,
+        (error) => instance.spec.fault(instance.node, error),
       );
       processFrame(call, frame, instance.handler);
       return;
@@ -165,9 +183,12 @@ addon.setDispatch((kind, core, call, a, ptsNs, durationNs, captureNs, discontinu
     case CALL.end:
       answer(call, () => instance?.handler.end?.());
       return;
-    case CALL.properties:
-      if (instance !== undefined) void quietly(instance, () => instance.handler.update?.(JSON.parse(a as string)));
+    case CALL.properties: {
+      const meanwhile = starting.get(core);
+      if (instance !== undefined) void update(instance, a as string);
+      else if (meanwhile !== undefined) meanwhile.update = a as string;
       return;
+    }
     case CALL.flush:
       if (instance !== undefined) void quietly(instance, () => instance.handler.flush?.());
       return;

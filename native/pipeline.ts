@@ -12,6 +12,7 @@ import {
   type TappedBuffer,
 } from "./addon.ts";
 import { handlersClosed } from "./handlers.ts";
+import { Inbox } from "./inbox.ts";
 
 export type {
   BusMessage,
@@ -28,6 +29,8 @@ export type {
 
 /** Messages kept for a reader that is slow; beyond it the oldest go. */
 const MESSAGE_LIMIT = 1000;
+/** How much longer than its limit a state change may take until the thread that does it is called stuck. */
+const GRACE_MS = 250;
 
 export interface PipelineOptions {
   readonly name: string;
@@ -37,29 +40,20 @@ export interface PipelineOptions {
 
 export class Pipeline {
   readonly #native: NativePipeline;
-  readonly #queue: BusMessage[] = [];
-  #wake: (() => void) | null = null;
-  #closed = false;
+  readonly #inbox: Inbox<BusMessage>;
+  #closing: Promise<void> | null = null;
 
   constructor(options: PipelineOptions) {
-    this.#native = new addon.Pipeline(options.name, options.epochNs, (message) => {
-      this.#queue.push(message);
-      if (this.#queue.length > MESSAGE_LIMIT) this.#queue.shift();
-      this.#wake?.();
-    });
+    // Not through `this`: the native side holds the callback, and a pipeline that everybody has forgotten must be able
+    // to go.
+    const inbox = new Inbox<BusMessage>(MESSAGE_LIMIT);
+    this.#inbox = inbox;
+    this.#native = new addon.Pipeline(options.name, options.epochNs, (message) => inbox.put(message));
   }
 
   /** The bus. Ends when the pipeline is closed; one reader. */
-  async *messages(): AsyncGenerator<BusMessage, void, undefined> {
-    for (;;) {
-      const next = this.#queue.shift();
-      if (next !== undefined) yield next;
-      else if (this.#closed) return;
-      else
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve;
-        });
-    }
+  messages(): AsyncGenerator<BusMessage, void, undefined> {
+    return this.#inbox.read();
   }
 
   /** Makes and links elements; all or nothing. */
@@ -69,26 +63,22 @@ export class Pipeline {
 
   /** Rejects with the bus error that prevented it, or when it takes longer than the limit. Limit 0 does not wait. */
   setState(state: State, limitMs = 10_000): Promise<void> {
-    return this.#native.setState(state, limitMs);
+    const changed = this.#native.setState(state, limitMs);
+    if (limitMs === 0) return changed;
+    return within(limitMs + GRACE_MS, `did not reach ${state} within ${limitMs} ms`, changed);
   }
 
-  /** To NULL, whatever state it is in. Safe to call twice; rejects when an element does not let go in time. */
-  async close(limitMs = 10_000): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
-    this.#wake?.();
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`the pipeline did not stop within ${limitMs} ms`)), limitMs);
-    });
-    try {
-      await Promise.race([this.#native.close().then(handlersClosed), late]);
-    } finally {
-      clearTimeout(timer);
+  /** To NULL, whatever state it is in. Safe to call again; rejects when an element does not let go in time. */
+  close(limitMs = 10_000): Promise<void> {
+    if (this.#closing === null) {
+      this.#inbox.close();
+      const closed = this.#native.close().then(handlersClosed);
+      this.#closing = within(limitMs, `the pipeline did not stop within ${limitMs} ms`, closed);
     }
+    return this.#closing;
   }
 
-  set(node: string, properties: Readonly<Record<string, NativeValue>>): Promise<void> {
+  async set(node: string, properties: Readonly<Record<string, NativeValue>>): Promise<void> {
     return this.#native.set(node, properties);
   }
 
@@ -178,6 +168,18 @@ export class Pipeline {
   /** Ends the stream at an appsrc that is fed by relays. */
   relayEnd(appsrc: string): void {
     this.#native.relayEnd(appsrc);
+  }
+}
+
+async function within<T>(limitMs: number, otherwise: string, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(otherwise)), limitMs);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -49,6 +49,8 @@ const ADDON_FLAGS = [
 ];
 /** Pixel kernels: reordered sums are fine there, and let g++ vectorise them. Nothing else may assume that no NaN comes. */
 const FAST_MATH = new Set(["tensor.cc", "draw.cc"]);
+/** Node unloads an addon with the last thread that loaded it; GStreamer's types point into it for ever. */
+const KEEP_LOADED = ["-Wl,-z,nodelete"];
 const PART = ".part";
 const SANITIZE = ["-fsanitize=address", "-O1"];
 
@@ -99,7 +101,7 @@ export async function buildAddon({ sanitize = false, onProgress = () => {}, onWa
     ...addonObjects.map((object) => () => compile(object)),
   ]);
   if (addonObjects.length > 0) {
-    await link(join(folder, "windhover.node"), addonObjects, ["-shared", ...extra, ...addon.link]);
+    await link(join(folder, "windhover.node"), addonObjects, ["-shared", ...KEEP_LOADED, ...extra, ...addon.link]);
   }
   const objects = [...addonObjects, ...cameraObjects];
   removeOthers(join(folder, "obj"), new Set(objects.map(({ object }) => object)));

@@ -30,6 +30,20 @@ GstPadProbeReturn on_event(GstPad*, GstPadProbeInfo* info, gpointer data) {
 }
 void free_watch(gpointer data) { delete static_cast<SharedWatch*>(data); }
 
+void watch_pads(GstElement* sink, const SharedWatch& watch, std::vector<WatchedPad>* watched) {
+  std::vector<GstPad*> pads;
+  GST_OBJECT_LOCK(sink);
+  for (GList* at = sink->sinkpads; at != nullptr; at = at->next) pads.push_back(GST_PAD(gst_object_ref(at->data)));
+  GST_OBJECT_UNLOCK(sink);
+  for (GstPad* pad : pads) {
+    if (GST_PAD_IS_EOS(pad)) {
+      gst_object_unref(pad);
+      continue;
+    }
+    watch->waiting++;
+    watched->push_back({pad, gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, on_event, new SharedWatch(watch), free_watch)});
+  }
+}
 std::vector<WatchedPad> watch_sinks(GstElement* bin, const SharedWatch& watch) {
   std::vector<WatchedPad> pads;
   GstIterator* sinks = gst_bin_iterate_sinks(GST_BIN(bin));
@@ -38,15 +52,7 @@ std::vector<WatchedPad> watch_sinks(GstElement* bin, const SharedWatch& watch) {
   while (more) {
     switch (gst_iterator_next(sinks, &item)) {
       case GST_ITERATOR_OK: {
-        auto* sink = GST_ELEMENT(g_value_get_object(&item));
-        GstPad* pad = gst_element_get_static_pad(sink, "sink");
-        if (pad != nullptr) {
-          if (!GST_PAD_IS_EOS(pad)) {
-            watch->waiting++;
-            gulong probe = gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, on_event, new SharedWatch(watch), free_watch);
-            pads.push_back({pad, probe});
-          } else gst_object_unref(pad);
-        }
+        watch_pads(GST_ELEMENT(g_value_get_object(&item)), watch, &pads);
         g_value_reset(&item);
         break;
       }
@@ -93,6 +99,11 @@ std::string PipelineCore::add_branch(const std::string& name, const std::string&
   gst_object_ref_sink(bin);
   g_object_set_data(G_OBJECT(bin), "windhover-branch", bin);
   Branch branch{bin, tee, nullptr, nullptr};
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    last_error_.clear();
+  }
+  attaching_ = GST_OBJECT(bin);
   std::string error = build(spec, GST_BIN(bin));
   bool added = false;
   if (error.empty()) {
@@ -123,11 +134,13 @@ std::string PipelineCore::add_branch(const std::string& name, const std::string&
       error = "branch \"" + name + "\" does not take what \"" + tee_name + "\" gives";
   }
   if (error.empty()) {
+    attaching_ = nullptr;
     branches_[name] = branch;
     gst_object_unref(bin);  // the pipeline's now
     return {};
   }
   gst_element_set_state(bin, GST_STATE_NULL);
+  attaching_ = nullptr;
   if (branch.tee_pad != nullptr) {
     gst_element_release_request_pad(tee, branch.tee_pad);
     gst_object_unref(branch.tee_pad);
@@ -147,6 +160,11 @@ std::string PipelineCore::remove_branch(const std::string& name, std::chrono::mi
 
   auto watch = std::make_shared<EndWatch>();
   auto pads = watch_sinks(branch.bin, watch);
+  if (GST_STATE(pipeline) == GST_STATE_PAUSED) {
+    // Sinks of a paused pipeline take nothing, not even the end: this branch plays out what it has got.
+    gst_element_set_locked_state(branch.bin, TRUE);
+    gst_element_set_state(branch.bin, GST_STATE_PLAYING);
+  }
   gst_pad_add_probe(branch.tee_pad, GST_PAD_PROBE_TYPE_IDLE, on_idle,
                     new Unlinking{watch, GST_PAD(gst_object_ref(branch.sink_pad))}, free_unlinking);
   bool ended, unlinked;
@@ -158,13 +176,10 @@ std::string PipelineCore::remove_branch(const std::string& name, std::chrono::mi
     ended = watch->waiting <= 0;
     unlinked = watch->unlinked;
   }
-  if (!unlinked) {
-    // The tee is stuck pushing into this very branch: flushing it lets the push return, then the probe runs.
-    gst_pad_send_event(branch.sink_pad, gst_event_new_flush_start());
-    std::unique_lock<std::mutex> lock(watch->mutex);
-    watch->changed.wait_for(lock, limit, [&] { return watch->unlinked; });
-  }
+  // Released before anything else: should the tee be stuck pushing into this very branch, it then takes the refusal
+  // that ends the push for a pad that has gone, and not for one that wants the whole stream to stop.
   gst_element_release_request_pad(branch.tee, branch.tee_pad);
+  if (!unlinked) gst_pad_send_event(branch.sink_pad, gst_event_new_flush_start());
   gst_element_set_state(branch.bin, GST_STATE_NULL);
   for (auto& watched : pads) {
     gst_pad_remove_probe(watched.pad, watched.probe);

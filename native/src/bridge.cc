@@ -8,12 +8,13 @@
 
 namespace {
 thread_local std::shared_ptr<Bridge> current_bridge;
-std::mutex first_mutex;
-std::weak_ptr<Bridge> first_bridge;
+// Never destroyed: GStreamer's threads may still ask while the process ends.
+auto& first_mutex = *new std::mutex;
+auto& first_bridge = *new std::weak_ptr<Bridge>;
 
 // A batch of references is handed over once it is this big, or with whatever task comes first.
 constexpr size_t kRetireBatch = 64;
-// How long an ending environment waits for one pipeline before it is left behind, leaked but harmless.
+// How long an ending environment waits for its pipelines before they are left behind, leaked but harmless.
 constexpr std::chrono::seconds kShutdownLimit{5};
 
 struct FunctionTask : Task {
@@ -155,13 +156,20 @@ void Bridge::remove(PipelineCore* pipeline) {
 void Bridge::close() {
   closing_ = true;
   std::set<std::shared_ptr<PipelineCore>> pipelines;
+  std::vector<std::shared_ptr<ElementCore>> cores;
   {
     std::lock_guard<std::mutex> lock(members_mutex_);
-    for (ElementCore* core : cores_) core->cancel_for_good();
+    for (ElementCore* core : cores_) {
+      if (auto alive = core->weak_from_this().lock()) cores.push_back(std::move(alive));
+    }
     pipelines = pipelines_;
   }
+  // Without the lock: the last reference to a core may go here, and its destructor takes it.
+  for (auto& core : cores) core->cancel_for_good();
+  cores.clear();
   for (auto& pipeline : pipelines) pipeline->shut_down();
-  for (auto& pipeline : pipelines) pipeline->wait_closed(kShutdownLimit);
+  auto until = std::chrono::steady_clock::now() + kShutdownLimit;
+  for (auto& pipeline : pipelines) pipeline->wait_closed(until);
   std::lock_guard<std::mutex> lock(mutex_);
   closed_ = true;
   napi_release_threadsafe_function(function_, napi_tsfn_abort);

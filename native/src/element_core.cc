@@ -1,7 +1,5 @@
 #include "element_core.h"
 
-#include <algorithm>
-#include <cmath>
 #include <unordered_map>
 
 namespace {
@@ -68,7 +66,8 @@ struct CallTask : Task {
       else napi_get_undefined(env, &arguments[8]);
       count = 9;
     } else {
-      arguments[3] = text(env, call->payload);
+      // The properties of START are read here and not when it was posted: an update that came between would be lost.
+      arguments[3] = text(env, call->kind == CallKind::kStart ? call->payload + call->core->properties_json() + "}" : call->payload);
       count = 4;
     }
     napi_value self, result;
@@ -160,6 +159,7 @@ size_t live_calls(Napi::Env) { return live.calls.size(); }
 
 Call::~Call() {
   unmap();
+  if (metadata != nullptr) metadata->unref();
   if (buffer != nullptr) gst_buffer_unref(buffer);
 }
 bool Call::map(std::string* why) {
@@ -190,17 +190,18 @@ void Call::detach(Napi::Env env) {
   }
   views.clear();
 }
-void Call::settle(Napi::Env env, GstFlowReturn outcome, bool dropped, std::string what, std::string where) {
+bool Call::settle(Napi::Env env, GstFlowReturn outcome, bool dropped, std::string what, std::string where) {
   live.calls.erase(id);
   detach(env);
   std::lock_guard<std::mutex> lock(core->mutex);
-  if (done) return;
+  if (done || cancelled) return false;
   flow = outcome;
   drop = dropped;
   error = std::move(what);
   stack = std::move(where);
   done = true;
   core->changed.notify_all();
+  return true;
 }
 
 // ------------------------------------------------------------------------------------------------ ElementCore
@@ -274,12 +275,10 @@ GstFlowReturn ElementCore::call(CallKind kind, GstBuffer* buffer, std::string pa
   }
   std::unique_lock<std::mutex> lock(mutex);
   if (flushing_) return GST_FLOW_FLUSHING;
-  waiting_.push_back(call);
   lock.unlock();
   post(call);
   lock.lock();
   bool answered = wait(lock, [&] { return call->done && call->jobs == 0; }) || (call->done && call->jobs == 0);
-  waiting_.erase(std::find(waiting_.begin(), waiting_.end(), call));
   GstFlowReturn flow = answered ? call->flow : GST_FLOW_FLUSHING;
   bool tell = !call->done;
   if (tell) call->cancelled = true;
@@ -292,11 +291,12 @@ GstFlowReturn ElementCore::call(CallKind kind, GstBuffer* buffer, std::string pa
   return flow;
 }
 
-void ElementCore::notify(CallKind kind, std::string payload) {
+void ElementCore::notify(CallKind kind) {
   if (!bridge) return;
-  bridge->post([core = id, kind, payload = std::move(payload), bridge = bridge](Napi::Env env) {
-    bridge->dispatch.Call({Napi::Number::New(env, static_cast<double>(kind)), Napi::Number::New(env, core),
-                           Napi::Number::New(env, 0), Napi::String::New(env, payload)});
+  bridge->post([core = shared_from_this(), kind](Napi::Env env) {
+    Napi::Value payload = kind == CallKind::kProperties ? Napi::String::New(env, core->properties_json()) : env.Undefined();
+    core->bridge->dispatch.Call({Napi::Number::New(env, static_cast<double>(kind)), Napi::Number::New(env, core->id),
+                                 Napi::Number::New(env, 0), payload});
   });
 }
 
@@ -324,20 +324,15 @@ std::shared_ptr<Call> ElementCore::emit_next() {
   return call;
 }
 void ElementCore::emitted(GstFlowReturn flow) {
-  std::vector<std::shared_ptr<Call>> lost;
+  Lost lost;
   {
     std::lock_guard<std::mutex> lock(mutex);
     emitting_ = false;
     downstream_ = flow;
-    if (flow != GST_FLOW_OK) {  // nobody downstream wants frames any more: what is in flight is not waited for
-      for (auto& call : in_flight_) {
-        if (!call->done) call->cancelled = true, lost.push_back(call);
-      }
-      in_flight_.clear();
-    }
+    if (flow != GST_FLOW_OK) lost = take_all();  // nobody downstream wants frames any more: none is waited for
     changed.notify_all();
   }
-  for (auto& call : lost) abandon(call);
+  tell(std::move(lost));
 }
 GstFlowReturn ElementCore::drain() {
   std::unique_lock<std::mutex> lock(mutex);
@@ -345,23 +340,31 @@ GstFlowReturn ElementCore::drain() {
   return downstream_;
 }
 
+ElementCore::Lost ElementCore::take_all() {
+  Lost lost;
+  for (auto& call : in_flight_) {
+    if (!call->done) call->cancelled = true, lost.calls.push_back(call);
+  }
+  in_flight_.clear();
+  lost.orders.swap(jobs_);
+  for (auto& ordered : lost.orders) ordered.call->jobs--;
+  return lost;
+}
+void ElementCore::tell(Lost lost) {
+  for (auto& call : lost.calls) abandon(call);
+  for (auto& ordered : lost.orders)
+    bridge->post(std::make_unique<JobDone>(ordered.call, std::move(ordered.job), "the frame was discarded"));
+}
+
 void ElementCore::cancel() {
-  std::vector<std::shared_ptr<Call>> lost;
-  std::deque<Ordered> orders;
+  Lost lost;
   {
     std::lock_guard<std::mutex> lock(mutex);
     flushing_ = true;
-    for (auto& call : in_flight_) {
-      if (!call->done) call->cancelled = true, lost.push_back(call);
-    }
-    in_flight_.clear();
-    orders.swap(jobs_);
-    for (auto& ordered : orders) ordered.call->jobs--;
+    lost = take_all();
     changed.notify_all();
   }
-  for (auto& call : lost) abandon(call);
-  for (auto& ordered : orders)
-    bridge->post(std::make_unique<JobDone>(ordered.call, std::move(ordered.job), "the frame was discarded"));
+  tell(std::move(lost));
 }
 void ElementCore::allow() {
   std::lock_guard<std::mutex> lock(mutex);

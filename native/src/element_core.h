@@ -72,6 +72,8 @@ struct Call {
   GstFlowReturn flow = GST_FLOW_OK;
   bool drop = false;
   std::string error, stack;
+  // Owned. Put on the buffer when the frame goes on and not earlier: until then a kernel may hold a reference to it.
+  MetadataBox* metadata = nullptr;
   std::chrono::steady_clock::time_point since;
 
   // Any thread, before the call is done. False with a reason when the memory cannot be mapped.
@@ -79,8 +81,9 @@ struct Call {
   void unmap();
   // JS thread: views handed out become empty.
   void detach(Napi::Env env);
-  // JS thread: the handler has settled. Detaches, records the outcome, wakes the streaming thread.
-  void settle(Napi::Env env, GstFlowReturn flow, bool drop, std::string error, std::string stack);
+  // JS thread: the handler has settled. Detaches, records the outcome, wakes the streaming thread. False when that one
+  // has gone on without the answer.
+  bool settle(Napi::Env env, GstFlowReturn flow, bool drop, std::string error, std::string stack);
 
   std::mutex map_mutex;
   bool mapped = false;
@@ -103,7 +106,7 @@ struct ElementCore : std::enable_shared_from_this<ElementCore> {
   // Blocks until JavaScript has answered or the element is flushed. On the JS thread itself it never waits.
   GstFlowReturn call(CallKind kind, GstBuffer* buffer, std::string payload, std::shared_ptr<Call>* out = nullptr);
   // No answer awaited.
-  void notify(CallKind kind, std::string payload);
+  void notify(CallKind kind);
 
   // Several frames in flight. submit() takes the buffer and waits for room; emit_next() waits for the oldest one.
   GstFlowReturn submit(GstBuffer* buffer);
@@ -121,10 +124,12 @@ struct ElementCore : std::enable_shared_from_this<ElementCore> {
 
   std::mutex mutex;
   std::condition_variable changed;
-  std::vector<GValue> values;  // guarded by mutex
+  std::vector<GValue> values;  // guarded by mutex, as the next two
+  bool started = false;        // between START and STOP: changes of properties reach the handler
   bool properties_posted = false;
-  GstVideoInfo video;  // streaming thread
+  GstVideoInfo video;  // streaming thread, as the next two
   bool is_video = false;
+  std::string format_due;  // a format that a flush kept from the handler: it comes before the next frame
   std::atomic<uint64_t> frames{0}, dropped{0};
   std::atomic<uint64_t> latency_ns{0};
   Durations durations;
@@ -142,11 +147,17 @@ struct ElementCore : std::enable_shared_from_this<ElementCore> {
     std::shared_ptr<Call> call;
     std::unique_ptr<Job> job;
   };
+  // What a flush or a refusal downstream leaves behind: taken out under the lock, told to JavaScript without it.
+  struct Lost {
+    std::vector<std::shared_ptr<Call>> calls;
+    std::deque<Ordered> orders;
+  };
+  Lost take_all();
+  void tell(Lost lost);
   bool flushing_ = true, closed_ = false, emitting_ = false;
   GstFlowReturn downstream_ = GST_FLOW_OK;
   GstClockTime last_pts_ = 0;  // streaming thread
   std::deque<std::shared_ptr<Call>> in_flight_;
-  std::vector<std::shared_ptr<Call>> waiting_;
   std::deque<Ordered> jobs_;
 };
 

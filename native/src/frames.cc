@@ -32,15 +32,14 @@ Napi::Value settle(const Napi::CallbackInfo& info) {
     return Napi::Boolean::New(env, false);  // cancelled meanwhile: nobody waits for the answer
   }
   uint32_t outcome = info[1].As<Napi::Number>().Uint32Value();
-  if (info[2].IsObject() && call->buffer != nullptr && gst_buffer_is_writable(call->buffer)) {
+  if (info[2].IsObject() && call->buffer != nullptr) {
     napi_ref reference;
     napi_create_reference(env, info[2], 1, &reference);
-    metadata_set(call->buffer, MetadataBox::create(call->core->bridge, reference));
+    call->metadata = MetadataBox::create(call->core->bridge, reference);
   }
   GstFlowReturn flow = outcome == 2 ? GST_FLOW_ERROR : outcome == 3 ? GST_FLOW_FLUSHING : GST_FLOW_OK;
   auto text = [&](size_t i) { return info[i].IsString() ? info[i].As<Napi::String>().Utf8Value() : std::string(); };
-  call->settle(env, flow, outcome == 1, text(3), text(4));
-  return Napi::Boolean::New(env, true);
+  return Napi::Boolean::New(env, call->settle(env, flow, outcome == 1, text(3), text(4)));
 }
 
 // ------------------------------------------------------------------------------------------------ looking

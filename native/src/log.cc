@@ -18,8 +18,9 @@ struct Receiver {
   std::atomic<uint64_t> lost{0};
   ~Receiver() { bridge->retire(function); }
 };
-std::mutex receiver_mutex;
-std::shared_ptr<Receiver> receiver;
+// Never destroyed: GStreamer's threads may still log while the process ends.
+auto& receiver_mutex = *new std::mutex;
+auto& receiver = *new std::shared_ptr<Receiver>;
 
 std::shared_ptr<Receiver> current_receiver() {
   std::lock_guard<std::mutex> lock(receiver_mutex);
@@ -34,7 +35,7 @@ void forward(const char* level, std::string category, std::string text, std::str
     return;
   }
   to->queued++;
-  to->bridge->post([to, level, category = std::move(category), text = std::move(text), source = std::move(source)](Napi::Env env) {
+  bool posted = to->bridge->post([to, level, category = std::move(category), text = std::move(text), source = std::move(source)](Napi::Env env) {
     to->queued--;
     napi_value function = nullptr;
     napi_get_reference_value(env, to->function, &function);
@@ -47,6 +48,9 @@ void forward(const char* level, std::string category, std::string text, std::str
     entry.Set("lost", static_cast<double>(to->lost.exchange(0)));
     Napi::Function(env, function).Call({entry});
   });
+  if (posted) return;
+  std::lock_guard<std::mutex> lock(receiver_mutex);
+  if (receiver == to) receiver.reset();  // its environment has ended
 }
 
 const char* level_name(GstDebugLevel level) {

@@ -1,6 +1,5 @@
 #include "pad_link.h"
 
-#include <atomic>
 #include <memory>
 #include <mutex>
 
@@ -58,14 +57,22 @@ std::string link_pads(GstPad* src, GstPad* sink, GstElement* from, GstElement* t
          element_name(from) + " gives " + caps_of(src) + "; " + element_name(to) + " takes " + caps_of(sink) + ")";
 }
 
+// Pads that were requested and did not come to be linked would stay on their element.
+void give_back(GstElement* element, GstPad* pad, bool linked) {
+  GstPadTemplate* pad_template = linked ? nullptr : gst_pad_get_pad_template(pad);
+  if (pad_template != nullptr && GST_PAD_TEMPLATE_PRESENCE(pad_template) == GST_PAD_REQUEST) gst_element_release_request_pad(element, pad);
+  if (pad_template != nullptr) gst_object_unref(pad_template);
+  gst_object_unref(pad);
+}
+
 // A link that waits for its pad. Owned by the signal connections of `from`; streaming threads.
 struct Awaited {
   GstElement* to;  // weak: both live in one bin
   std::string to_pad;
   GstCaps* caps;  // null: any
-  std::atomic<bool> linked{false};
+  std::mutex mutex;  // guards what follows
+  GstPad* linked = nullptr;  // only ever compared
   std::string seen;
-  std::mutex mutex;
   ~Awaited() {
     if (to != nullptr) g_object_remove_weak_pointer(G_OBJECT(to), reinterpret_cast<gpointer*>(&to));
     if (caps != nullptr) gst_caps_unref(caps);
@@ -82,16 +89,24 @@ void on_pad(GstElement* from, GstPad* pad, gpointer data) {
   if (awaited->seen.size() < 200 && !gst_caps_is_empty(caps) && !gst_caps_is_any(caps))
     awaited->seen += std::string(awaited->seen.empty() ? "" : ", ") + gst_structure_get_name(gst_caps_get_structure(caps, 0));
   gst_caps_unref(caps);
-  if (!fits || awaited->linked) return;
+  if (!fits || awaited->linked != nullptr) return;
   GstPad* sink = take_pad(awaited->to, awaited->to_pad, GST_PAD_SINK, pad);
   std::string error = sink == nullptr ? element_name(awaited->to) + " has no free input" : link_pads(pad, sink, from, awaited->to);
-  if (sink != nullptr) gst_object_unref(sink);
-  if (error.empty()) awaited->linked = true;
+  if (sink != nullptr) give_back(awaited->to, sink, error.empty());
+  if (error.empty()) awaited->linked = pad;
   else GST_ELEMENT_ERROR(from, STREAM, FORMAT, ("%s", error.c_str()), (nullptr));
+}
+// Back to READY its pads go; when it plays again, others come.
+void on_pad_gone(GstElement*, GstPad* pad, gpointer data) {
+  auto* awaited = static_cast<std::shared_ptr<Awaited>*>(data)->get();
+  std::lock_guard<std::mutex> lock(awaited->mutex);
+  if (awaited->linked == pad) awaited->linked = nullptr;
+  awaited->seen.clear();
 }
 void on_all_pads(GstElement* from, gpointer data) {
   auto* awaited = static_cast<std::shared_ptr<Awaited>*>(data)->get();
-  if (awaited->linked) return;
+  std::lock_guard<std::mutex> lock(awaited->mutex);
+  if (awaited->linked != nullptr) return;
   gchar* wanted = awaited->caps == nullptr ? g_strdup("any stream") : gst_caps_to_string(awaited->caps);
   std::string seen = awaited->seen.empty() ? "nothing" : awaited->seen;
   GST_ELEMENT_ERROR(from, STREAM, WRONG_TYPE, ("no stream that fits: expected %s, found %s", wanted, seen.c_str()), (nullptr));
@@ -114,15 +129,19 @@ std::string link_elements(GstElement* from, const std::string& from_pad, GstElem
     g_object_add_weak_pointer(G_OBJECT(to), reinterpret_cast<gpointer*>(&awaited->to));
     awaited->to_pad = to_pad;
     awaited->caps = caps;
-    g_signal_connect_data(from, "pad-added", G_CALLBACK(on_pad), new std::shared_ptr<Awaited>(awaited), free_share, static_cast<GConnectFlags>(0));
-    g_signal_connect_data(from, "no-more-pads", G_CALLBACK(on_all_pads), new std::shared_ptr<Awaited>(awaited), free_share, static_cast<GConnectFlags>(0));
+    auto connect = [&](const char* signal, GCallback callback) {
+      g_signal_connect_data(from, signal, callback, new std::shared_ptr<Awaited>(awaited), free_share, static_cast<GConnectFlags>(0));
+    };
+    connect("pad-added", G_CALLBACK(on_pad));
+    connect("pad-removed", G_CALLBACK(on_pad_gone));
+    connect("no-more-pads", G_CALLBACK(on_all_pads));
     return {};
   }
   if (caps != nullptr) gst_caps_unref(caps);
   if (src == nullptr) return element_name(from) + " has no free output";
   GstPad* sink = take_pad(to, to_pad, GST_PAD_SINK, src);
   std::string error = sink == nullptr ? element_name(to) + " has no free input for " + caps_of(src) : link_pads(src, sink, from, to);
-  gst_object_unref(src);
-  if (sink != nullptr) gst_object_unref(sink);
+  give_back(from, src, error.empty());
+  if (sink != nullptr) give_back(to, sink, error.empty());
   return error;
 }

@@ -26,6 +26,14 @@ void never_preroll(GstBin* bin) {
   while (gst_iterator_foreach(sinks, set, nullptr) == GST_ITERATOR_RESYNC) gst_iterator_resync(sinks);
   gst_iterator_free(sinks);
 }
+
+// Asked first, as gst_bin_add() answers with a warning on standard error.
+bool is_taken(GstBin* bin, const std::string& name) {
+  GstElement* other = gst_bin_get_by_name(bin, name.c_str());
+  bool taken = other != nullptr && GST_OBJECT_PARENT(other) == GST_OBJECT(bin);
+  if (other != nullptr) gst_object_unref(other);
+  return taken;
+}
 }  // namespace
 
 PipelineCore::PipelineCore(std::shared_ptr<Bridge> b, uint64_t epoch_ns)
@@ -49,9 +57,15 @@ PipelineCore::~PipelineCore() {
 // ------------------------------------------------------------------------------------------------ control thread
 
 void PipelineCore::run(std::function<void()> operation) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  operations_.push_back(std::move(operation));
-  changed_.notify_all();
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!loop_ended_) {
+      operations_.push_back(std::move(operation));
+      changed_.notify_all();
+      return;
+    }
+  }
+  operation();
 }
 void PipelineCore::loop() {
   Bridge::set_current(bridge);
@@ -60,7 +74,10 @@ void PipelineCore::loop() {
     {
       std::unique_lock<std::mutex> lock(mutex_);
       changed_.wait(lock, [&] { return !operations_.empty() || closing_; });
-      if (operations_.empty()) break;
+      if (operations_.empty()) {
+        loop_ended_ = true;
+        break;
+      }
       operation = std::move(operations_.front());
       operations_.pop_front();
     }
@@ -100,8 +117,11 @@ void PipelineCore::close_on_control_thread() {
       if (relay) relay->close();
     }
     relays_.clear();
-    gst_object_unref(pipeline);
-    pipeline = nullptr;
+    unbuilt_ = true;
+  }
+  gst_object_unref(pipeline);
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
     closed_ = true;
     changed_.notify_all();
   }
@@ -110,14 +130,13 @@ void PipelineCore::close_on_control_thread() {
   if (on_closed) on_closed();
   on_closed = nullptr;
 }
-bool PipelineCore::wait_closed(std::chrono::milliseconds limit) {
+bool PipelineCore::wait_closed(std::chrono::steady_clock::time_point until) {
   std::unique_lock<std::mutex> lock(mutex_);
-  return changed_.wait_for(lock, limit, [&] { return closed_; });
+  return changed_.wait_until(lock, until, [&] { return closed_; });
 }
 GstElement* PipelineCore::find(const std::string& node) const {
-  auto* self = const_cast<PipelineCore*>(this);
-  std::lock_guard<std::mutex> lock(self->mutex_);
-  return pipeline == nullptr ? nullptr : gst_bin_get_by_name(GST_BIN(pipeline), node.c_str());
+  std::lock_guard<std::mutex> lock(mutex_);
+  return unbuilt_ ? nullptr : gst_bin_get_by_name(GST_BIN(pipeline), node.c_str());
 }
 std::string PipelineCore::last_error() {
   std::lock_guard<std::mutex> lock(mutex_);
@@ -174,7 +193,8 @@ std::string PipelineCore::build(const SegmentSpec& spec, GstBin* bin) {
       cores_.push_back(core);
       if (closing_) core->cancel_for_good();
     }
-    if (error.empty() && !gst_bin_add(bin, element)) error = node.name + ": a node of that name is there already";
+    if (error.empty() && (is_taken(bin, node.name) || !gst_bin_add(bin, element)))
+      error = node.name + ": a node of that name is there already";
     if (!error.empty()) {
       gst_object_unref(gst_object_ref_sink(element));
       break;
@@ -206,9 +226,13 @@ std::string PipelineCore::link(const LinkSpec& link, GstBin* bin) {
 std::shared_ptr<Relay> PipelineCore::relay_into(const std::string& appsrc, std::string* error) {
   GstElement* element = find(appsrc);
   std::lock_guard<std::mutex> lock(mutex_);
-  auto& relay = relays_[appsrc];
-  if (element != nullptr && !relay) relay = Relay::create(element, pipeline, timeline);
-  if (!relay) *error = "node \"" + appsrc + "\" is not an appsrc";
+  auto known = relays_.find(appsrc);
+  std::shared_ptr<Relay> relay = known == relays_.end() ? nullptr : known->second;
+  if (element != nullptr && !relay && !unbuilt_) {
+    relay = Relay::create(element, pipeline, timeline);
+    if (relay) relays_[appsrc] = relay;
+  }
+  if (!relay) *error = "the pipeline has no appsrc \"" + appsrc + "\"";
   if (element != nullptr) gst_object_unref(element);
   return relay;
 }
@@ -261,6 +285,11 @@ GstBusSyncReply PipelineCore::on_bus(GstBus*, GstMessage* message, gpointer data
   gst_message_unref(message);  // a handler that answers DROP owns the message
   return GST_BUS_DROP;
 }
+void PipelineCore::note_error(GstObject* source, const char* message) {
+  std::string text = node_of(source) + ": " + message;
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (last_error_.empty()) last_error_ = std::move(text);
+}
 void PipelineCore::deliver(GstMessage* message) {
   auto task = std::make_unique<MessageTask>();
   queued_messages_++;
@@ -292,13 +321,12 @@ void PipelineCore::deliver(GstMessage* message) {
       task->fields.emplace_back("message", error->message);
       task->fields.emplace_back("debug", debug == nullptr ? "" : debug);
       task->code = error->code;
-      if (is_error) {
-        std::lock_guard<std::mutex> lock(mutex_);
-        if (last_error_.empty()) last_error_ = node_of(source) + ": " + error->message;
-      }
+      if (is_error) note_error(source, error->message);
       g_clear_error(&error);
       g_free(debug);
       vital = is_error;
+      GstObject* attaching = attaching_;
+      if (is_error && attaching != nullptr && gst_object_has_as_ancestor(source, attaching)) return;
       break;
     }
     case GST_MESSAGE_STATE_CHANGED: {
@@ -322,8 +350,10 @@ void PipelineCore::deliver(GstMessage* message) {
       break;
     }
     case GST_MESSAGE_LATENCY: {  // with a sync handler that drops, GstPipeline's own handling never happens
+      if (latency_queued_.exchange(true)) return;
       auto self = shared_from_this();
       run([self] {
+        self->latency_queued_ = false;
         if (!self->closing()) gst_bin_recalculate_latency(GST_BIN(self->pipeline));
       });
       return;
@@ -331,7 +361,7 @@ void PipelineCore::deliver(GstMessage* message) {
     case GST_MESSAGE_CLOCK_LOST: {
       auto self = shared_from_this();
       run([self] {
-        if (self->closing()) return;
+        if (self->closing() || GST_STATE_TARGET(self->pipeline) != GST_STATE_PLAYING) return;
         gst_element_set_state(self->pipeline, GST_STATE_PAUSED);
         gst_element_set_state(self->pipeline, GST_STATE_PLAYING);
       });

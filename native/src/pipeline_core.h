@@ -47,16 +47,17 @@ class PipelineCore : public std::enable_shared_from_this<PipelineCore> {
 
   const std::shared_ptr<Bridge> bridge;
   const std::shared_ptr<Timeline> timeline;
-  GstElement* pipeline = nullptr;  // owned until the control thread has closed
+  GstElement* pipeline = nullptr;  // set once; owned, and alive, until the control thread has closed
   napi_ref on_message = nullptr;   // JS thread; retired with this object
 
-  // Any thread: runs on the control thread, in order. Operations see closing() and give up early.
+  // Any thread: runs on the control thread, in order. Operations see closing() and give up early; when the control
+  // thread is gone they run at once, to give up.
   void run(std::function<void()> operation);
   bool closing() const { return closing_; }
 
   // Any thread. Wakes whoever waits, then takes the pipeline to NULL on the control thread; `closed` follows there.
   void shut_down();
-  bool wait_closed(std::chrono::milliseconds limit);
+  bool wait_closed(std::chrono::steady_clock::time_point until);
   std::function<void()> on_closed;  // control thread, its last act
 
   // Control thread. Empty on success, else what is wrong; nothing is left behind in `bin` then.
@@ -79,16 +80,22 @@ class PipelineCore : public std::enable_shared_from_this<PipelineCore> {
   std::string link(const LinkSpec& link, GstBin* bin);
   static GstBusSyncReply on_bus(GstBus*, GstMessage* message, gpointer data);
   void deliver(GstMessage* message);
+  void note_error(GstObject* source, const char* message);
   std::string node_of(GstObject* source) const;
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;  // guards everything down to relays_
   std::condition_variable changed_;
   std::deque<std::function<void()>> operations_;
-  std::atomic<bool> closing_{false};
+  std::atomic<bool> closing_{false};  // written under mutex_
+  bool loop_ended_ = false;  // operations are no longer taken
+  bool unbuilt_ = false;     // `pipeline` is about to go
   bool closed_ = false;
   std::string last_error_;
   std::vector<std::weak_ptr<ElementCore>> cores_;
   std::map<std::string, std::shared_ptr<Relay>> relays_;
   std::atomic<int> queued_messages_{0};
+  std::atomic<bool> latency_queued_{false};
+  // A branch that is not attached yet: its errors are the answer of add_branch(), not the pipeline's.
+  std::atomic<GstObject*> attaching_{nullptr};
   std::map<std::string, Branch> branches_;  // control thread
 };

@@ -12,6 +12,12 @@
 namespace {
 using std::chrono::milliseconds;
 
+struct Unref {
+  void operator()(GstElement* element) const { gst_object_unref(element); }
+};
+using OwnedElement = std::unique_ptr<GstElement, Unref>;
+using SharedSample = std::shared_ptr<GstSample>;
+
 // What an operation came to: text of an error, or a value to be made on the JS thread.
 struct Outcome {
   std::string error;
@@ -109,11 +115,11 @@ class Pipeline : public Napi::ObjectWrap<Pipeline> {
     });
     return deferred->Promise();
   }
-  // Owned; throws when there is no such node.
-  GstElement* node(Napi::Env env, Napi::Value name) {
+  // Throws when there is no such node.
+  OwnedElement node(Napi::Env env, Napi::Value name) {
     auto text = name.As<Napi::String>().Utf8Value();
-    GstElement* element = core_->find(text);
-    if (element == nullptr) throw Napi::Error::New(env, "no node \"" + text + "\" in the running pipeline");
+    OwnedElement element(core_->find(text));
+    if (!element) throw Napi::Error::New(env, "no node \"" + text + "\" in the running pipeline");
     return element;
   }
   static milliseconds limit_of(const Napi::CallbackInfo& info, size_t index) {
@@ -166,18 +172,17 @@ class Pipeline : public Napi::ObjectWrap<Pipeline> {
   // control thread, as a setter may wait for a streaming thread.
   Napi::Value set(const Napi::CallbackInfo& info) {
     auto env = info.Env();
-    GstElement* element = node(env, info[0]);
+    std::shared_ptr<GstElement> element = node(env, info[0]);
     auto properties = property_values(info[1]);
     auto apply = [element, properties] {
       std::string error;
       for (const auto& [name, value] : properties) {
-        if (error.empty()) error = ::set_property(G_OBJECT(element), name, value);
+        if (error.empty()) error = ::set_property(G_OBJECT(element.get()), name, value);
       }
-      if (!error.empty()) error = std::string(GST_OBJECT_NAME(element)) + " " + error;
-      gst_object_unref(element);
+      if (!error.empty()) error = std::string(GST_OBJECT_NAME(element.get())) + " " + error;
       return from_error(error);
     };
-    if (!ts_element_core(element)) return operate(env, [apply](PipelineCore&) { return apply(); });
+    if (!ts_element_core(element.get())) return operate(env, [apply](PipelineCore&) { return apply(); });
     Outcome outcome = apply();
     auto deferred = Napi::Promise::Deferred::New(env);
     if (outcome.error.empty()) deferred.Resolve(env.Undefined());
@@ -248,13 +253,12 @@ class Pipeline : public Napi::ObjectWrap<Pipeline> {
   }
   // setLatency(node, ns): what a TypeScript element adds, told to the pipeline
   Napi::Value set_latency(const Napi::CallbackInfo& info) {
-    GstElement* element = node(info.Env(), info[0]);
+    OwnedElement element = node(info.Env(), info[0]);
     bool lossless;
-    if (auto core = ts_element_core(element)) {
+    if (auto core = ts_element_core(element.get())) {
       core->latency_ns = info[1].As<Napi::BigInt>().Uint64Value(&lossless);
-      gst_element_post_message(element, gst_message_new_latency(GST_OBJECT(element)));
+      gst_element_post_message(element.get(), gst_message_new_latency(GST_OBJECT(element.get())));
     }
-    gst_object_unref(element);
     return info.Env().Undefined();
   }
   // endOfStream() -> Promise: every source ends; what is under way still arrives
@@ -289,10 +293,9 @@ class Pipeline : public Napi::ObjectWrap<Pipeline> {
   // limit(node, frames, untilNs)
   Napi::Value limit(const Napi::CallbackInfo& info) {
     auto env = info.Env();
-    GstElement* element = node(env, info[0]);
+    OwnedElement element = node(env, info[0]);
     bool lossless;
-    std::string error = limit_stream(element, static_cast<uint64_t>(info[1].As<Napi::Number>().Int64Value()), info[2].As<Napi::BigInt>().Uint64Value(&lossless));
-    gst_object_unref(element);
+    std::string error = limit_stream(element.get(), static_cast<uint64_t>(info[1].As<Napi::Number>().Int64Value()), info[2].As<Napi::BigInt>().Uint64Value(&lossless));
     if (!error.empty()) throw Napi::Error::New(env, error);
     return env.Undefined();
   }
@@ -342,11 +345,11 @@ class Pipeline : public Napi::ObjectWrap<Pipeline> {
   };
   Napi::Value tap(const Napi::CallbackInfo& info) {
     auto env = info.Env();
-    GstElement* element = node(env, info[0]);
+    OwnedElement element = node(env, info[0]);
     auto tap = std::make_shared<Tap>();
     tap->bridge = core_->bridge;
     napi_create_reference(env, info[1], 1, &tap->callback);
-    tap_buffers(element, [tap](GstPad* pad, GstBuffer* buffer) {
+    tap_buffers(element.get(), [tap](GstPad* pad, GstBuffer* buffer) {
       constexpr int kQueued = 256;
       if (!tap->on) return false;
       if (tap->queued >= kQueued) {
@@ -373,20 +376,19 @@ class Pipeline : public Napi::ObjectWrap<Pipeline> {
       tap->bridge->post(std::move(task));
       return true;
     });
-    gst_object_unref(element);
     return Napi::Function::New(env, [tap](const Napi::CallbackInfo&) { tap->on = false; });
   }
 
   // grab(node, atNs, type) -> Promise<{image, ptsNs}>: the first frame at or after that stream time
   Napi::Value grab(const Napi::CallbackInfo& info) {
     auto env = info.Env();
-    GstElement* element = node(env, info[0]);
+    OwnedElement element = node(env, info[0]);
     bool lossless;
     GstClockTime at = info[1].As<Napi::BigInt>().Uint64Value(&lossless);
     auto type = info[2].As<Napi::String>().Utf8Value();
     auto deferred = std::make_shared<Napi::Promise::Deferred>(env);
     auto core = core_;
-    tap_buffers(element, [core, at, type, deferred](GstPad* pad, GstBuffer* buffer) {
+    tap_buffers(element.get(), [core, at, type, deferred](GstPad* pad, GstBuffer* buffer) {
       GstClockTime pts = GST_BUFFER_PTS(buffer);
       if (GST_CLOCK_TIME_IS_VALID(pts) && pts < at) return true;
       GstCaps* caps = gst_pad_get_current_caps(pad);
@@ -395,38 +397,32 @@ class Pipeline : public Napi::ObjectWrap<Pipeline> {
       // Encoded here, on the streaming thread: the control thread may be the one that waits for this frame to pass.
       GstCaps* to = gst_caps_new_empty_simple(type.c_str());
       GError* error = nullptr;
-      GstSample* picture = gst_video_convert_sample(sample, to, 5 * GST_SECOND, &error);
+      GstSample* converted = gst_video_convert_sample(sample, to, 5 * GST_SECOND, &error);
+      SharedSample picture(converted, [](GstSample* sample) { if (sample != nullptr) gst_sample_unref(sample); });
       std::string why = error == nullptr ? "" : error->message;
       g_clear_error(&error);
       gst_caps_unref(to);
       gst_sample_unref(sample);
-      bool posted = core->bridge->post([deferred, picture, why, pts, type](Napi::Env env) {
+      core->bridge->post([deferred, picture, why, pts, type](Napi::Env env) {
         if (picture == nullptr) {
           deferred->Reject(Napi::Error::New(env, "cannot make " + type + " of this frame: " + why).Value());
           return;
         }
         auto out = Napi::Object::New(env);
-        out.Set("image", bytes_of(env, picture));
+        out.Set("image", bytes_of(env, picture.get()));
         out.Set("ptsNs", GST_CLOCK_TIME_IS_VALID(pts) ? Napi::Value(Napi::BigInt::New(env, static_cast<uint64_t>(pts))) : env.Null());
-        gst_sample_unref(picture);
         deferred->Resolve(out);
       });
-      if (!posted && picture != nullptr) gst_sample_unref(picture);
       return false;
     });
-    gst_object_unref(element);
     return deferred->Promise();
   }
 
   // meter(name, firstNode, lastNode): from now on meters() tells of it
   Napi::Value meter(const Napi::CallbackInfo& info) {
     auto env = info.Env();
-    GstElement* first = node(env, info[1]);
-    GstElement* last = core_->find(info[2].As<Napi::String>().Utf8Value());
-    if (last != nullptr)
-      meters_[info[0].As<Napi::String>().Utf8Value()] = {info[1].As<Napi::String>().Utf8Value(), Meter::create(first, last)};
-    gst_object_unref(first);
-    if (last != nullptr) gst_object_unref(last);
+    OwnedElement first = node(env, info[1]), last = node(env, info[2]);
+    meters_[info[0].As<Napi::String>().Utf8Value()] = {info[1].As<Napi::String>().Utf8Value(), Meter::create(first.get(), last.get())};
     return env.Undefined();
   }
   // meters(names) -> {[name]: {in, out, meanMs, p95Ms, queued, capacity, dropped}}; those not asked for are left alone
@@ -437,13 +433,13 @@ class Pipeline : public Napi::ObjectWrap<Pipeline> {
     std::set<std::string> wanted;
     for (uint32_t i = 0; i < names.Length(); i++) wanted.insert(names.Get(i).As<Napi::String>().Utf8Value());
     for (auto it = meters_.begin(); it != meters_.end();) {
-      GstElement* element = core_->find(it->second.first);
+      OwnedElement owned(core_->find(it->second.first));
+      GstElement* element = owned.get();
       if (element == nullptr) {  // its branch is gone
         it = meters_.erase(it);
         continue;
       }
       if (wanted.count(it->first) == 0) {
-        gst_object_unref(element);
         ++it;
         continue;
       }
@@ -468,7 +464,6 @@ class Pipeline : public Napi::ObjectWrap<Pipeline> {
       }
       entry.Set("dropped", static_cast<double>(dropped));
       out.Set(it->first, entry);
-      gst_object_unref(element);
       ++it;
     }
     return out;
@@ -481,10 +476,8 @@ class Pipeline : public Napi::ObjectWrap<Pipeline> {
     auto relay = core_->relay_into(info[0].As<Napi::String>().Utf8Value(), &error);
     if (!relay) throw Napi::Error::New(env, error);
     auto* ingest = Napi::ObjectWrap<Pipeline>::Unwrap(info[1].As<Napi::Object>());
-    GstElement* sink = ingest->node(env, info[2]);
-    bool attached = relay->attach(sink);
-    gst_object_unref(sink);
-    if (!attached) throw Napi::Error::New(env, "an ingest must end in an appsink");
+    OwnedElement sink = ingest->node(env, info[2]);
+    if (!relay->attach(sink.get())) throw Napi::Error::New(env, "an ingest must end in an appsink");
     return env.Undefined();
   }
   // relayStatus(appsrc) -> {frames, dropped, idleMs, flowing}

@@ -14,11 +14,19 @@ GstPad* first_pad(GstElement* element, GstPadDirection direction) {
   GST_OBJECT_UNLOCK(element);
   return pad;
 }
-bool can_have_output(GstElement* element) {
+bool can_have_output(GstElement* element, GstPadPresence* presence = nullptr) {
   for (GList* at = gst_element_class_get_pad_template_list(GST_ELEMENT_GET_CLASS(element)); at != nullptr; at = at->next) {
-    if (GST_PAD_TEMPLATE_DIRECTION(GST_PAD_TEMPLATE(at->data)) == GST_PAD_SRC) return true;
+    auto* pad_template = GST_PAD_TEMPLATE(at->data);
+    if (GST_PAD_TEMPLATE_DIRECTION(pad_template) != GST_PAD_SRC) continue;
+    if (presence != nullptr) *presence = GST_PAD_TEMPLATE_PRESENCE(pad_template);
+    return true;
   }
   return false;
+}
+// Outputs of a tee come and go, and all say the same: what it gives is what it takes.
+bool seen_at_input(GstElement* element) {
+  GstPadPresence presence;
+  return !can_have_output(element, &presence) || presence == GST_PAD_REQUEST;
 }
 
 using Visit = std::function<GstPadProbeReturn(GstPad*, GstPadProbeInfo*)>;
@@ -46,17 +54,15 @@ void on_output(GstElement* element, Visit visit) {
   g_signal_connect_data(element, "pad-added", G_CALLBACK(+added), new Visit(std::move(visit)),
                         [](gpointer data, GClosure*) { delete static_cast<Visit*>(data); }, static_cast<GConnectFlags>(0));
 }
-// Where a node's frames are seen: at its output, or for sinks at its input.
+// Where a node's frames are seen: at its output, or for sinks and tees at its input.
 void on_frames(GstElement* element, Visit visit) {
-  if (can_have_output(element)) return on_output(element, std::move(visit));
+  if (!seen_at_input(element)) return on_output(element, std::move(visit));
   GstPad* pad = first_pad(element, GST_PAD_SINK);
   if (pad == nullptr) return;
   add_probe(pad, std::move(visit));
   gst_object_unref(pad);
 }
 }  // namespace
-
-GstPad* observed_pad(GstElement* element) { return first_pad(element, can_have_output(element) ? GST_PAD_SRC : GST_PAD_SINK); }
 
 std::string limit_stream(GstElement* element, uint64_t frames, uint64_t until_ns) {
   if (!can_have_output(element)) return "a stream can only be ended at a node that has an output";
@@ -68,7 +74,7 @@ std::string limit_stream(GstElement* element, uint64_t frames, uint64_t until_ns
   auto state = std::make_shared<State>();
   state->frames = frames;
   state->until_ns = until_ns;
-  on_output(element, [state](GstPad* pad, GstPadProbeInfo* info) {
+  on_frames(element, [state](GstPad* pad, GstPadProbeInfo* info) {
     GstBuffer* buffer = GST_PAD_PROBE_INFO_BUFFER(info);
     GstClockTime pts = GST_BUFFER_PTS(buffer);
     if (state->first == GST_CLOCK_TIME_NONE) state->first = pts;
@@ -79,7 +85,10 @@ std::string limit_stream(GstElement* element, uint64_t frames, uint64_t until_ns
       state->seen++;
       return GST_PAD_PROBE_OK;
     }
-    if (!state->ended.exchange(true)) gst_pad_push_event(pad, gst_event_new_eos());
+    if (!state->ended.exchange(true)) {
+      if (GST_PAD_IS_SRC(pad)) gst_pad_push_event(pad, gst_event_new_eos());
+      else gst_pad_send_event(pad, gst_event_new_eos());
+    }
     gst_buffer_unref(buffer);  // HANDLED: the probe has taken it
     GST_PAD_PROBE_INFO_DATA(info) = nullptr;
     GST_PAD_PROBE_INFO_FLOW_RETURN(info) = GST_FLOW_EOS;
@@ -109,7 +118,7 @@ std::shared_ptr<Meter> Meter::create(GstElement* first, GstElement* last) {
     gst_object_unref(entry);
   }
   if (can_have_output(last)) {
-    on_output(last, [weak](GstPad*, GstPadProbeInfo* info) {
+    on_frames(last, [weak](GstPad*, GstPadProbeInfo* info) {
       auto meter = weak.lock();
       if (!meter) return GST_PAD_PROBE_REMOVE;
       meter->left(GST_BUFFER_PTS(GST_PAD_PROBE_INFO_BUFFER(info)));

@@ -10,9 +10,6 @@
 
 #include "durations.h"
 
-// The pad where a node's frames can be seen: its output, or for sinks its input. Owned; null when it has none yet.
-GstPad* observed_pad(GstElement* element);
-
 // The stream ends at this node after `frames` buffers (0: no such limit) or at the first one at or after `until_ns` of
 // stream time, counted from the first (0: no such limit). Empty on success.
 std::string limit_stream(GstElement* element, uint64_t frames, uint64_t until_ns);

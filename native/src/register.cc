@@ -1,5 +1,7 @@
 // registerElement: a specification from JavaScript becomes a GStreamer factory.
+#include <algorithm>
 #include <limits>
+#include <mutex>
 
 #include "addon.h"
 #include "ts_element.h"
@@ -51,6 +53,8 @@ PropertySpec property_spec(const std::string& element, Napi::Object from) {
     spec.has_text = fallback.IsString();
     if (spec.has_text) spec.text = fallback.ToString().Utf8Value();
   }
+  // GObject refuses a property whose default is out of its range.
+  if (spec.minimum < spec.maximum) spec.number = std::clamp(spec.number, spec.minimum, spec.maximum);
   return spec;
 }
 
@@ -60,6 +64,8 @@ Napi::Value register_element(const Napi::CallbackInfo& info) {
   auto from = info[0].As<Napi::Object>();
   auto spec = std::make_unique<ElementSpec>();
   spec->name = text_of(from, "name");
+  static std::mutex& registering = *new std::mutex;  // types are the process's, threads that register them several
+  std::lock_guard<std::mutex> lock(registering);
   if (g_type_from_name(("Windhover_" + spec->name).c_str()) != 0) return env.Undefined();  // another worker was first
   spec->about = text_of(from, "about");
   spec->caps = text_of(from, "caps");

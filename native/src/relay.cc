@@ -1,5 +1,6 @@
 #include "relay.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace {
@@ -134,7 +135,8 @@ GstFlowReturn Relay::take(GstSample* sample, uint64_t generation, GstElement* si
   gint64 reorder = GST_BUFFER_DTS_IS_VALID(buffer) && GST_BUFFER_PTS_IS_VALID(buffer)
                        ? static_cast<gint64>(GST_BUFFER_DTS(buffer)) - static_cast<gint64>(GST_BUFFER_PTS(buffer)) : 0;
   GST_BUFFER_PTS(copy) = static_cast<GstClockTime>(pts);
-  GST_BUFFER_DTS(copy) = static_cast<GstClockTime>(std::max<gint64>(0, pts + reorder));
+  last_dts_ = std::max(last_dts_, pts + reorder);  // over a change of ingest too, it never goes back
+  GST_BUFFER_DTS(copy) = static_cast<GstClockTime>(last_dts_);
   if (need_key_frame_ && frames_ > 0) timeline_->note_gap(static_cast<GstClockTime>(pts));
   if (need_key_frame_) GST_BUFFER_FLAG_SET(copy, GST_BUFFER_FLAG_DISCONT);
   else GST_BUFFER_FLAG_UNSET(copy, GST_BUFFER_FLAG_DISCONT);

@@ -46,5 +46,6 @@ class Relay : public std::enable_shared_from_this<Relay> {
   bool need_key_frame_ = true, flowing_ = false, anchored_ = false, overfull_ = false;
   gint64 offset_ = 0;
   GstClockTime last_pts_ = 0;
+  gint64 last_dts_ = 0;
   std::chrono::steady_clock::time_point last_data_;
 };

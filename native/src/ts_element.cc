@@ -4,6 +4,7 @@
 
 #include <map>
 #include <mutex>
+#include <utility>
 
 namespace {
 // Both shells are the same: a core, and GStreamer's part of it.
@@ -57,24 +58,48 @@ GstFlowReturn report(gpointer object, GstFlowReturn flow, const std::shared_ptr<
 bool start(gpointer object) {
   auto& core = core_of(object);
   core->allow();
+  core->format_due.clear();
+  {
+    std::lock_guard<std::mutex> lock(core->mutex);
+    core->started = true;
+  }
   gchar* name = gst_object_get_name(GST_OBJECT(object));
   char binding[G_ASCII_DTOSTR_BUF_SIZE];
   g_ascii_dtostr(binding, sizeof binding, core->binding);
+  // Open at its end: the properties are added when JavaScript gets it.
   std::string payload = "{\"element\":" + json_string(core->spec->name.c_str()) + ",\"node\":" + json_string(name) +
-                        ",\"binding\":" + binding + ",\"properties\":" + core->properties_json() + "}";
+                        ",\"binding\":" + binding + ",\"properties\":";
   g_free(name);
   std::shared_ptr<Call> call;
-  return report(object, core->call(CallKind::kStart, nullptr, payload, &call), call) == GST_FLOW_OK;
+  bool started = report(object, core->call(CallKind::kStart, nullptr, payload, &call), call) == GST_FLOW_OK;
+  std::lock_guard<std::mutex> lock(core->mutex);
+  core->started = started;
+  return started;
 }
-void stop(gpointer object) { core_of(object)->notify(CallKind::kStop, {}); }
+void stop(gpointer object) {
+  auto& core = core_of(object);
+  {
+    std::lock_guard<std::mutex> lock(core->mutex);
+    core->started = false;
+  }
+  core->notify(CallKind::kStop);
+}
 
+// Tells the handler of a format it does not know yet. Streaming thread.
+GstFlowReturn tell_format(gpointer object) {
+  auto& core = core_of(object);
+  if (core->format_due.empty()) return GST_FLOW_OK;
+  std::shared_ptr<Call> call;
+  GstFlowReturn flow = core->call(CallKind::kFormat, nullptr, core->format_due, &call);
+  if (flow != GST_FLOW_FLUSHING) core->format_due.clear();
+  return report(object, flow, call);
+}
 bool take_format(gpointer object, GstCaps* caps) {
   auto& core = core_of(object);
-  core->is_video = gst_video_info_from_caps(&core->video, caps);
-  std::shared_ptr<Call> call;
-  GstFlowReturn flow = core->call(CallKind::kFormat, nullptr, format_json(caps, core->is_video ? &core->video : nullptr), &call);
-  report(object, flow, call);
-  return flow != GST_FLOW_ERROR;
+  // Of pictures and encoded video it only says that they are: their bytes are no planes.
+  core->is_video = gst_video_info_from_caps(&core->video, caps) && GST_VIDEO_INFO_FORMAT(&core->video) != GST_VIDEO_FORMAT_ENCODED;
+  core->format_due = format_json(caps, core->is_video ? &core->video : nullptr);
+  return tell_format(object) != GST_FLOW_ERROR;
 }
 
 void set_property(GObject* object, guint id, const GValue* value, GParamSpec*) {
@@ -84,15 +109,10 @@ void set_property(GObject* object, guint id, const GValue* value, GParamSpec*) {
     std::lock_guard<std::mutex> lock(core->mutex);
     g_value_copy(value, &core->values[id - 1]);
     // Several properties set one after the other reach the handler as one update.
-    post = GST_STATE(object) >= GST_STATE_PAUSED && !core->properties_posted;
+    post = core->started && !core->properties_posted;
     if (post) core->properties_posted = true;
   }
-  if (!post || !core->bridge) return;
-  core->bridge->post([core](Napi::Env env) {
-    core->bridge->dispatch.Call({Napi::Number::New(env, static_cast<double>(CallKind::kProperties)),
-                                 Napi::Number::New(env, core->id), Napi::Number::New(env, 0),
-                                 Napi::String::New(env, core->properties_json())});
-  });
+  if (post) core->notify(CallKind::kProperties);
 }
 void get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
   auto& core = core_of(object);
@@ -152,14 +172,22 @@ GstFlowReturn push_settled(Transform* self, const std::shared_ptr<Call>& call) {
     core->dropped++;
     return GST_FLOW_OK;
   }
-  GstBuffer* buffer = call->buffer;
-  call->buffer = nullptr;
+  GstBuffer* buffer = std::exchange(call->buffer, nullptr);
+  if (call->metadata != nullptr) {
+    buffer = gst_buffer_make_writable(buffer);
+    metadata_set(buffer, std::exchange(call->metadata, nullptr));
+  }
   return gst_pad_push(self->src, buffer);
 }
 
 GstFlowReturn chain(GstPad*, GstObject* parent, GstBuffer* buffer) {
   auto* self = reinterpret_cast<Transform*>(parent);
   auto& core = *self->core;
+  GstFlowReturn known = tell_format(self);
+  if (known != GST_FLOW_OK) {
+    gst_buffer_unref(buffer);
+    return known;
+  }
   // Writable: metadata is added, and for elements that draw the pixels too. Only the buffer's head is copied here.
   buffer = gst_buffer_make_writable(buffer);
   if (core->spec->in_flight > 1) return core->submit(buffer);
@@ -192,7 +220,7 @@ gboolean sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
   switch (GST_EVENT_TYPE(event)) {
     case GST_EVENT_FLUSH_START:
       core->cancel();
-      core->notify(CallKind::kFlush, {});
+      core->notify(CallKind::kFlush);
       return gst_pad_push_event(self->src, event);
     case GST_EVENT_FLUSH_STOP: {
       if (core->spec->in_flight > 1) gst_pad_pause_task(self->src);  // returns once the loop is out
@@ -314,19 +342,11 @@ gboolean sink_stop(GstBaseSink* sink) {
   return TRUE;
 }
 gboolean sink_set_caps(GstBaseSink* sink, GstCaps* caps) { return take_format(sink, caps); }
-gboolean sink_unlock(GstBaseSink* sink) {
-  core_of(sink)->cancel();
-  return TRUE;
-}
-gboolean sink_unlock_stop(GstBaseSink* sink) {
-  core_of(sink)->allow();
-  return TRUE;
-}
 gboolean base_sink_event(GstBaseSink* sink, GstEvent* event) {
   auto& core = core_of(sink);
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START) {
     core->cancel();
-    core->notify(CallKind::kFlush, {});
+    core->notify(CallKind::kFlush);
   } else if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) {
     core->allow();
   } else if (GST_EVENT_TYPE(event) == GST_EVENT_EOS) {
@@ -336,6 +356,8 @@ gboolean base_sink_event(GstBaseSink* sink, GstEvent* event) {
   return GST_BASE_SINK_CLASS(parent_class(sink))->event(sink, event);
 }
 GstFlowReturn render(GstBaseSink* sink, GstBuffer* buffer) {
+  GstFlowReturn known = tell_format(sink);
+  if (known != GST_FLOW_OK) return known;
   std::shared_ptr<Call> call;
   GstFlowReturn flow = core_of(sink)->call(CallKind::kFrame, gst_buffer_ref(buffer), {}, &call);
   return report(sink, flow, call);
@@ -344,7 +366,8 @@ gboolean sink_allocation(GstBaseSink*, GstQuery* query) {
   gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
   return TRUE;
 }
-// GstBaseSink starts at NULL to READY and never says that a cancelled sink may go on after READY.
+// GstBaseSink starts at NULL to READY and never says that a cancelled sink may go on after READY. Its unlock() is not
+// used: it comes for a pause too, and a frame that its handler has at that moment is waited for, not discarded.
 GstStateChangeReturn change_sink(GstElement* element, GstStateChange change) {
   if (change == GST_STATE_CHANGE_READY_TO_PAUSED) core_of(element)->allow();
   if (change == GST_STATE_CHANGE_PAUSED_TO_READY) core_of(element)->cancel();
@@ -360,8 +383,6 @@ void init_sink_class(gpointer klass, gpointer data) {
   base->set_caps = sink_set_caps;
   base->event = base_sink_event;
   base->render = render;
-  base->unlock = sink_unlock;
-  base->unlock_stop = sink_unlock_stop;
   base->propose_allocation = sink_allocation;
 }
 void init_sink(GTypeInstance* instance, gpointer klass) {
