@@ -21,3 +21,16 @@ export function compileGraph(
   const { paramSchema } = read({}, "check");
   return read(coerceParams(paramSchema, words.params), input.mode);
 }
+
+/** `--pace` holds for a source that the graph itself names as well. */
+export function compileAtPace(
+  compileOn: (source: SourceBinding | null) => Compiled,
+  uri: string | null,
+  pace: "realtime" | "fast" | null,
+): Compiled {
+  if (pace === null) return compileOn(uri === null ? null : { uri });
+  if (uri !== null) return compileOn({ uri, pace });
+  const compiled = compileOn(null);
+  const named = compiled.plan?.source;
+  return named ? compileOn({ uri: named.uri, pace }) : compiled;
+}

@@ -29,8 +29,8 @@ export const TABLE: readonly Row[] = [
   { part: "setup", may: [] },
 ];
 
-/** May load any module by a name made up while running: it finds the elements by their folders. */
-const MAY_COMPUTE = ["elements/index.ts"];
+/** May load modules by a name made up while running: they find elements by their folders and benches by their files. */
+const MAY_COMPUTE = ["elements/index.ts", "cli/commands/bench.ts"];
 
 /**
  * What an element's module may load at its top besides our own: schemas, and built-ins that only compute. Everything

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Command, EXIT, expectPositionals, Given } from "../command.ts";
-import { compileGraph } from "../compile-graph.ts";
+import { compileAtPace, compileGraph } from "../compile-graph.ts";
 import { GraphFiles, locateGraph } from "../graph-files.ts";
 import { type Knowledge, loadKnowledge } from "../knowledge.ts";
 import { runGraph } from "../run/run-graph.ts";
@@ -78,9 +78,9 @@ function start(
   print?: (line: string) => Promise<void>,
 ): Promise<number> {
   const files = new GraphFiles(locateGraph(graph));
-  const source = { uri, ...(settings.pace !== null && { pace: settings.pace }) };
   const origin = {
-    compile: () => compileGraph(files, { params }, { ...knowledge, source }),
+    compile: () =>
+      compileAtPace((source) => compileGraph(files, { params }, { ...knowledge, source }), uri, settings.pace),
     textOf: (file: string | null) => files.textOf(file),
     files: () => files.files,
     ...(print && { print }),

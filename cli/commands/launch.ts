@@ -1,5 +1,6 @@
 import { compileLaunch } from "../../graphs/compiler/compile.ts";
 import { type Command, UsageFault } from "../command.ts";
+import { compileAtPace } from "../compile-graph.ts";
 import { loadKnowledge } from "../knowledge.ts";
 import { runGraph } from "../run/run-graph.ts";
 import { RUN_NOTES, RUN_OPTIONS, readSettings } from "../run/settings.ts";
@@ -24,7 +25,7 @@ export default {
     if (line.trim() === "") throw new UsageFault("missing: the line to launch, 'element ! element'");
     const knowledge = await loadKnowledge();
     const origin = {
-      compile: () => compileLaunch(line, knowledge),
+      compile: () => compileAtPace((source) => compileLaunch(line, { ...knowledge, source }), null, settings.pace),
       textOf: () => line,
       files: () => [],
     };

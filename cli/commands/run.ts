@@ -1,6 +1,6 @@
 import { readGraphWords } from "../arguments.ts";
 import type { Command } from "../command.ts";
-import { compileGraph } from "../compile-graph.ts";
+import { compileAtPace, compileGraph } from "../compile-graph.ts";
 import { GraphFiles, locateGraph } from "../graph-files.ts";
 import { loadKnowledge } from "../knowledge.ts";
 import { runGraph } from "../run/run-graph.ts";
@@ -30,10 +30,9 @@ export default {
     const words = readGraphWords(given.positionals);
     const files = new GraphFiles(locateGraph(words.graph));
     const knowledge = await loadKnowledge();
-    const source =
-      words.source === null ? null : { uri: words.source, ...(settings.pace !== null && { pace: settings.pace }) };
     const origin = {
-      compile: () => compileGraph(files, words, { ...knowledge, source }),
+      compile: () =>
+        compileAtPace((source) => compileGraph(files, words, { ...knowledge, source }), words.source, settings.pace),
       textOf: (file: string | null) => files.textOf(file),
       files: () => files.files,
     };

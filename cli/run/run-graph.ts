@@ -104,6 +104,7 @@ class ForegroundRun {
   readonly #timers = new Set<NodeJS.Timeout>();
   #graph: RunningGraph | null = null;
   #status: Status | null = null;
+  #watch: FileWatch | null = null;
   #interrupted = false;
 
   constructor(origin: GraphOrigin, settings: RunSettings, knowledge: Knowledge, terminal: Terminal) {
@@ -122,8 +123,8 @@ class ForegroundRun {
       () => this.#force(),
     );
     this.#terminal.onClosed(() => void this.#stop());
-    const watch = this.#settings.watch ? new FileWatch(() => void this.#reload()) : null;
-    watch?.follow(this.#origin.files());
+    if (this.#settings.watch) this.#watch = new FileWatch(() => void this.#reload());
+    this.#watch?.follow(this.#origin.files());
     const startMs = performance.now();
     try {
       const result = await this.#play(compiled, attach);
@@ -133,7 +134,7 @@ class ForegroundRun {
       await this.#summarise(result, this.#graph?.plan ?? plan, seconds);
       return result.state === "finished" && complete ? EXIT.ok : EXIT.failed;
     } finally {
-      watch?.close();
+      this.#watch?.close();
       deafen();
       for (const timer of this.#timers) clearTimeout(timer);
       hush();
@@ -191,7 +192,9 @@ class ForegroundRun {
   }
 
   async #reload(): Promise<void> {
-    if (this.#graph !== null) await reload(this.#graph, this.#origin, this.#reporter, this.#terminal);
+    if (this.#graph === null) return;
+    await reload(this.#graph, this.#origin, this.#reporter, this.#terminal);
+    this.#watch?.follow(this.#origin.files());
   }
 
   #interrupt(): void {

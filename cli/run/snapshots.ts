@@ -33,7 +33,8 @@ export class Snapshots {
           pending.state = "taken";
           pending.writing = this.#keep(pending, image, ptsNs);
         },
-        (error: Error) => this.#fail(pending, error.message),
+        (error: Error) =>
+          this.#fail(pending, `${error.message.replace(/\.$/, "")} (pictures can be taken of decoded video alone)`),
       );
     }
   }

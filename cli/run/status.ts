@@ -36,6 +36,7 @@ export class Status {
     this.#json = settings.json;
     this.#draws = terminal.isLive && !settings.quiet && !settings.json;
     this.#stats = settings.stats ? new StatsReader(graph) : null;
+    this.#stats?.read(); // what rates are counted from
     this.#timer = setInterval(() => void this.#tick(), DRAW_EVERY_MS);
   }
 

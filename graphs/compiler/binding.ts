@@ -43,9 +43,8 @@ export function bindSource(chains: readonly PreparedChain[], request: BindingReq
 
 /** The step's own properties win over the binding. */
 function effectiveSource(step: PreparedStep, bound: SourceBinding): NonNullable<GraphPlan["source"]> {
-  const own = textOf(step, "uri");
-  const uri = own ?? bound.uri;
-  const pace = textOf(step, "pace") ?? (own === undefined ? bound.pace : undefined);
+  const uri = textOf(step, "uri") ?? bound.uri;
+  const pace = textOf(step, "pace") ?? bound.pace;
   const isLive = LIVE_URI.test(uri);
   return { uri, pace: isLive || pace === "realtime" ? "realtime" : "fast" };
 }
