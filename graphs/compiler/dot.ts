@@ -4,15 +4,17 @@ import type { GraphPlan, PlanLink, PlanNode, PlanSegment } from "./plan.ts";
 /** Dark text on light fills, and different in lightness as well as hue, so that they differ without colour vision. */
 const FILL = { typescript: "#ffe08a", native: "#e8f1fb" } as const;
 const MAX_VALUE_CHARS = 48;
+/** Whoever draws the SVG has another font than whoever measured it; all fixed-width ones are equally wide. */
+const FONT = "Courier";
 
 export function toDot(plan: GraphPlan): string {
   const segments = [plan.main, ...plan.branches];
   const lines = [
     `digraph ${quote(plan.graph)} {`,
     "  rankdir=LR;",
-    '  graph [fontname="sans-serif", fontsize=12, labeljust=l, color="#8a97a6", bgcolor=white];',
-    '  node [fontname="sans-serif", fontsize=11, shape=box, style="rounded,filled", color="#44546a", fontcolor="#1b2430"];',
-    '  edge [fontname="sans-serif", fontsize=9, color="#44546a", fontcolor="#44546a"];',
+    `  graph [fontname="${FONT}", fontsize=12, labeljust=l, color="#8a97a6", bgcolor=white];`,
+    `  node [fontname="${FONT}", fontsize=11, shape=box, style="rounded,filled", color="#44546a", fontcolor="#1b2430"];`,
+    `  edge [fontname="${FONT}", fontsize=9, color="#44546a", fontcolor="#44546a"];`,
     `  label=${quote(plan.about === "" ? plan.graph : `${plan.graph}: ${plan.about}`)};`,
     ...segments.flatMap(writeSegment),
     ...segments.flatMap((segment) => segment.links).map(writeLink),
