@@ -1,7 +1,8 @@
 /** Help texts, made from what the commands say of themselves. */
 import { type Command, HELP, type Option } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
-import { type Terminal, widthOf, wrap } from "./terminal.ts";
+import type { Terminal } from "./terminal.ts";
+import { widthOf, wrap } from "./text.ts";
 
 const COLUMNS = 80;
 

@@ -1,6 +1,7 @@
 /** Faults of a graph as a person wants them: what is wrong, and on a terminal the line with a mark under the place. */
 import { type Fault, formatFault } from "../graphs/compiler/fault.ts";
-import { type Terminal, wrap } from "./terminal.ts";
+import type { Terminal } from "./terminal.ts";
+import { wrap } from "./text.ts";
 
 export type TextOf = (file: string | null) => string | undefined;
 

@@ -1,5 +1,5 @@
 /** Standard output and standard error: lines, colours, and a part at the bottom of the screen that is redrawn in place. */
-import { stripVTControlCharacters } from "node:util";
+import { fit } from "./text.ts";
 
 export type Colour = "bold" | "dim" | "red" | "green" | "yellow" | "blue" | "cyan";
 
@@ -160,40 +160,4 @@ function makePaint(output: Output, env: NodeJS.ProcessEnv): Paint {
   const coloured = (env.NO_COLOR ?? "") === "" && (forced || (output.isTTY === true && env.TERM !== "dumb"));
   if (!coloured) return (_, text) => text;
   return (colour, text) => `\x1b[${CODES[colour][0]}m${text}\x1b[${CODES[colour][1]}m`;
-}
-
-/** Columns that a text takes on the screen. */
-export const widthOf = (text: string): number => [...stripVTControlCharacters(text)].length;
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with this control character.
-const PIECES = /\x1b\[\d+m|./gsu;
-
-/** Cut to so many columns; colours stay whole. */
-export function fit(text: string, columns: number): string {
-  if (widthOf(text) <= columns) return text;
-  let used = 0;
-  let kept = "";
-  for (const [piece] of text.matchAll(PIECES)) {
-    if (piece.startsWith("\x1b")) kept += piece;
-    else if (used < columns - 1) {
-      kept += piece;
-      used += 1;
-    }
-  }
-  return `${kept}…`;
-}
-
-export const padTo = (text: string, columns: number): string => text + " ".repeat(Math.max(0, columns - widthOf(text)));
-
-/** Words in lines of at most so many columns; the second line on begins with `indent`. */
-export function wrap(text: string, columns: number, indent = ""): string {
-  const lines: string[] = [];
-  let line = "";
-  for (const word of text.split(" ")) {
-    if (line !== "" && widthOf(line) + 1 + widthOf(word) > columns) {
-      lines.push(line);
-      line = indent + word;
-    } else line = line === "" ? word : `${line} ${word}`;
-  }
-  return [...lines, line].join("\n");
 }

@@ -3,7 +3,8 @@ import { listElements, OURS } from "../inspect/list.ts";
 import { describeNative } from "../inspect/native.ts";
 import { describeOurs, propertiesOf } from "../inspect/ours.ts";
 import { type Knowledge, loadKnowledge } from "../knowledge.ts";
-import { fit, padTo, type Terminal } from "../terminal.ts";
+import type { Terminal } from "../terminal.ts";
+import { fit, padTo } from "../text.ts";
 
 export default {
   name: "inspect",

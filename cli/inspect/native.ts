@@ -1,6 +1,7 @@
 /** An element of GStreamer's, as `inspect` shows it. */
 import type { FactoryInfo, PadInfo } from "../../schemas/registry.ts";
-import { type Paint, wrap } from "../terminal.ts";
+import type { Paint } from "../terminal.ts";
+import { wrap } from "../text.ts";
 import { describeProperties, part, row } from "./page.ts";
 import { fromRegistry } from "./property.ts";
 

@@ -1,7 +1,8 @@
 /** A TypeScript element, as `inspect` shows it. */
 import type { TSchema } from "typebox";
 import type { AnyElement, Read } from "../../elements/element.ts";
-import { type Paint, wrap } from "../terminal.ts";
+import type { Paint } from "../terminal.ts";
+import { wrap } from "../text.ts";
 import { describeProperties, part, row } from "./page.ts";
 import { fromSchema, type ShownProperty } from "./property.ts";
 

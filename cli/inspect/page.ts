@@ -1,5 +1,6 @@
 /** Pages of `inspect`: titled parts, properties in two columns, text wrapped. */
-import { type Paint, padTo, wrap } from "../terminal.ts";
+import type { Paint } from "../terminal.ts";
+import { padTo, wrap } from "../text.ts";
 import { type ShownProperty, showValue } from "./property.ts";
 
 const COLUMNS = 80;

@@ -4,8 +4,8 @@ import type { RunningGraph } from "../../graphs/runtime/running-graph.ts";
 import { showFaults } from "../show-faults.ts";
 import type { Terminal } from "../terminal.ts";
 import { formatChange } from "./changes.ts";
+import type { GraphOrigin } from "./graph-origin.ts";
 import type { Reporter } from "./reporter.ts";
-import type { GraphOrigin } from "./run-graph.ts";
 
 /** Never rejects: whatever is wrong with the new text, the old graph goes on. */
 export async function reload(

@@ -1,6 +1,7 @@
 /** --stats: a line for each step of the graph. */
 import type { StepStats } from "../../graphs/runtime/stats.ts";
-import { type Paint, padTo, widthOf } from "../terminal.ts";
+import type { Paint } from "../terminal.ts";
+import { padTo, widthOf } from "../text.ts";
 import { formatRate } from "./progress.ts";
 
 const HEADS = ["step", "element", "fps", "mean ms", "p95 ms", "queue", "drops"];

@@ -1,0 +1,181 @@
+/** One run in the foreground: what is placed in the pipeline, shown while it plays and said when it is over. */
+import type { Compiled } from "../../graphs/compiler/compile.ts";
+import type { GraphPlan, PlanSegment } from "../../graphs/compiler/plan.ts";
+import { type GraphEvent, GraphFailure } from "../../graphs/runtime/events.ts";
+import { RunningGraph, type RunResult, type SlotRequest } from "../../graphs/runtime/running-graph.ts";
+import type { Pipeline } from "../../native/pipeline.ts";
+import { EXIT } from "../command.ts";
+import { writeText } from "../draw-svg.ts";
+import type { Knowledge } from "../knowledge.ts";
+import type { Terminal } from "../terminal.ts";
+import { reportEvent } from "./events.ts";
+import { explainFailure } from "./failure.ts";
+import { FrameCount } from "./frame-count.ts";
+import type { GraphOrigin } from "./graph-origin.ts";
+import { onInterrupt } from "./interrupt.ts";
+import { showLog } from "./log-lines.ts";
+import { findOrigins } from "./places.ts";
+import { tapNodes } from "./probes.ts";
+import { formatRate } from "./progress.ts";
+import { reload } from "./reload.ts";
+import { Reporter } from "./reporter.ts";
+import type { RunSettings } from "./settings.ts";
+import { Snapshots } from "./snapshots.ts";
+import { Status } from "./status.ts";
+import { FileWatch } from "./watch.ts";
+
+/** Grace for the stream's own end, when a live source is ended by the clock. */
+const OVERTIME_MS = 1_000;
+const DOT_AGAIN_MS = 1_000;
+
+export class ForegroundRun {
+  readonly #origin: GraphOrigin;
+  readonly #settings: RunSettings;
+  readonly #knowledge: Knowledge;
+  readonly #terminal: Terminal;
+  readonly #reporter: Reporter;
+  readonly #snapshots: Snapshots;
+  readonly #count = new FrameCount();
+  readonly #cut = new AbortController();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #graph: RunningGraph | null = null;
+  #status: Status | null = null;
+  #watch: FileWatch | null = null;
+  #interrupted = false;
+
+  constructor(origin: GraphOrigin, settings: RunSettings, knowledge: Knowledge, terminal: Terminal) {
+    this.#origin = origin;
+    this.#settings = settings;
+    this.#knowledge = knowledge;
+    this.#terminal = terminal;
+    this.#reporter = new Reporter(terminal, settings);
+    this.#snapshots = new Snapshots(settings.snapshots, this.#reporter);
+  }
+
+  async run(compiled: Compiled, plan: GraphPlan, attach: readonly SlotRequest[]): Promise<number> {
+    const hush = showLog(this.#settings.log, this.#settings.json, this.#terminal);
+    const deafen = onInterrupt(
+      () => this.#interrupt(),
+      () => this.#force(),
+    );
+    this.#terminal.onClosed(() => void this.#stop());
+    if (this.#settings.watch) this.#watch = new FileWatch(() => void this.#reload());
+    this.#watch?.follow(this.#origin.files());
+    const startMs = performance.now();
+    try {
+      const result = await this.#play(compiled, attach);
+      const seconds = (performance.now() - startMs) / 1000;
+      this.#status?.close();
+      const complete = await this.#snapshots.finish();
+      await this.#summarise(result, this.#graph?.plan ?? plan, seconds);
+      return result.state === "finished" && complete ? EXIT.ok : EXIT.failed;
+    } finally {
+      this.#watch?.close();
+      deafen();
+      for (const timer of this.#timers) clearTimeout(timer);
+      hush();
+    }
+  }
+
+  async #play(compiled: Compiled, attach: readonly SlotRequest[]): Promise<RunResult> {
+    try {
+      this.#graph = await RunningGraph.start(compiled, {
+        ...this.#knowledge,
+        attach,
+        signal: this.#cut.signal,
+        onEvent: (event) => this.#hear(event),
+        print: (line) => this.#origin.print?.(line) ?? this.#terminal.print(line),
+        onBuilt: (pipeline, segments) => this.#place(pipeline, segments),
+        onClosing: () => this.#keep(),
+      });
+    } catch (error) {
+      if (this.#interrupted) return { state: "finished", error: null };
+      const failure = error instanceof GraphFailure ? error : new GraphFailure(null, (error as Error).message);
+      return { state: "failed", error: failure };
+    }
+    this.#status = new Status(this.#graph, this.#count, this.#settings, this.#terminal);
+    if (this.#interrupted || this.#terminal.isClosed) void this.#graph.stop();
+    if (this.#settings.dot !== null) await this.#writeDot(this.#graph, this.#settings.dot);
+    return this.#graph.ended;
+  }
+
+  /** A new pipeline is about to play: everything that looks into it is put in place. */
+  #place(pipeline: Pipeline, segments: readonly PlanSegment[]): void {
+    const { frames, seconds, probes } = this.#settings;
+    const limits = {
+      ...(frames !== null && { frames: Math.max(1, frames - this.#count.frames) }),
+      ...(seconds !== null && { untilNs: BigInt(Math.round(seconds * 1e9)) }),
+    };
+    // Before the count, which then does not see what is beyond the limit.
+    if (frames !== null || seconds !== null) for (const node of findOrigins(segments)) pipeline.limit(node, limits);
+    this.#count.place(pipeline, segments);
+    tapNodes(probes, pipeline, segments, this.#terminal);
+    this.#snapshots.place(pipeline, segments);
+  }
+
+  #keep(): void {
+    this.#status?.lastReading();
+    this.#count.keep();
+  }
+
+  #hear(event: GraphEvent): void {
+    reportEvent(event, this.#reporter);
+    const { seconds } = this.#settings;
+    const isLive = event.type === "element" && event.event.type === "source" && event.event.state === "live";
+    // A camera that freezes has no stream time: the clock on the wall ends it.
+    if (isLive && seconds !== null && this.#timers.size === 0)
+      this.#timers.add(setTimeout(() => void this.#stop(), seconds * 1000 + OVERTIME_MS));
+  }
+
+  async #reload(): Promise<void> {
+    if (this.#graph === null) return;
+    await reload(this.#graph, this.#origin, this.#reporter, this.#terminal);
+    this.#watch?.follow(this.#origin.files());
+  }
+
+  #interrupt(): void {
+    this.#interrupted = true;
+    this.#terminal.clear();
+    this.#reporter.note("ending: what is under way still arrives; Ctrl-C again cuts it off", { type: "interrupted" });
+    if (this.#graph === null) this.#cut.abort();
+    else void this.#stop();
+  }
+
+  #force(): void {
+    this.#terminal.clear();
+    this.#reporter.error("cut off", { type: "cut-off" });
+    process.exit(EXIT.failed);
+  }
+
+  async #stop(): Promise<void> {
+    this.#interrupted = true;
+    await this.#graph?.stop();
+  }
+
+  /** Once as it starts and once more when pads that come later have come. */
+  async #writeDot(graph: RunningGraph, file: string): Promise<void> {
+    const write = async () => writeText(file, await graph.pipeline.dot());
+    await write();
+    const again = setTimeout(() => void write().catch(() => {}), DOT_AGAIN_MS);
+    void graph.ended.then(() => clearTimeout(again));
+  }
+
+  async #summarise({ state, error }: RunResult, plan: GraphPlan, seconds: number): Promise<void> {
+    const { frames } = this.#count;
+    const fps = seconds > 0 ? frames / seconds : 0;
+    const message = error === null ? null : await explainFailure(error, plan);
+    const record = {
+      type: "summary",
+      graph: plan.graph,
+      source: plan.source?.uri ?? null,
+      state,
+      error: message,
+      frames,
+      seconds: Math.round(seconds * 1000) / 1000,
+      fps: Math.round(fps * 10) / 10,
+    };
+    const text = `${frames} ${frames === 1 ? "frame" : "frames"} in ${seconds.toFixed(1)} s (${formatRate(fps)} fps)`;
+    if (message !== null) this.#reporter.error(`windhover: ${message}`, record);
+    else if (!this.#terminal.isClosed) this.#reporter.note(`${plan.graph}: ${text}`, record);
+  }
+}

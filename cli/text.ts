@@ -1,0 +1,38 @@
+/** Text measured, cut and broken by the columns it takes on a screen; colours take none. */
+import { stripVTControlCharacters } from "node:util";
+
+/** Columns that a text takes on the screen. */
+export const widthOf = (text: string): number => [...stripVTControlCharacters(text)].length;
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with this control character.
+const PIECES = /\x1b\[\d+m|./gsu;
+
+/** Cut to so many columns; colours stay whole. */
+export function fit(text: string, columns: number): string {
+  if (widthOf(text) <= columns) return text;
+  let used = 0;
+  let kept = "";
+  for (const [piece] of text.matchAll(PIECES)) {
+    if (piece.startsWith("\x1b")) kept += piece;
+    else if (used < columns - 1) {
+      kept += piece;
+      used += 1;
+    }
+  }
+  return `${kept}…`;
+}
+
+export const padTo = (text: string, columns: number): string => text + " ".repeat(Math.max(0, columns - widthOf(text)));
+
+/** Words in lines of at most so many columns; the second line on begins with `indent`. */
+export function wrap(text: string, columns: number, indent = ""): string {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    if (line !== "" && widthOf(line) + 1 + widthOf(word) > columns) {
+      lines.push(line);
+      line = indent + word;
+    } else line = line === "" ? word : `${line} ${word}`;
+  }
+  return [...lines, line].join("\n");
+}
