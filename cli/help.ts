@@ -32,7 +32,7 @@ export function helpOverall({ paintOut: paint }: Terminal): string {
 export function helpOf(command: Command, { paintOut: paint }: Terminal): string {
   const options = Object.entries({ ...command.options, ...HELP });
   return [
-    command.about,
+    wrap(command.about, COLUMNS),
     "",
     wrap(`${paint("bold", `windhover ${command.name}`)} ${command.usage}`, COLUMNS, "    "),
     "",

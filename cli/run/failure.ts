@@ -23,15 +23,9 @@ export async function explainFailure(failure: GraphFailure, plan: GraphPlan): Pr
 /** `shown` is the address without its password, which is the only one to be printed. */
 async function explainLive(shown: string, reason: string, url: string | null): Promise<string> {
   const isSame = url !== null && maskCredentials(url) === shown;
-  if (/\bunauthorized\b/i.test(reason)) {
-    return shown.includes("@")
-      ? `cannot play ${shown}: it does not accept this user name and password (401)`
-      : `cannot play ${shown}: it wants a user name and password (401); write them before its host, as USER:PASSWORD@`;
-  }
-  if (/^not found$/i.test(reason)) return `cannot play ${shown}: it has no such path (404)`;
-  const isVague = /could not (open|read|write)|connection refused|internal data stream error/i.test(reason);
-  if (!isVague || !isSame) return `cannot play ${shown}: ${reason}`;
-  return `cannot play ${shown}: ${(await findReachFault(url)) ?? "it can be reached, but sends no stream"}`;
+  const isVague = /cannot be reached|could not (open|read|write)|internal data stream error/i.test(reason);
+  const found = isVague && isSame ? await findReachFault(url) : null;
+  return `cannot play ${shown}: ${found ?? reason}`;
 }
 
 function explainFile(file: string, failure: GraphFailure): string {

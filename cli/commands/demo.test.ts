@@ -1,0 +1,15 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { ROOT, windhover } from "../windhover.fixture.ts";
+
+test("the demo says what it did, where the picture is and what to type next", async () => {
+  const { code, stdout, stderr } = await windhover(["demo"]);
+  assert.equal(code, 0, stderr);
+  const picture = /The picture at 2 s is in (\S+)/.exec(stdout)?.[1] ?? "";
+  assert.ok(existsSync(join(ROOT, picture)), stdout);
+  assert.match(stdout, /prints a line about it, 100 in all/);
+  assert.match(stdout, /What to type next:\n {2}npx windhover run demo /);
+  assert.match(stderr, /demo: 100 frames in/);
+});
