@@ -59,6 +59,7 @@ bool start(gpointer object) {
   auto& core = core_of(object);
   core->allow();
   core->format_due.clear();
+  core->frames = 0;
   {
     std::lock_guard<std::mutex> lock(core->mutex);
     core->started = true;
@@ -356,18 +357,21 @@ gboolean base_sink_event(GstBaseSink* sink, GstEvent* event) {
   return GST_BASE_SINK_CLASS(parent_class(sink))->event(sink, event);
 }
 GstFlowReturn render(GstBaseSink* sink, GstBuffer* buffer) {
-  GstFlowReturn known = tell_format(sink);
-  if (known != GST_FLOW_OK) return known;
+  // State changes need this lock, and must not wait for a handler: neither to play while it has the first frame, nor to
+  // pause. GstBaseSink gives it away while it waits for the clock, too.
+  GST_BASE_SINK_PREROLL_UNLOCK(sink);
   std::shared_ptr<Call> call;
-  GstFlowReturn flow = core_of(sink)->call(CallKind::kFrame, gst_buffer_ref(buffer), {}, &call);
-  return report(sink, flow, call);
+  GstFlowReturn flow = tell_format(sink);
+  if (flow == GST_FLOW_OK) flow = report(sink, core_of(sink)->call(CallKind::kFrame, gst_buffer_ref(buffer), {}, &call), call);
+  GST_BASE_SINK_PREROLL_LOCK(sink);
+  return flow;
 }
 gboolean sink_allocation(GstBaseSink*, GstQuery* query) {
   gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
   return TRUE;
 }
 // GstBaseSink starts at NULL to READY and never says that a cancelled sink may go on after READY. Its unlock() is not
-// used: it comes for a pause too, and a frame that its handler has at that moment is waited for, not discarded.
+// used: it comes for a pause too, and that must not discard the frame which the handler has at that moment.
 GstStateChangeReturn change_sink(GstElement* element, GstStateChange change) {
   if (change == GST_STATE_CHANGE_READY_TO_PAUSED) core_of(element)->allow();
   if (change == GST_STATE_CHANGE_PAUSED_TO_READY) core_of(element)->cancel();
