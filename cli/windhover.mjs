@@ -1,11 +1,17 @@
 #!/usr/bin/env node
 /** The command `windhover`: makes Node read TypeScript, then hands over to main.ts. */
+import module from "node:module";
 
-// Loaded before tsx hooks into loading: taking their hundreds of files through it would double the time to start.
-const LIGHT = [undefined, "help", "--help", "-h", "--version", "-v"];
-if (!LIGHT.includes(process.argv[2])) {
-  await Promise.all([import("typebox"), import("typebox/value"), import("yaml"), import("ajv/dist/2020.js")]);
-}
+// From Node 22 on: what was compiled is kept for the next start.
+module.enableCompileCache?.();
+
+// Libraries of hundreds of files are loaded before tsx hooks into loading, which would double the time they take.
+const [, , command = "help"] = process.argv;
+const isLight = command === "help" || command.startsWith("-");
+const libraries = isLight ? [] : [import("typebox"), import("yaml"), import("ajv/dist/2020.js")];
+if (["run", "launch", "demo", "bench"].includes(command)) libraries.push(import("typebox/value"));
+await Promise.all(libraries);
+
 const { register } = await import("tsx/esm/api");
 register();
 const { main } = await import("./main.ts");

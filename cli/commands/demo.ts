@@ -60,10 +60,14 @@ function report(clip: string, picture: string, lines: readonly string[]): string
     `  The picture at ${PICTURE_SECONDS} s is in ${picture}`,
     "",
     "What to type next:",
-    `  npx windhover run demo ${clip} --frames 50          # the same, lines and all`,
-    `  npx windhover run demo ${clip} --pace realtime --stats -q > /dev/null`,
-    "  npx windhover explain demo                  # what the graph becomes",
-    "  npx windhover inspect                       # what graphs are made of",
+    `  npx windhover run demo ${clip} --frames 50`,
+    "      the same, with all its lines",
+    `  npx windhover run demo ${clip} --pace realtime --stats > /dev/null`,
+    "      the same, with a table of what every step takes",
+    "  npx windhover explain demo",
+    "      what the graph becomes",
+    "  npx windhover inspect",
+    "      what graphs are made of",
     "  npx windhover help",
   ].join("\n");
 }

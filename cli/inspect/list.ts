@@ -17,7 +17,10 @@ export function listElements(
   word: string | undefined,
 ): readonly ListedElement[] {
   const ours = [...elements.values()].map(({ name, about }) => ({ plugin: OURS, name, about }));
-  const native = registry.list().map(({ plugin, name, longName }) => ({ plugin, name, about: longName }));
+  // Elements that our addon brings along belong to no plugin.
+  const native = registry
+    .list()
+    .map(({ plugin, name, longName }) => ({ plugin: plugin || OURS, name, about: longName }));
   const byPlugin = [...native].sort((a, b) => compare(a.plugin, b.plugin) || compare(a.name, b.name));
   const wanted = word?.toLowerCase() ?? "";
   return [...ours, ...byPlugin].filter(({ plugin, name, about }) =>
