@@ -21,7 +21,7 @@ export async function main(args: readonly string[]): Promise<void> {
 
 async function leave(code: number, terminal: Terminal): Promise<void> {
   await terminal.flush();
-  process.exit(code);
+  process.exit(terminal.isBroken && code === EXIT.ok ? EXIT.failed : code);
 }
 
 async function dispatch(args: readonly string[], terminal: Terminal): Promise<number> {

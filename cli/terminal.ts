@@ -36,6 +36,7 @@ export class Terminal {
   #drawn = 0;
   #drawnMs = 0;
   #closed = false;
+  #broken = false;
   #onClosed: () => void = () => {};
 
   constructor(out: Output, err: Output, env: NodeJS.ProcessEnv) {
@@ -67,6 +68,11 @@ export class Terminal {
   /** The reader of standard output has gone: `| head` has what it wanted. */
   get isClosed(): boolean {
     return this.#closed;
+  }
+
+  /** Standard output could not be written, and not because its reader had enough. */
+  get isBroken(): boolean {
+    return this.#broken;
   }
 
   onClosed(told: () => void): void {
@@ -134,7 +140,8 @@ export class Terminal {
   #lose(error: NodeJS.ErrnoException): void {
     if (this.#closed) return;
     this.#closed = true;
-    if (error.code !== "EPIPE") this.say(`standard output cannot be written: ${error.message}`);
+    this.#broken = error.code !== "EPIPE";
+    if (this.#broken) this.say(`windhover: standard output cannot be written: ${error.message}`);
     this.#onClosed();
   }
 }

@@ -57,3 +57,15 @@ test("a camera that freezes is given up when its time is over", async () => {
   assert.match(stderr, /source: lost: no data for/);
   assert.match(stderr, /cannot play rtsp:.*giving up/);
 });
+
+test("Ctrl-C while a camera is being connected to is a clean end", async () => {
+  const hole = createServer().listen(0, "127.0.0.1");
+  await once(hole, "listening");
+  const run = start(["run", "demo", `rtsp://127.0.0.1:${(hole.address() as AddressInfo).port}/x`]);
+  await Promise.race([once(hole, "connection"), run.done]);
+  run.child.kill("SIGINT");
+  const { code, stderr } = await run.done;
+  hole.close();
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /demo: 0 frames/);
+});

@@ -42,6 +42,8 @@ export class ForegroundRun {
   #status: Status | null = null;
   #watch: FileWatch | null = null;
   #interrupted = false;
+  /** Something that was asked for beside the run could not be given. */
+  #incomplete = false;
 
   constructor(origin: GraphOrigin, settings: RunSettings, knowledge: Knowledge, terminal: Terminal) {
     this.#origin = origin;
@@ -66,9 +68,9 @@ export class ForegroundRun {
       const result = await this.#play(compiled, attach);
       const seconds = (performance.now() - startMs) / 1000;
       this.#status?.close();
-      const complete = await this.#snapshots.finish();
+      if (!(await this.#snapshots.finish())) this.#incomplete = true;
       await this.#summarise(result, this.#graph?.plan ?? plan, seconds);
-      return result.state === "finished" && complete ? EXIT.ok : EXIT.failed;
+      return result.state === "finished" && !this.#incomplete ? EXIT.ok : EXIT.failed;
     } finally {
       this.#watch?.close();
       deafen();
@@ -96,7 +98,9 @@ export class ForegroundRun {
     this.#status = new Status(this.#graph, this.#count, this.#settings, this.#terminal);
     if (this.#interrupted || this.#terminal.isClosed) void this.#graph.stop();
     if (this.#settings.dot !== null) await this.#writeDot(this.#graph, this.#settings.dot);
-    return this.#graph.ended;
+    const result = await this.#graph.ended;
+    // Ended before anything came: an element that misses its data then is no failure.
+    return this.#interrupted && this.#count.frames === 0 ? { state: "finished", error: null } : result;
   }
 
   /** A new pipeline is about to play: everything that looks into it is put in place. */
@@ -154,8 +158,17 @@ export class ForegroundRun {
 
   /** Once as it starts and once more when pads that come later have come. */
   async #writeDot(graph: RunningGraph, file: string): Promise<void> {
-    const write = async () => writeText(file, await graph.pipeline.dot());
-    await write();
+    const write = async () => {
+      const text = await graph.pipeline.dot().catch(() => null);
+      if (text !== null) await writeText(file, text);
+    };
+    try {
+      await write();
+    } catch (error) {
+      this.#incomplete = true;
+      this.#reporter.error(`windhover: ${(error as Error).message}`, { type: "dot", file });
+      return;
+    }
     const again = setTimeout(() => void write().catch(() => {}), DOT_AGAIN_MS);
     void graph.ended.then(() => clearTimeout(again));
   }
