@@ -18,8 +18,14 @@ PropertyValue property_value(Napi::Value value) {
     out.boolean = value.As<Napi::Boolean>();
     return out;
   }
+  if (value.IsNumber()) {
+    out.kind = PropertyValue::Kind::kNumber;
+    out.number = value.As<Napi::Number>().DoubleValue();
+    out.text = number_text(out.number);
+    return out;
+  }
   out.kind = PropertyValue::Kind::kText;
-  out.text = value.IsNumber() ? number_text(value.As<Napi::Number>().DoubleValue()) : value.ToString().Utf8Value();
+  out.text = value.ToString().Utf8Value();
   return out;
 }
 Properties property_values(Napi::Value record) {
@@ -34,11 +40,35 @@ Properties property_values(Napi::Value record) {
   return out;
 }
 
+bool numeric_limits(GParamSpec* spec, double* minimum, double* maximum) {
+#define LIMITS(TYPE)                                                     \
+  if (G_IS_PARAM_SPEC_##TYPE(spec)) {                                    \
+    *minimum = static_cast<double>(G_PARAM_SPEC_##TYPE(spec)->minimum);  \
+    *maximum = static_cast<double>(G_PARAM_SPEC_##TYPE(spec)->maximum);  \
+    return true;                                                         \
+  }
+  LIMITS(INT)
+  LIMITS(UINT)
+  LIMITS(INT64)
+  LIMITS(UINT64)
+  LIMITS(LONG)
+  LIMITS(ULONG)
+  LIMITS(DOUBLE)
+  LIMITS(FLOAT)
+#undef LIMITS
+  return false;
+}
+
 std::string set_property(GObject* object, const std::string& name, const PropertyValue& value) {
   GParamSpec* spec = g_object_class_find_property(G_OBJECT_GET_CLASS(object), name.c_str());
   if (spec == nullptr) return "has no property \"" + name + "\"";
   if ((spec->flags & G_PARAM_WRITABLE) == 0 || (spec->flags & G_PARAM_CONSTRUCT_ONLY) != 0)
     return "property \"" + name + "\" cannot be set";
+  double minimum, maximum;
+  // Before it is parsed: there, -1 as an unsigned number is the largest of them.
+  if (value.kind == PropertyValue::Kind::kNumber && numeric_limits(spec, &minimum, &maximum) &&
+      !(value.number >= minimum && value.number <= maximum))
+    return "property \"" + name + "\": " + value.text + " is out of range";
   GValue target = G_VALUE_INIT;
   g_value_init(&target, spec->value_type);
   std::string error;
@@ -51,6 +81,7 @@ std::string set_property(GObject* object, const std::string& name, const Propert
       else if (!gst_value_deserialize_with_pspec(&target, value.boolean ? "true" : "false", spec))
         error = "property \"" + name + "\" takes a " + g_type_name(spec->value_type) + ", not a boolean";
       break;
+    case PropertyValue::Kind::kNumber:
     case PropertyValue::Kind::kText:
       if (spec->value_type == G_TYPE_STRING) g_value_set_string(&target, value.text.c_str());
       else if (!gst_value_deserialize_with_pspec(&target, value.text.c_str(), spec))

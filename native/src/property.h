@@ -8,15 +8,19 @@
 #include <vector>
 
 struct PropertyValue {
-  enum class Kind { kDefault, kBoolean, kText } kind = Kind::kDefault;
+  enum class Kind { kDefault, kBoolean, kNumber, kText } kind = Kind::kDefault;
   bool boolean = false;
-  std::string text;  // numbers too: GStreamer's own parser knows every type and its range
+  double number = 0;
+  std::string text;  // of numbers too: GStreamer's own parser knows every type
 };
 using Properties = std::vector<std::pair<std::string, PropertyValue>>;
 
 // JS thread. null and undefined mean: back to the default.
 PropertyValue property_value(Napi::Value value);
 Properties property_values(Napi::Value record);
+
+// False for properties that are no numbers. 64-bit limits are rounded.
+bool numeric_limits(GParamSpec* spec, double* minimum, double* maximum);
 
 // Any thread that may touch the object. Empty on success, else what is wrong with it.
 std::string set_property(GObject* object, const std::string& name, const PropertyValue& value);

@@ -3,6 +3,7 @@
 #include <napi.h>
 
 #include "addon.h"
+#include "property.h"
 
 namespace {
 Napi::Value default_of(Napi::Env env, GParamSpec* spec) {
@@ -50,21 +51,10 @@ const char* kind_of(GParamSpec* spec) {
 }
 
 void add_limits(Napi::Object out, GParamSpec* spec) {
-  auto limits = [&](double minimum, double maximum) {
-    out.Set("minimum", minimum);
-    out.Set("maximum", maximum);
-  };
-#define LIMITS(TYPE) \
-  if (G_IS_PARAM_SPEC_##TYPE(spec)) return limits(static_cast<double>(G_PARAM_SPEC_##TYPE(spec)->minimum), static_cast<double>(G_PARAM_SPEC_##TYPE(spec)->maximum))
-  LIMITS(INT);
-  LIMITS(UINT);
-  LIMITS(INT64);
-  LIMITS(UINT64);
-  LIMITS(LONG);
-  LIMITS(ULONG);
-  LIMITS(DOUBLE);
-  LIMITS(FLOAT);
-#undef LIMITS
+  double minimum, maximum;
+  if (!numeric_limits(spec, &minimum, &maximum)) return;
+  out.Set("minimum", minimum);
+  out.Set("maximum", maximum);
 }
 
 void add_choices(Napi::Env env, Napi::Object out, GParamSpec* spec) {
