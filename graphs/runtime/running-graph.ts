@@ -198,9 +198,18 @@ export class RunningGraph {
   async #end(launch: Launch, error: GraphFailure | null): Promise<void> {
     await launch.close().catch((cause) => this.#log("warn", String(cause)));
     if (this.#relaunching || launch !== this.#launch) return;
-    const state = error === null ? "finished" : "failed";
-    this.#enter(state, error?.message);
-    this.#settle({ state, error });
+    const fault = this.#state === "stopping" && error !== null && this.#isInterruption(error) ? null : error;
+    const state = fault === null ? "finished" : "failed";
+    this.#enter(state, fault?.message);
+    this.#settle({ state, error: fault });
+  }
+
+  /** A source that was told to end while it still read the beginning complains; that is what was asked for, no fault. */
+  #isInterruption({ node }: GraphFailure): boolean {
+    const nodes = [this.plan.main, ...this.plan.branches].flatMap((segment) =>
+      segment.nodes.filter(({ author }) => author === node),
+    );
+    return nodes.some(({ factory }) => /Source|Demux/.test(this.#options.registry.get(factory)?.klass ?? ""));
   }
 
   /** The bus knows better than the state change that failed because of it. */
