@@ -1,0 +1,185 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import test from "node:test";
+import type { NativeFrame } from "./frame.ts";
+import { build, gate, NO_HANG, pictures, play, sink, transform } from "./pipeline.fixture.ts";
+
+const GREY = { pattern: "solid-color", "foreground-color": 0xff808080 };
+const caps = (pixels: string) => `video/x-raw,format=${pixels},width=64,height=48,framerate=30/1`;
+
+/** Which luma pixels a handler has changed, as `x,y`. */
+async function changedBy(process: (frame: NativeFrame) => unknown, pixels = "I420"): Promise<Set<string>> {
+  const changed = new Set<string>();
+  let before = new Uint8Array();
+  const draw = transform(
+    async (frame) => {
+      before = frame.copy() as Uint8Array<ArrayBuffer>;
+      await process(frame);
+    },
+    { access: "write" },
+  );
+  const look = sink((frame) => {
+    frame.copy().forEach((value, at) => {
+      if (at < 64 * 48 && value !== before[at]) changed.add(`${at % 64},${Math.floor(at / 64)}`);
+    });
+  });
+  await play({ ...pictures(1, caps(pixels), GREY), draw: [draw], look: [look] });
+  return changed;
+}
+
+const rectangle = (left: number, top: number, right: number, bottom: number): string[] =>
+  Array.from({ length: (right - left) * (bottom - top) }, (_, at) => {
+    return `${left + (at % (right - left))},${top + Math.floor(at / (right - left))}`;
+  });
+
+for (const pixels of ["I420", "NV12"]) {
+  test(`a fill colours its own pixels of ${pixels} and no other`, NO_HANG, async () => {
+    const fill = { kind: "fill", x: 10, y: 8, width: 20, height: 12, colour: 0xff0000, opacity: 1 };
+    const changed = await changedBy((frame) => frame.draw([fill]), pixels);
+    assert.deepEqual(changed, new Set(rectangle(10, 8, 30, 20)));
+  });
+
+  test(`a box on ${pixels} colours its outline and leaves its inside`, NO_HANG, async () => {
+    const box = { kind: "box", x: 10, y: 8, width: 20, height: 12, colour: 0x0000ff, thickness: 2 };
+    const changed = await changedBy((frame) => frame.draw([box]), pixels);
+    const inside = new Set(rectangle(12, 10, 28, 18));
+    assert.deepEqual(changed, new Set(rectangle(10, 8, 30, 20).filter((pixel) => !inside.has(pixel))));
+  });
+}
+
+test("a line and a text colour something, near where they are", NO_HANG, async () => {
+  const within = (changed: Set<string>, area: readonly string[]) => {
+    assert.ok(changed.size > 0);
+    const allowed = new Set(area);
+    for (const pixel of changed) assert.ok(allowed.has(pixel), pixel);
+  };
+  const points = [
+    [10, 10],
+    [40, 30],
+  ];
+  const line = { kind: "line", points, colour: 0, thickness: 2, opacity: 1 };
+  within(await changedBy((frame) => frame.draw([line])), rectangle(8, 8, 42, 32));
+  const text = { kind: "text", x: 4, y: 6, text: "Ab", size: 16, colour: 0xffffff };
+  within(await changedBy((frame) => frame.draw([text])), rectangle(4, 6, 4 + 2 * 12, 6 + 20));
+});
+
+test("what lies outside the frame is clipped, however far", NO_HANG, async () => {
+  const far = 1e300;
+  const changed = await changedBy((frame) =>
+    frame.draw([
+      { kind: "fill", x: -5, y: -5, width: 7, height: 7, colour: 0, opacity: 1 },
+      { kind: "box", x: 60, y: 44, width: far, height: far, colour: 0, thickness: 3 },
+      { kind: "fill", x: far, y: -far, width: 1, height: 1, colour: 0, opacity: 1 },
+      { kind: "text", x: -far, y: 1e9, text: "x".repeat(5000), size: 1e9, colour: 0, background: 0 },
+      { kind: "line", points: [[-far, -far]], colour: 0, thickness: 1, opacity: 1 },
+    ]),
+  );
+  assert.ok(rectangle(0, 0, 2, 2).every((pixel) => changed.has(pixel)));
+  assert.ok(!changed.has("30,20"));
+});
+
+for (const [behaviour, shape, message] of [
+  ["a shape that there is not", { kind: "star" }, /a shape is a box, fill, line or text, not "star"/],
+  [
+    "a coordinate that is no number",
+    { kind: "fill", x: Number.NaN, opacity: 1 },
+    /shape 0 \(fill\): expected a finite/,
+  ],
+  ["too much opacity", { kind: "fill", width: 1, height: 1, opacity: 2 }, /a number from 0 to 1 as opacity, got 2/],
+] as const)
+  test(`${behaviour} is refused, and nothing is drawn`, NO_HANG, async () => {
+    const changed = await changedBy((frame) => assert.rejects(frame.draw([shape]), message));
+    assert.equal(changed.size, 0);
+  });
+
+test("an element that may not write must not draw", NO_HANG, async () => {
+  const draw = transform((frame) => assert.rejects(frame.draw([]), /must be defined with access: "write" to draw/));
+  await play({ ...pictures(1), draw: [draw], out: ["fakesink"] });
+});
+
+test("a drawing that is not awaited is on the frame when it goes on", NO_HANG, async () => {
+  const fill = { kind: "fill", x: 0, y: 0, width: 64, height: 48, colour: 0, opacity: 1 };
+  const changed = await changedBy((frame) => {
+    void frame.draw([fill]);
+  });
+  assert.equal(changed.size, 64 * 48);
+});
+
+test("a drawing that is not awaited and fails is a fault, and the frame goes on", NO_HANG, async () => {
+  const faults: Error[] = [];
+  const draw = transform((frame) => void frame.draw([{ kind: "fill", opacity: 9 }]), { access: "write", faults });
+  await play({ ...pictures(2), draw: [draw], out: ["fakesink"] });
+  assert.equal(faults.length, 2);
+  assert.match(faults[0]?.message ?? "", /opacity/);
+});
+
+test("orders of a frame that is discarded reject, and those that nobody awaits harm nobody", NO_HANG, async () => {
+  const fill = { kind: "fill", x: 0, y: 0, width: 64, height: 48, colour: 0, opacity: 1 };
+  for (let round = 0; round < 20; round += 1) {
+    const faults: Error[] = [];
+    const closing = gate();
+    const refused = gate<unknown>();
+    const draw = transform(
+      async (frame) => {
+        if (frame.index < round) return;
+        closing.open();
+        for (;;) {
+          void frame.draw([fill]);
+          await frame.draw([fill]).catch((error: unknown) => {
+            refused.open(error);
+            throw error;
+          });
+        }
+      },
+      { access: "write", faults },
+    );
+    const pipeline = await build({ ...pictures(-1), draw: [draw], out: ["fakesink"] });
+    await pipeline.setState("PLAYING");
+    await closing.opened;
+    await pipeline.close();
+    assert.match(String(await refused.opened), /the frame (was discarded|is no longer alive)/);
+    assert.deepEqual(faults, []);
+  }
+});
+
+for (const [type, decoder] of [
+  ["image/png", "pngdec"],
+  ["image/jpeg", "jpegdec"],
+] as const)
+  test(`a frame as ${type} is a file that decodes to the same picture`, NO_HANG, async () => {
+    const folder = await mkdtemp(join(tmpdir(), "windhover-picture-"));
+    try {
+      let luma = new Uint8Array();
+      let picture = new Uint8Array();
+      const take = sink(async (frame) => {
+        luma = frame.copy().slice(0, 64 * 48) as Uint8Array<ArrayBuffer>;
+        picture = (await frame.image(type)) as Uint8Array<ArrayBuffer>;
+      });
+      await play({ ...pictures(1, caps("I420"), { pattern: "smpte" }), take: [take] });
+      await writeFile(join(folder, "picture"), picture);
+      let worst = 256;
+      const compare = sink((frame) => {
+        assert.deepEqual([frame.format.width, frame.format.height], [64, 48]);
+        const found = frame.copy();
+        // Away from edges, where chroma and compression blur.
+        worst = Math.max(...[4, 13, 22, 31].map((x) => Math.abs((found[64 * 10 + x] ?? 0) - (luma[64 * 10 + x] ?? 0))));
+      });
+      await play({
+        file: ["filesrc", { location: join(folder, "picture") }],
+        decoder: [decoder],
+        convert: ["videoconvert"],
+        pixels: ["capsfilter", { caps: "video/x-raw,format=I420" }],
+        compare: [compare],
+      });
+      assert.ok(worst <= 8, `off by ${worst}`);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+test("a type of picture that there is not is refused", NO_HANG, async () => {
+  const take = sink((frame) => assert.rejects(frame.image("image/none" as "image/png"), /./));
+  await play({ ...pictures(1), take: [take] });
+});
