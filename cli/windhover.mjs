@@ -9,7 +9,6 @@ module.enableCompileCache?.();
 const [, , command = "help"] = process.argv;
 const isLight = command === "help" || command.startsWith("-");
 const libraries = isLight ? [] : [import("typebox"), import("yaml"), import("ajv/dist/2020.js")];
-if (["run", "launch", "demo", "bench"].includes(command)) libraries.push(import("typebox/value"));
 await Promise.all(libraries);
 
 const { register } = await import("tsx/esm/api");

@@ -133,7 +133,7 @@ void Meter::entered(GstClockTime pts) {
   ring_[next_++ % kRing] = {pts, now_ns()};
 }
 void Meter::left(GstClockTime pts) {
-  out++;
+  size_t nth = out++;
   guint64 since = 0;
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -141,6 +141,8 @@ void Meter::left(GstClockTime pts) {
       const Entry& entry = ring_[(next_ - back) % kRing];
       if (entry.pts == pts) since = entry.at_ns;
     }
+    // Encoders shift all times by an hour and more: then the nth that leaves is the nth that came.
+    if (since == 0 && nth < next_ && next_ - nth <= kRing) since = ring_[nth % kRing].at_ns;
   }
   if (since != 0) durations.add(now_ns() - since);
 }

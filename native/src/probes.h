@@ -18,7 +18,7 @@ std::string limit_stream(GstElement* element, uint64_t frames, uint64_t until_ns
 std::string tap_buffers(GstElement* element, std::function<bool(GstPad*, GstBuffer*)> seen);
 
 // Counts buffers into and out of a run of nodes and how long each took from the first one's input to the last one's
-// output, matched by PTS.
+// output, matched by PTS or, where an element changes it, by order.
 class Meter : public std::enable_shared_from_this<Meter> {
  public:
   static std::shared_ptr<Meter> create(GstElement* first, GstElement* last);
