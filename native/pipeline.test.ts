@@ -1,0 +1,323 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { framesOf, makeFilm, makeSound, withFolder } from "./film.fixture.ts";
+import { aliveCounts } from "./handlers.ts";
+import {
+  build,
+  chain,
+  element,
+  ending,
+  gate,
+  NO_HANG,
+  newPipeline,
+  pictures,
+  play,
+  sink,
+  transform,
+} from "./pipeline.fixture.ts";
+
+let folder = "";
+const done = gate();
+let kept: Promise<void>;
+before(async () => {
+  const ready = gate<string>();
+  kept = withFolder((path) => {
+    ready.open(path);
+    return done.opened;
+  });
+  folder = await ready.opened;
+  await makeFilm(join(folder, "film.mp4"), 30, true);
+  await makeSound(join(folder, "sound.mp4"));
+});
+after(async () => {
+  done.open();
+  await kept;
+});
+
+const GOOD = chain({ ...pictures(3), out: ["fakesink"] });
+for (const [behaviour, segment, message] of [
+  [
+    "an element that is not installed",
+    chain({ source: ["videotestsrc"], format: ["nosuchthing"], out: ["fakesink"] }),
+    /format: there is no GStreamer element "nosuchthing" \(is its plugin installed\?\)/,
+  ],
+  [
+    "a property that there is not",
+    chain({ source: ["videotestsrc", { colour: 1 }], out: ["fakesink"] }),
+    /source \(videotestsrc\) has no property "colour"/,
+  ],
+  [
+    "a value of the wrong type",
+    chain({ source: ["videotestsrc", { pattern: "plaid" }], out: ["fakesink"] }),
+    /source \(videotestsrc\) property "pattern" takes a GstVideoTestSrcPattern, not "plaid"/,
+  ],
+  [
+    "a link of what does not fit",
+    chain({ source: ["videotestsrc"], format: ["audioconvert"], out: ["fakesink"] }),
+    /cannot link source to format: .*source gives video\/x-raw.*format takes audio\/x-raw/,
+  ],
+  ["a link from a sink", chain({ out: ["fakesink"], source: ["identity"] }), /out has no free output/],
+  [
+    "a link to nobody",
+    { nodes: GOOD.nodes, links: [...GOOD.links, { from: "source", to: "nobody" }] },
+    /no node "nobody" to link/,
+  ],
+  [
+    "a pad that there is not",
+    { nodes: GOOD.nodes, links: [{ from: "source", fromPad: "left", to: "format" }] },
+    /source has no free output/,
+  ],
+  [
+    "caps that are none",
+    { nodes: GOOD.nodes, links: [{ from: "source", to: "format", caps: "video/x-raw,width=(" }] },
+    /"video\/x-raw,width=\(" are no caps/,
+  ],
+  [
+    "two nodes of one name",
+    { nodes: [...GOOD.nodes, ...GOOD.nodes], links: [] },
+    /source: a node of that name is there/,
+  ],
+] as const)
+  test(`${behaviour} is refused, and leaves nothing behind`, NO_HANG, async () => {
+    const pipeline = newPipeline();
+    await assert.rejects(pipeline.build(segment), message);
+    assert.doesNotMatch(await pipeline.dot(), /source|format|out\b/);
+    await pipeline.build(GOOD);
+    await pipeline.setState("PLAYING");
+    assert.equal((await ending(pipeline)).type, "eos");
+    await pipeline.close();
+  });
+
+test("a link that fails gives back the pad it had asked for", NO_HANG, async () => {
+  const pipeline = await build({ source: ["videotestsrc"], tee: ["tee"] });
+  const wrong = {
+    nodes: [{ name: "voice", factory: "audioconvert", properties: {} }],
+    links: [{ from: "tee", to: "voice" }],
+  };
+  const before = await pipeline.get("tee", "num-src-pads");
+  await assert.rejects(pipeline.build(wrong), /cannot link tee to voice|has no free input/);
+  assert.equal(await pipeline.get("tee", "num-src-pads"), before);
+  await pipeline.close();
+});
+
+test("pads that appear while running are linked when they fit", NO_HANG, async () => {
+  const video = await framesOf(join(folder, "film.mp4"));
+  assert.equal(video.length, 30);
+  const media = new Set<string>();
+  const out = sink((frame) => void media.add(frame.format.mediaType));
+  await play({
+    file: ["filesrc", { location: join(folder, "film.mp4") }],
+    demuxer: ["qtdemux", {}, "audio/mpeg"],
+    out: [out],
+  });
+  assert.deepEqual([...media], ["audio/mpeg"]);
+});
+
+test("pads that went with READY are linked again when it plays again", NO_HANG, async () => {
+  let frames = 0;
+  const out = sink(() => {
+    frames += 1;
+  });
+  const pipeline = await build({
+    file: ["filesrc", { location: join(folder, "film.mp4") }],
+    decoder: ["decodebin", {}, "video/x-raw"],
+    out: [out],
+  });
+  for (const expected of [30, 60]) {
+    await pipeline.setState("PLAYING");
+    assert.equal((await ending(pipeline)).type, "eos");
+    await pipeline.setState("READY");
+    assert.equal(frames, expected);
+  }
+  await pipeline.close();
+});
+
+test("a file without the stream that is wanted says what was found", NO_HANG, async () => {
+  const pipeline = await build({
+    file: ["filesrc", { location: join(folder, "sound.mp4") }],
+    demuxer: ["qtdemux", {}, "video/x-h264"],
+    out: ["fakesink"],
+  });
+  await pipeline.setState("PLAYING");
+  const end = await ending(pipeline);
+  await pipeline.close();
+  assert.match(
+    end.type === "error" ? end.message : "eos",
+    /no stream that fits: expected video\/x-h264, found audio\/mpeg/,
+  );
+});
+
+test("a state change that fails carries the error of the bus", NO_HANG, async () => {
+  const pipeline = await build({
+    file: ["filesrc", { location: join(folder, "missing.mp4") }],
+    decoder: ["decodebin", {}, "video/x-raw"],
+    out: ["fakesink"],
+  });
+  await assert.rejects(pipeline.setState("PLAYING"), /cannot go to PLAYING: file: Resource not found/);
+  await pipeline.close();
+});
+
+test("an error inside an autoplugger is put on the node the author knows", NO_HANG, async () => {
+  const pipeline = await build({
+    file: ["filesrc", { location: new URL(import.meta.url).pathname }],
+    decoder: ["decodebin", {}, "video/x-raw"],
+    out: ["fakesink"],
+  });
+  await pipeline.setState("PLAYING").catch(() => {});
+  const end = await ending(pipeline);
+  await pipeline.close();
+  assert.ok(end.type === "error");
+  assert.equal(end.node, "decoder");
+});
+
+test("a film knows its duration and its position, and goes where it is sought", NO_HANG, async () => {
+  const first = gate();
+  const sought = gate<bigint | null>();
+  let seeking = false;
+  const out = element(
+    () => ({
+      process: (frame) => {
+        first.open();
+        if (seeking) sought.open(frame.ptsNs);
+      },
+      flush: () => {
+        seeking = true;
+      },
+    }),
+    { kind: "sink" },
+  );
+  const pipeline = await build({
+    file: ["filesrc", { location: join(folder, "film.mp4") }],
+    decoder: ["decodebin", {}, "video/x-raw"],
+    out: [out],
+  });
+  assert.equal(await pipeline.duration(), null);
+  await pipeline.setState("PAUSED");
+  await pipeline.setState("PLAYING");
+  await first.opened;
+  assert.ok(((await pipeline.duration()) ?? 0n) >= 1_000_000_000n);
+  await ending(pipeline);
+  assert.ok(((await pipeline.position()) ?? 0n) > 0n);
+  await pipeline.seek(500_000_000n);
+  assert.equal(await sought.opened, 500_000_000n);
+  await pipeline.close();
+});
+
+test("a source that cannot seek says so", NO_HANG, async () => {
+  const pipeline = await build({ source: ["appsrc"], out: ["fakesink"] });
+  await pipeline.setState("PLAYING");
+  await assert.rejects(pipeline.seek(0n), /this source cannot seek/);
+  await pipeline.close();
+});
+
+test("the latency is that of the source, and of what an element holds back", NO_HANG, async () => {
+  const hold = element(() => ({ process: () => {} }), { inFlight: 4 });
+  const first = gate();
+  const pass = transform(() => first.open());
+  const pipeline = await build({
+    ...pictures(-1, undefined, { "is-live": true }),
+    hold: [hold],
+    pass: [pass],
+    out: ["fakesink", { sync: true }], // a sink that does not wait for the clock has no latency
+  });
+  await pipeline.setState("PLAYING");
+  await first.opened;
+  const before = await pipeline.latency();
+  assert.equal(before?.live, true);
+  pipeline.setLatency("hold", 200_000_000n);
+  const later = await pipeline.latency();
+  assert.equal((later?.minimumNs ?? 0n) - (before?.minimumNs ?? 0n), 200_000_000n);
+  await pipeline.close();
+});
+
+test("the end of the stream can be asked for: what is under way still arrives", NO_HANG, async () => {
+  const first = gate();
+  const calls: string[] = [];
+  const out = element(
+    () => ({
+      process: () => {
+        first.open();
+        calls.push("frame");
+      },
+      end: () => void calls.push("end"),
+    }),
+    { kind: "sink" },
+  );
+  const pipeline = await build({ ...pictures(-1), out: [out] });
+  await pipeline.setState("PLAYING");
+  await first.opened;
+  await pipeline.endOfStream();
+  assert.equal((await ending(pipeline)).type, "eos");
+  await pipeline.close();
+  assert.equal(calls.at(-1), "end");
+});
+
+test("the picture for Graphviz shows every node", NO_HANG, async () => {
+  const pipeline = await build({ ...pictures(1), it: ["identity"], out: ["fakesink"] });
+  const dot = await pipeline.dot();
+  assert.match(dot, /^digraph pipeline \{/);
+  for (const node of ["source", "format", "it", "out"]) assert.match(dot, new RegExp(`cluster_${node}_`));
+  await pipeline.close();
+});
+
+test("the bus ends when the pipeline is closed", NO_HANG, async () => {
+  const pipeline = await build({ ...pictures(-1), out: ["fakesink"] });
+  const states: string[] = [];
+  const reading = (async () => {
+    for await (const message of pipeline.messages()) if (message.type === "state") states.push(message.to);
+  })();
+  await pipeline.setState("PLAYING");
+  await pipeline.close();
+  await reading;
+  assert.deepEqual(states, ["READY", "PAUSED", "PLAYING"]);
+});
+
+test("a closed pipeline stays closed, and answers instead of waiting", NO_HANG, async () => {
+  const pipeline = await build({ ...pictures(-1), out: ["fakesink"] });
+  await pipeline.setState("PLAYING");
+  const [first, second] = [pipeline.close(), pipeline.close()];
+  await Promise.all([first, second, pipeline.close()]);
+  await pipeline.close();
+  const closed = /the pipeline is closed/;
+  await assert.rejects(pipeline.setState("PLAYING"), closed);
+  await assert.rejects(pipeline.build(GOOD), closed);
+  await assert.rejects(pipeline.seek(0n), closed);
+  await assert.rejects(pipeline.position(), closed);
+  await assert.rejects(pipeline.dot(), closed);
+  await assert.rejects(pipeline.addBranch("b", "tee", "q", GOOD), closed);
+  await assert.rejects(pipeline.removeBranch("b"), closed);
+  await assert.rejects(pipeline.set("out", { sync: true }), /no node "out"/);
+  assert.throws(() => pipeline.tap("out", () => {}), /no node "out"/);
+  assert.throws(() => pipeline.relayStatus("out"), /no appsrc "out"/);
+});
+
+test("closing does not wait its turn behind what is under way", NO_HANG, async () => {
+  const pipeline = newPipeline();
+  const outcomes = [pipeline.build(GOOD), pipeline.setState("PLAYING"), pipeline.dot(), pipeline.setState("PAUSED")];
+  const settled = Promise.allSettled(outcomes);
+  await pipeline.close();
+  for (const outcome of await settled)
+    if (outcome.status === "rejected") assert.match(String(outcome.reason), /clos|cannot go to/);
+});
+
+test("a pipeline that was never built closes", NO_HANG, async () => {
+  await newPipeline().close();
+});
+
+test("a pipeline that everybody has forgotten is taken down by itself", NO_HANG, async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const closed = gate();
+  const out = element(() => ({ process: () => {}, close: () => closed.open() }), { kind: "sink" });
+  await (async () => {
+    const pipeline = await build({ ...pictures(-1), out: [out] });
+    await pipeline.setState("READY");
+  })();
+  const collecting = setInterval(collect, 1);
+  await closed.opened;
+  clearInterval(collecting);
+  assert.equal(aliveCounts().instances, 0);
+});
