@@ -1,7 +1,7 @@
 /** Creates and destroys pipelines of several shapes, then ends GStreamer so that its leaks tracer speaks. */
 import { deinitGStreamer, Pipeline } from "../../native/pipeline.ts";
 import { collector, compiledLaunch, compiledText, dawdle, pass, start } from "./graph.fixture.ts";
-import { progress, rssMb } from "./rounds.fixture.ts";
+import { collectGarbage, progress, rssMb } from "./rounds.fixture.ts";
 
 const total = Number(process.argv[2]);
 const sink = collector(() => {});
@@ -35,12 +35,12 @@ for (let round = 0; round < total; round++) {
     await graph.ended;
   }
   if (round === Math.floor(total / 3)) {
-    globalThis.gc?.();
+    collectGarbage();
     warmMb = rssMb();
   }
   progress("pipelines", round + 1, total);
 }
-globalThis.gc?.();
+collectGarbage();
 await new Promise((resolve) => setTimeout(resolve, 100));
 process.stdout.write(JSON.stringify({ pipelines: total, warmMb, endMb: rssMb() }));
 deinitGStreamer();

@@ -22,7 +22,7 @@ function run(
   env: Record<string, string>,
 ): Promise<{ report: Report; log: string; code: number | null }> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ["--expose-gc", "--import", "tsx", CHILD, String(pipelines)], {
+    const child = spawn(process.execPath, ["--import", "tsx", CHILD, String(pipelines)], {
       env: { ...process.env, ...env },
       stdio: ["ignore", "pipe", "pipe"],
     });

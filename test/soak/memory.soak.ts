@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { collector, compiledLaunch, dawdle, makeClip, pass, start, temporaryFolder } from "./graph.fixture.ts";
-import { progress, rounds, rssMb } from "./rounds.fixture.ts";
+import { collectGarbage, progress, rounds, rssMb } from "./rounds.fixture.ts";
 
 const MAX_GROWTH_MB = 10;
 
@@ -13,10 +13,10 @@ test("memory stays flat over many frames", { timeout: rounds(240_000, 1_800_000)
   const sink = collector((frame) => {
     seen++;
     if (seen === warm) {
-      globalThis.gc?.();
+      collectGarbage();
       before = rssMb();
     }
-    if (seen % 2000 === 0) globalThis.gc?.();
+    if (seen % 2000 === 0) collectGarbage();
     assert.equal(frame.meta.dawdled, frame.index);
     progress("frames", seen, total);
   });
@@ -24,8 +24,9 @@ test("memory stays flat over many frames", { timeout: rounds(240_000, 1_800_000)
   const line = `source uri="test:ball?width=320&height=180&frames=${total}" ! decode ! stage ! pass ! dawdle ! pass ! collect`;
   const graph = await start(compiledLaunch(line, ...extra), extra);
   assert.deepEqual(await graph.ended, { state: "finished", error: null });
-  globalThis.gc?.();
+  collectGarbage();
   const growth = rssMb() - before;
+  process.stderr.write(`RSS ${before.toFixed(1)} → ${rssMb().toFixed(1)} MB over ${total - warm} frames\n`);
   assert.equal(seen, total);
   assert.ok(
     growth < MAX_GROWTH_MB,
@@ -44,7 +45,7 @@ test("memory stays flat while the frames of a decoded clip are looked at", { tim
   for (let round = 0; round < total; round++) {
     const graph = await start(compiledLaunch(`source uri="${clip}" ! decode ! collect`, sink), [sink]);
     assert.deepEqual(await graph.ended, { state: "finished", error: null });
-    globalThis.gc?.();
+    collectGarbage();
     if (round === 1) before = rssMb();
   }
   assert.ok(sum > 0);

@@ -1,3 +1,6 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+
 /** `npm test` runs every soak with the small number, `npm run soak -- NAME` with the large one. */
 export const rounds = (short: number, full: number): number => (process.env.WINDHOVER_SOAK === "1" ? full : short);
 
@@ -17,6 +20,12 @@ export function seededRandom(seed = Number(process.env.WINDHOVER_SEED ?? Date.no
     },
   };
 }
+
+/** Garbage that JavaScript has not collected yet is no leak: collected before every reading. */
+export const collectGarbage: () => void = (() => {
+  setFlagsFromString("--expose-gc");
+  return runInNewContext("gc") as () => void;
+})();
 
 export const rssMb = (): number => process.memoryUsage().rss / 2 ** 20;
 
