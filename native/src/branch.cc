@@ -1,62 +1,34 @@
 // Branches that come and go while the pipeline plays. The order of the steps is what keeps the main chain flowing;
 // every other order that was tried stalls it or loses frames.
+#include <algorithm>
 #include <thread>
 
 #include "pipeline_core.h"
 
 namespace {
-// Counts down to zero when EOS has reached every sink of a leaving branch. Shared with pad probes.
-struct EndWatch {
-  std::mutex mutex;
-  std::condition_variable changed;
-  int waiting = 0;
-  bool unlinked = false;
-};
-using SharedWatch = std::shared_ptr<EndWatch>;
+// How often it is looked whether a branch has come to its end: nothing tells of it after the fact.
+constexpr std::chrono::milliseconds kLook{2};
 
-struct WatchedPad {
-  GstPad* pad;
-  gulong probe;
-};
-
-GstPadProbeReturn on_event(GstPad*, GstPadProbeInfo* info, gpointer data) {
-  if (GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(info)) == GST_EVENT_EOS) {
-    auto& watch = *static_cast<SharedWatch*>(data);
-    std::lock_guard<std::mutex> lock(watch->mutex);
-    watch->waiting--;
-    watch->changed.notify_all();
-  }
-  return GST_PAD_PROBE_OK;
-}
-void free_watch(gpointer data) { delete static_cast<SharedWatch*>(data); }
-
-void watch_pads(GstElement* sink, const SharedWatch& watch, std::vector<WatchedPad>* watched) {
-  std::vector<GstPad*> pads;
+void add_pads(GstElement* sink, std::vector<GstPad*>* pads) {
   GST_OBJECT_LOCK(sink);
-  for (GList* at = sink->sinkpads; at != nullptr; at = at->next) pads.push_back(GST_PAD(gst_object_ref(at->data)));
+  for (GList* at = sink->sinkpads; at != nullptr; at = at->next) pads->push_back(GST_PAD(gst_object_ref(at->data)));
   GST_OBJECT_UNLOCK(sink);
-  for (GstPad* pad : pads) {
-    if (GST_PAD_IS_EOS(pad)) {
-      gst_object_unref(pad);
-      continue;
-    }
-    watch->waiting++;
-    watched->push_back({pad, gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, on_event, new SharedWatch(watch), free_watch)});
-  }
 }
-std::vector<WatchedPad> watch_sinks(GstElement* bin, const SharedWatch& watch) {
-  std::vector<WatchedPad> pads;
+// Owned: the inputs of all sinks of the branch.
+std::vector<GstPad*> last_pads(GstElement* bin) {
+  std::vector<GstPad*> pads;
   GstIterator* sinks = gst_bin_iterate_sinks(GST_BIN(bin));
   GValue item = G_VALUE_INIT;
   bool more = true;
   while (more) {
     switch (gst_iterator_next(sinks, &item)) {
-      case GST_ITERATOR_OK: {
-        watch_pads(GST_ELEMENT(g_value_get_object(&item)), watch, &pads);
+      case GST_ITERATOR_OK:
+        add_pads(GST_ELEMENT(g_value_get_object(&item)), &pads);
         g_value_reset(&item);
         break;
-      }
       case GST_ITERATOR_RESYNC:
+        for (GstPad* pad : pads) gst_object_unref(pad);
+        pads.clear();
         gst_iterator_resync(sinks);
         break;
       default:
@@ -67,9 +39,15 @@ std::vector<WatchedPad> watch_sinks(GstElement* bin, const SharedWatch& watch) {
   gst_iterator_free(sinks);
   return pads;
 }
+// A pad is at its end when its element has dealt with the event, not when the event arrives: a handler's end(), a file's
+// last bytes are done then.
+bool at_end(const std::vector<GstPad*>& pads) {
+  return std::all_of(pads.begin(), pads.end(), [](GstPad* pad) { return GST_PAD_IS_EOS(pad); });
+}
 
+using Flag = std::shared_ptr<std::atomic<bool>>;
 struct Unlinking {
-  SharedWatch watch;
+  Flag done;
   GstPad* sink;  // owned
 };
 // Runs between two buffers of the tee's pad: unlinks, then ends the branch from its own queue on.
@@ -77,9 +55,7 @@ GstPadProbeReturn on_idle(GstPad* tee_pad, GstPadProbeInfo*, gpointer data) {
   auto* unlinking = static_cast<Unlinking*>(data);
   gst_pad_unlink(tee_pad, unlinking->sink);
   gst_pad_send_event(unlinking->sink, gst_event_new_eos());
-  std::lock_guard<std::mutex> lock(unlinking->watch->mutex);
-  unlinking->watch->unlinked = true;
-  unlinking->watch->changed.notify_all();
+  *unlinking->done = true;
   return GST_PAD_PROBE_REMOVE;
 }
 void free_unlinking(gpointer data) {
@@ -158,36 +134,28 @@ std::string PipelineCore::remove_branch(const std::string& name, std::chrono::mi
   Branch branch = found->second;
   branches_.erase(found);
 
-  auto watch = std::make_shared<EndWatch>();
-  auto pads = watch_sinks(branch.bin, watch);
+  auto pads = last_pads(branch.bin);
   if (GST_STATE(pipeline) == GST_STATE_PAUSED) {
     // Sinks of a paused pipeline take nothing, not even the end: this branch plays out what it has got.
     gst_element_set_locked_state(branch.bin, TRUE);
     gst_element_set_state(branch.bin, GST_STATE_PLAYING);
   }
+  auto unlinked = std::make_shared<std::atomic<bool>>(false);
   gst_pad_add_probe(branch.tee_pad, GST_PAD_PROBE_TYPE_IDLE, on_idle,
-                    new Unlinking{watch, GST_PAD(gst_object_ref(branch.sink_pad))}, free_unlinking);
-  bool ended, unlinked;
-  {
-    std::unique_lock<std::mutex> lock(watch->mutex);
-    auto until = std::chrono::steady_clock::now() + limit;
-    while (!closing() && std::chrono::steady_clock::now() < until && !(watch->unlinked && watch->waiting <= 0))
-      watch->changed.wait_for(lock, std::chrono::milliseconds(20));
-    ended = watch->waiting <= 0;
-    unlinked = watch->unlinked;
-  }
+                    new Unlinking{unlinked, GST_PAD(gst_object_ref(branch.sink_pad))}, free_unlinking);
+  auto until = std::chrono::steady_clock::now() + limit;
+  auto ended = [&] { return *unlinked && at_end(pads); };
+  while (!ended() && !closing() && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(kLook);
+  bool whole = ended();
   // Released before anything else: should the tee be stuck pushing into this very branch, it then takes the refusal
   // that ends the push for a pad that has gone, and not for one that wants the whole stream to stop.
   gst_element_release_request_pad(branch.tee, branch.tee_pad);
-  if (!unlinked) gst_pad_send_event(branch.sink_pad, gst_event_new_flush_start());
+  if (!*unlinked) gst_pad_send_event(branch.sink_pad, gst_event_new_flush_start());
   gst_element_set_state(branch.bin, GST_STATE_NULL);
-  for (auto& watched : pads) {
-    gst_pad_remove_probe(watched.pad, watched.probe);
-    gst_object_unref(watched.pad);
-  }
+  for (GstPad* pad : pads) gst_object_unref(pad);
   gst_bin_remove(GST_BIN(pipeline), branch.bin);
   gst_object_unref(branch.tee_pad);
   gst_object_unref(branch.sink_pad);
   gst_object_unref(branch.tee);
-  return ended ? "" : "branch \"" + name + "\" did not come to its end within " + std::to_string(limit.count()) + " ms and was cut off";
+  return whole ? "" : "branch \"" + name + "\" did not come to its end within " + std::to_string(limit.count()) + " ms and was cut off";
 }

@@ -1,0 +1,218 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import {
+  build,
+  counter,
+  ending,
+  gate,
+  I420,
+  NO_HANG,
+  newPipeline,
+  pictures,
+  play,
+  type Steps,
+  sink,
+  transform,
+} from "./pipeline.fixture.ts";
+import type { Pipeline, TappedBuffer } from "./pipeline.ts";
+
+/** PTS of what arrives when the stream is limited at a node. */
+async function arrivals(node: string, limits: Parameters<Pipeline["limit"]>[1], steps: Steps = {}): Promise<bigint[]> {
+  const seen: bigint[] = [];
+  const out = sink((frame) => void seen.push(frame.ptsNs ?? -1n));
+  await play({ ...pictures(-1, I420.replace("30/1", "10/1")), ...steps, out: [out] }, (pipeline) =>
+    pipeline.limit(node, limits),
+  );
+  return seen;
+}
+const tenths = (count: number) => Array.from({ length: count }, (_, index) => BigInt(index) * 100_000_000n);
+
+test("a limit of frames is exact, and the stream ends there", NO_HANG, async () => {
+  assert.deepEqual(await arrivals("source", { frames: 7 }), tenths(7));
+  assert.deepEqual(await arrivals("source", { frames: 1 }), tenths(1));
+});
+
+test("a limit of time is exact: the first frame at it is the first that does not come", NO_HANG, async () => {
+  assert.deepEqual(await arrivals("format", { untilNs: 500_000_000n }), tenths(5));
+  assert.deepEqual(await arrivals("format", { untilNs: 500_000_001n }), tenths(6));
+});
+
+test("of two limits the earlier one counts", NO_HANG, async () => {
+  assert.deepEqual(await arrivals("source", { frames: 3, untilNs: 1_000_000_000n }), tenths(3));
+  assert.deepEqual(await arrivals("source", { frames: 30, untilNs: 200_000_000n }), tenths(2));
+});
+
+test("a limit holds behind an element with several frames in flight", NO_HANG, async () => {
+  const work = transform(async () => new Promise((resolve) => setImmediate(resolve)), { inFlight: 4 });
+  assert.deepEqual(await arrivals("work", { frames: 5 }, { work: [work] }), tenths(5));
+});
+
+test("a limit at a tee holds for what comes after it", NO_HANG, async () => {
+  assert.deepEqual(await arrivals("tee", { frames: 4 }, { tee: ["tee"], queue: ["queue"] }), tenths(4));
+});
+
+test("a limit at a sink is refused", NO_HANG, async () => {
+  const pipeline = await build({ ...pictures(1), out: ["fakesink"] });
+  assert.throws(() => pipeline.limit("out", { frames: 1 }), /only be ended at a node that has an output/);
+  assert.throws(() => pipeline.limit("nobody", { frames: 1 }), /no node "nobody"/);
+  await pipeline.close();
+});
+
+test("a tap shows every buffer with its times, size, caps and metadata", NO_HANG, async () => {
+  const seen: TappedBuffer[] = [];
+  const mark = transform((frame) => frame.write({ index: frame.index }));
+  await play({ ...pictures(3), mark: [mark], out: ["fakesink"] }, (pipeline) =>
+    pipeline.tap("mark", (buffer) => void seen.push(buffer)),
+  );
+  assert.equal(seen.length, 3);
+  assert.deepEqual(
+    seen.map(({ ptsNs, bytes, keyframe, discontinuity, lost, meta }) => ({
+      ptsNs,
+      bytes,
+      keyframe,
+      discontinuity,
+      lost,
+      meta,
+    })),
+    [0n, 33_333_333n, 66_666_666n].map((ptsNs, index) => ({
+      ptsNs,
+      bytes: (64 * 48 * 3) / 2,
+      keyframe: true,
+      discontinuity: index === 0,
+      lost: 0,
+      meta: { index },
+    })),
+  );
+  assert.match(seen[0]?.caps ?? "", /^video\/x-raw, .*width=\(int\)64/);
+});
+
+for (const node of ["out", "tee"])
+  test(`a ${node === "out" ? "sink" : "tee"} can be tapped, and shows each frame once`, NO_HANG, async () => {
+    const seen: unknown[] = [];
+    const pipeline = newPipeline();
+    await pipeline.build({
+      nodes: [
+        { name: "source", factory: "videotestsrc", properties: { "num-buffers": 5 } },
+        { name: "tee", factory: "tee", properties: {} },
+        { name: "q1", factory: "queue", properties: {} },
+        { name: "out", factory: "fakesink", properties: {} },
+        { name: "q2", factory: "queue", properties: {} },
+        { name: "other", factory: "fakesink", properties: {} },
+      ],
+      links: [
+        { from: "source", to: "tee" },
+        { from: "tee", to: "q1" },
+        { from: "q1", to: "out" },
+        { from: "tee", to: "q2" },
+        { from: "q2", to: "other" },
+      ],
+    });
+    pipeline.tap(node, ({ ptsNs }) => void seen.push(ptsNs));
+    await pipeline.setState("PLAYING");
+    await ending(pipeline);
+    await pipeline.close();
+    assert.equal(seen.length, 5);
+  });
+
+test("a tap that is stopped shows nothing more", NO_HANG, async () => {
+  let seen = 0;
+  const frames = counter();
+  const pipeline = await build({ ...pictures(-1), out: [sink(() => frames.add())] });
+  const stop = pipeline.tap("source", () => {
+    seen += 1;
+    stop();
+  });
+  await pipeline.setState("PLAYING");
+  await frames.reached(100);
+  await pipeline.close();
+  assert.equal(seen, 1);
+});
+
+test("a tap that nobody has time for counts what it loses, and the stream goes on", NO_HANG, async () => {
+  const told = gate<number>();
+  const passed = () => pipeline.meters(["source"]).source?.out ?? 0;
+  let seen = 0;
+  const pipeline = await build({ ...pictures(-1), out: ["fakesink"] });
+  pipeline.meter("source", "source", "source");
+  pipeline.tap("source", ({ lost }) => {
+    seen += 1;
+    if (lost > 0) told.open(lost);
+    // The event loop stands still while more go by than are kept.
+    if (seen === 1) while (passed() < 2000);
+  });
+  await pipeline.setState("PLAYING", 0);
+  const lost = await told.opened;
+  await pipeline.close();
+  assert.ok(lost > 1000, `${lost} lost`);
+});
+
+test("a frame is grabbed at its time, as a picture", NO_HANG, async () => {
+  const grabbed: { type: string; first: number[]; ptsNs: bigint | null }[] = [];
+  const pipeline = await build({ ...pictures(30), out: ["fakesink"] });
+  const orders = (["image/png", "image/jpeg"] as const).map(async (type) => {
+    const { image, ptsNs } = await pipeline.grab("format", 500_000_000n, type);
+    grabbed.push({ type, first: [...image.subarray(0, 4)], ptsNs });
+  });
+  await pipeline.setState("PLAYING");
+  await Promise.all(orders);
+  await pipeline.close();
+  assert.deepEqual(
+    grabbed.sort((a, b) => a.type.localeCompare(b.type)),
+    [
+      { type: "image/jpeg", first: [0xff, 0xd8, 0xff, 0xe0], ptsNs: 500_000_000n },
+      { type: "image/png", first: [0x89, 0x50, 0x4e, 0x47], ptsNs: 500_000_000n },
+    ],
+  );
+});
+
+test("what is no picture cannot be grabbed as one", NO_HANG, async () => {
+  const pipeline = await build({ tone: ["audiotestsrc", { "num-buffers": 3 }], out: ["fakesink"] });
+  const refused = assert.rejects(pipeline.grab("tone", 0n, "image/png"), /cannot make image\/png of this frame/);
+  await pipeline.setState("PLAYING");
+  await refused;
+  await pipeline.close();
+});
+
+test("a meter counts what goes in and comes out, and how long it took", NO_HANG, async () => {
+  const half = transform((frame) => (frame.index % 2 === 0 ? undefined : "drop"));
+  const pipeline = await build({ ...pictures(40), work: [half], queue: ["queue"], out: ["fakesink"] });
+  pipeline.meter("work", "work", "work");
+  pipeline.meter("both", "work", "queue");
+  pipeline.meter("queue", "queue", "queue");
+  await pipeline.setState("PLAYING");
+  await ending(pipeline);
+  const { work, both, queue, nobody } = pipeline.meters(["work", "both", "queue", "nobody"]);
+  await pipeline.close();
+  assert.deepEqual([work?.in, work?.out, work?.dropped], [40, 20, 20]);
+  assert.deepEqual([both?.in, both?.out], [40, 20]);
+  assert.deepEqual([queue?.in, queue?.out, queue?.queued, queue?.dropped], [20, 20, 0, 0]);
+  assert.equal(queue?.capacity, 200);
+  assert.ok((work?.meanMs ?? 0) > 0 && (work?.p95Ms ?? 0) > 0 && (queue?.meanMs ?? 0) > 0);
+  assert.equal(nobody, undefined);
+  assert.deepEqual(pipeline.meters(["work"]), {});
+});
+
+test("a full queue that drops is seen to drop", NO_HANG, async () => {
+  const release = gate();
+  const held = gate();
+  const out = sink(async (frame) => {
+    if (frame.index > 0) return;
+    held.open();
+    await release.opened;
+  });
+  const pipeline = await build({
+    ...pictures(50),
+    queue: ["queue", { "max-size-buffers": 4, leaky: "downstream" }],
+    out: [out],
+  });
+  pipeline.meter("queue", "queue", "queue");
+  await pipeline.setState("PLAYING");
+  await held.opened;
+  const full = () => pipeline.meters(["queue"]).queue;
+  while (full()?.in !== 50 || full()?.queued !== 4) await new Promise((resolve) => setImmediate(resolve));
+  const { out: left, capacity, dropped } = full() ?? assert.fail();
+  assert.deepEqual({ left, capacity, dropped }, { left: 1, capacity: 4, dropped: 45 });
+  release.open();
+  await ending(pipeline);
+  await pipeline.close();
+});
