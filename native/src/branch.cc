@@ -50,13 +50,18 @@ struct Unlinking {
   Flag done;
   GstPad* sink;  // owned
 };
-// Runs between two buffers of the tee's pad: unlinks, then ends the branch from its own queue on.
+// Runs between two buffers of the tee's pad.
 GstPadProbeReturn on_idle(GstPad* tee_pad, GstPadProbeInfo*, gpointer data) {
   auto* unlinking = static_cast<Unlinking*>(data);
   gst_pad_unlink(tee_pad, unlinking->sink);
-  gst_pad_send_event(unlinking->sink, gst_event_new_eos());
   *unlinking->done = true;
   return GST_PAD_PROBE_REMOVE;
+}
+// Ends the branch from its own queue on. On a thread of its own: should a query wait in the branch for a sink that is
+// stuck, it holds the lock that the event needs, and whoever sends it.
+void send_end(GstElement* bin, GstPad* sink) {
+  auto send = [](GstElement*, gpointer pad) { gst_pad_send_event(GST_PAD(pad), gst_event_new_eos()); };
+  gst_element_call_async(bin, send, gst_object_ref(sink), gst_object_unref);
 }
 void free_unlinking(gpointer data) {
   auto* unlinking = static_cast<Unlinking*>(data);
@@ -145,12 +150,15 @@ std::string PipelineCore::remove_branch(const std::string& name, std::chrono::mi
                     new Unlinking{unlinked, GST_PAD(gst_object_ref(branch.sink_pad))}, free_unlinking);
   auto until = std::chrono::steady_clock::now() + limit;
   auto ended = [&] { return *unlinked && at_end(pads); };
-  while (!ended() && !closing() && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(kLook);
+  for (bool told = false; !ended() && !closing() && std::chrono::steady_clock::now() < until;) {
+    if (*unlinked && !told) send_end(branch.bin, branch.sink_pad), told = true;
+    std::this_thread::sleep_for(kLook);
+  }
   bool whole = ended();
   // Released before anything else: should the tee be stuck pushing into this very branch, it then takes the refusal
   // that ends the push for a pad that has gone, and not for one that wants the whole stream to stop.
   gst_element_release_request_pad(branch.tee, branch.tee_pad);
-  if (!*unlinked) gst_pad_send_event(branch.sink_pad, gst_event_new_flush_start());
+  if (!whole) gst_pad_send_event(branch.sink_pad, gst_event_new_flush_start());
   gst_element_set_state(branch.bin, GST_STATE_NULL);
   for (GstPad* pad : pads) gst_object_unref(pad);
   gst_bin_remove(GST_BIN(pipeline), branch.bin);
