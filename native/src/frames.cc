@@ -6,6 +6,7 @@
 #include "addon.h"
 #include "draw.h"
 #include "element_core.h"
+#include "picture.h"
 #include "tensor.h"
 
 namespace {
@@ -248,33 +249,16 @@ Napi::Value order_draw(const Napi::CallbackInfo& info) {
 
 struct ImageJob : PromisedJob {
   std::string type;
-  GstSample* picture = nullptr;
+  SharedSample picture;
   using PromisedJob::PromisedJob;
-  ~ImageJob() override {
-    if (picture != nullptr) gst_sample_unref(picture);
-  }
   std::string execute(GstVideoFrame& frame) override {
-    GstCaps* from = gst_video_info_to_caps(&frame.info);
-    GstCaps* to = gst_caps_new_empty_simple(type.c_str());
-    GstSample* sample = gst_sample_new(frame.buffer, from, nullptr, nullptr);
-    GError* error = nullptr;
-    picture = gst_video_convert_sample(sample, to, 5 * GST_SECOND, &error);
-    std::string why = error != nullptr ? error->message : "";
-    g_clear_error(&error);
-    gst_sample_unref(sample);
-    gst_caps_unref(from);
-    gst_caps_unref(to);
-    return picture == nullptr && why.empty() ? "cannot encode " + type : why;
+    GstCaps* caps = gst_video_info_to_caps(&frame.info);
+    std::string error;
+    picture = encode_picture(frame.buffer, caps, type, &error);
+    gst_caps_unref(caps);
+    return error;
   }
-  Napi::Value result(Napi::Env env) override {
-    GstMapInfo map;
-    GstBuffer* buffer = gst_sample_get_buffer(picture);
-    gst_buffer_map(buffer, &map, GST_MAP_READ);
-    auto out = Napi::Uint8Array::New(env, map.size);
-    memcpy(out.Data(), map.data, map.size);
-    gst_buffer_unmap(buffer, &map);
-    return out;
-  }
+  Napi::Value result(Napi::Env env) override { return picture_bytes(env, picture); }
 };
 
 // orderImage(call, "image/png" | "image/jpeg") -> Promise<Uint8Array>

@@ -1,11 +1,10 @@
 // class Pipeline: JavaScript's handle of a PipelineCore. Everything that may block is a promise, run on the pipeline's
 // control thread.
-#include <cstring>
 #include <set>
 
 #include "addon.h"
+#include "observe.h"
 #include "pipeline_core.h"
-#include "probes.h"
 #include "relay.h"
 #include "ts_element.h"
 
@@ -16,7 +15,6 @@ struct Unref {
   void operator()(GstElement* element) const { gst_object_unref(element); }
 };
 using OwnedElement = std::unique_ptr<GstElement, Unref>;
-using SharedSample = std::shared_ptr<GstSample>;
 
 // What an operation came to: text of an error, or a value to be made on the JS thread.
 struct Outcome {
@@ -52,15 +50,6 @@ GstState state_of(Napi::Env env, const std::string& name) {
   if (name == "READY") return GST_STATE_READY;
   if (name == "NULL") return GST_STATE_NULL;
   throw Napi::TypeError::New(env, "a state is NULL, READY, PAUSED or PLAYING, not \"" + name + "\"");
-}
-Napi::Value bytes_of(Napi::Env env, GstSample* sample) {
-  GstMapInfo map;
-  GstBuffer* buffer = gst_sample_get_buffer(sample);
-  gst_buffer_map(buffer, &map, GST_MAP_READ);
-  auto out = Napi::Uint8Array::New(env, map.size);
-  memcpy(out.Data(), map.data, map.size);
-  gst_buffer_unmap(buffer, &map);
-  return out;
 }
 }  // namespace
 
@@ -300,122 +289,15 @@ class Pipeline : public Napi::ObjectWrap<Pipeline> {
     return env.Undefined();
   }
 
-  // tap(node, callback({ptsNs, durationNs, bytes, keyframe, discontinuity, caps, meta, lost})) -> stop()
-  // Bounded: buffers that JavaScript has no time for are counted in `lost`.
-  struct Tap {
-    std::shared_ptr<Bridge> bridge;
-    napi_ref callback;
-    std::atomic<bool> on{true};
-    std::atomic<int> queued{0};
-    std::atomic<uint64_t> lost{0};
-    ~Tap() { bridge->retire(callback); }
-  };
-  struct TapTask : Task {
-    std::shared_ptr<Tap> tap;
-    GstClockTime pts, duration;
-    uint64_t bytes, lost;
-    bool keyframe, discontinuity;
-    std::string caps;
-    MetadataBox* box;
-    ~TapTask() override {
-      tap->queued--;
-      if (box != nullptr) box->unref();
-    }
-    void run(Napi::Env env) override {
-      napi_value function = nullptr;
-      napi_get_reference_value(env, tap->callback, &function);
-      if (function == nullptr || !tap->on) return;
-      auto time = [&](GstClockTime value) -> Napi::Value {
-        return GST_CLOCK_TIME_IS_VALID(value) ? Napi::Value(Napi::BigInt::New(env, static_cast<uint64_t>(value))) : env.Null();
-      };
-      auto out = Napi::Object::New(env);
-      out.Set("ptsNs", time(pts));
-      out.Set("durationNs", time(duration));
-      out.Set("bytes", static_cast<double>(bytes));
-      out.Set("keyframe", keyframe);
-      out.Set("discontinuity", discontinuity);
-      out.Set("caps", caps);
-      out.Set("lost", static_cast<double>(lost));
-      napi_value meta;
-      if (box != nullptr && box->bridge == tap->bridge) napi_get_reference_value(env, box->reference, &meta);
-      else meta = Napi::Object::New(env);
-      out.Set("meta", Napi::Value(env, meta));
-      Napi::Function(env, function).Call({out});
-    }
-  };
+  // tap(node, callback) -> stop()
   Napi::Value tap(const Napi::CallbackInfo& info) {
-    auto env = info.Env();
-    OwnedElement element = node(env, info[0]);
-    auto tap = std::make_shared<Tap>();
-    tap->bridge = core_->bridge;
-    napi_create_reference(env, info[1], 1, &tap->callback);
-    tap_buffers(element.get(), [tap](GstPad* pad, GstBuffer* buffer) {
-      constexpr int kQueued = 256;
-      if (!tap->on) return false;
-      if (tap->queued >= kQueued) {
-        tap->lost++;
-        return true;
-      }
-      auto task = std::make_unique<TapTask>();
-      tap->queued++;
-      task->tap = tap;
-      task->pts = GST_BUFFER_PTS(buffer);
-      task->duration = GST_BUFFER_DURATION(buffer);
-      task->bytes = gst_buffer_get_size(buffer);
-      task->lost = tap->lost.exchange(0);
-      task->keyframe = !GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_DELTA_UNIT);
-      task->discontinuity = GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_DISCONT);
-      if (GstCaps* caps = gst_pad_get_current_caps(pad)) {
-        gchar* text = gst_caps_to_string(caps);
-        task->caps = text;
-        g_free(text);
-        gst_caps_unref(caps);
-      }
-      MetadataBox* box = metadata_of(buffer);
-      task->box = box == nullptr ? nullptr : box->ref();
-      tap->bridge->post(std::move(task));
-      return true;
-    });
-    return Napi::Function::New(env, [tap](const Napi::CallbackInfo&) { tap->on = false; });
+    return tap_node(info.Env(), core_->bridge, node(info.Env(), info[0]).get(), info[1].As<Napi::Function>());
   }
-
-  // grab(node, atNs, type) -> Promise<{image, ptsNs}>: the first frame at or after that stream time
+  // grab(node, atNs, type) -> Promise<{image, ptsNs}>
   Napi::Value grab(const Napi::CallbackInfo& info) {
-    auto env = info.Env();
-    OwnedElement element = node(env, info[0]);
     bool lossless;
     GstClockTime at = info[1].As<Napi::BigInt>().Uint64Value(&lossless);
-    auto type = info[2].As<Napi::String>().Utf8Value();
-    auto deferred = std::make_shared<Napi::Promise::Deferred>(env);
-    auto core = core_;
-    tap_buffers(element.get(), [core, at, type, deferred](GstPad* pad, GstBuffer* buffer) {
-      GstClockTime pts = GST_BUFFER_PTS(buffer);
-      if (GST_CLOCK_TIME_IS_VALID(pts) && pts < at) return true;
-      GstCaps* caps = gst_pad_get_current_caps(pad);
-      GstSample* sample = gst_sample_new(buffer, caps, nullptr, nullptr);
-      if (caps != nullptr) gst_caps_unref(caps);
-      // Encoded here, on the streaming thread: the control thread may be the one that waits for this frame to pass.
-      GstCaps* to = gst_caps_new_empty_simple(type.c_str());
-      GError* error = nullptr;
-      GstSample* converted = gst_video_convert_sample(sample, to, 5 * GST_SECOND, &error);
-      SharedSample picture(converted, [](GstSample* sample) { if (sample != nullptr) gst_sample_unref(sample); });
-      std::string why = error == nullptr ? "" : error->message;
-      g_clear_error(&error);
-      gst_caps_unref(to);
-      gst_sample_unref(sample);
-      core->bridge->post([deferred, picture, why, pts, type](Napi::Env env) {
-        if (picture == nullptr) {
-          deferred->Reject(Napi::Error::New(env, "cannot make " + type + " of this frame: " + why).Value());
-          return;
-        }
-        auto out = Napi::Object::New(env);
-        out.Set("image", bytes_of(env, picture.get()));
-        out.Set("ptsNs", GST_CLOCK_TIME_IS_VALID(pts) ? Napi::Value(Napi::BigInt::New(env, static_cast<uint64_t>(pts))) : env.Null());
-        deferred->Resolve(out);
-      });
-      return false;
-    });
-    return deferred->Promise();
+    return grab_frame(info.Env(), core_->bridge, node(info.Env(), info[0]).get(), at, info[2].As<Napi::String>().Utf8Value());
   }
 
   // meter(name, firstNode, lastNode): from now on meters() tells of it
@@ -443,27 +325,7 @@ class Pipeline : public Napi::ObjectWrap<Pipeline> {
         ++it;
         continue;
       }
-      const auto& meter = it->second.meter;
-      auto entry = Napi::Object::New(env);
-      uint64_t in = meter->in, left = meter->out;
-      auto core = ts_element_core(element);
-      auto times = core ? core->durations.summary() : meter->durations.summary();
-      entry.Set("in", static_cast<double>(in));
-      entry.Set("out", static_cast<double>(left));
-      entry.Set("meanMs", times.mean_ms);
-      entry.Set("p95Ms", times.p95_ms);
-      uint64_t dropped = core ? core->dropped.load() : 0;
-      if (g_object_class_find_property(G_OBJECT_GET_CLASS(element), "current-level-buffers") != nullptr &&
-          g_object_class_find_property(G_OBJECT_GET_CLASS(element), "max-size-buffers") != nullptr) {
-        guint queued = 0, capacity = 0;
-        g_object_get(element, "current-level-buffers", &queued, "max-size-buffers", &capacity, nullptr);
-        entry.Set("queued", queued);
-        entry.Set("capacity", capacity);
-        // Counted at different moments: a frame between the two probes is not a drop.
-        dropped = in > left + queued + 1 ? in - left - queued : 0;
-      }
-      entry.Set("dropped", static_cast<double>(dropped));
-      out.Set(it->first, entry);
+      out.Set(it->first, meter_reading(env, element, *it->second.meter));
       ++it;
     }
     return out;

@@ -1,0 +1,15 @@
+// Frames as picture files.
+#pragma once
+#include <gst/gst.h>
+#include <napi.h>
+
+#include <memory>
+#include <string>
+
+using SharedSample = std::shared_ptr<GstSample>;
+
+// Any thread but the JS thread: takes some milliseconds. `caps` describe the buffer; `type` is image/png or image/jpeg.
+// Null with the reason in `error` when it cannot be done.
+SharedSample encode_picture(GstBuffer* buffer, GstCaps* caps, const std::string& type, std::string* error);
+// JS thread: a copy of the bytes.
+Napi::Value picture_bytes(Napi::Env env, const SharedSample& picture);
