@@ -26,9 +26,10 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   if (interval == 0 || !GST_CLOCK_TIME_IS_VALID(pts)) return GST_FLOW_OK;
   bool jumped = self->next != GST_CLOCK_TIME_NONE && (pts > self->next + interval || pts + 2 * interval < self->next);
   if (self->next == GST_CLOCK_TIME_NONE || pts >= self->next || jumped) {
-    GstClockTime running = gst_segment_to_running_time(&base->segment, GST_FORMAT_TIME, pts);
     GstClockTime stream = gst_segment_to_stream_time(&base->segment, GST_FORMAT_TIME, pts);
-    gst_pad_push_event(base->srcpad, gst_video_event_new_downstream_force_key_unit(pts, stream, running, TRUE, self->count++));
+    // Without a running time: it means the next frame, which is this one. With one, the encoder of GStreamer 1.22 compares
+    // it to times that x264enc has shifted by a thousand hours, and grants the first request alone.
+    gst_pad_push_event(base->srcpad, gst_video_event_new_downstream_force_key_unit(pts, stream, GST_CLOCK_TIME_NONE, TRUE, self->count++));
     // From the grid, not from this frame: intervals do not grow by the frame that came late.
     self->next = self->next == GST_CLOCK_TIME_NONE || jumped ? pts + interval : self->next + interval;
   }

@@ -1,0 +1,148 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { H264 } from "./film.fixture.ts";
+import { build, counter, gate, I420, NO_HANG, newPipeline, pictures, sink } from "./pipeline.fixture.ts";
+import type { Pipeline, TappedBuffer } from "./pipeline.ts";
+
+/** The lasting pipeline: what an ingest sends, parsed; and every buffer of it. */
+async function lasting(): Promise<{ pipeline: Pipeline; seen: TappedBuffer[]; arrived: ReturnType<typeof counter> }> {
+  const arrived = counter();
+  const seen: TappedBuffer[] = [];
+  const pipeline = await build({
+    in: ["appsrc", { "is-live": true, format: "time", "leaky-type": "downstream", "max-time": 2_000_000_000 }],
+    out: [sink(() => arrived.add())],
+  });
+  pipeline.tap("in", (buffer) => void seen.push(buffer));
+  await pipeline.setState("PLAYING", 0);
+  return { pipeline, seen, arrived };
+}
+
+/** A camera whose stream begins at a time of its own. */
+async function ingest(into: Pipeline, offsetNs: number, caps = I420): Promise<Pipeline> {
+  const pipeline = await build({
+    ...pictures(-1, caps, { "is-live": true, "timestamp-offset": offsetNs }),
+    ...H264,
+    stream: ["capsfilter", { caps: "video/x-h264,stream-format=byte-stream,alignment=au" }],
+    end: ["appsink", { sync: false, "max-buffers": 8, drop: false }],
+  });
+  into.relayFrom("in", pipeline, "end");
+  await pipeline.setState("PLAYING", 0);
+  return pipeline;
+}
+
+function assertGrows(seen: readonly TappedBuffer[]): void {
+  seen.forEach(({ ptsNs }, index) => {
+    const before = seen[index - 1]?.ptsNs ?? -1n;
+    assert.ok(ptsNs !== null && before !== null && ptsNs > before, `${ptsNs} after ${before}`);
+  });
+}
+
+test(
+  "an ingest that is replaced by another goes on in time, with a gap marked and a key frame first",
+  NO_HANG,
+  async () => {
+    const { pipeline, seen, arrived } = await lasting();
+    const starts: number[] = [];
+    for (const offsetNs of [0, 5_000_000_000_000, 1_000, 90_000_000_000]) {
+      const camera = await ingest(pipeline, offsetNs);
+      starts.push(seen.length);
+      await arrived.reached(arrived.count + 8);
+      await camera.close();
+      assert.equal(pipeline.relayStatus("in").flowing, true);
+    }
+    await pipeline.close();
+    assertGrows(seen);
+    const gaps = seen.flatMap(({ discontinuity }, index) => (discontinuity ? [index] : []));
+    assert.equal(gaps.length, 4, `gaps at ${gaps}`);
+    for (const index of gaps) assert.equal(seen[index]?.keyframe, true);
+    assert.ok(seen.some(({ keyframe }) => !keyframe));
+  },
+);
+
+test("an ingest that joins in the middle is not shown before its next key frame", NO_HANG, async () => {
+  const { pipeline, seen, arrived } = await lasting();
+  const before = counter();
+  const camera = newPipeline("camera");
+  await camera.build({
+    nodes: [
+      { name: "source", factory: "videotestsrc", properties: { "is-live": true } },
+      { name: "format", factory: "capsfilter", properties: { caps: I420 } },
+      { name: "encoder", factory: "x264enc", properties: { tune: "zerolatency", "key-int-max": 12 } },
+      { name: "end", factory: "appsink", properties: { sync: false, "max-buffers": 1, drop: true } },
+    ],
+    links: [
+      { from: "source", to: "format" },
+      { from: "format", to: "encoder" },
+      { from: "encoder", to: "end" },
+    ],
+  });
+  camera.tap("encoder", () => before.add());
+  await camera.setState("PLAYING", 0);
+  await before.reached(4);
+  pipeline.relayFrom("in", camera, "end");
+  assert.equal(pipeline.relayStatus("in").flowing, false);
+  await arrived.reached(3);
+  const { dropped, frames, flowing } = pipeline.relayStatus("in");
+  await Promise.all([camera.close(), pipeline.close()]);
+  assert.deepEqual([seen[0]?.keyframe, seen[0]?.discontinuity, flowing], [true, true, true]);
+  assert.ok(dropped > 0 && frames >= 3, `${dropped} dropped, ${frames} carried`);
+});
+
+test("a change of format comes with the ingest that brings it", NO_HANG, async () => {
+  const { pipeline, seen, arrived } = await lasting();
+  for (const caps of [I420, I420.replace("width=64", "width=96")]) {
+    const camera = await ingest(pipeline, 0, caps);
+    await arrived.reached(arrived.count + 4);
+    await camera.close();
+  }
+  await pipeline.close();
+  const widths = [...new Set(seen.map(({ caps }) => /width=\(int\)(\d+)/.exec(caps)?.[1]))];
+  assert.deepEqual(widths, ["64", "96"]);
+});
+
+test("what an earlier ingest still sends is ignored", NO_HANG, async () => {
+  const { pipeline, seen, arrived } = await lasting();
+  const first = await ingest(pipeline, 0);
+  await arrived.reached(3);
+  const second = await ingest(pipeline, 0, I420.replace("width=64", "width=96"));
+  await arrived.reached(arrived.count + 10);
+  await Promise.all([first.close(), second.close(), pipeline.close()]);
+  const widths = seen.map(({ caps }) => /width=\(int\)(\d+)/.exec(caps)?.[1]);
+  assert.equal(widths.lastIndexOf("64") + 1, widths.indexOf("96"));
+  assertGrows(seen);
+});
+
+test("an ingest can be closed after the pipeline it feeds, and the other way round", NO_HANG, async () => {
+  for (const order of ["lasting first", "ingest first"]) {
+    const { pipeline, arrived } = await lasting();
+    const camera = await ingest(pipeline, 0);
+    await arrived.reached(2);
+    const [a, b] = order === "lasting first" ? [pipeline, camera] : [camera, pipeline];
+    await a.close();
+    await b.close();
+  }
+});
+
+test("the stream is ended at the appsrc", NO_HANG, async () => {
+  const ended = gate();
+  const { pipeline, arrived } = await lasting();
+  void (async () => {
+    for await (const message of pipeline.messages()) if (message.type === "eos") ended.open();
+  })();
+  const camera = await ingest(pipeline, 0);
+  await arrived.reached(2);
+  await camera.close();
+  pipeline.relayEnd("in");
+  await ended.opened;
+  await pipeline.close();
+});
+
+test("what is no appsrc or no appsink is refused by name", NO_HANG, async () => {
+  const { pipeline } = await lasting();
+  const camera = await build({ ...pictures(1), out: ["fakesink"] });
+  assert.throws(() => pipeline.relayFrom("out", camera, "out"), /the pipeline has no appsrc "out"/);
+  assert.throws(() => pipeline.relayFrom("in", camera, "out"), /an ingest must end in an appsink/);
+  assert.throws(() => pipeline.relayFrom("in", camera, "nobody"), /no node "nobody"/);
+  assert.throws(() => pipeline.relayStatus("nobody"), /no appsrc "nobody"/);
+  await Promise.all([camera.close(), pipeline.close()]);
+});
