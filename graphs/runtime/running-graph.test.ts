@@ -4,15 +4,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { Type } from "typebox";
 import { defineElement } from "../../elements/element.ts";
-import { Watch } from "../../test/soak/camera.fixture.ts";
-import {
-  collector,
-  compiledLaunch,
-  compiledText,
-  makeClip,
-  start,
-  temporaryFolder,
-} from "../../test/soak/graph.fixture.ts";
+import { collector, compiledLaunch, compiledText, makeClip, start, temporaryFolder } from "../../test/graph.fixture.ts";
+import { Watch } from "../../test/watch.fixture.ts";
 import { GraphFaults } from "../compiler/fault.ts";
 import type { GraphEvent } from "./events.ts";
 import { StatsReader } from "./stats.ts";
@@ -81,7 +74,7 @@ test("a live property reaches the element without a frame lost, several as one u
   await graph.stop();
   assert.deepEqual(log, [
     'create {"level":0.1,"word":"a","fixed":1}',
-    'update {"level":0.9,"word":"b","fixed":1,"list":["x","y"]}',
+    'update {"level":0.9,"word":"b","list":["x","y"],"fixed":1}',
     "end",
     "close",
   ]);
@@ -149,18 +142,26 @@ test("anything else in main is a relaunch, with the reason told before and after
   await graph.stop();
   assert.deepEqual(
     log.map((line) => line.split(" ")[0]),
-    ["create", "close", "create", "end", "close"],
+    ["create", "end", "close", "create", "end", "close"],
   );
 });
 
-test("an element that cannot be made fails the start and leaves nothing open", async () => {
+test("an element that cannot be made fails the start and leaves the others closed", async () => {
   const log: string[] = [];
-  const broken = diary(log, () => {
-    throw new Error("no such model");
+  const broken = defineElement({
+    ...collector(() => {}),
+    kind: "sink",
+    caps: "ANY",
+    create() {
+      throw new Error("no such model");
+    },
   });
-  const sink = collector(() => {});
-  const extra = [broken, sink];
-  await assert.rejects(start(compiledText(graphText("{}"), ...extra), extra), /diary: no such model/);
+  const extra = [diary(log), broken];
+  await assert.rejects(start(compiledText(graphText("{}"), ...extra), extra), /collect: no such model/);
+  assert.deepEqual(
+    log.map((line) => line.split(" ")[0]),
+    ["create", "close"],
+  );
 });
 
 test("an error in a handler ends the graph with the element's name, the text and the stack", async () => {
@@ -246,6 +247,10 @@ test("a paused graph stands still and goes on where it stopped", async () => {
   await watch.until("frames", () => times.length > 3);
   await graph.pause();
   assert.equal(graph.state, "paused");
+  // That nothing comes can only be seen by looking for a while: five frames would have come in this one.
+  const still = times.length;
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  assert.ok(times.length <= still + 1, `${times.length - still} frames came while it was paused`);
   await graph.resume();
   const before = times.length;
   await watch.until("frames again", () => times.length > before + 3);
@@ -259,8 +264,13 @@ test("a paused graph stands still and goes on where it stopped", async () => {
 test("stats count every step, time it, and know what a queue holds", async () => {
   const sink = collector(() => {});
   const line = 'source uri="test:ball?width=64&height=48&frames=200" ! decode ! stage buffers=5 ! collect';
-  const graph = await start(compiledLaunch(line, sink), [sink]);
-  const reader = new StatsReader(graph);
+  const lastReading = Promise.withResolvers<ReturnType<StatsReader["read"]>>();
+  let reader: StatsReader | undefined;
+  // Before the first frame, so that every one is counted; and again when all have passed.
+  const graph: RunningGraph = await start(compiledLaunch(line, sink), [sink], {
+    onClosing: () => lastReading.resolve(reader?.read() ?? []),
+  });
+  reader = new StatsReader(graph);
   const reading = reader.read();
   assert.deepEqual(
     reading.map(({ step, kind }) => [step, kind]),
@@ -272,5 +282,8 @@ test("stats count every step, time it, and know what a queue holds", async () =>
     ],
   );
   assert.equal(reading.find(({ step }) => step === "stage")?.capacity, 5);
+  const last = await lastReading.promise;
+  for (const { step, frames } of last) assert.equal(frames, 200, `frames through ${step}`);
+  for (const { step, meanMs, p95Ms } of last.slice(1)) assert.ok(meanMs > 0 && p95Ms > 0, `${step} is timed`);
   assert.deepEqual(await graph.ended, { state: "finished", error: null });
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { collector, compiledText, start } from "./graph.fixture.ts";
+import { collector, compiledText, start } from "../graph.fixture.ts";
 import { progress, rounds } from "./rounds.fixture.ts";
 
 const GRAPH = `

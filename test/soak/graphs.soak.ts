@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { compile } from "../../graphs/compiler/compile.ts";
-import { inputWith } from "./graph.fixture.ts";
+import { inputWith } from "../graph.fixture.ts";
 import { rounds } from "./rounds.fixture.ts";
 
 const FOLDER = fileURLToPath(new URL("../../graphs/", import.meta.url));

@@ -1,6 +1,6 @@
 /** Creates and destroys pipelines of several shapes, then ends GStreamer so that its leaks tracer speaks. */
 import { deinitGStreamer, Pipeline } from "../../native/pipeline.ts";
-import { collector, compiledLaunch, compiledText, dawdle, pass, start } from "./graph.fixture.ts";
+import { collector, compiledLaunch, compiledText, dawdle, pass, start } from "../graph.fixture.ts";
 import { collectGarbage, progress, rssMb } from "./rounds.fixture.ts";
 
 const total = Number(process.argv[2]);
@@ -23,25 +23,41 @@ slots:
 // Kept, so that it is not collected either: proof that the tracer would tell.
 const forgotten = process.env.WINDHOVER_LEAK === "1" ? [new Pipeline({ name: "forgotten", epochNs: 0n })] : [];
 
-let warmMb = 0;
-for (let round = 0; round < total; round++) {
+/** Told by the collector, some turns of the event loop after it has been asked to collect. */
+let collected = 0;
+const collections = new FinalizationRegistry(() => {
+  collected += 1;
+});
+const MOST_TURNS = 100;
+
+/** A function of its own, so that nothing of a round is still at hand after it. */
+async function live(round: number): Promise<void> {
   if (round % 5 === 4) {
     const graph = await start(compiledText(SLOTTED, ...extra), extra);
+    collections.register(graph.pipeline, null);
     const name = await graph.attach("extra", {});
     if (round % 2 === 0) await graph.detach(name);
     await graph.stop();
   } else {
     const graph = await start(compiledLaunch(LINES[round % 2] as string, ...extra), extra);
+    collections.register(graph.pipeline, null);
     await graph.ended;
   }
+}
+
+let warmMb = 0;
+for (let round = 0; round < total; round++) {
+  await live(round);
   if (round === Math.floor(total / 3)) {
     collectGarbage();
     warmMb = rssMb();
   }
   progress("pipelines", round + 1, total);
 }
-collectGarbage();
-await new Promise((resolve) => setTimeout(resolve, 100));
-process.stdout.write(JSON.stringify({ pipelines: total, warmMb, endMb: rssMb() }));
+for (let turn = 0; collected < total && turn < MOST_TURNS; turn++) {
+  collectGarbage();
+  await new Promise((resolve) => setImmediate(resolve));
+}
+process.stdout.write(JSON.stringify({ pipelines: total, collected, warmMb, endMb: rssMb() }));
 deinitGStreamer();
 if (forgotten.length > 0) process.exit(0);

@@ -13,6 +13,8 @@ const leaked = (log: string): string[] => log.split("\n").filter((line) => line.
 
 interface Report {
   readonly pipelines: number;
+  /** Of them, what JavaScript has let go of. */
+  readonly collected: number;
   readonly warmMb: number;
   readonly endMb: number;
 }
@@ -51,6 +53,7 @@ test("pipelines come and go without leaking a GStreamer object", { timeout: roun
   const pipelines = rounds(40, 500);
   const { report, log } = await run(pipelines, TRACER);
   assert.equal(report.pipelines, pipelines);
+  assert.equal(report.collected, pipelines);
   assert.deepEqual(leaked(log), []);
 });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { collector, compiledLaunch, dawdle, makeClip, pass, start, temporaryFolder } from "./graph.fixture.ts";
+import { collector, compiledLaunch, dawdle, makeClip, pass, start, temporaryFolder } from "../graph.fixture.ts";
 import { collectGarbage, progress, rounds, rssMb } from "./rounds.fixture.ts";
 
 const MAX_GROWTH_MB = 10;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { aliveCounts } from "../../native/handlers.ts";
-import { collector, compiledLaunch, dawdle, makeClip, pass, start, temporaryFolder } from "./graph.fixture.ts";
+import { collector, compiledLaunch, dawdle, makeClip, pass, start, temporaryFolder } from "../graph.fixture.ts";
 import { progress, rounds, seededRandom } from "./rounds.fixture.ts";
 
 const folder = temporaryFolder();

@@ -6,11 +6,11 @@ import { join } from "node:path";
 import { after } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Type } from "typebox";
-import { type AnyElement, defineElement, type Frame } from "../../elements/element.ts";
-import { loadElements } from "../../elements/index.ts";
-import { type Compiled, compile, compileLaunch } from "../../graphs/compiler/compile.ts";
-import { loadRegistry } from "../../graphs/runtime/registry.ts";
-import { RunningGraph, type RunOptions } from "../../graphs/runtime/running-graph.ts";
+import { type AnyElement, defineElement, type Frame } from "../elements/element.ts";
+import { loadElements } from "../elements/index.ts";
+import { type Compiled, compile, compileLaunch } from "../graphs/compiler/compile.ts";
+import { loadRegistry } from "../graphs/runtime/registry.ts";
+import { RunningGraph, type RunOptions } from "../graphs/runtime/running-graph.ts";
 
 const NONE = Type.Object({});
 const unused = { example: "graph: none\nchains: {}\n", properties: NONE };
