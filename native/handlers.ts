@@ -22,7 +22,7 @@ export interface Start {
 export interface ElementSpec extends NativeElement {
   create(start: Start): FrameHandler | Promise<FrameHandler>;
   /** `update`, `flush`, `close` or an order that was not awaited failed: the stream goes on, somebody should know. */
-  fault(node: string, error: unknown): void;
+  fault(node: string, error: unknown, handler: FrameHandler): void;
 }
 
 interface Instance {
@@ -113,7 +113,11 @@ async function start(core: number, call: number, payload: string): Promise<void>
   try {
     const handler = await spec.create(start);
     const instance = { node: start.node, spec, handler, format: NO_FORMAT };
-    if (meanwhile.update !== null) await update(instance, meanwhile.update);
+    while (meanwhile.update !== null) {
+      const due = meanwhile.update;
+      meanwhile.update = null;
+      await update(instance, due);
+    }
     // Cancelled while it was being made: nobody will ever stop it, so it is closed here.
     if (addon.settle(call, OUTCOME.on)) instances.set(core, instance);
     else close(instance);
@@ -141,7 +145,7 @@ async function quietly(instance: Instance, work: () => unknown): Promise<void> {
   try {
     await work();
   } catch (error) {
-    instance.spec.fault(instance.node, error);
+    instance.spec.fault(instance.node, error, instance.handler);
   }
 }
 
@@ -162,7 +166,7 @@ addon.setDispatch((kind, core, call, a, ptsNs, durationNs, captureNs, discontinu
         discontinuity,
         meta,
         instance.format,
-        (error) => instance.spec.fault(instance.node, error),
+        (error) => instance.spec.fault(instance.node, error, instance.handler),
       );
       processFrame(call, frame, instance.handler);
       return;

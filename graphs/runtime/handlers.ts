@@ -1,4 +1,5 @@
 /** The handlers of a graph's TypeScript elements: made before the pipeline, closed exactly once, whatever happens. */
+import { isDeepStrictEqual } from "node:util";
 import type { AnyElement, Frame, FrameMetadata, Handler, Services } from "../../elements/element.ts";
 import type { NativeFrame } from "../../native/frame.ts";
 import { registerElement } from "../../native/handlers.ts";
@@ -8,19 +9,56 @@ import type { PlanNode } from "../compiler/plan.ts";
 import { LIMITS, within } from "./limits.ts";
 import { nativeProperties } from "./property-kinds.ts";
 
-export interface BoundHandler {
+/** One handler and everything that is promised about it: updates in turn, closed once, each within its limit. */
+export class BoundHandler {
   /** Names the handler to the native element. */
   readonly binding: number;
-  close(): Promise<void>;
-}
-
-interface Bound extends BoundHandler {
-  readonly handler: Handler;
-  readonly element: AnyElement;
   readonly services: Services;
+  readonly handler: Handler;
+  readonly #element: AnyElement;
+  #properties: JsonRecord;
+  #updating: Promise<void> = Promise.resolve();
+  #closing: Promise<void> | undefined;
+
+  constructor(handler: Handler, element: AnyElement, properties: JsonRecord, services: Services) {
+    this.binding = nextBinding++;
+    this.handler = handler;
+    this.services = services;
+    this.#element = element;
+    this.#properties = properties;
+    bound.set(this.binding, this);
+  }
+
+  /** Rejects when the handler refuses; it then keeps what it had. What it has already is not told again. */
+  update(properties: JsonRecord): Promise<void> {
+    const turn = this.#updating.then(async () => {
+      const next = completeProperties(this.#element, properties);
+      if (isDeepStrictEqual(next, this.#properties)) return;
+      const updated = (async () => this.handler.update?.(next as never))();
+      await within(LIMITS.updateMs, "the change was not taken", updated);
+      this.#properties = next;
+    });
+    this.#updating = turn.catch(() => {});
+    return turn;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    try {
+      const closed = (async () => this.handler.close?.())();
+      await within(LIMITS.closeMs, `"${this.services.node}" did not close`, closed);
+    } finally {
+      bound.delete(this.binding);
+    }
+  }
 }
 
-const bound = new Map<number, Bound>();
+const bound = new Map<number, BoundHandler>();
+const adapted = new WeakMap<object, BoundHandler>();
 let nextBinding = 1;
 const registered = new Set<string>();
 
@@ -37,9 +75,8 @@ function register(element: AnyElement): void {
     inFlight: element.kind === "transform" ? (element.inFlight ?? 1) : 1,
     properties: nativeProperties(element.properties),
     create: ({ binding, node }) => adapt(bound.get(binding), node),
-    fault(node, error) {
-      const message = error instanceof Error ? error.message : String(error);
-      for (const { services } of bound.values()) if (services.node === node) services.log.warn(message);
+    fault(_, error, handler) {
+      adapted.get(handler)?.services.log.warn(error instanceof Error ? error.message : String(error));
     },
   });
 }
@@ -48,18 +85,19 @@ function register(element: AnyElement): void {
 const asFrame = (frame: NativeFrame): Frame => frame as NativeFrame & { readonly meta: FrameMetadata };
 
 /** The native side's view of a handler: property names in kebab-case become the definition's own. */
-function adapt(entry: Bound | undefined, node: string) {
+function adapt(entry: BoundHandler | undefined, node: string) {
   if (entry === undefined) throw new Error(`"${node}" was not made by a graph: it has no handler`);
-  const { handler, element } = entry;
-  return {
+  const { handler } = entry;
+  const view = {
     process: (frame: NativeFrame) => handler.process(asFrame(frame)),
     ...(handler.format && { format: handler.format.bind(handler) }),
     ...(handler.flush && { flush: handler.flush.bind(handler) }),
     ...(handler.end && { end: handler.end.bind(handler) }),
-    update: (properties: Record<string, unknown>) =>
-      handler.update?.(completeProperties(element, properties as JsonRecord) as never),
+    update: (properties: Record<string, unknown>) => entry.update(properties as JsonRecord),
     close: () => entry.close(),
   };
+  adapted.set(view, entry);
+  return view;
 }
 
 export async function createHandler(element: AnyElement, node: PlanNode, services: Services): Promise<BoundHandler> {
@@ -75,24 +113,5 @@ export async function createHandler(element: AnyElement, node: PlanNode, service
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new Error(`${node.author}: ${reason}`, { cause });
   }
-  const binding = nextBinding++;
-  let closing: Promise<void> | undefined;
-  const entry: Bound = {
-    binding,
-    handler,
-    element,
-    services,
-    close() {
-      closing ??= (async () => {
-        try {
-          await handler.close?.();
-        } finally {
-          bound.delete(binding);
-        }
-      })();
-      return closing;
-    },
-  };
-  bound.set(binding, entry);
-  return entry;
+  return new BoundHandler(handler, element, properties, services);
 }

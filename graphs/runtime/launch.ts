@@ -5,14 +5,14 @@
  * order: drivers first (nothing new comes in), then the pipeline, then what handlers it never got to.
  */
 import type { AnyElement, Driver, DriverServices, ElementEvent, Services } from "../../elements/element.ts";
-import { type BusMessage, Pipeline } from "../../native/pipeline.ts";
+import { type BusMessage, type NativeSegment, Pipeline } from "../../native/pipeline.ts";
 import { preferFactories } from "../../native/registry.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { GraphPlan, PlanNode, PlanSegment } from "../compiler/plan.ts";
 import { GraphFailure } from "./events.ts";
 import { type BoundHandler, createHandler } from "./handlers.ts";
 import { startIngest } from "./ingest.ts";
-import { LIMITS } from "./limits.ts";
+import { LIMITS, within } from "./limits.ts";
 import { encodeProperties, entryOf, toNative } from "./segment.ts";
 
 export interface LaunchHost {
@@ -23,22 +23,27 @@ export interface LaunchHost {
   closing(): void;
 }
 
+/** A segment in the pipeline, and who works for it. */
 interface Attached {
   readonly segment: PlanSegment;
   readonly handlers: ReadonlyMap<string, BoundHandler>;
+  readonly drivers: Driver[];
 }
 
 export class Launch {
   readonly pipeline: Pipeline;
-  /** Resolves at the end of the stream, rejects with what broke. */
+  /** Resolves at the end of the stream or when closed, rejects with what broke. */
   readonly ended: Promise<void>;
   #plan: GraphPlan;
   readonly #elements: ReadonlyMap<string, AnyElement>;
   readonly #host: LaunchHost;
   readonly #attached = new Map<string, Attached>();
-  readonly #drivers: Driver[] = [];
   #finish: (failure?: GraphFailure) => void = () => {};
-  #closed: Promise<void> | undefined;
+  #playing = false;
+  #closing: Promise<void> | undefined;
+  /** Rejects when the launch is closed: nothing that is under way is waited for then. */
+  readonly #cut: Promise<never>;
+  #cutOff: () => void = () => {};
 
   constructor(plan: GraphPlan, elements: ReadonlyMap<string, AnyElement>, epochNs: bigint, host: LaunchHost) {
     this.#plan = plan;
@@ -48,7 +53,11 @@ export class Launch {
     this.ended = new Promise((resolve, reject) => {
       this.#finish = (failure) => (failure === undefined ? resolve() : reject(failure));
     });
-    this.ended.catch(() => {}); // whoever cares awaits it
+    this.#cut = new Promise((_, reject) => {
+      this.#cutOff = () => reject(new Error("the graph was stopped"));
+    });
+    this.ended.catch(() => {}); // whoever cares awaits them
+    this.#cut.catch(() => {});
     void this.#readBus();
   }
 
@@ -56,10 +65,10 @@ export class Launch {
     return this.#plan;
   }
 
-  /** The plan that the pipeline has been brought to by `set`, `attach` and `detach`. */
-  adopt(plan: GraphPlan): void {
+  /** The plan that the pipeline has been brought to by `set`, `attach` and `detach`; `segments` are all its segments. */
+  adopt(plan: GraphPlan, segments: readonly PlanSegment[]): void {
     this.#plan = plan;
-    for (const segment of [plan.main, ...plan.branches]) {
+    for (const segment of segments) {
       const attached = this.#attached.get(segment.name);
       if (attached !== undefined) this.#attached.set(segment.name, { ...attached, segment });
     }
@@ -68,31 +77,29 @@ export class Launch {
   /** Built and playing, or rejected and closed. `prepare` comes between the two: no frame is missed by what it adds. */
   async start(prepare: () => Promise<void>): Promise<void> {
     try {
-      preferFactories(this.plan.prefer);
-      await this.#build(this.plan.main);
-      for (const branch of this.plan.branches) await this.attach(branch);
-      await prepare();
-      // A live source cannot be waited for: it is the drivers that bring its first data, and they need it playing.
-      await this.pipeline.setState("PLAYING", this.plan.live ? 0 : LIMITS.startMs);
-      for (const segment of [this.plan.main, ...this.plan.branches]) await this.#drive(segment);
+      await Promise.race([this.#start(prepare), this.#cut]);
     } catch (error) {
       await this.close().catch(() => {});
       throw error;
     }
   }
 
+  async #start(prepare: () => Promise<void>): Promise<void> {
+    preferFactories(this.plan.prefer);
+    await this.#add(this.plan.main, (native) => this.pipeline.build(native));
+    for (const branch of this.plan.branches) await this.attach(branch);
+    await prepare();
+    // A live source cannot be waited for: it is the drivers that bring its first data, and they need it playing.
+    await this.pipeline.setState("PLAYING", this.plan.live ? 0 : LIMITS.startMs);
+    this.#playing = true;
+    for (const attached of this.#attached.values()) await this.#drive(attached);
+  }
+
   /** Adds a branch to the tee it hangs on; at any time. */
   async attach(segment: PlanSegment): Promise<void> {
-    if (segment.tee === null) throw new Error(`segment "${segment.name}" is no branch`);
-    const handlers = await this.#createHandlers(segment);
-    try {
-      const native = toNative(segment, this.#elements, handlers);
-      await this.pipeline.addBranch(segment.name, segment.tee, entryOf(segment), native);
-    } catch (error) {
-      await closeAll(handlers);
-      throw error;
-    }
-    this.#attached.set(segment.name, { segment, handlers });
+    const { tee } = segment;
+    if (tee === null) throw new Error(`segment "${segment.name}" is no branch`);
+    await this.#add(segment, (native) => this.pipeline.addBranch(segment.name, tee, entryOf(segment), native));
   }
 
   /** Takes a branch out once its sinks have seen the end. */
@@ -100,10 +107,11 @@ export class Launch {
     const attached = this.#attached.get(name);
     if (attached === undefined) throw new Error(`"${name}" is not attached`);
     this.#attached.delete(name);
+    await closeDrivers([attached]);
     try {
       await this.pipeline.removeBranch(name, LIMITS.branchMs);
     } finally {
-      await closeAll(attached.handlers);
+      await closeHandlers(attached.handlers);
     }
   }
 
@@ -112,36 +120,58 @@ export class Launch {
     return [...this.#attached.values()].map(({ segment }) => segment);
   }
 
+  /** Rejects when the element refuses. */
   async set(node: PlanNode, values: Readonly<Record<string, JsonRecord[string] | undefined>>): Promise<void> {
+    const handler = [...this.#attached.values()].map(({ handlers }) => handlers.get(node.name)).find(Boolean);
+    if (handler !== undefined) {
+      const all = Object.entries({ ...node.properties, ...values }).filter(([, value]) => value !== undefined);
+      await handler.update(Object.fromEntries(all) as JsonRecord);
+    }
+    // For TypeScript elements this only keeps what GStreamer shows of them true: the handler has it already.
     await this.pipeline.set(node.name, encodeProperties(node, this.#elements, values));
   }
 
   /** Asks every source to end; what is on its way still arrives. */
   async endOfStream(): Promise<void> {
-    for (const driver of this.#drivers.splice(0)) await driver.close();
+    const closing = closeDrivers(this.#attached.values());
     await this.pipeline.endOfStream();
+    await closing;
   }
 
   close(): Promise<void> {
-    this.#closed ??= this.#close();
-    return this.#closed;
+    this.#closing ??= this.#close();
+    return this.#closing;
   }
 
   async #close(): Promise<void> {
-    this.#host.closing();
-    const drivers = await Promise.allSettled(this.#drivers.splice(0).map((driver) => driver.close()));
-    const pipeline = await Promise.allSettled([this.pipeline.close(LIMITS.closeMs)]);
-    const handlers = await Promise.allSettled([...this.#attached.values()].map(({ handlers }) => closeAll(handlers)));
+    this.#cutOff();
+    try {
+      this.#host.closing();
+    } catch (error) {
+      this.#host.log("warn", this.plan.graph, `a last reading failed: ${String(error)}`);
+    }
+    const attached = [...this.#attached.values()];
+    const outcomes = await Promise.allSettled([closeDrivers(attached), this.pipeline.close(LIMITS.closeMs)]);
+    const handlers = await Promise.allSettled(attached.map((entry) => closeHandlers(entry.handlers)));
     this.#attached.clear();
     this.#finish();
-    for (const outcome of [...pipeline, ...drivers, ...handlers])
-      if (outcome.status === "rejected") throw outcome.reason;
+    for (const outcome of [...outcomes, ...handlers]) if (outcome.status === "rejected") throw outcome.reason;
   }
 
-  async #build(segment: PlanSegment): Promise<void> {
+  /** Makes the handlers of a segment, then its nodes; all or nothing, also when the launch is closed meanwhile. */
+  async #add(segment: PlanSegment, build: (native: NativeSegment) => Promise<void>): Promise<void> {
     const handlers = await this.#createHandlers(segment);
-    this.#attached.set(segment.name, { segment, handlers });
-    await this.pipeline.build(toNative(segment, this.#elements, handlers));
+    const attached: Attached = { segment, handlers, drivers: [] };
+    try {
+      if (this.#closing !== undefined) await this.#cut;
+      await build(toNative(segment, this.#elements, handlers));
+      if (this.#closing !== undefined) await this.#cut;
+      this.#attached.set(segment.name, attached);
+    } catch (error) {
+      await closeHandlers(handlers).catch((cause) => this.#host.log("warn", segment.name, String(cause)));
+      throw error;
+    }
+    if (this.#playing) await this.#drive(attached);
   }
 
   async #createHandlers(segment: PlanSegment): Promise<ReadonlyMap<string, BoundHandler>> {
@@ -155,19 +185,22 @@ export class Launch {
     const handlers = new Map(made.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : [])));
     const broken = made.find((outcome) => outcome.status === "rejected");
     if (broken !== undefined) {
-      await closeAll(handlers);
+      await closeHandlers(handlers).catch(() => {});
       throw broken.reason;
     }
     return handlers;
   }
 
-  async #drive(segment: PlanSegment): Promise<void> {
+  async #drive({ segment, drivers }: Attached): Promise<void> {
     for (const { author, element, properties } of segment.drivers) {
       const definition = this.#element(element);
       if (definition.kind !== "composite" || definition.drive === undefined) continue;
       const [first] = segment.nodes.filter((node) => node.author === author);
       if (first === undefined) continue;
-      this.#drivers.push(await definition.drive(properties, this.#driverServices(author, first.name)));
+      const driver = await definition.drive(properties, this.#driverServices(author, first.name));
+      drivers.push(driver);
+      // Closed while it was being made: what closes drivers has been here already.
+      if (this.#closing !== undefined || !this.#attached.has(segment.name)) await closeDrivers([{ drivers }]);
     }
   }
 
@@ -214,12 +247,23 @@ export class Launch {
 
   /** The author's name of a native node. */
   #author(node: string): string {
-    for (const segment of this.segments())
-      for (const candidate of segment.nodes) if (candidate.name === node) return candidate.author;
-    return node;
+    const segments = [this.plan.main, ...this.plan.branches, ...this.segments()];
+    const found = segments.flatMap((segment) => segment.nodes).find((candidate) => candidate.name === node);
+    return found?.author ?? node;
   }
 }
 
-async function closeAll(handlers: ReadonlyMap<string, BoundHandler>): Promise<void> {
-  await Promise.all([...handlers.values()].map((handler) => handler.close()));
+/** All of them, whatever one of them says; rejects with the first that did. */
+async function closeHandlers(handlers: ReadonlyMap<string, BoundHandler>): Promise<void> {
+  await settleAll([...handlers.values()].map((handler) => handler.close()));
+}
+
+async function closeDrivers(attached: Iterable<Pick<Attached, "drivers">>): Promise<void> {
+  const drivers = [...attached].flatMap((entry) => entry.drivers.splice(0));
+  const closings = drivers.map(async (driver) => driver.close());
+  await settleAll(closings.map((closing) => within(LIMITS.closeMs, "a source did not close", closing)));
+}
+
+async function settleAll(promises: readonly Promise<unknown>[]): Promise<void> {
+  for (const outcome of await Promise.allSettled(promises)) if (outcome.status === "rejected") throw outcome.reason;
 }

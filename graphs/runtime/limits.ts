@@ -6,12 +6,14 @@ export const LIMITS = {
   startMs: 15_000,
   /** From the end of stream asked for to its arrival at every sink. */
   drainMs: 5_000,
-  /** From PLAYING to everything closed. */
+  /** From PLAYING to NULL; then each handler and driver has as long to close. */
   closeMs: 5_000,
+  /** An element's `update`. */
+  updateMs: 5_000,
   /** A branch that leaves: until its sinks have seen the end. */
   branchMs: 5_000,
   /** A source connection that is torn down; RTSP says goodbye to a camera that may not answer. */
-  ingestCloseMs: 10_000,
+  ingestCloseMs: 4_000,
 } as const;
 
 /** Rejects with `what` when the promise takes longer; the promise itself goes on. */

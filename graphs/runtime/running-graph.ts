@@ -43,6 +43,17 @@ export interface RunResult {
   readonly error: GraphFailure | null;
 }
 
+/** One attachment of a slot. */
+interface SlotInstance extends SlotRequest {
+  readonly instance: string;
+}
+
+/** Where a change would lead: the plan, and all segments that hang on its main one. */
+interface Target {
+  readonly plan: GraphPlan;
+  readonly branches: readonly PlanSegment[];
+}
+
 export class RunningGraph {
   /** Settles when everything is closed; never rejects. */
   readonly ended: Promise<RunResult>;
@@ -51,10 +62,13 @@ export class RunningGraph {
   #launch: Launch;
   #state: GraphState = "starting";
   #settle: (result: RunResult) => void = () => {};
-  #relaunching = false;
+  /** Slots that are attached, by the name of their segment. */
+  readonly #slots = new Map<string, SlotInstance>();
   #instances = 0;
-  /** Changes are applied one after the other. */
+  /** Changes are made one after the other. */
   #changing: Promise<unknown> = Promise.resolve();
+  #relaunching = false;
+  #stopping: Promise<RunResult> | undefined;
 
   constructor(compiled: Compiled, plan: GraphPlan, options: RunOptions) {
     this.#compiled = compiled;
@@ -69,24 +83,14 @@ export class RunningGraph {
   static async start(compiled: Compiled, options: RunOptions): Promise<RunningGraph> {
     if (compiled.plan === null) throw new GraphFaults(compiled.faults);
     const graph = new RunningGraph(compiled, compiled.plan, options);
-    graph.#enter("starting");
-    const cut = (): void => void graph.#launch.close().catch((error) => graph.#log("warn", String(error)));
+    const cut = (): void => void graph.#close(graph.#launch);
     options.signal?.addEventListener("abort", cut);
     void graph.ended.then(() => options.signal?.removeEventListener("abort", cut));
-    try {
-      options.signal?.throwIfAborted();
-      await graph.#launch.start(async () => {
-        for (const { slot, params } of options.attach ?? []) await graph.#attach(slot, params, graph.#nextInstance());
-        options.onBuilt?.(graph.pipeline, graph.segments());
-      });
-    } catch (error) {
-      const failure = await graph.#reason(error);
-      graph.#enter("failed", failure.message);
-      graph.#settle({ state: "failed", error: failure });
-      throw failure;
-    }
+    options.onEvent?.({ type: "state", state: "starting" });
+    await graph.#startLaunch(async () => {
+      for (const { slot, params } of options.attach ?? []) await graph.#attach(slot, params, graph.#nextInstance());
+    });
     graph.#enter("running");
-    graph.#follow(graph.#launch);
     return graph;
   }
 
@@ -113,55 +117,69 @@ export class RunningGraph {
   }
 
   detach(name: string): Promise<void> {
-    return this.#inTurn(() => this.#launch.detach(name));
+    return this.#inTurn(async () => {
+      this.#slots.delete(name);
+      await this.#launch.detach(name);
+    });
   }
 
   /** What going over to that graph would take; changes nothing. */
   preview(next: Compiled): readonly PlanChange[] {
-    if (next.plan === null) throw new GraphFaults(next.faults);
-    return diffPlans(this.plan, next.plan, this.#options);
+    const { plan, branches } = this.#target(next);
+    // Compared with what is really attached: an earlier change may have come only half of its way.
+    const attached = this.segments().filter(({ tee }) => tee !== null);
+    const changes = diffPlans({ ...this.plan, branches: attached }, { ...plan, branches }, this.#options);
+    const relaunches = changes.filter(({ label }) => label === "relaunch");
+    return relaunches.length > 0 ? relaunches : changes;
   }
 
-  /** Goes over to that graph by the least that is needed, and says what it was. */
+  /**
+   * Goes over to that graph by the least that is needed, and says what it was. Attached slots go along; one that the new
+   * graph does not have any more is detached. Rejects with what could not be done; what was done before that stays done.
+   */
   apply(next: Compiled): Promise<readonly PlanChange[]> {
     return this.#inTurn(async () => {
       const changes = this.preview(next);
-      const plan = next.plan as GraphPlan;
-      if (changes.some((change) => change.label === "relaunch")) await this.#relaunch(plan);
-      else await this.#change(plan, changes);
+      const target = this.#target(next);
+      if (changes.some(({ label }) => label === "relaunch")) await this.#relaunch(target);
+      else await this.#change(target, changes);
       this.#compiled = next;
+      for (const name of this.#slots.keys())
+        if (!target.branches.some((branch) => branch.name === name)) this.#slots.delete(name);
       this.#options.onEvent?.({ type: "changed", changes });
       return changes;
     });
   }
 
-  async pause(): Promise<void> {
-    await this.#inTurn(() => this.#launch.pipeline.setState("PAUSED"));
-    this.#enter("paused");
+  pause(): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#launch.pipeline.setState("PAUSED");
+      this.#enter("paused");
+    });
   }
 
-  async resume(): Promise<void> {
-    await this.#inTurn(() => this.#launch.pipeline.setState("PLAYING"));
-    this.#enter("running");
+  resume(): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#launch.pipeline.setState("PLAYING");
+      this.#enter("running");
+    });
   }
 
   /** Ends the stream, lets what is under way arrive, closes. Resolves with the result; safe to call again. */
-  async stop(): Promise<RunResult> {
-    if (this.#state !== "finished" && this.#state !== "failed" && this.#state !== "stopping") {
-      if (this.#state === "paused") await this.resume().catch(() => {});
-      this.#enter("stopping");
-      const launch = this.#launch;
-      try {
-        await within(
-          LIMITS.drainMs,
-          "the stream did not end",
-          launch.endOfStream().then(() => launch.ended),
-        );
-      } catch {
-        // Cut off instead: closing below settles `ended`.
-      }
-      await launch.close().catch((error) => this.#log("warn", String(error)));
-    }
+  stop(): Promise<RunResult> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  async #stop(): Promise<RunResult> {
+    const wasPaused = this.#state === "paused";
+    this.#enter("stopping");
+    // What is being changed comes to its end first, or is cut off: nothing may start behind the back of a stop.
+    await within(LIMITS.drainMs, "a change did not end", this.#changing).catch(() => this.#close(this.#launch));
+    if (this.#state !== "stopping") return this.ended;
+    if (wasPaused) await this.#launch.pipeline.setState("PLAYING").catch(() => {});
+    await this.#drain(this.#launch);
+    await this.#close(this.#launch);
     return this.ended;
   }
 
@@ -174,7 +192,16 @@ export class RunningGraph {
     const { segment, faults } = this.#compiled.slot(slot, instance, params);
     if (segment === null) throw new GraphFaults(faults);
     await this.#launch.attach(segment);
+    this.#slots.set(segment.name, { slot, params, instance });
     return segment.name;
+  }
+
+  #target(next: Compiled): Target {
+    if (next.plan === null) throw new GraphFaults(next.faults);
+    const slots = [...this.#slots.values()].map(
+      ({ slot, params, instance }) => next.slot(slot, instance, params).segment,
+    );
+    return { plan: next.plan, branches: [...next.plan.branches, ...slots.filter((segment) => segment !== null)] };
   }
 
   #newLaunch(plan: GraphPlan): Launch {
@@ -188,7 +215,22 @@ export class RunningGraph {
     });
   }
 
-  #follow(launch: Launch): void {
+  /** Starts the present launch and follows it to its end; a failure is the graph's end. */
+  async #startLaunch(prepare: () => Promise<void>): Promise<void> {
+    const launch = this.#launch;
+    try {
+      this.#options.signal?.throwIfAborted();
+      await launch.start(async () => {
+        await prepare();
+        this.#options.onBuilt?.(this.pipeline, this.segments());
+      });
+    } catch (error) {
+      await this.#close(launch);
+      const failure = await whyFailed(launch, error);
+      const wanted = this.#state === "stopping";
+      this.#finish(wanted ? null : failure);
+      throw failure;
+    }
     launch.ended.then(
       () => this.#end(launch, null),
       (error) => this.#end(launch, error as GraphFailure),
@@ -196,12 +238,29 @@ export class RunningGraph {
   }
 
   async #end(launch: Launch, error: GraphFailure | null): Promise<void> {
-    await launch.close().catch((cause) => this.#log("warn", String(cause)));
     if (this.#relaunching || launch !== this.#launch) return;
-    const fault = this.#state === "stopping" && error !== null && this.#isInterruption(error) ? null : error;
-    const state = fault === null ? "finished" : "failed";
-    this.#enter(state, fault?.message);
-    this.#settle({ state, error: fault });
+    await this.#close(launch);
+    this.#finish(this.#state === "stopping" && error !== null && this.#isInterruption(error) ? null : error);
+  }
+
+  #finish(error: GraphFailure | null): void {
+    const state = error === null ? "finished" : "failed";
+    this.#enter(state, error?.message);
+    this.#settle({ state, error });
+  }
+
+  /** Lets what is under way arrive. Cut off after its limit, which is said: the last part of a file may be missing. */
+  async #drain(launch: Launch): Promise<void> {
+    const drained = launch.endOfStream().then(() => launch.ended);
+    try {
+      await within(LIMITS.drainMs, "the stream did not come to its end", drained);
+    } catch (error) {
+      if (!(error instanceof GraphFailure)) this.#log("warn", `cut off: ${(error as Error).message}`);
+    }
+  }
+
+  async #close(launch: Launch): Promise<void> {
+    await launch.close().catch((error) => this.#log("warn", (error as Error).message));
   }
 
   /** A source that was told to end while it still read the beginning complains; that is what was asked for, no fault. */
@@ -212,20 +271,7 @@ export class RunningGraph {
     return nodes.some(({ factory }) => /Source|Demux/.test(this.#options.registry.get(factory)?.klass ?? ""));
   }
 
-  /** The bus knows better than the state change that failed because of it. */
-  async #reason(error: unknown): Promise<GraphFailure> {
-    const told = await this.#launch.ended.then(
-      () => null,
-      (failure: GraphFailure) => failure,
-    );
-    if (told !== null) return told;
-    return error instanceof GraphFailure
-      ? error
-      : new GraphFailure(null, (error as Error).message, (error as Error).stack);
-  }
-
-  async #change(plan: GraphPlan, changes: readonly PlanChange[]): Promise<void> {
-    const branches = new Map(plan.branches.map((branch) => [branch.name, branch]));
+  async #change({ plan, branches }: Target, changes: readonly PlanChange[]): Promise<void> {
     const nodes = new Map(
       this.segments().flatMap((segment) => segment.nodes.map((node) => [node.name, node] as const)),
     );
@@ -236,41 +282,42 @@ export class RunningGraph {
         values.set(change.node, { ...values.get(change.node), [change.property]: change.to });
     for (const [name, properties] of values) {
       const node = nodes.get(name);
-      if (node !== undefined) await this.#launch.set(node, properties);
+      if (node === undefined) continue;
+      await this.#launch.set(node, properties).catch((cause: Error) => {
+        throw new Error(`${node.author} refuses ${Object.keys(properties).join(", ")}: ${cause.message}`, { cause });
+      });
     }
     for (const change of changes) {
       if (change.label !== "branch") continue;
-      const branch = branches.get(change.segment);
+      const branch = branches.find(({ name }) => name === change.segment);
       if (change.action === "detach") await this.#launch.detach(change.segment);
       else if (branch !== undefined) await this.#launch.attach(branch);
     }
-    this.#launch.adopt(plan);
+    this.#launch.adopt(plan, [plan.main, ...branches]);
   }
 
-  async #relaunch(plan: GraphPlan): Promise<void> {
-    const attached = this.segments().filter(({ name }) => name.includes(":"));
+  async #relaunch({ plan, branches }: Target): Promise<void> {
     this.#relaunching = true;
     try {
-      await this.#launch.close();
-      this.#launch = this.#newLaunch(plan);
-      await this.#launch.start(async () => {
-        for (const segment of attached) await this.#launch.attach(segment);
-        this.#options.onBuilt?.(this.pipeline, this.segments());
-      });
-    } catch (error) {
-      const failure = await this.#reason(error);
-      this.#enter("failed", failure.message);
-      this.#settle({ state: "failed", error: failure });
-      throw failure;
+      await this.#drain(this.#launch);
+      await this.#close(this.#launch);
     } finally {
       this.#relaunching = false;
     }
-    this.#follow(this.#launch);
+    if (this.#state === "stopping" || this.#options.signal?.aborted) {
+      this.#finish(null);
+      throw new Error("the graph was stopped before it was launched again");
+    }
+    this.#launch = this.#newLaunch(plan);
+    const slots = branches.filter((branch) => !plan.branches.includes(branch));
+    await this.#startLaunch(async () => {
+      for (const slot of slots) await this.#launch.attach(slot);
+    });
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#changing.then(() => {
-      if (this.#state !== "running" && this.#state !== "paused" && this.#state !== "starting")
+      if (this.#state !== "running" && this.#state !== "paused")
         throw new Error(`the graph is ${this.#state}: it cannot be changed any more`);
       return work();
     });
@@ -282,9 +329,23 @@ export class RunningGraph {
     this.#options.onEvent?.({ type: "log", level, node: this.plan.graph, message });
   }
 
+  /** Never back: what ends does not run again, and what has ended is over. */
   #enter(state: GraphState, error?: string): void {
-    if (this.#state === state && state !== "starting") return;
+    if (this.#state === state || RANK[state] < RANK[this.#state]) return;
     this.#state = state;
     this.#options.onEvent?.({ type: "state", state, ...(error === undefined ? {} : { error }) });
   }
+}
+
+const RANK = { starting: 0, running: 1, paused: 1, stopping: 2, finished: 3, failed: 3 } as const;
+
+/** The bus knows better than the state change that failed because of it. The launch must be closed. */
+async function whyFailed(launch: Launch, error: unknown): Promise<GraphFailure> {
+  const told = await launch.ended.then(
+    () => null,
+    (failure: GraphFailure) => failure,
+  );
+  if (told !== null) return told;
+  const { message, stack } = error as Error;
+  return error instanceof GraphFailure ? error : new GraphFailure(null, message, stack);
 }

@@ -41,6 +41,12 @@ test("a graph stops at any moment, by drain or by cut, without a hang", {
       } else {
         const graph = await start(compiled, extra, { print: async () => {} });
         await sleep(moment);
+        // Every other time in the middle of a change that launches the graph anew.
+        if (round % 6 === 1) {
+          const other = compiledLaunch(GRAPHS[(round + 1) % GRAPHS.length] as string, ...extra);
+          graph.apply(other).catch(() => {});
+          await sleep(random.next() * 50);
+        }
         const result = await graph.stop();
         assert.equal(result.state, "finished", `${how}: ${result.error?.message}`);
       }
