@@ -21,7 +21,7 @@ export function readGraphWords(positionals: readonly string[]): GraphWords {
   return { graph, source: source ?? null, params: readAssignments(rest.filter((word) => ASSIGNMENT.test(word))) };
 }
 
-export function readAssignments(words: readonly string[]): Readonly<Record<string, string>> {
+function readAssignments(words: readonly string[]): Readonly<Record<string, string>> {
   const params: Record<string, string> = {};
   for (const word of words) {
     const [, name = "", value = ""] = ASSIGNMENT.exec(word) ?? [];

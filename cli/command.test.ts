@@ -26,7 +26,7 @@ test("options and positionals may be mixed, and some options repeated", () => {
 });
 
 for (const [args, message] of [
-  [["--frame", "3"], /no option --frame; did you mean --frames\?/],
+  [["--frame", "3"], /no option --frame; did you mean "--frames"\?/],
   [["-x"], /no option -x/],
   [["--frames"], /--frames needs a value: --frames N/],
   [["--frames", "--quiet"], /--frames needs a value/],
@@ -45,4 +45,4 @@ for (const text of ["0", "-1", "1.5", "x", " ", "1e99"]) {
 }
 
 test("a choice names the nearest", () =>
-  assert.throws(() => read("--pace", "realtim").choice("pace", ["realtime", "fast"]), /did you mean realtime\?/));
+  assert.throws(() => read("--pace", "realtim").choice("pace", ["realtime", "fast"]), /did you mean "realtime"\?/));

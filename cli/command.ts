@@ -1,6 +1,6 @@
 /** What a command of `windhover` is, and the one way in which its arguments are read. */
 import { type ParseArgsConfig, parseArgs } from "node:util";
-import { suggest } from "../schemas/suggest.ts";
+import { didYouMean } from "../schemas/suggest.ts";
 import type { Terminal } from "./terminal.ts";
 
 export interface Option {
@@ -130,11 +130,6 @@ function judgeOption(command: Command, options: Options, { name, rawName, value 
   // `--frames --quiet` is a forgotten value, not a value that begins with dashes.
   if (option.type === "string" && (value === undefined || value === "" || value.startsWith("--")))
     throw new UsageFault(`${rawName} needs a value: ${rawName} ${option.value ?? "VALUE"}`);
-}
-
-export function didYouMean(word: string, candidates: Iterable<string>, prefix = ""): string {
-  const nearest = suggest(word, candidates);
-  return nearest === undefined ? "" : `; did you mean ${prefix}${nearest}?`;
 }
 
 /** Throws unless there are so many positionals. */

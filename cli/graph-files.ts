@@ -5,8 +5,8 @@ import { fileURLToPath } from "node:url";
 import type { GraphText, LoadGraph } from "../graphs/compiler/extend.ts";
 import { type Fault, GraphFaults } from "../graphs/compiler/fault.ts";
 import { MAX_TEXT_BYTES } from "../graphs/compiler/limits.ts";
-import { suggest } from "../schemas/suggest.ts";
-import { didYouMean, UsageFault } from "./command.ts";
+import { didYouMean, suggest } from "../schemas/suggest.ts";
+import { UsageFault } from "./command.ts";
 
 const TEMPLATES = fileURLToPath(new URL("../graphs/", import.meta.url));
 
@@ -34,7 +34,7 @@ function showPath(path: string): string {
 }
 
 /** Throws `GraphFaults` when there is nothing to read. */
-export function readGraphFile(file: string): string {
+function readGraphFile(file: string): string {
   try {
     const { size } = statSync(file);
     if (size > MAX_TEXT_BYTES) throw refuse(file, tooLarge(`${(size / 1e6).toFixed(1)} MB`));

@@ -2,9 +2,7 @@
 import { type Command, HELP, type Option } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
 import type { Terminal } from "./terminal.ts";
-import { widthOf, wrap } from "./text.ts";
-
-const COLUMNS = 80;
+import { PAGE_COLUMNS, widthOf, wrap } from "./text.ts";
 
 export function helpOverall({ paintOut: paint }: Terminal): string {
   const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length));
@@ -32,12 +30,12 @@ export function helpOverall({ paintOut: paint }: Terminal): string {
 export function helpOf(command: Command, { paintOut: paint }: Terminal): string {
   const options = Object.entries({ ...command.options, ...HELP });
   return [
-    wrap(command.about, COLUMNS),
+    wrap(command.about, PAGE_COLUMNS),
     "",
-    wrap(`${paint("bold", `windhover ${command.name}`)} ${command.usage}`, COLUMNS, "    "),
+    wrap(`${paint("bold", `windhover ${command.name}`)} ${command.usage}`, PAGE_COLUMNS, "    "),
     "",
     ...options.map(([name, option]) => helpOfOption(name, option, paint("bold", flagOf(name, option)))),
-    ...(command.notes === undefined ? [] : ["", ...command.notes.split("\n").map((line) => wrap(line, COLUMNS))]),
+    ...(command.notes === undefined ? [] : ["", ...command.notes.split("\n").map((line) => wrap(line, PAGE_COLUMNS))]),
     "",
     "Examples:",
     ...command.examples.map((example) => `  npx windhover ${example}`),
@@ -53,7 +51,7 @@ function helpOfOption(name: string, option: Option, painted: string): string {
   const plain = `  ${flagOf(name, option)}`;
   const about = `${option.about}${option.multiple ? " May be repeated." : ""}`;
   const indent = " ".repeat(ABOUT_COLUMN);
-  const body = wrap(`${indent}${about}`.replace(/^ +/, ""), COLUMNS - ABOUT_COLUMN).replaceAll("\n", `\n${indent}`);
+  const body = wrap(about, PAGE_COLUMNS - ABOUT_COLUMN).replaceAll("\n", `\n${indent}`);
   const head = `  ${painted}`;
   if (widthOf(plain) + 2 > ABOUT_COLUMN) return `${head}\n${indent}${body}`;
   return `${head}${" ".repeat(ABOUT_COLUMN - widthOf(plain))}${body}`;

@@ -32,6 +32,6 @@ test("help, version and a command that is not there", async () => {
   assert.match(help?.stdout ?? "", /--snapshot NODE@TIME=FILE/);
   assert.equal(version?.stdout, `windhover ${readVersion()}\n`);
   assert.deepEqual([typo?.code, option?.code, early?.code], [2, 2, 2]);
-  assert.match(typo?.stderr ?? "", /did you mean launch\?/);
-  assert.match(option?.stderr ?? "", /did you mean --json\?/);
+  assert.match(typo?.stderr ?? "", /did you mean "launch"\?/);
+  assert.match(option?.stderr ?? "", /did you mean "--json"\?/);
 });

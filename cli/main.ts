@@ -1,7 +1,8 @@
 /** From the words of a command line to an exit code. */
 
 import { GraphFaults } from "../graphs/compiler/fault.ts";
-import { CommandFailure, didYouMean, EXIT, readArguments, UsageFault } from "./command.ts";
+import { didYouMean } from "../schemas/suggest.ts";
+import { CommandFailure, EXIT, readArguments, UsageFault } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
 import { helpOf, helpOverall } from "./help.ts";
 import { Terminal } from "./terminal.ts";

@@ -1,5 +1,5 @@
 /** Standard output and standard error: lines, colours, and a part at the bottom of the screen that is redrawn in place. */
-import { fit } from "./text.ts";
+import { fit, PAGE_COLUMNS } from "./text.ts";
 
 export type Colour = "bold" | "dim" | "red" | "green" | "yellow" | "blue" | "cyan";
 
@@ -22,7 +22,6 @@ interface Output extends NodeJS.WritableStream {
   readonly writableLength: number;
 }
 
-const USUAL_COLUMNS = 80;
 const USUAL_ROWS = 24;
 const REDRAW_MS = 30;
 
@@ -58,7 +57,7 @@ export class Terminal {
   }
 
   get columns(): number {
-    return this.#err.columns || this.#out.columns || USUAL_COLUMNS;
+    return this.#err.columns || this.#out.columns || PAGE_COLUMNS;
   }
 
   get rows(): number {

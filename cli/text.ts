@@ -1,6 +1,9 @@
 /** Text measured, cut and broken by the columns it takes on a screen; colours take none. */
 import { stripVTControlCharacters } from "node:util";
 
+/** What a page is wide that does not ask the screen, and what a screen is that does not say. */
+export const PAGE_COLUMNS = 80;
+
 /** Columns that a text takes on the screen. */
 export const widthOf = (text: string): number => [...stripVTControlCharacters(text)].length;
 

@@ -17,6 +17,12 @@ export function suggest(name: string, candidates: Iterable<string>): string | un
   return nearest;
 }
 
+/** `; did you mean "--frames"?`, to be put behind a message; empty when no name is near. */
+export function didYouMean(name: string, candidates: Iterable<string>, prefix = ""): string {
+  const nearest = suggest(name, candidates);
+  return nearest === undefined ? "" : `; did you mean "${prefix}${nearest}"?`;
+}
+
 // `maxSizeBuffers` and `max_size_buffers` are the same mistake: the right name in another spelling.
 const fold = (name: string): string =>
   name

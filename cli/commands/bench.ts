@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { basename } from "node:path";
-import { type Command, didYouMean, EXIT, UsageFault } from "../command.ts";
+import { didYouMean } from "../../schemas/suggest.ts";
+import { type Command, EXIT, UsageFault } from "../command.ts";
 import type { Terminal } from "../terminal.ts";
 
 const FOLDER = new URL("../bench/", import.meta.url);

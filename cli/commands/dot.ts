@@ -1,5 +1,5 @@
-import { maskCredentials } from "../../elements/source/mask.ts";
 import { toDot } from "../../graphs/compiler/dot.ts";
+import { maskCredentials } from "../../schemas/mask.ts";
 import { readGraphWords } from "../arguments.ts";
 import { type Command, EXIT } from "../command.ts";
 import { writeSvg } from "../draw-svg.ts";

@@ -1,5 +1,5 @@
-import { maskCredentials } from "../../elements/source/mask.ts";
 import { explain } from "../../graphs/compiler/explain.ts";
+import { maskCredentials } from "../../schemas/mask.ts";
 import { readGraphWords } from "../arguments.ts";
 import { type Command, EXIT } from "../command.ts";
 import { planGraph } from "../plan-graph.ts";

@@ -27,7 +27,7 @@ test("the list has our elements first, and a word narrows it", async () => {
 test("an unknown element is refused with the nearest", async () => {
   const { code, stdout, stderr } = await windhover(["inspect", "qeue"]);
   assert.deepEqual([code, stdout], [2, ""]);
-  assert.match(stderr, /there is no element "qeue"; did you mean queue\?/);
+  assert.match(stderr, /there is no element "qeue"; did you mean "queue"\?/);
 });
 
 test("JSON is the registry's own description", async () => {

@@ -1,4 +1,5 @@
-import { type Command, didYouMean, EXIT, expectPositionals, UsageFault } from "../command.ts";
+import { didYouMean } from "../../schemas/suggest.ts";
+import { type Command, EXIT, expectPositionals, UsageFault } from "../command.ts";
 import { listElements, OURS } from "../inspect/list.ts";
 import { describeNative } from "../inspect/native.ts";
 import { describeOurs, propertiesOf } from "../inspect/ours.ts";

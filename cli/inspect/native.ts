@@ -1,11 +1,9 @@
 /** An element of GStreamer's, as `inspect` shows it. */
 import type { FactoryInfo, PadInfo } from "../../schemas/registry.ts";
 import type { Paint } from "../terminal.ts";
-import { wrap } from "../text.ts";
+import { PAGE_COLUMNS, wrap } from "../text.ts";
 import { describeProperties, part, row } from "./page.ts";
 import { fromRegistry } from "./property.ts";
-
-const COLUMNS = 80;
 
 /** GST_RANK_PRIMARY and its like; what GStreamer chooses by when it chooses by itself. */
 const RANKS: readonly (readonly [number, string])[] = [
@@ -18,7 +16,7 @@ const RANKS: readonly (readonly [number, string])[] = [
 export function describeNative(factory: FactoryInfo, paint: Paint): string {
   return [
     paint("bold", factory.name),
-    wrap(factory.about, COLUMNS),
+    wrap(factory.about, PAGE_COLUMNS),
     ...part(
       "Kind",
       [
@@ -52,7 +50,7 @@ function describePad({ name, direction, presence, caps }: PadInfo): readonly str
 /** One field a line where a structure does not fit on one. */
 function describeCaps(structure: string): readonly string[] {
   const whole = `  ${structure}`;
-  if (whole.length <= COLUMNS - 2) return [whole];
+  if (whole.length <= PAGE_COLUMNS - 2) return [whole];
   const [type = "", ...fields] = splitFields(structure);
   return [`  ${type}`, ...fields.flatMap((field) => row("", field.trim(), 6))];
 }

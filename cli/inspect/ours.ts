@@ -2,11 +2,9 @@
 import type { TSchema } from "typebox";
 import type { AnyElement, Read } from "../../elements/element.ts";
 import type { Paint } from "../terminal.ts";
-import { wrap } from "../text.ts";
+import { PAGE_COLUMNS, wrap } from "../text.ts";
 import { describeProperties, part, row } from "./page.ts";
 import { fromSchema, type ShownProperty } from "./property.ts";
-
-const COLUMNS = 80;
 
 const KINDS: Readonly<Record<AnyElement["kind"], string>> = {
   transform: "transform: TypeScript runs on every frame and passes it on",
@@ -24,8 +22,8 @@ export function describeOurs(element: AnyElement, paint: Paint): string {
   const properties = propertiesOf(element);
   return [
     `${paint("bold", element.name)}`,
-    wrap(element.about, COLUMNS),
-    ...part("Kind", wrap(KINDS[element.kind], COLUMNS - 2).split("\n"), paint),
+    wrap(element.about, PAGE_COLUMNS),
+    ...part("Kind", wrap(KINDS[element.kind], PAGE_COLUMNS - 2).split("\n"), paint),
     ...part("Pads", describePads(element), paint),
     ...part("Metadata", describeMetadata(element), paint),
     ...(properties.length === 0 ? part("Properties", ["none"], paint) : describeProperties(properties, paint)),

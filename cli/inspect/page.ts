@@ -1,9 +1,8 @@
 /** Pages of `inspect`: titled parts, properties in two columns, text wrapped. */
 import type { Paint } from "../terminal.ts";
-import { padTo, wrap } from "../text.ts";
+import { PAGE_COLUMNS, padTo, wrap } from "../text.ts";
 import { type ShownProperty, showValue } from "./property.ts";
 
-const COLUMNS = 80;
 const NAME_COLUMN = 26;
 
 export const part = (title: string, lines: readonly string[], paint: Paint): readonly string[] =>
@@ -11,7 +10,7 @@ export const part = (title: string, lines: readonly string[], paint: Paint): rea
 
 /** `name   text`, the text wrapped in its own column. */
 export function row(name: string, text: string, width = NAME_COLUMN - 2): readonly string[] {
-  const lines = wrap(text, COLUMNS - width - 4).split("\n");
+  const lines = wrap(text, PAGE_COLUMNS - width - 4).split("\n");
   const [first = "", ...rest] = lines;
   const indent = " ".repeat(width);
   if (name.length >= width) return [name, ...lines.map((line) => indent + line)];

@@ -2,6 +2,7 @@
 import type { TSchema } from "typebox";
 import type { Json } from "../../schemas/json.ts";
 import { kebab } from "../../schemas/names.ts";
+import type { PropertySchema } from "../../schemas/property-schema.ts";
 import type { PropertyInfo } from "../../schemas/registry.ts";
 
 export interface ShownProperty {
@@ -18,23 +19,8 @@ export interface ShownProperty {
   readonly choices: readonly { readonly name: string; readonly about: string }[];
 }
 
-interface SchemaFacts {
-  readonly type?: string | readonly string[];
-  readonly enum?: readonly Json[];
-  readonly const?: Json;
-  readonly anyOf?: readonly SchemaFacts[];
-  readonly items?: SchemaFacts;
-  readonly default?: Json;
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly minLength?: number;
-  readonly pattern?: string;
-  readonly description?: string;
-  readonly live?: boolean;
-}
-
 export function fromSchema(name: string, schema: TSchema, required: boolean): ShownProperty {
-  const facts = schema as SchemaFacts;
+  const facts = schema as PropertySchema;
   return {
     name: kebab(name),
     type: describeSchema(facts),
@@ -48,7 +34,7 @@ export function fromSchema(name: string, schema: TSchema, required: boolean): Sh
   };
 }
 
-function describeSchema(facts: SchemaFacts): string {
+function describeSchema(facts: PropertySchema): string {
   if (facts.enum !== undefined) return `one of ${facts.enum.map(showValue).join(", ")}`;
   if (facts.const !== undefined) return showValue(facts.const);
   if (facts.anyOf !== undefined) return facts.anyOf.map(describeSchema).join(", or ");

@@ -1,7 +1,8 @@
 /** Why a graph failed, in words for whoever started it. */
-import { maskCredentials } from "../../elements/source/mask.ts";
+
 import type { GraphPlan } from "../../graphs/compiler/plan.ts";
 import type { GraphFailure } from "../../graphs/runtime/events.ts";
+import { maskCredentials } from "../../schemas/mask.ts";
 import { findReachFault } from "./reach.ts";
 import { listSourceFiles, recogniseFile } from "./source-file.ts";
 

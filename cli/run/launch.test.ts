@@ -59,7 +59,7 @@ test("a snapshot that never comes is said, and is a failure", async () => {
 test("a node that is not there is refused with the names there are", async () => {
   const { code, stderr } = await windhover(["launch", LINE, "--probe", "decod"]);
   assert.equal(code, 2);
-  assert.match(stderr, /did you mean decode\?\n {2}steps: source, decode, print\n/);
+  assert.match(stderr, /did you mean "decode"\?\n {2}steps: source, decode, print\n/);
 });
 
 test("a reader that has enough ends the run quietly", async () => {

@@ -34,7 +34,10 @@ test("a step means its last node, a full name itself", () => {
 });
 
 test("a wrong name is refused with all the right ones", () =>
-  assert.throws(() => expectNode("probe", "sorce", GRAPH), /did you mean source\?\n {2}steps: source, decode, end\n/));
+  assert.throws(
+    () => expectNode("probe", "sorce", GRAPH),
+    /did you mean "source"\?\n {2}steps: source, decode, end\n/,
+  ));
 
 test("frames come from the source, or from what nothing leads to", () => {
   assert.deepEqual(findOrigins(GRAPH), ["source.parse"]);

@@ -1,6 +1,7 @@
 /** Where in a running graph something is to be looked at. */
 import type { PlanNode, PlanSegment } from "../../graphs/compiler/plan.ts";
-import { didYouMean, UsageFault } from "../command.ts";
+import { didYouMean } from "../../schemas/suggest.ts";
+import { UsageFault } from "../command.ts";
 
 /** The node that a name means: itself, or the last of the step that the author calls so. */
 export function findNode(name: string, segments: readonly PlanSegment[]): string | undefined {

@@ -1,6 +1,7 @@
 /** --probe: every buffer that leaves a node, as a line of JSON. */
 import type { PlanSegment } from "../../graphs/compiler/plan.ts";
 import type { Pipeline, TappedBuffer } from "../../native/pipeline.ts";
+import { toMilliseconds } from "../../schemas/time.ts";
 import type { Terminal } from "../terminal.ts";
 import { findNode } from "./places.ts";
 
@@ -32,11 +33,11 @@ export function tapNodes(
 }
 
 /** `caps` is null while they are what they were. */
-export function formatBuffer(probe: string, buffer: TappedBuffer, caps: string | null, lost: number): string {
+function formatBuffer(probe: string, buffer: TappedBuffer, caps: string | null, lost: number): string {
   return JSON.stringify({
     probe,
-    pts_ms: toMilliseconds(buffer.ptsNs),
-    duration_ms: toMilliseconds(buffer.durationNs),
+    pts_ms: buffer.ptsNs === null ? null : toMilliseconds(buffer.ptsNs),
+    duration_ms: buffer.durationNs === null ? null : toMilliseconds(buffer.durationNs),
     bytes: buffer.bytes,
     keyframe: buffer.keyframe,
     ...(buffer.discontinuity && { discontinuity: true }),
@@ -45,5 +46,3 @@ export function formatBuffer(probe: string, buffer: TappedBuffer, caps: string |
     ...(Object.keys(buffer.meta).length > 0 && { meta: buffer.meta }),
   });
 }
-
-const toMilliseconds = (ns: bigint | null): number | null => (ns === null ? null : Number(ns / 1000n) / 1000);

@@ -1,6 +1,7 @@
 /** What a run says on standard error: sentences for people or, with --json, lines of JSON. */
-import { maskCredentials } from "../../elements/source/mask.ts";
+
 import type { JsonRecord } from "../../schemas/json.ts";
+import { maskCredentials } from "../../schemas/mask.ts";
 import type { Colour, Terminal } from "../terminal.ts";
 
 export class Reporter {

@@ -2,6 +2,7 @@
 import { writePicture } from "../../elements/snapshot/picture-file.ts";
 import type { PlanSegment } from "../../graphs/compiler/plan.ts";
 import type { Pipeline } from "../../native/pipeline.ts";
+import { toMilliseconds } from "../../schemas/time.ts";
 import { findNode } from "./places.ts";
 import type { Reporter } from "./reporter.ts";
 import type { SnapshotOrder } from "./settings.ts";
@@ -57,7 +58,7 @@ export class Snapshots {
         type: "snapshot",
         node,
         file,
-        pts_ms: ptsNs === null ? null : Number(ptsNs) / 1e6,
+        pts_ms: ptsNs === null ? null : toMilliseconds(ptsNs),
       });
     } catch (error) {
       pending.state = "waiting";

@@ -16,7 +16,7 @@ const write = (name: string, content: string | Buffer): string => {
 test("what is not there, is a folder or is empty is refused", () => {
   const clip = write("clip.mp4", "x");
   assert.doesNotThrow(() => expectFile(clip));
-  assert.throws(() => expectFile(join(folder, "clp.mp4")), /there is no file .*did you mean clip\.mp4\?/);
+  assert.throws(() => expectFile(join(folder, "clp.mp4")), /there is no file .*did you mean "clip\.mp4"\?/);
   assert.throws(() => expectFile(folder), /is a folder/);
   assert.throws(() => expectFile(write("empty.mp4", "")), /is empty/);
 });

@@ -2,7 +2,8 @@
 import { accessSync, closeSync, constants, openSync, readdirSync, readSync, statSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import type { GraphPlan } from "../../graphs/compiler/plan.ts";
-import { CommandFailure, didYouMean } from "../command.ts";
+import { didYouMean } from "../../schemas/suggest.ts";
+import { CommandFailure } from "../command.ts";
 
 export function listSourceFiles(plan: GraphPlan): readonly string[] {
   const nodes = [plan.main, ...plan.branches].flatMap((segment) => segment.nodes);

@@ -1,4 +1,5 @@
 import type { Json } from "../../schemas/json.ts";
+import { toMilliseconds } from "../../schemas/time.ts";
 import type { Frame } from "../element.ts";
 
 export type PrintedFrame = Pick<Frame, "index" | "ptsNs" | "captureNs" | "format" | "meta">;
@@ -15,9 +16,6 @@ export function formatLine({ index, ptsNs, captureNs, format, meta }: PrintedFra
   // The frame's own keys come last into the object but keep their place: metadata cannot forge them.
   return JSON.stringify({ ...own, ...sortObject(choose(meta, keys)), ...own });
 }
-
-/** Whole microseconds, so that a third of a second is 333.333 and not 333.33333299999998. */
-const toMilliseconds = (ns: bigint): number => Number(ns / 1000n) / 1000;
 
 const choose = (meta: PrintedFrame["meta"], keys: readonly string[] | undefined): PrintedFrame["meta"] =>
   keys === undefined ? meta : Object.fromEntries(Object.entries(meta).filter(([key]) => keys.includes(key)));

@@ -1,5 +1,5 @@
 import type { Registry } from "../../schemas/registry.ts";
-import { suggest } from "../../schemas/suggest.ts";
+import { didYouMean } from "../../schemas/suggest.ts";
 import { type ExpandedNode, ExpandFault, type Expansion } from "../element.ts";
 import type { FileSource, SourceDescription, TestSource } from "./uri.ts";
 
@@ -99,9 +99,8 @@ const expandPace = (pace: Pace | undefined): readonly ExpandedNode[] =>
 function checkPattern(pattern: string, registry: Registry): void {
   const known = registry.get("videotestsrc")?.properties.pattern?.values?.map(({ nick }) => nick);
   if (known === undefined || known.includes(pattern)) return;
-  const nearest = suggest(pattern, known);
   throw new ExpandFault(
     "uri",
-    `there is no test pattern "${pattern}"; expected one of ${known.join(", ")}${nearest === undefined ? "" : `; did you mean "${nearest}"?`}`,
+    `there is no test pattern "${pattern}"; expected one of ${known.join(", ")}${didYouMean(pattern, known)}`,
   );
 }

@@ -1,6 +1,6 @@
+import { maskCredentials } from "../../schemas/mask.ts";
 import type { Driver, DriverServices, Ingest } from "../element.ts";
 import { expandIngest, type IngestOptions } from "./ingest.ts";
-import { maskCredentials } from "./mask.ts";
 import { explainReason } from "./reasons.ts";
 import { type Advance, advance, begin, type Observation, type Order, type Random } from "./reconnect.ts";
 import type { LiveSource } from "./uri.ts";

@@ -1,4 +1,4 @@
-import { suggest } from "../../schemas/suggest.ts";
+import { didYouMean } from "../../schemas/suggest.ts";
 import { ExpandFault } from "../element.ts";
 
 /** A generated picture: `test:ball?width=1280&height=720&fps=30&seconds=10`. */
@@ -69,7 +69,8 @@ const refuseValue = (settings: URLSearchParams, name: string, expected: string):
   new ExpandFault("uri", `${name} is "${settings.get(name)}"; expected ${expected}`);
 
 function refuseSetting(name: string): ExpandFault {
-  const nearest = suggest(name, SETTINGS);
-  const hint = nearest === undefined ? "" : `; did you mean "${nearest}"?`;
-  return new ExpandFault("uri", `a test picture has no setting "${name}"; it has ${SETTINGS.join(", ")}${hint}`);
+  return new ExpandFault(
+    "uri",
+    `a test picture has no setting "${name}"; it has ${SETTINGS.join(", ")}${didYouMean(name, SETTINGS)}`,
+  );
 }

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
+import { maskCredentials } from "../../schemas/mask.ts";
 import { ExpandFault } from "../element.ts";
-import { maskCredentials } from "./mask.ts";
 import { parseTestUri, type TestPicture } from "./test-picture.ts";
 
 /** What a source URI means. `display` is for people: it holds no password. */

@@ -10,7 +10,7 @@ export function describeValue(value: Json | undefined): string {
   return shorten(JSON.stringify(value));
 }
 
-export function shorten(text: string): string {
+function shorten(text: string): string {
   return text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN - 1)}…`;
 }
 

@@ -49,7 +49,7 @@ const writeCaps = (link: PlanLink): readonly string[] =>
 const padOf = (pad: string | undefined): string | null => (pad === undefined || pad.includes("%") ? null : pad);
 
 /** Dots and slashes are syntax in a launch line. */
-export const launchName = (name: string): string => name.replace(/[^A-Za-z0-9_-]/g, "_");
+const launchName = (name: string): string => name.replace(/[^A-Za-z0-9_-]/g, "_");
 
 function writeNode(node: PlanNode, leadsOn: boolean): readonly string[] {
   const name = `name=${launchName(node.name)}`;

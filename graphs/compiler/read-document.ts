@@ -116,7 +116,7 @@ function readSlot(entry: LocatedEntry, faults: FaultList): Slot | null {
   };
 }
 
-export function refuseUnknownKeys(map: LocatedMap, known: readonly string[], owner: string, faults: FaultList): void {
+function refuseUnknownKeys(map: LocatedMap, known: readonly string[], owner: string, faults: FaultList): void {
   for (const entry of map.entries) {
     if (known.includes(entry.key)) continue;
     faults.add("document_shape", entry.at, `${owner} has no key "${entry.key}"`, {

@@ -7,7 +7,7 @@ import type { FaultList } from "./fault-list.ts";
 import { findEntry, type LocatedEntry, type LocatedMap, toJson } from "./located.ts";
 import { checkSchema, validate } from "./schema-check.ts";
 
-export const PARAM_NAME = /^[A-Za-z][A-Za-z0-9_-]*$/;
+const PARAM_NAME = /^[A-Za-z][A-Za-z0-9_-]*$/;
 
 // A keyword that JSON Schema does not know would be ignored in silence, and with it the author's intent.
 const KEYWORDS = [

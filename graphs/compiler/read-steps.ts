@@ -135,4 +135,4 @@ export function readWhen(entry: LocatedEntry | undefined, faults: FaultList): Lo
   return null;
 }
 
-export const emptyMap = (at: Position): LocatedMap => ({ kind: "map", at, entries: [] });
+const emptyMap = (at: Position): LocatedMap => ({ kind: "map", at, entries: [] });
