@@ -48,15 +48,14 @@ export function element(
   options: TestElement = {},
 ): string {
   made += 1;
-  const name = `test-${made}`;
+  const shape = { kind: "transform", access: "read", inFlight: 1, ...options } as const;
+  // Types are the process's: in another thread the same name must mean the same shape.
+  const name = `test-${made}-${shape.kind}-${shape.access}-${shape.inFlight}`;
   registerElement({
     about: "An element of a test.",
-    kind: "transform",
     caps: "ANY",
-    access: "read",
-    inFlight: 1,
     properties: [],
-    ...options,
+    ...shape,
     name,
     create,
     fault: (_, error) => options.faults?.push(error),

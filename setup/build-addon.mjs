@@ -44,6 +44,8 @@ const ADDON_FLAGS = [
   "-fvisibility=hidden",
   "-DNAPI_VERSION=9",
   "-DNAPI_CPP_EXCEPTIONS",
+  // A worker that is terminated can throw nothing any more: without this, trying to aborts the process.
+  "-DNODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS",
   // -isystem: warnings of the header packages are not ours to mend.
   ...["node-addon-api", "node-api-headers/include"].flatMap((path) => ["-isystem", join("node_modules", path)]),
 ];

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { NO_HANG } from "./pipeline.fixture.ts";
+
+const CHILD = fileURLToPath(new URL("exit.fixture.ts", import.meta.url));
+/** Longer than an ending environment ever waits for its pipelines. */
+const LIMIT_MS = 30_000;
+
+interface Ending {
+  readonly code: number | null;
+  readonly signal: string | null;
+  readonly out: string;
+  readonly errors: string;
+}
+
+async function end(mode: string, kill?: NodeJS.Signals): Promise<Ending> {
+  const child = spawn(process.execPath, ["--import", "tsx", CHILD, mode], { stdio: ["ignore", "pipe", "pipe"] });
+  const late = setTimeout(() => child.kill("SIGKILL"), LIMIT_MS);
+  let out = "";
+  let errors = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    out += text;
+    if (kill !== undefined && out.includes("ready")) child.kill(kill);
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    errors += text;
+  });
+  const [code, signal] = (await once(child, "close")) as [number | null, string | null];
+  clearTimeout(late);
+  return { code, signal, out, errors };
+}
+
+for (const [behaviour, mode, code, out, errors] of [
+  ["process.exit while playing ends at once with its code", "exit", 3, /^$/, /^$/],
+  ["process.exit while an element starts ends at once", "exit while starting", 3, /^$/, /^$/],
+  ["an error that nobody catches ends the process as ever", "throw", 1, /^$/, /nobody catches this/],
+  ["a process whose pipelines are closed ends by itself", "close", 0, /"metadata":0,"calls":0,"instances":0/, /^$/],
+  ["a pipeline that does not play keeps no process alive", "forget what is built", 0, /^$/, /^$/],
+  ["a pipeline that plays keeps the process alive", "forget what plays", 4, /^$/, /^$/],
+  ["a worker is terminated while it plays, and the others play on", "terminate a worker", 0, /main plays/, /^$/],
+  ["process.exit in a worker ends the worker alone", "exit in a worker", 0, /worker 3/, /^$/],
+  ["an error in a worker ends the worker alone", "throw in a worker", 0, /worker nobody catches this/, /^$/],
+  [
+    "the addon lives on after the worker that loaded it",
+    "workers one after the other",
+    0,
+    /worker 0\n(.*\n)?worker 0/,
+    /^$/,
+  ],
+  ["two workers at once each get their own frames", "two workers at once", 0, /\[200,200\]/, /^$/],
+  ["process.exit ends a process whose workers play", "exit with workers", 3, /^$/, /^$/],
+] as const)
+  test(behaviour, NO_HANG, async () => {
+    const ending = await end(mode);
+    assert.deepEqual([ending.code, ending.signal], [code, null], JSON.stringify(ending));
+    assert.match(ending.out, out);
+    assert.match(ending.errors, errors);
+  });
+
+test("SIGTERM ends a process that plays", NO_HANG, async () => {
+  const { code, signal, errors } = await end("wait", "SIGTERM");
+  assert.deepEqual([code, signal, errors], [null, "SIGTERM", ""]);
+});
