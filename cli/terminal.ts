@@ -24,6 +24,11 @@ interface Output extends NodeJS.WritableStream {
 
 const USUAL_ROWS = 24;
 const REDRAW_MS = 30;
+/**
+ * What standard error may hold for a reader that stalls; further lines are counted and told of later. More than floods
+ * such as the log leave free, so that there is room for how a run ended.
+ */
+export const MOST_UNREAD_BYTES = 2_000_000;
 
 export class Terminal {
   readonly #out: Output;
@@ -37,6 +42,8 @@ export class Terminal {
   #closed = false;
   #broken = false;
   #onClosed: () => void = () => {};
+  #unsaid = 0;
+  #wordLoss = (lines: number): string => `windhover: ${lines} lines were left out here: they were not read in time`;
 
   constructor(out: Output, err: Output, env: NodeJS.ProcessEnv) {
     this.#out = out;
@@ -83,6 +90,16 @@ export class Terminal {
     return this.#out.writableLength;
   }
 
+  /** Bytes said to standard error but not yet taken. */
+  get unread(): number {
+    return this.#err.writableLength;
+  }
+
+  /** How it is said that lines were left out, where what is said is not for people. */
+  wordLoss(words: (lines: number) => string): void {
+    this.#wordLoss = words;
+  }
+
   /** A line to standard output; resolves when more may be written. */
   print(line: string): Promise<void> {
     if (this.#closed) return Promise.resolve();
@@ -95,7 +112,12 @@ export class Terminal {
 
   /** A line, or several, to standard error. */
   say(text: string): void {
+    if (this.unread > MOST_UNREAD_BYTES) {
+      this.#unsaid += 1;
+      return;
+    }
     this.#lift();
+    this.#tellLoss();
     this.#err.write(`${text}\n`);
     this.#settle();
   }
@@ -118,6 +140,12 @@ export class Terminal {
     this.#lift();
   }
 
+  #tellLoss(): void {
+    if (this.#unsaid === 0) return;
+    this.#err.write(`${this.#wordLoss(this.#unsaid)}\n`);
+    this.#unsaid = 0;
+  }
+
   #lift(): void {
     if (this.#drawn === 0) return;
     const back = this.#drawn > 1 ? `\x1b[${this.#drawn - 1}A` : "";
@@ -133,6 +161,7 @@ export class Terminal {
   /** Resolves when everything written has been taken, or nobody is left to take it. */
   async flush(): Promise<void> {
     this.clear();
+    this.#tellLoss();
     await Promise.all([this.#out, this.#err].map((output) => drain(output, () => this.#closed)));
   }
 

@@ -16,6 +16,8 @@ for (const [text, masked] of [
     "Could not open rtsp://u:p@cam/1 (and rtsps://v:q@cam/2).",
     "Could not open rtsp://***@cam/1 (and rtsps://***@cam/2).",
   ],
+  ['text=(string)"to\\ rtsp://u:p\\@cam/1", percent=0', 'text=(string)"to\\ rtsp://***@cam/1", percent=0'],
+  ["location rtmp://host/live stream x?token=abc", "location rtmp://host/live stream x?token=***"],
   ["/clips/me@home.mp4", "/clips/me@home.mp4"],
 ] as const) {
   test(`${text} is shown as ${masked}`, () => assert.equal(maskCredentials(text), masked));

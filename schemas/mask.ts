@@ -2,16 +2,15 @@ const SECRET_NAMES = /^(?:.*(?:pass|passwd|password|pwd|secret|token|auth|signat
 
 /** `user:password@`; the second form is a password with a slash in it, which is no URL but still a password. */
 const USERINFO = /[^\s/?#"']*@|[^\s/?#"':]*:(?!\d+[/?#])[^\s"']*@/;
-const URLS = new RegExp(`\\b([a-z][a-z0-9+.-]*://)(${USERINFO.source})?([^\\s"']*)`, "gi");
+const URL_STARTS = new RegExp(`\\b([a-z][a-z0-9+.-]*://)(?:${USERINFO.source})`, "gi");
+/** Of whole URLs, and of the parts that GStreamer takes them apart into. */
+const QUERY_PARTS = /([?&;])([^=&;#\s"']+)=([^&;#\s"']*)/g;
 
 /** Takes passwords out of every URL in a text, so that it can be logged, printed and sent. */
 export function maskCredentials(text: string): string {
-  return text.replace(URLS, (_, scheme: string, userinfo: string | undefined, rest: string) =>
-    [scheme, userinfo === undefined ? "" : "***@", maskQuery(rest)].join(""),
-  );
+  return text
+    .replace(URL_STARTS, "$1***@")
+    .replace(QUERY_PARTS, (whole: string, separator: string, name: string) =>
+      SECRET_NAMES.test(name) ? `${separator}${name}=***` : whole,
+    );
 }
-
-const maskQuery = (text: string): string =>
-  text.replace(/([?&;])([^=&;#]+)=([^&;#]*)/g, (whole: string, separator: string, name: string) =>
-    SECRET_NAMES.test(name) ? `${separator}${name}=***` : whole,
-  );

@@ -27,15 +27,16 @@ test("cameras that cannot be played are named without their password, each with 
   const [open, locked] = await Promise.all([startCamera(), startCamera("--user", "u", "--password", "right")]);
   const asked = locked.url.replace("//", "//u:secret@");
   const silent = `rtsp://u:secret@127.0.0.1:${port}/x`;
-  const [refused, wrong, none, missing, hangs] = await Promise.all([
+  const [refused, wrong, none, missing, hangs, logged] = await Promise.all([
     windhover(["run", "demo", "rtsp://u:secret@127.0.0.1:1/x"]),
     windhover(["run", "demo", asked]),
     windhover(["run", "demo", locked.url]),
     windhover(["run", "demo", `${open.url}-not`]),
     windhover(["launch", `source uri=${silent} connect-ms=500 ! decode ! print`]),
+    windhover(["run", "demo", "rtsp://u:secret@127.0.0.1:1/x", "--log", "rtspsrc:5"]),
   ]);
   hole.close();
-  for (const outcome of [refused, wrong, none, missing, hangs]) {
+  for (const outcome of [refused, wrong, none, missing, hangs, logged]) {
     assert.equal(outcome?.code, 1, outcome?.stderr);
     assert.doesNotMatch(outcome?.stderr ?? "", /secret/);
     assert.equal(outcome?.stdout, "");
@@ -44,6 +45,7 @@ test("cameras that cannot be played are named without their password, each with 
   assert.match(wrong?.stderr ?? "", /cannot play rtsp:\/\/\*\*\*@.*\(401\)/);
   assert.match(none?.stderr ?? "", /cannot play rtsp:\/\/127.*\(401\)/);
   assert.match(missing?.stderr ?? "", /cam-not: .*\(404\)/);
+  assert.match(logged?.stderr ?? "", /^debug rtspsrc pull: .*rtsp:\/\/\*\*\*@127/m);
   assert.match(hangs?.stderr ?? "", /no data within 0\.5 s/);
 });
 

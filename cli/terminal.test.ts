@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { stalledTerminal } from "./terminal.fixture.ts";
+import { MOST_UNREAD_BYTES } from "./terminal.ts";
+
+const LINE = "x".repeat(9_999);
+
+test("what a stalled reader of standard error does not take is bounded, and told of when it reads again", async () => {
+  const { terminal, reader } = stalledTerminal();
+  const said = 2 * Math.ceil(MOST_UNREAD_BYTES / LINE.length);
+  for (let count = 0; count < said; count++) terminal.say(LINE);
+  assert.ok(terminal.unread <= MOST_UNREAD_BYTES + 2 * LINE.length, `${terminal.unread} bytes wait`);
+  await reader.read();
+  terminal.say("after");
+  const read = reader.lines.filter((line) => line === LINE).length;
+  assert.deepEqual(reader.lines.slice(-2), [
+    `windhover: ${said - read} lines were left out here: they were not read in time`,
+    "after",
+  ]);
+});
+
+test("lines left out are told of at the end as well, in the words of whoever reads them", async () => {
+  const { terminal, reader } = stalledTerminal();
+  terminal.wordLoss((lines) => JSON.stringify({ lines }));
+  terminal.say("x".repeat(MOST_UNREAD_BYTES + 1));
+  terminal.say("lost");
+  const flushed = terminal.flush();
+  await reader.read();
+  await flushed;
+  assert.equal(reader.lines.at(-1), '{"lines":1}');
+});
