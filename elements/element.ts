@@ -45,6 +45,11 @@ export interface CompositeDefinition<P extends TObject = TObject> extends Descri
   readonly kind: "composite";
   /** Pure. Throws `ExpandFault` for what a schema cannot say. */
   expand(properties: Static<P>, context: ExpandContext): Expansion;
+  /**
+   * Called before the nodes are made: the moment to look at what they will touch, such as a file. A throw keeps the graph
+   * or branch from starting. What it gives is closed after the nodes are gone.
+   */
+  open?(properties: Static<P>, services: OpenServices): Promise<Driver> | Driver;
   /** For composites that have work to do while the graph runs, such as `source` with its reconnects. */
   drive?(properties: Static<P>, services: DriverServices): Promise<Driver> | Driver;
 }
@@ -193,9 +198,12 @@ export interface ElementEvent {
   readonly [key: string]: Json;
 }
 
-export interface DriverServices extends Services {
+export interface OpenServices extends Services {
   /** What the graph is started on, as `expand` saw it. */
   readonly source: SourceBinding | null;
+}
+
+export interface DriverServices extends OpenServices {
   /** Ends the graph with this reason. */
   fail(error: Error): void;
   /** Ends the stream at this node as if it had come to its end. */

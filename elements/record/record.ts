@@ -22,9 +22,18 @@ chains:
     - record: { path: ball.mp4 }
 `,
   properties: Type.Object({
-    path: Type.String({ minLength: 1, description: "File to write; one that exists is replaced." }),
+    path: Type.String({
+      minLength: 1,
+      description: "File to write. One that is there already is kept under the next free name (yard.1.mp4).",
+    }),
     codec: Type.Enum(["h264", "h265"], { default: "h264", description: "What comes in." }),
   }),
+  async open({ path }, services) {
+    const { openTarget } = await import("./target.ts");
+    const target = await openTarget(path, services.source?.uri ?? null);
+    if (target.kept !== null) services.log.info(`the earlier recording is kept as ${target.kept}`);
+    return target;
+  },
   expand: ({ path, codec }) => ({
     nodes: [
       { suffix: "parse", factory: PARSERS[codec], properties: {} },

@@ -29,7 +29,9 @@ export function expand(
   const parts = expansion.nodes.map((node) => makePart(node, expansion.nodes.length === 1, step, resolution));
   if (!parts.every((part) => part !== null)) return broken;
   const driver: PlanDriver | null =
-    definition.drive === undefined ? null : { author: broken.name, element: definition.name, properties };
+    definition.drive === undefined && definition.open === undefined
+      ? null
+      : { author: broken.name, element: definition.name, properties };
   return { ...broken, parts, broken: false, driver, prefer: expansion.prefer ?? [] };
 }
 

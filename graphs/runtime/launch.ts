@@ -28,6 +28,8 @@ interface Attached {
   readonly segment: PlanSegment;
   readonly handlers: ReadonlyMap<string, BoundHandler>;
   readonly drivers: Driver[];
+  /** Closed when the nodes are gone. */
+  readonly opened: Driver[];
 }
 
 export class Launch {
@@ -111,7 +113,7 @@ export class Launch {
     try {
       await this.pipeline.removeBranch(name, LIMITS.branchMs);
     } finally {
-      await closeHandlers(attached.handlers);
+      await leave(attached);
     }
   }
 
@@ -152,26 +154,48 @@ export class Launch {
     }
     const attached = [...this.#attached.values()];
     const outcomes = await Promise.allSettled([closeDrivers(attached), this.pipeline.close(LIMITS.closeMs)]);
-    const handlers = await Promise.allSettled(attached.map((entry) => closeHandlers(entry.handlers)));
+    const left = await Promise.allSettled(attached.map(leave));
     this.#attached.clear();
     this.#finish();
-    for (const outcome of [...outcomes, ...handlers]) if (outcome.status === "rejected") throw outcome.reason;
+    for (const outcome of [...outcomes, ...left]) if (outcome.status === "rejected") throw outcome.reason;
   }
 
-  /** Makes the handlers of a segment, then its nodes; all or nothing, also when the launch is closed meanwhile. */
+  /** Opens what a segment needs, then makes its nodes; all or nothing, also when the launch is closed meanwhile. */
   async #add(segment: PlanSegment, build: (native: NativeSegment) => Promise<void>): Promise<void> {
-    const handlers = await this.#createHandlers(segment);
-    const attached: Attached = { segment, handlers, drivers: [] };
+    const opened = await this.#open(segment);
+    const handlers = await this.#createHandlers(segment).catch(async (error) => {
+      await closeAll(opened).catch(() => {});
+      throw error;
+    });
+    const attached: Attached = { segment, handlers, drivers: [], opened };
     try {
       if (this.#closing !== undefined) await this.#cut;
       await build(toNative(segment, this.#elements, handlers));
       if (this.#closing !== undefined) await this.#cut;
       this.#attached.set(segment.name, attached);
     } catch (error) {
-      await closeHandlers(handlers).catch((cause) => this.#host.log("warn", segment.name, String(cause)));
+      await leave(attached).catch((cause) => this.#host.log("warn", segment.name, String(cause)));
       throw error;
     }
     if (this.#playing) await this.#drive(attached);
+  }
+
+  async #open(segment: PlanSegment): Promise<Driver[]> {
+    const opened: Driver[] = [];
+    for (const { author, element, properties } of segment.drivers) {
+      const definition = this.#element(element);
+      if (definition.kind !== "composite" || definition.open === undefined) continue;
+      const services = { ...this.#services(author), source: this.plan.source };
+      try {
+        const opening = (async () => definition.open?.(properties, services))();
+        const open = await within(LIMITS.createMs, `"${author}" was not ready`, opening);
+        if (open !== undefined) opened.push(open);
+      } catch (cause) {
+        await closeAll(opened).catch(() => {});
+        throw new GraphFailure(author, (cause as Error).message, (cause as Error).stack);
+      }
+    }
+    return opened;
   }
 
   async #createHandlers(segment: PlanSegment): Promise<ReadonlyMap<string, BoundHandler>> {
@@ -253,17 +277,25 @@ export class Launch {
   }
 }
 
-/** All of them, whatever one of them says; rejects with the first that did. */
+/** The nodes are gone: what worked for them and what was opened for them goes too. */
+async function leave({ handlers, opened }: Attached): Promise<void> {
+  await settleAll([closeHandlers(handlers), closeAll(opened)]);
+}
+
 async function closeHandlers(handlers: ReadonlyMap<string, BoundHandler>): Promise<void> {
   await settleAll([...handlers.values()].map((handler) => handler.close()));
 }
 
 async function closeDrivers(attached: Iterable<Pick<Attached, "drivers">>): Promise<void> {
-  const drivers = [...attached].flatMap((entry) => entry.drivers.splice(0));
-  const closings = drivers.map(async (driver) => driver.close());
-  await settleAll(closings.map((closing) => within(LIMITS.closeMs, "a source did not close", closing)));
+  await settleAll([...attached].map(({ drivers }) => closeAll(drivers)));
 }
 
+async function closeAll(drivers: Driver[]): Promise<void> {
+  const closings = drivers.splice(0).map(async (driver) => driver.close());
+  await settleAll(closings.map((closing) => within(LIMITS.closeMs, "a source or file did not close", closing)));
+}
+
+/** All of them, whatever one of them says; rejects with the first that did. */
 async function settleAll(promises: readonly Promise<unknown>[]): Promise<void> {
   for (const outcome of await Promise.allSettled(promises)) if (outcome.status === "rejected") throw outcome.reason;
 }

@@ -10,11 +10,23 @@ export function toNative(
   elements: ReadonlyMap<string, AnyElement>,
   handlers: ReadonlyMap<string, BoundHandler>,
 ): NativeSegment {
+  const nodes = segment.nodes.map((node) => nativeNode(node, elements, handlers.get(node.name)));
+  if (segment.tee !== null) return { nodes, links: segment.links.slice(1) };
+  // A tee that only branches hang on has nobody to end in once the last of them is gone: without a sink the stream
+  // would never come to its end.
+  const open = segment.nodes.filter(
+    ({ name, factory }) => factory === "tee" && !segment.links.some(({ from }) => from === name),
+  );
   return {
-    nodes: segment.nodes.map((node) => nativeNode(node, elements, handlers.get(node.name))),
-    links: segment.tee === null ? segment.links : segment.links.slice(1),
+    nodes: [
+      ...nodes,
+      ...open.map(({ name }) => ({ name: endOf(name), factory: "fakesink", properties: { sync: false } })),
+    ],
+    links: [...segment.links, ...open.map(({ name }) => ({ from: name, to: endOf(name) }))],
   };
 }
+
+const endOf = (tee: string): string => `${tee}.end`;
 
 /** The node that hangs on the tee. */
 export function entryOf(segment: PlanSegment): string {
