@@ -22,11 +22,14 @@ import { Reporter } from "./reporter.ts";
 import type { RunSettings } from "./settings.ts";
 import { Snapshots } from "./snapshots.ts";
 import { Status } from "./status.ts";
+import { StreamTime } from "./stream-time.ts";
 import { FileWatch } from "./watch.ts";
 
 /** Grace for the stream's own end, when a live source is ended by the clock. */
 const OVERTIME_MS = 1_000;
 const DOT_AGAIN_MS = 1_000;
+/** What a decoder says that was ended before it had anything to look at. */
+const MISSED_DATA = /doesn't contain enough data|contains no data/;
 
 export class ForegroundRun {
   readonly #origin: GraphOrigin;
@@ -36,6 +39,7 @@ export class ForegroundRun {
   readonly #reporter: Reporter;
   readonly #snapshots: Snapshots;
   readonly #count = new FrameCount();
+  readonly #time = new StreamTime();
   readonly #cut = new AbortController();
   readonly #timers = new Set<NodeJS.Timeout>();
   #graph: RunningGraph | null = null;
@@ -66,7 +70,7 @@ export class ForegroundRun {
     this.#watch?.follow(this.#origin.files());
     const startMs = performance.now();
     try {
-      const result = await this.#play(compiled, attach);
+      const result = this.#judge(await this.#play(compiled, attach));
       const seconds = (performance.now() - startMs) / 1000;
       this.#status?.close();
       if (!(await this.#snapshots.finish())) this.#incomplete = true;
@@ -92,28 +96,34 @@ export class ForegroundRun {
         onClosing: () => this.#keep(),
       });
     } catch (error) {
-      if (this.#interrupted) return { state: "finished", error: null };
       const failure = error instanceof GraphFailure ? error : new GraphFailure(null, (error as Error).message);
       return { state: "failed", error: failure };
     }
     this.#status = new Status(this.#graph, this.#count, this.#settings, this.#terminal);
     if (this.#interrupted || this.#terminal.isClosed) void this.#graph.stop();
     if (this.#settings.dot !== null) await this.#writeDot(this.#graph, this.#settings.dot);
-    const result = await this.#graph.ended;
-    // Ended before anything came: an element that misses its data then is no failure.
-    return this.#interrupted && this.#count.frames === 0 ? { state: "finished", error: null } : result;
+    return this.#graph.ended;
+  }
+
+  /** The graph itself tells a wanted end from a fault; only of what came before any frame it cannot know. */
+  #judge(result: RunResult): RunResult {
+    const missed = this.#count.frames === 0 && MISSED_DATA.test(result.error?.message ?? "");
+    return this.#interrupted && (this.#graph === null || missed) ? { state: "finished", error: null } : result;
   }
 
   /** A new pipeline is about to play: everything that looks into it is put in place. */
   #place(pipeline: Pipeline, segments: readonly PlanSegment[]): void {
-    const { frames, seconds, probes } = this.#settings;
+    const { frames, seconds, probes, watch } = this.#settings;
+    // After a relaunch: what is left of them.
+    const leftNs = seconds === null ? null : BigInt(Math.round(seconds * 1e9)) - this.#time.spentNs;
     const limits = {
-      ...(frames !== null && { frames: Math.max(1, frames - this.#count.frames) }),
-      ...(seconds !== null && { untilNs: BigInt(Math.round(seconds * 1e9)) }),
+      ...(frames !== null && { frames: Math.max(1, frames - this.#count.most) }),
+      ...(leftNs !== null && { untilNs: leftNs > 0n ? leftNs : 1n }),
     };
     // Before the count, which then does not see what is beyond the limit.
     if (frames !== null || seconds !== null) for (const node of findOrigins(segments)) pipeline.limit(node, limits);
     this.#count.place(pipeline, segments);
+    if (watch && seconds !== null) this.#time.place(pipeline, segments);
     tapNodes(probes, pipeline, segments, this.#terminal);
     this.#snapshots.place(pipeline, segments);
   }
@@ -121,6 +131,7 @@ export class ForegroundRun {
   #keep(): void {
     this.#status?.lastReading();
     this.#count.keep();
+    this.#time.keep();
   }
 
   #hear(event: GraphEvent): void {
@@ -175,7 +186,7 @@ export class ForegroundRun {
   }
 
   async #summarise({ state, error }: RunResult, plan: GraphPlan, seconds: number): Promise<void> {
-    const { frames } = this.#count;
+    const { frames, sources } = this.#count;
     const fps = seconds > 0 ? frames / seconds : 0;
     const message = error === null ? null : await explainFailure(error, plan);
     const record = {
@@ -185,10 +196,12 @@ export class ForegroundRun {
       state,
       error: message,
       frames,
+      sources,
       seconds: Math.round(seconds * 1000) / 1000,
       fps: Math.round(fps * 10) / 10,
     };
-    const text = `${frames} ${frames === 1 ? "frame" : "frames"} in ${seconds.toFixed(1)} s (${formatRate(fps)} fps)`;
+    const of = sources > 1 ? ` of ${sources} sources` : "";
+    const text = `${frames} ${frames === 1 ? "frame" : "frames"}${of} in ${seconds.toFixed(1)} s (${formatRate(fps)} fps)`;
     if (message !== null) this.#reporter.error(`windhover: ${message}`, record);
     else if (!this.#terminal.isClosed) this.#reporter.note(`${plan.graph}: ${text}`, record);
   }

@@ -5,18 +5,36 @@ import { findOrigins } from "./places.ts";
 
 const PREFIX = "origin ";
 
+interface Count {
+  /** Of all sources together. */
+  readonly frames: number;
+  /** Of the source that has given most. */
+  readonly most: number;
+}
+
+const NONE: Count = { frames: 0, most: 0 };
+
 export class FrameCount {
-  #pipeline: Pipeline | null = null;
+  #pipeline: Pick<Pipeline, "meter" | "meters"> | null = null;
   #origins: readonly string[] = [];
   /** Of pipelines that are closed. */
-  #before = 0;
-  #last = 0;
+  #before = NONE;
+  #last = NONE;
 
   get frames(): number {
-    return this.#before + this.#last;
+    return this.#before.frames + this.#last.frames;
   }
 
-  place(pipeline: Pipeline, segments: readonly PlanSegment[]): void {
+  get most(): number {
+    return this.#before.most + this.#last.most;
+  }
+
+  /** Sources of the present pipeline, or of the last one. */
+  get sources(): number {
+    return this.#origins.length;
+  }
+
+  place(pipeline: Pick<Pipeline, "meter" | "meters">, segments: readonly PlanSegment[]): void {
     this.#pipeline = pipeline;
     this.#origins = findOrigins(segments);
     for (const node of this.#origins) pipeline.meter(PREFIX + node, node, node);
@@ -25,14 +43,16 @@ export class FrameCount {
   read(): number {
     if (this.#pipeline === null) return this.frames;
     const readings = this.#pipeline.meters(this.#origins.map((node) => PREFIX + node));
-    this.#last = this.#origins.reduce((sum, node) => sum + (readings[PREFIX + node]?.out ?? 0), 0);
+    const counts = this.#origins.map((node) => readings[PREFIX + node]?.out ?? 0);
+    this.#last = { frames: counts.reduce((sum, count) => sum + count, 0), most: Math.max(0, ...counts) };
     return this.frames;
   }
 
   /** Before the pipeline closes. */
   keep(): void {
-    this.#before = this.read();
-    this.#last = 0;
+    this.read();
+    this.#before = { frames: this.frames, most: this.most };
+    this.#last = NONE;
     this.#pipeline = null;
   }
 }

@@ -20,6 +20,13 @@ test("--frames 50 prints exactly 50 lines, with --json nothing else and a summar
   assert.equal(summary.state, "finished");
 });
 
+test("--frames holds for each source, and the summary counts them all", async () => {
+  const line = "source uri=test:ball ! fakesink source uri=test:snow ! fakesink";
+  const { code, stderr } = await windhover(["launch", line, "--frames", "10"]);
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /^launch: 20 frames of 2 sources in/);
+});
+
 test("--seconds ends the stream by its own time", async () => {
   const { code, lines } = await windhover(["launch", LINE, "--seconds", "2", "--quiet"]);
   assert.equal(code, 0);

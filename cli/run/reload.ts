@@ -1,4 +1,5 @@
 /** A file of the graph was saved: only what changed is changed. */
+import type { Compiled } from "../../graphs/compiler/compile.ts";
 import { GraphFaults } from "../../graphs/compiler/fault.ts";
 import type { RunningGraph } from "../../graphs/runtime/running-graph.ts";
 import { showFaults } from "../show-faults.ts";
@@ -6,24 +7,45 @@ import type { Terminal } from "../terminal.ts";
 import { formatChange } from "./changes.ts";
 import type { GraphOrigin } from "./graph-origin.ts";
 import type { Reporter } from "./reporter.ts";
+import { expectSourceFiles } from "./source-file.ts";
 
-/** Never rejects: whatever is wrong with the new text, the old graph goes on. */
+/** Never rejects. Nothing is touched before the new graph is known to be one that can be started. */
 export async function reload(
-  graph: RunningGraph,
+  graph: Pick<RunningGraph, "apply" | "state">,
   origin: GraphOrigin,
   reporter: Reporter,
   terminal: Terminal,
 ): Promise<void> {
+  let next: Compiled;
   try {
-    const next = origin.compile();
-    if (next.plan === null) throw new GraphFaults(next.faults);
+    next = compileStartable(origin);
+  } catch (error) {
+    if (error instanceof GraphFaults) showFaults(error.faults, origin.textOf, terminal);
+    const reason = error instanceof GraphFaults ? "the graph has faults" : (error as Error).message;
+    reporter.warn(`not changed: ${reason}; it goes on as it was`, { type: "not-changed", reason });
+    return;
+  }
+  try {
     const changes = await graph.apply(next);
     if (changes.length === 0) reporter.note("saved: nothing to change", { type: "changed", changes: [] });
     for (const change of changes) reporter.note(formatChange(change), { type: "changed", ...change } as never);
   } catch (error) {
-    if (error instanceof GraphFaults) showFaults(error.faults, origin.textOf, terminal);
-    const reason = error instanceof GraphFaults ? "the graph has faults" : (error as Error).message;
-    if (graph.state === "running")
-      reporter.warn(`not changed: ${reason}; it goes on as it was`, { type: "not-changed", reason });
+    reportFailedChange(graph, (error as Error).message, reporter);
   }
+}
+
+function compileStartable(origin: GraphOrigin): Compiled {
+  const next = origin.compile();
+  if (next.plan === null) throw new GraphFaults(next.faults);
+  expectSourceFiles(next.plan);
+  return next;
+}
+
+/** A change that comes half of its way stays there: what is said of it must be true of both halves. */
+function reportFailedChange({ state }: Pick<RunningGraph, "state">, reason: string, reporter: Reporter): void {
+  const record = { type: "change-failed", reason };
+  if (state === "running" || state === "paused")
+    reporter.warn(`changed in part at most: ${reason}; mend and save it, or start it again`, record);
+  else if (state === "failed")
+    reporter.warn("relaunch failed: the graph as it was is closed, as it is now it does not start", record);
 }

@@ -13,7 +13,7 @@ import { ForegroundRun } from "./foreground.ts";
 import type { GraphOrigin } from "./graph-origin.ts";
 import { expectNode } from "./places.ts";
 import type { RunSettings } from "./settings.ts";
-import { expectFile, listSourceFiles } from "./source-file.ts";
+import { expectSourceFiles } from "./source-file.ts";
 
 export async function runGraph(
   origin: GraphOrigin,
@@ -28,7 +28,7 @@ export async function runGraph(
   const segments = [compiled.plan.main, ...compiled.plan.branches, ...attach.map(({ segment }) => segment)];
   for (const name of settings.probes) expectNode("probe", name, segments);
   for (const { node } of settings.snapshots) expectNode("snapshot", node, segments);
-  for (const file of listSourceFiles(compiled.plan)) expectFile(file);
+  expectSourceFiles(compiled.plan);
   if (settings.svg !== null) await writeSvg(compiled.plan, settings.svg);
   return new ForegroundRun(origin, settings, knowledge, terminal).run(compiled, compiled.plan, attach);
 }

@@ -20,7 +20,7 @@ export const RUN_OPTIONS = {
     value: "NODE@TIME=FILE",
     about: "Keep the frame that NODE gives at TIME (12.5s, 800ms or 1:02.5) as .png or .jpg.",
   },
-  frames: { type: "string", value: "N", about: "End after exactly N frames of the source." },
+  frames: { type: "string", value: "N", about: "End after exactly N frames of each source." },
   seconds: { type: "string", value: "N", about: "End after N seconds of the stream." },
   pace: {
     type: "string",

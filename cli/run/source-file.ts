@@ -5,6 +5,11 @@ import type { GraphPlan } from "../../graphs/compiler/plan.ts";
 import { didYouMean } from "../../schemas/suggest.ts";
 import { CommandFailure } from "../command.ts";
 
+/** Throws `CommandFailure` for the first that cannot be played. */
+export function expectSourceFiles(plan: GraphPlan): void {
+  for (const file of listSourceFiles(plan)) expectFile(file);
+}
+
 export function listSourceFiles(plan: GraphPlan): readonly string[] {
   const nodes = [plan.main, ...plan.branches].flatMap((segment) => segment.nodes);
   return nodes
