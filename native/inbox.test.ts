@@ -27,3 +27,17 @@ test("beyond the limit the oldest go", async () => {
   inbox.close();
   assert.deepEqual(await readAll(inbox), [7, 8, 9]);
 });
+
+test("what is vital is never lost to what is not", async () => {
+  const inbox = new Inbox<string>(3, (item) => item === "error" || item === "eos");
+  for (const item of ["a", "error", "b", "eos", "c", "d", "e"]) inbox.put(item);
+  inbox.close();
+  assert.deepEqual(await readAll(inbox), ["error", "eos", "e"]);
+});
+
+test("a flood of vital items is bounded, and the first of them stay", async () => {
+  const inbox = new Inbox<number>(3, () => true);
+  for (let item = 0; item < 10; item += 1) inbox.put(item);
+  inbox.close();
+  assert.deepEqual(await readAll(inbox), [0, 1, 2]);
+});

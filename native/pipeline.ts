@@ -27,7 +27,7 @@ export type {
   TappedBuffer,
 } from "./addon.ts";
 
-/** Messages kept for a reader that is slow; beyond it the oldest go. */
+/** Messages kept for a reader that is slow; beyond it the oldest go, but for those that end it all. */
 const MESSAGE_LIMIT = 1000;
 /** How much longer than its limit a state change may take until the thread that does it is called stuck. */
 const GRACE_MS = 250;
@@ -46,7 +46,7 @@ export class Pipeline {
   constructor(options: PipelineOptions) {
     // Not through `this`: the native side holds the callback, and a pipeline that everybody has forgotten must be able
     // to go.
-    const inbox = new Inbox<BusMessage>(MESSAGE_LIMIT);
+    const inbox = new Inbox<BusMessage>(MESSAGE_LIMIT, ({ type }) => type === "error" || type === "eos");
     this.#inbox = inbox;
     this.#native = new addon.Pipeline(options.name, options.epochNs, (message) => inbox.put(message));
   }

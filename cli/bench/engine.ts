@@ -1,16 +1,20 @@
 /** Decoding through TypeScript elements against gst-launch decoding alone: the same clip, turn by turn. */
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, renameSync } from "node:fs";
+import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { CommandFailure, UsageFault } from "../command.ts";
 import type { Terminal } from "../terminal.ts";
 
-const run = promisify(execFile);
 const OURS = fileURLToPath(new URL("engine/ours.ts", import.meta.url));
 const CACHE = fileURLToPath(new URL("../../build/bench/", import.meta.url));
 const LIMIT = 0.95;
 const FRAMES = 600;
 const ROUNDS = 5;
+const MOST_ROUNDS = 1000;
+/** For one decoding or encoding of the clip, on however slow a machine. */
+const RUN_LIMIT_MS = 300_000;
 const SIZES = [
   { name: "720p", width: 1280, height: 720, kbps: 3000 },
   { name: "1080p", width: 1920, height: 1080, kbps: 6000 },
@@ -21,7 +25,7 @@ const WAYS = [
 ] as const;
 
 export default async function engine(args: readonly string[], terminal: Terminal): Promise<number> {
-  const rounds = Number(args[0] ?? ROUNDS);
+  const rounds = readRounds(args);
   const rows: string[] = [];
   let worst = Number.POSITIVE_INFINITY;
   for (const size of SIZES) {
@@ -52,6 +56,26 @@ export default async function engine(args: readonly string[], terminal: Terminal
   return worst >= LIMIT ? 0 : 1;
 }
 
+export function readRounds([text, extra]: readonly string[]): number {
+  if (extra !== undefined) throw new UsageFault(`"${extra}" is too much; expected bench engine [ROUNDS]`);
+  if (text === undefined) return ROUNDS;
+  const rounds = /^\d+$/.test(text) ? Number(text) : 0;
+  if (rounds >= 1 && rounds <= MOST_ROUNDS) return rounds;
+  throw new UsageFault(`the number of rounds is "${text}"; expected a whole number from 1 to ${MOST_ROUNDS}`);
+}
+
+/** Resolves with what the program wrote to standard output. */
+export async function run(program: string, args: readonly string[], limitMs = RUN_LIMIT_MS): Promise<string> {
+  try {
+    const { stdout } = await promisify(execFile)(program, args, { timeout: limitMs, killSignal: "SIGKILL" });
+    return stdout;
+  } catch (cause) {
+    const { killed, stderr, message } = cause as { killed?: boolean; stderr?: string; message: string };
+    const reason = killed ? `did not end within ${limitMs / 1000} s` : `failed: ${stderr?.trim() || message}`;
+    throw new CommandFailure(`${basename(program)} ${reason}`, { cause });
+  }
+}
+
 const push = (into: Map<string, number[]>, key: string, value: number): void => {
   into.set(key, [...(into.get(key) ?? []), value]);
 };
@@ -66,14 +90,14 @@ const row = (clip: string, way: string, fps: number | string, ratio: string, spr
 
 /** gst-launch's own clock: from the first frame at the sink to the end. */
 async function launchFps(clip: string): Promise<number> {
-  const words = `filesrc location=${clip} ! qtdemux ! h264parse ! avdec_h264 ! fakesink sync=false`.split(" ");
-  const { stdout } = await run("gst-launch-1.0", words);
+  const rest = "! qtdemux ! h264parse ! avdec_h264 ! fakesink sync=false".split(" ");
+  const stdout = await run("gst-launch-1.0", ["filesrc", `location=${clip}`, ...rest]);
   const [, hours, minutes, seconds] = /Execution ended after (\d+):(\d+):([\d.]+)/.exec(stdout) ?? [];
   return (FRAMES - 1) / (Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds));
 }
 
 async function ourFps(clip: string, elements: number): Promise<number> {
-  const { stdout } = await run(process.execPath, ["--import", "tsx", OURS, clip, String(elements)]);
+  const stdout = await run(process.execPath, ["--import", "tsx", OURS, clip, String(elements)]);
   const { frames, fps } = JSON.parse(stdout) as { frames: number; fps: number };
   if (frames !== FRAMES) throw new Error(`the pipeline lost frames: ${frames} of ${FRAMES} arrived`);
   return fps;
@@ -87,8 +111,9 @@ async function makeClip({ name, width, height, kbps }: (typeof SIZES)[number]): 
   const part = `${clip}.part`;
   const line =
     `videotestsrc pattern=zone-plate kx2=12 ky2=12 kt=2 num-buffers=${FRAMES} ! video/x-raw,format=I420,width=${width},height=${height},framerate=25/1` +
-    ` ! x264enc speed-preset=veryfast bitrate=${kbps} key-int-max=50 ! h264parse ! mp4mux ! filesink location=${part}`;
-  await run("gst-launch-1.0", line.split(" "));
+    ` ! x264enc speed-preset=veryfast bitrate=${kbps} key-int-max=50 ! h264parse ! mp4mux ! filesink`;
+  // A path may have spaces in it: it is a word of its own.
+  await run("gst-launch-1.0", [...line.split(" "), `location=${part}`]);
   renameSync(part, clip);
   return clip;
 }

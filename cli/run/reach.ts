@@ -28,6 +28,8 @@ function describe(error: NodeJS.ErrnoException, host: string, port: number): str
     case "ENOTFOUND":
     case "EAI_AGAIN":
       return `no host of the name ${host} can be found`;
+    case "ECONNRESET":
+      return `${host}:${port} cuts the connection off: is this the right port?`;
     case "EHOSTUNREACH":
     case "ENETUNREACH":
       return `there is no way to ${host} from here`;

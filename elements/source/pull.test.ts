@@ -199,9 +199,13 @@ test("closing while a connection comes up closes that too", async () => {
   });
   const { driver, ingests } = start(() => coming);
   await settle();
-  const closed = driver.close();
+  let isClosed = false;
+  const closed = Promise.resolve(driver.close()).then(() => {
+    isClosed = true;
+  });
+  await settle();
+  assert.equal(isClosed, false, "it waits for what is coming up");
   come();
   await closed;
-  await settle();
   assert.equal(ingests[0]?.closed, true);
 });

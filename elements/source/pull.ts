@@ -67,12 +67,10 @@ export function pullLive(
       step();
     };
     const started = torn.then(() => (attempt === mine ? services.ingest(expandIngest(source, options)) : null));
-    started.then((ingest) => {
+    // Until it is up it counts as not torn down: whoever closes meanwhile waits until it is up, and down again.
+    torn = started.then((ingest) => {
       if (ingest === null) return;
-      if (attempt !== mine) {
-        torn = tearDown(ingest);
-        return;
-      }
+      if (attempt !== mine) return tearDown(ingest);
       mine.ingest = ingest;
       ingest.ended.then(end, end);
     }, end);
@@ -84,9 +82,8 @@ export function pullLive(
   };
 
   const tearDown = (ingest: Ingest): Promise<void> =>
-    Promise.allSettled([torn, ingest.close()]).then(([, closed]) => {
-      if (closed.status === "rejected")
-        services.log.warn("a source connection did not close", { reason: maskCredentials(String(closed.reason)) });
+    ingest.close().catch((reason) => {
+      services.log.warn("a source connection did not close", { reason: maskCredentials(String(reason)) });
     });
 
   const obey = (order: Order): void => {

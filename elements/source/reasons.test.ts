@@ -11,7 +11,14 @@ const CASES: readonly (readonly [string, RegExp])[] = [
     /does not answer/,
   ],
   ["Connection refused: Could not connect to 127.0.0.1: Connection refused", /connection refused/],
-  ["Disk on fire", /^Disk on fire$/],
+  ["Failed to connect: Socket I/O timed out", /does not answer/],
+  ["Failed to connect: Short read (want 3073 have 0)", /closes the connection at once/],
+  ["Failed to connect: Error receiving data: Connection reset by peer", /cuts the connection off/],
+  ["Could not read from resource.: Could not receive message. (Received end-of-file)", /closes the connection at once/],
+  ["Could not write to resource.: Could not send message. (System error)", /cuts the connection off/],
+  ["Could not read from resource.: Could not receive message. (Parse error)", /does not speak RTSP/],
+  ["Internal data stream error.: Got EOS before any data", /sends nothing, or ends before any video/],
+  ["Disk on fire.: All of it.", /^Disk on fire: All of it\.$/],
 ];
 
 for (const [said, expected] of CASES)
