@@ -1,100 +1,9 @@
 #include "element_core.h"
 
-#include <unordered_map>
+#include "json_text.h"
 
 namespace {
 std::atomic<uint32_t> next_core_id{1};
-
-// JS thread of each environment: calls that JavaScript has been told of and has not answered yet.
-struct LiveCalls {
-  std::unordered_map<uint32_t, std::shared_ptr<Call>> calls;
-  uint32_t next = 1;
-};
-thread_local LiveCalls live;
-
-napi_value number(napi_env env, double value) {
-  napi_value out;
-  napi_create_double(env, value, &out);
-  return out;
-}
-napi_value bigint_or_null(napi_env env, bool valid, uint64_t value) {
-  napi_value out;
-  if (valid) napi_create_bigint_uint64(env, value, &out);
-  else napi_get_null(env, &out);
-  return out;
-}
-napi_value text(napi_env env, const std::string& value) {
-  napi_value out;
-  napi_create_string_utf8(env, value.data(), value.size(), &out);
-  return out;
-}
-
-// Hands one call to JavaScript's dispatch(kind, core, call, …).
-struct CallTask : Task {
-  std::shared_ptr<Call> call;
-  explicit CallTask(std::shared_ptr<Call> c) : call(std::move(c)) {}
-
-  void dropped() override {
-    std::lock_guard<std::mutex> lock(call->core->mutex);
-    call->flow = GST_FLOW_FLUSHING;
-    call->done = true;
-    call->core->changed.notify_all();
-  }
-  void run(Napi::Env env) override {
-    {
-      std::lock_guard<std::mutex> lock(call->core->mutex);
-      if (call->cancelled) return;
-    }
-    do call->id = live.next++;
-    while (call->id == 0 || live.calls.count(call->id) != 0);
-    live.calls[call->id] = call;
-
-    napi_value arguments[9];
-    size_t count;
-    arguments[0] = number(env, static_cast<double>(call->kind));
-    arguments[1] = number(env, call->core->id);
-    arguments[2] = number(env, call->id);
-    if (call->kind == CallKind::kFrame) {
-      GstBuffer* buffer = call->buffer;
-      arguments[3] = number(env, static_cast<double>(call->frame_index));
-      arguments[4] = bigint_or_null(env, GST_BUFFER_PTS_IS_VALID(buffer), GST_BUFFER_PTS(buffer));
-      arguments[5] = bigint_or_null(env, GST_BUFFER_DURATION_IS_VALID(buffer), GST_BUFFER_DURATION(buffer));
-      arguments[6] = bigint_or_null(env, true, call->capture_ns);
-      napi_get_boolean(env, call->discontinuity, &arguments[7]);
-      MetadataBox* box = metadata_of(buffer);
-      if (box != nullptr && box->bridge == call->core->bridge) napi_get_reference_value(env, box->reference, &arguments[8]);
-      else napi_get_undefined(env, &arguments[8]);
-      count = 9;
-    } else {
-      // The properties of START are read here and not when it was posted: an update that came between would be lost.
-      arguments[3] = text(env, call->kind == CallKind::kStart ? call->payload + call->core->properties_json() + "}" : call->payload);
-      count = 4;
-    }
-    napi_value self, result;
-    napi_get_undefined(env, &self);
-    napi_status status = napi_call_function(env, self, call->core->bridge->dispatch.Value(), count, arguments, &result);
-    if (status != napi_ok && live.calls.count(call->id) != 0) {
-      // dispatch() catches everything itself; what gets here is an environment that can no longer run JavaScript.
-      bool pending = false;
-      napi_is_exception_pending(env, &pending);
-      call->settle(env, pending ? GST_FLOW_ERROR : GST_FLOW_FLUSHING, false, pending ? "JavaScript dispatch failed" : "", "");
-      if (pending) throw Napi::Error::New(env);
-    }
-  }
-};
-
-// The streaming thread has gone on without the answer: tell the handler, take its views away.
-struct CancelTask : Task {
-  std::shared_ptr<Call> call;
-  explicit CancelTask(std::shared_ptr<Call> c) : call(std::move(c)) {}
-  void run(Napi::Env env) override {
-    if (call->id == 0 || live.calls.count(call->id) == 0) return;
-    uint32_t id = call->id;
-    call->settle(env, GST_FLOW_FLUSHING, false, "", "");
-    call->core->bridge->dispatch.Call({Napi::Number::New(env, static_cast<double>(CallKind::kCancel)),
-                                       Napi::Number::New(env, call->core->id), Napi::Number::New(env, id)});
-  }
-};
 
 struct JobDone : Task {
   std::shared_ptr<Call> call;
@@ -133,80 +42,7 @@ GValue default_value(const PropertySpec& property) {
 }
 }  // namespace
 
-std::string json_string(const char* text) {
-  std::string out = "\"";
-  for (const char* at = text == nullptr ? "" : text; *at != 0; at++) {
-    auto c = static_cast<unsigned char>(*at);
-    if (c == '"' || c == '\\') out += '\\', out += *at;
-    else if (c < 0x20) {
-      char escape[8];
-      g_snprintf(escape, sizeof escape, "\\u%04x", c);
-      out += escape;
-    } else out += *at;
-  }
-  return out + "\"";
-}
-
-std::shared_ptr<Call> live_call(Napi::Env env, uint32_t id) {
-  auto it = live.calls.find(id);
-  if (it == live.calls.end())
-    throw Napi::Error::New(env, "the frame is no longer alive: its handler has settled or was cancelled (use frame.copy() to keep pixels)");
-  return it->second;
-}
-size_t live_calls(Napi::Env) { return live.calls.size(); }
-
-// ------------------------------------------------------------------------------------------------ Call
-
-Call::~Call() {
-  unmap();
-  if (metadata != nullptr) metadata->unref();
-  if (buffer != nullptr) gst_buffer_unref(buffer);
-}
-bool Call::map(std::string* why) {
-  std::lock_guard<std::mutex> lock(map_mutex);
-  if (mapped) return true;
-  auto flags = core->spec->writes_pixels ? GST_MAP_READWRITE : GST_MAP_READ;
-  if (is_video) {
-    // NO_REF: a reference of the map's own would make the buffer look shared, and a writable map would fail.
-    mapped = gst_video_frame_map(&frame, &video, buffer, static_cast<GstMapFlags>(flags | GST_VIDEO_FRAME_MAP_FLAG_NO_REF));
-  } else {
-    mapped = gst_buffer_map(buffer, &bytes, flags);
-  }
-  if (!mapped) *why = "the memory of this frame cannot be mapped (is it in a device's own memory? put `decode` before)";
-  return mapped;
-}
-void Call::unmap() {
-  std::lock_guard<std::mutex> lock(map_mutex);
-  if (!mapped) return;
-  if (is_video) gst_video_frame_unmap(&frame);
-  else gst_buffer_unmap(buffer, &bytes);
-  mapped = false;
-}
-void Call::detach(Napi::Env env) {
-  for (napi_ref view : views) {
-    napi_value value = nullptr;
-    if (napi_get_reference_value(env, view, &value) == napi_ok && value != nullptr) napi_detach_arraybuffer(env, value);
-    napi_delete_reference(env, view);
-  }
-  views.clear();
-}
-bool Call::settle(Napi::Env env, GstFlowReturn outcome, bool dropped, std::string what, std::string where) {
-  live.calls.erase(id);
-  detach(env);
-  std::lock_guard<std::mutex> lock(core->mutex);
-  if (done || cancelled) return false;
-  flow = outcome;
-  drop = dropped;
-  error = std::move(what);
-  stack = std::move(where);
-  done = true;
-  core->changed.notify_all();
-  return true;
-}
-
-// ------------------------------------------------------------------------------------------------ ElementCore
-
-ElementCore::ElementCore(const ElementSpec* s, GstElement*, std::shared_ptr<Bridge> b)
+ElementCore::ElementCore(const ElementSpec* s, std::shared_ptr<Bridge> b)
     : spec(s), id(next_core_id++), bridge(std::move(b)) {
   gst_video_info_init(&video);
   for (const auto& property : spec->properties) values.push_back(default_value(property));
@@ -235,10 +71,6 @@ std::shared_ptr<Call> ElementCore::make(CallKind kind, GstBuffer* buffer, std::s
   }
   return call;
 }
-void ElementCore::post(const std::shared_ptr<Call>& call) { bridge->post(std::make_unique<CallTask>(call)); }
-
-void ElementCore::abandon(const std::shared_ptr<Call>& call) { bridge->post(std::make_unique<CancelTask>(call)); }
-
 void ElementCore::run_job(std::unique_lock<std::mutex>& lock) {
   Ordered ordered = std::move(jobs_.front());
   jobs_.pop_front();
@@ -270,20 +102,20 @@ GstFlowReturn ElementCore::call(CallKind kind, GstBuffer* buffer, std::string pa
   if (bridge->on_js_thread()) {
     // Waiting here for JavaScript would wait for itself. Frames cannot get here; start, format and end can, and run later.
     if (kind == CallKind::kFrame) return GST_FLOW_ERROR;
-    post(call);
+    post_call(call);
     return GST_FLOW_OK;
   }
   std::unique_lock<std::mutex> lock(mutex);
   if (flushing_) return GST_FLOW_FLUSHING;
   lock.unlock();
-  post(call);
+  post_call(call);
   lock.lock();
   bool answered = wait(lock, [&] { return call->done && call->jobs == 0; }) || (call->done && call->jobs == 0);
   GstFlowReturn flow = answered ? call->flow : GST_FLOW_FLUSHING;
   bool tell = !call->done;
   if (tell) call->cancelled = true;
   lock.unlock();
-  if (tell) abandon(call);
+  if (tell) post_cancel(call);
   if (answered) call->unmap();
   if (kind == CallKind::kFrame && answered)
     durations.add(static_cast<uint64_t>((std::chrono::steady_clock::now() - call->since).count()));
@@ -307,7 +139,7 @@ GstFlowReturn ElementCore::submit(GstBuffer* buffer) {
   if (downstream_ != GST_FLOW_OK) return downstream_;
   in_flight_.push_back(call);
   lock.unlock();
-  post(call);
+  post_call(call);
   return GST_FLOW_OK;
 }
 std::shared_ptr<Call> ElementCore::emit_next() {
@@ -351,7 +183,7 @@ ElementCore::Lost ElementCore::take_all() {
   return lost;
 }
 void ElementCore::tell(Lost lost) {
-  for (auto& call : lost.calls) abandon(call);
+  for (auto& call : lost.calls) post_cancel(call);
   for (auto& ordered : lost.orders)
     bridge->post(std::make_unique<JobDone>(ordered.call, std::move(ordered.job), "the frame was discarded"));
 }

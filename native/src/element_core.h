@@ -93,7 +93,7 @@ struct Call {
 };
 
 struct ElementCore : std::enable_shared_from_this<ElementCore> {
-  ElementCore(const ElementSpec* spec, GstElement* element, std::shared_ptr<Bridge> bridge);
+  ElementCore(const ElementSpec* spec, std::shared_ptr<Bridge> bridge);
   ~ElementCore();
 
   const ElementSpec* const spec;
@@ -136,8 +136,6 @@ struct ElementCore : std::enable_shared_from_this<ElementCore> {
 
  private:
   std::shared_ptr<Call> make(CallKind kind, GstBuffer* buffer, std::string payload);
-  void post(const std::shared_ptr<Call>& call);
-  void abandon(const std::shared_ptr<Call>& call);
   // Waits for `ready`, running ordered jobs meanwhile. False when flushed.
   template <typename Ready>
   bool wait(std::unique_lock<std::mutex>& lock, Ready ready);
@@ -161,8 +159,10 @@ struct ElementCore : std::enable_shared_from_this<ElementCore> {
   std::deque<Ordered> jobs_;
 };
 
+// Any thread: hands the call to JavaScript; tells JavaScript that nobody waits for its answer any more.
+void post_call(const std::shared_ptr<Call>& call);
+void post_cancel(const std::shared_ptr<Call>& call);
 // JS thread: the call with this id, or an exception that says the frame is dead.
 std::shared_ptr<Call> live_call(Napi::Env env, uint32_t id);
 size_t live_calls(Napi::Env env);
 
-std::string json_string(const char* text);

@@ -1,0 +1,155 @@
+// Calls on their way into JavaScript and back. Everything here runs on the JS thread unless it says otherwise.
+#include <unordered_map>
+
+#include "element_core.h"
+
+namespace {
+// JS thread of each environment: calls that JavaScript has been told of and has not answered yet.
+struct LiveCalls {
+  std::unordered_map<uint32_t, std::shared_ptr<Call>> calls;
+  uint32_t next = 1;
+};
+thread_local LiveCalls live;
+
+napi_value number(napi_env env, double value) {
+  napi_value out;
+  napi_create_double(env, value, &out);
+  return out;
+}
+napi_value bigint_or_null(napi_env env, bool valid, uint64_t value) {
+  napi_value out;
+  if (valid) napi_create_bigint_uint64(env, value, &out);
+  else napi_get_null(env, &out);
+  return out;
+}
+napi_value text(napi_env env, const std::string& value) {
+  napi_value out;
+  napi_create_string_utf8(env, value.data(), value.size(), &out);
+  return out;
+}
+
+// Hands one call to JavaScript's dispatch(kind, core, call, …).
+struct CallTask : Task {
+  std::shared_ptr<Call> call;
+  explicit CallTask(std::shared_ptr<Call> c) : call(std::move(c)) {}
+
+  void dropped() override {
+    std::lock_guard<std::mutex> lock(call->core->mutex);
+    call->flow = GST_FLOW_FLUSHING;
+    call->done = true;
+    call->core->changed.notify_all();
+  }
+  void run(Napi::Env env) override {
+    {
+      std::lock_guard<std::mutex> lock(call->core->mutex);
+      if (call->cancelled) return;
+    }
+    do call->id = live.next++;
+    while (call->id == 0 || live.calls.count(call->id) != 0);
+    live.calls[call->id] = call;
+
+    napi_value arguments[9];
+    size_t count;
+    arguments[0] = number(env, static_cast<double>(call->kind));
+    arguments[1] = number(env, call->core->id);
+    arguments[2] = number(env, call->id);
+    if (call->kind == CallKind::kFrame) {
+      GstBuffer* buffer = call->buffer;
+      arguments[3] = number(env, static_cast<double>(call->frame_index));
+      arguments[4] = bigint_or_null(env, GST_BUFFER_PTS_IS_VALID(buffer), GST_BUFFER_PTS(buffer));
+      arguments[5] = bigint_or_null(env, GST_BUFFER_DURATION_IS_VALID(buffer), GST_BUFFER_DURATION(buffer));
+      arguments[6] = bigint_or_null(env, true, call->capture_ns);
+      napi_get_boolean(env, call->discontinuity, &arguments[7]);
+      MetadataBox* box = metadata_of(buffer);
+      if (box != nullptr && box->bridge == call->core->bridge) napi_get_reference_value(env, box->reference, &arguments[8]);
+      else napi_get_undefined(env, &arguments[8]);
+      count = 9;
+    } else {
+      // The properties of START are read here and not when it was posted: an update that came between would be lost.
+      arguments[3] = text(env, call->kind == CallKind::kStart ? call->payload + call->core->properties_json() + "}" : call->payload);
+      count = 4;
+    }
+    napi_value self, result;
+    napi_get_undefined(env, &self);
+    napi_status status = napi_call_function(env, self, call->core->bridge->dispatch.Value(), count, arguments, &result);
+    if (status != napi_ok && live.calls.count(call->id) != 0) {
+      // dispatch() catches everything itself; what gets here is an environment that can no longer run JavaScript.
+      bool pending = false;
+      napi_is_exception_pending(env, &pending);
+      call->settle(env, pending ? GST_FLOW_ERROR : GST_FLOW_FLUSHING, false, pending ? "JavaScript dispatch failed" : "", "");
+      if (pending) throw Napi::Error::New(env);
+    }
+  }
+};
+
+// The streaming thread has gone on without the answer: tell the handler, take its views away.
+struct CancelTask : Task {
+  std::shared_ptr<Call> call;
+  explicit CancelTask(std::shared_ptr<Call> c) : call(std::move(c)) {}
+  void run(Napi::Env env) override {
+    if (call->id == 0 || live.calls.count(call->id) == 0) return;
+    uint32_t id = call->id;
+    call->settle(env, GST_FLOW_FLUSHING, false, "", "");
+    call->core->bridge->dispatch.Call({Napi::Number::New(env, static_cast<double>(CallKind::kCancel)),
+                                       Napi::Number::New(env, call->core->id), Napi::Number::New(env, id)});
+  }
+};
+}  // namespace
+
+void post_call(const std::shared_ptr<Call>& call) { call->core->bridge->post(std::make_unique<CallTask>(call)); }
+void post_cancel(const std::shared_ptr<Call>& call) { call->core->bridge->post(std::make_unique<CancelTask>(call)); }
+
+std::shared_ptr<Call> live_call(Napi::Env env, uint32_t id) {
+  auto it = live.calls.find(id);
+  if (it == live.calls.end())
+    throw Napi::Error::New(env, "the frame is no longer alive: its handler has settled or was cancelled (use frame.copy() to keep pixels)");
+  return it->second;
+}
+size_t live_calls(Napi::Env) { return live.calls.size(); }
+
+Call::~Call() {
+  unmap();
+  if (metadata != nullptr) metadata->unref();
+  if (buffer != nullptr) gst_buffer_unref(buffer);
+}
+bool Call::map(std::string* why) {
+  std::lock_guard<std::mutex> lock(map_mutex);
+  if (mapped) return true;
+  auto flags = core->spec->writes_pixels ? GST_MAP_READWRITE : GST_MAP_READ;
+  if (is_video) {
+    // NO_REF: a reference of the map's own would make the buffer look shared, and a writable map would fail.
+    mapped = gst_video_frame_map(&frame, &video, buffer, static_cast<GstMapFlags>(flags | GST_VIDEO_FRAME_MAP_FLAG_NO_REF));
+  } else {
+    mapped = gst_buffer_map(buffer, &bytes, flags);
+  }
+  if (!mapped) *why = "the memory of this frame cannot be mapped (is it in a device's own memory? put `decode` before)";
+  return mapped;
+}
+void Call::unmap() {
+  std::lock_guard<std::mutex> lock(map_mutex);
+  if (!mapped) return;
+  if (is_video) gst_video_frame_unmap(&frame);
+  else gst_buffer_unmap(buffer, &bytes);
+  mapped = false;
+}
+void Call::detach(Napi::Env env) {
+  for (napi_ref view : views) {
+    napi_value value = nullptr;
+    if (napi_get_reference_value(env, view, &value) == napi_ok && value != nullptr) napi_detach_arraybuffer(env, value);
+    napi_delete_reference(env, view);
+  }
+  views.clear();
+}
+bool Call::settle(Napi::Env env, GstFlowReturn outcome, bool dropped, std::string what, std::string where) {
+  live.calls.erase(id);
+  detach(env);
+  std::lock_guard<std::mutex> lock(core->mutex);
+  if (done || cancelled) return false;
+  flow = outcome;
+  drop = dropped;
+  error = std::move(what);
+  stack = std::move(where);
+  done = true;
+  core->changed.notify_all();
+  return true;
+}

@@ -1,0 +1,195 @@
+// A TypeScript element that passes frames on: one at a time on the caller's thread, or several in flight, sent on in
+// order by a thread of its own.
+#include <cstddef>
+#include <utility>
+
+#include "ts_shell.h"
+
+namespace {
+struct Transform {
+  GstElement base;
+  OwnedCore core;
+  GstPad *sink, *src;
+};
+struct TransformClass {
+  GstElementClass base;
+};
+static_assert(offsetof(Transform, core) == sizeof(GstElement));
+
+GstFlowReturn push_settled(Transform* self, const std::shared_ptr<Call>& call) {
+  auto& core = *self->core;
+  if (call->flow == GST_FLOW_ERROR) return ts_report(self, GST_FLOW_ERROR, call);
+  if (call->flow != GST_FLOW_OK) return call->flow;
+  if (call->drop) {
+    core->dropped++;
+    return GST_FLOW_OK;
+  }
+  GstBuffer* buffer = std::exchange(call->buffer, nullptr);
+  if (call->metadata != nullptr) {
+    buffer = gst_buffer_make_writable(buffer);
+    metadata_set(buffer, std::exchange(call->metadata, nullptr));
+  }
+  return gst_pad_push(self->src, buffer);
+}
+
+GstFlowReturn chain(GstPad*, GstObject* parent, GstBuffer* buffer) {
+  auto* self = reinterpret_cast<Transform*>(parent);
+  auto& core = *self->core;
+  GstFlowReturn known = ts_tell_format(self);
+  if (known != GST_FLOW_OK) {
+    gst_buffer_unref(buffer);
+    return known;
+  }
+  // Writable: metadata is added, and for elements that draw the pixels too. Only the buffer's head is copied here.
+  buffer = gst_buffer_make_writable(buffer);
+  if (core->spec->in_flight > 1) return core->submit(buffer);
+  std::shared_ptr<Call> call;
+  GstFlowReturn flow = core->call(CallKind::kFrame, buffer, {}, &call);
+  if (flow != GST_FLOW_OK) return ts_report(self, flow, call);
+  return push_settled(self, call);
+}
+
+// The thread that sends frames on in order, for elements with several in flight.
+void emit_loop(gpointer data) {
+  auto* self = static_cast<Transform*>(data);
+  auto& core = *self->core;
+  auto call = core->emit_next();
+  if (!call) {
+    gst_pad_pause_task(self->src);
+    return;
+  }
+  GstFlowReturn flow = push_settled(self, call);
+  core->emitted(flow);
+  if (flow != GST_FLOW_OK) gst_pad_pause_task(self->src);
+}
+void start_emitting(Transform* self) {
+  if ((*self->core)->spec->in_flight > 1) gst_pad_start_task(self->src, emit_loop, self, nullptr);
+}
+
+gboolean sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
+  auto* self = reinterpret_cast<Transform*>(parent);
+  auto& core = *self->core;
+  switch (GST_EVENT_TYPE(event)) {
+    case GST_EVENT_FLUSH_START:
+      core->cancel();
+      core->notify(CallKind::kFlush);
+      return gst_pad_push_event(self->src, event);
+    case GST_EVENT_FLUSH_STOP: {
+      if (core->spec->in_flight > 1) gst_pad_pause_task(self->src);  // returns once the loop is out
+      core->allow();
+      gboolean pushed = gst_pad_push_event(self->src, event);
+      start_emitting(self);
+      return pushed;
+    }
+    case GST_EVENT_CAPS: {
+      GstCaps* caps;
+      gst_event_parse_caps(event, &caps);
+      core->drain();
+      if (!ts_take_format(self, caps)) {
+        gst_event_unref(event);
+        return FALSE;
+      }
+      return gst_pad_push_event(self->src, event);
+    }
+    case GST_EVENT_EOS: {
+      core->drain();
+      std::shared_ptr<Call> call;
+      ts_report(self, core->call(CallKind::kEnd, nullptr, {}, &call), call);
+      return gst_pad_push_event(self->src, event);
+    }
+    default:
+      if (GST_EVENT_IS_SERIALIZED(event)) core->drain();
+      return gst_pad_event_default(pad, parent, event);
+  }
+}
+
+// Frames held in flight are buffers a pool must have besides what downstream wants.
+void ask_for_more_buffers(GstQuery* query, guint extra) {
+  for (guint i = 0; i < gst_query_get_n_allocation_pools(query); i++) {
+    GstBufferPool* pool;
+    guint size, minimum, maximum;
+    gst_query_parse_nth_allocation_pool(query, i, &pool, &size, &minimum, &maximum);
+    if (maximum != 0) maximum += extra;
+    gst_query_set_nth_allocation_pool(query, i, pool, size, minimum + extra, maximum);
+    if (pool != nullptr) gst_object_unref(pool);
+  }
+}
+gboolean sink_query(GstPad* pad, GstObject* parent, GstQuery* query) {
+  auto* self = reinterpret_cast<Transform*>(parent);
+  if (GST_QUERY_IS_SERIALIZED(query)) (*self->core)->drain();
+  if (GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION) {
+    // Whatever downstream can take is what upstream may use: direct rendering and strides are kept.
+    if (!gst_pad_peer_query(self->src, query)) return FALSE;
+    ask_for_more_buffers(query, (*self->core)->spec->in_flight);
+    return TRUE;
+  }
+  return gst_pad_query_default(pad, parent, query);
+}
+gboolean src_query(GstPad* pad, GstObject* parent, GstQuery* query) {
+  auto* self = reinterpret_cast<Transform*>(parent);
+  if (!gst_pad_query_default(pad, parent, query)) return FALSE;
+  uint64_t own = (*self->core)->latency_ns;
+  if (GST_QUERY_TYPE(query) == GST_QUERY_LATENCY && own > 0) {
+    gboolean live;
+    GstClockTime minimum, maximum;
+    gst_query_parse_latency(query, &live, &minimum, &maximum);
+    if (GST_CLOCK_TIME_IS_VALID(maximum)) maximum += own;
+    gst_query_set_latency(query, live, minimum + own, maximum);
+  }
+  return TRUE;
+}
+gboolean src_activate(GstPad* pad, GstObject* parent, GstPadMode mode, gboolean active) {
+  auto* self = reinterpret_cast<Transform*>(parent);
+  if (mode != GST_PAD_MODE_PUSH) return FALSE;
+  if (active) {
+    start_emitting(self);
+    return TRUE;
+  }
+  (*self->core)->cancel();
+  return gst_pad_stop_task(pad);
+}
+
+GstStateChangeReturn change_transform(GstElement* element, GstStateChange change) {
+  auto& core = ts_core_of(element);
+  if (change == GST_STATE_CHANGE_READY_TO_PAUSED && !ts_start(element)) return GST_STATE_CHANGE_FAILURE;
+  // A streaming thread that waits for JavaScript holds the pad's stream lock, which deactivating the pad takes.
+  if (change == GST_STATE_CHANGE_PAUSED_TO_READY) core->cancel();
+  auto result = GST_ELEMENT_CLASS(ts_parent_class(element))->change_state(element, change);
+  if (change == GST_STATE_CHANGE_PAUSED_TO_READY ||
+      (change == GST_STATE_CHANGE_READY_TO_PAUSED && result == GST_STATE_CHANGE_FAILURE))
+    ts_stop(element);
+  return result;
+}
+
+void init_transform_class(gpointer klass, gpointer data) {
+  ts_init_class(klass, static_cast<const ElementSpec*>(data));
+  GST_ELEMENT_CLASS(klass)->change_state = change_transform;
+}
+void init_transform(GTypeInstance* instance, gpointer klass) {
+  auto* self = reinterpret_cast<Transform*>(instance);
+  self->core = ts_new_core(klass);
+  auto* element_class = GST_ELEMENT_CLASS(klass);
+  self->sink = gst_pad_new_from_template(gst_element_class_get_pad_template(element_class, "sink"), "sink");
+  self->src = gst_pad_new_from_template(gst_element_class_get_pad_template(element_class, "src"), "src");
+  gst_pad_set_chain_function(self->sink, chain);
+  gst_pad_set_event_function(self->sink, sink_event);
+  gst_pad_set_query_function(self->sink, sink_query);
+  gst_pad_set_query_function(self->src, src_query);
+  gst_pad_set_activatemode_function(self->src, src_activate);
+  GST_PAD_SET_PROXY_CAPS(self->sink);
+  GST_PAD_SET_PROXY_CAPS(self->src);
+  GST_PAD_SET_PROXY_SCHEDULING(self->sink);
+  gst_element_add_pad(GST_ELEMENT(self), self->sink);
+  gst_element_add_pad(GST_ELEMENT(self), self->src);
+}
+}  // namespace
+
+GTypeInfo ts_transform_info(const ElementSpec* spec) {
+  GTypeInfo info = {};
+  info.class_data = spec;
+  info.class_size = sizeof(TransformClass);
+  info.class_init = init_transform_class;
+  info.instance_size = sizeof(Transform);
+  info.instance_init = init_transform;
+  return info;
+}
