@@ -128,7 +128,7 @@ export interface Frame {
   readonly planes: readonly Plane[];
   /** The bytes of all planes, rows without padding, in an array that outlives the frame. */
   copy(): Uint8Array;
-  /** Resizes and converts into `target`, on the streaming thread. Raw I420 and NV12. */
+  /** Resizes and converts into `target`, on the streaming thread. Raw I420 and NV12. Not to be transferred meanwhile. */
   tensor(target: Float32Array | Uint8Array, order: TensorOrder): Promise<TensorGeometry>;
   /** Draws on the planes, on the streaming thread. Needs `access: "write"`; raw I420 and NV12. */
   draw(shapes: readonly Shape[]): Promise<void>;
