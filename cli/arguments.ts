@@ -11,7 +11,7 @@ export interface GraphWords {
 
 export function readGraphWords(positionals: readonly string[]): GraphWords {
   const [graph, ...rest] = positionals;
-  if (graph === undefined) throw new UsageFault("missing: the GRAPH to run, a file or the name of a template");
+  if (graph === undefined) throw new UsageFault("missing: the GRAPH, a file or the name of a template");
   const words = rest.filter((word) => !ASSIGNMENT.test(word));
   const [source, extra] = words;
   if (extra !== undefined)

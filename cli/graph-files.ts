@@ -5,8 +5,9 @@ import { fileURLToPath } from "node:url";
 import type { GraphText, LoadGraph } from "../graphs/compiler/extend.ts";
 import { type Fault, GraphFaults } from "../graphs/compiler/fault.ts";
 import { MAX_TEXT_BYTES } from "../graphs/compiler/limits.ts";
-import { didYouMean, suggest } from "../schemas/suggest.ts";
+import { didYouMean } from "../schemas/suggest.ts";
 import { UsageFault } from "./command.ts";
+import { findNearFile } from "./near-file.ts";
 
 const TEMPLATES = fileURLToPath(new URL("../graphs/", import.meta.url));
 
@@ -36,7 +37,10 @@ function showPath(path: string): string {
 /** Throws `GraphFaults` when there is nothing to read. */
 function readGraphFile(file: string): string {
   try {
-    const { size } = statSync(file);
+    const found = statSync(file);
+    const { size } = found;
+    // Reading a pipe that nobody writes to would wait for ever.
+    if (!found.isFile() && !found.isDirectory()) throw refuse(file, irregular);
     if (size > MAX_TEXT_BYTES) throw refuse(file, tooLarge(`${(size / 1e6).toFixed(1)} MB`));
     return readBounded(file);
   } catch (error) {
@@ -44,7 +48,7 @@ function readGraphFile(file: string): string {
   }
 }
 
-/** Pipes have no size beforehand. */
+/** No more than that, even if it grows meanwhile. */
 function readBounded(file: string): string {
   const descriptor = openSync(file, "r");
   try {
@@ -70,10 +74,22 @@ const tooLarge = (found: string): Reason => ({
   expected: `at most ${MAX_TEXT_BYTES / 1e6} MB`,
 });
 
+const EXPECTED = "the path of a graph file in YAML";
+
+const irregular: Reason = { code: "file_unreadable", message: "this is no regular file", expected: EXPECTED };
+
+const WHY: Readonly<Record<string, string>> = {
+  EISDIR: "it is a folder",
+  EACCES: "permission denied",
+  ENOTDIR: "a part of its path is a file and no folder",
+  ENAMETOOLONG: "no name of a file is that long",
+  ELOOP: "its links lead in a circle",
+};
+
 function unreadable(file: string, error: NodeJS.ErrnoException): Reason {
-  const expected = "the path of a graph file in YAML";
+  const expected = EXPECTED;
   if (error.code === "ENOENT") {
-    const near = suggest(basename(file), neighbours(file));
+    const near = findNearFile(file, (name) => /\.ya?ml$/i.test(name));
     return {
       code: "file_unreadable",
       message: "there is no such file",
@@ -81,17 +97,11 @@ function unreadable(file: string, error: NodeJS.ErrnoException): Reason {
       ...(near && { suggestion: join(dirname(file), near) }),
     };
   }
-  const why =
-    error.code === "EISDIR" ? "it is a folder" : error.code === "EACCES" ? "permission denied" : error.message;
-  return { code: "file_unreadable", message: `the file cannot be read: ${why}`, expected };
-}
-
-function neighbours(file: string): readonly string[] {
-  try {
-    return readdirSync(dirname(file)).filter((name) => /\.ya?ml$/i.test(name));
-  } catch {
-    return [];
-  }
+  return {
+    code: "file_unreadable",
+    message: `the file cannot be read: ${WHY[error.code ?? ""] ?? error.message}`,
+    expected,
+  };
 }
 
 /** One graph with those it extends, read anew at every `read`. */

@@ -32,7 +32,7 @@ export function helpOf(command: Command, { paintOut: paint }: Terminal): string 
   return [
     wrap(command.about, PAGE_COLUMNS),
     "",
-    wrap(`${paint("bold", `windhover ${command.name}`)} ${command.usage}`, PAGE_COLUMNS, "    "),
+    wrap(`${paint("bold", `windhover ${command.name}`)} ${command.usage}`.trimEnd(), PAGE_COLUMNS, "    "),
     "",
     ...options.map(([name, option]) => helpOfOption(name, option, paint("bold", flagOf(name, option)))),
     ...(command.notes === undefined ? [] : ["", ...command.notes.split("\n").map((line) => wrap(line, PAGE_COLUMNS))]),

@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { cpSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { COMMANDS } from "./commands.ts";
 import { helpOf } from "./help.ts";
 import { Terminal } from "./terminal.ts";
 import { readVersion } from "./version.ts";
-import { windhover } from "./windhover.fixture.ts";
+import { makeFolder, ROOT, windhover } from "./windhover.fixture.ts";
 
 test("every command has a help that fits 80 columns, with examples", async () => {
   const terminal = new Terminal(process.stdout, process.stderr, { NO_COLOR: "1" });
@@ -34,4 +37,47 @@ test("help, version and a command that is not there", async () => {
   assert.deepEqual([typo?.code, option?.code, early?.code], [2, 2, 2]);
   assert.match(typo?.stderr ?? "", /did you mean "launch"\?/);
   assert.match(option?.stderr ?? "", /did you mean "--json"\?/);
+});
+
+test("with --json whatever goes wrong is a line of JSON", async () => {
+  const folder = makeFolder();
+  writeFileSync(join(folder, "bad.yaml"), "graph: bad\nchains: { main: [source, decoed, prnt] }\n");
+  const outcomes = await Promise.all([
+    windhover(["run", "--json", "demo", "nowhere.mp4"], folder),
+    windhover(["run", "--json", "./bad.yaml", "test:ball"], folder),
+    windhover(["explain", "--json", "nosuch"], folder),
+    windhover(["run", "--json", "demo", "test:ball", "--fraems", "3"], folder),
+  ]);
+  const kinds = outcomes.map(({ code, stderr }) => [
+    code,
+    ...stderr
+      .trimEnd()
+      .split("\n")
+      .map((line) => (JSON.parse(line) as { type: string }).type),
+  ]);
+  assert.deepEqual(kinds, [
+    [1, "error"],
+    [2, "fault", "fault"],
+    [2, "error"],
+    [2, "error"],
+  ]);
+});
+
+test("a checkout without libraries or without the addon says what to do, without a stack", async () => {
+  const bare = makeFolder();
+  cpSync(join(ROOT, "cli/windhover.mjs"), join(bare, "windhover.mjs"));
+  const run = (file: string, env: NodeJS.ProcessEnv): Promise<{ code: unknown; stderr: string }> =>
+    new Promise((resolve) => {
+      execFile(process.execPath, [file, "check", "graphs/demo.yaml"], { cwd: ROOT, env }, (error, _, stderr) =>
+        resolve({ code: error?.code, stderr }),
+      );
+    });
+  const [unready, unbuilt] = await Promise.all([
+    run(join(bare, "windhover.mjs"), process.env),
+    run(join(ROOT, "cli/windhover.mjs"), { ...process.env, NO_COLOR: "1", WINDHOVER_ADDON: "/nowhere.node" }),
+  ]);
+  for (const { code, stderr } of [unready, unbuilt]) {
+    assert.equal(code, 1);
+    assert.match(stderr, /^windhover: .*run `npm start` or `npm test` once[^\n]*\n$/);
+  }
 });

@@ -1,10 +1,12 @@
 /** From the words of a command line to an exit code. */
 
 import { GraphFaults } from "../graphs/compiler/fault.ts";
+import { maskCredentials } from "../schemas/mask.ts";
 import { didYouMean } from "../schemas/suggest.ts";
 import { CommandFailure, EXIT, readArguments, UsageFault } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
 import { helpOf, helpOverall } from "./help.ts";
+import { showFaults } from "./show-faults.ts";
 import { Terminal } from "./terminal.ts";
 import { readVersion } from "./version.ts";
 
@@ -32,6 +34,7 @@ async function dispatch(args: readonly string[], terminal: Terminal): Promise<nu
     return EXIT.ok;
   }
   if (name === undefined || name === "--help" || name === "-h" || name === "help") return showHelp(rest[0], terminal);
+  if (rest.includes("--json")) terminal.speakJson();
   const command = await findCommand(name);
   const given = readArguments(command, rest);
   if (given.flag("help")) return showHelp(name, terminal);
@@ -54,19 +57,19 @@ async function showHelp(name: string | undefined, terminal: Terminal): Promise<n
 }
 
 function tell(error: unknown, terminal: Terminal): number {
-  const mark = terminal.paintErr("red", "windhover:");
-  if (error instanceof UsageFault) {
-    terminal.say(`${mark} ${error.message}`);
-    return EXIT.refused;
-  }
   if (error instanceof GraphFaults) {
-    terminal.say(error.message);
+    showFaults(error.faults, () => undefined, terminal);
     return EXIT.refused;
   }
-  if (error instanceof CommandFailure) {
-    terminal.say(`${mark} ${error.message}`);
-    return EXIT.failed;
-  }
-  terminal.say(`${mark} ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
-  return EXIT.failed;
+  const message = maskCredentials(messageOf(error));
+  if (terminal.isJson) terminal.say(JSON.stringify({ type: "error", message }));
+  else terminal.say(`${terminal.paintErr("red", "windhover:")} ${message}`);
+  return error instanceof UsageFault ? EXIT.refused : EXIT.failed;
+}
+
+/** What is told in full by its message needs no stack. */
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const isTold = error instanceof UsageFault || error instanceof CommandFailure || error.name === "AddonMissing";
+  return isTold ? error.message : (error.stack ?? error.message);
 }

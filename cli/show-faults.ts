@@ -7,6 +7,10 @@ export type TextOf = (file: string | null) => string | undefined;
 
 export function showFaults(faults: readonly Fault[], textOf: TextOf, terminal: Terminal): void {
   for (const fault of faults) {
+    if (terminal.isJson) {
+      terminal.say(JSON.stringify({ type: "fault", ...fault }));
+      continue;
+    }
     const text = formatColoured(fault, terminal);
     terminal.say(terminal.isLive ? wrap(text, terminal.columns, "  ") : text);
     if (terminal.isLive) {

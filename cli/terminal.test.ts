@@ -19,13 +19,13 @@ test("what a stalled reader of standard error does not take is bounded, and told
   ]);
 });
 
-test("lines left out are told of at the end as well, in the words of whoever reads them", async () => {
+test("lines left out are told of at the end as well, as JSON where everything is", async () => {
   const { terminal, reader } = stalledTerminal();
-  terminal.wordLoss((lines) => JSON.stringify({ lines }));
+  terminal.speakJson();
   terminal.say("x".repeat(MOST_UNREAD_BYTES + 1));
   terminal.say("lost");
   const flushed = terminal.flush();
   await reader.read();
   await flushed;
-  assert.equal(reader.lines.at(-1), '{"lines":1}');
+  assert.equal(reader.lines.at(-1), '{"type":"lost","lines":1}');
 });

@@ -43,7 +43,7 @@ export class Terminal {
   #broken = false;
   #onClosed: () => void = () => {};
   #unsaid = 0;
-  #wordLoss = (lines: number): string => `windhover: ${lines} lines were left out here: they were not read in time`;
+  #json = false;
 
   constructor(out: Output, err: Output, env: NodeJS.ProcessEnv) {
     this.#out = out;
@@ -95,9 +95,13 @@ export class Terminal {
     return this.#err.writableLength;
   }
 
-  /** How it is said that lines were left out, where what is said is not for people. */
-  wordLoss(words: (lines: number) => string): void {
-    this.#wordLoss = words;
+  /** Whether every line on standard error is to be JSON. */
+  get isJson(): boolean {
+    return this.#json;
+  }
+
+  speakJson(): void {
+    this.#json = true;
   }
 
   /** A line to standard output; resolves when more may be written. */
@@ -142,7 +146,10 @@ export class Terminal {
 
   #tellLoss(): void {
     if (this.#unsaid === 0) return;
-    this.#err.write(`${this.#wordLoss(this.#unsaid)}\n`);
+    const text = this.#json
+      ? JSON.stringify({ type: "lost", lines: this.#unsaid })
+      : `windhover: ${this.#unsaid} lines were left out here: they were not read in time`;
+    this.#err.write(`${text}\n`);
     this.#unsaid = 0;
   }
 

@@ -9,9 +9,15 @@ module.enableCompileCache?.();
 const [, , command = "help"] = process.argv;
 const isLight = command === "help" || command.startsWith("-");
 const libraries = isLight ? [] : [import("typebox"), import("yaml"), import("ajv/dist/2020.js")];
-await Promise.all(libraries);
 
-const { register } = await import("tsx/esm/api");
+/** Before `npm start` there are none. */
+function refuseWithoutLibraries(error) {
+  if (error.code !== "ERR_MODULE_NOT_FOUND") throw error;
+  process.stderr.write("windhover: its libraries are not installed yet: run `npm start` or `npm test` once\n");
+  process.exit(1);
+}
+
+const [{ register }] = await Promise.all([import("tsx/esm/api"), ...libraries]).catch(refuseWithoutLibraries);
 register();
 const { main } = await import("./main.ts");
 await main(process.argv.slice(2));

@@ -189,11 +189,16 @@ export interface Addon {
 
 const file = process.env.WINDHOVER_ADDON ?? fileURLToPath(new URL("../build/windhover.node", import.meta.url));
 
+/** Recognised by its name: whoever could import the class could load the addon. */
+class AddonMissing extends Error {
+  override readonly name = "AddonMissing";
+}
+
 function load(): Addon {
   try {
     return createRequire(import.meta.url)(file) as Addon;
   } catch (cause) {
-    throw new Error("the GStreamer addon cannot be loaded: run `npm start` or `npm test` once, they build it", {
+    throw new AddonMissing("the GStreamer addon cannot be loaded: run `npm start` or `npm test` once, they build it", {
       cause,
     });
   }

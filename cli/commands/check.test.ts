@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -69,7 +70,8 @@ test("files that are no graphs are refused by name, all of them in one go", asyn
   writeFileSync(join(folder, "junk.yaml"), Buffer.from([0x00, 0xff, 0x80, 0x1b, 0x47, 0x40]));
   writeFileSync(join(folder, "syntax.yaml"), "graph: x\nchains: [\n");
   writeFileSync(join(folder, "empty.yaml"), "");
-  const names = ["bomb.yaml", "large.yaml", "junk.yaml", "syntax.yaml", "empty.yaml", "none.yaml", "."];
+  const names = ["bomb.yaml", "large.yaml", "junk.yaml", "syntax.yaml", "empty.yaml", "none.yaml", ".", "pipe.yaml"];
+  execFileSync("mkfifo", [join(folder, "pipe.yaml")]);
   const { code, stderr } = await windhover(["check", ...names], folder);
   assert.equal(code, 2);
   const lines = stderr.trimEnd().split("\n");
@@ -81,4 +83,5 @@ test("files that are no graphs are refused by name, all of them in one go", asyn
   for (const line of lines) assert.match(line, /^[\w.]+:\d+:\d+: /);
   assert.match(stderr, /large\.yaml:1:1: the file has 10\.8 MB/);
   assert.match(stderr, /none\.yaml:1:1: there is no such file/);
+  assert.match(stderr, /pipe\.yaml:1:1: this is no regular file/);
 });

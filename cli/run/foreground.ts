@@ -65,7 +65,6 @@ export class ForegroundRun {
       () => this.#force(),
     );
     this.#terminal.onClosed(() => void this.#stop());
-    if (this.#settings.json) this.#terminal.wordLoss((lines) => JSON.stringify({ type: "lost", lines }));
     if (this.#settings.watch) this.#watch = new FileWatch(() => void this.#reload());
     this.#watch?.follow(this.#origin.files());
     const startMs = performance.now();

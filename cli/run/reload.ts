@@ -1,4 +1,5 @@
 /** A file of the graph was saved: only what changed is changed. */
+import { existsSync } from "node:fs";
 import type { Compiled } from "../../graphs/compiler/compile.ts";
 import { GraphFaults } from "../../graphs/compiler/fault.ts";
 import type { RunningGraph } from "../../graphs/runtime/running-graph.ts";
@@ -20,8 +21,10 @@ export async function reload(
   try {
     next = compileStartable(origin);
   } catch (error) {
-    if (error instanceof GraphFaults) showFaults(error.faults, origin.textOf, terminal);
-    const reason = error instanceof GraphFaults ? "the graph has faults" : (error as Error).message;
+    const gone = findGoneFile(error);
+    if (error instanceof GraphFaults && gone === null) showFaults(error.faults, origin.textOf, terminal);
+    const found = error instanceof GraphFaults ? "the graph has faults" : (error as Error).message;
+    const reason = gone === null ? found : `the file ${gone} is gone`;
     reporter.warn(`not changed: ${reason}; it goes on as it was`, { type: "not-changed", reason });
     return;
   }
@@ -32,6 +35,11 @@ export async function reload(
   } catch (error) {
     reportFailedChange(graph, (error as Error).message, reporter);
   }
+}
+
+function findGoneFile(error: unknown): string | null {
+  const file = error instanceof GraphFaults ? error.faults[0]?.at.file : null;
+  return file && !existsSync(file) ? file : null;
 }
 
 function compileStartable(origin: GraphOrigin): Compiled {

@@ -43,7 +43,8 @@ export const RUN_OPTIONS = {
 export const RUN_NOTES = [
   "Lines of the graph (print) and of --probe go to standard output, everything else to standard error. A probe never slows the graph down: what it cannot take is counted as `lost`.",
   "Ctrl-C ends the stream, lets what is under way arrive and finalises files; a second one cuts it off.",
-  "Exit codes: 0 ended, 1 failed, 2 bad graph or bad command line.",
+  "At pace fast nothing reads the clock: a stream begins at the first moment of 1970, and the same clip gives the same lines.",
+  "Exit codes: 0 ended, 1 failed, 2 bad graph or bad command line. After Ctrl-C npx itself may answer 130.",
 ].join("\n");
 
 export interface SnapshotOrder {

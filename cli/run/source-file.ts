@@ -1,9 +1,8 @@
 /** Whether the files that a graph reads are there, before anything is started. */
-import { accessSync, closeSync, constants, openSync, readdirSync, readSync, statSync } from "node:fs";
-import { basename, dirname } from "node:path";
+import { accessSync, closeSync, constants, openSync, readSync, type Stats, statSync } from "node:fs";
 import type { GraphPlan } from "../../graphs/compiler/plan.ts";
-import { didYouMean } from "../../schemas/suggest.ts";
 import { CommandFailure } from "../command.ts";
+import { findNearFile } from "../near-file.ts";
 
 /** Throws `CommandFailure` for the first that cannot be played. */
 export function expectSourceFiles(plan: GraphPlan): void {
@@ -19,11 +18,10 @@ export function listSourceFiles(plan: GraphPlan): readonly string[] {
 
 /** Throws `CommandFailure` for a file that cannot be played whatever is in it. */
 export function expectFile(path: string): void {
-  const found = statSync(path, { throwIfNoEntry: false });
-  if (found === undefined)
-    throw new CommandFailure(`there is no file ${path}${didYouMean(basename(path), near(path))}`);
+  const found = look(path);
   if (found.isDirectory()) throw new CommandFailure(`${path} is a folder; expected a video file in it`);
-  if (found.isFile() && found.size === 0) throw new CommandFailure(`${path} is empty: it has no video in it`);
+  if (!found.isFile()) throw new CommandFailure(`${path} is no regular file; expected a video file`);
+  if (found.size === 0) throw new CommandFailure(`${path} is empty: it has no video in it`);
   try {
     accessSync(path, constants.R_OK);
   } catch {
@@ -31,11 +29,30 @@ export function expectFile(path: string): void {
   }
 }
 
-function near(path: string): readonly string[] {
+function look(path: string): Stats {
   try {
-    return readdirSync(dirname(path));
-  } catch {
-    return [];
+    return statSync(path);
+  } catch (cause) {
+    throw new CommandFailure(explainMissing(path, cause as NodeJS.ErrnoException), { cause });
+  }
+}
+
+function explainMissing(path: string, { code, message }: NodeJS.ErrnoException): string {
+  switch (code) {
+    case "ENOENT": {
+      const near = findNearFile(path);
+      return `there is no file ${path}${near === undefined ? "" : `; did you mean "${near}"?`}`;
+    }
+    case "ENOTDIR":
+      return `there is no file ${path}: a part of its path is a file and no folder`;
+    case "ENAMETOOLONG":
+      return `there is no file ${path}: no name of a file is that long`;
+    case "ELOOP":
+      return `${path} cannot be read: its links lead in a circle`;
+    case "EACCES":
+      return `${path} cannot be read: permission denied`;
+    default:
+      return `${path} cannot be read: ${message}`;
   }
 }
 
