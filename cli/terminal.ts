@@ -1,5 +1,5 @@
 /** Standard output and standard error: lines, colours, and a part at the bottom of the screen that is redrawn in place. */
-import { fit, PAGE_COLUMNS } from "./text.ts";
+import { fit, fitRows, PAGE_COLUMNS } from "./text.ts";
 
 export type Colour = "bold" | "dim" | "red" | "green" | "yellow" | "blue" | "cyan";
 
@@ -131,7 +131,7 @@ export class Terminal {
     if (!this.isLive) return;
     this.#live = lines;
     this.#drawnMs = performance.now();
-    const shown = lines.slice(0, this.rows - 1).map((line) => fit(line, this.columns - 1));
+    const shown = fitRows(lines, this.rows - 1).map((line) => fit(line, this.columns - 1));
     const back = this.#drawn > 1 ? `\x1b[${this.#drawn - 1}A` : "";
     const text = shown.map((line) => `\x1b[2K${line}`).join("\n");
     this.#err.write(`${this.#drawn > 0 ? `\r${back}` : ""}\x1b[0J${text}`);

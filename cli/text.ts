@@ -25,6 +25,15 @@ export function fit(text: string, columns: number): string {
   return `${kept}…`;
 }
 
+/** Cut to so many lines: the last stays, as it says how things stand, and those left out are counted. */
+export function fitRows(lines: readonly string[], rows: number): readonly string[] {
+  if (lines.length <= rows) return lines;
+  const kept = Math.max(0, rows - 2);
+  return [...lines.slice(0, kept), `… ${lines.length - kept - 1} more lines`, ...lines.slice(-1)].slice(
+    -Math.max(1, rows),
+  );
+}
+
 export const padTo = (text: string, columns: number): string => text + " ".repeat(Math.max(0, columns - widthOf(text)));
 
 /** Words in lines of at most so many columns; the second line on begins with `indent`. */

@@ -9,6 +9,7 @@ import { GraphFiles, locateGraph } from "../graph-files.ts";
 import { type Knowledge, loadKnowledge } from "../knowledge.ts";
 import { runGraph } from "../run/run-graph.ts";
 import { type RunSettings, readSettings } from "../run/settings.ts";
+import { formatBytes } from "../run/written-files.ts";
 import type { Terminal } from "../terminal.ts";
 
 const CLIP_SECONDS = 4;
@@ -34,7 +35,7 @@ export default {
     const quiet = { ...readSettings(new Given([], {})), quiet: true };
     const made = await start("record", pattern, { path: clip }, quiet, knowledge, terminal);
     if (made !== EXIT.ok) return made;
-    terminal.say(`  ${clip}: H.264 in MP4, ${Math.ceil((await stat(clip)).size / 1000)} kB`);
+    terminal.say(`  ${clip}: H.264 in MP4, ${formatBytes((await stat(clip)).size)}`);
 
     terminal.say(paint("bold", '\nRunning the graph "demo" on it at real pace …'));
     const lines: string[] = [];

@@ -3,6 +3,7 @@ import { maskCredentials } from "../../schemas/mask.ts";
 import { readGraphWords } from "../arguments.ts";
 import { type Command, EXIT } from "../command.ts";
 import { writeSvg } from "../draw-svg.ts";
+import { expectRoom } from "../expect-room.ts";
 import { planGraph } from "../plan-graph.ts";
 
 export default {
@@ -15,9 +16,10 @@ export default {
   notes: "Yellow nodes are TypeScript, blue ones GStreamer's. `run --dot FILE` writes the pipeline as it really runs.",
   examples: ["dot demo", "dot --svg preview.svg graphs/preview.yaml poster=poster.jpg"],
   async run(given, terminal) {
+    const svg = given.text("svg");
+    if (svg !== undefined) expectRoom("svg", svg);
     const plan = await planGraph(readGraphWords(given.positionals), terminal);
     if (plan === null) return EXIT.refused;
-    const svg = given.text("svg");
     if (svg === undefined) await terminal.print(maskCredentials(toDot(plan).trimEnd()));
     else await writeSvg(plan, svg);
     return EXIT.ok;

@@ -31,10 +31,16 @@ function reportElement(node: string, event: ElementEvent, reporter: Reporter): v
       reporter.warn(`${node}: lost: ${event.reason}`, record);
       break;
     case "waiting":
-      reporter.note(`${node}: trying again in ${(Number(event.retry_in_ms) / 1000).toFixed(1)} s`, record);
+      reporter.note(`${node}: ${describeWait(event)}`, record);
       break;
     case "live":
       if (Number(event.attempt) > 1) reporter.note(`${node}: live again`, record);
       break;
   }
+}
+
+/** Why the first attempt follows has been said by the loss; why further ones do has not. */
+function describeWait({ reason, attempt, retry_in_ms }: ElementEvent): string {
+  const again = `trying again in ${(Number(retry_in_ms) / 1000).toFixed(1)} s`;
+  return Number(attempt) > 1 ? `still away: ${reason}; ${again}` : again;
 }

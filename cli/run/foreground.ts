@@ -24,6 +24,7 @@ import { Snapshots } from "./snapshots.ts";
 import { Status } from "./status.ts";
 import { StreamTime } from "./stream-time.ts";
 import { FileWatch } from "./watch.ts";
+import { WrittenFiles } from "./written-files.ts";
 
 /** Grace for the stream's own end, when a live source is ended by the clock. */
 const OVERTIME_MS = 1_000;
@@ -40,6 +41,7 @@ export class ForegroundRun {
   readonly #snapshots: Snapshots;
   readonly #count = new FrameCount();
   readonly #time = new StreamTime();
+  readonly #files = new WrittenFiles();
   readonly #cut = new AbortController();
   readonly #timers = new Set<NodeJS.Timeout>();
   #graph: RunningGraph | null = null;
@@ -48,6 +50,8 @@ export class ForegroundRun {
   #interrupted = false;
   /** Something that was asked for beside the run could not be given. */
   #incomplete = false;
+  /** Of elements, which lost something and went on. */
+  #errors = 0;
 
   constructor(origin: GraphOrigin, settings: RunSettings, knowledge: Knowledge, terminal: Terminal) {
     this.#origin = origin;
@@ -74,7 +78,7 @@ export class ForegroundRun {
       this.#status?.close();
       if (!(await this.#snapshots.finish())) this.#incomplete = true;
       await this.#summarise(result, this.#graph?.plan ?? plan, seconds);
-      return result.state === "finished" && !this.#incomplete ? EXIT.ok : EXIT.failed;
+      return result.state === "finished" && !this.#incomplete && this.#errors === 0 ? EXIT.ok : EXIT.failed;
     } finally {
       this.#watch?.close();
       deafen();
@@ -122,6 +126,7 @@ export class ForegroundRun {
     // Before the count, which then does not see what is beyond the limit.
     if (frames !== null || seconds !== null) for (const node of findOrigins(segments)) pipeline.limit(node, limits);
     this.#count.place(pipeline, segments);
+    this.#files.place(segments);
     if (watch && seconds !== null) this.#time.place(pipeline, segments);
     tapNodes(probes, pipeline, segments, this.#terminal);
     this.#snapshots.place(pipeline, segments);
@@ -135,6 +140,7 @@ export class ForegroundRun {
 
   #hear(event: GraphEvent): void {
     reportEvent(event, this.#reporter);
+    if (event.type === "log" && event.level === "error") this.#errors += 1;
     const { seconds } = this.#settings;
     const isLive = event.type === "element" && event.event.type === "source" && event.event.state === "live";
     // A camera that freezes has no stream time: the clock on the wall ends it.
@@ -196,12 +202,15 @@ export class ForegroundRun {
       error: message,
       frames,
       sources,
+      errors: this.#errors,
       seconds: Math.round(seconds * 1000) / 1000,
       fps: Math.round(fps * 10) / 10,
     };
     const of = sources > 1 ? ` of ${sources} sources` : "";
     const text = `${frames} ${frames === 1 ? "frame" : "frames"}${of} in ${seconds.toFixed(1)} s (${formatRate(fps)} fps)`;
+    const but = this.#errors > 0 ? "; not all of it went well, see the errors above" : "";
+    this.#files.report(this.#reporter);
     if (message !== null) this.#reporter.error(`windhover: ${message}`, record);
-    else if (!this.#terminal.isClosed) this.#reporter.note(`${plan.graph}: ${text}`, record);
+    else if (!this.#terminal.isClosed) this.#reporter.note(`${plan.graph}: ${text}${but}`, record);
   }
 }

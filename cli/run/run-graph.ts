@@ -6,6 +6,7 @@ import type { GraphPlan, PlanSegment } from "../../graphs/compiler/plan.ts";
 import type { SlotRequest } from "../../graphs/runtime/running-graph.ts";
 import { EXIT } from "../command.ts";
 import { writeSvg } from "../draw-svg.ts";
+import { expectRoom } from "../expect-room.ts";
 import type { Knowledge } from "../knowledge.ts";
 import { showFaults } from "../show-faults.ts";
 import type { Terminal } from "../terminal.ts";
@@ -28,6 +29,9 @@ export async function runGraph(
   const segments = [compiled.plan.main, ...compiled.plan.branches, ...attach.map(({ segment }) => segment)];
   for (const name of settings.probes) expectNode("probe", name, segments);
   for (const { node } of settings.snapshots) expectNode("snapshot", node, segments);
+  for (const { file } of settings.snapshots) expectRoom("snapshot", file);
+  if (settings.svg !== null) expectRoom("svg", settings.svg);
+  if (settings.dot !== null) expectRoom("dot", settings.dot);
   expectSourceFiles(compiled.plan);
   if (settings.svg !== null) await writeSvg(compiled.plan, settings.svg);
   return new ForegroundRun(origin, settings, knowledge, terminal).run(compiled, compiled.plan, attach);

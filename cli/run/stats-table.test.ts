@@ -33,3 +33,10 @@ test("numbers stand below each other, branches below their names", () =>
       "show   print    25.0",
     ],
   ));
+
+test("a narrow screen loses what tells least, and drops last", () => {
+  assert.deepEqual(formatStats([step({ dropped: 7 })], plain, 30), [
+    "step    fps  queue  drops",
+    "stage  25.0    3/8      7",
+  ]);
+});

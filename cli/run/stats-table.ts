@@ -7,14 +7,26 @@ import { formatRate } from "./progress.ts";
 const HEADS = ["step", "element", "fps", "mean ms", "p95 ms", "queue", "drops"];
 /** Numbers stand right, names left. */
 const IS_NAME = [true, true, false, false, false, false, false];
+/** Columns by their index: element, mean, 95th percentile, queue. */
+const LEAST_TELLING = [1, 3, 4, 5];
+const GAP = "  ";
 
-export function formatStats(stats: readonly StepStats[], paint: Paint): readonly string[] {
-  const rows = stats.map((step) => cells(step, paint));
-  const widths = HEADS.map((head, column) =>
-    Math.max(head.length, ...rows.map((row) => widthOf(row.cells[column] ?? ""))),
-  );
-  const lines = rows.map(({ cells }) => align(cells, widths));
-  return [paint("dim", align(HEADS, widths)), ...withSegments(stats, lines, paint)];
+/** Where it is wider than `columns`, the least telling columns are left out: drops are the last to go. */
+export function formatStats(
+  stats: readonly StepStats[],
+  paint: Paint,
+  columns = Number.POSITIVE_INFINITY,
+): readonly string[] {
+  const rows = stats.map((step) => cells(step, paint).cells);
+  const widths = HEADS.map((head, column) => Math.max(head.length, ...rows.map((row) => widthOf(row[column] ?? ""))));
+  const shown = new Set(HEADS.keys());
+  for (const column of LEAST_TELLING) {
+    const width = [...shown].reduce((sum, index) => sum + (widths[index] ?? 0) + GAP.length, -GAP.length);
+    if (width <= columns) break;
+    shown.delete(column);
+  }
+  const lines = rows.map((row) => align(row, widths, shown));
+  return [paint("dim", align(HEADS, widths, shown)), ...withSegments(stats, lines, paint)];
 }
 
 /** Branches follow their graph, each below its name. */
@@ -47,12 +59,13 @@ function formatQueue(queued: number, capacity: number | null, paint: Paint): str
   return capacity !== null && capacity > 0 && queued >= capacity ? paint("yellow", text) : text;
 }
 
-function align(cells: readonly string[], widths: readonly number[]): string {
+function align(cells: readonly string[], widths: readonly number[], shown: ReadonlySet<number>): string {
   return cells
-    .map((cell, column) => {
+    .flatMap((cell, column) => {
+      if (!shown.has(column)) return [];
       const width = widths[column] ?? 0;
       return IS_NAME[column] ? padTo(cell, width) : " ".repeat(Math.max(0, width - widthOf(cell))) + cell;
     })
-    .join("  ")
+    .join(GAP)
     .trimEnd();
 }

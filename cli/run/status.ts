@@ -88,7 +88,7 @@ export class Status {
     const paint = this.#terminal.paintErr;
     const frames = this.#count.read();
     const progress = { elapsedMs: performance.now() - this.#startMs, frames, fps: this.#rate(frames) };
-    const table = this.#table.length === 0 ? [] : formatStats(this.#table, paint);
+    const table = this.#table.length === 0 ? [] : formatStats(this.#table, paint, this.#terminal.columns - 1);
     this.#terminal.draw([...table, formatProgress({ ...progress, positionNs, durationNs }, paint)]);
   }
 

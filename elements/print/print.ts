@@ -6,7 +6,8 @@ import { formatLine } from "./line.ts";
 export default defineElement({
   kind: "sink",
   name: "print",
-  about: "Prints the time, size and metadata of every frame as a line of JSON.",
+  about:
+    "Prints the time, size and metadata of every frame as a line of JSON. At pace fast times begin with 1970: nothing reads the clock.",
   example: `
 graph: print-example
 about: Fifty frames of a moving ball, one line for every tenth.

@@ -55,7 +55,7 @@ export class SnapshotHandler implements Pick<Handler, "process" | "flush" | "end
 
   async close(): Promise<void> {
     await this.#writing;
-    if (this.#failed > 0) this.#log.warn("some snapshots were not written", { failed: this.#failed, of: this.#taken });
+    if (this.#failed > 0) this.#log.error("some snapshots were not written", { failed: this.#failed, of: this.#taken });
   }
 
   #countFailure(path: string, error: unknown): void {
@@ -63,7 +63,7 @@ export class SnapshotHandler implements Pick<Handler, "process" | "flush" | "end
     if (performance.now() - this.#reportedMs < REPORT_EVERY_MS) return;
     this.#reportedMs = performance.now();
     const reason = error instanceof Error ? error.message : String(error);
-    this.#log.warn("a snapshot was not written", { path, reason, failed: this.#failed });
+    this.#log.error("a snapshot was not written", { path, reason, failed: this.#failed });
   }
 }
 

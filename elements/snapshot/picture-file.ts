@@ -1,4 +1,4 @@
-import { mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { rename, rm, writeFile } from "node:fs/promises";
 import { dirname, extname } from "node:path";
 
 export type PictureType = "image/png" | "image/jpeg";
@@ -21,12 +21,18 @@ export function formatPath(pattern: string, index: number, ptsNs: bigint): strin
 /** Whoever looks at `path` sees the old picture or the new one, never half of one. */
 export async function writePicture(path: string, bytes: Uint8Array): Promise<void> {
   const part = `${path}.${process.pid}.part`;
-  await mkdir(dirname(path), { recursive: true });
   try {
     await writeFile(part, bytes);
     await rename(part, path);
-  } catch (error) {
-    await rm(part, { force: true });
-    throw error;
+  } catch (cause) {
+    await rm(part, { force: true }).catch(() => {});
+    throw new Error(explain(path, cause as NodeJS.ErrnoException), { cause });
   }
+}
+
+function explain(path: string, { code, message }: NodeJS.ErrnoException): string {
+  if (code === "ENOENT" || code === "ENOTDIR") return `there is no folder ${dirname(path)}; make it first`;
+  if (code === "EISDIR") return `${path} is a folder`;
+  if (code === "EACCES") return `${path} may not be written: permission denied`;
+  return message;
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -11,14 +11,14 @@ after(() => rm(folder, { recursive: true }));
 
 interface Taken {
   readonly handler: SnapshotHandler;
-  readonly warnings: readonly string[];
+  readonly errors: readonly string[];
 }
 
 function start(properties: Omit<SnapshotProperties, "at"> & { at?: readonly number[] }): Taken {
-  const warnings: string[] = [];
-  const warn = (message: string): number => warnings.push(message);
-  const log: Log = { debug() {}, info() {}, warn, error() {} };
-  return { handler: new SnapshotHandler({ at: [], ...properties }, log), warnings };
+  const errors: string[] = [];
+  const error: Log["error"] = (message, fields) => errors.push([message, fields?.reason ?? []].flat().join(": "));
+  const log: Log = { debug() {}, info() {}, warn() {}, error };
+  return { handler: new SnapshotHandler({ at: [], ...properties }, log), errors };
 }
 
 const makeFrame = (
@@ -27,6 +27,7 @@ const makeFrame = (
 ): Frame => ({ ptsNs: BigInt(seconds * 1e9), image, signal: new AbortController().signal }) as Partial<Frame> as Frame;
 
 test("pictures are numbered, dated and of the type their name says", async () => {
+  await mkdir(join(folder, "a"));
   const { handler } = start({ path: join(folder, "a", "{index}-{pts}.JPG"), at: [1, 2.5] });
   for (const seconds of [0, 1, 2, 3]) await handler.process(makeFrame(seconds));
   await handler.end();
@@ -47,20 +48,26 @@ test("a path without a placeholder always holds the latest picture", async () =>
 });
 
 test("a picture that cannot be written is counted and the stream goes on", async () => {
-  const file = join(folder, "file");
-  await writeFile(file, "");
-  const { handler, warnings } = start({ path: join(file, "{index}.png"), every: 1 });
-  for (const seconds of [0, 1, 2]) await handler.process(makeFrame(seconds));
-  await handler.close();
-  assert.deepEqual(warnings, ["a snapshot was not written", "some snapshots were not written"]);
+  await writeFile(join(folder, "file"), "");
+  await mkdir(join(folder, "folder.png"));
+  for (const [path, reason] of [
+    ["file/{index}.png", `there is no folder ${join(folder, "file")}; make it first`],
+    ["missing/{index}.png", `there is no folder ${join(folder, "missing")}; make it first`],
+    ["folder.png", `${join(folder, "folder.png")} is a folder`],
+  ] as const) {
+    const { handler, errors } = start({ path: join(folder, path), every: 1 });
+    for (const seconds of [0, 1, 2]) await handler.process(makeFrame(seconds));
+    await handler.close();
+    assert.deepEqual(errors, [`a snapshot was not written: ${reason}`, "some snapshots were not written"]);
+  }
 });
 
 test("a frame discarded by a stop is no failure", async () => {
-  const { handler, warnings } = start({ path: join(folder, "never.png"), every: 1 });
+  const { handler, errors } = start({ path: join(folder, "never.png"), every: 1 });
   const frame = { ...makeFrame(0, () => Promise.reject(new Error("discarded"))), signal: AbortSignal.abort() };
   await handler.process(frame);
   await handler.close();
-  assert.deepEqual(warnings, []);
+  assert.deepEqual(errors, []);
 });
 
 test("frames that are not asked for are not encoded", async () => {

@@ -104,6 +104,21 @@ for (const [behaviour, spells, expected] of [
   test(behaviour, () => assert.deepEqual(announced(play(spells)), expected));
 }
 
+test("a loss is told once, and attempts are counted anew in every outage", () => {
+  const orders = play([
+    { camera: "frames", forMs: 1000 },
+    { camera: "dead", forMs: 3000 },
+    { camera: "frames", forMs: 5000 },
+    { camera: "dead", forMs: 100 },
+    { camera: "frames", forMs: 10_000 },
+  ]);
+  const told = orders.flatMap((order) => (order.do === "announce" ? [`${order.state} ${order.attempt}`] : []));
+  const lost = told.flatMap((line, index) => (line.startsWith("lost") ? [index] : []));
+  assert.equal(lost.length, 2);
+  assert.ok(told.indexOf("connecting 3") < (lost[1] ?? 0), "the first outage took several attempts");
+  assert.deepEqual(told.slice((lost[1] ?? 0) + 1), ["waiting 1", "connecting 2", "live 2"]);
+});
+
 test("delays double from the first to the longest", () => {
   const orders = play([
     { camera: "frames", forMs: 1000 },
@@ -151,7 +166,7 @@ test("with nothing to wait for, the first loss is the end", () => {
 });
 
 const NEXT: Readonly<Record<string, readonly string[]>> = {
-  connecting: ["live", "lost", "failed"],
+  connecting: ["live", "waiting", "failed"],
   live: ["lost"],
   lost: ["waiting", "failed"],
   waiting: ["connecting", "failed"],

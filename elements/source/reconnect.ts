@@ -79,19 +79,17 @@ export function advance(state: ReconnectState, seen: Observation, limits: Reconn
       if (reason === null) return { state, orders: [] };
       const settled = seen.nowMs - state.sinceMs >= SETTLED_MS;
       const sinceMs = seen.nowMs - seen.idleMs;
-      return lose(
-        { sinceMs, reason, delayMs: settled ? 0 : (state.outage?.delayMs ?? 0) },
-        state,
-        seen,
-        limits,
-        random,
-      );
+      const outage = { sinceMs, reason, delayMs: settled ? 0 : (state.outage?.delayMs ?? 0) };
+      const lost = [{ do: "disconnect" }, announce("lost", state.attempt, reason)] as const;
+      // Attempts are counted within an outage; the one that held was the first.
+      return retry(outage, 1, lost, seen, limits, random);
     }
     case "connecting": {
       if (seen.flowing && seen.ended === null) return goLive(state, seen);
       const reason = seen.ended ?? findSilence(state.sinceMs, seen, limits);
       if (state.outage === null) return reason === null ? { state, orders: [] } : fail(reason, [{ do: "disconnect" }]);
-      if (reason !== null) return lose({ ...state.outage, reason }, state, seen, limits, random);
+      if (reason !== null)
+        return retry({ ...state.outage, reason }, state.attempt, [{ do: "disconnect" }], seen, limits, random);
       return outlasts(state.outage, seen.nowMs, limits)
         ? giveUp(state.outage, seen.nowMs, [{ do: "disconnect" }])
         : { state, orders: [] };
@@ -113,21 +111,21 @@ function goLive({ attempt, outage }: ReconnectState & { phase: "connecting" }, {
   };
 }
 
-function lose(
+function retry(
   before: Outage,
-  { attempt }: { readonly attempt: number },
+  attempt: number,
+  orders: readonly Order[],
   { nowMs }: Observation,
   limits: ReconnectLimits,
   random: Random,
 ): Advance {
-  const lost: Order[] = [{ do: "disconnect" }, announce("lost", attempt, before.reason)];
-  if (outlasts(before, nowMs, limits)) return giveUp(before, nowMs, lost);
+  if (outlasts(before, nowMs, limits)) return giveUp(before, nowMs, orders);
   const delayMs = Math.min(Math.max(before.delayMs * 2, FIRST_DELAY_MS), LONGEST_DELAY_MS);
   const jitteredMs = Math.round(delayMs * (1 - JITTER + 2 * JITTER * random()));
   const untilMs = Math.min(nowMs + jitteredMs, before.sinceMs + limits.giveUpMs);
   return {
     state: { phase: "waiting", untilMs, attempt, outage: { ...before, delayMs } },
-    orders: [...lost, announce("waiting", attempt, before.reason, Math.round(untilMs - nowMs))],
+    orders: [...orders, announce("waiting", attempt, before.reason, Math.round(untilMs - nowMs))],
   };
 }
 
