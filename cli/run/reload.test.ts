@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { compileLaunch } from "../../graphs/compiler/compile.ts";
 import { loadRegistry } from "../../graphs/runtime/registry.ts";
+import { GraphFiles } from "../graph-files.ts";
 import { stalledTerminal } from "../terminal.fixture.ts";
 import { makeFolder, start } from "../windhover.fixture.ts";
 import { reload } from "./reload.ts";
@@ -102,3 +103,17 @@ for (const [state, says, silent] of [
     assert.match(reader.text, says);
     assert.doesNotMatch(reader.text, silent);
   });
+
+test("a file that has gone is said to be gone, and nothing like it is suggested", async () => {
+  const { terminal, reader } = stalledTerminal();
+  await reader.read();
+  const files = new GraphFiles(join(folder, "mine.yam"));
+  const origin = {
+    compile: () => assert.fail(String(files.read())),
+    textOf: () => undefined,
+    files: () => files.files,
+  };
+  const graph = { state: "running", apply: () => assert.fail("applied") } as const;
+  await reload(graph, origin, new Reporter(terminal, { json: false, quiet: false }), terminal);
+  assert.match(reader.text, /^not changed: the file \S+mine\.yam is gone; it goes on as it was\n$/);
+});
