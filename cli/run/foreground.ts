@@ -29,8 +29,6 @@ import { WrittenFiles } from "./written-files.ts";
 /** Grace for the stream's own end, when a live source is ended by the clock. */
 const OVERTIME_MS = 1_000;
 const DOT_AGAIN_MS = 1_000;
-/** What a decoder says that was ended before it had anything to look at. */
-const MISSED_DATA = /doesn't contain enough data|contains no data/;
 
 export class ForegroundRun {
   readonly #origin: GraphOrigin;
@@ -108,10 +106,9 @@ export class ForegroundRun {
     return this.#graph.ended;
   }
 
-  /** The graph itself tells a wanted end from a fault; only of what came before any frame it cannot know. */
+  /** The graph itself tells a wanted end from a fault, once there is one. */
   #judge(result: RunResult): RunResult {
-    const missed = this.#count.frames === 0 && MISSED_DATA.test(result.error?.message ?? "");
-    return this.#interrupted && (this.#graph === null || missed) ? { state: "finished", error: null } : result;
+    return this.#interrupted && this.#graph === null ? { state: "finished", error: null } : result;
   }
 
   /** A new pipeline is about to play: everything that looks into it is put in place. */

@@ -4,25 +4,16 @@ import type { NativeProperty } from "../../native/addon.ts";
 import type { NativeValue } from "../../native/pipeline.ts";
 import type { Json } from "../../schemas/json.ts";
 import { kebab } from "../../schemas/names.ts";
-
-interface SchemaFacts {
-  readonly type?: string;
-  readonly enum?: readonly unknown[];
-  readonly default?: unknown;
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly description?: string;
-  readonly live?: boolean;
-}
+import type { PropertySchema } from "../../schemas/property-schema.ts";
 
 export function nativeProperties(properties: TObject): NativeProperty[] {
   return Object.entries(properties.properties as Record<string, TSchema>).map(([name, schema]) =>
-    nativeProperty(kebab(name), schema as SchemaFacts),
+    nativeProperty(kebab(name), schema as PropertySchema),
   );
 }
 
 /** GObject has no "not set" for numbers and booleans: without a default, a property travels as JSON text. */
-function nativeProperty(name: string, schema: SchemaFacts): NativeProperty {
+function nativeProperty(name: string, schema: PropertySchema): NativeProperty {
   const common = { name, about: schema.description ?? "", live: schema.live === true };
   const { default: fallback } = schema;
   const limits = {

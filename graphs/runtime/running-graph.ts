@@ -263,12 +263,12 @@ export class RunningGraph {
     await launch.close().catch((error) => this.#log("warn", (error as Error).message));
   }
 
-  /** A source that was told to end while it still read the beginning complains; that is what was asked for, no fault. */
+  /** What was told to end while it still looked at the beginning complains; that is what was asked for, no fault. */
   #isInterruption({ node }: GraphFailure): boolean {
     const nodes = [this.plan.main, ...this.plan.branches].flatMap((segment) =>
       segment.nodes.filter(({ author }) => author === node),
     );
-    return nodes.some(({ factory }) => /Source|Demux/.test(this.#options.registry.get(factory)?.klass ?? ""));
+    return nodes.some(({ factory }) => INTERRUPTIBLE.test(this.#options.registry.get(factory)?.klass ?? ""));
   }
 
   async #change({ plan, branches }: Target, changes: readonly PlanChange[]): Promise<void> {
@@ -336,6 +336,9 @@ export class RunningGraph {
     this.#options.onEvent?.({ type: "state", state, ...(error === undefined ? {} : { error }) });
   }
 }
+
+/** Sources, demuxers, and the bins that choose parsers and decoders by what comes first. */
+const INTERRUPTIBLE = /Source|Demux|Generic\/Bin/;
 
 const RANK = { starting: 0, running: 1, paused: 1, stopping: 2, finished: 3, failed: 3 } as const;
 
