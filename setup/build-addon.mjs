@@ -84,11 +84,14 @@ export async function buildAddon({ sanitize = false, onProgress = () => {}, onWa
   const cameraObjects =
     sanitize || !existsSync(CAMERA) ? [] : [planObject(folder, CAMERA, [...FLAGS, ...camera.compile], [])];
 
+  const due = [...addonObjects, ...cameraObjects].filter(({ object }) => !existsSync(object)).length;
+  let done = 0;
   const compile = async ({ source, object, flags }) => {
     if (existsSync(object)) return;
     const warnings = await produce(object, (output) => ["-c", source, "-o", output, ...flags]);
     if (warnings !== "") onWarning(warnings);
-    onProgress(`compiled ${relative(ROOT, source)}`);
+    done++;
+    onProgress(`compiled ${relative(ROOT, source)} (${done} of ${due})`);
   };
   const link = async (target, objects, flags) => {
     const inputs = objects.map(({ object }) => object);
