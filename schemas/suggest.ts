@@ -4,11 +4,13 @@ const MAX_LENGTH = 64;
 export function suggest(name: string, candidates: Iterable<string>): string | undefined {
   if (name.length > MAX_LENGTH) return undefined;
   const wanted = fold(name);
-  let limit = wanted.length <= 3 ? 1 : wanted.length <= 7 ? 2 : 3;
+  let limit = wanted.length <= 4 ? 1 : wanted.length <= 7 ? 2 : 3;
   let nearest: string | undefined;
   for (const candidate of candidates) {
     if (candidate === name) continue;
-    const distance = editDistance(wanted, fold(candidate), limit);
+    const folded = fold(candidate);
+    const distance = editDistance(wanted, folded, limit);
+    if (distance > 1 && wanted.length <= 7 && !beginsAlike(wanted, folded)) continue;
     if (distance > limit || (nearest !== undefined && distance === limit)) continue;
     nearest = candidate;
     limit = distance;
@@ -16,6 +18,9 @@ export function suggest(name: string, candidates: Iterable<string>): string | un
   }
   return nearest;
 }
+
+/** People get the first letter right, or swap it with the second: two slips in a short name and another letter in front is another name. */
+const beginsAlike = (a: string, b: string): boolean => a[0] === b[0] || (a[0] === b[1] && a[1] === b[0]);
 
 /** `; did you mean "--frames"?`, to be put behind a message; empty when no name is near. */
 export function didYouMean(name: string, candidates: Iterable<string>, prefix = ""): string {

@@ -22,7 +22,8 @@ chains:
   properties: Type.Object({
     path: Type.String({
       pattern: "\\.(png|jpg|jpeg|PNG|JPG|JPEG)$",
-      description: "File to write, .png or .jpg; {index} counts the pictures, {pts} is the time in seconds.",
+      description:
+        "A file to write that ends in .png or .jpg; {index} counts the pictures, {pts} is the time in seconds.",
     }),
     at: Type.Array(Type.Number({ minimum: 0, maximum: 1e9 }), {
       default: [],

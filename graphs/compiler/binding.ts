@@ -10,6 +10,8 @@ export interface Binding {
   readonly live: boolean;
   /** What `source` steps without a `uri` of their own are bound to. */
   readonly bound: SourceBinding | null;
+  /** Names of `source` steps that bring in encoded video, as all but test patterns do; also of those not bound yet. */
+  readonly encoded: ReadonlySet<string>;
 }
 
 export interface BindingRequest {
@@ -26,7 +28,7 @@ export function bindSource(chains: readonly PreparedChain[], request: BindingReq
   const sources = request.elements.has("source") ? steps.filter((step) => step.element === "source") : [];
   if (sources.length === 0) {
     const live = steps.some((step) => textOf(step, "is-live") === "true");
-    return { source: null, live, bound: request.source };
+    return { source: null, live, bound: request.source, encoded: new Set() };
   }
   for (const step of sources) {
     if (request.source !== null || request.checking || step.properties.some((property) => property.name === "uri"))
@@ -38,7 +40,13 @@ export function bindSource(chains: readonly PreparedChain[], request: BindingReq
   // Bound to something in any case, so that the missing source is the only thing reported about it.
   const bound = request.source ?? STAND_IN;
   const all = sources.map((step) => effectiveSource(step, bound));
-  return { source: all[0] ?? null, live: all.some((source) => source.pace === "realtime"), bound };
+  const encoded = sources.filter((step) => !/^test:/i.test(textOf(step, "uri") ?? request.source?.uri ?? ""));
+  return {
+    source: all[0] ?? null,
+    live: all.some((source) => source.pace === "realtime"),
+    bound,
+    encoded: new Set(encoded.map((step) => step.name)),
+  };
 }
 
 /** The step's own properties win over the binding. */

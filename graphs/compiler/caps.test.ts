@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { canAgree, describeCaps, parseCaps } from "./caps.ts";
+import { canAgree, parseCaps } from "./caps.ts";
+import { describeCaps } from "./caps-words.ts";
 
 describe("caps", () => {
   const cases: readonly (readonly [string, string, boolean])[] = [

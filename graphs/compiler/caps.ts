@@ -20,7 +20,8 @@ export interface CapsStructure {
   readonly fields: ReadonlyMap<string, CapsValue>;
 }
 
-export type Caps = "any" | readonly CapsStructure[];
+/** `encoded`: any format but raw pictures and sound; of a source it is mostly all that is known beforehand. */
+export type Caps = "any" | "encoded" | readonly CapsStructure[];
 
 const MAX_STRUCTURES = 128;
 const MEDIA_TYPE = /^[A-Za-z][\w+.-]*\/[\w+.-]+$/;
@@ -59,24 +60,30 @@ function parseStructure(text: string): CapsStructure | null {
   for (const field of rest) {
     const equals = field.indexOf("=");
     const name = field.slice(0, equals).trim();
-    const value = field.slice(equals + 1).trim();
-    if (equals < 0 || value === "" || !/^[A-Za-z][\w:.-]*$/.test(name)) return null;
-    fields.set(name, parseValue(value));
+    const text = field.slice(equals + 1).trim();
+    const value = parseValue(text);
+    if (equals < 0 || text === "" || value === null || !/^[A-Za-z][\w:.-]*$/.test(name)) return null;
+    fields.set(name, value);
   }
   const features = match?.[2]?.split(",").map((feature) => feature.trim());
   return { mediaType, features: features?.sort().join(",") ?? "memory:SystemMemory", fields };
 }
 
-function parseValue(text: string): CapsValue {
-  const bare = text.trim().replace(/^\(\s*[\w/:]+\s*\)\s*/, "");
-  if (bare.startsWith("{") && bare.endsWith("}")) {
+const TYPE_PREFIX = /^\(\s*([\w/:]+)\s*\)\s*/;
+
+/** Null when it cannot be one. */
+function parseValue(text: string): CapsValue | null {
+  const bare = text.trim().replace(TYPE_PREFIX, "");
+  if (bare.startsWith("{")) {
+    if (!bare.endsWith("}")) return null;
     const items = splitOutside(bare.slice(1, -1), ",").map(parseValue);
-    const choices = items.flatMap((item) => (item.kind === "choices" ? item.choices : []));
-    return items.every((item) => item.kind === "choices") ? { kind: "choices", choices } : { kind: "open" };
+    const choices = items.flatMap((item) => (item?.kind === "choices" ? item.choices : []));
+    return items.every((item) => item?.kind === "choices") ? { kind: "choices", choices } : { kind: "open" };
   }
   if (bare.startsWith("[")) {
-    const [minimum, maximum] = bare.replace(/[[\]]/g, "").split(",").map(toNumber);
-    if (minimum === undefined || maximum === undefined || Number.isNaN(minimum + maximum)) return { kind: "open" };
+    if (!bare.endsWith("]")) return null;
+    const [minimum, maximum] = bare.slice(1, -1).split(",").map(toLimit);
+    if (minimum === undefined || maximum === undefined || Number.isNaN(minimum + maximum)) return null;
     return { kind: "range", minimum, maximum };
   }
   if (/^[<(&@]/.test(bare)) return { kind: "open" };
@@ -87,6 +94,41 @@ const toNumber = (text: string): number => {
   const [numerator, denominator] = text.trim().split("/").map(Number);
   return denominator === undefined ? (numerator ?? Number.NaN) : (numerator ?? Number.NaN) / denominator;
 };
+
+const toLimit = (text: string): number => {
+  const word = text.trim();
+  return word === "min" ? -Infinity : word === "max" ? Infinity : toNumber(word.replace(TYPE_PREFIX, ""));
+};
+
+/** Every scalar that the caps give a field, with the type they say it has, if any. */
+export function listScalars(text: string): readonly CapsScalar[] {
+  return splitOutside(text, ";").flatMap((structure) =>
+    splitOutside(structure, ",")
+      .slice(1)
+      .flatMap((field) => {
+        const equals = field.indexOf("=");
+        const name = field.slice(0, equals).trim();
+        const value = field.slice(equals + 1).trim();
+        const type = TYPE_PREFIX.exec(value)?.[1] ?? null;
+        const bare = value.replace(TYPE_PREFIX, "");
+        const items = /^[{[]/.test(bare) ? splitOutside(bare.slice(1, -1), ",") : [bare];
+        return items.map((item) => ({
+          name,
+          type,
+          text: item
+            .trim()
+            .replace(TYPE_PREFIX, "")
+            .replace(/^"(.*)"$/s, "$1"),
+        }));
+      }),
+  );
+}
+
+export interface CapsScalar {
+  readonly name: string;
+  readonly type: string | null;
+  readonly text: string;
+}
 
 /** Splits at a separator that stands outside of quotes and brackets. */
 function splitOutside(text: string, separator: string): readonly string[] {
@@ -114,14 +156,18 @@ function splitOutside(text: string, separator: string): readonly string[] {
 export function intersectCaps(a: Caps, b: Caps): Caps {
   if (a === "any") return b;
   if (b === "any") return a;
+  if (a === "encoded") return b === "encoded" ? b : b.filter((structure) => !isRaw(structure));
+  if (b === "encoded") return intersectCaps(b, a);
   const common = a.flatMap((left) => b.flatMap((right) => intersectStructures(left, right) ?? []));
   return common.length > MAX_STRUCTURES ? "any" : common;
 }
 
 export const canAgree = (a: Caps, b: Caps): boolean => {
   const common = intersectCaps(a, b);
-  return common === "any" || common.length > 0;
+  return typeof common === "string" || common.length > 0;
 };
+
+export const isRaw = ({ mediaType }: CapsStructure): boolean => mediaType.endsWith("/x-raw");
 
 function intersectStructures(a: CapsStructure, b: CapsStructure): CapsStructure | null {
   if (a.mediaType !== b.mediaType) return null;
@@ -136,7 +182,7 @@ function intersectStructures(a: CapsStructure, b: CapsStructure): CapsStructure 
   return { mediaType: a.mediaType, features: a.features === "ANY" ? b.features : a.features, fields };
 }
 
-function intersectValues(a: CapsValue, b: CapsValue): CapsValue | null {
+export function intersectValues(a: CapsValue, b: CapsValue): CapsValue | null {
   if (a.kind === "open" || b.kind === "open") return a.kind === "open" ? b : a;
   if (a.kind === "choices" && b.kind === "choices") {
     const choices = a.choices.filter((choice) => b.choices.some((other) => sameChoice(choice, other)));
@@ -157,20 +203,3 @@ function intersectValues(a: CapsValue, b: CapsValue): CapsValue | null {
 }
 
 const sameChoice = (a: string, b: string): boolean => a === b || toNumber(a) === toNumber(b);
-
-/** `video/x-raw (format I420 or NV12)`, for messages. */
-export function describeCaps(caps: Caps): string {
-  if (caps === "any") return "anything";
-  const names = [...new Set(caps.map(describeStructure))];
-  if (names.length === 0) return "nothing";
-  return names.length > 4 ? `${names.slice(0, 4).join(", ")} and ${names.length - 4} more` : names.join(" or ");
-}
-
-function describeStructure({ mediaType, features, fields }: CapsStructure): string {
-  const memory = features === "memory:SystemMemory" || features === "ANY" ? "" : `(${features})`;
-  const stated = ["format", "media", "stream-format", "alignment"].flatMap((name) => {
-    const value = fields.get(name);
-    return value?.kind === "choices" && value.choices.length <= 4 ? [`${name} ${value.choices.join("/")}`] : [];
-  });
-  return `${mediaType}${memory}${stated.length > 0 ? ` (${stated.join(", ")})` : ""}`;
-}

@@ -27,7 +27,7 @@ export interface CompileInput {
   readonly source?: SourceBinding | null;
   /**
    * `check`: a parameter that is not given is no fault, values that depend on it are not checked, and a source that is
-   * not bound counts as bound to `test:smpte`. Default `run`.
+   * not bound counts as bound to `test:smpte`, but gives encoded video. Default `run`.
    */
   readonly mode?: "check" | "run";
 }
@@ -75,7 +75,8 @@ function compileDocument(document: GraphDocument, input: CompileInput, faults: F
   const prepared = prepare(document.chains, params, faults);
   const binding = bindSource(prepared.chains, { elements, source: input.source ?? null, checking }, faults);
   const slots = document.slots.filter((slot) => isKept(slot.chain.when, params, faults));
-  const resolution = { elements, registry, context: { registry, source: binding.bound, live: binding.live } };
+  const context = { registry, source: binding.bound, live: binding.live };
+  const resolution = { elements, registry, context, encoded: binding.encoded };
   const wired = wire({
     prepared,
     resolution: { ...resolution, prefix: "", faults },
@@ -111,7 +112,8 @@ function compileDocument(document: GraphDocument, input: CompileInput, faults: F
 
   const [main, ...branches] = segments.map((segment) => assembleSegment({ ...segment, linked: wired.linked }));
   const steps = wired.chains.flatMap((chain) => chain.steps);
-  const typescript = steps.filter((step) => step.definition !== null).map((step) => step.element);
+  const parts = steps.flatMap((step) => step.parts);
+  const typescript = parts.filter((part) => part.kind === "typescript").map((part) => part.factory);
   const plan: GraphPlan = {
     graph: document.graph,
     about: document.about,
@@ -123,6 +125,7 @@ function compileDocument(document: GraphDocument, input: CompileInput, faults: F
     main: main as PlanSegment,
     branches,
     slots: Object.fromEntries(slots.map((slot) => [slot.chain.name, paramsSchema(slot.params)])),
+    slotTees: Object.fromEntries(slots.map((slot) => [slot.chain.name, firstNode(slot)])),
     prefer: [...new Set(steps.flatMap((step) => step.prefer))],
     offers: [...new Set([...typescript, ...slots.map((slot) => slot.chain.name)])].sort(),
   };

@@ -52,7 +52,11 @@ function describeType(type: string, schema: Schema): string {
     case "integer":
       return describeRange("a whole number", bound("minimum"), bound("maximum"));
     case "string":
+      // Whoever wrote the pattern said in words what it is for.
+      if (typeof schema.pattern === "string" && typeof schema.description === "string")
+        return toPhrase(schema.description);
       if (typeof schema.pattern === "string") return `text that matches ${schema.pattern}`;
+      if (bound("minLength") === 1 && bound("maxLength") === undefined) return "text that is not empty";
       if (bound("minLength") !== undefined || bound("maxLength") !== undefined) {
         return `text with ${describeRange("a length", bound("minLength"), bound("maxLength"))}`;
       }
@@ -67,3 +71,7 @@ function describeType(type: string, schema: Schema): string {
       return type;
   }
 }
+
+/** A sentence, to stand after "expected". A word in capitals stays as it is. */
+const toPhrase = (sentence: string): string =>
+  sentence.replace(/^[A-Z](?![A-Z])/, (letter) => letter.toLowerCase()).replace(/\.$/, "");

@@ -12,7 +12,7 @@ export function toDot(plan: GraphPlan): string {
   const lines = [
     `digraph ${quote(plan.graph)} {`,
     "  rankdir=LR;",
-    `  graph [fontname="${FONT}", fontsize=12, labeljust=l, color="#8a97a6", bgcolor=white];`,
+    `  graph [fontname="${FONT}", fontsize=12, labeljust=l, labelloc=t, color="#8a97a6", bgcolor=white];`,
     `  node [fontname="${FONT}", fontsize=11, shape=box, style="rounded,filled", color="#44546a", fontcolor="#1b2430"];`,
     `  edge [fontname="${FONT}", fontsize=9, color="#44546a", fontcolor="#44546a"];`,
     `  label=${quote(plan.about === "" ? plan.graph : `${plan.graph}: ${plan.about}`)};`,
@@ -54,9 +54,13 @@ function writeLink(link: PlanLink): string {
 }
 
 function writeSlots(plan: GraphPlan): readonly string[] {
-  return Object.keys(plan.slots).map(
-    (name) => `  ${quote(`slot ${name}`)} [label=${quote(`slot ${name}`)}, shape=note, style=dashed, fillcolor=white];`,
-  );
+  return Object.keys(plan.slots).flatMap((name) => {
+    const slot = quote(`slot ${name}`);
+    return [
+      `  ${slot} [label=${slot}, shape=note, style=dashed, fillcolor=white];`,
+      `  ${quote(plan.slotTees[name] ?? plan.main.name)} -> ${slot} [style=dashed];`,
+    ];
+  });
 }
 
 const quote = (text: string): string =>

@@ -25,6 +25,7 @@ const ELEMENTS: readonly AnyElement[] = [
       const uri = properties.uri ?? context.source?.uri;
       if (uri === undefined) throw new ExpandFault(null, "there is no uri");
       if (uri.startsWith("bad:")) throw new ExpandFault("uri", `"${uri}" is no source`);
+      if (uri.startsWith("rtsp:")) return { nodes: [node("in", "appsrc")] };
       if (!uri.startsWith("test:")) return { nodes: [{ ...node("file", "filesrc", { location: uri }) }] };
       return { nodes: [node("test", "videotestsrc", { pattern: uri.slice(5) })] };
     },

@@ -22,27 +22,48 @@ describe("explain", () => {
       "segment main\n  source: videotestsrc of source, line 8\n      pattern = ball  (set by source)",
       "  detect: detect (TypeScript), line 11 ← stage\n      model = default  (line 11, from $model)",
       "segment data, a branch of frames\n  detections: detections (TypeScript), line 19 ← frames.src_%u",
-      "  driver source (source): {",
       "slots, attached while the graph runs\n  feed\n  rtsp (path, resolution=null)",
     ]) {
       assert.ok(text.includes(part), `${part}\nis not in\n${text}`);
     }
+    assert.ok(!text.includes("latency-ms"), "what only a live source needs is not said of a test pattern");
+  });
+
+  test("says how a live source is kept fed", () => {
+    const { plan } = compileText(DETECT, { source: { uri: "rtsp://camera/1" } });
+    const text = explain(plan ?? assert.fail());
+    assert.ok(text.includes("  source: fed while the graph runs\n      latency-ms = 200\n"), text);
+  });
+
+  test("offers what can be asked of the graph: its slots and TypeScript elements, no composites", () => {
+    assert.ok(
+      explain(detect()).includes("  offers  alerts, detect, detections, feed, geolocate, report, rtsp, track\n"),
+    );
   });
 });
 
 describe("the launch line", () => {
   const cases: readonly (readonly [string, string])[] = [
-    [
-      "videotestsrc pattern=ball ! queue ! fakesink",
-      "gst-launch-1.0 -e videotestsrc name=videotestsrc pattern=ball ! queue name=queue ! fakesink name=fakesink",
-    ],
+    ["videotestsrc ! fakesink", "gst-launch-1.0 -e videotestsrc name=videotestsrc ! fakesink name=fakesink"],
     [
       "videotestsrc ! tee name=t t. ! queue ! fakesink t. ! detect ! print",
-      "gst-launch-1.0 -e videotestsrc name=videotestsrc ! tee name=t allow-not-linked=true ! queue name=queue ! fakesink name=fakesink \\\n  t. ! identity name=detect ! fakesink name=print sync=false",
+      `gst-launch-1.0 -e videotestsrc name=videotestsrc \\
+    ! tee name=t allow-not-linked=true \\
+    ! queue name=queue \\
+    ! fakesink name=fakesink \\
+  t. ! identity name=detect ! fakesink name=print sync=false`,
+    ],
+    [
+      "videotestsrc ! keyframes interval=5 ! fakesink",
+      `gst-launch-1.0 -e videotestsrc name=videotestsrc \\
+    ! identity name=keyframes \\
+    ! fakesink name=fakesink`,
     ],
     [
       "compositor name=m ! fakesink videotestsrc ! m.sink_1",
-      "gst-launch-1.0 -e compositor name=m ! fakesink name=fakesink \\\n  videotestsrc name=videotestsrc \\\n  videotestsrc. ! m.sink_1",
+      `gst-launch-1.0 -e compositor name=m ! fakesink name=fakesink \\
+  videotestsrc name=videotestsrc \\
+  videotestsrc. ! m.sink_1`,
     ],
     [
       'filesrc location="it\'s a \\"clip\\"" ! fakesink',
@@ -50,6 +71,13 @@ describe("the launch line", () => {
     ],
   ];
   for (const [line, launch] of cases) test(line, () => assert.equal(gstLaunch(lineOf(line)), launch));
+
+  test("ends a tee on which only slots hang", () => {
+    const { plan } = compileText(
+      "graph: g\nchains: { main: [source, { tee: { name: t } }] }\nslots: { s: { chain: [{ from: t }, print] } }\n",
+    );
+    assert.match(gstLaunch(plan ?? assert.fail()), /! tee name=t allow-not-linked=true \\\n {4}! fakesink$/);
+  });
 
   test("reaches the program as it was meant, whatever is in a value", () => {
     const word = fc.string({ unit: "grapheme", minLength: 1, maxLength: 30 }).filter((text) => !text.includes("\0"));
@@ -74,7 +102,8 @@ describe("dot", () => {
       'label="data (branch)"',
       '"stage" -> "detect";',
       '"decode.bin" -> "decode.convert" [label="video/x-raw"];',
-      '"slot feed"',
+      '"frames" -> "slot feed" [style=dashed];',
+      "labelloc=t",
     ]) {
       assert.ok(dot.includes(part), `${part}\nis not in\n${dot}`);
     }

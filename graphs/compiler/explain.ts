@@ -1,7 +1,8 @@
 /** A plan for people: what will run, with which properties, and where each was written. */
 import type { Json, JsonRecord } from "../../schemas/json.ts";
-import { gstLaunch } from "./gst-launch.ts";
-import type { GraphPlan, PlanLink, PlanNode, PlanSegment, Position } from "./plan.ts";
+import { kebab } from "../../schemas/names.ts";
+import { gstLaunch, isForeign } from "./gst-launch.ts";
+import type { GraphPlan, PlanDriver, PlanLink, PlanNode, PlanSegment, Position } from "./plan.ts";
 
 export function explain(plan: GraphPlan): string {
   const parts = [
@@ -39,11 +40,18 @@ function explainSegment(segment: PlanSegment, plan: GraphPlan): string {
   const title =
     segment.tee === null ? `segment ${segment.name}` : `segment ${segment.name}, a branch of ${segment.tee}`;
   const nodes = segment.nodes.flatMap((node) => explainNode(node, segment.links, plan.file));
-  const drivers = segment.drivers.map(
-    (driver) => `  driver ${driver.author} (${driver.element}): ${JSON.stringify(driver.properties)}`,
-  );
+  const drivers = segment.drivers.filter(({ author }) => isFed(author, segment)).flatMap(explainDriver);
   return [title, ...nodes, ...drivers].join("\n");
 }
+
+/** Of a live source: what is said of any other is said by its nodes. */
+const isFed = (author: string, { nodes }: PlanSegment): boolean =>
+  nodes.some((node) => node.author === author && node.factory === "appsrc");
+
+const explainDriver = ({ author, element, properties }: PlanDriver): readonly string[] => [
+  `  ${author}: fed while the graph runs${author === element ? "" : `, as ${element}`}`,
+  ...Object.entries(properties).map(([name, value]) => `      ${kebab(name)} = ${show(value)}`),
+];
 
 function explainNode(node: PlanNode, links: readonly PlanLink[], file: string | null): readonly string[] {
   const incoming = links.filter((link) => link.to === node.name).map(explainLink);
@@ -92,12 +100,12 @@ function explainSlotParams(schema: JsonRecord): string {
 
 function explainLaunch(plan: GraphPlan): string {
   const nodes = [plan.main, ...plan.branches].flatMap((segment) => segment.nodes);
-  const typescript = nodes.some((node) => node.kind === "typescript");
+  const someOurs = !nodes.every(isForeign);
   const fed = nodes.filter((node) => node.factory === "appsrc").map((node) => node.author);
   return [
     "the native part, for a shell",
-    ...(typescript
-      ? ["# TypeScript elements stand as identity, or fakesink at the end of a chain: what they do is left out"]
+    ...(someOurs
+      ? ["# Windhover's own elements stand as identity, or fakesink at the end of a chain: what they do is left out"]
       : []),
     ...(fed.length > 0 ? [`# ${fed.join(", ")}: fed by Windhover while the graph runs, by nothing here`] : []),
     gstLaunch(plan),

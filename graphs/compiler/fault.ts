@@ -44,11 +44,20 @@ export function formatFault(fault: Fault): string {
   return `${file ?? "launch"}:${line}:${column}: ${fault.message}${hints.length > 0 ? ` (${hints.join("; ")})` : ""}`;
 }
 
+/** More than these are no help to whoever reads them; the data has all. */
+export const FAULTS_SHOWN = 20;
+
+/** One line a fault; what goes beyond the limit is counted on a line of its own. */
+export function formatFaults(faults: readonly Fault[], limit: number = FAULTS_SHOWN): string {
+  const more = faults.length - limit;
+  return [...faults.slice(0, limit).map(formatFault), ...(more > 0 ? [`and ${more} more`] : [])].join("\n");
+}
+
 export class GraphFaults extends Error {
   override readonly name = "GraphFaults";
   readonly faults: readonly Fault[];
   constructor(faults: readonly Fault[]) {
-    super(faults.map(formatFault).join("\n"));
+    super(formatFaults(faults));
     this.faults = faults;
   }
 }

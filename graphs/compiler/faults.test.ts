@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { CompileInput } from "./compile.ts";
 import { compileText, messagesOf } from "./compiler.fixture.ts";
-import type { FaultCode } from "./fault.ts";
+import { type FaultCode, formatFaults, GraphFaults } from "./fault.ts";
 
 /** A graph whose main chain has these steps, from line 4 on. */
 const chain = (...steps: readonly string[]): string =>
@@ -102,10 +102,28 @@ const CASES: readonly Case[] = [
     says: 'a.yaml:5:13: capsfilter.caps is "video" (expected caps such as "video/x-raw,width=640")',
   },
   {
+    what: "a bracket in caps that is not closed",
+    text: chain("source", 'caps: "video/x-raw,width=[1"', "print"),
+    code: "bad_property",
+    says: 'a.yaml:5:13: capsfilter.caps is "video/x-raw,width=[1" (expected caps such as "video/x-raw,width=640")',
+  },
+  {
+    what: "a text in caps where a number belongs",
+    text: chain("videotestsrc", "caps: video/x-raw,width=320", "caps: video/x-raw,width=foo", "print"),
+    code: "bad_property",
+    says: 'a.yaml:6:13: capsfilter.caps is "video/x-raw,width=foo", with width=foo (expected a whole number: width=640)',
+  },
+  {
+    what: "a number in caps where a fraction belongs",
+    text: chain("source", 'caps: "video/x-raw,framerate=30"', "print"),
+    code: "bad_property",
+    says: 'a.yaml:5:13: capsfilter.caps is "video/x-raw,framerate=30", with framerate=30 (expected a fraction: framerate=30/1)',
+  },
+  {
     what: "a required property that is missing",
     text: chain("source", "encode", "publish"),
     code: "bad_property",
-    says: 'a.yaml:6:7: publish is without its property "path" (expected `path`, text with a length of at least 1)',
+    says: 'a.yaml:6:7: publish is without its property "path" (expected `path`, text that is not empty)',
   },
   {
     what: "what only expanding finds",
@@ -171,13 +189,46 @@ const CASES: readonly Case[] = [
     what: "media types that do not meet",
     text: chain("source", "h264parse", "print"),
     code: "not_linkable",
-    says: 'a.yaml:5:7: "source" gives video/x-raw (format I420/NV12/RGB), but "h264parse" takes video/x-h264 (expected an element between them that turns one into the other)',
+    says: 'a.yaml:5:7: "source" gives video/x-raw, but "h264parse" takes video/x-h264 (expected `encode: { codec: h264 }` before it)',
   },
   {
     what: "pixel formats that do not meet",
     text: chain("videotestsrc", 'caps: "video/x-raw,format=RGB"', "queue", "detect", "print"),
     code: "not_linkable",
-    says: 'a.yaml:7:7: "queue" gives video/x-raw (format RGB), but "detect" takes video/x-raw (format I420/NV12) (expected an element between them that turns one into the other)',
+    says: 'a.yaml:7:7: "queue" gives video/x-raw,format=RGB, but "detect" takes video/x-raw,format={I420,NV12} (expected `videoconvert` before it)',
+  },
+  {
+    what: "a size that nothing on the way can make",
+    text: chain(
+      "videotestsrc",
+      'caps: "video/x-raw,width=640,height=360"',
+      "decode",
+      'caps: "video/x-raw,width=321"',
+      "print",
+    ),
+    code: "not_linkable",
+    says: 'a.yaml:7:7: "decode" gives video/x-raw,width=640, but "capsfilter-2" takes video/x-raw,width=321 (expected `resize` or `videoscale` before it)',
+  },
+  {
+    what: "raw pictures wanted of a file",
+    text: chain("source", "resize: { to: 360p }", "print"),
+    input: { source: { uri: "clip.mp4" } },
+    code: "not_linkable",
+    says: 'a.yaml:5:7: "source" gives encoded video, but "resize" takes video/x-raw (expected `decode` before it)',
+  },
+  {
+    what: "raw pictures wanted of a source that is not bound yet, by way of a queue",
+    text: chain("source", "stage", "resize: { to: 360p }", "print"),
+    input: { source: null, mode: "check" },
+    code: "not_linkable",
+    says: 'a.yaml:6:7: "stage" gives encoded video, but "resize" takes video/x-raw (expected `decode` before it)',
+  },
+  {
+    what: "raw pictures wanted in a slot of what is encoded",
+    text: `${chain("source", "tee: { name: t }")}slots: { s: { chain: [{ from: t }, detect, print] } }\n`,
+    input: { source: { uri: "rtsp://camera/1" } },
+    code: "not_linkable",
+    says: 'a.yaml:6:36: "t" gives encoded video, but "detect" takes video/x-raw (expected `decode` before it)',
   },
   {
     what: "something after a sink",
@@ -248,6 +299,31 @@ const CASES: readonly Case[] = [
     says: 'a.yaml:1:31: parameter "n" has the unknown keyword "minimun" (expected a keyword of JSON Schema, or `live`; did you mean "minimum"?)',
   },
   {
+    what: "a type that JSON Schema does not have",
+    text: `params: { n: { type: strin, default: a } }\n${chain("source", "print")}`,
+    code: "bad_param",
+    says: 'a.yaml:1:22: `type` of parameter "n" is "strin" (expected string, number, integer, boolean, array, object or null; did you mean "string"?)',
+  },
+  {
+    what: "a bound that is no number, deep inside a schema",
+    text: `params: { n: { items: { minimum: x }, default: [] } }\n${chain("source", "print")}`,
+    code: "bad_param",
+    says: 'a.yaml:1:34: `items.minimum` of parameter "n" is "x" (expected a number)',
+  },
+  {
+    what: "a pattern that is no regular expression",
+    text: `params: { n: { pattern: "(", default: a } }\n${chain("source", "print")}`,
+    code: "bad_param",
+    says: 'a.yaml:1:11: the schema of parameter "n" is wrong: Invalid regular expression: /(/u: Unterminated group',
+  },
+  {
+    what: "a value for which there is a pattern, described in words",
+    text: `params: { n: { pattern: "^[a-z]$", type: string, description: A small letter. } }\n${chain("source", "print")}`,
+    input: { params: { n: "7" } },
+    code: "bad_param",
+    says: 'a.yaml:1:11: parameter "n" is "7" (expected a small letter)',
+  },
+  {
     what: "a dollar sign inside a text",
     text: `params: { n: { default: 1 } }\n${chain("source", "filesink: { location: a/$n }")}`,
     code: "bad_param",
@@ -277,7 +353,55 @@ const CASES: readonly Case[] = [
     what: "a YAML syntax error",
     text: "graph: g\nchains: [\n",
     code: "yaml_syntax",
-    says: "a.yaml:3:1: YAML: Flow sequence in block collection must be sufficiently indented and end with a ]",
+    says: "a.yaml:3:1: YAML: Flow sequence in block collection must be sufficiently indented and end with a ] (expected a `]` or `}` for every `[` or `{`)",
+  },
+  {
+    what: "a step that is indented further than the one before",
+    text: chain("source", " decode", "print").replace("-  decode", " - decode"),
+    code: "document_shape",
+    says: 'a.yaml:4:7: "source" and "decode" below it are read as one step (expected the steps of a chain exactly below each other: each `-` in the same column)',
+  },
+  {
+    what: "a step that is indented less",
+    text: chain("source", "decode").replace(" - decode", "- decode"),
+    code: "yaml_syntax",
+    says: "a.yaml:5:1: YAML: A block sequence may not be used as an implicit map key (expected the steps of a chain exactly below each other: each `-` in the same column)",
+  },
+  {
+    what: "two keys on a line",
+    text: chain("source: uri: x"),
+    code: "yaml_syntax",
+    says: "a.yaml:4:15: YAML: Nested mappings are not allowed in compact mappings (expected one `key: value` a line, properties in braces (`queue: { leaky: no }`), and quotes around a text with `: ` in it)",
+  },
+  {
+    what: "a key that is indented further than the one before",
+    text: "graph: g\n chains: {}\n",
+    code: "yaml_syntax",
+    says: "a.yaml:1:8: YAML: Nested mappings are not allowed in compact mappings (expected keys of one map exactly below each other, and what belongs to a key indented further than it)",
+  },
+  {
+    what: "a key without its colon",
+    text: "graph: g\nchains\n  main: [source]\n",
+    code: "yaml_syntax",
+    says: "a.yaml:2:1: YAML: Implicit keys need to be on a single line (expected `key: value` on one line; is a `:` missing here?)",
+  },
+  {
+    what: "a quote that is not closed",
+    text: 'graph: g\nabout: "hello\nchains: {}\n',
+    code: "yaml_syntax",
+    says: 'a.yaml:4:1: YAML: Missing closing "quote (expected a closing quote for every opening one, of the same kind)',
+  },
+  {
+    what: "a tab at the start of a line",
+    text: "graph: g\nchains:\n\tmain: [source]\n",
+    code: "yaml_syntax",
+    says: "a.yaml:3:1: YAML: Tabs are not allowed as indentation (expected spaces, not tabs, at the start of a line)",
+  },
+  {
+    what: "an alias of nothing",
+    text: chain("source", "queue: { max-size-buffers: *q }", "print"),
+    code: "yaml_syntax",
+    says: "a.yaml:5:34: no anchor &q comes before this alias (expected an anchor further up, or quotes around a text that begins with *)",
   },
   {
     what: "an interpolation between braces without quotes",
@@ -410,6 +534,43 @@ test("a shape fault elsewhere does not hide a loose end; one inside the chains d
     compileText(twice).faults.map((fault) => [fault.code, fault.at.line]),
     [["document_shape", 6]],
   );
+});
+
+test("a test pattern gives raw pictures, and what is encoded may wait in a queue or go into a parser", () => {
+  const steps = ["stage", "resize: { to: 360p }", "print"];
+  assert.deepEqual(messagesOf(compileText(chain("source", ...steps))), []);
+  const own = compileText(chain("source: { uri: 'test:ball' }", ...steps), { source: null, mode: "check" });
+  assert.deepEqual(messagesOf(own), []);
+  for (const source of [{ uri: "clip.mp4" }, null])
+    assert.deepEqual(
+      messagesOf(compileText(chain("source", "stage", "h264parse", "print"), { source, mode: "check" })),
+      [],
+    );
+});
+
+test("a size is only known where nothing on the way changes it", () => {
+  const sized = (uri: string | null, ...between: readonly string[]) =>
+    messagesOf(
+      compileText(chain("source", ...between, 'caps: "video/x-raw,width=321"', "print"), {
+        source: uri === null ? null : { uri },
+        mode: "check",
+      }),
+    );
+  assert.deepEqual(sized(null, "decode"), []);
+  assert.deepEqual(sized("clip.mp4", "decode"), []);
+  assert.deepEqual(sized("test:ball", 'caps: "video/x-raw,width=640"', "videoscale"), []);
+  assert.equal(sized("test:ball", 'caps: "video/x-raw,width=640"', "videoconvert").length, 1);
+});
+
+test("however many faults there are, only some are printed, and the rest are counted", () => {
+  const steps = Array.from({ length: 50 }, (_, index) => `nothing-${index}`);
+  const { faults } = compileText(chain("source", ...steps, "print"));
+  assert.equal(faults.length, 50);
+  const lines = formatFaults(faults).split("\n");
+  assert.deepEqual([lines.length, lines.at(-1)], [21, "and 30 more"]);
+  assert.equal(new GraphFaults(faults).message, lines.join("\n"));
+  assert.equal(formatFaults(faults.slice(0, 20)).split("\n").length, 20);
+  assert.equal(formatFaults(faults, 1), `${lines[0]}\nand 49 more`);
 });
 
 test("a byte order mark and Windows line ends are no fault", () => {

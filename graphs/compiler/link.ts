@@ -1,9 +1,10 @@
 /** Steps and edges → links between pads, with what is known of the formats that flow over them. */
-import { type Caps, intersectCaps, parseCaps } from "./caps.ts";
+import { type Caps, canAgree, intersectCaps } from "./caps.ts";
+import { outputOf } from "./caps-flow.ts";
 import type { Edge } from "./connect.ts";
 import type { FaultList } from "./fault-list.ts";
 import { groupBy, type Ordered } from "./order.ts";
-import { capsOf, choosePads, type TakenPads } from "./pads.ts";
+import { choosePads, type TakenPads } from "./pads.ts";
 import type { PlanLink } from "./plan.ts";
 import type { Part, ResolvedStep } from "./resolved.ts";
 
@@ -15,22 +16,16 @@ export interface Linked {
   readonly flows: ReadonlyMap<ResolvedStep, Caps>;
 }
 
-/** Elements that give what they are given, whatever their pads say. */
-const PASSING = new Set([
-  "queue",
-  "queue2",
-  "tee",
-  "identity",
-  "valve",
-  "clocksync",
-  "capsfilter",
-  "watchdog",
-  "keyframes",
-]);
-const passes = (part: Part): boolean => part.kind === "typescript" || PASSING.has(part.factory);
+export interface LinkRequest {
+  readonly ordered: Ordered;
+  /** Flows of steps linked before, such as the tee a slot hangs on. */
+  readonly given: ReadonlyMap<ResolvedStep, Caps>;
+  /** Names of steps that bring in encoded video, whatever stands for them while the graph is checked. */
+  readonly encoded: ReadonlySet<string>;
+  readonly faults: FaultList;
+}
 
-/** `given`: flows of steps linked before, such as the tee a slot hangs on. */
-export function link(ordered: Ordered, given: ReadonlyMap<ResolvedStep, Caps>, faults: FaultList): Linked {
+export function link({ ordered, given, encoded, faults }: LinkRequest): Linked {
   const taken: TakenPads = new Map();
   const byEdge = new Map<Edge, PlanLink>();
   const inside = new Map<ResolvedStep, readonly PlanLink[]>();
@@ -55,9 +50,13 @@ export function link(ordered: Ordered, given: ReadonlyMap<ResolvedStep, Caps>, f
     const only = arriving.length === 1 ? arriving[0] : undefined;
     const { links, flow } = linkInside(step, only ?? "any", taken, faults);
     inside.set(step, links);
-    flows.set(step, flow);
+    flows.set(step, encoded.has(step.name) ? encodedOf(flow) : flow);
   }
   return { byEdge, inside, flows };
+}
+
+function encodedOf(flow: Caps): Caps {
+  return canAgree(flow, "encoded") ? intersectCaps(flow, "encoded") : "encoded";
 }
 
 function linkInside(step: ResolvedStep, arriving: Caps, taken: TakenPads, faults: FaultList) {
@@ -66,7 +65,7 @@ function linkInside(step: ResolvedStep, arriving: Caps, taken: TakenPads, faults
   for (const [index, part] of step.parts.entries()) {
     const previous = step.parts[index - 1];
     if (previous !== undefined) {
-      const choice = choosePads({ from: previous, fromPad: null, flow, to: part, toPad: null }, taken);
+      const choice = choosePads({ from: previous, fromPad: null, flow, to: part, toPad: null, inside: true }, taken);
       if ("message" in choice) {
         faults.add(
           "not_linkable",
@@ -82,14 +81,6 @@ function linkInside(step: ResolvedStep, arriving: Caps, taken: TakenPads, faults
     flow = outputOf(part, flow);
   }
   return { links, flow };
-}
-
-function outputOf(part: Part, arriving: Caps): Caps {
-  const source = part.pads.find((pad) => pad.direction === "src");
-  if (source === undefined) return "any";
-  if (passes(part)) return intersectCaps(arriving, capsOf(part, source));
-  // Only what the pads say: several source pads may differ, and are told apart when one is chosen.
-  return part.onward === null ? "any" : (parseCaps(part.onward) ?? "any");
 }
 
 function makeLink(from: Part, fromPad: string | null, to: Part, toPad: string | null): PlanLink {

@@ -3,6 +3,7 @@ import type { Json } from "../../schemas/json.ts";
 import type { FactoryInfo, PropertyInfo } from "../../schemas/registry.ts";
 import { suggest } from "../../schemas/suggest.ts";
 import { parseCaps } from "./caps.ts";
+import { checkFields } from "./caps-fields.ts";
 import { describeRange, describeValue, listChoices } from "./describe.ts";
 
 export type PropertyVerdict =
@@ -52,10 +53,13 @@ export function checkNativeValue(info: PropertyInfo, given: Json, untyped: boole
       return checkFlags(info, value) ?? wrong(`${listNicks(info)}, several joined with +`);
     case "fraction":
       return checkFraction(value) ?? wrong('a fraction such as "30/1"');
-    case "caps":
-      return typeof value === "string" && parseCaps(value) !== null
+    case "caps": {
+      if (typeof value !== "string" || parseCaps(value) === null) return wrong('caps such as "video/x-raw,width=640"');
+      const fault = checkFields(value);
+      return fault === null
         ? { ok: true, value }
-        : wrong('caps such as "video/x-raw,width=640"');
+        : wrong(fault.expected, `${describeValue(value)}, with ${fault.found}`);
+    }
     case "structure":
       return typeof value === "string" && value.trim() !== ""
         ? { ok: true, value }

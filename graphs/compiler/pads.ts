@@ -1,6 +1,7 @@
 /** Which pad of one element goes to which pad of the next. */
 import type { PadInfo } from "../../schemas/registry.ts";
-import { type Caps, canAgree, describeCaps, intersectCaps, parseCaps } from "./caps.ts";
+import { type Caps, canAgree, intersectCaps, parseCaps } from "./caps.ts";
+import { describeDifference } from "./caps-words.ts";
 import type { Part } from "./resolved.ts";
 
 export interface PadChoice {
@@ -25,6 +26,8 @@ export interface PadRequest {
   readonly flow: Caps;
   readonly to: Part;
   readonly toPad: string | null;
+  /** Both are parts of one step. */
+  readonly inside?: boolean;
 }
 
 export function choosePads(request: PadRequest, taken: TakenPads): PadChoice | PadRefusal {
@@ -34,26 +37,34 @@ export function choosePads(request: PadRequest, taken: TakenPads): PadChoice | P
   const sinks = candidates(to, "sink", request.toPad, taken);
   if ("message" in sinks) return sinks;
   for (const source of sources) {
-    const given = intersectCaps(flow, capsOf(from, source));
+    const given = givenBy(from, source, flow);
     for (const sink of sinks) {
       if (!canAgree(given, capsOf(to, sink))) continue;
       const caps = intersectCaps(given, capsOf(to, sink));
       return { fromPad: take(from, source, request.fromPad, taken), toPad: take(to, sink, request.toPad, taken), caps };
     }
   }
-  const gives = unite(sources.map((pad) => intersectCaps(flow, capsOf(from, pad))));
+  const gives = unite(sources.map((pad) => givenBy(from, pad, flow)));
   const takes = unite(sinks.map((pad) => capsOf(to, pad)));
+  const difference = describeDifference(gives, takes);
+  const call = request.inside === true ? (part: Part) => part.factory : calledBy;
   return {
-    message: `"${calledBy(from)}" gives ${describeCaps(gives)}, but "${calledBy(to)}" takes ${describeCaps(takes)}`,
-    expected: "an element between them that turns one into the other",
+    message: `"${call(from)}" gives ${difference.gives}, but "${call(to)}" takes ${difference.takes}`,
+    expected: difference.advice,
   };
 }
 
-/** In an attached slot names have a prefix that the author never wrote. */
-const calledBy = (part: Part): string => part.name.replace(/^.*\//, "");
+/** As the author knows it: without the prefix of an attached slot, and without the part of a composite. */
+const calledBy = (part: Part): string => part.name.replace(/^.*\//, "").replace(/\..*$/, "");
 
-const unite = (all: readonly Caps[]): Caps =>
-  all.includes("any") ? "any" : all.flatMap((caps) => (caps === "any" ? [] : caps));
+/** What stands in for a source while a graph is checked has pads that say nothing of the source. */
+const givenBy = (part: Part, pad: PadInfo, flow: Caps): Caps =>
+  flow === "encoded" ? flow : intersectCaps(flow, capsOf(part, pad));
+
+function unite(all: readonly Caps[]): Caps {
+  if (all.includes("any")) return "any";
+  return all.includes("encoded") ? "encoded" : all.flatMap((caps) => (typeof caps === "string" ? [] : caps));
+}
 
 export function capsOf(part: Part, pad: PadInfo): Caps {
   const filter = part.factory === "capsfilter" ? part.properties.caps : undefined;

@@ -76,6 +76,8 @@ export interface GraphPlan {
   readonly branches: readonly PlanSegment[];
   /** Slots that can be attached, with the JSON Schema of their parameters. */
   readonly slots: Readonly<Record<string, JsonRecord>>;
+  /** The tee that each slot hangs on. */
+  readonly slotTees: Readonly<Record<string, string>>;
   /** Factories to prefer over others when GStreamer chooses by itself. */
   readonly prefer: readonly string[];
   /** What the graph offers: names of its TypeScript elements and of its slots, sorted. */

@@ -4,7 +4,7 @@ import { suggest } from "../../schemas/suggest.ts";
 import { describeValue } from "./describe.ts";
 import type { Param } from "./document.ts";
 import type { FaultList } from "./fault-list.ts";
-import { findEntry, type LocatedEntry, type LocatedMap, toJson } from "./located.ts";
+import { findEntry, type LocatedEntry, type LocatedMap, locate, toJson } from "./located.ts";
 import { checkSchema, validate } from "./schema-check.ts";
 
 const PARAM_NAME = /^[A-Za-z][A-Za-z0-9_-]*$/;
@@ -77,11 +77,15 @@ export function checkParam(param: Param, faults: FaultList): boolean {
       expected: "true or false",
     });
   }
-  const broken = checkSchema(param.schema);
-  if (broken !== null) {
-    faults.add("bad_param", param.at, `the schema of parameter "${param.name}" is wrong: ${broken}`);
-    return false;
+  const flaws = checkSchema(param.schema);
+  for (const flaw of flaws) {
+    const [what, at] =
+      flaw.path.length === 0
+        ? ["the schema", param.at]
+        : [`\`${flaw.path.join(".")}\``, locate(param.written, flaw.path)];
+    faults.add("bad_param", at, `${what} of parameter "${param.name}" is ${flaw.found}`, flaw);
   }
+  if (flaws.length > 0) return false;
   const fallback = findEntry(param.written, "default");
   if (fallback !== undefined && faults.size === before) {
     for (const error of validate(param.schema, toJson(fallback.value))) {

@@ -6,6 +6,7 @@ import type { Chain, ElementStep, JoinStep, Step } from "./document.ts";
 import type { FaultList } from "./fault-list.ts";
 import { findEntry, type Located, type LocatedEntry, type LocatedMap, type LocatedScalar, toJson } from "./located.ts";
 import type { Position } from "./plan.ts";
+import { ALIGNED_STEPS } from "./yaml-advice.ts";
 
 export const NODE_NAME = /^[A-Za-z][A-Za-z0-9_-]*$/;
 const STEP = '`element`, `element: { properties }`, `from: node`, `to: node` or `caps: "video/x-raw"`';
@@ -58,6 +59,13 @@ export function readSteps(items: readonly Located[], owner: string, at: Position
 
 function readStep(item: Located, faults: FaultList): Step {
   const unreadable: Step = { kind: "unreadable", at: item.at };
+  const folded = item.kind === "scalar" && typeof item.value === "string" ? /^(\S+) - (.+)$/.exec(item.value) : null;
+  if (folded !== null) {
+    // YAML takes a line that is indented further for more of the text before it.
+    const found = `"${folded[1]}" and "${folded[2]}" below it are read as one step`;
+    faults.add("document_shape", item.at, found, { expected: ALIGNED_STEPS });
+    return unreadable;
+  }
   if (item.kind === "scalar" && typeof item.value === "string" && item.value !== "") {
     return { kind: "element", at: item.at, element: item.value, name: null, when: null, properties: [] };
   }

@@ -4,6 +4,7 @@ import type { FaultList } from "./fault-list.ts";
 import { MAX_TEXT_BYTES } from "./limits.ts";
 import type { Located } from "./located.ts";
 import type { Position } from "./plan.ts";
+import { adviseOnYaml } from "./yaml-advice.ts";
 import { findExcess } from "./yaml-guard.ts";
 import { YamlConverter } from "./yaml-values.ts";
 
@@ -58,7 +59,7 @@ function composeOne(text: string, locate: (offset: number) => Position, faults: 
     if (error !== undefined) {
       // What follows the first error is mostly its echo.
       faults.add("yaml_syntax", locate(error.pos[0]), `YAML: ${error.message}`, {
-        expected: hintAt(text, error.pos[0]),
+        expected: adviseOnYaml(error, text),
       });
       return null;
     }
@@ -72,14 +73,6 @@ function composeOne(text: string, locate: (offset: number) => Position, faults: 
     only = document;
   }
   return only;
-}
-
-/** The two slips that YAML's own messages explain badly. */
-function hintAt(text: string, offset: number): string | undefined {
-  const line = text.slice(text.lastIndexOf("\n", offset - 1) + 1).split("\n", 1)[0] ?? "";
-  if (line.includes("${")) return `quotes around a text with \${…} between braces: { path: "\${name}.mp4" }`;
-  if (/^\s*\t/.test(line)) return "spaces, not tabs, at the start of a line";
-  return undefined;
 }
 
 function isEmptyScalar(node: Node): boolean {

@@ -54,6 +54,10 @@ const FACTORIES = [
   factory("identity", through(), { "sleep-time": integer(0, 4294967295) }),
   factory("capsfilter", through(), { caps: property("caps", { live: true }) }),
   factory("videoconvert", through("video/x-raw")),
+  factory("videoscale", through("video/x-raw")),
+  factory("videoflip", through("video/x-raw")),
+  factory("keyframes", through("video/x-raw"), { interval: integer(0, 2147483647) }),
+  factory("appsrc", [pad("src")]),
   factory("videorate", through("video/x-raw"), {
     rate: property("number", { minimum: 0 }),
     "max-rate": integer(1, 60),

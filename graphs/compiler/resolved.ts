@@ -35,6 +35,8 @@ export interface Resolution {
   readonly elements: ReadonlyMap<string, AnyElement>;
   readonly registry: Registry;
   readonly context: ExpandContext;
+  /** Names of steps that bring in encoded video. */
+  readonly encoded: ReadonlySet<string>;
   /** Put before every node name: `feed:1/` in an attached slot. */
   readonly prefix: string;
   readonly faults: FaultList;

@@ -1,7 +1,8 @@
 /** JSON Schema (2020-12) through ajv, with errors in words. */
 import { Ajv2020, type AnySchema, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import type { Json, JsonRecord } from "../../schemas/json.ts";
-import { describeSchema, describeValue } from "./describe.ts";
+import { suggest } from "../../schemas/suggest.ts";
+import { describeSchema, describeValue, listChoices } from "./describe.ts";
 import { splitPointer } from "./located.ts";
 
 export interface SchemaError {
@@ -20,10 +21,29 @@ const filler = new Ajv2020({ ...OPTIONS, useDefaults: true });
 const compiled = new Map<string, ValidateFunction | string>();
 const fillers = new WeakMap<object, ValidateFunction>();
 
-/** What is wrong with the schema itself, or null. */
-export function checkSchema(schema: JsonRecord): string | null {
+export interface SchemaFlaw {
+  /** Keys from the schema down to what is wrong in it. */
+  readonly path: readonly string[];
+  /** What was found there. */
+  readonly found: string;
+  readonly expected?: string;
+  readonly suggestion?: string | undefined;
+}
+
+const TYPES = ["string", "number", "integer", "boolean", "array", "object", "null"];
+
+/** What is wrong with the schema itself. */
+export function checkSchema(schema: JsonRecord): readonly SchemaFlaw[] {
   const result = compileSchema(schema);
-  return typeof result === "string" ? result : null;
+  if (typeof result !== "string") return [];
+  checker.validateSchema(schema as AnySchema);
+  const errors = summarise(checker.errors ?? [], schema);
+  // Well formed, and wrong all the same: a pattern that is no regular expression, a reference to nothing.
+  if (errors.length === 0) return [{ path: [], found: `wrong: ${result}` }];
+  return errors.map(({ path, found, expected }) => {
+    if (path.at(-1) !== "type") return { path, found, expected };
+    return { path, found, expected: listChoices(TYPES), suggestion: suggest(String(valueAt(schema, path)), TYPES) };
+  });
 }
 
 /** No errors: the value fits. A schema that is itself wrong takes everything (`checkSchema` reports it). */
@@ -112,6 +132,8 @@ function summariseOne(error: ErrorObject, root: Json): SchemaError {
     case "maximum":
     case "exclusiveMinimum":
     case "pattern":
+    case "minLength":
+    case "maxLength":
       return { path, found: describeValue(valueAt(root, path)), expected: describeSchema(error.parentSchema) };
     default:
       return { path, found: describeValue(valueAt(root, path)), expected: `a value that ${error.message ?? "fits"}` };

@@ -127,7 +127,9 @@ export class YamlConverter {
         expected: "no alias of itself",
       });
     } else {
-      this.#faults.add("yaml_syntax", at, `no anchor &${alias.source} comes before this alias`);
+      this.#faults.add("yaml_syntax", at, `no anchor &${alias.source} comes before this alias`, {
+        expected: "an anchor further up, or quotes around a text that begins with *",
+      });
     }
     return { kind: "scalar", at, value: null };
   }
