@@ -185,7 +185,12 @@ function intersectStructures(a: CapsStructure, b: CapsStructure): CapsStructure 
 export function intersectValues(a: CapsValue, b: CapsValue): CapsValue | null {
   if (a.kind === "open" || b.kind === "open") return a.kind === "open" ? b : a;
   if (a.kind === "choices" && b.kind === "choices") {
-    const choices = a.choices.filter((choice) => b.choices.some((other) => sameChoice(choice, other)));
+    // `30/1` and `30` are one number. Looked up and not compared pair by pair: converters list sixty formats a side.
+    const words = new Set(b.choices);
+    const numbers = new Set(b.choices.map(toNumber).filter((number) => !Number.isNaN(number)));
+    const choices = a.choices.filter(
+      (choice) => words.has(choice) || (numbers.size > 0 && numbers.has(toNumber(choice))),
+    );
     return choices.length === 0 ? null : { kind: "choices", choices };
   }
   if (a.kind === "range" && b.kind === "range") {
@@ -201,5 +206,3 @@ export function intersectValues(a: CapsValue, b: CapsValue): CapsValue | null {
   });
   return choices.length === 0 ? null : { kind: "choices", choices };
 }
-
-const sameChoice = (a: string, b: string): boolean => a === b || toNumber(a) === toNumber(b);
