@@ -1,18 +1,25 @@
 /** The graphs and examples of this repository, compiled against the GStreamer of this machine. */
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
-import { describe, test } from "node:test";
+import { execFile } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { promisify } from "node:util";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { parse } from "yaml";
 import { loadElements } from "../../elements/index.ts";
+import type { JsonRecord } from "../../schemas/json.ts";
 import { loadRegistry } from "../runtime/registry.ts";
 import { type CompileInput, compile, compileLaunch } from "./compile.ts";
 import { DETECT, messagesOf } from "./compiler.fixture.ts";
+import { gstLaunch } from "./gst-launch.ts";
 
 const FOLDER = new URL("../", import.meta.url);
 const templates = readdirSync(FOLDER).filter((name) => name.endsWith(".yaml"));
 const read = (name: string): string => readFileSync(new URL(name, FOLDER), "utf8");
 
+const LIMITS = { timeout: 60_000, killSignal: "SIGKILL" } as const;
 const elements = await loadElements();
 const input: CompileInput = {
   elements,
@@ -28,6 +35,24 @@ describe("every template", () => {
       const compiled = compile({ file: `graphs/${name}`, text: read(name) }, input);
       assert.deepEqual(messagesOf(compiled), []);
       assert.equal(`${compiled.plan?.graph}.yaml`, name);
+    });
+  }
+});
+
+describe("the launch line of every template", () => {
+  const folder = mkdtempSync(join(tmpdir(), "lines-"));
+  after(() => rmSync(folder, { recursive: true }));
+  const run = promisify(execFile);
+  for (const name of templates) {
+    test(`${name} runs to its end in GStreamer alone`, async () => {
+      const text = { file: `graphs/${name}`, text: read(name) };
+      const { paramSchema } = compile(text, input);
+      const takesPath = Object.hasOwn(paramSchema.properties as object, "path");
+      const params: JsonRecord = takesPath ? { path: join(folder, "out.mp4") } : {};
+      const { plan, faults } = compile(text, { ...input, params, source: { uri: "test:ball?frames=10" } });
+      assert.deepEqual(messagesOf({ faults }), []);
+      const { stdout } = await run("/bin/sh", ["-c", `exec ${gstLaunch(plan ?? assert.fail())}`], LIMITS);
+      assert.match(stdout, /Got EOS from element/);
     });
   }
 });
@@ -62,6 +87,16 @@ describe("the published schema", () => {
     "graph: g\nchains: { main: [] }",
   ];
   for (const text of wrong) test(`refuses ${JSON.stringify(text)}`, () => assert.ok(!fits(parse(text))));
+});
+
+test("a size that the picture does not have is a fault of the step that wants it", () => {
+  const line = (between: string) =>
+    messagesOf(compileLaunch(`source uri=test:ball ! decode ! stage ! ${between}video/x-raw,width=321 ! print`, input));
+  assert.deepEqual(line(""), [
+    'launch:1:41: "stage" gives video/x-raw,width={640,360}, but "capsfilter" takes video/x-raw,width=321 (expected `resize` or `videoscale` before it)',
+  ]);
+  assert.deepEqual(line("videoscale ! "), []);
+  assert.deepEqual(line("resize to=360p ! videoscale ! "), []);
 });
 
 test("GStreamer's own introspection finds what is wrong", () => {
