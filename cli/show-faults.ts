@@ -3,10 +3,14 @@ import { type Fault, formatFault } from "../graphs/compiler/fault.ts";
 import type { Terminal } from "./terminal.ts";
 import { wrap } from "./text.ts";
 
+const SHOWN_ON_SCREEN = 20;
+
 export type TextOf = (file: string | null) => string | undefined;
 
 export function showFaults(faults: readonly Fault[], textOf: TextOf, terminal: Terminal): void {
-  for (const fault of faults) {
+  // On a screen the first of them matter; a pipe gets all.
+  const shown = terminal.isLive && !terminal.isJson ? faults.slice(0, SHOWN_ON_SCREEN) : faults;
+  for (const fault of shown) {
     if (terminal.isJson) {
       terminal.say(JSON.stringify({ type: "fault", ...fault }));
       continue;
@@ -18,6 +22,8 @@ export function showFaults(faults: readonly Fault[], textOf: TextOf, terminal: T
       if (excerpt !== null) terminal.say(excerpt);
     }
   }
+  const more = faults.length - shown.length;
+  if (more > 0) terminal.say(`and ${more} more; \`--json\` or a pipe gets them all`);
 }
 
 function formatColoured(fault: Fault, { paintErr: paint }: Terminal): string {
