@@ -12,21 +12,12 @@ import { basename, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CommandFailure, endCommandsOnSignal, runCommand } from "./command.mjs";
 import { withLock } from "./lock.mjs";
+import { LIBRARIES } from "./packages.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const SOURCES = join(ROOT, "native/src");
 const CAMERA = join(ROOT, "native/camera/camera.cc");
 
-const ADDON_PACKAGES = [
-  "gstreamer-1.0",
-  "gstreamer-base-1.0",
-  "gstreamer-video-1.0",
-  "gstreamer-app-1.0",
-  "gstreamer-pbutils-1.0",
-  "gstreamer-rtsp-server-1.0",
-  "cairo",
-  "pangocairo",
-];
 const CAMERA_PACKAGES = ["gstreamer-1.0", "gstreamer-rtsp-server-1.0"];
 
 const FLAGS = [
@@ -73,7 +64,7 @@ export async function buildAddon({ sanitize = false, onProgress = () => {}, onWa
   mkdirSync(join(folder, "obj"), { recursive: true });
   removeParts(folder);
   const extra = sanitize ? SANITIZE : [];
-  const addon = await readFlags(ADDON_PACKAGES);
+  const addon = await readFlags(LIBRARIES);
   const camera = await readFlags(CAMERA_PACKAGES);
 
   const headers = listSources(".h").map((name) => readFileSync(join(SOURCES, name)));

@@ -24,7 +24,8 @@ export const PACKAGES = {
 
 /** What the same comes to on a system without dpkg. */
 const PROGRAMS = ["g++", "pkg-config", "gst-inspect-1.0"];
-const LIBRARIES = [
+/** What the addon is compiled and linked with, by the names pkg-config knows. */
+export const LIBRARIES = [
   "gstreamer-1.0",
   "gstreamer-base-1.0",
   "gstreamer-video-1.0",
