@@ -1,10 +1,18 @@
 /** All commands in the order of the help. Each is loaded when it is asked for: a list of them starts nothing. */
 import type { Command } from "./command.ts";
 
-interface Entry {
+interface Leaf {
   readonly about: string;
   load(): Promise<Command>;
 }
+
+/** A family of commands: `models list`, `models get`. */
+export interface Family {
+  readonly about: string;
+  readonly commands: Readonly<Record<string, Leaf>>;
+}
+
+export type Entry = Leaf | Family;
 
 export const COMMANDS: Readonly<Record<string, Entry>> = {
   run: {

@@ -1,20 +1,21 @@
 /** Help texts, made from what the commands say of themselves. */
 import { type Command, HELP, type Option } from "./command.ts";
-import { COMMANDS } from "./commands.ts";
-import type { Terminal } from "./terminal.ts";
+import { COMMANDS, type Family } from "./commands.ts";
+import type { Paint, Terminal } from "./terminal.ts";
 import { PAGE_COLUMNS, widthOf, wrap } from "./text.ts";
 
+function listCommands(entries: Readonly<Record<string, { readonly about: string }>>, paint: Paint): string[] {
+  const width = Math.max(...Object.keys(entries).map((name) => name.length));
+  return Object.entries(entries).map(([name, { about }]) => `  ${paint("bold", name.padEnd(width))}  ${about}`);
+}
+
 export function helpOverall({ paintOut: paint }: Terminal): string {
-  const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length));
-  const commands = Object.entries(COMMANDS).map(
-    ([name, { about }]) => `  ${paint("bold", name.padEnd(width))}  ${about}`,
-  );
   return [
     "Windhover runs graphs of GStreamer and TypeScript elements on video.",
     "",
     `${paint("bold", "windhover")} COMMAND …`,
     "",
-    ...commands,
+    ...listCommands(COMMANDS, paint),
     "",
     "`windhover help COMMAND` tells the options of a command. To begin with:",
     "",
@@ -24,6 +25,18 @@ export function helpOverall({ paintOut: paint }: Terminal): string {
     "  npx windhover inspect print",
     "",
     "Exit codes: 0 ended, 1 failed, 2 bad graph or bad command line.",
+  ].join("\n");
+}
+
+export function helpOfFamily(name: string, { about, commands }: Family, { paintOut: paint }: Terminal): string {
+  return [
+    wrap(about, PAGE_COLUMNS),
+    "",
+    `${paint("bold", `windhover ${name}`)} COMMAND …`,
+    "",
+    ...listCommands(commands, paint),
+    "",
+    `\`windhover help ${name} COMMAND\` tells the options of one of them.`,
   ].join("\n");
 }
 

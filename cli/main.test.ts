@@ -11,7 +11,12 @@ import { makeFolder, ROOT, windhover } from "./windhover.fixture.ts";
 
 test("every command has a help that fits 80 columns, with examples", async () => {
   const terminal = new Terminal(process.stdout, process.stderr, { NO_COLOR: "1" });
-  for (const [name, { load }] of Object.entries(COMMANDS)) {
+  const leaves = Object.entries(COMMANDS).flatMap(([name, entry]) =>
+    "commands" in entry
+      ? Object.entries(entry.commands).map(([second, leaf]) => [`${name} ${second}`, leaf] as const)
+      : [[name, entry] as const],
+  );
+  for (const [name, { load }] of leaves) {
     const command = await load();
     assert.equal(command.name, name);
     assert.ok(command.examples.length > 0, name);

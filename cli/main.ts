@@ -3,9 +3,9 @@
 import { GraphFaults } from "../graphs/compiler/fault.ts";
 import { maskCredentials } from "../schemas/mask.ts";
 import { didYouMean } from "../schemas/suggest.ts";
-import { CommandFailure, EXIT, readArguments, UsageFault } from "./command.ts";
+import { type Command, CommandFailure, EXIT, readArguments, UsageFault } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
-import { helpOf, helpOverall } from "./help.ts";
+import { helpOf, helpOfFamily, helpOverall } from "./help.ts";
 import { showFaults } from "./show-faults.ts";
 import { Terminal } from "./terminal.ts";
 import { readVersion } from "./version.ts";
@@ -33,27 +33,45 @@ async function dispatch(args: readonly string[], terminal: Terminal): Promise<nu
     await terminal.print(`windhover ${readVersion()}`);
     return EXIT.ok;
   }
-  if (name === undefined || name === "--help" || name === "-h" || name === "help") return showHelp(rest[0], terminal);
+  if (name === undefined || isHelp(name)) return showHelp(rest, terminal);
   if (rest.includes("--json")) terminal.speakJson();
-  const command = await findCommand(name);
-  const given = readArguments(command, rest);
-  if (given.flag("help")) return showHelp(name, terminal);
+  const entry = findEntry([], name, COMMANDS);
+  if (!("commands" in entry)) return runCommand(await entry.load(), rest, terminal);
+  const [second, ...others] = rest;
+  if (second === undefined || isHelp(second)) return showHelp([name], terminal);
+  const leaf = findEntry([name], second, entry.commands);
+  return runCommand(await leaf.load(), others, terminal);
+}
+
+const isHelp = (word: string): boolean => word === "--help" || word === "-h" || word === "help";
+
+async function runCommand(command: Command, args: readonly string[], terminal: Terminal): Promise<number> {
+  const given = readArguments(command, args);
+  if (given.flag("help")) return showHelp(command.name.split(" "), terminal);
   return command.run(given, terminal);
 }
 
-async function findCommand(name: string) {
-  const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name]?.load : undefined;
-  if (load !== undefined) return load();
-  if (name.startsWith("-")) throw new UsageFault(`"${name}" comes before any command\n  \`windhover help\` lists them`);
-  const hint = didYouMean(name, [...Object.keys(COMMANDS), "help"]);
-  throw new UsageFault(`there is no command "${name}"${hint}\n  \`windhover help\` lists them`);
+/** `above` are the words that led here: none, or a family of commands. */
+function findEntry<E>(above: readonly string[], word: string, entries: Readonly<Record<string, E>>): E {
+  const entry = Object.hasOwn(entries, word) ? entries[word] : undefined;
+  if (entry !== undefined) return entry;
+  const list = `\n  \`windhover ${["help", ...above].join(" ")}\` lists them`;
+  if (word.startsWith("-")) throw new UsageFault(`"${word}" comes before any command${list}`);
+  const hint = didYouMean(word, [...Object.keys(entries), "help"]);
+  throw new UsageFault(`there is no command "${[...above, word].join(" ")}"${hint}${list}`);
 }
 
-async function showHelp(name: string | undefined, terminal: Terminal): Promise<number> {
-  const text =
-    name === undefined || name === "help" ? helpOverall(terminal) : helpOf(await findCommand(name), terminal);
-  await terminal.print(text);
+async function showHelp(words: readonly string[], terminal: Terminal): Promise<number> {
+  await terminal.print(await findHelp(words, terminal));
   return EXIT.ok;
+}
+
+async function findHelp([name, second]: readonly string[], terminal: Terminal): Promise<string> {
+  if (name === undefined || name === "help") return helpOverall(terminal);
+  const entry = findEntry([], name, COMMANDS);
+  if (!("commands" in entry)) return helpOf(await entry.load(), terminal);
+  if (second === undefined) return helpOfFamily(name, entry, terminal);
+  return helpOf(await findEntry([name], second, entry.commands).load(), terminal);
 }
 
 function tell(error: unknown, terminal: Terminal): number {

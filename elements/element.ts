@@ -179,11 +179,27 @@ export type Shape =
 export interface Services {
   /** Name of this node in the graph. */
   readonly node: string;
+  readonly job: Job;
   readonly log: Log;
   /** To whoever runs the graph. Bounded: an element that floods loses the oldest, counted. */
   emit(event: ElementEvent): void;
   /** To standard output of whoever runs the graph; resolves when more may be written. */
   print(line: string): Promise<void>;
+  /**
+   * A message for whoever follows what the graph finds: a line of JSON on standard output in the foreground, a socket in
+   * the service. Nothing is lost on the way there; resolves when more may be sent.
+   */
+  send(channel: string, message: JsonRecord): Promise<void>;
+}
+
+/** What the graph is run for. */
+export interface Job {
+  /** Of the process; all zeros in the foreground, where there is none and the same clip must give the same bytes. */
+  readonly uuid: string;
+  /** What the graph is started on, without credentials; empty when it names its own source. */
+  readonly sourceUri: string;
+  /** Frames come at the pace of the world and may be dropped; otherwise (pace `fast`) nothing is, and nothing reads the clock. */
+  readonly live: boolean;
 }
 
 export interface Log {

@@ -18,6 +18,8 @@ export async function installModules(root, { onProgress }) {
   const [program, ...before] = cli === null ? ["npm"] : [process.execPath, cli];
   await runCommand(program, [...before, "ci", "--include=dev", "--no-audit", "--no-fund", "--no-progress"], {
     cwd: root,
+    // onnxruntime would fetch CUDA from elsewhere; inference on the processor needs nothing of it.
+    env: { ...process.env, ONNXRUNTIME_NODE_INSTALL: "skip" },
   });
   writeFileSync(stampOf(root), description);
 }

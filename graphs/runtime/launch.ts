@@ -4,7 +4,7 @@
  * Owns: the pipeline, the handlers of its TypeScript nodes and the drivers of its composites. `close` ends them in that
  * order: drivers first (nothing new comes in), then the pipeline, then what handlers it never got to.
  */
-import type { AnyElement, Driver, DriverServices, ElementEvent, Services } from "../../elements/element.ts";
+import type { AnyElement, Driver, DriverServices, ElementEvent, Job, Services } from "../../elements/element.ts";
 import { type BusMessage, type NativeSegment, Pipeline } from "../../native/pipeline.ts";
 import { preferFactories } from "../../native/registry.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
@@ -19,6 +19,8 @@ export interface LaunchHost {
   emit(node: string, event: ElementEvent): void;
   log(level: "debug" | "info" | "warn" | "error", node: string, message: string, fields?: JsonRecord): void;
   print(line: string): Promise<void>;
+  send(node: string, channel: string, message: JsonRecord): Promise<void>;
+  readonly job: Job;
   /** About to close: the last moment at which the pipeline can be asked anything. */
   closing(): void;
 }
@@ -244,6 +246,8 @@ export class Launch {
       log: { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") },
       emit: (event) => this.#host.emit(node, event),
       print: (line) => this.#host.print(line),
+      send: (channel, message) => this.#host.send(node, channel, message),
+      job: this.#host.job,
     };
   }
 

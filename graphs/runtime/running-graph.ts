@@ -5,6 +5,7 @@
 import type { AnyElement } from "../../elements/element.ts";
 import type { Pipeline } from "../../native/pipeline.ts";
 import type { Json, JsonRecord } from "../../schemas/json.ts";
+import { maskCredentials } from "../../schemas/mask.ts";
 import type { Registry } from "../../schemas/registry.ts";
 import type { Compiled } from "../compiler/compile.ts";
 import { diffPlans } from "../compiler/diff.ts";
@@ -14,6 +15,8 @@ import { type GraphEvent, GraphFailure, type GraphState } from "./events.ts";
 import { Launch } from "./launch.ts";
 import { LIMITS, within } from "./limits.ts";
 
+const NO_UUID = "00000000-0000-0000-0000-000000000000";
+
 export interface RunOptions {
   readonly elements: ReadonlyMap<string, AnyElement>;
   readonly registry: Registry;
@@ -21,6 +24,10 @@ export interface RunOptions {
   onEvent?(event: GraphEvent): void;
   /** Where `print` and its like write; resolves when more may be written. */
   print?(line: string): Promise<void>;
+  /** Where `detections` and its like send messages; resolves when more may be sent. Default: printed as lines of JSON. */
+  send?(node: string, channel: string, message: JsonRecord): Promise<void>;
+  /** Of the process that this graph is; default all zeros. */
+  readonly uuid?: string;
   /** Unix time of the stream's beginning. Default: now, or 0 at pace `fast`, where nothing may read the clock. */
   readonly epochNs?: bigint;
   /** Aborting it closes everything at once, at whatever moment, without waiting for what is under way. */
@@ -210,9 +217,20 @@ export class RunningGraph {
       emit: (node, event) => this.#options.onEvent?.({ type: "element", node, event }),
       log: (level, node, message, fields) =>
         this.#options.onEvent?.({ type: "log", level, node, message, ...(fields && { fields }) }),
-      print: (line) => this.#options.print?.(line) ?? Promise.resolve(),
+      print: (line) => this.#print(line),
+      send: (node, channel, message) =>
+        this.#options.send?.(node, channel, message) ?? this.#print(JSON.stringify(message)),
+      job: {
+        uuid: this.#options.uuid ?? NO_UUID,
+        sourceUri: maskCredentials(plan.source?.uri ?? ""),
+        live: plan.live,
+      },
       closing: () => this.#options.onClosing?.(this.pipeline),
     });
+  }
+
+  async #print(line: string): Promise<void> {
+    await this.#options.print?.(line);
   }
 
   /** Starts the present launch and follows it to its end; a failure is the graph's end. */
