@@ -15,6 +15,7 @@ import type { GraphOrigin } from "./graph-origin.ts";
 import { expectNode } from "./places.ts";
 import type { RunSettings } from "./settings.ts";
 import { expectSourceFiles } from "./source-file.ts";
+import { expectVideoSlot, VIDEO_SLOT } from "./video-slot.ts";
 
 export async function runGraph(
   origin: GraphOrigin,
@@ -24,7 +25,7 @@ export async function runGraph(
 ): Promise<number> {
   const compiled = compileOrShow(origin, terminal);
   if (compiled === null || compiled.plan === null) return EXIT.refused;
-  const attach = readAttachments(settings, compiled.plan, compiled, origin, terminal);
+  const attach = readAttachments(listWanted(settings, compiled.plan), compiled.plan, compiled, origin, terminal);
   if (attach === null) return EXIT.refused;
   const segments = [compiled.plan.main, ...compiled.plan.branches, ...attach.map(({ segment }) => segment)];
   for (const name of settings.probes) expectNode("probe", name, segments);
@@ -49,17 +50,27 @@ function compileOrShow(origin: GraphOrigin, terminal: Terminal): Compiled | null
   }
 }
 
+type Wanted = RunSettings["attach"];
+
+/** `--video FILE` is the attachment that most people want, in fewer words. */
+function listWanted({ attach, video }: RunSettings, plan: GraphPlan): Wanted {
+  if (video === null) return attach;
+  expectVideoSlot(plan);
+  expectRoom("video", video);
+  return [...attach, { slot: VIDEO_SLOT, params: { path: video } }];
+}
+
 type Attachment = SlotRequest & { readonly segment: PlanSegment };
 
 /** Null when one of them cannot be attached; its faults have been shown. */
 function readAttachments(
-  settings: RunSettings,
+  wanted: Wanted,
   plan: GraphPlan,
   compiled: Compiled,
   origin: GraphOrigin,
   terminal: Terminal,
 ): readonly Attachment[] | null {
-  const read = settings.attach.map(({ slot, params: given }, index) => {
+  const read = wanted.map(({ slot, params: given }, index) => {
     const params = coerceParams(plan.slots[slot] ?? {}, given);
     return { slot, params, ...compiled.slot(slot, String(index + 1), params) };
   });

@@ -33,6 +33,11 @@ export const RUN_OPTIONS = {
     value: "SLOT[:name=value,…]",
     about: "Attach a slot of the graph from the first frame on.",
   },
+  video: {
+    type: "string",
+    value: "FILE",
+    about: "Write the video with what was found drawn on it: attaches the graph's slot `video`, as video:path=FILE.",
+  },
   log: { type: "string", value: "LEVELS", about: "Show GStreamer's log, as in GST_DEBUG: 3, or rtspsrc:5,*:2." },
   svg: { type: "string", value: "FILE", about: "Draw the graph." },
   dot: { type: "string", value: "FILE", about: "Write the pipeline as it runs, in Graphviz's language." },
@@ -62,6 +67,7 @@ export interface RunSettings {
   readonly seconds: number | null;
   readonly pace: "realtime" | "fast" | null;
   readonly attach: readonly { readonly slot: string; readonly params: Readonly<Record<string, string>> }[];
+  readonly video: string | null;
   readonly log: string | null;
   readonly watch: boolean;
   readonly svg: string | null;
@@ -79,6 +85,7 @@ export function readSettings(given: Given): RunSettings {
     seconds: given.number("seconds", "any") ?? null,
     pace: given.choice("pace", ["realtime", "fast"]) ?? null,
     attach: given.texts("attach").map(readSlotWords),
+    video: given.text("video") ?? null,
     log: readLevels(given.text("log")),
     watch: given.flag("watch"),
     svg: given.text("svg") ?? null,
