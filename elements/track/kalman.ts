@@ -1,0 +1,49 @@
+/**
+ * Kalman filter of one coordinate that moves at a nearly constant speed. The trackers here measure coordinates apart and
+ * with noise of its own each, so a box is four of these and no matrix is needed.
+ */
+export class Axis {
+  position: number;
+  speed = 0;
+  /** Variance of the position, covariance of both, variance of the speed. */
+  #pp: number;
+  #ps = 0;
+  #ss: number;
+
+  constructor(position: number, positionVariance: number, speedVariance: number) {
+    this.position = position;
+    this.#pp = positionVariance;
+    this.#ss = speedVariance;
+  }
+
+  get positionVariance(): number {
+    return this.#pp;
+  }
+
+  /** Moves on by `time`; the variances say how far reality may have strayed meanwhile. */
+  predict(time: number, positionVariance: number, speedVariance: number): void {
+    this.position += this.speed * time;
+    this.#pp += time * (2 * this.#ps + time * this.#ss) + positionVariance;
+    this.#ps += time * this.#ss;
+    this.#ss += speedVariance;
+  }
+
+  correct(measured: number, variance: number): void {
+    const total = this.#pp + variance;
+    const gain = this.#pp / total;
+    const speedGain = this.#ps / total;
+    const surprise = measured - this.position;
+    this.position += gain * surprise;
+    this.speed += speedGain * surprise;
+    this.#ss -= speedGain * this.#ps;
+    this.#ps *= 1 - gain;
+    this.#pp *= 1 - gain;
+  }
+
+  clone(): Axis {
+    const copy = new Axis(this.position, this.#pp, this.#ss);
+    copy.speed = this.speed;
+    copy.#ps = this.#ps;
+    return copy;
+  }
+}

@@ -1,0 +1,46 @@
+/**
+ * Follows what `detect` finds from frame to frame. Works with real time, not with frame counts, so that a camera may
+ * have any frame rate, vary it and drop frames. On frames that were not looked at, tracks are where they should be by
+ * then and say so.
+ */
+import { Type } from "typebox";
+import { defineElement } from "../element.ts";
+
+export default defineElement({
+  kind: "transform",
+  name: "track",
+  about: "Gives every detection an id that stays with the object.",
+  example: `
+graph: track-example
+about: Every object of a clip with its id, one line a frame.
+chains:
+  main:
+    - source
+    - decode
+    - detect
+    - track: { max-age-ms: 3000 }
+    - print: { keys: [tracks] }
+`,
+  properties: Type.Object({
+    maxAgeMs: Type.Integer({
+      default: 1500,
+      minimum: 0,
+      maximum: 60_000,
+      live: true,
+      description: "An object that has not been seen for so long gets a new id when it comes back.",
+    }),
+    firstId: Type.Integer({
+      default: 1,
+      minimum: 1,
+      maximum: 2 ** 52,
+      description: "The first id given; a process that is started again goes on above the highest one it gave.",
+    }),
+  }),
+  reads: ["detections"],
+  writes: ["tracks"],
+  caps: "video/x-raw,format={I420,NV12}",
+  async create(properties) {
+    const { TrackHandler } = await import("./handler.ts");
+    return new TrackHandler(properties);
+  },
+});
