@@ -1,0 +1,96 @@
+/**
+ * Google's EfficientDet-Lite (int8 TFLite) → ONNX.
+ *
+ * Input `images`: uint8 [1, height, width, 3], RGB, letterboxed to the top left on 127. Outputs, best first: `boxes`
+ * float32 [1, K, 4] (left, top, right, bottom in pixels of the input, not clipped), `scores` float32 [1, K] and
+ * `classes` int64 [1, K] (place in the labels kept, from 0). The same file and order give the same bytes.
+ */
+import { GraphBuilder } from "../onnx/graph.ts";
+import { BadTflite } from "../tflite/flatbuffer.ts";
+import { readModel, type Tensor } from "../tflite/read-model.ts";
+import { type AnchorGrid, layAnchors } from "./anchors.ts";
+import { chooseOutputs } from "./classes.ts";
+import { NetworkWriter, quantisationOf } from "./network.ts";
+import { findParts } from "./parts.ts";
+import { planSizes, type Size, type Sizes, sizeOf } from "./plan-sizes.ts";
+import { type Head, writeSelection } from "./selection.ts";
+
+export interface EfficientDetOrder {
+  /** The size the model was trained for, or multiples of 128. */
+  readonly width: number;
+  readonly height: number;
+  /** Names of COCO's classes to keep, in this order. All 80 without it. */
+  readonly classes?: readonly string[];
+}
+
+const BOX_NUMBERS = 4;
+const LIMIT = 300;
+
+export function convertEfficientDet(tflite: Uint8Array, order: EfficientDetOrder): Uint8Array {
+  const model = readModel(tflite);
+  const parts = findParts(model);
+  const image: Size = { down: order.height, across: order.width };
+  const sizes = planSizes(model, parts.image, parts.network, image);
+  const perCell = shareOf(parts.boxHeads, BOX_NUMBERS);
+  const headClasses = shareOf(parts.classHeads, perCell);
+  const outputs = chooseOutputs(headClasses, order.classes);
+  const rows = Array.from({ length: perCell }, (_, i) => outputs.map((output) => i * headClasses + output)).flat();
+  const anchors = layAnchors(
+    parts.anchors,
+    { image: sizeOf(parts.image), levels: parts.boxHeads.map(sizeOf), perCell },
+    gridOf(parts.boxHeads, sizes, image, perCell),
+  );
+
+  const graph = new GraphBuilder();
+  const images = graph.input("images", "uint8", [1, image.down, image.across, 3]);
+  const writer = new NetworkWriter(graph, {
+    model,
+    sizes,
+    kept: new Map(parts.classHeads.map(({ index }) => [index, rows])),
+  });
+  writer.begin(parts.image, graph.node("Transpose", [images], "picture", { perm: [0, 3, 1, 2] }));
+  for (const operator of parts.network) writer.write(operator);
+  writeSelection(graph, {
+    classes: headOf(graph, writer, "class", parts.classHeads, outputs.length),
+    boxes: headOf(graph, writer, "box", parts.boxHeads, BOX_NUMBERS),
+    anchors,
+    limit: Math.min(LIMIT, anchors.length / 4),
+  });
+  return graph.finish("efficientdet");
+}
+
+/** How often `share` goes into the channels of every level. */
+function shareOf(heads: readonly Tensor[], share: number): number {
+  const channels = heads.map(({ shape }) => shape[3] ?? 0);
+  const first = channels[0] ?? 0;
+  if (first === 0 || first % share !== 0 || channels.some((count) => count !== first)) {
+    throw new BadTflite(`every level should have the same multiple of ${share} channels; found ${channels.join(", ")}`);
+  }
+  return first / share;
+}
+
+function gridOf(heads: readonly Tensor[], sizes: Sizes, image: Size, perCell: number): AnchorGrid {
+  const levels = heads.map(({ index, name }) => {
+    const size = sizes.get(index);
+    if (size === undefined) throw new BadTflite(`tensor ${name} is used before it is computed`);
+    return size;
+  });
+  return { image, levels, perCell };
+}
+
+function headOf(
+  graph: GraphBuilder,
+  writer: NetworkWriter,
+  name: string,
+  heads: readonly Tensor[],
+  width: number,
+): Head {
+  const quantisations = heads.map(quantisationOf);
+  const first = quantisations[0];
+  if (first === undefined || quantisations.some((q) => q.scale !== first.scale || q.zeroPoint !== first.zeroPoint)) {
+    throw new BadTflite(`all levels of the ${name} head should have the same scale and zero point`);
+  }
+  const scale = graph.scalar(`${name}_scale`, Float32Array.of(first.scale));
+  const zero = graph.scalar(`${name}_zero`, Int8Array.of(first.zeroPoint));
+  return { levels: heads.map((head) => writer.nameOf(head)), width, scale: [scale, zero] };
+}

@@ -1,0 +1,188 @@
+/**
+ * Writes the network as quantised ONNX. What ONNX computes on whole numbers (pools, enlarging) stays there; convolutions
+ * and sums stand between DequantizeLinear and QuantizeLinear with the scales of the TFLite file, and onnxruntime makes
+ * one whole-number operation of each such group.
+ */
+import type { GraphBuilder } from "../onnx/graph.ts";
+import { BadTflite } from "../tflite/flatbuffer.ts";
+import type { Activation, Kind, Pair } from "../tflite/operators.ts";
+import type { Operator, Tensor, TfliteModel } from "../tflite/read-model.ts";
+import { tensorOf } from "./parts.ts";
+import type { Size, Sizes } from "./plan-sizes.ts";
+import { readBias, reorderWeights } from "./weights.ts";
+
+export interface NetworkOrder {
+  readonly model: Pick<TfliteModel, "tensors">;
+  readonly sizes: Sizes;
+  /** Outputs to keep of the convolutions that compute these tensors. */
+  readonly kept: ReadonlyMap<number, readonly number[]>;
+}
+
+const LIMITS: Readonly<Record<Activation, readonly [number, number]>> = {
+  none: [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY],
+  relu: [0, Number.POSITIVE_INFINITY],
+  relu6: [0, 6],
+};
+
+type KindOf<Name extends Kind["kind"]> = Extract<Kind, { kind: Name }>;
+
+export class NetworkWriter {
+  readonly #graph: GraphBuilder;
+  readonly #order: NetworkOrder;
+  readonly #names = new Map<number, string>();
+  #count = 0;
+
+  constructor(graph: GraphBuilder, order: NetworkOrder) {
+    this.#graph = graph;
+    this.#order = order;
+  }
+
+  /** The picture: `name` is its uint8 value in the graph, [1, 3, down, across]. */
+  begin(image: Tensor, name: string): void {
+    this.#names.set(image.index, name);
+  }
+
+  /** Name of the quantised value in the graph, [1, channels, down, across]. */
+  nameOf(tensor: Tensor): string {
+    const name = this.#names.get(tensor.index);
+    if (name === undefined) throw new BadTflite(`tensor ${tensor.name} is used before it is computed`);
+    return name;
+  }
+
+  write(operator: Operator): void {
+    const { kind, inputs } = operator;
+    const input = tensorOf(this.#order.model, inputs[0]);
+    const output = tensorOf(this.#order.model, operator.outputs[0]);
+    if (kind.kind === "conv") this.#convolve(kind, operator, input, output);
+    else if (kind.kind === "add") this.#add(inputs, output, kind.activation);
+    else if (kind.kind === "max-pool") this.#pool(kind, input, output);
+    else if (kind.kind === "resize-nearest") this.#enlarge(kind, input, output);
+    else if (kind.kind === "quantize") this.#requantise(output, this.#dequantise(input), "none");
+    else throw new BadTflite(`operator ${kind.kind} has no place in the network of an EfficientDet-Lite`);
+  }
+
+  #add(inputs: readonly number[], output: Tensor, activation: Activation): void {
+    const terms = inputs.map((index) => this.#dequantise(tensorOf(this.#order.model, index)));
+    this.#requantise(output, this.#graph.node("Add", terms, `sum_${output.index}`), activation);
+  }
+
+  #pool({ size, window }: KindOf<"max-pool">, input: Tensor, output: Tensor): void {
+    const pads = this.#pad(input, output, size, window.stride, [1, 1]);
+    const settings = { kernel_shape: size, strides: window.stride, pads };
+    this.#keep(output, this.#graph.node("MaxPool", [this.nameOf(input)], `v_${output.index}`, settings));
+  }
+
+  #convolve(kind: KindOf<"conv">, { inputs }: Operator, input: Tensor, output: Tensor): void {
+    const rows = this.#order.kept.get(output.index);
+    const tensor = tensorOf(this.#order.model, inputs[1]);
+    const weights = reorderWeights(tensor, kind.depthwise, rows);
+    const bias = readBias(tensorOf(this.#order.model, inputs[2]), rows);
+    const [rowsOut, inputsOfGroup, down, across] = weights.shape;
+    const graph = this.#graph;
+    const values = [
+      this.#dequantise(input),
+      graph.node(
+        "DequantizeLinear",
+        [
+          graph.constant(`w_${tensor.index}`, weights.values, weights.shape),
+          graph.constant(`ws_${tensor.index}`, weights.scales),
+          graph.constant(`wz_${tensor.index}`, new Int8Array(rowsOut)),
+        ],
+        `weights_${output.index}`,
+        { axis: 0 },
+      ),
+      graph.node(
+        "DequantizeLinear",
+        [
+          graph.constant(`b_${inputs[2]}`, bias.values),
+          graph.constant(`bs_${inputs[2]}`, bias.scales),
+          graph.constant(`bz_${rowsOut}`, new Int32Array(rowsOut)),
+        ],
+        `bias_${output.index}`,
+        { axis: 0 },
+      ),
+    ];
+    const settings = {
+      kernel_shape: [down, across],
+      strides: kind.window.stride,
+      dilations: kind.dilation,
+      pads: this.#pad(input, output, [down, across], kind.window.stride, kind.dilation),
+      group: kind.depthwise ? rowsOut / inputsOfGroup : 1,
+    };
+    this.#requantise(output, graph.node("Conv", values, `conv_${output.index}`, settings), kind.window.activation);
+  }
+
+  #enlarge(kind: KindOf<"resize-nearest">, input: Tensor, output: Tensor): void {
+    if (kind.alignCorners || kind.halfPixel) {
+      throw new BadTflite(
+        `tensor ${output.name} is enlarged by aligned corners or half pixels, which no EfficientDet-Lite does`,
+      );
+    }
+    const { down, across } = this.#sizeOf(output);
+    const target = this.#graph.integers(`size_${output.index}`, [1, output.shape[3] ?? 0, down, across]);
+    const settings = { mode: "nearest", coordinate_transformation_mode: "asymmetric", nearest_mode: "floor" };
+    this.#keep(output, this.#graph.node("Resize", [this.nameOf(input), "", "", target], `v_${output.index}`, settings));
+  }
+
+  #keep(output: Tensor, name: string): void {
+    this.#names.set(output.index, name);
+  }
+
+  #sizeOf(tensor: Tensor): Size {
+    const size = this.#order.sizes.get(tensor.index);
+    if (size === undefined) throw new BadTflite(`tensor ${tensor.name} is used before it is computed`);
+    return size;
+  }
+
+  /** Each use gets a DequantizeLinear of its own: onnxruntime joins it to the one operation that it feeds. */
+  #dequantise(tensor: Tensor): string {
+    const output = `x_${tensor.index}_${this.#count++}`;
+    return this.#graph.node("DequantizeLinear", [this.nameOf(tensor), ...this.#scaleOf(tensor)], output);
+  }
+
+  #requantise(output: Tensor, value: string, activation: Activation): void {
+    const limited = this.#limit(output, value, activation);
+    this.#keep(output, this.#graph.node("QuantizeLinear", [limited, ...this.#scaleOf(output)], `v_${output.index}`));
+  }
+
+  /** Where the quantised range ends at the limits of the activation, quantising cuts off by itself. */
+  #limit(output: Tensor, value: string, activation: Activation): string {
+    const { scale, zeroPoint } = quantisationOf(output);
+    const [low, high] = LIMITS[activation];
+    const lowest = (-128 - zeroPoint) * scale;
+    const highest = (127 - zeroPoint) * scale;
+    if (lowest >= low && highest <= high + scale / 2) return value;
+    const limits = [low, high].map((limit) =>
+      Number.isFinite(limit) ? this.#graph.scalar(`limit_${limit}`, Float32Array.of(limit)) : "",
+    );
+    return this.#graph.node("Clip", [value, ...limits], `limited_${output.index}`);
+  }
+
+  #scaleOf(tensor: Tensor): [string, string] {
+    const { scale, zeroPoint } = quantisationOf(tensor);
+    const zero = tensor.type === "uint8" ? Uint8Array.of(zeroPoint) : Int8Array.of(zeroPoint);
+    return [
+      this.#graph.scalar(`s_${tensor.index}`, Float32Array.of(scale)),
+      this.#graph.scalar(`z_${tensor.index}`, zero),
+    ];
+  }
+
+  /** Above, left, below, right. */
+  #pad(input: Tensor, output: Tensor, kernel: Pair, stride: Pair, dilation: Pair): number[] {
+    const from = this.#sizeOf(input);
+    const to = this.#sizeOf(output);
+    const need = (size: number, outputs: number, i: 0 | 1) =>
+      Math.max(0, (outputs - 1) * stride[i] + (kernel[i] - 1) * dilation[i] + 1 - size);
+    const [y, x] = [need(from.down, to.down, 0), need(from.across, to.across, 1)];
+    return [Math.floor(y / 2), Math.floor(x / 2), Math.ceil(y / 2), Math.ceil(x / 2)];
+  }
+}
+
+export function quantisationOf({ name, type, quantisation }: Tensor): { scale: number; zeroPoint: number } {
+  const scale = quantisation?.scales[0];
+  const zeroPoint = quantisation?.zeroPoints[0] ?? 0;
+  if (scale === undefined || quantisation?.scales.length !== 1 || (type !== "int8" && type !== "uint8")) {
+    throw new BadTflite(`tensor ${name} should be int8 with one scale, as in Google's int8 EfficientDet-Lite files`);
+  }
+  return { scale, zeroPoint };
+}
