@@ -43,6 +43,15 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     about: "Run the first graph on a clip made for it.",
     load: async () => (await import("./commands/demo.ts")).default,
   },
+  eval: {
+    about: "Score detection and tracking against ground truth.",
+    commands: {
+      mot: {
+        about: "Track the detections of MOT sequences, or score what others tracked.",
+        load: async () => (await import("./commands/eval-mot.ts")).default,
+      },
+    },
+  },
   bench: {
     about: "Measure.",
     load: async () => (await import("./commands/bench.ts")).default,

@@ -99,8 +99,8 @@ function countFrame(
     const reached = countReached(overlap);
     if (reached === 0) continue;
     const pair = pairAt(row, column);
-    let together = pairs.get(pair);
-    if (together === undefined) pairs.set(pair, (together = new Int32Array(ALPHAS.length)));
+    const together = pairs.get(pair) ?? new Int32Array(ALPHAS.length);
+    pairs.set(pair, together);
     for (let index = 0; index < reached; index++) {
       add(matches, index, 1);
       add(together, index, 1);

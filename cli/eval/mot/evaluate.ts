@@ -1,0 +1,94 @@
+/** Every sequence of a folder tracked, or read as others tracked it, and scored. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { MotTracker } from "../../../elements/track/mot-tracker.ts";
+import { CommandFailure } from "../../command.ts";
+import { type SequenceScores, scoreMot } from "../metrics/score-mot.ts";
+import type { FrameBoxes, MotSequence } from "../metrics/sequence.ts";
+import { groupByFrame, readResults, readTruth, toFrameBoxes } from "./frames.ts";
+import type { ReportedScores } from "./report.ts";
+import { writeResults } from "./results.ts";
+import type { SequenceFolder } from "./sequence-folder.ts";
+import { trackSequence } from "./track-sequence.ts";
+
+/** Where the boxes to be scored come from. */
+export type Origin =
+  | {
+      readonly kind: "detections";
+      /** Within the folder of each sequence. */
+      readonly file: string;
+      /** A new one for each sequence. */
+      readonly createTracker: () => MotTracker;
+      /** Folder for what was tracked, made already. */
+      readonly out: string | undefined;
+    }
+  | { readonly kind: "results"; readonly folder: string };
+
+export interface Evaluation {
+  readonly sequences: readonly (ReportedScores & { readonly scores: SequenceScores })[];
+  readonly combined: ReportedScores;
+  /** Detections without area, over all sequences. */
+  readonly leftOut: number;
+}
+
+interface Boxes {
+  readonly frames: readonly FrameBoxes[];
+  readonly elapsedMs: number | null;
+  readonly leftOut: number;
+}
+
+export async function evaluateMot(
+  folders: readonly SequenceFolder[],
+  origin: Origin,
+  onSequence: (name: string, index: number) => void,
+): Promise<Evaluation> {
+  const missing = folders.map((folder) => fileOf(folder, origin)).filter((file) => !existsSync(file));
+  if (missing.length > 0) throw new CommandFailure(missing.map((file) => `there is no file ${file}`).join("\n"));
+  const inputs: MotSequence[] = [];
+  const boxes: Boxes[] = [];
+  for (const [index, folder] of folders.entries()) {
+    onSequence(folder.name, index);
+    // Between two sequences an interrupt and the screen have their turn.
+    await nextTurn();
+    const truth = readTruth(folder.truthFile, folder.frameCount);
+    const found = findBoxes(folder, origin);
+    boxes.push(found);
+    inputs.push({ name: folder.name, truth, results: found.frames });
+  }
+  const { sequences, combined } = scoreMot(inputs);
+  return {
+    sequences: sequences.map((scores, index) => ({
+      name: scores.name,
+      scores,
+      frames: scores.frames,
+      framesPerSecond: rateOf(scores.frames, [boxes[index] as Boxes]),
+    })),
+    combined: { name: "combined", scores: combined, ...totalOf(folders, boxes) },
+    leftOut: boxes.reduce((sum, { leftOut }) => sum + leftOut, 0),
+  };
+}
+
+const fileOf = ({ folder, name }: SequenceFolder, origin: Origin): string =>
+  origin.kind === "results" ? join(origin.folder, `${name}.txt`) : join(folder, origin.file);
+
+function findBoxes(folder: SequenceFolder, origin: Origin): Boxes {
+  const file = fileOf(folder, origin);
+  if (origin.kind === "results") return { frames: readResults(file, folder.frameCount), elapsedMs: null, leftOut: 0 };
+  const { rows, elapsedMs, leftOut } = trackSequence(origin.createTracker(), file, folder);
+  if (origin.out !== undefined) writeResults(origin.out, folder.name, rows);
+  return { frames: groupByFrame(rows, folder.frameCount).map(toFrameBoxes), elapsedMs, leftOut };
+}
+
+function totalOf(folders: readonly SequenceFolder[], boxes: readonly Boxes[]) {
+  const frames = folders.reduce((sum, { frameCount }) => sum + frameCount, 0);
+  return { frames, framesPerSecond: rateOf(frames, boxes) };
+}
+
+function rateOf(frames: number, boxes: readonly Boxes[]): number | null {
+  const elapsedMs = boxes.reduce<number | null>(
+    (sum, { elapsedMs: one }) => (sum === null || one === null ? null : sum + one),
+    0,
+  );
+  return elapsedMs === null ? null : (frames / Math.max(elapsedMs, 1e-6)) * 1000;
+}

@@ -1,0 +1,38 @@
+/** Scores as one picture: the curves of all sequences, then the objects of each over time. */
+import type { MotScores, SequenceScores } from "../metrics/score-mot.ts";
+import { CURVES, drawCurves } from "./curves.ts";
+import { label, line, page } from "./svg.ts";
+import { drawTimeline } from "./timeline.ts";
+
+const WIDTH = 1000;
+const ABREAST = 3;
+const PANEL = { width: WIDTH / ABREAST, height: 220 };
+const LEGEND = 34;
+
+export function drawScores(sequences: readonly SequenceScores[], combined: MotScores): string {
+  const all = sequences.length === 1 ? sequences : [{ ...combined, name: "combined" }, ...sequences];
+  const panels = all.flatMap(({ name, hota, detA, assA, curves }, index) =>
+    drawCurves(`${name}  ${[hota, detA, assA].map((share) => (share * 100).toFixed(1)).join(" / ")}`, curves, {
+      ...PANEL,
+      x: (index % ABREAST) * PANEL.width,
+      y: LEGEND + Math.floor(index / ABREAST) * PANEL.height,
+    }),
+  );
+  let y = LEGEND + Math.ceil(all.length / ABREAST) * PANEL.height + 10;
+  const timelines = sequences.flatMap((scores) => {
+    const { marks, height } = drawTimeline(scores, y, WIDTH);
+    y += height + 8;
+    return marks;
+  });
+  return page(WIDTH, y, [...drawLegend(), ...panels, ...timelines]);
+}
+
+const drawLegend = (): readonly string[] => [
+  ...CURVES.flatMap(({ name, colour, width }, index) => [
+    line(30 + index * 80, 18, 52 + index * 80, 18, colour, width),
+    label(58 + index * 80, 22, name),
+  ]),
+  label(30 + CURVES.length * 80, 22, "in percent over the overlap that a match must have; titles give their means", {
+    size: 10,
+  }),
+];
