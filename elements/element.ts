@@ -119,6 +119,8 @@ export interface Frame {
   /** A gap came before this frame (reconnect, seek, loss). */
   readonly discontinuity: boolean;
   readonly format: FrameFormat;
+  /** The picture as it came in, before anything in the graph resized it. */
+  readonly inputSize: { readonly width: number; readonly height: number };
   readonly meta: FrameMetadata;
   /** Aborted when the frame is discarded (flush, stop). */
   readonly signal: AbortSignal;
@@ -165,15 +167,43 @@ export interface TensorGeometry {
 }
 
 /**
- * Pixels of the frame; colours as 0xRRGGBB. What lies outside the frame is clipped. A box is drawn within its edges.
- * The corner of a text is that of its background, or its own where it has none; a line of text is 1.25 `size` high and
- * a letter about 0.6 `size` wide, and a background is `size / 4` wider on the left and on the right.
+ * Pixels of the frame; colours as 0xRRGGBB; opacity from 0 to 1, where it may be left out 1. What lies outside the frame
+ * is clipped. A box is drawn within its edges; `dash` is about the length of its dashes and gaps. The points of a line
+ * may come as x, y, x, y …; at its first point a line has `start` times its opacity. The corner of a text is that of its
+ * background, or its own where it has none; a line of text is 1.25 `size` high and a letter about 0.6 `size` wide, an
+ * East Asian one twice that, and a background is `size / 4` wider on the left and on the right.
  */
 export type Shape =
-  | { kind: "box"; x: number; y: number; width: number; height: number; colour: number; thickness: number }
+  | {
+      kind: "box";
+      x: number;
+      y: number;
+      width: number;
+      height: number;
+      colour: number;
+      thickness: number;
+      opacity?: number;
+      dash?: number;
+    }
   | { kind: "fill"; x: number; y: number; width: number; height: number; colour: number; opacity: number }
-  | { kind: "line"; points: readonly (readonly [number, number])[]; colour: number; thickness: number; opacity: number }
-  | { kind: "text"; x: number; y: number; text: string; size: number; colour: number; background?: number };
+  | {
+      kind: "line";
+      points: readonly (readonly [number, number])[] | Float32Array;
+      colour: number;
+      thickness: number;
+      opacity: number;
+      start?: number;
+    }
+  | {
+      kind: "text";
+      x: number;
+      y: number;
+      text: string;
+      size: number;
+      colour: number;
+      background?: number;
+      opacity?: number;
+    };
 
 /** What the machine offers to elements while they run. */
 export interface Services {

@@ -10,6 +10,11 @@ export interface Format {
   readonly fps: number;
 }
 
+export interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
 type Metadata = Readonly<Record<string, unknown>>;
 const NOTHING: Metadata = Object.freeze({});
 
@@ -20,6 +25,7 @@ export class NativeFrame {
   readonly captureNs: bigint;
   readonly discontinuity: boolean;
   readonly format: Format;
+  readonly inputSize: Size;
   readonly #call: number;
   readonly #fault: (error: unknown) => void;
   #meta: Metadata;
@@ -38,6 +44,7 @@ export class NativeFrame {
     discontinuity: boolean,
     meta: Metadata | undefined,
     format: Format,
+    inputSize: Size,
     fault: (error: unknown) => void,
   ) {
     this.#call = call;
@@ -49,6 +56,7 @@ export class NativeFrame {
     this.discontinuity = discontinuity;
     this.#meta = meta ?? NOTHING;
     this.format = format;
+    this.inputSize = inputSize;
   }
 
   get meta(): Metadata {

@@ -1,6 +1,6 @@
 /** TypeScript elements: registers them with GStreamer and runs their handlers when a streaming thread calls. */
 import { addon, CALL, type NativeElement, OUTCOME } from "./addon.ts";
-import { type Format, NativeFrame } from "./frame.ts";
+import { type Format, NativeFrame, type Size } from "./frame.ts";
 
 export interface FrameHandler {
   process(frame: NativeFrame): unknown;
@@ -25,11 +25,19 @@ export interface ElementSpec extends NativeElement {
   fault(node: string, error: unknown, handler: FrameHandler): void;
 }
 
+/** What `describe_input` in ts_element.cc writes. */
+interface Input {
+  readonly format: Format;
+  readonly inputWidth: number;
+  readonly inputHeight: number;
+}
+
 interface Instance {
   readonly node: string;
   readonly spec: ElementSpec;
   readonly handler: FrameHandler;
   format: Format;
+  inputSize: Size;
 }
 
 const NO_FORMAT: Format = { caps: "", mediaType: "", pixels: null, width: 0, height: 0, fps: 0 };
@@ -112,7 +120,7 @@ async function start(core: number, call: number, payload: string): Promise<void>
   starting.set(core, meanwhile);
   try {
     const handler = await spec.create(start);
-    const instance = { node: start.node, spec, handler, format: NO_FORMAT };
+    const instance = { node: start.node, spec, handler, format: NO_FORMAT, inputSize: NO_FORMAT };
     while (meanwhile.update !== null) {
       const due = meanwhile.update;
       meanwhile.update = null;
@@ -166,6 +174,7 @@ addon.setDispatch((kind, core, call, a, ptsNs, durationNs, captureNs, discontinu
         discontinuity,
         meta,
         instance.format,
+        instance.inputSize,
         (error) => instance.spec.fault(instance.node, error, instance.handler),
       );
       processFrame(call, frame, instance.handler);
@@ -180,7 +189,14 @@ addon.setDispatch((kind, core, call, a, ptsNs, durationNs, captureNs, discontinu
     case CALL.format:
       answer(call, () => {
         if (instance === undefined) return;
-        instance.format = Object.freeze(JSON.parse(a as string) as Format);
+        const { format, inputWidth, inputHeight } = JSON.parse(a as string) as Input;
+        // Zero where nobody knows another size than the frame's own.
+        const known = inputWidth > 0 && inputHeight > 0;
+        instance.inputSize = Object.freeze(
+          known ? { width: inputWidth, height: inputHeight } : { width: format.width, height: format.height },
+        );
+        if (format.caps === instance.format.caps) return;
+        instance.format = Object.freeze(format);
         return instance.handler.format?.(instance.format);
       });
       return;

@@ -59,6 +59,8 @@ std::string check_shape(size_t index, const BoxShape& box) {
   ShapeCheck check(index, "box");
   check_rectangle(check, box);
   check.positive("thickness", box.thickness);
+  check.fraction("opacity", box.opacity);
+  check.finite("dash", box.dash);
   return check.complaint();
 }
 
@@ -77,6 +79,7 @@ std::string check_shape(size_t index, const LineShape& line) {
   }
   check.positive("thickness", line.thickness);
   check.fraction("opacity", line.opacity);
+  check.fraction("start", line.start);
   check.colour("colour", line.colour);
   return check.complaint();
 }
@@ -88,6 +91,7 @@ std::string check_shape(size_t index, const TextShape& text) {
   check.positive("size", text.size);
   check.colour("colour", text.colour);
   if (text.background) check.colour("background", *text.background);
+  check.fraction("opacity", text.opacity);
   return check.complaint();
 }
 
@@ -103,11 +107,18 @@ class Canvas {
     const int top = std::min(edge.top + thick, edge.bottom),
               bottom = std::max(edge.bottom - thick, top), left = std::min(edge.left + thick, edge.right),
               right = std::max(edge.right - thick, left);
-    const Paint paint = paint_of(box.colour, 255);
-    paint_rectangle(planes_, {edge.left, edge.top, edge.right, top}, paint);
-    paint_rectangle(planes_, {edge.left, bottom, edge.right, edge.bottom}, paint);
-    paint_rectangle(planes_, {edge.left, top, left, bottom}, paint);
-    paint_rectangle(planes_, {right, top, edge.right, bottom}, paint);
+    const Paint paint = paint_of(box.colour, to_alpha(box.opacity));
+    const int dash = box.dash > 0 ? std::max(2, round_px(box.dash)) : 0;
+    const auto across = [&](int from, int until, int y0, int y1) {
+      paint_dashes(from, until, dash, [&](int a, int b) { paint_rectangle(planes_, {a, y0, b, y1}, paint); });
+    };
+    const auto down = [&](int x0, int x1) {
+      paint_dashes(top, bottom, dash, [&](int a, int b) { paint_rectangle(planes_, {x0, a, x1, b}, paint); });
+    };
+    across(edge.left, edge.right, edge.top, top);
+    across(edge.left, edge.right, bottom, edge.bottom);
+    down(edge.left, left);
+    down(right, edge.right);
   }
 
   void operator()(const FillShape& fill) const {
@@ -115,20 +126,26 @@ class Canvas {
   }
 
   void operator()(const LineShape& line) const {
-    stroke_line(planes_, line.points, line.thickness, paint_of(line.colour, to_alpha(line.opacity)));
+    const Paint paint = paint_of(line.colour, to_alpha(line.opacity));
+    stroke_line(planes_, line.points, line.thickness, line.start, paint);
   }
 
   void operator()(const TextShape& text) const {
     const auto atlas = find_atlas(round_px(text.size));
     const double size = std::clamp<double>(text.size, smallest_text_px, largest_text_px);
-    const std::vector<uint32_t> letters = decode_utf8(text.text);
+    const std::vector<Glyph> glyphs = find_glyphs(text.text, *atlas);
     const int x = round_px(text.x), y = round_px(text.y), height = round_px(size * 1.25);
-    const int margin = text.background ? round_px(size / 4) : 0;
+    const int margin = text.background ? round_px(size / 4) : 0, alpha = to_alpha(text.opacity);
+    double cells = 0;
+    for (const Glyph& glyph : glyphs) cells += glyph.cells;
+    const double width = cells * atlas->cell_width();
     if (text.background) {
-      const double right = x + 2.0 * margin + static_cast<double>(letters.size()) * atlas->cell_width();
-      paint_rectangle(planes_, whole_samples({x, y, round_px(right), y + height}), paint_of(*text.background, 255));
+      const Edges around = {x, y, round_px(x + 2.0 * margin + width), y + height};
+      paint_rectangle(planes_, whole_samples(around), paint_of(*text.background, alpha));
     }
-    write(letters, *atlas, x + margin, y + (height - atlas->cell_height()) / 2, paint_of(text.colour, 255));
+    const int top = y + (height - atlas->cell_height()) / 2;
+    write(glyphs, *atlas, {x + margin, top, round_px(x + margin + width), top + atlas->cell_height()},
+          paint_of(text.colour, alpha));
   }
 
  private:
@@ -145,41 +162,54 @@ class Canvas {
 
   Paint paint_of(uint32_t colour, int opacity) const { return {yuv_from_rgb(info_, colour), opacity}; }
 
-  static std::vector<uint32_t> decode_utf8(const std::string& text) {
-    std::vector<uint32_t> letters;
-    letters.reserve(text.size());
+  // Dashes from `from` to `until`, of about that length, one at each end; a side too short for a gap is one.
+  template <typename PaintDash>
+  static void paint_dashes(int from, int until, int dash, PaintDash paint_dash) {
+    const int length = until - from;
+    if (length <= 0) return;
+    // No side that can be seen has more, and a dash is never longer than its side.
+    const int gaps = dash == 0 ? 0 : std::clamp((length / dash - 1) / 2, 0, 10000);
+    for (int i = 0; i <= gaps; i++) {
+      const auto at = [&](int part) {
+        const double place = from + static_cast<double>(length) * part / (2 * gaps + 1);
+        return gaps == 0 || part == 2 * gaps + 1 ? round_px(place) : round_px(place) & ~1;
+      };
+      paint_dash(at(2 * i), at(2 * i + 1));
+    }
+  }
+
+  static std::vector<Glyph> find_glyphs(const std::string& text, const GlyphAtlas& atlas) {
+    std::vector<Glyph> glyphs;
+    glyphs.reserve(text.size());
     for (const char *at = text.data(), *end = at + text.size(); at < end;) {
       const gunichar letter = g_utf8_get_char_validated(at, end - at);
       // Not UTF-8 here: GLib answers with numbers beyond Unicode.
       const bool valid = letter < 0x110000;
-      letters.push_back(valid ? letter : 0xfffd);
+      glyphs.push_back(atlas.glyph(valid ? letter : 0xffff));
       at += valid ? g_unichar_to_utf8(letter, nullptr) : 1;
     }
-    return letters;
+    return glyphs;
   }
 
-  // Lays the visible part of all letters into one mask, then paints that.
-  void write(const std::vector<uint32_t>& letters, const GlyphAtlas& atlas, int x, int y, Paint paint) const {
-    const int cell_width = atlas.cell_width(), cell_height = atlas.cell_height();
-    const double end = x + static_cast<double>(letters.size()) * cell_width;
-    const int left = std::max(x, 0) / 2 * 2, top = std::max(y, 0) / 2 * 2;
-    const int right = static_cast<int>(std::min<double>(end, planes_.width));
-    const int bottom = std::min(y + cell_height, planes_.height);
+  // Lays the visible part of all letters into one mask, then paints that. `room` is what they take in the frame.
+  void write(const std::vector<Glyph>& glyphs, const GlyphAtlas& atlas, const Edges& room, Paint paint) const {
+    const int left = std::max(room.left, 0) / 2 * 2, top = std::max(room.top, 0) / 2 * 2;
+    const int right = std::min(room.right, planes_.width), bottom = std::min(room.bottom, planes_.height);
     if (left >= right || top >= bottom) return;
     const int width = (right - left + 1) / 2 * 2, height = (bottom - top + 1) / 2 * 2;
     thread_local std::vector<uint8_t> coverage;
     coverage.assign(static_cast<size_t>(width) * height, 0);
 
-    const int first_row = std::max(top - y, 0), rows = std::min(cell_height, top + height - y);
-    const int first_letter = std::max(left - x, 0) / cell_width;
-    const int last_letter = std::min<int>(static_cast<int>(letters.size()) - 1, (left + width - 1 - x) / cell_width);
-    for (int i = first_letter; i <= last_letter; i++) {
-      const uint8_t* glyph = atlas.glyph(letters[i]);
-      const int at = x + i * cell_width - left, from = std::max(-at, 0), until = std::min(cell_width, width - at);
-      for (int row = first_row; row < rows; row++) {
-        const uint8_t* cells = glyph + row * cell_width;
-        std::copy(cells + from, cells + until, coverage.data() + (y + row - top) * width + at + from);
+    const int first_row = std::max(top - room.top, 0), rows = std::min(atlas.cell_height(), top + height - room.top);
+    int at = room.left - left;
+    for (const Glyph& glyph : glyphs) {
+      if (at >= width) break;
+      const int wide = glyph.cells * atlas.cell_width(), from = std::max(-at, 0), until = std::min(wide, width - at);
+      for (int row = first_row; from < until && row < rows; row++) {
+        const uint8_t* cells = glyph.coverage + row * wide;
+        std::copy(cells + from, cells + until, coverage.data() + (room.top + row - top) * width + at + from);
       }
+      at += wide;
     }
     paint_mask(planes_, {left, top, width, height, coverage.data(), width}, paint);
   }

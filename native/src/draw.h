@@ -22,6 +22,9 @@ struct BoxShape {
   double x = 0, y = 0, width = 0, height = 0;
   uint32_t colour = 0;
   double thickness = 1;
+  double opacity = 1;
+  // Length of dashes and gaps, about: every side begins and ends with a dash. 0 for a solid line.
+  double dash = 0;
 };
 
 struct FillShape {
@@ -34,11 +37,13 @@ struct LineShape {
   std::vector<Point> points;
   uint32_t colour = 0;
   double thickness = 1;
+  // At the last point; at the first it is `opacity * start`, and between them it changes evenly with the way.
   double opacity = 1;
+  double start = 1;
 };
 
 // (x, y) is the top left corner of the background where there is one, else of the text. The line is 1.25 * size high;
-// a letter is about 0.6 * size wide; a background has size / 4 more on the left and on the right.
+// a letter is about 0.6 * size wide, an East Asian one twice that; a background has size / 4 more left and right.
 struct TextShape {
   double x = 0, y = 0;
   // UTF-8; a byte that is not counts as a character that cannot be drawn.
@@ -47,6 +52,7 @@ struct TextShape {
   double size = 16;
   uint32_t colour = 0;
   std::optional<uint32_t> background;
+  double opacity = 1;
 };
 
 using Shape = std::variant<BoxShape, FillShape, LineShape, TextShape>;

@@ -127,8 +127,10 @@ struct ElementCore : std::enable_shared_from_this<ElementCore> {
   std::vector<GValue> values;  // guarded by mutex, as the next two
   bool started = false;        // between START and STOP: changes of properties reach the handler
   bool properties_posted = false;
-  GstVideoInfo video;  // streaming thread, as the next two
+  GstVideoInfo video;  // streaming thread, as the next four
   bool is_video = false;
+  std::string format;                     // as JSON; empty before the first caps
+  int input_width = 0, input_height = 0;  // 0: nobody said
   std::string format_due;  // a format that a flush kept from the handler: it comes before the next frame
   std::atomic<uint64_t> frames{0}, dropped{0};
   std::atomic<uint64_t> latency_ns{0};

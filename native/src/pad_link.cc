@@ -3,6 +3,8 @@
 #include <memory>
 #include <mutex>
 
+#include "input_size.h"
+
 namespace {
 std::string element_name(GstElement* element) {
   gchar* name = gst_element_get_name(element);
@@ -52,7 +54,10 @@ bool appears_later(GstElement* element) {
 
 std::string link_pads(GstPad* src, GstPad* sink, GstElement* from, GstElement* to) {
   GstPadLinkReturn result = gst_pad_link(src, sink);
-  if (result == GST_PAD_LINK_OK) return {};
+  if (result == GST_PAD_LINK_OK) {
+    announce_input_size(src);
+    return {};
+  }
   return "cannot link " + element_name(from) + " to " + element_name(to) + ": " + gst_pad_link_get_name(result) + " (" +
          element_name(from) + " gives " + caps_of(src) + "; " + element_name(to) + " takes " + caps_of(sink) + ")";
 }

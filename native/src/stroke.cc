@@ -8,6 +8,8 @@ namespace {
 
 struct Segment {
   double x0, y0, x1, y1;
+  // How much of the paint each end gets.
+  double share0, share1;
 };
 
 // Rows whose coverage is worked out before they are painted: enough to keep in the cache at any frame size.
@@ -33,16 +35,25 @@ bool clip(const YuvPlanes& planes, double reach, Segment* segment) {
   double from = 0, until = 1;
   if (!narrow(segment->x0, dx, -reach, planes.width + reach, &from, &until)) return false;
   if (!narrow(segment->y0, dy, -reach, planes.height + reach, &from, &until)) return false;
-  *segment = {segment->x0 + dx * from, segment->y0 + dy * from, segment->x0 + dx * until, segment->y0 + dy * until};
+  const double growth = segment->share1 - segment->share0;
+  *segment = {segment->x0 + dx * from,   segment->y0 + dy * from,         segment->x0 + dx * until,
+              segment->y0 + dy * until, segment->share0 + growth * from, segment->share0 + growth * until};
   return true;
 }
 
-std::vector<Segment> visible_segments(const YuvPlanes& planes, const std::vector<Point>& points, double reach) {
+std::vector<Segment> visible_segments(const YuvPlanes& planes, const std::vector<Point>& points, double start,
+                                      double reach) {
   std::vector<Segment> segments;
-  for (size_t i = 0; i < points.size(); i++) {
-    if (i == 0 && points.size() > 1) continue;
-    const Point &a = points[i == 0 ? 0 : i - 1], &b = points[i];
-    Segment segment{limit(a.x), limit(a.y), limit(b.x), limit(b.y)};
+  const auto at = [&](size_t i) { return Point{limit(points[i].x), limit(points[i].y)}; };
+  const auto distance = [&](size_t i) { return std::hypot(at(i).x - at(i - 1).x, at(i).y - at(i - 1).y); };
+  double way = 0, gone = 0;
+  for (size_t i = 1; i < points.size(); i++) way += distance(i);
+  const auto share = [&] { return way > 0 ? start + (1 - start) * std::min(gone / way, 1.0) : 1; };
+  for (size_t i = points.size() > 1 ? 1 : 0; i < points.size(); i++) {
+    const Point a = at(i == 0 ? 0 : i - 1), b = at(i);
+    Segment segment{a.x, a.y, b.x, b.y, share(), 1};
+    if (i > 0) gone += distance(i);
+    segment.share1 = share();
     if (clip(planes, reach, &segment)) segments.push_back(segment);
   }
   return segments;
@@ -73,12 +84,14 @@ void cover(const Segment& s, int y, Span span, float radius, uint8_t* __restrict
   const auto start_x = static_cast<float>(s.x0 - 0.5), along_y = static_cast<float>(y + 0.5 - s.y0);
   const float inside = std::max(radius - 0.5f, 0.0f), outside = (radius + 0.5f) * (radius + 0.5f);
   const float fade = 255 / (outside - inside * inside);
+  const auto share0 = static_cast<float>(s.share0), growth = static_cast<float>(s.share1 - s.share0);
   for (int x = span.from; x < span.until; x++) {
     const float along_x = static_cast<float>(x) - start_x, share = (along_x * dx + along_y * dy) * scale;
     const float t = std::min(std::max(share, 0.0f), 1.0f);
     const float off_x = along_x - t * dx, off_y = along_y - t * dy;
     const float covered = (outside - off_x * off_x - off_y * off_y) * fade;
-    const auto level = static_cast<uint8_t>(static_cast<int>(std::min(std::max(covered, 0.0f), 255.0f)));
+    const float shared = std::min(std::max(covered, 0.0f), 255.0f) * (share0 + t * growth);
+    const auto level = static_cast<uint8_t>(static_cast<int>(shared));
     row[x] = std::max(row[x], level);
   }
 }
@@ -96,9 +109,10 @@ Span reachable_rows(const std::vector<Segment>& segments, double reach, int heig
 
 }  // namespace
 
-void stroke_line(const YuvPlanes& planes, const std::vector<Point>& points, double thickness, Paint paint) {
+void stroke_line(const YuvPlanes& planes, const std::vector<Point>& points, double thickness, double start,
+                 Paint paint) {
   const double radius = std::clamp(thickness, 1.0, 2.0 * (planes.width + planes.height)) / 2, reach = radius + 1;
-  const std::vector<Segment> segments = visible_segments(planes, points, reach);
+  const std::vector<Segment> segments = visible_segments(planes, points, start, reach);
   if (segments.empty()) return;
   const int width = (planes.width + 1) / 2 * 2;
   thread_local std::vector<uint8_t> coverage;

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "input_size.h"
 #include "json_text.h"
 #include "ts_shell.h"
 
@@ -48,6 +49,11 @@ void finalize(GObject* object) {
   auto* parent = G_OBJECT_CLASS(ts_parent_class(object));
   delete core;
   parent->finalize(object);
+}
+
+std::string describe_input(const ElementCore& core) {
+  return "{\"format\":" + core.format + ",\"inputWidth\":" + std::to_string(core.input_width) +
+         ",\"inputHeight\":" + std::to_string(core.input_height) + "}";
 }
 
 GParamSpec* param_spec(const PropertySpec& p) {
@@ -93,7 +99,9 @@ GstFlowReturn ts_report(gpointer object, GstFlowReturn flow, const std::shared_p
 bool ts_start(gpointer object) {
   auto& core = ts_core_of(object);
   core->allow();
+  core->format.clear();
   core->format_due.clear();
+  core->input_width = core->input_height = 0;
   core->frames = 0;
   {
     std::lock_guard<std::mutex> lock(core->mutex);
@@ -133,8 +141,15 @@ bool ts_take_format(gpointer object, GstCaps* caps) {
   auto& core = ts_core_of(object);
   // Of pictures and encoded video it only says that they are: their bytes are no planes.
   core->is_video = gst_video_info_from_caps(&core->video, caps) && GST_VIDEO_INFO_FORMAT(&core->video) != GST_VIDEO_FORMAT_ENCODED;
-  core->format_due = format_json(caps, core->is_video ? &core->video : nullptr);
+  core->format = format_json(caps, core->is_video ? &core->video : nullptr);
+  core->format_due = describe_input(*core);
   return ts_tell_format(object) != GST_FLOW_ERROR;
+}
+void ts_take_input_size(gpointer object, GstEvent* event) {
+  auto& core = ts_core_of(object);
+  // Told with the next frame. Before the first caps there is nothing to tell: it goes with them.
+  if (parse_input_size(event, &core->input_width, &core->input_height) && !core->format.empty())
+    core->format_due = describe_input(*core);
 }
 
 void ts_init_class(gpointer klass, const ElementSpec* spec) {

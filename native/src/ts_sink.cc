@@ -32,6 +32,8 @@ gboolean base_sink_event(GstBaseSink* sink, GstEvent* event) {
   } else if (GST_EVENT_TYPE(event) == GST_EVENT_EOS) {
     std::shared_ptr<Call> call;
     ts_report(sink, core->call(CallKind::kEnd, nullptr, {}, &call), call);
+  } else {
+    ts_take_input_size(sink, event);
   }
   return GST_BASE_SINK_CLASS(ts_parent_class(sink))->event(sink, event);
 }

@@ -99,6 +99,7 @@ gboolean sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
     }
     default:
       if (GST_EVENT_IS_SERIALIZED(event)) core->drain();
+      ts_take_input_size(self, event);
       return gst_pad_event_default(pad, parent, event);
   }
 }
