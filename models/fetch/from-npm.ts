@@ -1,0 +1,106 @@
+/** A package's tarball through npm itself, which knows its registry, proxies and credentials. */
+import { spawn } from "node:child_process";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { digestFile } from "../digest.ts";
+
+/** Where npm looks for a project's own settings. */
+const CHECKOUT = fileURLToPath(new URL("../..", import.meta.url));
+const LIMIT_MS = 10 * 60_000;
+const KEPT_CHARACTERS = 20_000;
+
+/**
+ * Puts the tarball into `folder`, which is empty, and returns its path. Throws an Error whose message is the reason,
+ * wrong digest included. No script of the package runs.
+ */
+export async function fetchTarball(
+  { npm, integrity }: { readonly npm: string; readonly integrity: string },
+  folder: string,
+  signal: AbortSignal,
+): Promise<string> {
+  await runNpm(
+    [
+      ...["pack", npm, "--json", "--ignore-scripts", "--loglevel=error", "--pack-destination", folder],
+      ...["--fetch-timeout=60000", "--fetch-retries=2", "--no-update-notifier"],
+    ],
+    signal,
+  );
+  const [name] = (await readdir(folder)).filter((file) => file.endsWith(".tgz"));
+  if (name === undefined) throw new Error("npm pack ended well, but left no tarball");
+  const tarball = join(folder, name);
+  const found = `sha512-${await digestFile(tarball, "sha512", "base64")}`;
+  if (found !== integrity)
+    throw new Error(`the tarball is not the one the card means:\n  expected ${integrity}\n  found    ${found}`);
+  return tarball;
+}
+
+function runNpm(args: readonly string[], signal: AbortSignal): Promise<void> {
+  // Under `npm test` this is the npm that runs it, which need not be the first in the PATH.
+  const cli = process.env.npm_execpath ?? "";
+  const [program, before] = cli.endsWith("npm-cli.js") ? [process.execPath, [cli]] : ["npm", []];
+  return new Promise((resolve, reject) => {
+    // In a group of its own, so that ending it ends what it started.
+    const child = spawn(program, [...before, ...args], {
+      cwd: CHECKOUT,
+      detached: true,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const output = { out: "", err: "" };
+    const keep = (to: "out" | "err") => (text: string) => {
+      output[to] = (output[to] + text).slice(-KEPT_CHARACTERS);
+    };
+    child.stdout.setEncoding("utf8").on("data", keep("out"));
+    child.stderr.setEncoding("utf8").on("data", keep("err"));
+    let ended: string | null = null;
+    const end = (reason: string): void => {
+      ended ??= reason;
+      if (child.pid !== undefined) killGroup(child.pid);
+    };
+    const timer = setTimeout(() => end(`npm pack took longer than ${LIMIT_MS / 60_000} minutes`), LIMIT_MS);
+    const onAbort = (): void => end("interrupted");
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    const settle = (reason: string | null): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
+      if (reason === null) resolve();
+      else reject(new Error(reason));
+    };
+    child.on("error", (error) => settle(`npm could not be started: ${error.message}`));
+    child.on("close", (code) => settle(code === 0 ? null : (ended ?? explain(output.out, output.err, code))));
+  });
+}
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}
+
+const UNREACHED = ["ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH"];
+const SHOWN_LINES = 3;
+
+/** npm's own words, shortened. With --json it says them as JSON on standard output. */
+function explain(out: string, err: string, code: number | null): string {
+  const { code: cause, summary } = readError(out);
+  const lines = (summary === "" ? err : summary)
+    .split("\n")
+    .map((line) => line.replace(/^npm (error|ERR!|warn|WARN)\s*/, "").trim())
+    .filter((line) => line !== "" && !/complete log|^code |^errno |^syscall /.test(line));
+  const words = lines.slice(0, SHOWN_LINES).join("; ") || `npm pack exited with ${code}`;
+  if (cause === "E404") return `the registry does not have it: ${words}`;
+  if (UNREACHED.includes(cause)) return `the registry cannot be reached (${cause}): ${words}`;
+  return words;
+}
+
+function readError(out: string): { readonly code: string; readonly summary: string } {
+  try {
+    const { error } = JSON.parse(out) as { error?: { code?: unknown; summary?: unknown } };
+    return { code: String(error?.code ?? ""), summary: String(error?.summary ?? "") };
+  } catch {
+    return { code: "", summary: "" };
+  }
+}

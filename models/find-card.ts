@@ -1,0 +1,60 @@
+/** The cards there are: those that come with Windhover and those of the user. */
+import { existsSync, readdirSync } from "node:fs";
+import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { didYouMean } from "../schemas/suggest.ts";
+import { modelPlaces } from "./cache.ts";
+import type { ModelCard } from "./card.ts";
+import { ModelFault } from "./fault.ts";
+import { readCard } from "./read-card.ts";
+
+const BUILT_IN = fileURLToPath(new URL("cards/", import.meta.url));
+const ENDING = ".yaml";
+
+export interface FoundCard {
+  readonly card: ModelCard;
+  readonly file: string;
+  /** `given`: a file that was named. */
+  readonly origin: "windhover" | "yours" | "given";
+}
+
+export interface CardFile {
+  readonly name: string;
+  readonly file: string;
+  readonly origin: "windhover" | "yours";
+}
+
+/** By name: one of the user goes before one of Windhover. None is read. */
+export function listCardFiles(): readonly CardFile[] {
+  const files = new Map<string, CardFile>();
+  for (const [folder, origin] of [[BUILT_IN, "windhover"] as const, [modelPlaces().cards, "yours"] as const])
+    for (const name of listNames(folder)) files.set(name, { name, file: join(folder, name + ENDING), origin });
+  return [...files.values()];
+}
+
+/** Those that the set-up installs. */
+export const listBuiltIn = (): readonly string[] => listNames(BUILT_IN);
+
+function listNames(folder: string): readonly string[] {
+  if (!existsSync(folder)) return [];
+  const names = readdirSync(folder).filter((name) => name.endsWith(ENDING) && !name.startsWith("."));
+  // The default first: it is what most look for.
+  return names.map((name) => basename(name, ENDING)).sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
+}
+
+const rank = (name: string): number => (name === "default" ? 0 : 1);
+
+export const isCardPath = (name: string): boolean => name.includes("/") || /\.ya?ml$/i.test(name);
+
+/** By name or by the path of a card. Throws `ModelFault` when there is none, `CardFault` when it is wrong. */
+export function findCard(nameOrPath: string): FoundCard {
+  if (isCardPath(nameOrPath)) return { card: readCard(nameOrPath), file: nameOrPath, origin: "given" };
+  const files = listCardFiles();
+  const found = files.find(({ name }) => name === nameOrPath);
+  if (found !== undefined) return { card: readCard(found.file), file: found.file, origin: found.origin };
+  const names = files.map(({ name }) => name);
+  throw new ModelFault(
+    `there is no model "${nameOrPath}"${didYouMean(nameOrPath, names)}\n` +
+      `  there are ${names.join(", ")}; a card of your own is named by its path, card.yaml, or installed with \`npx windhover models import\``,
+  );
+}
