@@ -1,0 +1,59 @@
+/** The part of a model card that says how boxes are read from the outputs. */
+import { type Static, Type } from "typebox";
+
+export const DECODERS = ["efficientdet", "ssd", "yolox", "yolo", "picodet", "detr"] as const;
+export type FamilyName = (typeof DECODERS)[number];
+
+const CLOSED = { additionalProperties: false } as const;
+const TensorName = Type.Optional(Type.String({ minLength: 1 }));
+
+/** All but the family may be left out where names and shapes of the outputs say it. */
+export const DecoderOptions = Type.Object(
+  {
+    family: Type.Enum([...DECODERS], { description: "How boxes are read from the outputs." }),
+    strides: Type.Optional(Type.Array(Type.Integer({ minimum: 1 }), { minItems: 1 })),
+    decoded: Type.Optional(
+      Type.Boolean({ description: "yolox: the exported graph has put boxes into pixels already." }),
+    ),
+    offset: Type.Optional(
+      Type.Number({
+        minimum: 0,
+        maximum: 1,
+        description: "picodet: where in its cell an anchor lies: 0.5 in the middle, 0 at its corner (NanoDet-Plus).",
+      }),
+    ),
+    boxes: Type.Optional(
+      Type.Enum(["ltrb", "tlbr", "cxcywh"], {
+        description: "ssd, detr: left, top, right, bottom; or top, left, bottom, right; or centre, width, height.",
+      }),
+    ),
+    units: Type.Optional(
+      Type.Enum(["pixels", "fractions"], {
+        description: "ssd, yolo, detr: whether boxes are in pixels of the input or in fractions of it.",
+      }),
+    ),
+    scores: Type.Optional(
+      Type.Enum(["ready", "sigmoid", "softmax"], {
+        description: "ssd, picodet, detr: what is still to be done to the class scores.",
+      }),
+    ),
+    numbering: Type.Optional(
+      Type.Enum(["labels", "after-background", "coco-90"], {
+        description:
+          "ssd, detr: class 0 is the first label; or the background, with the first label at 1; or classes are the category numbers of COCO, from 1 to 90 with gaps.",
+      }),
+    ),
+    outputs: Type.Optional(
+      Type.Object(
+        { boxes: TensorName, scores: TensorName, classes: TensorName, count: TensorName },
+        { ...CLOSED, description: "ssd, detr: names of the outputs, where they do not tell what they hold." },
+      ),
+    ),
+  },
+  CLOSED,
+);
+export type DecoderOptions = Static<typeof DecoderOptions>;
+export type BoxOrder = NonNullable<DecoderOptions["boxes"]>;
+export type BoxUnits = NonNullable<DecoderOptions["units"]>;
+export type ScoreKind = NonNullable<DecoderOptions["scores"]>;
+export type Numbering = NonNullable<DecoderOptions["numbering"]>;
