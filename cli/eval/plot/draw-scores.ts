@@ -2,7 +2,7 @@
 import type { MotScores, SequenceScores } from "../metrics/score-mot.ts";
 import { CURVES, drawCurves } from "./curves.ts";
 import { label, line, page } from "./svg.ts";
-import { drawTimeline } from "./timeline.ts";
+import { drawTimeline, TIMELINE_LEGEND } from "./timeline.ts";
 
 const WIDTH = 1000;
 const ABREAST = 3;
@@ -18,13 +18,14 @@ export function drawScores(sequences: readonly SequenceScores[], combined: MotSc
       y: LEGEND + Math.floor(index / ABREAST) * PANEL.height,
     }),
   );
-  let y = LEGEND + Math.ceil(all.length / ABREAST) * PANEL.height + 10;
+  let y = LEGEND + Math.ceil(all.length / ABREAST) * PANEL.height + 24;
+  const legend = label(30, y - 6, TIMELINE_LEGEND, { size: 10 });
   const timelines = sequences.flatMap((scores) => {
     const { marks, height } = drawTimeline(scores, y, WIDTH);
     y += height + 8;
     return marks;
   });
-  return page(WIDTH, y, [...drawLegend(), ...panels, ...timelines]);
+  return page(WIDTH, y, [...drawLegend(), ...panels, legend, ...timelines]);
 }
 
 const drawLegend = (): readonly string[] => [

@@ -1,5 +1,6 @@
 /** What became of every object over time: a row each, coloured by the track it was matched with. */
 import type { SequenceScores } from "../metrics/score-mot.ts";
+import { colourTracks, findRuns, type Run } from "./runs.ts";
 import { bar, COLOURS, FAINT, INK, label, line } from "./svg.ts";
 
 const ROW = 9;
@@ -7,31 +8,15 @@ const HEAD = 34;
 const FOOT = 22;
 const MARGIN_LEFT = 60;
 const MARGIN_RIGHT = 10;
+const NOT_FOUND = "#b0b0b0";
 
-/** Frames in a row in which an object was matched with the same track, or with none (-1). */
-export interface Run {
-  readonly track: number;
-  /** From 0. */
-  readonly first: number;
-  readonly last: number;
-}
+export const TIMELINE_LEGEND =
+  "A row is an object, a colour a track; thin grey is not found, black marks are id switches.";
 
-/** The runs of every object, by its number. Where an object is not in the picture there is no run. */
-export function findRuns({
-  comparison,
-  matches,
-}: Pick<SequenceScores, "comparison" | "matches">): readonly (readonly Run[])[] {
-  const runs: Run[][] = comparison.objectIds.map(() => []);
-  for (const [frame, { objects }] of comparison.frames.entries())
-    for (const [row, object] of objects.entries()) {
-      const track = matches[frame]?.[row] ?? -1;
-      const ofObject = runs[object] as Run[];
-      const latest = ofObject.at(-1);
-      if (latest !== undefined && latest.track === track && latest.last === frame - 1)
-        ofObject[ofObject.length - 1] = { ...latest, last: frame };
-      else ofObject.push({ track, first: frame, last: frame });
-    }
-  return runs;
+interface Axis {
+  across(frame: number): number;
+  colourOf(track: number): string;
+  idOf(track: number): number;
 }
 
 export function drawTimeline(
@@ -39,59 +24,40 @@ export function drawTimeline(
   y: number,
   width: number,
 ): { readonly marks: readonly string[]; readonly height: number } {
-  const { name, comparison, switches } = scores;
+  const { name, switches, comparison } = scores;
+  const { objectIds, trackIds } = comparison;
   const frames = comparison.frames.length;
-  const across = (frame: number): number => MARGIN_LEFT + (frame / frames) * (width - MARGIN_LEFT - MARGIN_RIGHT);
-  const rows = findRuns(scores)
-    .map((runs, object) => ({ id: comparison.objectIds[object] as number, runs }))
+  const runs = findRuns(scores);
+  const colours = colourTracks(runs, trackIds.length, COLOURS.length);
+  const axis: Axis = {
+    across: (frame) => MARGIN_LEFT + (frame / frames) * (width - MARGIN_LEFT - MARGIN_RIGHT),
+    colourOf: (track) => COLOURS[colours[track] as number] as string,
+    idOf: (track) => trackIds[track] as number,
+  };
+  const rows = runs
+    .map((ofObject, object) => ({ id: objectIds[object] as number, runs: ofObject }))
     .sort((a, b) => (a.runs[0]?.first ?? 0) - (b.runs[0]?.first ?? 0) || a.id - b.id);
-  const top = y + HEAD;
-  const bottom = top + rows.length * ROW;
-  const marks = rows.flatMap(({ id, runs }, index) =>
-    drawRow(id, runs, comparison.trackIds, top + index * ROW, across),
-  );
-  const title = `${name}: ${rows.length} objects, ${switches} id switches`;
-  const scale = [0, 0.25, 0.5, 0.75, 1].map((part) =>
-    label(across(part * frames), bottom + 13, String(Math.max(1, Math.round(part * frames))), {
-      size: 9,
-      anchor: part === 1 ? "end" : "middle",
-    }),
-  );
+  const bottom = y + HEAD + rows.length * ROW;
   return {
     marks: [
-      label(MARGIN_LEFT, y + 14, title, { bold: true }),
+      label(MARGIN_LEFT, y + 14, `${name}: ${rows.length} objects, ${switches} id switches`, { bold: true }),
       label(MARGIN_LEFT - 6, y + 28, "object", { size: 9, anchor: "end" }),
-      label(
-        MARGIN_LEFT,
-        y + 28,
-        "frame by frame; a colour is a track, thin grey is not found, black marks are id switches",
-        {
-          size: 9,
-        },
-      ),
-      ...marks,
-      ...scale,
+      ...rows.flatMap(({ id, runs: ofObject }, index) => drawRow(id, ofObject, y + HEAD + index * ROW, axis)),
+      ...drawScale(frames, bottom + 13, axis),
     ],
     height: HEAD + rows.length * ROW + FOOT,
   };
 }
 
-function drawRow(
-  id: number,
-  runs: readonly Run[],
-  trackIds: readonly number[],
-  y: number,
-  across: (frame: number) => number,
-): readonly string[] {
-  let last = -1;
-  const marks = runs.flatMap(({ track, first, last: end }) => {
-    const [x, length] = [across(first), across(end + 1) - across(first)];
-    const when = first === end ? `frame ${first + 1}` : `frames ${first + 1} to ${end + 1}`;
-    if (track === -1) return [bar(x, y + ROW / 2 - 1, length, 1.5, "#b0b0b0", `object ${id} not found, ${when}`)];
-    const hasSwitched = last !== -1 && last !== track;
-    last = track;
-    const colour = COLOURS[track % COLOURS.length] as string;
-    const drawn = bar(x, y + 1, length, ROW - 2, colour, `object ${id} as track ${trackIds[track]}, ${when}`);
+function drawRow(id: number, runs: readonly Run[], y: number, { across, colourOf, idOf }: Axis): readonly string[] {
+  let before = -1;
+  const marks = runs.flatMap(({ track, first, last }) => {
+    const [x, length] = [across(first), across(last + 1) - across(first)];
+    const when = first === last ? `frame ${first + 1}` : `frames ${first + 1} to ${last + 1}`;
+    if (track === -1) return [bar(x, y + ROW / 2 - 1, length, 1.5, NOT_FOUND, `object ${id} not found, ${when}`)];
+    const hasSwitched = before !== -1 && before !== track;
+    before = track;
+    const drawn = bar(x, y + 1, length, ROW - 2, colourOf(track), `object ${id} as track ${idOf(track)}, ${when}`);
     return hasSwitched ? [drawn, line(x, y, x, y + ROW, INK, 1.5)] : [drawn];
   });
   return [
@@ -100,3 +66,12 @@ function drawRow(
     ...marks,
   ];
 }
+
+/** Frames count from 1 here, as they do in the files. */
+const drawScale = (frames: number, y: number, { across }: Axis): readonly string[] =>
+  [0, 0.25, 0.5, 0.75, 1].map((part) =>
+    label(across(part * frames), y, String(Math.max(1, Math.round(part * frames))), {
+      size: 9,
+      anchor: part === 1 ? "end" : "middle",
+    }),
+  );
