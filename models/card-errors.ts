@@ -70,6 +70,7 @@ function describeOne(error: ErrorObject): CardError {
       return { path: [...path, key], atKey: true, message };
     }
     case "anyOf":
+    case "enum":
       return { path, message: `${found} (expected ${expectation(schema)}${hintAt(error.data, schema)})` };
     default:
       return { path, message: `${found} (expected ${expectation(schema)})` };
@@ -89,9 +90,10 @@ function show(value: unknown): string {
   return text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
 }
 
-function hintAt(value: unknown, { anyOf }: Schema): string {
-  const names = (anyOf as readonly Schema[]).flatMap(({ const: name }) => (typeof name === "string" ? [name] : []));
-  return typeof value === "string" ? didYouMean(value, names) : "";
+function hintAt(value: unknown, { anyOf = [], enum: names = [] }: Schema): string {
+  const choices = [...(anyOf as readonly Schema[]).map((variant) => variant.const), ...(names as readonly unknown[])];
+  const words = choices.filter((choice) => typeof choice === "string");
+  return typeof value === "string" ? didYouMean(value, words) : "";
 }
 
 /** What a schema takes, for a sentence. */
@@ -99,6 +101,7 @@ function expectation(schema: Schema): string {
   const { anyOf, type, minimum, maximum, exclusiveMinimum, minItems, description } = schema;
   const about = typeof description === "string" ? `: ${description.replace(/\.$/, "")}` : "";
   if (Array.isArray(anyOf)) return `${anyOf.map(expectation).join(" or ")}${about}`;
+  if (Array.isArray(schema.enum)) return `${schema.enum.map((choice) => JSON.stringify(choice)).join(" or ")}${about}`;
   if ("const" in schema) return JSON.stringify(schema.const);
   switch (type) {
     case "object":

@@ -11,8 +11,8 @@ import { storing, writeWhole } from "./write-file.ts";
 /** Of one model: a few states of the converter, for checkouts that share a cache. */
 const MOST_KEPT = 4;
 
-/** Whose text decides what a conversion gives. */
 const HERE = fileURLToPath(new URL(".", import.meta.url));
+/** Whose text decides what a conversion gives. */
 const CONVERTER = ["convert", "onnx", "tflite"];
 
 /** Changes with any change of the converter: nobody has to remember to count up a version. */
