@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import fc from "fast-check";
+import { DetectionMessage } from "../../schemas/detection-message.ts";
+import type { Box } from "../../schemas/detections.ts";
+import type { JsonRecord } from "../../schemas/json.ts";
+import { compiledText, start } from "../../test/graph.fixture.ts";
+import type { Frame, FrameMetadata, Services } from "../element.ts";
+import { detection, detections, marker, track, tracks } from "../marks.fixture.ts";
+import element from "./detections.ts";
+
+const validate = new Ajv2020({ strict: true }).compile(DetectionMessage);
+const job = { uuid: "00000000-0000-0000-0000-000000000000", sourceUri: "rtsp://cam-3/main", live: true };
+const HALF: Box = [0.25, 0.5, 0.125, 0.25];
+
+async function run(includePredicted = false) {
+  const sent: DetectionMessage[] = [];
+  const send = async (channel: string, message: JsonRecord) => {
+    assert.equal(channel, "detections");
+    assert.ok(validate(message), JSON.stringify(validate.errors));
+    sent.push(message as DetectionMessage);
+  };
+  assert.equal(element.kind, "sink");
+  const handler = await element.create({ includePredicted }, { job, send } as Partial<Services> as Services);
+  const tell = (meta: FrameMetadata, inputSize = { width: 1920, height: 1080 }) =>
+    handler.process({ captureNs: 1_700_000_000_123_456_789n, inputSize, meta } as Partial<Frame> as Frame);
+  return { sent, tell, handler };
+}
+
+test("a frame becomes the message of the interface", async () => {
+  const { sent, tell } = await run();
+  await tell({ tracks: tracks([track(7, HALF, { classId: 2, className: "car", confidence: 0.8765 })]) });
+  assert.deepEqual(sent, [
+    {
+      timestamp: "2023-11-14T22:13:20.123Z",
+      source_uri: "rtsp://cam-3/main",
+      process_uuid: "00000000-0000-0000-0000-000000000000",
+      active_tracks: [
+        {
+          track_id: 7,
+          class_id: 2,
+          class_name: "car",
+          bbox: [480, 540, 240, 270],
+          scaled_bbox: [0.25, 0.5, 0.125, 0.25],
+          confidence: 87.65,
+        },
+      ],
+    },
+  ]);
+});
+
+test("a frame on which nothing was found is told of, one without inference is not", async () => {
+  const { sent, tell } = await run();
+  await tell({ tracks: tracks([]) });
+  await tell({ tracks: tracks([track(1, HALF, { predicted: true })], { inferred: false }) });
+  await tell({ detections: detections([], { inferred: false }) });
+  await tell({});
+  assert.deepEqual(
+    sent.map((message) => message.active_tracks),
+    [[]],
+  );
+});
+
+test("predicted frames are told of while that is asked for", async () => {
+  const { sent, tell, handler } = await run(true);
+  const between = { tracks: tracks([track(3, HALF, { predicted: true })], { inferred: false }) };
+  await tell(between);
+  await handler.update?.({ includePredicted: false });
+  await tell(between);
+  assert.deepEqual(
+    sent.map((message) => message.active_tracks.map((entry) => entry.track_id)),
+    [[3]],
+  );
+});
+
+test("without tracking every id is 0, and with it the tracks are told of, not the detections", async () => {
+  const { sent, tell } = await run();
+  const seen = detections([detection(HALF), detection(HALF)]);
+  await tell({ detections: seen });
+  await tell({ detections: seen, tracks: tracks([track(9, HALF)]) });
+  assert.deepEqual(
+    sent.map((message) => message.active_tracks.map((entry) => entry.track_id)),
+    [[0, 0], [9]],
+  );
+});
+
+test("a message has few digits, and its two boxes say the same to half of the last one", async () => {
+  const fraction = fc.double({ min: 0, max: 1, noNaN: true });
+  await fc.assert(
+    fc.asyncProperty(fc.tuple(fraction, fraction, fraction, fraction), fraction, async (box, confidence) => {
+      const { sent, tell } = await run();
+      await tell({ tracks: tracks([track(1, box, { confidence })]) });
+      const entry = sent[0]?.active_tracks[0];
+      assert.ok(entry);
+      for (const [axis, side] of [1920, 1080, 1920, 1080].entries()) {
+        assert.ok(Math.abs((entry.bbox[axis] ?? 0) - (box[axis] ?? 0) * side) <= 0.005 + 1e-9);
+        assert.ok(Math.abs((entry.scaled_bbox[axis] ?? 0) - (box[axis] ?? 0)) <= 5e-7 + 1e-12);
+      }
+      for (const value of [...entry.bbox, ...entry.scaled_bbox, entry.confidence]) {
+        assert.ok(!Object.is(value, -0));
+        assert.ok(String(value).length <= 9, String(value));
+      }
+    }),
+  );
+});
+
+test("boxes are in pixels of the input, also where the graph has resized it before and after", async () => {
+  const sent: DetectionMessage[] = [];
+  const mark = marker(() => ({ tracks: tracks([track(1, HALF)]) }));
+  const text = `
+graph: resized
+about: A picture that shrinks twice.
+chains:
+  main:
+    - source: { uri: "test:smpte?width=1920&height=1080&frames=2" }
+    - decode
+    - resize: { to: 720p }
+    - mark
+    - resize: { to: 360p }
+    - detections
+`;
+  const graph = await start(compiledText(text, mark), [mark], {
+    send: async (_node, _channel, message) => void sent.push(message as DetectionMessage),
+  });
+  assert.deepEqual(await graph.ended, { state: "finished", error: null });
+  assert.deepEqual(
+    sent.map((message) => message.active_tracks[0]?.bbox),
+    [
+      [480, 540, 240, 270],
+      [480, 540, 240, 270],
+    ],
+  );
+});
