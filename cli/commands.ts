@@ -50,6 +50,10 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
         about: "Track the detections of MOT sequences, or score what others tracked.",
         load: async () => (await import("./commands/eval-mot.ts")).default,
       },
+      clip: {
+        about: "Run the graph detect on a clip and score what it finds.",
+        load: async () => (await import("./commands/eval-clip.ts")).default,
+      },
     },
   },
   bench: {

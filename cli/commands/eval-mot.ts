@@ -3,7 +3,6 @@ import { type Command, EXIT, expectPositionals, type Given, UsageFault } from ".
 import { writeText } from "../draw-svg.ts";
 import { type Evaluation, evaluateMot, type Origin } from "../eval/mot/evaluate.ts";
 import { formatScores, toJson } from "../eval/mot/report.ts";
-import { prepareFolder } from "../eval/mot/results.ts";
 import { listSequences } from "../eval/mot/sequence-folder.ts";
 import { drawScores } from "../eval/plot/draw-scores.ts";
 import { Progress } from "../eval/progress.ts";
@@ -52,7 +51,6 @@ export default {
     const plot = given.text("plot");
     if (plot !== undefined) expectRoom("plot", plot);
     const folders = listSequences(directory);
-    if (origin.kind === "detections" && origin.out !== undefined) prepareFolder(origin.out);
     const progress = new Progress(terminal, "sequences");
     const evaluation = await evaluateMot(folders, origin, (name, index) => progress.show(index, folders.length, name));
     progress.end();

@@ -8,7 +8,7 @@ import { type SequenceScores, scoreMot } from "../metrics/score-mot.ts";
 import type { FrameBoxes, MotSequence } from "../metrics/sequence.ts";
 import { groupByFrame, readResults, readTruth, toFrameBoxes } from "./frames.ts";
 import type { ReportedScores } from "./report.ts";
-import { writeResults } from "./results.ts";
+import { prepareFolder, type ResultRow, writeResults } from "./results.ts";
 import type { SequenceFolder } from "./sequence-folder.ts";
 import { trackSequence } from "./track-sequence.ts";
 
@@ -20,7 +20,7 @@ export type Origin =
       readonly file: string;
       /** A new one for each sequence. */
       readonly createTracker: () => MotTracker;
-      /** Folder for what was tracked, made already. */
+      /** Folder for what was tracked. */
       readonly out: string | undefined;
     }
   | { readonly kind: "results"; readonly folder: string };
@@ -34,6 +34,8 @@ export interface Evaluation {
 
 interface Boxes {
   readonly frames: readonly FrameBoxes[];
+  /** What was tracked here, as it is to be written. */
+  readonly rows: readonly ResultRow[];
   readonly elapsedMs: number | null;
   readonly leftOut: number;
 }
@@ -57,6 +59,11 @@ export async function evaluateMot(
     inputs.push({ name: folder.name, truth, results: found.frames });
   }
   const { sequences, combined } = scoreMot(inputs);
+  // Last of all: what cannot be read or scored leaves nothing behind.
+  if (origin.kind === "detections" && origin.out !== undefined) {
+    prepareFolder(origin.out);
+    for (const [index, { rows }] of boxes.entries()) writeResults(origin.out, inputs[index]?.name ?? "", rows);
+  }
   return {
     sequences: sequences.map((scores, index) => ({
       name: scores.name,
@@ -74,10 +81,10 @@ const fileOf = ({ folder, name }: SequenceFolder, origin: Origin): string =>
 
 function findBoxes(folder: SequenceFolder, origin: Origin): Boxes {
   const file = fileOf(folder, origin);
-  if (origin.kind === "results") return { frames: readResults(file, folder.frameCount), elapsedMs: null, leftOut: 0 };
+  if (origin.kind === "results")
+    return { rows: [], frames: readResults(file, folder.frameCount), elapsedMs: null, leftOut: 0 };
   const { rows, elapsedMs, leftOut } = trackSequence(origin.createTracker(), file, folder);
-  if (origin.out !== undefined) writeResults(origin.out, folder.name, rows);
-  return { frames: groupByFrame(rows, folder.frameCount).map(toFrameBoxes), elapsedMs, leftOut };
+  return { rows, frames: groupByFrame(rows, folder.frameCount).map(toFrameBoxes), elapsedMs, leftOut };
 }
 
 function totalOf(folders: readonly SequenceFolder[], boxes: readonly Boxes[]) {
