@@ -1,0 +1,132 @@
+import type { Model } from "../../models/open.ts";
+import type { Detections } from "../../schemas/detections.ts";
+import type { Frame, Handler, Services } from "../element.ts";
+import { Inference, type InferenceEvent } from "./inference.ts";
+import { limitInference } from "./limits.ts";
+import { Looker } from "./looker.ts";
+import { listLooks, type Region, type Tiles } from "./looks.ts";
+import { describeNothing, describeObjects } from "./objects.ts";
+import { FastPace, LivePace, type Pace, type Question } from "./pace.ts";
+import { Readings } from "./readings.ts";
+import type { Every } from "./schedule.ts";
+import { readWanted, type WantedProperties } from "./wanted.ts";
+
+/** One is inferred, one waits for it, one is being filled. */
+const SLOTS = 3;
+
+export interface DetectProperties extends WantedProperties {
+  readonly every: Every;
+  readonly roi?: Region;
+  readonly tiles?: Tiles;
+  readonly threads: number;
+  readonly providers: readonly string[];
+  readonly limitMs: number;
+}
+
+export class DetectHandler implements Pick<Handler, "process" | "flush" | "end" | "close"> {
+  readonly #model: Model;
+  readonly #services: Services;
+  readonly #inference: Inference;
+  readonly #pace: Pace;
+  readonly #readings: Readings;
+  #question: Question;
+  #nothing: Detections;
+
+  /** Rejects when a property or the model is not what it should be. `worker` begins another worker, in tests. */
+  static async create(
+    model: Model,
+    properties: DetectProperties,
+    services: Services,
+    worker?: URL,
+  ): Promise<DetectHandler> {
+    const question = ask(properties, model);
+    const { live } = services.job;
+    const readings = new Readings(performance.now());
+    const inference = await Inference.start({
+      model,
+      threads: properties.threads,
+      providers: properties.providers,
+      slots: SLOTS,
+      onFailure: live ? "release" : "keep",
+      limitMs: () => (live ? limitInference(properties.limitMs, readings.inferenceMs) : properties.limitMs),
+      tell: (event) => tell(event, services),
+      ...(worker && { worker }),
+    });
+    return new DetectHandler(model, properties, services, inference, readings, question);
+  }
+
+  private constructor(
+    model: Model,
+    { every }: DetectProperties,
+    services: Services,
+    inference: Inference,
+    readings: Readings,
+    question: Question,
+  ) {
+    this.#model = model;
+    this.#services = services;
+    this.#inference = inference;
+    this.#readings = readings;
+    this.#question = question;
+    this.#nothing = describeNothing(question.wanted, model.card.model);
+    const looker = new Looker(inference, model);
+    this.#pace = services.job.live
+      ? new LivePace(looker, inference, every, inference.inferenceMs * question.regions.length)
+      : new FastPace(looker, every);
+  }
+
+  async process(frame: Frame): Promise<void> {
+    const arrivedMs = performance.now();
+    const question = this.#question;
+    const nothing = this.#nothing;
+    try {
+      const candidates = await this.#pace.look(frame, question);
+      if (candidates === null) {
+        this.#readings.passed();
+        frame.write({ detections: nothing });
+      } else {
+        const { card, labels } = this.#model;
+        this.#readings.looked(this.#inference.inferenceMs, performance.now() - arrivedMs);
+        frame.write({ detections: describeObjects(candidates, frame.format, question.wanted, card.model, labels) });
+      }
+    } catch (error) {
+      // A frame discarded by a stop or a seek is nobody's failure.
+      if (!frame.signal.aborted) throw error;
+    }
+    this.#report();
+  }
+
+  update(properties: DetectProperties): void {
+    this.#question = ask(properties, this.#model);
+    this.#nothing = describeNothing(this.#question.wanted, this.#model.card.model);
+  }
+
+  flush(): void {
+    this.#pace.flush();
+  }
+
+  close(): Promise<void> {
+    return this.#inference.close();
+  }
+
+  #report(): void {
+    const reading = this.#readings.read(performance.now(), this.#pace.skipped);
+    if (reading !== null) this.#services.emit({ type: "stats", ...reading });
+  }
+}
+
+const ask = (properties: DetectProperties, model: Model): Question => ({
+  regions: listLooks(properties.roi ?? null, properties.tiles ?? null),
+  wanted: readWanted(properties, model),
+});
+
+function tell(event: InferenceEvent, { log, emit }: Services): void {
+  if (event.state === "recovered") {
+    log.info("inference works again", { failures: event.failures });
+    emit({ type: "inference", state: "recovered", failures: event.failures });
+    return;
+  }
+  const { reason, failures, retryInMs } = event;
+  if (retryInMs !== null) log.warn("inference failed, a new worker is started", { reason, failures });
+  emit({ type: "inference", state: "failed", reason, failures, retry_in_ms: retryInMs });
+}

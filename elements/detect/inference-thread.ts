@@ -1,0 +1,142 @@
+/**
+ * One inference worker, from its start to its end. Owner: `Inference`. It is ended only while it is outside onnxruntime
+ * (see worker/gate.ts); one that never comes out is left behind and told about.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
+import type { Candidates } from "../../models/decode/decoder.ts";
+import { Gate } from "./worker/gate.ts";
+import type { Answer, Order, WorkerSettings } from "./worker/messages.ts";
+
+const START_LIMIT_MS = 20_000;
+const END_LIMIT_MS = 2_000;
+const POLL_MS = 10;
+
+export interface ThreadListener {
+  found(id: number, candidates: Candidates, inferenceMs: number): void;
+  /** Told once; nothing comes after it. */
+  broke(reason: string): void;
+}
+
+export type ThreadSettings = Omit<WorkerSettings, "gate">;
+
+/** It would fail again: the model does not fit its card, or what was asked for is not there. */
+export class Refusal extends Error {
+  override readonly name = "Refusal";
+}
+
+export class InferenceThread {
+  readonly #worker: Worker;
+  readonly #gate = new Gate();
+  /** Null before it has started, and when nobody wants to hear of it any more. */
+  #listener: ThreadListener | null = null;
+  #started: (outcome: number | Error) => void = () => {};
+  #inferenceMs = 0;
+
+  private constructor(module: URL, settings: ThreadSettings) {
+    this.#worker = new Worker(module, {
+      name: "inference",
+      workerData: { ...settings, gate: this.#gate.memory } satisfies WorkerSettings,
+      // The module teaches its thread TypeScript itself; what this process was started with must not do it again.
+      execArgv: [],
+    });
+    guardExit(this.#gate, this.#worker);
+    this.#worker.on("message", (answer: Answer) => this.#hear(answer));
+    this.#worker.on("error", (error: Error) => this.#over(error));
+    this.#worker.on("exit", (code) => this.#over(new Error(`its thread ended by itself (code ${code})`)));
+  }
+
+  /** Rejects with a `Refusal`, or with what broke, or because of the signal; nothing is left then. */
+  static async start(
+    module: URL,
+    settings: ThreadSettings,
+    listener: ThreadListener,
+    signal: AbortSignal,
+  ): Promise<InferenceThread> {
+    const thread = new InferenceThread(module, settings);
+    try {
+      thread.#inferenceMs = await thread.#start(signal);
+      thread.#listener = listener;
+      return thread;
+    } catch (error) {
+      await thread.retire();
+      throw error;
+    }
+  }
+
+  /** How long one inference takes on this machine, by a trial. */
+  get inferenceMs(): number {
+    return this.#inferenceMs;
+  }
+
+  post(order: Order): void {
+    this.#worker.postMessage(order);
+  }
+
+  /**
+   * Nothing is heard of it any more. True when the thread is gone; false after the time limit: one that is stuck in
+   * native code is ended when, and if, it comes out.
+   */
+  async retire(): Promise<boolean> {
+    this.#listener = null;
+    this.#gate.shut();
+    const limit = new AbortController();
+    const late = sleep(END_LIMIT_MS, false, { signal: limit.signal }).catch(() => false);
+    const isGone = await Promise.race([endOutside(this.#worker, this.#gate), late]);
+    limit.abort();
+    if (!isGone) this.#worker.unref();
+    return isGone;
+  }
+
+  async #start(signal: AbortSignal): Promise<number> {
+    const abort = (): void => this.#started(new Error("it was closed while it started"));
+    const late = (): void => this.#started(new Error(`it did not start within ${START_LIMIT_MS} ms`));
+    const timer = setTimeout(late, START_LIMIT_MS);
+    signal.addEventListener("abort", abort);
+    const outcome = await new Promise<number | Error>((resolve) => {
+      this.#started = resolve;
+      if (signal.aborted) abort();
+    });
+    clearTimeout(timer);
+    signal.removeEventListener("abort", abort);
+    if (outcome instanceof Error) throw outcome;
+    return outcome;
+  }
+
+  #hear(answer: Answer): void {
+    if (answer.kind === "ready") this.#started(answer.inferenceMs);
+    else if (answer.kind === "found") this.#listener?.found(answer.id, answer.candidates, answer.inferenceMs);
+    else this.#over(answer.kind === "refused" ? new Refusal(answer.reason) : new Error(answer.reason));
+  }
+
+  #over(error: Error): void {
+    this.#started(error);
+    const listener = this.#listener;
+    this.#listener = null;
+    listener?.broke(error.message);
+  }
+}
+
+async function endOutside(worker: Worker, gate: Gate): Promise<true> {
+  while (gate.isOccupied) await sleep(POLL_MS, undefined, { ref: false });
+  await worker.terminate();
+  guarded.delete(gate);
+  return true;
+}
+
+const guarded = new Set<Gate>();
+let isGuarding = false;
+
+/** However this process comes to exit, the threads are outside onnxruntime when Node ends them. */
+function guardExit(gate: Gate, worker: Worker): void {
+  if (!isGuarding) process.on("exit", emptyGates);
+  isGuarding = true;
+  guarded.add(gate);
+  worker.once("exit", () => guarded.delete(gate));
+}
+
+function emptyGates(): void {
+  const untilMs = performance.now() + END_LIMIT_MS;
+  for (const gate of guarded) gate.shut();
+  for (const gate of guarded) gate.waitUntilEmpty(Math.max(0, untilMs - performance.now()));
+}

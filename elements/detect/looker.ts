@@ -1,0 +1,74 @@
+/** Looks at frames: fills tensors from their planes, has them inferred, and brings what was found back to the frame. */
+import type { Candidates } from "../../models/decode/decoder.ts";
+import type { Model } from "../../models/open.ts";
+import type { Frame, TensorGeometry, TensorOrder } from "../element.ts";
+import type { Inference } from "./inference.ts";
+import type { Region } from "./looks.ts";
+import { mergeLooks } from "./merge-looks.ts";
+import { placeCandidates } from "./objects.ts";
+import { SlotRing } from "./slot-ring.ts";
+import type { Wanted } from "./wanted.ts";
+
+/** A slot that holds a part of a frame, and how to get back. */
+export interface Filled {
+  readonly slot: number;
+  readonly geometry: TensorGeometry;
+}
+
+export class Looker {
+  readonly #inference: Inference;
+  readonly #order: TensorOrder;
+  readonly #ring: SlotRing;
+  readonly #slots: Inference["slots"];
+
+  constructor(inference: Inference, { card }: Model) {
+    const { type, mean, std, ...order } = card.input;
+    this.#inference = inference;
+    this.#order = { ...order, ...(type === "float32" && { ...(mean && { mean }), ...(std && { std }) }) };
+    this.#slots = inference.slots;
+    this.#ring = new SlotRing(this.#slots.length);
+  }
+
+  /** Waits for a free slot. What it gives goes into `look` or `drop`. */
+  async fill(frame: Frame, region: Region): Promise<Filled> {
+    const slot = await this.#ring.take();
+    const target = this.#slots[slot];
+    try {
+      if (target === undefined) throw new Error(`there is no slot ${slot}`);
+      return { slot, geometry: await frame.tensor(target, { ...this.#order, region }) };
+    } catch (error) {
+      this.#ring.giveBack(slot);
+      throw error;
+    }
+  }
+
+  drop({ slot }: Filled): void {
+    this.#ring.giveBack(slot);
+  }
+
+  /** Candidates in pixels of the frame. `first` is the first region, where it has been filled already. */
+  async look(frame: Frame, regions: readonly Region[], wanted: Wanted, first?: Filled): Promise<Candidates> {
+    const looks: Promise<Candidates>[] = [];
+    try {
+      for (const [index, region] of regions.entries()) {
+        const filled = index === 0 && first !== undefined ? first : await this.fill(frame, region);
+        const look = this.#infer(filled, wanted);
+        look.catch(() => {}); // awaited below, but perhaps not before it fails
+        looks.push(look);
+      }
+    } catch (error) {
+      await Promise.allSettled(looks);
+      throw error;
+    }
+    return mergeLooks(await Promise.all(looks), regions, frame.format, wanted.overlap);
+  }
+
+  async #infer({ slot, geometry }: Filled, { minimum, overlap }: Wanted): Promise<Candidates> {
+    try {
+      const candidates = await this.#inference.infer(slot, minimum, overlap);
+      return placeCandidates(candidates, geometry);
+    } finally {
+      this.#ring.giveBack(slot);
+    }
+  }
+}

@@ -1,0 +1,63 @@
+/** From candidates in pixels of a tensor to detections in fractions of the frame. Pure. */
+import type { Candidates } from "../../models/decode/decoder.ts";
+import type { Box, Detection, Detections } from "../../schemas/detections.ts";
+import type { FrameFormat, TensorGeometry } from "../element.ts";
+import type { Wanted } from "./wanted.ts";
+
+type Size = Pick<FrameFormat, "width" | "height">;
+
+/** The same candidates, in pixels of the frame; they may still reach beyond it. */
+export function placeCandidates(candidates: Candidates, geometry: TensorGeometry): Candidates {
+  const { scaleX, scaleY, offsetX, offsetY, originX, originY } = geometry;
+  const boxes = new Float32Array(candidates.boxes.length);
+  for (let at = 0; at < boxes.length; at += 2) {
+    boxes[at] = ((candidates.boxes[at] ?? 0) - offsetX) / scaleX + originX;
+    boxes[at + 1] = ((candidates.boxes[at + 1] ?? 0) - offsetY) / scaleY + originY;
+  }
+  return { ...candidates, boxes };
+}
+
+/** `candidates` are in pixels of a frame of that size. */
+export function describeObjects(
+  candidates: Candidates,
+  size: Size,
+  wanted: Wanted,
+  model: string,
+  labels: readonly string[],
+): Detections {
+  const seen: Detection[] = [];
+  for (let index = 0; index < candidates.count; index++) {
+    const classId = candidates.classIds[index] ?? -1;
+    const className = labels[classId];
+    if (className === undefined || (wanted.classIds !== null && !wanted.classIds.has(classId))) continue;
+    const box = clip(candidates.boxes.subarray(4 * index, 4 * index + 4), size);
+    const confidence = Math.min(candidates.scores[index] ?? 0, 1);
+    if (box !== null && confidence >= wanted.minimum) seen.push({ classId, className, confidence, box });
+  }
+  seen.sort((a, b) => b.confidence - a.confidence); // stable: of equals, the first stays first
+  return {
+    inferred: true,
+    model,
+    confidence: wanted.confidence,
+    objects: seen.filter(({ confidence }) => confidence >= wanted.confidence),
+    weak: seen.filter(({ confidence }) => confidence < wanted.confidence && confidence >= wanted.weak),
+  };
+}
+
+/** On a frame that nothing was looked for in. */
+export const describeNothing = ({ confidence }: Wanted, model: string): Detections => ({
+  inferred: false,
+  model,
+  confidence,
+  objects: [],
+  weak: [],
+});
+
+/** Null when nothing of it lies in the frame. */
+function clip([left = 0, top = 0, right = 0, bottom = 0]: Float32Array, { width, height }: Size): Box | null {
+  const from = [fraction(left, width), fraction(top, height)] as const;
+  const to = [fraction(right, width), fraction(bottom, height)] as const;
+  return to[0] > from[0] && to[1] > from[1] ? [...from, to[0] - from[0], to[1] - from[1]] : null;
+}
+
+const fraction = (value: number, of: number): number => Math.min(Math.max(value / of, 0), 1);

@@ -1,0 +1,68 @@
+/** A model in onnxruntime, from tensors in shared memory to candidates. Within a worker only: all of it blocks. */
+import type { InferenceSession } from "onnxruntime-node";
+import { type Candidates, createDecoder, type Outputs, type TensorInfo } from "../../../models/decode/decoder.ts";
+import { suppress } from "../../../models/decode/suppress.ts";
+import type { WorkerSettings } from "./messages.ts";
+import { findInputs, shapeOf } from "./model-input.ts";
+import { expectNumbers } from "./numbers.ts";
+import { sizeOf, viewTensor } from "./tensor-view.ts";
+
+/** Objects of one look at most. */
+const MOST_OBJECTS = 300;
+
+export interface Network {
+  /** Runs on what the input holds. */
+  run(): Promise<Outputs>;
+  /** Copies a slot into the input, runs, and reads the outputs. Throws for outputs that are no numbers. */
+  look(slot: number, minimum: number, overlap: number): Promise<Candidates>;
+}
+
+/** Throws with what is wrong with the model, its card or the providers asked for. */
+export async function loadNetwork({ model, threads, providers, slots }: WorkerSettings): Promise<Network> {
+  const { card, labels, file } = model;
+  const { InferenceSession, listSupportedBackends, Tensor } = await import("onnxruntime-node");
+  expectProviders(
+    providers,
+    listSupportedBackends().map(({ name }) => name),
+  );
+  const session = await InferenceSession.create(file, {
+    executionProviders: [...providers],
+    intraOpNumThreads: threads,
+    interOpNumThreads: 1,
+    executionMode: "sequential",
+    graphOptimizationLevel: "all",
+    logSeverityLevel: 3,
+  });
+  const names = findInputs(card, session.inputMetadata.map(readInfo));
+  const decoder = createDecoder(card, labels.length, session.outputMetadata.map(readInfo));
+  const { width, height, type } = card.input;
+  const input = viewTensor(card.input, new ArrayBuffer(sizeOf(card.input)));
+  const views = slots.map((slot) => viewTensor(card.input, slot));
+  const feeds: Record<string, InstanceType<typeof Tensor>> = {
+    [names.picture]: new Tensor(type, input, shapeOf(card.input)),
+    ...(names.size && { [names.size]: new Tensor("int64", BigInt64Array.of(BigInt(width), BigInt(height)), [1, 2]) }),
+  };
+  const run = async (): Promise<Outputs> => (await session.run(feeds)) as unknown as Outputs;
+  return {
+    run,
+    async look(slot, minimum, overlap) {
+      const view = views[slot];
+      if (view === undefined) throw new Error(`there is no slot ${slot}, only ${views.length} of them`);
+      input.set(view);
+      const outputs = await run();
+      expectNumbers(outputs);
+      return suppress(decoder.decode(outputs, minimum), overlap, MOST_OBJECTS);
+    },
+  };
+}
+
+function expectProviders(asked: readonly string[], offered: readonly string[]): void {
+  const missing = asked.filter((name) => !offered.includes(name));
+  if (missing.length === 0) return;
+  throw new Error(
+    `the provider ${missing.join(", ")} is not offered by onnxruntime here; it offers ${offered.join(", ")}`,
+  );
+}
+
+const readInfo = (info: InferenceSession.ValueMetadata): TensorInfo =>
+  info.isTensor ? info : { name: info.name, type: "no tensor", shape: [] };

@@ -1,0 +1,57 @@
+/** An inference worker: one model, one thread. onnxruntime blocks the thread that calls it, so it gets one to itself. */
+import { parentPort, workerData } from "node:worker_threads";
+import { Gate } from "./gate.ts";
+import type { Answer, Order, WorkerSettings } from "./messages.ts";
+import { loadNetwork, type Network } from "./network.ts";
+
+const settings = workerData as WorkerSettings;
+const port = parentPort;
+if (port === null) throw new Error("this module is the inside of a worker thread");
+const gate = new Gate(settings.gate);
+
+const answer = (message: Answer, transfer: readonly ArrayBuffer[] = []): void => port.postMessage(message, transfer);
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** Undefined when the gate was shut: this thread is about to be ended. */
+async function inside<T>(work: () => Promise<T>): Promise<T | undefined> {
+  if (!gate.enter()) return undefined;
+  try {
+    return await work();
+  } finally {
+    gate.leave();
+  }
+}
+
+async function look(network: Network, { id, slot, minimum, overlap }: Order): Promise<void> {
+  const startedMs = performance.now();
+  const candidates = await inside(() => network.look(slot, minimum, overlap));
+  if (candidates === undefined) return;
+  const { boxes, scores, classIds } = candidates;
+  const inferenceMs = performance.now() - startedMs;
+  answer({ kind: "found", id, candidates, inferenceMs }, [
+    boxes.buffer,
+    scores.buffer,
+    classIds.buffer,
+  ] as ArrayBuffer[]);
+}
+
+/** The first run makes what later ones use again, and is slow: no frame should wait for it. */
+async function start(): Promise<Network | undefined> {
+  const network = await inside(() => loadNetwork(settings));
+  if (network === undefined) return undefined;
+  await inside(() => network.run());
+  const startedMs = performance.now();
+  await inside(() => network.run());
+  answer({ kind: "ready", inferenceMs: performance.now() - startedMs });
+  return network;
+}
+
+const starting = start();
+starting.catch((error) => answer({ kind: "refused", reason: reasonOf(error) }));
+let turn: Promise<unknown> = starting;
+port.on("message", (order: Order) => {
+  turn = turn
+    .then(() => starting)
+    .then((network) => network && look(network, order))
+    .catch((error) => answer({ kind: "failed", reason: reasonOf(error) }));
+});
