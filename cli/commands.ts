@@ -56,6 +56,40 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
       },
     },
   },
+  models: {
+    about: "List, show, fetch and import the models that detect objects.",
+    commands: {
+      list: {
+        about: "List the models: those that come with Windhover and your own.",
+        load: async () => (await import("./commands/models-list.ts")).default,
+      },
+      show: {
+        about: "Say everything about a model, and show its card.",
+        load: async () => (await import("./commands/models-show.ts")).default,
+      },
+      get: {
+        about: "Fetch weights, check their digest and convert them.",
+        load: async () => (await import("./commands/models-get.ts")).default,
+      },
+      import: {
+        about: "Make a model of your own one that can be asked for by name.",
+        load: async () => (await import("./commands/models-import.ts")).default,
+      },
+    },
+  },
+  golden: {
+    about: "Keep what a graph says of a clip, and find out when that changes.",
+    commands: {
+      record: {
+        about: "Run a graph on a clip and keep every message it sends.",
+        load: async () => (await import("./commands/golden-record.ts")).default,
+      },
+      check: {
+        about: "Run it again and say what is different.",
+        load: async () => (await import("./commands/golden-check.ts")).default,
+      },
+    },
+  },
   bench: {
     about: "Measure.",
     load: async () => (await import("./commands/bench.ts")).default,

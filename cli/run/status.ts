@@ -12,6 +12,8 @@ const READ_EVERY_MS = 1000;
 /** The first readings come sooner, so that a short run has one. */
 const EARLY_READINGS = 3;
 
+type Shown = Pick<RunSettings, "stats" | "json" | "quiet">;
+
 export class Status {
   readonly #graph: RunningGraph;
   readonly #terminal: Terminal;
@@ -29,7 +31,7 @@ export class Status {
   /** Frames and time of about a second ago, for the rate. */
   #marks: { readonly frames: number; readonly atMs: number }[] = [];
 
-  constructor(graph: RunningGraph, count: FrameCount, settings: RunSettings, terminal: Terminal) {
+  constructor(graph: RunningGraph, count: FrameCount, settings: Shown, terminal: Terminal) {
     this.#graph = graph;
     this.#terminal = terminal;
     this.#count = count;

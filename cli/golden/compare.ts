@@ -1,0 +1,83 @@
+/** Two recordings of the same graph on the same clip: what is different beyond the tolerance. Pure. */
+import { compareFrames } from "./compare-frames.ts";
+import { compareValues } from "./compare-values.ts";
+import type { Difference } from "./difference.ts";
+import { readFrame, type SeenFrame } from "./frames.ts";
+import type { Golden, Said } from "./golden.ts";
+import type { Tolerance } from "./tolerance.ts";
+
+/** What one node sent on one channel. */
+export interface StreamComparison {
+  readonly node: string;
+  readonly channel: string;
+  /** Of both runs together. */
+  readonly messages: number;
+  readonly differences: readonly Difference[];
+  readonly excused: number;
+  readonly renamed: readonly (readonly [number, number])[];
+}
+
+export function compareGoldens(golden: Golden, now: Golden, tolerance: Tolerance): readonly StreamComparison[] {
+  const thresholds = golden.header.models.flatMap(({ confidence, weak }) => [confidence, weak]);
+  const [was, is] = [groupStreams(golden.said), groupStreams(now.said)];
+  return [...new Set([...was.keys(), ...is.keys()])].map((key) => {
+    const [before, after] = [was.get(key) ?? [], is.get(key) ?? []];
+    const { node, channel } = before[0] ?? after[0] ?? { node: "", channel: "" };
+    return { node, channel, ...compareStream(before, after, tolerance, thresholds) };
+  });
+}
+
+function groupStreams(said: readonly Said[]): ReadonlyMap<string, readonly Said[]> {
+  const streams = new Map<string, Said[]>();
+  for (const one of said) {
+    const key = JSON.stringify([one.node, one.channel]);
+    const stream = streams.get(key);
+    if (stream === undefined) streams.set(key, [one]);
+    else stream.push(one);
+  }
+  return streams;
+}
+
+function compareStream(
+  before: readonly Said[],
+  after: readonly Said[],
+  tolerance: Tolerance,
+  thresholds: readonly number[],
+): Omit<StreamComparison, "node" | "channel"> {
+  const [golden, now] = [readFrames(before), readFrames(after)];
+  if (golden !== null && now !== null) {
+    const { frames, ...rest } = compareFrames(golden, now, tolerance, thresholds);
+    return { messages: frames, ...rest };
+  }
+  const messages = Math.max(before.length, after.length);
+  const differences = Array.from({ length: messages }, (_, index) =>
+    compareMessages(before[index], after[index], index + 1, tolerance),
+  ).flat();
+  return { messages, differences, excused: 0, renamed: [] };
+}
+
+/** Null when one of them is no detection message. */
+function readFrames(said: readonly Said[]): readonly SeenFrame[] | null {
+  const frames = said.map(readFrame);
+  return frames.some((frame) => frame === null) ? null : (frames as readonly SeenFrame[]);
+}
+
+function compareMessages(
+  before: Said | undefined,
+  after: Said | undefined,
+  frame: number,
+  { relative }: Tolerance,
+): readonly Difference[] {
+  const at = { frame, timeMs: null, track: null, amount: null } as const;
+  if (before === undefined || after === undefined) {
+    const what = `the message ${before === undefined ? "was not there before" : "is not there any more"}`;
+    return [{ ...at, kind: "message", what, golden: before?.message ?? null, now: after?.message ?? null }];
+  }
+  return compareValues(before.message, after.message, relative).map(({ path, golden, now }) => ({
+    ...at,
+    kind: "value",
+    what: `${path} is ${JSON.stringify(now)}, was ${JSON.stringify(golden)}`,
+    golden,
+    now,
+  }));
+}

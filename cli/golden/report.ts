@@ -1,0 +1,112 @@
+/** A comparison in words: the first difference in full, some of the next, then all of them in numbers. */
+import type { JsonRecord } from "../../schemas/json.ts";
+import type { Paint } from "../terminal.ts";
+import type { StreamComparison } from "./compare.ts";
+import type { Difference, DifferenceKind } from "./difference.ts";
+
+const SHOWN = 10;
+const SHOWN_IDS = 12;
+
+export function reportComparison(streams: readonly StreamComparison[], paint: Paint): readonly string[] {
+  return streams.flatMap((stream) => [...reportDifferences(stream, paint), ...reportSummary(stream)]);
+}
+
+function reportDifferences({ node, differences }: StreamComparison, paint: Paint): readonly string[] {
+  const [first, ...rest] = differences;
+  if (first === undefined) return [];
+  const more = rest.length - SHOWN;
+  return [
+    `${paint("bold", `${node}: first difference:`)} ${describe(first)}`,
+    ...(first.golden === null ? [] : [`    golden  ${JSON.stringify(first.golden)}`]),
+    ...(first.now === null ? [] : [`    now     ${JSON.stringify(first.now)}`]),
+    ...rest.slice(0, SHOWN).map((difference) => `  ${describe(difference)}`),
+    ...(more > 0 ? [`  … and ${more} more; --json has them all`] : []),
+  ];
+}
+
+export function describe({ frame, timeMs, track, what }: Difference): string {
+  const time = timeMs === null ? "" : ` (${(timeMs / 1000).toFixed(3)} s)`;
+  const subject = track === null ? "" : track === 0 ? "an object " : `track ${track} `;
+  return `frame ${frame}${time}: ${subject}${what}`;
+}
+
+/** What the summary counts, for people and for `--json` alike. */
+export function summarise({ node, channel, messages, differences, excused, renamed }: StreamComparison): JsonRecord {
+  const of = (kind: DifferenceKind) => differences.filter((difference) => difference.kind === kind);
+  const worst = (kind: DifferenceKind): JsonRecord | null => {
+    const [most] = of(kind).sort((a, b) => (b.amount ?? 0) - (a.amount ?? 0));
+    return most === undefined ? null : { amount: round(most.amount ?? 0), frame: most.frame, track: most.track };
+  };
+  const tracks = (kind: DifferenceKind) => [...new Set(of(kind).map(({ track }) => track))];
+  return {
+    node,
+    channel,
+    frames: messages,
+    frames_differing: new Set(differences.map(({ frame }) => frame)).size,
+    messages_on_one_side: of("message").length,
+    boxes: of("box").length,
+    worst_box_px: worst("box"),
+    confidences: of("confidence").length,
+    worst_confidence_points: worst("confidence"),
+    classes: tracks("class").length,
+    missing: of("missing").length,
+    missing_tracks: tracks("missing"),
+    extra: of("extra").length,
+    extra_tracks: tracks("extra"),
+    id_switches: countSwitches(of("id")),
+    other_values: of("value").length,
+    excused,
+    renamed,
+  };
+}
+
+/** A track that has another id over many frames has been switched once. */
+function countSwitches(ids: readonly Difference[]): number {
+  const last = new Map<number | null, { readonly frame: number; readonly what: string }>();
+  let switches = 0;
+  for (const { frame, track, what } of ids) {
+    const before = last.get(track);
+    if (before === undefined || before.what !== what || frame > before.frame + 1) switches += 1;
+    last.set(track, { frame, what });
+  }
+  return switches;
+}
+
+const round = (value: number): number => Math.round(value * 100) / 100;
+
+function reportSummary(stream: StreamComparison): readonly string[] {
+  const { node, differences, excused, renamed, messages } = stream;
+  const counts = summarise(stream);
+  const allowed = [
+    ...(excused > 0 ? [`${excused} ${excused === 1 ? "object" : "objects"} on one side only`] : []),
+    ...(renamed.length > 0 ? [`other ids: ${listIds(renamed.map(([was, is]) => `${was} is ${is}`))}`] : []),
+  ];
+  const note = allowed.length === 0 ? [] : [`  within the tolerance: ${allowed.join("; ")}`];
+  if (differences.length === 0) return [`${node}: ${messages} frames, the same`, ...note];
+  const line = (label: string, count: unknown, detail = ""): readonly string[] =>
+    count === 0 ? [] : [`  ${label.padEnd(22)}${count}${detail}`];
+  return [
+    `${node}: ${counts.frames_differing} of ${messages} frames differ`,
+    ...line("frames on one side", counts.messages_on_one_side),
+    ...line("boxes", counts.boxes, describeWorst(counts.worst_box_px, "px")),
+    ...line("confidences", counts.confidences, describeWorst(counts.worst_confidence_points, "points")),
+    ...line("tracks of other class", counts.classes),
+    ...line("missing objects", counts.missing, describeTracks(counts.missing_tracks)),
+    ...line("extra objects", counts.extra, describeTracks(counts.extra_tracks)),
+    ...line("id switches", counts.id_switches),
+    ...line("other values", counts.other_values),
+    ...note,
+  ];
+}
+
+function describeWorst(worst: JsonRecord[string] | undefined, unit: string): string {
+  if (worst === null || typeof worst !== "object" || Array.isArray(worst)) return "";
+  const { amount, frame, track } = worst as JsonRecord;
+  return `, worst ${amount} ${unit} at frame ${frame}${track === null ? "" : `, track ${track}`}`;
+}
+
+const describeTracks = (tracks: JsonRecord[string] | undefined): string =>
+  Array.isArray(tracks) ? `, of ${tracks.length === 1 ? "track" : "tracks"} ${listIds(tracks.map(String))}` : "";
+
+const listIds = (ids: readonly string[]): string =>
+  ids.length <= SHOWN_IDS ? ids.join(", ") : `${ids.slice(0, SHOWN_IDS).join(", ")} … (${ids.length})`;

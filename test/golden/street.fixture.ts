@@ -1,0 +1,83 @@
+/**
+ * A street that every test run paints anew: a stop sign and a clock that stay, and two cars that pass each other, the
+ * nearer one hiding a part of the other for a while. Raw video, so that no encoder has a say in what is seen.
+ */
+import { closeSync, openSync, writeSync } from "node:fs";
+import { box, Picture } from "./picture.fixture.ts";
+import { drawCar, drawClock, drawStopSign } from "./things.fixture.ts";
+
+export const STREET = { width: 640, height: 360, fps: 25, frames: 100 } as const;
+
+/** Writes the clip as YUV4MPEG2, 4:2:0. */
+export function paintStreet(file: string): void {
+  const { width, height, fps, frames } = STREET;
+  const still = paintStill();
+  const output = openSync(file, "w");
+  try {
+    writeSync(output, `YUV4MPEG2 W${width} H${height} F${fps}:1 Ip A1:1 C420jpeg\n`);
+    for (let frame = 0; frame < frames; frame++) {
+      writeSync(output, "FRAME\n");
+      writeSync(output, toPlanes(paintFrame(still, frame)));
+    }
+  } finally {
+    closeSync(output);
+  }
+}
+
+export function paintFrame(still: Picture, frame: number): Picture {
+  const picture = still.copy();
+  drawCar(picture, -80 + frame * 8, 276, 160, [176, 34, 36]);
+  drawCar(picture, 760 - frame * 9, 342, 200, [40, 84, 156], -1);
+  return picture;
+}
+
+/** What does not move. */
+export function paintStill(): Picture {
+  const { width, height } = STREET;
+  const picture = new Picture(width, height);
+  picture.fill(box(0, 0, width, height), [120, 150, 190]);
+  picture.fill(box(0, 40, width, 190), [150, 128, 110]);
+  for (let window = 0; window < 9; window++) {
+    picture.fill(box(20 + window * 72, 100, 36, 60), [70, 80, 92]);
+    picture.fill(box(22 + window * 72, 102, 15, 56), [96, 108, 122]);
+  }
+  picture.fill(box(0, 215, width, 30), [150, 148, 142]);
+  picture.fill(box(0, 245, width, 115), [82, 84, 86]);
+  for (let mark = 0; mark < 6; mark++) picture.fill(box(20 + mark * 110, 300, 60, 5), [210, 208, 200]);
+  addGrain(picture);
+  drawClock(picture, 200, 80, 34);
+  drawStopSign(picture, 520, 90, 36);
+  return picture;
+}
+
+/** Walls and roads are not smooth, and a detector knows it. */
+function addGrain({ rgb }: Picture): void {
+  let state = 1;
+  for (let pixel = 0; pixel < rgb.length; pixel += 3) {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    const grain = ((state >>> 24) % 17) - 8;
+    for (let at = pixel; at < pixel + 3; at++) rgb[at] = Math.min(255, Math.max(0, (rgb[at] ?? 0) + grain));
+  }
+}
+
+/** BT.601, studio range: what a picture of this size is taken for. Colours are of the mean of four pixels. */
+function toPlanes({ width, height, rgb }: Picture): Uint8Array {
+  const size = width * height;
+  const planes = new Uint8Array((size * 3) / 2);
+  const weigh = (at: number, red: number, green: number, blue: number): number =>
+    (red * (rgb[at] ?? 0) + green * (rgb[at + 1] ?? 0) + blue * (rgb[at + 2] ?? 0)) / 255;
+  for (let pixel = 0; pixel < size; pixel++) planes[pixel] = Math.round(16 + weigh(pixel * 3, 65.481, 128.553, 24.966));
+  let next = size;
+  for (const [red, green, blue] of [
+    [-37.797, -74.203, 112],
+    [112, -93.786, -18.214],
+  ] as const)
+    for (let y = 0; y < height; y += 2)
+      for (let x = 0; x < width; x += 2) {
+        const at = (y * width + x) * 3;
+        let sum = 0;
+        for (const corner of [at, at + 3, at + width * 3, at + width * 3 + 3]) sum += weigh(corner, red, green, blue);
+        planes[next++] = Math.round(128 + sum / 4);
+      }
+  return planes;
+}
