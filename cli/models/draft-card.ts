@@ -1,0 +1,95 @@
+/** A card for an ONNX file, from what the model itself tells and what the command line adds. */
+import { basename, resolve } from "node:path";
+import { type Document, parseDocument, stringify } from "yaml";
+import type { ModelCard } from "../../models/card.ts";
+import { createDecoder } from "../../models/decode/decoder.ts";
+import { DECODERS } from "../../models/decode/options.ts";
+import { COCO } from "../../models/labels.ts";
+import { UsageFault } from "../command.ts";
+import { usualInput } from "./family-inputs.ts";
+import type { Tensors } from "./onnx.ts";
+import { describeTensor, findPicture, type Size } from "./picture-input.ts";
+
+export interface Wishes {
+  readonly name?: string | undefined;
+  readonly about?: string | undefined;
+  readonly licence?: string | undefined;
+  readonly family?: (typeof DECODERS)[number] | undefined;
+  readonly labels: ModelCard["labels"];
+  readonly size?: Size | undefined;
+}
+
+/** YAML. Throws `UsageFault` when neither the model nor the wishes tell enough. */
+export function draftCard(
+  file: { readonly path: string; readonly sha256: string; readonly bytes: number },
+  tensors: Tensors,
+  wishes: Wishes,
+): string {
+  const model = wishes.name ?? nameAfter(file.path);
+  const picture = findPicture(tensors.inputs, wishes.size);
+  const family = wishes.family ?? guessFamily(model, picture, tensors, wishes.labels);
+  return stringify({
+    model,
+    about: wishes.about ?? `${basename(file.path)}, imported.`,
+    licence: wishes.licence ?? "unknown",
+    sources: [{ path: resolve(file.path) }],
+    sha256: file.sha256,
+    bytes: file.bytes,
+    input: { ...picture, ...usualInput(family, picture.type) },
+    labels: wishes.labels,
+    decoder: { family },
+  });
+}
+
+export const nameAfter = (path: string): string =>
+  basename(path)
+    .replace(/\.[^.]*$/, "")
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-+|-+$/g, "") || "model";
+
+/** The only family that can read the outputs. */
+function guessFamily(
+  model: string,
+  picture: ReturnType<typeof findPicture>,
+  { outputs }: Tensors,
+  labels: ModelCard["labels"],
+): (typeof DECODERS)[number] {
+  const classCount = labels === "coco" ? COCO.length : labels.length;
+  const input = { ...picture, colours: "rgb", fit: "stretch", anchor: "centre", padding: 0 } as const;
+  const fitting = DECODERS.filter((family) => {
+    try {
+      createDecoder({ model, input, labels, decoder: { family } }, classCount, outputs);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+  const [only] = fitting;
+  if (only !== undefined && fitting.length === 1) return only;
+  const which =
+    fitting.length === 0
+      ? `none fits ${classCount} labels; there are ${DECODERS.join(", ")}`
+      : `${fitting.join(" and ")} would fit`;
+  throw new UsageFault(
+    `the outputs do not tell which decoder reads them: say it with --decoder (${which})\n` +
+      outputs.map((tensor) => `  ${describeTensor(tensor)}`).join("\n"),
+  );
+}
+
+/** Changes a card by `key.key=value` with values in YAML; comments stay. */
+export function editCard(yaml: string, edits: readonly string[]): string {
+  if (edits.length === 0) return yaml;
+  const document = parseDocument(yaml);
+  for (const edit of edits) applyEdit(document, edit);
+  return document.toString({ lineWidth: 120 });
+}
+
+function applyEdit(document: Document, edit: string): void {
+  const at = edit.indexOf("=");
+  if (at < 1) throw new UsageFault(`--set is "${edit}"; expected KEY=VALUE, such as input.colours=bgr`);
+  const value = parseDocument(edit.slice(at + 1));
+  const [error] = value.errors;
+  if (error !== undefined) throw new UsageFault(`--set ${edit}: the value is no YAML: ${error.message}`);
+  document.setIn(edit.slice(0, at).split("."), value.toJS());
+}

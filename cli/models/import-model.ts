@@ -1,0 +1,75 @@
+/** From a card or an ONNX file of the user to a model that can be asked for by name. */
+import { existsSync, statSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { dirname, isAbsolute, join, resolve } from "node:path";
+import { parseDocument } from "yaml";
+import { modelPlaces } from "../../models/cache.ts";
+import type { ModelCard } from "../../models/card.ts";
+import { digestFile } from "../../models/digest.ts";
+import type { Fetching } from "../../models/fetch/weights.ts";
+import { type FoundCard, listCardFiles } from "../../models/find-card.ts";
+import { type Installed, installModels } from "../../models/install.ts";
+import { weightsFile } from "../../models/open.ts";
+import { parseCard, readText } from "../../models/read-card.ts";
+import { writeWhole } from "../../models/write-file.ts";
+import { UsageFault } from "../command.ts";
+import { draftCard, editCard, type Wishes } from "./draft-card.ts";
+import { readTensors, tryModel } from "./onnx.ts";
+
+export interface Import extends Wishes {
+  /** Card or ONNX file. */
+  readonly file: string;
+  /** In place of the sources of a card. */
+  readonly weights?: string | undefined;
+  readonly edits: readonly string[];
+  readonly force: boolean;
+}
+
+/** Nothing is left of it when it fails. */
+export async function importModel(order: Import, fetching: Fetching): Promise<FoundCard> {
+  const { file } = order;
+  if (!existsSync(file)) throw new UsageFault(`there is no file ${file}; expected a card (.yaml) or a model (.onnx)`);
+  const written = file.endsWith(".onnx") ? await draft(order, fetching) : readText(file);
+  const yaml = editCard(written, [...(order.name === undefined ? [] : [`model=${order.name}`]), ...order.edits]);
+  const card = parseCard(yaml, file);
+  expectFree(card.model, order.force);
+  const sources = order.weights === undefined ? card.sources : [{ path: resolve(order.weights) }];
+  await installModels([{ card: { ...card, sources }, file, origin: "given" }], fetching, async (installed) => {
+    fetching.report(`${card.model}: opening it and looking at one picture`);
+    await tryModel(installed).catch((error: unknown) => undo(installed, error));
+  });
+  const kept = join(modelPlaces().cards, `${card.model}.yaml`);
+  const text = anchorPaths(yaml, card, file);
+  await writeWhole(kept, [Buffer.from(text)]);
+  return { card: parseCard(text, kept), file: kept, origin: "yours" };
+}
+
+async function draft(order: Import, { report }: Fetching): Promise<string> {
+  const { file } = order;
+  report(`reading ${file}`);
+  const tensors = await readTensors(file);
+  return draftCard({ path: file, sha256: await digestFile(file), bytes: statSync(file).size }, tensors, order);
+}
+
+function expectFree(name: string, force: boolean): void {
+  const taken = listCardFiles().find((card) => card.name === name);
+  if (taken === undefined || force) return;
+  const whose = taken.origin === "windhover" ? "comes with Windhover" : `is yours already: ${taken.file}`;
+  throw new UsageFault(
+    `the name "${name}" is taken, it ${whose}\n  give another with --name, or take its place with --force`,
+  );
+}
+
+async function undo({ card, fetched }: Installed, error: unknown): Promise<never> {
+  if (fetched) await rm(weightsFile(card), { force: true });
+  throw error;
+}
+
+/** The card moves; the files that it names do not. */
+function anchorPaths(yaml: string, { sources }: ModelCard, from: string): string {
+  if (!sources.some((source) => "path" in source && !isAbsolute(source.path))) return yaml;
+  const document = parseDocument(yaml);
+  for (const [i, source] of sources.entries())
+    if ("path" in source) document.setIn(["sources", i, "path"], resolve(dirname(from), source.path));
+  return document.toString({ lineWidth: 120 });
+}

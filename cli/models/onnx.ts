@@ -1,0 +1,44 @@
+/** A model in onnxruntime, to see what it is and whether it runs. */
+import type { InferenceSession } from "onnxruntime-node";
+import { loadNetwork } from "../../elements/detect/worker/network.ts";
+import { sizeOf } from "../../elements/detect/worker/tensor-view.ts";
+import type { TensorInfo } from "../../models/decode/decoder.ts";
+import { ModelFault } from "../../models/fault.ts";
+import type { Model } from "../../models/open.ts";
+
+export interface Tensors {
+  readonly inputs: readonly TensorInfo[];
+  readonly outputs: readonly TensorInfo[];
+}
+
+/** Throws `ModelFault` for a file that is no ONNX. */
+export async function readTensors(file: string): Promise<Tensors> {
+  const { InferenceSession } = await import("onnxruntime-node");
+  let session: InferenceSession;
+  try {
+    session = await InferenceSession.create(file, { graphOptimizationLevel: "disabled", logSeverityLevel: 4 });
+  } catch (error) {
+    throw new ModelFault(`${file} cannot be opened as an ONNX model: ${messageOf(error)}`, { cause: error });
+  }
+  const read = (infos: readonly InferenceSession.ValueMetadata[]): readonly TensorInfo[] =>
+    infos.map((info) => (info.isTensor ? info : { name: info.name, type: "no tensor", shape: [] }));
+  const tensors = { inputs: read(session.inputMetadata), outputs: read(session.outputMetadata) };
+  await session.release();
+  return tensors;
+}
+
+/** Opens it as `detect` would and lets it look at a black picture once. Throws `ModelMisfit` or `ModelFault`. */
+export async function tryModel(model: Model): Promise<void> {
+  await readTensors(model.file);
+  const slots = [new SharedArrayBuffer(sizeOf(model.card.input))];
+  const network = await loadNetwork({ model, threads: 1, providers: ["cpu"], slots, gate: new SharedArrayBuffer(8) });
+  const { weak, overlap } = model.card.thresholds;
+  try {
+    await network.look(0, weak, overlap);
+  } catch (error) {
+    if (error instanceof Error && error.name === "ModelMisfit") throw error;
+    throw new ModelFault(`${model.card.model} fits its card but cannot be run: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
