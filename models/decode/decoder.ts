@@ -2,9 +2,10 @@
  * From what a network gives to boxes. A family of networks is a list of readings, each for one way in which such models
  * are exported; names and shapes of the outputs tell which it is, once, before the first frame.
  */
-import type { ModelCard, ModelInput } from "../card.ts";
+import type { ModelCard } from "../card.ts";
 import { detr } from "./detr.ts";
 import { efficientdet } from "./efficientdet.ts";
+import type { Size } from "./grid.ts";
 import { ModelMisfit } from "./misfit.ts";
 import type { DecoderOptions, FamilyName } from "./options.ts";
 import { picodet } from "./picodet.ts";
@@ -43,7 +44,7 @@ export interface Decoder {
 
 /** What a reading is judged by. */
 export interface Fitting {
-  readonly input: Pick<ModelInput, "width" | "height">;
+  readonly input: Size;
   readonly options: DecoderOptions;
   readonly classCount: number;
   /** The labels are the 80 of COCO. */
@@ -67,7 +68,8 @@ export interface Family {
 
 const FAMILIES: Readonly<Record<FamilyName, Family>> = { efficientdet, ssd, yolox, yolo, picodet, detr };
 
-type Described = Pick<ModelCard, "model" | "input" | "labels" | "decoder">;
+/** The part of a card that decoding depends on. */
+type Described = Pick<ModelCard, "model" | "labels" | "decoder"> & { readonly input: Size };
 
 /** Throws `ModelMisfit` when the family of the card cannot read these outputs. */
 export function createDecoder(card: Described, classCount: number, outputs: readonly TensorInfo[]): Decoder {

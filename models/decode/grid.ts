@@ -1,4 +1,4 @@
-interface Size {
+export interface Size {
   readonly width: number;
   readonly height: number;
 }

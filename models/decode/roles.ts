@@ -56,4 +56,4 @@ export function findListed(fitting: Fitting): ListedTensors | null {
 const isBoxes = (tensor: TensorInfo): boolean => fitsShape(tensor, [1, null, 4]) || fitsShape(tensor, [null, 4]);
 
 const isCount = ({ name, shape }: TensorInfo): boolean =>
-  WORDS.count.test(name) || shape.length === 0 || (shape.every((size) => size === 1) && shape.length > 0);
+  WORDS.count.test(name) || shape.length === 0 || (shape.length === 1 && shape[0] === 1);

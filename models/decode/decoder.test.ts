@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ModelMisfit } from "./misfit.ts";
+import { type Card, declare, decode, decoderFor, floats, type Made } from "./outputs.fixture.ts";
+
+const misfitOf = (card: Card, made: Made): string => {
+  try {
+    decoderFor(card, declare(made));
+  } catch (error) {
+    assert.ok(error instanceof ModelMisfit);
+    return error.message;
+  }
+  assert.fail("it fits");
+};
+
+test("a model that does not fit is refused with every tensor it has and what its family reads", () => {
+  const message = misfitOf(
+    { decoder: { family: "yolo" }, labels: 3 },
+    { heat: floats([1, 3, 8, 16]), depth: floats([1, 32, 64]) },
+  );
+  assert.match(message, /^made-up: the outputs of this model do not fit the decoder yolo/);
+  assert.match(message, /heat: float32 \[1, 3, 8, 16\]\n\s+depth: float32 \[1, 32, 64\]/);
+  assert.match(message, /yolo with 3 labels and an input of 64×32 reads/);
+  assert.match(message, /\[1, N, 8\]: centre, size, objectness/);
+  assert.match(message, /\[1, 7, N\]/);
+  assert.match(message, /check decoder\.family/);
+});
+
+test("a model of another family is told of the family that reads it", () => {
+  const message = misfitOf({ decoder: { family: "efficientdet" }, labels: 3 }, { output: floats([1, 42, 8]) });
+  assert.match(message, /yolox or yolo could read it: set decoder\.family/);
+});
+
+test("an option that means nothing to the family is refused", () => {
+  const message = misfitOf({ decoder: { family: "yolo", strides: [8] }, labels: 3 }, { output: floats([1, 42, 8]) });
+  assert.match(message, /yolo has no option strides; it has units/);
+});
+
+test("outputs of another type than float32 do not fit", () => {
+  const output = { ...floats([1, 42, 8]), type: "float16" };
+  assert.match(misfitOf({ decoder: { family: "yolo" }, labels: 3 }, { output }), /output: float16 \[1, 42, 8\]/);
+});
+
+test("a run whose outputs have other shapes than declared is refused", () => {
+  const decoder = decoderFor({ decoder: { family: "yolo" }, labels: 3 }, declare({ output: floats([1, 42, 8]) }));
+  assert.throws(() => decoder.decode({ output: floats([1, 42, 9]) }, 0.1), /expected \[1, any, 8\], met \[1,42,9\]/);
+  assert.throws(() => decoder.decode({ other: floats([1, 42, 8]) }, 0.1), /there is none, only other/);
+});
+
+test("dimensions that are known only when the model runs fit", () => {
+  const outputs = [{ name: "output", type: "float32", shape: ["batch", "anchors", 8] }];
+  const decoder = decoderFor({ decoder: { family: "yolo" }, labels: 3 }, outputs);
+  const { count } = decoder.decode({ output: floats([1, 1, 8], [5, 5, 4, 4, 1, 0, 0.5, 0]) }, 0.1);
+  assert.equal(count, 1);
+});
+
+test("boxes without area and boxes that are not numbers are left out", () => {
+  const good = [10, 10, 4, 4, 1, 0.5, 0, 0];
+  const bad = [
+    [10, 10, 0, 4, 1, 0.5, 0, 0],
+    [Number.NaN, 10, 4, 4, 1, 0.5, 0, 0],
+    [10, 10, Number.POSITIVE_INFINITY, 4, 1, 0.5, 0, 0],
+    [10, 10, 4, 4, Number.NaN, 0.5, 0, 0],
+    [10, 10, 4, -4, 1, 0.5, 0, 0],
+  ];
+  const rows = decode({ decoder: { family: "yolo" }, labels: 3 }, { o: floats([1, 6, 8], [...bad, good].flat()) });
+  assert.deepEqual(rows, [[8, 8, 12, 12, 0.5, 0]]);
+});
+
+test("a frame does not change what an earlier frame gave", () => {
+  const card: Card = { decoder: { family: "yolo" }, labels: 3 };
+  const made = { o: floats([1, 1, 8], [10, 10, 4, 4, 1, 0.5, 0, 0]) };
+  const decoder = decoderFor(card, declare(made));
+  const first = decoder.decode(made, 0.1);
+  decoder.decode({ o: floats([1, 1, 8], [20, 20, 4, 4, 1, 0, 0.75, 0]) }, 0.1);
+  assert.deepEqual([...first.boxes, ...first.classIds], [8, 8, 12, 12, 0]);
+});

@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import type { Candidates } from "./decoder.ts";
+import { toRows } from "./outputs.fixture.ts";
+import { suppress } from "./suppress.ts";
+
+type Row = readonly [left: number, top: number, right: number, bottom: number, score: number, classId: number];
+
+const toCandidates = (rows: readonly Row[]): Candidates => ({
+  count: rows.length,
+  boxes: Float32Array.from(rows.flatMap((row) => row.slice(0, 4))),
+  scores: Float32Array.from(rows.map((row) => row[4])),
+  classIds: Int32Array.from(rows.map((row) => row[5])),
+});
+
+const suppressed = (rows: readonly Row[], overlap = 0.5, limit = 100) =>
+  toRows(suppress(toCandidates(rows), overlap, limit));
+
+test("the best of an overlapping group stays", () => {
+  const rows: readonly Row[] = [
+    [0, 0, 10, 10, 0.5, 0],
+    [1, 0, 11, 10, 0.75, 0],
+    [20, 0, 30, 10, 0.25, 0],
+  ];
+  assert.deepEqual(suppressed(rows), [rows[1], rows[2]]);
+});
+
+test("an overlap of exactly the limit is no duplicate", () => {
+  // 10×10 boxes moved by 5 share 50 of 150.
+  const rows: readonly Row[] = [
+    [0, 0, 10, 10, 0.5, 0],
+    [5, 0, 15, 10, 0.25, 0],
+  ];
+  assert.equal(suppressed(rows, 1 / 3).length, 2);
+  assert.equal(suppressed(rows, 0.33).length, 1);
+});
+
+test("classes do not suppress one another", () => {
+  const rows: readonly Row[] = [
+    [0, 0, 10, 10, 0.5, 0],
+    [0, 0, 10, 10, 0.25, 1],
+  ];
+  assert.deepEqual(suppressed(rows), rows);
+});
+
+test("what is suppressed suppresses nothing", () => {
+  const rows: readonly Row[] = [
+    [0, 0, 10, 10, 0.75, 0],
+    [3, 0, 13, 10, 0.5, 0],
+    [6, 0, 16, 10, 0.25, 0],
+  ];
+  assert.deepEqual(suppressed(rows, 0.4), [rows[0], rows[2]]);
+});
+
+test("of equal scores the earlier stays, and comes first", () => {
+  const rows: readonly Row[] = [
+    [50, 0, 60, 10, 0.5, 2],
+    [0, 0, 10, 10, 0.5, 1],
+    [1, 0, 11, 10, 0.5, 1],
+  ];
+  assert.deepEqual(suppressed(rows), [rows[0], rows[1]]);
+});
+
+test("no more than the limit, and the best of them", () => {
+  const rows = Array.from({ length: 10 }, (_, i): Row => [20 * i, 0, 20 * i + 10, 10, i / 10, 0]);
+  assert.deepEqual(suppressed(rows, 0.5, 3), [rows[9], rows[8], rows[7]]);
+  assert.deepEqual(suppressed([], 0.5, 3), []);
+});
+
+const box = fc.tuple(fc.nat(40), fc.nat(40), fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 20 }));
+const row = fc.tuple(box, fc.nat(20), fc.nat(2)).map(([[x, y, w, h], s, c]): Row => [x, y, x + w, y + h, s / 32, c]);
+
+test("it does what comparing every pair would do", () => {
+  const overlap = (a: Row, b: Row): number => {
+    const width = Math.min(a[2], b[2]) - Math.max(a[0], b[0]);
+    const height = Math.min(a[3], b[3]) - Math.max(a[1], b[1]);
+    const shared = width > 0 && height > 0 ? width * height : 0;
+    return shared / ((a[2] - a[0]) * (a[3] - a[1]) + (b[2] - b[0]) * (b[3] - b[1]) - shared);
+  };
+  fc.assert(
+    fc.property(fc.array(row, { maxLength: 40 }), (rows) => {
+      const kept: Row[] = [];
+      for (const one of rows.toSorted((a, b) => b[4] - a[4]))
+        if (!kept.some((other) => other[5] === one[5] && overlap(one, other) > 0.45)) kept.push(one);
+      const round = (values: readonly number[]) => values.map((value) => Math.round(value * 1000) / 1000);
+      assert.deepEqual(suppressed(rows, 0.45), kept.map(round));
+    }),
+  );
+});
