@@ -69,6 +69,10 @@ export function defineElement<P extends TObject>(definition: ElementDefinition<P
 
 /** What a transform or sink does with frames. Every method may be async; frames wait for it. */
 export interface Handler<P extends TObject = TObject> {
+  /** Frames that this one takes at once, where that is fewer than the definition's `inFlight`. Read once, at the start. */
+  readonly inFlight?: number;
+  /** How long a live frame usually stays here: told to sinks that keep time. Read once, at the start. */
+  readonly latencyMs?: number;
   /** `"drop"` keeps the frame from going on. A throw ends the graph with the error and its stack. */
   process(frame: Frame): undefined | "drop" | Promise<undefined | "drop"> | Promise<void> | void;
   /** The format is known or has changed; comes before the first frame of that format. */

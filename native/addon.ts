@@ -173,6 +173,8 @@ export interface Addon {
   registerElement(element: NativeElement): void;
   setDispatch(dispatch: Dispatch): void;
   alive(): { metadata: number; calls: number };
+  /** Within the call that starts an element; 0 leaves things as they are. */
+  tune(call: number, inFlight: number, latencyNs: bigint): void;
   settle(call: number, outcome: number, meta?: object, message?: string, stack?: string): boolean;
   mapFrame(call: number): NativePlane[];
   copyFrame(call: number): Uint8Array;

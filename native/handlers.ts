@@ -3,6 +3,10 @@ import { addon, CALL, type NativeElement, OUTCOME } from "./addon.ts";
 import { type Format, NativeFrame, type Size } from "./frame.ts";
 
 export interface FrameHandler {
+  /** Frames taken at once, where that is fewer than the element's `inFlight`. Read once, at the start. */
+  readonly inFlight?: number;
+  /** How long a live frame stays in this element, for sinks that keep time. Read once, at the start. */
+  readonly latencyMs?: number;
   process(frame: NativeFrame): unknown;
   format?(format: Format): unknown;
   update?(properties: Record<string, unknown>): unknown;
@@ -126,6 +130,8 @@ async function start(core: number, call: number, payload: string): Promise<void>
       meanwhile.update = null;
       await update(instance, due);
     }
+    const { inFlight = 0, latencyMs = 0 } = handler;
+    if (inFlight > 0 || latencyMs > 0) addon.tune(call, inFlight, BigInt(Math.round(latencyMs * 1e6)));
     // Cancelled while it was being made: nobody will ever stop it, so it is closed here.
     if (addon.settle(call, OUTCOME.on)) instances.set(core, instance);
     else close(instance);

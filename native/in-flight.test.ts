@@ -88,6 +88,31 @@ test("as many frames as asked for are at work before the first has settled", NO_
   assert.equal(started.count, 20);
 });
 
+test("a handler may want fewer at once than its element allows, never more", NO_HANG, async () => {
+  for (const [wanted, most] of [
+    [2, 2],
+    [1, 1],
+    [50, 5],
+  ] as const) {
+    const started = counter();
+    const release = gate();
+    const process = async () => {
+      started.add();
+      await release.opened;
+    };
+    const work = element(() => ({ process, inFlight: wanted }), { inFlight: 5 });
+    const pipeline = await build({ ...pictures(20), work: [work], out: ["fakesink"] });
+    await pipeline.setState("PLAYING");
+    await started.reached(most);
+    await turns(20);
+    assert.equal(started.count, most);
+    release.open();
+    assert.equal((await ending(pipeline)).type, "eos");
+    await pipeline.close();
+    assert.equal(started.count, 20);
+  }
+});
+
 test("the end of the stream waits for the frames before it", NO_HANG, async () => {
   const calls: string[] = [];
   const work = element(

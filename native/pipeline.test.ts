@@ -233,6 +233,24 @@ test("the latency is that of the source, and of what an element holds back", NO_
   await pipeline.close();
 });
 
+test("a handler tells its latency when it starts", NO_HANG, async () => {
+  const latencyOf = async (latencyMs: number) => {
+    const first = gate();
+    const hold = element(() => ({ process: () => first.open(), latencyMs }), { inFlight: 4 });
+    const pipeline = await build({
+      ...pictures(-1, undefined, { "is-live": true }),
+      hold: [hold],
+      out: ["fakesink", { sync: true }],
+    });
+    await pipeline.setState("PLAYING");
+    await first.opened;
+    const latency = await pipeline.latency();
+    await pipeline.close();
+    return latency?.minimumNs ?? 0n;
+  };
+  assert.equal((await latencyOf(150)) - (await latencyOf(0)), 150_000_000n);
+});
+
 test("the end of the stream can be asked for: what is under way still arrives", NO_HANG, async () => {
   const first = gate();
   const calls: string[] = [];

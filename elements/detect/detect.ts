@@ -8,6 +8,7 @@
  */
 import { Type } from "typebox";
 import { defineElement } from "../element.ts";
+import { MOST_IN_FLIGHT } from "./limits.ts";
 
 const CLOSED = { additionalProperties: false } as const;
 const fraction = (description: string, minimum = 0) => Type.Number({ minimum, maximum: 1, description });
@@ -104,8 +105,7 @@ chains:
   }),
   writes: ["detections"],
   caps: "video/x-raw,format={I420,NV12}",
-  // Live they cover a second of video at 60 frames a second: what the slowest of the models takes for a look.
-  inFlight: 64,
+  inFlight: MOST_IN_FLIGHT,
   async create(properties, services) {
     const { openModel } = await import("../../models/open.ts");
     const { DetectHandler } = await import("./handler.ts");

@@ -2,7 +2,7 @@ import type { Model } from "../../models/open.ts";
 import type { Detections } from "../../schemas/detections.ts";
 import type { Frame, Handler, Services } from "../element.ts";
 import { Inference, type InferenceEvent } from "./inference.ts";
-import { limitInference } from "./limits.ts";
+import { chooseInFlight, limitInference } from "./limits.ts";
 import { Looker } from "./looker.ts";
 import { listLooks, type Region, type Tiles } from "./looks.ts";
 import { describeNothing, describeObjects } from "./objects.ts";
@@ -23,7 +23,12 @@ export interface DetectProperties extends WantedProperties {
   readonly limitMs: number;
 }
 
-export class DetectHandler implements Pick<Handler, "process" | "flush" | "end" | "close"> {
+/** A look may be longer than the trial at the start. */
+const LATENCY_MARGIN = 1.5;
+
+export class DetectHandler implements Pick<Handler, "process" | "flush" | "close" | "inFlight" | "latencyMs"> {
+  readonly inFlight: number;
+  readonly latencyMs: number;
   readonly #model: Model;
   readonly #services: Services;
   readonly #inference: Inference;
@@ -69,10 +74,12 @@ export class DetectHandler implements Pick<Handler, "process" | "flush" | "end" 
     this.#readings = readings;
     this.#question = question;
     this.#nothing = describeNothing(question.wanted, model.card.model);
+    const { live } = services.job;
     const looker = new Looker(inference, model);
-    this.#pace = services.job.live
-      ? new LivePace(looker, inference, every, inference.inferenceMs * question.regions.length)
-      : new FastPace(looker, every);
+    const lookMs = inference.inferenceMs * question.regions.length;
+    this.#pace = live ? new LivePace(looker, inference, every, lookMs) : new FastPace(looker, every);
+    this.inFlight = chooseInFlight(live, every, SLOTS);
+    this.latencyMs = live ? LATENCY_MARGIN * lookMs : 0;
   }
 
   async process(frame: Frame): Promise<void> {

@@ -1,3 +1,15 @@
+import type { Every } from "./schedule.ts";
+
+/** Of the definition: live they cover a second at 60 frames a second, more than a look of the slowest model takes. */
+export const MOST_IN_FLIGHT = 64;
+
+/**
+ * Frames taken at once. At pace `fast` only as many as keep the worker busy, since each of them is a whole picture in
+ * memory: those in slots, those that pass between them, and one that waits for a slot.
+ */
+export const chooseInFlight = (live: boolean, every: Every, slots: number): number =>
+  live ? MOST_IN_FLIGHT : Math.min(MOST_IN_FLIGHT, slots * (every === "auto" ? 1 : every) + 1);
+
 /** Live, frames wait for an inference that hangs: it is given up long before `limitMs` where inferences are short. */
 const LEAST_MS = 1000;
 const TIMES_AS_LONG = 10;

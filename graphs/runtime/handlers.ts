@@ -90,6 +90,8 @@ function adapt(entry: BoundHandler | undefined, node: string) {
   const { handler } = entry;
   const view = {
     process: (frame: NativeFrame) => handler.process(asFrame(frame)),
+    ...(handler.inFlight !== undefined && { inFlight: handler.inFlight }),
+    ...(handler.latencyMs !== undefined && { latencyMs: handler.latencyMs }),
     ...(handler.format && { format: handler.format.bind(handler) }),
     ...(handler.flush && { flush: handler.flush.bind(handler) }),
     ...(handler.end && { end: handler.end.bind(handler) }),

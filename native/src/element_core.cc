@@ -43,7 +43,7 @@ GValue default_value(const PropertySpec& property) {
 }  // namespace
 
 ElementCore::ElementCore(const ElementSpec* s, std::shared_ptr<Bridge> b)
-    : spec(s), id(next_core_id++), bridge(std::move(b)) {
+    : spec(s), id(next_core_id++), bridge(std::move(b)), in_flight(s->in_flight) {
   gst_video_info_init(&video);
   for (const auto& property : spec->properties) values.push_back(default_value(property));
   if (bridge) bridge->add(this);
@@ -135,7 +135,7 @@ void ElementCore::notify(CallKind kind) {
 GstFlowReturn ElementCore::submit(GstBuffer* buffer) {
   auto call = make(CallKind::kFrame, buffer, {});
   std::unique_lock<std::mutex> lock(mutex);
-  if (!wait(lock, [&] { return downstream_ != GST_FLOW_OK || in_flight_.size() < spec->in_flight; })) return GST_FLOW_FLUSHING;
+  if (!wait(lock, [&] { return downstream_ != GST_FLOW_OK || in_flight_.size() < in_flight; })) return GST_FLOW_FLUSHING;
   if (downstream_ != GST_FLOW_OK) return downstream_;
   in_flight_.push_back(call);
   lock.unlock();

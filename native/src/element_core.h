@@ -134,6 +134,7 @@ struct ElementCore : std::enable_shared_from_this<ElementCore> {
   std::string format_due;  // a format that a flush kept from the handler: it comes before the next frame
   std::atomic<uint64_t> frames{0}, dropped{0};
   std::atomic<uint64_t> latency_ns{0};
+  std::atomic<guint> in_flight;  // of this element: at most what its type allows; fixed once it has started
   Durations durations;
 
  private:

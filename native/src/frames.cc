@@ -1,6 +1,7 @@
 // What JavaScript can do with a frame it has been given: look, copy, order kernels, settle. JS thread throughout.
 #include <gst/video/video.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "addon.h"
@@ -22,6 +23,24 @@ void map_or_throw(Napi::Env env, Call& call) {
 }
 
 // ------------------------------------------------------------------------------------------------ settling
+
+// tune(call, inFlight, latencyNs): what a handler asks for, told within the call that starts it; 0 changes nothing
+Napi::Value tune(const Napi::CallbackInfo& info) {
+  auto env = info.Env();
+  std::shared_ptr<Call> call;
+  try {
+    call = call_of(info);
+  } catch (const Napi::Error&) {
+    return env.Undefined();  // cancelled meanwhile: it will not run
+  }
+  auto& core = *call->core;
+  const guint in_flight = info[1].As<Napi::Number>().Uint32Value();
+  bool lossless;
+  const uint64_t latency_ns = info[2].As<Napi::BigInt>().Uint64Value(&lossless);
+  if (in_flight > 0) core.in_flight = std::min(in_flight, core.spec->in_flight);
+  if (latency_ns > 0) core.latency_ns = latency_ns;
+  return env.Undefined();
+}
 
 // settle(call, outcome, metadata | undefined, message, stack); outcome: 0 on, 1 drop, 2 error, 3 discarded
 Napi::Value settle(const Napi::CallbackInfo& info) {
@@ -277,6 +296,7 @@ Napi::Value order_image(const Napi::CallbackInfo& info) {
 }  // namespace
 
 void export_frames(Napi::Env env, Napi::Object exports) {
+  exports.Set("tune", Napi::Function::New(env, tune));
   exports.Set("settle", Napi::Function::New(env, settle));
   exports.Set("mapFrame", Napi::Function::New(env, map_frame));
   exports.Set("copyFrame", Napi::Function::New(env, copy_frame));

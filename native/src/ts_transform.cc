@@ -121,7 +121,7 @@ gboolean sink_query(GstPad* pad, GstObject* parent, GstQuery* query) {
   if (GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION) {
     // Whatever downstream can take is what upstream may use: direct rendering and strides are kept.
     if (!gst_pad_peer_query(self->src, query)) return FALSE;
-    ask_for_more_buffers(query, (*self->core)->spec->in_flight);
+    ask_for_more_buffers(query, (*self->core)->in_flight);
     return TRUE;
   }
   return gst_pad_query_default(pad, parent, query);
