@@ -15,6 +15,7 @@ if (!node.usable) process.exit(1);
 const { buildAddon, isAddonFresh } = await import("./build-addon.mjs");
 const { CommandFailure, endCommandsOnSignal, isInterrupted } = await import("./command.mjs");
 const { withLock } = await import("./lock.mjs");
+const models = await import("./models.mjs");
 const modules = await import("./node-modules.mjs");
 const { inspectSystem, installPackages } = await import("./packages.mjs");
 const { isRegistryWarm, warmRegistry } = await import("./plugin-registry.mjs");
@@ -23,7 +24,10 @@ const { showStep } = await import("./progress.mjs");
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const SHOWN_LINES = 20;
 
-/** In the order in which each needs the ones before it. `isDone` is quick; `work` is not. */
+/**
+ * In the order in which each needs the ones before it. `isDone` is quick; `work` is not, and may return what a person
+ * should know of a step that did not give all it could.
+ */
 const STEPS = [
   {
     title: "Debian packages",
@@ -50,11 +54,18 @@ const STEPS = [
     isDone: () => isRegistryWarm(ROOT, inspectSystem().versions),
     work: () => warmRegistry(ROOT, inspectSystem().versions),
   },
+  {
+    title: "models",
+    isDone: () => models.areModelsThere(ROOT),
+    work: (onProgress) => models.installModels(ROOT, { onProgress }),
+  },
 ];
 
 async function setUp() {
   for (const { title, isDone, work } of STEPS) {
-    if (!isDone()) await showStep(title, async (onProgress) => work(onProgress));
+    if (isDone()) continue;
+    const note = await showStep(title, async (onProgress) => work(onProgress));
+    if (typeof note === "string") console.warn(note);
   }
 }
 
