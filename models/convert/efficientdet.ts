@@ -24,7 +24,9 @@ export interface EfficientDetOrder {
 }
 
 const BOX_NUMBERS = 4;
-const LIMIT = 300;
+/** A crowd has up to fifteen pairs an object that are worth looking at; a large picture may hold several crowds. */
+const LIMITS = { fewAnchors: 1000, manyAnchors: 2000 };
+const MANY_ANCHORS = 100_000;
 
 export function convertEfficientDet(tflite: Uint8Array, order: EfficientDetOrder): Uint8Array {
   const model = readModel(tflite);
@@ -54,10 +56,13 @@ export function convertEfficientDet(tflite: Uint8Array, order: EfficientDetOrder
     classes: headOf(graph, writer, "class", parts.classHeads, outputs.length),
     boxes: headOf(graph, writer, "box", parts.boxHeads, BOX_NUMBERS),
     anchors,
-    limit: Math.min(LIMIT, anchors.length / 4),
+    limit: limitOf(anchors.length / 4),
   });
   return graph.finish("efficientdet");
 }
+
+const limitOf = (anchors: number): number =>
+  Math.min(anchors, anchors < MANY_ANCHORS ? LIMITS.fewAnchors : LIMITS.manyAnchors);
 
 /** How often `share` goes into the channels of every level. */
 function shareOf(heads: readonly Tensor[], share: number): number {

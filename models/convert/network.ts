@@ -118,10 +118,34 @@ export class NetworkWriter {
         `tensor ${output.name} is enlarged by aligned corners or half pixels, which no EfficientDet-Lite does`,
       );
     }
-    const { down, across } = this.#sizeOf(output);
+    const from = this.#sizeOf(input);
+    const to = this.#sizeOf(output);
+    const doubled = to.down === 2 * from.down && to.across === 2 * from.across;
+    this.#keep(output, doubled ? this.#double(input, output, from) : this.#resize(input, output, to));
+  }
+
+  #resize(input: Tensor, output: Tensor, { down, across }: Size): string {
     const target = this.#graph.integers(`size_${output.index}`, [1, output.shape[3] ?? 0, down, across]);
     const settings = { mode: "nearest", coordinate_transformation_mode: "asymmetric", nearest_mode: "floor" };
-    this.#keep(output, this.#graph.node("Resize", [this.nameOf(input), "", "", target], `v_${output.index}`, settings));
+    return this.#graph.node("Resize", [this.nameOf(input), "", "", target], `v_${output.index}`, settings);
+  }
+
+  /**
+   * Twice as large by joining each pixel with itself and each row with itself, which onnxruntime copies in blocks and
+   * Resize pixel by pixel. The transpositions fall away, since it keeps channels last between convolutions.
+   */
+  #double(input: Tensor, output: Tensor, { down, across }: Size): string {
+    const graph = this.#graph;
+    const id = output.index;
+    const channels = output.shape[3] ?? 0;
+    const last = graph.node("Transpose", [this.nameOf(input)], `last_${id}`, { perm: [0, 2, 3, 1] });
+    const pixels = graph.node("Concat", [last, last], `pixels_${id}`, { axis: 3 });
+    const rowShape = graph.integers(`row_shape_${id}`, [1, down, 1, across * 2 * channels]);
+    const row = graph.node("Reshape", [pixels, rowShape], `row_${id}`);
+    const rows = graph.node("Concat", [row, row], `rows_${id}`, { axis: 2 });
+    const shape = graph.integers(`shape_${id}`, [1, down * 2, across * 2, channels]);
+    const doubled = graph.node("Reshape", [rows, shape], `doubled_${id}`);
+    return graph.node("Transpose", [doubled], `v_${id}`, { perm: [0, 3, 1, 2] });
   }
 
   #keep(output: Tensor, name: string): void {

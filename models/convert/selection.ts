@@ -1,6 +1,6 @@
 /**
- * What follows the network: the most probable anchors are chosen inside the graph, so that only they are put into
- * pixels and only they leave it. Choosing goes by the quantised logits, which are ordered as the scores are.
+ * What follows the network: the most probable pairs of anchor and class are chosen inside the graph, so that only they
+ * are put into pixels and only they leave it. Choosing goes by the logits, which are ordered as the scores are.
  */
 import type { GraphBuilder } from "../onnx/graph.ts";
 import type { Anchors } from "./anchors.ts";
@@ -18,28 +18,44 @@ export interface SelectionOrder {
   readonly classes: Head;
   readonly boxes: Head;
   readonly anchors: Anchors;
-  /** Anchors that leave the graph. */
+  /** How many pairs leave the graph; at most the number of anchors. */
   readonly limit: number;
 }
 
-/** Adds the outputs `boxes`, `scores` and `classes`. */
+/** Adds the outputs `boxes`, `scores` and `classes`, best first. */
 export function writeSelection(graph: GraphBuilder, { classes, boxes, anchors, limit }: SelectionOrder): void {
-  const logits = join(graph, "logits", classes);
-  const best = graph.node("ReduceMax", [logits], "best_logit", { axes: [1], keepdims: 0 });
-  const bestValue = graph.node("DequantizeLinear", [best, ...classes.scale], "best_value");
-  const count = graph.integers("limit", [limit]);
-  graph.nodeOfMany("TopK", [bestValue, count], ["chosen_value", "chosen"], { axis: 0 });
-  give(graph, "scores", "float32", [1, limit], graph.node("Sigmoid", ["chosen_value"], "chosen_score"));
-
-  const chosenLogits = graph.node("Gather", [logits, "chosen"], "chosen_logits", { axis: 0 });
-  const chosenClass = graph.node("ArgMax", [chosenLogits], "chosen_class", { axis: 1, keepdims: 0 });
-  give(graph, "classes", "int64", [1, limit], chosenClass);
-
-  const deltas = graph.node("Gather", [join(graph, "deltas", boxes), "chosen"], "chosen_deltas", { axis: 0 });
-  const deltaValues = graph.node("DequantizeLinear", [deltas, ...boxes.scale], "delta_values");
+  const pairs = choosePairs(graph, classes, limit);
+  give(graph, "scores", "float32", [1, limit], graph.node("Sigmoid", [pairs.logit], "score"));
+  give(graph, "classes", "int64", [1, limit], pairs.class);
+  const stored = graph.node("Gather", [join(graph, "deltas", boxes), pairs.anchor], "chosen_deltas", { axis: 0 });
+  const deltas = graph.node("DequantizeLinear", [stored, ...boxes.scale], "delta_values");
   const table = graph.constant("anchors", anchors, [anchors.length / 4, 4]);
-  const places = graph.node("Gather", [table, "chosen"], "chosen_anchors", { axis: 0 });
-  give(graph, "boxes", "float32", [1, limit, 4], decode(graph, deltaValues, places));
+  const places = graph.node("Gather", [table, pairs.anchor], "chosen_anchors", { axis: 0 });
+  give(graph, "boxes", "float32", [1, limit, 4], decode(graph, deltas, places));
+}
+
+/**
+ * First the anchors with the best class, then the best pairs among these: no pair of the best `limit` can belong to
+ * another anchor, and all but a few thousand of a million logits are looked at once, as whole numbers.
+ */
+function choosePairs(graph: GraphBuilder, head: Head, limit: number): { logit: string; anchor: string; class: string } {
+  const logits = join(graph, "logits", head);
+  const best = graph.node("ReduceMax", [logits], "best_logit", { axes: [1], keepdims: 0 });
+  const bestValue = graph.node("DequantizeLinear", [best, ...head.scale], "best_value");
+  const count = graph.integers("limit", [limit]);
+  graph.nodeOfMany("TopK", [bestValue, count], ["anchor_value", "anchor"], { axis: 0 });
+
+  const rows = graph.node("Gather", [logits, "anchor"], "anchor_logits", { axis: 0 });
+  const flat = graph.node("Reshape", [rows, graph.integers("flat", [-1])], "pair_logits");
+  const values = graph.node("DequantizeLinear", [flat, ...head.scale], "pair_values");
+  graph.nodeOfMany("TopK", [values, count], ["pair_value", "pair"], { axis: 0 });
+  const width = graph.scalar("class_count", BigInt64Array.of(BigInt(head.width)));
+  const row = graph.node("Div", ["pair", width], "pair_row");
+  return {
+    logit: "pair_value",
+    anchor: graph.node("Gather", ["anchor", row], "pair_anchor", { axis: 0 }),
+    class: graph.node("Mod", ["pair", width], "pair_class"),
+  };
 }
 
 /** All levels as rows of one table: [anchors, width]. */
