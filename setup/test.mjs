@@ -12,6 +12,7 @@ import { fileURLToPath } from "node:url";
 import { runChecks } from "./check.mjs";
 import { CommandFailure, endCommandsOnSignal, runCommand } from "./command.mjs";
 import { findSoaks, findTests } from "./find-tests.mjs";
+import { showStep } from "./progress.mjs";
 import { readEvents } from "./test-events.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -49,6 +50,17 @@ async function runTests(files, limits, env) {
   return faults;
 }
 
+/** Says why when there are none; the tests that need one are skipped then. */
+async function fetchClips() {
+  const args = ["--import", "tsx", "test/fetch-clips.ts"];
+  try {
+    await showStep("test clips", () => runCommand(process.execPath, args, { cwd: ROOT }));
+  } catch (error) {
+    if (!(error instanceof CommandFailure)) throw error;
+    console.log(`${error.lines.join("\n")}\nTests that need it are skipped.`);
+  }
+}
+
 async function main(args) {
   if (args[0] === "--soak") {
     const files = findSoaks(ROOT, args.slice(1));
@@ -58,6 +70,7 @@ async function main(args) {
   const files = findTests(ROOT, args);
   if (files.length === 0) return ["no file named *.test.ts was found"];
   const failedChecks = args.length === 0 ? await runChecks() : [];
+  if (args.length === 0) await fetchClips();
   const faults = await runTests(files, LIMITS.test, process.env);
   return [...failedChecks.map((title) => `check failed: ${title} (see above the tests)`), ...faults];
 }

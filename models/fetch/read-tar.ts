@@ -11,6 +11,14 @@ export async function* readMember(
   member: string,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const reader = new BlockReader(archive);
+  try {
+    yield* findMember(reader, member);
+  } finally {
+    await reader.close();
+  }
+}
+
+async function* findMember(reader: BlockReader, member: string): AsyncGenerator<Uint8Array, void, undefined> {
   const others: string[] = [];
   let longName: string | null = null;
   for (let header = await reader.header(); header !== null; header = await reader.header()) {
@@ -95,6 +103,11 @@ class BlockReader {
   async align(size: number): Promise<void> {
     const rest = (BLOCK - (size % BLOCK)) % BLOCK;
     await this.take(rest, BLOCK);
+  }
+
+  /** Lets go of the archive, read to its end or not. */
+  async close(): Promise<void> {
+    await this.#source.return?.();
   }
 
   async #fetch(): Promise<boolean> {
