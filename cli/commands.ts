@@ -54,6 +54,10 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
         about: "Run the graph detect on a clip and score what it finds.",
         load: async () => (await import("./commands/eval-clip.ts")).default,
       },
+      coco: {
+        about: "Look for objects in pictures and score what is found, as COCO does.",
+        load: async () => (await import("./commands/eval-coco.ts")).default,
+      },
     },
   },
   models: {

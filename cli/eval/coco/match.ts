@@ -1,0 +1,85 @@
+/** Which detections of a picture are right, by the rules of COCO. One class at a time. */
+import type { PixelBox, TrueObject } from "./dataset.ts";
+
+/** What a detection and an object must share at least to be one: 0.50, 0.55 … 0.95. */
+export const OVERLAPS: readonly number[] = Array.from({ length: 10 }, (_, i) => (50 + 5 * i) / 100);
+
+/** As COCO has it: of each class and picture the most confident. */
+const MOST_A_PICTURE = 100;
+/** Keeps an overlap of exactly the limit from being lost to rounding. */
+const SLACK = 1e-10;
+
+/** Objects of other areas count neither for nor against. In square pixels, both ends within. */
+export interface AreaRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface FoundObject {
+  readonly box: PixelBox;
+  readonly score: number;
+}
+
+/** A detection, and for each of `OVERLAPS` whether it is right (1), wrong (0) or does not count (-1). */
+export interface Judged {
+  readonly score: number;
+  readonly outcomes: Int8Array;
+}
+
+/** Detections in order of confidence; `objects` is how many there were to be found. */
+export function matchPicture(
+  truth: readonly TrueObject[],
+  found: readonly FoundObject[],
+  range: AreaRange,
+): { readonly judged: readonly Judged[]; readonly objects: number } {
+  const counts = ({ area, isCrowd }: TrueObject) => !isCrowd && isWithin(area, range);
+  // Those that count come first: a detection takes one of the others only when none of these is left for it.
+  const objects = [...truth.filter(counts), ...truth.filter((object) => !counts(object))];
+  const counted = truth.filter(counts).length;
+  const sorted = [...found].sort((a, b) => b.score - a.score).slice(0, MOST_A_PICTURE);
+  const overlaps = sorted.map(({ box }) => objects.map((object) => overlapOf(box, object)));
+  const judged = sorted.map(({ score }) => ({ score, outcomes: new Int8Array(OVERLAPS.length) }));
+  for (const [step, least] of OVERLAPS.entries()) {
+    const taken = new Set<number>();
+    for (const [index, { outcomes }] of judged.entries()) {
+      const match = chooseObject(overlaps[index] ?? [], objects, counted, taken, least);
+      if (match >= 0) taken.add(match);
+      const [, , width, height] = sorted[index]?.box ?? [0, 0, 0, 0];
+      if (match < 0) outcomes[step] = isWithin(width * height, range) ? 0 : -1;
+      else outcomes[step] = match < counted ? 1 : -1;
+    }
+  }
+  return { judged, objects: counted };
+}
+
+/** The free object that is overlapped most, or -1. Crowds are never used up. */
+function chooseObject(
+  overlaps: readonly number[],
+  objects: readonly TrueObject[],
+  counted: number,
+  taken: ReadonlySet<number>,
+  least: number,
+): number {
+  let best = -1;
+  let most = Math.min(least, 1 - SLACK);
+  for (const [index, overlap] of overlaps.entries()) {
+    if (taken.has(index) && objects[index]?.isCrowd !== true) continue;
+    if (best >= 0 && best < counted && index >= counted) break;
+    if (overlap < most) continue;
+    most = overlap;
+    best = index;
+  }
+  return best;
+}
+
+const isWithin = (area: number, { from, to }: AreaRange): boolean => area >= from && area <= to;
+
+/** Shared area over joint area; of a crowd, over the area of the detection alone. */
+export function overlapOf(found: PixelBox, { box, isCrowd }: Pick<TrueObject, "box" | "isCrowd">): number {
+  const width = Math.min(found[0] + found[2], box[0] + box[2]) - Math.max(found[0], box[0]);
+  const height = Math.min(found[1] + found[3], box[1] + box[3]) - Math.max(found[1], box[1]);
+  if (width <= 0 || height <= 0) return 0;
+  const shared = width * height;
+  const area = found[2] * found[3];
+  return shared / (isCrowd ? area : area + box[2] * box[3] - shared);
+}
