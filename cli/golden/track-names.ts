@@ -1,5 +1,5 @@
 /** Which track of one run is which of another: the one it shares most frames with. */
-import type { SeenFrame } from "./frames.ts";
+import { edgeDistance, type SeenFrame } from "./frames.ts";
 import { pairObjects } from "./pair-objects.ts";
 
 /** Frames of both runs at the same time, or of the one that has it. */
@@ -44,5 +44,21 @@ export function nameTracks(pairs: readonly FramePair[]): ReadonlyMap<number, num
     names.set(was, is);
     taken.add(is);
   }
+  for (const id of listMoved(pairs)) if (!names.has(id) && !taken.has(id)) names.set(id, id);
   return names;
+}
+
+/** In widths or heights, whichever is more. */
+const FURTHEST = 2;
+
+/** Ids whose boxes never lie on each other, but near: rather one object that has moved than two. */
+function listMoved(pairs: readonly FramePair[]): ReadonlySet<number> {
+  const moved = new Set<number>();
+  for (const { golden, now } of pairs)
+    for (const was of golden?.objects ?? []) {
+      const is = now?.objects.find(({ id, className }) => id === was.id && className === was.className);
+      const room = FURTHEST * Math.max(was.box[2], was.box[3]);
+      if (was.id !== 0 && is !== undefined && edgeDistance(was.box, is.box) <= room) moved.add(was.id);
+    }
+  return moved;
 }

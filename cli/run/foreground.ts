@@ -136,7 +136,8 @@ export class ForegroundRun {
   }
 
   #hear(event: GraphEvent): void {
-    reportEvent(event, this.#reporter);
+    const isStats = event.type === "element" && event.event.type === "stats";
+    if (!isStats || this.#settings.stats) reportEvent(event, this.#reporter);
     if (event.type === "log" && event.level === "error") this.#errors += 1;
     const { seconds } = this.#settings;
     const isLive = event.type === "element" && event.event.type === "source" && event.event.state === "live";
