@@ -10,7 +10,8 @@ import { BadTflite } from "../tflite/flatbuffer.ts";
 import { readModel, type Tensor } from "../tflite/read-model.ts";
 import { type AnchorGrid, layAnchors } from "./anchors.ts";
 import { chooseOutputs } from "./classes.ts";
-import { NetworkWriter, quantisationOf } from "./network.ts";
+import { type Activations, encode, fastestActivations, isSame } from "./encoding.ts";
+import { NetworkWriter } from "./network.ts";
 import { findParts } from "./parts.ts";
 import { planSizes, type Size, type Sizes, sizeOf } from "./plan-sizes.ts";
 import { type Head, writeSelection } from "./selection.ts";
@@ -21,6 +22,8 @@ export interface EfficientDetOrder {
   readonly height: number;
   /** Names of COCO's classes to keep, in this order. All 80 without it. */
   readonly classes?: readonly string[];
+  /** What this machine computes fastest without it. */
+  readonly activations?: Activations;
 }
 
 const BOX_NUMBERS = 4;
@@ -43,18 +46,25 @@ export function convertEfficientDet(tflite: Uint8Array, order: EfficientDetOrder
     gridOf(parts.boxHeads, sizes, image, perCell),
   );
 
+  const activations = order.activations ?? fastestActivations();
   const graph = new GraphBuilder();
   const images = graph.input("images", "uint8", [1, image.down, image.across, 3]);
   const writer = new NetworkWriter(graph, {
     model,
     sizes,
+    activations,
     kept: new Map(parts.classHeads.map(({ index }) => [index, rows])),
   });
   writer.begin(parts.image, graph.node("Transpose", [images], "picture", { perm: [0, 3, 1, 2] }));
   for (const operator of parts.network) writer.write(operator);
+  const headOf = (name: string, heads: readonly Tensor[], width: number): Head => ({
+    levels: heads.map((head) => writer.nameOf(head)),
+    width,
+    scale: shareScale(graph, name, heads, activations),
+  });
   writeSelection(graph, {
-    classes: headOf(graph, writer, "class", parts.classHeads, outputs.length),
-    boxes: headOf(graph, writer, "box", parts.boxHeads, BOX_NUMBERS),
+    classes: headOf("class", parts.classHeads, outputs.length),
+    boxes: headOf("box", parts.boxHeads, BOX_NUMBERS),
     anchors,
     limit: limitOf(anchors.length / 4),
   });
@@ -83,19 +93,17 @@ function gridOf(heads: readonly Tensor[], sizes: Sizes, image: Size, perCell: nu
   return { image, levels, perCell };
 }
 
-function headOf(
+/** Names of the scale and the zero point that all levels of a head have. */
+function shareScale(
   graph: GraphBuilder,
-  writer: NetworkWriter,
   name: string,
   heads: readonly Tensor[],
-  width: number,
-): Head {
-  const quantisations = heads.map(quantisationOf);
-  const first = quantisations[0];
-  if (first === undefined || quantisations.some((q) => q.scale !== first.scale || q.zeroPoint !== first.zeroPoint)) {
+  activations: Activations,
+): [string, string] {
+  const encodings = heads.map((head) => encode(head, activations));
+  const [first] = encodings;
+  if (first === undefined || encodings.some((encoding) => !isSame(encoding, first))) {
     throw new BadTflite(`all levels of the ${name} head should have the same scale and zero point`);
   }
-  const scale = graph.scalar(`${name}_scale`, Float32Array.of(first.scale));
-  const zero = graph.scalar(`${name}_zero`, Int8Array.of(first.zeroPoint));
-  return { levels: heads.map((head) => writer.nameOf(head)), width, scale: [scale, zero] };
+  return [graph.scalar(`${name}_scale`, Float32Array.of(first.scale)), graph.scalar(`${name}_zero`, first.zeroPoint)];
 }

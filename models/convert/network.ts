@@ -7,6 +7,7 @@ import type { GraphBuilder } from "../onnx/graph.ts";
 import { BadTflite } from "../tflite/flatbuffer.ts";
 import type { Activation, Kind, Pair } from "../tflite/operators.ts";
 import type { Operator, Tensor, TfliteModel } from "../tflite/read-model.ts";
+import { type Activations, type Encoding, encode, isSame } from "./encoding.ts";
 import { tensorOf } from "./parts.ts";
 import type { Size, Sizes } from "./plan-sizes.ts";
 import { readBias, reorderWeights } from "./weights.ts";
@@ -14,6 +15,7 @@ import { readBias, reorderWeights } from "./weights.ts";
 export interface NetworkOrder {
   readonly model: Pick<TfliteModel, "tensors">;
   readonly sizes: Sizes;
+  readonly activations: Activations;
   /** Outputs to keep of the convolutions that compute these tensors. */
   readonly kept: ReadonlyMap<number, readonly number[]>;
 }
@@ -57,8 +59,14 @@ export class NetworkWriter {
     else if (kind.kind === "add") this.#add(inputs, output, kind.activation);
     else if (kind.kind === "max-pool") this.#pool(kind, input, output);
     else if (kind.kind === "resize-nearest") this.#enlarge(kind, input, output);
-    else if (kind.kind === "quantize") this.#requantise(output, this.#dequantise(input), "none");
+    else if (kind.kind === "quantize") this.#quantise(input, output);
     else throw new BadTflite(`operator ${kind.kind} has no place in the network of an EfficientDet-Lite`);
+  }
+
+  /** The picture is uint8, and so may be the first tensor: then both are the same. */
+  #quantise(input: Tensor, output: Tensor): void {
+    if (isSame(this.#encodingOf(input), this.#encodingOf(output))) this.#keep(output, this.nameOf(input));
+    else this.#requantise(output, this.#dequantise(input), "none");
   }
 
   #add(inputs: readonly number[], output: Tensor, activation: Activation): void {
@@ -67,6 +75,7 @@ export class NetworkWriter {
   }
 
   #pool({ size, window }: KindOf<"max-pool">, input: Tensor, output: Tensor): void {
+    this.#refuseOtherScale(input, output);
     const pads = this.#pad(input, output, size, window.stride, [1, 1]);
     const settings = { kernel_shape: size, strides: window.stride, pads };
     this.#keep(output, this.#graph.node("MaxPool", [this.nameOf(input)], `v_${output.index}`, settings));
@@ -78,6 +87,13 @@ export class NetworkWriter {
     const weights = reorderWeights(tensor, kind.depthwise, rows);
     const bias = readBias(tensorOf(this.#order.model, inputs[2]), rows);
     const [rowsOut, inputsOfGroup, down, across] = weights.shape;
+    const group = kind.depthwise ? rowsOut : 1;
+    if (inputsOfGroup * group !== input.shape[3] || bias.values.length !== rowsOut) {
+      throw new BadTflite(
+        `${tensor.name} [${tensor.shape}] and ${bias.values.length} biases do not fit what they are applied to, ` +
+          `${input.name} [${input.shape}]`,
+      );
+    }
     const graph = this.#graph;
     const values = [
       this.#dequantise(input),
@@ -107,7 +123,7 @@ export class NetworkWriter {
       strides: kind.window.stride,
       dilations: kind.dilation,
       pads: this.#pad(input, output, [down, across], kind.window.stride, kind.dilation),
-      group: kind.depthwise ? rowsOut / inputsOfGroup : 1,
+      group,
     };
     this.#requantise(output, graph.node("Conv", values, `conv_${output.index}`, settings), kind.window.activation);
   }
@@ -118,6 +134,7 @@ export class NetworkWriter {
         `tensor ${output.name} is enlarged by aligned corners or half pixels, which no EfficientDet-Lite does`,
       );
     }
+    this.#refuseOtherScale(input, output);
     const from = this.#sizeOf(input);
     const to = this.#sizeOf(output);
     const doubled = to.down === 2 * from.down && to.across === 2 * from.across;
@@ -148,6 +165,11 @@ export class NetworkWriter {
     return graph.node("Transpose", [doubled], `v_${id}`, { perm: [0, 3, 1, 2] });
   }
 
+  #refuseOtherScale(input: Tensor, output: Tensor): void {
+    if (isSame(this.#encodingOf(input), this.#encodingOf(output))) return;
+    throw new BadTflite(`tensor ${output.name} is only moved or chosen from ${input.name} and should have its scale`);
+  }
+
   #keep(output: Tensor, name: string): void {
     this.#names.set(output.index, name);
   }
@@ -171,10 +193,8 @@ export class NetworkWriter {
 
   /** Where the quantised range ends at the limits of the activation, quantising cuts off by itself. */
   #limit(output: Tensor, value: string, activation: Activation): string {
-    const { scale, zeroPoint } = quantisationOf(output);
+    const { scale, lowest, highest } = this.#encodingOf(output);
     const [low, high] = LIMITS[activation];
-    const lowest = (-128 - zeroPoint) * scale;
-    const highest = (127 - zeroPoint) * scale;
     if (lowest >= low && highest <= high + scale / 2) return value;
     const limits = [low, high].map((limit) =>
       Number.isFinite(limit) ? this.#graph.scalar(`limit_${limit}`, Float32Array.of(limit)) : "",
@@ -182,13 +202,17 @@ export class NetworkWriter {
     return this.#graph.node("Clip", [value, ...limits], `limited_${output.index}`);
   }
 
+  /** Names of scale and zero point. */
   #scaleOf(tensor: Tensor): [string, string] {
-    const { scale, zeroPoint } = quantisationOf(tensor);
-    const zero = tensor.type === "uint8" ? Uint8Array.of(zeroPoint) : Int8Array.of(zeroPoint);
+    const { scale, zeroPoint } = this.#encodingOf(tensor);
     return [
       this.#graph.scalar(`s_${tensor.index}`, Float32Array.of(scale)),
-      this.#graph.scalar(`z_${tensor.index}`, zero),
+      this.#graph.scalar(`z_${tensor.index}`, zeroPoint),
     ];
+  }
+
+  #encodingOf(tensor: Tensor): Encoding {
+    return encode(tensor, this.#order.activations);
   }
 
   /** Above, left, below, right. */
@@ -200,13 +224,4 @@ export class NetworkWriter {
     const [y, x] = [need(from.down, to.down, 0), need(from.across, to.across, 1)];
     return [Math.floor(y / 2), Math.floor(x / 2), Math.ceil(y / 2), Math.ceil(x / 2)];
   }
-}
-
-export function quantisationOf({ name, type, quantisation }: Tensor): { scale: number; zeroPoint: number } {
-  const scale = quantisation?.scales[0];
-  const zeroPoint = quantisation?.zeroPoints[0] ?? 0;
-  if (scale === undefined || quantisation?.scales.length !== 1 || (type !== "int8" && type !== "uint8")) {
-    throw new BadTflite(`tensor ${name} should be int8 with one scale, as in Google's int8 EfficientDet-Lite files`);
-  }
-  return { scale, zeroPoint };
 }

@@ -37,6 +37,10 @@ export function planSizes(
     } else if (kind.kind === "resize-nearest") {
       sizes.set(output.index, scaleTo(sizeOf(output), native, wanted));
     } else {
+      const other = sizes.get(inputs[1] ?? inputs[0] ?? -1);
+      if (other?.down !== input.down || other.across !== input.across) {
+        throw new BadTflite(`tensor ${output.name} is the sum of two of different sizes`);
+      }
       sizes.set(output.index, input);
     }
   }

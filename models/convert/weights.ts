@@ -26,7 +26,7 @@ export function reorderWeights(tensor: Tensor, depthwise: boolean, rows?: readon
   }
   // Depthwise weights are [1, down, across, outputs], the others [outputs, down, across, inputs].
   const [outputs, inputs] = depthwise ? [last, 1] : [first, last];
-  const kept = rows ?? Array.from({ length: outputs }, (_, i) => i);
+  const kept = choose(tensor, outputs, rows);
   const cells = down * across;
   const values = new Int8Array(kept.length * inputs * cells);
   let at = 0;
@@ -46,9 +46,16 @@ export function readBias(tensor: Tensor, rows?: readonly number[]): Bias {
     throw new BadTflite(`bias ${tensor.name} should be stored int32, is ${tensor.type} [${tensor.shape}]`);
   }
   const stored = new Int32Array(tensor.data.slice().buffer);
-  const kept = rows ?? Array.from(stored.keys());
+  const kept = choose(tensor, stored.length, rows);
   const values = Int32Array.from(kept, (row) => stored[row] ?? 0);
   return { values, scales: spread(tensor, stored.length, kept) };
+}
+
+function choose({ name }: Tensor, outputs: number, rows?: readonly number[]): readonly number[] {
+  if (rows === undefined) return Array.from({ length: outputs }, (_, i) => i);
+  const beyond = rows.find((row) => row >= outputs);
+  if (beyond === undefined) return rows;
+  throw new BadTflite(`output ${beyond} of ${name} was expected, it has ${outputs}`);
 }
 
 /** One scale an output, also where the whole tensor has one. Weights and biases have no zero point but 0. */
