@@ -65,6 +65,75 @@ test("a line and a text colour something, near where they are", NO_HANG, async (
   within(await changedBy((frame) => frame.draw([text])), rectangle(4, 6, 4 + 2 * 12, 6 + 20));
 });
 
+test("a dashed box has its corners and gaps between them", NO_HANG, async () => {
+  const box = { kind: "box", x: 8, y: 8, width: 40, height: 32, colour: 0x0000ff, thickness: 2 };
+  const solid = await changedBy((frame) => frame.draw([box]));
+  const dashed = await changedBy((frame) => frame.draw([{ ...box, dash: 4 }]));
+  for (const pixel of dashed) assert.ok(solid.has(pixel), pixel);
+  for (const corner of ["8,8", "47,8", "8,39", "47,39"]) assert.ok(dashed.has(corner), corner);
+  assert.ok(dashed.size > solid.size * 0.4 && dashed.size < solid.size * 0.75, `${dashed.size} of ${solid.size}`);
+  const short = { ...box, width: 6, height: 6, dash: 40 };
+  assert.deepEqual(
+    await changedBy((frame) => frame.draw([short])),
+    new Set(rectangle(8, 8, 14, 14).filter((pixel) => !rectangle(10, 10, 12, 12).includes(pixel))),
+  );
+});
+
+/** Luma of a grey frame after drawing black on it. */
+async function lumaAfter(shape: object): Promise<(x: number, y: number) => number> {
+  let luma = new Uint8Array();
+  const draw = transform((frame) => frame.draw([shape]), { access: "write" });
+  const look = sink((frame) => {
+    luma = frame.copy() as Uint8Array<ArrayBuffer>;
+  });
+  await play({ ...pictures(1, caps("I420"), GREY), draw: [draw], look: [look] });
+  return (x, y) => luma[y * 64 + x] ?? Number.NaN;
+}
+
+test("what has half the opacity changes the picture half as much", NO_HANG, async () => {
+  for (const shape of [
+    { kind: "box", x: 4, y: 4, width: 40, height: 30, thickness: 6, colour: 0 },
+    { kind: "text", x: 4, y: 4, text: " ", size: 32, colour: 0, background: 0 },
+    { kind: "fill", x: 4, y: 4, width: 40, height: 30, colour: 0 },
+  ]) {
+    const [none, half, all] = await Promise.all(
+      [0, 0.5, 1].map(async (opacity) => (await lumaAfter({ ...shape, opacity }))(6, 6)),
+    );
+    assert.ok(Math.abs((none ?? 0) + (all ?? 0) - 2 * (half ?? 0)) <= 2, `${shape.kind}: ${none}, ${half}, ${all}`);
+    assert.ok((none ?? 0) - (all ?? 0) > 80);
+  }
+});
+
+test(
+  "a line that begins with nothing grows along its way, and is nowhere darker than at its end",
+  NO_HANG,
+  async () => {
+    const points = Float32Array.of(4, 20, 20, 20, 32, 20, 60, 20);
+    const at = await lumaAfter({ kind: "line", points, colour: 0, thickness: 6, opacity: 1, start: 0 });
+    const along = [6, 16, 26, 36, 46, 56].map((x) => at(x, 20));
+    assert.deepEqual(
+      along,
+      along.toSorted((a, b) => b - a),
+    );
+    const grey = at(2, 2);
+    assert.ok(grey - (along[0] ?? 0) < 12 && (along[5] ?? 255) < 32, along.join(", "));
+  },
+);
+
+test("letters of other alphabets are drawn, and a letter that no font has is a box", NO_HANG, async () => {
+  const draw = (text: string) =>
+    changedBy((frame) => frame.draw([{ kind: "text", x: 0, y: 0, text, size: 30, colour: 0xffffff }]));
+  const [cyrillic, greek, other, nothing, latin] = await Promise.all(
+    ["Ж", "Ω", "\u{10ffff}", "\u0301\u200b", "X"].map(draw),
+  );
+  for (const pixels of [cyrillic, greek, other]) assert.ok((pixels?.size ?? 0) > 20);
+  assert.notDeepEqual(cyrillic, greek);
+  assert.notDeepEqual(cyrillic, other);
+  assert.equal(nothing?.size, 0, "marks alone have no place");
+  const marked = await draw("\u0301X");
+  assert.deepEqual(marked, latin);
+});
+
 test("what lies outside the frame is clipped, however far", NO_HANG, async () => {
   const far = 1e300;
   const changed = await changedBy((frame) =>

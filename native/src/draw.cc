@@ -102,12 +102,13 @@ class Canvas {
 
   void operator()(const BoxShape& box) const {
     const int thick = std::max(1, round_px(box.thickness));
-    const Edges edge = thick > 1 ? whole_samples(edges_of(box)) : edges_of(box);
+    const Paint paint = paint_of(box.colour, to_alpha(box.opacity));
+    const bool grey = paint.colour.u == 128 && paint.colour.v == 128;
+    const Edges edge = thick > 1 && !grey ? whole_samples(edges_of(box)) : edges_of(box);
     if (edge.left >= edge.right || edge.top >= edge.bottom) return;
     const int top = std::min(edge.top + thick, edge.bottom),
               bottom = std::max(edge.bottom - thick, top), left = std::min(edge.left + thick, edge.right),
               right = std::max(edge.right - thick, left);
-    const Paint paint = paint_of(box.colour, to_alpha(box.opacity));
     const int dash = box.dash > 0 ? std::max(2, round_px(box.dash)) : 0;
     const auto across = [&](int from, int until, int y0, int y1) {
       paint_dashes(from, until, dash, [&](int a, int b) { paint_rectangle(planes_, {a, y0, b, y1}, paint); });

@@ -17,7 +17,8 @@ namespace windhover {
 // Coordinates may be any finite number; what lies outside the frame is clipped.
 
 // An outline whose outer edge is the rectangle; at least one pixel thick. From two pixels on, that edge goes outwards
-// to even pixels, as does the edge of a text's background: chroma has half the resolution, and an odd edge would bleed.
+// to even pixels unless it is grey, as does the edge of a text's background: chroma has half the resolution, and an odd
+// edge would bleed.
 struct BoxShape {
   double x = 0, y = 0, width = 0, height = 0;
   uint32_t colour = 0;

@@ -4,6 +4,8 @@
 
 namespace {
 std::atomic<uint32_t> next_core_id{1};
+// Eighty frames of 1080p, twenty of 4K: an element that asks for many small frames must not fill the memory with large ones.
+constexpr size_t most_bytes_in_flight = size_t{256} << 20;
 
 struct JobDone : Task {
   std::shared_ptr<Call> call;
@@ -134,10 +136,16 @@ void ElementCore::notify(CallKind kind) {
 
 GstFlowReturn ElementCore::submit(GstBuffer* buffer) {
   auto call = make(CallKind::kFrame, buffer, {});
+  call->size_bytes = gst_buffer_get_size(buffer);
+  auto has_room = [&] {
+    return in_flight_.empty() ||
+           (in_flight_.size() < in_flight && bytes_in_flight_ + call->size_bytes <= most_bytes_in_flight);
+  };
   std::unique_lock<std::mutex> lock(mutex);
-  if (!wait(lock, [&] { return downstream_ != GST_FLOW_OK || in_flight_.size() < in_flight; })) return GST_FLOW_FLUSHING;
+  if (!wait(lock, [&] { return downstream_ != GST_FLOW_OK || has_room(); })) return GST_FLOW_FLUSHING;
   if (downstream_ != GST_FLOW_OK) return downstream_;
   in_flight_.push_back(call);
+  bytes_in_flight_ += call->size_bytes;
   lock.unlock();
   post_call(call);
   return GST_FLOW_OK;
@@ -148,6 +156,7 @@ std::shared_ptr<Call> ElementCore::emit_next() {
   if (downstream_ != GST_FLOW_OK || !wait(lock, settled)) return nullptr;
   auto call = in_flight_.front();
   in_flight_.pop_front();
+  bytes_in_flight_ -= call->size_bytes;
   emitting_ = true;
   changed.notify_all();
   lock.unlock();
@@ -178,6 +187,7 @@ ElementCore::Lost ElementCore::take_all() {
     if (!call->done) call->cancelled = true, lost.calls.push_back(call);
   }
   in_flight_.clear();
+  bytes_in_flight_ = 0;
   lost.orders.swap(jobs_);
   for (auto& ordered : lost.orders) ordered.call->jobs--;
   return lost;

@@ -58,6 +58,7 @@ struct Call {
   const std::shared_ptr<ElementCore> core;
   const CallKind kind;
   GstBuffer* buffer;  // owned; null for calls that are not about a frame
+  size_t size_bytes = 0;  // of the buffer as it came
   std::string payload;
   uint32_t id = 0;  // JS thread: key of the table of live calls
   uint64_t frame_index = 0;
@@ -108,7 +109,8 @@ struct ElementCore : std::enable_shared_from_this<ElementCore> {
   // No answer awaited.
   void notify(CallKind kind);
 
-  // Several frames in flight. submit() takes the buffer and waits for room; emit_next() waits for the oldest one.
+  // Several frames in flight. submit() takes the buffer and waits for room, which ends at a number of frames or of
+  // bytes, whichever comes first; emit_next() waits for the oldest one.
   GstFlowReturn submit(GstBuffer* buffer);
   std::shared_ptr<Call> emit_next();  // null: flushing
   void emitted(GstFlowReturn flow);   // what downstream said of the frame that emit_next() gave
@@ -159,6 +161,7 @@ struct ElementCore : std::enable_shared_from_this<ElementCore> {
   GstFlowReturn downstream_ = GST_FLOW_OK;
   GstClockTime last_pts_ = 0;  // streaming thread
   std::deque<std::shared_ptr<Call>> in_flight_;
+  size_t bytes_in_flight_ = 0;
   std::deque<Ordered> jobs_;
 };
 

@@ -1,0 +1,128 @@
+/** From what was found on a frame to the shapes that show it: trails, then boxes, then labels on top. */
+import type { Detection, Detections, Track, Tracks } from "../../schemas/detections.ts";
+import type { Frame, Shape } from "../element.ts";
+import { colourOf, inkOn } from "./colours.ts";
+import { type LabelPart, LabelRoom, measure, type Rectangle, writeLabels } from "./label.ts";
+import { Memory, type Remembered } from "./memory.ts";
+import { chooseSizes, type Sizes } from "./sizes.ts";
+
+export interface OverlayProperties {
+  readonly labels: readonly LabelPart[];
+  readonly trails: number;
+  readonly classes: readonly string[];
+  readonly opacity: number;
+}
+
+export type OverlayFrame = Pick<Frame, "captureNs" | "discontinuity" | "format" | "meta">;
+
+interface Shown {
+  readonly object: Detection | Track;
+  readonly box: Rectangle;
+  readonly colour: number;
+  /** Of objects with an id. */
+  readonly known: Remembered | null;
+}
+
+export class Picture {
+  properties: OverlayProperties;
+  readonly #memory = new Memory();
+  #crowded = false;
+
+  constructor(properties: OverlayProperties) {
+    this.properties = properties;
+  }
+
+  forget(): void {
+    this.#memory.clear();
+  }
+
+  /** Objects that something is remembered of. */
+  get remembered(): number {
+    return this.#memory.size;
+  }
+
+  draw({ captureNs, discontinuity, format, meta }: OverlayFrame): Shape[] {
+    if (discontinuity) this.#memory.clear();
+    const found = (meta.tracks ?? meta.detections) as Tracks | Detections | undefined;
+    if (found === undefined) return [];
+    const nowMs = Number(captureNs / 1000n) / 1000;
+    const { classes, trails } = this.properties;
+    const wanted: readonly (Detection | Track)[] =
+      classes.length === 0 ? found.objects : found.objects.filter(({ className }) => classes.includes(className));
+    const shown = wanted.map((object) => this.#show(object, format, nowMs, found.inferred));
+    this.#memory.forget("ended" in found ? found.ended : [], nowMs, trails * 1000);
+    const sizes = chooseSizes(format);
+    return [
+      ...(trails > 0 ? shown.flatMap((one) => this.#drawTrail(one, format, sizes)) : []),
+      ...shown.flatMap((one) => this.#drawBox(one, sizes)),
+      ...this.#drawLabels(shown, format, sizes),
+    ];
+  }
+
+  #show(object: Detection | Track, { width, height }: Frame["format"], nowMs: number, inferred: boolean): Shown {
+    const [x, y, wide, high] = object.box;
+    const known = "id" in object ? this.#memory.recall(object.id, nowMs) : null;
+    // Between two inferences every box is predicted: that a box flickered 12 times a second would say nothing.
+    if (known !== null && inferred && "predicted" in object) known.lost = object.predicted;
+    if (this.properties.trails > 0) known?.trail.add(nowMs, x + wide / 2, y + high, this.properties.trails * 1000);
+    const box = toEven({ x: x * width, y: y * height, width: wide * width, height: high * height });
+    return { object, box, colour: colourOf(object.classId), known };
+  }
+
+  #drawTrail({ box, colour, known }: Shown, format: Frame["format"], sizes: Sizes): Shape[] {
+    const foot = [box.x + box.width / 2, box.y + box.height] as const;
+    const points = known?.trail.trace(format, foot, sizes.stillness) ?? null;
+    if (points === null) return [];
+    return [{ kind: "line", points, colour, thickness: sizes.trail, opacity: this.properties.opacity, start: 0 }];
+  }
+
+  #drawBox({ box: { x, y, width, height }, colour, known }: Shown, sizes: Sizes): Shape[] {
+    const { opacity } = this.properties;
+    const { rim } = sizes;
+    if (known?.lost === true)
+      return [{ kind: "box", x, y, width, height, colour, thickness: sizes.lost, dash: sizes.dash, opacity }];
+    const outside = { x: x - rim, y: y - rim, width: width + 2 * rim, height: height + 2 * rim };
+    return [
+      { kind: "box", ...outside, colour: 0, thickness: sizes.box + 2 * rim, opacity: opacity * 0.4 },
+      { kind: "box", x, y, width, height, colour, thickness: sizes.box, opacity },
+    ];
+  }
+
+  /** Objects come in a steady order, by id or by confidence, so that the same labels find room in frame after frame. */
+  #drawLabels(shown: readonly Shown[], format: Frame["format"], sizes: Sizes): Shape[] {
+    const { labels, opacity } = this.properties;
+    const room = new LabelRoom(format);
+    const texts = shown.map(({ object }) => writeLabels(object, labels));
+    this.#crowded = isCrowded(texts, format, sizes, this.#crowded);
+    return shown.flatMap(({ box, colour, known }, i): Shape[] => {
+      for (const text of this.#crowded ? (texts[i]?.slice(-1) ?? []) : (texts[i] ?? [])) {
+        const at = room.take(box, measure(text, sizes), sizes.line, known?.place);
+        if (at === null) continue;
+        if (known !== null) known.place = at.place;
+        const ink = inkOn(colour);
+        return [{ kind: "text", x: at.x, y: at.y, text, size: sizes.text, colour: ink, background: colour, opacity }];
+      }
+      return [];
+    });
+  }
+}
+
+/** Labels would hide more of the picture than they tell. Once it is so, it stays until there is clearly more room. */
+function isCrowded(
+  texts: readonly (readonly string[])[],
+  format: Frame["format"],
+  sizes: Sizes,
+  was: boolean,
+): boolean {
+  const wide = texts.reduce((sum, [full = ""]) => sum + measure(full, sizes), 0);
+  return wide * sizes.line > format.width * format.height * (was ? 0.15 : 0.2);
+}
+
+/** Outwards to even pixels, where the kernel puts the edges of coloured boxes: what stands at them then fits. */
+function toEven({ x, y, width, height }: Rectangle): Rectangle {
+  const left = Math.floor(Math.round(x) / 2) * 2;
+  const top = Math.floor(Math.round(y) / 2) * 2;
+  const right = Math.ceil(Math.round(x + width) / 2) * 2;
+  const bottom = Math.ceil(Math.round(y + height) / 2) * 2;
+  return { x: left, y: top, width: right - left, height: bottom - top };
+}
