@@ -21,20 +21,26 @@ function userCacheFolder(env: NodeJS.ProcessEnv): string | null {
   const { XDG_CACHE_HOME: xdg = "" } = env;
   // https://specifications.freedesktop.org/basedir-spec: a relative path is invalid and to be ignored.
   if (isAbsolute(xdg)) return join(xdg, "windhover");
+  const home = homeFolder(env);
+  return home === null ? null : join(home, ".cache/windhover");
+}
+
+/** Null for a user id without a name. It need not be there. */
+export function homeFolder(env: NodeJS.ProcessEnv = process.env): string | null {
   const home = env.HOME ?? homeOfUser();
-  return home !== null && isAbsolute(home) ? join(home, ".cache/windhover") : null;
+  return home !== null && isAbsolute(home) ? home : null;
 }
 
 function homeOfUser(): string | null {
   try {
     return homedir();
   } catch {
-    return null; // a user id without an entry in the list of users
+    return null;
   }
 }
 
 /** Whether it is there and open to us, or could be made. */
-function canBeWritten(folder: string): boolean {
+export function canBeWritten(folder: string): boolean {
   try {
     accessSync(folder, constants.W_OK | constants.X_OK);
     return true;

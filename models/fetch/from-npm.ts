@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { canBeWritten, homeFolder } from "../cache.ts";
 import { digestFile } from "../digest.ts";
 
 /** Where npm looks for a project's own settings. */
@@ -22,7 +23,8 @@ export async function fetchTarball(
   await runNpm(
     [
       ...["pack", npm, "--json", "--ignore-scripts", "--loglevel=error", "--pack-destination", folder],
-      ...["--fetch-timeout=60000", "--fetch-retries=2", "--no-update-notifier"],
+      ...["--fetch-timeout=60000", "--fetch-retries=2", "--fetch-retry-mintimeout=1000"],
+      ...["--fetch-retry-maxtimeout=5000", "--no-update-notifier", ...placeCache(folder)],
     ],
     signal,
   );
@@ -33,6 +35,13 @@ export async function fetchTarball(
   if (found !== integrity)
     throw new Error(`the tarball is not the one the card means:\n  expected ${integrity}\n  found    ${found}`);
   return tarball;
+}
+
+/** npm does not work without a place for its cache, which a service account may not have. */
+function placeCache(folder: string): readonly string[] {
+  const home = homeFolder();
+  const isNamed = (process.env.npm_config_cache ?? "") !== "";
+  return isNamed || (home !== null && canBeWritten(join(home, ".npm"))) ? [] : ["--cache", join(folder, "npm-cache")];
 }
 
 function runNpm(args: readonly string[], signal: AbortSignal): Promise<void> {
@@ -91,6 +100,7 @@ function explain(out: string, err: string, code: number | null): string {
     .map((line) => line.replace(/^npm (error|ERR!|warn|WARN)\s*/, "").trim())
     .filter((line) => line !== "" && !/complete log|^code |^errno |^syscall /.test(line));
   const words = lines.slice(0, SHOWN_LINES).join("; ") || `npm pack exited with ${code}`;
+  if (cause === "ENOSPC" || cause === "EDQUOT") return `no room on the disk: ${words}`;
   if (cause === "E404") return `the registry does not have it: ${words}`;
   if (UNREACHED.includes(cause)) return `the registry cannot be reached (${cause}): ${words}`;
   return words;
