@@ -36,7 +36,7 @@ export class TrackHandler implements Pick<Handler, "process" | "flush"> {
   }
 
   #look(timeNs: bigint, { confidence, objects, weak }: Detections, format: FrameFormat): TrackerFrame {
-    this.#tracker.settings = { ...this.#tracker.settings, confidence, weak: 0 };
+    this.#tracker.settings = { ...this.#tracker.settings, confidence };
     return this.#tracker.update(
       timeNs,
       [...objects, ...weak].map((detection) => this.#read(detection, format)),

@@ -40,6 +40,12 @@ export class Axis {
     this.#pp *= 1 - gain;
   }
 
+  /** The ground it is measured from has moved. */
+  shift(position: number, speed: number): void {
+    this.position += position;
+    this.speed += speed;
+  }
+
   clone(): Axis {
     const copy = new Axis(this.position, this.#pp, this.#ss);
     copy.speed = this.speed;

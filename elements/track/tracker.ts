@@ -1,8 +1,29 @@
 import { Assigner } from "./assign.ts";
+import { estimateCommonMiss, type Miss } from "./common-motion.ts";
 import type { Sighting, TrackBox } from "./mot-tracker.ts";
 import { ObjectTrack } from "./object-track.ts";
 import { overlap } from "./overlap.ts";
 import type { TrackerSettings } from "./settings.ts";
+import { fillSurprise } from "./surprise.ts";
+
+/** More surprise than this, and a sighting is of another object. For weak sightings, and for second ones, times a share. */
+const LIMIT = 9;
+const WEAK_SHARE = 0.7;
+const TENTATIVE_SHARE = 1.3;
+/** From this share of the confidence that begins a track, a sighting can find one that was lost. */
+const SURE_SHARE = 0.8;
+/** Sightings that confirm a track. */
+const CONFIRMING_HITS = 2;
+/** A track that is not confirmed outlives one look without a sighting, or as many as fall into this time. */
+const TENTATIVE_S = 0.2;
+/** A sighting that would begin a track but overlaps one just seen by more is a second sighting of the same object. */
+const DUPLICATE_OVERLAP = 0.8;
+/** Unforeseen motion of cameras in a second, in lengths of the objects seen, and the share of it that lasts. */
+const CAMERA_DEVIATION = 0.25;
+const CAMERA_LASTING = 0.25;
+/** Tracks seen this often and this lately tell of the camera. */
+const CAMERA_HITS = 3;
+const CAMERA_SEEN_S = 0.5;
 
 export interface ShownTrack {
   readonly id: number;
@@ -22,17 +43,25 @@ export interface TrackerFrame {
   readonly ended: readonly number[];
 }
 
+interface Rest {
+  readonly tracks: readonly ObjectTrack[];
+  readonly sightings: readonly Sighting[];
+}
+
 /**
  * Gives sightings ids that stay with the objects. Knows nothing of frames or pictures: times and boxes in, tracks out; the
- * same in gives the same out, in whatever order the sightings of a frame come.
+ * same in gives the same out, in whatever order the sightings of a frame come. Sure sightings go to tracks first, what
+ * is left of the tracks may hold on to weak ones, and only then new tracks begin.
  */
 export class Tracker {
   settings: TrackerSettings;
   readonly #assigner = new Assigner();
+  #costs = new Float64Array(0);
   #tracks: ObjectTrack[] = [];
   #ended: number[] = [];
   #startNs: bigint | null = null;
   #timeS = 0;
+  #lookS = 0;
   #nextId: number;
   /** Nothing is known yet, or all was lost in a gap: what is seen first needs no confirmation. */
   #isFresh = true;
@@ -45,19 +74,18 @@ export class Tracker {
   /** A frame that was looked at. */
   update(timeNs: bigint, sightings: readonly Sighting[]): TrackerFrame {
     this.#moveTo(timeNs);
-    const { settings } = this;
-    const usable = sightings.filter(({ box, confidence }) => confidence >= settings.weak && box[2] > 0 && box[3] > 0);
-    usable.sort(compareSightings);
-    const sure = usable.filter(({ confidence }) => confidence >= settings.confidence);
-    const weak = usable.filter(({ confidence }) => confidence < settings.confidence);
+    const sinceLookS = this.#timeS - this.#lookS;
+    this.#lookS = this.#timeS;
+    const { sure, weak } = this.#sort(sightings);
+    if (this.settings.isCameraFollowed) this.#followCamera(sure, sinceLookS);
 
     const known = this.#tracks.filter(({ isConfirmed }) => isConfirmed);
     const tentative = this.#tracks.filter(({ isConfirmed }) => !isConfirmed);
-    const first = this.#match(known, sure, settings.minLikeness);
-    this.#match(first.tracks, weak, settings.minLikenessWeak);
-    const rest = this.#match(tentative, first.sightings, settings.minLikenessTentative);
-    this.#create(rest.sightings);
-    this.#giveUp();
+    const first = this.#match(known, sure, LIMIT);
+    this.#match(first.tracks, weak, LIMIT * WEAK_SHARE);
+    const second = this.#match(tentative, first.sightings, LIMIT * TENTATIVE_SHARE);
+    this.#create(second.sightings);
+    this.#giveUp(sinceLookS);
     this.#isFresh = false;
     return this.#report();
   }
@@ -65,7 +93,6 @@ export class Tracker {
   /** A frame that was not looked at: where everything should be by now. */
   predict(timeNs: bigint): TrackerFrame {
     this.#moveTo(timeNs);
-    this.#giveUp();
     return this.#report();
   }
 
@@ -85,25 +112,58 @@ export class Tracker {
     if (this.#startNs === null) {
       this.#startNs = timeNs;
       this.#timeS = 0;
+      this.#lookS = 0;
     }
     const timeS = Number(timeNs - this.#startNs) / 1e9;
     const seconds = timeS - this.#timeS;
     this.#timeS = timeS;
-    if (seconds < 0 || seconds > this.settings.maxAgeS) this.#endAll();
-    for (const track of this.#tracks) track.filter.predict(seconds);
+    if (seconds < 0 || timeS - this.#lookS > this.settings.maxAgeS) this.#endAll();
+    for (const { filter, seenS } of this.#tracks) filter.predict(seconds, seenS < this.#lookS);
   }
 
-  #match(tracks: readonly ObjectTrack[], sightings: readonly Sighting[], minLikeness: number) {
-    const { length } = sightings;
-    const costs = new Float64Array(tracks.length * length);
-    tracks.forEach((track, row) => {
-      const predicted = track.filter.box;
-      sightings.forEach(({ box, classId, confidence }, column) => {
-        const penalty = classId === track.vote.classId ? 0 : this.settings.classPenalty;
-        costs[row * length + column] = 1 - (overlap(predicted, box) * confidence - penalty);
-      });
+  /** The order in which sightings come must not matter, so they get one of their own. */
+  #sort(sightings: readonly Sighting[]): { sure: readonly Sighting[]; weak: readonly Sighting[] } {
+    const usable = sightings.filter(({ box }) => box[2] > 0 && box[3] > 0 && box.every(Number.isFinite));
+    usable.sort(compareSightings);
+    const least = this.settings.confidence * SURE_SHARE;
+    const count = usable.findIndex(({ confidence }) => confidence < least);
+    return count === -1 ? { sure: usable, weak: [] } : { sure: usable.slice(0, count), weak: usable.slice(count) };
+  }
+
+  #followCamera(sightings: readonly Sighting[], sinceLookS: number): void {
+    const tracks = this.#tracks.filter(({ hits, seenS }) => hits >= CAMERA_HITS && this.#timeS - seenS < CAMERA_SEEN_S);
+    const pairs = this.#pair(tracks, sightings, LIMIT);
+    const right: Miss[] = [];
+    const down: Miss[] = [];
+    let units = 0;
+    tracks.forEach(({ filter, spread }, row) => {
+      const sighting = sightings[pairs[row] as number];
+      if (sighting === undefined) return;
+      const [left, top, width, height] = sighting.box;
+      right.push({ offset: left + width / 2 - filter.x.position, variance: spread.x });
+      down.push({ offset: top + height / 2 - filter.y.position, variance: spread.y });
+      units += filter.unit;
     });
-    const pairs = this.#assigner.solve(costs, tracks.length, length, 1 - minLikeness);
+    const deviation = (CAMERA_DEVIATION * sinceLookS * units) / right.length;
+    const x = estimateCommonMiss(right, deviation);
+    const y = estimateCommonMiss(down, deviation);
+    if (x === 0 && y === 0) return;
+    for (const { filter } of this.#tracks) {
+      filter.x.shift(x, (CAMERA_LASTING * x) / sinceLookS);
+      filter.y.shift(y, (CAMERA_LASTING * y) / sinceLookS);
+    }
+  }
+
+  #pair(tracks: readonly ObjectTrack[], sightings: readonly Sighting[], limit: number): Int32Array {
+    const size = tracks.length * sightings.length;
+    if (this.#costs.length < size) this.#costs = new Float64Array(size * 2);
+    fillSurprise(this.#costs, tracks, sightings, limit);
+    return this.#assigner.solve(this.#costs, tracks.length, sightings.length, limit);
+  }
+
+  #match(tracks: readonly ObjectTrack[], sightings: readonly Sighting[], limit: number): Rest {
+    if (tracks.length === 0 || sightings.length === 0) return { tracks, sightings };
+    const pairs = this.#pair(tracks, sightings, limit);
     const left = new Set(sightings);
     const unmatched: ObjectTrack[] = [];
     tracks.forEach((track, row) => {
@@ -114,26 +174,25 @@ export class Tracker {
       }
       left.delete(sighting);
       track.see(sighting, this.#timeS);
-      if (track.hits >= this.settings.confirmHits) track.isConfirmed = true;
+      if (track.hits >= CONFIRMING_HITS) track.isConfirmed = true;
     });
     return { tracks: unmatched, sightings: [...left] };
   }
 
   #create(sightings: readonly Sighting[]): void {
-    const { confidence, birthMargin, duplicateOverlap } = this.settings;
     for (const sighting of sightings) {
-      if (sighting.confidence < confidence + birthMargin) continue;
+      if (sighting.confidence < this.settings.confidence) break;
       const isDuplicate = this.#tracks.some(
-        ({ seenS, seenBox }) => seenS === this.#timeS && overlap(seenBox, sighting.box) > duplicateOverlap,
+        ({ seenS, seenBox }) => seenS === this.#timeS && overlap(seenBox, sighting.box) > DUPLICATE_OVERLAP,
       );
       if (!isDuplicate) this.#tracks.push(new ObjectTrack(sighting, this.#timeS, this.#isFresh));
     }
   }
 
-  #giveUp(): void {
-    const { maxAgeS, tentativeAgeS } = this.settings;
+  #giveUp(sinceLookS: number): void {
+    const tentativeS = Math.max(TENTATIVE_S, sinceLookS);
     this.#tracks = this.#tracks.filter(({ id, seenS, isConfirmed }) => {
-      const isAlive = this.#timeS - seenS <= (isConfirmed ? maxAgeS : tentativeAgeS);
+      const isAlive = this.#timeS - seenS <= (isConfirmed ? this.settings.maxAgeS : tentativeS);
       if (!isAlive && id > 0) this.#ended.push(id);
       return isAlive;
     });
@@ -142,15 +201,15 @@ export class Tracker {
   #report(): TrackerFrame {
     const shown: ShownTrack[] = [];
     for (const track of this.#tracks) {
-      const unseenS = this.#timeS - track.seenS;
-      if (!track.isConfirmed || unseenS > this.settings.showPredictedS) continue;
+      const isLost = track.seenS < this.#lookS;
+      if (!track.isConfirmed || (isLost && this.#timeS - track.seenS > this.settings.showPredictedS)) continue;
       if (track.id === 0) track.id = this.#nextId++;
       shown.push({
         id: track.id,
-        box: track.filter.box,
+        box: track.showBox(this.#timeS),
         confidence: track.confidence,
         classId: track.vote.classId,
-        predicted: unseenS > 0,
+        predicted: track.seenS !== this.#timeS,
         ageMs: (this.#timeS - track.bornS) * 1000,
         velocity: [track.filter.x.speed, track.filter.y.speed],
       });
@@ -163,9 +222,6 @@ export class Tracker {
 
 function compareSightings(a: Sighting, b: Sighting): number {
   if (a.confidence !== b.confidence) return b.confidence - a.confidence;
-  for (let i = 0; i < 4; i++) {
-    const difference = (a.box[i] as number) - (b.box[i] as number);
-    if (difference !== 0) return difference;
-  }
+  for (const i of [0, 1, 2, 3] as const) if (a.box[i] !== b.box[i]) return a.box[i] - b.box[i];
   return a.classId - b.classId;
 }
