@@ -27,6 +27,8 @@ export interface EfficientDetOrder {
 }
 
 const BOX_NUMBERS = 4;
+/** Nine anchors of a few hundred classes have a few thousand. More are a damaged file, and much memory. */
+const MOST_CHANNELS = 65_536;
 /** A crowd has up to fifteen pairs an object that are worth looking at; a large picture may hold several crowds. */
 const LIMITS = { fewAnchors: 1000, manyAnchors: 2000 };
 const MANY_ANCHORS = 100_000;
@@ -38,13 +40,13 @@ export function convertEfficientDet(tflite: Uint8Array, order: EfficientDetOrder
   const sizes = planSizes(model, parts.image, parts.network, image);
   const perCell = shareOf(parts.boxHeads, BOX_NUMBERS);
   const headClasses = shareOf(parts.classHeads, perCell);
-  const outputs = chooseOutputs(headClasses, order.classes);
-  const rows = Array.from({ length: perCell }, (_, i) => outputs.map((output) => i * headClasses + output)).flat();
   const anchors = layAnchors(
     parts.anchors,
     { image: sizeOf(parts.image), levels: parts.boxHeads.map(sizeOf), perCell },
     gridOf(parts.boxHeads, sizes, image, perCell),
   );
+  const outputs = chooseOutputs(headClasses, order.classes);
+  const rows = Array.from({ length: perCell }, (_, i) => outputs.map((output) => i * headClasses + output)).flat();
 
   const activations = order.activations ?? fastestActivations();
   const graph = new GraphBuilder();
@@ -78,8 +80,10 @@ const limitOf = (anchors: number): number =>
 function shareOf(heads: readonly Tensor[], share: number): number {
   const channels = heads.map(({ shape }) => shape[3] ?? 0);
   const first = channels[0] ?? 0;
-  if (first === 0 || first % share !== 0 || channels.some((count) => count !== first)) {
-    throw new BadTflite(`every level should have the same multiple of ${share} channels; found ${channels.join(", ")}`);
+  if (first <= 0 || first > MOST_CHANNELS || first % share !== 0 || channels.some((count) => count !== first)) {
+    throw new BadTflite(
+      `every level should have the same number of channels, a multiple of ${share}; found ${channels.join(", ")}`,
+    );
   }
   return first / share;
 }

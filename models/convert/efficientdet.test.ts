@@ -1,0 +1,205 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import fc from "fast-check";
+import { InferenceSession, Tensor } from "onnxruntime-node";
+import { findCard } from "../find-card.ts";
+import { COCO } from "../labels.ts";
+import { weightsFile } from "../open.ts";
+import { BadTflite } from "../tflite/flatbuffer.ts";
+import { type SketchedModel, writeTflite } from "../tflite/read-model.fixture.ts";
+import { computeTiny, type Pair } from "./compute-tiny.fixture.ts";
+import { convertEfficientDet } from "./efficientdet.ts";
+import { sketchDetector, sketchTflite, startRandom, TINY_SIZE } from "./tiny-detector.fixture.ts";
+
+const TINY = sketchDetector(90);
+const SKETCH = sketchTflite(TINY);
+const TFLITE = writeTflite(SKETCH);
+const NATIVE = { width: TINY_SIZE, height: TINY_SIZE };
+/** Where COCO's classes lie among the 90 outputs, found by counting over the ids it never gave. */
+const PLACES = [...Array(90).keys()].filter((i) => ![12, 26, 29, 30, 45, 66, 68, 69, 71, 83].includes(i + 1));
+
+const folder = mkdtempSync(join(tmpdir(), "windhover-convert-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+function paint(width: number, height: number): Uint8Array {
+  const random = startRandom(width);
+  return Uint8Array.from({ length: width * height * 3 }, () => random() * 256);
+}
+
+async function detect(onnx: Uint8Array, pixels: Uint8Array, width: number, height: number): Promise<Pair[]> {
+  const session = await InferenceSession.create(onnx, { intraOpNumThreads: 1 });
+  const results = await session.run({ images: new Tensor("uint8", pixels, [1, height, width, 3]) });
+  await session.release();
+  const boxes = results.boxes?.data as Float32Array;
+  const classes = results.classes?.data as BigInt64Array;
+  return Array.from(results.scores?.data as Float32Array, (score, i) => ({
+    score,
+    class: Number(classes[i]),
+    box: Array.from(boxes.subarray(i * 4, i * 4 + 4)),
+  }));
+}
+
+/** Of several pairs with the last score any may have been left out. */
+function assertBest(found: readonly Pair[], all: readonly Pair[], count: number): void {
+  const scores = found.map(({ score }) => score);
+  assert.equal(found.length, count);
+  assert.deepEqual(
+    scores,
+    scores.toSorted((a, b) => b - a),
+  );
+  const byScore = all.toSorted((a, b) => b.score - a.score);
+  byScore.slice(0, count).forEach(({ score }, i) => {
+    assert.ok(Math.abs(score - (scores[i] ?? 0)) < 1e-6, `score ${i}: expected ${score}, found ${scores[i]}`);
+  });
+  const line = ({ score, class: label, box }: Pair) =>
+    [score.toFixed(5), label, ...box.map((edge) => edge.toFixed(2))].join(" ").replaceAll("-0.00", "0.00");
+  const cut = (byScore[count - 1]?.score ?? 0) + 1e-6;
+  const above = (pairs: readonly Pair[]) =>
+    pairs
+      .filter(({ score }) => score > cut)
+      .map(line)
+      .sort();
+  assert.deepEqual(above(found), above(all));
+}
+
+const choose = (pairs: readonly Pair[], places: readonly number[]): Pair[] =>
+  pairs.flatMap((pair) => (places.includes(pair.class) ? [{ ...pair, class: places.indexOf(pair.class) }] : []));
+
+for (const activations of ["int8", "uint8"] as const) {
+  test(`says at its own size what a plain computation says, in ${activations}`, async () => {
+    const pixels = paint(TINY_SIZE, TINY_SIZE);
+    const found = await detect(convertEfficientDet(TFLITE, { ...NATIVE, activations }), pixels, TINY_SIZE, TINY_SIZE);
+    assertBest(found, choose(computeTiny(TINY, pixels, TINY_SIZE, TINY_SIZE), PLACES), 68);
+  });
+}
+
+test("says at another size what a plain computation says", async () => {
+  const pixels = paint(256, 128);
+  const found = await detect(convertEfficientDet(TFLITE, { width: 256, height: 128 }), pixels, 256, 128);
+  assertBest(found, choose(computeTiny(TINY, pixels, 128, 256), PLACES), 1000);
+});
+
+test("keeps only the classes asked for, in their order", async () => {
+  const classes = ["toothbrush", "person", "stop sign"];
+  const pixels = paint(TINY_SIZE, TINY_SIZE);
+  const found = await detect(convertEfficientDet(TFLITE, { ...NATIVE, classes }), pixels, TINY_SIZE, TINY_SIZE);
+  const places = classes.map((name) => PLACES[COCO.indexOf(name)] ?? -1);
+  assert.deepEqual(places, [89, 0, 12]);
+  assertBest(found, choose(computeTiny(TINY, pixels, TINY_SIZE, TINY_SIZE), places), 68);
+});
+
+test("keeps all classes of a model that has its own", async () => {
+  const own = sketchDetector(3);
+  const tflite = writeTflite(sketchTflite(own));
+  const pixels = paint(TINY_SIZE, TINY_SIZE);
+  const found = await detect(convertEfficientDet(tflite, NATIVE), pixels, TINY_SIZE, TINY_SIZE);
+  assertBest(found, computeTiny(own, pixels, TINY_SIZE, TINY_SIZE), 68);
+  assert.throws(() => convertEfficientDet(tflite, { ...NATIVE, classes: ["person"] }), /90 ids only; this one has 3/);
+});
+
+test("the same file and order give the same bytes", () => {
+  const digest = () => Buffer.from(convertEfficientDet(TFLITE, { width: 128, height: 256 })).toString("base64");
+  assert.equal(digest(), digest());
+});
+
+/** How often onnxruntime has an operator in the graph that it runs. */
+async function countOperators(onnx: Uint8Array, names: readonly string[]): Promise<number[]> {
+  const file = join(folder, "optimised.onnx");
+  const options = { optimizedModelFilePath: file, graphOptimizationLevel: "all", logSeverityLevel: 3 } as const;
+  await (await InferenceSession.create(onnx, options)).release();
+  const bytes = readFileSync(file, "latin1");
+  // Field 4 of a node, a text, with its length.
+  return names.map((name) => bytes.split(`"${String.fromCharCode(name.length)}${name}`).length - 1);
+}
+
+test("onnxruntime computes the network on whole numbers", async () => {
+  const counts = await countOperators(convertEfficientDet(TFLITE, NATIVE), ["Conv", "QLinearConv", "QLinearAdd"]);
+  assert.deepEqual(counts, [0, 6, 1]);
+});
+
+test("refuses sizes that the levels cannot be halved to", () => {
+  for (const [width, height] of [
+    [320, 320],
+    [128, 100],
+    [0, 128],
+    [128.5, 128],
+    [-128, 128],
+  ] as const) {
+    assert.throws(
+      () => convertEfficientDet(TFLITE, { width, height }),
+      new RegExp(`20×20 can be converted for that size or for multiples of 128 .* ${width}×${height} was asked for`),
+    );
+  }
+});
+
+test("refuses classes that COCO does not have, none, and one twice", () => {
+  const convert = (classes: string[]) => convertEfficientDet(TFLITE, { ...NATIVE, classes });
+  assert.throws(() => convert(["person", "kestrel"]), /"kestrel" is not one of COCO's classes, which are: person, /);
+  assert.throws(() => convert([]), /at least one class/);
+  assert.throws(() => convert(["car", "person", "car"]), /"car" is asked for twice/);
+});
+
+const edit = (change: (sketch: SketchedModel) => Partial<SketchedModel>): Uint8Array =>
+  writeTflite({ ...SKETCH, ...change(SKETCH) });
+const FOREIGN: readonly (readonly [string, Uint8Array, RegExp])[] = [
+  ["no post-processing", edit(({ operators }) => ({ operators: operators.slice(0, -1) })), /no operator TFLite_Det/],
+  [
+    "a float picture",
+    edit(({ tensors }) => ({ tensors: tensors.map((t, i) => (i === 0 ? { ...t, type: "float32" as const } : t)) })),
+    /takes uint8 \[1, height, width, 3\], this model takes float32 \[1,20,20,3\]/,
+  ],
+  [
+    "anchors elsewhere",
+    edit(({ tensors }) => ({
+      tensors: tensors.map((t) => (t.shape[0] === 68 ? { ...t, data: t.data.map((byte, i) => byte ^ (i & 1)) } : t)),
+    })),
+    /anchors .* do not lie on the grid/,
+  ],
+  [
+    "a pool that changes the scale",
+    edit(({ tensors, operators }) => {
+      const pooled = operators.find(({ code }) => code === 17)?.outputs[0];
+      const quantisation = { scales: [0.5], zeroPoints: [0], axis: 0 };
+      return { tensors: tensors.map((t, i) => (i === pooled ? { ...t, quantisation } : t)) };
+    }),
+    /should have its scale/,
+  ],
+  ["its layers in the wrong order", edit(({ operators }) => ({ operators: operators.toReversed() })), /not there yet/],
+];
+for (const [what, tflite, message] of FOREIGN) {
+  test(`refuses a model with ${what}`, () => {
+    assert.throws(
+      () => convertEfficientDet(tflite, NATIVE),
+      (error) => error instanceof BadTflite && message.test(error.message),
+    );
+  });
+}
+
+test("a damaged file is converted or refused, never worse", () => {
+  const change = fc.tuple(fc.nat(TFLITE.length - 1), fc.oneof(fc.nat(255), fc.constantFrom(0, 1, 127, 128, 255)));
+  fc.assert(
+    fc.property(fc.array(change, { minLength: 1, maxLength: 6 }), fc.option(fc.nat(TFLITE.length)), (changes, cut) => {
+      const harmed = TFLITE.slice(0, cut ?? TFLITE.length);
+      for (const [at, value] of changes) harmed[at] = value;
+      try {
+        convertEfficientDet(harmed, NATIVE);
+      } catch (error) {
+        assert.ok(error instanceof BadTflite, String(error instanceof Error ? error.stack : error));
+      }
+    }),
+    { numRuns: 300 },
+  );
+});
+
+const { card } = findCard("default");
+const skip = existsSync(weightsFile(card)) ? false : "the default model is not installed";
+test("onnxruntime computes Google's network on whole numbers", { skip }, async () => {
+  const onnx = convertEfficientDet(readFileSync(weightsFile(card)), { width: 384, height: 256 });
+  assert.deepEqual(await countOperators(onnx, ["Conv", "Add", "Resize", "Transpose"]), [0, 2, 0, 0]);
+  const found = await detect(onnx, new Uint8Array(384 * 256 * 3).fill(127), 384, 256);
+  assert.equal(found.length, 1000);
+  assert.ok((found[0]?.score ?? 1) < 0.4, `nothing is to be seen on grey, found ${JSON.stringify(found[0])}`);
+});
