@@ -11,11 +11,11 @@ const PANEL = { width: WIDTH / ABREAST, height: 200 };
 const HEAD = 34;
 const MOST_CLASSES = 23;
 
-/** Overlaps that are drawn, each in a colour of its own. */
+/** Overlaps that are drawn, each in a colour of its own; narrower on top, so that none hides another. */
 const DRAWN = [
-  { overlap: 0.5, colour: COLOURS[0] },
-  { overlap: 0.75, colour: COLOURS[1] },
-  { overlap: 0.9, colour: COLOURS[2] },
+  { overlap: 0.5, colour: COLOURS[0], width: 3.6 },
+  { overlap: 0.75, colour: COLOURS[1], width: 2.4 },
+  { overlap: 0.9, colour: COLOURS[2], width: 1.2 },
 ] as const;
 
 interface Panel {
@@ -53,8 +53,8 @@ function drawLegend(title: string): readonly string[] {
   const text = "precision in percent over recall; titles give AP, and how many objects there are";
   return [
     label(30, 20, title, { bold: true }),
-    ...DRAWN.flatMap(({ overlap, colour }, index) => [
-      line(WIDTH - 620 + index * 62, 16, WIDTH - 602 + index * 62, 16, colour, 2),
+    ...DRAWN.flatMap(({ overlap, colour, width }, index) => [
+      line(WIDTH - 620 + index * 62, 16, WIDTH - 602 + index * 62, 16, colour, width),
       label(WIDTH - 598 + index * 62, 20, overlap.toFixed(2), { size: 10 }),
     ]),
     label(WIDTH - 10, 20, text, { size: 10, anchor: "end" }),
@@ -71,12 +71,12 @@ function drawPanel({ title, curves }: Panel, x: number, y: number): readonly str
     label(left - 5, upOf(share) + 3.5, String(share * 100), { size: 9, anchor: "end" }),
     label(acrossOf(share), bottom + 12, String(share), { size: 9, anchor: "middle" }),
   ]);
-  const drawn = DRAWN.map(({ overlap, colour }) => {
+  const drawn = DRAWN.map(({ overlap, colour, width }) => {
     const curve = curves[OVERLAPS.indexOf(overlap)] ?? [];
     return path(
       Array.from(curve, (precision, i): readonly [number, number] => [acrossOf(i / (RECALLS - 1)), upOf(precision)]),
       colour,
-      1.8,
+      width,
     );
   });
   return [label(left, y + 13, title, { bold: true, colour: INK }), ...grid, ...drawn];

@@ -1,6 +1,7 @@
 import { type Judged, OVERLAPS } from "./match.ts";
 
 export const RECALLS = 101;
+const RECALL_STEP = 0.01;
 
 /** Of one class, for each of `OVERLAPS`. */
 export interface PrecisionCurves {
@@ -38,7 +39,8 @@ function drawCurve(
     precisions[i] = Math.max(precisions[i] as number, precisions[i + 1] as number);
   const curve = new Float64Array(RECALLS);
   for (let i = 0, at = 0; i < RECALLS; i++) {
-    while (at < recalls.length && (recalls[at] as number) < i / (RECALLS - 1)) at += 1;
+    // Rounded as COCO's own evaluation rounds it, so that a recall of exactly a step falls on the same side.
+    while (at < recalls.length && (recalls[at] as number) < i * RECALL_STEP) at += 1;
     curve[i] = precisions[at] ?? 0;
   }
   return { curve, recall: right / objects };
