@@ -28,7 +28,7 @@ export interface TransformDefinition<P extends TObject = TObject> extends Descri
   readonly caps: string;
   /** `write` gets a frame whose planes may be changed. */
   readonly access?: "read" | "write";
-  /** Frames taken before the first of them has settled; they leave in order. Default 1. */
+  /** Frames taken before the first of them has settled, up to 256 MiB of them; they leave in order. Default 1. */
   readonly inFlight?: number;
   create(properties: Static<P>, services: Services): Promise<Handler<P>> | Handler<P>;
 }

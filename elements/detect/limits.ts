@@ -1,7 +1,7 @@
 import type { Every } from "./schedule.ts";
 
-/** Of the definition: live they cover a second at 60 frames a second, more than a look of the slowest model takes. */
-export const MOST_IN_FLIGHT = 64;
+/** Of the definition. Live they cover two seconds at 60 frames a second: what a slow model on a busy machine takes. */
+export const MOST_IN_FLIGHT = 128;
 
 /**
  * Frames taken at once. At pace `fast` only as many as keep the worker busy, since each of them is a whole picture in

@@ -15,16 +15,17 @@ export class Watchdog {
   /** Begins anew. */
   arm(limitMs: number): void {
     this.disarm();
-    let left = TICKS;
-    this.#timer = setInterval(() => {
-      left -= 1;
-      if (left > 0) return;
-      this.disarm();
-      this.#late(limitMs);
-    }, limitMs / TICKS);
+    this.#wait(limitMs, TICKS);
   }
 
   disarm(): void {
-    clearInterval(this.#timer);
+    clearTimeout(this.#timer);
+  }
+
+  #wait(limitMs: number, ticks: number): void {
+    this.#timer = setTimeout(() => {
+      if (ticks > 1) this.#wait(limitMs, ticks - 1);
+      else this.#late(limitMs);
+    }, limitMs / TICKS);
   }
 }

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import fc from "fast-check";
+import { listLooks, type Region, WHOLE } from "./looks.ts";
+
+const near = (a: number, b: number) => Math.abs(a - b) < 1e-9;
+
+test("without tiles the region is one look, and without a region the frame is", () => {
+  const roi = { x: 0.25, y: 0.5, width: 0.5, height: 0.5 };
+  assert.deepEqual(listLooks(null, null), [WHOLE]);
+  assert.deepEqual(listLooks(roi, null), [roi]);
+});
+
+test("tiles have one size, cover the region to its edges and share what was asked for", () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 9 }),
+      fc.integer({ min: 1, max: 9 }),
+      fc.double({ min: 0, max: 0.9, noNaN: true }),
+      (columns, rows, overlap) => {
+        const roi = { x: 0.1, y: 0.2, width: 0.6, height: 0.7 };
+        const tiles = listLooks(roi, { columns, rows, overlap, whole: false });
+        assert.equal(tiles.length, columns * rows);
+        const [first, second] = tiles as [Region, Region | undefined];
+        const last = tiles.at(-1) ?? first;
+        assert.ok(near(first.x, roi.x) && near(first.y, roi.y));
+        assert.ok(near(last.x + last.width, roi.x + roi.width) && near(last.y + last.height, roi.y + roi.height));
+        for (const tile of tiles) assert.ok(near(tile.width, first.width) && near(tile.height, first.height));
+        if (columns > 1 && second !== undefined)
+          assert.ok(near(first.x + first.width - second.x, overlap * first.width));
+      },
+    ),
+  );
+});
+
+test("the undivided picture is looked at last, and not twice where it is the only tile", () => {
+  const two = listLooks(null, { columns: 2, rows: 1, overlap: 0, whole: true });
+  assert.deepEqual(two, [{ ...WHOLE, width: 0.5 }, { ...WHOLE, x: 0.5, width: 0.5 }, WHOLE]);
+  assert.deepEqual(listLooks(null, { columns: 1, rows: 1, overlap: 0.2, whole: true }), [WHOLE]);
+});
+
+test("a region that reaches beyond the frame is refused with its numbers", () => {
+  assert.throws(
+    () => listLooks({ x: 0.5, y: 0, width: 0.75, height: 1 }, null),
+    /roi reaches beyond the frame: x \+ width is 1\.25, y \+ height is 1; .* at most 1/,
+  );
+});

@@ -1,0 +1,38 @@
+/**
+ * A worker that misbehaves as it is told. `model.script` is shared memory: the place to read next, then what to do at
+ * each start and each order, across all workers that are started one after the other. Past its end all goes well.
+ */
+import { parentPort, workerData } from "node:worker_threads";
+
+const NEXT = 0;
+const script = new Int32Array(workerData.model.script);
+const nextAct = () => script[1 + Atomics.add(script, NEXT, 1)] ?? 0;
+const gate = new Int32Array(workerData.gate);
+
+/** In the order of ACTS in script.fixture.ts. */
+const acts = [
+  (well) => well(),
+  () => parentPort.postMessage({ kind: "failed", reason: "told to fail" }),
+  () => {
+    throw new Error("told to throw");
+  },
+  () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0),
+  () => process.exit(7),
+  () => parentPort.postMessage({ kind: "refused", reason: "told to refuse" }),
+  // As if native code did not return: the gate says that somebody is inside.
+  () => {
+    Atomics.store(gate, 1, 1);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+  },
+];
+const act = (well) => acts[nextAct()](well);
+
+/** One candidate whose box is the first values of the slot: tells which slot was looked at, and what was in it. */
+function answer({ id, slot }) {
+  const boxes = Float32Array.from(new Uint8Array(workerData.slots[slot]).subarray(0, 4));
+  const candidates = { count: 1, boxes, scores: Float32Array.of(0.9), classIds: Int32Array.of(0) };
+  parentPort.postMessage({ kind: "found", id, candidates, inferenceMs: 1 });
+}
+
+parentPort.on("message", (order) => act(() => answer(order)));
+act(() => parentPort.postMessage({ kind: "ready", inferenceMs: 1 }));
