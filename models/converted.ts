@@ -29,7 +29,7 @@ function digestConverter(): string {
 
 /** The name begins with what it was made from and ends with its own digest, so that one rename states both. */
 function keyOf({ model, sha256, input: { width, height } }: ModelCard, convert: Conversion): string {
-  const order = JSON.stringify([sha256, convert, width, height, digestConverter()]);
+  const order = JSON.stringify([sha256, convert, width, height, process.arch, digestConverter()]);
   return `${model}-${width}x${height}-${digestBytes(order).slice(0, 16)}-`;
 }
 

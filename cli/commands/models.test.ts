@@ -1,0 +1,185 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { digestBytes } from "../../models/digest.ts";
+import { findCard } from "../../models/find-card.ts";
+import { makeYolox } from "../../models/onnx.fixture.ts";
+import { weightsFile } from "../../models/open.ts";
+import { type Command, CommandFailure, readArguments, UsageFault } from "../command.ts";
+import { StalledReader } from "../terminal.fixture.ts";
+import { Terminal } from "../terminal.ts";
+import { makeFolder, ROOT, windhover } from "../windhover.fixture.ts";
+import get from "./models-get.ts";
+import importModel from "./models-import.ts";
+import list from "./models-list.ts";
+import show from "./models-show.ts";
+
+/** What the set-up has put into the cache of this machine, before a cache of our own is looked at. */
+const REAL = weightsFile(findCard("default").card);
+const SHARED = join(ROOT, "../shared/data/models");
+
+const folder = makeFolder();
+const cache = join(folder, "cache");
+process.env.WINDHOVER_CACHE_DIR = cache;
+const THREE = join(folder, "three-things.onnx");
+writeFileSync(THREE, makeYolox(3));
+
+/** In this process; returns what was printed. */
+async function run(command: Command, ...args: readonly string[]): Promise<string> {
+  const out = new StalledReader();
+  const err = new StalledReader();
+  await Promise.all([out.read(), err.read()]);
+  await command.run(readArguments(command, args), new Terminal(out, err, {}));
+  return out.text;
+}
+
+const namesIn = (place: string): readonly string[] => {
+  const path = join(cache, "models", place);
+  return existsSync(path) ? readdirSync(path) : [];
+};
+
+test("the list says what there is and what is installed", async () => {
+  const { code, lines } = await windhover(["models", "list"]);
+  assert.equal(code, 0);
+  assert.match(lines[0] ?? "", /^NAME +LICENCE +SIZE +INPUT +ABOUT$/);
+  assert.match(lines[1] ?? "", /^default +- +Apache-2\.0 +4\.6 MB +320×320 +Fast: /);
+  assert.equal(lines.length, 4);
+});
+
+test("a bad card of the user is marked in the list and hides no other", async () => {
+  const file = join(cache, "models/cards/odd.yaml");
+  mkdirSync(join(cache, "models/cards"), { recursive: true });
+  writeFileSync(file, "model: odd\n");
+  assert.match(await run(list), /^odd +faulty .*odd\.yaml:1:1: the card has no `about`/m);
+  const rows = JSON.parse(await run(list, "--json")) as { name: string; installed: boolean; fault?: string }[];
+  assert.deepEqual(
+    rows.map(({ name }) => name),
+    ["default", "aerial", "quality", "odd"],
+  );
+  assert.match(rows[3]?.fault ?? "", /has no `licence`/);
+  rmSync(file);
+});
+
+test("a model is shown with everything, its card included", async () => {
+  const text = await run(show, "quality");
+  assert.match(text, /^installed +no; run: npx windhover models get quality$/m);
+  assert.match(text, /^input +448×448 rgb uint8 nhwc, letterbox top-left on 127$/m);
+  assert.ok(text.includes(readFileSync(join(ROOT, "models/cards/quality.yaml"), "utf8").trimEnd()));
+  const shown = JSON.parse(await run(show, "quality", "--json")) as Record<string, unknown>;
+  assert.deepEqual([shown.name, shown.installed, shown.onnx], ["quality", false, null]);
+});
+
+test("a model of the user gets a card from what it tells, and can be asked for by name", async () => {
+  const args = [THREE, "--decoder", "yolox", "--labels", "bolt,nut,washer", "--licence", "MIT"];
+  const text = await run(importModel, ...args, "--set", "thresholds.confidence=0.3");
+  assert.match(text, /^input +64×64 bgr float32 nchw, letterbox top-left on 114$/m);
+  assert.match(text, /^labels +3: bolt, nut, washer$/m);
+  assert.match(text, /^thresholds +confidence 0\.3, weak 0\.1/m);
+  assert.equal(findCard("three-things").card.sha256, digestBytes(makeYolox(3)));
+  assert.match(await run(list), /^three-things +installed +MIT/m);
+  await assert.rejects(
+    run(importModel, ...args),
+    /^UsageFault: the name "three-things" is taken, it is yours already: .*three-things\.yaml\n {2}give another with --name, or take its place with --force$/,
+  );
+  await run(importModel, ...args, "--force");
+  assert.equal(findCard("three-things").card.thresholds.confidence, 0.4);
+});
+
+test("a card of the user keeps its comments, and files that it names stay found", async () => {
+  const card = join(folder, "card.yaml");
+  writeFileSync(
+    card,
+    `# Bolts.\nmodel: bolts\nabout: Bolts.\nlicence: MIT\nsources: [{ path: three-things.onnx }]\n` +
+      `sha256: ${digestBytes(makeYolox(3))}\ninput: { width: 64, height: 64 }\nlabels: [bolt, nut, washer]\ndecoder: { family: yolox }\n`,
+  );
+  await run(importModel, card);
+  const { card: kept, file } = findCard("bolts");
+  assert.deepEqual(kept.sources, [{ path: THREE }]);
+  assert.match(readFileSync(file, "utf8"), /^# Bolts\.\n/);
+});
+
+test("a model that does not fit is refused with the tensors it has, and leaves nothing", async () => {
+  const seven = join(folder, "seven.onnx");
+  writeFileSync(seven, makeYolox(7));
+  const before = [...namesIn("weights"), ...namesIn("cards")];
+  await assert.rejects(run(importModel, seven, "--decoder", "yolox", "--labels", "a,b,c"), (error) => {
+    assert.ok(error instanceof CommandFailure);
+    assert.match(error.message, /^seven: the outputs of this model do not fit the decoder yolox of its card/);
+    assert.match(error.message, /output: float32 \[1, 84, 12\]/);
+    return true;
+  });
+  assert.deepEqual([...namesIn("weights"), ...namesIn("cards")], before);
+});
+
+const NO_MODEL = join(folder, "no-model.onnx");
+writeFileSync(NO_MODEL, "not at all");
+const AS_YOLOX = [THREE, "--decoder", "yolox", "--labels", "a,b,c"];
+
+const REFUSED: readonly [args: readonly string[], kind: typeof UsageFault | typeof CommandFailure, reason: RegExp][] = [
+  [[NO_MODEL], CommandFailure, /no-model\.onnx cannot be opened as an ONNX model: /],
+  [["nowhere.yaml"], UsageFault, /there is no file nowhere\.yaml; expected a card/],
+  [["a.txt"], UsageFault, /"a\.txt" is neither a card \(\.yaml\) nor a model \(\.onnx\)/],
+  [[], UsageFault, /missing: a card/],
+  [
+    [THREE, "--labels", "a,b,c"],
+    UsageFault,
+    /--decoder \(yolox and yolo would fit\)\n {2}output: float32 \[1, 84, 8\]/,
+  ],
+  [[THREE, "--decoder", "yolx"], UsageFault, /--decoder is "yolx".*did you mean "yolox"\?/],
+  [[...AS_YOLOX, "--size", "big"], UsageFault, /--size is "big"; expected WIDTHxHEIGHT/],
+  [[...AS_YOLOX, "--size", "32x32"], UsageFault, /--size is 32x32, but the model takes 64x64 only/],
+  [[...AS_YOLOX, "--name", "Bad Name"], UsageFault, /:1:8: model is "Bad Name" \(expected text: The name/],
+  [
+    [...AS_YOLOX, "--name", "x", "--set", "input.colour=bgr"],
+    UsageFault,
+    /no `colour` in input .*did you mean "colours"\?/,
+  ],
+  [[...AS_YOLOX, "--name", "x", "--set", "colour"], UsageFault, /--set is "colour"; expected KEY=VALUE/],
+  [[...AS_YOLOX, "--name", "default"], UsageFault, /the name "default" is taken, it comes with Windhover/],
+  [["card.yaml", "--decoder", "yolox"], UsageFault, /--decoder is for ONNX files/],
+];
+
+for (const [args, kind, reason] of REFUSED)
+  test(`refused: models import ${args.map((word) => word.replace(`${folder}/`, "")).join(" ")}`, async () => {
+    await assert.rejects(run(importModel, ...args), (error) => {
+      assert.ok(error instanceof kind, String(error));
+      assert.match(error.message, reason);
+      return true;
+    });
+  });
+
+test("two processes that get the same model at once both have it", {
+  skip: !existsSync(REAL) && "the default model is not in the cache",
+}, async () => {
+  const command = ["models", "get", "default", "--weights", REAL, "--json"];
+  const [one, other] = (await Promise.all([windhover(command), windhover(command)])).map(({ code, stdout, stderr }) => {
+    assert.equal(code, 0, stderr);
+    return (JSON.parse(stdout) as { file: string }[])[0]?.file;
+  });
+  assert.equal(one, other);
+  assert.deepEqual(
+    [...namesIn("weights"), ...namesIn("converted")].filter((name) => name.startsWith(".")),
+    [],
+  );
+});
+
+test("weights that are others are refused with both digests", async () => {
+  await assert.rejects(
+    run(get, "quality", "--weights", THREE),
+    /expected sha256 6fd32c84[0-9a-f]{56} and 7557887 bytes\n +found +sha256 [0-9a-f]{64} and \d+ bytes/,
+  );
+  await assert.rejects(run(get, "--weights", THREE), /^UsageFault: --weights is the file of one model/);
+});
+
+for (const [file, args, family] of [
+  ["yolox_nano_416.onnx", ["--decoder", "yolox"], "yolox"],
+  ["picodet_s_416_coco.onnx", [], "picodet"],
+] as const)
+  test(`${file} is imported as people bring it`, {
+    skip: !existsSync(SHARED) && "no evaluation data here",
+  }, async () => {
+    const text = await run(importModel, join(SHARED, file), ...args, "--json");
+    const [summary] = JSON.parse(text) as { decoder: { family: string }; input: { width: number } }[];
+    assert.deepEqual([summary?.decoder.family, summary?.input.width], [family, 416]);
+  });

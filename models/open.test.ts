@@ -1,0 +1,140 @@
+import assert from "node:assert/strict";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { modelPlaces } from "./cache.ts";
+import { digestBytes } from "./digest.ts";
+import { ModelFault } from "./fault.ts";
+import type { Fetching } from "./fetch/weights.ts";
+import { type FoundCard, findCard, listCardFiles } from "./find-card.ts";
+import { installModels } from "./install.ts";
+import { makeYolox } from "./onnx.fixture.ts";
+import { isInstalled, openModel, weightsFile } from "./open.ts";
+
+/** What the set-up has put into the cache of this machine, before a cache of our own is looked at. */
+const REAL = weightsFile(findCard("default").card);
+
+const folder = mkdtempSync(join(tmpdir(), "windhover-open-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+process.env.WINDHOVER_CACHE_DIR = join(folder, "cache");
+
+const ONNX = makeYolox(80);
+const card = (text = ""): string =>
+  `model: mine\nabout: Mine.\nlicence: MIT\nsources: [{ path: mine.onnx }]\nsha256: ${digestBytes(ONNX)}\n` +
+  `input: { width: 64, height: 64 }\nlabels: coco\ndecoder: { family: yolox }\n${text}`;
+
+const FETCHING: Fetching = {
+  ...{ report: () => {}, signal: new AbortController().signal, command: (model) => `models get ${model}` },
+};
+
+const takeReal = (found: FoundCard): FoundCard => ({ ...found, card: { ...found.card, sources: [{ path: REAL }] } });
+
+test("a model that is not installed says what to run, and nothing is fetched", async () => {
+  await assert.rejects(
+    openModel("quality"),
+    /^ModelFault: the model "quality" is not installed; run: npx windhover models get quality$/,
+  );
+  assert.equal(await isInstalled(findCard("quality")), false);
+  assert.equal(existsSync(join(folder, "cache")), false);
+});
+
+test("an unknown name is told those there are, and the nearest", async () => {
+  await assert.rejects(
+    openModel("defalt"),
+    /^ModelFault: there is no model "defalt"; did you mean "default"\?\n {2}there are default, aerial, quality;/,
+  );
+});
+
+test("a card of one's own opens with the file beside it", async () => {
+  const file = join(folder, "mine.yaml");
+  writeFileSync(file, card());
+  writeFileSync(join(folder, "mine.onnx"), ONNX);
+  const model = await openModel(file);
+  assert.equal(model.file, join(folder, "mine.onnx"));
+  assert.equal(model.labels.length, 80);
+  writeFileSync(join(folder, "mine.onnx"), "something else");
+  await assert.rejects(openModel(file), /not installed/);
+});
+
+test("a card in the user's folder goes before one of Windhover of the same name", () => {
+  const { cards } = modelPlaces();
+  mkdirSync(cards, { recursive: true });
+  writeFileSync(join(cards, "aerial.yaml"), card().replace("mine", "aerial"));
+  assert.deepEqual(
+    listCardFiles().map(({ name, origin }) => `${name} ${origin}`),
+    ["default windhover", "aerial yours", "quality windhover"],
+  );
+  assert.equal(findCard("aerial").card.about, "Mine.");
+  rmSync(join(cards, "aerial.yaml"));
+});
+
+test("weights are converted once, checked when opened and converted again when harmed", {
+  skip: !existsSync(REAL) && "the default model is not in the cache; `npx windhover models get default` fetches it",
+}, async () => {
+  const found = findCard("default");
+  const files: string[] = [];
+  await installModels([takeReal(found)], FETCHING, ({ file, fetched }) => {
+    assert.ok(fetched);
+    files.push(file);
+  });
+  const [file = ""] = files;
+  assert.ok(file.endsWith(`-${digestBytes(readFileSync(file))}.onnx`));
+  assert.equal((await openModel("default")).file, file);
+  await installModels([takeReal(found)], FETCHING, ({ fetched }) => assert.equal(fetched, false));
+
+  truncateSync(file, 1000);
+  assert.equal((await openModel("default")).file, file);
+  assert.ok(file.endsWith(`-${digestBytes(readFileSync(file))}.onnx`));
+  assert.deepEqual(readdirSync(modelPlaces().converted), [file.split("/").at(-1)]);
+
+  // Fewer classes are another network, of the same weights.
+  const own = join(folder, "few.yaml");
+  const text = readFileSync(found.file, "utf8").replace(
+    "efficientdet-tflite }",
+    "efficientdet-tflite, classes: [car, person] }",
+  );
+  writeFileSync(own, text.replace("model: default", "model: few"));
+  const few = await openModel(own);
+  assert.deepEqual(few.labels, ["car", "person"]);
+  assert.notEqual(few.file, file);
+});
+
+test("weights that were harmed are said to be, and fetched again", {
+  skip: !existsSync(REAL) && "the default model is not in the cache",
+}, async () => {
+  const found = takeReal(findCard("default"));
+  await installModels([found], FETCHING);
+  rmSync(modelPlaces().converted, { recursive: true, force: true });
+  truncateSync(weightsFile(found.card), 4000);
+  await assert.rejects(openModel("default"), (error) => {
+    assert.ok(error instanceof ModelFault);
+    return /is damaged:\n {2}expected sha256 [0-9a-f]{64}\n {2}found {4}sha256 [0-9a-f]{64}\nrun: npx windhover models get default$/.test(
+      error.message,
+    );
+  });
+  await installModels([found], FETCHING, ({ fetched }) => assert.equal(fetched, true));
+  assert.ok(existsSync((await openModel("default")).file));
+});
+
+test("weights that are no EfficientDet are refused with the reason", async () => {
+  const file = join(folder, "bad.yaml");
+  const bad = Buffer.from("no tflite at all");
+  writeFileSync(join(folder, "bad.tflite"), bad);
+  writeFileSync(
+    file,
+    readFileSync(findCard("default").file, "utf8")
+      .replace(/sources:[\s\S]*?sha256: \w+/, `sources: [{ path: bad.tflite }]\nsha256: ${digestBytes(bad)}`)
+      .replace("model: default", "model: bad"),
+  );
+  await assert.rejects(openModel(file), /^ModelFault: the weights of bad cannot be converted to 320×320: /);
+});
