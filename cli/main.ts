@@ -85,9 +85,12 @@ function tell(error: unknown, terminal: Terminal): number {
   return error instanceof UsageFault ? EXIT.refused : EXIT.failed;
 }
 
+/** Of parts that are only loaded when they are needed. */
+const TOLD = ["AddonMissing", "ModelFault", "CardFault", "StorageFault", "ModelMisfit"];
+
 /** What is told in full by its message needs no stack. */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const isTold = error instanceof UsageFault || error instanceof CommandFailure || error.name === "AddonMissing";
+  const isTold = error instanceof UsageFault || error instanceof CommandFailure || TOLD.includes(error.name);
   return isTold ? error.message : (error.stack ?? error.message);
 }
