@@ -1,19 +1,26 @@
+const FREE = -1;
+
 /**
  * Pairs rows with columns at the least total cost, where a row left alone costs `limit` and a pair at or above `limit`
- * is never made. Shortest augmenting paths (Jonker and Volgenant) within each group of rows and columns that can reach
- * one another, so that a crowd costs as much as its densest corner. Equal costs go to the lower index.
+ * is never made. Shortest augmenting paths (Jonker and Volgenant) over the pairs that are possible at all, so that a
+ * crowd costs as much as its densest corner. Which of several equally good ways is taken depends on the order of rows
+ * and columns alone.
  */
 export class Assigner {
   #columnOfRow = new Int32Array(0);
-  #rowOfColumn = new Int32Array(0);
-  #group = new Int32Array(0);
   #rowPrice = new Float64Array(0);
+  /** Possible pairs of row i: places `#start[i]` up to `#start[i + 1]` of the two arrays below. */
+  #start = new Int32Array(1);
+  #pairColumn = new Int32Array(0);
+  #pairCost = new Float64Array(0);
+
+  #rowOfColumn = new Int32Array(0);
   #columnPrice = new Float64Array(0);
   #distance = new Float64Array(0);
   #from = new Int32Array(0);
-  #visited = new Uint8Array(0);
-  #columns = new Int32Array(0);
-  #tree = new Int32Array(0);
+  /** Columns reached from the row at hand: the first `settled` of them for good, which `#isSettled` says too. */
+  #reached = new Int32Array(0);
+  #isSettled = new Uint8Array(0);
 
   /**
    * `costs` holds `rows` × `columns` numbers from 0 up, row by row. Gives the column of each row or -1; the array is
@@ -21,15 +28,13 @@ export class Assigner {
    */
   solve(costs: Float64Array, rows: number, columns: number, limit: number): Int32Array {
     this.#reserve(rows, columns);
-    this.#columnOfRow.fill(-1, 0, rows);
-    this.#rowOfColumn.fill(-1, 0, columns);
+    this.#columnOfRow.fill(FREE, 0, rows);
     this.#rowPrice.fill(0, 0, rows);
+    this.#rowOfColumn.fill(FREE, 0, columns);
     this.#columnPrice.fill(0, 0, columns);
-    this.#findGroups(costs, rows, columns, limit);
-    for (let row = 0; row < rows; row++) {
-      const count = this.#listColumns(this.#find(row), rows, columns);
-      if (count > 0) this.#place(costs, row, columns, count, limit);
-    }
+    this.#distance.fill(Number.POSITIVE_INFINITY, 0, columns);
+    this.#listPairs(costs, rows, columns, limit);
+    for (let row = 0; row < rows; row++) this.#place(row, limit);
     return this.#columnOfRow.subarray(0, rows);
   }
 
@@ -37,102 +42,109 @@ export class Assigner {
     if (this.#columnOfRow.length < rows) {
       this.#columnOfRow = new Int32Array(rows * 2);
       this.#rowPrice = new Float64Array(rows * 2);
+      this.#start = new Int32Array(rows * 2 + 1);
     }
     if (this.#rowOfColumn.length < columns) {
       this.#rowOfColumn = new Int32Array(columns * 2);
       this.#columnPrice = new Float64Array(columns * 2);
       this.#distance = new Float64Array(columns * 2);
       this.#from = new Int32Array(columns * 2);
-      this.#visited = new Uint8Array(columns * 2);
-      this.#columns = new Int32Array(columns * 2);
-      this.#tree = new Int32Array(columns * 2);
+      this.#reached = new Int32Array(columns * 2);
+      this.#isSettled = new Uint8Array(columns * 2);
     }
-    if (this.#group.length < rows + columns) this.#group = new Int32Array((rows + columns) * 2);
-  }
-
-  #find(node: number): number {
-    const group = this.#group;
-    let root = node;
-    while ((group[root] as number) !== root) root = group[root] as number;
-    for (let next = node; next !== root; ) {
-      const parent = group[next] as number;
-      group[next] = root;
-      next = parent;
+    if (this.#pairColumn.length < rows * columns) {
+      this.#pairColumn = new Int32Array(rows * columns * 2);
+      this.#pairCost = new Float64Array(rows * columns * 2);
     }
-    return root;
   }
 
-  #findGroups(costs: Float64Array, rows: number, columns: number, limit: number): void {
-    for (let node = 0; node < rows + columns; node++) this.#group[node] = node;
-    for (let row = 0; row < rows; row++)
-      for (let column = 0; column < columns; column++)
-        if ((costs[row * columns + column] as number) < limit) this.#group[this.#find(rows + column)] = this.#find(row);
-  }
-
-  #listColumns(root: number, rows: number, columns: number): number {
+  #listPairs(costs: Float64Array, rows: number, columns: number, limit: number): void {
+    const pairColumn = this.#pairColumn;
+    const pairCost = this.#pairCost;
     let count = 0;
-    for (let column = 0; column < columns; column++)
-      if (this.#find(rows + column) === root) this.#columns[count++] = column;
-    return count;
+    for (let row = 0, place = 0; row < rows; row++) {
+      this.#start[row] = count;
+      for (let column = 0; column < columns; column++, place++) {
+        const cost = costs[place] as number;
+        if (cost < limit) {
+          pairColumn[count] = column;
+          pairCost[count++] = cost;
+        }
+      }
+    }
+    this.#start[rows] = count;
   }
 
   /** Finds the cheapest way to give `row` a column, moving others along, or to leave one of them alone. */
-  #place(costs: Float64Array, row: number, columns: number, count: number, limit: number): void {
-    const list = this.#columns;
+  #place(row: number, limit: number): void {
+    const reached = this.#reached;
     const distance = this.#distance;
-    for (let i = 0; i < count; i++) {
-      distance[list[i] as number] = Number.POSITIVE_INFINITY;
-      this.#visited[list[i] as number] = 0;
-    }
-    let reached = 0;
+    let count = 0;
+    let settled = 0;
     let current = row;
     let length = 0;
+    let alone = row;
     let aloneLength = Number.POSITIVE_INFINITY;
-    let aloneRow = row;
-    let end = -1;
+    let end = FREE;
     for (;;) {
       const price = this.#rowPrice[current] as number;
       if (length + limit - price < aloneLength) {
         aloneLength = length + limit - price;
-        aloneRow = current;
+        alone = current;
       }
-      let nearest = -1;
+      count = this.#reach(current, length - price, count);
+      let nearest = FREE;
       let nearestLength = aloneLength;
-      for (let i = 0; i < count; i++) {
-        const column = list[i] as number;
-        if (this.#visited[column] === 1) continue;
-        const cost = costs[current * columns + column] as number;
-        if (cost < limit) {
-          const candidate = length + cost - price - (this.#columnPrice[column] as number);
-          if (candidate < (distance[column] as number)) {
-            distance[column] = candidate;
-            this.#from[column] = current;
-          }
-        }
-        if ((distance[column] as number) < nearestLength) {
-          nearestLength = distance[column] as number;
-          nearest = column;
+      for (let i = settled; i < count; i++) {
+        const candidate = distance[reached[i] as number] as number;
+        if (candidate < nearestLength) {
+          nearestLength = candidate;
+          nearest = i;
         }
       }
       length = nearestLength;
-      if (nearest === -1) break;
-      const owner = this.#rowOfColumn[nearest] as number;
-      if (owner === -1) {
-        end = nearest;
+      if (nearest === FREE) break;
+      const column = reached[nearest] as number;
+      const owner = this.#rowOfColumn[column] as number;
+      if (owner === FREE) {
+        end = column;
         break;
       }
-      this.#visited[nearest] = 1;
-      this.#tree[reached++] = nearest;
+      reached[nearest] = reached[settled] as number;
+      reached[settled++] = column;
+      this.#isSettled[column] = 1;
       current = owner;
     }
-    this.#reprice(row, length, reached);
-    this.#augment(row, end, aloneRow);
+    this.#reprice(row, length, settled);
+    for (let i = 0; i < count; i++) {
+      distance[reached[i] as number] = Number.POSITIVE_INFINITY;
+      this.#isSettled[reached[i] as number] = 0;
+    }
+    this.#augment(row, end, alone);
   }
 
-  #reprice(row: number, length: number, reached: number): void {
+  /** Notes the columns that can be had from `row`, `offset` away. */
+  #reach(row: number, offset: number, count: number): number {
+    const until = this.#start[row + 1] as number;
+    let next = count;
+    for (let place = this.#start[row] as number; place < until; place++) {
+      const column = this.#pairColumn[place] as number;
+      const candidate = offset + (this.#pairCost[place] as number) - (this.#columnPrice[column] as number);
+      const known = this.#distance[column] as number;
+      // Rounding can make a settled column look nearer than it was; following that would never end.
+      if (candidate >= known || this.#isSettled[column] === 1) continue;
+      if (known === Number.POSITIVE_INFINITY) this.#reached[next++] = column;
+      this.#distance[column] = candidate;
+      this.#from[column] = row;
+    }
+    return next;
+  }
+
+  /** Keeps every reduced cost at 0 or above, which is what makes the next shortest path the right one. */
+  #reprice(row: number, length: number, settled: number): void {
     this.#rowPrice[row] = (this.#rowPrice[row] as number) + length;
-    for (let i = 0; i < reached; i++) {
-      const column = this.#tree[i] as number;
+    for (let i = 0; i < settled; i++) {
+      const column = this.#reached[i] as number;
       const owner = this.#rowOfColumn[column] as number;
       const slack = length - (this.#distance[column] as number);
       this.#rowPrice[owner] = (this.#rowPrice[owner] as number) + slack;
@@ -140,13 +152,13 @@ export class Assigner {
     }
   }
 
-  /** Walks back from the free column, or from the column that `aloneRow` gives up, to `row`. */
-  #augment(row: number, end: number, aloneRow: number): void {
-    if (end === -1 && aloneRow === row) return;
+  /** Walks back from the free column, or from the column that `alone` gives up, to `row`. */
+  #augment(row: number, end: number, alone: number): void {
+    if (end === FREE && alone === row) return;
     let column = end;
-    if (end === -1) {
-      column = this.#columnOfRow[aloneRow] as number;
-      this.#columnOfRow[aloneRow] = -1;
+    if (end === FREE) {
+      column = this.#columnOfRow[alone] as number;
+      this.#columnOfRow[alone] = FREE;
     }
     for (;;) {
       const taker = this.#from[column] as number;

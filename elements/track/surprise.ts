@@ -14,7 +14,7 @@ const OTHER_CLASS = 3;
 /**
  * How surprising each sighting would be if it were of each track: the negative logarithm of its likelihood. It weighs place
  * and size by how well each is known, so that a track lost for a second may be found further off than one just seen, but
- * yields to one that fits as well and is surer. That holds at any frame rate. What exceeds `limit` is Infinity.
+ * yields to one that fits as well and is surer. That holds at any frame rate. What is far beyond `limit` is Infinity.
  */
 export function fillSurprise(
   costs: Float64Array,
@@ -22,29 +22,32 @@ export function fillSurprise(
   sightings: readonly Sighting[],
   limit: number,
 ): void {
-  let place = 0;
-  for (const track of tracks) {
-    const { filter, spread, vote, usualConfidence } = track;
+  const { length } = sightings;
+  tracks.forEach((track, row) => {
+    const { filter, spread, usualConfidence } = track;
     filter.expect(spread);
+    const { classId } = track.vote;
+    const atX = filter.x.position;
+    const atY = filter.y.position;
     const base = spread.vagueness / 2;
-    // Nothing beyond this distance, in standard deviations squared, can stay within the limit: no logarithm is needed.
+    // Nothing beyond this distance, in standard deviations squared, can stay within the limit.
     const furthest = TAILS * (Math.exp((2 * (limit - base)) / TAILS) - 1);
-    for (const { box, confidence, classId } of sightings) {
-      const x = box[0] + box[2] / 2 - filter.x.position;
-      const y = box[1] + box[3] / 2 - filter.y.position;
+    for (let column = 0; column < length; column++) {
+      const sighting = sightings[column] as Sighting;
+      const { box } = sighting;
+      const x = box[0] + box[2] / 2 - atX;
+      const y = box[1] + box[3] / 2 - atY;
       let distance = (x * x) / spread.x + (y * y) / spread.y;
+      let cost = Number.POSITIVE_INFINITY;
       if (distance < furthest) {
         const width = box[2] - filter.width.position;
         const height = box[3] - filter.height.position;
         distance += (width * width) / spread.width + (height * height) / spread.height;
+        cost = base + (TAILS / 2) * Math.log1p(distance / TAILS);
+        cost += CONFIDENCE_WEIGHT * Math.max(0, usualConfidence - sighting.confidence);
+        if (sighting.classId !== classId) cost += OTHER_CLASS;
       }
-      costs[place++] =
-        distance < furthest
-          ? base +
-            (TAILS / 2) * Math.log1p(distance / TAILS) +
-            CONFIDENCE_WEIGHT * Math.max(0, usualConfidence - confidence) +
-            (classId === vote.classId ? 0 : OTHER_CLASS)
-          : Number.POSITIVE_INFINITY;
+      costs[row * length + column] = cost;
     }
-  }
+  });
 }
