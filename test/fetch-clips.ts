@@ -10,7 +10,7 @@ import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { readMember } from "../models/fetch/read-tar.ts";
-import { writeWhole } from "../models/write-file.ts";
+import { sweepParts, writeWhole } from "../models/write-file.ts";
 import { CLIPS, clipFile } from "./clips.fixture.ts";
 
 const LIMIT_MS = 15 * 60_000;
@@ -71,6 +71,7 @@ for (const [name, { sha256, deb, member }] of Object.entries(CLIPS)) {
   const file = clipFile(name);
   if (existsSync(file)) continue;
   await mkdir(dirname(file), { recursive: true });
+  await sweepParts(dirname(file));
   const folder = await mkdtemp(join(dirname(file), ".part-"));
   try {
     await writeWhole(file, readPackage(await downloadPackage(deb, folder), member), (found) => {
