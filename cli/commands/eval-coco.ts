@@ -1,12 +1,11 @@
-import type { Detection } from "../../schemas/detections.ts";
 import { type Command, CommandFailure, EXIT, expectPositionals, type Given, UsageFault } from "../command.ts";
 import { writeText } from "../draw-svg.ts";
-import { type Dataset, type Picture, readDataset } from "../eval/coco/dataset.ts";
+import { type Dataset, readDataset } from "../eval/coco/dataset.ts";
+import { groupByClass } from "../eval/coco/found.ts";
 import { lookAt } from "../eval/coco/look.ts";
-import type { FoundObject } from "../eval/coco/match.ts";
 import { drawPrecisions } from "../eval/coco/plot.ts";
 import { formatScores, toJson } from "../eval/coco/report.ts";
-import { type Found, scoreCoco } from "../eval/coco/score.ts";
+import { scoreCoco } from "../eval/coco/score.ts";
 import { Progress } from "../eval/progress.ts";
 import { expectRoom } from "../expect-room.ts";
 import { telling } from "../models/told.ts";
@@ -83,14 +82,4 @@ async function matchClasses({ classNames }: Dataset, model: string, terminal: Te
     terminal.say(terminal.isJson ? JSON.stringify({ type: "note", text }) : text);
   }
   return known;
-}
-
-function groupByClass(detections: readonly Detection[], { width, height }: Picture): Found {
-  const found = new Map<string, FoundObject[]>();
-  for (const { className, confidence, box } of detections) {
-    const ofClass = found.get(className) ?? [];
-    ofClass.push({ score: confidence, box: [box[0] * width, box[1] * height, box[2] * width, box[3] * height] });
-    found.set(className, ofClass);
-  }
-  return found;
 }

@@ -3,6 +3,7 @@
  * are exported; names and shapes of the outputs tell which it is, once, before the first frame.
  */
 import type { ModelCard } from "../card.ts";
+import { COCO } from "../labels.ts";
 import { detr } from "./detr.ts";
 import { efficientdet } from "./efficientdet.ts";
 import type { Size } from "./grid.ts";
@@ -80,7 +81,8 @@ export function createDecoder(card: Described, classCount: number, outputs: read
     const known = family.options.length === 0 ? "it has none" : `it has ${family.options.join(", ")}`;
     throw new ModelMisfit(`${card.model}: the decoder ${name} has no option ${foreign.join(", ")}; ${known}`);
   }
-  const isCoco = card.labels === "coco";
+  // A conversion may have kept only some of them.
+  const isCoco = card.labels === "coco" && classCount === COCO.length;
   const fitting: Fitting = { input: card.input, options: card.decoder, classCount, isCoco, outputs };
   return findDecoder(family, fitting) ?? refuse(card.model, name, fitting);
 }
