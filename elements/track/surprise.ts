@@ -23,31 +23,44 @@ export function fillSurprise(
   limit: number,
 ): void {
   const { length } = sightings;
-  tracks.forEach((track, row) => {
-    const { filter, spread, usualConfidence } = track;
+  const centres = listCentres(sightings);
+  for (let row = 0; row < tracks.length; row++) {
+    const track = tracks[row] as ObjectTrack;
+    const { filter, spread } = track;
     filter.expect(spread);
-    const { classId } = track.vote;
-    const atX = filter.x.position;
-    const atY = filter.y.position;
-    const base = spread.vagueness / 2;
+    const x = filter.x.position;
+    const y = filter.y.position;
+    const weightX = 1 / spread.x;
+    const weightY = 1 / spread.y;
     // Nothing beyond this distance, in standard deviations squared, can stay within the limit.
-    const furthest = TAILS * (Math.exp((2 * (limit - base)) / TAILS) - 1);
+    const furthest = TAILS * (Math.exp((2 * limit - spread.vagueness) / TAILS) - 1);
     for (let column = 0; column < length; column++) {
-      const sighting = sightings[column] as Sighting;
-      const { box } = sighting;
-      const x = box[0] + box[2] / 2 - atX;
-      const y = box[1] + box[3] / 2 - atY;
-      let distance = (x * x) / spread.x + (y * y) / spread.y;
-      let cost = Number.POSITIVE_INFINITY;
-      if (distance < furthest) {
-        const width = box[2] - filter.width.position;
-        const height = box[3] - filter.height.position;
-        distance += (width * width) / spread.width + (height * height) / spread.height;
-        cost = base + (TAILS / 2) * Math.log1p(distance / TAILS);
-        cost += CONFIDENCE_WEIGHT * Math.max(0, usualConfidence - sighting.confidence);
-        if (sighting.classId !== classId) cost += OTHER_CLASS;
-      }
-      costs[row * length + column] = cost;
+      const right = (centres[2 * column] as number) - x;
+      const down = (centres[2 * column + 1] as number) - y;
+      const distance = right * right * weightX + down * down * weightY;
+      costs[row * length + column] =
+        distance < furthest ? rate(track, sightings[column] as Sighting, distance) : Number.POSITIVE_INFINITY;
     }
+  }
+}
+
+function rate({ filter, spread, vote, usualConfidence }: ObjectTrack, sighting: Sighting, distance: number): number {
+  const width = sighting.box[2] - filter.width.position;
+  const height = sighting.box[3] - filter.height.position;
+  const whole = distance + (width * width) / spread.width + (height * height) / spread.height;
+  return (
+    spread.vagueness / 2 +
+    (TAILS / 2) * Math.log1p(whole / TAILS) +
+    CONFIDENCE_WEIGHT * Math.max(0, usualConfidence - sighting.confidence) +
+    (sighting.classId === vote.classId ? 0 : OTHER_CLASS)
+  );
+}
+
+function listCentres(sightings: readonly Sighting[]): Float64Array {
+  const centres = new Float64Array(sightings.length * 2);
+  sightings.forEach(({ box }, i) => {
+    centres[2 * i] = box[0] + box[2] / 2;
+    centres[2 * i + 1] = box[1] + box[3] / 2;
   });
+  return centres;
 }
