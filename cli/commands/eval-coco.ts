@@ -41,7 +41,7 @@ export default {
     if (plot !== undefined) expectRoom("plot", plot);
     const dataset = readDataset(folder);
     const model = given.text("model") ?? "default";
-    const classNames = await matchClasses(dataset, model, terminal);
+    const { name, classNames } = await matchClasses(dataset, model, terminal);
     const progress = new Progress(terminal, "pictures");
     const { pictures } = dataset;
     const onPicture = (count: number, file: string): void => progress.show(count, pictures.length, file);
@@ -50,12 +50,12 @@ export default {
     const found = pictures.map((picture, index) => groupByClass(seen[index] ?? [], picture));
     const scores = scoreCoco(pictures, found, classNames);
     if (scores === null) throw new CommandFailure(`${folder} has no objects of the classes that ${model} knows`);
-    if (plot !== undefined) await writeText(plot, drawPrecisions(`${model}: ${pictures.length} pictures`, scores));
+    if (plot !== undefined) await writeText(plot, drawPrecisions(`${name}: ${pictures.length} pictures`, scores));
     const asked = { model, pictures: pictures.length, confidence };
     await terminal.print(
       given.flag("json")
         ? JSON.stringify({ ...asked, ...toJson(scores) }, null, 2)
-        : formatScores(model, scores, terminal.paintOut),
+        : formatScores(name, scores, terminal.paintOut),
     );
     return EXIT.ok;
   },
@@ -67,8 +67,12 @@ function readConfidence(given: Given): number {
   throw new UsageFault(`--confidence is "${given.text("confidence")}"; expected a number between 0 and 1`);
 }
 
-/** Names that both have. Throws when there are none. */
-async function matchClasses({ classNames }: Dataset, model: string, terminal: Terminal): Promise<readonly string[]> {
+/** What the model is called, and the classes that both know. Throws when there are none. */
+async function matchClasses(
+  { classNames }: Dataset,
+  model: string,
+  terminal: Terminal,
+): Promise<{ readonly name: string; readonly classNames: readonly string[] }> {
   const { openModel } = await import("../../models/open.ts");
   const { card, labels } = await telling(() => openModel(model));
   const known = classNames.filter((name) => labels.includes(name));
@@ -81,5 +85,5 @@ async function matchClasses({ classNames }: Dataset, model: string, terminal: Te
     const text = `left out, because ${card.model} does not know them: ${unknown.join(", ")}`;
     terminal.say(terminal.isJson ? JSON.stringify({ type: "note", text }) : text);
   }
-  return known;
+  return { name: card.model, classNames: known };
 }

@@ -46,7 +46,7 @@ export class BestClasses {
       for (; anchor + 16 <= anchors; anchor += 16) {
         const at = column + anchor;
         // Nearly all end here. Where one is not a number, each is looked at.
-        if (Math.max(highestOf8(data, at), highestOf8(data, at + 8)) < minimum) continue;
+        if (highestOf16(data, at) < minimum) continue;
         this.#raise(data, column, anchor, anchor + 16, id, minimum);
       }
       this.#raise(data, column, anchor, anchors, id, minimum);
@@ -85,14 +85,16 @@ export class BestClasses {
   }
 }
 
-/** Eight at a time and without branches: three times as fast as one by one. Not a number where one of them is not. */
+/** Sixteen at a time and without branches: three times as fast as one by one. Not a number where one of them is not. */
 function highestBetween(data: Float32Array, from: number, to: number): number {
   let highest = Number.NEGATIVE_INFINITY;
   let i = from;
-  for (; i + 8 <= to; i += 8) highest = Math.max(highest, highestOf8(data, i));
+  for (; i + 16 <= to; i += 16) highest = Math.max(highest, highestOf16(data, i));
   for (; i < to; i++) highest = Math.max(highest, data[i] as number);
   return highest;
 }
+
+const highestOf16 = (data: Float32Array, i: number): number => Math.max(highestOf8(data, i), highestOf8(data, i + 8));
 
 const highestOf8 = (data: Float32Array, i: number): number =>
   Math.max(

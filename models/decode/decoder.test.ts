@@ -36,6 +36,12 @@ test("an option that means nothing to the family is refused", () => {
   assert.match(message, /yolo has no option strides; it has units/);
 });
 
+test("an option that the family cannot follow is refused", () => {
+  const made = { c: floats([1, 2, 1]), d: floats([1, 2, 32]) };
+  const message = misfitOf({ decoder: { family: "picodet", strides: [32], scores: "softmax" }, labels: 1 }, made);
+  assert.match(message, /decoder\.scores is softmax; picodet has ready or sigmoid/);
+});
+
 test("outputs of another type than float32 do not fit", () => {
   const output = { ...floats([1, 42, 8]), type: "float16" };
   assert.match(misfitOf({ decoder: { family: "yolo" }, labels: 3 }, { output }), /output: float16 \[1, 42, 8\]/);

@@ -2,6 +2,7 @@ import { numberLabels } from "./class-numbers.ts";
 import type { Family, Fitting, Reading, TensorInfo } from "./decoder.ts";
 import { decodeDistributions, type LevelTensors } from "./distributions.ts";
 import { findLevels, type Level, layLevels } from "./grid.ts";
+import { ModelMisfit } from "./misfit.ts";
 import { decodeRows, ROW } from "./rows.ts";
 import { decodeScored } from "./scored.ts";
 import { fitsShape, isFloat, isKnown } from "./tensors.ts";
@@ -16,7 +17,11 @@ const MIDDLE = 0.5;
 const setsFor = ({ options }: Fitting): readonly (readonly number[])[] =>
   options.strides === undefined ? STRIDE_SETS : [options.strides];
 
-const kindFor = ({ options }: Fitting): "ready" | "sigmoid" => (options.scores === "sigmoid" ? "sigmoid" : "ready");
+/** Classes of this family are independent of one another. */
+function kindFor({ options: { scores = "ready" } }: Fitting): "ready" | "sigmoid" {
+  if (scores !== "softmax") return scores;
+  throw new ModelMisfit("decoder.scores is softmax; picodet has ready or sigmoid");
+}
 
 /** Four edges, each with a score for 0, 1, 2 … strides away. */
 const isDistribution = (columns: number): boolean => columns % 4 === 0 && columns >= 8;
