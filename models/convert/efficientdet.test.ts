@@ -12,7 +12,7 @@ import { BadTflite } from "../tflite/flatbuffer.ts";
 import { type SketchedModel, writeTflite } from "../tflite/read-model.fixture.ts";
 import { computeTiny, type Pair } from "./compute-tiny.fixture.ts";
 import { convertEfficientDet } from "./efficientdet.ts";
-import { sketchDetector, sketchTflite, startRandom, TINY_SIZE } from "./tiny-detector.fixture.ts";
+import { LOOSE, sketchDetector, sketchTflite, startRandom, TINY_SIZE } from "./tiny-detector.fixture.ts";
 
 const TINY = sketchDetector(90);
 const SKETCH = sketchTflite(TINY);
@@ -54,16 +54,21 @@ function assertBest(found: readonly Pair[], all: readonly Pair[], count: number)
   byScore.slice(0, count).forEach(({ score }, i) => {
     assert.ok(Math.abs(score - (scores[i] ?? 0)) < 1e-6, `score ${i}: expected ${score}, found ${scores[i]}`);
   });
-  const line = ({ score, class: label, box }: Pair) =>
-    [score.toFixed(5), label, ...box.map((edge) => edge.toFixed(2))].join(" ").replaceAll("-0.00", "0.00");
   const cut = (byScore[count - 1]?.score ?? 0) + 1e-6;
-  const above = (pairs: readonly Pair[]) =>
-    pairs
-      .filter(({ score }) => score > cut)
-      .map(line)
-      .sort();
-  assert.deepEqual(above(found), above(all));
+  const told = byScore.filter(({ score }) => score > cut);
+  assert.ok(told.length > count / 2, `only ${told.length} of ${count} pairs can be told apart`);
+  const left = new Set(found);
+  for (const pair of told) {
+    const match = [...left].find((other) => isNear(pair, other));
+    assert.ok(match !== undefined, `not found: ${JSON.stringify(pair)}`);
+    left.delete(match);
+  }
 }
+
+const isNear = (a: Pair, b: Pair): boolean =>
+  a.class === b.class &&
+  Math.abs(a.score - b.score) < 1e-5 &&
+  a.box.every((edge, i) => Math.abs(edge - (b.box[i] ?? Number.NaN)) < 0.01);
 
 const choose = (pairs: readonly Pair[], places: readonly number[]): Pair[] =>
   pairs.flatMap((pair) => (places.includes(pair.class) ? [{ ...pair, class: places.indexOf(pair.class) }] : []));
@@ -72,14 +77,15 @@ for (const activations of ["int8", "uint8"] as const) {
   test(`says at its own size what a plain computation says, in ${activations}`, async () => {
     const pixels = paint(TINY_SIZE, TINY_SIZE);
     const found = await detect(convertEfficientDet(TFLITE, { ...NATIVE, activations }), pixels, TINY_SIZE, TINY_SIZE);
-    assertBest(found, choose(computeTiny(TINY, pixels, TINY_SIZE, TINY_SIZE), PLACES), 68);
+    assertBest(found, choose(computeTiny(TINY, pixels, TINY_SIZE, TINY_SIZE), PLACES), 130);
   });
 }
 
 test("says at another size what a plain computation says", async () => {
+  const few = sketchDetector(6);
+  const onnx = convertEfficientDet(writeTflite(sketchTflite(few)), { width: 256, height: 128 });
   const pixels = paint(256, 128);
-  const found = await detect(convertEfficientDet(TFLITE, { width: 256, height: 128 }), pixels, 256, 128);
-  assertBest(found, choose(computeTiny(TINY, pixels, 128, 256), PLACES), 1000);
+  assertBest(await detect(onnx, pixels, 256, 128), computeTiny(few, pixels, 128, 256), 1000);
 });
 
 test("keeps only the classes asked for, in their order", async () => {
@@ -88,7 +94,7 @@ test("keeps only the classes asked for, in their order", async () => {
   const found = await detect(convertEfficientDet(TFLITE, { ...NATIVE, classes }), pixels, TINY_SIZE, TINY_SIZE);
   const places = classes.map((name) => PLACES[COCO.indexOf(name)] ?? -1);
   assert.deepEqual(places, [89, 0, 12]);
-  assertBest(found, choose(computeTiny(TINY, pixels, TINY_SIZE, TINY_SIZE), places), 68);
+  assertBest(found, choose(computeTiny(TINY, pixels, TINY_SIZE, TINY_SIZE), places), 130);
 });
 
 test("keeps all classes of a model that has its own", async () => {
@@ -96,9 +102,18 @@ test("keeps all classes of a model that has its own", async () => {
   const tflite = writeTflite(sketchTflite(own));
   const pixels = paint(TINY_SIZE, TINY_SIZE);
   const found = await detect(convertEfficientDet(tflite, NATIVE), pixels, TINY_SIZE, TINY_SIZE);
-  assertBest(found, computeTiny(own, pixels, TINY_SIZE, TINY_SIZE), 68);
+  assertBest(found, computeTiny(own, pixels, TINY_SIZE, TINY_SIZE), 130);
   assert.throws(() => convertEfficientDet(tflite, { ...NATIVE, classes: ["person"] }), /90 ids only; this one has 3/);
 });
+
+for (const sum of LOOSE) {
+  test(`limits what quantising does not limit by itself, at zero point ${sum.zero}`, async () => {
+    const loose = sketchDetector(3, sum);
+    const pixels = paint(TINY_SIZE, TINY_SIZE);
+    const onnx = convertEfficientDet(writeTflite(sketchTflite(loose)), NATIVE);
+    assertBest(await detect(onnx, pixels, TINY_SIZE, TINY_SIZE), computeTiny(loose, pixels, TINY_SIZE, TINY_SIZE), 130);
+  });
+}
 
 test("the same file and order give the same bytes", () => {
   const digest = () => Buffer.from(convertEfficientDet(TFLITE, { width: 128, height: 256 })).toString("base64");
@@ -130,7 +145,7 @@ test("refuses sizes that the levels cannot be halved to", () => {
   ] as const) {
     assert.throws(
       () => convertEfficientDet(TFLITE, { width, height }),
-      new RegExp(`20×20 can be converted for that size or for multiples of 128 .* ${width}×${height} was asked for`),
+      new RegExp(`28×28 can be converted for that size or for multiples of 128 .* ${width}×${height} was asked for`),
     );
   }
 });
@@ -149,12 +164,12 @@ const FOREIGN: readonly (readonly [string, Uint8Array, RegExp])[] = [
   [
     "a float picture",
     edit(({ tensors }) => ({ tensors: tensors.map((t, i) => (i === 0 ? { ...t, type: "float32" as const } : t)) })),
-    /takes uint8 \[1, height, width, 3\], this model takes float32 \[1,20,20,3\]/,
+    /takes uint8 \[1, height, width, 3\], this model takes float32 \[1,28,28,3\]/,
   ],
   [
     "anchors elsewhere",
     edit(({ tensors }) => ({
-      tensors: tensors.map((t) => (t.shape[0] === 68 ? { ...t, data: t.data.map((byte, i) => byte ^ (i & 1)) } : t)),
+      tensors: tensors.map((t) => (t.shape[0] === 130 ? { ...t, data: t.data.map((byte, i) => byte ^ (i & 1)) } : t)),
     })),
     /anchors .* do not lie on the grid/,
   ],
@@ -187,7 +202,9 @@ test("a damaged file is converted or refused, never worse", () => {
       try {
         convertEfficientDet(harmed, NATIVE);
       } catch (error) {
-        assert.ok(error instanceof BadTflite, String(error instanceof Error ? error.stack : error));
+        // A picture of another size is no damage by itself.
+        const known = error instanceof BadTflite || /28×28 was asked for$/.test(String(error));
+        assert.ok(known, String(error instanceof Error ? error.stack : error));
       }
     }),
     { numRuns: 300 },

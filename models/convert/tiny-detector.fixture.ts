@@ -4,8 +4,12 @@
  */
 import type { SketchedModel, SketchedOperator, SketchedTensor } from "../tflite/read-model.fixture.ts";
 
-export const TINY_SIZE = 20;
-export const PER_CELL = 2;
+/** Its two levels have 7 and 4 cells, as the coarsest of EfficientDet-Lite2. */
+export const TINY_SIZE = 28;
+const FINE = 7;
+const COARSE = 4;
+const PER_CELL = 2;
+const ANCHORS = (FINE ** 2 + COARSE ** 2) * PER_CELL;
 const CHANNELS = 8;
 const SAME = 0;
 
@@ -39,8 +43,15 @@ export interface TinyDetector {
 }
 
 const PICTURE: Scale = { scale: 1 / 128, zero: -1 };
+/** Its range is that of ReLU6; the others reach beyond it below or above. */
+const TIGHT: Scale = { scale: Math.fround(6 / 255), zero: -128 };
+export const LOOSE: readonly Scale[] = [
+  { scale: Math.fround(0.0271), zero: -91 },
+  { scale: Math.fround(0.0431), zero: -128 },
+];
 
-export function sketchDetector(classCount: number): TinyDetector {
+/** `sum`: how the one sum in it is stored, to which ReLU6 is applied. */
+export function sketchDetector(classCount: number, sum: Scale = TIGHT): TinyDetector {
   const random = startRandom(classCount);
   const convolve = (
     shape: Convolution["shape"],
@@ -53,13 +64,13 @@ export function sketchDetector(classCount: number): TinyDetector {
     const bias = Int32Array.from({ length: outputs }, () => random() * 400 - 200);
     return { shape, weights, weightScales, bias, stride: 1, depthwise: false, relu6: false, ...settings };
   };
-  const stem: Scale = { scale: Math.fround(6 / 255), zero: -128 };
+  const stem = TIGHT;
   const fine: Scale = { scale: 0.0613, zero: 5 };
-  const sum: Scale = { scale: Math.fround(6 / 255), zero: -128 };
-  const logits: Scale = { scale: 0.0812, zero: 60 };
+  const logits: Scale = { scale: 0.0612, zero: 3 };
   const deltas: Scale = { scale: 0.0187, zero: 10 };
+  // So weak that few outputs reach the end of their range: pairs of the same score cannot be told apart.
   const head = (outputs: number, to: Scale): [Convolution, Convolution] => {
-    const first = convolve([outputs * PER_CELL, 1, 1, CHANNELS], { from: sum, to }, 0.01);
+    const first = convolve([outputs * PER_CELL, 1, 1, CHANNELS], { from: sum, to }, 0.0015);
     return [first, { ...first, from: fine, bias: first.bias.map((value) => value + 31) }];
   };
   return {
@@ -120,27 +131,31 @@ export function sketchTflite(tiny: TinyDetector): SketchedModel {
     quantisation: { scales: [PICTURE.scale], zeroPoints: [PICTURE.zero + 128], axis: 0 },
   });
   const signed = operate(114, [picture], value([1, TINY_SIZE, TINY_SIZE, 3], PICTURE));
-  const fine = convolve(convolve(signed, 10, tiny.stem), 5, tiny.fine);
+  const fine = convolve(convolve(signed, TINY_SIZE / 2, tiny.stem), FINE, tiny.fine);
   const pool = { 1: { int32: 2 }, 2: { int32: 2 }, 3: { int32: 3 }, 4: { int32: 3 } };
-  const coarse = operate(17, [fine], value([1, 3, 3, CHANNELS], tiny.fine.to), { options: pool });
-  const target = add({ type: "int32", shape: [2], data: new Uint8Array(Int32Array.of(5, 5).buffer) });
-  const enlarged = operate(97, [coarse, target], value([1, 5, 5, CHANNELS], tiny.fine.to));
+  const coarse = operate(17, [fine], value([1, COARSE, COARSE, CHANNELS], tiny.fine.to), { options: pool });
+  const target = add({ type: "int32", shape: [2], data: new Uint8Array(Int32Array.of(FINE, FINE).buffer) });
+  const enlarged = operate(97, [coarse, target], value([1, FINE, FINE, CHANNELS], tiny.fine.to));
   const relu6 = { 0: { uint8: 3 } };
-  const sum = operate(0, [fine, enlarged], value([1, 5, 5, CHANNELS], tiny.sum), { options: relu6 });
+  const sum = operate(0, [fine, enlarged], value([1, FINE, FINE, CHANNELS], tiny.sum), { options: relu6 });
 
   const head = (layers: readonly [Convolution, Convolution], width: number): number => {
-    const rows = [convolve(sum, 5, layers[0]), convolve(coarse, 3, layers[1])].map((map, i) =>
-      operate(22, [map], value([1, [25, 9][i] as number, width], layers[0].to)),
+    const rows = [convolve(sum, FINE, layers[0]), convolve(coarse, COARSE, layers[1])].map((map, i) =>
+      operate(
+        22,
+        [map],
+        value([1, [FINE, COARSE].map((side) => side ** 2 * PER_CELL)[i] as number, width], layers[0].to),
+      ),
     );
-    const joined = operate(2, rows, value([1, 34 * PER_CELL, width], layers[0].to));
+    const joined = operate(2, rows, value([1, ANCHORS, width], layers[0].to));
     const last =
-      width === 4 ? joined : operate(14, [joined], value([1, 34 * PER_CELL, width], { scale: 1 / 256, zero: -128 }));
-    return operate(6, [last], add({ type: "float32", shape: [1, 34 * PER_CELL, width] }));
+      width === 4 ? joined : operate(14, [joined], value([1, ANCHORS, width], { scale: 1 / 256, zero: -128 }));
+    return operate(6, [last], add({ type: "float32", shape: [1, ANCHORS, width] }));
   };
   const boxes = head(tiny.boxes, 4);
   const scores = head(tiny.classes, tiny.classCount);
   const anchors = add({
-    ...{ type: "float32", shape: [34 * PER_CELL, 4] },
+    ...{ type: "float32", shape: [ANCHORS, 4] },
     data: new Uint8Array(Float32Array.from(layTinyAnchors(tiny)).buffer),
   });
   const result = add({ type: "float32", shape: [] });
@@ -150,7 +165,7 @@ export function sketchTflite(tiny: TinyDetector): SketchedModel {
 
 /** Centre y, centre x, height, width in fractions. */
 function layTinyAnchors({ anchorSizes }: TinyDetector): number[] {
-  return [5, 3].flatMap((cells, level) =>
+  return [FINE, COARSE].flatMap((cells, level) =>
     Array.from({ length: cells * cells }, (_, cell) =>
       (anchorSizes[level] ?? []).map(([width, height]) => [
         (Math.floor(cell / cells) + 0.5) / cells,
