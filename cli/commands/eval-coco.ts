@@ -25,7 +25,11 @@ export default {
       value: "NUMBER",
       about: `Leave out what the model is less sure of; default: ${LEAST_CONFIDENCE}.`,
     },
-    plot: { type: "string", value: "FILE.svg", about: "Draw precision over recall: all classes, and those with the most objects." },
+    plot: {
+      type: "string",
+      value: "FILE.svg",
+      about: "Draw precision over recall: all classes, and those with the most objects.",
+    },
     json: { type: "boolean", about: "Print as JSON." },
   },
   notes: [
