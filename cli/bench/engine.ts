@@ -15,7 +15,7 @@ const ROUNDS = 5;
 const MOST_ROUNDS = 1000;
 /** For one decoding or encoding of the clip, on however slow a machine. */
 const RUN_LIMIT_MS = 300_000;
-const SIZES = [
+export const SIZES = [
   { name: "720p", width: 1280, height: 720, kbps: 3000 },
   { name: "1080p", width: 1920, height: 1080, kbps: 6000 },
 ] as const;
@@ -80,7 +80,7 @@ const push = (into: Map<string, number[]>, key: string, value: number): void => 
   into.set(key, [...(into.get(key) ?? []), value]);
 };
 
-function median(list: readonly number[] = []): number {
+export function median(list: readonly number[] = []): number {
   const sorted = [...list].sort((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
@@ -104,7 +104,7 @@ async function ourFps(clip: string, elements: number): Promise<number> {
 }
 
 /** A moving picture with detail everywhere, at a camera's bit rate: decoding it costs what decoding a street costs. */
-async function makeClip({ name, width, height, kbps }: (typeof SIZES)[number]): Promise<string> {
+export async function makeClip({ name, width, height, kbps }: (typeof SIZES)[number]): Promise<string> {
   mkdirSync(CACHE, { recursive: true });
   const clip = `${CACHE}engine-${name}.mp4`;
   if (existsSync(clip)) return clip;

@@ -15,7 +15,7 @@ export default {
   usage: "NAME [argument…]",
   options: {},
   verbatim: true,
-  examples: ["bench engine"],
+  examples: ["bench engine", "bench detect"],
   async run(given, terminal) {
     const [name, ...rest] = given.positionals;
     const names = listBenches();

@@ -52,8 +52,9 @@ for (const [what, properties] of [
   ["tiles are looked at", 'tiles=\'{"columns": 3, "rows": 2, "overlap": 0.25, "whole": true}\''],
 ])
   test(`boxes lie on what is seen when ${what}`, NO_HANG, async () => {
-    const { seen } = await finished(detectWith(light), { properties: properties ?? "", look: assertOnBall });
-    assert.equal(seen.length, 12);
+    const picture = "width=160&height=90&fps=25&frames=4";
+    const { seen } = await finished(detectWith(light), { picture, properties: properties ?? "", look: assertOnBall });
+    assert.equal(seen.length, 4);
     assert.ok(seen.every(({ detections }) => detections.inferred && detections.objects.length > 0));
   });
 

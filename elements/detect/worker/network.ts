@@ -17,15 +17,17 @@ export interface Network {
   look(slot: number, minimum: number, overlap: number): Promise<Candidates>;
 }
 
-/** Throws with what is wrong with the model, its card or the providers asked for. */
-export async function loadNetwork({ model, threads, providers, slots }: WorkerSettings): Promise<Network> {
-  const { card, labels, file } = model;
-  const { InferenceSession, listSupportedBackends, Tensor } = await import("onnxruntime-node");
+/** Throws for a file that is no model, or a provider that is not there. */
+export async function openSession(
+  file: string,
+  { threads, providers }: Pick<WorkerSettings, "threads" | "providers">,
+): Promise<InferenceSession> {
+  const { InferenceSession, listSupportedBackends } = await import("onnxruntime-node");
   expectProviders(
     providers,
     listSupportedBackends().map(({ name }) => name),
   );
-  const session = await InferenceSession.create(file, {
+  return InferenceSession.create(file, {
     executionProviders: [...providers],
     intraOpNumThreads: threads,
     interOpNumThreads: 1,
@@ -33,11 +35,18 @@ export async function loadNetwork({ model, threads, providers, slots }: WorkerSe
     graphOptimizationLevel: "all",
     logSeverityLevel: 3,
   });
+}
+
+/** Throws with what is wrong with the model, its card or the providers asked for. */
+export async function loadNetwork(settings: WorkerSettings): Promise<Network> {
+  const { card, labels, file } = settings.model;
+  const session = await openSession(file, settings);
+  const { Tensor } = await import("onnxruntime-node");
   const names = findInputs(card, session.inputMetadata.map(readInfo));
   const decoder = createDecoder(card, labels.length, session.outputMetadata.map(readInfo));
   const { width, height, type } = card.input;
   const input = viewTensor(card.input, new ArrayBuffer(sizeOf(card.input)));
-  const views = slots.map((slot) => viewTensor(card.input, slot));
+  const views = settings.slots.map((slot) => viewTensor(card.input, slot));
   const feeds: Record<string, InstanceType<typeof Tensor>> = {
     [names.picture]: new Tensor(type, input, shapeOf(card.input)),
     ...(names.size && { [names.size]: new Tensor("int64", BigInt64Array.of(BigInt(width), BigInt(height)), [1, 2]) }),

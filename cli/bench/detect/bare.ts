@@ -1,0 +1,22 @@
+/**
+ * The limit, in a process of its own: `bare.ts FRAMES MODEL` only calls onnxruntime, on a tensor that is ready, with the
+ * settings that `detect` uses. Prints inferences per second.
+ */
+import { Tensor } from "onnxruntime-node";
+import { shapeOf } from "../../../elements/detect/worker/model-input.ts";
+import { openSession } from "../../../elements/detect/worker/network.ts";
+import { sizeOf, viewTensor } from "../../../elements/detect/worker/tensor-view.ts";
+import { openModel } from "../../../models/open.ts";
+
+const WARM_UP = 3;
+const [frames = "", model = ""] = process.argv.slice(2);
+const { card, file } = await openModel(model);
+const session = await openSession(file, { threads: 1, providers: ["cpu"] });
+const [name = ""] = session.inputNames;
+const feeds = {
+  [name]: new Tensor(card.input.type, viewTensor(card.input, new ArrayBuffer(sizeOf(card.input))), shapeOf(card.input)),
+};
+for (let turn = 0; turn < WARM_UP; turn++) await session.run(feeds);
+const startedMs = performance.now();
+for (let frame = 0; frame < Number(frames); frame++) await session.run(feeds);
+process.stdout.write(JSON.stringify({ fps: (Number(frames) * 1000) / (performance.now() - startedMs) }));

@@ -1,0 +1,36 @@
+/**
+ * One measured run in a process of its own: `fast.ts CLIP FRAMES MODEL` runs the graph `detect` at pace fast. Prints
+ * frames per second from the first message to the last, and how long the main thread was busy at a stretch.
+ */
+import { RunningGraph } from "../../../graphs/runtime/running-graph.ts";
+import { compileGraph } from "../../compile-graph.ts";
+import { GraphFiles, locateGraph } from "../../graph-files.ts";
+import { loadKnowledge } from "../../knowledge.ts";
+import { findOrigins } from "../../run/places.ts";
+import { measureLoopDelay } from "./loop-delay.ts";
+
+const [clip = "", frames = "", model = ""] = process.argv.slice(2);
+let count = 0;
+let firstMs = 0;
+let lastMs = 0;
+let readDelay = (): number => 0;
+
+const knowledge = await loadKnowledge();
+const source = { uri: clip, pace: "fast" } as const;
+const compiled = compileGraph(new GraphFiles(locateGraph("detect")), { params: { model } }, { ...knowledge, source });
+const graph = await RunningGraph.start(compiled, {
+  ...knowledge,
+  onBuilt(pipeline, segments) {
+    for (const node of findOrigins(segments)) pipeline.limit(node, { frames: Number(frames) });
+  },
+  async send() {
+    lastMs = performance.now();
+    if (count++ > 0) return;
+    firstMs = lastMs;
+    readDelay = measureLoopDelay();
+  },
+});
+const { error } = await graph.ended;
+if (error !== null) throw error;
+const fps = ((count - 1) * 1000) / (lastMs - firstMs);
+process.stdout.write(JSON.stringify({ frames: count, fps, loopDelayMs: readDelay() }));

@@ -1,0 +1,89 @@
+/** What is done to every frame besides inference, in a process of its own. Prints medians in milliseconds. */
+
+import { defineElement, type Frame, type TensorOrder } from "../../../elements/element.ts";
+import overlay from "../../../elements/overlay/overlay.ts";
+import { createTracker } from "../../../elements/track/presets.ts";
+import type { Box, Tracks } from "../../../schemas/detections.ts";
+import { median } from "../engine.ts";
+import { passing, runLine } from "./run-line.ts";
+
+const FRAMES = 200;
+const PADDED = { fit: "letterbox", colours: "rgb", anchor: "top-left" } as const;
+const INPUTS: readonly (readonly [string, TensorOrder, Float32Array | Uint8Array])[] = [
+  ["320 bytes", { ...PADDED, width: 320, height: 320, layout: "nhwc", padding: 127 }, new Uint8Array(3 * 320 * 320)],
+  ["416 floats", { ...PADDED, width: 416, height: 416, layout: "nchw" }, new Float32Array(3 * 416 * 416)],
+];
+
+const picture = (pixels: string) =>
+  `videotestsrc pattern=smpte num-buffers=${FRAMES} ! video/x-raw,format=${pixels},width=1920,height=1080,framerate=25/1`;
+
+async function time(list: number[], work: () => unknown): Promise<void> {
+  const startedMs = performance.now();
+  await work();
+  list.push(performance.now() - startedMs);
+}
+
+async function timeTensors(pixels: string): Promise<Record<string, number>> {
+  const times = INPUTS.map((): number[] => []);
+  const fill = passing("fill", async (frame) => {
+    for (const [index, [, order, target]] of INPUTS.entries())
+      await time(times[index] ?? [], () => frame.tensor(target, order));
+  });
+  await runLine(`${picture(pixels)} ! fill ! fakesink sync=false`, [fill]);
+  return Object.fromEntries(INPUTS.map(([name], index) => [`${pixels} to ${name}`, median(times[index])]));
+}
+
+/** Objects that wander about, in fractions of the frame. */
+function wander(count: number, step: number): readonly Box[] {
+  return Array.from({ length: count }, (_, index) => {
+    const angle = index * 2.4 + step * 0.01;
+    const reach = 0.42 * Math.sqrt((index + 0.5) / count);
+    return [0.48 + reach * Math.cos(angle), 0.45 + reach * Math.sin(angle), 0.04, 0.09];
+  });
+}
+
+async function timeOverlay(pixels: string, objects: number): Promise<number> {
+  const times: number[] = [];
+  const mark = passing("mark", (frame) => {
+    const tracks: Tracks = {
+      inferred: true,
+      ended: [],
+      objects: wander(objects, frame.index).map((box, index) => ({
+        ...{ id: index + 1, classId: index % 8, className: "person", confidence: 0.87, box },
+        ...{ predicted: false, ageMs: 40 * frame.index, velocity: [0, 0] },
+      })),
+    };
+    frame.write({ tracks });
+  });
+  if (overlay.kind !== "transform") throw new Error("overlay passes frames on");
+  const { create } = overlay;
+  const timed = defineElement({
+    ...overlay,
+    async create(properties, services) {
+      const handler = await create(properties, services);
+      return { process: (frame: Frame) => time(times, () => handler.process(frame)) };
+    },
+  });
+  await runLine(`${picture(pixels)} ! mark ! overlay ! fakesink sync=false`, [{ ...mark, writes: ["tracks"] }, timed]);
+  return median(times);
+}
+
+function timeTracker(objects: number): number {
+  const tracker = createTracker("default");
+  const times: number[] = [];
+  for (let step = 0; step < FRAMES; step++) {
+    const sightings = wander(objects, step).map(([x, y, width, height], index) => ({
+      box: [x * 1920, y * 1080, width * 1920, height * 1080] as const,
+      confidence: 0.6 + 0.3 * Math.sin(index + step),
+      classId: index % 4,
+    }));
+    const startedMs = performance.now();
+    tracker.update(BigInt(step) * 40_000_000n, sightings);
+    times.push(performance.now() - startedMs);
+  }
+  return median(times);
+}
+
+const tensors = { ...(await timeTensors("I420")), ...(await timeTensors("NV12")) };
+const drawing = { I420: await timeOverlay("I420", 20), NV12: await timeOverlay("NV12", 20) };
+process.stdout.write(JSON.stringify({ tensors, drawing, tracker: timeTracker(100) }));

@@ -1,0 +1,68 @@
+/**
+ * One measured run in a process of its own: `live.ts CLIP FRAMES MODEL` plays the clip in real time through a model that
+ * is slower than the video, then looks at the frames that were looked at once more, at pace fast: each must show the
+ * same boxes, or boxes lie on frames that they do not belong to.
+ */
+import type { Detections } from "../../../schemas/detections.ts";
+import { measureLoopDelay } from "./loop-delay.ts";
+import { ending, passing, runLine } from "./run-line.ts";
+
+const [clip = "", frames = "", model = ""] = process.argv.slice(2);
+/** So low that there is something to compare in any picture. */
+const DETECT = `detect model="${model}" confidence=0.02 weak=0.02`;
+
+interface Passage {
+  count: number;
+  firstMs: number;
+  lastMs: number;
+}
+const passage = (): Passage => ({ count: 0, firstMs: 0, lastMs: 0 });
+function pass(passage: Passage): void {
+  passage.lastMs = performance.now();
+  if (passage.count++ === 0) passage.firstMs = passage.lastMs;
+}
+const rateOf = ({ count, firstMs, lastMs }: Passage): number => ((count - 1) * 1000) / (lastMs - firstMs);
+
+const came = passage();
+const left = passage();
+const looked = new Map<bigint | null, string>();
+let boxes = 0;
+const arrivedMs = new Map<bigint | null, number>();
+let longestMs = 0;
+
+const arrive = passing("arrive", (frame) => {
+  pass(came);
+  arrivedMs.set(frame.ptsNs, performance.now());
+});
+const leave = ending("leave", ({ ptsNs, meta }) => {
+  pass(left);
+  longestMs = Math.max(longestMs, performance.now() - (arrivedMs.get(ptsNs) ?? 0));
+  const detections = meta.detections as Detections;
+  if (!detections.inferred) return;
+  looked.set(ptsNs, JSON.stringify(detections));
+  boxes += detections.objects.length;
+});
+const readDelay = measureLoopDelay();
+const line = `source uri="${clip}" pace=realtime ! decode ! arrive ! stage ! ${DETECT} ! track ! leave`;
+await runLine(line, [arrive, leave], Number(frames));
+const loopDelayMs = readDelay();
+
+let same = 0;
+const only = passing("only", ({ ptsNs }) => (looked.has(ptsNs) ? undefined : "drop"));
+const compare = ending("compare", ({ ptsNs, meta }) => {
+  if (looked.get(ptsNs) === JSON.stringify(meta.detections)) same += 1;
+});
+await runLine(`source uri="${clip}" pace=fast ! decode ! only ! ${DETECT} ! compare`, [only, compare], Number(frames));
+
+process.stdout.write(
+  JSON.stringify({
+    kept: Math.min(left.count / came.count, rateOf(left) / rateOf(came)),
+    inFps: rateOf(came),
+    outFps: rateOf(left),
+    looked: looked.size,
+    same,
+    boxes,
+    longestMs,
+    loopDelayMs,
+  }),
+);
