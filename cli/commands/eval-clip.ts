@@ -11,6 +11,7 @@ import { drawScores } from "../eval/plot/draw-scores.ts";
 import { Progress } from "../eval/progress.ts";
 import { alignTable } from "../eval/table.ts";
 import { expectRoom } from "../expect-room.ts";
+import { telling } from "../models/told.ts";
 import { formatRate } from "../run/progress.ts";
 import { expectFile } from "../run/source-file.ts";
 import type { Terminal } from "../terminal.ts";
@@ -81,7 +82,7 @@ async function chooseModel(
   const model = given.text("model") ?? "default";
   const className = given.text("class") ?? "person";
   const { openModel } = await import("../../models/open.ts");
-  const { card, labels } = await openModel(model);
+  const { card, labels } = await telling(() => openModel(model));
   if (!labels.includes(className))
     throw new UsageFault(
       `the model "${card.model}" knows no "${className}"${didYouMean(className, labels)}\n  \`windhover models show ${model}\` lists what it knows`,

@@ -2,8 +2,11 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { readArguments } from "../command.ts";
 import { makeSequence, mot15, rows } from "../eval/mot/mot.fixture.ts";
+import { stalledTerminal } from "../terminal.fixture.ts";
 import { makeFolder, windhover } from "../windhover.fixture.ts";
+import command from "./eval-mot.ts";
 
 const folder = makeFolder();
 const sequences = join(folder, "sequences");
@@ -51,40 +54,37 @@ test("perfect results have perfect scores, in a table with a line for each seque
   assert.match(lines[3] ?? "", /^combined /);
 });
 
-const REFUSED: readonly (readonly [what: string, args: readonly string[], code: number, fault: RegExp])[] = [
-  ["no DIR", ["--detections", "det.txt"], 2, /missing: one DIR/],
-  ["nothing to score", [sequences], 2, /expected --detections FILE to track, or --results FOLDER/],
-  ["an unknown tracker", [sequences, "--detections", "det.txt", "--tracker", "bytes"], 2, /did you mean "byte"\?/],
+const TRACK = ["--detections", "det.txt"];
+const [USAGE, FAILURE] = ["UsageFault", "CommandFailure"];
+const REFUSED: readonly (readonly [what: string, args: readonly string[], kind: string, fault: RegExp])[] = [
+  ["no DIR", TRACK, USAGE, /missing: one DIR/],
+  ["nothing to score", [sequences], USAGE, /expected --detections FILE to track, or --results FOLDER/],
+  ["an unknown tracker", [sequences, ...TRACK, "--tracker", "bytes"], USAGE, /did you mean "byte"\?/],
   [
     "a tracker for results",
     [sequences, "--results", folder, "--tracker", "byte"],
-    2,
-    /--tracker goes with --detections/,
+    USAGE,
+    /--tracker goes with --detect/,
   ],
-  ["a DIR that is not there", [join(folder, "none"), "--detections", "det.txt"], 1, /there is no folder .*none/],
-  ["a DIR without sequences", [folder, "--detections", "det.txt"], 1, /has no sequences: expected a folder for each/],
-  [
-    "a sequence for a DIR",
-    [join(sequences, "one"), "--detections", "det.txt"],
-    1,
-    /is a sequence itself: give the folder above/,
-  ],
-  [
-    "detections that are not there",
-    [sequences, "--detections", "dat.txt"],
-    1,
-    /there is no file .*one\/dat\.txt\n.*two\/dat\.txt/,
-  ],
-  ["results that are not there", [sequences, "--results", folder], 1, /there is no file .*one\.txt/],
+  ["a DIR that is not there", [join(folder, "none"), ...TRACK], FAILURE, /there is no folder .*none/],
+  ["a DIR without sequences", [folder, ...TRACK], FAILURE, /has no sequences: expected a folder for each/],
+  ["a sequence for a DIR", [join(sequences, "one"), ...TRACK], FAILURE, /is a sequence itself: give the folder above/],
+  ["no detections", [sequences, "--detections", "dat.txt"], FAILURE, /no file .*one\/dat\.txt\n.*two\/dat\.txt/],
+  ["no results", [sequences, "--results", folder], FAILURE, /there is no file .*one\.txt/],
+  ["a folder for a plot", [sequences, ...TRACK, "--plot", folder], FAILURE, /this is a folder/],
 ];
 
-for (const [what, args, code, fault] of REFUSED)
-  test(`${what}: a sentence and exit code ${code}`, async () => {
-    const outcome = await windhover(["eval", "mot", ...args]);
-    assert.equal(outcome.code, code, outcome.stderr);
-    assert.match(outcome.stderr, fault);
-    assert.ok(!/\n +at /.test(outcome.stderr), outcome.stderr);
-    assert.equal(outcome.stdout, "");
+for (const [what, args, kind, fault] of REFUSED)
+  test(`${what}: refused with a sentence`, async () => {
+    const { terminal } = stalledTerminal();
+    await assert.rejects(
+      async () => command.run(readArguments(command, args), terminal),
+      (error: Error) => {
+        assert.equal(error.name, kind, error.stack);
+        assert.match(error.message, fault);
+        return true;
+      },
+    );
   });
 
 test("a bad row leaves no results behind", async () => {
@@ -102,6 +102,7 @@ test("a bad row leaves no results behind", async () => {
 const PUBLISHED: readonly (readonly [tracker: string, scores: readonly number[]])[] = [
   ["sort", [42.1, 36.5, 62.5, 52.3, 150]],
   ["byte", [46.3, 42.3, 62.0, 60.8, 120]],
+  ["ocsort", [43.6, 39.9, 58.8, 59.2, 106]],
 ];
 
 for (const [tracker, expected] of PUBLISHED)

@@ -1,4 +1,4 @@
-import type { Preset } from "../../elements/track/presets.ts";
+import { createTracker, PRESETS } from "../../elements/track/presets.ts";
 import { type Command, EXIT, expectPositionals, type Given, UsageFault } from "../command.ts";
 import { writeText } from "../draw-svg.ts";
 import { type Evaluation, evaluateMot, type Origin } from "../eval/mot/evaluate.ts";
@@ -8,8 +8,6 @@ import { drawScores } from "../eval/plot/draw-scores.ts";
 import { Progress } from "../eval/progress.ts";
 import { expectRoom } from "../expect-room.ts";
 import type { Terminal } from "../terminal.ts";
-
-const TRACKERS: readonly Preset[] = ["default", "byte", "sort"];
 
 export default {
   name: "eval mot",
@@ -21,7 +19,7 @@ export default {
       value: "FILE",
       about: "Detections to be tracked: a file in the folder of each sequence.",
     },
-    tracker: { type: "string", value: "NAME", about: `Settings of the tracker: ${TRACKERS.join(", ")}.` },
+    tracker: { type: "string", value: "NAME", about: `Settings of the tracker: ${PRESETS.join(", ")}.` },
     out: { type: "string", value: "FOLDER", about: "Write what was tracked there, as SEQUENCE.txt each." },
     results: {
       type: "string",
@@ -47,7 +45,7 @@ export default {
   async run(given, terminal) {
     expectPositionals(given, 1, 1, "one DIR, with a folder for each sequence");
     const directory = given.positionals[0] ?? "";
-    const origin = await readOrigin(given);
+    const origin = readOrigin(given);
     const plot = given.text("plot");
     if (plot !== undefined) expectRoom("plot", plot);
     const folders = listSequences(directory);
@@ -67,7 +65,7 @@ export default {
   },
 } satisfies Command;
 
-async function readOrigin(given: Given): Promise<Origin> {
+function readOrigin(given: Given): Origin {
   const file = given.text("detections");
   const folder = given.text("results");
   if ((file === undefined) === (folder === undefined))
@@ -79,8 +77,7 @@ async function readOrigin(given: Given): Promise<Origin> {
     if (idle !== undefined) throw new UsageFault(`--${idle} goes with --detections: with --results nothing is tracked`);
     return { kind: "results", folder };
   }
-  const preset = given.choice("tracker", TRACKERS) ?? "default";
-  const { createTracker } = await import("../../elements/track/presets.ts");
+  const preset = given.choice("tracker", PRESETS) ?? "default";
   return { kind: "detections", file: file ?? "", createTracker: () => createTracker(preset), out: given.text("out") };
 }
 

@@ -1,6 +1,8 @@
 /** What a graph found on a clip, against the ground truth. */
 import type { Box } from "../../../schemas/detections.ts";
-import { averagePrecision, type Picture } from "../metrics/average-precision.ts";
+import type { PixelBox, TrueObject } from "../coco/dataset.ts";
+import { type AreaRange, type FoundObject, matchPicture } from "../coco/match.ts";
+import { drawPrecision, mean } from "../coco/precision.ts";
 import { type SequenceScores, scoreMot } from "../metrics/score-mot.ts";
 import type { FrameBoxes } from "../metrics/sequence.ts";
 import { toFrameBoxes } from "../mot/frames.ts";
@@ -12,6 +14,7 @@ export interface ClipScores {
   readonly tracking: SequenceScores;
 }
 
+const ANY_AREA: AreaRange = { from: 0, to: Number.POSITIVE_INFINITY };
 const NOTHING: WatchedFrame = { width: 0, height: 0, detections: [], tracks: [] };
 
 /** Frame n of the truth is frame n of the clip. Frames that the clip does not have count as frames without results. */
@@ -29,15 +32,18 @@ export function scoreClip(
       tracks.filter((track) => track.className === className).map(({ id, box }) => ({ id, box: toPixels(box, size) })),
     ),
   );
-  const pictures = watched.map(({ detections, ...size }, index): Picture => {
+  const matched = watched.map(({ detections, ...size }, index) => {
     const ofClass = detections.filter((detection) => detection.className === className);
-    return {
-      truth: listBoxes(truly[index] as FrameBoxes),
-      found: ofClass.map(({ box, confidence }) => ({ box: toPixels(box, size), score: confidence })),
-    };
+    const found = ofClass.map(({ box, confidence }): FoundObject => ({ box: toPixels(box, size), score: confidence }));
+    return matchPicture(listObjects(truly[index] as FrameBoxes, className), found, ANY_AREA);
   });
+  const objects = matched.reduce((sum, picture) => sum + picture.objects, 0);
+  const precision = drawPrecision(
+    matched.flatMap(({ judged }) => judged),
+    objects,
+  );
   const [tracking] = scoreMot([{ name, truth: truly, results }]).sequences;
-  return { ap50: averagePrecision(pictures, 0.5), tracking: tracking as SequenceScores };
+  return { ap50: mean(precision?.curves[0] ?? [0]), tracking: tracking as SequenceScores };
 }
 
 const toPixels = (
@@ -50,5 +56,8 @@ const toPixels = (
   height * frame.height,
 ];
 
-const listBoxes = ({ ids, boxes }: FrameBoxes): readonly (readonly number[])[] =>
-  ids.map((_, index) => [...boxes.subarray(index * 4, index * 4 + 4)]);
+const listObjects = ({ ids, boxes }: FrameBoxes, className: string): readonly TrueObject[] =>
+  ids.map((_, index) => {
+    const box = [...boxes.subarray(index * 4, index * 4 + 4)] as unknown as PixelBox;
+    return { box, className, isCrowd: false, area: box[2] * box[3] };
+  });
