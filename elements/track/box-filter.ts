@@ -9,7 +9,7 @@ import type { TrackBox } from "./mot-tracker.ts";
  */
 const SEEN = { x: 0.045, y: 0.05, width: 0.07, height: 0.09 };
 const FIRST_SPEED = { x: 1.5, y: 1.5, width: 0.2, height: 0.2 };
-const STRAY = { x: 0.15, y: 0.125, width: 0.1, height: 0.1 };
+const STRAY = { x: 0.15, y: 0.125, width: 0.15, height: 0.15 };
 
 const AXES = ["x", "y", "width", "height"] as const;
 const square = (value: number): number => value * value;

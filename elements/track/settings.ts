@@ -4,7 +4,7 @@ export interface TrackerSettings {
   readonly confidence: number;
   /** A track that has not been seen for so long is given up. */
   readonly maxAgeS: number;
-  /** A track that was looked for and not seen is still shown, where it should be, for so long. */
+  /** A track that was looked for and not seen is still shown, where it should be, for so long if it is a second old, else less. */
   readonly showPredictedS: number;
   /** Follows the motion that all objects have in common, which is that of the camera. */
   readonly isCameraFollowed: boolean;

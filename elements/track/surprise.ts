@@ -5,7 +5,7 @@ import type { ObjectTrack } from "./object-track.ts";
  * Tails of the distribution (degrees of freedom of Student's t): now and then a detector is far off, as when it sees one
  * half of a person behind a car, and that must not cost the person its id.
  */
-const TAILS = 12;
+const TAILS = 10;
 /** Surprise at a sighting that is less confident by 1 than the track is used to. */
 const CONFIDENCE_WEIGHT = 3;
 /** Surprise at another class: detectors take cars for trucks, and less often people for cars. */

@@ -19,7 +19,7 @@ const TENTATIVE_S = 0.2;
 /** A sighting that would begin a track but overlaps one just seen by more is a second sighting of the same object. */
 const DUPLICATE_OVERLAP = 0.8;
 /** Unforeseen motion of cameras in a second, in lengths of the objects seen, and the share of it that lasts. */
-const CAMERA_DEVIATION = 0.25;
+const CAMERA_DEVIATION = 0.35;
 const CAMERA_LASTING = 0.25;
 /** Tracks seen this often and this lately tell of the camera. */
 const CAMERA_HITS = 3;
@@ -198,11 +198,16 @@ export class Tracker {
     });
   }
 
+  /** One that was looked for and not seen is shown the longer the longer it was there before. */
+  #isShown({ bornS, seenS }: ObjectTrack): boolean {
+    if (seenS >= this.#lookS) return true;
+    return this.#timeS - seenS <= this.settings.showPredictedS * Math.min(1, seenS - bornS);
+  }
+
   #report(): TrackerFrame {
     const shown: ShownTrack[] = [];
     for (const track of this.#tracks) {
-      const isLost = track.seenS < this.#lookS;
-      if (!track.isConfirmed || (isLost && this.#timeS - track.seenS > this.settings.showPredictedS)) continue;
+      if (!track.isConfirmed || !this.#isShown(track)) continue;
       if (track.id === 0) track.id = this.#nextId++;
       shown.push({
         id: track.id,
