@@ -12,6 +12,8 @@ export interface StreamComparison {
   readonly channel: string;
   /** Of both runs together. */
   readonly messages: number;
+  /** In detection messages, on the side that has more. */
+  readonly objects: number;
   readonly differences: readonly Difference[];
   readonly excused: number;
   readonly renamed: readonly (readonly [number, number])[];
@@ -53,7 +55,7 @@ function compareStream(
   const differences = Array.from({ length: messages }, (_, index) =>
     compareMessages(before[index], after[index], index + 1, tolerance),
   ).flat();
-  return { messages, differences, excused: 0, renamed: [] };
+  return { messages, objects: 0, differences, excused: 0, renamed: [] };
 }
 
 /** Null when one of them is no detection message. */

@@ -8,6 +8,7 @@ const GOLDEN: Golden = {
   header: {
     golden: 1,
     windhover: "0.1.0",
+    machine: "arm64",
     graph: "detect",
     params: { confidence: null, classes: ["person"] },
     frames: 60,

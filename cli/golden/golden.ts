@@ -25,6 +25,8 @@ export const GoldenHeader = Type.Object(
   {
     golden: Type.Literal(1, { description: "Version of the format." }),
     windhover: Type.String(),
+    /** Kind of processor: another one may round otherwise. */
+    machine: Type.String(),
     graph: Type.String(),
     params: Type.Record(Type.String(), Type.Unknown()),
     frames: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], { description: "How far into the clip." }),

@@ -18,6 +18,7 @@ export async function identify(
   return {
     golden: 1,
     windhover: readVersion(),
+    machine: process.arch,
     graph: plan.graph,
     params: Object.fromEntries(Object.entries(params).map(([name, value]) => [name, shorten(value)])),
     frames,
@@ -60,6 +61,10 @@ function find(model: string) {
 export function compareOrigins(was: GoldenHeader, is: GoldenHeader): readonly string[] {
   const said: string[] = [];
   if (was.graph !== is.graph) said.push(`the golden is of the graph "${was.graph}", this is "${is.graph}"`);
+  if (was.machine !== is.machine)
+    said.push(
+      `the golden is of another kind of machine, ${was.machine}, which may round otherwise; this is ${is.machine}`,
+    );
   if (was.clip.sha256 !== is.clip.sha256)
     said.push(
       `this is not the clip that was recorded: ${was.clip.name} had the sha256 ${short(was.clip.sha256)}, ${is.clip.name} has ${short(is.clip.sha256)}`,

@@ -1,0 +1,65 @@
+/** Recordings of the graph `detect` in this process, held against the goldens that are committed. */
+import { existsSync } from "node:fs";
+import { Writable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { compareGoldens, type StreamComparison } from "../../cli/golden/compare.ts";
+import type { Golden } from "../../cli/golden/golden.ts";
+import { readGolden, writeGolden } from "../../cli/golden/golden-file.ts";
+import { compareOrigins } from "../../cli/golden/identify.ts";
+import { makeRecording } from "../../cli/golden/recording.ts";
+import { reportComparison } from "../../cli/golden/report.ts";
+import { DEFAULT_TOLERANCE } from "../../cli/golden/tolerance.ts";
+import { Terminal } from "../../cli/terminal.ts";
+import { openModel } from "../../models/open.ts";
+
+/** False, or why there is nothing to look with: as `skip` of a test takes it. */
+export async function withoutModel(name: string): Promise<string | false> {
+  try {
+    await openModel(name);
+    return false;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+export async function record(
+  clip: string,
+  frames: number | null,
+  params: Readonly<Record<string, string>> = {},
+): Promise<Golden> {
+  let said = "";
+  const output = () =>
+    new Writable({
+      write(chunk: Buffer, _, taken) {
+        said += chunk.toString();
+        taken();
+      },
+    });
+  const golden = await makeRecording({ graph: "detect", clip, params, frames }, new Terminal(output(), output(), {}));
+  if (golden === null) throw new Error(said);
+  return golden;
+}
+
+export interface Verdict {
+  readonly stream: StreamComparison;
+  /** Everything that there is to say, for the message of a failure. */
+  readonly text: string;
+  /** Recorded on the kind of processor that this is: every bit should be the same. */
+  readonly isSameMachine: boolean;
+}
+
+/** `UPDATE_GOLDEN=1` writes down what is now; the commit then says why. */
+export function compareWithGolden(name: string, now: Golden): Verdict {
+  const file = fileURLToPath(new URL(`${name}.golden.ndjson`, import.meta.url));
+  if (process.env.UPDATE_GOLDEN === "1") writeGolden(file, now);
+  if (!existsSync(file))
+    throw new Error(`there is no golden ${file}: run this test with UPDATE_GOLDEN=1 and look at it`);
+  const golden = readGolden(file, "");
+  const streams = compareGoldens(golden, now, DEFAULT_TOLERANCE);
+  const [stream, ...others] = streams;
+  if (stream === undefined || others.length > 0) throw new Error(`${streams.length} nodes sent messages; expected one`);
+  const text = [...compareOrigins(golden.header, now.header), ...reportComparison(streams, (_, part) => part)].join(
+    "\n",
+  );
+  return { stream, text, isSameMachine: golden.header.machine === now.header.machine };
+}
