@@ -95,14 +95,17 @@ export class NetworkWriter {
       );
     }
     const graph = this.#graph;
+    // Levels share the weights of a head, but each convolution has constants of its own: onnxruntime replaces them one
+    // by one where it computes without overflow on x86-64, and fails at the second that replaces the same.
+    const own = `${tensor.index}_${output.index}`;
     const values = [
       this.#dequantise(input),
       graph.node(
         "DequantizeLinear",
         [
-          graph.constant(`w_${tensor.index}`, weights.values, weights.shape),
-          graph.constant(`ws_${tensor.index}`, weights.scales),
-          graph.constant(`wz_${tensor.index}`, new Int8Array(rowsOut)),
+          graph.constant(`w_${own}`, weights.values, weights.shape),
+          graph.constant(`ws_${own}`, weights.scales),
+          graph.constant(`wz_${own}`, new Int8Array(rowsOut)),
         ],
         `weights_${output.index}`,
         { axis: 0 },
