@@ -1,3 +1,4 @@
+import type { CameraMotion } from "../../schemas/camera-motion.ts";
 import { Axis } from "./kalman.ts";
 import type { TrackBox } from "./mot-tracker.ts";
 
@@ -56,6 +57,18 @@ export class BoxFilter {
     this.y.correct(top + height / 2, square(SEEN.y) * noise);
     this.width.correct(width, square(SEEN.width) * noise);
     this.height.correct(height, square(SEEN.height) * noise);
+  }
+
+  /** Takes the box along with the picture. The speed stays the object's own. */
+  move({ a, b, right, down }: CameraMotion): void {
+    const { x, y, width, height } = this;
+    [x.position, y.position] = [a * x.position - b * y.position + right, b * x.position + a * y.position + down];
+    [x.speed, y.speed] = [a * x.speed - b * y.speed, b * x.speed + a * y.speed];
+    const scale = Math.hypot(a, b);
+    for (const size of [width, height]) {
+      size.position *= scale;
+      size.speed *= scale;
+    }
   }
 
   /** Variances of where the next sighting should be: the filter's own and the detector's. */

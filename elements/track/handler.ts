@@ -1,77 +1,113 @@
+import type { CameraMotion } from "../../schemas/camera-motion.ts";
 import type { Box, Detection, Detections, Track, Tracks } from "../../schemas/detections.ts";
 import type { Frame, FrameFormat, Handler } from "../element.ts";
+import { PictureMotion } from "./camera-motion/picture-motion.ts";
+import { FrameClock } from "./frame-clock.ts";
 import type { Sighting } from "./mot-tracker.ts";
 import { DEFAULT_SETTINGS, type TrackerSettings } from "./settings.ts";
-import { type ShownTrack, Tracker, type TrackerFrame } from "./tracker.ts";
+import { type ShownTrack, Tracker } from "./tracker.ts";
 
 export interface TrackProperties {
   readonly maxAgeMs: number;
+  readonly showPredictedMs: number;
+  readonly cameraMotion: "picture" | "detections" | "none";
   readonly firstId: number;
 }
 
-/** Reads `detections`, writes `tracks`. The tracker works in pixels, where a step right is as long as a step down. */
+/**
+ * Reads `detections`, writes `tracks`. The tracker works in heights of the frame, where a step right is as long as a step
+ * down and a change of the resolution changes nothing.
+ */
 export class TrackHandler implements Pick<Handler, "process" | "flush"> {
   readonly #tracker: Tracker;
+  readonly #clock = new FrameClock();
+  readonly #picture = new PictureMotion();
   readonly #names = new Map<number, string>();
+  #properties: TrackProperties;
+  #shown: readonly ShownTrack[] = [];
 
   constructor(properties: TrackProperties) {
-    this.#tracker = new Tracker(readSettings(properties));
+    this.#properties = properties;
+    this.#tracker = new Tracker(readSettings(properties, DEFAULT_SETTINGS.confidence));
   }
 
   process(frame: Frame): undefined {
     const detections = frame.meta.detections as Detections;
-    const timeNs = frame.ptsNs ?? frame.captureNs;
-    const found = detections.inferred ? this.#look(timeNs, detections, frame.format) : this.#tracker.predict(timeNs);
-    const objects = found.shown.map((track) => this.#describe(track, frame.format)).filter(isInside);
-    const tracks: Tracks = { inferred: detections.inferred, objects, ended: [...found.ended] };
+    const timeNs = this.#clock.read(frame);
+    const motion = this.#findMotion(frame, detections);
+    this.#tracker.settings = readSettings(this.#properties, detections.confidence);
+    const sightings = [...detections.objects, ...detections.weak].map((one) => this.#read(one, frame.format));
+    const { shown, ended } = detections.inferred
+      ? this.#tracker.update(timeNs, sightings, motion)
+      : this.#tracker.predict(timeNs, motion);
+    this.#shown = shown;
+    const objects = shown.map((track) => this.#describe(track, frame.format)).filter(isInside);
+    const tracks: Tracks = { inferred: detections.inferred, objects, ended: [...ended] };
     frame.write({ tracks });
   }
 
   update(properties: TrackProperties): void {
-    this.#tracker.settings = readSettings(properties);
+    this.#properties = properties;
+    if (properties.cameraMotion !== "picture") this.#picture.forget();
   }
 
   flush(): void {
     this.#tracker.reset();
+    this.#picture.forget();
+    this.#clock.restart();
   }
 
-  #look(timeNs: bigint, { confidence, objects, weak }: Detections, format: FrameFormat): TrackerFrame {
-    this.#tracker.settings = { ...this.#tracker.settings, confidence };
-    return this.#tracker.update(
-      timeNs,
-      [...objects, ...weak].map((detection) => this.#read(detection, format)),
-    );
+  #findMotion(frame: Frame, detections: Detections): CameraMotion | null {
+    const given = frame.meta.cameraMotion as CameraMotion | undefined;
+    if (given !== undefined) return given;
+    if (this.#properties.cameraMotion !== "picture") return null;
+    if (frame.discontinuity) this.#picture.forget();
+    const plane = frame.planes[0];
+    if (plane === undefined) return null;
+    const { width, height } = frame.format;
+    const boxes = detections.inferred
+      ? detections.objects.map(({ box }) => [box[0] * width, box[1] * height, box[2] * width, box[3] * height] as const)
+      : this.#shown.map(({ box }) => [box[0] * height, box[1] * height, box[2] * height, box[3] * height] as const);
+    return this.#picture.next(plane, boxes);
   }
 
   #read({ classId, className, confidence, box }: Detection, { width, height }: FrameFormat): Sighting {
     this.#names.set(classId, className);
-    return { classId, confidence, box: [box[0] * width, box[1] * height, box[2] * width, box[3] * height] };
+    const aspect = width / height;
+    return { classId, confidence, box: [box[0] * aspect, box[1], box[2] * aspect, box[3]] };
   }
 
   #describe(track: ShownTrack, { width, height }: FrameFormat): Track {
     const { id, confidence, classId, predicted, ageMs, velocity } = track;
+    const aspect = width / height;
     return {
       id,
       classId,
       className: this.#names.get(classId) ?? "",
       confidence,
-      box: clip(track.box, width, height),
+      box: clip(track.box, aspect),
       predicted,
       ageMs: Math.round(ageMs),
-      velocity: [velocity[0] / width, velocity[1] / height],
+      velocity: [velocity[0] / aspect, velocity[1]],
     };
   }
 }
 
-function readSettings({ maxAgeMs, firstId }: TrackProperties): TrackerSettings {
-  return { ...DEFAULT_SETTINGS, maxAgeS: maxAgeMs / 1000, firstId };
+function readSettings(properties: TrackProperties, confidence: number): TrackerSettings {
+  return {
+    confidence,
+    maxAgeS: properties.maxAgeMs / 1000,
+    showPredictedS: properties.showPredictedMs / 1000,
+    isCameraFollowed: properties.cameraMotion !== "none",
+    firstId: properties.firstId,
+  };
 }
 
-function clip([left, top, width, height]: ShownTrack["box"], frameWidth: number, frameHeight: number): Box {
+function clip([left, top, width, height]: ShownTrack["box"], aspect: number): Box {
   const hold = (value: number): number => Math.min(Math.max(value, 0), 1);
-  const x = hold(left / frameWidth);
-  const y = hold(top / frameHeight);
-  return [x, y, hold((left + width) / frameWidth) - x, hold((top + height) / frameHeight) - y];
+  const x = hold(left / aspect);
+  const y = hold(top);
+  return [x, y, hold((left + width) / aspect) - x, hold(top + height) - y];
 }
 
 /** A track that has left the picture is still followed, but there is nothing to show of it. */

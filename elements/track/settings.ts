@@ -6,7 +6,7 @@ export interface TrackerSettings {
   readonly maxAgeS: number;
   /** A track that was looked for and not seen is still shown, where it should be, for so long if it is a second old, else less. */
   readonly showPredictedS: number;
-  /** Follows the motion that all objects have in common, which is that of the camera. */
+  /** Where the camera's motion is not given: takes what all objects have in common for it. */
   readonly isCameraFollowed: boolean;
   readonly firstId: number;
 }

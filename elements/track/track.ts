@@ -23,11 +23,25 @@ chains:
 `,
   properties: Type.Object({
     maxAgeMs: Type.Integer({
-      default: 1500,
-      minimum: 0,
+      default: 2000,
+      minimum: 100,
       maximum: 60_000,
       live: true,
       description: "An object that has not been seen for so long gets a new id when it comes back.",
+    }),
+    showPredictedMs: Type.Integer({
+      default: 100,
+      minimum: 0,
+      maximum: 60_000,
+      live: true,
+      description:
+        "An object that a frame was searched for in vain is still shown, as predicted, for so long, and for less if it was there less than a second before.",
+    }),
+    cameraMotion: Type.Enum(["picture", "detections", "none"], {
+      default: "picture",
+      live: true,
+      description:
+        "How the motion of the camera is found: in the picture, with what the objects have in common where that is unsure; by the objects alone, which costs nothing; or not at all. Motion that the frame brings along is used in any case.",
     }),
     firstId: Type.Integer({
       default: 1,
@@ -36,7 +50,7 @@ chains:
       description: "The first id given; a process that is started again goes on above the highest one it gave.",
     }),
   }),
-  reads: ["detections"],
+  reads: ["detections", { optional: "cameraMotion" }],
   writes: ["tracks"],
   caps: "video/x-raw,format={I420,NV12}",
   async create(properties) {

@@ -1,3 +1,4 @@
+import type { CameraMotion } from "../../schemas/camera-motion.ts";
 import { Assigner } from "./assign.ts";
 import { estimateCommonMiss, type Miss } from "./common-motion.ts";
 import type { Sighting, TrackBox } from "./mot-tracker.ts";
@@ -32,7 +33,7 @@ export interface ShownTrack {
   readonly classId: number;
   readonly predicted: boolean;
   readonly ageMs: number;
-  /** Right and down, a second, in the unit of the boxes. */
+  /** Right and down, a second, in the unit of the boxes; without the camera's part where that is known. */
   readonly velocity: readonly [number, number];
 }
 
@@ -71,13 +72,13 @@ export class Tracker {
     this.#nextId = settings.firstId;
   }
 
-  /** A frame that was looked at. */
-  update(timeNs: bigint, sightings: readonly Sighting[]): TrackerFrame {
-    this.#moveTo(timeNs);
+  /** A frame that was looked at. `motion` is the camera's since the last frame, in the unit of the boxes, where it is known. */
+  update(timeNs: bigint, sightings: readonly Sighting[], motion: CameraMotion | null = null): TrackerFrame {
+    this.#moveTo(timeNs, motion);
     const sinceLookS = this.#timeS - this.#lookS;
     this.#lookS = this.#timeS;
     const { sure, weak } = this.#sort(sightings);
-    if (this.settings.isCameraFollowed) this.#followCamera(sure, sinceLookS);
+    if (motion === null && this.settings.isCameraFollowed) this.#followCamera(sure, sinceLookS);
 
     const known = this.#tracks.filter(({ isConfirmed }) => isConfirmed);
     const tentative = this.#tracks.filter(({ isConfirmed }) => !isConfirmed);
@@ -91,8 +92,8 @@ export class Tracker {
   }
 
   /** A frame that was not looked at: where everything should be by now. */
-  predict(timeNs: bigint): TrackerFrame {
-    this.#moveTo(timeNs);
+  predict(timeNs: bigint, motion: CameraMotion | null = null): TrackerFrame {
+    this.#moveTo(timeNs, motion);
     return this.#report();
   }
 
@@ -108,7 +109,7 @@ export class Tracker {
     this.#isFresh = true;
   }
 
-  #moveTo(timeNs: bigint): void {
+  #moveTo(timeNs: bigint, motion: CameraMotion | null): void {
     if (this.#startNs === null) {
       this.#startNs = timeNs;
       this.#timeS = 0;
@@ -118,7 +119,10 @@ export class Tracker {
     const seconds = timeS - this.#timeS;
     this.#timeS = timeS;
     if (seconds < 0 || timeS - this.#lookS > this.settings.maxAgeS) this.#endAll();
-    for (const { filter, seenS } of this.#tracks) filter.predict(seconds, seenS < this.#lookS);
+    for (const { filter, seenS } of this.#tracks) {
+      filter.predict(seconds, seenS < this.#lookS);
+      if (motion !== null) filter.move(motion);
+    }
   }
 
   /** The order in which sightings come must not matter, so they get one of their own. */

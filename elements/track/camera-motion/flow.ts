@@ -1,0 +1,139 @@
+import type { Grey } from "./grey.ts";
+
+/** Half the side of the square that is looked for. */
+const REACH = 3;
+const SIDE = 2 * REACH + 1;
+/** With one pixel more all around, for the slopes. */
+const WIDE = SIDE + 2;
+const STEPS = 6;
+/** A step below this many pixels ends the search; in the smaller pictures it need not be so fine. */
+const FINE = 0.03;
+const COARSE = 0.2;
+/** Mean difference of brightness above which what was found is something else. */
+const WORST = 12;
+
+/**
+ * Where the points of one picture are in the next (Lucas and Kanade, from the smallest pictures of both pyramids to the
+ * largest). Points are x and y by turns, in pixels of the largest; what is not found is NaN.
+ */
+export class Flow {
+  readonly #wide = new Float32Array(WIDE * WIDE);
+  readonly #patch = new Float32Array(SIDE * SIDE);
+  readonly #right = new Float32Array(SIDE * SIDE);
+  readonly #down = new Float32Array(SIDE * SIDE);
+
+  follow(before: readonly Grey[], after: readonly Grey[], points: Float32Array): Float32Array {
+    const found = new Float32Array(points.length);
+    for (let i = 0; i < points.length; i += 2) {
+      const [x, y] = this.#find(before, after, points[i] as number, points[i + 1] as number);
+      found[i] = x;
+      found[i + 1] = y;
+    }
+    return found;
+  }
+
+  #find(before: readonly Grey[], after: readonly Grey[], x: number, y: number): readonly [number, number] {
+    let right = 0;
+    let down = 0;
+    for (let level = before.length - 1; level >= 0; level--) {
+      const scale = 2 ** -level;
+      // Pixel centres: a pixel of a smaller picture covers two of the larger.
+      const from: readonly [number, number] = [(x + 0.5) * scale - 0.5, (y + 0.5) * scale - 0.5];
+      const fine = level === 0 ? FINE : COARSE;
+      const step = this.#refine(before[level] as Grey, after[level] as Grey, from, right, down, fine);
+      if (step === null) {
+        if (level === 0) return LOST;
+      } else [right, down] = step;
+      if (level > 0) {
+        right *= 2;
+        down *= 2;
+      }
+    }
+    return [x + right, y + down];
+  }
+
+  /** Null where the square leaves the picture, has nothing to hold on to, or is not found. */
+  #refine(before: Grey, after: Grey, [x, y]: readonly [number, number], right: number, down: number, fine: number) {
+    if (!isInside(before, x, y, 1)) return null;
+    const tensor = this.#take(before, x, y);
+    if (tensor === null) return null;
+    let [movedRight, movedDown] = [right, down];
+    for (let step = 0; step < STEPS; step++) {
+      if (!isInside(after, x + movedRight, y + movedDown, 0)) return null;
+      const [byRight, byDown, difference] = this.#compare(after, x + movedRight, y + movedDown);
+      const stepRight = (tensor.yy * byRight - tensor.xy * byDown) / tensor.determinant;
+      const stepDown = (tensor.xx * byDown - tensor.xy * byRight) / tensor.determinant;
+      movedRight += stepRight;
+      movedDown += stepDown;
+      if (Math.abs(stepRight) < fine && Math.abs(stepDown) < fine)
+        return difference > WORST ? null : ([movedRight, movedDown] as const);
+    }
+    return this.#compare(after, x + movedRight, y + movedDown)[2] > WORST ? null : ([movedRight, movedDown] as const);
+  }
+
+  /** Takes the square around a point, and its slopes. */
+  #take(grey: Grey, x: number, y: number) {
+    const wide = this.#wide;
+    for (let row = 0, place = 0; row < WIDE; row++)
+      for (let column = 0; column < WIDE; column++, place++)
+        wide[place] = sample(grey, x + column - REACH - 1, y + row - REACH - 1);
+    let xx = 0;
+    let xy = 0;
+    let yy = 0;
+    for (let row = 1, place = 0; row <= SIDE; row++)
+      for (let at = row * WIDE + 1, end = at + SIDE; at < end; at++, place++) {
+        const right = ((wide[at + 1] as number) - (wide[at - 1] as number)) / 2;
+        const down = ((wide[at + WIDE] as number) - (wide[at - WIDE] as number)) / 2;
+        this.#patch[place] = wide[at] as number;
+        this.#right[place] = right;
+        this.#down[place] = down;
+        xx += right * right;
+        xy += right * down;
+        yy += down * down;
+      }
+    const determinant = xx * yy - xy * xy;
+    return determinant < 1 ? null : { xx, xy, yy, determinant };
+  }
+
+  /** How the square differs from the one around a point of the next picture. */
+  #compare(grey: Grey, x: number, y: number): readonly [byRight: number, byDown: number, difference: number] {
+    const { data, width } = grey;
+    const left = Math.floor(x);
+    const top = Math.floor(y);
+    const shareX = x - left;
+    const shareY = y - top;
+    let byRight = 0;
+    let byDown = 0;
+    let difference = 0;
+    for (let row = -REACH, place = 0; row <= REACH; row++) {
+      let from = (top + row) * width + left - REACH;
+      for (let column = 0; column < SIDE; column++, place++, from++) {
+        const upper = (data[from] as number) * (1 - shareX) + (data[from + 1] as number) * shareX;
+        const lower = (data[from + width] as number) * (1 - shareX) + (data[from + width + 1] as number) * shareX;
+        const rest = (this.#patch[place] as number) - (upper * (1 - shareY) + lower * shareY);
+        byRight += rest * (this.#right[place] as number);
+        byDown += rest * (this.#down[place] as number);
+        difference += Math.abs(rest);
+      }
+    }
+    return [byRight, byDown, difference / (SIDE * SIDE)];
+  }
+}
+
+const LOST: readonly [number, number] = [Number.NaN, Number.NaN];
+
+function isInside({ width, height }: Grey, x: number, y: number, more: number): boolean {
+  const margin = REACH + more;
+  return x >= margin && y >= margin && x < width - margin - 1 && y < height - margin - 1;
+}
+
+function sample({ data, width }: Grey, x: number, y: number): number {
+  const left = Math.floor(x);
+  const top = Math.floor(y);
+  const shareX = x - left;
+  const shareY = y - top;
+  const from = top * width + left;
+  const upper = (data[from] as number) * (1 - shareX) + (data[from + 1] as number) * shareX;
+  const lower = (data[from + width] as number) * (1 - shareX) + (data[from + width + 1] as number) * shareX;
+  return upper * (1 - shareY) + lower * shareY;
+}

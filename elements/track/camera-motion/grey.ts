@@ -1,0 +1,58 @@
+/** Brightness as numbers, row by row. */
+export interface Grey {
+  readonly width: number;
+  readonly height: number;
+  readonly data: Float32Array;
+}
+
+export interface LumaPlane {
+  readonly data: Uint8Array;
+  readonly stride: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Pixels of the frame for each pixel of a small picture no wider than `widest`. */
+export const chooseStep = (width: number, widest: number): number => Math.max(1, Math.ceil(width / widest));
+
+/** A small picture, each of whose pixels is the mean of four taken out of `step` × `step`. */
+export function shrink({ data, stride, width, height }: LumaPlane, step: number): Grey {
+  const small = { width: Math.floor(width / step), height: Math.floor(height / step) };
+  const target = new Float32Array(small.width * small.height);
+  const near = Math.floor(step / 4);
+  const far = Math.floor((3 * step) / 4);
+  for (let y = 0, place = 0; y < small.height; y++) {
+    const upper = (y * step + near) * stride;
+    const lower = (y * step + far) * stride;
+    for (let x = 0; x < small.width; x++) {
+      const left = x * step + near;
+      const right = x * step + far;
+      target[place++] =
+        ((data[upper + left] as number) +
+          (data[upper + right] as number) +
+          (data[lower + left] as number) +
+          (data[lower + right] as number)) /
+        4;
+    }
+  }
+  return { ...small, data: target };
+}
+
+/** The picture and smaller ones of it, each half as wide as the one before. */
+export function buildPyramid(grey: Grey, levels: number): readonly Grey[] {
+  const pyramid = [grey];
+  while (pyramid.length < levels) pyramid.push(halve(pyramid.at(-1) as Grey));
+  return pyramid;
+}
+
+function halve({ width, height, data }: Grey): Grey {
+  const half = { width: width >> 1, height: height >> 1 };
+  const target = new Float32Array(half.width * half.height);
+  for (let y = 0, place = 0; y < half.height; y++) {
+    for (let x = 0, from = 2 * y * width; x < half.width; x++, from += 2) {
+      const upper = (data[from] as number) + (data[from + 1] as number);
+      target[place++] = (upper + (data[from + width] as number) + (data[from + width + 1] as number)) / 4;
+    }
+  }
+  return { ...half, data: target };
+}

@@ -1,0 +1,74 @@
+import type { CameraMotion } from "../../../schemas/camera-motion.ts";
+
+/** Pixels by which a point may be off and still agree. */
+const TOLERANCE = 0.8;
+const TRIALS = 80;
+/** Fewer points that agree, or a smaller share, and the motion may as well be that of objects. */
+const LEAST = 12;
+const LEAST_SHARE = 0.4;
+const ROUNDS = 2;
+
+/**
+ * The motion that most points agree on, or null when it is unsure. Points are x and y by turns; those not found again are
+ * NaN. Trials are drawn from a fixed sequence: the same points give the same motion.
+ */
+export function fitSimilarity(before: Float32Array, after: Float32Array): CameraMotion | null {
+  const known = listKnown(after);
+  if (known.length < LEAST) return null;
+  let best: readonly number[] = [];
+  let seed = 1;
+  const draw = (): number => {
+    seed = (seed * 48_271) % 2_147_483_647;
+    return known[seed % known.length] as number;
+  };
+  for (let trial = 0; trial < TRIALS; trial++) {
+    const motion = fit(before, after, [draw(), draw()]);
+    const agreeing = motion === null ? [] : known.filter((i) => isNear(before, after, i, motion));
+    if (agreeing.length > best.length) best = agreeing;
+  }
+  for (let round = 0; round < ROUNDS; round++) {
+    const motion = fit(before, after, best);
+    if (motion === null) return null;
+    best = known.filter((i) => isNear(before, after, i, motion));
+  }
+  return best.length < Math.max(LEAST, LEAST_SHARE * known.length) ? null : fit(before, after, best);
+}
+
+function listKnown(points: Float32Array): readonly number[] {
+  const known: number[] = [];
+  for (let i = 0; i < points.length; i += 2) if (!Number.isNaN(points[i])) known.push(i);
+  return known;
+}
+
+/** Least squares over the given points. Null when they lie in one place. */
+function fit(before: Float32Array, after: Float32Array, points: readonly number[]): CameraMotion | null {
+  let [x, y, toX, toY] = [0, 0, 0, 0];
+  for (const i of points) {
+    x += (before[i] as number) / points.length;
+    y += (before[i + 1] as number) / points.length;
+    toX += (after[i] as number) / points.length;
+    toY += (after[i + 1] as number) / points.length;
+  }
+  let [along, across, size] = [0, 0, 0];
+  for (const i of points) {
+    const right = (before[i] as number) - x;
+    const down = (before[i + 1] as number) - y;
+    const toRight = (after[i] as number) - toX;
+    const toDown = (after[i + 1] as number) - toY;
+    along += right * toRight + down * toDown;
+    across += right * toDown - down * toRight;
+    size += right * right + down * down;
+  }
+  if (size < 1) return null;
+  const a = along / size;
+  const b = across / size;
+  return { a, b, right: toX - a * x + b * y, down: toY - b * x - a * y };
+}
+
+function isNear(before: Float32Array, after: Float32Array, i: number, { a, b, right, down }: CameraMotion): boolean {
+  const x = before[i] as number;
+  const y = before[i + 1] as number;
+  const offX = a * x - b * y + right - (after[i] as number);
+  const offY = b * x + a * y + down - (after[i + 1] as number);
+  return offX * offX + offY * offY < TOLERANCE * TOLERANCE;
+}
