@@ -113,6 +113,29 @@ test("a handler may want fewer at once than its element allows, never more", NO_
   }
 });
 
+test("large frames are taken up to a number of bytes, whatever number of frames is asked for", NO_HANG, async () => {
+  const caps = "video/x-raw,format=I420,width=3840,height=2160,framerate=30/1";
+  const fit = Math.floor((256 * 2 ** 20) / (3840 * 2160 * 1.5));
+  const started = counter();
+  const release = gate();
+  const work = transform(
+    async () => {
+      started.add();
+      await release.opened;
+    },
+    { inFlight: 64 },
+  );
+  const pipeline = await build({ ...pictures(fit + 4, caps), work: [work], out: ["fakesink"] });
+  await pipeline.setState("PLAYING");
+  await started.reached(fit);
+  await turns(20);
+  assert.equal(started.count, fit);
+  release.open();
+  assert.equal((await ending(pipeline)).type, "eos");
+  await pipeline.close();
+  assert.equal(started.count, fit + 4);
+});
+
 test("the end of the stream waits for the frames before it", NO_HANG, async () => {
   const calls: string[] = [];
   const work = element(

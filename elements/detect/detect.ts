@@ -62,7 +62,11 @@ chains:
           width: fraction("Width.", 0.01),
           height: fraction("Height.", 0.01),
         },
-        { ...CLOSED, live: true, description: "The part of the frame to look at, in fractions of it." },
+        {
+          ...CLOSED,
+          live: true,
+          description: "The part of the frame to look at, as {x, y, width, height} in fractions of it.",
+        },
       ),
     ),
     tiles: Type.Optional(
@@ -80,7 +84,8 @@ chains:
         },
         {
           ...CLOSED,
-          description: "Looks at overlapping tiles, one inference each: for small objects in large pictures.",
+          description:
+            "Looks at overlapping tiles, one inference each, for small objects in large pictures: {columns, rows}; `overlap` is 0.2 of a tile, and `whole: true` looks at the undivided picture as well.",
         },
       ),
     ),

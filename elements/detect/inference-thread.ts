@@ -8,7 +8,6 @@ import type { Candidates } from "../../models/decode/decoder.ts";
 import { Gate } from "./worker/gate.ts";
 import type { Answer, Order, WorkerSettings } from "./worker/messages.ts";
 
-const START_LIMIT_MS = 20_000;
 const END_LIMIT_MS = 2_000;
 const POLL_MS = 10;
 
@@ -51,11 +50,12 @@ export class InferenceThread {
     module: URL,
     settings: ThreadSettings,
     listener: ThreadListener,
+    limitMs: number,
     signal: AbortSignal,
   ): Promise<InferenceThread> {
     const thread = new InferenceThread(module, settings);
     try {
-      thread.#inferenceMs = await thread.#start(signal);
+      thread.#inferenceMs = await thread.#start(limitMs, signal);
       thread.#listener = listener;
       return thread;
     } catch (error) {
@@ -88,10 +88,10 @@ export class InferenceThread {
     return isGone;
   }
 
-  async #start(signal: AbortSignal): Promise<number> {
+  async #start(limitMs: number, signal: AbortSignal): Promise<number> {
     const abort = (): void => this.#started(new Error("it was closed while it started"));
-    const late = (): void => this.#started(new Error(`it did not start within ${START_LIMIT_MS} ms`));
-    const timer = setTimeout(late, START_LIMIT_MS);
+    const late = (): void => this.#started(new Error(`it did not start within ${limitMs} ms`));
+    const timer = setTimeout(late, limitMs);
     signal.addEventListener("abort", abort);
     const outcome = await new Promise<number | Error>((resolve) => {
       this.#started = resolve;

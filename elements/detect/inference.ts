@@ -13,6 +13,8 @@ import type { Order } from "./worker/messages.ts";
 import { sizeOf, viewTensor } from "./worker/tensor-view.ts";
 
 const MOST_FAILURES = 3;
+/** Loading a model and trying it twice, on a machine that is busy. */
+const START_LIMIT_MS = 20_000;
 const FIRST_PAUSE_MS = 100;
 const PAUSE_GROWTH = 4;
 const WORKER = new URL("worker/worker.mjs", import.meta.url);
@@ -33,6 +35,8 @@ export interface InferenceSettings {
   tell(event: InferenceEvent): void;
   /** Begins the worker; another one in tests. */
   readonly worker?: URL;
+  /** For a worker to start. */
+  readonly startLimitMs?: number;
 }
 
 /** The worker broke and the order was given back: nothing is known of that tensor. */
@@ -121,13 +125,13 @@ export class Inference {
   }
 
   #startThread(): Promise<InferenceThread> {
-    const { model, threads, providers, worker = WORKER } = this.#settings;
+    const { model, threads, providers, worker = WORKER, startLimitMs = START_LIMIT_MS } = this.#settings;
     const listener = {
       found: (id: number, candidates: Candidates, inferenceMs: number) => this.#found(id, candidates, inferenceMs),
       broke: (reason: string) => this.#broke(reason),
     };
     const settings = { model, threads, providers, slots: this.#memory };
-    return InferenceThread.start(worker, settings, listener, this.#closing.signal);
+    return InferenceThread.start(worker, settings, listener, startLimitMs, this.#closing.signal);
   }
 
   #found(id: number, candidates: Candidates, inferenceMs: number): void {

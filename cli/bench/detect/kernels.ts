@@ -42,7 +42,7 @@ function wander(count: number, step: number): readonly Box[] {
   });
 }
 
-async function timeOverlay(pixels: string, objects: number): Promise<number> {
+async function timeOverlay(pixels: string, objects: number, trails: number): Promise<number> {
   const times: number[] = [];
   const mark = passing("mark", (frame) => {
     const tracks: Tracks = {
@@ -64,7 +64,10 @@ async function timeOverlay(pixels: string, objects: number): Promise<number> {
       return { process: (frame: Frame) => time(times, () => handler.process(frame)) };
     },
   });
-  await runLine(`${picture(pixels)} ! mark ! overlay ! fakesink sync=false`, [{ ...mark, writes: ["tracks"] }, timed]);
+  await runLine(`${picture(pixels)} ! mark ! overlay trails=${trails} ! fakesink sync=false`, [
+    { ...mark, writes: ["tracks"] },
+    timed,
+  ]);
   return median(times);
 }
 
@@ -85,5 +88,9 @@ function timeTracker(objects: number): number {
 }
 
 const tensors = { ...(await timeTensors("I420")), ...(await timeTensors("NV12")) };
-const drawing = { I420: await timeOverlay("I420", 20), NV12: await timeOverlay("NV12", 20) };
+const drawing: Record<string, number> = {};
+for (const pixels of ["I420", "NV12"]) {
+  drawing[pixels] = await timeOverlay(pixels, 20, 0);
+  drawing[`${pixels} with trails`] = await timeOverlay(pixels, 20, 2);
+}
 process.stdout.write(JSON.stringify({ tensors, drawing, tracker: timeTracker(100) }));
