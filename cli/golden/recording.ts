@@ -3,7 +3,7 @@ import { coerceParams } from "../../graphs/compiler/coerce.ts";
 import { compile } from "../../graphs/compiler/compile.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { GraphWords } from "../arguments.ts";
-import { CommandFailure, UsageFault } from "../command.ts";
+import { CommandFailure } from "../command.ts";
 import { expectParams, expectSource } from "../command-line-faults.ts";
 import { GraphFiles, locateGraph } from "../graph-files.ts";
 import { loadKnowledge } from "../knowledge.ts";
@@ -27,8 +27,6 @@ export interface RecordingOrder {
 /** Null when the graph has faults; they have been shown. */
 export async function makeRecording(order: RecordingOrder, terminal: Terminal): Promise<Golden | null> {
   const { graph, clip, frames } = order;
-  if (/^(rtsps?|rtmps?|test):/i.test(clip))
-    throw new UsageFault(`CLIP is "${clip}"; expected a file: only a file gives the same frames every time`);
   expectFile(clip);
   const files = new GraphFiles(locateGraph(graph));
   const knowledge = await loadKnowledge();

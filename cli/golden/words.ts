@@ -23,6 +23,8 @@ export function readGoldenWords(positionals: readonly string[], files: 0 | 1): G
     throw new UsageFault(
       `"${tooMuch}" is too much; expected GRAPH CLIP${files === 0 ? "" : " [FILE]"}, and parameters as name=value`,
     );
+  if (/^(rtsps?|rtmps?|test):/i.test(clip))
+    throw new UsageFault(`CLIP is "${clip}"; expected a file: only a file gives the same frames every time`);
   const { params } = readGraphWords([graph, ...positionals.filter(isParam)]);
   return { graph, clip, file: file ?? null, params };
 }

@@ -9,8 +9,8 @@ import { drawCar, drawClock, drawStopSign } from "./things.fixture.ts";
 export const STREET = { width: 640, height: 360, fps: 25, frames: 100 } as const;
 
 /** Writes the clip as YUV4MPEG2, 4:2:0. */
-export function paintStreet(file: string): void {
-  const { width, height, fps, frames } = STREET;
+export function paintStreet(file: string, frames: number = STREET.frames): void {
+  const { width, height, fps } = STREET;
   const still = paintStill();
   const output = openSync(file, "w");
   try {

@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { before, describe, test } from "node:test";
+import { withoutModel } from "../../test/golden/golden.fixture.ts";
+import { paintStreet } from "../../test/golden/street.fixture.ts";
+import { makeFolder, windhover } from "../windhover.fixture.ts";
+
+const folder = makeFolder();
+writeFileSync(join(folder, "text.mp4"), "no video at all");
+
+const refusals: readonly (readonly [words: readonly string[], code: number, message: RegExp])[] = [
+  [
+    ["check", "detect", "text.mp4"],
+    1,
+    /no golden text\.detect\.golden\.ndjson\n.* npx windhover golden record detect text\.mp4$/m,
+  ],
+  [["check", "detect", "text.mp4", "a b", "every=2"], 1, /golden record detect text\.mp4 every=2 -o 'a b'$/m],
+  [["record", "detect", "rtsp://camera/stream"], 2, /expected a file: only a file gives the same frames every time/],
+  [["record", "detect", "none.mp4"], 1, /there is no file none\.mp4/],
+  [["record", "detect", "text.mp4", "confidence=2"], 2, /confidence=2: .*a number from 0 to 1 or null/],
+  [["record", "detect", "text.mp4", "-o", "no/a.ndjson"], 1, /there is no folder no; make it first/],
+  [["record", "detect", "text.mp4", "more"], 2, /"more" is too much; expected GRAPH CLIP/],
+  [["record", "detect"], 2, /missing: GRAPH and CLIP/],
+  [["check", "detect", "text.mp4", "--tolerance", "iuo=1"], 2, /did you mean "iou"/],
+];
+for (const [words, code, message] of refusals)
+  test(`golden ${words.join(" ")} is refused with what to do`, async () => {
+    const { code: found, stdout, stderr } = await windhover(["golden", ...words], folder);
+    assert.deepEqual({ code: found, stdout }, { code, stdout: "" }, stderr);
+    assert.match(stderr, message);
+  });
+
+describe("a golden of a clip", { skip: await withoutModel("default") }, () => {
+  const golden = join(folder, "street.detect.golden.ndjson");
+  const check = (...more: readonly string[]) => windhover(["golden", "check", "detect", "street.y4m", ...more], folder);
+  before(async () => {
+    paintStreet(join(folder, "street.y4m"), 20);
+    const { code, stdout, stderr } = await windhover(
+      ["golden", "record", "detect", "street.y4m", "confidence=0.5", "--frames", "12"],
+      folder,
+    );
+    assert.equal(code, 0, stderr);
+    assert.equal(stdout, "recorded: street.detect.golden.ndjson, 12 messages\n");
+  });
+
+  test("names what it is of, and holds no path and no time of this machine", () => {
+    const text = readFileSync(golden, "utf8");
+    const header = JSON.parse(text.split("\n", 1)[0] ?? "");
+    assert.deepEqual(header.params, { confidence: 0.5 });
+    assert.deepEqual([header.clip.name, header.frames, header.models[0].confidence], ["street.y4m", 12, 0.5]);
+    assert.ok(!text.includes(folder));
+    assert.ok(!text.includes(`${new Date().getFullYear()}-`));
+    assert.deepEqual(
+      readdirSync(folder).filter((name) => name.endsWith(".part")),
+      [],
+    );
+  });
+
+  test("is met again to the last digit, and not written over unasked", async () => {
+    const { code, stdout, stderr } = await check("--tolerance", "exact");
+    assert.deepEqual({ code, stdout }, { code: 0, stdout: "detections: 12 frames, the same\n" }, stderr);
+    const again = await windhover(["golden", "record", "detect", "street.y4m"], folder);
+    assert.equal(again.code, 1);
+    assert.match(again.stderr, /there is a golden already: .*\n {2}--force replaces it/);
+  });
+
+  test("tells the first frame that differs, which track and by how much, then all in numbers", async () => {
+    const edited = join(folder, "edited.ndjson");
+    const lines = readFileSync(golden, "utf8").split("\n");
+    const shift = (line: string) => {
+      const said = JSON.parse(line);
+      said.message.active_tracks[0].bbox[0] += 50;
+      return JSON.stringify(said);
+    };
+    const header = (lines[0] ?? "").replace(/"sha256":"[0-9a-f]{4}/g, '"sha256":"0000');
+    writeFileSync(
+      edited,
+      [header, ...lines.slice(1).map((line, index) => (index === 6 ? shift(line) : line))].join("\n"),
+    );
+    const { code, stdout, stderr } = await check("edited.ndjson");
+    assert.equal(code, 1, stderr);
+    const [clip, model, first, was, is, summary, boxes] = stdout.split("\n");
+    assert.match(clip ?? "", /^note: this is not the clip that was recorded: street\.y4m had the sha256 0000/);
+    assert.match(model ?? "", /^note: the model "default" is not the one that was recorded/);
+    assert.match(
+      first ?? "",
+      /^detections: first difference: frame 7 \(0\.240 s\): track \d box is off by \d\d\.\d px \(IoU 0\.\d\d\)$/,
+    );
+    assert.match(was ?? "", /^ {4}golden {2}\{"id":\d/);
+    assert.match(is ?? "", /^ {4}now {5}\{"id":\d/);
+    assert.equal(summary, "detections: 1 of 12 frames differ");
+    assert.match(boxes ?? "", /^ {2}boxes +1, worst \d\d(\.\d+)? px at frame 7, track \d$/);
+    const { code: jsonCode, stdout: json } = await check("edited.ndjson", "--json");
+    assert.equal(jsonCode, 1);
+    const report = JSON.parse(json);
+    assert.deepEqual([report.same, report.streams[0].frames_differing, report.streams[0].boxes], [false, 1, 1]);
+  });
+
+  test("says what it was not recorded with", async () => {
+    const { code, stdout } = await check("confidence=0.99");
+    assert.equal(code, 1);
+    assert.match(stdout, /^note: with confidence=0\.99, which the golden was not recorded with\n/);
+    assert.match(stdout, /missing objects +\d+, of tracks 1, 2/);
+  });
+
+  test("is not made from a graph that says nothing", async () => {
+    const { code, stderr } = await windhover(["golden", "record", "demo", "street.y4m", "--frames", "3"], folder);
+    assert.equal(code, 1);
+    assert.match(stderr, /the graph "demo" sent no message on street\.y4m/);
+    assert.ok(!existsSync(join(folder, "street.demo.golden.ndjson")));
+  });
+});
