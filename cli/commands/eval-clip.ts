@@ -11,6 +11,7 @@ import { drawScores } from "../eval/plot/draw-scores.ts";
 import { Progress } from "../eval/progress.ts";
 import { alignTable } from "../eval/table.ts";
 import { expectRoom } from "../expect-room.ts";
+import { loadKnowledge } from "../knowledge.ts";
 import { telling } from "../models/told.ts";
 import { formatRate } from "../run/progress.ts";
 import { expectFile } from "../run/source-file.ts";
@@ -59,7 +60,7 @@ export default {
     const { model, className, weak } = await chooseModel(given);
     const progress = new Progress(terminal, "frames");
     const onFrame = (count: number): void => progress.show(count, Math.max(count, frameCount));
-    const { frames, framesPerSecond } = await runClip({ clip, model, weak, onFrame });
+    const { frames, framesPerSecond } = await runClip({ clip, model, weak, onFrame }, await loadKnowledge());
     progress.end();
     if (frames.length < frameCount)
       note(

@@ -5,10 +5,9 @@ import { GraphFailure } from "../../../graphs/runtime/events.ts";
 import { RunningGraph } from "../../../graphs/runtime/running-graph.ts";
 import { CommandFailure } from "../../command.ts";
 import { GraphFiles, locateGraph } from "../../graph-files.ts";
-import { type Knowledge, loadKnowledge } from "../../knowledge.ts";
+import type { Knowledge } from "../../knowledge.ts";
 import { explainFailure } from "../../run/failure.ts";
 import { onInterrupt } from "../../run/interrupt.ts";
-import { expectFile } from "../../run/source-file.ts";
 import { AFTER_DETECT, AFTER_TRACK, Watch, type WatchedFrame } from "./watch.ts";
 
 /** Precision is measured over all that a model is at all inclined to say. */
@@ -43,16 +42,15 @@ export interface ClipOrder {
 }
 
 /** Throws `CommandFailure` for a clip that cannot be played and for a graph that breaks. */
-export async function runClip({ clip, model, weak, onFrame }: ClipOrder): Promise<ClipRun> {
-  expectFile(clip);
+export async function runClip(
+  { clip, model, weak, onFrame }: ClipOrder,
+  { registry, elements: known }: Knowledge,
+): Promise<ClipRun> {
   const watch = new Watch(weak, onFrame);
-  const knowledge = await loadKnowledge();
-  const elements = new Map([
-    ...knowledge.elements,
-    ...watch.elements.map((element) => [element.name, element] as const),
-  ]);
-  const compiled = compileVariant(clip, model, { ...knowledge, elements });
-  await play(compiled, { ...knowledge, elements });
+  const elements = new Map([...known, ...watch.elements.map((element) => [element.name, element] as const)]);
+  const knowledge = { registry, elements };
+  const compiled = compileVariant(clip, model, knowledge);
+  await play(compiled, knowledge);
   const { frames, firstMs, lastMs } = watch;
   if (frames.length === 0) throw new CommandFailure(`${clip} has no frames`);
   return { frames, framesPerSecond: (Math.max(1, frames.length - 1) / Math.max(lastMs - firstMs, 1e-3)) * 1000 };
