@@ -6,7 +6,7 @@ export interface Miss {
 }
 
 /** With fewer objects it may as well be them that moved. */
-const LEAST = 3;
+export const LEAST_MISSES = 3;
 /** Rounds of weighing down those that do not move with the rest. */
 const ROUNDS = 3;
 const TAILS = 3;
@@ -16,7 +16,7 @@ const TAILS = 3;
  * held back towards 0 by `deviation`, the standard deviation of what cameras do that was not foreseen.
  */
 export function estimateCommonMiss(misses: readonly Miss[], deviation: number): number {
-  if (misses.length < LEAST || !(deviation > 0)) return 0;
+  if (misses.length < LEAST_MISSES || !(deviation > 0)) return 0;
   let estimate = findMedian(misses);
   for (let round = 0; round < ROUNDS; round++) {
     let sum = 0;

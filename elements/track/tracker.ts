@@ -1,6 +1,6 @@
 import type { CameraMotion } from "../../schemas/camera-motion.ts";
 import { Assigner } from "./assign.ts";
-import { estimateCommonMiss, type Miss } from "./common-motion.ts";
+import { CameraFollower } from "./camera-follower.ts";
 import type { Sighting, TrackBox } from "./mot-tracker.ts";
 import { ObjectTrack } from "./object-track.ts";
 import { overlap } from "./overlap.ts";
@@ -19,12 +19,9 @@ const CONFIRMING_HITS = 2;
 const TENTATIVE_S = 0.2;
 /** A sighting that would begin a track but overlaps one just seen by more is a second sighting of the same object. */
 const DUPLICATE_OVERLAP = 0.8;
-/** Unforeseen motion of cameras in a second, in lengths of the objects seen, and the share of it that lasts. */
-const CAMERA_DEVIATION = 0.35;
-const CAMERA_LASTING = 0.25;
 /** Tracks seen this often and this lately tell of the camera. */
-const CAMERA_HITS = 3;
-const CAMERA_SEEN_S = 0.5;
+const WITNESS_HITS = 3;
+const WITNESS_SEEN_S = 0.5;
 
 export interface ShownTrack {
   readonly id: number;
@@ -57,6 +54,7 @@ interface Rest {
 export class Tracker {
   settings: TrackerSettings;
   readonly #assigner = new Assigner();
+  readonly #camera = new CameraFollower();
   #costs = new Float64Array(0);
   #tracks: ObjectTrack[] = [];
   #ended: number[] = [];
@@ -106,6 +104,7 @@ export class Tracker {
   #endAll(): void {
     for (const { id } of this.#tracks) if (id > 0) this.#ended.push(id);
     this.#tracks = [];
+    this.#camera.forget();
     this.#isFresh = true;
   }
 
@@ -135,27 +134,12 @@ export class Tracker {
   }
 
   #followCamera(sightings: readonly Sighting[], sinceLookS: number): void {
-    const tracks = this.#tracks.filter(({ hits, seenS }) => hits >= CAMERA_HITS && this.#timeS - seenS < CAMERA_SEEN_S);
-    const pairs = this.#pair(tracks, sightings, LIMIT);
-    const right: Miss[] = [];
-    const down: Miss[] = [];
-    let units = 0;
-    tracks.forEach(({ filter, spread }, row) => {
-      const sighting = sightings[pairs[row] as number];
-      if (sighting === undefined) return;
-      const [left, top, width, height] = sighting.box;
-      right.push({ offset: left + width / 2 - filter.x.position, variance: spread.x });
-      down.push({ offset: top + height / 2 - filter.y.position, variance: spread.y });
-      units += filter.unit;
-    });
-    const deviation = (CAMERA_DEVIATION * sinceLookS * units) / right.length;
-    const x = estimateCommonMiss(right, deviation);
-    const y = estimateCommonMiss(down, deviation);
-    if (x === 0 && y === 0) return;
-    for (const { filter } of this.#tracks) {
-      filter.x.shift(x, (CAMERA_LASTING * x) / sinceLookS);
-      filter.y.shift(y, (CAMERA_LASTING * y) / sinceLookS);
-    }
+    const witnesses = this.#tracks.filter(
+      ({ hits, seenS }) => hits >= WITNESS_HITS && this.#timeS - seenS < WITNESS_SEEN_S,
+    );
+    this.#camera.follow(this.#tracks, witnesses, sightings, sinceLookS, (rows, columns) =>
+      this.#pair(rows, columns, LIMIT),
+    );
   }
 
   #pair(tracks: readonly ObjectTrack[], sightings: readonly Sighting[], limit: number): Int32Array {
