@@ -22,7 +22,7 @@ describe("the graph detect on a street painted by ourselves", { skip: noModel },
   test("says what it said when the golden was recorded", () => {
     const { stream, text } = compareWithGolden("street", golden);
     assert.equal(stream.messages, STREET.frames);
-    assert.deepEqual(stream.differences, [], text);
+    assert.equal(stream.differences.length, 0, text);
   });
 
   test("says it again, byte for byte", async () => {
@@ -59,10 +59,9 @@ describe("the graph detect on people who walk", {
     const now = await record(testClip("vtest.avi") ?? "", FRAMES, { classes: "person" });
     const { stream, text, isSameMachine } = compareWithGolden("vtest", now);
     assert.equal(stream.messages, FRAMES);
-    if (isSameMachine) assert.deepEqual(stream.differences, [], text);
-    assert.deepEqual(
-      stream.differences.filter(({ frame }) => frame <= CALM_FRAMES),
-      [],
+    if (isSameMachine) assert.equal(stream.differences.length, 0, text);
+    assert.ok(
+      stream.differences.every(({ frame }) => frame > CALM_FRAMES),
       text,
     );
     assert.ok(stream.differences.length <= stream.objects * MOST_DIFFERENT, text);
