@@ -23,6 +23,9 @@ const DUPLICATE_OVERLAP = 0.8;
 const WITNESS_HITS = 3;
 const WITNESS_SEEN_S = 0.5;
 
+/** Differences of times in seconds are off by less. */
+const ROUNDING_S = 1e-6;
+
 export interface ShownTrack {
   readonly id: number;
   readonly box: TrackBox;
@@ -117,7 +120,7 @@ export class Tracker {
     const timeS = Number(timeNs - this.#startNs) / 1e9;
     const seconds = timeS - this.#timeS;
     this.#timeS = timeS;
-    if (seconds < 0 || timeS - this.#lookS > this.settings.maxAgeS) this.#endAll();
+    if (seconds < 0 || timeS - this.#lookS > this.settings.maxAgeS + ROUNDING_S) this.#endAll();
     for (const { filter, seenS } of this.#tracks) {
       filter.predict(seconds, seenS < this.#lookS);
       if (motion !== null) filter.move(motion);
@@ -180,7 +183,7 @@ export class Tracker {
   #giveUp(sinceLookS: number): void {
     const tentativeS = Math.max(TENTATIVE_S, sinceLookS);
     this.#tracks = this.#tracks.filter(({ id, seenS, isConfirmed }) => {
-      const isAlive = this.#timeS - seenS <= (isConfirmed ? this.settings.maxAgeS : tentativeS);
+      const isAlive = this.#timeS - seenS <= (isConfirmed ? this.settings.maxAgeS : tentativeS) + ROUNDING_S;
       if (!isAlive && id > 0) this.#ended.push(id);
       return isAlive;
     });
@@ -189,7 +192,7 @@ export class Tracker {
   /** One that was looked for and not seen is shown the longer the longer it was there before. */
   #isShown({ bornS, seenS }: ObjectTrack): boolean {
     if (seenS >= this.#lookS) return true;
-    return this.#timeS - seenS <= this.settings.showPredictedS * Math.min(1, seenS - bornS);
+    return this.#timeS - seenS <= this.settings.showPredictedS * Math.min(1, seenS - bornS) + ROUNDING_S;
   }
 
   #report(): TrackerFrame {

@@ -1,0 +1,150 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Detections, Tracks } from "../../schemas/detections.ts";
+import type { Frame, FrameMetadata } from "../element.ts";
+import type { LumaPlane } from "./camera-motion/grey.ts";
+import { paintObject, renderScene } from "./camera-motion/scene.fixture.ts";
+import { TrackHandler, type TrackProperties } from "./handler.ts";
+
+const [WIDTH, HEIGHT] = [640, 360];
+const PROPERTIES: TrackProperties = { maxAgeMs: 2000, showPredictedMs: 100, cameraMotion: "none", firstId: 1 };
+
+interface Shot {
+  readonly ms: number;
+  /** Left, top, width and height in pixels. */
+  readonly boxes?: readonly (readonly [number, number, number, number])[];
+  readonly inferred?: boolean;
+  readonly meta?: FrameMetadata;
+  readonly plane?: LumaPlane;
+  readonly discontinuity?: boolean;
+  readonly captureMs?: number;
+}
+
+function shoot(handler: TrackHandler, shot: Shot): Tracks {
+  const detections: Detections = {
+    inferred: shot.inferred ?? true,
+    model: "default",
+    confidence: 0.4,
+    objects: (shot.boxes ?? []).map(([x, y, width, height]) => ({
+      classId: 0,
+      className: "person",
+      confidence: 0.8,
+      box: [x / WIDTH, y / HEIGHT, width / WIDTH, height / HEIGHT],
+    })),
+    weak: [],
+  };
+  let written: FrameMetadata = {};
+  const frame: Partial<Frame> = {
+    ptsNs: BigInt(shot.ms) * 1_000_000n,
+    captureNs: BigInt(shot.captureMs ?? shot.ms) * 1_000_000n,
+    discontinuity: shot.discontinuity ?? false,
+    format: { caps: "", mediaType: "video/x-raw", pixels: "I420", width: WIDTH, height: HEIGHT, fps: 25 },
+    meta: { detections, ...shot.meta },
+    planes: shot.plane === undefined ? [] : [shot.plane],
+    write: (part) => {
+      written = { ...written, ...part };
+    },
+  };
+  handler.process(frame as Frame);
+  return written.tracks as Tracks;
+}
+
+test("tracks are in fractions of the frame, with class, age and speed", () => {
+  const handler = new TrackHandler(PROPERTIES);
+  const all = Array.from({ length: 25 }, (_, i) => shoot(handler, { ms: i * 40, boxes: [[100 + i * 4, 90, 40, 90]] }));
+  const [track] = all.at(-1)?.objects ?? [];
+  assert.equal(track?.id, 1);
+  assert.equal(track?.className, "person");
+  assert.equal(track?.ageMs, 960);
+  assert.equal(track?.predicted, false);
+  const near = (found: number | undefined, expected: number) => assert.ok(Math.abs((found ?? 0) - expected) < 0.01);
+  near(track?.box[0], 196 / WIDTH);
+  near(track?.box[3], 90 / HEIGHT);
+  near(track?.velocity[0], 100 / WIDTH);
+  near(track?.velocity[1], 0);
+});
+
+test("frames that were not looked at carry predicted tracks", () => {
+  const handler = new TrackHandler(PROPERTIES);
+  for (let i = 0; i < 20; i++) shoot(handler, { ms: i * 80, boxes: [[100 + i * 8, 90, 40, 90]] });
+  const tracks = shoot(handler, { ms: 19 * 80 + 40, inferred: false });
+  assert.equal(tracks.inferred, false);
+  assert.deepEqual(
+    tracks.objects.map(({ id, predicted }) => ({ id, predicted })),
+    [{ id: 1, predicted: true }],
+  );
+  assert.ok(Math.abs((tracks.objects[0]?.box[0] ?? 0) * WIDTH - 256) < 1);
+});
+
+test("boxes are clipped to the frame, and a track that has left it is not shown", () => {
+  const handler = new TrackHandler({ ...PROPERTIES, showPredictedMs: 2000 });
+  for (let i = 0; i < 30; i++) {
+    const right = Math.min(560 + i * 4, 640);
+    const left = Math.min(520 + i * 4, 630);
+    for (const { box } of shoot(handler, { ms: i * 40, boxes: [[left, 90, right - left, 90]] }).objects)
+      assert.ok(box[0] >= 0 && box[0] + box[2] <= 1 && box[2] > 0);
+  }
+  const gone = [1, 2, 3].map((seconds) => shoot(handler, { ms: 1200 + seconds * 600 }));
+  assert.deepEqual(gone.at(-1)?.objects, []);
+});
+
+test("a stream that was cut off for longer than a track lives comes back with new ids", () => {
+  const handler = new TrackHandler(PROPERTIES);
+  for (let i = 0; i < 5; i++) shoot(handler, { ms: i * 40, boxes: [[100, 90, 40, 90]] });
+  const back = shoot(handler, { ms: 200, captureMs: 30_000, discontinuity: true, boxes: [[100, 90, 40, 90]] });
+  assert.deepEqual(back.ended, [1]);
+  assert.deepEqual(
+    back.objects.map(({ id }) => id),
+    [2],
+  );
+});
+
+test("a life changed while frames pass holds from the next frame on", () => {
+  const handler = new TrackHandler(PROPERTIES);
+  for (let i = 0; i < 5; i++) shoot(handler, { ms: i * 40, boxes: [[100, 90, 40, 90]] });
+  handler.update({ ...PROPERTIES, maxAgeMs: 300 });
+  assert.deepEqual(shoot(handler, { ms: 400 }).ended, []);
+  assert.deepEqual(shoot(handler, { ms: 520 }).ended, [1]);
+});
+
+test("after a seek nothing is remembered but the ids given", () => {
+  const handler = new TrackHandler(PROPERTIES);
+  for (let i = 0; i < 5; i++) shoot(handler, { ms: 10_000 + i * 40, boxes: [[100, 90, 40, 90]] });
+  handler.flush();
+  const tracks = shoot(handler, { ms: 0, boxes: [[100, 90, 40, 90]] });
+  assert.deepEqual(tracks.ended, [1]);
+  assert.deepEqual(
+    tracks.objects.map(({ id }) => id),
+    [2],
+  );
+});
+
+/** Three who stand still before a camera that is swung about; how many ids they get. */
+function countIds(cameraMotion: TrackProperties["cameraMotion"], isGiven = false): number {
+  const handler = new TrackHandler({ ...PROPERTIES, cameraMotion });
+  const people = [
+    [120, 100, 40, 90],
+    [300, 140, 44, 100],
+  ] as const;
+  const ids = new Set<number>();
+  let lastX = 0;
+  for (let i = 0; i < 40; i++) {
+    const x = Math.round(90 * Math.sin(i * 0.9));
+    const boxes = people.map(([left, top, width, height]) => [left + x, top, width, height] as const);
+    const plane = renderScene(WIDTH, HEIGHT, { a: 1, b: 0, right: x, down: 0 });
+    for (const box of boxes) paintObject(plane, box);
+    const meta = isGiven ? { cameraMotion: { a: 1, b: 0, right: (x - lastX) / HEIGHT, down: 0 } } : {};
+    lastX = x;
+    for (const { id } of shoot(handler, { ms: i * 100, boxes, meta, plane }).objects) ids.add(id);
+  }
+  return ids.size;
+}
+
+test("a camera that is swung about takes no ids away when the picture tells of it", () => {
+  assert.equal(countIds("picture"), 2);
+  assert.ok(countIds("none") > 2, "the swing is too weak to prove anything");
+});
+
+test("motion that the frame brings along is used", () => {
+  assert.equal(countIds("none", true), 2);
+});

@@ -1,0 +1,251 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import type { Sighting } from "./mot-tracker.ts";
+import { DEFAULT_SETTINGS, type TrackerSettings } from "./settings.ts";
+import { Tracker, type TrackerFrame } from "./tracker.ts";
+
+type Walk = (seconds: number) => Sighting | null;
+
+const see = (x: number, y: number, more: Partial<Sighting> = {}): Sighting => ({
+  box: [x, y, 40, 100],
+  confidence: 0.9,
+  classId: 0,
+  ...more,
+});
+
+/** `speed` in pixels a second; sightings shake a little, the same every time. */
+const walk =
+  (x: number, y: number, speed: number, more: Partial<Sighting> = {}): Walk =>
+  (seconds) =>
+    see(x + speed * seconds + Math.sin(seconds * 91 + x), y + Math.cos(seconds * 67 + y), more);
+
+const hidden =
+  (one: Walk, fromS: number, toS: number): Walk =>
+  (seconds) =>
+    seconds >= fromS && seconds < toS ? null : one(seconds);
+
+const create = (settings: Partial<TrackerSettings> = {}): Tracker => new Tracker({ ...DEFAULT_SETTINGS, ...settings });
+
+const toNs = (seconds: number): bigint => BigInt(Math.round(seconds * 1e9));
+
+function run(walks: readonly Walk[], durationS: number, fps: number, tracker = create()): readonly TrackerFrame[] {
+  return Array.from({ length: Math.round(durationS * fps) }, (_, i) => {
+    const sightings = walks.map((one) => one(i / fps)).filter((one) => one !== null);
+    return tracker.update(toNs(i / fps), sightings);
+  });
+}
+
+const listIds = (frames: readonly TrackerFrame[]): readonly number[] =>
+  [...new Set(frames.flatMap(({ shown }) => shown.map(({ id }) => id)))].sort((a, b) => a - b);
+
+/** The id shown nearest to a place. */
+const idAt = (frame: TrackerFrame | undefined, x: number): number | undefined =>
+  frame?.shown.toSorted((a, b) => Math.abs(a.box[0] - x) - Math.abs(b.box[0] - x))[0]?.id;
+
+test("keeps the id through a 10-frame occlusion", () => {
+  const frames = run([hidden(walk(0, 50, 80), 1, 1.4)], 3, 25);
+  assert.deepEqual(listIds(frames), [1]);
+  assert.equal(frames.at(-1)?.shown[0]?.predicted, false);
+});
+
+test("keeps the id of one who goes behind another and comes out", () => {
+  const frames = run([walk(300, 50, 0), hidden(walk(0, 50, 150), 1.7, 2.3)], 4, 25);
+  assert.deepEqual(listIds(frames), [1, 2]);
+  assert.equal(idAt(frames[0], 300), idAt(frames.at(-1), 300));
+});
+
+test("two who cross keep their ids", () => {
+  const frames = run([walk(0, 50, 100), walk(400, 60, -100)], 4, 25);
+  assert.deepEqual(listIds(frames), [1, 2]);
+  assert.equal(idAt(frames[0], 0), idAt(frames.at(-1), 400));
+});
+
+for (const fps of [30, 15, 7])
+  test(`the same scene at ${fps} frames a second keeps the same ids`, () => {
+    const walks = [walk(0, 50, 90), walk(500, 60, -90), hidden(walk(100, 300, 60), 1, 1.5)];
+    assert.deepEqual(listIds(run(walks, 4, fps)), [1, 2, 3]);
+  });
+
+test("frames that come at any time keep the ids", () => {
+  const tracker = create();
+  const steps = [40, 33, 120, 10, 300, 40, 90, 250, 16, 33, 200, 70];
+  let ms = 0;
+  const frames = steps.map((step) => {
+    ms += step;
+    return tracker.update(toNs(ms / 1000), [walk(0, 50, 100)(ms / 1000), walk(600, 50, -100)(ms / 1000)] as Sighting[]);
+  });
+  assert.deepEqual(listIds(frames), [1, 2]);
+});
+
+test("a camera that pans takes no ids away", () => {
+  const pan = (seconds: number): number => 160 * Math.sin(seconds * 3);
+  const walks = [0, 150, 320, 480].map(
+    (x): Walk =>
+      (seconds) =>
+        walk(x + pan(seconds), 50 + (x % 70), 20)(seconds),
+  );
+  assert.deepEqual(listIds(run(walks, 4, 15)), [1, 2, 3, 4]);
+});
+
+test("the class shown does not flicker with the detector", () => {
+  const walks: Walk[] = [
+    (seconds) => walk(0, 50, 50, { classId: Math.round(seconds * 25) % 3 === 2 ? 7 : 2 })(seconds),
+  ];
+  const frames = run(walks, 3, 25);
+  assert.deepEqual(listIds(frames), [1]);
+  assert.deepEqual([...new Set(frames.flatMap(({ shown }) => shown.map(({ classId }) => classId)))], [2]);
+});
+
+test("after a gap longer than its life every track ends, and what is there then has a new id at once", () => {
+  const tracker = create({ maxAgeS: 1 });
+  run([walk(0, 50, 0)], 1, 10, tracker);
+  const { shown, ended } = tracker.update(toNs(5), [see(0, 50)]);
+  assert.deepEqual(ended, [1]);
+  assert.deepEqual(
+    shown.map(({ id }) => id),
+    [2],
+  );
+});
+
+test("an id is listed as ended once, when its life is over", () => {
+  const frames = run([hidden(walk(0, 50, 0), 1, 9)], 9, 10, create({ maxAgeS: 2 }));
+  const ends = frames.flatMap(({ ended }, i) => ended.map((id) => [id, i / 10]));
+  assert.deepEqual(ends, [[1, 3]]);
+});
+
+test("time that runs backwards ends all tracks instead of confusing them", () => {
+  const tracker = create();
+  run([walk(0, 50, 0)], 1, 10, tracker);
+  assert.deepEqual(tracker.update(0n, []).ended, [1]);
+});
+
+test("an hour of empty frames leaves nothing behind", () => {
+  const tracker = create();
+  run([walk(0, 50, 0)], 1, 10, tracker);
+  const later = Array.from({ length: 3600 }, (_, i) => tracker.update(toNs(1 + i), []));
+  assert.deepEqual(
+    later.flatMap(({ ended }) => ended),
+    [1],
+  );
+  assert.deepEqual(listIds(later.slice(3)), []);
+});
+
+test("after the first frame, what is seen once is not shown", () => {
+  const tracker = create();
+  tracker.update(0n, [see(0, 50)]);
+  assert.deepEqual(listIds([tracker.update(toNs(0.1), [see(0, 50), see(300, 50)])]), [1]);
+  assert.deepEqual(listIds([tracker.update(toNs(0.2), [see(0, 50)])]), [1]);
+});
+
+test("what is seen twice is shown, with the next id", () => {
+  const tracker = create();
+  tracker.update(0n, [see(0, 50)]);
+  tracker.update(toNs(0.1), [see(0, 50), see(300, 50)]);
+  assert.deepEqual(listIds([tracker.update(toNs(0.2), [see(0, 50), see(300, 50)])]), [1, 2]);
+});
+
+test("a weak sighting begins nothing and holds on to what is there", () => {
+  const tracker = create({ confidence: 0.5 });
+  assert.deepEqual(tracker.update(0n, [see(0, 50, { confidence: 0.3 })]).shown, []);
+  for (let i = 1; i < 5; i++) tracker.update(toNs(i / 10), [see(0, 50, { confidence: 0.6 })]);
+  const [held] = tracker.update(toNs(0.5), [see(0, 50, { confidence: 0.3 })]).shown;
+  assert.deepEqual([held?.id, held?.predicted, held?.confidence], [1, false, 0.3]);
+});
+
+test("two sightings of one object make one track", () => {
+  const double: Walk = (seconds) => walk(1, 51, 50, { classId: 7, confidence: 0.8 })(seconds);
+  assert.deepEqual(listIds(run([walk(0, 50, 50), double], 2, 25)), [1]);
+});
+
+test("between looks tracks are where they should be, and say so", () => {
+  const tracker = create();
+  for (let i = 0; i <= 10; i++) tracker.update(toNs(i / 10), [see(i * 10, 50)]);
+  const frames = [1.025, 1.05, 1.075].map((seconds) => tracker.predict(toNs(seconds)));
+  for (const [i, { shown }] of frames.entries()) {
+    assert.equal(shown[0]?.predicted, true);
+    assert.ok(Math.abs((shown[0]?.box[0] ?? 0) - (100 + 2.5 * (i + 1))) < 1);
+    assert.ok(Math.abs((shown[0]?.velocity[0] ?? 0) - 100) < 5);
+  }
+});
+
+test("an object missed once is shown as predicted, for a short time", () => {
+  const frames = run([hidden(walk(0, 50, 50), 2, 9)], 4, 25, create({ showPredictedS: 0.2 }));
+  const predicted = frames.flatMap(({ shown }, i) => (shown[0]?.predicted === true ? [i / 25] : []));
+  assert.deepEqual(predicted, [2, 2.04, 2.08, 2.12, 2.16]);
+});
+
+test("ids go on from the first one asked for, after a reset too", () => {
+  const tracker = create({ firstId: 41 });
+  assert.deepEqual(listIds([tracker.update(0n, [see(0, 50), see(200, 50)])]), [41, 42]);
+  tracker.reset();
+  assert.deepEqual(listIds([tracker.update(toNs(9), [see(0, 50)])]), [43]);
+});
+
+test("boxes that are no boxes are left out", () => {
+  const bad = [
+    see(0, 0, { box: [0, 0, 0, 10] }),
+    see(0, 0, { box: [Number.NaN, 0, 10, 10] }),
+    see(0, 0, { box: [0, 0, 10, -5] }),
+  ];
+  assert.deepEqual(create().update(0n, bad).shown, []);
+});
+
+test("five hundred who stand side by side keep their ids", () => {
+  const walks = Array.from({ length: 500 }, (_, i) => walk((i % 25) * 60, Math.floor(i / 25) * 120, (i % 5) - 2));
+  const frames = run(walks, 1, 10);
+  assert.equal(listIds(frames).length, 500);
+  assert.equal(frames.at(-1)?.shown.length, 500);
+});
+
+const anyFrames = fc.array(
+  fc.array(
+    fc.record({
+      box: fc.tuple(
+        fc.integer({ min: 0, max: 300 }),
+        fc.integer({ min: 0, max: 200 }),
+        fc.integer({ min: 10, max: 60 }),
+        fc.integer({ min: 20, max: 120 }),
+      ),
+      confidence: fc.constantFrom(0.2, 0.5, 0.7, 0.9, 0.95),
+      classId: fc.integer({ min: 0, max: 2 }),
+    }),
+    { maxLength: 8 },
+  ),
+  { minLength: 2, maxLength: 25 },
+);
+
+const feed = (frames: readonly (readonly Sighting[])[]): readonly TrackerFrame[] => {
+  const tracker = create({ confidence: 0.6, maxAgeS: 0.5 });
+  return frames.map((sightings, i) => tracker.update(toNs(i / 10), sightings));
+};
+
+test("the order in which sightings come does not matter", () => {
+  fc.assert(
+    fc.property(anyFrames, (frames) => {
+      assert.deepEqual(feed(frames.map((sightings) => sightings.toReversed())), feed(frames));
+    }),
+  );
+});
+
+test("ids are dense, shown once a frame, and never come back", () => {
+  fc.assert(
+    fc.property(anyFrames, (frames) => {
+      const given = feed(frames);
+      const ended = new Set<number>();
+      for (const frame of given) {
+        for (const id of frame.ended) ended.add(id);
+        const ids = frame.shown.map(({ id }) => id);
+        assert.deepEqual(
+          ids,
+          [...new Set(ids)].sort((a, b) => a - b),
+        );
+        assert.ok(ids.every((id) => !ended.has(id)));
+      }
+      assert.deepEqual(
+        listIds(given),
+        listIds(given).map((_, i) => i + 1),
+      );
+    }),
+  );
+});
