@@ -205,11 +205,13 @@ test(
   async () => {
     const left: number[] = [];
     const aborted: number[] = [];
+    const started = counter();
     const work = transform(
       async (frame) => {
         frame.signal.addEventListener("abort", () => aborted.push(frame.index));
+        started.add();
         if (frame.index === 4) {
-          await turns(3);
+          await started.reached(6); // or there is nothing to discard
           throw new Error("the fifth");
         }
         if (frame.index > 4) return never;
