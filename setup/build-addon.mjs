@@ -41,7 +41,7 @@ const ADDON_FLAGS = [
   ...["node-addon-api", "node-api-headers/include"].flatMap((path) => ["-isystem", join("node_modules", path)]),
 ];
 /** Pixel kernels: reordered sums are fine there, and let g++ vectorise them. Nothing else may assume that no NaN comes. */
-const FAST_MATH = new Set(["tensor.cc", "stroke.cc"]);
+const FAST_MATH = new Set(["to_rgb.cc", "stroke.cc"]);
 /** Node unloads an addon with the last thread that loaded it; GStreamer's types point into it for ever. */
 const KEEP_LOADED = ["-Wl,-z,nodelete"];
 const PART = ".part";

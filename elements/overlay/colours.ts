@@ -5,14 +5,20 @@ const PALETTE = [0xe69f00, 0x56b4e9, 0x009e73, 0xf0e442, 0xcc79a7, 0x0072b2, 0xd
 const WHITE = 0xffffff;
 const BLACK = 0x000000;
 
-/** The same for a class in every frame and process. Classes beyond the palette's end get lighter tints of it. */
-export function colourOf(classId: number): number {
-  const colour = PALETTE[classId % PALETTE.length] ?? WHITE;
-  return Math.floor(classId / PALETTE.length) % 2 === 0 ? colour : mix(colour, WHITE, 0.5);
-}
+/** Classes beyond the palette's end get lighter tints of it. */
+const TINTED: readonly number[] = [...PALETTE, ...PALETTE.map((colour) => mix(colour, WHITE, 0.5))];
+const INK: ReadonlyMap<number, number> = new Map(TINTED.map((colour) => [colour, chooseInk(colour)]));
+
+/** The same for a class in every frame and process. */
+export const colourOf = (classId: number): number => TINTED[classId % TINTED.length] ?? WHITE;
+
+/** What to write with on the colour of a class. */
+export const inkOn = (colour: number): number => INK.get(colour) ?? BLACK;
 
 /** Black or white, whichever stands out more. */
-export const inkOn = (colour: number): number => (contrast(colour, BLACK) >= contrast(colour, WHITE) ? BLACK : WHITE);
+function chooseInk(colour: number): number {
+  return contrast(colour, BLACK) >= contrast(colour, WHITE) ? BLACK : WHITE;
+}
 
 /** As the Web Content Accessibility Guidelines define it: from 1, the same, to 21, black on white. */
 export function contrast(a: number, b: number): number {
@@ -28,7 +34,9 @@ function luminance(colour: number): number {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
-const split = (colour: number): readonly number[] => [colour >> 16, (colour >> 8) & 255, colour & 255];
+function split(colour: number): readonly number[] {
+  return [colour >> 16, (colour >> 8) & 255, colour & 255];
+}
 
 function mix(colour: number, other: number, share: number): number {
   const others = split(other);

@@ -15,19 +15,29 @@ const LONGEST_NAME = 24;
 
 /** All that is asked for, then what is left of it where there is little room. */
 export function writeLabels(object: Detection | Track, parts: readonly LabelPart[]): readonly string[] {
-  const words: Readonly<Record<LabelPart, string>> = {
-    class: shorten(object.className),
-    id: "id" in object ? `#${object.id}` : "",
-    confidence: `${Math.round(object.confidence * 100)}%`,
-  };
-  const join = (chosen: readonly LabelPart[]): string =>
-    chosen.flatMap((part) => (words[part] === "" ? [] : [words[part]])).join(" ");
-  const kept = parts.includes("id") && "id" in object ? "id" : parts[0];
-  const labels = [join(parts), kept === undefined ? "" : join([kept])];
-  return labels.filter((label, i) => label !== "" && labels.indexOf(label) === i);
+  let full = "";
+  for (const part of parts) {
+    const word = writePart(object, part);
+    full += full === "" || word === "" ? word : ` ${word}`;
+  }
+  if (full === "") return [];
+  const short = writePart(object, "id" in object && parts.includes("id") ? "id" : (parts[0] ?? "class"));
+  return short === "" || short === full ? [full] : [full, short];
+}
+
+function writePart(object: Detection | Track, part: LabelPart): string {
+  switch (part) {
+    case "class":
+      return shorten(object.className);
+    case "id":
+      return "id" in object ? `#${object.id}` : "";
+    case "confidence":
+      return `${Math.round(object.confidence * 100)}%`;
+  }
 }
 
 function shorten(name: string): string {
+  if (name.length <= LONGEST_NAME) return name;
   const letters = [...name];
   return letters.length <= LONGEST_NAME ? name : `${letters.slice(0, LONGEST_NAME - 1).join("")}…`;
 }
@@ -47,19 +57,20 @@ function countCells(text: string): number {
 
 export const measure = (text: string, sizes: Sizes): number => countCells(text) * sizes.letter + 2 * sizes.margin;
 
-type Place = (box: Rectangle, width: number, height: number) => readonly [x: number, y: number];
+/** Places of a label, in order of preference: above the box, below it, in its corners, beside it. */
+const PLACES = 8;
 
-/** In order of preference: above the box, below it, in its corners, beside it. */
-const PLACES: readonly Place[] = [
-  ({ x, y }, _, high) => [x, y - high],
-  ({ x, y, height }) => [x, y + height],
-  ({ x, y, width }, wide, high) => [x + width - wide, y - high],
-  ({ x, y, width, height }, wide) => [x + width - wide, y + height],
-  ({ x, y }) => [x, y],
-  ({ x, y, height }, _, high) => [x, y + height - high],
-  ({ x, y, width }) => [x + width, y],
-  ({ x, y }, wide) => [x - wide, y],
-];
+function leftOf(place: number, box: Rectangle, width: number): number {
+  if (place === 6) return box.x + box.width;
+  if (place === 7) return box.x - width;
+  return place === 2 || place === 3 ? box.x + box.width - width : box.x;
+}
+
+function topOf(place: number, box: Rectangle, height: number): number {
+  if (place === 0 || place === 2) return box.y - height;
+  if (place === 1 || place === 3) return box.y + box.height;
+  return place === 5 ? box.y + box.height - height : box.y;
+}
 
 /** Finds room for labels one after the other, never on one another. One frame. */
 export class LabelRoom {
@@ -72,21 +83,24 @@ export class LabelRoom {
 
   /** Takes the first free place, `favourite` before all others; null when there is none. */
   take(box: Rectangle, width: number, height: number, favourite = 0): (Rectangle & { readonly place: number }) | null {
-    for (let turn = -1; turn < PLACES.length; turn += 1) {
+    for (let turn = -1; turn < PLACES; turn += 1) {
       const place = turn < 0 ? favourite : turn;
-      const [x = 0, y = -1] = PLACES[place]?.(box, width, height) ?? [];
-      const at = { x: Math.max(Math.min(x, this.#frame.width - width), 0), y, width, height };
-      if (y < 0 || y + height > this.#frame.height || !this.#isFree(at)) continue;
+      const x = Math.max(Math.min(leftOf(place, box, width), this.#frame.width - width), 0);
+      const y = topOf(place, box, height);
+      if (y < 0 || y + height > this.#frame.height || x + width > this.#frame.width) continue;
+      if (!this.#isFree(x, y, width, height)) continue;
+      const at = { x, y, width, height, place };
       this.#taken.push(at);
-      return { ...at, place };
+      return at;
     }
     return null;
   }
 
-  #isFree(at: Rectangle): boolean {
-    return this.#taken.every(
-      ({ x, y, width, height }) =>
-        at.x >= x + width || x >= at.x + at.width || at.y >= y + height || y >= at.y + at.height,
-    );
+  #isFree(x: number, y: number, width: number, height: number): boolean {
+    for (const other of this.#taken) {
+      if (x >= other.x + other.width || other.x >= x + width) continue;
+      if (y < other.y + other.height && other.y < y + height) return false;
+    }
+    return true;
   }
 }

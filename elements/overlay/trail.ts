@@ -10,7 +10,7 @@ interface Stop {
 }
 
 /** Stops of a whole trail: enough for a smooth line, few enough for a hundred objects. */
-const STOPS = 24;
+const STOPS = 16;
 
 export class Trail {
   #stops: Stop[] = [];
@@ -34,20 +34,30 @@ export class Trail {
     this.#stops = [];
   }
 
-  /** x, y, x, y … in pixels from the oldest stop to `end`; null when it all lies within `stillness` pixels of there. */
+  /**
+   * x, y, x, y … in pixels from the oldest stop to `end`, without stops nearer than half of `stillness` to the one
+   * before; null when all of it lies within `stillness` pixels of `end`.
+   */
   trace(
     frame: { width: number; height: number },
     end: readonly [number, number],
     stillness: number,
   ): Float32Array | null {
     const points = new Float32Array(this.#stops.length * 2 + 2);
+    const apart = (stillness / 2) ** 2;
     let farthest = 0;
-    for (const [i, { x, y, count }] of this.#stops.entries()) {
-      points[2 * i] = (x / count) * frame.width;
-      points[2 * i + 1] = (y / count) * frame.height;
-      farthest = Math.max(farthest, Math.hypot((points[2 * i] ?? 0) - end[0], (points[2 * i + 1] ?? 0) - end[1]));
+    let next = 0;
+    for (const stop of this.#stops) {
+      const x = (stop.x / stop.count) * frame.width;
+      const y = (stop.y / stop.count) * frame.height;
+      if (next > 0 && (x - (points[next - 2] ?? 0)) ** 2 + (y - (points[next - 1] ?? 0)) ** 2 < apart) continue;
+      farthest = Math.max(farthest, (x - end[0]) ** 2 + (y - end[1]) ** 2);
+      points[next] = x;
+      points[next + 1] = y;
+      next += 2;
     }
-    points.set(end, points.length - 2);
-    return farthest < stillness ? null : points;
+    points[next] = end[0];
+    points[next + 1] = end[1];
+    return farthest < stillness ** 2 ? null : points.subarray(0, next + 2);
   }
 }

@@ -21,31 +21,68 @@ Interval interval_of(const AxisOrder& order, int target) {
   return {from, to, first, last};
 }
 
+// Calls back with each sample of the interval and its share of `unit`.
+template <typename Give>
+void share_out(const Interval& at, int unit, Give give) {
+  int given = 0;
+  for (int sample = at.first; sample <= at.last; sample++) {
+    const double share = std::clamp((sample + 1 - at.from) / (at.to - at.from), 0.0, 1.0);
+    const int total = sample == at.last ? unit : static_cast<int>(std::lround(share * unit));
+    give(sample, total - given);
+    given = total;
+  }
+}
+
+template <typename Weight>
+Axis::Rows build_target_rows(const AxisOrder& order, const Interval& at, int unit, std::vector<Weight>* weights) {
+  Axis::Rows rows{0, 0, unit == Axis::many_rows_unit, weights->size()};
+  share_out(at, unit, [&](int sample, int weight) {
+    // Rows at the ends that weigh nothing are not even read.
+    if (weight == 0 && rows.count == 0) return;
+    if (rows.count == 0) rows.first = sample - order.low;
+    rows.count++;
+    weights->push_back(static_cast<Weight>(weight));
+  });
+  for (; rows.count > 1 && weights->back() == 0; rows.count--) weights->pop_back();
+  return rows;
+}
+
+void build_rows(const AxisOrder& order, Axis* axis) {
+  for (int i = 0; i < order.targets; i++) {
+    const Interval at = interval_of(order, i);
+    const bool few = at.last - at.first < Axis::few_rows;
+    axis->rows.push_back(few ? build_target_rows(order, at, Axis::few_rows_unit, &axis->few_weights)
+                             : build_target_rows(order, at, Axis::many_rows_unit, &axis->many_weights));
+  }
+}
+
+void build_columns(const AxisOrder& order, Axis* axis) {
+  int taps = 1;
+  for (int i = 0; i < order.targets; i++) {
+    const Interval at = interval_of(order, i);
+    taps = std::max(taps, at.last - at.first + 1);
+  }
+  axis->taps = taps <= 4 ? 4 : (taps + 7) / 8 * 8;
+  const size_t padded = (order.targets + axis_targets_at_once - 1) / axis_targets_at_once * axis_targets_at_once;
+  axis->first.assign(padded, 0);
+  axis->weights.assign(padded * axis->taps, 0);
+  axis->same = true;
+  for (int i = 0; i < order.targets; i++) {
+    const Interval at = interval_of(order, i);
+    axis->first[i] = at.first - order.low;
+    int16_t* weights = axis->weights.data() + static_cast<size_t>(i) * axis->taps;
+    share_out(at, Axis::column_unit,
+              [&](int sample, int weight) { weights[sample - at.first] = static_cast<int16_t>(weight); });
+    if (axis->first[i] != i || weights[0] != Axis::column_unit) axis->same = false;
+  }
+}
+
 }  // namespace
 
 Axis build_axis(const AxisOrder& order) {
   Axis axis;
-  for (int i = 0; i < order.targets; i++) {
-    const Interval at = interval_of(order, i);
-    axis.taps = std::max(axis.taps, at.last - at.first + 1);
-  }
-  axis.taps = (axis.taps + 3) / 4 * 4;
-  const size_t padded = (order.targets + axis_targets_at_once - 1) / axis_targets_at_once * axis_targets_at_once;
-  axis.first.assign(padded, 0);
-  axis.counts.assign(padded, 0);
-  axis.weights.assign(padded * axis.taps, 0);
-  for (int i = 0; i < order.targets; i++) {
-    const Interval at = interval_of(order, i);
-    axis.first[i] = at.first - order.low;
-    axis.counts[i] = at.last - at.first + 1;
-    float* weights = axis.weights.data() + static_cast<size_t>(i) * axis.taps;
-    double given = 0;
-    for (int sample = at.first; sample <= at.last; sample++) {
-      const double total = sample == at.last ? 1 : std::clamp((sample + 1 - at.from) / (at.to - at.from), 0.0, 1.0);
-      weights[sample - at.first] = static_cast<float>(total - given);
-      given = total;
-    }
-  }
+  build_rows(order, &axis);
+  build_columns(order, &axis);
   return axis;
 }
 

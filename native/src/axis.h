@@ -1,6 +1,7 @@
 // How the samples of one axis of a plane are weighed to make the pixels of a smaller or larger axis.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -24,15 +25,31 @@ struct AxisOrder {
 // Targets are padded to a multiple of this with pixels that weigh nothing, for loops without a remainder.
 inline constexpr int axis_targets_at_once = 4;
 
+// Weights are whole numbers. The running total is rounded, not each weight, so that they always add up to their unit,
+// and flat areas keep their level exactly.
 struct Axis {
-  // Weights a target pixel, the same for all, padded with zeros to a multiple of 4.
+  // For rows, which are weighed whole: bytes, as products with bytes then stay in 16 bits. Many rows would come out too
+  // coarse that way, and have weights of 16 bits.
+  static constexpr int few_rows = 16, few_rows_unit = 1 << 8, many_rows_unit = 1 << 16;
+  struct Rows {
+    // Counted from `low`.
+    int first;
+    int count;
+    bool many;
+    // Into the weights of few rows or of many. A single row has none: it counts as a whole.
+    size_t weights;
+  };
+  std::vector<Rows> rows;
+  std::vector<uint8_t> few_weights;
+  std::vector<uint16_t> many_weights;
+
+  // For columns: windows of `taps` samples, 4 or a multiple of 8. first + taps may pass `high`; the weights there are 0.
+  static constexpr int column_unit = 1 << 14;
   int taps = 0;
-  // One a target: its first sample, counted from `low`. first + taps may pass `high`; the weights there are zero.
   std::vector<int32_t> first;
-  // One a target: how many of its weights count.
-  std::vector<int32_t> counts;
-  // `taps` a target, adding up to 1.
-  std::vector<float> weights;
+  std::vector<int16_t> weights;
+  // Target i is sample i.
+  bool same = false;
 };
 
 // Every target pixel is the mean over an interval of max(step, 1) samples about its centre. Shrinking, this is area

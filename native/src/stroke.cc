@@ -14,6 +14,8 @@ struct Segment {
 
 // Rows whose coverage is worked out before they are painted: enough to keep in the cache at any frame size.
 constexpr int band_rows = 16;
+// A loop over a multiple of this has no remainder when it is vectorised.
+constexpr int block_pixels = 16;
 // Keeps differences and products of coordinates exact enough, far beyond any frame.
 constexpr double coordinate_limit = 1e9;
 
@@ -68,33 +70,65 @@ Span whole_pixels(double from, double until, int limit) {
           static_cast<int>(std::clamp<double>(std::ceil(until), 0, limit))};
 }
 
-// Pixels of the row that can be nearer to the segment than `reach`.
-Span reachable(const Segment& s, int y, double reach, int width) {
-  double from = 0, until = 1;
-  if (!narrow(s.y0, s.y1 - s.y0, y + 0.5 - reach, y + 0.5 + reach, &from, &until)) return {0, 0};
-  const double a = s.x0 + (s.x1 - s.x0) * from, b = s.x0 + (s.x1 - s.x0) * until;
-  return whole_pixels(std::min(a, b) - reach, std::max(a, b) + reach, width);
-}
-
-// Where segments meet the larger coverage counts: no gap, and no joint that is darker than the rest. The edge fades
-// with the square of the distance, over one pixel: that needs no root, and gives thin lines a little more weight.
-void cover(const Segment& s, int y, Span span, float radius, uint8_t* __restrict row) {
-  const auto dx = static_cast<float>(s.x1 - s.x0), dy = static_cast<float>(s.y1 - s.y0);
-  const float length_squared = dx * dx + dy * dy, scale = length_squared > 0 ? 1 / length_squared : 0;
-  const auto start_x = static_cast<float>(s.x0 - 0.5), along_y = static_cast<float>(y + 0.5 - s.y0);
-  const float inside = std::max(radius - 0.5f, 0.0f), outside = (radius + 0.5f) * (radius + 0.5f);
-  const float fade = 255 / (outside - inside * inside);
-  const auto share0 = static_cast<float>(s.share0), growth = static_cast<float>(s.share1 - s.share0);
-  for (int x = span.from; x < span.until; x++) {
-    const float along_x = static_cast<float>(x) - start_x, share = (along_x * dx + along_y * dy) * scale;
-    const float t = std::min(std::max(share, 0.0f), 1.0f);
-    const float off_x = along_x - t * dx, off_y = along_y - t * dy;
-    const float covered = (outside - off_x * off_x - off_y * off_y) * fade;
-    const float shared = std::min(std::max(covered, 0.0f), 255.0f) * (share0 + t * growth);
-    const auto level = static_cast<uint8_t>(static_cast<int>(shared));
-    row[x] = std::max(row[x], level);
+// A segment as its rows need it.
+class Brush {
+ public:
+  Brush(const Segment& s, double radius)
+      : reach_(static_cast<float>(radius + 1)),
+        x_(static_cast<float>(s.x0)),
+        y_(static_cast<float>(s.y0)),
+        dx_(static_cast<float>(s.x1 - s.x0)),
+        dy_(static_cast<float>(s.y1 - s.y0)),
+        share_(static_cast<float>(s.share0)),
+        growth_(static_cast<float>(s.share1 - s.share0)) {
+    const float length_squared = dx_ * dx_ + dy_ * dy_;
+    along_ = length_squared > 0 ? 1 / length_squared : 0;
+    slope_ = std::abs(dy_) > 0.01f ? 1 / dy_ : 0;
+    const auto r = static_cast<float>(radius), inside = std::max(r - 0.5f, 0.0f);
+    outside_ = (r + 0.5f) * (r + 0.5f);
+    fade_ = 255 / (outside_ - inside * inside);
   }
-}
+
+  Span rows(int top, int count) const {
+    return whole_pixels(std::min(y_, y_ + dy_) - reach_ - top, std::max(y_, y_ + dy_) + reach_ - top, count);
+  }
+
+  // Pixels of the row that can be nearer to the segment than its reach.
+  Span columns(int y, int width) const {
+    float from = 0, until = 1;
+    if (slope_ != 0) {
+      const float middle = (y + 0.5f - y_) * slope_, half = std::abs(reach_ * slope_);
+      from = std::max(middle - half, 0.0f);
+      until = std::min(middle + half, 1.0f);
+      if (from > until) return {0, 0};
+    }
+    const float a = x_ + dx_ * from, b = x_ + dx_ * until;
+    return whole_pixels(std::min(a, b) - reach_, std::max(a, b) + reach_, width);
+  }
+
+  // Where segments meet the larger coverage counts: no gap, and no joint that is darker than the rest. The edge fades
+  // with the square of the distance, over one pixel: that needs no root, and gives thin lines a little more weight.
+  // Whole blocks are gone through, as what lies beyond the span is not covered anyway.
+  void cover(int y, Span span, uint8_t* __restrict row) const {
+    const int first = span.from / block_pixels * block_pixels;
+    const int count = (span.until - first + block_pixels - 1) / block_pixels * block_pixels;
+    const float dx = dx_, dy = dy_, along = along_, share = share_, growth = growth_, outside = outside_, fade = fade_;
+    const float start_x = static_cast<float>(first) + 0.5f - x_, along_y = static_cast<float>(y) + 0.5f - y_;
+    uint8_t* __restrict at = row + first;
+    for (int i = 0; i < count; i++) {
+      const float along_x = start_x + static_cast<float>(i);
+      const float t = std::min(std::max((along_x * dx + along_y * dy) * along, 0.0f), 1.0f);
+      const float off_x = along_x - t * dx, off_y = along_y - t * dy;
+      const float covered = (outside - off_x * off_x - off_y * off_y) * fade;
+      const float shared = std::min(std::max(covered, 0.0f), 255.0f) * (share + t * growth);
+      const auto level = static_cast<uint8_t>(static_cast<int>(shared));
+      at[i] = std::max(at[i], level);
+    }
+  }
+
+ private:
+  float reach_, x_, y_, dx_, dy_, share_, growth_, along_, slope_, outside_, fade_;
+};
 
 // Rows that any of the segments can reach, within the frame; the first is the first of a band.
 Span reachable_rows(const std::vector<Segment>& segments, double reach, int height) {
@@ -114,20 +148,21 @@ void stroke_line(const YuvPlanes& planes, const std::vector<Point>& points, doub
   const double radius = std::clamp(thickness, 1.0, 2.0 * (planes.width + planes.height)) / 2, reach = radius + 1;
   const std::vector<Segment> segments = visible_segments(planes, points, start, reach);
   if (segments.empty()) return;
-  const int width = (planes.width + 1) / 2 * 2;
+  std::vector<Brush> brushes;
+  for (const Segment& segment : segments) brushes.emplace_back(segment, radius);
+  const int width = (planes.width + block_pixels - 1) / block_pixels * block_pixels;
   thread_local std::vector<uint8_t> coverage;
   coverage.assign(static_cast<size_t>(width) * band_rows, 0);
 
   const Span rows = reachable_rows(segments, reach, planes.height);
   for (int top = rows.from; top < rows.until; top += band_rows) {
     Span touched{width, 0};
-    for (const Segment& segment : segments) {
-      const double high = std::min(segment.y0, segment.y1) - reach, low = std::max(segment.y0, segment.y1) + reach;
-      const Span lines = whole_pixels(high - top, low - top, band_rows);
+    for (const Brush& brush : brushes) {
+      const Span lines = brush.rows(top, band_rows);
       for (int y = lines.from; y < lines.until; y++) {
-        const Span span = reachable(segment, top + y, reach, width);
+        const Span span = brush.columns(top + y, width);
         if (span.from >= span.until) continue;
-        cover(segment, top + y, span, static_cast<float>(radius), coverage.data() + static_cast<size_t>(y) * width);
+        brush.cover(top + y, span, coverage.data() + static_cast<size_t>(y) * width);
         touched = {std::min(touched.from, span.from), std::max(touched.until, span.until)};
       }
     }

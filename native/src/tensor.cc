@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <vector>
 
 #include "axis.h"
 #include "finite.h"
+#include "resample.h"
+#include "to_rgb.h"
 #include "yuv_planes.h"
 
 namespace windhover {
@@ -89,130 +90,10 @@ AxisOrder chroma_axis(int first, int count, int targets, bool cosited) {
   return {first / 2.0 + (cosited ? 0.25 : 0.0), count / 2.0 / targets, first / 2, (first + count - 1) / 2, targets};
 }
 
-// Adds up rows, each times its weight. Several at once, as the sums then stay in registers; their weights add up to 257
-// at most, which keeps the sum in 16 bits.
-template <int ROWS, bool ADD>
-void sum_rows(const uint8_t* top, ptrdiff_t stride, const uint8_t* weights, int length, float* __restrict sums) {
-  uint8_t weight[ROWS];
-  for (int k = 0; k < ROWS; k++) weight[k] = weights[k];
-  for (int x = 0; x < length; x++) {
-    uint16_t sum = 0;
-    for (int k = 0; k < ROWS; k++) sum = static_cast<uint16_t>(sum + top[k * stride + x] * weight[k]);
-    sums[x] = ADD ? sums[x] + static_cast<float>(sum) : static_cast<float>(sum);
-  }
-}
-
-constexpr int rows_at_once = 8;
-using SumRows = void (*)(const uint8_t*, ptrdiff_t, const uint8_t*, int, float*);
-template <bool ADD>
-constexpr SumRows sum_some_rows[rows_at_once] = {sum_rows<1, ADD>, sum_rows<2, ADD>, sum_rows<3, ADD>,
-                                                 sum_rows<4, ADD>, sum_rows<5, ADD>, sum_rows<6, ADD>,
-                                                 sum_rows<7, ADD>, sum_rows<8, ADD>};
-
-// `origin` is the row of the axis' first sample; `length` bytes are read of each row that has a weight.
-// Returns by how much the sums are larger than the samples.
-int shrink_rows(const uint8_t* origin, ptrdiff_t stride, const Axis& axis, int target, int length, float* sums) {
-  const float* shares = axis.weights.data() + static_cast<size_t>(target) * axis.taps;
-  const int count = axis.counts[target];
-  const uint8_t* top = origin + axis.first[target] * stride;
-  // Weights are bytes. Many rows come in several sums, so that each row can have a larger share of its own sum.
-  const int unit = count <= rows_at_once ? 255 : 30 * (count - 2);
-  float share = 0;
-  int given = 0;
-  for (int done = 0; done < count; done += rows_at_once) {
-    const int some = std::min(count - done, rows_at_once);
-    uint8_t weights[rows_at_once];
-    for (int k = 0; k < some; k++) {
-      // The running total is rounded, not each weight, so that they always add up to `unit`.
-      share += shares[done + k];
-      const int total = done + k == count - 1 ? unit : static_cast<int>(share * static_cast<float>(unit) + 0.5f);
-      weights[k] = static_cast<uint8_t>(total - given);
-      given = total;
-    }
-    const SumRows sum = done == 0 ? sum_some_rows<false>[some - 1] : sum_some_rows<true>[some - 1];
-    sum(top + done * stride, stride, weights, length, sums);
-  }
-  return unit;
-}
-
-using Floats4 = float __attribute__((vector_size(16)));
-using Order4 = int32_t __attribute__((vector_size(16)));
-
-inline Floats4 load4(const float* from) {
-  Floats4 values;
-  std::memcpy(&values, from, sizeof values);
-  return values;
-}
-
-inline Floats4 add_pairs(Floats4 a, Floats4 b) {
-  return __builtin_shuffle(a, b, Order4{0, 2, 4, 6}) + __builtin_shuffle(a, b, Order4{1, 3, 5, 7});
-}
-
-// Four target pixels at a time: their windows lie anywhere, but their sums make one vector. U and V go together, as
-// their windows and weights are the same. TAPS is known when compiled for the usual numbers, else 0 and looked up.
-template <int TAPS, int PLANES>
-void weigh_columns(const float* const* sums, const Axis& axis, float scale, float* const* out) {
-  const int taps = TAPS ? TAPS : axis.taps, targets = static_cast<int>(axis.first.size());
-  const float* weights = axis.weights.data();
-  for (int x = 0; x < targets; x += axis_targets_at_once) {
-    Floats4 windows[PLANES][axis_targets_at_once];
-    for (int i = 0; i < axis_targets_at_once; i++, weights += taps) {
-      const int first = axis.first[x + i];
-      for (int p = 0; p < PLANES; p++) windows[p][i] = load4(sums[p] + first) * load4(weights);
-      for (int k = 4; k < taps; k += 4) {
-        for (int p = 0; p < PLANES; p++) windows[p][i] += load4(sums[p] + first + k) * load4(weights + k);
-      }
-    }
-    for (int p = 0; p < PLANES; p++) {
-      const auto& w = windows[p];
-      const Floats4 totals = add_pairs(add_pairs(w[0], w[1]), add_pairs(w[2], w[3])) * scale;
-      std::memcpy(out[p] + x, &totals, sizeof totals);
-    }
-  }
-}
-
-template <int PLANES>
-void shrink_columns(const float* const* sums, const Axis& axis, int unit, float* const* out) {
-  const float scale = 1.0f / static_cast<float>(unit);
-  switch (axis.taps) {
-    case 4: return weigh_columns<4, PLANES>(sums, axis, scale, out);
-    case 8: return weigh_columns<8, PLANES>(sums, axis, scale, out);
-    default: return weigh_columns<0, PLANES>(sums, axis, scale, out);
-  }
-}
-
-void split_pairs(const float* __restrict pairs, int count, float* __restrict first, float* __restrict second) {
-  for (int x = 0; x < count; x++) {
-    first[x] = pairs[2 * x];
-    second[x] = pairs[2 * x + 1];
-  }
-}
-
-// What turns a colour from 0 to 255 into the tensor's number.
-struct Normaliser {
-  float scale, shift;
-};
-
-inline float clamp_byte(float value) { return std::min(std::max(value, 0.0f), 255.0f); }
-inline void store(float* at, float value, Normaliser n) { *at = value * n.scale + n.shift; }
-inline void store(uint8_t* at, float value, Normaliser) { *at = static_cast<uint8_t>(value + 0.5f); }
-
-template <typename T, int STEP>
-__attribute__((noinline)) void convert_row(const float* __restrict y, const float* __restrict u,
-                                           const float* __restrict v, int length, const YuvToRgb m,
-                                           const Normaliser nr, const Normaliser ng, const Normaliser nb,
-                                           T* __restrict r, T* __restrict g, T* __restrict b) {
-  for (int x = 0; x < length; x++) {
-    const float light = (y[x] - m.y_offset) * m.y_scale, cu = u[x] - 128.0f, cv = v[x] - 128.0f;
-    store(r + x * STEP, clamp_byte(light + m.r_from_v * cv), nr);
-    store(g + x * STEP, clamp_byte(light + m.g_from_u * cu + m.g_from_v * cv), ng);
-    store(b + x * STEP, clamp_byte(light + m.b_from_u * cu), nb);
-  }
-}
-
 // Grows to the widest row asked for on this thread, and is reused.
 struct RowScratch {
-  std::vector<float> sums, pairs, values;
+  std::vector<Sum> sums;
+  std::vector<Level> levels;
 };
 
 // Makes rows of YUV at the tensor's size, one at a time.
@@ -226,6 +107,7 @@ class RowReader {
                                           info.chroma_site & GST_VIDEO_CHROMA_SITE_H_COSITED))),
         chroma_y_(cached_axis(chroma_axis(placed.from.y, placed.from.height, placed.to.height,
                                           info.chroma_site & GST_VIDEO_CHROMA_SITE_V_COSITED))),
+        length_(placed.to.width),
         luma_length_(placed.from.width),
         chroma_length_((placed.from.x + placed.from.width - 1) / 2 - placed.from.x / 2 + 1) {
     const ptrdiff_t left = placed.from.x / 2 * planes.chroma_step, top = placed.from.y / 2;
@@ -235,71 +117,101 @@ class RowReader {
     // A window of columns may pass the end of the row by its zero weights: the room is ours, not the frame's.
     const size_t room = static_cast<size_t>(luma_length_) + std::max(luma_x_.taps, chroma_x_.taps);
     if (scratch.sums.size() < room * 2) scratch.sums.resize(room * 2);
-    if (scratch.pairs.size() < room * 2) scratch.pairs.resize(room * 2);
-    const size_t targets = luma_x_.first.size();
-    if (scratch.values.size() < targets * 3) scratch.values.resize(targets * 3);
+    const size_t targets = static_cast<size_t>(length_ + row_multiple - 1) / row_multiple * row_multiple;
+    if (scratch.levels.size() < targets * 3) scratch.levels.resize(targets * 3);
     sums_[0] = scratch.sums.data();
     sums_[1] = sums_[0] + room;
-    pairs_ = scratch.pairs.data();
-    y = scratch.values.data();
-    u = y + targets;
-    v = u + targets;
+    y_ = scratch.levels.data();
+    uv_[0] = y_ + targets;
+    uv_[1] = uv_[0] + targets;
   }
 
-  void read(int row) {
-    const int luma_unit = shrink_rows(luma_, planes_.y_stride, luma_y_, row, luma_length_, sums_[0]);
-    shrink_columns<1>(sums_, luma_x_, luma_unit, &y);
-    int unit;
+  // Holds until the next is read.
+  LevelRow read(int row) {
+    weigh_rows(luma_, planes_.y_stride, luma_y_, row, luma_length_, sums_[0]);
+    weigh_columns(sums_[0], luma_x_, y_);
     if (planes_.chroma_step == 2) {
-      unit = shrink_rows(u_, planes_.u_stride, chroma_y_, row, chroma_length_ * 2, pairs_);
-      split_pairs(pairs_, chroma_length_, sums_[0], sums_[1]);
+      weigh_paired_rows(u_, planes_.u_stride, chroma_y_, row, chroma_length_, sums_[0], sums_[1]);
     } else {
-      unit = shrink_rows(u_, planes_.u_stride, chroma_y_, row, chroma_length_, sums_[0]);
-      shrink_rows(v_, planes_.v_stride, chroma_y_, row, chroma_length_, sums_[1]);
+      weigh_rows(u_, planes_.u_stride, chroma_y_, row, chroma_length_, sums_[0]);
+      weigh_rows(v_, planes_.v_stride, chroma_y_, row, chroma_length_, sums_[1]);
     }
-    float* const uv[] = {u, v};
-    shrink_columns<2>(sums_, chroma_x_, unit, uv);
+    weigh_both_columns(sums_, chroma_x_, uv_);
+    return {y_, uv_[0], uv_[1], length_};
   }
-
-  float *y, *u, *v;
 
  private:
   const YuvPlanes& planes_;
   const Axis &luma_x_, &luma_y_, &chroma_x_, &chroma_y_;
-  const int luma_length_, chroma_length_;
+  const int length_, luma_length_, chroma_length_;
   const uint8_t *luma_, *u_, *v_;
-  float *sums_[2], *pairs_;
+  Sum* sums_[2];
+  Level *y_, *uv_[2];
 };
 
-template <typename T, int STEP>
-void fill_rows(RowReader& reader, const YuvToRgb& matrix, const TensorOrder& order, const PixelRect& to, T* out) {
-  const size_t pixels = static_cast<size_t>(order.width) * order.height;
-  Normaliser normalisers[3];
-  T* channels[3];
-  T padding[3];
+ColourOrder colour_order(const TensorOrder& order) {
+  ColourOrder colours{};
+  colours.rgb = order.colours == TensorOrder::Colours::rgb;
+  colours.interleaved = order.layout == TensorOrder::Layout::nhwc;
+  colours.plane = static_cast<size_t>(order.width) * order.height;
   for (int i = 0; i < 3; i++) {
-    normalisers[i] = {static_cast<float>(1 / order.std_dev[i]), static_cast<float>(-order.mean[i] / order.std_dev[i])};
-    channels[i] = out + (STEP == 1 ? i * pixels : i);
-    store(&padding[i], static_cast<float>(order.padding), normalisers[i]);
+    colours.scale[i] = static_cast<float>(1 / order.std_dev[i]);
+    colours.shift[i] = static_cast<float>(-order.mean[i] / order.std_dev[i]);
   }
-  const auto pad = [&](int y, int from, int until) {
-    for (int i = 0; i < 3; i++) {
-      T* row = channels[i] + static_cast<size_t>(y) * order.width * STEP;
-      for (int x = from; x < until; x++) row[x * STEP] = padding[i];
+  return colours;
+}
+
+void pad_value(const ColourOrder& colours, int i, double padding, float* value) {
+  *value = static_cast<float>(padding) * colours.scale[i] + colours.shift[i];
+}
+void pad_value(const ColourOrder&, int, double padding, uint8_t* value) {
+  *value = static_cast<uint8_t>(std::lround(padding));
+}
+
+// Fills what the picture leaves of a row.
+template <typename T>
+class Padding {
+ public:
+  Padding(const TensorOrder& order, const ColourOrder& colours, T* out) : colours_(colours), width_(order.width), out_(out) {
+    for (int i = 0; i < 3; i++) pad_value(colours, i, order.padding, &values_[i]);
+    if (!colours.interleaved) return;
+    // Copied from: that is quicker than writing three values again and again.
+    row_.resize(static_cast<size_t>(width_) * 3);
+    for (size_t x = 0; x < row_.size(); x++) row_[x] = values_[x % 3];
+  }
+
+  void fill(int y, int from, int until) const {
+    if (from >= until) return;
+    const size_t at = static_cast<size_t>(y) * width_ + from;
+    if (colours_.interleaved) {
+      std::copy_n(row_.data(), static_cast<size_t>(until - from) * 3, out_ + at * 3);
+    } else {
+      for (int i = 0; i < 3; i++) std::fill_n(out_ + i * colours_.plane + at, until - from, values_[i]);
     }
-  };
-  const int red = order.colours == TensorOrder::Colours::rgb ? 0 : 2, blue = 2 - red;
+  }
+
+ private:
+  const ColourOrder& colours_;
+  const int width_;
+  T* const out_;
+  T values_[3];
+  std::vector<T> row_;
+};
+
+template <typename T>
+void fill_rows(RowReader& reader, const YuvToRgb& matrix, const TensorOrder& order, const PixelRect& to, T* out) {
+  const ColourOrder colours = colour_order(order);
+  const Padding<T> padding(order, colours, out);
+  RowConverter converter(matrix, colours);
   for (int y = 0; y < order.height; y++) {
     if (y < to.y || y >= to.y + to.height) {
-      pad(y, 0, order.width);
+      padding.fill(y, 0, order.width);
       continue;
     }
-    reader.read(y - to.y);
-    const size_t at = (static_cast<size_t>(y) * order.width + to.x) * STEP;
-    pad(y, 0, to.x);
-    convert_row<T, STEP>(reader.y, reader.u, reader.v, to.width, matrix, normalisers[red], normalisers[1],
-                         normalisers[blue], channels[red] + at, channels[1] + at, channels[blue] + at);
-    pad(y, to.x + to.width, order.width);
+    const size_t at = static_cast<size_t>(y) * order.width + to.x;
+    padding.fill(y, 0, to.x);
+    converter.convert(reader.read(y - to.y), out + at * (colours.interleaved ? 3 : 1));
+    padding.fill(y, to.x + to.width, order.width);
   }
 }
 
@@ -316,11 +228,8 @@ bool fill_tensor(const GstVideoFrame& frame, const TensorOrder& order, void* out
   thread_local RowScratch scratch;
   RowReader reader(planes, frame.info, placed, scratch);
   const YuvToRgb matrix = yuv_to_rgb(frame.info);
-  const bool planar = order.layout == TensorOrder::Layout::nchw;
-  if (as_float && planar) fill_rows<float, 1>(reader, matrix, order, placed.to, static_cast<float*>(out));
-  else if (as_float) fill_rows<float, 3>(reader, matrix, order, placed.to, static_cast<float*>(out));
-  else if (planar) fill_rows<uint8_t, 1>(reader, matrix, order, placed.to, static_cast<uint8_t*>(out));
-  else fill_rows<uint8_t, 3>(reader, matrix, order, placed.to, static_cast<uint8_t*>(out));
+  if (as_float) fill_rows(reader, matrix, order, placed.to, static_cast<float*>(out));
+  else fill_rows(reader, matrix, order, placed.to, static_cast<uint8_t*>(out));
 
   geometry->scale_x = static_cast<double>(placed.to.width) / placed.from.width;
   geometry->scale_y = static_cast<double>(placed.to.height) / placed.from.height;

@@ -39,11 +39,12 @@ struct TensorGeometry {
   double origin_x = 0, origin_y = 0;
 };
 
-// Fills `out` with 3 * width * height values: float32 when `as_float`, else bytes, rounded.
+// Fills `out` with 3 * width * height values: float32 when `as_float`, else bytes, rounded to the nearest.
 //
 // The region is clamped to the frame and rounded to whole pixels, at least one; no pixel outside it is looked at.
 // Resizing follows axis.h on each axis of each plane: area averaging where it shrinks, linear interpolation where it
-// does not. Colours follow the frame's own matrix, range and chroma siting.
+// does not. Colours follow the frame's own matrix, range and chroma siting. It is all done in whole numbers: before
+// rounding to bytes a colour is right to a fifth of a level in the mean, and to two in noise.
 //
 // `frame` is mapped for reading by the caller and stays mapped during the call. `out` is the caller's, aligned for its
 // type, `out_elements` values long, and touched by nobody else during the call. So are `geometry` and `error`.
