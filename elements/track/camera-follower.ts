@@ -1,4 +1,4 @@
-import { estimateCommonMiss, LEAST_MISSES, type Miss } from "./common-motion.ts";
+import { estimateCommonMiss, LEAST_MISSES, type Miss } from "./joint-motion.ts";
 import { findJolt } from "./jolt.ts";
 import type { Sighting } from "./mot-tracker.ts";
 import type { ObjectTrack } from "./object-track.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { estimateCommonMiss } from "./common-motion.ts";
+import { estimateCommonMiss } from "./joint-motion.ts";
 
 const misses = (offsets: readonly number[]) => offsets.map((offset) => ({ offset, variance: 0.01 }));
 
