@@ -73,7 +73,7 @@ void PipelineCore::loop() {
     std::function<void()> operation;
     {
       std::unique_lock<std::mutex> lock(mutex_);
-      changed_.wait(lock, [&] { return !operations_.empty() || closing_; });
+      changed_.wait(lock, [&] { return !operations_.empty() || cancelled_; });
       if (operations_.empty()) {
         loop_ended_ = true;
         break;
@@ -95,9 +95,11 @@ void PipelineCore::shut_down() {
     for (auto& weak : cores_) {
       if (auto core = weak.lock()) cores.push_back(core);
     }
-    changed_.notify_all();
   }
   for (auto& core : cores) core->cancel_for_good();
+  std::lock_guard<std::mutex> lock(mutex_);
+  cancelled_ = true;
+  changed_.notify_all();
 }
 void PipelineCore::close_on_control_thread() {
   gst_element_set_state(pipeline, GST_STATE_NULL);

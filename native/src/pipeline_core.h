@@ -87,6 +87,9 @@ class PipelineCore : public std::enable_shared_from_this<PipelineCore> {
   std::condition_variable changed_;
   std::deque<std::function<void()>> operations_;
   std::atomic<bool> closing_{false};  // written under mutex_
+  // Guarded by mutex_: nobody waits for JavaScript any more. The control thread closes not before, so that JavaScript
+  // hears of every frame it has lost before it hears that the pipeline is closed.
+  bool cancelled_ = false;
   bool loop_ended_ = false;  // operations are no longer taken
   bool unbuilt_ = false;     // `pipeline` is about to go
   bool closed_ = false;
