@@ -179,7 +179,7 @@ export interface Addon {
   mapFrame(call: number): NativePlane[];
   copyFrame(call: number): Uint8Array;
   orderTensor(call: number, target: Float32Array | Uint8Array, order: object): Promise<Record<string, number>>;
-  orderDraw(call: number, shapes: readonly object[]): Promise<void>;
+  orderDraw(call: number, numbers: Float64Array, texts: readonly string[]): Promise<void>;
   orderImage(call: number, type: string): Promise<Uint8Array>;
   listFactories(): unknown[];
   describeFactory(name: string): unknown;

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import test from "node:test";
 import type { NativeFrame } from "./frame.ts";
 import { build, gate, NO_HANG, pictures, play, sink, transform } from "./pipeline.fixture.ts";
+import type { LooseShape } from "./shapes.ts";
 
 const GREY = { pattern: "solid-color", "foreground-color": 0xff808080 };
 const caps = (pixels: string) => `video/x-raw,format=${pixels},width=64,height=48,framerate=30/1`;
@@ -80,7 +81,7 @@ test("a dashed box has its corners and gaps between them", NO_HANG, async () => 
 });
 
 /** Luma of a grey frame after drawing black on it. */
-async function lumaAfter(shape: object): Promise<(x: number, y: number) => number> {
+async function lumaAfter(shape: LooseShape): Promise<(x: number, y: number) => number> {
   let luma = new Uint8Array();
   const draw = transform((frame) => frame.draw([shape]), { access: "write" });
   const look = sink((frame) => {

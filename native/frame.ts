@@ -1,5 +1,6 @@
 /** A frame as handlers see it: a view of a native call that is alive until the handler settles. JS thread only. */
 import { addon, type NativePlane } from "./addon.ts";
+import { type LooseShape, packShapes } from "./shapes.ts";
 
 export interface Format {
   readonly caps: string;
@@ -83,8 +84,11 @@ export class NativeFrame {
     return this.#order(async () => (await addon.orderTensor(this.#call, target, order)) as unknown as TensorGeometry);
   }
 
-  draw(shapes: readonly object[]): Promise<void> {
-    return this.#order(() => addon.orderDraw(this.#call, shapes));
+  draw(shapes: readonly LooseShape[]): Promise<void> {
+    return this.#order(() => {
+      const { numbers, texts } = packShapes(shapes);
+      return addon.orderDraw(this.#call, numbers, texts);
+    });
   }
 
   image(type: "image/png" | "image/jpeg"): Promise<Uint8Array> {

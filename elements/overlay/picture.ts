@@ -15,6 +15,8 @@ export interface OverlayProperties {
 
 export type OverlayFrame = Pick<Frame, "captureNs" | "discontinuity" | "format" | "meta">;
 
+const RIM_OPACITY = 0.4;
+
 interface Shown {
   readonly object: Detection | Track;
   readonly box: Rectangle;
@@ -52,11 +54,11 @@ export class Picture {
     const shown = wanted.map((object) => this.#show(object, format, nowMs, found.inferred));
     this.#memory.forget("ended" in found ? found.ended : [], nowMs, trails * 1000);
     const sizes = chooseSizes(format);
-    return [
-      ...(trails > 0 ? shown.flatMap((one) => this.#drawTrail(one, format, sizes)) : []),
-      ...shown.flatMap((one) => this.#drawBox(one, sizes)),
-      ...this.#drawLabels(shown, format, sizes),
-    ];
+    const shapes: Shape[] = [];
+    if (trails > 0) for (const one of shown) this.#drawTrail(one, format, sizes, shapes);
+    for (const one of shown) this.#drawBox(one, sizes, shapes);
+    this.#drawLabels(shown, format, sizes, shapes);
+    return shapes;
   }
 
   #show(object: Detection | Track, { width, height }: Frame["format"], nowMs: number, inferred: boolean): Shown {
@@ -69,41 +71,44 @@ export class Picture {
     return { object, box, colour: colourOf(object.classId), known };
   }
 
-  #drawTrail({ box, colour, known }: Shown, format: Frame["format"], sizes: Sizes): Shape[] {
+  #drawTrail({ box, colour, known }: Shown, format: Frame["format"], sizes: Sizes, onto: Shape[]): void {
     const foot = [box.x + box.width / 2, box.y + box.height] as const;
     const points = known?.trail.trace(format, foot, sizes.stillness) ?? null;
-    if (points === null) return [];
-    return [{ kind: "line", points, colour, thickness: sizes.trail, opacity: this.properties.opacity, start: 0 }];
+    if (points === null) return;
+    onto.push({ kind: "line", points, colour, thickness: sizes.trail, opacity: this.properties.opacity, start: 0 });
   }
 
-  #drawBox({ box: { x, y, width, height }, colour, known }: Shown, sizes: Sizes): Shape[] {
+  #drawBox({ box: { x, y, width, height }, colour, known }: Shown, sizes: Sizes, onto: Shape[]): void {
     const { opacity } = this.properties;
     const { rim } = sizes;
-    if (known?.lost === true)
-      return [{ kind: "box", x, y, width, height, colour, thickness: sizes.lost, dash: sizes.dash, opacity }];
+    if (known?.lost === true) {
+      onto.push({ kind: "box", x, y, width, height, colour, thickness: sizes.lost, dash: sizes.dash, opacity });
+      return;
+    }
     const outside = { x: x - rim, y: y - rim, width: width + 2 * rim, height: height + 2 * rim };
-    return [
-      { kind: "box", ...outside, colour: 0, thickness: sizes.box + 2 * rim, opacity: opacity * 0.4 },
+    onto.push(
+      { kind: "box", ...outside, colour: 0, thickness: sizes.box + 2 * rim, opacity: opacity * RIM_OPACITY },
       { kind: "box", x, y, width, height, colour, thickness: sizes.box, opacity },
-    ];
+    );
   }
 
   /** Objects come in a steady order, by id or by confidence, so that the same labels find room in frame after frame. */
-  #drawLabels(shown: readonly Shown[], format: Frame["format"], sizes: Sizes): Shape[] {
+  #drawLabels(shown: readonly Shown[], format: Frame["format"], sizes: Sizes, onto: Shape[]): void {
     const { labels, opacity } = this.properties;
     const room = new LabelRoom(format);
     const texts = shown.map(({ object }) => writeLabels(object, labels));
     this.#crowded = isCrowded(texts, format, sizes, this.#crowded);
-    return shown.flatMap(({ box, colour, known }, i): Shape[] => {
-      for (const text of this.#crowded ? (texts[i]?.slice(-1) ?? []) : (texts[i] ?? [])) {
+    for (const [i, { box, colour, known }] of shown.entries()) {
+      const choice = texts[i] ?? [];
+      for (const text of this.#crowded ? choice.slice(-1) : choice) {
         const at = room.take(box, measure(text, sizes), sizes.line, known?.place);
         if (at === null) continue;
         if (known !== null) known.place = at.place;
-        const ink = inkOn(colour);
-        return [{ kind: "text", x: at.x, y: at.y, text, size: sizes.text, colour: ink, background: colour, opacity }];
+        const { x, y } = at;
+        onto.push({ kind: "text", x, y, text, size: sizes.text, colour: inkOn(colour), background: colour, opacity });
+        break;
       }
-      return [];
-    });
+    }
   }
 }
 

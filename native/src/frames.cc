@@ -8,6 +8,7 @@
 #include "draw.h"
 #include "element_core.h"
 #include "picture.h"
+#include "shapes.h"
 #include "tensor.h"
 
 namespace {
@@ -228,48 +229,14 @@ struct DrawJob : PromisedJob {
   Napi::Value result(Napi::Env env) override { return env.Undefined(); }
 };
 
-Shape shape_of(Napi::Object from) {
-  auto number = [&](const char* key, double otherwise) {
-    Napi::Value value = from.Get(key);
-    return value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : otherwise;
-  };
-  auto colour = [&](const char* key) { return static_cast<uint32_t>(number(key, 0)); };
-  auto kind = from.Get("kind").ToString().Utf8Value();
-  double x = number("x", 0), y = number("y", 0), width = number("width", 0), height = number("height", 0);
-  if (kind == "box")
-    return windhover::BoxShape{x, y, width, height, colour("colour"), number("thickness", 1), number("opacity", 1), number("dash", 0)};
-  if (kind == "fill") return windhover::FillShape{x, y, width, height, colour("colour"), number("opacity", 1)};
-  if (kind == "text") {
-    windhover::TextShape shape{x, y, from.Get("text").ToString().Utf8Value(), number("size", 16), colour("colour"), {}, number("opacity", 1)};
-    if (from.Get("background").IsNumber()) shape.background = colour("background");
-    return shape;
-  }
-  if (kind != "line") throw Napi::TypeError::New(from.Env(), "a shape is a box, fill, line or text, not \"" + kind + "\"");
-  windhover::LineShape line{{}, colour("colour"), number("thickness", 1), number("opacity", 1), number("start", 1)};
-  Napi::Value given = from.Get("points");
-  if (given.IsTypedArray() && given.As<Napi::TypedArray>().TypedArrayType() == napi_float32_array) {
-    auto pairs = given.As<Napi::Float32Array>();
-    for (size_t i = 0; i + 1 < pairs.ElementLength(); i += 2) line.points.push_back({pairs.Data()[i], pairs.Data()[i + 1]});
-    return line;
-  }
-  auto points = given.As<Napi::Array>();
-  for (uint32_t i = 0; i < points.Length(); i++) {
-    auto point = points.Get(i).As<Napi::Array>();
-    line.points.push_back({point.Get(0u).ToNumber().DoubleValue(), point.Get(1u).ToNumber().DoubleValue()});
-  }
-  return line;
-}
-
-// orderDraw(call, shapes) -> Promise
+// orderDraw(call, numbers, texts) -> Promise; see native/shapes.ts
 Napi::Value order_draw(const Napi::CallbackInfo& info) {
   auto env = info.Env();
   auto call = call_of(info);
   if (!call->core->spec->writes_pixels)
     throw Napi::Error::New(env, "element \"" + call->core->spec->name + "\" must be defined with access: \"write\" to draw");
   auto job = std::make_unique<DrawJob>(env);
-  auto shapes = info[1].As<Napi::Array>();
-  job->shapes.reserve(shapes.Length());
-  for (uint32_t i = 0; i < shapes.Length(); i++) job->shapes.push_back(shape_of(shapes.Get(i).As<Napi::Object>()));
+  job->shapes = read_shapes(info[1].As<Napi::Float64Array>(), info[2].As<Napi::Array>());
   return order(env, call, std::move(job));
 }
 

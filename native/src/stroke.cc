@@ -108,9 +108,9 @@ class Brush {
 
   // Where segments meet the larger coverage counts: no gap, and no joint that is darker than the rest. The edge fades
   // with the square of the distance, over one pixel: that needs no root, and gives thin lines a little more weight.
-  // Whole blocks are gone through, as what lies beyond the span is not covered anyway.
+  // Whole blocks are gone through: what lies beyond the span is not covered anyway, and the row has room for it.
   void cover(int y, Span span, uint8_t* __restrict row) const {
-    const int first = span.from / block_pixels * block_pixels;
+    const int first = span.from;
     const int count = (span.until - first + block_pixels - 1) / block_pixels * block_pixels;
     const float dx = dx_, dy = dy_, along = along_, share = share_, growth = growth_, outside = outside_, fade = fade_;
     const float start_x = static_cast<float>(first) + 0.5f - x_, along_y = static_cast<float>(y) + 0.5f - y_;
@@ -150,9 +150,9 @@ void stroke_line(const YuvPlanes& planes, const std::vector<Point>& points, doub
   if (segments.empty()) return;
   std::vector<Brush> brushes;
   for (const Segment& segment : segments) brushes.emplace_back(segment, radius);
-  const int width = (planes.width + block_pixels - 1) / block_pixels * block_pixels;
+  const int width = (planes.width + 1) / 2 * 2, stride = width + block_pixels;
   thread_local std::vector<uint8_t> coverage;
-  coverage.assign(static_cast<size_t>(width) * band_rows, 0);
+  coverage.assign(static_cast<size_t>(stride) * band_rows, 0);
 
   const Span rows = reachable_rows(segments, reach, planes.height);
   for (int top = rows.from; top < rows.until; top += band_rows) {
@@ -162,15 +162,15 @@ void stroke_line(const YuvPlanes& planes, const std::vector<Point>& points, doub
       for (int y = lines.from; y < lines.until; y++) {
         const Span span = brush.columns(top + y, width);
         if (span.from >= span.until) continue;
-        brush.cover(top + y, span, coverage.data() + static_cast<size_t>(y) * width);
+        brush.cover(top + y, span, coverage.data() + static_cast<size_t>(y) * stride);
         touched = {std::min(touched.from, span.from), std::max(touched.until, span.until)};
       }
     }
     if (touched.from >= touched.until) continue;
     const int left = touched.from / 2 * 2, right = (touched.until + 1) / 2 * 2;
-    paint_mask(planes, {left, top, right - left, band_rows, coverage.data() + left, width}, paint);
+    paint_mask(planes, {left, top, right - left, band_rows, coverage.data() + left, stride}, paint);
     for (int y = 0; y < band_rows; y++) {
-      uint8_t* row = coverage.data() + static_cast<size_t>(y) * width;
+      uint8_t* row = coverage.data() + static_cast<size_t>(y) * stride;
       std::fill(row + left, row + right, 0);
     }
   }
