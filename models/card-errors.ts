@@ -86,7 +86,7 @@ const SHOWN = 60;
 function show(value: unknown): string {
   if (Array.isArray(value)) return `a list of ${value.length}`;
   if (value !== null && typeof value === "object") return `a map with ${Object.keys(value).join(", ") || "nothing"}`;
-  const text = JSON.stringify(value) ?? "nothing";
+  const text = (typeof value === "number" ? String(value) : JSON.stringify(value)) ?? "nothing";
   return text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
 }
 
@@ -98,7 +98,7 @@ function hintAt(value: unknown, { anyOf = [], enum: names = [] }: Schema): strin
 
 /** What a schema takes, for a sentence. */
 function expectation(schema: Schema): string {
-  const { anyOf, type, minimum, maximum, exclusiveMinimum, minItems, description } = schema;
+  const { anyOf, type, minimum, maximum, exclusiveMinimum, minItems, description, pattern } = schema;
   const about = typeof description === "string" ? `: ${description.replace(/\.$/, "")}` : "";
   if (Array.isArray(anyOf)) return `${anyOf.map(expectation).join(" or ")}${about}`;
   if (Array.isArray(schema.enum)) return `${schema.enum.map((choice) => JSON.stringify(choice)).join(" or ")}${about}`;
@@ -117,10 +117,16 @@ function expectation(schema: Schema): string {
       return `${kind}${minimum === undefined ? "" : ` of at least ${minimum}`}${about}`;
     }
     case "string":
-      return `text${about}`;
+      return `text${about || (pattern === undefined ? "" : ` that fits /${pattern}/`)}${lengthOf(schema)}`;
     case "boolean":
       return `true or false${about}`;
     default:
       return "something else";
   }
+}
+
+/** That a text must not be empty goes without saying where it has another limit. */
+function lengthOf({ minLength, maxLength }: Schema): string {
+  if (maxLength !== undefined) return `, at most ${maxLength} characters`;
+  return minLength === undefined ? "" : `, at least ${minLength} character${minLength === 1 ? "" : "s"}`;
 }

@@ -11,6 +11,8 @@ const Sha256 = Type.String({
   description: "Of the file that the sources give: 64 small hexadecimal digits, as `sha256sum FILE` prints them.",
 });
 const Pixels = Type.Integer({ minimum: 32, maximum: 8192 });
+/** Characters of a name. */
+export const LONGEST_NAME = 64;
 const Word = Type.String({ minLength: 1, maxLength: 200 });
 const perColour = (description: string, limits: { minimum?: number; exclusiveMinimum?: number }) =>
   Type.Tuple([Type.Number(limits), Type.Number(limits), Type.Number(limits)], { description });
@@ -87,8 +89,9 @@ export const ModelCard = Type.Object(
   {
     model: Type.String({
       pattern: "^[a-z0-9][a-z0-9-]*$",
-      maxLength: 64,
-      description: "The name it is asked for by: small letters, digits and dashes.",
+      maxLength: LONGEST_NAME,
+      description:
+        "The name it is asked for by: small letters, digits and dashes; `models import` takes another with --name.",
     }),
     about: Word,
     licence: Type.String({ minLength: 1, maxLength: 200, description: "SPDX name where there is one." }),

@@ -57,7 +57,7 @@ const CASES: readonly [what: string, text: string, expected: readonly RegExp[]][
     "every fault is told at once, in the order of the text",
     MINIMAL.replace("licence: MIT\n", "").replace("width: 416", "width: big").replace("yolox", "yolo-x"),
     [
-      /^card\.yaml:1:1: the card has no `licence` \(expected text: SPDX name where there is one\)/,
+      /^card\.yaml:1:1: the card has no `licence` \(expected text: SPDX name where there is one, at most 200 characters\)/,
       /^card\.yaml:6:17: input\.width is "big" \(expected a whole number from 32 to 8192\)/,
       /^card\.yaml:8:20: decoder\.family is "yolo-x" \(expected "efficientdet" or .*did you mean "yolox"\?/,
     ],
@@ -133,6 +133,35 @@ const CASES: readonly [what: string, text: string, expected: readonly RegExp[]][
     "an input that the conversion does not make",
     readFileSync(`${CARDS}default.yaml`, "utf8").replace("nhwc", "nchw"),
     [/: input\.layout is nchw \(expected nhwc: that is what `convert` makes\)/],
+  ],
+  ...(["mean: [.nan, 0, 0]", "mean: [0, .inf, 0]", "std: [1, 1, .inf]"] as const).map(
+    (line): (typeof CASES)[number] => [
+      `no number in ${line}`,
+      MINIMAL.replace("height: 416", `height: 416, ${line}`),
+      [/^card\.yaml:7:\d+: input\.(mean|std)\[\d\] is (NaN|Infinity) \(expected a number/],
+    ],
+  ),
+  ["a size without end", `${MINIMAL}bytes: .inf\n`, [/^card\.yaml:10:8: bytes is Infinity \(expected a whole number/]],
+  [
+    "more aliases than a card needs",
+    `${MINIMAL}notes: &a [1, 2, 3]\nmore: [${"*a, ".repeat(150)}]\n`,
+    [/^card\.yaml:1:1: YAML: .*alias.* \(expected a card without aliases/],
+  ],
+  ["an alias of nothing", `${MINIMAL}bytes: *nothing\n`, [/^card\.yaml:\d+:\d+: YAML: .*alias.*nothing/]],
+  [
+    "a list that holds itself",
+    MINIMAL.replace("labels: coco", "labels: &all [cat, *all]"),
+    [/^card\.yaml:8:\d+: labels\[1\] is a list of 2 \(expected text/],
+  ],
+  [
+    "a name that is too long is told the limit and how to give another",
+    MINIMAL.replace("mine\n", `${"n".repeat(65)}\n`),
+    [/^card\.yaml:1:8: model is "n+… \(expected text: The name .*--name, at most 64 characters\)/],
+  ],
+  [
+    "a text without end",
+    MINIMAL.replace("A model of mine.", "x".repeat(201)),
+    [/^card\.yaml:2:8: about is "x+… \(expected text, at most 200 characters\)/],
   ],
   ["nesting without end", `model: ${"[".repeat(100_000)}`, [/^card\.yaml: nests too deeply/]],
   ["nesting without end, in blocks", `${"- ".repeat(100_000)}x`, [/^card\.yaml: nests too deeply/]],

@@ -13,6 +13,10 @@ const MOST_BYTES = 1_000_000;
 /** A card nests four levels. The YAML library composes by recursion, and must not run out of stack. */
 const MOST_LEVELS = 32;
 
+const MOST_ALIASES = 100;
+/** YAML can write .nan and .inf, which are no numbers to reckon with. */
+const AJV = { allErrors: true, verbose: true, useDefaults: true, strictNumbers: true } as const;
+
 /** Compiled when the first card is read. Draft 7, because that is how TypeBox writes tuples. */
 let check: ValidateFunction<ModelCard> | undefined;
 
@@ -43,7 +47,7 @@ export function parseCard(text: string, file: string): ModelCard {
     return `${file}:${Math.max(1, line)}:${Math.max(1, col)}`;
   };
   const document = compose(text, file, lines, place);
-  const value: unknown = document.toJS({ maxAliasCount: 100 });
+  const value = readValue(document, place);
   const tell = (errors: readonly CardError[]): CardFault => {
     const located = errors.map((error) => ({ error, offset: locateError(document, error) }));
     located.sort((a, b) => a.offset - b.offset);
@@ -51,9 +55,7 @@ export function parseCard(text: string, file: string): ModelCard {
   };
   if (value === null || typeof value !== "object" || Array.isArray(value))
     throw new CardFault(`${place(0)}: this is no card; expected a map that begins with \`model: NAME\``);
-  check ??= new Ajv({ strict: false, allErrors: true, verbose: true, useDefaults: true, logger: false }).compile(
-    ModelCard,
-  );
+  check ??= new Ajv({ ...AJV, strict: false, logger: false }).compile(ModelCard);
   if (!check(value)) throw tell(describeErrors(check.errors ?? []));
   const senseless = judgeCard(value);
   if (senseless.length > 0) throw tell(senseless);
@@ -66,6 +68,17 @@ function compose(text: string, file: string, lines: LineCounter, place: (offset:
   const [error] = document.errors;
   if (error !== undefined) throw new CardFault(`${place(error.pos[0])}: YAML: ${error.message}`);
   return document;
+}
+
+/** Aliases are followed only here, and those that lead nowhere or to too much are thrown. */
+function readValue(document: Document, place: (offset: number) => string): unknown {
+  try {
+    return document.toJS({ maxAliasCount: MOST_ALIASES });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const message = `YAML: ${reason} (expected a card without aliases, or with few: write the values out)`;
+    throw new CardFault(`${place(0)}: ${message}`, { cause: error });
+  }
 }
 
 function measureDepth(text: string): number {

@@ -1,7 +1,7 @@
 /** A card for an ONNX file, from what the model itself tells and what the command line adds. */
 import { basename, resolve } from "node:path";
 import { type Document, parseDocument, stringify } from "yaml";
-import type { ModelCard } from "../../models/card.ts";
+import { LONGEST_NAME, type ModelCard } from "../../models/card.ts";
 import { createDecoder } from "../../models/decode/decoder.ts";
 import { DECODERS } from "../../models/decode/options.ts";
 import { COCO } from "../../models/labels.ts";
@@ -41,12 +41,15 @@ export function draftCard(
   });
 }
 
+/** As long as a name may be; what is left out at the end is no loss where --name gives another. */
 export const nameAfter = (path: string): string =>
   basename(path)
     .replace(/\.[^.]*$/, "")
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
-    .replace(/^-+|-+$/g, "") || "model";
+    .replace(/^-/, "")
+    .slice(0, LONGEST_NAME)
+    .replace(/-$/, "") || "model";
 
 /** The only family that can read the outputs. */
 function guessFamily(
@@ -81,6 +84,8 @@ function guessFamily(
 export function editCard(yaml: string, edits: readonly string[]): string {
   if (edits.length === 0) return yaml;
   const document = parseDocument(yaml);
+  // What is wrong with it is told where it is read.
+  if (document.errors.length > 0) return yaml;
   for (const edit of edits) applyEdit(document, edit);
   return document.toString({ lineWidth: 120 });
 }
@@ -91,5 +96,10 @@ function applyEdit(document: Document, edit: string): void {
   const value = parseDocument(edit.slice(at + 1));
   const [error] = value.errors;
   if (error !== undefined) throw new UsageFault(`--set ${edit}: the value is no YAML: ${error.message}`);
-  document.setIn(edit.slice(0, at).split("."), value.toJS());
+  try {
+    document.setIn(edit.slice(0, at).split("."), value.toJS());
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new UsageFault(`--set ${edit}: the card has no place for it: ${reason}`, { cause });
+  }
 }
