@@ -61,7 +61,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     },
   },
   models: {
-    about: "List, show, fetch and import the models that detect objects.",
+    about: "List, show, fetch, import and remove the models that detect objects.",
     commands: {
       list: {
         about: "List the models: those that come with Windhover and your own.",
@@ -78,6 +78,10 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
       import: {
         about: "Make a model of your own one that can be asked for by name.",
         load: async () => (await import("./commands/models-import.ts")).default,
+      },
+      remove: {
+        about: "Remove a model that you imported; one of Windhover's name comes back.",
+        load: async () => (await import("./commands/models-remove.ts")).default,
       },
     },
   },

@@ -33,7 +33,7 @@ function keyOf({ model, sha256, input: { width, height } }: ModelCard, convert: 
   return `${model}-${width}x${height}-${digestBytes(order).slice(0, 16)}-`;
 }
 
-/** Whole and unharmed, or null. */
+/** Whole and unharmed, or null. Changes nothing: a harmed one is replaced when the conversion is made again. */
 export async function findConverted(card: ModelCard, convert: Conversion, folder: string): Promise<string | null> {
   const key = keyOf(card, convert);
   for (const name of await readdir(folder).catch(() => [])) {
@@ -42,16 +42,32 @@ export async function findConverted(card: ModelCard, convert: Conversion, folder
     // Another process may tidy up at the same time.
     const sha256 = await digestFile(file).catch(() => null);
     if (sha256 === name.slice(key.length, -".onnx".length)) return file;
-    await rm(file, { force: true });
   }
   return null;
 }
 
 /** Whether there is one, without reading it. */
 export async function isConverted(card: ModelCard, convert: Conversion, folder: string): Promise<boolean> {
-  const key = keyOf(card, convert);
-  return (await readdir(folder).catch(() => [])).some((name) => name.startsWith(key));
+  return (await listConverted(card, convert, folder)).length > 0;
 }
+
+/** What was made of this card by this converter, unread. */
+export async function listConverted(card: ModelCard, convert: Conversion, folder: string): Promise<readonly string[]> {
+  const key = keyOf(card, convert);
+  const names = await readdir(folder).catch(() => []);
+  return names.filter((name) => name.startsWith(key)).map((name) => join(folder, name));
+}
+
+/** What was made under this name, in every size and by every state of the converter. */
+export async function listAllConverted(model: string, folder: string): Promise<readonly string[]> {
+  const names = await readdir(folder).catch(() => []);
+  return names
+    .filter((name) => name.startsWith(`${model}-`) && MADE.test(name.slice(model.length)))
+    .map((name) => join(folder, name));
+}
+
+/** What follows the name of the model; one name may be the beginning of another. */
+const MADE = /^-\d+x\d+-[0-9a-f]{16}-[0-9a-f]{64}\.onnx$/;
 
 /** `weights` have the digest of the card already. Takes seconds, on this thread. */
 export async function convertWeights(

@@ -1,6 +1,6 @@
 /** The cards there are: those that come with Windhover and those of the user. */
 import { existsSync, readdirSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { didYouMean } from "../schemas/suggest.ts";
 import { modelPlaces } from "./cache.ts";
@@ -16,6 +16,8 @@ export interface FoundCard {
   readonly file: string;
   /** `given`: a file that was named. */
   readonly origin: "windhover" | "yours" | "given";
+  /** Name or path that leads to this card and no other, for messages that say what to run. */
+  readonly askedFor: string;
 }
 
 export interface CardFile {
@@ -32,8 +34,23 @@ export function listCardFiles(): readonly CardFile[] {
   return [...files.values()];
 }
 
-/** Those that the set-up installs. */
-export const listBuiltIn = (): readonly string[] => listNames(BUILT_IN);
+export const listUserCards = (): readonly CardFile[] =>
+  listNames(modelPlaces().cards).map((name) => ({ name, file: userCard(name), origin: "yours" }));
+
+/** What comes with Windhover, whatever the user has of the same names. The set-up installs these. */
+export const findAllBuiltIn = (): readonly FoundCard[] => listNames(BUILT_IN).map(findBuiltIn);
+
+/** By its file, so that a card of the user cannot take its place. Throws when there is none of that name. */
+export function findBuiltIn(name: string): FoundCard {
+  const file = join(BUILT_IN, name + ENDING);
+  const isHidden = existsSync(userCard(name));
+  return { card: readCard(file), file, origin: "windhover", askedFor: isHidden ? file : name };
+}
+
+export const isBuiltIn = (name: string): boolean => listNames(BUILT_IN).includes(name);
+
+/** Where the user's card of this name is kept; it need not be there. */
+export const userCard = (name: string): string => join(modelPlaces().cards, name + ENDING);
 
 function listNames(folder: string): readonly string[] {
   if (!existsSync(folder)) return [];
@@ -48,13 +65,21 @@ const isCardPath = (name: string): boolean => name.includes("/") || /\.ya?ml$/i.
 
 /** By name or by the path of a card. Throws `ModelFault` when there is none, `CardFault` when it is wrong. */
 export function findCard(nameOrPath: string): FoundCard {
-  if (isCardPath(nameOrPath)) return { card: readCard(nameOrPath), file: nameOrPath, origin: "given" };
+  if (isCardPath(nameOrPath)) return findByPath(nameOrPath);
   const files = listCardFiles();
   const found = files.find(({ name }) => name === nameOrPath);
-  if (found !== undefined) return { card: readCard(found.file), file: found.file, origin: found.origin };
+  if (found !== undefined)
+    return { card: readCard(found.file), file: found.file, origin: found.origin, askedFor: nameOrPath };
   const names = files.map(({ name }) => name);
   throw new ModelFault(
     `there is no model "${nameOrPath}"${didYouMean(nameOrPath, names)}\n` +
       `  there are ${names.join(", ")}; a card of your own is named by its path, card.yaml, or installed with \`npx windhover models import\``,
   );
+}
+
+/** A card of Windhover stays one, by whichever way it is named. */
+function findByPath(path: string): FoundCard {
+  const name = basename(path, ENDING);
+  if (dirname(resolve(path)) === resolve(BUILT_IN) && isBuiltIn(name)) return findBuiltIn(name);
+  return { card: readCard(path), file: path, origin: "given", askedFor: path };
 }

@@ -1,8 +1,7 @@
 /** Brings a model onto this machine: fetched, checked, converted. Does only what is missing. */
 import { existsSync } from "node:fs";
-import { rm } from "node:fs/promises";
 import { modelPlaces } from "./cache.ts";
-import { isConverted } from "./converted.ts";
+import { findConverted } from "./converted.ts";
 import { digestFile } from "./digest.ts";
 import { type Fetching, WeightsFetcher } from "./fetch/weights.ts";
 import type { FoundCard } from "./find-card.ts";
@@ -14,28 +13,36 @@ export interface Installed extends Model {
   readonly fetched: boolean;
 }
 
+export interface Installing extends Fetching {
+  /** Hears of every file that is new in the cache, also when what comes after fails. */
+  onAdded?(file: string): void;
+}
+
 /** One after another; throws `ModelFault` at the first that cannot be had. `onDone` hears of each. */
 export async function installModels(
   found: readonly FoundCard[],
-  fetching: Fetching,
+  installing: Installing,
   onDone: (installed: Installed) => Promise<void> | void = () => {},
 ): Promise<void> {
   const { weights, converted } = modelPlaces();
   await sweepParts(weights);
   await sweepParts(converted);
-  await using fetcher = new WeightsFetcher(weights, fetching);
-  for (const one of found) await onDone(await install(one, fetcher, fetching));
+  await using fetcher = new WeightsFetcher(weights, installing);
+  for (const one of found) await onDone(await install(one, fetcher, installing));
 }
 
-async function install(found: FoundCard, fetcher: WeightsFetcher, { report }: Fetching): Promise<Installed> {
-  const { card, file: cardFile } = found;
+async function install(found: FoundCard, fetcher: WeightsFetcher, installing: Installing): Promise<Installed> {
+  const { card } = found;
   const file = weightsFile(card);
-  const isThere = existsSync(file) && (await digestFile(file)) === card.sha256;
-  if (!isThere) {
-    await rm(file, { force: true });
-    await fetcher.fetch(card, cardFile, file);
-  }
-  if (card.convert !== undefined && !(await isConverted(card, card.convert, modelPlaces().converted)))
-    report(`converting to ONNX, ${card.input.width}×${card.input.height}`);
-  return { ...(await openCard(found)), fetched: !isThere };
+  const wasThere = existsSync(file);
+  // Gone again, if another process tidies up: fetched then.
+  const isWhole = wasThere && (await digestFile(file).catch(() => null)) === card.sha256;
+  if (!isWhole) await fetcher.fetch(found, file);
+  if (!wasThere) installing.onAdded?.(file);
+  const isToConvert =
+    card.convert !== undefined && (await findConverted(card, card.convert, modelPlaces().converted)) === null;
+  if (isToConvert) installing.report(`converting to ONNX, ${card.input.width}×${card.input.height}`);
+  const model = await openCard(found);
+  if (isToConvert) installing.onAdded?.(model.file);
+  return { ...model, fetched: !isWhole };
 }

@@ -16,13 +16,14 @@ import { modelPlaces } from "./cache.ts";
 import { digestBytes } from "./digest.ts";
 import { ModelFault } from "./fault.ts";
 import type { Fetching } from "./fetch/weights.ts";
-import { type FoundCard, findCard, listCardFiles } from "./find-card.ts";
+import { type FoundCard, findBuiltIn, findCard, listCardFiles } from "./find-card.ts";
+import { getCommand } from "./get-command.ts";
 import { installModels } from "./install.ts";
 import { makeYolox } from "./onnx.fixture.ts";
-import { isInstalled, openModel, weightsFile } from "./open.ts";
+import { isInstalled, NotInstalled, openModel, weightsFile } from "./open.ts";
 
 /** What the set-up has put into the cache of this machine, before a cache of our own is looked at. */
-const REAL = weightsFile(findCard("default").card);
+const REAL = weightsFile(findBuiltIn("default").card);
 
 const folder = mkdtempSync(join(tmpdir(), "windhover-open-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -34,7 +35,7 @@ const card = (text = ""): string =>
   `input: { width: 64, height: 64 }\nlabels: coco\ndecoder: { family: yolox }\n${text}`;
 
 const FETCHING: Fetching = {
-  ...{ report: () => {}, signal: new AbortController().signal, command: (model) => `models get ${model}` },
+  ...{ report: () => {}, signal: new AbortController().signal, command: getCommand },
 };
 
 const takeReal = (found: FoundCard): FoundCard => ({ ...found, card: { ...found.card, sources: [{ path: REAL }] } });
@@ -42,7 +43,7 @@ const takeReal = (found: FoundCard): FoundCard => ({ ...found, card: { ...found.
 test("a model that is not installed says what to run, and nothing is fetched", async () => {
   await assert.rejects(
     openModel("quality"),
-    /^ModelFault: the model "quality" is not installed; run: npx windhover models get quality$/,
+    /^NotInstalled: the model "quality" is not installed; run: npx windhover models get quality$/,
   );
   assert.equal(await isInstalled(findCard("quality")), false);
   assert.equal(existsSync(join(folder, "cache")), false);
@@ -63,7 +64,17 @@ test("a card of one's own opens with the file beside it", async () => {
   assert.equal(model.file, join(folder, "mine.onnx"));
   assert.equal(model.labels.length, 80);
   writeFileSync(join(folder, "mine.onnx"), "something else");
-  await assert.rejects(openModel(file), /not installed/);
+  await assert.rejects(openModel(file), (error) => {
+    assert.ok(error instanceof ModelFault && !(error instanceof NotInstalled));
+    const [expected, found] = [digestBytes(ONNX), digestBytes("something else")];
+    assert.equal(
+      error.message,
+      `${join(folder, "mine.onnx")} is not the file that the card of "mine" means:\n` +
+        `  expected sha256 ${expected}\n  found    sha256 ${found}\n` +
+        `put the right file there, correct the card, or run: npx windhover models get ${file} --weights FILE`,
+    );
+    return true;
+  });
 });
 
 test("a card in the user's folder goes before one of Windhover of the same name", () => {

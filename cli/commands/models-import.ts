@@ -1,3 +1,4 @@
+import { quoteShell } from "../../graphs/compiler/gst-launch.ts";
 import { DECODERS } from "../../models/decode/options.ts";
 import { type Command, EXIT, type Given, UsageFault } from "../command.ts";
 import { whileFetching } from "../models/fetching.ts";
@@ -13,7 +14,7 @@ export default {
   usage: "card.yaml|model.onnx…",
   options: {
     name: { type: "string", value: "NAME", about: "Its name; else that in the card, or after the file." },
-    force: { type: "boolean", about: "Take the place of a model of that name." },
+    force: { type: "boolean", about: "Take the place of a model of that name; `models remove` undoes it." },
     weights: {
       type: "string",
       value: "FILE",
@@ -55,7 +56,7 @@ export default {
       for (const order of orders) {
         const found = await whileFetching(
           terminal,
-          () => `models import ${order.file}`,
+          () => `npx windhover models import ${quoteShell(order.file)}`,
           (fetching) => importModel(order, fetching),
         );
         const summary = await summarise(found);

@@ -53,7 +53,7 @@ async function describe({ name, file, origin }: CardFile) {
   try {
     const card = readCard(file);
     const { licence, about, bytes = null, input } = card;
-    const installed = await isInstalled({ card, file, origin });
+    const installed = await isInstalled({ card, file, origin, askedFor: name });
     return { name, origin, card: file, licence, bytes, input: `${input.width}×${input.height}`, installed, about };
   } catch (error) {
     if (!(error instanceof CardFault)) throw error;

