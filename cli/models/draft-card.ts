@@ -2,7 +2,7 @@
 import { basename, resolve } from "node:path";
 import { type Document, parseDocument, stringify } from "yaml";
 import { LONGEST_NAME, type ModelCard } from "../../models/card.ts";
-import { createDecoder } from "../../models/decode/decoder.ts";
+import { findFamilies } from "../../models/decode/decoder.ts";
 import { DECODERS } from "../../models/decode/options.ts";
 import { COCO } from "../../models/labels.ts";
 import { UsageFault } from "../command.ts";
@@ -27,7 +27,7 @@ export function draftCard(
 ): string {
   const model = wishes.name ?? nameAfter(file.path);
   const picture = findPicture(tensors.inputs, wishes.size);
-  const family = wishes.family ?? guessFamily(model, picture, tensors, wishes.labels);
+  const family = wishes.family ?? guessFamily(picture, tensors, wishes.labels);
   return stringify({
     model,
     about: wishes.about ?? `${basename(file.path)}, imported.`,
@@ -53,21 +53,12 @@ export const nameAfter = (path: string): string =>
 
 /** The only family that can read the outputs. */
 function guessFamily(
-  model: string,
   picture: ReturnType<typeof findPicture>,
   { outputs }: Tensors,
   labels: ModelCard["labels"],
 ): (typeof DECODERS)[number] {
   const classCount = labels === "coco" ? COCO.length : labels.length;
-  const input = { ...picture, colours: "rgb", fit: "stretch", anchor: "centre", padding: 0 } as const;
-  const fitting = DECODERS.filter((family) => {
-    try {
-      createDecoder({ model, input, labels, decoder: { family } }, classCount, outputs);
-      return true;
-    } catch {
-      return false;
-    }
-  });
+  const fitting = findFamilies({ input: picture, labels }, classCount, outputs);
   const [only] = fitting;
   if (only !== undefined && fitting.length === 1) return only;
   const which =

@@ -40,11 +40,11 @@ const asLogits: Reading = {
     const boxes = findRole(
       fitting,
       "boxes",
-      floats.filter((tensor) => fitsShape(tensor, [1, null, 4])),
+      floats.filter((tensor) => fitsShape(tensor, [1, null, 4], fitting)),
     );
     const known = listColumns(fitting);
     const rest = floats.filter(
-      (tensor) => tensor !== boxes && known.some(({ columns }) => fitsShape(tensor, [1, null, columns])),
+      (tensor) => tensor !== boxes && known.some(({ columns }) => fitsShape(tensor, [1, null, columns], fitting)),
     );
     const logits = findRole(fitting, "scores", rest) ?? (options.outputs?.scores === undefined ? rest[0] : undefined);
     const size = logits?.shape[2];
@@ -84,8 +84,9 @@ const asList: Reading = {
 const inRows: Reading = {
   expects: ({ classCount }) =>
     `one output float32 [1, Q, ${4 + classCount}]: centre and size in fractions, class scores`,
-  fit({ outputs, classCount, options, input }) {
-    const output = outputs.find((tensor) => isFloat(tensor) && fitsShape(tensor, [1, null, 4 + classCount]));
+  fit(fitting) {
+    const { outputs, classCount, options, input } = fitting;
+    const output = outputs.find((tensor) => isFloat(tensor) && fitsShape(tensor, [1, null, 4 + classCount], fitting));
     if (output === undefined) return null;
     return decodeWideRows(output.name, classCount, scaleOf(options.units ?? "fractions", input));
   },

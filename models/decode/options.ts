@@ -4,6 +4,9 @@ import { type Static, Type } from "typebox";
 export const DECODERS = ["efficientdet", "ssd", "yolox", "yolo", "picodet", "detr"] as const;
 export type FamilyName = (typeof DECODERS)[number];
 
+const FORMS = ["objectness", "columns", "rows", "list"] as const;
+export type Form = (typeof FORMS)[number];
+
 const CLOSED = { additionalProperties: false } as const;
 const TensorName = Type.Optional(Type.String({ minLength: 1 }));
 
@@ -11,6 +14,12 @@ const TensorName = Type.Optional(Type.String({ minLength: 1 }));
 export const DecoderOptions = Type.Object(
   {
     family: Type.Enum([...DECODERS], { description: "How boxes are read from the outputs." }),
+    form: Type.Optional(
+      Type.Enum([...FORMS], {
+        description:
+          "yolo: what the rows of the output are, where shapes leave it open, as with 1 or 2 labels and a number of rows that is only known when the model runs: with objectness (v5, v6, v7), columns (v8, v11 as exported), rows (the same, transposed), or a list of objects (v10, v26, or with NMS inside).",
+      }),
+    ),
     strides: Type.Optional(Type.Array(Type.Integer({ minimum: 1 }), { minItems: 1 })),
     decoded: Type.Optional(
       Type.Boolean({ description: "yolox: the exported graph has put boxes into pixels already." }),

@@ -34,7 +34,9 @@ const byLevel: Reading = {
     const { outputs, classCount, input, options } = fitting;
     if (outputs.length === 0 || outputs.length % 2 !== 0 || !outputs.every(isFloat)) return null;
     // Where distances have as many columns as scores, scores come first.
-    const scores = outputs.filter((tensor) => fitsShape(tensor, [1, null, classCount])).slice(0, outputs.length / 2);
+    const scores = outputs
+      .filter((tensor) => fitsShape(tensor, [1, null, classCount], fitting))
+      .slice(0, outputs.length / 2);
     const distances = outputs.filter((tensor) => !scores.includes(tensor));
     for (const strides of setsFor(fitting)) {
       const levels = layLevels(input, strides);
@@ -98,12 +100,12 @@ const decoded: Reading = {
   fit(fitting) {
     const { outputs, classCount } = fitting;
     const floats = outputs.filter((tensor) => isFloat(tensor) && tensor.shape.length === 3);
-    const boxes = floats.find((tensor) => fitsShape(tensor, [1, null, 4]));
+    const boxes = floats.find((tensor) => fitsShape(tensor, [1, null, 4], fitting));
     const [, anchors] = boxes?.shape ?? [];
     const cells = isKnown(anchors) ? anchors : null;
     const others = floats.filter((tensor) => tensor !== boxes);
-    const columns = others.find((tensor) => fitsShape(tensor, [1, classCount, cells]));
-    const scores = columns ?? others.find((tensor) => fitsShape(tensor, [1, cells, classCount]));
+    const columns = others.find((tensor) => fitsShape(tensor, [1, classCount, cells], fitting));
+    const scores = columns ?? others.find((tensor) => fitsShape(tensor, [1, cells, classCount], fitting));
     if (boxes === undefined || scores === undefined) return null;
     return decodeScored({
       ...{ boxes: boxes.name, scores: scores.name, isTransposed: scores === columns },
@@ -116,9 +118,10 @@ const decoded: Reading = {
 /** Exported with everything, as PaddleDetection lists objects. */
 const listed: Reading = {
   expects: () => "one output float32 [N, 6] or [1, N, 6]: class, score, left, top, right, bottom in pixels",
-  fit({ outputs, classCount }) {
+  fit(fitting) {
+    const { outputs, classCount } = fitting;
     const isRows = (pattern: readonly (number | null)[]) =>
-      outputs.find((tensor) => isFloat(tensor) && fitsShape(tensor, pattern));
+      outputs.find((tensor) => isFloat(tensor) && fitsShape(tensor, pattern, fitting));
     const [batched, bare] = [isRows([1, null, ROW]), isRows([null, ROW])];
     const output = batched ?? bare;
     if (output === undefined) return null;

@@ -36,11 +36,13 @@ export function findListed(fitting: Fitting): ListedTensors | null {
   const boxes = findRole(
     fitting,
     "boxes",
-    outputs.filter((tensor) => isFloat(tensor) && isBoxes(tensor)),
+    outputs.filter((tensor) => isFloat(tensor) && isBoxes(tensor, fitting)),
   );
   if (boxes === undefined) return null;
   const isBatched = boxes.shape.length === 3;
-  const flat = outputs.filter((tensor) => fitsShape(tensor, isBatched ? [1, null] : [null]) && !isCount(tensor));
+  const flat = outputs.filter(
+    (tensor) => fitsShape(tensor, isBatched ? [1, null] : [null], fitting) && !isCount(tensor),
+  );
   // A name that is wrong in the card must not be made up for.
   const scores = findRole(fitting, "scores", flat.filter(isFloat));
   const classes =
@@ -53,7 +55,8 @@ export function findListed(fitting: Fitting): ListedTensors | null {
   return { boxes, scores, classes, count: findRole(fitting, "count", outputs.filter(isCount)), isBatched };
 }
 
-const isBoxes = (tensor: TensorInfo): boolean => fitsShape(tensor, [1, null, 4]) || fitsShape(tensor, [null, 4]);
+const isBoxes = (tensor: TensorInfo, fitting: Fitting): boolean =>
+  fitsShape(tensor, [1, null, 4], fitting) || fitsShape(tensor, [null, 4], fitting);
 
 const isCount = ({ name, shape }: TensorInfo): boolean =>
   WORDS.count.test(name) || shape.length === 0 || (shape.length === 1 && shape[0] === 1);

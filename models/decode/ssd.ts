@@ -53,7 +53,7 @@ const asScores: Reading = {
     const boxes = findRole(
       fitting,
       "boxes",
-      floats.filter((tensor) => fitsShape(tensor, [1, null, 4])),
+      floats.filter((tensor) => fitsShape(tensor, [1, null, 4], fitting)),
     );
     const scores = findRole(
       fitting,

@@ -1,5 +1,5 @@
 /** Outputs by name and shape. */
-import type { Outputs, OutputTensor, TensorInfo } from "./decoder.ts";
+import type { Fitting, Outputs, OutputTensor, TensorInfo } from "./decoder.ts";
 import { ModelMisfit } from "./misfit.ts";
 
 /** One entry a dimension; null stands for any size. */
@@ -8,13 +8,21 @@ export type ShapePattern = readonly (number | null)[];
 export const isKnown = (dimension: number | string | undefined): dimension is number =>
   typeof dimension === "number" && dimension > 0;
 
-/** Dimensions that are only known when the model runs fit whatever is expected. */
-export function fitsShape({ shape }: TensorInfo, pattern: ShapePattern): boolean {
+/**
+ * A batch that is only known when the model runs fits. Of the other dimensions those fit that are expected, and where
+ * `isLoose` those that are not known.
+ */
+export function fitsShape(
+  { shape }: TensorInfo,
+  pattern: ShapePattern,
+  { isLoose }: Pick<Fitting, "isLoose">,
+): boolean {
   return (
     shape.length === pattern.length &&
     pattern.every((size, i) => {
       const dimension = shape[i];
-      return size === null || !isKnown(dimension) || dimension === size;
+      const isBatch = i === 0 && size === 1;
+      return size === null || dimension === size || (!isKnown(dimension) && (isBatch || isLoose));
     })
   );
 }

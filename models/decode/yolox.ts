@@ -2,7 +2,7 @@ import { type AddRow, decodeAnchored } from "./anchored.ts";
 import { BOX_ORDERS } from "./box-orders.ts";
 import type { Family, Fitting, TensorInfo } from "./decoder.ts";
 import { countCells, type Level, layLevels } from "./grid.ts";
-import { fitsShape, isFloat } from "./tensors.ts";
+import { fitsShape, isFloat, isKnown } from "./tensors.ts";
 
 const STRIDES = [8, 16, 32];
 const PIXELS = { x: 1, y: 1 };
@@ -10,7 +10,11 @@ const PIXELS = { x: 1, y: 1 };
 const findLevels = ({ input, options }: Fitting): readonly Level[] => layLevels(input, options.strides ?? STRIDES);
 
 function findOutput(fitting: Fitting, anchors: number): TensorInfo | undefined {
-  return fitting.outputs.find((tensor) => isFloat(tensor) && fitsShape(tensor, [1, anchors, 5 + fitting.classCount]));
+  return fitting.outputs.find((tensor) => {
+    const [, rows] = tensor.shape;
+    const fits = isFloat(tensor) && fitsShape(tensor, [1, null, 5 + fitting.classCount], fitting);
+    return fits && (!isKnown(rows) || rows === anchors);
+  });
 }
 
 /** YOLOX: one anchor a cell, levels one after the other. Exported without decoding unless its card says so. */
