@@ -3,7 +3,18 @@
  * that a changed card or converter is noticed; where the files lie is the command's business, and it says so.
  */
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { CommandFailure, runCommand } from "./command.mjs";
 
@@ -16,10 +27,38 @@ const LIMIT_MS = 30 * 60_000;
 const stampOf = (root) => join(root, "build/models.stamp");
 
 export function areModelsThere(root) {
-  const stamp = stampOf(root);
-  if (!existsSync(stamp)) return false;
-  const { made, files } = JSON.parse(readFileSync(stamp, "utf8"));
+  const { made, files } = readStamp(root);
   return made === describe(root) && files.every(({ file, bytes }) => sizeOf(file) === bytes);
+}
+
+/** One that cannot be read, cut off by a full disk or a power cut, counts as none. */
+function readStamp(root) {
+  try {
+    const { made, files } = JSON.parse(readFileSync(stampOf(root), "utf8"));
+    return { made, files: [...files] };
+  } catch {
+    return { made: null, files: [] };
+  }
+}
+
+/** On the disk before it has its name. */
+function writeStamp(root, content) {
+  const stamp = stampOf(root);
+  const part = `${stamp}.${process.pid}`;
+  mkdirSync(dirname(stamp), { recursive: true });
+  try {
+    const handle = openSync(part, "w");
+    try {
+      writeFileSync(handle, JSON.stringify(content));
+      fsyncSync(handle);
+    } finally {
+      closeSync(handle);
+    }
+    renameSync(part, stamp);
+  } catch (error) {
+    rmSync(part, { force: true });
+    throw error;
+  }
 }
 
 /** Returns what is to be said when only some could be had; throws when the one that is needed could not. */
@@ -29,17 +68,16 @@ export async function installModels(root, { onProgress }) {
   try {
     files.push(...(await getModels(root, WANTED, onProgress)));
   } catch (error) {
-    note = `${error.message}\nEverything else works without. To try again: npx windhover models get ${WANTED.join(" ")}`;
+    note = `${error.message}\nEverything else works without. To try again: npx windhover models get`;
   }
-  const stamp = stampOf(root);
-  mkdirSync(dirname(stamp), { recursive: true });
-  writeFileSync(`${stamp}.${process.pid}`, JSON.stringify({ made: describe(root), files }));
-  renameSync(`${stamp}.${process.pid}`, stamp);
+  writeStamp(root, { made: describe(root), files });
   return note;
 }
 
 async function getModels(root, names, onProgress) {
-  const command = [join(root, "cli/windhover.mjs"), "models", "get", ...names, "--json"];
+  // By file: a model of the user may have taken the name.
+  const cards = names.map((name) => join(root, `models/cards/${name}.yaml`));
+  const command = [join(root, "cli/windhover.mjs"), "models", "get", ...cards, "--json"];
   const onLine = (line) => {
     const { type, text } = readEvent(line);
     if (type === "progress") onProgress(text);

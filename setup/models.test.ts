@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -16,7 +16,10 @@ function writeCommand(broken: readonly string[]): void {
   writeFileSync(
     join(root, "cli/windhover.mjs"),
     `import { writeFileSync } from "node:fs";
-    const names = process.argv.slice(4, -1);
+    import { basename, dirname } from "node:path";
+    const cards = process.argv.slice(4, -1);
+    if (cards.some((card) => dirname(card) !== ${JSON.stringify(join(root, "models/cards"))})) process.exit(2);
+    const names = cards.map((card) => basename(card, ".yaml"));
     console.error(JSON.stringify({ type: "progress", text: "fetching" }));
     const broken = names.find((name) => ${JSON.stringify(broken)}.includes(name));
     if (broken !== undefined) {
@@ -47,12 +50,28 @@ test("models are there once they were got, until a card changes or a file goes",
   assert.equal(areModelsThere(root), false);
 });
 
+for (const [what, content] of [
+  ["empty", () => ""],
+  ["cut", (whole: string) => whole.slice(0, -5)],
+  ["another kind of JSON", () => '{"made":1}'],
+] as const)
+  test(`a stamp that is ${what} counts as none, and is written anew`, async () => {
+    const stamp = join(root, "build/models.stamp");
+    await install();
+    assert.equal(areModelsThere(root), true);
+    writeFileSync(stamp, content(readFileSync(stamp, "utf8")));
+    assert.equal(areModelsThere(root), false);
+    await install();
+    assert.equal(areModelsThere(root), true);
+    assert.deepEqual(readdirSync(join(root, "build")), ["models.stamp"]);
+  });
+
 test("without one that is only wanted it goes on, and says why", async () => {
   writeCommand(["quality"]);
   const { note } = await install();
   assert.match(
     note ?? "",
-    /^no network for quality\nEverything else works without\. To try again: npx windhover models get aerial quality$/,
+    /^no network for quality\nEverything else works without\. To try again: npx windhover models get$/,
   );
   assert.equal(areModelsThere(root), true);
 });
