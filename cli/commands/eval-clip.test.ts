@@ -10,12 +10,20 @@ import { makeFolder, windhover } from "../windhover.fixture.ts";
 import command from "./eval-clip.ts";
 
 const folder = makeFolder();
-const [clip, gt, bad] = [join(folder, "street.y4m"), join(folder, "gt.txt"), join(folder, "bad.txt")];
+const clip = join(folder, "street.y4m");
 const FRAMES = 12;
 paintStreet(clip, FRAMES);
-// The stop sign of the painted street, which never moves.
-writeFileSync(gt, Array.from({ length: FRAMES }, (_, index) => `${index + 1},1,484,54,72,72,1,-1,-1,-1\n`).join(""));
-writeFileSync(bad, "1,1,484,54,72,NaN,1\n");
+
+/** The stop sign of the painted street, which never moves. */
+const truth = (frames: number, confidence = 1): string =>
+  Array.from({ length: frames }, (_, index) => `${index + 1},1,484,54,72,72,${confidence},-1,-1,-1\n`).join("");
+const write = (name: string, text: string): string => {
+  const file = join(folder, name);
+  writeFileSync(file, text);
+  return file;
+};
+const gt = write("gt.txt", truth(FRAMES));
+const bad = write("bad.txt", "1,1,484,54,72,NaN,1\n");
 
 const noModel = await withoutModel("default");
 
@@ -31,12 +39,45 @@ test("scores what the graph finds on a clip", { skip: noModel }, async () => {
   assert.match(readFileSync(plot, "utf8"), /street: 1 objects, 0 id switches/);
 });
 
+test("frames beyond the ground truth are told of, and scored only when asked", { skip: noModel }, async () => {
+  const half = write("half.txt", truth(FRAMES / 2));
+  const args = ["eval", "clip", clip, "--gt", half, "--class", "stop sign", "--json"];
+  const cut = await windhover(args);
+  assert.equal(cut.code, 0, cut.stderr);
+  assert.match(cut.stderr, /the ground truth has 6 frames, the clip 12: the rest is not scored; --whole scores it too/);
+  const { frames, FP } = JSON.parse(cut.stdout);
+  assert.deepEqual([frames, FP], [FRAMES / 2, 0]);
+
+  const whole = await windhover([...args, "--whole"]);
+  assert.match(whole.stderr, /the ground truth has 6 frames, the clip 12: whatever is found beyond it counts as wrong/);
+  const beyond = JSON.parse(whole.stdout);
+  assert.deepEqual([beyond.frames, beyond.FP], [FRAMES, FRAMES / 2]);
+});
+
 const REFUSED: readonly (readonly [what: string, args: readonly string[], kind: string, fault: RegExp])[] = [
   ["no CLIP", ["--gt", gt], "UsageFault", /missing: one CLIP/],
   ["no ground truth", [clip], "UsageFault", /missing: --gt FILE/],
   ["a clip that is not there", [`${clip}x`, "--gt", gt], "CommandFailure", /there is no file .*; did you mean "street/],
   ["ground truth that is not there", [clip, "--gt", `${gt}x`], "CommandFailure", /there is no file .*gt\.txtx/],
   ["a bad row", [clip, "--gt", bad], "CommandFailure", /bad\.txt:1: height is "NaN"; expected a number/],
+  [
+    "ground truth without rows",
+    [clip, "--gt", write("empty.txt", "\n")],
+    "CommandFailure",
+    /empty\.txt has nothing to score: it has no rows/,
+  ],
+  [
+    "ground truth that does not count",
+    [clip, "--gt", write("zero.txt", truth(3, 0))],
+    "CommandFailure",
+    /zero\.txt has nothing to score: all its 3 rows have confidence 0/,
+  ],
+  [
+    "more frames than a clip has",
+    [clip, "--gt", write("far.txt", `${truth(1)}1000001,1,484,54,72,72,1\n`)],
+    "CommandFailure",
+    /far\.txt:2: frame is 1000001; expected at most 1000000/,
+  ],
   ["a model that is not there", [clip, "--gt", gt, "--model", "qualty"], "CommandFailure", /did you mean "quality"\?/],
 ];
 

@@ -1,12 +1,13 @@
 import { basename, extname } from "node:path";
 import { didYouMean } from "../../schemas/suggest.ts";
-import { type Command, EXIT, expectPositionals, type Given, UsageFault } from "../command.ts";
+import { type Command, CommandFailure, EXIT, expectPositionals, type Given, UsageFault } from "../command.ts";
 import { writeText } from "../draw-svg.ts";
 import { runClip } from "../eval/clip/run-clip.ts";
 import { type ClipScores, scoreClip } from "../eval/clip/score-clip.ts";
 import { readTruth } from "../eval/mot/frames.ts";
 import { toJson, toPercent } from "../eval/mot/report.ts";
 import { readRows } from "../eval/mot/rows.ts";
+import { MOST_FRAMES } from "../eval/mot/sequence-folder.ts";
 import { drawScores } from "../eval/plot/draw-scores.ts";
 import { Progress } from "../eval/progress.ts";
 import { alignTable } from "../eval/table.ts";
@@ -16,9 +17,6 @@ import { telling } from "../models/told.ts";
 import { formatRate } from "../run/progress.ts";
 import { expectFile } from "../run/source-file.ts";
 import type { Terminal } from "../terminal.ts";
-
-/** More than any clip has: every frame of the ground truth is kept. */
-const MOST_FRAMES = 10_000_000;
 
 export default {
   name: "eval clip",
@@ -37,10 +35,14 @@ export default {
       value: "FILE.svg",
       about: "Draw the scores over the overlap, and every object's tracks over time.",
     },
+    whole: {
+      type: "boolean",
+      about: "Score the clip to its end: what is found beyond the ground truth is wrong.",
+    },
     json: { type: "boolean", about: "Print as JSON." },
   },
   notes: [
-    "Frame n of the ground truth, from 1, is frame n of the clip; boxes are in its pixels. Rows with confidence 0 are not scored. The graph runs at pace fast: every frame is looked at, and the same clip has the same scores.",
+    "Frame n of the ground truth, from 1, is frame n of the clip; boxes are in its pixels. Rows with confidence 0 are not scored. Frames beyond the last of the ground truth are not scored either, unless --whole asks for it. The graph runs at pace fast: every frame is looked at, and the same clip has the same scores.",
     "AP50 is of the class's detections down to a confidence of 0.01, at an overlap of 0.5, the mean over 101 recalls as COCO has it. The other scores are of the tracks, as `eval mot` has them; all in percent. frames/s is the whole graph.",
   ].join("\n"),
   examples: [
@@ -55,19 +57,18 @@ export default {
     const plot = given.text("plot");
     if (plot !== undefined) expectRoom("plot", plot);
     expectFile(clip);
-    const frameCount = readRows(truthFile, MOST_FRAMES).reduce((last, { frame }) => Math.max(last, frame), 0);
+    const frameCount = findLastFrame(truthFile);
     const truth = readTruth(truthFile, frameCount);
     const { model, className, weak } = await chooseModel(given);
     const progress = new Progress(terminal, "frames");
     const onFrame = (count: number): void => progress.show(count, Math.max(count, frameCount));
     const { frames, framesPerSecond } = await runClip({ clip, model, weak, onFrame }, await loadKnowledge());
     progress.end();
-    if (frames.length < frameCount)
-      note(
-        terminal,
-        `the ground truth has ${frameCount} frames, the clip only ${frames.length}: what it lacks counts as missed`,
-      );
-    const scores = scoreClip(basename(clip, extname(clip)), truth, frames, className);
+    const isWhole = given.flag("whole");
+    const misfit = describeMisfit(frameCount, frames.length, isWhole);
+    if (misfit !== null) note(terminal, misfit);
+    const scored = isWhole ? frames : frames.slice(0, frameCount);
+    const scores = scoreClip(basename(clip, extname(clip)), truth, scored, className);
     if (plot !== undefined) await writeText(plot, drawScores([scores.tracking], scores.tracking));
     const asked = { clip, model, class: className };
     await terminal.print(
@@ -76,6 +77,15 @@ export default {
     return EXIT.ok;
   },
 } satisfies Command;
+
+function findLastFrame(truthFile: string): number {
+  const { frame, line } = readRows(truthFile, Number.POSITIVE_INFINITY).reduce(
+    (last, row) => (row.frame > last.frame ? row : last),
+    { frame: 0, line: 0 },
+  );
+  if (frame <= MOST_FRAMES) return frame;
+  throw new CommandFailure(`${truthFile}:${line}: frame is ${frame}; expected at most ${MOST_FRAMES}`);
+}
 
 async function chooseModel(
   given: Given,
@@ -89,6 +99,15 @@ async function chooseModel(
       `the model "${card.model}" knows no "${className}"${didYouMean(className, labels)}\n  \`windhover models show ${model}\` lists what it knows`,
     );
   return { model, className, weak: card.thresholds.weak };
+}
+
+function describeMisfit(trueCount: number, clipCount: number, isWhole: boolean): string | null {
+  const counts = `the ground truth has ${trueCount} frames, the clip`;
+  if (clipCount < trueCount) return `${counts} only ${clipCount}: what it lacks counts as missed`;
+  if (clipCount === trueCount) return null;
+  return isWhole
+    ? `${counts} ${clipCount}: whatever is found beyond it counts as wrong`
+    : `${counts} ${clipCount}: the rest is not scored; --whole scores it too`;
 }
 
 function note(terminal: Terminal, text: string): void {

@@ -54,6 +54,10 @@ test("perfect results have perfect scores, in a table with a line for each seque
   assert.match(lines[3] ?? "", /^combined /);
 });
 
+const unscored = join(folder, "unscored");
+makeSequence(unscored, "one");
+makeSequence(unscored, "two", { gt: "" });
+
 const TRACK = ["--detections", "det.txt"];
 const [USAGE, FAILURE] = ["UsageFault", "CommandFailure"];
 const REFUSED: readonly (readonly [what: string, args: readonly string[], kind: string, fault: RegExp])[] = [
@@ -71,6 +75,7 @@ const REFUSED: readonly (readonly [what: string, args: readonly string[], kind: 
   ["a sequence for a DIR", [join(sequences, "one"), ...TRACK], FAILURE, /is a sequence itself: give the folder above/],
   ["no detections", [sequences, "--detections", "dat.txt"], FAILURE, /no file .*one\/dat\.txt\n.*two\/dat\.txt/],
   ["no results", [sequences, "--results", folder], FAILURE, /there is no file .*one\.txt/],
+  ["a sequence with nothing to score", [unscored, ...TRACK], FAILURE, /two\/gt\.txt has nothing to score/],
   ["a folder for a plot", [sequences, ...TRACK, "--plot", folder], FAILURE, /this is a folder/],
 ];
 

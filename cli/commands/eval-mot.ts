@@ -35,7 +35,7 @@ export default {
   },
   notes: [
     "DIR has a folder for each sequence, with seqinfo.ini (frameRate, seqLength), gt.txt and FILE. Rows are frame,id,left,top,width,height,confidence; rows of gt.txt with confidence 0 are not scored.",
-    "HOTA, DetA, AssA and LocA are means over the overlaps 0.05 to 0.95; MOTA, IDF1 and what is counted hold at 0.5. All are as TrackEval has them without its preprocessing, in percent; IDSW are id switches. frames/s is the tracker alone.",
+    "HOTA, DetA, AssA and LocA are means over the overlaps 0.05 to 0.95; MOTA, IDF1 and what is counted hold at 0.5. All are as TrackEval has them without its preprocessing, in percent; IDSW are id switches. frames/s is the tracker alone, in a second pass over all sequences: the first, which gives the results, warms it up.",
   ].join("\n"),
   examples: [
     "eval mot sequences --detections det.txt",

@@ -34,6 +34,7 @@ const sham = defineElement({
   writes: ["detections"],
   create: (properties) => {
     asked.push(properties);
+    const weakest = properties.weak ?? 0;
     return {
       process: (frame) =>
         frame.write({
@@ -42,7 +43,9 @@ const sham = defineElement({
             model: "sham",
             confidence: 0.5,
             objects: [at(0.1, 0.9), at(0.6, 0.8)],
-            weak: [at(0.3, 0.3), at(0.4, 0.05), at(0.35, 0.02)],
+            weak: [at(0.3, 0.3), at(0.4, 0.05), at(0.35, 0.02), at(0.45, 0.005)].filter(
+              ({ confidence }) => confidence >= weakest,
+            ),
           },
         }),
     };
@@ -88,6 +91,14 @@ test("the tracker is given what it would be given without being watched", async 
   given.length = 0;
   await runClip({ clip: CLIP, model: "some", weak: 0.1, onFrame: () => {} }, inputWith(sham, shamTrack));
   assert.deepEqual(given, Array(FRAMES).fill(1));
+});
+
+test("a card that goes lower than precision is measured keeps what it gives the tracker", async () => {
+  given.length = 0;
+  const order = { clip: CLIP, model: "some", weak: 0.001, onFrame: () => {} };
+  const { frames } = await runClip(order, inputWith(sham, shamTrack));
+  assert.deepEqual(given, Array(FRAMES).fill(4));
+  assert.deepEqual(new Set(frames.map(({ detections }) => detections.length)), new Set([5]));
 });
 
 test("a graph that breaks is a failure in words", async () => {

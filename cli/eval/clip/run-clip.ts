@@ -8,17 +8,14 @@ import { GraphFiles, locateGraph } from "../../graph-files.ts";
 import type { Knowledge } from "../../knowledge.ts";
 import { explainFailure } from "../../run/failure.ts";
 import { onInterrupt } from "../../run/interrupt.ts";
-import { AFTER_DETECT, AFTER_TRACK, Watch, type WatchedFrame } from "./watch.ts";
+import { AFTER_DETECT, AFTER_TRACK, LEAST_CONFIDENCE, Watch, type WatchedFrame } from "./watch.ts";
 
-/** Precision is measured over all that a model is at all inclined to say. */
-const LEAST_CONFIDENCE = 0.01;
-
-const VARIANT = `
+const makeVariant = (weak: number): string => `
 graph: eval-clip
 about: The graph detect, watched.
 extends: detect
 set:
-  detect: { weak: ${LEAST_CONFIDENCE} }
+  detect: { weak: ${weak} }
 insert:
   - after: detect
     steps: [${AFTER_DETECT}]
@@ -49,17 +46,17 @@ export async function runClip(
   const watch = new Watch(weak, onFrame);
   const elements = new Map([...known, ...watch.elements.map((element) => [element.name, element] as const)]);
   const knowledge = { registry, elements };
-  const compiled = compileVariant(clip, model, knowledge);
+  const compiled = compileVariant(clip, model, Math.min(weak, LEAST_CONFIDENCE), knowledge);
   await play(compiled, knowledge);
   const { frames, firstMs, lastMs } = watch;
   if (frames.length === 0) throw new CommandFailure(`${clip} has no frames`);
   return { frames, framesPerSecond: (Math.max(1, frames.length - 1) / Math.max(lastMs - firstMs, 1e-3)) * 1000 };
 }
 
-function compileVariant(clip: string, model: string, { elements, registry }: Knowledge): Compiled {
+function compileVariant(clip: string, model: string, weak: number, { elements, registry }: Knowledge): Compiled {
   const load = new GraphFiles(locateGraph("detect")).loader();
   const source = { uri: clip, pace: "fast" } as const;
-  return compile({ file: null, text: VARIANT }, { elements, registry, load, source, params: { model } });
+  return compile({ file: null, text: makeVariant(weak) }, { elements, registry, load, source, params: { model } });
 }
 
 async function play(compiled: Compiled, knowledge: Knowledge): Promise<void> {

@@ -3,10 +3,13 @@ import { Type } from "typebox";
 import { type AnyElement, defineElement, type Frame } from "../../../elements/element.ts";
 import type { Detection, Detections, Track, Tracks } from "../../../schemas/detections.ts";
 
+/** Precision is measured over all that a model is at all inclined to say. */
+export const LEAST_CONFIDENCE = 0.01;
+
 export interface WatchedFrame {
   readonly width: number;
   readonly height: number;
-  /** Down to the lowest confidence that was asked for. */
+  /** Down to `LEAST_CONFIDENCE`. */
   readonly detections: readonly Detection[];
   readonly tracks: readonly Track[];
 }
@@ -31,7 +34,8 @@ export class Watch {
       observe(AFTER_DETECT, ["detections"], ["detections"], (frame) => {
         if (this.#seen.length === 0) this.firstMs = performance.now();
         const detections = frame.meta.detections as Detections;
-        this.#seen.push([...detections.objects, ...detections.weak]);
+        const all = [...detections.objects, ...detections.weak];
+        this.#seen.push(all.filter(({ confidence }) => confidence >= LEAST_CONFIDENCE));
         frame.write({
           detections: { ...detections, weak: detections.weak.filter(({ confidence }) => confidence >= weak) },
         });

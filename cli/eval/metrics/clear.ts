@@ -22,12 +22,15 @@ export interface ClearCounts {
   readonly objects: number;
 }
 
+const NO_MATCHES = new Int32Array(0);
+
 /** For each frame and each object of it, in their order: the track it is matched with, or -1. */
 export type Matches = readonly Int32Array[];
 
 export function matchFrames({ objectIds, frames }: Comparison): Matches {
   const before = new Int32Array(objectIds.length).fill(-1);
   return frames.map((frame) => {
+    if (frame.objects.length === 0) return NO_MATCHES;
     const matches = matchFrame(frame, before);
     // A frame without objects or without tracks tells nothing, and breaks nothing off.
     if (frame.overlaps.length === 0) return matches;

@@ -10,6 +10,13 @@ export interface ComparedFrame {
   readonly overlaps: Float64Array;
 }
 
+/** Shared by all frames with neither. */
+const EMPTY: ComparedFrame = {
+  objects: new Int32Array(0),
+  tracks: new Int32Array(0),
+  overlaps: new Float64Array(0),
+};
+
 export interface Comparison {
   /** The id of each object in the ground truth, by its number. */
   readonly objectIds: readonly number[];
@@ -26,6 +33,7 @@ export function compare({ name, truth, results }: MotSequence): Comparison {
   const tracks = new Numbering(`results of ${name}`);
   const frames = truth.map((truly, index): ComparedFrame => {
     const result = results[index] as FrameBoxes;
+    if (truly.ids.length === 0 && result.ids.length === 0) return EMPTY;
     return {
       objects: objects.number(truly.ids, index + 1),
       tracks: tracks.number(result.ids, index + 1),

@@ -86,6 +86,7 @@ function countFrame(
   counts: HotaCounts,
   pairs: Map<number, Int32Array>,
 ): void {
+  if (objects.length === 0 && tracks.length === 0) return;
   const pairAt = (row: number, column: number): number =>
     (objects[row] as number) * trackCount + (tracks[column] as number);
   const scores = overlaps.map((overlap, index) => {

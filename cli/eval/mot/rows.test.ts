@@ -67,12 +67,29 @@ test("ground truth marked with 0 is not scored, not even where its id comes twic
   );
 });
 
+for (const [text, fault] of [
+  ["", /rows\.txt has nothing to score: it has no rows/],
+  ["1,7,1,1,5,5,0\n2,7,1,1,5,5,0\n", /rows\.txt has nothing to score: all its 2 rows have confidence 0/],
+] as const)
+  test(`ground truth with nothing to score is refused: ${JSON.stringify(text)}`, () => {
+    assert.throws(() => readTruth(write(text), 2), fault);
+  });
+
+test("frames without rows share what they have: a long sequence of them needs no memory", () => {
+  const frames = readTruth(write("3,7,1,1,5,5,1\n"), 5);
+  assert.deepEqual(
+    frames.map(({ ids }) => ids.length),
+    [0, 0, 1, 0, 0],
+  );
+  assert.equal(new Set(frames).size, 2);
+});
+
 const INFOS: readonly (readonly [info: string, fault: RegExp])[] = [
   ["[Sequence]\nframeRate=10\n", /seqinfo\.ini has no seqLength; expected seqLength=, a whole number of frames/],
   ["[Sequence]\nseqLength=4\n", /seqinfo\.ini has no frameRate/],
   ["seqLength=4\nframeRate=0\n", /seqinfo\.ini:2: frameRate is "0"; expected frames a second, above 0/],
   ["frameRate=25\n\nseqLength=four\n", /seqinfo\.ini:3: seqLength is "four"/],
-  ["frameRate=25\nseqLength=99999999999\n", /seqLength is "99999999999"/],
+  ["frameRate=25\nseqLength=1000001\n", /seqLength is "1000001"; expected a whole number of frames, at most 1000000/],
 ];
 
 for (const [index, [info, fault]] of INFOS.entries())

@@ -15,8 +15,8 @@ export interface SequenceFolder {
 const INFO = "seqinfo.ini";
 /** As it is unpacked, and with the ground truth taken out of its folder. */
 const TRUTH_FILES = ["gt.txt", join("gt", "gt.txt")];
-/** More than any sequence has: every frame is kept in memory. */
-const MOST_FRAMES = 10_000_000;
+/** Nine hours at 30 a second: every frame is kept in memory. */
+export const MOST_FRAMES = 1_000_000;
 
 /** By name. Throws `CommandFailure` where there is none, or one lacks what it needs. */
 export function listSequences(directory: string): readonly SequenceFolder[] {
@@ -53,7 +53,9 @@ function readSequence(folder: string, name: string): SequenceFolder {
   const rate = Number(frameRate?.text);
   const count = Number(frameCount?.text);
   if (!(Number.isInteger(count) && count >= 1 && count <= MOST_FRAMES))
-    throw new CommandFailure(describe(file, "seqLength", frameCount, "a whole number of frames"));
+    throw new CommandFailure(
+      describe(file, "seqLength", frameCount, `a whole number of frames, at most ${MOST_FRAMES}`),
+    );
   if (!(rate > 0 && Number.isFinite(rate)))
     throw new CommandFailure(describe(file, "frameRate", frameRate, "frames a second, above 0"));
   return { name, folder, truthFile, frameCount: count, frameRate: rate };
