@@ -65,7 +65,7 @@ function judgeLabels({ labels, convert }: ModelCard): readonly CardError[] {
 /** What the converter makes of an EfficientDet, whatever the card says. */
 const CONVERTED = { type: "uint8", layout: "nhwc", colours: "rgb", fit: "letterbox", anchor: "top-left" } as const;
 
-function judgeConversion({ convert, input, decoder, labels }: ModelCard): readonly CardError[] {
+function judgeConversion({ convert, input, decoder }: ModelCard): readonly CardError[] {
   if (convert === undefined) return [];
   const errors: CardError[] = Object.entries(CONVERTED)
     .filter(([key, value]) => input[key as keyof typeof CONVERTED] !== value)
@@ -77,11 +77,6 @@ function judgeConversion({ convert, input, decoder, labels }: ModelCard): readon
     errors.push({
       path: ["decoder", "family"],
       message: `decoder.family is ${decoder.family} (expected efficientdet: that is what \`convert\` makes)`,
-    });
-  if (labels !== "coco")
-    errors.push({
-      path: ["labels"],
-      message: "labels are a list (expected coco: the weights know those 80; `convert.classes` keeps some of them)",
     });
   return errors;
 }

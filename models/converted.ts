@@ -28,8 +28,8 @@ function digestConverter(): string {
 }
 
 /** The name begins with what it was made from and ends with its own digest, so that one rename states both. */
-function keyOf({ model, sha256, input: { width, height } }: ModelCard, convert: Conversion): string {
-  const order = JSON.stringify([sha256, convert, width, height, process.arch, digestConverter()]);
+function keyOf({ model, sha256, labels, input: { width, height } }: ModelCard, convert: Conversion): string {
+  const order = JSON.stringify([sha256, convert, labels, width, height, process.arch, digestConverter()]);
   return `${model}-${width}x${height}-${digestBytes(order).slice(0, 16)}-`;
 }
 
@@ -81,7 +81,8 @@ export async function convertWeights(
   const tflite = await readFile(weights);
   let onnx: Uint8Array;
   try {
-    onnx = convertEfficientDet(tflite, { width, height, ...(convert.classes && { classes: convert.classes }) });
+    const { labels } = card;
+    onnx = convertEfficientDet(tflite, { width, height, labels, ...(convert.classes && { classes: convert.classes }) });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new ModelFault(`the weights of ${card.model} cannot be converted to ${width}×${height}: ${reason}`, {

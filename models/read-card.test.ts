@@ -130,6 +130,11 @@ const CASES: readonly [what: string, text: string, expected: readonly RegExp[]][
     [/: "persn" is none of the 80 labels; did you mean "person"\?/],
   ],
   [
+    "labels of its own for a model that is converted are no fault",
+    readFileSync(`${CARDS}default.yaml`, "utf8").replace("labels: coco", "labels: [bolt, nut, washer]"),
+    [],
+  ],
+  [
     "an input that the conversion does not make",
     readFileSync(`${CARDS}default.yaml`, "utf8").replace("nhwc", "nchw"),
     [/: input\.layout is nchw \(expected nhwc: that is what `convert` makes\)/],

@@ -17,7 +17,8 @@ import { LOOSE, sketchDetector, sketchTflite, startRandom, TINY_SIZE } from "./t
 const TINY = sketchDetector(90);
 const SKETCH = sketchTflite(TINY);
 const TFLITE = writeTflite(SKETCH);
-const NATIVE = { width: TINY_SIZE, height: TINY_SIZE };
+const NATIVE = { width: TINY_SIZE, height: TINY_SIZE, labels: "coco" } as const;
+const namesOf = (count: number): string[] => Array.from({ length: count }, (_, i) => `thing ${i}`);
 /** Where COCO's classes lie among the 90 outputs, found by counting over the ids it never gave. */
 const PLACES = [...Array(90).keys()].filter((i) => ![12, 26, 29, 30, 45, 66, 68, 69, 71, 83].includes(i + 1));
 
@@ -83,7 +84,7 @@ for (const activations of ["int8", "uint8"] as const) {
 
 test("says at another size what a plain computation says", async () => {
   const few = sketchDetector(6);
-  const onnx = convertEfficientDet(writeTflite(sketchTflite(few)), { width: 256, height: 128 });
+  const onnx = convertEfficientDet(writeTflite(sketchTflite(few)), { width: 256, height: 128, labels: namesOf(6) });
   const pixels = paint(256, 128);
   assertBest(await detect(onnx, pixels, 256, 128), computeTiny(few, pixels, 128, 256), 1000);
 });
@@ -101,22 +102,46 @@ test("keeps all classes of a model that has its own", async () => {
   const own = sketchDetector(3);
   const tflite = writeTflite(sketchTflite(own));
   const pixels = paint(TINY_SIZE, TINY_SIZE);
-  const found = await detect(convertEfficientDet(tflite, NATIVE), pixels, TINY_SIZE, TINY_SIZE);
-  assertBest(found, computeTiny(own, pixels, TINY_SIZE, TINY_SIZE), 130);
-  assert.throws(() => convertEfficientDet(tflite, { ...NATIVE, classes: ["person"] }), /90 ids only; this one has 3/);
+  const order = { ...NATIVE, labels: ["bolt", "nut", "washer"] };
+  const all = computeTiny(own, pixels, TINY_SIZE, TINY_SIZE);
+  assertBest(await detect(convertEfficientDet(tflite, order), pixels, TINY_SIZE, TINY_SIZE), all, 130);
+  const some = convertEfficientDet(tflite, { ...order, classes: ["washer", "bolt"] });
+  assertBest(await detect(some, pixels, TINY_SIZE, TINY_SIZE), choose(all, [2, 0]), 130);
+});
+
+test("refuses labels that are not as many as the classes of the model", () => {
+  const own = writeTflite(sketchTflite(sketchDetector(3)));
+  assert.throws(
+    () => convertEfficientDet(own, NATIVE),
+    /tells 3 classes apart, which are not those of COCO .*: give its own labels as a list of 3/,
+  );
+  for (const count of [2, 4, 80])
+    assert.throws(
+      () => convertEfficientDet(own, { ...NATIVE, labels: namesOf(count) }),
+      new RegExp(`tells 3 classes apart, but ${count} labels are given: give 3`),
+    );
+  assert.throws(() => convertEfficientDet(TFLITE, { ...NATIVE, labels: namesOf(80) }), /tells 90 classes apart/);
+});
+
+test("80 classes in COCO's order are COCO's, without gaps", () => {
+  const eighty = writeTflite(sketchTflite(sketchDetector(80)));
+  const bytes = (labels: "coco" | string[]) => Buffer.from(convertEfficientDet(eighty, { ...NATIVE, labels }));
+  assert.ok(bytes("coco").equals(bytes(namesOf(80))));
 });
 
 for (const sum of LOOSE) {
   test(`limits what quantising does not limit by itself, at zero point ${sum.zero}`, async () => {
     const loose = sketchDetector(3, sum);
     const pixels = paint(TINY_SIZE, TINY_SIZE);
-    const onnx = convertEfficientDet(writeTflite(sketchTflite(loose)), NATIVE);
+    const order = { ...NATIVE, labels: namesOf(3) };
+    const onnx = convertEfficientDet(writeTflite(sketchTflite(loose)), order);
     assertBest(await detect(onnx, pixels, TINY_SIZE, TINY_SIZE), computeTiny(loose, pixels, TINY_SIZE, TINY_SIZE), 130);
   });
 }
 
 test("the same file and order give the same bytes", () => {
-  const digest = () => Buffer.from(convertEfficientDet(TFLITE, { width: 128, height: 256 })).toString("base64");
+  const digest = () =>
+    Buffer.from(convertEfficientDet(TFLITE, { ...NATIVE, width: 128, height: 256 })).toString("base64");
   assert.equal(digest(), digest());
 });
 
@@ -144,7 +169,7 @@ test("refuses sizes that the levels cannot be halved to", () => {
     [-128, 128],
   ] as const) {
     assert.throws(
-      () => convertEfficientDet(TFLITE, { width, height }),
+      () => convertEfficientDet(TFLITE, { ...NATIVE, width, height }),
       new RegExp(`28×28 can be converted for that size or for multiples of 128 .* ${width}×${height} was asked for`),
     );
   }
@@ -152,7 +177,10 @@ test("refuses sizes that the levels cannot be halved to", () => {
 
 test("refuses classes that COCO does not have, none, and one twice", () => {
   const convert = (classes: string[]) => convertEfficientDet(TFLITE, { ...NATIVE, classes });
-  assert.throws(() => convert(["person", "kestrel"]), /"kestrel" is not one of COCO's classes, which are: person, /);
+  assert.throws(
+    () => convert(["person", "kestrel"]),
+    /"kestrel" is not one of the model's classes, which are: person, /,
+  );
   assert.throws(() => convert([]), /at least one class/);
   assert.throws(() => convert(["car", "person", "car"]), /"car" is asked for twice/);
 });
@@ -202,8 +230,8 @@ test("a damaged file is converted or refused, never worse", () => {
       try {
         convertEfficientDet(harmed, NATIVE);
       } catch (error) {
-        // A picture of another size is no damage by itself.
-        const known = error instanceof BadTflite || /28×28 was asked for$/.test(String(error));
+        // A picture of another size, or another number of classes, is no damage by itself.
+        const known = error instanceof BadTflite || /28×28 was asked for$| classes apart, /.test(String(error));
         assert.ok(known, String(error instanceof Error ? error.stack : error));
       }
     }),
@@ -214,7 +242,7 @@ test("a damaged file is converted or refused, never worse", () => {
 const { card } = findCard("default");
 const skip = existsSync(weightsFile(card)) ? false : "the default model is not installed";
 test("onnxruntime computes Google's network on whole numbers", { skip }, async () => {
-  const onnx = convertEfficientDet(readFileSync(weightsFile(card)), { width: 384, height: 256 });
+  const onnx = convertEfficientDet(readFileSync(weightsFile(card)), { ...NATIVE, width: 384, height: 256 });
   assert.deepEqual(await countOperators(onnx, ["Conv", "Add", "Resize", "Transpose"]), [0, 2, 0, 0]);
   const found = await detect(onnx, new Uint8Array(384 * 256 * 3).fill(127), 384, 256);
   assert.equal(found.length, 1000);

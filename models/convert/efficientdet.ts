@@ -9,19 +9,17 @@ import { GraphBuilder } from "../onnx/graph.ts";
 import { BadTflite } from "../tflite/flatbuffer.ts";
 import { readModel, type Tensor } from "../tflite/read-model.ts";
 import { type AnchorGrid, layAnchors } from "./anchors.ts";
-import { chooseOutputs } from "./classes.ts";
+import { chooseOutputs, type KeptClasses } from "./classes.ts";
 import { type Activations, encode, fastestActivations, isSame } from "./encoding.ts";
 import { NetworkWriter } from "./network.ts";
 import { findParts } from "./parts.ts";
 import { planSizes, type Size, type Sizes, sizeOf } from "./plan-sizes.ts";
 import { type Head, writeSelection } from "./selection.ts";
 
-export interface EfficientDetOrder {
+export interface EfficientDetOrder extends KeptClasses {
   /** The size the model was trained for, or multiples of 128. */
   readonly width: number;
   readonly height: number;
-  /** Names of COCO's classes to keep, in this order. All 80 without it. */
-  readonly classes?: readonly string[];
   /** What this machine computes fastest without it. */
   readonly activations?: Activations;
 }
@@ -45,7 +43,7 @@ export function convertEfficientDet(tflite: Uint8Array, order: EfficientDetOrder
     { image: sizeOf(parts.image), levels: parts.boxHeads.map(sizeOf), perCell },
     gridOf(parts.boxHeads, sizes, image, perCell),
   );
-  const outputs = chooseOutputs(headClasses, order.classes);
+  const outputs = chooseOutputs(headClasses, order);
   const rows = Array.from({ length: perCell }, (_, i) => outputs.map((output) => i * headClasses + output)).flat();
 
   const activations = order.activations ?? fastestActivations();
