@@ -4,6 +4,7 @@ import { loadNetwork } from "../../elements/detect/worker/network.ts";
 import { sizeOf } from "../../elements/detect/worker/tensor-view.ts";
 import type { TensorInfo } from "../../models/decode/decoder.ts";
 import { ModelFault } from "../../models/fault.ts";
+import { findExternalData } from "../../models/onnx/external-data.ts";
 import type { Model } from "../../models/open.ts";
 
 export interface Tensors {
@@ -11,14 +12,15 @@ export interface Tensors {
   readonly outputs: readonly TensorInfo[];
 }
 
-/** Throws `ModelFault` for a file that is no ONNX. */
-export async function readTensors(file: string): Promise<Tensors> {
+/** Throws `ModelFault` for a file that is no ONNX, or not all of it; `name` is what it is called then. */
+export async function readTensors(file: string, name: string = file): Promise<Tensors> {
+  expectOneFile(file, name);
   const { InferenceSession } = await import("onnxruntime-node");
   let session: InferenceSession;
   try {
     session = await InferenceSession.create(file, { graphOptimizationLevel: "disabled", logSeverityLevel: 4 });
   } catch (error) {
-    throw new ModelFault(`${file} cannot be opened as an ONNX model: ${messageOf(error)}`, { cause: error });
+    throw new ModelFault(`${name} cannot be opened as an ONNX model: ${messageOf(error)}`, { cause: error });
   }
   const read = (infos: readonly InferenceSession.ValueMetadata[]): readonly TensorInfo[] =>
     infos.map((info) => (info.isTensor ? info : { name: info.name, type: "no tensor", shape: [] }));
@@ -27,9 +29,20 @@ export async function readTensors(file: string): Promise<Tensors> {
   return tensors;
 }
 
+/** A model is checked, copied and kept as one file. */
+function expectOneFile(file: string, name: string): void {
+  const location = findExternalData(file);
+  if (location === null) return;
+  throw new ModelFault(
+    `${name} is not the whole model: its weights are in another file${location === "" ? "" : `, ${location}`}\n` +
+      "  export it in one file: torch.onnx.export(…, external_data=False), or with Python's onnx, where both files are:\n" +
+      '    onnx.save_model(onnx.load("model.onnx"), "whole.onnx", save_as_external_data=False)',
+  );
+}
+
 /** Opens it as `detect` would and lets it look at a black picture once. Throws `ModelMisfit` or `ModelFault`. */
 export async function tryModel(model: Model): Promise<void> {
-  await readTensors(model.file);
+  await readTensors(model.file, model.card.model);
   const slots = [new SharedArrayBuffer(sizeOf(model.card.input))];
   const network = await loadNetwork({ model, threads: 1, providers: ["cpu"], slots, gate: new SharedArrayBuffer(8) });
   const { weak, overlap } = model.card.thresholds;

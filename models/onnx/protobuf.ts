@@ -1,4 +1,4 @@
-/** The few parts of the protocol-buffer wire format that an ONNX file needs, written and never read. */
+/** The few parts of the protocol-buffer wire format that an ONNX file needs, to be written. */
 
 const VARINT = 0;
 const BYTES = 2;
