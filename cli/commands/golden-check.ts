@@ -4,10 +4,10 @@ import { defaultGolden, readGolden } from "../golden/golden-file.ts";
 import { compareOrigins } from "../golden/identify.ts";
 import { makeRecording } from "../golden/recording.ts";
 import { reportComparison, summarise } from "../golden/report.ts";
-import { DEFAULT_TOLERANCE, readTolerance } from "../golden/tolerance.ts";
+import { chooseLevel, LEVELS, readLevel } from "../golden/tolerance.ts";
 import { readGoldenWords, writeRecordWords } from "../golden/words.ts";
 
-const { iou, pixels, points, frames, share, relative } = DEFAULT_TOLERANCE;
+const { iou, pixels, points, mean, frames, share, relative } = LEVELS.other;
 
 export default {
   name: "golden check",
@@ -16,36 +16,38 @@ export default {
   options: {
     tolerance: {
       type: "string",
-      value: "name=value,…",
-      about: "How much may differ, see below; exact for nothing at all.",
+      value: "exact|same|other",
+      about: "How much may differ: nothing, what one kind of machine or what another may; see below.",
     },
     json: { type: "boolean", about: "Print the comparison as JSON on standard output." },
   },
   notes: [
     "FILE is what `golden record` wrote; default CLIP.GRAPH.golden.ndjson beside the clip. Parameters and the number of frames are taken from it; parameters given here go before.",
-    `The same machine gives the same bytes, another one may not: an int8 model may come out a step of its scale higher or lower. So boxes are the same from an overlap (IoU) of ${iou} on or with edges ${pixels} pixels apart, confidences up to ${points} points. Objects that near to a threshold, and tracks that begin, end or pause up to ${frames} frames apart, may be on one side only, up to ${share} % of all; objects that appear that near to each other may have swapped ids. Any other number may differ by ${relative * 100} %.`,
-    `As options: --tolerance iou=${iou},pixels=${pixels},points=${points},frames=${frames},share=${share},relative=${relative}`,
+    `The same kind of machine that runs the same network gives the same: boxes within ${LEVELS.same.pixels} pixels, confidences within ${LEVELS.same.points} points, every id. That is \`same\`, and \`exact\` is every byte.`,
+    `Another one may round otherwise, and an int8 model come out a step of its scale higher or lower. So with \`other\` boxes are the same from an overlap (IoU) of ${iou} on or with edges ${pixels} pixels apart, confidences up to ${points} points; but over all objects confidences at most ${mean.points} point and edges ${mean.percent} % of the box in one direction, and overlaps at least ${mean.iou}. Objects that near to a threshold, and tracks that begin, end or pause up to ${frames} frames apart, may be on one side only, up to ${share} % of all; ids may be shifted by those, and swapped between objects that appear that near to each other. Any other number may differ by ${relative * 100} %.`,
+    "Without --tolerance the golden says whether it is of the same kind of machine and network.",
     "Exit codes: 0 the same, 1 different or failed, 2 bad graph or bad command line.",
   ].join("\n"),
   examples: [
     "golden check detect clip.mp4",
-    "golden check detect clip.mp4 yard.golden.ndjson --tolerance iou=0.9,points=3",
+    "golden check detect clip.mp4 yard.golden.ndjson --tolerance exact",
     "golden check detect clip.mp4 confidence=0.5 --json",
   ],
   async run(given, terminal) {
     const words = readGoldenWords(given.positionals, 1);
-    const tolerance = readTolerance(given.text("tolerance"));
+    const asked = readLevel(given.text("tolerance"));
     const file = words.file ?? defaultGolden(words.graph, words.clip);
     const golden = readGolden(file, writeRecordWords(words, file, words.file === null));
     const { params: kept, frames } = golden.header;
     const now = await makeRecording({ ...words, kept, frames }, terminal);
     if (now === null) return EXIT.refused;
+    const tolerance = asked ?? chooseLevel(golden.header, now.header);
     const streams = compareGoldens(golden, now, tolerance);
     const notes = [
-      ...compareOrigins(golden.header, now.header),
       ...Object.entries(words.params).map(
         ([name, value]) => `with ${name}=${value}, which the golden was not recorded with`,
       ),
+      ...compareOrigins(golden.header, now.header),
     ];
     const same = streams.every(({ differences }) => differences.length === 0);
     if (given.flag("json")) {

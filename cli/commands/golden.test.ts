@@ -22,7 +22,7 @@ const refusals: readonly (readonly [words: readonly string[], code: number, mess
   [["record", "detect", "text.mp4", "-o", "no/a.ndjson"], 1, /there is no folder no; make it first/],
   [["record", "detect", "text.mp4", "more"], 2, /"more" is too much; expected GRAPH CLIP/],
   [["record", "detect"], 2, /missing: GRAPH and CLIP/],
-  [["check", "detect", "text.mp4", "--tolerance", "iuo=1"], 2, /did you mean "iou"/],
+  [["check", "detect", "text.mp4", "--tolerance", "exat"], 2, /did you mean "exact"/],
 ];
 for (const [words, code, message] of refusals)
   test(`golden ${words.join(" ")} is refused with what to do`, async () => {

@@ -2,25 +2,27 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { compareFrames } from "./compare-frames.ts";
-import type { SeenFrame, SeenObject } from "./frames.ts";
+import type { SeenBox, SeenFrame, SeenObject } from "./frames.ts";
 import { describe } from "./report.ts";
-import { DEFAULT_TOLERANCE, EXACT } from "./tolerance.ts";
+import { LEVELS, type Tolerance } from "./tolerance.ts";
 
 const THRESHOLDS = [0.4, 0.1];
 
-const seen = (id: number, x: number, part: Partial<SeenObject> = {}): SeenObject => ({
-  id,
-  className: "car",
-  box: [x, 100, 40, 80],
-  confidence: 80,
-  others: {},
-  ...part,
-});
+const { exact: EXACT, same: SAME, other: OTHER } = LEVELS;
+const [WIDTH, HEIGHT] = [1280, 720];
+
+const scale = ([x, y, width, height]: SeenBox): SeenBox => [x / WIDTH, y / HEIGHT, width / WIDTH, height / HEIGHT];
+
+const seen = (id: number, x: number, part: Partial<SeenObject> = {}): SeenObject => {
+  const box = part.box ?? [x, 100, 40, 80];
+  return { id, classId: 2, className: "car", box, scaledBox: scale(box), confidence: 80, others: {}, ...part };
+};
 
 /** 40 frames, 25 a second; `at` says what is in frame n, from 1. */
 const film = (at: (frame: number) => readonly (SeenObject | null)[], frames = 40): readonly SeenFrame[] =>
   Array.from({ length: frames }, (_, index) => ({
     timeMs: index * 40,
+    others: {},
     objects: at(index + 1).filter((object) => object !== null),
   }));
 
@@ -28,10 +30,15 @@ const film = (at: (frame: number) => readonly (SeenObject | null)[], frames = 40
 const scene = (frame: number) => [seen(1, 0), seen(2, 200), seen(3, 300 + frame * 2)];
 const GOLDEN = film(scene);
 
-const compare = (golden: readonly SeenFrame[], now: readonly SeenFrame[], tolerance = DEFAULT_TOLERANCE) =>
+const compare = (golden: readonly SeenFrame[], now: readonly SeenFrame[], tolerance: Tolerance = OTHER) =>
   compareFrames(golden, now, tolerance, THRESHOLDS);
-const said = (golden: readonly SeenFrame[], now: readonly SeenFrame[], tolerance = DEFAULT_TOLERANCE) =>
+const said = (golden: readonly SeenFrame[], now: readonly SeenFrame[], tolerance: Tolerance = OTHER) =>
   compare(golden, now, tolerance).differences.map(describe);
+const change = (frames: readonly SeenFrame[], to: (object: SeenObject, frame: number) => Partial<SeenObject>) =>
+  frames.map((frame, index) => ({
+    ...frame,
+    objects: frame.objects.map((object) => ({ ...object, ...to(object, index + 1) })),
+  }));
 
 test("the same is the same, to the last digit", () => {
   const { differences, excused, renamed, frames, objects } = compare(GOLDEN, film(scene), EXACT);
@@ -51,13 +58,59 @@ test("a box that has moved is told with its frame, track and distance", () => {
 });
 
 test("what a machine rounds otherwise is the same: a step of the box and of the confidence", () => {
-  const now = film((frame) => scene(frame).map((object) => seen(object.id, object.box[0] + 3, { confidence: 75 })));
+  const now = film((frame) =>
+    scene(frame).map(({ id, box }) => {
+      const step = (frame + id) % 2 === 0 ? 1 : -1;
+      return seen(id, box[0] + step, { confidence: 80 + step * 5 });
+    }),
+  );
   assert.deepEqual(said(GOLDEN, now), []);
+  assert.equal(said(GOLDEN, now, SAME).length, 240);
   assert.equal(said(GOLDEN, now, EXACT).length, 240);
 });
 
+test("the same machine may round the last digit of what is written, and no more", () => {
+  const off = (by: number) =>
+    change(GOLDEN, ({ box: [x, ...rest] }) => ({ box: [x + by, ...rest], confidence: 80 + by }));
+  assert.deepEqual(said(GOLDEN, off(0.01), SAME), []);
+  assert.equal(said(GOLDEN, off(0.01), EXACT).length, 240);
+  assert.equal(said(GOLDEN, off(0.5), SAME).length, 240);
+});
+
+const resized = (by: (box: SeenBox) => SeenBox) =>
+  change(GOLDEN, ({ box }) => ({ box: by(box), scaledBox: scale(by(box)) }));
+const shared: readonly (readonly [what: string, now: readonly SeenFrame[], told: readonly string[]])[] = [
+  ["less confidence", change(GOLDEN, () => ({ confidence: 73.5 })), ["confidence -6.5 points"]],
+  [
+    "a move by 9 %",
+    resized(([x, y, width, height]) => [x + 0.09 * width, y + 0.09 * height, width, height]),
+    ["left edge +9.0 % of the box", "top edge +9.0 % of the box", "right edge +9.0 % of the box"],
+  ],
+  [
+    "boxes a fifth wider",
+    resized(([x, y, width, height]) => [x - 0.1 * width, y, 1.2 * width, height]),
+    ["left edge -10.0 % of the box", "right edge +10.0 % of the box", "IoU 0.83"],
+  ],
+];
+for (const [what, now, told] of shared)
+  test(`a change that no object shows but all of them share is told: ${what}`, () => {
+    const sentences = said(GOLDEN, now);
+    for (const sentence of told)
+      assert.ok(sentences.includes(`over 120 objects, on average: ${sentence}`), sentences.join("\n"));
+    assert.deepEqual(new Set(compare(GOLDEN, now).differences.map(({ kind }) => kind)), new Set(["mean"]));
+  });
+
+test("tracking that is gone is told, and so is tracking that was not there", () => {
+  const without = change(GOLDEN, () => ({ id: 0 }));
+  for (const tolerance of [EXACT, SAME, OTHER]) {
+    assert.equal(said(GOLDEN, without, tolerance)[0], "frame 1 (0.000 s): track 1 is not tracked here");
+    assert.equal(said(GOLDEN, without, tolerance).length, 120);
+    assert.equal(said(without, GOLDEN, tolerance)[0], "frame 1 (0.000 s): an object is tracked here, as 1");
+  }
+});
+
 test("two pixels are nothing on a box of a few", () => {
-  const tiny = (x: number) => film(() => [seen(1, 0, { box: [x, 10, 6, 6] })]);
+  const tiny = (x: number) => film((frame) => [seen(1, 0, { box: [frame === 7 ? x : 20, 10, 6, 6] })]);
   assert.deepEqual(said(tiny(20), tiny(22)), []);
   assert.match(said(tiny(20), tiny(22.5))[0] ?? "", /off by 2\.5 px \(IoU 0\.41\)/);
 });
@@ -79,6 +132,23 @@ test("another class is told, and so is anything else that is said of an object",
     "frame 1 (0.000 s): track 1 is a bus, was a car",
     "frame 1 (0.000 s): track 1 altitude is 3, was null",
   ]);
+});
+
+test("every field of the message is compared", () => {
+  const first = (_: SeenObject, frame: number, part: Partial<SeenObject>) => (frame === 1 ? part : {});
+  const others = change(GOLDEN, (object, frame) => first(object, frame, object.id === 1 ? { classId: 99 } : {}));
+  const scaled = change(GOLDEN, (object, frame) =>
+    first(object, frame, object.id === 1 ? { scaledBox: [0, 0, 0, 0] } : {}),
+  );
+  const topped = GOLDEN.map((frame, index) => (index === 0 ? { ...frame, others: { foo: 1 } } : frame));
+  for (const tolerance of [EXACT, SAME, OTHER]) {
+    assert.deepEqual(said(GOLDEN, others, tolerance), ["frame 1 (0.000 s): track 1 has the class_id 99, had 2"]);
+    assert.match(
+      said(GOLDEN, scaled, tolerance).join(),
+      /^frame 1 \(0\.000 s\): track 1 scaled_bbox is \[0,0,0,0\], was/,
+    );
+    assert.deepEqual(said(GOLDEN, topped, tolerance), ["frame 1 (0.000 s): foo is 1, was null"]);
+  }
 });
 
 test("an object near a threshold may be missing, one that is sure may not", () => {
@@ -138,6 +208,35 @@ test("behind a track that one run alone has, ids are shifted and still the same"
   assert.deepEqual({ differences, renamed, excused }, { differences: [], renamed: [[4, 5]], excused: 1 });
 });
 
+test("one stray object does not excuse other ids than the next", () => {
+  const ghost = seen(1, 700, { confidence: 41 });
+  const renamedWith = (to: (id: number) => number) =>
+    film((frame) => [
+      ...(frame === 1 ? [ghost] : []),
+      ...scene(frame).map((object) => ({ ...object, id: to(object.id) })),
+    ]);
+  assert.deepEqual(
+    said(
+      GOLDEN,
+      renamedWith((id) => id + 1),
+    ),
+    [],
+  );
+  for (const to of [(id: number) => 100 - id, (id: number) => id + 2])
+    assert.equal(said(GOLDEN, renamedWith(to)).length, 3);
+});
+
+test("a shift keeps the order of tracks that begin apart", () => {
+  const golden = film((frame) => [seen(1, 0), frame > 10 ? seen(2, 200) : null, frame > 30 ? seen(3, 400) : null]);
+  const now = film((frame) => [
+    frame === 1 ? seen(1, 700, { confidence: 41 }) : null,
+    seen(2, 0),
+    frame > 10 ? seen(4, 200) : null,
+    frame > 30 ? seen(3, 400) : null,
+  ]);
+  assert.deepEqual(said(golden, now), ["frame 11 (0.400 s): track 2 has the id 4 from its beginning on"]);
+});
+
 test("an object that loses its id is told from the frame where it does", () => {
   const now = film((frame) =>
     scene(frame).map((object) => (object.id === 2 && frame >= 35 ? { ...object, id: 7 } : object)),
@@ -167,6 +266,16 @@ test("a frame that only one run tells of is told, not its objects", () => {
   assert.deepEqual(said(now, GOLDEN), ["frame 10 (0.360 s): the message of this frame was not there before"]);
 });
 
+test("a second message with one time is told", () => {
+  const twice = GOLDEN.flatMap((frame, index) => (index === 9 ? [frame, frame] : [frame]));
+  for (const tolerance of [EXACT, SAME, OTHER]) {
+    assert.deepEqual(said(GOLDEN, twice, tolerance), [
+      "frame 11 (0.360 s): the message of this frame was not there before",
+    ]);
+    assert.deepEqual(said(twice, twice, tolerance), []);
+  }
+});
+
 test("objects without ids are compared by their place", () => {
   const anonymous = (shift: number) =>
     film((frame) => scene(frame).map((object) => seen(0, object.box[0] + (frame === 7 ? shift : 0))));
@@ -181,6 +290,7 @@ const anyFrames = fc
     fc.uniqueArray(
       fc.record({
         id: fc.integer({ min: 1, max: 9 }),
+        classId: fc.constantFrom(0, 2),
         className: fc.constantFrom("car", "person"),
         box: fc.tuple(
           fc.integer({ min: 0, max: 600 }),
@@ -188,6 +298,7 @@ const anyFrames = fc
           fc.integer({ min: 1, max: 99 }),
           fc.integer({ min: 1, max: 99 }),
         ),
+        scaledBox: fc.constant([0, 0, 0, 0] as const),
         confidence: fc.integer({ min: 0, max: 100 }),
         others: fc.constant({}),
       }),
@@ -195,7 +306,7 @@ const anyFrames = fc
     ),
     { maxLength: 12 },
   )
-  .map((frames) => frames.map((objects, index) => ({ timeMs: index * 40, objects })));
+  .map((frames) => frames.map((objects, index) => ({ timeMs: index * 40, others: {}, objects })));
 
 test("whatever was seen is the same as itself, in whatever order a frame tells of it", () =>
   fc.assert(

@@ -1,9 +1,11 @@
 /** Two runs of detection messages, frame by frame and track by track. Pure. */
-import type { Json } from "../../schemas/json.ts";
+import type { Json, JsonRecord } from "../../schemas/json.ts";
 import { compareValues } from "./compare-values.ts";
 import type { Difference, DifferenceKind } from "./difference.ts";
+import { findDrift } from "./drift.ts";
 import { edgeDistance, overlap, type SeenFrame, type SeenObject } from "./frames.ts";
-import { LEAST_OVERLAP, type Pair, pairObjects } from "./pair-objects.ts";
+import { type Pair, pairObjects } from "./pair-objects.ts";
+import { birthOf, listRenamed } from "./renamed.ts";
 import type { Tolerance } from "./tolerance.ts";
 import { type FramePair, type Lives, listLives, nameTracks, type Side } from "./track-names.ts";
 
@@ -29,17 +31,31 @@ export function compareFrames(
   return comparison.run();
 }
 
+/** By time; a second message with one time is another frame. */
 function alignFrames(golden: readonly SeenFrame[], now: readonly SeenFrame[]): readonly FramePair[] {
-  const was = new Map(golden.map((frame) => [frame.timeMs, frame]));
-  const is = new Map(now.map((frame) => [frame.timeMs, frame]));
-  const times = [...new Set([...was.keys(), ...is.keys()])].sort((a, b) => a - b);
-  return times.map((timeMs, index) => ({
+  const [was, is] = [numberTimes(golden), numberTimes(now)];
+  const keys = [...new Map([...was, ...is]).entries()].sort(([, a], [, b]) => a.timeMs - b.timeMs);
+  return keys.map(([key, { timeMs }], index) => ({
     number: index + 1,
     timeMs,
-    golden: was.get(timeMs) ?? null,
-    now: is.get(timeMs) ?? null,
+    golden: was.get(key) ?? null,
+    now: is.get(key) ?? null,
   }));
 }
+
+function numberTimes(frames: readonly SeenFrame[]): ReadonlyMap<string, SeenFrame> {
+  const counts = new Map<number, number>();
+  return new Map(
+    frames.map((frame) => {
+      const count = (counts.get(frame.timeMs) ?? 0) + 1;
+      counts.set(frame.timeMs, count);
+      return [`${frame.timeMs} ${count}`, frame] as const;
+    }),
+  );
+}
+
+/** By which the overlaps of the two boxes of an object may differ for being written with few digits. */
+const BOX_ROUNDING = 0.01;
 
 class Comparing {
   readonly #pairs: readonly FramePair[];
@@ -50,7 +66,8 @@ class Comparing {
   readonly #names: Readonly<Record<Side, ReadonlyMap<number, number>>>;
   readonly #differences: Difference[] = [];
   readonly #excused: Difference[] = [];
-  readonly #renamed: (readonly [number, number])[] = [];
+  readonly #renamed: readonly (readonly [number, number])[];
+  readonly #paired: Pair[] = [];
 
   constructor(pairs: readonly FramePair[], tolerance: Tolerance, thresholds: readonly number[]) {
     this.#pairs = pairs;
@@ -59,6 +76,7 @@ class Comparing {
     this.#lives = { golden: listLives(pairs, "golden"), now: listLives(pairs, "now") };
     const names = nameTracks(pairs);
     this.#names = { golden: names, now: new Map([...names].map(([was, is]) => [is, was])) };
+    this.#renamed = listRenamed(names, this.#lives, tolerance.frames);
   }
 
   run(): FrameComparison {
@@ -69,10 +87,13 @@ class Comparing {
     // More than chance explains: all of them are told.
     const isTooMuch = this.#excused.length > (objects * this.#tolerance.share) / 100;
     if (isTooMuch) this.#differences.push(...this.#excused);
+    this.#differences.sort((a, b) => (a.frame ?? 0) - (b.frame ?? 0) || (a.track ?? 0) - (b.track ?? 0));
+    const { mean } = this.#tolerance;
+    const drift = mean === null ? [] : findDrift(this.#paired, mean);
     return {
       frames: this.#pairs.length,
       objects,
-      differences: this.#differences.sort((a, b) => a.frame - b.frame || (a.track ?? 0) - (b.track ?? 0)),
+      differences: [...this.#differences, ...drift.map((what) => ({ ...NOWHERE, kind: "mean" as const, what }))],
       excused: isTooMuch ? 0 : this.#excused.length,
       renamed: this.#renamed,
     };
@@ -80,29 +101,13 @@ class Comparing {
 
   /** A track that is the same throughout, under another number, is one difference and not one a frame. */
   #compareIds(): void {
-    for (const [was, is] of [...this.#names.golden].sort(([a], [b]) => a - b)) {
-      if (was === is) continue;
-      if (this.#mayRename(was, is)) {
-        this.#renamed.push([was, is]);
-        continue;
-      }
+    const renamed = new Set(this.#renamed.map(([was]) => was));
+    for (const [was, is] of this.#names.golden) {
       const pair = this.#pairs[birthOf(this.#lives.golden, was) - 1];
+      if (was === is || renamed.has(was) || pair === undefined) continue;
       const what = `has the id ${is} from its beginning on`;
-      if (pair !== undefined) this.#tell(pair, { kind: "id", track: was, what, golden: was, now: is });
+      this.#tell(pair, { kind: "id", track: was, what, golden: was, now: is });
     }
-  }
-
-  /** Objects that appear at about the same time may swap ids; behind a track that only one run has, ids are shifted. */
-  #mayRename(was: number, is: number): boolean {
-    const { frames } = this.#tolerance;
-    const { golden } = this.#lives;
-    const birth = birthOf(golden, was);
-    if (frames > 0 && golden.has(is) && Math.abs(birthOf(golden, is) - birth) <= frames) return true;
-    return SIDES.some((side) =>
-      [...this.#lives[side].keys()].some(
-        (id) => !this.#names[side].has(id) && birthOf(this.#lives[side], id) <= birth + frames,
-      ),
-    );
   }
 
   #compareFrame(pair: FramePair): void {
@@ -112,47 +117,39 @@ class Comparing {
       this.#tell(pair, { kind: "message", track: null, what, golden: showAll(golden), now: showAll(now) });
       return;
     }
+    this.#compareOthers(golden.others, now.others, (kind, what) => this.#tell(pair, { kind, track: null, what }));
     const rest = { golden: new Set(golden.objects), now: new Set(now.objects) };
-    for (const [was, is] of this.#pairUp(golden.objects, now.objects)) {
+    for (const [was, is] of pairObjects(golden.objects, now.objects, this.#names.golden)) {
       rest.golden.delete(was);
       rest.now.delete(is);
+      this.#paired.push([was, is]);
       this.#compareObjects(pair, was, is);
     }
     for (const side of SIDES) for (const object of rest[side]) this.#tellAlone(side, pair, object);
-  }
-
-  /** Those of one track where they are near each other, then by place, then those of one track wherever they are. */
-  #pairUp(golden: readonly SeenObject[], now: readonly SeenObject[]): readonly Pair[] {
-    const named = golden.flatMap((was) => {
-      const id = this.#names.golden.get(was.id);
-      const is = now.find((object) => object.id === id);
-      return is === undefined ? [] : [[was, is] as const];
-    });
-    const near = named.filter(([was, is]) => overlap(was.box, is.box) >= LEAST_OVERLAP);
-    const taken = new Set<SeenObject>(near.flat());
-    const free = (objects: readonly SeenObject[]) => objects.filter((object) => !taken.has(object));
-    const placed = pairObjects(free(golden), free(now));
-    for (const object of placed.flat()) taken.add(object);
-    const far = named.filter(([was, is]) => !taken.has(was) && !taken.has(is));
-    return [...near, ...placed, ...far];
   }
 
   #compareObjects(pair: FramePair, was: SeenObject, is: SeenObject): void {
     const { iou, pixels, points } = this.#tolerance;
     const tell = (kind: DifferenceKind, what: string, amount: number | null = null) =>
       this.#tell(pair, { kind, track: was.id, what, amount, golden: show(was), now: show(is) });
-    const expected = this.#names.golden.get(was.id);
-    if (is.id !== (expected ?? 0))
-      tell("id", `is ${is.id} here${expected === undefined ? "" : `, elsewhere ${expected}`}`);
+    const expected = was.id === 0 ? 0 : this.#names.golden.get(was.id);
+    if (is.id !== expected) tell("id", describeId(is.id, expected));
     if (was.className !== is.className) tell("class", `is a ${is.className}, was a ${was.className}`);
+    else if (was.classId !== is.classId) tell("class", `has the class_id ${is.classId}, had ${was.classId}`);
     const shared = overlap(was.box, is.box);
     const apart = edgeDistance(was.box, is.box);
     if (shared < iou && apart > pixels)
       tell("box", `box is off by ${apart.toFixed(1)} px (IoU ${shared.toFixed(2)})`, apart);
+    if (shared - overlap(was.scaledBox, is.scaledBox) > BOX_ROUNDING)
+      tell("value", `scaled_bbox is ${JSON.stringify(is.scaledBox)}, was ${JSON.stringify(was.scaledBox)}`);
     const change = is.confidence - was.confidence;
     if (Math.abs(change) > points)
       tell("confidence", `confidence is ${change > 0 ? "+" : ""}${change.toFixed(1)} points`, Math.abs(change));
-    for (const { path, golden, now } of compareValues(was.others, is.others, this.#tolerance.relative))
+    this.#compareOthers(was.others, is.others, tell);
+  }
+
+  #compareOthers(was: JsonRecord, is: JsonRecord, tell: (kind: DifferenceKind, what: string) => void): void {
+    for (const { path, golden, now } of compareValues(was, is, this.#tolerance.relative))
       tell("value", `${path} is ${JSON.stringify(now)}, was ${JSON.stringify(golden)}`);
   }
 
@@ -186,7 +183,11 @@ class Comparing {
 
 const SIDES = ["golden", "now"] as const;
 
-const birthOf = (lives: Lives, id: number): number => lives.get(id)?.values().next().value ?? 0;
+function describeId(is: number, expected: number | undefined): string {
+  if (is === 0) return "is not tracked here";
+  if (expected === 0) return `is tracked here, as ${is}`;
+  return `is ${is} here${expected === undefined ? "" : `, elsewhere ${expected}`}`;
+}
 
 const show = ({ box, className, confidence, id }: SeenObject): Json => ({ id, className, box, confidence });
 
@@ -194,11 +195,11 @@ const showAll = (frame: SeenFrame | null): Json => (frame === null ? null : fram
 
 type Told = Pick<Difference, "kind" | "track" | "what"> & Partial<Difference>;
 
+const NOWHERE = { frame: null, timeMs: null, track: null, amount: null, golden: null, now: null } as const;
+
 const makeDifference = ({ number, timeMs }: FramePair, told: Told): Difference => ({
+  ...NOWHERE,
   frame: number,
   timeMs,
-  amount: null,
-  golden: null,
-  now: null,
   ...told,
 });

@@ -4,7 +4,8 @@ import { compareValues } from "./compare-values.ts";
 import type { Difference } from "./difference.ts";
 import { readFrame, type SeenFrame } from "./frames.ts";
 import type { Golden, Said } from "./golden.ts";
-import type { Tolerance } from "./tolerance.ts";
+import { formatSaid } from "./golden-text.ts";
+import { LEVELS, type Level, type Tolerance } from "./tolerance.ts";
 
 /** What one node sent on one channel. */
 export interface StreamComparison {
@@ -19,13 +20,15 @@ export interface StreamComparison {
   readonly renamed: readonly (readonly [number, number])[];
 }
 
-export function compareGoldens(golden: Golden, now: Golden, tolerance: Tolerance): readonly StreamComparison[] {
+export function compareGoldens(golden: Golden, now: Golden, level: Level): readonly StreamComparison[] {
   const thresholds = golden.header.models.flatMap(({ confidence, weak }) => [confidence, weak]);
   const [was, is] = [groupStreams(golden.said), groupStreams(now.said)];
   return [...new Set([...was.keys(), ...is.keys()])].map((key) => {
     const [before, after] = [was.get(key) ?? [], is.get(key) ?? []];
     const { node, channel } = before[0] ?? after[0] ?? { node: "", channel: "" };
-    return { node, channel, ...compareStream(before, after, tolerance, thresholds) };
+    const comparison = compareStream(before, after, LEVELS[level], thresholds);
+    const lines = level === "exact" ? compareLines(before, after, comparison.differences) : [];
+    return { node, channel, ...comparison, differences: [...comparison.differences, ...lines] };
   });
 }
 
@@ -58,6 +61,23 @@ function compareStream(
   return { messages, objects: 0, differences, excused: 0, renamed: [] };
 }
 
+/** What the comparison of their contents has no word for, such as another order of objects. */
+function compareLines(
+  before: readonly Said[],
+  after: readonly Said[],
+  told: readonly Difference[],
+): readonly Difference[] {
+  const frames = new Set(told.map(({ frame }) => frame));
+  return before.flatMap((was, index) => {
+    const [frame, is] = [index + 1, after[index]];
+    if (is === undefined || frames.has(frame) || formatSaid(was) === formatSaid(is)) return [];
+    const what = "the line is not the same, byte for byte";
+    return [{ ...at(frame), kind: "value", what, golden: was.message, now: is.message }];
+  });
+}
+
+const at = (frame: number) => ({ frame, timeMs: null, track: null, amount: null }) as const;
+
 /** Null when one of them is no detection message. */
 function readFrames(said: readonly Said[]): readonly SeenFrame[] | null {
   const frames = said.map(readFrame);
@@ -70,13 +90,12 @@ function compareMessages(
   frame: number,
   { relative }: Tolerance,
 ): readonly Difference[] {
-  const at = { frame, timeMs: null, track: null, amount: null } as const;
   if (before === undefined || after === undefined) {
     const what = `the message ${before === undefined ? "was not there before" : "is not there any more"}`;
-    return [{ ...at, kind: "message", what, golden: before?.message ?? null, now: after?.message ?? null }];
+    return [{ ...at(frame), kind: "message", what, golden: before?.message ?? null, now: after?.message ?? null }];
   }
   return compareValues(before.message, after.message, relative).map(({ path, golden, now }) => ({
-    ...at,
+    ...at(frame),
     kind: "value",
     what: `${path} is ${JSON.stringify(now)}, was ${JSON.stringify(golden)}`,
     golden,

@@ -1,13 +1,19 @@
 /** Detection messages as what they tell: frames with objects. */
-import type { JsonRecord } from "../../schemas/json.ts";
+import type { Json, JsonRecord } from "../../schemas/json.ts";
 import type { Said } from "./golden.ts";
+
+/** `[x, y, width, height]`. */
+export type SeenBox = readonly [number, number, number, number];
 
 export interface SeenObject {
   /** 0 where nothing is tracked. */
   readonly id: number;
+  readonly classId: number;
   readonly className: string;
-  /** `[x, y, width, height]` in pixels of the input. */
-  readonly box: readonly [number, number, number, number];
+  /** In pixels of the input. */
+  readonly box: SeenBox;
+  /** The same in fractions of it. */
+  readonly scaledBox: SeenBox;
   /** Percent. */
   readonly confidence: number;
   /** What else is told of it, such as a place on the map. */
@@ -18,38 +24,47 @@ export interface SeenFrame {
   /** Milliseconds from the beginning of the stream. */
   readonly timeMs: number;
   readonly objects: readonly SeenObject[];
+  /** What else the message tells. */
+  readonly others: JsonRecord;
 }
 
 /** Null for a message that is something else. */
 export function readFrame({ message }: Said): SeenFrame | null {
-  const { timestamp, active_tracks: tracks } = message;
+  const { timestamp, active_tracks: tracks, ...others } = message;
   const timeMs = typeof timestamp === "string" ? Date.parse(timestamp) : Number.NaN;
   if (Number.isNaN(timeMs) || !Array.isArray(tracks)) return null;
   const objects = (tracks as readonly JsonRecord[]).map(readObject);
-  return objects.some((object) => object === null) ? null : { timeMs, objects: objects as readonly SeenObject[] };
+  if (objects.some((object) => object === null)) return null;
+  return { timeMs, others, objects: objects as readonly SeenObject[] };
 }
 
 function readObject(entry: JsonRecord): SeenObject | null {
-  const { track_id: id, class_id: _, class_name: className, bbox, scaled_bbox: __, confidence, ...others } = entry;
-  const isBox = Array.isArray(bbox) && bbox.length === 4 && bbox.every((edge) => typeof edge === "number");
-  if (typeof id !== "number" || typeof className !== "string" || typeof confidence !== "number" || !isBox) return null;
-  return { id, className, confidence, others, box: bbox as unknown as SeenObject["box"] };
+  const { track_id: id, class_id: classId, class_name: className, bbox, scaled_bbox, confidence, ...others } = entry;
+  const [box, scaledBox] = [readBox(bbox), readBox(scaled_bbox)];
+  if (typeof id !== "number" || typeof classId !== "number" || typeof className !== "string") return null;
+  if (typeof confidence !== "number" || box === null || scaledBox === null) return null;
+  return { id, classId, className, box, scaledBox, confidence, others };
 }
 
-export function overlap(a: SeenObject["box"], b: SeenObject["box"]): number {
+function readBox(value: Json | undefined): SeenBox | null {
+  const isBox = Array.isArray(value) && value.length === 4 && value.every((edge) => typeof edge === "number");
+  return isBox ? (value as unknown as SeenBox) : null;
+}
+
+export function overlap(a: SeenBox, b: SeenBox): number {
   const width = Math.min(a[0] + a[2], b[0] + b[2]) - Math.max(a[0], b[0]);
   const height = Math.min(a[1] + a[3], b[1] + b[3]) - Math.max(a[1], b[1]);
-  if (isSame(a, b)) return 1;
+  if (a.every((edge, index) => edge === b[index])) return 1;
   if (width <= 0 || height <= 0) return 0;
   const shared = width * height;
   return shared / (a[2] * a[3] + b[2] * b[3] - shared);
 }
 
-const isSame = (a: SeenObject["box"], b: SeenObject["box"]): boolean => a.every((edge, index) => edge === b[index]);
+/** Left, top, right, bottom. */
+export const edgesOf = ([x, y, width, height]: SeenBox): SeenBox => [x, y, x + width, y + height];
 
 /** How far the edges that differ most are apart. */
-export function edgeDistance(a: SeenObject["box"], b: SeenObject["box"]): number {
-  const edges = (box: SeenObject["box"]) => [box[0], box[1], box[0] + box[2], box[1] + box[3]];
-  const others = edges(b);
-  return Math.max(...edges(a).map((edge, index) => Math.abs(edge - (others[index] ?? edge))));
+export function edgeDistance(a: SeenBox, b: SeenBox): number {
+  const others = edgesOf(b);
+  return Math.max(...edgesOf(a).map((edge, index) => Math.abs(edge - (others[index] ?? edge))));
 }

@@ -1,20 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CommandFailure } from "../command.ts";
+import { header } from "./golden.fixture.ts";
 import type { Golden } from "./golden.ts";
 import { formatGolden, parseGolden } from "./golden-text.ts";
 
 const GOLDEN: Golden = {
-  header: {
-    golden: 1,
-    windhover: "0.1.0",
-    machine: "arm64",
-    graph: "detect",
-    params: { confidence: null, classes: ["person"] },
-    frames: 60,
-    clip: { name: "yard.mp4", sha256: "a".repeat(64) },
-    models: [{ node: "detect", name: "default", sha256: "b".repeat(64), confidence: 0.4, weak: 0.1 }],
-  },
+  header: header(),
   said: [
     {
       node: "detections",
@@ -29,7 +21,7 @@ test("a golden is lines of JSON with sorted keys, the header first", () => {
   assert.equal(lines.length, 3);
   assert.match(
     lines[0] ?? "",
-    /^\{"clip":\{"name":"yard\.mp4","sha256":"a+"\},"frames":60,"golden":1,"graph":"detect",/,
+    /^\{"clip":\{"name":"yard\.mp4","sha256":"a+"\},"frames":60,"golden":2,"graph":"detect",/,
   );
   assert.equal(
     lines[1],
@@ -39,16 +31,16 @@ test("a golden is lines of JSON with sorted keys, the header first", () => {
 
 test("what was written is read", () => assert.deepEqual(parseGolden(formatGolden(GOLDEN), "g"), GOLDEN));
 
-const [header = "", message = ""] = formatGolden(GOLDEN).split("\n");
+const [first = "", message = ""] = formatGolden(GOLDEN).split("\n");
 const faulty: readonly (readonly [string, RegExp])[] = [
   ["", /^g:1: this is no JSON object; expected a golden file/],
   ["hello\n", /^g:1: this is no JSON object/],
   ["{}\n", /^g:1: the header is without "golden"/],
-  [header.replace('"golden":1', '"golden":2'), /^g:1: golden is 2; expected 1/],
-  [header.replace("aaaa", "aa"), /^g:1: clip\.sha256 is "a+…; expected 64 hexadecimal digits/],
-  [`${header}\n${message}\n[1]\n`, /^g:3: this is no JSON object/],
-  [`${header}\n{"node":"a","message":{}}\n`, /^g:2: expected a message/],
-  [`${header}\n${message.slice(0, 40)}`, /^g:2: this is no JSON object/],
+  [first.replace('"golden":2', '"golden":1'), /^g:1: golden is 1; expected 2/],
+  [first.replace("aaaa", "aa"), /^g:1: clip\.sha256 is "a+…; expected 64 hexadecimal digits/],
+  [`${first}\n${message}\n[1]\n`, /^g:3: this is no JSON object/],
+  [`${first}\n{"node":"a","message":{}}\n`, /^g:2: expected a message/],
+  [`${first}\n${message.slice(0, 40)}`, /^g:2: this is no JSON object/],
 ];
 for (const [text, expected] of faulty)
   test(`a file that begins ${JSON.stringify(text.slice(0, 20))} is refused with its line: ${expected.source}`, () =>

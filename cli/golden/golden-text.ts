@@ -5,9 +5,13 @@ import { CommandFailure } from "../command.ts";
 import { type Golden, GoldenHeader, type Said } from "./golden.ts";
 
 export function formatGolden({ header, said }: Golden): string {
-  const lines = [header as unknown as Json, ...said.map(({ node, channel, message }) => ({ node, channel, message }))];
-  return lines.map((line) => `${JSON.stringify(sortKeys(line))}\n`).join("");
+  const lines = [formatLine(header as unknown as Json), ...said.map(formatSaid)];
+  return lines.map((line) => `${line}\n`).join("");
 }
+
+export const formatSaid = ({ node, channel, message }: Said): string => formatLine({ node, channel, message });
+
+const formatLine = (line: Json): string => JSON.stringify(sortKeys(line));
 
 function sortKeys(value: Json): Json {
   if (value === null || typeof value !== "object") return value;

@@ -12,6 +12,8 @@ export const RecordedModel = Type.Object(
     name: Type.String(),
     /** Of the weights, as the card states it. */
     sha256: Sha256,
+    /** Of the ONNX that is run. Weights may be converted otherwise for another kind of machine. */
+    network: Sha256,
     /** What counts as seen, and what the tracker may still hold on to; from 0 to 1. */
     confidence: Type.Number(),
     weak: Type.Number(),
@@ -23,7 +25,7 @@ export type RecordedModel = Static<typeof RecordedModel>;
 /** No times and no absolute paths: recorded again elsewhere, it is the same. */
 export const GoldenHeader = Type.Object(
   {
-    golden: Type.Literal(1, { description: "Version of the format." }),
+    golden: Type.Literal(2, { description: "Version of the format." }),
     windhover: Type.String(),
     /** Kind of processor: another one may round otherwise. */
     machine: Type.String(),

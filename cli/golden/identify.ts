@@ -3,7 +3,7 @@ import { basename, isAbsolute, relative } from "node:path";
 import type { GraphPlan } from "../../graphs/compiler/plan.ts";
 import { digestFile } from "../../models/digest.ts";
 import { ModelFault } from "../../models/fault.ts";
-import { findCard } from "../../models/find-card.ts";
+import { type Model, openModel } from "../../models/open.ts";
 import type { Json, JsonRecord } from "../../schemas/json.ts";
 import { CommandFailure } from "../command.ts";
 import { readVersion } from "../version.ts";
@@ -16,14 +16,14 @@ export async function identify(
   frames: number | null,
 ): Promise<GoldenHeader> {
   return {
-    golden: 1,
+    golden: 2,
     windhover: readVersion(),
     machine: process.arch,
     graph: plan.graph,
     params: Object.fromEntries(Object.entries(params).map(([name, value]) => [name, shorten(value)])),
     frames,
     clip: { name: basename(clip), sha256: await digestFile(clip) },
-    models: listModels(plan),
+    models: await listModels(plan),
   };
 }
 
@@ -33,25 +33,28 @@ const shorten = (value: Json): Json =>
 
 const LOOKING = "detect";
 
-function listModels(plan: GraphPlan): RecordedModel[] {
+async function listModels(plan: GraphPlan): Promise<RecordedModel[]> {
   const nodes = [plan.main, ...plan.branches].flatMap((segment) => segment.nodes);
-  return nodes
-    .filter(({ element }) => element === LOOKING)
-    .map(({ author, properties: { model, confidence, weak } }) => {
-      const { card } = find(typeof model === "string" ? model : "default");
-      return {
-        node: author,
-        name: card.model,
-        sha256: card.sha256,
-        confidence: typeof confidence === "number" ? confidence : card.thresholds.confidence,
-        weak: typeof weak === "number" ? weak : card.thresholds.weak,
-      };
-    });
+  return Promise.all(
+    nodes
+      .filter(({ element }) => element === LOOKING)
+      .map(async ({ author, properties: { model, confidence, weak } }) => {
+        const { card, file } = await open(typeof model === "string" ? model : "default");
+        return {
+          node: author,
+          name: card.model,
+          sha256: card.sha256,
+          network: await digestFile(file),
+          confidence: typeof confidence === "number" ? confidence : card.thresholds.confidence,
+          weak: typeof weak === "number" ? weak : card.thresholds.weak,
+        };
+      }),
+  );
 }
 
-function find(model: string) {
+async function open(model: string): Promise<Model> {
   try {
-    return findCard(model);
+    return await openModel(model);
   } catch (error) {
     throw error instanceof ModelFault ? new CommandFailure(error.message, { cause: error }) : error;
   }
@@ -60,8 +63,9 @@ function find(model: string) {
 /** One sentence for everything that is not what the golden was recorded from. */
 export function compareOrigins(was: GoldenHeader, is: GoldenHeader): readonly string[] {
   const said: string[] = [];
+  const isSameMachine = was.machine === is.machine;
   if (was.graph !== is.graph) said.push(`the golden is of the graph "${was.graph}", this is "${is.graph}"`);
-  if (was.machine !== is.machine)
+  if (!isSameMachine)
     said.push(
       `the golden is of another kind of machine, ${was.machine}, which may round otherwise; this is ${is.machine}`,
     );
@@ -72,13 +76,28 @@ export function compareOrigins(was: GoldenHeader, is: GoldenHeader): readonly st
   for (const model of was.models) {
     const now = is.models.find(({ node }) => node === model.node);
     if (now === undefined) said.push(`"${model.node}", which looked with the model "${model.name}", is not there`);
-    else if (now.name !== model.name)
-      said.push(`"${model.node}" looks with "${now.name}", and did with "${model.name}"`);
-    else if (now.sha256 !== model.sha256)
-      said.push(
-        `the model "${model.name}" is not the one that was recorded: its weights had the sha256 ${short(model.sha256)}, they have ${short(now.sha256)}`,
-      );
+    else said.push(...compareModels(model, now, isSameMachine));
   }
+  for (const { node, name } of is.models)
+    if (!was.models.some((model) => model.node === node))
+      said.push(`"${node}" looks with "${name}", and did not before`);
+  return said;
+}
+
+function compareModels(was: RecordedModel, is: RecordedModel, isSameMachine: boolean): readonly string[] {
+  if (was.name !== is.name) return [`"${was.node}" looks with "${is.name}", and did with "${was.name}"`];
+  const said: string[] = [];
+  if (was.sha256 !== is.sha256)
+    said.push(
+      `the model "${was.name}" is not the one that was recorded: its weights had the sha256 ${short(was.sha256)}, they have ${short(is.sha256)}`,
+    );
+  else if (isSameMachine && was.network !== is.network)
+    said.push(
+      `the model "${was.name}" is converted otherwise: its ONNX had the sha256 ${short(was.network)}, it has ${short(is.network)}`,
+    );
+  for (const threshold of ["confidence", "weak"] as const)
+    if (was[threshold] !== is[threshold])
+      said.push(`"${was.node}" has the threshold ${threshold} ${is[threshold]}, and had ${was[threshold]}`);
   return said;
 }
 

@@ -1,21 +1,32 @@
-/** Which object of one frame is which of another, by place alone. */
+/** Which object of one frame is which of another. */
 import { overlap, type SeenObject } from "./frames.ts";
 
 /** Less, and it is another object, or the same at another place. */
 export const LEAST_OVERLAP = 0.5;
 /** Of two that lie as well, the one with the same id. */
-const SAME_ID_BONUS = 1e-6;
+const SAME_ID = 1e-6;
 
 export type Pair = readonly [golden: SeenObject, now: SeenObject];
 
-/** Best overlaps first; every object at most once. */
-export function pairObjects(golden: readonly SeenObject[], now: readonly SeenObject[]): readonly Pair[] {
-  const candidates = golden.flatMap((was) =>
-    now.map((is) => ({ was, is, fit: overlap(was.box, is.box) + (was.id === is.id ? SAME_ID_BONUS : 0) })),
-  );
+/**
+ * Best overlaps first; every object at most once. With `names`, from ids of the golden to ids of now, those of one track
+ * go before others where they overlap, and are still paired where they do not and nothing else is left.
+ */
+export function pairObjects(
+  golden: readonly SeenObject[],
+  now: readonly SeenObject[],
+  names: ReadonlyMap<number, number> | null,
+): readonly Pair[] {
+  const rate = (was: SeenObject, is: SeenObject): number | null => {
+    const shared = overlap(was.box, is.box);
+    const isNamed = names?.get(was.id) === is.id;
+    if (shared < LEAST_OVERLAP) return isNamed ? shared - 1 : null;
+    return shared + (isNamed ? 1 : 0) + (was.id === is.id ? SAME_ID : 0);
+  };
   const taken = new Set<SeenObject>();
-  return candidates
-    .filter(({ fit }) => fit >= LEAST_OVERLAP)
+  return golden
+    .flatMap((was) => now.map((is) => ({ was, is, fit: rate(was, is) })))
+    .filter((candidate): candidate is typeof candidate & { fit: number } => candidate.fit !== null)
     .sort((a, b) => b.fit - a.fit || a.was.id - b.was.id || a.is.id - b.is.id)
     .flatMap(({ was, is }) => {
       if (taken.has(was) || taken.has(is)) return [];

@@ -25,6 +25,7 @@ function reportDifferences({ node, differences }: StreamComparison, paint: Paint
 }
 
 export function describe({ frame, timeMs, track, what }: Difference): string {
+  if (frame === null) return what;
   const time = timeMs === null ? "" : ` (${(timeMs / 1000).toFixed(3)} s)`;
   const subject = track === null ? "" : track === 0 ? "an object " : `track ${track} `;
   return `frame ${frame}${time}: ${subject}${what}`;
@@ -42,7 +43,7 @@ export function summarise({ node, channel, messages, differences, excused, renam
     node,
     channel,
     frames: messages,
-    frames_differing: new Set(differences.map(({ frame }) => frame)).size,
+    frames_differing: new Set(differences.flatMap(({ frame }) => frame ?? [])).size,
     messages_on_one_side: of("message").length,
     boxes: of("box").length,
     worst_box_px: worst("box"),
@@ -55,6 +56,7 @@ export function summarise({ node, channel, messages, differences, excused, renam
     extra_tracks: tracks("extra"),
     id_switches: countSwitches(of("id")),
     other_values: of("value").length,
+    means: of("mean").map(({ what }) => what),
     excused,
     renamed,
   };
@@ -66,8 +68,8 @@ function countSwitches(ids: readonly Difference[]): number {
   let switches = 0;
   for (const { frame, track, what } of ids) {
     const before = last.get(track);
-    if (before === undefined || before.what !== what || frame > before.frame + 1) switches += 1;
-    last.set(track, { frame, what });
+    if (before === undefined || before.what !== what || (frame ?? 0) > before.frame + 1) switches += 1;
+    last.set(track, { frame: frame ?? 0, what });
   }
   return switches;
 }
@@ -86,7 +88,7 @@ function reportSummary(stream: StreamComparison): readonly string[] {
   const line = (label: string, count: unknown, detail = ""): readonly string[] =>
     count === 0 ? [] : [`  ${label.padEnd(22)}${count}${detail}`];
   return [
-    `${node}: ${counts.frames_differing} of ${messages} frames differ`,
+    `${node}: ${counts.frames_differing} of ${messages} frames differ${counts.frames_differing === 0 ? " by themselves" : ""}`,
     ...line("frames on one side", counts.messages_on_one_side),
     ...line("boxes", counts.boxes, describeWorst(counts.worst_box_px, "px")),
     ...line("confidences", counts.confidences, describeWorst(counts.worst_confidence_points, "points")),
@@ -95,6 +97,7 @@ function reportSummary(stream: StreamComparison): readonly string[] {
     ...line("extra objects", counts.extra, describeTracks(counts.extra_tracks)),
     ...line("id switches", counts.id_switches),
     ...line("other values", counts.other_values),
+    ...differences.filter(({ kind }) => kind === "mean").map(({ what }) => `  ${what}`),
     ...note,
   ];
 }

@@ -1,22 +1,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { UsageFault } from "../command.ts";
-import { DEFAULT_TOLERANCE, EXACT, readTolerance } from "./tolerance.ts";
+import { header } from "./golden.fixture.ts";
+import { chooseLevel, readLevel } from "./tolerance.ts";
 
-test("what is not named stays at its default", () => {
-  assert.deepEqual(readTolerance(undefined), DEFAULT_TOLERANCE);
-  assert.deepEqual(readTolerance("iou=0.9, points=0"), { ...DEFAULT_TOLERANCE, iou: 0.9, points: 0 });
-  assert.deepEqual(readTolerance("exact"), EXACT);
+test("a level is named, or left to what the golden was recorded with", () => {
+  assert.equal(readLevel("exact"), "exact");
+  assert.equal(readLevel(undefined), null);
+  for (const text of ["exakt", "", "iou=0.9"])
+    assert.throws(
+      () => readLevel(text),
+      (error) => error instanceof UsageFault && /expected exact, same, other/.test(error.message),
+    );
 });
 
-for (const [text, message] of [
-  ["pixel=3", /did you mean "pixels"/],
-  ["iou=2", /iou=2; expected a number from 0 to 1/],
-  ["iou=", /expected a number/],
-  ["", /expected exact, or some of/],
-] as const)
-  test(`--tolerance "${text}" is refused`, () =>
-    assert.throws(
-      () => readTolerance(text),
-      (error) => error instanceof UsageFault && message.test(error.message),
-    ));
+test("one kind of machine with one network is held tight, all others are not", () => {
+  assert.equal(chooseLevel(header(), header({ windhover: "9.9.9" })), "same");
+  assert.equal(chooseLevel(header(), header({ machine: "x64" })), "other");
+  assert.equal(chooseLevel(header(), header({}, { network: "f".repeat(64) })), "other");
+  assert.equal(chooseLevel(header(), header({ models: [] })), "other");
+});

@@ -1,5 +1,5 @@
 /** Which track of one run is which of another: the one it shares most frames with. */
-import { edgeDistance, type SeenFrame } from "./frames.ts";
+import type { SeenFrame } from "./frames.ts";
 import { pairObjects } from "./pair-objects.ts";
 
 /** Frames of both runs at the same time, or of the one that has it. */
@@ -26,39 +26,39 @@ export function listLives(pairs: readonly FramePair[], side: Side): Lives {
 
 /** From ids of the golden to ids of now, one to one. Objects without an id (0) are in no track. */
 export function nameTracks(pairs: readonly FramePair[]): ReadonlyMap<number, number> {
-  const shared = new Map<string, { readonly was: number; readonly is: number; frames: number }>();
-  for (const { golden, now } of pairs)
-    for (const [{ id: was }, { id: is }] of pairObjects(golden?.objects ?? [], now?.objects ?? [])) {
-      if (was === 0 || is === 0) continue;
-      const entry = shared.get(`${was} ${is}`);
-      if (entry === undefined) shared.set(`${was} ${is}`, { was, is, frames: 1 });
-      else entry.frames += 1;
-    }
   const names = new Map<number, number>();
   const taken = new Set<number>();
-  const most = [...shared.values()].sort(
-    (a, b) => b.frames - a.frames || Number(b.was === b.is) - Number(a.was === a.is) || a.was - b.was || a.is - b.is,
-  );
-  for (const { was, is } of most) {
-    if (names.has(was) || taken.has(is)) continue;
+  const name = (was: number, is: number) => {
+    if (names.has(was) || taken.has(is)) return;
     names.set(was, is);
     taken.add(is);
-  }
-  for (const id of listMoved(pairs)) if (!names.has(id) && !taken.has(id)) names.set(id, id);
+  };
+  for (const { was, is } of listShared(pairs)) name(was, is);
+  // Never at one place, but in one frame with one id: rather an object that has moved than two.
+  for (const { golden, now } of pairs)
+    for (const { id } of golden?.objects ?? [])
+      if (id !== 0 && now?.objects.some((object) => object.id === id)) name(id, id);
   return names;
 }
 
-/** In widths or heights, whichever is more. */
-const FURTHEST = 2;
+interface Shared {
+  readonly was: number;
+  readonly is: number;
+  frames: number;
+}
 
-/** Ids whose boxes never lie on each other, but near: rather one object that has moved than two. */
-function listMoved(pairs: readonly FramePair[]): ReadonlySet<number> {
-  const moved = new Set<number>();
+/** Tracks that lie on each other, those that do so longest first. */
+function listShared(pairs: readonly FramePair[]): readonly Shared[] {
+  const shared = new Map<string, Shared>();
   for (const { golden, now } of pairs)
-    for (const was of golden?.objects ?? []) {
-      const is = now?.objects.find(({ id, className }) => id === was.id && className === was.className);
-      const room = FURTHEST * Math.max(was.box[2], was.box[3]);
-      if (was.id !== 0 && is !== undefined && edgeDistance(was.box, is.box) <= room) moved.add(was.id);
+    for (const [{ id: was }, { id: is }] of pairObjects(golden?.objects ?? [], now?.objects ?? [], null)) {
+      if (was === 0 || is === 0) continue;
+      const entry = shared.get(`${was} ${is}`) ?? { was, is, frames: 0 };
+      entry.frames += 1;
+      shared.set(`${was} ${is}`, entry);
     }
-  return moved;
+  const sameFirst = ({ was, is }: Shared): number => (was === is ? 0 : 1);
+  return [...shared.values()].sort(
+    (a, b) => b.frames - a.frames || sameFirst(a) - sameFirst(b) || a.was - b.was || a.is - b.is,
+  );
 }

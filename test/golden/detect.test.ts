@@ -47,23 +47,15 @@ describe("the graph detect on a street painted by ourselves", { skip: noModel },
   });
 });
 
-/** Until two people walk through each other: from then on a bit of rounding decides who is seen. */
-const CALM_FRAMES = 18;
 const FRAMES = 100;
-const MOST_DIFFERENT = 0.25;
 
 describe("the graph detect on people who walk", {
   skip: noModel || (testClip("vtest.avi") === null && MISSING_CLIP),
 }, () => {
   test("says what it said when the golden was recorded", async () => {
     const now = await record(testClip("vtest.avi") ?? "", FRAMES, { classes: "person" });
-    const { stream, text, isSameMachine } = compareWithGolden("vtest", now);
+    const { stream, text } = compareWithGolden("vtest", now);
     assert.equal(stream.messages, FRAMES);
-    if (isSameMachine) assert.equal(stream.differences.length, 0, text);
-    assert.ok(
-      stream.differences.every(({ frame }) => frame > CALM_FRAMES),
-      text,
-    );
-    assert.ok(stream.differences.length <= stream.objects * MOST_DIFFERENT, text);
+    assert.equal(stream.differences.length, 0, text);
   });
 });

@@ -8,7 +8,7 @@ import { readGolden, writeGolden } from "../../cli/golden/golden-file.ts";
 import { compareOrigins } from "../../cli/golden/identify.ts";
 import { makeRecording } from "../../cli/golden/recording.ts";
 import { reportComparison } from "../../cli/golden/report.ts";
-import { DEFAULT_TOLERANCE } from "../../cli/golden/tolerance.ts";
+import { chooseLevel, type Level } from "../../cli/golden/tolerance.ts";
 import { Terminal } from "../../cli/terminal.ts";
 import { openModel } from "../../models/open.ts";
 
@@ -44,8 +44,9 @@ export interface Verdict {
   readonly stream: StreamComparison;
   /** Everything that there is to say, for the message of a failure. */
   readonly text: string;
-  /** Recorded on the kind of processor that this is: every bit should be the same. */
-  readonly isSameMachine: boolean;
+  /** Of what the golden was recorded from: what is not so now. */
+  readonly notes: readonly string[];
+  readonly level: Level;
 }
 
 /** `UPDATE_GOLDEN=1` writes down what is now; the commit then says why. */
@@ -55,11 +56,11 @@ export function compareWithGolden(name: string, now: Golden): Verdict {
   if (!existsSync(file))
     throw new Error(`there is no golden ${file}: run this test with UPDATE_GOLDEN=1 and look at it`);
   const golden = readGolden(file, "");
-  const streams = compareGoldens(golden, now, DEFAULT_TOLERANCE);
+  const level = chooseLevel(golden.header, now.header);
+  const streams = compareGoldens(golden, now, level);
   const [stream, ...others] = streams;
   if (stream === undefined || others.length > 0) throw new Error(`${streams.length} nodes sent messages; expected one`);
-  const text = [...compareOrigins(golden.header, now.header), ...reportComparison(streams, (_, part) => part)].join(
-    "\n",
-  );
-  return { stream, text, isSameMachine: golden.header.machine === now.header.machine };
+  const notes = compareOrigins(golden.header, now.header);
+  const text = [...notes, ...reportComparison(streams, (_, part) => part)].join("\n");
+  return { stream, text, notes, level };
 }

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Json, JsonRecord } from "../../schemas/json.ts";
+import { compareGoldens } from "./compare.ts";
+import { header } from "./golden.fixture.ts";
+import type { Golden } from "./golden.ts";
+import { describe, reportComparison } from "./report.ts";
+import { LEVELS, type Level } from "./tolerance.ts";
+
+const track = (id: number, x: number): JsonRecord => ({
+  track_id: id,
+  class_id: 0,
+  class_name: "person",
+  bbox: [x, 10, 40, 80],
+  scaled_bbox: [x / 1000, 0.01, 0.04, 0.08],
+  confidence: 80,
+});
+
+const golden = (change: (tracks: readonly JsonRecord[], frame: number) => readonly Json[]): Golden => ({
+  header: header(),
+  said: Array.from({ length: 30 }, (_, index) => ({
+    node: "detections",
+    channel: "detections",
+    message: {
+      timestamp: new Date(index * 40).toISOString(),
+      active_tracks: change([track(1, 10), track(2, 300)], index + 1),
+    },
+  })),
+});
+const GOLDEN = golden((tracks) => tracks);
+
+const said = (was: Golden, is: Golden, level: Level) =>
+  compareGoldens(was, is, level).flatMap(({ differences }) => differences.map(describe));
+
+test("a recording is the same as itself, at every level", () => {
+  for (const level of Object.keys(LEVELS) as Level[]) assert.deepEqual(said(GOLDEN, GOLDEN, level), []);
+});
+
+test("exact sees what only the bytes tell: the order of objects", () => {
+  const turned = golden((tracks, frame) => (frame === 3 ? tracks.toReversed() : tracks));
+  assert.deepEqual(said(GOLDEN, turned, "exact"), ["frame 3: the line is not the same, byte for byte"]);
+  assert.deepEqual(said(GOLDEN, turned, "same"), []);
+});
+
+test("exact sees the order of messages", () => {
+  const [first, second, ...rest] = GOLDEN.said;
+  assert.ok(first && second);
+  const turned = { ...GOLDEN, said: [second, first, ...rest] };
+  assert.equal(said(GOLDEN, turned, "exact").length, 2);
+});
+
+test("messages that are repeated are told", () => {
+  const twice = { ...GOLDEN, said: GOLDEN.said.flatMap((one) => [one, one]) };
+  for (const level of Object.keys(LEVELS) as Level[])
+    assert.equal(said(GOLDEN, twice, level).filter((line) => /was not there before/.test(line)).length, 30);
+});
+
+test("what all objects have in common is in the report when no frame is", () => {
+  const fainter = golden((tracks) => tracks.map((one) => ({ ...one, confidence: 76 })));
+  const lines = reportComparison(compareGoldens(GOLDEN, fainter, "other"), (_, text) => text);
+  assert.deepEqual(lines, [
+    "detections: first difference: over 60 objects, on average: confidence -4.0 points",
+    "detections: 0 of 30 frames differ by themselves",
+    "  over 60 objects, on average: confidence -4.0 points",
+  ]);
+});

@@ -1,0 +1,31 @@
+/**
+ * Which other ids chance explains. Ids are given in the order in which tracks begin; so a track that only one run has
+ * shifts those behind it by one, and tracks that begin within a few frames of each other may change places. Pure.
+ */
+import type { Lives, Side } from "./track-names.ts";
+
+/** Of `names`, from ids of the golden to ids of now, those that differ and may. */
+export function listRenamed(
+  names: ReadonlyMap<number, number>,
+  lives: Readonly<Record<Side, Lives>>,
+  frames: number,
+): readonly (readonly [was: number, is: number])[] {
+  if (frames === 0) return [];
+  const places = [...names.keys()].sort((a, b) => a - b);
+  const taken = [...names.values()].sort((a, b) => a - b);
+  const known = { golden: new Set(places), now: new Set(taken) };
+  const countAlone = (side: Side, below: number): number =>
+    [...lives[side].keys()].filter((id) => id < below && !known[side].has(id)).length;
+  return places.flatMap((was) => {
+    const is = names.get(was) ?? was;
+    if (was === is) return [];
+    // Whose turn it was in the golden to get this id, as far as both runs have the tracks.
+    const place = places[taken.indexOf(is)] ?? was;
+    const isTurn = Math.abs(birthOf(lives.golden, place) - birthOf(lives.golden, was)) <= frames;
+    const isShift = is - place <= countAlone("now", is) && place - is <= countAlone("golden", place);
+    return isTurn && isShift ? [[was, is] as const] : [];
+  });
+}
+
+/** Number of the first frame. */
+export const birthOf = (lives: Lives, id: number): number => lives.get(id)?.values().next().value ?? 0;
