@@ -8,6 +8,7 @@ import { formatScores, toJson } from "../eval/coco/report.ts";
 import { scoreCoco } from "../eval/coco/score.ts";
 import { Progress } from "../eval/progress.ts";
 import { expectRoom } from "../expect-room.ts";
+import { loadKnowledge } from "../knowledge.ts";
 import { telling } from "../models/told.ts";
 import type { Terminal } from "../terminal.ts";
 
@@ -49,7 +50,7 @@ export default {
     const progress = new Progress(terminal, "pictures");
     const { pictures } = dataset;
     const onPicture = (count: number, file: string): void => progress.show(count, pictures.length, file);
-    const seen = await lookAt({ pictures, model, confidence, onPicture });
+    const seen = await lookAt({ pictures, model, confidence, onPicture }, await loadKnowledge());
     progress.end();
     const found = pictures.map((picture, index) => groupByClass(seen[index] ?? [], picture));
     const scores = scoreCoco(pictures, found, classNames);

@@ -56,6 +56,46 @@ for (const [behaviour, instances, expected] of [
     /annotations\[0\]\.bbox must NOT have fewer than 4 items/,
   ],
   [
+    "a box of negative width",
+    { images: IMAGES, categories: CATEGORIES, annotations: [annotation({ bbox: [1, 2, -3, 4] })] },
+    /annotations\[0\]\.bbox\[2\] must be >= 0/,
+  ],
+  [
+    "a box of negative height",
+    { images: IMAGES, categories: CATEGORIES, annotations: [annotation({ bbox: [1, 2, 3, -4] })] },
+    /annotations\[0\]\.bbox\[3\] must be >= 0/,
+  ],
+  [
+    "a negative area",
+    { images: IMAGES, categories: CATEGORIES, annotations: [annotation({ area: -1 })] },
+    /annotations\[0\]\.area must be >= 0/,
+  ],
+  [
+    "two classes of one name",
+    { images: IMAGES, categories: [...CATEGORIES, { id: 2, name: "person" }], annotations: [] },
+    /categories\[2\] has the name "person", which categories\[0\] has already; expected each once/,
+  ],
+  [
+    "two classes of one id",
+    { images: IMAGES, categories: [...CATEGORIES, { id: 90, name: "car" }], annotations: [] },
+    /categories\[2\] has the id 90, which categories\[1\] has already/,
+  ],
+  [
+    "two pictures of one id",
+    { images: [...IMAGES, { ...IMAGES[0], file_name: "b.jpg" }], categories: CATEGORIES, annotations: [] },
+    /images\[1\] has the id 7, which images\[0\] has already/,
+  ],
+  [
+    "a picture listed twice",
+    { images: [...IMAGES, { ...IMAGES[0], id: 8 }], categories: CATEGORIES, annotations: [] },
+    /images\[1\] has the file_name "a\.jpg", which images\[0\] has already/,
+  ],
+  [
+    "two objects of one id",
+    { images: IMAGES, categories: CATEGORIES, annotations: [annotation({ id: 3 }), annotation({ id: 3 })] },
+    /annotations\[1\] has the id 3, which annotations\[0\] has already/,
+  ],
+  [
     "an object of a class that is not there",
     { images: IMAGES, categories: CATEGORIES, annotations: [annotation({ category_id: 5 })] },
     /annotations\[0\] is of category 5, which the file does not have/,

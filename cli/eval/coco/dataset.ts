@@ -5,6 +5,8 @@ import { Ajv, type ErrorObject } from "ajv";
 import { type Static, Type } from "typebox";
 import { CommandFailure } from "../../command.ts";
 
+const Extent = Type.Number({ minimum: 0 });
+
 const Instances = Type.Object({
   images: Type.Array(
     Type.Object({
@@ -19,8 +21,9 @@ const Instances = Type.Object({
     Type.Object({
       image_id: Type.Integer(),
       category_id: Type.Integer(),
-      bbox: Type.Array(Type.Number(), { minItems: 4, maxItems: 4 }),
-      area: Type.Optional(Type.Number()),
+      id: Type.Optional(Type.Integer()),
+      bbox: Type.Tuple([Type.Number(), Type.Number(), Extent, Extent]),
+      area: Type.Optional(Extent),
       iscrowd: Type.Optional(Type.Integer()),
     }),
   ),
@@ -55,6 +58,11 @@ export interface Dataset {
 export function readDataset(folder: string): Dataset {
   const file = join(folder, "instances.json");
   const { images, annotations, categories } = parseInstances(readText(folder, file), file);
+  expectOnce(file, "images", "id", images);
+  expectOnce(file, "images", "file_name", images);
+  expectOnce(file, "annotations", "id", annotations);
+  expectOnce(file, "categories", "id", categories);
+  expectOnce(file, "categories", "name", categories);
   const names = new Map(categories.map(({ id, name }) => [id, name]));
   const byImage = new Map(images.map(({ id }) => [id, [] as TrueObject[]]));
   for (const [index, { image_id, category_id, bbox, area, iscrowd }] of annotations.entries()) {
@@ -62,8 +70,7 @@ export function readDataset(folder: string): Dataset {
     const truth = byImage.get(image_id);
     if (className === undefined) throw dangling(file, index, "category", category_id);
     if (truth === undefined) throw dangling(file, index, "image", image_id);
-    const [left = 0, top = 0, width = 0, height = 0] = bbox;
-    truth.push({ className, box: [left, top, width, height], area: area ?? width * height, isCrowd: iscrowd === 1 });
+    truth.push({ className, box: bbox, area: area ?? bbox[2] * bbox[3], isCrowd: iscrowd === 1 });
   }
   const pictures = images.map(({ id, file_name, width, height }) => {
     const truth = byImage.get(id) ?? [];
@@ -71,6 +78,25 @@ export function readDataset(folder: string): Dataset {
   });
   expectFiles(pictures);
   return { pictures, classNames: [...names.values()] };
+}
+
+/** Whatever is told of twice would count twice, or hide the other. */
+function expectOnce<Key extends string>(
+  file: string,
+  list: string,
+  key: Key,
+  entries: readonly { readonly [key in Key]?: string | number }[],
+): void {
+  const first = new Map<string | number, number>();
+  for (const [index, { [key]: value }] of entries.entries()) {
+    if (value === undefined) continue;
+    const before = first.get(value);
+    if (before !== undefined)
+      throw new CommandFailure(
+        `${file}: ${list}[${index}] has the ${key} ${JSON.stringify(value)}, which ${list}[${before}] has already; expected each once`,
+      );
+    first.set(value, index);
+  }
 }
 
 const dangling = (file: string, index: number, what: string, id: number): CommandFailure =>

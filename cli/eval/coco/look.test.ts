@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { compiledLaunch, start } from "../../../test/graph.fixture.ts";
+import { Type } from "typebox";
+import decode from "../../../elements/decode/decode.ts";
+import { type AnyElement, defineElement } from "../../../elements/element.ts";
+import { paintStreet } from "../../../test/golden/street.fixture.ts";
+import { compiledLaunch, inputWith, start } from "../../../test/graph.fixture.ts";
 import { CommandFailure } from "../../command.ts";
 import { makeFolder } from "../../windhover.fixture.ts";
 import { lookAt } from "./look.ts";
@@ -19,11 +23,14 @@ async function makePicture(name: string, format: string, encoder: string): Promi
   return file;
 }
 
-const look = (files: readonly string[], size = SIZE) =>
-  lookAt({
-    pictures: files.map((file) => ({ file, ...size, truth: [] })),
-    ...{ model: "default", confidence: 0.01, onPicture() {} },
-  });
+const look = (files: readonly string[], size = SIZE, ...extra: readonly AnyElement[]) =>
+  lookAt(
+    {
+      pictures: files.map((file) => ({ file, ...size, truth: [] })),
+      ...{ model: "default", confidence: 0.01, onPicture() {} },
+    },
+    inputWith(...extra),
+  );
 
 test("pictures of every kind are looked at, with one model for all", async () => {
   const files = await Promise.all([
@@ -44,6 +51,58 @@ test("a file that is no picture is named", async () => {
   const file = join(folder, "text.jpg");
   writeFileSync(file, "this is no picture\n");
   await assert.rejects(look([file]), (error) => error instanceof CommandFailure && error.message.includes(file));
+});
+
+test("a picture that is cut off is named, with where it ends", async () => {
+  const whole = readFileSync(await makePicture("to-be-cut.jpg", "I420", "jpegenc"));
+  const file = join(folder, "cut.jpg");
+  writeFileSync(file, whole.subarray(0, whole.length - 100));
+  await assert.rejects(look([file]), (error) => {
+    assert.ok(error instanceof CommandFailure);
+    assert.equal(
+      error.message,
+      `${file} is cut off: it ends at byte ${whole.length - 100}, in the middle of the picture`,
+    );
+    return true;
+  });
+});
+
+/** In the place of the real one: finds nothing. */
+const detectNothing = (warning?: string): AnyElement =>
+  defineElement({
+    kind: "transform",
+    name: "detect",
+    about: "Test: may warn, and finds nothing.",
+    example: "",
+    caps: "video/x-raw",
+    properties: Type.Object({ model: Type.String(), confidence: Type.Number(), weak: Type.Number() }),
+    writes: ["detections"],
+    create: (_, { log }) => ({
+      process(frame) {
+        if (warning !== undefined) log.warn(warning);
+        frame.write({ detections: { inferred: true, model: "sham", confidence: 0.5, objects: [], weak: [] } });
+      },
+    }),
+  });
+
+const decodeWarning = (warning: string): AnyElement =>
+  defineElement({
+    ...decode,
+    open(_, { log }) {
+      log.warn(warning);
+      return { close() {} };
+    },
+  } as typeof decode);
+
+test("what a decoder warns of is a failure that names the picture; what the model warns of is not", async () => {
+  const file = join(folder, "street.y4m");
+  paintStreet(file, 1);
+  const size = { width: 640, height: 360 };
+  await assert.rejects(
+    look([file], size, decodeWarning("half of it is missing"), detectNothing()),
+    (error) => error instanceof CommandFailure && error.message === `${file} is damaged: half of it is missing`,
+  );
+  assert.deepEqual(await look([file], size, detectNothing("slower than it might be")), [[]]);
 });
 
 test("a picture of another size than the annotations say is refused", async () => {

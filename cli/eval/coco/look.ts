@@ -1,15 +1,17 @@
 /** What the element `detect` finds in picture files, each run through a graph of its own and one model for all. */
+import { readFileSync } from "node:fs";
 import { Type } from "typebox";
 import { type AnyElement, defineElement, type Handler } from "../../../elements/element.ts";
 import { compile } from "../../../graphs/compiler/compile.ts";
 import { GraphFaults } from "../../../graphs/compiler/fault.ts";
-import { GraphFailure } from "../../../graphs/runtime/events.ts";
+import { type GraphEvent, GraphFailure } from "../../../graphs/runtime/events.ts";
 import { RunningGraph } from "../../../graphs/runtime/running-graph.ts";
 import type { Detection, Detections } from "../../../schemas/detections.ts";
 import { CommandFailure } from "../../command.ts";
-import { type Knowledge, loadKnowledge } from "../../knowledge.ts";
+import type { Knowledge } from "../../knowledge.ts";
 import { onInterrupt } from "../../run/interrupt.ts";
 import type { Picture } from "./dataset.ts";
+import { findJpegFault } from "./whole-jpeg.ts";
 
 export interface LookOrder {
   readonly pictures: readonly Picture[];
@@ -34,14 +36,18 @@ chains:
     - take-down
 `;
 
-/** Detections of each picture. Throws `CommandFailure` for a picture that cannot be shown, naming it. */
-export async function lookAt({ pictures, model, confidence, onPicture }: LookOrder): Promise<Detection[][]> {
-  const { elements, registry } = await loadKnowledge();
+/** Detections of each picture. Throws `CommandFailure` for a picture that cannot be shown as a whole, naming it. */
+export async function lookAt(
+  { pictures, model, confidence, onPicture }: LookOrder,
+  { elements, registry }: Knowledge,
+): Promise<Detection[][]> {
   const detect = elements.get("detect");
   if (detect === undefined || detect.kind !== "transform") throw new Error("there is no element detect");
   const shared = new SharedHandler(detect);
   const taken: Taken = { detections: null, width: 0, height: 0 };
   const known = new Map([...elements, ["detect", shared.element], ["take-down", takeDown(taken)]]);
+  // Before the first is looked at, which with many pictures is the beginning of a long time.
+  for (const { file } of pictures) expectWhole(file);
   const cut = new AbortController();
   const deafen = onInterrupt(
     () => cut.abort(),
@@ -63,6 +69,9 @@ export async function lookAt({ pictures, model, confidence, onPicture }: LookOrd
   return found;
 }
 
+/** The steps whose warnings are of the picture. */
+const SHOWING: readonly string[] = ["source", "decode"];
+
 async function play(
   { file }: Picture,
   knowledge: Knowledge,
@@ -72,18 +81,35 @@ async function play(
   const compiled = compile({ file: null, text: GRAPH }, { ...knowledge, source: { uri: file, pace: "fast" }, params });
   if (compiled.plan === null) throw new GraphFaults(compiled.faults);
   let failure: GraphFailure | null;
+  let warning: string | null = null;
+  const onEvent = (event: GraphEvent): void => {
+    if (event.type === "log" && event.level === "warn" && SHOWING.includes(event.node)) warning ??= event.message;
+  };
   try {
-    const graph = await RunningGraph.start(compiled, { ...knowledge, signal });
+    const graph = await RunningGraph.start(compiled, { ...knowledge, signal, onEvent });
     failure = (await graph.ended).error;
   } catch (error) {
     if (signal.aborted) return;
     if (!(error instanceof GraphFailure)) throw error;
     failure = error;
   }
-  if (failure === null) return;
-  // What detect has to say is of the model, not of this picture.
-  const where = failure.node === "detect" ? "" : `${file}: `;
-  throw new CommandFailure(`${where}${failure.message}`, { cause: failure });
+  if (failure !== null) {
+    // What detect has to say is of the model, not of this picture.
+    const where = failure.node === "detect" ? "" : `${file}: `;
+    throw new CommandFailure(`${where}${failure.message}`, { cause: failure });
+  }
+  if (warning !== null) throw new CommandFailure(`${file} is damaged: ${warning}`);
+}
+
+function expectWhole(file: string): void {
+  let bytes: Uint8Array;
+  try {
+    bytes = readFileSync(file);
+  } catch (cause) {
+    throw new CommandFailure(`${file} cannot be read: ${(cause as Error).message}`, { cause });
+  }
+  const fault = findJpegFault(bytes);
+  if (fault !== null) throw new CommandFailure(`${file} ${fault}`);
 }
 
 interface Taken {

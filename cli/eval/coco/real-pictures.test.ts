@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { CommandFailure } from "../../command.ts";
+import { loadKnowledge } from "../../knowledge.ts";
 import { makeFolder } from "../../windhover.fixture.ts";
 import { readDataset } from "./dataset.ts";
 import { groupByClass } from "./found.ts";
@@ -41,7 +42,7 @@ function makeCard(name: string, [file, sha256]: readonly [string, string], rest:
 async function measureAp(model: string): Promise<number> {
   const { pictures, classNames } = readDataset(join(SHARED, "coco"));
   const chosen = pictures.slice(0, PICTURES);
-  const seen = await lookAt({ pictures: chosen, model, confidence: 0.01, onPicture() {} });
+  const seen = await lookAt({ pictures: chosen, model, confidence: 0.01, onPicture() {} }, await loadKnowledge());
   const found = chosen.map((picture, index) => groupByClass(seen[index] ?? [], picture));
   return 100 * (scoreCoco(chosen, found, classNames)?.ap ?? 0);
 }
