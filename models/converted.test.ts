@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import type { ModelCard } from "./card.ts";
+import { sketchDetector, sketchTflite, TINY_SIZE } from "./convert/tiny-detector.fixture.ts";
+import { convertWeights, findConverted } from "./converted.ts";
+import { ModelFault } from "./fault.ts";
+import { writeTflite } from "./tflite/read-model.fixture.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "windhover-converted-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+const kept = join(folder, "kept");
+const weights = join(folder, "three.tflite");
+writeFileSync(weights, writeTflite(sketchTflite(sketchDetector(3))));
+
+const convert = { from: "efficientdet-tflite" } as const;
+const cardOf = (labels: ModelCard["labels"]): ModelCard => ({
+  ...{ model: "three", about: "Three things.", licence: "MIT", sources: [{ path: weights }], sha256: "0".repeat(64) },
+  input: {
+    ...{ width: TINY_SIZE, height: TINY_SIZE, type: "uint8", layout: "nhwc", colours: "rgb" },
+    ...{ fit: "letterbox", anchor: "top-left", padding: 127 },
+  },
+  ...{ labels, convert, decoder: { family: "efficientdet" } },
+  thresholds: { confidence: 0.4, weak: 0.1, overlap: 0.6 },
+});
+
+test("a conversion is found again for the labels it was checked with, and for no others", async () => {
+  const card = cardOf(["bolt", "nut", "washer"]);
+  const file = await convertWeights(card, convert, weights, kept);
+  assert.equal(await findConverted(card, convert, kept), file);
+  assert.equal(await findConverted(cardOf(["bolt", "nut"]), convert, kept), null);
+  assert.equal(await findConverted(cardOf("coco"), convert, kept), null);
+});
+
+test("labels that are not as many as the classes are refused and leave nothing", async () => {
+  const before = readdirSync(kept);
+  for (const labels of ["coco", ["bolt", "nut"]] as const)
+    await assert.rejects(
+      convertWeights(cardOf(labels === "coco" ? labels : [...labels]), convert, weights, kept),
+      (error) => error instanceof ModelFault && /of three cannot be converted .* 3 classes apart/.test(error.message),
+    );
+  assert.deepEqual(readdirSync(kept), before);
+});
