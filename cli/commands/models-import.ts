@@ -28,7 +28,8 @@ export default {
     labels: {
       type: "string",
       value: "LABELS",
-      about: "With a model: coco (the default), a name, names with commas between them, or a file with one on each line.",
+      about:
+        "With a model: coco (the default), a name, names with commas between them, or a file with one on each line.",
     },
     size: { type: "string", value: "WIDTHxHEIGHT", about: "With a model that takes pictures of any size." },
     licence: { type: "string", value: "NAME", about: "With a model: its licence, as SPDX names it." },
