@@ -234,6 +234,8 @@ export interface Job {
   readonly sourceUri: string;
   /** Frames come at the pace of the world and may be dropped; otherwise (pace `fast`) nothing is, and nothing reads the clock. */
   readonly live: boolean;
+  /** Ids of objects: from 1, never given twice while the process lives, whoever asks and however often the graph is relaunched. */
+  nextTrackId(): number;
 }
 
 export interface Log {

@@ -178,7 +178,7 @@ function sharing(handler: DetectHandler): AnyElement {
 function machine() {
   const quiet = () => {};
   const log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
-  const job = { uuid: "0", sourceUri: "", live: false };
+  const job = { uuid: "0", sourceUri: "", live: false, nextTrackId: () => 1 };
   const services = { node: "detect", job, log, emit: quiet, print: async () => {}, send: async () => {} };
   return { services };
 }

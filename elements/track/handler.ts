@@ -11,7 +11,6 @@ export interface TrackProperties {
   readonly maxAgeMs: number;
   readonly showPredictedMs: number;
   readonly cameraMotion: "picture" | "detections" | "none";
-  readonly firstId: number;
 }
 
 /**
@@ -26,9 +25,9 @@ export class TrackHandler implements Pick<Handler, "process" | "flush"> {
   #properties: TrackProperties;
   #shown: readonly ShownTrack[] = [];
 
-  constructor(properties: TrackProperties) {
+  constructor(properties: TrackProperties, nextId: () => number) {
     this.#properties = properties;
-    this.#tracker = new Tracker(readSettings(properties, DEFAULT_SETTINGS.confidence));
+    this.#tracker = new Tracker(readSettings(properties, DEFAULT_SETTINGS.confidence), nextId);
   }
 
   process(frame: Frame): undefined {
@@ -99,7 +98,6 @@ function readSettings(properties: TrackProperties, confidence: number): TrackerS
     maxAgeS: properties.maxAgeMs / 1000,
     showPredictedS: properties.showPredictedMs / 1000,
     isCameraFollowed: properties.cameraMotion !== "none",
-    firstId: properties.firstId,
   };
 }
 

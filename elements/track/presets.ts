@@ -13,6 +13,7 @@ export function createTracker(preset: Preset, options: Partial<TrackerSettings> 
   if (preset === "byte") return new ByteTracker();
   if (preset === "ocsort") return new OcsortTracker();
   if (preset === "sort") return new SortTracker();
-  const tracker = new Tracker({ ...DEFAULT_SETTINGS, ...options });
+  let lastId = 0;
+  const tracker = new Tracker({ ...DEFAULT_SETTINGS, ...options }, () => ++lastId);
   return { update: (timeNs, sightings) => tracker.update(timeNs, sightings).shown };
 }

@@ -8,7 +8,6 @@ export interface TrackerSettings {
   readonly showPredictedS: number;
   /** Where the camera's motion is not given: takes what all objects have in common for it. */
   readonly isCameraFollowed: boolean;
-  readonly firstId: number;
 }
 
 /**
@@ -20,5 +19,4 @@ export const DEFAULT_SETTINGS: TrackerSettings = {
   maxAgeS: 2,
   showPredictedS: 0.1,
   isCameraFollowed: true,
-  firstId: 1,
 };

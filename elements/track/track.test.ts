@@ -7,7 +7,13 @@ import { paintObject, renderScene } from "./camera-motion/scene.fixture.ts";
 import { TrackHandler, type TrackProperties } from "./handler.ts";
 
 const [WIDTH, HEIGHT] = [640, 360];
-const PROPERTIES: TrackProperties = { maxAgeMs: 2000, showPredictedMs: 100, cameraMotion: "none", firstId: 1 };
+const PROPERTIES: TrackProperties = { maxAgeMs: 2000, showPredictedMs: 100, cameraMotion: "none" };
+
+/** Counts ids from 1. */
+function create(properties: TrackProperties): TrackHandler {
+  let lastId = 0;
+  return new TrackHandler(properties, () => ++lastId);
+}
 
 interface Shot {
   readonly ms: number;
@@ -50,7 +56,7 @@ function shoot(handler: TrackHandler, shot: Shot): Tracks {
 }
 
 test("tracks are in fractions of the frame, with class, age and speed", () => {
-  const handler = new TrackHandler(PROPERTIES);
+  const handler = create(PROPERTIES);
   const all = Array.from({ length: 25 }, (_, i) => shoot(handler, { ms: i * 40, boxes: [[100 + i * 4, 90, 40, 90]] }));
   const [track] = all.at(-1)?.objects ?? [];
   assert.equal(track?.id, 1);
@@ -65,7 +71,7 @@ test("tracks are in fractions of the frame, with class, age and speed", () => {
 });
 
 test("frames that were not looked at carry predicted tracks", () => {
-  const handler = new TrackHandler(PROPERTIES);
+  const handler = create(PROPERTIES);
   for (let i = 0; i < 20; i++) shoot(handler, { ms: i * 80, boxes: [[100 + i * 8, 90, 40, 90]] });
   const tracks = shoot(handler, { ms: 19 * 80 + 40, inferred: false });
   assert.equal(tracks.inferred, false);
@@ -77,7 +83,7 @@ test("frames that were not looked at carry predicted tracks", () => {
 });
 
 test("boxes are clipped to the frame, and a track that has left it is not shown", () => {
-  const handler = new TrackHandler({ ...PROPERTIES, showPredictedMs: 2000 });
+  const handler = create({ ...PROPERTIES, showPredictedMs: 2000 });
   for (let i = 0; i < 30; i++) {
     const right = Math.min(560 + i * 4, 640);
     const left = Math.min(520 + i * 4, 630);
@@ -89,7 +95,7 @@ test("boxes are clipped to the frame, and a track that has left it is not shown"
 });
 
 test("a stream that was cut off for longer than a track lives comes back with new ids", () => {
-  const handler = new TrackHandler(PROPERTIES);
+  const handler = create(PROPERTIES);
   for (let i = 0; i < 5; i++) shoot(handler, { ms: i * 40, boxes: [[100, 90, 40, 90]] });
   const back = shoot(handler, { ms: 200, captureMs: 30_000, discontinuity: true, boxes: [[100, 90, 40, 90]] });
   assert.deepEqual(back.ended, [1]);
@@ -100,7 +106,7 @@ test("a stream that was cut off for longer than a track lives comes back with ne
 });
 
 test("a life changed while frames pass holds from the next frame on", () => {
-  const handler = new TrackHandler(PROPERTIES);
+  const handler = create(PROPERTIES);
   for (let i = 0; i < 5; i++) shoot(handler, { ms: i * 40, boxes: [[100, 90, 40, 90]] });
   handler.update({ ...PROPERTIES, maxAgeMs: 300 });
   assert.deepEqual(shoot(handler, { ms: 400 }).ended, []);
@@ -108,7 +114,7 @@ test("a life changed while frames pass holds from the next frame on", () => {
 });
 
 test("after a seek nothing is remembered but the ids given", () => {
-  const handler = new TrackHandler(PROPERTIES);
+  const handler = create(PROPERTIES);
   for (let i = 0; i < 5; i++) shoot(handler, { ms: 10_000 + i * 40, boxes: [[100, 90, 40, 90]] });
   handler.flush();
   const tracks = shoot(handler, { ms: 0, boxes: [[100, 90, 40, 90]] });
@@ -121,7 +127,7 @@ test("after a seek nothing is remembered but the ids given", () => {
 
 /** Three who stand still before a camera that is swung about; how many ids they get. */
 function countIds(cameraMotion: TrackProperties["cameraMotion"], isGiven = false): number {
-  const handler = new TrackHandler({ ...PROPERTIES, cameraMotion });
+  const handler = create({ ...PROPERTIES, cameraMotion });
   const people = [
     [120, 100, 40, 90],
     [300, 140, 44, 100],

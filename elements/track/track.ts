@@ -43,18 +43,12 @@ chains:
       description:
         "How the motion of the camera is found: in the picture, with what the objects have in common where that is unsure; by the objects alone, which costs nothing; or not at all. Motion that the frame brings along is used in any case.",
     }),
-    firstId: Type.Integer({
-      default: 1,
-      minimum: 1,
-      maximum: 2 ** 52,
-      description: "The first id given; a process that is started again goes on above the highest one it gave.",
-    }),
   }),
   reads: ["detections", { optional: "cameraMotion" }],
   writes: ["tracks"],
   caps: "video/x-raw,format={I420,NV12}",
-  async create(properties) {
+  async create(properties, { job }) {
     const { TrackHandler } = await import("./handler.ts");
-    return new TrackHandler(properties);
+    return new TrackHandler(properties, () => job.nextTrackId());
   },
 });

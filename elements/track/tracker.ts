@@ -64,13 +64,14 @@ export class Tracker {
   #startNs: bigint | null = null;
   #timeS = 0;
   #lookS = 0;
-  #nextId: number;
+  readonly #nextId: () => number;
   /** Nothing is known yet, or all was lost in a gap: what is seen first needs no confirmation. */
   #isFresh = true;
 
-  constructor(settings: TrackerSettings) {
+  /** Each id that `nextId` gives is given to one object; it must never give one twice. */
+  constructor(settings: TrackerSettings, nextId: () => number) {
     this.settings = settings;
-    this.#nextId = settings.firstId;
+    this.#nextId = nextId;
   }
 
   /** A frame that was looked at. `motion` is the camera's since the last frame, in the unit of the boxes, where it is known. */
@@ -199,7 +200,7 @@ export class Tracker {
     const shown: ShownTrack[] = [];
     for (const track of this.#tracks) {
       if (!track.isConfirmed || !this.#isShown(track)) continue;
-      if (track.id === 0) track.id = this.#nextId++;
+      if (track.id === 0) track.id = this.#nextId();
       shown.push({
         id: track.id,
         box: track.showBox(this.#timeS),

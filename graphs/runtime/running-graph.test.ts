@@ -146,6 +146,28 @@ test("anything else in main is a relaunch, with the reason told before and after
   );
 });
 
+test("ids of objects go on above those given before a relaunch, whichever element asks", async () => {
+  const ids: number[] = [];
+  const registering = defineElement({
+    name: "diary",
+    about: "Test: takes an id when it is made.",
+    example: "",
+    kind: "transform",
+    caps: "video/x-raw",
+    properties: Type.Object({ fixed: Type.Integer({ default: 1 }) }),
+    create(_, { job }) {
+      ids.push(job.nextTrackId());
+      return { process() {} };
+    },
+  });
+  const extra = [registering, collector(() => {})];
+  const graph = await start(compiledText(graphText("{ fixed: 1 }"), ...extra), extra, { firstTrackId: 41 });
+  const [change] = await graph.apply(compiledText(graphText("{ fixed: 2 }"), ...extra));
+  assert.equal(change?.label, "relaunch");
+  await graph.stop();
+  assert.deepEqual(ids, [41, 42]);
+});
+
 test("an element that cannot be made fails the start and leaves the others closed", async () => {
   const log: string[] = [];
   const broken = defineElement({

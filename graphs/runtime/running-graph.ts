@@ -28,6 +28,8 @@ export interface RunOptions {
   send?(node: string, channel: string, message: JsonRecord): Promise<void>;
   /** Of the process that this graph is; default all zeros. */
   readonly uuid?: string;
+  /** Of the first object, default 1. A process that is started again goes on above the highest id it gave. */
+  readonly firstTrackId?: number;
   /** Unix time of the stream's beginning. Default: now, or 0 at pace `fast`, where nothing may read the clock. */
   readonly epochNs?: bigint;
   /** Aborting it closes everything at once, at whatever moment, without waiting for what is under way. */
@@ -72,6 +74,8 @@ export class RunningGraph {
   /** Slots that are attached, by the name of their segment. */
   readonly #slots = new Map<string, SlotInstance>();
   #instances = 0;
+  /** Outlives launches. */
+  #nextTrackId: number;
   /** Changes are made one after the other. */
   #changing: Promise<unknown> = Promise.resolve();
   #relaunching = false;
@@ -80,6 +84,7 @@ export class RunningGraph {
   constructor(compiled: Compiled, plan: GraphPlan, options: RunOptions) {
     this.#compiled = compiled;
     this.#options = options;
+    this.#nextTrackId = options.firstTrackId ?? 1;
     this.#launch = this.#newLaunch(plan);
     this.ended = new Promise((resolve) => {
       this.#settle = resolve;
@@ -224,6 +229,7 @@ export class RunningGraph {
         uuid: this.#options.uuid ?? NO_UUID,
         sourceUri: maskCredentials(plan.source?.uri ?? ""),
         live: plan.live,
+        nextTrackId: () => this.#nextTrackId++,
       },
       closing: () => this.#options.onClosing?.(this.pipeline),
     });
