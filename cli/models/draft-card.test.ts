@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { parseCard } from "../../models/read-card.ts";
 import { UsageFault } from "../command.ts";
-import { editCard, nameAfter } from "./draft-card.ts";
+import { draftCard, editCard, nameAfter } from "./draft-card.ts";
 
 test("a name is made of what a name may hold", () => {
   assert.equal(nameAfter("/models/YOLOv8n (Yard).onnx"), "yolov8n-yard");
@@ -12,6 +13,16 @@ test("a name is made of what a name may hold", () => {
 test("a name from a long file name is cut to what a name may hold, and ends with no dash", () => {
   assert.equal(nameAfter(`${"n".repeat(80)}.onnx`), "n".repeat(64));
   assert.equal(nameAfter(`${"n".repeat(63)}-tail.onnx`), "n".repeat(63));
+});
+
+test("the longest file name there can be gives a card that is right", () => {
+  const file = { path: `${"n".repeat(250)}.onnx`, sha256: "0".repeat(64), bytes: 1 };
+  const tensors = {
+    inputs: [{ name: "images", type: "float32", shape: [1, 3, 64, 64] }],
+    outputs: [{ name: "output", type: "float32", shape: ["batch", 84, "anchors"] }],
+  };
+  const { model, decoder } = parseCard(draftCard(file, tensors, { labels: "coco" }), "card.yaml");
+  assert.deepEqual([model.length, decoder.family], [64, "yolo"]);
 });
 
 test("what cannot be set is told as a fault of the command line", () => {

@@ -19,6 +19,9 @@ export interface Wishes {
   readonly size?: Size | undefined;
 }
 
+/** Characters of the file's name in `about`, which has its own limit. */
+const LONGEST_TITLE = 120;
+
 /** YAML. Throws `UsageFault` when neither the model nor the wishes tell enough. */
 export function draftCard(
   file: { readonly path: string; readonly sha256: string; readonly bytes: number },
@@ -30,7 +33,7 @@ export function draftCard(
   const family = wishes.family ?? guessFamily(picture, tensors, wishes.labels);
   return stringify({
     model,
-    about: wishes.about ?? `${basename(file.path)}, imported.`,
+    about: wishes.about ?? `${basename(file.path).slice(0, LONGEST_TITLE)}, imported.`,
     licence: wishes.licence ?? "unknown",
     sources: [{ path: resolve(file.path) }],
     sha256: file.sha256,
