@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { cacheFolder } from "../models/cache.ts";
 
-interface Clip {
+export interface Clip {
   /** Debian package that holds it. */
   readonly deb: string;
   readonly member: string;

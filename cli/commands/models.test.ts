@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { digestBytes } from "../../models/digest.ts";
@@ -13,6 +13,7 @@ import { makeFolder, ROOT, windhover } from "../windhover.fixture.ts";
 import get from "./models-get.ts";
 import importModel from "./models-import.ts";
 import list from "./models-list.ts";
+import remove from "./models-remove.ts";
 import show from "./models-show.ts";
 
 /** What the set-up has put into the cache of this machine, before a cache of our own is looked at. */
@@ -38,6 +39,8 @@ const namesIn = (place: string): readonly string[] => {
   const path = join(cache, "models", place);
   return existsSync(path) ? readdirSync(path) : [];
 };
+
+const listCache = (): readonly string[] => [...namesIn("cards"), ...namesIn("weights"), ...namesIn("converted")];
 
 test("the list says what there is and what is installed", async () => {
   const { code, lines } = await windhover(["models", "list"]);
@@ -111,6 +114,136 @@ test("a model that does not fit is refused with the tensors it has, and leaves n
   });
   assert.deepEqual([...namesIn("weights"), ...namesIn("cards")], before);
 });
+
+test("weights that cannot be converted are refused, and leave nothing", async () => {
+  const bad = Buffer.from("no tflite at all");
+  writeFileSync(join(folder, "bad.tflite"), bad);
+  const card = join(folder, "bad.yaml");
+  writeFileSync(
+    card,
+    readFileSync(findBuiltIn("default").file, "utf8")
+      .replace(/sources:[\s\S]*?sha256: \w+/, `sources: [{ path: bad.tflite }]\nsha256: ${digestBytes(bad)}`)
+      .replace(/^bytes: .*$/m, "")
+      .replace("model: default", "model: bad"),
+  );
+  const before = listCache();
+  await assert.rejects(run(importModel, card), /the weights of bad cannot be converted/);
+  assert.deepEqual(listCache(), before);
+});
+
+test("a model that is refused takes back only what it brought", async () => {
+  assert.ok(existsSync(weightsFile(findCard("three-things").card)));
+  const before = listCache();
+  const wrong = [THREE, "--decoder", "ssd", "--labels", "a,b,c", "--name", "wrong"];
+  await assert.rejects(run(importModel, ...wrong), CommandFailure);
+  assert.deepEqual(listCache(), before);
+});
+
+test("a conversion is taken back with its weights when the card cannot be kept", {
+  skip: !existsSync(REAL) && "the default model is not in the cache",
+}, async () => {
+  const inTheWay = join(cache, "models/cards/blocked.yaml");
+  mkdirSync(inTheWay, { recursive: true });
+  const before = listCache();
+  const { file } = findBuiltIn("default");
+  await assert.rejects(run(importModel, file, "--name", "blocked", "--weights", REAL, "--force"), /EISDIR/);
+  assert.deepEqual(listCache(), before);
+  rmSync(inTheWay, { recursive: true });
+});
+
+test("a card is shown although its files are wrong, and showing changes nothing", {
+  skip: !existsSync(REAL) && "the default model is not in the cache",
+}, async () => {
+  const { card, file } = findBuiltIn("default");
+  await run(importModel, file, "--name", "harmed", "--weights", REAL);
+  for (const name of namesIn("converted"))
+    if (name.startsWith("harmed-")) truncateSync(join(cache, "models/converted", name), 1000);
+  const before = listCache();
+  assert.match(await run(show, "harmed"), /^installed +yes; it is converted when it is first opened$/m);
+  writeFileSync(weightsFile(card), "damaged");
+  const text = await run(show, "harmed");
+  assert.match(text, /^installed +no: .*\.tflite is damaged:$/m);
+  assert.match(text, /^ +run: npx windhover models get harmed$/m);
+  assert.match(text, /^model: harmed$/m);
+  const shown = JSON.parse(await run(show, "harmed", "--json")) as Record<string, unknown>;
+  assert.deepEqual([shown.installed, shown.onnx], [false, null]);
+  assert.match(String(shown.fault), /is damaged/);
+  assert.deepEqual(listCache(), before);
+  await run(remove, "harmed");
+  rmSync(weightsFile(card), { force: true });
+});
+
+test("what a hint says to run leads to the card that was asked for", async () => {
+  const card = join(folder, "not here.yaml");
+  writeFileSync(
+    card,
+    "model: elsewhere\nabout: x\nlicence: MIT\nsources: [{ path: nowhere.onnx }]\n" +
+      `sha256: ${"a".repeat(64)}\ninput: { width: 64, height: 64 }\nlabels: coco\ndecoder: { family: yolox }\n`,
+  );
+  const command = `npx windhover models get '${card}'`;
+  assert.ok((await run(show, card)).replace(/\s+/g, " ").includes(` no; run: ${command} `));
+  const shown = JSON.parse(await run(show, card, "--json")) as { get: string };
+  assert.equal(shown.get, command);
+  await assert.rejects(run(get, card), (error) => {
+    assert.ok(error instanceof CommandFailure);
+    return error.message.endsWith(`and run: ${command} --weights FILE`);
+  });
+});
+
+test("a model of the user is removed with its files, but not those that another needs", async () => {
+  await run(importModel, THREE, "--decoder", "yolox", "--labels", "a,b,c", "--name", "first");
+  const { card, file } = findCard("first");
+  const seven = join(folder, "seven-things.onnx");
+  writeFileSync(seven, makeYolox(7));
+  await run(importModel, seven, "--decoder", "yolox", "--labels", "a,b,c,d,e,f,g", "--name", "second");
+  const second = findCard("second");
+  const text = await run(remove, "first", "second");
+  assert.deepEqual(
+    [file, second.file, weightsFile(second.card)].map((path) => existsSync(path)),
+    [false, false, false],
+  );
+  assert.ok(existsSync(weightsFile(card)), "three-things has the same weights");
+  assert.ok(existsSync(THREE), "what was imported is not ours");
+  for (const path of [file, second.file, weightsFile(second.card)]) assert.ok(text.includes(`  ${path}\n`), text);
+});
+
+test("a faulty card can be removed", async () => {
+  const file = join(cache, "models/cards/odd.yaml");
+  writeFileSync(file, "model: odd\n");
+  assert.equal(await run(remove, "odd"), `odd  removed  0.0 MB  ${file}\n`);
+  assert.equal(existsSync(file), false);
+});
+
+test("what stands before a model of Windhover is never taken for it, and can be removed", async () => {
+  const args = [THREE, "--decoder", "yolox", "--labels", "a,b,c", "--name", "quality", "--force"];
+  await run(importModel, ...args);
+  assert.equal(findCard("quality").origin, "yours");
+  const { file, askedFor, card } = findBuiltIn("quality");
+  assert.deepEqual([askedFor, card.sha256.slice(0, 8)], [file, "6fd32c84"]);
+  const byFile = findCard(file);
+  assert.deepEqual([byFile.origin, byFile.askedFor], ["windhover", file]);
+  assert.match(
+    await run(remove, "quality"),
+    /^quality {2}is again the one that comes with Windhover; to install it, run: npx windhover models get quality$/m,
+  );
+  assert.deepEqual([findCard("quality").origin, findBuiltIn("quality").askedFor], ["windhover", "quality"]);
+});
+
+for (const [args, reason] of [
+  [[], /missing: a NAME/],
+  [["default"], /"default" comes with Windhover and stays; yours are /],
+  [["three-thing"], /there is no model "three-thing" of yours; did you mean "three-things"\?/],
+  [["three-things", "models/cards/default.yaml"], /there is no model "models\/cards\/default\.yaml" of yours/],
+] as const)
+  test(`refused, and nothing removed: models remove ${args.join(" ")}`, async () => {
+    const before = listCache();
+    await assert.rejects(run(remove, ...args), (error) => {
+      assert.ok(error instanceof UsageFault, String(error));
+      assert.match(error.message, reason);
+      return true;
+    });
+    assert.deepEqual(listCache(), before);
+  });
 
 const NO_MODEL = join(folder, "no-model.onnx");
 writeFileSync(NO_MODEL, "not at all");

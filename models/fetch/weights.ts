@@ -106,13 +106,13 @@ const limitOf = ({ bytes }: ModelCard): number => bytes ?? MOST_BYTES;
 
 /** Empty where none is set: then it is not the reason. */
 function tellOfProxies({ sources }: ModelCard): string {
-  const isSet = ([name, value = ""]: readonly [string, string?]): boolean =>
-    /^(https?|all)_proxy$/i.test(name) && value !== "";
+  const isSet = ([name, value]: readonly [string, string | undefined]): boolean =>
+    /^(https?|all)_proxy$/i.test(name) && (value ?? "") !== "";
   const names = Object.entries(process.env)
     .filter(isSet)
     .map(([name]) => name);
   if (names.length === 0 || !sources.some((source) => "url" in source)) return "";
-  return `Proxies are not used for https sources, although ${names.join(" and ")} is set; --weights FILE does without.\n`;
+  return `Proxies are not used for https sources, although ${names.join(" and ")} ${names.length === 1 ? "is" : "are"} set; --weights FILE does without.\n`;
 }
 
 function judge(card: ModelCard, sha256: string, bytes: number): void {

