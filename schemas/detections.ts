@@ -4,8 +4,12 @@
  */
 import { type Static, Type } from "typebox";
 
+/** As a list of so many numbers and not as a tuple, which is spelt differently in the drafts of JSON Schema. */
+const listOf = <T extends readonly number[]>(count: T["length"]) =>
+  Type.Unsafe<T>(Type.Array(Type.Number(), { minItems: count, maxItems: count }));
+
 /** `[left, top, width, height]` in fractions of the frame, within it. */
-export const Box = Type.Tuple([Type.Number(), Type.Number(), Type.Number(), Type.Number()]);
+export const Box = listOf<[left: number, top: number, width: number, height: number]>(4);
 export type Box = Static<typeof Box>;
 
 export const Detection = Type.Object({
@@ -41,7 +45,7 @@ export const Track = Type.Object({
   /** Time since the object was first seen. */
   ageMs: Type.Number({ minimum: 0 }),
   /** Fractions of the frame a second, right and down. */
-  velocity: Type.Tuple([Type.Number(), Type.Number()]),
+  velocity: listOf<[right: number, down: number]>(2),
 });
 export type Track = Static<typeof Track>;
 

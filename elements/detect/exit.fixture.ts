@@ -8,6 +8,7 @@ const inference = await Inference.start({
   providers: ["cpu"],
   slots: 1,
   onFailure: "keep",
+  startLimitMs: 20_000,
   limitMs: () => 10_000,
   tell: () => {},
 });

@@ -54,6 +54,28 @@ for (const act of ["fail", "throw", "hang", "exit"] as const satisfies readonly 
       },
     );
 
+test("live, a worker that hangs on its first frame is given up long before the limit", NO_HANG, async () => {
+  const { seen, events } = await finished(detectWith(scriptModel("well", "hang"), SCRIPTED_WORKER), {
+    picture: "width=64&height=32&fps=25&frames=60",
+    properties: "limit-ms=600000",
+    live: true,
+  });
+  assert.equal(seen.length, 60);
+  assert.deepEqual(failuresIn(events), [1]);
+});
+
+test("a thread left behind is told of by the graph", NO_HANG, async () => {
+  const { events } = await finished(detectWith(scriptModel("well", "well", "stick"), SCRIPTED_WORKER), {
+    picture: "width=64&height=32&fps=25&frames=12",
+    properties: "limit-ms=1000",
+  });
+  const told = events.flatMap((event) =>
+    event.type === "element" && event.event.state === "left-behind" ? [event.event.threads] : [],
+  );
+  assert.deepEqual(told, [1]);
+  assert.equal(warningsIn(events), 2);
+});
+
 test("live, three failures in a row end the graph with the reason", NO_HANG, async () => {
   const model = scriptModel("well", "fail", "well", "throw", "well", "exit");
   const { state, reason, events } = await run(detectWith(model, SCRIPTED_WORKER), {

@@ -2,9 +2,9 @@ import type { Model } from "../../models/open.ts";
 import type { Detections } from "../../schemas/detections.ts";
 import type { Frame, Handler, Services } from "../element.ts";
 import { Inference, type InferenceEvent } from "./inference.ts";
-import { chooseInFlight, limitInference } from "./limits.ts";
+import { chooseInFlight, limitInference, limitStart } from "./limits.ts";
 import { Looker } from "./looker.ts";
-import { listLooks, type Region, type Tiles } from "./looks.ts";
+import { listLooks, type Region, type Tiles, WHOLE } from "./looks.ts";
 import { describeNothing, describeObjects } from "./objects.ts";
 import { FastPace, LivePace, type Pace, type Question } from "./pace.ts";
 import { Readings } from "./readings.ts";
@@ -53,7 +53,9 @@ export class DetectHandler implements Pick<Handler, "process" | "flush" | "close
       providers: properties.providers,
       slots: SLOTS,
       onFailure: live ? "release" : "keep",
-      limitMs: () => (live ? limitInference(properties.limitMs, readings.inferenceMs) : properties.limitMs),
+      limitMs: (trialMs) =>
+        live ? limitInference(properties.limitMs, readings.inferenceMs || trialMs) : properties.limitMs,
+      startLimitMs: limitStart(properties.limitMs),
       tell: (event) => tell(event, services),
       ...(worker && { worker }),
     });
@@ -94,7 +96,8 @@ export class DetectHandler implements Pick<Handler, "process" | "flush" | "close
       } else {
         const { card, labels } = this.#model;
         this.#readings.looked(this.#inference.inferenceMs, performance.now() - arrivedMs);
-        frame.write({ detections: describeObjects(candidates, frame.format, question.wanted, card.model, labels) });
+        const { within, wanted } = question;
+        frame.write({ detections: describeObjects(candidates, frame.format, within, wanted, card.model, labels) });
       }
     } catch (error) {
       // A frame discarded by a stop or a seek is nobody's failure.
@@ -124,6 +127,7 @@ export class DetectHandler implements Pick<Handler, "process" | "flush" | "close
 
 const ask = (properties: DetectProperties, model: Model): Question => ({
   regions: listLooks(properties.roi ?? null, properties.tiles ?? null),
+  within: properties.roi ?? WHOLE,
   wanted: readWanted(properties, model),
 });
 
@@ -131,6 +135,17 @@ function tell(event: InferenceEvent, { log, emit }: Services): void {
   if (event.state === "recovered") {
     log.info("inference works again", { failures: event.failures });
     emit({ type: "inference", state: "recovered", failures: event.failures });
+    return;
+  }
+  if (event.state === "left-behind") {
+    log.warn("an inference thread is stuck in native code and was left behind with its memory", {
+      threads: event.threads,
+    });
+    emit({ type: "inference", state: "left-behind", threads: event.threads });
+    return;
+  }
+  if (event.state === "warned") {
+    log.warn(event.reason);
     return;
   }
   const { reason, failures, retryInMs } = event;

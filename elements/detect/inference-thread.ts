@@ -1,20 +1,26 @@
 /**
  * One inference worker, from its start to its end. Owner: `Inference`. It is ended only while it is outside onnxruntime
- * (see worker/gate.ts); one that never comes out is left behind and told about.
+ * (see worker/gate.ts); one that does not come out is left behind, and its owner is told.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import type { Candidates } from "../../models/decode/decoder.ts";
+import { Watchdog } from "./watchdog.ts";
 import { Gate } from "./worker/gate.ts";
 import type { Answer, Order, WorkerSettings } from "./worker/messages.ts";
 
 const END_LIMIT_MS = 2_000;
-const POLL_MS = 10;
+const FIRST_POLL_MS = 10;
+const LONGEST_POLL_MS = 1_000;
 
 export interface ThreadListener {
   found(id: number, candidates: Candidates, inferenceMs: number): void;
-  /** Told once; nothing comes after it. */
+  /** Told once; nothing but what becomes of the thread comes after it. */
   broke(reason: string): void;
+  /** The thread is stuck in native code: it stays, with its memory. */
+  leftBehind(): void;
+  /** One that was left behind has come out after all, and is gone. */
+  cameOut(): void;
 }
 
 export type ThreadSettings = Omit<WorkerSettings, "gate">;
@@ -27,12 +33,15 @@ export class Refusal extends Error {
 export class InferenceThread {
   readonly #worker: Worker;
   readonly #gate = new Gate();
+  readonly #owner: ThreadListener;
   /** Null before it has started, and when nobody wants to hear of it any more. */
   #listener: ThreadListener | null = null;
   #started: (outcome: number | Error) => void = () => {};
   #inferenceMs = 0;
+  #warnings: readonly string[] = [];
 
-  private constructor(module: URL, settings: ThreadSettings) {
+  private constructor(module: URL, settings: ThreadSettings, owner: ThreadListener) {
+    this.#owner = owner;
     this.#worker = new Worker(module, {
       name: "inference",
       workerData: { ...settings, gate: this.#gate.memory } satisfies WorkerSettings,
@@ -45,7 +54,7 @@ export class InferenceThread {
     this.#worker.on("exit", (code) => this.#over(new Error(`its thread ended by itself (code ${code})`)));
   }
 
-  /** Rejects with a `Refusal`, or with what broke, or because of the signal; nothing is left then. */
+  /** Rejects with a `Refusal`, or with what broke, or because of the signal; the thread is gone or left behind then. */
   static async start(
     module: URL,
     settings: ThreadSettings,
@@ -53,7 +62,7 @@ export class InferenceThread {
     limitMs: number,
     signal: AbortSignal,
   ): Promise<InferenceThread> {
-    const thread = new InferenceThread(module, settings);
+    const thread = new InferenceThread(module, settings, listener);
     try {
       thread.#inferenceMs = await thread.#start(limitMs, signal);
       thread.#listener = listener;
@@ -69,6 +78,11 @@ export class InferenceThread {
     return this.#inferenceMs;
   }
 
+  /** What its owner should know although it works. */
+  get warnings(): readonly string[] {
+    return this.#warnings;
+  }
+
   post(order: Order): void {
     this.#worker.postMessage(order);
   }
@@ -82,30 +96,36 @@ export class InferenceThread {
     this.#gate.shut();
     const limit = new AbortController();
     const late = sleep(END_LIMIT_MS, false, { signal: limit.signal }).catch(() => false);
-    const isGone = await Promise.race([endOutside(this.#worker, this.#gate), late]);
+    const ending = endOutside(this.#worker, this.#gate);
+    const isGone = await Promise.race([ending, late]);
     limit.abort();
-    if (!isGone) this.#worker.unref();
-    return isGone;
+    if (isGone) return true;
+    this.#worker.unref();
+    this.#owner.leftBehind();
+    void ending.then(() => this.#owner.cameOut());
+    return false;
   }
 
   async #start(limitMs: number, signal: AbortSignal): Promise<number> {
     const abort = (): void => this.#started(new Error("it was closed while it started"));
-    const late = (): void => this.#started(new Error(`it did not start within ${limitMs} ms`));
-    const timer = setTimeout(late, limitMs);
+    const watchdog = new Watchdog(() => this.#started(new Error(`it did not start within ${limitMs} ms`)));
+    watchdog.arm(limitMs);
     signal.addEventListener("abort", abort);
     const outcome = await new Promise<number | Error>((resolve) => {
       this.#started = resolve;
       if (signal.aborted) abort();
     });
-    clearTimeout(timer);
+    watchdog.disarm();
     signal.removeEventListener("abort", abort);
     if (outcome instanceof Error) throw outcome;
     return outcome;
   }
 
   #hear(answer: Answer): void {
-    if (answer.kind === "ready") this.#started(answer.inferenceMs);
-    else if (answer.kind === "found") this.#listener?.found(answer.id, answer.candidates, answer.inferenceMs);
+    if (answer.kind === "ready") {
+      this.#warnings = answer.warnings;
+      this.#started(answer.inferenceMs);
+    } else if (answer.kind === "found") this.#listener?.found(answer.id, answer.candidates, answer.inferenceMs);
     else this.#over(answer.kind === "refused" ? new Refusal(answer.reason) : new Error(answer.reason));
   }
 
@@ -118,7 +138,11 @@ export class InferenceThread {
 }
 
 async function endOutside(worker: Worker, gate: Gate): Promise<true> {
-  while (gate.isOccupied) await sleep(POLL_MS, undefined, { ref: false });
+  let pollMs = FIRST_POLL_MS;
+  while (gate.isOccupied) {
+    await sleep(pollMs, undefined, { ref: false });
+    pollMs = Math.min(2 * pollMs, LONGEST_POLL_MS);
+  }
   await worker.terminate();
   guarded.delete(gate);
   return true;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { Inference, type InferenceEvent, InferenceLost } from "./inference.ts";
+import { Inference, type InferenceEvent, InferenceLost, type InferenceSettings } from "./inference.ts";
 import { type Act, SCRIPTED_WORKER, scriptModel } from "./worker/script.fixture.ts";
 
 const NO_HANG = { timeout: 30_000 };
@@ -16,6 +16,7 @@ async function withInference(
   script: readonly Act[],
   onFailure: "keep" | "release",
   work: (running: Running) => Promise<void>,
+  change: Partial<InferenceSettings> = {},
 ): Promise<void> {
   const events: InferenceEvent[] = [];
   const inference = await Inference.start({
@@ -28,6 +29,7 @@ async function withInference(
     tell: (event) => events.push(event),
     worker: SCRIPTED_WORKER,
     startLimitMs: LIMIT_MS,
+    ...change,
   });
   for (const [index, slot] of inference.slots.entries()) slot.fill(index + 1);
   try {
@@ -41,6 +43,9 @@ async function withInference(
 const look = async (inference: Inference, slot: number) => (await inference.infer(slot, 0.1, 0.5)).boxes[0];
 const statesOf = (events: readonly InferenceEvent[]) =>
   events.map((event) => (event.state === "failed" ? event.reason : event.state));
+const until = async (isSo: () => boolean) => {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5));
+};
 
 test("orders are answered in turn, each from its own slot", NO_HANG, () =>
   withInference([], "keep", async ({ inference, events }) => {
@@ -59,8 +64,7 @@ for (const [act, reason] of [
   test(`a worker told to ${act} is replaced, and what waited is looked at after all`, NO_HANG, () =>
     withInference(["well", "well", act], "keep", async ({ inference, events }) => {
       assert.deepEqual(await Promise.all([0, 1, 2].map((slot) => look(inference, slot))), [1, 2, 3]);
-      const [failed, recovered] = events;
-      assert.equal(events.length, 2);
+      const [failed, recovered] = events.filter(({ state }) => state !== "left-behind");
       assert.match(failed?.state === "failed" ? failed.reason : "", reason);
       assert.deepEqual(recovered, { state: "recovered", failures: 1 });
     }),
@@ -73,7 +77,7 @@ test("live, what waits is given back at once, and later orders until a new worke
       assert.ok(outcome.status === "rejected" && outcome.reason instanceof InferenceLost, JSON.stringify(outcome));
     assert.equal(inference.isReady, false);
     await assert.rejects(look(inference, 0), InferenceLost);
-    while (!inference.isReady) await new Promise((resolve) => setTimeout(resolve, 5));
+    await until(() => inference.isReady);
     assert.equal(await look(inference, 1), 2);
     assert.deepEqual(statesOf(events), ["told to fail", "recovered"]);
   }),
@@ -81,11 +85,11 @@ test("live, what waits is given back at once, and later orders until a new worke
 
 for (const onFailure of ["keep", "release"] as const)
   test(`three failures in a row are the end, with the last reason (${onFailure})`, NO_HANG, () =>
-    withInference(["well", "fail", "exit", "refuse"], onFailure, async ({ inference, events }) => {
+    withInference(["well", "fail", "exit", "throw"], onFailure, async ({ inference, events }) => {
       const first = look(inference, 0);
-      const over = /inference failed 3 times in a row, at last because: told to refuse/;
+      const over = /inference failed 3 times in a row, at last because: told to throw/;
       await assert.rejects(first, onFailure === "keep" ? over : InferenceLost);
-      while (inference.fatal === null) await new Promise((resolve) => setTimeout(resolve, 5));
+      await until(() => inference.fatal !== null);
       await assert.rejects(look(inference, 0), over);
       assert.deepEqual(
         events.map((event) => event.state === "failed" && event.retryInMs),
@@ -93,6 +97,48 @@ for (const onFailure of ["keep", "release"] as const)
       );
     }),
   );
+
+test("a new worker that refuses the model is the end at once, with its reason", NO_HANG, () =>
+  withInference(["well", "fail", "refuse"], "keep", async ({ inference, events }) => {
+    await assert.rejects(look(inference, 0), /a new inference worker refuses the model: told to refuse/);
+    assert.deepEqual(
+      events.map((event) => event.state === "failed" && event.retryInMs),
+      [100, null],
+    );
+  }),
+);
+
+for (const onFailure of ["keep", "release"] as const)
+  test(`threads left behind are told of and counted, and three are the end (${onFailure})`, NO_HANG, () =>
+    withInference(
+      ["well", "stick", "well", "well", "stick", "well", "well", "stick"],
+      onFailure,
+      async ({ inference, events }) => {
+        const leftBehind = () =>
+          events.flatMap((event) => (event.state === "left-behind" ? [event.threads] : [])).at(-1) ?? 0;
+        for (const time of [1, 2, 3]) {
+          const stuck = look(inference, 0);
+          if (onFailure === "release") await assert.rejects(stuck, InferenceLost);
+          else if (time < 3) assert.equal(await stuck, 1);
+          else await stuck.catch(() => {});
+          await until(() => leftBehind() === time && (inference.isReady || time === 3));
+          if (time < 3) assert.equal(await look(inference, 1), 2);
+        }
+        assert.match(inference.fatal?.message ?? "", /given up: 3 of its threads are stuck in native code/);
+        await assert.rejects(look(inference, 0), /3 of its threads are stuck/);
+      },
+    ),
+  );
+
+test("how long an inference may take is asked with how long one took when it was tried", NO_HANG, async () => {
+  const asked: number[] = [];
+  const limitMs = (trialMs: number) => {
+    asked.push(trialMs);
+    return LIMIT_MS;
+  };
+  await withInference([], "keep", async ({ inference }) => void (await look(inference, 0)), { limitMs });
+  assert.deepEqual(asked, [1]);
+});
 
 test("a good answer in between begins the count anew", NO_HANG, () =>
   withInference(

@@ -14,6 +14,12 @@ export const chooseInFlight = (live: boolean, every: Every, slots: number): numb
 const LEAST_MS = 1000;
 const TIMES_AS_LONG = 10;
 
-/** `usualMs` is 0 before the first inference. */
 export const limitInference = (limitMs: number, usualMs: number): number =>
-  usualMs === 0 ? limitMs : Math.min(limitMs, Math.max(LEAST_MS, TIMES_AS_LONG * usualMs));
+  Math.min(limitMs, Math.max(LEAST_MS, TIMES_AS_LONG * usualMs));
+
+/** Loading a model on a machine that is busy. */
+const LOAD_LIMIT_MS = 20_000;
+const TRIALS = 2;
+
+/** For a worker to load its model and to try it. */
+export const limitStart = (limitMs: number): number => LOAD_LIMIT_MS + TRIALS * limitMs;

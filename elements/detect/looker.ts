@@ -29,11 +29,12 @@ export class Looker {
     this.#ring = new SlotRing(this.#slots.length);
   }
 
-  /** Waits for a free slot. What it gives goes into `look` or `drop`. */
-  async fill(frame: Frame, region: Region): Promise<Filled> {
+  /** Waits for a free slot. What it gives goes into `look` or `drop`. Rejects with the signal's reason. */
+  async fill(frame: Frame, region: Region, signal?: AbortSignal): Promise<Filled> {
     const slot = await this.#ring.take();
     const target = this.#slots[slot];
     try {
+      signal?.throwIfAborted();
       if (target === undefined) throw new Error(`there is no slot ${slot}`);
       return { slot, geometry: await frame.tensor(target, { ...this.#order, region }) };
     } catch (error) {
@@ -46,13 +47,17 @@ export class Looker {
     this.#ring.giveBack(slot);
   }
 
-  /** Candidates in pixels of the frame. `first` is the first region, where it has been filled already. */
+  /**
+   * Candidates in pixels of the frame. `first` is the first region, where it has been filled already. After the first
+   * inference that is lost nothing more is filled: a part of a frame is no use.
+   */
   async look(frame: Frame, regions: readonly Region[], wanted: Wanted, first?: Filled): Promise<Candidates> {
     const looks: Promise<Candidates>[] = [];
+    const lost = new AbortController();
     try {
       for (const [index, region] of regions.entries()) {
-        const filled = index === 0 && first !== undefined ? first : await this.fill(frame, region);
-        const look = this.#infer(filled, wanted);
+        const filled = index === 0 && first !== undefined ? first : await this.fill(frame, region, lost.signal);
+        const look = this.#infer(filled, wanted, lost);
         look.catch(() => {}); // awaited below, but perhaps not before it fails
         looks.push(look);
       }
@@ -63,10 +68,13 @@ export class Looker {
     return mergeLooks(await Promise.all(looks), regions, frame.format, wanted.overlap);
   }
 
-  async #infer({ slot, geometry }: Filled, { minimum, overlap }: Wanted): Promise<Candidates> {
+  async #infer({ slot, geometry }: Filled, { minimum, overlap }: Wanted, lost: AbortController): Promise<Candidates> {
     try {
       const candidates = await this.#inference.infer(slot, minimum, overlap);
       return placeCandidates(candidates, geometry);
+    } catch (error) {
+      lost.abort(error); // before whoever waits for the slot has it
+      throw error;
     } finally {
       this.#ring.giveBack(slot);
     }

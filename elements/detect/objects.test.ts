@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
 import type { Candidates } from "../../models/decode/decoder.ts";
+import { WHOLE } from "./looks.ts";
 import { describeNothing, describeObjects, placeCandidates } from "./objects.ts";
 import type { Wanted } from "./wanted.ts";
 
@@ -15,7 +16,8 @@ const candidates = (...list: readonly { box: readonly number[]; score: number; c
   scores: Float32Array.from(list, ({ score }) => score),
   classIds: Int32Array.from(list, ({ classId }) => classId),
 });
-const describe = (found: Candidates, wanted = WANTED) => describeObjects(found, SIZE, wanted, "test", LABELS);
+const describe = (found: Candidates, wanted = WANTED, region = WHOLE) =>
+  describeObjects(found, SIZE, region, wanted, "test", LABELS);
 const BOX = [20, 10, 120, 60];
 
 test("boxes come back to the frame the way the tensor was made", () => {
@@ -67,6 +69,23 @@ test("boxes lie within the frame and have an area, whatever the network says", (
         assert.ok(x + width <= 1 + 1e-12 && y + height <= 1 + 1e-12);
       }
     }),
+  );
+});
+
+test("a box ends where the region ends that was looked at", () => {
+  const region = { x: 0.25, y: 0.25, width: 0.5, height: 0.5 };
+  const boxes = [
+    [20, 10, 120, 60],
+    [60, 40, 80, 60],
+    [160, 10, 190, 90],
+  ].map((box) => ({ box, score: 0.9, classId: 0 }));
+  const { objects } = describe(candidates(...boxes), WANTED, region);
+  assert.deepEqual(
+    objects.map(({ box }) => box.map((value) => Math.round(value * 100))),
+    [
+      [25, 25, 35, 35],
+      [30, 40, 10, 20],
+    ],
   );
 });
 

@@ -2,6 +2,7 @@
 import type { Candidates } from "../../models/decode/decoder.ts";
 import type { Box, Detection, Detections } from "../../schemas/detections.ts";
 import type { FrameFormat, TensorGeometry } from "../element.ts";
+import type { Region } from "./looks.ts";
 import type { Wanted } from "./wanted.ts";
 
 type Size = Pick<FrameFormat, "width" | "height">;
@@ -17,10 +18,11 @@ export function placeCandidates(candidates: Candidates, geometry: TensorGeometry
   return { ...candidates, boxes };
 }
 
-/** `candidates` are in pixels of a frame of that size. */
+/** `candidates` are in pixels of a frame of that size; what lies beyond the region that was looked at is a guess. */
 export function describeObjects(
   candidates: Candidates,
   size: Size,
+  region: Region,
   wanted: Wanted,
   model: string,
   labels: readonly string[],
@@ -30,7 +32,7 @@ export function describeObjects(
     const classId = candidates.classIds[index] ?? -1;
     const className = labels[classId];
     if (className === undefined || (wanted.classIds !== null && !wanted.classIds.has(classId))) continue;
-    const box = clip(candidates.boxes.subarray(4 * index, 4 * index + 4), size);
+    const box = clip(candidates.boxes.subarray(4 * index, 4 * index + 4), size, region);
     const confidence = Math.min(candidates.scores[index] ?? 0, 1);
     if (box !== null && confidence >= wanted.minimum) seen.push({ classId, className, confidence, box });
   }
@@ -53,11 +55,18 @@ export const describeNothing = ({ confidence }: Wanted, model: string): Detectio
   weak: [],
 });
 
-/** Null when nothing of it lies in the frame. */
-function clip([left = 0, top = 0, right = 0, bottom = 0]: Float32Array, { width, height }: Size): Box | null {
-  const from = [fraction(left, width), fraction(top, height)] as const;
-  const to = [fraction(right, width), fraction(bottom, height)] as const;
+/** Null when nothing of it lies in the region. */
+function clip(
+  [left = 0, top = 0, right = 0, bottom = 0]: Float32Array,
+  { width, height }: Size,
+  region: Region,
+): Box | null {
+  const across = (value: number) => limit(value / width, region.x, region.x + region.width);
+  const down = (value: number) => limit(value / height, region.y, region.y + region.height);
+  const from = [across(left), down(top)] as const;
+  const to = [across(right), down(bottom)] as const;
   return to[0] > from[0] && to[1] > from[1] ? [...from, to[0] - from[0], to[1] - from[1]] : null;
 }
 
-const fraction = (value: number, of: number): number => Math.min(Math.max(value / of, 0), 1);
+/** Within the frame as well: sums of fractions may come out just above 1. */
+const limit = (value: number, low: number, high: number): number => Math.min(Math.max(value, low), high, 1);

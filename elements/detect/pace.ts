@@ -10,6 +10,8 @@ import type { Wanted } from "./wanted.ts";
 /** What is asked of a frame when it arrives. */
 export interface Question {
   readonly regions: readonly Region[];
+  /** All that they cover. */
+  readonly within: Region;
   readonly wanted: Wanted;
 }
 

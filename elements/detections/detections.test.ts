@@ -74,6 +74,14 @@ test("predicted frames are told of while that is asked for", async () => {
   );
 });
 
+test("without tracking nothing is predicted: a frame that nobody looked at is not told of", async () => {
+  const { sent, tell } = await run(true);
+  await tell({ detections: detections([], { inferred: false }) });
+  assert.deepEqual(sent, []);
+  await tell({ detections: detections([]) });
+  assert.equal(sent.length, 1);
+});
+
 test("without tracking every id is 0, and with it the tracks are told of, not the detections", async () => {
   const { sent, tell } = await run();
   const seen = detections([detection(HALF), detection(HALF)]);

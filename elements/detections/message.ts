@@ -5,14 +5,18 @@ import type { Frame, Job } from "../element.ts";
 
 export type MessageFrame = Pick<Frame, "captureNs" | "inputSize" | "meta">;
 
-/** Null where there is nothing to tell: no inference, and `includePredicted` does not ask for what should be there. */
+/**
+ * Null where there is nothing to tell: no inference, and no tracks or nobody who asks for where they should be by now.
+ * Without tracking a frame that nobody looked at says nothing, not even that it is empty.
+ */
 export function makeMessage(
   { captureNs, inputSize, meta }: MessageFrame,
   { sourceUri, uuid }: Pick<Job, "sourceUri" | "uuid">,
   includePredicted: boolean,
 ): DetectionMessage | null {
   const found = (meta.tracks ?? meta.detections) as Tracks | Detections | undefined;
-  if (found === undefined || !(found.inferred || includePredicted)) return null;
+  const isPredicted = includePredicted && meta.tracks !== undefined;
+  if (found === undefined || !(found.inferred || isPredicted)) return null;
   return {
     timestamp: new Date(Number(captureNs / 1_000_000n)).toISOString(),
     source_uri: sourceUri,

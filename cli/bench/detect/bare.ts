@@ -11,7 +11,7 @@ import { openModel } from "../../../models/open.ts";
 const WARM_UP = 3;
 const [frames = "", model = ""] = process.argv.slice(2);
 const { card, file } = await openModel(model);
-const session = await openSession(file, { threads: 1, providers: ["cpu"] });
+const session = await openSession(file, { threads: 1, providers: ["cpu"] }, (warning) => console.error(warning));
 const [name = ""] = session.inputNames;
 const feeds = {
   [name]: new Tensor(card.input.type, viewTensor(card.input, new ArrayBuffer(sizeOf(card.input))), shapeOf(card.input)),

@@ -24,7 +24,7 @@ export interface Order {
 }
 
 export type Answer =
-  | { readonly kind: "ready"; readonly inferenceMs: number }
+  | { readonly kind: "ready"; readonly inferenceMs: number; readonly warnings: readonly string[] }
   /** It will never work: the model does not fit, or the provider is not there. */
   | { readonly kind: "refused"; readonly reason: string }
   | { readonly kind: "found"; readonly id: number; readonly candidates: Candidates; readonly inferenceMs: number }

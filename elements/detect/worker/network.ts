@@ -5,6 +5,7 @@ import { suppress } from "../../../models/decode/suppress.ts";
 import type { WorkerSettings } from "./messages.ts";
 import { findInputs, shapeOf } from "./model-input.ts";
 import { expectNumbers } from "./numbers.ts";
+import { createPrecisely, type SessionExtra } from "./precision.ts";
 import { sizeOf, viewTensor } from "./tensor-view.ts";
 
 /** Objects of one look at most. */
@@ -17,10 +18,13 @@ export interface Network {
   look(slot: number, minimum: number, overlap: number): Promise<Candidates>;
 }
 
+type Warn = (warning: string) => void;
+
 /** Throws for a file that is no model, or a provider that is not there. */
 export async function openSession(
   file: string,
   { threads, providers }: Pick<WorkerSettings, "threads" | "providers">,
+  warn: Warn,
 ): Promise<InferenceSession> {
   const { InferenceSession, listSupportedBackends } = await import("onnxruntime-node");
   expectProviders(
@@ -35,23 +39,14 @@ export async function openSession(
     graphOptimizationLevel: "all",
     logSeverityLevel: 3,
   };
-  if (process.arch !== "x64") return InferenceSession.create(file, settings);
-  return InferenceSession.create(file, { ...settings, extra: WITHOUT_OVERFLOW }).catch(() =>
-    // It cannot replace a constant that several nodes share, which models made elsewhere may have.
-    InferenceSession.create(file, settings),
-  );
+  const create = (extra?: SessionExtra) => InferenceSession.create(file, extra ? { ...settings, extra } : settings);
+  return process.arch === "x64" ? createPrecisely(create, warn) : create();
 }
 
-/**
- * x86-64 without VNNI adds products of bytes up in 16 bits, which overflow: confidences of an int8 model come out up to
- * 12 points lower than on any other machine. With this, onnxruntime takes kernels that do not, on those processors only.
- */
-const WITHOUT_OVERFLOW = { session: { x64quantprecision: "1" } };
-
 /** Throws with what is wrong with the model, its card or the providers asked for. */
-export async function loadNetwork(settings: WorkerSettings): Promise<Network> {
+export async function loadNetwork(settings: WorkerSettings, warn: Warn = () => {}): Promise<Network> {
   const { card, labels, file } = settings.model;
-  const session = await openSession(file, settings);
+  const session = await openSession(file, settings, warn);
   const { Tensor } = await import("onnxruntime-node");
   const names = findInputs(card, session.inputMetadata.map(readInfo));
   const decoder = createDecoder(card, labels.length, session.outputMetadata.map(readInfo));

@@ -35,4 +35,4 @@ function answer({ id, slot }) {
 }
 
 parentPort.on("message", (order) => act(() => answer(order)));
-act(() => parentPort.postMessage({ kind: "ready", inferenceMs: 1 }));
+act(() => parentPort.postMessage({ kind: "ready", inferenceMs: 1, warnings: [] }));

@@ -37,12 +37,13 @@ async function look(network: Network, { id, slot, minimum, overlap }: Order): Pr
 
 /** The first run makes what later ones use again, and is slow: no frame should wait for it. */
 async function start(): Promise<Network | undefined> {
-  const network = await inside(() => loadNetwork(settings));
+  const warnings: string[] = [];
+  const network = await inside(() => loadNetwork(settings, (warning) => warnings.push(warning)));
   if (network === undefined) return undefined;
   await inside(() => network.run());
   const startedMs = performance.now();
   await inside(() => network.run());
-  answer({ kind: "ready", inferenceMs: performance.now() - startedMs });
+  answer({ kind: "ready", inferenceMs: performance.now() - startedMs, warnings });
   return network;
 }
 

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { createPrecisely } from "./precision.ts";
+
+/** Opens nothing: fails with these messages, one after the other, then gives what it was asked for. */
+async function open(...messages: readonly string[]) {
+  const asked: (string | undefined)[] = [];
+  const warnings: string[] = [];
+  const create = async (extra?: Readonly<Record<string, Readonly<Record<string, string>>>>) => {
+    asked.push(extra?.session?.x64quantprecision);
+    const message = messages[asked.length - 1];
+    if (message !== undefined) throw new Error(message);
+  };
+  const failure = await createPrecisely(create, (warning) => warnings.push(warning)).then(
+    () => null,
+    (error: Error) => error.message,
+  );
+  return { asked, warnings, failure };
+}
+
+const SHARED = "Exception during initialization: Initializer with same name exists. Name:w_s8_2_u8";
+
+test("a model is opened with precise sums", async () => {
+  assert.deepEqual(await open(), { asked: ["1"], warnings: [], failure: null });
+});
+
+test("a model with shared weights is opened without them, and that is told", async () => {
+  const { asked, warnings, failure } = await open(SHARED);
+  assert.deepEqual([asked, failure, warnings.length], [["1", undefined], null, 1]);
+  assert.match(warnings[0] ?? "", /share weights/);
+});
+
+test("a model that fails for another reason is not opened twice", async () => {
+  assert.deepEqual(await open("Load model failed: file doesn't exist"), {
+    asked: ["1"],
+    warnings: [],
+    failure: "Load model failed: file doesn't exist",
+  });
+  assert.deepEqual(await open(SHARED, "out of memory"), {
+    asked: ["1", undefined],
+    warnings: [],
+    failure: "out of memory",
+  });
+});
