@@ -36,7 +36,7 @@ test("scores what the graph finds on a clip", { skip: noModel }, async () => {
   assert.deepEqual([model, frames, IDSW], ["default", FRAMES, 0]);
   for (const score of [AP50, HOTA, MOTA, IDF1]) assert.ok(score > 60 && score <= 100, stdout);
   assert.ok(framesPerSecond > 0);
-  assert.match(readFileSync(plot, "utf8"), /street: 1 objects, 0 id switches/);
+  assert.match(readFileSync(plot, "utf8"), /street: 1 object, 0 id switches/);
 });
 
 test("frames beyond the ground truth are told of, and scored only when asked", { skip: noModel }, async () => {

@@ -27,9 +27,9 @@ interface Panel {
 export function drawPrecisions(title: string, scores: CocoScores): string {
   const classes = sortClasses(scores).slice(0, MOST_CLASSES);
   const panels: readonly Panel[] = [
-    { title: `all ${scores.classes.length} classes  ${percent(scores.ap)}`, curves: meanCurves(scores) },
+    { title: `all ${scores.classes.length} classes: ${percent(scores.ap)}`, curves: meanCurves(scores) },
     ...classes.map(({ name, ap, objects, curves }) => ({
-      title: `${name} (${objects})  ${percent(ap)}`,
+      title: `${name} (${objects}): ${percent(ap)}`,
       curves: curves.curves,
     })),
   ];
@@ -50,9 +50,10 @@ const meanCurves = ({ classes }: CocoScores): readonly (readonly number[])[] =>
   );
 
 function drawLegend(title: string): readonly string[] {
-  const text = "precision in percent over recall; titles give AP, and how many objects there are";
+  const text = "precision in percent over recall; titles give how many objects there are, and AP";
   return [
     label(30, 20, title, { bold: true }),
+    label(WIDTH - 630, 20, "overlap", { size: 10, anchor: "end" }),
     ...DRAWN.flatMap(({ overlap, colour, width }, index) => [
       line(WIDTH - 620 + index * 62, 16, WIDTH - 602 + index * 62, 16, colour, width),
       label(WIDTH - 598 + index * 62, 20, overlap.toFixed(2), { size: 10 }),
@@ -72,12 +73,19 @@ function drawPanel({ title, curves }: Panel, x: number, y: number): readonly str
     label(acrossOf(share), bottom + 12, String(share), { size: 9, anchor: "middle" }),
   ]);
   const drawn = DRAWN.map(({ overlap, colour, width }) => {
-    const curve = curves[OVERLAPS.indexOf(overlap)] ?? [];
+    const points = reachedBy(curves[OVERLAPS.indexOf(overlap)] ?? []);
     return path(
-      Array.from(curve, (precision, i): readonly [number, number] => [acrossOf(i / (RECALLS - 1)), upOf(precision)]),
+      points.map((precision, i): readonly [number, number] => [acrossOf(i / (RECALLS - 1)), upOf(precision)]),
       colour,
       width,
     );
   });
   return [label(left, y + 13, title, { bold: true, colour: INK }), ...grid, ...drawn];
+}
+
+/** Up to where the curve falls to zero, and not along the floor from there; nothing where it never rises. */
+function reachedBy(curve: ArrayLike<number>): readonly number[] {
+  const all = Array.from(curve);
+  const end = all.indexOf(0);
+  return end === -1 ? all : end === 0 ? [] : all.slice(0, end + 1);
 }

@@ -180,6 +180,14 @@ test("reports name scores as they are published, in percent", () => {
 test("the plot has a panel for the mean and one for each class, and names are text", () => {
   const svg = drawPrecisions("model", SCORES);
   assert.equal(svg.match(/<polyline/g)?.length, 9);
-  assert.match(svg, /a &lt;b&gt; &amp; c \(2\)/);
+  assert.match(svg, /a &lt;b&gt; &amp; c \(2\): 50\.5/);
   assert.ok(!svg.includes("NaN"));
+});
+
+test("a curve ends where it falls to zero", () => {
+  const lengths = [...drawPrecisions("model", SCORES).matchAll(/<polyline points="([^"]*)"/g)].map(
+    ([, points]) => points?.split(" ").length,
+  );
+  // One of two found: 51 recalls are reached, and one point more is on the floor.
+  assert.deepEqual(lengths, [101, 101, 101, 52, 52, 52, 101, 101, 101]);
 });

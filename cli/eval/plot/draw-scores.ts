@@ -5,20 +5,22 @@ import { label, line, page } from "./svg.ts";
 import { drawTimeline, TIMELINE_LEGEND } from "./timeline.ts";
 
 const WIDTH = 1000;
-const ABREAST = 3;
-const PANEL = { width: WIDTH / ABREAST, height: 220 };
+const MOST_ABREAST = 3;
+const PANEL_HEIGHT = 220;
 const LEGEND = 34;
 
 export function drawScores(sequences: readonly SequenceScores[], combined: MotScores): string {
   const all = sequences.length === 1 ? sequences : [{ ...combined, name: "combined" }, ...sequences];
+  const abreast = Math.min(MOST_ABREAST, all.length);
+  const panel = { width: WIDTH / abreast, height: PANEL_HEIGHT };
   const panels = all.flatMap(({ name, hota, detA, assA, curves }, index) =>
-    drawCurves(`${name}  ${[hota, detA, assA].map((share) => (share * 100).toFixed(1)).join(" / ")}`, curves, {
-      ...PANEL,
-      x: (index % ABREAST) * PANEL.width,
-      y: LEGEND + Math.floor(index / ABREAST) * PANEL.height,
+    drawCurves(`${name}: ${[hota, detA, assA].map((share) => (share * 100).toFixed(1)).join(" / ")}`, curves, {
+      ...panel,
+      x: (index % abreast) * panel.width,
+      y: LEGEND + Math.floor(index / abreast) * panel.height,
     }),
   );
-  let y = LEGEND + Math.ceil(all.length / ABREAST) * PANEL.height + 24;
+  let y = LEGEND + Math.ceil(all.length / abreast) * panel.height + 24;
   const legend = label(30, y - 6, TIMELINE_LEGEND, { size: 10 });
   const timelines = sequences.flatMap((scores) => {
     const { marks, height } = drawTimeline(scores, y, WIDTH);

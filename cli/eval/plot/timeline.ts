@@ -40,10 +40,10 @@ export function drawTimeline(
   const bottom = y + HEAD + rows.length * ROW;
   return {
     marks: [
-      label(MARGIN_LEFT, y + 14, `${name}: ${rows.length} objects, ${switches} id switches`, { bold: true }),
+      label(MARGIN_LEFT, y + 14, describe(name, rows.length, switches), { bold: true }),
       label(MARGIN_LEFT - 6, y + 28, "object", { size: 9, anchor: "end" }),
+      ...drawScale(frames, y + HEAD, bottom, axis),
       ...rows.flatMap(({ id, runs: ofObject }, index) => drawRow(id, ofObject, y + HEAD + index * ROW, axis)),
-      ...drawScale(frames, bottom + 13, axis),
     ],
     height: HEAD + rows.length * ROW + FOOT,
   };
@@ -67,11 +67,25 @@ function drawRow(id: number, runs: readonly Run[], y: number, { across, colourOf
   ];
 }
 
+const describe = (name: string, objects: number, switches: number): string =>
+  `${name}: ${objects} ${objects === 1 ? "object" : "objects"}, ${switches} id ${switches === 1 ? "switch" : "switches"}`;
+
 /** Frames count from 1 here, as they do in the files. */
-const drawScale = (frames: number, y: number, { across }: Axis): readonly string[] =>
-  [0, 0.25, 0.5, 0.75, 1].map((part) =>
-    label(across(part * frames), y, String(Math.max(1, Math.round(part * frames))), {
-      size: 9,
-      anchor: part === 1 ? "end" : "middle",
-    }),
-  );
+function drawScale(frames: number, top: number, bottom: number, { across }: Axis): readonly string[] {
+  const marks = listTicks(frames).flatMap((frame) => [
+    line(across(frame - 1), top, across(frame - 1), bottom, FAINT),
+    label(across(frame - 1), bottom + 13, String(frame), { size: 9, anchor: "middle" }),
+  ]);
+  return [label(MARGIN_LEFT - 6, bottom + 13, "frame", { size: 9, anchor: "end" }), ...marks];
+}
+
+const MOST_TICKS = 12;
+
+/** The first, and round numbers up to the last. */
+export function listTicks(frames: number): readonly number[] {
+  const scale = 10 ** Math.floor(Math.log10(frames / MOST_TICKS));
+  const steps = [1, 2, 5, 10].map((factor) => Math.max(1, factor * scale));
+  const step = steps.find((candidate) => frames / candidate <= MOST_TICKS) ?? frames;
+  const rounded = Array.from({ length: Math.floor(frames / step) }, (_, index) => (index + 1) * step);
+  return rounded[0] === 1 ? rounded : [1, ...rounded];
+}
