@@ -22,3 +22,25 @@ test("without times in the stream goes by those of the pictures", () => {
   clock.read({ ptsNs: null, captureNs: 7n * MS, discontinuity: false });
   assert.equal(clock.read({ ptsNs: null, captureNs: 47n * MS, discontinuity: false }), 40n * MS);
 });
+
+test("a frame without a time in the stream, among others that have one, makes no jump", () => {
+  const clock = new FrameClock();
+  const start = 1_700_000_000_000n * MS;
+  const times = [0n, 40n, null, 120n, null, null, 240n].map((ptsMs, i) =>
+    clock.read({
+      ptsNs: ptsMs === null ? null : ptsMs * MS,
+      captureNs: start + BigInt(i) * 40n * MS,
+      discontinuity: false,
+    }),
+  );
+  assert.deepEqual(
+    times,
+    times.map((_, i) => BigInt(i) * 40n * MS),
+  );
+});
+
+test("a clock of the world that is put back does not turn time back", () => {
+  const clock = new FrameClock();
+  clock.read({ ptsNs: null, captureNs: 90_000n * MS, discontinuity: false });
+  assert.equal(clock.read({ ptsNs: null, captureNs: 30_000n * MS, discontinuity: false }), 0n);
+});

@@ -58,7 +58,11 @@ export class TrackHandler implements Pick<Handler, "process" | "flush"> {
 
   #findMotion(frame: Frame, detections: Detections): CameraMotion | null {
     const given = frame.meta.cameraMotion as CameraMotion | undefined;
-    if (given !== undefined) return given;
+    if (given !== undefined && isUsable(given)) {
+      // The next frame that brings none is not to be compared with one further back than the last.
+      this.#picture.forget();
+      return given;
+    }
     if (this.#properties.cameraMotion !== "picture") return null;
     if (frame.discontinuity) this.#picture.forget();
     const plane = frame.planes[0];
@@ -100,6 +104,9 @@ function readSettings(properties: TrackProperties, confidence: number): TrackerS
     isCameraFollowed: properties.cameraMotion !== "none",
   };
 }
+
+const isUsable = ({ a, b, right, down }: CameraMotion): boolean =>
+  [a, b, right, down].every(Number.isFinite) && Math.hypot(a, b) > 0;
 
 function clip([left, top, width, height]: ShownTrack["box"], aspect: number): Box {
   const hold = (value: number): number => Math.min(Math.max(value, 0), 1);

@@ -36,7 +36,7 @@ export class ObjectTrack {
 
   see({ box, confidence, classId }: Sighting, timeS: number): void {
     this.filter.correct(box, 1 + DOUBT * Math.max(0, this.usualConfidence - confidence));
-    this.vote.cast(classId, confidence);
+    this.vote.cast(classId, confidence, timeS - this.seenS);
     this.hits += 1;
     this.seenS = timeS;
     this.seenBox = box;

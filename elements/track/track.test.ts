@@ -154,3 +154,29 @@ test("a camera that is swung about takes no ids away when the picture tells of i
 test("motion that the frame brings along is used", () => {
   assert.equal(countIds("none", true), 2);
 });
+
+/** Where the one who stands still before a camera that pans is said to be, how far off, at worst, in pixels. */
+function measureWorst(cameraMotion: (i: number) => FrameMetadata): number {
+  const handler = create({ ...PROPERTIES, cameraMotion: "picture", showPredictedMs: 2000 });
+  let worst = 0;
+  for (let i = 0; i < 30; i++) {
+    const x = 4 * i;
+    const plane = renderScene(WIDTH, HEIGHT, { a: 1, b: 0, right: x, down: 0 });
+    const isSeen = i < 10;
+    const boxes = isSeen ? [[120 + x, 100, 40, 90] as const] : [];
+    const tracks = shoot(handler, { ms: i * 40, boxes, inferred: isSeen, meta: cameraMotion(i), plane });
+    if (i > 0) worst = Math.max(worst, Math.abs((tracks.objects[0]?.box[0] ?? 0) * WIDTH - 120 - x));
+  }
+  return worst;
+}
+
+const motionMeta = (right: number): FrameMetadata => ({ cameraMotion: { a: 1, b: 0, right, down: 0 } });
+
+test("motion that frames bring along for a while is not found in the picture a second time", () => {
+  assert.ok(measureWorst((i) => (i >= 12 && i < 20 ? motionMeta(4 / HEIGHT) : {})) < 8);
+});
+
+test("motion that is not finite is ignored", () => {
+  assert.ok(measureWorst((i) => (i === 15 ? motionMeta(Number.NaN) : {})) < 2);
+  assert.ok(measureWorst((i) => (i === 15 ? motionMeta(Number.POSITIVE_INFINITY) : {})) < 2);
+});

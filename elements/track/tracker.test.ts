@@ -33,6 +33,8 @@ const countFrom = (first: number) => {
 const create = (settings: Partial<TrackerSettings> = {}, firstId = 1): Tracker =>
   new Tracker({ ...DEFAULT_SETTINGS, ...settings }, countFrom(firstId));
 
+const STILL = { a: 1, b: 0, right: 0, down: 0 };
+
 const toNs = (seconds: number): bigint => BigInt(Math.round(seconds * 1e9));
 
 function run(walks: readonly Walk[], durationS: number, fps: number, tracker = create()): readonly TrackerFrame[] {
@@ -92,6 +94,14 @@ test("a camera that pans takes no ids away", () => {
         walk(x + pan(seconds), 50 + (x % 70), 20)(seconds),
   );
   assert.deepEqual(listIds(run(walks, 4, 15)), [1, 2, 3, 4]);
+});
+
+test("a jolt of the camera on a frame that was not looked at takes no ids away, though the next one knows its motion", () => {
+  const tracker = create();
+  const people = (shift: number) => [0, 150, 330, 480].map((x) => see(x + shift, 50 + (x % 70)));
+  for (let i = 0; i < 10; i++) tracker.update(toNs(i / 10), people(0), STILL);
+  tracker.predict(toNs(0.95), null);
+  assert.deepEqual(listIds([tracker.update(toNs(1), people(90), STILL)]), [1, 2, 3, 4]);
 });
 
 test("the class shown does not flicker with the detector", () => {

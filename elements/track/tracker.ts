@@ -65,6 +65,8 @@ export class Tracker {
   #timeS = 0;
   #lookS = 0;
   readonly #nextId: () => number;
+  /** The camera's motion from one of the frames since the last look to the next is not known. */
+  #isCameraLost = false;
   /** Nothing is known yet, or all was lost in a gap: what is seen first needs no confirmation. */
   #isFresh = true;
 
@@ -80,7 +82,8 @@ export class Tracker {
     const sinceLookS = this.#timeS - this.#lookS;
     this.#lookS = this.#timeS;
     const { sure, weak } = this.#sort(sightings);
-    if (motion === null && this.settings.isCameraFollowed) this.#followCamera(sure, sinceLookS);
+    if (this.#isCameraLost && this.settings.isCameraFollowed) this.#followCamera(sure, sinceLookS);
+    this.#isCameraLost = false;
 
     const known = this.#tracks.filter(({ isConfirmed }) => isConfirmed);
     const tentative = this.#tracks.filter(({ isConfirmed }) => !isConfirmed);
@@ -121,6 +124,7 @@ export class Tracker {
     const timeS = Number(timeNs - this.#startNs) / 1e9;
     const seconds = timeS - this.#timeS;
     this.#timeS = timeS;
+    if (motion === null) this.#isCameraLost = true;
     if (seconds < 0 || timeS - this.#lookS > this.settings.maxAgeS + ROUNDING_S) this.#endAll();
     for (const { filter, seenS } of this.#tracks) {
       filter.predict(seconds, seenS < this.#lookS);
