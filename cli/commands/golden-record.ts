@@ -21,7 +21,7 @@ export default {
     json: { type: "boolean", about: "Say what was written as JSON on standard output." },
   },
   notes: [
-    "The file is lines of JSON: what it was recorded from (graph, parameters, digests of the clip and of the model's weights), then one line a message. Keep it under version control: what changes shows there.",
+    "The file is lines of JSON: what it was recorded from (graph, parameters, digests of the clip, of the model's weights and of the network that runs), then one line a message. Keep it under version control: what changes shows there.",
     "It holds what the graph says today. Whether that is right is for eyes: `windhover run GRAPH CLIP --video out.mp4`.",
   ].join("\n"),
   examples: [

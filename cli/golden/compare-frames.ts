@@ -5,9 +5,9 @@ import type { Difference, DifferenceKind } from "./difference.ts";
 import { findDrift } from "./drift.ts";
 import { edgeDistance, overlap, type SeenFrame, type SeenObject } from "./frames.ts";
 import { type Pair, pairObjects } from "./pair-objects.ts";
-import { birthOf, listRenamed } from "./renamed.ts";
+import { type Births, listRenamed } from "./renamed.ts";
 import type { Tolerance } from "./tolerance.ts";
-import { type FramePair, type Lives, listLives, nameTracks, type Side } from "./track-names.ts";
+import { type Side, TrackNames } from "./track-names.ts";
 
 export interface FrameComparison {
   readonly frames: number;
@@ -29,6 +29,15 @@ export function compareFrames(
 ): FrameComparison {
   const comparison = new Comparing(alignFrames(golden, now), tolerance, thresholds);
   return comparison.run();
+}
+
+/** Frames of both runs at the same time, or of the one that has it. */
+interface FramePair {
+  /** From 1. */
+  readonly number: number;
+  readonly timeMs: number;
+  readonly golden: SeenFrame | null;
+  readonly now: SeenFrame | null;
 }
 
 /** By time; a second message with one time is another frame. */
@@ -61,32 +70,28 @@ class Comparing {
   readonly #pairs: readonly FramePair[];
   readonly #tolerance: Tolerance;
   readonly #thresholds: readonly number[];
-  readonly #lives: Readonly<Record<Side, Lives>>;
-  /** Golden to now, and back. */
-  readonly #names: Readonly<Record<Side, ReadonlyMap<number, number>>>;
-  readonly #differences: Difference[] = [];
-  readonly #excused: Difference[] = [];
-  readonly #renamed: readonly (readonly [number, number])[];
+  readonly #names = new TrackNames();
   readonly #paired: Pair[] = [];
+  /** By track: the frames in which it is paired. */
+  readonly #met: Readonly<Record<Side, Map<number, Set<number>>>> = { golden: new Map(), now: new Map() };
+  readonly #alone: Alone[] = [];
+  readonly #differences: Difference[] = [];
 
   constructor(pairs: readonly FramePair[], tolerance: Tolerance, thresholds: readonly number[]) {
     this.#pairs = pairs;
     this.#tolerance = tolerance;
     this.#thresholds = thresholds;
-    this.#lives = { golden: listLives(pairs, "golden"), now: listLives(pairs, "now") };
-    const names = nameTracks(pairs);
-    this.#names = { golden: names, now: new Map([...names].map(([was, is]) => [is, was])) };
-    this.#renamed = listRenamed(names, this.#lives, tolerance.frames);
   }
 
   run(): FrameComparison {
-    this.#compareIds();
     for (const pair of this.#pairs) this.#compareFrame(pair);
+    const renamed = this.#compareIds();
     const count = (side: Side) => this.#pairs.reduce((sum, pair) => sum + (pair[side]?.objects.length ?? 0), 0);
     const objects = Math.max(count("golden"), count("now"));
+    const excused = this.#alone.filter((alone) => this.#mayBeAlone(alone));
     // More than chance explains: all of them are told.
-    const isTooMuch = this.#excused.length > (objects * this.#tolerance.share) / 100;
-    if (isTooMuch) this.#differences.push(...this.#excused);
+    const isTooMuch = excused.length > (objects * this.#tolerance.share) / 100;
+    for (const alone of this.#alone) if (isTooMuch || !excused.includes(alone)) this.#tellAlone(alone);
     this.#differences.sort((a, b) => (a.frame ?? 0) - (b.frame ?? 0) || (a.track ?? 0) - (b.track ?? 0));
     const { mean } = this.#tolerance;
     const drift = mean === null ? [] : findDrift(this.#paired, mean);
@@ -94,20 +99,24 @@ class Comparing {
       frames: this.#pairs.length,
       objects,
       differences: [...this.#differences, ...drift.map((what) => ({ ...NOWHERE, kind: "mean" as const, what }))],
-      excused: isTooMuch ? 0 : this.#excused.length,
-      renamed: this.#renamed,
+      excused: isTooMuch ? 0 : excused.length,
+      renamed,
     };
   }
 
-  /** A track that is the same throughout, under another number, is one difference and not one a frame. */
-  #compareIds(): void {
-    const renamed = new Set(this.#renamed.map(([was]) => was));
-    for (const [was, is] of this.#names.golden) {
-      const pair = this.#pairs[birthOf(this.#lives.golden, was) - 1];
-      if (was === is || renamed.has(was) || pair === undefined) continue;
+  /** A track that has another number from its beginning on is told there; returns those that may have. */
+  #compareIds(): FrameComparison["renamed"] {
+    const { first } = this.#names;
+    const births = { golden: listBirths(this.#pairs, "golden"), now: listBirths(this.#pairs, "now") };
+    const renamed = listRenamed(first, births, this.#tolerance.frames);
+    const explained = new Set(renamed.map(([was]) => was));
+    for (const [was, is] of first) {
+      const pair = this.#pairs[(births.golden.get(was) ?? 0) - 1];
+      if (was === is || explained.has(was) || pair === undefined) continue;
       const what = `has the id ${is} from its beginning on`;
       this.#tell(pair, { kind: "id", track: was, what, golden: was, now: is });
     }
+    return renamed;
   }
 
   #compareFrame(pair: FramePair): void {
@@ -119,21 +128,23 @@ class Comparing {
     }
     this.#compareOthers(golden.others, now.others, (kind, what) => this.#tell(pair, { kind, track: null, what }));
     const rest = { golden: new Set(golden.objects), now: new Set(now.objects) };
-    for (const [was, is] of pairObjects(golden.objects, now.objects, this.#names.golden)) {
+    for (const [was, is] of pairObjects(golden.objects, now.objects, this.#names)) {
       rest.golden.delete(was);
       rest.now.delete(is);
       this.#paired.push([was, is]);
+      this.#meet("golden", was.id, pair.number);
+      this.#meet("now", is.id, pair.number);
       this.#compareObjects(pair, was, is);
     }
-    for (const side of SIDES) for (const object of rest[side]) this.#tellAlone(side, pair, object);
+    for (const side of SIDES) for (const object of rest[side]) this.#alone.push({ side, pair, object });
   }
 
   #compareObjects(pair: FramePair, was: SeenObject, is: SeenObject): void {
     const { iou, pixels, points } = this.#tolerance;
     const tell = (kind: DifferenceKind, what: string, amount: number | null = null) =>
       this.#tell(pair, { kind, track: was.id, what, amount, golden: show(was), now: show(is) });
-    const expected = was.id === 0 ? 0 : this.#names.golden.get(was.id);
-    if (is.id !== expected) tell("id", describeId(is.id, expected));
+    const other = this.#names.follow([was, is]);
+    if (other !== null) tell("id", other);
     if (was.className !== is.className) tell("class", `is a ${is.className}, was a ${was.className}`);
     else if (was.classId !== is.classId) tell("class", `has the class_id ${is.classId}, had ${was.classId}`);
     const shared = overlap(was.box, is.box);
@@ -153,26 +164,28 @@ class Comparing {
       tell("value", `${path} is ${JSON.stringify(now)}, was ${JSON.stringify(golden)}`);
   }
 
-  #tellAlone(side: Side, pair: FramePair, object: SeenObject): void {
-    const told = {
+  #meet(side: Side, id: number, frame: number): void {
+    this.#met[side].set(id, (this.#met[side].get(id) ?? new Set()).add(frame));
+  }
+
+  #tellAlone({ side, pair, object }: Alone): void {
+    this.#tell(pair, {
       track: object.id,
       what: `${object.className} ${side === "golden" ? "is missing" : "was not there before"}`,
       ...(side === "golden"
         ? ({ kind: "missing", golden: show(object) } as const)
         : ({ kind: "extra", now: show(object) } as const)),
-    };
-    if (this.#mayBeAlone(side, pair.number, object)) this.#excused.push(makeDifference(pair, told));
-    else this.#tell(pair, told);
+    });
   }
 
-  /** Near a threshold, or the other run has it a moment earlier or later. */
-  #mayBeAlone(side: Side, frame: number, { id, confidence }: SeenObject): boolean {
+  /** Near a threshold, or of a track that both runs have a moment earlier or later. */
+  #mayBeAlone({ side, pair, object: { id, confidence } }: Alone): boolean {
     const { frames, points } = this.#tolerance;
     const isNear = (threshold: number): boolean => Math.abs(confidence - threshold * 100) <= points;
-    if (points > 0 && this.#thresholds.some(isNear)) return true;
-    const other = this.#names[side].get(id);
-    const life = other === undefined ? undefined : this.#lives[side === "golden" ? "now" : "golden"].get(other);
-    for (let near = frame - frames; near <= frame + frames; near++) if (life?.has(near)) return true;
+    if (frames === 0) return false;
+    if (this.#thresholds.some(isNear)) return true;
+    const met = id === 0 ? undefined : this.#met[side].get(id);
+    for (let near = pair.number - frames; near <= pair.number + frames; near++) if (met?.has(near)) return true;
     return false;
   }
 
@@ -183,10 +196,18 @@ class Comparing {
 
 const SIDES = ["golden", "now"] as const;
 
-function describeId(is: number, expected: number | undefined): string {
-  if (is === 0) return "is not tracked here";
-  if (expected === 0) return `is tracked here, as ${is}`;
-  return `is ${is} here${expected === undefined ? "" : `, elsewhere ${expected}`}`;
+/** An object on one side only. */
+interface Alone {
+  readonly side: Side;
+  readonly pair: FramePair;
+  readonly object: SeenObject;
+}
+
+function listBirths(pairs: readonly FramePair[], side: Side): Births {
+  const births = new Map<number, number>();
+  for (const pair of pairs)
+    for (const { id } of pair[side]?.objects ?? []) if (id !== 0 && !births.has(id)) births.set(id, pair.number);
+  return births;
 }
 
 const show = ({ box, className, confidence, id }: SeenObject): Json => ({ id, className, box, confidence });

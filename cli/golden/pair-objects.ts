@@ -1,5 +1,6 @@
 /** Which object of one frame is which of another. */
 import { overlap, type SeenObject } from "./frames.ts";
+import type { TrackNames } from "./track-names.ts";
 
 /** Less, and it is another object, or the same at another place. */
 export const LEAST_OVERLAP = 0.5;
@@ -9,17 +10,17 @@ const SAME_ID = 1e-6;
 export type Pair = readonly [golden: SeenObject, now: SeenObject];
 
 /**
- * Best overlaps first; every object at most once. With `names`, from ids of the golden to ids of now, those of one track
- * go before others where they overlap, and are still paired where they do not and nothing else is left.
+ * Best overlaps first; every object at most once. Those of one track by `names` go before others where they
+ * overlap, and are still paired where they do not and nothing else is left.
  */
 export function pairObjects(
   golden: readonly SeenObject[],
   now: readonly SeenObject[],
-  names: ReadonlyMap<number, number> | null,
+  names: TrackNames,
 ): readonly Pair[] {
   const rate = (was: SeenObject, is: SeenObject): number | null => {
     const shared = overlap(was.box, is.box);
-    const isNamed = names?.get(was.id) === is.id;
+    const isNamed = names.areOne(was.id, is.id);
     if (shared < LEAST_OVERLAP) return isNamed ? shared - 1 : null;
     return shared + (isNamed ? 1 : 0) + (was.id === is.id ? SAME_ID : 0);
   };

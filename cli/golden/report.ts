@@ -54,24 +54,12 @@ export function summarise({ node, channel, messages, differences, excused, renam
     missing_tracks: tracks("missing"),
     extra: of("extra").length,
     extra_tracks: tracks("extra"),
-    id_switches: countSwitches(of("id")),
+    other_ids: of("id").length,
     other_values: of("value").length,
     means: of("mean").map(({ what }) => what),
     excused,
     renamed,
   };
-}
-
-/** A track that has another id over many frames has been switched once. */
-function countSwitches(ids: readonly Difference[]): number {
-  const last = new Map<number | null, { readonly frame: number; readonly what: string }>();
-  let switches = 0;
-  for (const { frame, track, what } of ids) {
-    const before = last.get(track);
-    if (before === undefined || before.what !== what || (frame ?? 0) > before.frame + 1) switches += 1;
-    last.set(track, { frame: frame ?? 0, what });
-  }
-  return switches;
 }
 
 const round = (value: number): number => Math.round(value * 100) / 100;
@@ -95,7 +83,7 @@ function reportSummary(stream: StreamComparison): readonly string[] {
     ...line("tracks of other class", counts.classes),
     ...line("missing objects", counts.missing, describeTracks(counts.missing_tracks)),
     ...line("extra objects", counts.extra, describeTracks(counts.extra_tracks)),
-    ...line("id switches", counts.id_switches),
+    ...line("other ids", counts.other_ids),
     ...line("other values", counts.other_values),
     ...differences.filter(({ kind }) => kind === "mean").map(({ what }) => `  ${what}`),
     ...note,

@@ -11,7 +11,8 @@
  * the worst, where another of two boxes as sure survives. Kernels that are not fused are rougher: 6.5 points.
  *
  * Limits as wide as that for one object would hide a change that all of them share; so the means over the run, where
- * rounding cancels out, have limits of their own. And an object whose confidence lies that near to a threshold is seen by
+ * rounding cancels out, have limits of their own (with noise of one level on the pixels of a clip: 0.2 points, 0.7 % and
+ * 0.94). And an object whose confidence lies that near to a threshold is seen by
  * one machine and not by the other: its track may begin, end or pause a few frames apart, or be missing. That is excused
  * for a small share of all objects.
  */

@@ -1,64 +1,36 @@
-/** Which track of one run is which of another: the one it shares most frames with. */
-import type { SeenFrame } from "./frames.ts";
-import { pairObjects } from "./pair-objects.ts";
-
-/** Frames of both runs at the same time, or of the one that has it. */
-export interface FramePair {
-  /** From 1. */
-  readonly number: number;
-  readonly timeMs: number;
-  readonly golden: SeenFrame | null;
-  readonly now: SeenFrame | null;
-}
+/** Which track of one run is which of another, as time passes. */
+import type { Pair } from "./pair-objects.ts";
 
 export type Side = "golden" | "now";
 
-/** Where each track of a run is seen: numbers of frames, ascending. */
-export type Lives = ReadonlyMap<number, ReadonlySet<number>>;
+export class TrackNames {
+  /** From ids of the golden to those that they are paired with now, and back; 0 where nothing is tracked. */
+  readonly #current: Readonly<Record<Side, Map<number, number>>> = { golden: new Map(), now: new Map() };
+  /** What each was when it was met first, one to one: whether the ids are those of the golden is another question. */
+  readonly first = new Map<number, number>();
 
-export function listLives(pairs: readonly FramePair[], side: Side): Lives {
-  const lives = new Map<number, Set<number>>();
-  for (const pair of pairs)
-    for (const { id } of pair[side]?.objects ?? [])
-      if (id !== 0) lives.set(id, (lives.get(id) ?? new Set()).add(pair.number));
-  return lives;
+  /** Whether each is what the other was met as last. */
+  areOne(was: number, is: number): boolean {
+    const { golden, now } = this.#current;
+    return was !== 0 && is !== 0 && golden.get(was) === is && now.get(is) === was;
+  }
+
+  /** Null, or what is told once: a track goes on as another. */
+  follow([{ id: was }, { id: is }]: Pair): string | null {
+    const { golden, now } = this.#current;
+    const [before, owner] = [golden.get(was), now.get(is)];
+    if (was === 0 && is === 0) return null;
+    if (was !== 0) golden.set(was, is);
+    if (is !== 0) now.set(is, was);
+    if (was === 0) return owner === 0 ? null : `is tracked from here on, as ${is}`;
+    if (before === is && (is === 0 || owner === was)) return null;
+    if (is === 0) return "is not tracked from here on";
+    if (before === is) return `is ${is} again, which was ${nameOwner(owner)} in between`;
+    if (before !== undefined) return `is ${is} from here on, was ${before}`;
+    if (owner !== undefined) return `is ${is} from here on, which was ${nameOwner(owner)}`;
+    this.first.set(was, is);
+    return null;
+  }
 }
 
-/** From ids of the golden to ids of now, one to one. Objects without an id (0) are in no track. */
-export function nameTracks(pairs: readonly FramePair[]): ReadonlyMap<number, number> {
-  const names = new Map<number, number>();
-  const taken = new Set<number>();
-  const name = (was: number, is: number) => {
-    if (names.has(was) || taken.has(is)) return;
-    names.set(was, is);
-    taken.add(is);
-  };
-  for (const { was, is } of listShared(pairs)) name(was, is);
-  // Never at one place, but in one frame with one id: rather an object that has moved than two.
-  for (const { golden, now } of pairs)
-    for (const { id } of golden?.objects ?? [])
-      if (id !== 0 && now?.objects.some((object) => object.id === id)) name(id, id);
-  return names;
-}
-
-interface Shared {
-  readonly was: number;
-  readonly is: number;
-  frames: number;
-}
-
-/** Tracks that lie on each other, those that do so longest first. */
-function listShared(pairs: readonly FramePair[]): readonly Shared[] {
-  const shared = new Map<string, Shared>();
-  for (const { golden, now } of pairs)
-    for (const [{ id: was }, { id: is }] of pairObjects(golden?.objects ?? [], now?.objects ?? [], null)) {
-      if (was === 0 || is === 0) continue;
-      const entry = shared.get(`${was} ${is}`) ?? { was, is, frames: 0 };
-      entry.frames += 1;
-      shared.set(`${was} ${is}`, entry);
-    }
-  const sameFirst = ({ was, is }: Shared): number => (was === is ? 0 : 1);
-  return [...shared.values()].sort(
-    (a, b) => b.frames - a.frames || sameFirst(a) - sameFirst(b) || a.was - b.was || a.is - b.is,
-  );
-}
+const nameOwner = (owner: number | undefined): string => (owner ? `track ${owner}` : "in no track");

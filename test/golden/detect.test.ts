@@ -48,14 +48,26 @@ describe("the graph detect on a street painted by ourselves", { skip: noModel },
 });
 
 const FRAMES = 100;
+/**
+ * Until two people walk through each other. From then on the last bit of a pixel decides who is seen, and tracks go other
+ * ways: with one level of noise on 2 % of all pixels 10 % of the objects differ, with it on 30 % of them 20 %, from frame
+ * 19 on; but not on average.
+ */
+const CALM_FRAMES = 18;
+const MOST_DIFFERENT = 0.25;
 
 describe("the graph detect on people who walk", {
   skip: noModel || (testClip("vtest.avi") === null && MISSING_CLIP),
 }, () => {
   test("says what it said when the golden was recorded", async () => {
     const now = await record(testClip("vtest.avi") ?? "", FRAMES, { classes: "person" });
-    const { stream, text } = compareWithGolden("vtest", now);
+    const { stream, text, isSameMachine } = compareWithGolden("vtest", now);
     assert.equal(stream.messages, FRAMES);
-    assert.equal(stream.differences.length, 0, text);
+    if (isSameMachine) assert.equal(stream.differences.length, 0, text);
+    assert.ok(
+      stream.differences.every(({ frame }) => frame !== null && frame > CALM_FRAMES),
+      text,
+    );
+    assert.ok(stream.differences.length <= stream.objects * MOST_DIFFERENT, text);
   });
 });
