@@ -4,7 +4,7 @@ import { type Command, CommandFailure, EXIT, expectPositionals, type Given, Usag
 import { writeText } from "../draw-svg.ts";
 import { runClip } from "../eval/clip/run-clip.ts";
 import { type ClipScores, scoreClip } from "../eval/clip/score-clip.ts";
-import { readTruth } from "../eval/mot/frames.ts";
+import { readTruth, readUnscored } from "../eval/mot/frames.ts";
 import { toJson, toPercent } from "../eval/mot/report.ts";
 import { readRows } from "../eval/mot/rows.ts";
 import { MOST_FRAMES } from "../eval/mot/sequence-folder.ts";
@@ -42,7 +42,7 @@ export default {
     json: { type: "boolean", about: "Print as JSON." },
   },
   notes: [
-    "Frame n of the ground truth, from 1, is frame n of the clip; boxes are in its pixels. Rows with confidence 0 are not scored. Frames beyond the last of the ground truth are not scored either, unless --whole asks for it. The graph runs at pace fast: every frame is looked at, and the same clip has the same scores.",
+    "Frame n of the ground truth, from 1, is frame n of the clip; boxes are in its pixels. Rows with confidence 0 mark what need not be found: AP50 takes finding it neither for right nor for wrong, and the scores of tracking leave it out as published ones do. Frames beyond the last of the ground truth are not scored either, unless --whole asks for it. The graph runs at pace fast: every frame is looked at, and the same clip has the same scores.",
     "AP50 is of the class's detections down to a confidence of 0.01, at an overlap of 0.5, the mean over 101 recalls as COCO has it. The other scores are of the tracks, as `eval mot` has them; all in percent. frames/s is the whole graph.",
   ].join("\n"),
   examples: [
@@ -59,6 +59,7 @@ export default {
     expectFile(clip);
     const frameCount = findLastFrame(truthFile);
     const truth = readTruth(truthFile, frameCount);
+    const unscored = readUnscored(truthFile, frameCount);
     const { model, className, weak } = await chooseModel(given);
     const progress = new Progress(terminal, "frames");
     const onFrame = (count: number): void => progress.show(count, Math.max(count, frameCount));
@@ -68,7 +69,7 @@ export default {
     const misfit = describeMisfit(frameCount, frames.length, isWhole);
     if (misfit !== null) note(terminal, misfit);
     const scored = isWhole ? frames : frames.slice(0, frameCount);
-    const scores = scoreClip(basename(clip, extname(clip)), truth, scored, className);
+    const scores = scoreClip(basename(clip, extname(clip)), truth, scored, className, unscored);
     if (plot !== undefined) await writeText(plot, drawScores([scores.tracking], scores.tracking));
     const asked = { clip, model, class: className };
     await terminal.print(

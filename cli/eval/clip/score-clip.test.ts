@@ -40,6 +40,14 @@ test("a wrong detection costs precision by how sure it was", () => {
   assert.equal(score(0.02), 1);
 });
 
+test("what is marked as not to be scored may be found or not", () => {
+  const frames = Array(2).fill(watched([seen(0, 0.5), seen(3, 0.9)], []));
+  assert.ok(scoreClip("clip", two, frames, "person").ap50 < 1);
+  const marked = Array(2).fill(frame({ 8: square(3) }));
+  assert.equal(scoreClip("clip", two, frames, "person", marked).ap50, 1);
+  assert.equal(scoreClip("clip", two, Array(2).fill(watched([seen(0, 0.5)], [])), "person", marked).ap50, 1);
+});
+
 test("other classes are not scored", () => {
   const frames = Array(2).fill(watched([seen(0, 0.9), seen(5, 0.9, "car")], [tracked(4, 0), tracked(5, 5, "car")]));
   const { ap50, tracking } = scoreClip("clip", two, frames, "person");

@@ -15,14 +15,21 @@ export interface ClipScores {
 }
 
 const ANY_AREA: AreaRange = { from: 0, to: Number.POSITIVE_INFINITY };
+/** Outside every range, so that COCO's rule for objects of other sizes holds: finding it is neither right nor wrong. */
+const UNSCORED_AREA = -1;
 const NOTHING: WatchedFrame = { width: 0, height: 0, detections: [], tracks: [] };
 
-/** Frame n of the truth is frame n of the clip. Frames that the clip does not have count as frames without results. */
+/**
+ * Frame n of the truth is frame n of the clip. What the truth marks as not to be scored is left out of the tracking
+ * scores, as published ones do, and for AP50 it may be found or not. Frames that the clip does not have count as frames
+ * without results.
+ */
 export function scoreClip(
   name: string,
   truth: readonly FrameBoxes[],
   frames: readonly WatchedFrame[],
   className: string,
+  unscored: readonly FrameBoxes[] = [],
 ): ClipScores {
   const length = Math.max(truth.length, frames.length);
   const truly = Array.from({ length }, (_, index) => truth[index] ?? toFrameBoxes([]));
@@ -35,7 +42,11 @@ export function scoreClip(
   const matched = watched.map(({ detections, ...size }, index) => {
     const ofClass = detections.filter((detection) => detection.className === className);
     const found = ofClass.map(({ box, confidence }): FoundObject => ({ box: toPixels(box, size), score: confidence }));
-    return matchPicture(listObjects(truly[index] as FrameBoxes, className), found, ANY_AREA);
+    const doubtful = listObjects(unscored[index] ?? toFrameBoxes([]), className).map((object) => ({
+      ...object,
+      area: UNSCORED_AREA,
+    }));
+    return matchPicture([...listObjects(truly[index] as FrameBoxes, className), ...doubtful], found, ANY_AREA);
   });
   const objects = matched.reduce((sum, picture) => sum + picture.objects, 0);
   const precision = drawPrecision(

@@ -33,6 +33,13 @@ export function readTruth(file: string, frameCount: number): readonly FrameBoxes
   throw new CommandFailure(`${file} has nothing to score: ${found}; expected at least one with another confidence`);
 }
 
+/** Marks of what is not to be scored: there, but too hidden or too doubtful for its annotators to ask for it. */
+export const readUnscored = (file: string, frameCount: number): readonly FrameBoxes[] =>
+  groupByFrame(
+    readRows(file, frameCount).filter(({ confidence }) => confidence === 0),
+    frameCount,
+  ).map(toFrameBoxes);
+
 /** What a tracker made elsewhere has written. */
 export const readResults = (file: string, frameCount: number): readonly FrameBoxes[] =>
   collect(file, readRows(file, frameCount), frameCount);
