@@ -2,7 +2,7 @@
 export interface TrackerSettings {
   /** Sightings at or above it begin tracks. Weaker ones only hold on to one. */
   readonly confidence: number;
-  /** A track that has not been seen for so long is given up. */
+  /** A track that has not been seen for so long is given up, but not for the only look that fell into that time. */
   readonly maxAgeS: number;
   /** A track that was looked for and not seen is still shown, where it should be, for so long if it is a second old, else less. */
   readonly showPredictedS: number;

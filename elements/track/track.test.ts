@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Detections, Tracks } from "../../schemas/detections.ts";
 import type { Frame, FrameMetadata } from "../element.ts";
 import type { LumaPlane } from "./camera-motion/grey.ts";
-import { paintObject, renderScene } from "./camera-motion/scene.fixture.ts";
+import { openPan, paintObject } from "./camera-motion/scene.fixture.ts";
 import { TrackHandler, type TrackProperties } from "./handler.ts";
 
 const [WIDTH, HEIGHT] = [640, 360];
@@ -14,6 +14,8 @@ function create(properties: TrackProperties): TrackHandler {
   let lastId = 0;
   return new TrackHandler(properties, () => ++lastId);
 }
+
+const pan = openPan(WIDTH, HEIGHT, 120);
 
 interface Shot {
   readonly ms: number;
@@ -137,7 +139,7 @@ function countIds(cameraMotion: TrackProperties["cameraMotion"], isGiven = false
   for (let i = 0; i < 40; i++) {
     const x = Math.round(90 * Math.sin(i * 0.9));
     const boxes = people.map(([left, top, width, height]) => [left + x, top, width, height] as const);
-    const plane = renderScene(WIDTH, HEIGHT, { a: 1, b: 0, right: x, down: 0 });
+    const plane = pan(x);
     for (const box of boxes) paintObject(plane, box);
     const meta = isGiven ? { cameraMotion: { a: 1, b: 0, right: (x - lastX) / HEIGHT, down: 0 } } : {};
     lastX = x;
@@ -161,7 +163,7 @@ function measureWorst(cameraMotion: (i: number) => FrameMetadata): number {
   let worst = 0;
   for (let i = 0; i < 30; i++) {
     const x = 4 * i;
-    const plane = renderScene(WIDTH, HEIGHT, { a: 1, b: 0, right: x, down: 0 });
+    const plane = pan(x);
     const isSeen = i < 10;
     const boxes = isSeen ? [[120 + x, 100, 40, 90] as const] : [];
     const tracks = shoot(handler, { ms: i * 40, boxes, inferred: isSeen, meta: cameraMotion(i), plane });

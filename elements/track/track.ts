@@ -27,7 +27,8 @@ chains:
       minimum: 100,
       maximum: 60_000,
       live: true,
-      description: "An object that has not been seen for so long gets a new id when it comes back.",
+      description:
+        "An object that has not been seen for so long gets a new id when it comes back. Where frames are looked at so seldom that this would be after one look in vain, it is two and a half times the usual time between looks.",
     }),
     showPredictedMs: Type.Integer({
       default: 100,

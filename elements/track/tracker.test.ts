@@ -124,6 +124,37 @@ test("after a gap longer than its life every track ends, and what is there then 
   );
 });
 
+for (const intervalS of [1, 2.5, 6])
+  test(`looks ${intervalS} s apart keep the ids, whatever a track's life, and show at once who comes`, () => {
+    const tracker = create({ maxAgeS: 1 });
+    const walks = [walk(0, 50, 6), walk(300, 60, -5), hidden(walk(600, 40, 3), 0, 5.5 * intervalS)];
+    const frames = Array.from({ length: 80 }, (_, i) => {
+      const seconds = (i / 8) * intervalS;
+      const sightings = walks.map((one) => one(seconds)).filter((one) => one !== null);
+      return i % 8 === 0 ? tracker.update(toNs(seconds), sightings) : tracker.predict(toNs(seconds));
+    });
+    assert.deepEqual(
+      frames.filter((_, i) => i % 8 === 0).map(({ shown }) => shown.length),
+      [2, 2, 2, 2, 2, 2, 3, 3, 3, 3],
+    );
+    assert.deepEqual(listIds(frames), [1, 2, 3]);
+    const { ended } = tracker.update(toNs(9 * intervalS + Math.min(10 * intervalS, 61)), []);
+    assert.deepEqual(ended, [1, 2, 3], "a gap is a gap");
+  });
+
+test("a first gap that is longer than any track lives ends all, though nothing is known of the pace", () => {
+  const tracker = create();
+  tracker.update(0n, [see(0, 50)]);
+  assert.deepEqual(tracker.update(toNs(61), [see(0, 50)]).ended, [1]);
+});
+
+test("after one gap in a stream of many frames a life is as short as before", () => {
+  const tracker = create({ maxAgeS: 1 });
+  run([walk(0, 50, 0)], 1, 10, tracker);
+  for (const seconds of [31, 31.1, 31.2]) tracker.update(toNs(seconds), [see(0, 50)]);
+  assert.deepEqual(tracker.update(toNs(32.4), [see(0, 50)]).ended, [2]);
+});
+
 test("an id is listed as ended once, when its life is over", () => {
   const frames = run([hidden(walk(0, 50, 0), 1, 9)], 9, 10, create({ maxAgeS: 2 }));
   const ends = frames.flatMap(({ ended }, i) => ended.map((id) => [id, i / 10]));

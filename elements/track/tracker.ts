@@ -1,6 +1,7 @@
 import type { CameraMotion } from "../../schemas/camera-motion.ts";
 import { Assigner } from "./assign.ts";
 import { CameraFollower } from "./camera-follower.ts";
+import { LookPace } from "./look-pace.ts";
 import type { Sighting, TrackBox } from "./mot-tracker.ts";
 import { ObjectTrack } from "./object-track.ts";
 import { overlap } from "./overlap.ts";
@@ -11,6 +12,9 @@ import { fillSurprise } from "./surprise.ts";
 const LIMIT = 9;
 const WEAK_SHARE = 0.7;
 const TENTATIVE_SHARE = 1.3;
+/** Beyond this time between looks the limit grows as the surprise does: each of four coordinates may have strayed further. */
+const PATIENT_S = 0.5;
+const COORDINATES = 4;
 /** From this share of the confidence that begins a track, a sighting can find one that was lost. */
 const SURE_SHARE = 0.8;
 /** Sightings that confirm a track. */
@@ -58,6 +62,7 @@ export class Tracker {
   settings: TrackerSettings;
   readonly #assigner = new Assigner();
   readonly #camera = new CameraFollower();
+  readonly #pace = new LookPace();
   #costs = new Float64Array(0);
   #tracks: ObjectTrack[] = [];
   #ended: number[] = [];
@@ -81,15 +86,17 @@ export class Tracker {
     this.#moveTo(timeNs, motion);
     const sinceLookS = this.#timeS - this.#lookS;
     this.#lookS = this.#timeS;
+    this.#pace.note(sinceLookS);
     const { sure, weak } = this.#sort(sightings);
     if (this.#isCameraLost && this.settings.isCameraFollowed) this.#followCamera(sure, sinceLookS);
     this.#isCameraLost = false;
 
     const known = this.#tracks.filter(({ isConfirmed }) => isConfirmed);
     const tentative = this.#tracks.filter(({ isConfirmed }) => !isConfirmed);
-    const first = this.#match(known, sure, LIMIT);
-    this.#match(first.tracks, weak, LIMIT * WEAK_SHARE);
-    const second = this.#match(tentative, first.sightings, LIMIT * TENTATIVE_SHARE);
+    const limit = LIMIT + COORDINATES * Math.log(Math.max(1, sinceLookS / PATIENT_S));
+    const first = this.#match(known, sure, limit);
+    this.#match(first.tracks, weak, limit * WEAK_SHARE);
+    const second = this.#match(tentative, first.sightings, limit * TENTATIVE_SHARE);
     this.#create(second.sightings);
     this.#giveUp(sinceLookS);
     this.#isFresh = false;
@@ -125,7 +132,7 @@ export class Tracker {
     const seconds = timeS - this.#timeS;
     this.#timeS = timeS;
     if (motion === null) this.#isCameraLost = true;
-    if (seconds < 0 || timeS - this.#lookS > this.settings.maxAgeS + ROUNDING_S) this.#endAll();
+    if (seconds < 0 || timeS - this.#lookS > this.#pace.stretch(this.settings.maxAgeS) + ROUNDING_S) this.#endAll();
     for (const { filter, seenS } of this.#tracks) {
       filter.predict(seconds, seenS < this.#lookS);
       if (motion !== null) filter.move(motion);
@@ -176,19 +183,21 @@ export class Tracker {
   }
 
   #create(sightings: readonly Sighting[]): void {
+    const isConfirmed = this.#isFresh || this.#pace.isSlow;
     for (const sighting of sightings) {
       if (sighting.confidence < this.settings.confidence) break;
       const isDuplicate = this.#tracks.some(
         ({ seenS, seenBox }) => seenS === this.#timeS && overlap(seenBox, sighting.box) > DUPLICATE_OVERLAP,
       );
-      if (!isDuplicate) this.#tracks.push(new ObjectTrack(sighting, this.#timeS, this.#isFresh));
+      if (!isDuplicate) this.#tracks.push(new ObjectTrack(sighting, this.#timeS, isConfirmed));
     }
   }
 
   #giveUp(sinceLookS: number): void {
     const tentativeS = Math.max(TENTATIVE_S, sinceLookS);
+    const lifeS = this.#pace.stretch(this.settings.maxAgeS);
     this.#tracks = this.#tracks.filter(({ id, seenS, isConfirmed }) => {
-      const isAlive = this.#timeS - seenS <= (isConfirmed ? this.settings.maxAgeS : tentativeS) + ROUNDING_S;
+      const isAlive = this.#timeS - seenS <= (isConfirmed ? lifeS : tentativeS) + ROUNDING_S;
       if (!isAlive && id > 0) this.#ended.push(id);
       return isAlive;
     });

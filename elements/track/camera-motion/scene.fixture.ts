@@ -32,3 +32,9 @@ export function paintObject(
     for (let x = left; x < left + width; x++)
       data[y * stride + x] = ((x - left) * 7 + (y - top) * 3) % 40 < 20 ? 60 : 180;
 }
+
+/** The scene as a camera sees it that has panned by up to `furthest` pixels: rendered once, so that a swing costs little. */
+export function openPan(width: number, height: number, furthest: number): (right: number) => LumaPlane {
+  const wide = renderScene(width + 2 * furthest, height, { a: 1, b: 0, right: furthest, down: 0 });
+  return (right) => ({ data: wide.data.slice(furthest - right), stride: wide.stride, width, height });
+}
