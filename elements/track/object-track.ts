@@ -18,6 +18,8 @@ export class ObjectTrack {
   id = 0;
   hits = 1;
   seenS: number;
+  /** When it was last seen by more than a weak sighting. */
+  sureS: number;
   seenBox: TrackBox;
   confidence: number;
   usualConfidence: number;
@@ -28,17 +30,19 @@ export class ObjectTrack {
     this.vote = new ClassVote(classId, confidence);
     this.bornS = timeS;
     this.seenS = timeS;
+    this.sureS = timeS;
     this.seenBox = box;
     this.confidence = confidence;
     this.usualConfidence = confidence;
     this.isConfirmed = isConfirmed;
   }
 
-  see({ box, confidence, classId }: Sighting, timeS: number): void {
+  see({ box, confidence, classId }: Sighting, timeS: number, isSure: boolean): void {
     this.filter.correct(box, 1 + DOUBT * Math.max(0, this.usualConfidence - confidence));
     this.vote.cast(classId, confidence, timeS - this.seenS);
     this.hits += 1;
     this.seenS = timeS;
+    if (isSure) this.sureS = timeS;
     this.seenBox = box;
     this.confidence = confidence;
     this.usualConfidence += CONFIDENCE_SHARE * (confidence - this.usualConfidence);

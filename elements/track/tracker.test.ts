@@ -200,6 +200,54 @@ test("a weak sighting begins nothing and holds on to what is there", () => {
   assert.deepEqual([held?.id, held?.predicted, held?.confidence], [1, false, 0.3]);
 });
 
+test("a track that only weak sightings hold on to is not shown for long, and has its id when it is surely seen again", () => {
+  const confidence = (seconds: number): number => (seconds < 1 || seconds >= 2.5 ? 0.8 : 0.15);
+  const walks: Walk[] = [(seconds) => walk(0, 50, 0, { confidence: confidence(seconds) })(seconds)];
+  const frames = run(walks, 3, 20, create({ confidence: 0.4 }));
+  assert.deepEqual(listIds(frames), [1]);
+  const hiddenS = frames.flatMap(({ shown }, i) => (shown.length === 0 ? [i / 20] : []));
+  assert.deepEqual([hiddenS[0], hiddenS.at(-1)], [1.5, 2.45]);
+});
+
+test("weak sightings alone do not keep a track alive for ever", () => {
+  const walks: Walk[] = [(seconds) => walk(0, 50, 0, { confidence: seconds < 1 ? 0.8 : 0.15 })(seconds)];
+  const ends = run(walks, 9, 10, create({ confidence: 0.4, maxAgeS: 1 })).findIndex(({ ended }) => ended.length > 0);
+  assert.ok(ends > 20 && ends <= 30, `ended with frame ${ends}`);
+});
+
+test("a weak sighting within a person surely seen is not taken for the one who went behind", () => {
+  const front = walk(300, 50, 0, { box: [300, 50, 60, 150] });
+  const behind: Walk = (seconds) =>
+    seconds < 1 ? see(310, 60) : see(310, 60, { box: [310, 60, 38, 90], confidence: 0.2 });
+  const frames = run([front, behind], 2, 20, create({ confidence: 0.4 }));
+  assert.deepEqual(
+    [19, 30].map((i) => frames[i]?.shown.length),
+    [2, 1],
+  );
+});
+
+test("a weak person in front of a bus is held", () => {
+  const bus = (): Sighting => see(200, 20, { box: [200, 20, 300, 160], classId: 5 });
+  const person: Walk = (seconds) => see(310, 60, { confidence: seconds < 1 ? 0.8 : 0.2 });
+  assert.equal(run([bus, person], 1.4, 20, create({ confidence: 0.4 })).at(-1)?.shown.length, 2);
+});
+
+for (const confidences of [[0.81], [0.76, 0.75, 0.79], [0.81, 0.72, 0.77, 0.7]])
+  test(`what is steadily seen with ${confidences} is shown at a confidence of 0.75`, () => {
+    const sign: Walk = (seconds) =>
+      seconds < 0.5
+        ? null
+        : walk(80, 50, 0, { classId: 11, confidence: confidences[Math.round(seconds * 25) % confidences.length] ?? 0 })(
+            seconds,
+          );
+    const frames = run([walk(300, 50, 30), sign], 4, 25, create({ confidence: 0.75 }));
+    assert.deepEqual(
+      frames.slice(20).filter(({ shown }) => !shown.some(({ classId }) => classId === 11)),
+      [],
+    );
+    assert.deepEqual(listIds(frames), [1, 2]);
+  });
+
 test("two sightings of one object make one track", () => {
   const double: Walk = (seconds) => walk(1, 51, 50, { classId: 7, confidence: 0.8 })(seconds);
   assert.deepEqual(listIds(run([walk(0, 50, 50), double], 2, 25)), [1]);

@@ -4,7 +4,7 @@ import { CameraFollower } from "./camera-follower.ts";
 import { LookPace } from "./look-pace.ts";
 import type { Sighting, TrackBox } from "./mot-tracker.ts";
 import { ObjectTrack } from "./object-track.ts";
-import { overlap } from "./overlap.ts";
+import { cover, overlap } from "./overlap.ts";
 import type { TrackerSettings } from "./settings.ts";
 import { fillSurprise } from "./surprise.ts";
 
@@ -23,6 +23,10 @@ const CONFIRMING_HITS = 2;
 const TENTATIVE_S = 0.2;
 /** A sighting that would begin a track but overlaps one just seen by more is a second sighting of the same object. */
 const DUPLICATE_OVERLAP = 0.8;
+/** A weak sighting of which more lies within an object of its class that was surely seen is a second one of that. */
+const DUPLICATE_COVER = 0.8;
+/** A track that only weak sightings hold on to is followed on, but not shown for longer: it may be a poster that is like it. */
+const SHOW_WEAK_S = 0.5;
 /** Tracks seen this often and this lately tell of the camera. */
 const WITNESS_HITS = 3;
 const WITNESS_SEEN_S = 0.5;
@@ -95,7 +99,7 @@ export class Tracker {
     const tentative = this.#tracks.filter(({ isConfirmed }) => !isConfirmed);
     const limit = LIMIT + COORDINATES * Math.log(Math.max(1, sinceLookS / PATIENT_S));
     const first = this.#match(known, sure, limit);
-    this.#match(first.tracks, weak, limit * WEAK_SHARE);
+    this.#hold(first.tracks, weak, limit * WEAK_SHARE);
     const second = this.#match(tentative, first.sightings, limit * TENTATIVE_SHARE);
     this.#create(second.sightings);
     this.#giveUp(sinceLookS);
@@ -139,12 +143,15 @@ export class Tracker {
     }
   }
 
+  get #sureConfidence(): number {
+    return this.settings.confidence * SURE_SHARE;
+  }
+
   /** The order in which sightings come must not matter, so they get one of their own. */
   #sort(sightings: readonly Sighting[]): { sure: readonly Sighting[]; weak: readonly Sighting[] } {
     const usable = sightings.filter(({ box }) => box[2] > 0 && box[3] > 0 && box.every(Number.isFinite));
     usable.sort(compareSightings);
-    const least = this.settings.confidence * SURE_SHARE;
-    const count = usable.findIndex(({ confidence }) => confidence < least);
+    const count = usable.findIndex(({ confidence }) => confidence < this.#sureConfidence);
     return count === -1 ? { sure: usable, weak: [] } : { sure: usable.slice(0, count), weak: usable.slice(count) };
   }
 
@@ -176,10 +183,23 @@ export class Tracker {
         return;
       }
       left.delete(sighting);
-      track.see(sighting, this.#timeS);
+      track.see(sighting, this.#timeS, sighting.confidence >= this.#sureConfidence);
       if (track.hits >= CONFIRMING_HITS) track.isConfirmed = true;
     });
     return { tracks: unmatched, sightings: [...left] };
+  }
+
+  /** Weak sightings hold on to tracks, but for no longer than a track lives that is not seen at all. */
+  #hold(tracks: readonly ObjectTrack[], weak: readonly Sighting[], limit: number): void {
+    const lifeS = this.#pace.stretch(this.settings.maxAgeS);
+    const seen = this.#tracks.filter(({ seenS }) => seenS === this.#timeS);
+    const isDuplicate = ({ box, classId }: Sighting): boolean =>
+      seen.some(({ seenBox, vote }) => vote.classId === classId && cover(box, seenBox) > DUPLICATE_COVER);
+    this.#match(
+      tracks.filter(({ sureS }) => this.#timeS - sureS <= lifeS),
+      weak.filter((sighting) => !isDuplicate(sighting)),
+      limit,
+    );
   }
 
   #create(sightings: readonly Sighting[]): void {
@@ -204,9 +224,11 @@ export class Tracker {
   }
 
   /** One that was looked for and not seen is shown the longer the longer it was there before. */
-  #isShown({ bornS, seenS }: ObjectTrack): boolean {
+  #isShown({ bornS, seenS, sureS }: ObjectTrack): boolean {
+    const { showPredictedS } = this.settings;
+    if (seenS - sureS > Math.max(SHOW_WEAK_S, showPredictedS) + ROUNDING_S) return false;
     if (seenS >= this.#lookS) return true;
-    return this.#timeS - seenS <= this.settings.showPredictedS * Math.min(1, seenS - bornS) + ROUNDING_S;
+    return this.#timeS - seenS <= showPredictedS * Math.min(1, seenS - bornS) + ROUNDING_S;
   }
 
   #report(): TrackerFrame {
