@@ -12,8 +12,15 @@ const COARSE = 0.2;
 /** Mean difference of brightness above which what was found is something else. */
 const WORST = 12;
 
+/** Where to begin: with the picture of that number in the pyramid, expecting a shift in pixels of the largest. */
+export interface FlowStart {
+  readonly level: number;
+  readonly right: number;
+  readonly down: number;
+}
+
 /**
- * Where the points of one picture are in the next (Lucas and Kanade, from the smallest pictures of both pyramids to the
+ * Where the points of one picture are in the next (Lucas and Kanade, from smaller pictures of both pyramids to the
  * largest). Points are x and y by turns, in pixels of the largest; what is not found is NaN.
  */
 export class Flow {
@@ -22,20 +29,26 @@ export class Flow {
   readonly #right = new Float32Array(SIDE * SIDE);
   readonly #down = new Float32Array(SIDE * SIDE);
 
-  follow(before: readonly Grey[], after: readonly Grey[], points: Float32Array): Float32Array {
+  follow(before: readonly Grey[], after: readonly Grey[], points: Float32Array, start: FlowStart): Float32Array {
     const found = new Float32Array(points.length);
     for (let i = 0; i < points.length; i += 2) {
-      const [x, y] = this.#find(before, after, points[i] as number, points[i + 1] as number);
+      const [x, y] = this.#find(before, after, points[i] as number, points[i + 1] as number, start);
       found[i] = x;
       found[i + 1] = y;
     }
     return found;
   }
 
-  #find(before: readonly Grey[], after: readonly Grey[], x: number, y: number): readonly [number, number] {
-    let right = 0;
-    let down = 0;
-    for (let level = before.length - 1; level >= 0; level--) {
+  #find(
+    before: readonly Grey[],
+    after: readonly Grey[],
+    x: number,
+    y: number,
+    start: FlowStart,
+  ): readonly [number, number] {
+    let right = start.right * 2 ** -start.level;
+    let down = start.down * 2 ** -start.level;
+    for (let level = start.level; level >= 0; level--) {
       const scale = 2 ** -level;
       // Pixel centres: a pixel of a smaller picture covers two of the larger.
       const from: readonly [number, number] = [(x + 0.5) * scale - 0.5, (y + 0.5) * scale - 0.5];
@@ -74,9 +87,22 @@ export class Flow {
   /** Takes the square around a point, and its slopes. */
   #take(grey: Grey, x: number, y: number) {
     const wide = this.#wide;
-    for (let row = 0, place = 0; row < WIDE; row++)
-      for (let column = 0; column < WIDE; column++, place++)
-        wide[place] = sample(grey, x + column - REACH - 1, y + row - REACH - 1);
+    const { data, width } = grey;
+    const left = Math.floor(x);
+    const top = Math.floor(y);
+    const shareX = x - left;
+    const shareY = y - top;
+    for (let row = 0, place = 0; row < WIDE; row++) {
+      let from = (top + row - REACH - 1) * width + left - REACH - 1;
+      for (let column = 0; column < WIDE; column++, place++, from++) {
+        const upper = (data[from] as number) * (1 - shareX) + (data[from + 1] as number) * shareX;
+        const lower = (data[from + width] as number) * (1 - shareX) + (data[from + width + 1] as number) * shareX;
+        wide[place] = upper * (1 - shareY) + lower * shareY;
+      }
+    }
+    const patch = this.#patch;
+    const slopesRight = this.#right;
+    const slopesDown = this.#down;
     let xx = 0;
     let xy = 0;
     let yy = 0;
@@ -84,9 +110,9 @@ export class Flow {
       for (let at = row * WIDE + 1, end = at + SIDE; at < end; at++, place++) {
         const right = ((wide[at + 1] as number) - (wide[at - 1] as number)) / 2;
         const down = ((wide[at + WIDE] as number) - (wide[at - WIDE] as number)) / 2;
-        this.#patch[place] = wide[at] as number;
-        this.#right[place] = right;
-        this.#down[place] = down;
+        patch[place] = wide[at] as number;
+        slopesRight[place] = right;
+        slopesDown[place] = down;
         xx += right * right;
         xy += right * down;
         yy += down * down;
@@ -102,6 +128,9 @@ export class Flow {
     const top = Math.floor(y);
     const shareX = x - left;
     const shareY = y - top;
+    const patch = this.#patch;
+    const slopesRight = this.#right;
+    const slopesDown = this.#down;
     let byRight = 0;
     let byDown = 0;
     let difference = 0;
@@ -110,9 +139,9 @@ export class Flow {
       for (let column = 0; column < SIDE; column++, place++, from++) {
         const upper = (data[from] as number) * (1 - shareX) + (data[from + 1] as number) * shareX;
         const lower = (data[from + width] as number) * (1 - shareX) + (data[from + width + 1] as number) * shareX;
-        const rest = (this.#patch[place] as number) - (upper * (1 - shareY) + lower * shareY);
-        byRight += rest * (this.#right[place] as number);
-        byDown += rest * (this.#down[place] as number);
+        const rest = (patch[place] as number) - (upper * (1 - shareY) + lower * shareY);
+        byRight += rest * (slopesRight[place] as number);
+        byDown += rest * (slopesDown[place] as number);
         difference += Math.abs(rest);
       }
     }
@@ -125,15 +154,4 @@ const LOST: readonly [number, number] = [Number.NaN, Number.NaN];
 function isInside({ width, height }: Grey, x: number, y: number, more: number): boolean {
   const margin = REACH + more;
   return x >= margin && y >= margin && x < width - margin - 1 && y < height - margin - 1;
-}
-
-function sample({ data, width }: Grey, x: number, y: number): number {
-  const left = Math.floor(x);
-  const top = Math.floor(y);
-  const shareX = x - left;
-  const shareY = y - top;
-  const from = top * width + left;
-  const upper = (data[from] as number) * (1 - shareX) + (data[from + 1] as number) * shareX;
-  const lower = (data[from + width] as number) * (1 - shareX) + (data[from + width + 1] as number) * shareX;
-  return upper * (1 - shareY) + lower * shareY;
 }

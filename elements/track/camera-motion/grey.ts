@@ -22,17 +22,12 @@ export function shrink({ data, stride, width, height }: LumaPlane, step: number)
   const near = Math.floor(step / 4);
   const far = Math.floor((3 * step) / 4);
   for (let y = 0, place = 0; y < small.height; y++) {
-    const upper = (y * step + near) * stride;
-    const lower = (y * step + far) * stride;
-    for (let x = 0; x < small.width; x++) {
-      const left = x * step + near;
-      const right = x * step + far;
-      target[place++] =
-        ((data[upper + left] as number) +
-          (data[upper + right] as number) +
-          (data[lower + left] as number) +
-          (data[lower + right] as number)) /
-        4;
+    let upper = (y * step + near) * stride + near;
+    let lower = (y * step + far) * stride + near;
+    for (let x = 0; x < small.width; x++, upper += step, lower += step) {
+      const left = (data[upper] as number) + (data[lower] as number);
+      const right = (data[upper + far - near] as number) + (data[lower + far - near] as number);
+      target[place++] = (left + right) / 4;
     }
   }
   return { ...small, data: target };

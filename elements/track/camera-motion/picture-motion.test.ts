@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CameraMotion } from "../../../schemas/camera-motion.ts";
 import { PictureMotion } from "./picture-motion.ts";
-import { paintObject, renderScene } from "./scene.fixture.ts";
+import { openPan, paintObject, renderScene } from "./scene.fixture.ts";
 
 const [WIDTH, HEIGHT] = [640, 360];
 const STILL: CameraMotion = { a: 1, b: 0, right: 0, down: 0 };
@@ -10,6 +10,8 @@ const turn = (degrees: number, zoom: number, right: number, down: number): Camer
   const angle = (degrees * Math.PI) / 180;
   return { a: zoom * Math.cos(angle), b: zoom * Math.sin(angle), right, down };
 };
+
+const pan = openPan(WIDTH, HEIGHT, 0);
 
 /** How far the motion found puts a corner of the frame from where it is, at worst, in pixels. */
 function measureError(found: CameraMotion, made: CameraMotion): number {
@@ -51,6 +53,28 @@ test("a camera that stands still does not tremble", () => {
     noisy.data[i] = value + (i % 3) - 1;
   });
   assert.deepEqual(picture.next(noisy, []), STILL);
+});
+
+test("a camera that creeps, by less than noise a frame, is not taken for one that stands still", () => {
+  const [width, height] = [320, 180];
+  const picture = new PictureMotion();
+  let down = 0;
+  for (let i = 0; i <= 40; i++) {
+    const motion = picture.next(renderScene(width, height, turn(0, 1, 0, i * 0.04)), []);
+    down += (motion?.down ?? 0) * height;
+  }
+  assert.ok(Math.abs(down - 1.6) < 0.4, `${down} of 1.6 pixels found`);
+});
+
+test("one who walks in front of a camera that stands still does not set it in motion", () => {
+  const picture = new PictureMotion();
+  for (let i = 0; i < 30; i++) {
+    const plane = pan(0);
+    const box = [20 + i * 18, 20, 90, 300] as const;
+    paintObject(plane, box);
+    const found = picture.next(plane, [box]);
+    if (i > 0) assert.ok(found !== null && measureError(found, STILL) < 0.5);
+  }
 });
 
 test("objects that fill a third of the picture do not pull the camera along", () => {

@@ -2,7 +2,9 @@ import type { CameraMotion } from "../../../schemas/camera-motion.ts";
 
 /** Pixels by which a point may be off and still agree. */
 const TOLERANCE = 0.8;
-const TRIALS = 80;
+const TRIALS = 60;
+/** When so many agree, a better motion need not be looked for. */
+const ENOUGH_SHARE = 0.85;
 /** Fewer points that agree, or a smaller share, and the motion may as well be that of objects. */
 const LEAST = 12;
 const LEAST_SHARE = 0.4;
@@ -15,23 +17,30 @@ const ROUNDS = 2;
 export function fitSimilarity(before: Float32Array, after: Float32Array): CameraMotion | null {
   const known = listKnown(after);
   if (known.length < LEAST) return null;
-  let best: readonly number[] = [];
+  let chosen: CameraMotion | null = null;
+  let most = 0;
   let seed = 1;
   const draw = (): number => {
     seed = (seed * 48_271) % 2_147_483_647;
     return known[seed % known.length] as number;
   };
-  for (let trial = 0; trial < TRIALS; trial++) {
+  for (let trial = 0; trial < TRIALS && most < ENOUGH_SHARE * known.length; trial++) {
     const motion = fit(before, after, [draw(), draw()]);
-    const agreeing = motion === null ? [] : known.filter((i) => isNear(before, after, i, motion));
-    if (agreeing.length > best.length) best = agreeing;
+    if (motion === null) continue;
+    let count = 0;
+    for (const i of known) if (isNear(before, after, i, motion)) count++;
+    if (count <= most) continue;
+    most = count;
+    chosen = motion;
   }
-  for (let round = 0; round < ROUNDS; round++) {
-    const motion = fit(before, after, best);
+  let agreeing: readonly number[] = [];
+  for (let round = 0; round <= ROUNDS; round++) {
+    const motion: CameraMotion | null = chosen;
     if (motion === null) return null;
-    best = known.filter((i) => isNear(before, after, i, motion));
+    agreeing = known.filter((i) => isNear(before, after, i, motion));
+    chosen = fit(before, after, agreeing);
   }
-  return best.length < Math.max(LEAST, LEAST_SHARE * known.length) ? null : fit(before, after, best);
+  return agreeing.length < Math.max(LEAST, LEAST_SHARE * known.length) ? null : chosen;
 }
 
 function listKnown(points: Float32Array): readonly number[] {
