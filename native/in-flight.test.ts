@@ -88,6 +88,38 @@ test("as many frames as asked for are at work before the first has settled", NO_
   assert.equal(started.count, 20);
 });
 
+test("tags between frames do not wait for those in flight, and all frames go on", NO_HANG, async () => {
+  const started = counter();
+  const release = gate();
+  const seen: number[] = [];
+  const retag = transform((frame) => pipeline.set("tags", { tags: `title=part-${frame.index}` }));
+  const work = transform(
+    async () => {
+      started.add();
+      await release.opened;
+    },
+    { inFlight: 9 },
+  );
+  const look = sink((frame) => seen.push(frameOf(frame)));
+  const pipeline = await build({
+    ...pictures(20),
+    retag: [retag],
+    tags: ["taginject", { tags: "title=before" }],
+    work: [work],
+    look: [look],
+  });
+  await pipeline.setState("PLAYING");
+  await started.reached(4);
+  release.open();
+  assert.equal((await ending(pipeline)).type, "eos");
+  await pipeline.close();
+  assert.deepEqual(
+    seen,
+    Array.from({ length: 20 }, (_, index) => index),
+  );
+  nothingIsLeft();
+});
+
 test("a handler may want fewer at once than its element allows, never more", NO_HANG, async () => {
   for (const [wanted, most] of [
     [2, 2],

@@ -1,8 +1,9 @@
 /** The element in a real graph, with a model and a worker of the test's own. */
 import assert from "node:assert/strict";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import type { GraphEvent } from "../../graphs/runtime/events.ts";
 import type { Model } from "../../models/open.ts";
-import type { Detections } from "../../schemas/detections.ts";
+import { Detections } from "../../schemas/detections.ts";
 import { collector, compiledLaunch, start } from "../../test/graph.fixture.ts";
 import { type AnyElement, defineElement, type Frame } from "../element.ts";
 import detect from "./detect.ts";
@@ -35,6 +36,8 @@ export interface Order {
   look?(frame: Frame, detections: Detections): void;
 }
 
+const validate = new Ajv2020({ strict: true }).compile(Detections);
+
 /** Runs a graph on a ball that moves over black. */
 export async function run(element: AnyElement, order: Order = {}): Promise<Run> {
   const { picture = "width=160&height=90&fps=25&frames=12", properties = "", live = false, look } = order;
@@ -42,6 +45,7 @@ export async function run(element: AnyElement, order: Order = {}): Promise<Run> 
   const events: GraphEvent[] = [];
   const collect = collector((frame) => {
     const detections = frame.meta.detections as Detections;
+    assert.ok(validate(detections), JSON.stringify(validate.errors));
     seen.push({ ptsNs: frame.ptsNs, detections });
     look?.(frame, detections);
   });

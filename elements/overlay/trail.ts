@@ -35,13 +35,15 @@ export class Trail {
   }
 
   /**
-   * x, y, x, y … in pixels from the oldest stop to `end`, without stops nearer than half of `stillness` to the one
-   * before; null when all of it lies within `stillness` pixels of `end`.
+   * x, y, x, y … in pixels from the oldest stop to `end`; null when all of it lies within `stillness` pixels of `end`.
+   * Left out are stops nearer than half of that to the one before, and those that the line passes within `tolerance`
+   * without them.
    */
   trace(
     frame: { width: number; height: number },
     end: readonly [number, number],
     stillness: number,
+    tolerance: number,
   ): Float32Array | null {
     const points = new Float32Array(this.#stops.length * 2 + 2);
     const apart = (stillness / 2) ** 2;
@@ -58,6 +60,37 @@ export class Trail {
     }
     points[next] = end[0];
     points[next + 1] = end[1];
-    return farthest < stillness ** 2 ? null : points.subarray(0, next + 2);
+    return farthest < stillness ** 2 ? null : straighten(points.subarray(0, next + 2), tolerance);
   }
+}
+
+/** The same line with fewer points, in place: each that is left goes as far as all between stay within `tolerance`. */
+function straighten(points: Float32Array, tolerance: number): Float32Array {
+  let kept = 0;
+  for (let from = 0; from < points.length - 2; ) {
+    let to = from + 2;
+    while (to + 2 < points.length && isStraight(points, from, to + 2, tolerance)) to += 2;
+    kept += 2;
+    points[kept] = points[to] ?? 0;
+    points[kept + 1] = points[to + 1] ?? 0;
+    from = to;
+  }
+  return points.subarray(0, kept + 2);
+}
+
+/** Whether all points between two lie near the line from one to the other, and not before or behind it. */
+function isStraight(points: Float32Array, from: number, to: number, tolerance: number): boolean {
+  const x = points[from] ?? 0;
+  const y = points[from + 1] ?? 0;
+  const dx = (points[to] ?? 0) - x;
+  const dy = (points[to + 1] ?? 0) - y;
+  const squared = dx * dx + dy * dy;
+  for (let at = from + 2; at < to; at += 2) {
+    const right = (points[at] ?? 0) - x;
+    const down = (points[at + 1] ?? 0) - y;
+    const along = right * dx + down * dy;
+    const beside = right * dy - down * dx;
+    if (along < 0 || along > squared || beside * beside > tolerance * tolerance * squared) return false;
+  }
+  return true;
 }

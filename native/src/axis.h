@@ -57,9 +57,9 @@ struct Axis {
 // from one to the other without a threshold.
 Axis build_axis(const AxisOrder& order);
 
-// The axis from this thread's cache, which keeps the `axis_cache_size` used last. The reference holds until that many
-// others have been asked for on the same thread.
-inline constexpr int axis_cache_size = 32;
+// The axis from this thread's cache, which keeps the `axis_cache_size` used last: enough for luma and chroma of 16 x 16
+// tiles. The reference holds until that many others have been asked for on the same thread.
+inline constexpr int axis_cache_size = 128;
 const Axis& cached_axis(const AxisOrder& order);
 
 }  // namespace windhover

@@ -111,6 +111,7 @@ Call::~Call() {
   unmap();
   if (metadata != nullptr) metadata->unref();
   if (buffer != nullptr) gst_buffer_unref(buffer);
+  if (event != nullptr) gst_event_unref(event);
 }
 bool Call::map(std::string* why) {
   std::lock_guard<std::mutex> lock(map_mutex);

@@ -137,6 +137,17 @@ void ElementCore::notify(CallKind kind) {
 GstFlowReturn ElementCore::submit(GstBuffer* buffer) {
   auto call = make(CallKind::kFrame, buffer, {});
   call->size_bytes = gst_buffer_get_size(buffer);
+  const GstFlowReturn flow = line_up(call);
+  if (flow == GST_FLOW_OK) post_call(call);
+  return flow;
+}
+GstFlowReturn ElementCore::submit(GstEvent* event) {
+  auto call = make(CallKind::kFrame, nullptr, {});
+  call->event = event;
+  call->done = true;
+  return line_up(call);
+}
+GstFlowReturn ElementCore::line_up(const std::shared_ptr<Call>& call) {
   auto has_room = [&] {
     return in_flight_.empty() ||
            (in_flight_.size() < in_flight && bytes_in_flight_ + call->size_bytes <= most_bytes_in_flight);
@@ -146,8 +157,7 @@ GstFlowReturn ElementCore::submit(GstBuffer* buffer) {
   if (downstream_ != GST_FLOW_OK) return downstream_;
   in_flight_.push_back(call);
   bytes_in_flight_ += call->size_bytes;
-  lock.unlock();
-  post_call(call);
+  changed.notify_all();
   return GST_FLOW_OK;
 }
 std::shared_ptr<Call> ElementCore::emit_next() {
@@ -160,6 +170,7 @@ std::shared_ptr<Call> ElementCore::emit_next() {
   emitting_ = true;
   changed.notify_all();
   lock.unlock();
+  if (call->event != nullptr) return call;
   call->unmap();
   durations.add(static_cast<uint64_t>((std::chrono::steady_clock::now() - call->since).count()));
   return call;

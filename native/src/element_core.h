@@ -58,6 +58,7 @@ struct Call {
   const std::shared_ptr<ElementCore> core;
   const CallKind kind;
   GstBuffer* buffer;  // owned; null for calls that are not about a frame
+  GstEvent* event = nullptr;  // owned; what stands between two frames in flight instead of a call, and is done already
   size_t size_bytes = 0;  // of the buffer as it came
   std::string payload;
   uint32_t id = 0;  // JS thread: key of the table of live calls
@@ -112,6 +113,9 @@ struct ElementCore : std::enable_shared_from_this<ElementCore> {
   // Several frames in flight. submit() takes the buffer and waits for room, which ends at a number of frames or of
   // bytes, whichever comes first; emit_next() waits for the oldest one.
   GstFlowReturn submit(GstBuffer* buffer);
+  // Takes the event, which goes on in its turn. For events that change nothing about frames: live, waiting for all that
+  // is in flight would cost frames.
+  GstFlowReturn submit(GstEvent* event);
   std::shared_ptr<Call> emit_next();  // null: flushing
   void emitted(GstFlowReturn flow);   // what downstream said of the frame that emit_next() gave
   GstFlowReturn drain();              // until everything submitted has been sent on
@@ -141,6 +145,7 @@ struct ElementCore : std::enable_shared_from_this<ElementCore> {
 
  private:
   std::shared_ptr<Call> make(CallKind kind, GstBuffer* buffer, std::string payload);
+  GstFlowReturn line_up(const std::shared_ptr<Call>& call);
   // Waits for `ready`, running ordered jobs meanwhile. False when flushed.
   template <typename Ready>
   bool wait(std::unique_lock<std::mutex>& lock, Ready ready);

@@ -7,6 +7,10 @@
 namespace windhover {
 namespace {
 
+constexpr int cache_line_bytes = 64;
+// What is about to be painted comes from memory, and most of painting is waiting for it.
+constexpr int rows_ahead = 40;
+
 // Exact rounding of products over 255; all in 16 bits, which doubles what a vector holds.
 inline uint8_t divide_by_255(uint16_t product) {
   const auto sum = static_cast<uint16_t>(product + 128);
@@ -82,12 +86,27 @@ bool covers_half(int sample, int from, int until, int limit) {
 
 }  // namespace
 
+void prefetch_row(const YuvPlanes& planes, int left, int right, int y) {
+  const uint8_t* luma = planes.y + static_cast<ptrdiff_t>(y) * planes.y_stride;
+  for (int x = left; x < right; x += cache_line_bytes) __builtin_prefetch(luma + x, 1);
+  __builtin_prefetch(luma + right - 1, 1);
+  if (y % 2 != 0) return;
+  const ChromaRow first = chroma_row(planes, left / 2, y / 2), last = chroma_row(planes, (right - 1) / 2, y / 2);
+  for (const uint8_t* at = first.u; at < last.u; at += cache_line_bytes) __builtin_prefetch(at, 1);
+  __builtin_prefetch(last.u, 1);
+  if (planes.chroma_step == 2) return;
+  for (const uint8_t* at = first.v; at < last.v; at += cache_line_bytes) __builtin_prefetch(at, 1);
+  __builtin_prefetch(last.v, 1);
+}
+
 void paint_rectangle(const YuvPlanes& planes, Edges edges, Paint paint) {
   const int left = std::max(edges.left, 0), right = std::min(edges.right, planes.width);
   const int top = std::max(edges.top, 0), bottom = std::min(edges.bottom, planes.height);
   if (left >= right || top >= bottom || paint.opacity <= 0) return;
   const auto opacity = static_cast<uint8_t>(std::min(paint.opacity, 255));
+  for (int y = top; y < std::min(top + rows_ahead, bottom); y++) prefetch_row(planes, left, right, y);
   for (int y = top; y < bottom; y++) {
+    if (y + rows_ahead < bottom) prefetch_row(planes, left, right, y + rows_ahead);
     uint8_t* row = planes.y + static_cast<ptrdiff_t>(y) * planes.y_stride;
     blend_run(row + left, right - left, paint.colour.y, opacity);
   }
@@ -117,8 +136,9 @@ void paint_mask(const YuvPlanes& planes, const Mask& mask, Paint paint) {
 
   for (int y = mask.top; y < bottom; y++) {
     const uint8_t* coverage = mask.coverage + static_cast<ptrdiff_t>(y - mask.top) * mask.stride;
-    fade(coverage, columns, opacity, faded);
-    blend_masked(planes.y + static_cast<ptrdiff_t>(y) * planes.y_stride + mask.left, columns, paint.colour.y, faded);
+    if (opacity < 255) fade(coverage, columns, opacity, faded);
+    blend_masked(planes.y + static_cast<ptrdiff_t>(y) * planes.y_stride + mask.left, columns, paint.colour.y,
+                 opacity < 255 ? faded : coverage);
     if (y % 2 != 0) continue;
     fade_chroma(coverage, coverage + mask.stride, samples, opacity, faded);
     const ChromaRow chroma = chroma_row(planes, mask.left / 2, y / 2);

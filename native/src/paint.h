@@ -27,6 +27,9 @@ struct Mask {
   int stride;
 };
 
+// Hints that pixels of a row are about to be painted. They are within the frame.
+void prefetch_row(const YuvPlanes& planes, int left, int right, int y);
+
 // The caller holds the frame behind `planes` mapped for writing, and is the only one that does.
 void paint_rectangle(const YuvPlanes& planes, Edges edges, Paint paint);
 void paint_mask(const YuvPlanes& planes, const Mask& mask, Paint paint);

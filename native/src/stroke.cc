@@ -14,8 +14,9 @@ struct Segment {
 
 // Rows whose coverage is worked out before they are painted: enough to keep in the cache at any frame size.
 constexpr int band_rows = 16;
-// A loop over a multiple of this has no remainder when it is vectorised.
-constexpr int block_pixels = 16;
+// Loops over multiples of these have no remainder when they are vectorised: coverage is worked out by the smaller, and
+// painted by the larger, whose half is enough for chroma.
+constexpr int block_pixels = 16, painted_pixels = 32;
 // Keeps differences and products of coordinates exact enough, far beyond any frame.
 constexpr double coordinate_limit = 1e9;
 
@@ -63,7 +64,16 @@ std::vector<Segment> visible_segments(const YuvPlanes& planes, const std::vector
 
 struct Span {
   int from, until;
+
+  bool empty() const { return from >= until; }
 };
+
+int round_up(int count, int to) { return (count + to - 1) / to * to; }
+
+Span around(Span a, Span b) {
+  if (a.empty() || b.empty()) return a.empty() ? b : a;
+  return {std::min(a.from, b.from), std::max(a.until, b.until)};
+}
 
 Span whole_pixels(double from, double until, int limit) {
   return {static_cast<int>(std::clamp<double>(std::floor(from), 0, limit)),
@@ -103,15 +113,17 @@ class Brush {
       if (from > until) return {0, 0};
     }
     const float a = x_ + dx_ * from, b = x_ + dx_ * until;
-    return whole_pixels(std::min(a, b) - reach_, std::max(a, b) + reach_, width);
+    // Clipped segments are near the frame: whole numbers can hold it. Called too often for anything slower.
+    const int left = static_cast<int>(std::max(std::min(a, b) - reach_, 0.0f));
+    const int right = static_cast<int>(std::max(std::max(a, b) + reach_, 0.0f)) + 1;
+    return {left, std::min(right, width)};
   }
 
   // Where segments meet the larger coverage counts: no gap, and no joint that is darker than the rest. The edge fades
   // with the square of the distance, over one pixel: that needs no root, and gives thin lines a little more weight.
-  // Whole blocks are gone through: what lies beyond the span is not covered anyway, and the row has room for it.
+  // The span is a multiple of blocks long, for which the row has room.
   void cover(int y, Span span, uint8_t* __restrict row) const {
-    const int first = span.from;
-    const int count = (span.until - first + block_pixels - 1) / block_pixels * block_pixels;
+    const int first = span.from, count = span.until - span.from;
     const float dx = dx_, dy = dy_, along = along_, share = share_, growth = growth_, outside = outside_, fade = fade_;
     const float start_x = static_cast<float>(first) + 0.5f - x_, along_y = static_cast<float>(y) + 0.5f - y_;
     uint8_t* __restrict at = row + first;
@@ -149,29 +161,36 @@ void stroke_line(const YuvPlanes& planes, const std::vector<Point>& points, doub
   const std::vector<Segment> segments = visible_segments(planes, points, start, reach);
   if (segments.empty()) return;
   std::vector<Brush> brushes;
+  brushes.reserve(segments.size());
   for (const Segment& segment : segments) brushes.emplace_back(segment, radius);
-  const int width = (planes.width + 1) / 2 * 2, stride = width + block_pixels;
+  const int width = (planes.width + 1) / 2 * 2, stride = round_up(width + block_pixels, painted_pixels);
+  // All zero between two calls.
   thread_local std::vector<uint8_t> coverage;
-  coverage.assign(static_cast<size_t>(stride) * band_rows, 0);
+  const size_t size = static_cast<size_t>(stride) * band_rows;
+  if (coverage.size() < size) coverage.resize(size, 0);
 
   const Span rows = reachable_rows(segments, reach, planes.height);
   for (int top = rows.from; top < rows.until; top += band_rows) {
-    Span touched{width, 0};
+    Span touched[band_rows] = {};
     for (const Brush& brush : brushes) {
       const Span lines = brush.rows(top, band_rows);
       for (int y = lines.from; y < lines.until; y++) {
-        const Span span = brush.columns(top + y, width);
-        if (span.from >= span.until) continue;
+        Span span = brush.columns(top + y, width);
+        if (span.empty()) continue;
+        prefetch_row(planes, span.from, span.until, top + y);
+        span.until = span.from + round_up(span.until - span.from, block_pixels);
         brush.cover(top + y, span, coverage.data() + static_cast<size_t>(y) * stride);
-        touched = {std::min(touched.from, span.from), std::max(touched.until, span.until)};
+        touched[y] = around(touched[y], span);
       }
     }
-    if (touched.from >= touched.until) continue;
-    const int left = touched.from / 2 * 2, right = (touched.until + 1) / 2 * 2;
-    paint_mask(planes, {left, top, right - left, band_rows, coverage.data() + left, stride}, paint);
-    for (int y = 0; y < band_rows; y++) {
-      uint8_t* row = coverage.data() + static_cast<size_t>(y) * stride;
-      std::fill(row + left, row + right, 0);
+    // Two rows at a time, as they share their chroma: what a line does not touch is not gone through.
+    for (int y = 0; y < band_rows; y += 2) {
+      const Span both = around(touched[y], touched[y + 1]);
+      if (both.empty()) continue;
+      const int left = both.from / 2 * 2, until = left + round_up(both.until - left, painted_pixels);
+      uint8_t* upper = coverage.data() + static_cast<size_t>(y) * stride;
+      paint_mask(planes, {left, top + y, std::min(until, width) - left, 2, upper + left, stride}, paint);
+      for (uint8_t* row : {upper, upper + stride}) std::fill(row + left, row + std::min(until, stride), 0);
     }
   }
 }

@@ -58,7 +58,12 @@ void emit_loop(gpointer data) {
     gst_pad_pause_task(self->src);
     return;
   }
-  GstFlowReturn flow = push_settled(self, call);
+  GstFlowReturn flow = GST_FLOW_OK;
+  if (call->event != nullptr) {
+    gst_pad_push_event(self->src, std::exchange(call->event, nullptr));
+  } else {
+    flow = push_settled(self, call);
+  }
   core->emitted(flow);
   if (flow != GST_FLOW_OK) gst_pad_pause_task(self->src);
 }
@@ -97,6 +102,10 @@ gboolean sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
       ts_report(self, core->call(CallKind::kEnd, nullptr, {}, &call), call);
       return gst_pad_push_event(self->src, event);
     }
+    case GST_EVENT_TAG:
+      // Parsers tell the bit rate again and again.
+      if (core->spec->in_flight > 1) return core->submit(event) == GST_FLOW_OK;
+      return gst_pad_event_default(pad, parent, event);
     default:
       if (GST_EVENT_IS_SERIALIZED(event)) core->drain();
       ts_take_input_size(self, event);
