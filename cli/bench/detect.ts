@@ -25,6 +25,8 @@ interface Live {
   readonly kept: number;
   readonly inFps: number;
   readonly outFps: number;
+  /** From the first frame to the last. */
+  readonly lost: number;
   readonly looked: number;
   readonly same: number;
   readonly boxes: number;
@@ -36,6 +38,7 @@ interface Kernels {
   readonly tensors: Readonly<Record<string, number>>;
   readonly drawing: Readonly<Record<string, number>>;
   readonly tracker: number;
+  readonly track: number;
 }
 
 interface Round {
@@ -54,7 +57,7 @@ export default async function detect(args: readonly string[], terminal: Terminal
     const { bareFps, fast, live } = measured;
     terminal.say(
       `round ${round} of ${rounds}: bare ${bareFps.toFixed(1)}, graph ${fast.fps.toFixed(1)} frames/s; ` +
-        `live ${live.inFps.toFixed(1)} in, ${live.outFps.toFixed(1)} out, ${live.looked} looked at, latency up to ${live.longestMs.toFixed(0)} ms`,
+        `live ${live.inFps.toFixed(1)} in, ${live.outFps.toFixed(1)} out, ${live.lost} lost, ${live.looked} looked at, latency up to ${live.longestMs.toFixed(0)} ms`,
     );
   }
   const results = judge(compare(done));
@@ -117,6 +120,11 @@ function compare(rounds: readonly Round[]): readonly Measured[] {
     ...kernels("tensors", "letterbox", 1.2),
     ...kernels("drawing", "overlay of 20 boxes", 1),
     { name: "tracker, 100 objects, ms", values: over((round) => round.kernels.tracker), limit: atMost(1) },
+    {
+      name: "track with the camera's motion, 720p, 100 objects, ms",
+      values: over((round) => round.kernels.track),
+      limit: atMost(3),
+    },
   ];
 }
 

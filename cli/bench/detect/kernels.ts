@@ -1,9 +1,10 @@
 /** What is done to every frame besides inference, in a process of its own. Prints medians in milliseconds. */
 
-import { defineElement, type Frame, type TensorOrder } from "../../../elements/element.ts";
+import { type AnyElement, defineElement, type Frame, type TensorOrder } from "../../../elements/element.ts";
 import overlay from "../../../elements/overlay/overlay.ts";
 import { createTracker } from "../../../elements/track/presets.ts";
-import type { Box, Tracks } from "../../../schemas/detections.ts";
+import track from "../../../elements/track/track.ts";
+import type { Box, Detections, Tracks } from "../../../schemas/detections.ts";
 import { median } from "../engine.ts";
 import { passing, runLine } from "./run-line.ts";
 
@@ -21,6 +22,19 @@ async function time(list: number[], work: () => unknown): Promise<void> {
   const startedMs = performance.now();
   await work();
   list.push(performance.now() - startedMs);
+}
+
+/** The element as it is shipped, and how long its handler takes with each frame. */
+function timed(element: AnyElement, times: number[]): AnyElement {
+  if (element.kind !== "transform") throw new Error(`${element.name} passes no frames on`);
+  const { create } = element;
+  return defineElement({
+    ...element,
+    async create(properties, services) {
+      const handler = await create(properties, services);
+      return { process: (frame: Frame) => time(times, () => handler.process(frame)) };
+    },
+  });
 }
 
 async function timeTensors(pixels: string): Promise<Record<string, number>> {
@@ -55,18 +69,32 @@ async function timeOverlay(pixels: string, objects: number, trails: number): Pro
     };
     frame.write({ tracks });
   });
-  if (overlay.kind !== "transform") throw new Error("overlay passes frames on");
-  const { create } = overlay;
-  const timed = defineElement({
-    ...overlay,
-    async create(properties, services) {
-      const handler = await create(properties, services);
-      return { process: (frame: Frame) => time(times, () => handler.process(frame)) };
-    },
-  });
   await runLine(`${picture(pixels)} ! mark ! overlay trails=${trails} ! fakesink sync=false`, [
     { ...mark, writes: ["tracks"] },
-    timed,
+    timed(overlay, times),
+  ]);
+  return median(times);
+}
+
+/** With the camera's motion found in the picture, of a camera that pans. */
+async function timeTrack(objects: number): Promise<number> {
+  const times: number[] = [];
+  const mark = passing("mark", (frame) => {
+    const seen = wander(objects, frame.index).map((box, index) => ({
+      ...{ classId: index % 4, className: "person", box },
+      confidence: 0.6 + 0.3 * Math.sin(index + frame.index),
+    }));
+    const detections: Detections = {
+      ...{ inferred: true, model: "bench", confidence: 0.5 },
+      objects: seen.filter(({ confidence }) => confidence >= 0.5),
+      weak: seen.filter(({ confidence }) => confidence < 0.5),
+    };
+    frame.write({ detections });
+  });
+  const source = `videotestsrc pattern=zone-plate kx2=12 ky2=12 horizontal-speed=2 num-buffers=${FRAMES} ! video/x-raw,format=I420,width=1280,height=720,framerate=25/1`;
+  await runLine(`${source} ! mark ! track ! fakesink sync=false`, [
+    { ...mark, writes: ["detections"] },
+    timed(track, times),
   ]);
   return median(times);
 }
@@ -93,4 +121,5 @@ for (const pixels of ["I420", "NV12"]) {
   drawing[pixels] = await timeOverlay(pixels, 20, 0);
   drawing[`${pixels} with trails`] = await timeOverlay(pixels, 20, 2);
 }
-process.stdout.write(JSON.stringify({ tensors, drawing, tracker: timeTracker(100) }));
+const [tracker, trackElement] = [timeTracker(100), await timeTrack(100)];
+process.stdout.write(JSON.stringify({ tensors, drawing, tracker, track: trackElement }));

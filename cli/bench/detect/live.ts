@@ -6,37 +6,23 @@
 import type { Detections } from "../../../schemas/detections.ts";
 import { measureLoopDelay } from "./loop-delay.ts";
 import { ending, passing, runLine } from "./run-line.ts";
+import { measureThroughput } from "./throughput.ts";
 
 const [clip = "", frames = "", model = ""] = process.argv.slice(2);
 /** So low that there is something to compare in any picture. */
 const DETECT = `detect model="${model}" confidence=0.02 weak=0.02`;
 
-interface Passage {
-  count: number;
-  firstMs: number;
-  lastMs: number;
-}
-const passage = (): Passage => ({ count: 0, firstMs: 0, lastMs: 0 });
-function pass(passage: Passage): void {
-  passage.lastMs = performance.now();
-  if (passage.count++ === 0) passage.firstMs = passage.lastMs;
-}
-const rateOf = ({ count, firstMs, lastMs }: Passage): number => ((count - 1) * 1000) / (lastMs - firstMs);
-
-const came = passage();
-const left = passage();
+const arrivals = new Map<bigint | null, number>();
+const departures = new Map<bigint | null, number>();
 const looked = new Map<bigint | null, string>();
 let boxes = 0;
-const arrivedMs = new Map<bigint | null, number>();
 let longestMs = 0;
 
-const arrive = passing("arrive", (frame) => {
-  pass(came);
-  arrivedMs.set(frame.ptsNs, performance.now());
-});
+const arrive = passing("arrive", ({ ptsNs }) => void arrivals.set(ptsNs, performance.now()));
 const leave = ending("leave", ({ ptsNs, meta }) => {
-  pass(left);
-  longestMs = Math.max(longestMs, performance.now() - (arrivedMs.get(ptsNs) ?? 0));
+  const leftMs = performance.now();
+  departures.set(ptsNs, leftMs);
+  longestMs = Math.max(longestMs, leftMs - (arrivals.get(ptsNs) ?? 0));
   const detections = meta.detections as Detections;
   if (!detections.inferred) return;
   looked.set(ptsNs, JSON.stringify(detections));
@@ -56,9 +42,10 @@ await runLine(`source uri="${clip}" pace=fast ! decode ! only ! ${DETECT} ! comp
 
 process.stdout.write(
   JSON.stringify({
-    kept: Math.min(left.count / came.count, rateOf(left) / rateOf(came)),
-    inFps: rateOf(came),
-    outFps: rateOf(left),
+    ...measureThroughput(
+      [...arrivals].map(([ptsNs, arrivedMs]) => ({ arrivedMs, leftMs: departures.get(ptsNs) ?? null })),
+    ),
+    lost: arrivals.size - departures.size,
     looked: looked.size,
     same,
     boxes,
