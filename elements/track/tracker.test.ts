@@ -253,6 +253,17 @@ test("two sightings of one object make one track", () => {
   assert.deepEqual(listIds(run([walk(0, 50, 50), double], 2, 25)), [1]);
 });
 
+test("a second sighting of one object that is off by a part of it makes no second track, sure or weak", () => {
+  const second =
+    (confidence: number): Walk =>
+    (seconds) =>
+      seconds < 1 ? null : walk(6, 54, 50, { confidence })(seconds);
+  for (const confidence of [0.3, 0.85]) {
+    const frames = run([walk(0, 50, 50), second(confidence)], 2, 25, create({ confidence: 0.4 }));
+    assert.deepEqual(listIds(frames), [1]);
+  }
+});
+
 test("between looks tracks are where they should be, and say so", () => {
   const tracker = create();
   for (let i = 0; i <= 10; i++) tracker.update(toNs(i / 10), [see(i * 10, 50)]);

@@ -21,9 +21,10 @@ const SURE_SHARE = 0.8;
 const CONFIRMING_HITS = 2;
 /** A track that is not confirmed outlives one look without a sighting, or as many as fall into this time. */
 const TENTATIVE_S = 0.2;
-/** A sighting that would begin a track but overlaps one just seen by more is a second sighting of the same object. */
-const DUPLICATE_OVERLAP = 0.8;
-/** A weak sighting of which more lies within an object of its class that was surely seen is a second one of that. */
+/** A sighting that overlaps an object just seen by more is a second one of that, if it is of the same class or of another. */
+const DUPLICATE_OVERLAP = 0.5;
+const OTHER_CLASS_OVERLAP = 0.8;
+/** So is a weak one of the same class of which more lies within the object. */
 const DUPLICATE_COVER = 0.8;
 /** A track that only weak sightings hold on to is followed on, but not shown for longer: it may be a poster that is like it. */
 const SHOW_WEAK_S = 0.5;
@@ -192,12 +193,12 @@ export class Tracker {
   /** Weak sightings hold on to tracks, but for no longer than a track lives that is not seen at all. */
   #hold(tracks: readonly ObjectTrack[], weak: readonly Sighting[], limit: number): void {
     const lifeS = this.#pace.stretch(this.settings.maxAgeS);
-    const seen = this.#tracks.filter(({ seenS }) => seenS === this.#timeS);
-    const isDuplicate = ({ box, classId }: Sighting): boolean =>
+    const seen = this.#listSeen();
+    const isWithin = ({ box, classId }: Sighting): boolean =>
       seen.some(({ seenBox, vote }) => vote.classId === classId && cover(box, seenBox) > DUPLICATE_COVER);
     this.#match(
       tracks.filter(({ sureS }) => this.#timeS - sureS <= lifeS),
-      weak.filter((sighting) => !isDuplicate(sighting)),
+      weak.filter((sighting) => !isWithin(sighting) && !isSecond(sighting, seen)),
       limit,
     );
   }
@@ -206,11 +207,12 @@ export class Tracker {
     const isConfirmed = this.#isFresh || this.#pace.isSlow;
     for (const sighting of sightings) {
       if (sighting.confidence < this.settings.confidence) break;
-      const isDuplicate = this.#tracks.some(
-        ({ seenS, seenBox }) => seenS === this.#timeS && overlap(seenBox, sighting.box) > DUPLICATE_OVERLAP,
-      );
-      if (!isDuplicate) this.#tracks.push(new ObjectTrack(sighting, this.#timeS, isConfirmed));
+      if (!isSecond(sighting, this.#listSeen())) this.#tracks.push(new ObjectTrack(sighting, this.#timeS, isConfirmed));
     }
+  }
+
+  #listSeen(): readonly ObjectTrack[] {
+    return this.#tracks.filter(({ seenS }) => seenS === this.#timeS);
   }
 
   #giveUp(sinceLookS: number): void {
@@ -250,6 +252,12 @@ export class Tracker {
     this.#ended = [];
     return { shown: shown.sort((a, b) => a.id - b.id), ended };
   }
+}
+
+function isSecond({ box, classId }: Sighting, seen: readonly ObjectTrack[]): boolean {
+  return seen.some(
+    ({ seenBox, vote }) => overlap(box, seenBox) > (vote.classId === classId ? DUPLICATE_OVERLAP : OTHER_CLASS_OVERLAP),
+  );
 }
 
 function compareSightings(a: Sighting, b: Sighting): number {
