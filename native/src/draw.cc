@@ -219,6 +219,36 @@ class Canvas {
   const GstVideoInfo& info_;
 };
 
+// What a shape is painted on comes from memory, and most of painting would be waiting for it: asked for while shapes
+// before it are painted.
+constexpr size_t shapes_ahead = 2;
+
+struct Prefetch {
+  const YuvPlanes& planes;
+
+  void operator()(const BoxShape& box) const {
+    const int left = round_px(box.x), right = round_px(box.x + box.width), thick = std::max(1, round_px(box.thickness));
+    const int top = round_px(box.y), bottom = round_px(box.y + box.height);
+    rows(left, right, top, top + thick);
+    rows(left, left + thick, top + thick, bottom - thick);
+    rows(right - thick, right, top + thick, bottom - thick);
+    rows(left, right, bottom - thick, bottom);
+  }
+  void operator()(const FillShape&) const {}
+  void operator()(const LineShape&) const {}  // looks ahead by itself
+  void operator()(const TextShape& text) const {
+    const int x = round_px(text.x), y = round_px(text.y);
+    rows(x, round_px(text.x + 0.6 * text.size * static_cast<double>(text.text.size())), y, round_px(text.y + 1.25 * text.size));
+  }
+
+ private:
+  void rows(int left, int right, int top, int bottom) const {
+    left = std::max(left, 0), right = std::min(right, planes.width);
+    if (left >= right) return;
+    for (int y = std::max(top, 0); y < std::min(bottom, planes.height); y++) prefetch_row(planes, left, right, y);
+  }
+};
+
 }  // namespace
 
 bool draw_shapes(GstVideoFrame& frame, const std::vector<Shape>& shapes, std::string* error) {
@@ -229,7 +259,11 @@ bool draw_shapes(GstVideoFrame& frame, const std::vector<Shape>& shapes, std::st
     if (!error->empty()) return false;
   }
   const Canvas canvas(planes, frame.info);
-  for (const Shape& shape : shapes) std::visit(canvas, shape);
+  const Prefetch prefetch{planes};
+  for (size_t i = 0; i < shapes.size(); i++) {
+    if (i + shapes_ahead < shapes.size()) std::visit(prefetch, shapes[i + shapes_ahead]);
+    std::visit(canvas, shapes[i]);
+  }
   return true;
 }
 

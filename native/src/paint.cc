@@ -8,8 +8,6 @@ namespace windhover {
 namespace {
 
 constexpr int cache_line_bytes = 64;
-// What is about to be painted comes from memory, and most of painting is waiting for it.
-constexpr int rows_ahead = 40;
 
 // Exact rounding of products over 255; all in 16 bits, which doubles what a vector holds.
 inline uint8_t divide_by_255(uint16_t product) {
@@ -104,9 +102,7 @@ void paint_rectangle(const YuvPlanes& planes, Edges edges, Paint paint) {
   const int top = std::max(edges.top, 0), bottom = std::min(edges.bottom, planes.height);
   if (left >= right || top >= bottom || paint.opacity <= 0) return;
   const auto opacity = static_cast<uint8_t>(std::min(paint.opacity, 255));
-  for (int y = top; y < std::min(top + rows_ahead, bottom); y++) prefetch_row(planes, left, right, y);
   for (int y = top; y < bottom; y++) {
-    if (y + rows_ahead < bottom) prefetch_row(planes, left, right, y + rows_ahead);
     uint8_t* row = planes.y + static_cast<ptrdiff_t>(y) * planes.y_stride;
     blend_run(row + left, right - left, paint.colour.y, opacity);
   }

@@ -27,7 +27,7 @@ struct Mask {
   int stride;
 };
 
-// Hints that pixels of a row are about to be painted. They are within the frame.
+// Hints that pixels of a row are about to be painted.
 void prefetch_row(const YuvPlanes& planes, int left, int right, int y);
 
 // The caller holds the frame behind `planes` mapped for writing, and is the only one that does.
