@@ -14,35 +14,41 @@ export interface PackedShapes {
   readonly texts: readonly string[];
 }
 
-/** Numbers that each kind begins with; a line has its points after them. */
-const KINDS: Readonly<Record<string, { readonly code: number; readonly fields: readonly string[] }>> = {
-  box: { code: 0, fields: ["x", "y", "width", "height", "colour", "thickness", "opacity", "dash"] },
-  fill: { code: 1, fields: ["x", "y", "width", "height", "colour", "opacity"] },
-  line: { code: 2, fields: ["colour", "thickness", "opacity", "start"] },
-  text: { code: 3, fields: ["x", "y", "size", "colour", "background", "opacity"] },
+type Pack = (shape: LooseShape, numbers: number[], texts: string[]) => void;
+
+/**
+ * In the order of the readers in src/shapes.cc, of which each kind begins with its place there. Field by field and not by
+ * a table of names: this is done for every frame, and the engine then knows where to look.
+ */
+const KINDS: Readonly<Record<string, Pack>> = {
+  box({ x, y, width, height, colour, thickness, opacity, dash }, numbers) {
+    numbers.push(0, or(x, 0), or(y, 0), or(width, 0), or(height, 0));
+    numbers.push(or(colour, 0), or(thickness, 1), or(opacity, 1), or(dash, 0));
+  },
+  fill({ x, y, width, height, colour, opacity }, numbers) {
+    numbers.push(1, or(x, 0), or(y, 0), or(width, 0), or(height, 0), or(colour, 0), or(opacity, 1));
+  },
+  line({ colour, thickness, opacity, start, points }, numbers) {
+    numbers.push(2, or(colour, 0), or(thickness, 1), or(opacity, 1), or(start, 1));
+    const flat = points instanceof Float32Array ? points : (points as readonly (readonly number[])[]).flat();
+    numbers.push(flat.length);
+    for (const value of flat) numbers.push(value);
+  },
+  text({ x, y, size, colour, background, opacity, text }, numbers, texts) {
+    numbers.push(3, or(x, 0), or(y, 0), or(size, 16), or(colour, 0), or(background, -1), or(opacity, 1));
+    texts.push(String(text));
+  },
 };
-const DEFAULTS: Readonly<Record<string, number>> = { opacity: 1, start: 1, thickness: 1, size: 16, background: -1 };
+
+const or = (value: unknown, otherwise: number): number => (typeof value === "number" ? value : otherwise);
 
 export function packShapes(shapes: readonly LooseShape[]): PackedShapes {
   const numbers: number[] = [];
   const texts: string[] = [];
   for (const shape of shapes) {
-    const kind = KINDS[String(shape.kind)];
-    if (kind === undefined) throw new TypeError(`a shape is a box, fill, line or text, not "${shape.kind}"`);
-    numbers.push(kind.code);
-    for (const field of kind.fields) {
-      const value = shape[field];
-      numbers.push(typeof value === "number" ? value : (DEFAULTS[field] ?? 0));
-    }
-    if (shape.kind === "text") texts.push(String(shape.text));
-    if (shape.kind === "line") packPoints(shape.points, numbers);
+    const pack = KINDS[String(shape.kind)];
+    if (pack === undefined) throw new TypeError(`a shape is a box, fill, line or text, not "${shape.kind}"`);
+    pack(shape, numbers, texts);
   }
-  return { numbers: Float64Array.from(numbers), texts };
-}
-
-/** How many numbers, then x, y, x, y … */
-function packPoints(points: unknown, numbers: number[]): void {
-  const flat = points instanceof Float32Array ? points : (points as readonly (readonly number[])[]).flat();
-  numbers.push(flat.length);
-  for (const value of flat) numbers.push(value);
+  return { numbers: new Float64Array(numbers), texts };
 }

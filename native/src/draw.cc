@@ -21,7 +21,7 @@ int to_alpha(double opacity) { return static_cast<int>(std::lround(opacity * 255
 // Collects the first thing that is wrong with a shape.
 class ShapeCheck {
  public:
-  ShapeCheck(size_t index, const char* kind) : name_("shape " + std::to_string(index) + " (" + kind + "): ") {}
+  ShapeCheck(size_t index, const char* kind) : index_(index), kind_(kind) {}
 
   void finite(const char* field, double value) {
     if (!is_finite(value)) complain(field, "a finite number", value);
@@ -39,11 +39,13 @@ class ShapeCheck {
 
  private:
   void complain(const char* field, const char* expected, double value) {
-    if (complaint_.empty()) {
-      complaint_ = name_ + "expected " + expected + " as " + field + ", got " + std::to_string(value);
-    }
+    if (!complaint_.empty()) return;
+    complaint_ = "shape " + std::to_string(index_) + " (" + kind_ + "): expected " + expected + " as " + field +
+                 ", got " + std::to_string(value);
   }
-  std::string name_, complaint_;
+  size_t index_;
+  const char* kind_;
+  std::string complaint_;
 };
 
 template <typename Rectangle>

@@ -177,7 +177,8 @@ void stroke_line(const YuvPlanes& planes, const std::vector<Point>& points, doub
       for (int y = lines.from; y < lines.until; y++) {
         Span span = brush.columns(top + y, width);
         if (span.empty()) continue;
-        prefetch_row(planes, span.from, span.until, top + y);
+        const int painted = span.from + round_up(span.until - span.from, painted_pixels);
+        prefetch_row(planes, span.from, std::min(painted, width), top + y);
         span.until = span.from + round_up(span.until - span.from, block_pixels);
         brush.cover(top + y, span, coverage.data() + static_cast<size_t>(y) * stride);
         touched[y] = around(touched[y], span);
