@@ -39,7 +39,8 @@ test("a wrong name is refused with all the right ones", () =>
     /did you mean "source"\?\n {2}steps: source, decode, end\n/,
   ));
 
-test("frames come from the source, or from what nothing leads to", () => {
-  assert.deepEqual(findOrigins(GRAPH), ["source.parse"]);
+test("frames come from what decodes the source, from the source, or from what nothing leads to", () => {
+  assert.deepEqual(findOrigins(GRAPH), ["decode.bin"]);
+  assert.deepEqual(findOrigins([segment(node("source.file", "source"), node("end", "end"))]), ["source.file"]);
   assert.deepEqual(findOrigins([segment(node("a", "a"), node("b", "b"))]), ["a"]);
 });

@@ -49,6 +49,7 @@ function assertOnBall(frame: Frame, detections: Detections): void {
 
 for (const [what, properties] of [
   ["the whole frame is looked at", ""],
+  ["tiles are looked at as they come", 'tiles=\'{"columns": 2, "rows": 2}\''],
   ["tiles are looked at", 'tiles=\'{"columns": 3, "rows": 2, "overlap": 0.25, "whole": true}\''],
 ])
   test(`boxes lie on what is seen when ${what}`, NO_HANG, async () => {
@@ -96,7 +97,7 @@ test("at pace fast every Nth frame is looked at, by its number", NO_HANG, async 
 });
 
 test("live, a slow model takes no frame away, and sees on a frame what it sees at pace fast", NO_HANG, async () => {
-  const slow = makeLightModel({ work: 400 });
+  const slow = makeLightModel({ work: 2000 });
   const picture = "width=160&height=90&fps=60&frames=60";
   const all = (await finished(detectWith(light), { picture })).seen;
   const { seen } = await finished(detectWith(slow), { picture, live: true });

@@ -74,18 +74,19 @@ chains:
         {
           columns: Type.Integer({ minimum: 1, maximum: 16 }),
           rows: Type.Integer({ minimum: 1, maximum: 16 }),
-          overlap: Type.Number({
-            default: 0.2,
-            minimum: 0,
-            maximum: 0.9,
-            description: "Of a tile, shared with its neighbour: as large as the objects that tiles would cut.",
-          }),
-          whole: Type.Boolean({ default: false, description: "Look at the undivided picture as well." }),
+          overlap: Type.Optional(
+            Type.Number({
+              minimum: 0,
+              maximum: 0.9,
+              description: "Of a tile, shared with its neighbour: as large as the objects that tiles would cut.",
+            }),
+          ),
+          whole: Type.Optional(Type.Boolean({ description: "Look at the undivided picture as well." })),
         },
         {
           ...CLOSED,
           description:
-            "Looks at overlapping tiles, one inference each, for small objects in large pictures: {columns, rows}; `overlap` is 0.2 of a tile, and `whole: true` looks at the undivided picture as well.",
+            "Looks at overlapping tiles, one inference each, for small objects in large pictures: {columns, rows}; `overlap` is 0.2 of a tile unless said otherwise, and the undivided picture is looked at as well, for what tiles cut, unless `whole` is false.",
         },
       ),
     ),

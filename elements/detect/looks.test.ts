@@ -45,3 +45,10 @@ test("a region that reaches beyond the frame is refused with its numbers", () =>
     /roi reaches beyond the frame: x \+ width is 1\.25, y \+ height is 1; .* at most 1/,
   );
 });
+
+test("columns and rows are enough: tiles then share a fifth, and the whole is looked at too", () => {
+  assert.deepEqual(
+    listLooks(null, { columns: 2, rows: 1 }),
+    listLooks(null, { columns: 2, rows: 1, overlap: 0.2, whole: true }),
+  );
+});

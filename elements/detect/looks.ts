@@ -7,10 +7,10 @@ export type Region = NonNullable<TensorOrder["region"]>;
 export interface Tiles {
   readonly columns: number;
   readonly rows: number;
-  /** Of a tile, shared with its neighbour. */
-  readonly overlap: number;
-  /** The undivided picture as well: for what is too large for a tile. */
-  readonly whole: boolean;
+  /** Of a tile, shared with its neighbour; 0.2 unless it is said. */
+  readonly overlap?: number;
+  /** The undivided picture as well, for what is too large for a tile; so it is unless it is said. */
+  readonly whole?: boolean;
 }
 
 export const WHOLE: Region = { x: 0, y: 0, width: 1, height: 1 };
@@ -26,7 +26,7 @@ export function listLooks(roi: Region | null, tiles: Tiles | null): readonly Reg
     );
   }
   if (tiles === null) return [within];
-  const { columns, rows, overlap, whole } = tiles;
+  const { columns, rows, overlap = 0.2, whole = true } = tiles;
   const across = divide(within.x, within.width, columns, overlap);
   const down = divide(within.y, within.height, rows, overlap);
   const regions = down.flatMap(([y, height]) => across.map(([x, width]) => ({ x, y, width, height })));
