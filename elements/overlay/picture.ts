@@ -73,7 +73,7 @@ export class Picture {
 
   #drawTrail({ box, colour, known }: Shown, format: Frame["format"], sizes: Sizes, onto: Shape[]): void {
     const foot = [box.x + box.width / 2, box.y + box.height] as const;
-    const points = known?.trail.trace(format, foot, sizes.stillness, sizes.trail / 4) ?? null;
+    const points = known?.trail.trace(format, foot, sizes.stillness, sizes.trail / 5) ?? null;
     if (points === null) return;
     onto.push({ kind: "line", points, colour, thickness: sizes.trail, opacity: this.properties.opacity, start: 0 });
   }

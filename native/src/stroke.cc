@@ -16,7 +16,7 @@ struct Segment {
 constexpr int band_rows = 16;
 // Loops over multiples of these have no remainder when they are vectorised: coverage is worked out by the smaller, and
 // painted by the larger, whose half is enough for chroma.
-constexpr int block_pixels = 16, painted_pixels = 32;
+constexpr int block_pixels = 8, painted_pixels = 32;
 // Keeps differences and products of coordinates exact enough, far beyond any frame.
 constexpr double coordinate_limit = 1e9;
 
@@ -84,7 +84,7 @@ Span whole_pixels(double from, double until, int limit) {
 class Brush {
  public:
   Brush(const Segment& s, double radius)
-      : reach_(static_cast<float>(radius + 1)),
+      : reach_(static_cast<float>(radius) + edge),
         x_(static_cast<float>(s.x0)),
         y_(static_cast<float>(s.y0)),
         dx_(static_cast<float>(s.x1 - s.x0)),
@@ -94,8 +94,9 @@ class Brush {
     const float length_squared = dx_ * dx_ + dy_ * dy_;
     along_ = length_squared > 0 ? 1 / length_squared : 0;
     slope_ = std::abs(dy_) > 0.01f ? 1 / dy_ : 0;
-    const auto r = static_cast<float>(radius), inside = std::max(r - 0.5f, 0.0f);
-    outside_ = (r + 0.5f) * (r + 0.5f);
+    across_ = reach_ * std::sqrt(1 + dx_ * slope_ * dx_ * slope_);
+    const auto r = static_cast<float>(radius), inside = std::max(r - edge, 0.0f);
+    outside_ = (r + edge) * (r + edge);
     fade_ = 255 / (outside_ - inside * inside);
   }
 
@@ -105,18 +106,19 @@ class Brush {
 
   // Pixels of the row that can be nearer to the segment than its reach.
   Span columns(int y, int width) const {
-    float from = 0, until = 1;
+    float left = std::min(x_, x_ + dx_) - reach_, right = std::max(x_, x_ + dx_) + reach_;
     if (slope_ != 0) {
       const float middle = (y + 0.5f - y_) * slope_, half = std::abs(reach_ * slope_);
-      from = std::max(middle - half, 0.0f);
-      until = std::min(middle + half, 1.0f);
+      const float from = std::max(middle - half, 0.0f), until = std::min(middle + half, 1.0f);
       if (from > until) return {0, 0};
+      // Within reach of the part beside the row, and of the line without its ends.
+      const float a = x_ + dx_ * from, b = x_ + dx_ * until, centre = x_ + dx_ * middle;
+      left = std::max(std::min(a, b) - reach_, centre - across_);
+      right = std::min(std::max(a, b) + reach_, centre + across_);
     }
-    const float a = x_ + dx_ * from, b = x_ + dx_ * until;
     // Clipped segments are near the frame: whole numbers can hold it. Called too often for anything slower.
-    const int left = static_cast<int>(std::max(std::min(a, b) - reach_, 0.0f));
-    const int right = static_cast<int>(std::max(std::max(a, b) + reach_, 0.0f)) + 1;
-    return {left, std::min(right, width)};
+    const int last = static_cast<int>(std::max(right, 0.0f));
+    return {static_cast<int>(std::max(left, 0.0f)), std::min(last + 1, width)};
   }
 
   // Where segments meet the larger coverage counts: no gap, and no joint that is darker than the rest. The edge fades
@@ -139,7 +141,9 @@ class Brush {
   }
 
  private:
-  float reach_, x_, y_, dx_, dy_, share_, growth_, along_, slope_, outside_, fade_;
+  // A line ends so far outside and inside of its edge.
+  static constexpr float edge = 0.5f;
+  float reach_, x_, y_, dx_, dy_, share_, growth_, along_, slope_, across_, outside_, fade_;
 };
 
 // Rows that any of the segments can reach, within the frame; the first is the first of a band.
