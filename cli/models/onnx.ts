@@ -5,6 +5,7 @@ import { sizeOf } from "../../elements/detect/worker/tensor-view.ts";
 import type { TensorInfo } from "../../models/decode/decoder.ts";
 import { ModelFault } from "../../models/fault.ts";
 import { findExternalData } from "../../models/onnx/external-data.ts";
+import { loadOnnxruntime } from "../../models/onnxruntime.ts";
 import type { Model } from "../../models/open.ts";
 
 export interface Tensors {
@@ -15,7 +16,7 @@ export interface Tensors {
 /** Throws `ModelFault` for a file that is no ONNX, or not all of it; `name` is what it is called then. */
 export async function readTensors(file: string, name: string = file): Promise<Tensors> {
   expectOneFile(file, name);
-  const { InferenceSession } = await import("onnxruntime-node");
+  const { InferenceSession } = await loadOnnxruntime();
   let session: InferenceSession;
   try {
     session = await InferenceSession.create(file, { graphOptimizationLevel: "disabled", logSeverityLevel: 4 });

@@ -109,7 +109,9 @@ test("a process that exits while it looks exits with its own code", NO_HANG, asy
   const program = fileURLToPath(new URL("exit.fixture.ts", import.meta.url));
   const child = promisify(execFile)(process.execPath, ["--import", "tsx", program], { timeout: 30_000 });
   await assert.rejects(child, (error: { code?: number; stderr?: string }) => {
-    assert.deepEqual([error.code, error.stderr], [5, ""]);
+    // onnxruntime may say what it misses on this machine; an abort would have another code, and words of its own.
+    assert.equal(error.code, 5, error.stderr);
+    assert.doesNotMatch(error.stderr ?? "", /terminate called|Napi::Error|Assertion|FATAL/);
     return true;
   });
 });

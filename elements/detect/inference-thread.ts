@@ -3,7 +3,7 @@
  * (see worker/gate.ts); one that does not come out is left behind, and its owner is told.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { Worker } from "node:worker_threads";
+import { SHARE_ENV, Worker } from "node:worker_threads";
 import type { Candidates } from "../../models/decode/decoder.ts";
 import { Watchdog } from "./watchdog.ts";
 import { Gate } from "./worker/gate.ts";
@@ -47,6 +47,7 @@ export class InferenceThread {
       workerData: { ...settings, gate: this.#gate.memory } satisfies WorkerSettings,
       // The module teaches its thread TypeScript itself; what this process was started with must not do it again.
       execArgv: [],
+      env: SHARE_ENV, // for `loadOnnxruntime`
     });
     guardExit(this.#gate, this.#worker);
     this.#worker.on("message", (answer: Answer) => this.#hear(answer));

@@ -2,13 +2,14 @@
  * The limit, in a process of its own: `bare.ts FRAMES MODEL` only calls onnxruntime, on a tensor that is ready, with the
  * settings that `detect` uses. Prints inferences per second.
  */
-import { Tensor } from "onnxruntime-node";
 import { shapeOf } from "../../../elements/detect/worker/model-input.ts";
 import { openSession } from "../../../elements/detect/worker/network.ts";
 import { sizeOf, viewTensor } from "../../../elements/detect/worker/tensor-view.ts";
+import { loadOnnxruntime } from "../../../models/onnxruntime.ts";
 import { openModel } from "../../../models/open.ts";
 
 const WARM_UP = 3;
+const { Tensor } = await loadOnnxruntime();
 const [frames = "", model = ""] = process.argv.slice(2);
 const { card, file } = await openModel(model);
 const session = await openSession(file, { threads: 1, providers: ["cpu"] }, (warning) => console.error(warning));

@@ -2,6 +2,7 @@
 import type { InferenceSession } from "onnxruntime-node";
 import { type Candidates, createDecoder, type Outputs, type TensorInfo } from "../../../models/decode/decoder.ts";
 import { suppress } from "../../../models/decode/suppress.ts";
+import { loadOnnxruntime } from "../../../models/onnxruntime.ts";
 import type { WorkerSettings } from "./messages.ts";
 import { findInputs, shapeOf } from "./model-input.ts";
 import { expectNumbers } from "./numbers.ts";
@@ -26,7 +27,7 @@ export async function openSession(
   { threads, providers }: Pick<WorkerSettings, "threads" | "providers">,
   warn: Warn,
 ): Promise<InferenceSession> {
-  const { InferenceSession, listSupportedBackends } = await import("onnxruntime-node");
+  const { InferenceSession, listSupportedBackends } = await loadOnnxruntime();
   expectProviders(
     providers,
     listSupportedBackends().map(({ name }) => name),
@@ -47,7 +48,7 @@ export async function openSession(
 export async function loadNetwork(settings: WorkerSettings, warn: Warn = () => {}): Promise<Network> {
   const { card, labels, file } = settings.model;
   const session = await openSession(file, settings, warn);
-  const { Tensor } = await import("onnxruntime-node");
+  const { Tensor } = await loadOnnxruntime();
   const names = findInputs(card, session.inputMetadata.map(readInfo));
   const decoder = createDecoder(card, labels.length, session.outputMetadata.map(readInfo));
   const { width, height, type } = card.input;
