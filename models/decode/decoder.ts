@@ -71,6 +71,8 @@ export interface Family {
   readonly readings: readonly Reading[];
   /** The same outputs may fit several of them: then `decoder.form` must say which. */
   readonly areAlike?: true;
+  /** Several anchors look at every place, and their outputs come as they are: an object is found more than once. */
+  readonly isFoundOften?: true;
 }
 
 const FAMILIES: Readonly<Record<FamilyName, Family>> = { efficientdet, ssd, yolox, yolo, picodet, detr };
@@ -93,6 +95,10 @@ export function createDecoder(card: Described, classCount: number, outputs: read
   if (more.length > 0 && family.areAlike) return refuseToGuess(card.model, name, fitting, [first, ...more]);
   return first.decoder;
 }
+
+/** Whether a network of this card finds an object more than once, so that a candidate alone is in doubt. */
+export const findsOften = ({ decoder }: Pick<ModelCard, "decoder">): boolean =>
+  FAMILIES[decoder.family].isFoundOften ?? false;
 
 /** Families that could read these outputs; those that must suppose something of them only if there is no other. */
 export function findFamilies(

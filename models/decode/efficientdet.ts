@@ -6,6 +6,7 @@ import { fitsShape, isFloat } from "./tensors.ts";
 /** EfficientDet as Windhover's own conversion makes it: the best anchors are picked inside the network. */
 export const efficientdet: Family = {
   options: [],
+  isFoundOften: true,
   readings: [
     {
       expects: () =>

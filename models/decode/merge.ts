@@ -28,7 +28,9 @@ export function mergeTiles(
   overlap: number,
   limit: number,
 ): Candidates {
-  const seen = tiles.flatMap((tile) => readParts(suppress(tile.candidates, overlap, MOST_IN_TILE), tile, frame));
+  const seen = tiles.flatMap((tile) =>
+    readParts(suppress(tile.candidates, { overlap, limit: MOST_IN_TILE }), tile, frame),
+  );
   // Whole ones first: a part never takes the place of a whole, however sure the network was of it.
   const order = unite(seen).sort((a, b) => Number(isCut(a)) - Number(isCut(b)) || b.score - a.score);
   const kept: Part[] = [];

@@ -1,5 +1,6 @@
 import { pick } from "./candidates.ts";
 import type { Candidates } from "./decoder.ts";
+import { Groups } from "./groups.ts";
 
 /** Indices by falling score; of equal scores the earlier candidate comes first. */
 export function rank(scores: Float32Array): Uint32Array {
@@ -26,30 +27,55 @@ export function areaOf(boxes: Float32Array, index: number): number {
   return ((boxes[at + 2] as number) - (boxes[at] as number)) * ((boxes[at + 3] as number) - (boxes[at + 1] as number));
 }
 
-/** Keeps the best of candidates of one class that overlap more than `overlap`; at most `limit`, best first. */
-export function suppress(candidates: Candidates, overlap: number, limit: number): Candidates {
+export interface Suppression {
+  /** Candidates of one class that overlap more than this are one object. */
+  readonly overlap: number;
+  /** Objects at most. */
+  readonly limit: number;
+  /** Whether an object should have been found more than once: its score is then the mean of the two best of its group. */
+  readonly isFoundOften?: boolean;
+}
+
+/**
+ * One box for each group of candidates, best first. The best candidate of a group decides its place in the list; the box
+ * is the mean of the group weighted by score, which lies nearer the object than the best candidate's own.
+ */
+export function suppress(candidates: Candidates, { overlap, limit, isFoundOften }: Suppression): Candidates {
   const { boxes, scores, classIds } = candidates;
   const order = rank(scores);
   const kept = new Uint32Array(Math.min(limit, order.length));
+  const groups = new Groups(kept.length);
   // Those kept of a class are a chain, latest first: candidates are compared with their own class alone.
   const latest = new Map<number, number>();
   const before = new Int32Array(kept.length);
   let count = 0;
-  for (let i = 0; i < order.length && count < kept.length; i++) {
+  for (let i = 0; i < order.length; i++) {
     const index = order[i] as number;
     const classId = classIds[index] as number;
     const area = areaOf(boxes, index);
-    let link = latest.get(classId) ?? -1;
-    for (; link >= 0; link = before[link] as number) {
+    let group = -1;
+    let most = overlap;
+    for (let link = latest.get(classId) ?? -1; link >= 0; link = before[link] as number) {
       const other = kept[link] as number;
       const shared = intersect(boxes, index, other);
-      if (shared > overlap * (area + areaOf(boxes, other) - shared)) break;
+      const share = shared / (area + areaOf(boxes, other) - shared);
+      if (share <= most) continue;
+      most = share;
+      group = link;
     }
-    if (link >= 0) continue;
-    before[count] = latest.get(classId) ?? -1;
-    latest.set(classId, count);
-    kept[count] = index;
-    count += 1;
+    if (group < 0) {
+      if (count === kept.length) continue;
+      before[count] = latest.get(classId) ?? -1;
+      latest.set(classId, count);
+      kept[count] = index;
+      group = count;
+      count += 1;
+    }
+    groups.add(group, boxes, index, scores[index] as number);
   }
-  return pick(candidates, kept, count);
+  const best = pick(candidates, kept, count);
+  groups.writeBoxes(best.boxes, count);
+  if (!isFoundOften) return best;
+  groups.writeScores(best.scores, count);
+  return pick(best, rank(best.scores), count);
 }

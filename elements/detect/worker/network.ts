@@ -1,6 +1,12 @@
 /** A model in onnxruntime, from tensors in shared memory to candidates. Within a worker only: all of it blocks. */
 import type { InferenceSession } from "onnxruntime-node";
-import { type Candidates, createDecoder, type Outputs, type TensorInfo } from "../../../models/decode/decoder.ts";
+import {
+  type Candidates,
+  createDecoder,
+  findsOften,
+  type Outputs,
+  type TensorInfo,
+} from "../../../models/decode/decoder.ts";
 import { suppress } from "../../../models/decode/suppress.ts";
 import { loadOnnxruntime } from "../../../models/onnxruntime.ts";
 import type { WorkerSettings } from "./messages.ts";
@@ -11,11 +17,13 @@ import { sizeOf, viewTensor } from "./tensor-view.ts";
 
 /** Objects of one look at most. */
 const MOST_OBJECTS = 300;
+/** Candidates that speak for a better one are read from here on, whatever score is asked for. */
+const FAINTEST = 0.01;
 
 export interface Network {
   /** Runs on what the input holds. */
   run(): Promise<Outputs>;
-  /** Copies a slot into the input, runs, and reads the outputs. Throws for outputs that are no numbers. */
+  /** Copies a slot into the input, runs, and reads the outputs; some may be below `minimum`. Throws for outputs that are no numbers. */
   look(slot: number, minimum: number, overlap: number): Promise<Candidates>;
 }
 
@@ -51,6 +59,7 @@ export async function loadNetwork(settings: WorkerSettings, warn: Warn = () => {
   const { Tensor } = await loadOnnxruntime();
   const names = findInputs(card, session.inputMetadata.map(readInfo));
   const decoder = createDecoder(card, labels.length, session.outputMetadata.map(readInfo));
+  const isFoundOften = findsOften(card);
   const { width, height, type } = card.input;
   const input = viewTensor(card.input, new ArrayBuffer(sizeOf(card.input)));
   const views = settings.slots.map((slot) => viewTensor(card.input, slot));
@@ -67,7 +76,8 @@ export async function loadNetwork(settings: WorkerSettings, warn: Warn = () => {
       input.set(view);
       const outputs = await run();
       expectNumbers(outputs);
-      return suppress(decoder.decode(outputs, minimum), overlap, MOST_OBJECTS);
+      const candidates = decoder.decode(outputs, isFoundOften ? Math.min(minimum, FAINTEST) : minimum);
+      return suppress(candidates, { overlap, limit: MOST_OBJECTS, isFoundOften });
     },
   };
 }
