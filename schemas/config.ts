@@ -1,0 +1,89 @@
+/**
+ * Everything that can be configured, once: `windhover.yaml` has these keys nested, the environment has `a.b_c` as
+ * `WINDHOVER_A_B_C`. Every limit, wait and size of the service is here.
+ */
+import { type Static, Type } from "typebox";
+
+const section = <P extends Parameters<typeof Type.Object>[0]>(properties: P) =>
+  Type.Object(properties, { additionalProperties: false });
+const seconds = (value: number, description: string, minimum = 0.1) =>
+  Type.Number({ minimum, default: value, description: `${description}, in seconds.` });
+const count = (value: number, description: string, minimum = 0) =>
+  Type.Integer({ minimum, default: value, description });
+const list = (description: string) => Type.Array(Type.String(), { default: [], description });
+const text = (value: string, description: string) => Type.String({ default: value, description });
+const nullable = (description: string) => Type.Union([Type.String(), Type.Null()], { default: null, description });
+const port = (value: number, description: string) =>
+  Type.Integer({ minimum: 0, maximum: 65535, default: value, description: `${description}; 0 for any that is free.` });
+
+export const Config = section({
+  data_dir: text("./data", "Where videos, recordings and the private database are kept."),
+  public_url: nullable("What clients reach us at, put into URLs that are handed out: for use behind a proxy."),
+  bootstrap_key: nullable("The master key that the first start on an empty database makes, instead of a random one."),
+  http: section({
+    host: text("127.0.0.1", "The address to listen on."),
+    port: port(8080, "Of the API"),
+    tls_cert: nullable("A file with the certificate chain, PEM."),
+    tls_key: nullable("A file with its private key, PEM."),
+    cors_origins: list("Origins of web pages that may call the API; `*` for all."),
+    trusted_proxies: list("Addresses or networks whose `X-Forwarded-*` headers are believed."),
+    body_bytes: count(1_048_576, "A JSON body may be so large.", 1024),
+    request_seconds: seconds(30, "A request, uploads apart, must have arrived"),
+    idle_seconds: seconds(60, "An upload from which nothing comes is given up after"),
+    check_answers: Type.Boolean({ default: false, description: "Every answer is held against its schema: for tests." }),
+  }),
+  database: section({
+    url: nullable("Of a PostgreSQL; without it a private one is started. Also as `DATABASE_URL`."),
+    connections: count(10, "Connections at most.", 2),
+    start_seconds: seconds(30, "The private database must be up"),
+    statement_seconds: seconds(10, "A statement may take"),
+  }),
+  limits: section({
+    processes: count(4, "Active processes of a key."),
+    sources: count(100, "Registered sources of a key."),
+    outputs_registered: count(100, "Registered outputs of a key."),
+    outputs_active: count(8, "Attached outputs of a key."),
+    video_bytes: count(500 * 2 ** 20, "One uploaded video."),
+    storage_bytes: count(10 * 2 ** 30, "All uploaded videos of a key."),
+    requests_per_minute: count(1200, "Requests of a key.", 1),
+    failed_logins_per_minute: count(20, "Wrong keys from one address.", 1),
+  }),
+  runners: section({
+    start_seconds: seconds(5, "A started process must have data of its source"),
+    load_seconds: seconds(30, "A new runner must be loaded"),
+    stop_seconds: seconds(5, "A stopping runner may take; then it is killed"),
+    reply_seconds: seconds(10, "A runner must answer"),
+    memory_bytes: count(2 * 2 ** 30, "A runner that grows beyond this is restarted.", 2 ** 27),
+    spare: count(1, "Runners that are loaded ahead, so that a start is quick."),
+    restarts: count(5, "Crashes within `restart_window_seconds` after which a process has failed.", 0),
+    restart_window_seconds: seconds(300, "See `restarts`"),
+    restart_first_seconds: seconds(0.5, "A crashed runner is started again after; twice as long each time"),
+    restart_most_seconds: seconds(30, "But after no more than"),
+  }),
+  reconnect: section({ give_up_seconds: seconds(300, "A live source that drops is tried again for") }),
+  streams: section({
+    ping_seconds: seconds(20, "Websockets are pinged every"),
+    queued_messages: count(256, "Messages that may wait for a websocket client; more cost the oldest.", 1),
+    queued_bytes: count(4 * 2 ** 20, "The same in bytes.", 1024),
+    telemetry_bytes: count(65_536, "One telemetry message.", 256),
+    feed_stall_seconds: seconds(10, "A feed viewer that takes nothing is let go after"),
+    viewers: count(64, "Viewers of feeds and events of one process.", 1),
+  }),
+  usage: section({ flush_seconds: seconds(5, "Minutes used are written down every") }),
+  node: section({
+    lease_seconds: seconds(15, "What a machine claimed is free again after it has been silent for"),
+    renew_seconds: seconds(4, "Claims are renewed every"),
+  }),
+  network: section({
+    deny: list("Networks that are never connected to, beyond link-local and cloud-metadata ones: `10.0.0.0/8`."),
+  }),
+  disk: section({ reserve_bytes: count(2 ** 30, "Uploads are refused when less than this is free.") }),
+  log: section({
+    level: Type.Union(
+      ["fatal", "error", "warn", "info", "debug", "trace"].map((level) => Type.Literal(level)),
+      { default: "info", description: "What is logged." },
+    ),
+    access: Type.Boolean({ default: true, description: "One line for every request." }),
+  }),
+});
+export type Config = Static<typeof Config>;

@@ -1,0 +1,116 @@
+/**
+ * What the server and a runner tell each other, as JSON over the channel of `fork`. Both sides check every message; a
+ * runner of another version is refused at its first word. Pixels never travel here: they have a socket of their own.
+ */
+import { type Static, Type } from "typebox";
+
+export const RUNNER_PROTOCOL = 1;
+
+const Properties = Type.Record(Type.String(), Type.Unknown());
+
+/** What to run. */
+export const RunnerJob = Type.Object({
+  uuid: Type.String(),
+  /** Name of an installed graph. */
+  graph: Type.String(),
+  /** Of a graph that is not installed; it compiles against the allow-list only. */
+  graphText: Type.Union([Type.String(), Type.Null()]),
+  params: Properties,
+  /** A file's path or a stream's address, with credentials. */
+  sourceUri: Type.String(),
+  /** Where in a file to begin. */
+  positionNs: Type.String({ pattern: "^\\d+$" }),
+  firstTrackId: Type.Integer({ minimum: 1 }),
+  /** Slots to attach before the first frame. */
+  attach: Type.Array(Type.Object({ id: Type.String(), slot: Type.String(), params: Properties })),
+  /** The Unix socket that pictures go to. */
+  pictureSocket: Type.String(),
+  /** Live sources: how long a lost one is tried again. */
+  giveUpSeconds: Type.Number({ minimum: 0 }),
+});
+export type RunnerJob = Static<typeof RunnerJob>;
+
+const request = <T extends string, P extends Parameters<typeof Type.Object>[0]>(type: T, properties: P) =>
+  Type.Object({ type: Type.Literal(type), id: Type.Integer({ minimum: 1 }), ...properties });
+
+/** From the server. Each with an `id` is answered by one `reply`. */
+export const RunnerRequest = Type.Union([
+  request("start", { job: RunnerJob }),
+  request("pause", {}),
+  request("resume", {}),
+  /** Ends the stream, lets what is under way arrive, closes, exits 0. */
+  request("stop", {}),
+  /** `attachment` names it in `detach` and in events. */
+  request("attach", { attachment: Type.String(), slot: Type.String(), params: Properties }),
+  request("detach", { attachment: Type.String() }),
+  /** Live properties by node; all or nothing. */
+  request("set", { nodes: Type.Record(Type.String(), Properties) }),
+  /** The graph as it runs. */
+  request("describe", {
+    format: Type.Union([Type.Literal("json"), Type.Literal("dot"), Type.Literal("mermaid"), Type.Literal("launch")]),
+  }),
+  /** Something for an element: telemetry from a socket. */
+  request("deliver", { channel: Type.String(), message: Properties }),
+]);
+export type RunnerRequest = Static<typeof RunnerRequest>;
+
+/** Why it does not run. `source`: what comes in is not there, or not any more; `graph`: it does not compile. */
+export const RunnerFailure = Type.Object({
+  kind: Type.Union([Type.Literal("source"), Type.Literal("graph"), Type.Literal("pipeline")]),
+  detail: Type.String(),
+});
+export type RunnerFailure = Static<typeof RunnerFailure>;
+
+export const RunnerStats = Type.Object({
+  fps_in: Type.Number(),
+  fps_processed: Type.Number(),
+  fps_out: Type.Number(),
+  frames_dropped: Type.Integer(),
+  latency_ms: Type.Object({ p50: Type.Number(), p95: Type.Number() }),
+  inference_ms: Type.Number(),
+  /** Of the runner. */
+  rss_bytes: Type.Integer(),
+  loop_delay_ms: Type.Number(),
+});
+export type RunnerStats = Static<typeof RunnerStats>;
+
+/** From the runner. */
+export const RunnerMessage = Type.Union([
+  /** The first: it is loaded and waits for `start`. */
+  Type.Object({ type: Type.Literal("hello"), protocol: Type.Integer(), pid: Type.Integer() }),
+  Type.Object({
+    type: Type.Literal("reply"),
+    id: Type.Integer(),
+    error: Type.Union([Type.Object({ kind: Type.String(), detail: Type.String() }), Type.Null()]),
+    result: Type.Unknown(),
+  }),
+  /** The first data of the source has arrived: it is live. */
+  Type.Object({ type: Type.Literal("flowing") }),
+  Type.Object({
+    type: Type.Literal("state"),
+    state: Type.Union([
+      Type.Literal("starting"),
+      Type.Literal("running"),
+      Type.Literal("paused"),
+      Type.Literal("stopping"),
+      Type.Literal("finished"),
+      Type.Literal("failed"),
+    ]),
+    failure: Type.Union([RunnerFailure, Type.Null()]),
+  }),
+  Type.Object({ type: Type.Literal("reconnecting"), reconnecting: Type.Boolean(), detail: Type.String() }),
+  /** What a sink sends: `detections` and its like, in order. */
+  Type.Object({ type: Type.Literal("message"), channel: Type.String(), message: Properties }),
+  /** Once a second while it runs, and once before the end. */
+  Type.Object({
+    type: Type.Literal("progress"),
+    positionNs: Type.String({ pattern: "^\\d+$" }),
+    nextTrackId: Type.Integer({ minimum: 1 }),
+    /** Time in the state `running` since this runner was started. */
+    runningMs: Type.Number({ minimum: 0 }),
+    stats: RunnerStats,
+  }),
+  Type.Object({ type: Type.Literal("element"), node: Type.String(), event: Properties }),
+  Type.Object({ type: Type.Literal("log"), level: Type.String(), node: Type.String(), message: Type.String() }),
+]);
+export type RunnerMessage = Static<typeof RunnerMessage>;

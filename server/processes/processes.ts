@@ -1,0 +1,64 @@
+/** What the rest of the server may ask of running processes. The supervisor keeps these promises. */
+import type { JsonRecord } from "../../schemas/json.ts";
+import type { RunnerStats } from "../../schemas/runner.ts";
+import type { User } from "../user.ts";
+
+export type ProcessState = "starting" | "running" | "paused" | "stopping" | "finished" | "failed";
+
+export interface ProcessError {
+  readonly code: string;
+  readonly detail: string;
+}
+
+/** What followers hear, in order. After `ended` nothing more. */
+export type ProcessNotice =
+  /** `channel` as the element named it: `detection_data`, `drone_data`. */
+  | { readonly type: "message"; readonly channel: string; readonly message: JsonRecord }
+  | { readonly type: "state"; readonly state: ProcessState; readonly error: ProcessError | null }
+  | { readonly type: "reconnecting"; readonly reconnecting: boolean }
+  | { readonly type: "stats"; readonly stats: RunnerStats & { readonly restarts: number } }
+  | { readonly type: "ended" };
+
+/** One JPEG of the feed. */
+export interface Picture {
+  /** Unix time of the frame. */
+  readonly captureMs: number;
+  readonly bytes: Uint8Array;
+}
+
+export interface StartOrder {
+  readonly user: User;
+  readonly sourceUuid: string;
+  readonly graph: string;
+  /** Of a graph that is not installed; ends by itself after `forSeconds`. */
+  readonly graphText?: string;
+  readonly forSeconds?: number;
+  readonly params: JsonRecord;
+}
+
+/** All reject with `ServiceError`. A process of another user's is one that is not there. */
+export interface Processes {
+  /** Resolves once the source's first data has arrived. */
+  start(order: StartOrder): Promise<{ readonly uuid: string; readonly sourceUuid: string }>;
+  pause(user: User, uuid: string): Promise<void>;
+  resume(user: User, uuid: string): Promise<void>;
+  /** Resolves when it is gone. */
+  stop(user: User, uuid: string): Promise<void>;
+  /** All of the user's; resolves with their uuids when all are gone. */
+  stopAll(user: User): Promise<readonly string[]>;
+  attach(user: User, uuid: string, outputUuid: string): Promise<void>;
+  detach(user: User, uuid: string, outputUuid: string): Promise<void>;
+  /** `graph_lacks` when its graph has no such slot or channel. */
+  expectOffer(user: User, uuid: string, offer: string): Promise<void>;
+  setProperties(user: User, uuid: string, nodes: Readonly<Record<string, JsonRecord>>): Promise<void>;
+  describe(user: User, uuid: string, format: "json" | "dot" | "mermaid" | "launch"): Promise<unknown>;
+  /** What an element is sent from outside: telemetry. */
+  deliver(user: User, uuid: string, channel: string, message: JsonRecord): Promise<void>;
+  /**
+   * Of a process that is not finished, else `process_not_found`. The listener must not block and must not throw. Returns
+   * how to stop. Restarts of the runner go unnoticed but for their state.
+   */
+  follow(user: User, uuid: string, listener: (notice: ProcessNotice) => void): Promise<() => void>;
+  /** Pictures of the feed: encoded while at least one follows. */
+  watch(user: User, uuid: string, listener: (picture: Picture) => void): Promise<() => Promise<void>>;
+}
