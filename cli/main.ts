@@ -86,7 +86,7 @@ function tell(error: unknown, terminal: Terminal): number {
 }
 
 /** Of parts that are only loaded when they are needed. */
-const TOLD = ["AddonMissing", "ModelFault", "CardFault", "StorageFault", "ModelMisfit"];
+const TOLD = ["ConfigFaults", "AddonMissing", "ModelFault", "CardFault", "StorageFault", "ModelMisfit"];
 
 /** What is told in full by its message needs no stack. */
 function messageOf(error: unknown): string {

@@ -13,13 +13,16 @@ const count = (value: number, description: string, minimum = 0) =>
 const list = (description: string) => Type.Array(Type.String(), { default: [], description });
 const text = (value: string, description: string) => Type.String({ default: value, description });
 const nullable = (description: string) => Type.Union([Type.String(), Type.Null()], { default: null, description });
+/** Shown as `***`, or with its password taken out. */
+const secret = (description: string) =>
+  Type.Union([Type.String(), Type.Null()], { default: null, description, secret: true });
 const port = (value: number, description: string) =>
   Type.Integer({ minimum: 0, maximum: 65535, default: value, description: `${description}; 0 for any that is free.` });
 
 export const Config = section({
   data_dir: text("./data", "Where videos, recordings and the private database are kept."),
   public_url: nullable("What clients reach us at, put into URLs that are handed out: for use behind a proxy."),
-  bootstrap_key: nullable("The master key that the first start on an empty database makes, instead of a random one."),
+  bootstrap_key: secret("The master key that the first start on an empty database makes, instead of a random one."),
   http: section({
     host: text("127.0.0.1", "The address to listen on."),
     port: port(8080, "Of the API"),
@@ -30,10 +33,15 @@ export const Config = section({
     body_bytes: count(1_048_576, "A JSON body may be so large.", 1024),
     request_seconds: seconds(30, "A request, uploads apart, must have arrived"),
     idle_seconds: seconds(60, "An upload from which nothing comes is given up after"),
+    close_seconds: seconds(5, "At the shut-down, requests under way may take"),
+    metrics_open: Type.Boolean({
+      default: false,
+      description: "`GET /metrics` needs no key; else it needs a master key.",
+    }),
     check_answers: Type.Boolean({ default: false, description: "Every answer is held against its schema: for tests." }),
   }),
   database: section({
-    url: nullable("Of a PostgreSQL; without it a private one is started. Also as `DATABASE_URL`."),
+    url: secret("Of a PostgreSQL; without it a private one is started. Also as `DATABASE_URL`."),
     connections: count(10, "Connections at most.", 2),
     start_seconds: seconds(30, "The private database must be up"),
     statement_seconds: seconds(10, "A statement may take"),

@@ -1,0 +1,71 @@
+/** What the schemas of single keys cannot say. */
+import { accessSync, constants } from "node:fs";
+import { BlockList, isIP } from "node:net";
+import type { Config } from "../../schemas/config.ts";
+import type { ConfigFault } from "./fault.ts";
+
+/** @param whereOf a key's name → the place it was set at */
+export function judgeSense(config: Config, whereOf: (name: string) => string): readonly ConfigFault[] {
+  const { http, database, node, network, public_url: publicUrl } = config;
+  const faults: ConfigFault[] = [];
+  const expect = (name: string, holds: boolean, message: string): void => {
+    if (!holds) faults.push({ where: whereOf(name), message: `${name} ${message}` });
+  };
+  const isOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).origin === text.replace(/\/$/, "");
+  expect("data_dir", config.data_dir.trim() !== "", "is empty; expected the path of a folder");
+  expect("public_url", publicUrl === null || isPublicUrl(publicUrl), "expects http(s)://host[:port], without a path");
+  expect("http.host", http.host.trim() !== "", "is empty; expected an address such as 127.0.0.1 or 0.0.0.0");
+  expect("http.tls_cert", http.tls_key === null || http.tls_cert !== null, "is missing: http.tls_key is set");
+  expect("http.tls_key", http.tls_cert === null || http.tls_key !== null, "is missing: http.tls_cert is set");
+  for (const name of ["tls_cert", "tls_key"] as const)
+    expect(`http.${name}`, http[name] === null || canRead(http[name]), `names a file that cannot be read`);
+  for (const origin of http.cors_origins)
+    expect("http.cors_origins", origin === "*" || isOrigin(origin), `has "${origin}"; expected https://host or *`);
+  for (const proxy of http.trusted_proxies)
+    expect("http.trusted_proxies", isNetwork(proxy), `has "${proxy}"; expected an address or 10.0.0.0/8`);
+  for (const denied of network.deny)
+    expect("network.deny", isNetwork(denied), `has "${denied}"; expected an address or 10.0.0.0/8`);
+  expect(
+    "database.url",
+    database.url === null || isPostgres(database.url),
+    "expects postgres://user:password@host/name",
+  );
+  expect(
+    "node.renew_seconds",
+    node.renew_seconds * 2 <= node.lease_seconds,
+    "must be half of node.lease_seconds or less",
+  );
+  return faults;
+}
+
+const isPublicUrl = (text: string): boolean => {
+  if (!URL.canParse(text)) return false;
+  const { protocol, pathname, search, hash, username } = new URL(text);
+  return /^https?:$/.test(protocol) && pathname === "/" && search + hash + username === "";
+};
+
+const isPostgres = (text: string): boolean => /^postgres(ql)?:\/\//.test(text) && URL.canParse(text);
+
+function canRead(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** `10.0.0.0/8`, `fd00::/8` or one address. */
+function isNetwork(text: string): boolean {
+  const [address = "", bits, more] = text.split("/");
+  const family = isIP(address);
+  if (family === 0 || more !== undefined) return false;
+  if (bits === undefined) return true;
+  if (!/^\d{1,3}$/.test(bits)) return false;
+  try {
+    new BlockList().addSubnet(address, Number(bits), family === 4 ? "ipv4" : "ipv6");
+    return true;
+  } catch {
+    return false;
+  }
+}
