@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { newUuid } from "../uuid.ts";
+import { cutPage, readPage } from "./page.ts";
+
+const rows = Array.from({ length: 5 }, (_, i) => ({
+  createdAt: `2026-11-0${5 - i} 10:00:00.12345${i}+00`,
+  uuid: newUuid(),
+}));
+
+test("a page ends with a cursor that leads to its last row", () => {
+  const page = cutPage(rows.slice(0, 3), { limit: 2 }, (row) => row);
+  assert.deepEqual(page.rows, rows.slice(0, 2));
+  assert.deepEqual(readPage({ limit: 2, cursor: page.nextCursor ?? "" }), { place: rows[1], fetch: 3 });
+});
+
+test("the last page has no cursor, nor has a whole listing", () => {
+  assert.equal(cutPage(rows.slice(0, 2), { limit: 2 }, (row) => row).nextCursor, null);
+  assert.equal(cutPage(rows, {}, (row) => row).nextCursor, null);
+  assert.equal(readPage({}).place, null);
+});
+
+const encode = (text: string) => Buffer.from(text).toString("base64url");
+for (const cursor of [
+  "",
+  "x",
+  "%00",
+  encode("2026-11-05 10:00:00+00"),
+  encode(`2026-02-31 10:00:00+00/${newUuid()}`),
+  encode(`2026-11-05 10:00:00+00/${newUuid()}/more`),
+  encode("2026-11-05 10:00:00+00/no-uuid"),
+  encode(`yesterday/${newUuid()}`),
+]) {
+  test(`the cursor ${JSON.stringify(cursor)} is refused`, () => {
+    assert.throws(() => readPage({ cursor }), { name: "ServiceError", code: "invalid_input" });
+  });
+}

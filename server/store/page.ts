@@ -1,0 +1,60 @@
+/** Listings in pages: newest first, by time and uuid, so that what comes and goes meanwhile neither repeats nor hides a row. */
+import { ServiceError } from "../service-error.ts";
+
+export interface PageRequest {
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+
+export interface Page<T> {
+  readonly rows: readonly T[];
+  /** Null: that was all. */
+  readonly nextCursor: string | null;
+}
+
+/** The last row of the page before. `createdAt` is Postgres's own text, which keeps the microseconds. */
+export interface PagePlace {
+  readonly createdAt: string;
+  readonly uuid: string;
+}
+
+const TIME =
+  /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01]) ([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?[+-]\d\d(:\d\d){0,2}$/;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** More rows than any listing has: what `limit` is where none was given. */
+const ALL = 2 ** 31 - 2;
+
+/** For a query: rows after `place` (null: from the first on), one more than the page holds. */
+export function readPage({ limit, cursor }: PageRequest): { readonly place: PagePlace | null; readonly fetch: number } {
+  return { place: cursor === undefined ? null : readCursor(cursor), fetch: (limit ?? ALL) + 1 };
+}
+
+/** From the rows of such a query. `placeOf` gives `created_at::text` and the uuid of a row. */
+export function cutPage<T>(fetched: readonly T[], { limit }: PageRequest, placeOf: (row: T) => PagePlace): Page<T> {
+  if (limit === undefined || fetched.length <= limit) return { rows: fetched, nextCursor: null };
+  const rows = fetched.slice(0, limit);
+  const last = rows.at(-1);
+  return { rows, nextCursor: last === undefined ? null : writeCursor(placeOf(last)) };
+}
+
+const writeCursor = ({ createdAt, uuid }: PagePlace): string =>
+  Buffer.from(`${createdAt}/${uuid}`).toString("base64url");
+
+function readCursor(cursor: string): PagePlace {
+  const [createdAt = "", uuid = "", ...rest] = Buffer.from(cursor, "base64url").toString("latin1").split("/");
+  if (rest.length === 0 && isTime(createdAt) && UUID.test(uuid)) return { createdAt, uuid };
+  const message = "expected the `next_cursor` of an earlier answer; leave it out to begin at the first page";
+  throw new ServiceError("invalid_input", {
+    detail: `cursor: ${message}`,
+    errors: [{ path: "cursor", message }],
+  });
+}
+
+/** What Postgres would take as a time: 31 February looks like one. */
+function isTime(text: string): boolean {
+  if (!TIME.test(text)) return false;
+  const [date = ""] = text.split(" ");
+  const parsed = new Date(`${date}T00:00:00Z`);
+  return !Number.isNaN(parsed.getTime()) && parsed.toISOString().startsWith(date);
+}
