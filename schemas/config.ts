@@ -40,6 +40,7 @@ export const Config = section({
     }),
     check_answers: Type.Boolean({ default: false, description: "Every answer is held against its schema: for tests." }),
   }),
+  rtsp: section({ port: port(8554, "Of the RTSP server, put into the addresses of outputs") }),
   database: section({
     url: secret("Of a PostgreSQL; without it a private one is started. Also as `DATABASE_URL`."),
     connections: count(10, "Connections at most.", 2),
@@ -74,6 +75,8 @@ export const Config = section({
     queued_messages: count(256, "Messages that may wait for a websocket client; more cost the oldest.", 1),
     queued_bytes: count(4 * 2 ** 20, "The same in bytes.", 1024),
     telemetry_bytes: count(65_536, "One telemetry message.", 256),
+    received_per_second: count(200, "Messages taken from a websocket client in a second; more are refused.", 1),
+    close_seconds: seconds(2, "A websocket client may take to say good-bye"),
     feed_stall_seconds: seconds(10, "A feed viewer that takes nothing is let go after"),
     viewers: count(64, "Viewers of feeds and events of one process.", 1),
   }),
@@ -84,11 +87,26 @@ export const Config = section({
   }),
   network: section({
     deny: list("Networks that are never connected to, beyond link-local and cloud-metadata ones: `10.0.0.0/8`."),
+    resolve_seconds: seconds(3, "A name that is not resolved counts as one that leads nowhere after"),
+  }),
+  uploads: section({
+    at_once: count(4, "Uploads of a key at the same time.", 1),
+    probe_seconds: seconds(20, "Whether an upload is a video must be known"),
+    probe_memory_bytes: count(2 ** 30, "Finding that out may take so much memory.", 2 ** 27),
+    probes_at_once: count(2, "So many videos are looked at at the same time; others wait.", 1),
+    step_bytes: count(8 * 2 ** 20, "Room for an upload of unknown length is taken in such steps.", 65_536),
   }),
   disk: section({ reserve_bytes: count(2 ** 30, "Uploads are refused when less than this is free.") }),
   log: section({
     level: Type.Union(
-      ["fatal", "error", "warn", "info", "debug", "trace"].map((level) => Type.Literal(level)),
+      [
+        Type.Literal("fatal"),
+        Type.Literal("error"),
+        Type.Literal("warn"),
+        Type.Literal("info"),
+        Type.Literal("debug"),
+        Type.Literal("trace"),
+      ],
       { default: "info", description: "What is logged." },
     ),
     access: Type.Boolean({ default: true, description: "One line for every request." }),

@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { guardAddress, pinAddress } from "./guard-address.ts";
+import { blockNetworks, readNetwork } from "./networks.ts";
+
+const network = { deny: ["10.0.0.0/8", "fd12::/16", "203.0.113.7"], resolve_seconds: 3 };
+
+const REFUSED: readonly (readonly [url: string, why: string])[] = [
+  ["rtsp://169.254.169.254/latest", "link-local"],
+  ["rtsp://user:pass@169.254.1.1:554/x", "link-local behind userinfo"],
+  ["rtmp://[fe80::1]/live/x", "link-local IPv6"],
+  ["rtmp://[febf::1]/live/x", "the end of fe80::/10"],
+  ["rtsp://[::ffff:169.254.169.254]/x", "IPv4-mapped"],
+  ["rtsp://[::ffff:a9fe:a9fe]/x", "IPv4-mapped in hexadecimal"],
+  ["rtsp://[::a9fe:a9fe]/x", "IPv4-compatible"],
+  ["rtsp://[64:ff9b::169.254.169.254]/x", "NAT64"],
+  ["rtsp://[2002:a9fe:a9fe::1]/x", "6to4"],
+  ["rtsp://2852039166/x", "decimal"],
+  ["rtsp://0xa9fea9fe/x", "hexadecimal"],
+  ["rtsp://0xA9.0xFE.0xA9.0xFE/x", "hexadecimal in parts"],
+  ["rtsp://0251.0376.0251.0376/x", "octal"],
+  ["rtsp://169.254.43518/x", "shortened"],
+  ["rtsp://[fd00:ec2::254]/x", "metadata over IPv6"],
+  ["rtsp://100.100.100.200/x", "metadata of another cloud"],
+  ["rtsp://168.63.129.16/x", "metadata of a third cloud"],
+  ["rtsp://metadata.google.internal/x", "metadata by name"],
+  ["rtsp://METADATA.google.internal./x", "metadata by name, written otherwise"],
+  ["rtsp://10.1.2.3/x", "denied network"],
+  ["rtsp://[::ffff:10.1.2.3]/x", "denied network, mapped"],
+  ["rtsp://0x0a010203/x", "denied network, hexadecimal"],
+  ["rtsp://[fd12:1::1]/x", "denied IPv6 network"],
+  ["rtsp://203.0.113.7/x", "denied address"],
+  ["rtsp://0.0.0.0/x", "this machine by another name"],
+  ["rtsp://0/x", "the same in short"],
+  ["rtsp://[::]/x", "the same over IPv6"],
+  ["rtsp://239.1.1.1/x", "multicast"],
+  ["rtsp://good@169.254.169.254@10.0.0.1/x", "two @"],
+  ["rtsp://example.com\\@169.254.169.254/x", "a backslash"],
+  ["rtsp://exa mple.com/x", "a space"],
+  ["rtsp://%31%30.0.0.1/x", "escapes in the host"],
+  ["rtsp:///x", "no host"],
+  ["rtsp://:554/x", "no host but a port"],
+  ["rtsp://host:0/x", "port 0"],
+  ["rtsp://host:99999/x", "port too large"],
+  ["rtsp://1.2.3.256/x", "no IPv4 address"],
+  ["nonsense", "no URL"],
+];
+for (const [url, why] of REFUSED) {
+  test(`refuses ${url} (${why})`, async () => {
+    await assert.rejects(guardAddress(url, network), { name: "ServiceError", code: "address_refused" });
+  });
+}
+
+const TAKEN: readonly (readonly [url: string, addresses: readonly string[]])[] = [
+  ["rtsp://192.168.1.20:554/stream", ["192.168.1.20"]],
+  ["rtsp://user:p%40ss@127.0.0.1/x", ["127.0.0.1"]],
+  ["rtmp://2130706433/live/x", ["127.0.0.1"]],
+  ["rtsp://[::1]:8554/x", ["::1"]],
+  ["rtsp://[2001:db8::5]/x", ["2001:db8::5"]],
+  ["mqtt://11.0.0.1:1883", ["11.0.0.1"]],
+  ["rtsp://nowhere.invalid/x", []],
+];
+for (const [url, addresses] of TAKEN) {
+  test(`takes ${url}`, async () => {
+    assert.deepEqual(await guardAddress(url, network), addresses);
+  });
+}
+
+test("looks names up, and refuses by what they lead to", async () => {
+  assert.ok((await guardAddress("rtsp://localhost/x", network)).length > 0);
+  const closed = { deny: ["127.0.0.0/8", "::1"], resolve_seconds: 3 };
+  await assert.rejects(guardAddress("rtsp://localhost/x", closed), {
+    code: "address_refused",
+    message: /localhost leads to/,
+  });
+});
+
+test("shows no password when it refuses", async () => {
+  await assert.rejects(guardAddress("rtsp://admin:hunter2@10.0.0.1/x", network), (error: Error) => {
+    assert.doesNotMatch(error.message, /hunter2/);
+    return true;
+  });
+});
+
+test("puts an address in the place of a name", () => {
+  assert.equal(pinAddress("rtsp://a:b@cam.local:554/x?y=1", "192.0.2.1"), "rtsp://a:b@192.0.2.1:554/x?y=1");
+  assert.equal(pinAddress("rtsp://cam.local", "2001:db8::1"), "rtsp://[2001:db8::1]");
+  assert.equal(pinAddress("rtsp://192.0.2.9/x", "192.0.2.1"), "rtsp://192.0.2.9/x");
+});
+
+test("reads networks, and says which entry is none", () => {
+  assert.deepEqual(readNetwork("10.0.0.0/8"), { address: "10.0.0.0", bits: 8, family: "ipv4" });
+  assert.deepEqual(readNetwork("::1"), { address: "::1", bits: 128, family: "ipv6" });
+  for (const text of ["10.0.0.0/33", "10.0.0/8", "host", "10.0.0.0/8/8", "10.0.0.0/", "::/129"]) {
+    assert.equal(readNetwork(text), null, text);
+    assert.throws(() => blockNetworks([text]), /network\.deny/);
+  }
+});

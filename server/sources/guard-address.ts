@@ -1,0 +1,69 @@
+/** Before anything is connected to that a client has named: streams, outputs, brokers, webhooks. */
+import { lookup } from "node:dns/promises";
+import { type BlockList, isIP } from "node:net";
+import type { Config } from "../../schemas/config.ts";
+import { maskCredentials } from "../../schemas/mask.ts";
+import { ServiceError } from "../service-error.ts";
+import { readAuthority } from "./authority.ts";
+import { blockNetworks, isBlocked } from "./networks.ts";
+
+type NetworkConfig = Config["network"];
+
+/** Names that mean a cloud's own services wherever they lead to. */
+const REFUSED_NAMES = new Set(["metadata", "metadata.google.internal", "metadata.goog", "instance-data.ec2.internal"]);
+
+const lists = new WeakMap<NetworkConfig, BlockList>();
+
+/**
+ * The addresses that the host of this URL stands for now; a name that leads nowhere has none. Rejects with
+ * `address_refused` when one of them may not be connected to, and for a URL that could be read in two ways. Whoever
+ * connects should use one of these addresses, or ask again right before: names change.
+ */
+export async function guardAddress(url: string, network: NetworkConfig): Promise<readonly string[]> {
+  const authority = readAuthority(url);
+  if (typeof authority === "string") throw refuse(url, authority);
+  const { host } = authority;
+  if (REFUSED_NAMES.has(host.toLowerCase().replace(/\.$/, ""))) throw refuse(url, `${host} is not for streams`);
+  const addresses = await resolveHost(host, network.resolve_seconds * 1000);
+  const list = listOf(network);
+  const blocked = addresses.find((address) => isBlocked(list, address));
+  if (blocked === undefined) return addresses;
+  const leads = blocked === host ? "" : `${host} leads to ${blocked}, and `;
+  throw refuse(url, `${leads}this service connects to no address of that network`);
+}
+
+/** The same address by number, for those who look the name up again; TLS needs the name and proves it. */
+export function pinAddress(url: string, address: string): string {
+  const authority = readAuthority(url);
+  if (typeof authority === "string" || isIP(authority.host) !== 0) return url;
+  const numeric = address.includes(":") ? `[${address}]` : address;
+  return `${url.slice(0, authority.hostAt)}${numeric}${url.slice(authority.hostAt + authority.writtenHost.length)}`;
+}
+
+function listOf(network: NetworkConfig): BlockList {
+  const known = lists.get(network);
+  if (known !== undefined) return known;
+  const made = blockNetworks(network.deny);
+  lists.set(network, made);
+  return made;
+}
+
+async function resolveHost(host: string, limitMs: number): Promise<readonly string[]> {
+  if (isIP(host.split("%")[0] ?? "") !== 0) return [host];
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<readonly []>((resolve) => {
+    timer = setTimeout(() => resolve([]), limitMs);
+  });
+  const found = lookup(host, { all: true, verbatim: true }).then(
+    (entries) => entries.map(({ address }) => address),
+    () => [],
+  );
+  try {
+    return await Promise.race([found, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const refuse = (url: string, reason: string): ServiceError =>
+  new ServiceError("address_refused", { detail: `${maskCredentials(url).slice(0, 200)}: ${reason}` });
