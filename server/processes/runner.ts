@@ -1,0 +1,204 @@
+/**
+ * A runner as the server sees it: a child process that is loaded, asked and, in the end, gone. Owner: the pool of spares,
+ * then the run that took it. Whoever owns it ends it.
+ */
+import { type ChildProcess, fork } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import type { Logger } from "pino";
+import { RUNNER_PROTOCOL, type RunnerMessage, type RunnerRequest } from "../../schemas/runner.ts";
+import { readMessage } from "./runner-messages.ts";
+import { RunnerOutput } from "./runner-output.ts";
+
+type WithoutId<T> = T extends unknown ? Omit<T, "id"> : never;
+export type RunnerOrder = WithoutId<RunnerRequest>;
+/** All that a runner says by itself. */
+export type RunnerReport = Exclude<RunnerMessage, { type: "hello" | "reply" }>;
+
+/** It understood and will not: its answer. */
+export class RunnerRefusal extends Error {
+  override readonly name = "RunnerRefusal";
+  readonly kind: string;
+
+  constructor(kind: string, detail: string) {
+    super(detail);
+    this.kind = kind;
+  }
+}
+
+/** It did not answer: it is gone, it hangs, or too much is asked of it at once. */
+export class RunnerSilence extends Error {
+  override readonly name = "RunnerSilence";
+}
+
+export interface RunnerExit {
+  readonly code: number | null;
+  readonly signal: string | null;
+  /** Why we ended it, or what it did wrong; null when it went by itself. */
+  readonly reason: string | null;
+}
+
+export interface RunnerOptions {
+  readonly entry: URL;
+  readonly log: Logger;
+  /** To `hello`. */
+  readonly loadMs: number;
+  readonly replyMs: number;
+}
+
+const SECRETS = { DATABASE_URL: undefined, WINDHOVER_DATABASE_URL: undefined, WINDHOVER_BOOTSTRAP_KEY: undefined };
+
+/** Requests under way at once: more means that it does not answer. */
+const MOST_WAITING = 64;
+
+interface Waiting {
+  readonly timer: NodeJS.Timeout;
+  resolve(result: unknown): void;
+  reject(error: Error): void;
+}
+
+export class Runner {
+  /** Rejects with why it did not load. */
+  readonly loaded: Promise<void>;
+  /** Settles once the process is gone; never rejects. */
+  readonly gone: Promise<RunnerExit>;
+  readonly #child: ChildProcess;
+  readonly #options: RunnerOptions;
+  readonly #output: RunnerOutput;
+  readonly #waiting = new Map<number, Waiting>();
+  #lastId = 0;
+  #reason: string | null = null;
+  #exit: RunnerExit | null = null;
+  #listener: (report: RunnerReport) => void = () => {};
+  #settleLoaded: (error: Error | null) => void = () => {};
+
+  constructor(options: RunnerOptions) {
+    this.#options = options;
+    this.#output = new RunnerOutput((line) => options.log.debug({ runner: this.pid }, line));
+    this.#child = spawnRunner(options.entry);
+    this.loaded = new Promise((resolve, reject) => {
+      this.#settleLoaded = (error) => (error === null ? resolve() : reject(error));
+    });
+    this.loaded.catch(() => {});
+    const timer = setTimeout(
+      () => this.kill(`it was not loaded within ${options.loadMs / 1000} s`),
+      options.loadMs,
+    );
+    void this.loaded.catch(() => {}).then(() => clearTimeout(timer));
+    this.gone = this.#awaitExit();
+    for (const stream of [this.#child.stdout, this.#child.stderr]) if (stream !== null) this.#output.drain(stream);
+    this.#child.on("message", (said) => this.#hear(said));
+  }
+
+  /** Undefined when it could not even be started. */
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  get isGone(): boolean {
+    return this.#exit !== null;
+  }
+
+  /** The last lines it wrote, for the log. */
+  get lastLines(): readonly string[] {
+    return this.#output.tail();
+  }
+
+  /** The one listener; nothing is said before `start` is asked for. */
+  listen(listener: (report: RunnerReport) => void): void {
+    this.#listener = listener;
+  }
+
+  /** Rejects with `RunnerRefusal` or `RunnerSilence`. One that does not answer in time is its owner's to end. */
+  request(order: RunnerOrder, limitMs = this.#options.replyMs): Promise<unknown> {
+    if (this.#exit !== null || !this.#child.connected) return Promise.reject(new RunnerSilence("the runner is gone"));
+    if (this.#waiting.size >= MOST_WAITING)
+      return Promise.reject(new RunnerSilence(`${MOST_WAITING} requests wait for the runner already`));
+    const id = ++this.#lastId;
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#waiting.delete(id);
+        reject(new RunnerSilence(`the runner did not answer "${order.type}" within ${limitMs / 1000} s`));
+      }, limitMs);
+      this.#waiting.set(id, { timer, resolve, reject });
+      this.#child.send({ ...order, id }, (error) => {
+        if (error !== null) this.#settle(id, ({ reject }) => reject(new RunnerSilence("the runner is gone")));
+      });
+    });
+  }
+
+  /** At once, for good. `gone` tells when. */
+  kill(reason: string): void {
+    if (this.#exit !== null) return;
+    this.#reason ??= reason;
+    this.#child.kill("SIGKILL");
+  }
+
+  #hear(said: unknown): void {
+    const message = readMessage(said);
+    if (message === null) return this.kill("it said something that no runner of this version says");
+    if (message.type === "hello") return this.#greet(message.protocol);
+    if (message.type !== "reply") return this.#listener(message);
+    const { id, error, result } = message;
+    this.#settle(id, ({ resolve, reject }) =>
+      error === null ? resolve(result) : reject(new RunnerRefusal(error.kind, error.detail)),
+    );
+  }
+
+  #greet(protocol: number): void {
+    if (protocol === RUNNER_PROTOCOL) return this.#settleLoaded(null);
+    this.kill(`it speaks version ${protocol} of the protocol, and the server ${RUNNER_PROTOCOL}: install both anew`);
+  }
+
+  #settle(id: number, settle: (waiting: Waiting) => void): void {
+    const waiting = this.#waiting.get(id);
+    if (waiting === undefined) return;
+    this.#waiting.delete(id);
+    clearTimeout(waiting.timer);
+    settle(waiting);
+  }
+
+  #awaitExit(): Promise<RunnerExit> {
+    return new Promise((resolve) => {
+      const leave = (code: number | null, signal: string | null): void => {
+        if (this.#exit !== null) return;
+        this.#exit = { code, signal, reason: this.#reason };
+        this.#settleLoaded(new RunnerSilence(describeExit(this.#exit)));
+        for (const id of [...this.#waiting.keys()])
+          this.#settle(id, ({ reject }) => reject(new RunnerSilence("the runner is gone")));
+        resolve(this.#exit);
+      };
+      this.#child.on("error", (error) => {
+        this.#reason ??= error.message;
+        if (this.#child.pid === undefined) leave(null, null);
+      });
+      // Not "close": a grandchild that keeps the streams open must not keep us waiting.
+      this.#child.on("exit", leave);
+    });
+  }
+}
+
+/** `the runner was ended by SIGSEGV`, `the runner ended with code 1: …`. */
+export function describeExit({ code, signal, reason }: RunnerExit): string {
+  if (reason !== null) return `the runner was ended: ${reason}`;
+  return signal === null ? `the runner ended with code ${code}` : `the runner was ended by ${signal}`;
+}
+
+/**
+ * `setpriv` makes the kernel end the runner with its server, even one that hangs. A process group of its own: Ctrl-C is
+ * for the server, which ends its runners in order.
+ */
+function spawnRunner(entry: URL): ChildProcess {
+  const needsTsx = entry.pathname.endsWith(".ts");
+  return fork(fileURLToPath(entry), [], {
+    execPath: "setpriv",
+    execArgv: [
+      ...["--pdeathsig", "KILL", process.execPath],
+      ...(needsTsx ? ["--import", import.meta.resolve("tsx")] : []),
+    ],
+    // Of what is ours to keep, a runner needs nothing.
+    env: { ...process.env, ...SECRETS, MALLOC_ARENA_MAX: "2" },
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+    detached: true,
+    serialization: "json",
+  });
+}

@@ -1,0 +1,80 @@
+/** Which output is attached to which process: one active process an output. */
+import { ServiceError } from "../service-error.ts";
+import type { User } from "../user.ts";
+import type { Queries, Sql } from "./client.ts";
+import { lockUser } from "./lock-user.ts";
+
+export interface AttachedOutput {
+  readonly outputUuid: string;
+  readonly type: "rtsp" | "rtmp" | "detection_data" | "drone_data";
+  readonly url: string | null;
+  readonly settings: string | null;
+}
+
+/** Null when it was attached to this process already. */
+export async function attachOutput(
+  sql: Sql,
+  user: User,
+  processUuid: string,
+  outputUuid: string,
+): Promise<AttachedOutput | null> {
+  return sql.begin(async (sql) => {
+    await lockUser(sql, user.uuid);
+    const output = await findOutput(sql, user.uuid, outputUuid);
+    const [holder] = await sql<{ processUuid: string }[]>`
+      select process_uuid from process_outputs where output_uuid = ${outputUuid}`;
+    if (holder?.processUuid === processUuid) return null;
+    if (holder !== undefined)
+      throw new ServiceError("output_in_use", {
+        detail: `the output is attached to process ${holder.processUuid}; detach it there (DELETE /process/${holder.processUuid}/${outputUuid}) or register another`,
+      });
+    const active = await countAttached(sql, user.uuid);
+    const limit = user.limits.outputsActive;
+    if (active >= limit)
+      throw new ServiceError("outputs_limit_reached", {
+        detail: `${active} outputs of this key are attached and it may have ${limit}; detach one and try again`,
+      });
+    await sql`insert into process_outputs (output_uuid, process_uuid) values (${outputUuid}, ${processUuid})`;
+    return output;
+  });
+}
+
+/** Null when it is not attached to that process. */
+export async function findAttached(
+  sql: Queries,
+  processUuid: string,
+  outputUuid: string,
+): Promise<AttachedOutput | null> {
+  const [found] = await sql<AttachedOutput[]>`
+    select output_uuid, type, url, settings from process_outputs join outputs on outputs.uuid = output_uuid
+    where process_uuid = ${processUuid} and output_uuid = ${outputUuid}`;
+  return found ?? null;
+}
+
+export async function detachOutput(sql: Queries, processUuid: string, outputUuid: string): Promise<void> {
+  await sql`delete from process_outputs where process_uuid = ${processUuid} and output_uuid = ${outputUuid}`;
+}
+
+export async function listAttached(sql: Queries, processUuid: string): Promise<readonly AttachedOutput[]> {
+  return sql<AttachedOutput[]>`
+    select output_uuid, type, url, settings from process_outputs join outputs on outputs.uuid = output_uuid
+    where process_uuid = ${processUuid} order by attached_at, output_uuid`;
+}
+
+async function findOutput(sql: Queries, userUuid: string, outputUuid: string): Promise<AttachedOutput> {
+  const [found] = await sql<AttachedOutput[]>`
+    select uuid as output_uuid, type, url, settings from outputs
+    where uuid = ${outputUuid} and user_uuid = ${userUuid} for key share`;
+  if (found === undefined)
+    throw new ServiceError("output_not_found", {
+      detail: `there is no output ${outputUuid}; GET /outputs lists those there are`,
+    });
+  return found;
+}
+
+async function countAttached(sql: Queries, userUuid: string): Promise<number> {
+  const [row] = await sql<{ active: number }[]>`
+    select count(*) as active from process_outputs join outputs on outputs.uuid = output_uuid
+    where user_uuid = ${userUuid}`;
+  return row?.active ?? 0;
+}
