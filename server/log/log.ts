@@ -42,7 +42,7 @@ export function openLog({ level }: Config["log"], output: Output = process.stder
     { write: (json: string) => writer.write(show(json)) },
   );
   // Children inherit this; pino has no formatter for what they are given.
-  const makeChild = logger.child as (bindings: Bindings, options?: ChildLoggerOptions) => Logger;
+  const makeChild = logger.child as unknown as (bindings: Bindings, options?: ChildLoggerOptions) => Logger;
   function child(this: Logger, bindings: Bindings, options?: ChildLoggerOptions): Logger {
     return makeChild.call(this, maskRecord(bindings), options);
   }

@@ -1,0 +1,38 @@
+/** What those who run the service look at. */
+import type { Config } from "../../schemas/config.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import { ServiceError } from "../service-error.ts";
+import { type AnyEndpoint, defineEndpoint } from "./endpoint.ts";
+
+interface OperationsNeeds {
+  readonly config: Config;
+  readonly metrics: Metrics;
+  components(): Promise<Readonly<Record<string, string>>>;
+}
+
+/**
+ * A master key and not just any: the numbers name the processes of all users. Not the address of the caller either: behind
+ * a proxy on this machine everybody would come from it. The key may stand in the URL, as Prometheus has it in `params`.
+ */
+export function operationsEndpoints({ config, metrics, components }: OperationsNeeds): readonly AnyEndpoint[] {
+  return [
+    defineEndpoint({
+      method: "GET",
+      path: "/metrics",
+      tag: "Operations",
+      id: "readMetrics",
+      summary: "Numbers for Prometheus",
+      description:
+        "Frames, latency, drops, inference and memory of every process; requests by route; health of the parts. Needs a master key, in the header or as `?api_key=`, unless `http.metrics_open` is set.",
+      access: config.http.metrics_open ? "none" : "url-key",
+      answers: { 200: { description: "The text format of Prometheus.", mediaType: "text/plain" } },
+      errors: ["master_key_needed"],
+      async handle({ user }) {
+        if (user !== null && user.masterUuid !== null)
+          throw new ServiceError("master_key_needed", { detail: "/metrics names the processes of all users." });
+        metrics.observeComponents(await components());
+        return new Response(await metrics.print(), { headers: { "content-type": metrics.contentType } });
+      },
+    }),
+  ];
+}

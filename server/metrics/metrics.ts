@@ -1,0 +1,93 @@
+/** What Prometheus is told. Every name begins with `windhover_`, but for those of Node's own process. */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import type { RunnerStats } from "../../schemas/runner.ts";
+
+export interface AnsweredRequest {
+  readonly method: string;
+  /** The pattern of the endpoint, `/process/{process_uuid}`, never the path that was asked for: of those there is no end. */
+  readonly route: string;
+  readonly status: number;
+  readonly seconds: number;
+}
+
+export type ProcessStats = RunnerStats & { readonly restarts: number };
+
+const SECONDS = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30];
+
+/** Of a process: name, what it means, and how to read it from its stats. */
+const PROCESS_GAUGES: readonly (readonly [name: string, help: string, read: (stats: ProcessStats) => number])[] = [
+  ["fps_in", "Frames that come in, per second", (stats) => stats.fps_in],
+  ["fps_processed", "Frames that are looked at, per second", (stats) => stats.fps_processed],
+  ["fps_out", "Frames that go out, per second", (stats) => stats.fps_out],
+  ["latency_p50_seconds", "From capture to the sink, median", (stats) => stats.latency_ms.p50 / 1000],
+  ["latency_p95_seconds", "From capture to the sink, 95 of 100", (stats) => stats.latency_ms.p95 / 1000],
+  ["inference_seconds", "One look of the model", (stats) => stats.inference_ms / 1000],
+  ["frames_dropped", "Frames dropped by this runner so far", (stats) => stats.frames_dropped],
+  ["restarts", "Restarts after a crash", (stats) => stats.restarts],
+  ["runner_rss_bytes", "Memory of its runner", (stats) => stats.rss_bytes],
+  ["runner_loop_delay_seconds", "Delay of its runner's event loop", (stats) => stats.loop_delay_ms / 1000],
+];
+
+export class Metrics {
+  readonly #registry = new Registry();
+  readonly #requests: Histogram<"method" | "route" | "status">;
+  readonly #processes: readonly (readonly [Gauge<"process">, (stats: ProcessStats) => number])[];
+  readonly #components: Gauge<"component">;
+  readonly #checks: Counter<"component">;
+
+  constructor() {
+    const registers = [this.#registry];
+    collectDefaultMetrics({ register: this.#registry });
+    this.#requests = new Histogram({
+      name: "windhover_http_request_seconds",
+      help: "Requests that were answered, by how long it took",
+      labelNames: ["method", "route", "status"],
+      buckets: SECONDS,
+      registers,
+    });
+    this.#processes = PROCESS_GAUGES.map(([name, help, read]) => [
+      new Gauge({ name: `windhover_process_${name}`, help, labelNames: ["process"], registers }),
+      read,
+    ]);
+    this.#components = new Gauge({
+      name: "windhover_component_up",
+      help: "1 when a part of the service is well, else 0",
+      labelNames: ["component"],
+      registers,
+    });
+    this.#checks = new Counter({
+      name: "windhover_component_failures_total",
+      help: "How often a part of the service was found not to be well",
+      labelNames: ["component"],
+      registers,
+    });
+  }
+
+  observeRequest({ method, route, status, seconds }: AnsweredRequest): void {
+    this.#requests.observe({ method, route, status }, seconds);
+  }
+
+  observeProcess(uuid: string, stats: ProcessStats): void {
+    for (const [gauge, read] of this.#processes) gauge.set({ process: uuid }, read(stats));
+  }
+
+  /** It has ended: its numbers end with it. */
+  forgetProcess(uuid: string): void {
+    for (const [gauge] of this.#processes) gauge.remove({ process: uuid });
+  }
+
+  observeComponents(components: Readonly<Record<string, string>>): void {
+    for (const [component, state] of Object.entries(components)) {
+      this.#components.set({ component }, state === "ok" ? 1 : 0);
+      if (state !== "ok") this.#checks.inc({ component });
+    }
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+
+  print(): Promise<string> {
+    return this.#registry.metrics();
+  }
+}
