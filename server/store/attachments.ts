@@ -9,6 +9,8 @@ export interface AttachedOutput {
   readonly type: "rtsp" | "rtmp" | "detection_data" | "drone_data";
   readonly url: string | null;
   readonly settings: string | null;
+  /** Of its owner: rtsp outputs are served below that name. */
+  readonly username: string;
 }
 
 /** Null when it was attached to this process already. */
@@ -46,7 +48,8 @@ export async function findAttached(
   outputUuid: string,
 ): Promise<AttachedOutput | null> {
   const [found] = await sql<AttachedOutput[]>`
-    select output_uuid, type, url, settings from process_outputs join outputs on outputs.uuid = output_uuid
+    select output_uuid, type, url, settings, username
+    from process_outputs join outputs on outputs.uuid = output_uuid join users on users.uuid = outputs.user_uuid
     where process_uuid = ${processUuid} and output_uuid = ${outputUuid}`;
   return found ?? null;
 }
@@ -57,14 +60,16 @@ export async function detachOutput(sql: Queries, processUuid: string, outputUuid
 
 export async function listAttached(sql: Queries, processUuid: string): Promise<readonly AttachedOutput[]> {
   return sql<AttachedOutput[]>`
-    select output_uuid, type, url, settings from process_outputs join outputs on outputs.uuid = output_uuid
+    select output_uuid, type, url, settings, username
+    from process_outputs join outputs on outputs.uuid = output_uuid join users on users.uuid = outputs.user_uuid
     where process_uuid = ${processUuid} order by attached_at, output_uuid`;
 }
 
 async function findOutput(sql: Queries, userUuid: string, outputUuid: string): Promise<AttachedOutput> {
   const [found] = await sql<AttachedOutput[]>`
-    select uuid as output_uuid, type, url, settings from outputs
-    where uuid = ${outputUuid} and user_uuid = ${userUuid} for key share`;
+    select outputs.uuid as output_uuid, type, url, settings, username
+    from outputs join users on users.uuid = outputs.user_uuid
+    where outputs.uuid = ${outputUuid} and user_uuid = ${userUuid} for key share of outputs`;
   if (found === undefined)
     throw new ServiceError("output_not_found", {
       detail: `there is no output ${outputUuid}; GET /outputs lists those there are`,

@@ -4,7 +4,7 @@
  */
 import type { ProcessState } from "../processes/processes.ts";
 import type { Queries } from "./client.ts";
-import type { Desired, ProcessRow } from "./processes.ts";
+import type { Desired, LiveProperties, ProcessRow } from "./processes.ts";
 
 export interface Claim {
   readonly uuid: string;
@@ -14,6 +14,7 @@ export interface Claim {
 /** What changes while it runs. */
 export interface ProcessSnapshot {
   readonly desired: Desired;
+  readonly live: LiveProperties;
   readonly state: ProcessState;
   readonly errorCode: string | null;
   readonly errorDetail: string | null;
@@ -65,7 +66,7 @@ export async function saveSnapshot(sql: Queries, { uuid, fence }: Claim, snapsho
   const [row] = await sql<{ saved: number }[]>`
     with saved as (
       update processes set
-        desired = ${snapshot.desired}, state = ${snapshot.state}, error_code = ${snapshot.errorCode},
+        desired = ${snapshot.desired}, live = ${sql.json(snapshot.live)}, state = ${snapshot.state}, error_code = ${snapshot.errorCode},
         error_detail = ${snapshot.errorDetail}, position_ns = ${snapshot.positionNs},
         next_track_id = ${snapshot.nextTrackId}, restarts = ${snapshot.restarts}, started_at = ${snapshot.startedAt},
         finished_at = ${snapshot.finishedAt}

@@ -8,6 +8,8 @@ import { cutPage, type Page, type PageRequest, readPage } from "./page.ts";
 
 export type Desired = "running" | "paused" | "stopped";
 
+export type LiveProperties = Readonly<Record<string, JsonRecord>>;
+
 export interface ProcessRow {
   readonly uuid: string;
   readonly userUuid: string;
@@ -17,6 +19,8 @@ export interface ProcessRow {
   readonly graph: string;
   readonly graphText: string | null;
   readonly params: JsonRecord;
+  /** Properties by node, set while it ran. */
+  readonly live: LiveProperties;
   readonly hasTrackLogger: boolean;
   readonly desired: Desired;
   readonly state: ProcessState;
@@ -86,11 +90,7 @@ export async function deleteProcess(sql: Queries, uuid: string, fence: number): 
 
 export async function findProcess(sql: Queries, userUuid: string, uuid: string): Promise<ProcessView | null> {
   const [found] = await sql<ProcessView[]>`
-    select processes.*, created_at::text as created_text,
-      array(select output_uuid from process_outputs where process_uuid = processes.uuid order by attached_at, output_uuid)
-        as outputs,
-      array(select alerts.uuid from alerts where process_uuid = processes.uuid order by created_at, alerts.uuid) as alerts
-    from processes
+    select ${viewOf(sql)} from processes
     where uuid = ${uuid} and user_uuid = ${userUuid}`;
   return found ?? null;
 }
@@ -103,11 +103,7 @@ export async function listProcesses(
 ): Promise<Page<ProcessView>> {
   const { place, fetch } = readPage(request);
   const fetched = await sql<ProcessView[]>`
-    select processes.*, created_at::text as created_text,
-      array(select output_uuid from process_outputs where process_uuid = processes.uuid order by attached_at, output_uuid)
-        as outputs,
-      array(select alerts.uuid from alerts where process_uuid = processes.uuid order by created_at, alerts.uuid) as alerts
-    from processes
+    select ${viewOf(sql)} from processes
     where user_uuid = ${userUuid}
       ${request.withEnded ? sql`` : sql`and state not in ('finished', 'failed')`}
       ${place === null ? sql`` : sql`and (created_at, uuid) < (${place.createdAt}, ${place.uuid})`}
@@ -115,6 +111,15 @@ export async function listProcesses(
     limit ${fetch}`;
   return cutPage(fetched, request, ({ createdText, uuid }) => ({ createdAt: createdText, uuid }));
 }
+
+const viewOf = (sql: Queries) => sql`
+  processes.*, processes.created_at::text as created_text,
+  array(
+    select output_uuid from process_outputs where process_uuid = processes.uuid
+    order by attached_at, output_uuid) as outputs,
+  array(
+    select alerts.uuid from alerts where alerts.process_uuid = processes.uuid
+    order by alerts.created_at, alerts.uuid) as alerts`;
 
 async function expectSource(sql: Queries, userUuid: string, sourceUuid: string): Promise<void> {
   const found = await sql`

@@ -1,5 +1,6 @@
--- Desired state: what should be, so that after any crash it can be made so again. Times are timestamptz, amounts of use
--- whole milliseconds. Every row of a user goes with the user.
+-- Desired state: what should be, so that after any crash it can be made so again. Times are timestamptz(3), so that a
+-- cursor made of one as JavaScript reads it finds its row again; amounts of use are whole milliseconds. Every row of a
+-- user goes with the user.
 
 -- One key, one user. A master has no master.
 create table users (
@@ -15,9 +16,9 @@ create table users (
   is_graph_author boolean not null,
   -- Only what differs from the limits of the configuration.
   limits jsonb not null default '{}',
-  expires_at timestamptz,
-  revoked_at timestamptz,
-  created_at timestamptz not null default now(),
+  expires_at timestamptz(3),
+  revoked_at timestamptz(3),
+  created_at timestamptz(3) not null default now(),
   -- Null: unlimited. Pending: bought, not handed out yet; only a master has any.
   allocated_ms bigint check (allocated_ms >= 0),
   pending_ms bigint not null default 0 check (pending_ms >= 0)
@@ -39,7 +40,7 @@ create table sources (
   file_name text,
   file_bytes bigint,
   duration_ms bigint,
-  created_at timestamptz not null default now(),
+  created_at timestamptz(3) not null default now(),
   unique (user_uuid, identity)
 );
 create index on sources (user_uuid, created_at desc, uuid desc);
@@ -50,7 +51,7 @@ create table upload_reservations (
   user_uuid uuid not null references users on delete cascade,
   node_uuid uuid not null,
   bytes bigint not null,
-  created_at timestamptz not null default now()
+  created_at timestamptz(3) not null default now()
 );
 
 create table outputs (
@@ -61,7 +62,7 @@ create table outputs (
   url text,
   settings text check (settings in ('360p', '720p', '1080p')),
   identity bytea not null,
-  created_at timestamptz not null default now(),
+  created_at timestamptz(3) not null default now(),
   unique (user_uuid, identity)
 );
 create index on outputs (user_uuid, created_at desc, uuid desc);
@@ -69,8 +70,8 @@ create index on outputs (user_uuid, created_at desc, uuid desc);
 -- The machines that share this database. One that has not renewed in time has lost what it claimed.
 create table nodes (
   uuid uuid primary key,
-  started_at timestamptz not null default now(),
-  seen_at timestamptz not null default now()
+  started_at timestamptz(3) not null default now(),
+  seen_at timestamptz(3) not null default now()
 );
 
 create table processes (
@@ -83,6 +84,8 @@ create table processes (
   -- Of graphs that are not installed (`POST /graphs/try`); else null.
   graph_text text,
   params jsonb not null,
+  -- Properties of nodes that were set while it ran, by node: set again in the next run.
+  live jsonb not null default '{}',
   has_track_logger boolean not null,
   -- What is wanted, and what is.
   desired text not null check (desired in ('running', 'paused', 'stopped')),
@@ -94,13 +97,13 @@ create table processes (
   next_track_id bigint not null default 1,
   restarts integer not null default 0,
   -- Ends by itself.
-  ends_at timestamptz,
-  created_at timestamptz not null default now(),
-  started_at timestamptz,
-  finished_at timestamptz,
+  ends_at timestamptz(3),
+  created_at timestamptz(3) not null default now(),
+  started_at timestamptz(3),
+  finished_at timestamptz(3),
   -- Who runs it. The fence grows with every claim: what an earlier owner still writes does not match and is lost.
   node_uuid uuid,
-  lease_until timestamptz,
+  lease_until timestamptz(3),
   fence bigint not null default 0
 );
 create index on processes (user_uuid, created_at desc, uuid desc);
@@ -110,7 +113,7 @@ create index processes_on_source on processes (source_uuid) where state not in (
 create table process_outputs (
   output_uuid uuid primary key references outputs on delete restrict,
   process_uuid uuid not null references processes on delete cascade,
-  attached_at timestamptz not null default now()
+  attached_at timestamptz(3) not null default now()
 );
 create index on process_outputs (process_uuid);
 
@@ -120,7 +123,7 @@ create table usage (
   fence bigint not null,
   user_uuid uuid not null references users on delete cascade,
   running_ms bigint not null check (running_ms >= 0),
-  updated_at timestamptz not null default now(),
+  updated_at timestamptz(3) not null default now(),
   primary key (process_uuid, fence)
 );
 create index on usage (user_uuid);
@@ -137,7 +140,7 @@ create table alerts (
   configuration jsonb not null,
   -- A changed configuration that waits for the next start of a process.
   pending jsonb,
-  created_at timestamptz not null default now()
+  created_at timestamptz(3) not null default now()
 );
 create index on alerts (user_uuid, created_at desc, uuid desc);
 
@@ -151,7 +154,7 @@ create table subscriptions (
   policy jsonb not null,
   format text not null check (format in ('simple', 'full')),
   secret text not null,
-  created_at timestamptz not null default now(),
+  created_at timestamptz(3) not null default now(),
   unique (process_uuid, event_type, notification_url)
 );
 
@@ -160,5 +163,5 @@ create table reports (
   user_uuid uuid not null references users on delete cascade,
   enhancement text check (enhancement in ('RUNNING', 'FINISHED', 'FAILED')),
   enhancement_detail text,
-  created_at timestamptz not null default now()
+  created_at timestamptz(3) not null default now()
 );

@@ -1,0 +1,82 @@
+/** A migrated PostgreSQL of the test's own, below the folder for temporary files. It works as root and as any user. */
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Logger, pino } from "pino";
+import type { Config } from "../../schemas/config.ts";
+import { connectClient, type Sql } from "./client.ts";
+import { readDatabaseUrl } from "./database-url.ts";
+import { guardSql } from "./guard.ts";
+import { migrate } from "./migrate.ts";
+import { type PrivatePostgres, startPrivatePostgres } from "./private-postgres.ts";
+
+export interface TestDatabase {
+  readonly sql: Sql;
+  /** Good for `database.url` and `DATABASE_URL`. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+export const DATABASE_LIMITS: Config["database"] = {
+  url: null,
+  connections: 10,
+  start_seconds: 60,
+  stop_seconds: 20,
+  statement_seconds: 20,
+  wait_seconds: 20,
+  restart_first_seconds: 0.02,
+  restart_most_seconds: 1,
+};
+
+export const silentLog: Logger = pino({ level: "silent" });
+
+export async function testDatabase(): Promise<TestDatabase> {
+  const postgres = await testPostgres();
+  const sql = connectClient(readDatabaseUrl(postgres.url), DATABASE_LIMITS, silentLog);
+  const close = async () => {
+    await sql.end({ timeout: 5 });
+    await postgres.close();
+  };
+  try {
+    await migrate(sql);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { sql: guardSql(sql, { whenUp: null, waitMs: 0, limitMs: 60_000 }), url: postgres.url, close };
+}
+
+/** An empty one. */
+export async function testPostgres(settings: Readonly<Record<string, string>> = {}) {
+  const dataDir = await testFolder();
+  let postgres: PrivatePostgres;
+  try {
+    postgres = await startPrivatePostgres({
+      dataDir,
+      connections: 50,
+      startSeconds: DATABASE_LIMITS.start_seconds,
+      stopSeconds: DATABASE_LIMITS.stop_seconds,
+      // Flushing guards against the machine's crash, which no test brings about.
+      settings: { fsync: "off", ...settings },
+      log: silentLog,
+    });
+  } catch (error) {
+    await rm(dataDir, { recursive: true, force: true });
+    throw error;
+  }
+  const { host, user, database } = postgres.address;
+  return {
+    url: `postgres:///${database}?host=${encodeURIComponent(host)}&user=${user}`,
+    close: async () => {
+      await postgres.stop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** That the user of PostgreSQL may enter too. */
+export async function testFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "windhover-db-"));
+  await chmod(folder, 0o755);
+  return folder;
+}
