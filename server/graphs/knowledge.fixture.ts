@@ -1,0 +1,14 @@
+/** What the command line gives to the server, for tests: the elements, GStreamer and models of this machine. */
+import { loadElements } from "../../elements/index.ts";
+import { loadRegistry } from "../../graphs/runtime/registry.ts";
+import { listCardFiles } from "../../models/find-card.ts";
+import type { GraphKnowledge } from "./library.ts";
+
+export async function loadTestKnowledge(): Promise<GraphKnowledge> {
+  const elements = await loadElements();
+  return {
+    elements,
+    readRegistry: async () => loadRegistry(),
+    modelNames: async () => listCardFiles().map(({ name }) => name),
+  };
+}

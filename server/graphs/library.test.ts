@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import type { JsonRecord } from "../../schemas/json.ts";
+import { ServiceError } from "../service-error.ts";
+import { loadTestKnowledge } from "./knowledge.fixture.ts";
+import { GraphLibrary } from "./library.ts";
+
+const LIMITS = {
+  graphs: { compile_seconds: 20, queued: 4, try_seconds: 60 },
+  runners: { load_seconds: 60 },
+} as Parameters<typeof GraphLibrary.open>[1];
+
+const knowledge = await loadTestKnowledge();
+const library = await GraphLibrary.open(knowledge, LIMITS);
+after(() => library.close());
+
+const CLIP = "/srv/private/clip.mp4";
+const prepare = (params: JsonRecord = {}, graph = "detect") => library.prepare({ graph, params, sourceUri: CLIP });
+
+async function refused(attempt: Promise<unknown>): Promise<ServiceError> {
+  const error = await attempt.then(
+    () => assert.fail("it was accepted"),
+    (reason: unknown) => reason,
+  );
+  assert.ok(error instanceof ServiceError, String(error));
+  return error;
+}
+
+const faultsOf = (error: ServiceError) => (error.errors ?? []).map(({ path, message }) => `${path} ${message}`);
+
+describe("an installed graph", () => {
+  test("is prepared with all its params, on its source at real time", async () => {
+    const { params, plan, offers } = await prepare({ confidence: 0.7 });
+    assert.equal(params.confidence, 0.7);
+    assert.equal(params.model, "default");
+    assert.deepEqual(plan.source, { uri: CLIP, pace: "realtime" });
+    assert.ok(offers.has("detections"));
+  });
+
+  test("offers what its plan has, not what its name says", async () => {
+    const { offers, slots } = await prepare({}, "demo");
+    assert.equal(offers.has("detections"), false);
+    assert.ok(offers.has("snapshots"));
+    assert.deepEqual(Object.keys(slots), ["snapshots"]);
+  });
+
+  test("that is not there is told with those that are", async () => {
+    const error = await refused(prepare({}, "detct"));
+    assert.equal(error.code, "graph_not_found");
+    assert.match(error.message, /did you mean "detect"\?; there are demo, detect/);
+  });
+
+  for (const name of ["../detect", "detect.yaml", "/etc/passwd", "", "a".repeat(500), "compiler/detect"])
+    test(`is never a path: ${JSON.stringify(name.slice(0, 20))}`, async () =>
+      assert.equal((await refused(prepare({}, name))).code, "graph_not_found"));
+});
+
+describe("params that do not fit", () => {
+  test("are told all at once, each with its path", async () => {
+    const error = await refused(prepare({ confidnce: 0.5, confidence: 7, classes: ["person", 3] }));
+    assert.equal(error.code, "invalid_input");
+    const faults = faultsOf(error);
+    assert.equal(faults.length, 3);
+    assert.match(faults[0] ?? "", /^\/params\/confidnce is no param of this graph; did you mean "confidence"\?/);
+    assert.match(faults[1] ?? "", /^\/params\/confidence is .*7.*expected/);
+    assert.match(faults[2] ?? "", /^\/params\/classes\/1 is .*3/);
+  });
+
+  for (const name of ["source", "uri"])
+    test(`${name} cannot be a param`, async () => {
+      const error = await refused(prepare({ [name]: "/etc/passwd" }));
+      assert.match(faultsOf(error)[0] ?? "", new RegExp(`^/params/${name} cannot be a param: .*source_uuid`));
+    });
+
+  for (const model of ["/etc/passwd", "../default", "./default.yaml", "https://a.example/m.onnx", "defualt", "", "a/b"])
+    test(`model ${JSON.stringify(model)} is refused, with the names of those installed`, async () => {
+      const error = await refused(prepare({ model }));
+      assert.equal(error.code, "invalid_input");
+      assert.match(faultsOf(error)[0] ?? "", /^\/params\/model /);
+      if (model !== "")
+        assert.match(faultsOf(error)[0] ?? "", /not the name of an installed model; there are default,/);
+    });
+
+  test("a name that is near an installed model is offered", async () =>
+    assert.match((await refused(prepare({ model: "defualt" }))).message, /did you mean "default"\?/));
+
+  test("that name files of the server are refused, whatever graph declares them", async () => {
+    for (const [graph, params] of [
+      ["record", { path: "/tmp/x.mp4" }],
+      ["preview", { poster: "/tmp/x.jpg" }],
+    ] as const) {
+      const error = await refused(prepare(params, graph));
+      assert.match(faultsOf(error)[0] ?? "", /cannot be set by clients: .*leave it out/);
+    }
+  });
+
+  test("the source's path reaches no message", async () => {
+    const error = await refused(library.prepare({ graph: "detect", params: {}, sourceUri: "gopher://u:secret@h/x" }));
+    assert.doesNotMatch(JSON.stringify([error.message, error.errors]), /secret|gopher:\/\//);
+  });
+
+  test("names of the prototype are no params", async () => {
+    const params = JSON.parse('{"__proto__": 1, "constructor": 2, "toString": 3}');
+    assert.equal(faultsOf(await refused(prepare(params))).length, 3);
+  });
+});
+
+describe("listing", () => {
+  test("tells what each graph takes and offers, and what clients may not set", async () => {
+    const graphs = await library.list();
+    const record = graphs.find(({ name }) => name === "record");
+    assert.deepEqual(record?.reserved, ["path"]);
+    assert.deepEqual(graphs.find(({ name }) => name === "detect")?.reserved, []);
+    assert.ok(graphs.every(({ faults }) => faults.length === 0));
+  });
+});
