@@ -1,0 +1,187 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { writeExample } from "./example.ts";
+import { ConfigFaults } from "./fault.ts";
+import { CONFIG_KEYS } from "./keys.ts";
+import { type LoadedConfig, loadConfig } from "./load.ts";
+import { OTHER_VARIABLES } from "./read-environment.ts";
+import { showValue } from "./setting.ts";
+
+const folder = await mkdtemp(join(tmpdir(), "windhover-config-"));
+after(() => rm(folder, { recursive: true }));
+const FILE = join(folder, "windhover.yaml");
+
+async function load(yaml: string | null, env: NodeJS.ProcessEnv = {}): Promise<LoadedConfig> {
+  if (yaml === null) await rm(FILE, { force: true });
+  else await writeFile(FILE, yaml);
+  return loadConfig({ file: null, folder, env });
+}
+
+async function faultsOf(yaml: string | null, env: NodeJS.ProcessEnv = {}): Promise<string[]> {
+  const error = await load(yaml, env).then(
+    () => assert.fail("it was taken"),
+    (reason: unknown) => reason,
+  );
+  assert.ok(error instanceof ConfigFaults, String(error));
+  return error.faults.map(({ where, message }) => `${where}: ${message}`);
+}
+
+const originOf = ({ settings }: LoadedConfig, name: string): string | undefined =>
+  settings.find(({ key }) => key.name === name)?.origin.where;
+
+describe("where values come from", () => {
+  test("without file and environment everything is the default", async () => {
+    const loaded = await load(null);
+    assert.equal(loaded.config.http.port, 8080);
+    assert.equal(loaded.config.data_dir, join(folder, "data"));
+    assert.equal(loaded.file, null);
+    assert.ok(loaded.settings.every(({ origin }) => origin.kind === "default"));
+  });
+
+  test("the file goes before the default, the environment before the file", async () => {
+    const yaml = "http:\n  port: 9000\n  host: 0.0.0.0\nlog:\n  level: debug\n";
+    const loaded = await load(yaml, { WINDHOVER_HTTP_PORT: "9001" });
+    assert.equal(loaded.config.http.port, 9001);
+    assert.equal(loaded.config.http.host, "0.0.0.0");
+    assert.equal(loaded.config.log.level, "debug");
+    assert.equal(originOf(loaded, "http.port"), "WINDHOVER_HTTP_PORT");
+    assert.equal(originOf(loaded, "http.host"), "windhover.yaml:3:9");
+    assert.equal(originOf(loaded, "http.body_bytes"), "default");
+  });
+
+  test("DATABASE_URL is the database's, and our own variable goes before it", async () => {
+    const theirs = await load(null, { DATABASE_URL: "postgres://a/b" });
+    assert.equal(theirs.config.database.url, "postgres://a/b");
+    assert.equal(originOf(theirs, "database.url"), "DATABASE_URL");
+    const env = { DATABASE_URL: "postgres://a/b", WINDHOVER_DATABASE_URL: "postgres://c/d" };
+    assert.equal((await load(null, env)).config.database.url, "postgres://c/d");
+  });
+
+  test("an empty variable counts as not set", async () => {
+    const loaded = await load("http: { port: 9000 }", { WINDHOVER_HTTP_PORT: "", WINDHOVER_PUBLIC_URL: "" });
+    assert.equal(loaded.config.http.port, 9000);
+    assert.equal(loaded.config.public_url, null);
+  });
+
+  test("an empty file, and a section whose keys are all commented out, say nothing", async () => {
+    for (const yaml of ["", "# nothing\n", "---\n", "http:\n  # port: 1\nlog:\n"])
+      assert.equal((await load(yaml)).config.http.port, 8080, JSON.stringify(yaml));
+  });
+});
+
+describe("values of variables are read as their key says", () => {
+  const rows: readonly (readonly [
+    variable: string,
+    text: string,
+    read: (l: LoadedConfig) => unknown,
+    value: unknown,
+  ])[] = [
+    ["WINDHOVER_HTTP_PORT", " 0 ", ({ config }) => config.http.port, 0],
+    ["WINDHOVER_HTTP_REQUEST_SECONDS", "2.5", ({ config }) => config.http.request_seconds, 2.5],
+    ["WINDHOVER_LOG_ACCESS", "No", ({ config }) => config.log.access, false],
+    ["WINDHOVER_HTTP_CHECK_ANSWERS", "1", ({ config }) => config.http.check_answers, true],
+    [
+      "WINDHOVER_NETWORK_DENY",
+      "10.0.0.0/8, fd00::/8,",
+      ({ config }) => config.network.deny,
+      ["10.0.0.0/8", "fd00::/8"],
+    ],
+    ["WINDHOVER_BOOTSTRAP_KEY", "1234", ({ config }) => config.bootstrap_key, "1234"],
+    ["WINDHOVER_PUBLIC_URL", "https://a.example", ({ config }) => config.public_url, "https://a.example"],
+  ];
+  for (const [variable, text, read, value] of rows)
+    test(`${variable}=${text}`, async () => assert.deepEqual(read(await load(null, { [variable]: text })), value));
+});
+
+describe("faults", () => {
+  test("are all told at once, each with its place", async () => {
+    const yaml = 'http:\n  prot: 1\n  port: "x"\n  host: 3\nlimit:\n  sources: 5\nsources: 5\n';
+    const env = { WINDHOVER_HTTP_PORTS: "1", WINDHOVER_LOG_LEVEL: "loud" };
+    assert.deepEqual(await faultsOf(yaml, env), [
+      'windhover.yaml:2:3: there is no setting "http.prot"; did you mean "port"?',
+      'windhover.yaml:5:1: there is no setting "limit"; did you mean "limits"?',
+      'windhover.yaml:7:1: there is no setting "sources"; did you mean "limits.sources"?',
+      'WINDHOVER_HTTP_PORTS: there is no such setting; did you mean "WINDHOVER_HTTP_PORT"?',
+      'windhover.yaml:3:9: http.port is "x"; expected a whole number from 0 to 65535',
+      "windhover.yaml:4:9: http.host is 3; expected text",
+      'WINDHOVER_LOG_LEVEL: log.level is "loud"; expected "fatal", "error", "warn", "info", "debug" or "trace"',
+    ]);
+  });
+
+  const rows: readonly (readonly [what: string, yaml: string | null, env: NodeJS.ProcessEnv, says: RegExp])[] = [
+    ["no YAML", "http: [", {}, /^windhover\.yaml:1:\d+: YAML: /],
+    ["a key that is given twice", "http: {port: 1, port: 2}", {}, /^windhover\.yaml:1:\d+: YAML: .*unique/i],
+    ["a second document", "---\n{}\n---\n{}\n", {}, /second document/],
+    ["a list", "- a\n", {}, /the configuration is no map/],
+    ["a section that is no map", "http: 80\n", {}, /http is no map/],
+    ["a key that is no word", "? [a]\n: b\n", {}, /there is no setting/],
+    ["an alias", "data_dir: &a x\nhttp: {host: *a}\n", {}, /alias/],
+    ["a nothing where a value is needed", "http: {port: }\n", {}, /http\.port is null; expected a whole number/],
+    ["half a TLS", null, { WINDHOVER_HTTP_TLS_CERT: "/dev/null" }, /tls_key is missing/],
+    [
+      "a file that is not there",
+      null,
+      { WINDHOVER_HTTP_TLS_CERT: "no", WINDHOVER_HTTP_TLS_KEY: "no" },
+      /cannot be read/,
+    ],
+    ["an address with a path", null, { WINDHOVER_PUBLIC_URL: "https://a/b" }, /without a path/],
+    ["an address of another kind", null, { WINDHOVER_PUBLIC_URL: "ftp://a" }, /expects http/],
+    ["a database of another kind", null, { DATABASE_URL: "mysql://u:hunter2@h/d" }, /^DATABASE_URL: .*postgres:/],
+    ["no network", null, { WINDHOVER_NETWORK_DENY: "10.0.0.0/33" }, /^WINDHOVER_NETWORK_DENY: .*10\.0\.0\.0\/33/],
+    ["no proxy", "http: {trusted_proxies: [nginx]}", {}, /^windhover\.yaml:1:\d+: .*"nginx"/],
+    ["no origin", null, { WINDHOVER_HTTP_CORS_ORIGINS: "a.example" }, /"a\.example"; expected https/],
+    ["claims that run out before they are renewed", null, { WINDHOVER_NODE_RENEW_SECONDS: "14" }, /half of/],
+  ];
+  for (const [what, yaml, env, says] of rows)
+    test(`${what} is refused`, async () => {
+      const faults = await faultsOf(yaml, env);
+      assert.match(faults.join("\n"), says);
+      assert.doesNotMatch(faults.join("\n"), /hunter2/);
+    });
+
+  test("a file that was named must be there", () =>
+    assert.throws(() => loadConfig({ file: "none.yaml", folder, env: {} }), /none\.yaml: there is no such file/));
+});
+
+describe("the list of keys", () => {
+  test("gives every key a variable of its own, and a word about it", () => {
+    const variables = CONFIG_KEYS.map(({ variable }) => variable);
+    assert.equal(new Set(variables).size, variables.length);
+    for (const { name, schema } of CONFIG_KEYS) assert.ok((schema.description ?? "").length > 3, name);
+  });
+
+  test("knows every variable that is read anywhere", () => {
+    const known = new Set<string>([...CONFIG_KEYS.map(({ variable }) => variable), ...OTHER_VARIABLES]);
+    const root = fileURLToPath(new URL("../..", import.meta.url));
+    const folders = ["cli", "elements", "graphs", "models", "native", "server", "setup", "test"];
+    const files = folders.flatMap((name) =>
+      readdirSync(join(root, name), { recursive: true, encoding: "utf8" }).map((file) => join(root, name, file)),
+    );
+    for (const file of files.filter((name) => /\.(ts|mjs|cc|h)$/.test(name)))
+      for (const [, name = ""] of readFileSync(file, "utf8").matchAll(/\benv(?:\.|\[")(WINDHOVER_[A-Z_]+)/g))
+        assert.ok(known.has(name), `${file} reads ${name}`);
+  });
+
+  test("is in the example, which loads as it is and with everything uncommented", async () => {
+    const example = writeExample();
+    assert.deepEqual((await load(example)).config, (await load(null)).config);
+    const whole = example.replace(/^( *)# (\w+: )/gm, "$1$2");
+    const loaded = await load(whole);
+    assert.deepEqual(loaded.config, (await load(null)).config);
+    assert.ok(loaded.settings.every(({ origin }) => origin.kind === "file"));
+  });
+});
+
+test("secrets are shown masked", async () => {
+  const env = { WINDHOVER_BOOTSTRAP_KEY: "wh_a_hunter2", DATABASE_URL: "postgres://u:hunter2@h/d" };
+  const { settings } = await load(null, env);
+  const shown = Object.fromEntries(settings.map((setting) => [setting.key.name, showValue(setting)]));
+  assert.equal(shown.bootstrap_key, "***");
+  assert.equal(shown["database.url"], "postgres://***@h/d");
+  assert.doesNotMatch(JSON.stringify(shown), /hunter2/);
+});
