@@ -1,0 +1,133 @@
+/** The HTTP API: endpoints in, a server out. */
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage, Server } from "node:http";
+import type { Duplex } from "node:stream";
+import { getRequestListener, type HttpBindings, RequestError } from "@hono/node-server";
+import { type Context, Hono } from "hono";
+import type { Logger } from "pino";
+import type { Config } from "../../schemas/config.ts";
+import { ServiceError } from "../service-error.ts";
+import { ClientAddresses } from "./client-address.ts";
+import { Cors } from "./cors.ts";
+import type { AnyEndpoint } from "./endpoint.ts";
+import { type Answered, Exchange, readRequestId } from "./exchange.ts";
+import { type Authenticate, Frame, shuttingDown } from "./frame.ts";
+import { createHttpServer, listen } from "./listen.ts";
+import { problemHeaders, toProblem, toServiceError } from "./problem.ts";
+import { groupByPath, parameterNames } from "./routes.ts";
+import { TokenBuckets } from "./token-buckets.ts";
+import { noSuchSocket, refuseUpgrade, type UpgradeHook } from "./upgrade.ts";
+
+export interface AppParts {
+  readonly config: Config;
+  readonly endpoints: readonly AnyEndpoint[];
+  readonly authenticate: Authenticate;
+  readonly log: Logger;
+  /** Told of every answer, for the metrics. */
+  readonly observe?: (answered: Answered) => void;
+  /** Websockets. */
+  readonly onUpgrade?: UpgradeHook;
+}
+
+export interface App {
+  /** Rejects with words for the operator when it cannot listen. */
+  listen(): Promise<RunningApp>;
+}
+
+export interface RunningApp {
+  /** What it listens on: `http://127.0.0.1:8080`. */
+  readonly url: string;
+  readonly port: number;
+  /** From now on every new request is answered with 503 `shutting_down`. */
+  refuse(): void;
+  /** Stops listening; answers that are under way have so long to end. */
+  close(graceMs: number): Promise<void>;
+}
+
+type Env = { Bindings: HttpBindings };
+
+/** Throws on endpoints that contradict each other and on settings that cannot be. */
+export function createApp({ config, endpoints, authenticate, log, observe, onUpgrade }: AppParts): App {
+  const addresses = new ClientAddresses(config.http.trusted_proxies, config.public_url);
+  let isShuttingDown = false;
+  const frame = new Frame({
+    http: config.http,
+    authenticate,
+    cors: new Cors(config.http.cors_origins),
+    buckets: new TokenBuckets(),
+    isShuttingDown: () => isShuttingDown,
+  });
+
+  const begin = ({ env, req }: Context<Env>): Exchange => {
+    const exchange = new Exchange(env.incoming, env.outgoing, req.raw, addresses, log);
+    exchange.whenDone((answered) => {
+      if (config.log.access) exchange.logAccess(answered);
+      observe?.(answered);
+    });
+    return exchange;
+  };
+
+  const hono = new Hono<Env>();
+  for (const path of groupByPath(endpoints)) {
+    const indices = parameterNames(path.template).map((_, i) => String(i));
+    hono.all(path.pattern, (context) =>
+      frame.answer(
+        begin(context),
+        path,
+        indices.map((index) => context.req.param(index) ?? ""),
+      ),
+    );
+  }
+  hono.notFound((context) => frame.answer(begin(context), null, []));
+
+  return {
+    async listen() {
+      const listener = getRequestListener((request, env) => hono.fetch(request, env as HttpBindings), {
+        hostname: "localhost",
+        errorHandler: (error) => answerUnreadable(error, log),
+      });
+      const server = createHttpServer(config.http, listener);
+      server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+        const requestId = readRequestId(request);
+        socket.on("error", () => socket.destroy());
+        if (isShuttingDown) return refuseUpgrade(socket, shuttingDown(), requestId);
+        const call = { ...addresses.find(request), requestId, log: log.child({ request_id: requestId }) };
+        const taken = onUpgrade?.(request, socket, head, call) ?? false;
+        if (taken === false) refuseUpgrade(socket, noSuchSocket(), requestId);
+      });
+      const { address, port, family } = await listen(server, config.http.host, config.http.port);
+      const scheme = config.http.tls_cert === null ? "http" : "https";
+      return {
+        url: `${scheme}://${family === "IPv6" ? `[${address}]` : address}:${port}`,
+        port,
+        refuse() {
+          isShuttingDown = true;
+        },
+        close(graceMs) {
+          isShuttingDown = true;
+          return closeServer(server, graceMs);
+        },
+      };
+    },
+  };
+}
+
+/** A target or a host that is no URL, or something that went wrong before the frame could see it. */
+function answerUnreadable(error: unknown, log: Logger): Response {
+  const requestId = randomUUID();
+  const isTheirs = error instanceof RequestError;
+  const told = isTheirs
+    ? new ServiceError("malformed_request", { detail: `The request cannot be read: ${error.message}.`, cause: error })
+    : toServiceError(error);
+  if (!isTheirs) log.error({ err: error, request_id: requestId }, told.code);
+  const headers = { ...problemHeaders(told, requestId), Connection: "close" };
+  return new Response(JSON.stringify(toProblem(told, requestId)), { status: told.status, headers });
+}
+
+async function closeServer(server: Server, graceMs: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeIdleConnections();
+  const timer = setTimeout(() => server.closeAllConnections(), graceMs);
+  await closed;
+  clearTimeout(timer);
+}

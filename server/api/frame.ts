@@ -1,0 +1,266 @@
+/** What happens to every request, whatever it asks for: key, limits, checks, answer. */
+import type { IncomingMessage } from "node:http";
+import type { Config } from "../../schemas/config.ts";
+import type { ErrorCode } from "../../schemas/errors.ts";
+import { type InputFault, ServiceError } from "../service-error.ts";
+import type { User } from "../user.ts";
+import { COMMON_ERRORS } from "./common-errors.ts";
+import { acceptsGzip, compress, LEAST_COMPRESSED } from "./compress.ts";
+import type { Cors } from "./cors.ts";
+import type { AnyEndpoint, JsonAnswer } from "./endpoint.ts";
+import type { Exchange } from "./exchange.ts";
+import { ANSWER_HEADERS, problemHeaders, toProblem, toServiceError } from "./problem.ts";
+import { letContinue, readJson } from "./read-body.ts";
+import { readQuery } from "./read-query.ts";
+import { type Route, type RoutePath, readParams } from "./routes.ts";
+import { findUnsound, judgeText } from "./sound-values.ts";
+import type { TokenBuckets } from "./token-buckets.ts";
+
+/** Rejects with `ServiceError`. Wrong keys count against the address. */
+export type Authenticate = (key: string | null, address: string) => Promise<User>;
+
+export interface FrameParts {
+  readonly http: Config["http"];
+  readonly authenticate: Authenticate;
+  readonly cors: Cors;
+  readonly buckets: TokenBuckets;
+  readonly isShuttingDown: () => boolean;
+}
+
+const MOST_FAULTS = 100;
+const NO_ROUTE = "There is no such path here; `GET /openapi.json` lists all of them.";
+
+export class Frame {
+  readonly #parts: FrameParts;
+
+  constructor(parts: FrameParts) {
+    this.#parts = parts;
+  }
+
+  /** Never rejects. `values` are those of the path's parameters, in order. */
+  async answer(exchange: Exchange, path: RoutePath | null, values: readonly string[]): Promise<Response> {
+    let route: Route | undefined;
+    try {
+      if (this.#parts.isShuttingDown()) throw shuttingDown();
+      if (path === null) throw new ServiceError("path_not_found", { detail: NO_ROUTE });
+      exchange.route = path.template;
+      const method = exchange.incoming.method ?? "GET";
+      if (method === "OPTIONS") return this.#answerOptions(exchange, path);
+      route = path.routes.get((method === "HEAD" ? "GET" : method) as AnyEndpoint["method"]);
+      if (route === undefined) return this.#refuseMethod(exchange, path, values);
+      const params = readParams(route.endpoint, values);
+      if (params === null) throw new ServiceError("path_not_found", { detail: NO_ROUTE });
+      return await this.#handle(exchange, route, params);
+    } catch (error) {
+      return this.#answerError(exchange, toServiceError(error), route);
+    }
+  }
+
+  async #handle(exchange: Exchange, route: Route, params: Record<string, string>): Promise<Response> {
+    const { endpoint } = route;
+    const search = readSearch(exchange.incoming.url ?? "");
+    const user = await this.#identify(exchange, endpoint, search);
+    const { query, body } = await this.#readInput(exchange, route, search);
+    if (endpoint.rawBody !== undefined) letContinue(exchange.incoming, exchange.outgoing);
+    const answer = await endpoint.handle({
+      user,
+      params,
+      query,
+      body,
+      publicUrl: exchange.publicUrl,
+      address: exchange.address,
+      requestId: exchange.requestId,
+      headers: exchange.request.headers,
+      raw: exchange.incoming,
+      get log() {
+        return exchange.log;
+      },
+      get signal() {
+        return exchange.signal;
+      },
+    });
+    return answer instanceof Response
+      ? this.#passOn(exchange, answer)
+      : this.#answerJson(exchange, this.#checked(answer, route));
+  }
+
+  async #identify(exchange: Exchange, { access }: AnyEndpoint, search: URLSearchParams): Promise<User | null> {
+    if (access === "none") return null;
+    const header = exchange.incoming.headers.api_key;
+    const inUrl = access === "url-key" ? search.get("api_key") : null;
+    const key = (typeof header === "string" && header !== "" ? header : null) ?? inUrl;
+    if (access === "optional") {
+      // A key that is not valid shows what no key shows: this must also answer while the database does not.
+      if (key !== null) exchange.user = await this.#parts.authenticate(key, exchange.address).catch(() => null);
+      return exchange.user;
+    }
+    const user = await this.#parts.authenticate(key, exchange.address);
+    exchange.user = user;
+    const wait = this.#parts.buckets.take(user.uuid, user.limits.requestsPerMinute);
+    if (wait === 0) return user;
+    throw new ServiceError("rate_limited", {
+      detail: `This key may make ${user.limits.requestsPerMinute} requests a minute.`,
+      retryAfterSeconds: wait,
+    });
+  }
+
+  async #readInput(
+    exchange: Exchange,
+    { endpoint, checkQuery, checkBody }: Route,
+    search: URLSearchParams,
+  ): Promise<{ query: unknown; body: unknown }> {
+    const faults: InputFault[] = [];
+    let query: unknown = {};
+    if (checkQuery !== null) {
+      const read = readQuery(search, endpoint.query);
+      const found = checkQuery(read.values).map(({ path, message }) => ({ path: path.slice(1), message }));
+      const unsound = Object.entries(read.values).flatMap(([path, value]) => {
+        const message = typeof value === "string" ? judgeText(value) : null;
+        return message === null ? [] : [{ path, message }];
+      });
+      faults.push(...read.faults, ...found, ...unsound);
+      query = read.values;
+    }
+    let body: unknown;
+    if (checkBody !== null) {
+      const isOptional = endpoint.isBodyOptional === true;
+      const limits = { bytes: this.#parts.http.body_bytes, seconds: this.#parts.http.request_seconds };
+      body = (await readJson(exchange.incoming, exchange.outgoing, limits, isOptional)) ?? {};
+      const unsound = findUnsound(body);
+      // What nests without end is not worth checking.
+      faults.push(...unsound, ...(unsound.length > 0 ? [] : checkBody(body)));
+    }
+    if (faults.length > 0) throw invalidInput(faults);
+    return { query, body };
+  }
+
+  /** By its schema, when the configuration asks for it: what does not fit is a fault of ours. */
+  #checked(answer: JsonAnswer, { endpoint, checkAnswer }: Route): JsonAnswer {
+    if (!this.#parts.http.check_answers) return answer;
+    const check = checkAnswer.get(answer.status);
+    const where = `${endpoint.method} ${endpoint.path}`;
+    if (check === undefined) throw new Error(`${where} answered with ${answer.status}, which it does not declare`);
+    const faults = check(JSON.parse(JSON.stringify(answer.body)));
+    if (faults.length === 0) return answer;
+    const words = faults.map(({ path, message }) => `${path || "/"} ${message}`).join("; ");
+    throw new Error(`the answer of ${where} does not fit its schema: ${words}`);
+  }
+
+  async #answerJson(exchange: Exchange, { status, body, headers }: JsonAnswer): Promise<Response> {
+    const text = JSON.stringify(body);
+    const own = {
+      ...ANSWER_HEADERS,
+      "Content-Type": "application/json",
+      "X-Request-Id": exchange.requestId,
+      ...this.#corsHeaders(exchange),
+      ...headers,
+    };
+    return this.#send(exchange, status, text, own);
+  }
+
+  async #send(
+    { incoming }: Exchange,
+    status: number,
+    text: string,
+    headers: Record<string, string>,
+  ): Promise<Response> {
+    const isHead = incoming.method === "HEAD";
+    if (text.length < LEAST_COMPRESSED) return respond(status, text, headers, isHead);
+    const vary = [headers.Vary, "Accept-Encoding"].filter((name) => name !== undefined).join(", ");
+    if (!acceptsGzip(incoming.headers["accept-encoding"]))
+      return respond(status, text, { ...headers, Vary: vary }, isHead);
+    const bytes = await compress(text);
+    return respond(status, bytes, { ...headers, Vary: vary, "Content-Encoding": "gzip" }, isHead);
+  }
+
+  /** A response of the endpoint's own. */
+  #passOn(exchange: Exchange, response: Response): Response {
+    const extra = { "X-Request-Id": exchange.requestId, ...this.#corsHeaders(exchange) };
+    for (const [name, value] of Object.entries(extra)) response.headers.set(name, value);
+    if (!response.headers.has("X-Content-Type-Options")) response.headers.set("X-Content-Type-Options", "nosniff");
+    if (exchange.incoming.method === "HEAD") void response.body?.cancel();
+    return response;
+  }
+
+  #corsHeaders({ incoming }: Exchange): Readonly<Record<string, string>> {
+    return this.#parts.cors.headersFor(incoming.headers.origin);
+  }
+
+  #answerOptions(exchange: Exchange, path: RoutePath): Response {
+    const { origin } = exchange.incoming.headers;
+    return new Response(null, {
+      status: 204,
+      headers: {
+        Allow: path.methods,
+        "X-Request-Id": exchange.requestId,
+        ...this.#corsHeaders(exchange),
+        ...this.#parts.cors.preflightHeaders(origin, path.methods),
+      },
+    });
+  }
+
+  #refuseMethod(exchange: Exchange, path: RoutePath, values: readonly string[]): Response | Promise<Response> {
+    const isThere = [...path.routes.values()].some(({ endpoint }) => readParams(endpoint, values) !== null);
+    if (!isThere) throw new ServiceError("path_not_found", { detail: NO_ROUTE });
+    const error = new ServiceError("method_not_allowed", {
+      detail: `${path.template} takes ${path.methods}, not ${exchange.incoming.method}.`,
+    });
+    return this.#answerError(exchange, error, undefined, { Allow: path.methods });
+  }
+
+  #answerError(
+    exchange: Exchange,
+    error: ServiceError,
+    route: Route | undefined,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Response> {
+    const told = this.#judgeCode(error, route?.endpoint);
+    exchange.code = told.code;
+    if (told.status >= 500 && told.code !== "shutting_down") exchange.log.error({ err: told.cause ?? told }, told.code);
+    // What of the body has not arrived would be taken for the next request's.
+    const isUnread = hasBody(exchange.incoming) && !exchange.incoming.complete;
+    return this.#send(exchange, told.status, JSON.stringify(toProblem(told, exchange.requestId)), {
+      ...problemHeaders(told, exchange.requestId),
+      ...this.#corsHeaders(exchange),
+      ...headers,
+      ...((isUnread || told.code === "shutting_down") && { Connection: "close" }),
+    });
+  }
+
+  /** In tests, a code that the endpoint does not declare is a fault of ours. */
+  #judgeCode(error: ServiceError, endpoint: AnyEndpoint | undefined): ServiceError {
+    if (!this.#parts.http.check_answers || endpoint === undefined) return error;
+    const declared: readonly ErrorCode[] = [...COMMON_ERRORS, ...endpoint.errors];
+    if (declared.includes(error.code)) return error;
+    const words = `${endpoint.method} ${endpoint.path} answered with ${error.code}, which it does not declare`;
+    return toServiceError(new Error(words, { cause: error }));
+  }
+}
+
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
+
+function respond(status: number, body: string | Buffer, headers: Record<string, string>, isHead: boolean): Response {
+  if (!isHead) return new Response(body, { status, headers });
+  return new Response(null, { status, headers: { ...headers, "Content-Length": String(Buffer.byteLength(body)) } });
+}
+
+export const shuttingDown = (): ServiceError =>
+  new ServiceError("shutting_down", {
+    detail: "The service is being shut down; ask again soon.",
+    retryAfterSeconds: 5,
+  });
+
+function invalidInput(faults: readonly InputFault[]): ServiceError {
+  const [first] = faults;
+  const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : "";
+  return new ServiceError("invalid_input", {
+    detail: `${first?.path || "The body"} ${first?.message}${more}.`,
+    errors: faults.slice(0, MOST_FAULTS),
+  });
+}
+
+const readSearch = (target: string): URLSearchParams => {
+  const start = target.indexOf("?");
+  return new URLSearchParams(start === -1 ? "" : target.slice(start + 1));
+};

@@ -1,0 +1,92 @@
+/** JSON bodies: bounded in bytes and time, and sound enough to be stored anywhere. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { ServiceError } from "../service-error.ts";
+
+const JSON_TYPE = /^application\/(?:[a-z0-9.+-]+\+)?json$/i;
+
+export interface BodyLimits {
+  readonly bytes: number;
+  readonly seconds: number;
+}
+
+/** Undefined when there is none. */
+export async function readJson(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  limits: BodyLimits,
+  isOptional: boolean,
+): Promise<unknown> {
+  if (!isOptional) expectJsonType(incoming);
+  if (Number(incoming.headers["content-length"] ?? 0) > limits.bytes) throw tooLarge(limits.bytes);
+  letContinue(incoming, outgoing);
+  const bytes = await readBytes(incoming, limits);
+  if (bytes.length === 0) {
+    if (isOptional) return undefined;
+    throw new ServiceError("malformed_json", { detail: "The body is empty; expected a JSON value." });
+  }
+  if (isOptional) expectJsonType(incoming);
+  return parse(bytes);
+}
+
+/** Answers `Expect: 100-continue`, once what can be refused without the body has been refused. */
+export function letContinue(incoming: IncomingMessage, outgoing: ServerResponse): void {
+  if (incoming.headers.expect?.toLowerCase() === "100-continue") outgoing.writeContinue();
+}
+
+function expectJsonType({ headers }: IncomingMessage): void {
+  const [type = "", ...parameters] = (headers["content-type"] ?? "application/json").split(";");
+  const encoding = headers["content-encoding"] ?? "identity";
+  const charset = parameters.map((text) => /^\s*charset\s*=\s*"?([^"\s]*)"?\s*$/i.exec(text)?.[1]).find(Boolean);
+  const refuse = (what: string, expected: string) =>
+    new ServiceError("media_type_unsupported", { detail: `The ${what}; expected ${expected}.` });
+  if (!JSON_TYPE.test(type.trim())) throw refuse(`body is declared as "${type.trim()}"`, "application/json");
+  if (charset !== undefined && !/^utf-?8$/i.test(charset))
+    throw refuse(`body is declared to be in ${charset}`, "UTF-8");
+  if (encoding.toLowerCase() !== "identity") throw refuse(`body is encoded with ${encoding}`, "it as it is");
+}
+
+function readBytes(incoming: IncomingMessage, { bytes: most, seconds }: BodyLimits): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const finish = (error: Error | null) => {
+      clearTimeout(timer);
+      incoming.off("data", onData).off("end", onEnd).off("close", onClose);
+      if (error === null) return resolve(Buffer.concat(chunks, size));
+      incoming.pause();
+      reject(error);
+    };
+    const onData = (chunk: Buffer) => {
+      size += chunk.length;
+      chunks.push(chunk);
+      if (size > most) finish(tooLarge(most));
+    };
+    const onEnd = () => finish(null);
+    const onClose = () =>
+      finish(new ServiceError("malformed_request", { detail: "The connection closed within the body." }));
+    const timer = setTimeout(() => finish(tooSlow(seconds)), seconds * 1000);
+    incoming.on("data", onData).on("end", onEnd).on("close", onClose);
+  });
+}
+
+const tooLarge = (most: number) =>
+  new ServiceError("body_too_large", { detail: `The body has more than the ${most} bytes that it may have.` });
+const tooSlow = (seconds: number) =>
+  new ServiceError("request_timeout", { detail: `The body had not arrived after ${seconds} s.` });
+
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+function parse(bytes: Buffer): unknown {
+  let text: string;
+  try {
+    text = decoder.decode(bytes);
+  } catch (cause) {
+    throw new ServiceError("malformed_json", { detail: "The body is not in UTF-8.", cause });
+  }
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new ServiceError("malformed_json", { detail: `The body is no JSON: ${reason}.`, cause });
+  }
+}

@@ -1,0 +1,97 @@
+/** Endpoints by their paths. */
+import type { TSchema } from "typebox";
+import { Uuid } from "../../schemas/api/records.ts";
+import { type Check, checkAndFillBy, checkBy } from "../validation.ts";
+import type { AnyEndpoint, Method } from "./endpoint.ts";
+
+/** An endpoint with its checks. */
+export interface Route {
+  readonly endpoint: AnyEndpoint;
+  readonly checkQuery: Check | null;
+  readonly checkBody: Check | null;
+  readonly checkAnswer: ReadonlyMap<number, Check>;
+}
+
+/** Everything on one path. */
+export interface RoutePath {
+  /** As Hono writes it: `/process/:0/pause`. Parameters have numbers, since each endpoint may name them its own way. */
+  readonly pattern: string;
+  readonly template: string;
+  readonly routes: ReadonlyMap<Method, Route>;
+  /** For `Allow`. */
+  readonly methods: string;
+}
+
+const PARAMETER = /\{([^}]+)\}/g;
+
+export const parameterNames = (path: string): readonly string[] =>
+  [...path.matchAll(PARAMETER)].map(([, name = ""]) => name);
+
+export const parameterSchema = (endpoint: AnyEndpoint, name: string): TSchema =>
+  (endpoint.params?.properties?.[name] as TSchema | undefined) ?? Uuid;
+
+const toPattern = (path: string): string => {
+  let index = 0;
+  return path.replace(PARAMETER, () => `:${index++}`);
+};
+
+/** Literal words come before parameters, so that a parameter never swallows one. */
+export function groupByPath(endpoints: readonly AnyEndpoint[]): readonly RoutePath[] {
+  const groups = new Map<string, AnyEndpoint[]>();
+  for (const endpoint of endpoints) {
+    const pattern = toPattern(endpoint.path);
+    groups.set(pattern, [...(groups.get(pattern) ?? []), endpoint]);
+  }
+  return [...groups]
+    .sort(([a], [b]) => compareWords(a.split("/"), b.split("/")))
+    .map(([pattern, group]) => ({
+      pattern,
+      template: group[0]?.path ?? pattern,
+      routes: new Map(group.map((endpoint) => [endpoint.method, toRoute(endpoint)])),
+      methods: listMethods(group),
+    }));
+}
+
+function compareWords(a: readonly string[], b: readonly string[]): number {
+  const differing = a.findIndex((word, i) => word.startsWith(":") !== b[i]?.startsWith(":"));
+  if (differing === -1 || b[differing] === undefined) return 0;
+  return a[differing]?.startsWith(":") ? 1 : -1;
+}
+
+function listMethods(group: readonly AnyEndpoint[]): string {
+  const methods = group.map(({ method }) => method);
+  const twice = methods.find((method, i) => methods.indexOf(method) !== i);
+  if (twice !== undefined) throw new Error(`two endpoints are ${twice} ${group[0]?.path}`);
+  return [...methods, ...(methods.includes("GET") ? ["HEAD"] : []), "OPTIONS"].join(", ");
+}
+
+function toRoute(endpoint: AnyEndpoint): Route {
+  const answers = Object.entries(endpoint.answers).flatMap(([status, { schema }]) =>
+    schema === undefined ? [] : [[Number(status), checkBy(schema)] as const],
+  );
+  return {
+    endpoint,
+    checkQuery: endpoint.query === undefined ? null : checkAndFillBy(endpoint.query),
+    checkBody: endpoint.body === undefined ? null : checkAndFillBy(endpoint.body),
+    checkAnswer: new Map(answers),
+  };
+}
+
+const paramChecks = new WeakMap<TSchema, Check>();
+
+/** Null when a value does not fit: then there is no such path. UUIDs may come in capitals. */
+export function readParams(endpoint: AnyEndpoint, values: readonly string[]): Record<string, string> | null {
+  const params: Record<string, string> = {};
+  for (const [i, name] of parameterNames(endpoint.path).entries()) {
+    const schema = parameterSchema(endpoint, name);
+    const value = schema === Uuid ? (values[i] ?? "").toLowerCase() : (values[i] ?? "");
+    let check = paramChecks.get(schema);
+    if (check === undefined) {
+      check = checkBy(schema);
+      paramChecks.set(schema, check);
+    }
+    if (check(value).length > 0) return null;
+    params[name] = value;
+  }
+  return params;
+}

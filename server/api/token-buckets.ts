@@ -1,0 +1,51 @@
+/** So many a minute, for each of many. Bounded: of the least recently seen the count is forgotten first. */
+const MOST_BUCKETS = 20_000;
+
+interface Bucket {
+  tokens: number;
+  filledMs: number;
+}
+
+export class TokenBuckets {
+  readonly #buckets = new Map<string, Bucket>();
+  readonly #now: () => number;
+  readonly #most: number;
+
+  constructor(now: () => number = () => performance.now(), most = MOST_BUCKETS) {
+    this.#now = now;
+    this.#most = most;
+  }
+
+  get size(): number {
+    return this.#buckets.size;
+  }
+
+  /** Takes one. 0 when there was one, else the seconds until there will be. */
+  take(key: string, perMinute: number): number {
+    const bucket = this.#fill(key, perMinute);
+    const wait = secondsUntilOne(bucket, perMinute);
+    if (wait === 0) bucket.tokens -= 1;
+    return wait;
+  }
+
+  /** As `take`, and takes nothing. */
+  peek(key: string, perMinute: number): number {
+    const bucket = this.#buckets.get(key);
+    return bucket === undefined ? 0 : secondsUntilOne(this.#fill(key, perMinute), perMinute);
+  }
+
+  #fill(key: string, perMinute: number): Bucket {
+    const nowMs = this.#now();
+    const bucket = this.#buckets.get(key) ?? { tokens: perMinute, filledMs: nowMs };
+    bucket.tokens = Math.min(perMinute, bucket.tokens + ((nowMs - bucket.filledMs) * perMinute) / 60_000);
+    bucket.filledMs = nowMs;
+    // To the end of the map: its order is the order of last use.
+    this.#buckets.delete(key);
+    this.#buckets.set(key, bucket);
+    if (this.#buckets.size > this.#most) this.#buckets.delete(this.#buckets.keys().next().value ?? "");
+    return bucket;
+  }
+}
+
+const secondsUntilOne = ({ tokens }: Bucket, perMinute: number): number =>
+  tokens >= 1 ? 0 : ((1 - tokens) * 60) / perMinute;

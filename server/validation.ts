@@ -1,0 +1,32 @@
+/** Values against schemas, with every fault in words. */
+import { Ajv2020, type AnySchema, type ValidateFunction } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+import type { TSchema } from "typebox";
+import { describeFaults } from "./describe-fault.ts";
+import type { InputFault } from "./service-error.ts";
+
+/** No faults: the value fits. Paths are JSON pointers. */
+export type Check = (value: unknown) => readonly InputFault[];
+
+const OPTIONS = { strict: false, allErrors: true, verbose: true, logger: false } as const;
+const plain = new Ajv2020(OPTIONS);
+const filling = new Ajv2020({ ...OPTIONS, useDefaults: true });
+addFormats.default(plain);
+addFormats.default(filling);
+
+/** Compiled when it is first needed: most schemas are not, in any one run. */
+function makeCheck(ajv: Ajv2020, schema: TSchema): Check {
+  let validate: ValidateFunction | undefined;
+  return (value) => {
+    if (validate === undefined) {
+      validate = ajv.compile(schema as AnySchema);
+      ajv.removeSchema(schema as AnySchema); // kept here, and nowhere else
+    }
+    return validate(value) ? [] : describeFaults(validate.errors ?? []);
+  };
+}
+
+export const checkBy = (schema: TSchema): Check => makeCheck(plain, schema);
+
+/** Fills the schema's defaults into the value, too. */
+export const checkAndFillBy = (schema: TSchema): Check => makeCheck(filling, schema);
