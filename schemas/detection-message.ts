@@ -39,6 +39,12 @@ export const DetectionMessage = Type.Object(
     source_uri: Type.String({ description: "Of the input stream, without credentials." }),
     process_uuid: Type.String(),
     active_tracks: Type.Array(TrackEntry),
+    dropped: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        description: "On a socket: so many messages before this one were lost, for the client is too slow.",
+      }),
+    ),
   },
   { additionalProperties: false },
 );

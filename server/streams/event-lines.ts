@@ -1,0 +1,145 @@
+/** Server-sent events of a process, for one viewer. */
+import type { StateEvent, StatsEvent } from "../../schemas/api/events.ts";
+import type { Config } from "../../schemas/config.ts";
+import type { JsonRecord } from "../../schemas/json.ts";
+import type { ProcessError, ProcessNotice, ProcessState } from "../processes/processes.ts";
+import type { Pieces } from "./body.ts";
+import { writeLetter } from "./letters.ts";
+import { type Letter, Outbox } from "./outbox.ts";
+import { Wake } from "./wake.ts";
+
+export type EventName = "detections" | "state" | "stats" | "alert";
+
+interface EventLetter extends Letter {
+  readonly event: EventName;
+}
+
+/** Channels of messages that are told, and as what. */
+const CHANNELS: Readonly<Record<string, EventName>> = { detection_data: "detections", alert: "alert" };
+/** A browser that has lost the connection comes back after so long. */
+const RETRY_MS = 2000;
+const COMMENT = Buffer.from(": still here\n\n");
+
+type Stats = Extract<ProcessNotice, { type: "stats" }>;
+
+interface Standing {
+  readonly state: ProcessState;
+  readonly error: ProcessError | null;
+  readonly reconnecting: boolean;
+}
+
+let lastId = 0;
+/** Rises, also over a restart of the service. Microseconds, more or less: a whole number that JavaScript can hold. */
+function nextId(): number {
+  lastId = Math.max(lastId + 1, Date.now() * 1000);
+  return lastId;
+}
+
+export class EventLines implements Pieces {
+  readonly #processUuid: string;
+  readonly #outbox: Outbox<EventLetter>;
+  readonly #leave: () => void;
+  readonly #wake = new Wake();
+  readonly #timer: NodeJS.Timeout;
+  #isDue = false;
+  #hasEnded = false;
+  #hasBegun = false;
+  #standing: Standing | null = null;
+
+  constructor(processUuid: string, config: Config["streams"], leave: () => void) {
+    this.#processUuid = processUuid;
+    this.#outbox = new Outbox({ messages: config.queued_messages, bytes: config.queued_bytes });
+    this.#leave = leave;
+    this.#timer = setInterval(() => {
+      this.#isDue = true;
+      this.#wake.ring();
+    }, config.ping_seconds * 1000);
+  }
+
+  hear(notice: ProcessNotice): void {
+    switch (notice.type) {
+      case "message": {
+        const event = CHANNELS[notice.channel];
+        if (event !== undefined) this.#put(event, notice.message);
+        return;
+      }
+      case "stats":
+        this.#put("stats", this.#describeStats(notice));
+        return;
+      case "state": {
+        const { state, error } = notice;
+        this.#tellState({ state, error, reconnecting: state === "running" && (this.#standing?.reconnecting ?? false) });
+        return;
+      }
+      case "reconnecting": {
+        const { reconnecting } = notice;
+        if (this.#standing !== null) this.#tellState({ ...this.#standing, reconnecting });
+        return;
+      }
+      case "ended":
+        this.end();
+        return;
+    }
+  }
+
+  /** After what waits. */
+  end(): void {
+    this.#hasEnded = true;
+    clearInterval(this.#timer);
+    this.#wake.ring();
+  }
+
+  async next(): Promise<Uint8Array | null> {
+    if (!this.#hasBegun) {
+      this.#hasBegun = true;
+      return Buffer.from(`retry: ${RETRY_MS}\n\n`);
+    }
+    for (;;) {
+      const next = this.#outbox.take();
+      if (next !== null) {
+        this.#isDue = false;
+        return Buffer.from(`event: ${next.letter.event}\nid: ${nextId()}\ndata: ${next.json}\n\n`);
+      }
+      if (this.#hasEnded) return null;
+      if (this.#isDue) {
+        this.#isDue = false;
+        return COMMENT;
+      }
+      await this.#wake.wait();
+    }
+  }
+
+  leave(): void {
+    this.#leave();
+    this.#outbox.clear();
+    this.end();
+  }
+
+  #put(event: EventName, message: JsonRecord): void {
+    if (this.#hasEnded) return;
+    this.#outbox.put({ ...writeLetter(message), event, isKept: event === "state" || event === "alert" });
+    this.#wake.ring();
+  }
+
+  #tellState(standing: Standing): void {
+    this.#standing = standing;
+    const { state, reconnecting, error } = standing;
+    const event: StateEvent = {
+      process_uuid: this.#processUuid,
+      timestamp: new Date().toISOString(),
+      state,
+      reconnecting,
+      error: error === null ? null : { code: error.code, detail: error.detail },
+    };
+    this.#put("state", event);
+  }
+
+  #describeStats({ stats }: Stats): StatsEvent {
+    const { fps_in, fps_processed, fps_out, frames_dropped, latency_ms, inference_ms, restarts } = stats;
+    return {
+      process_uuid: this.#processUuid,
+      timestamp: new Date().toISOString(),
+      stats: { fps_in, fps_processed, fps_out, frames_dropped, latency_ms, inference_ms, restarts },
+    };
+  }
+}
