@@ -1,8 +1,9 @@
+import { listElements, OURS } from "../../graphs/compiler/inspect/list.ts";
+import { propertiesOf } from "../../graphs/compiler/inspect/property.ts";
 import { didYouMean } from "../../schemas/suggest.ts";
 import { type Command, EXIT, expectPositionals, UsageFault } from "../command.ts";
-import { listElements, OURS } from "../inspect/list.ts";
 import { describeNative } from "../inspect/native.ts";
-import { describeOurs, propertiesOf } from "../inspect/ours.ts";
+import { describeOurs } from "../inspect/ours.ts";
 import { type Knowledge, loadKnowledge } from "../knowledge.ts";
 import type { Terminal } from "../terminal.ts";
 import { fit, padTo } from "../text.ts";

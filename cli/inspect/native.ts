@@ -1,9 +1,9 @@
 /** An element of GStreamer's, as `inspect` shows it. */
+import { propertiesOfFactory } from "../../graphs/compiler/inspect/property.ts";
 import type { FactoryInfo, PadInfo } from "../../schemas/registry.ts";
 import type { Paint } from "../terminal.ts";
 import { PAGE_COLUMNS, wrap } from "../text.ts";
 import { describeProperties, part, row } from "./page.ts";
-import { fromRegistry } from "./property.ts";
 
 /** GST_RANK_PRIMARY and its like; what GStreamer chooses by when it chooses by itself. */
 const RANKS: readonly (readonly [number, string])[] = [
@@ -28,12 +28,7 @@ export function describeNative(factory: FactoryInfo, paint: Paint): string {
       paint,
     ),
     ...part("Pads", factory.pads.flatMap(describePad), paint),
-    ...describeProperties(
-      Object.entries(factory.properties)
-        .filter(([name]) => name !== "name" && name !== "parent")
-        .map(([name, info]) => fromRegistry(name, info)),
-      paint,
-    ),
+    ...describeProperties(propertiesOfFactory(factory), paint),
   ].join("\n");
 }
 

@@ -1,22 +1,15 @@
 /** A TypeScript element, as `inspect` shows it. */
-import type { TSchema } from "typebox";
 import type { AnyElement, Read } from "../../elements/element.ts";
+import { propertiesOf } from "../../graphs/compiler/inspect/property.ts";
 import type { Paint } from "../terminal.ts";
 import { PAGE_COLUMNS, wrap } from "../text.ts";
 import { describeProperties, part, row } from "./page.ts";
-import { fromSchema, type ShownProperty } from "./property.ts";
 
 const KINDS: Readonly<Record<AnyElement["kind"], string>> = {
   transform: "transform: TypeScript runs on every frame and passes it on",
   sink: "sink: TypeScript runs on every frame and ends the chain",
   composite: "composite: stands for a run of GStreamer elements",
 };
-
-export function propertiesOf(element: AnyElement): readonly ShownProperty[] {
-  const required: readonly string[] = element.properties.required ?? [];
-  const schemas: Readonly<Record<string, TSchema>> = element.properties.properties;
-  return Object.entries(schemas).map(([name, schema]) => fromSchema(name, schema, required.includes(name)));
-}
 
 export function describeOurs(element: AnyElement, paint: Paint): string {
   const properties = propertiesOf(element);

@@ -1,7 +1,8 @@
 /** Pages of `inspect`: titled parts, properties in two columns, text wrapped. */
+
+import { type ShownProperty, showValue } from "../../graphs/compiler/inspect/property.ts";
 import type { Paint } from "../terminal.ts";
 import { PAGE_COLUMNS, padTo, wrap } from "../text.ts";
-import { type ShownProperty, showValue } from "./property.ts";
 
 const NAME_COLUMN = 26;
 

@@ -1,9 +1,10 @@
 /** Properties of elements, whoever wrote the element, in the one form in which `inspect` shows them. */
 import type { TSchema } from "typebox";
-import type { Json } from "../../schemas/json.ts";
-import { kebab } from "../../schemas/names.ts";
-import type { PropertySchema } from "../../schemas/property-schema.ts";
-import type { PropertyInfo } from "../../schemas/registry.ts";
+import type { AnyElement } from "../../../elements/element.ts";
+import type { Json } from "../../../schemas/json.ts";
+import { kebab } from "../../../schemas/names.ts";
+import type { PropertySchema } from "../../../schemas/property-schema.ts";
+import type { FactoryInfo, PropertyInfo } from "../../../schemas/registry.ts";
 
 export interface ShownProperty {
   readonly name: string;
@@ -19,7 +20,13 @@ export interface ShownProperty {
   readonly choices: readonly { readonly name: string; readonly about: string }[];
 }
 
-export function fromSchema(name: string, schema: TSchema, required: boolean): ShownProperty {
+export function propertiesOf(element: AnyElement): readonly ShownProperty[] {
+  const required: readonly string[] = element.properties.required ?? [];
+  const schemas: Readonly<Record<string, TSchema>> = element.properties.properties;
+  return Object.entries(schemas).map(([name, schema]) => fromSchema(name, schema, required.includes(name)));
+}
+
+function fromSchema(name: string, schema: TSchema, required: boolean): ShownProperty {
   const facts = schema as PropertySchema;
   return {
     name: kebab(name),
@@ -43,7 +50,13 @@ function describeSchema(facts: PropertySchema): string {
   return `${type}${describeRange(facts.minimum, facts.maximum)}`;
 }
 
-export function fromRegistry(name: string, info: PropertyInfo): ShownProperty {
+/** Without those that every element has for GStreamer's own use. */
+export const propertiesOfFactory = ({ properties }: FactoryInfo): readonly ShownProperty[] =>
+  Object.entries(properties)
+    .filter(([name]) => name !== "name" && name !== "parent")
+    .map(([name, info]) => fromRegistry(name, info));
+
+function fromRegistry(name: string, info: PropertyInfo): ShownProperty {
   const isChoice = info.kind === "enum" || info.kind === "flags";
   return {
     name,

@@ -1,6 +1,6 @@
 /** All elements, one line each: ours first, then GStreamer's by plugin. */
-import type { AnyElement } from "../../elements/element.ts";
-import type { Registry } from "../../schemas/registry.ts";
+import type { AnyElement } from "../../../elements/element.ts";
+import type { Registry } from "../../../schemas/registry.ts";
 
 export interface ListedElement {
   readonly plugin: string;
