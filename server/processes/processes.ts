@@ -55,8 +55,8 @@ export interface Processes {
   /** What an element is sent from outside: telemetry. */
   deliver(user: User, uuid: string, channel: string, message: JsonRecord): Promise<void>;
   /**
-   * Of a process that is not finished, else `process_not_found`. The listener must not block and must not throw. Returns
-   * how to stop. Restarts of the runner go unnoticed but for their state.
+   * Of a process that is not finished, else `process_not_found`. The listener must not block and must not throw, and hears
+   * the present state first. Returns how to stop. Restarts of the runner go unnoticed but for their state.
    */
   follow(user: User, uuid: string, listener: (notice: ProcessNotice) => void): Promise<() => void>;
   /** Pictures of the feed: encoded while at least one follows. */
