@@ -5,13 +5,14 @@ import type { RunnerStats } from "../../schemas/runner.ts";
 export interface AnsweredRequest {
   readonly method: string;
   /** The pattern of the endpoint, `/process/{process_uuid}`, never the path that was asked for: of those there is no end. */
-  readonly route: string;
+  readonly route: string | null;
   readonly status: number;
   readonly seconds: number;
 }
 
 export type ProcessStats = RunnerStats & { readonly restarts: number };
 
+const METHODS = ["GET", "HEAD", "OPTIONS", "POST", "PATCH", "DELETE"];
 const SECONDS = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30];
 
 /** Of a process: name, what it means, and how to read it from its stats. */
@@ -64,7 +65,8 @@ export class Metrics {
   }
 
   observeRequest({ method, route, status, seconds }: AnsweredRequest): void {
-    this.#requests.observe({ method, route, status }, seconds);
+    const known = METHODS.includes(method) ? method : "other";
+    this.#requests.observe({ method: known, route: route ?? "none", status }, seconds);
   }
 
   observeProcess(uuid: string, stats: ProcessStats): void {

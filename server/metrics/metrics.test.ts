@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Metrics, type ProcessStats } from "./metrics.ts";
+
+const STATS: ProcessStats = {
+  fps_in: 25,
+  fps_processed: 12.5,
+  fps_out: 25,
+  frames_dropped: 3,
+  latency_ms: { p50: 120, p95: 180 },
+  inference_ms: 40,
+  rss_bytes: 200_000_000,
+  loop_delay_ms: 2,
+  restarts: 1,
+};
+
+test("a process has its numbers while it runs, and none afterwards", async () => {
+  const metrics = new Metrics();
+  metrics.observeProcess("one", STATS);
+  metrics.observeProcess("two", { ...STATS, fps_in: 30 });
+  const running = await metrics.print();
+  assert.match(running, /^windhover_process_fps_in\{process="one"\} 25$/m);
+  assert.match(running, /^windhover_process_latency_p95_seconds\{process="one"\} 0\.18$/m);
+  assert.match(running, /^windhover_process_runner_rss_bytes\{process="one"\} 200000000$/m);
+  metrics.forgetProcess("one");
+  const ended = await metrics.print();
+  assert.doesNotMatch(ended, /process="one"/);
+  assert.match(ended, /^windhover_process_fps_in\{process="two"\} 30$/m);
+});
+
+test("requests are counted by the pattern of their route, whatever is asked for", async () => {
+  const metrics = new Metrics();
+  metrics.observeRequest({ method: "GET", route: "/process/{process_uuid}", status: 200, seconds: 0.02 });
+  for (let i = 0; i < 50; i++) metrics.observeRequest({ method: `M${i}`, route: null, status: 404, seconds: 0.001 });
+  const text = await metrics.print();
+  const labels = 'method="GET",route="/process/{process_uuid}",status="200"';
+  assert.ok(text.includes(`windhover_http_request_seconds_count{${labels}} 1`));
+  assert.equal(text.match(/^windhover_http_request_seconds_count/gm)?.length, 2);
+});
+
+test("a part that is not well counts as down, and up again when it is", async () => {
+  const metrics = new Metrics();
+  metrics.observeComponents({ database: "does not answer", disk: "ok" });
+  assert.match(await metrics.print(), /^windhover_component_up\{component="database"\} 0$/m);
+  metrics.observeComponents({ database: "ok", disk: "ok" });
+  const text = await metrics.print();
+  assert.match(text, /^windhover_component_up\{component="database"\} 1$/m);
+  assert.match(text, /^windhover_component_failures_total\{component="database"\} 1$/m);
+});
