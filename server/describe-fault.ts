@@ -13,7 +13,8 @@ const isSchema = (value: unknown): value is Schema =>
 
 /** Paths are JSON pointers. */
 export function describeFaults(errors: readonly ErrorObject[]): readonly InputFault[] {
-  const faults = narrow(errors).map(describeFault);
+  // Of `if` and `then` the second tells what is wrong.
+  const faults = narrow(errors.filter(({ keyword }) => keyword !== "if")).map(describeFault);
   const seen = new Set<string>();
   return faults.filter(({ path }) => !seen.has(path) && seen.add(path));
 }

@@ -2,6 +2,7 @@
 import type { OUTPUT_TYPES } from "../../schemas/api/outputs.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Queries, Sql } from "./client.ts";
+import { lockUser } from "./lock-user.ts";
 import { cutPage, type Page, type PageRequest, readPage } from "./page.ts";
 
 export interface OutputRow {
@@ -52,6 +53,12 @@ export async function findOutput(sql: Queries, userUuid: string, uuid: string): 
   return row;
 }
 
+export async function findIdenticalOutput(sql: Queries, userUuid: string, identity: Buffer): Promise<OutputRow | null> {
+  const [row] = await sql<OutputRow[]>`
+    select ${columns(sql)} from ${tables(sql)} where outputs.user_uuid = ${userUuid} and outputs.identity = ${identity}`;
+  return row ?? null;
+}
+
 /** The identical one if there is one; else it is written, if there are fewer than `most`. */
 export function registerOutput(
   sql: Sql,
@@ -60,12 +67,9 @@ export function registerOutput(
   most: number,
 ): Promise<{ readonly output: OutputRow; readonly isNew: boolean }> {
   return sql.begin(async (transaction) => {
-    await transaction`select pg_advisory_xact_lock(hashtextextended('outputs of ' || ${userUuid}::text, 0))`;
-    const [identical] = await transaction<{ uuid: string }[]>`
-      select uuid from outputs where user_uuid = ${userUuid} and identity = ${output.identity}`;
-    if (identical !== undefined) {
-      return { output: await findOutput(transaction, userUuid, identical.uuid), isNew: false };
-    }
+    await lockUser(transaction, userUuid);
+    const identical = await findIdenticalOutput(transaction, userUuid, output.identity);
+    if (identical !== null) return { output: identical, isNew: false };
     const [{ count = 0 } = {}] = await transaction<{ count: number }[]>`
       select count(*) from outputs where user_uuid = ${userUuid}`;
     if (count >= most) {
@@ -78,7 +82,7 @@ export function registerOutput(
       insert into outputs (uuid, user_uuid, alias, type, url, settings, identity, created_at)
       values (${uuid}, ${userUuid}, ${alias}, ${type}, ${url}, ${settings}, ${identity}, clock_timestamp())`;
     return { output: await findOutput(transaction, userUuid, uuid), isNew: true };
-  }) as Promise<{ output: OutputRow; isNew: boolean }>;
+  });
 }
 
 /** Rejects with `output_in_use` while it is attached to a process that has not ended. */

@@ -12,7 +12,10 @@ export interface Page<T> {
   readonly nextCursor: string | null;
 }
 
-/** The last row of the page before. `createdAt` is Postgres's own text, which keeps the microseconds. */
+/**
+ * The last row of the page before. `createdAt` is Postgres's own text, which keeps the microseconds; in a query it is
+ * `${createdAt}::text::timestamptz`, or the client would make a Date of it and lose them.
+ */
 export interface PagePlace {
   readonly createdAt: string;
   readonly uuid: string;

@@ -2,6 +2,7 @@
 import { ServiceError } from "../service-error.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import type { Queries, Sql, TransactionSql } from "./client.ts";
+import { lockUser } from "./lock-user.ts";
 import { cutPage, type Page, type PageRequest, readPage } from "./page.ts";
 
 export interface SourceRow {
@@ -40,10 +41,6 @@ const columns = (sql: Queries) => sql`
     select from processes where source_uuid = sources.uuid and state not in ('finished', 'failed')
   ) as is_processing`;
 
-/** Of one user at a time, until the transaction ends. */
-export const lockSources = (sql: TransactionSql, userUuid: string) =>
-  sql`select pg_advisory_xact_lock(hashtextextended('sources of ' || ${userUuid}::text, 0))`;
-
 export async function listSources(sql: Sql, userUuid: string, request: PageRequest): Promise<Page<SourceRow>> {
   const { place, fetch } = readPage(request);
   const rows = await sql<(SourceRow & { createdAtText: string })[]>`
@@ -62,15 +59,6 @@ export async function findSource(sql: Queries, userUuid: string, uuid: string): 
   return row;
 }
 
-/**
- * For whoever is about to start a process on it: in the transaction that writes the process, so that the source is not
- * deleted in between. Rejects with `source_not_found`.
- */
-export async function holdSource(sql: TransactionSql, userUuid: string, uuid: string): Promise<void> {
-  const rows = await sql`select from sources where user_uuid = ${userUuid} and uuid = ${uuid} for share`;
-  if (rows.length === 0) throw notFound(uuid);
-}
-
 export async function findIdentical(sql: Queries, userUuid: string, identity: Identity): Promise<SourceRow | null> {
   const [row] = await sql<SourceRow[]>`
     select ${columns(sql)} from sources where user_uuid = ${userUuid} and identity = ${identity}`;
@@ -84,7 +72,7 @@ export async function registerSource(
   source: NewSource,
   most: number,
 ): Promise<Registered> {
-  await lockSources(sql, userUuid);
+  await lockUser(sql, userUuid);
   const identical = await findIdentical(sql, userUuid, source.identity);
   if (identical !== null) return { source: identical, isNew: false };
   const [{ count = 0 } = {}] = await sql<{ count: number }[]>`
@@ -114,7 +102,7 @@ export function updateSource(
   change: (source: SourceRow) => { alias: string; telemetryCfg: TelemetrySetting | null; identity: Identity | null },
 ): Promise<SourceRow> {
   return sql.begin(async (transaction) => {
-    await lockSources(transaction, userUuid);
+    await lockUser(transaction, userUuid);
     const before = await findSource(transaction, userUuid, uuid);
     const { alias, telemetryCfg, identity } = change(before);
     const twin = identity === null ? null : await findIdentical(transaction, userUuid, identity);
@@ -130,14 +118,19 @@ export function updateSource(
         identity = coalesce(${identity}, identity)
       where uuid = ${uuid} returning ${columns(transaction)}`;
     return row ?? before;
-  }) as Promise<SourceRow>;
+  });
 }
 
 /** Resolves with what it was. Rejects with `source_in_use` while a process runs on it. */
-export function deleteSource(sql: Sql, userUuid: string, uuid: string): Promise<SourceRow> {
+export function deleteSource(
+  sql: Sql,
+  userUuid: string,
+  uuid: string,
+  beforeCommit: (source: SourceRow) => Promise<void>,
+): Promise<SourceRow> {
   return sql.begin(async (transaction) => {
-    // Waits for whoever holds it to start a process, and only then looks for processes.
-    await transaction`select from sources where user_uuid = ${userUuid} and uuid = ${uuid} for update`;
+    // Processes are started under the same lock: none begins between the look and the deed.
+    await lockUser(transaction, userUuid);
     const source = await findSource(transaction, userUuid, uuid);
     if (source.isProcessing) {
       throw new ServiceError("source_in_use", {
@@ -145,8 +138,9 @@ export function deleteSource(sql: Sql, userUuid: string, uuid: string): Promise<
       });
     }
     await transaction`delete from sources where uuid = ${uuid}`;
+    await beforeCommit(source);
     return source;
-  }) as Promise<SourceRow>;
+  });
 }
 
 const jsonOf = (sql: Queries, telemetry: TelemetrySetting | null) =>

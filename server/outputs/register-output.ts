@@ -1,0 +1,52 @@
+import { isIP } from "node:net";
+import type { NewOutput } from "../../schemas/api/outputs.ts";
+import type { Config } from "../../schemas/config.ts";
+import { ServiceError } from "../service-error.ts";
+import { readAuthority } from "../sources/authority.ts";
+import { guardAddress } from "../sources/guard-address.ts";
+import { identifyOutput } from "../sources/identity.ts";
+import type { Sql } from "../store/client.ts";
+import { findIdenticalOutput, type OutputRow, registerOutput } from "../store/outputs.ts";
+import type { User } from "../user.ts";
+import { newUuid } from "../uuid.ts";
+
+interface Needs {
+  readonly sql: Sql;
+  readonly config: Config;
+}
+
+/** The body has the shape of its type already. */
+export async function registerNewOutput(
+  { sql, config }: Needs,
+  user: User,
+  body: NewOutput,
+): Promise<{ readonly output: OutputRow; readonly isNew: boolean }> {
+  const { alias, type } = body;
+  const isVideo = type === "rtsp" || type === "rtmp";
+  const url = isVideo ? (body.url ?? null) : null;
+  const settings = isVideo ? (body.settings ?? null) : null;
+  if (type === "rtsp") expectPathAlone(url ?? "");
+  if (type === "rtmp") expectReadable(url ?? "");
+  const identity = identifyOutput(type, url, settings);
+  const identical = await findIdenticalOutput(sql, user.uuid, identity);
+  if (identical !== null) return { output: identical, isNew: false };
+  if (type === "rtmp") await guardAddress(url ?? "", config.network);
+  const output = { uuid: newUuid(), alias, type, url, settings, identity };
+  return registerOutput(sql, user.uuid, output, user.limits.outputsRegistered);
+}
+
+/** It is we who serve it: an address in front would be taken for a part of the path. */
+function expectPathAlone(url: string): void {
+  const [first = ""] = url.slice("rtsp://".length).split("/");
+  if (isIP(first) === 0 && first.toLowerCase() !== "localhost") return;
+  throw invalid(`names the host ${first}; expected rtsp:// and the path alone, as this service serves it itself`);
+}
+
+function expectReadable(url: string): void {
+  const authority = readAuthority(url);
+  if (typeof authority === "string") throw invalid(`cannot be read: ${authority}`);
+  if (authority.userinfo?.includes("***")) throw invalid("has masked credentials (***); send the real ones");
+}
+
+const invalid = (message: string): ServiceError =>
+  new ServiceError("invalid_input", { detail: `/url ${message}.`, errors: [{ path: "/url", message }] });
