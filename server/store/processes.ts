@@ -106,7 +106,7 @@ export async function listProcesses(
     select ${viewOf(sql)} from processes
     where user_uuid = ${userUuid}
       ${request.withEnded ? sql`` : sql`and state not in ('finished', 'failed')`}
-      ${place === null ? sql`` : sql`and (created_at, uuid) < (${place.createdAt}, ${place.uuid})`}
+      ${place === null ? sql`` : sql`and (created_at, uuid) < (${place.createdAt}::text::timestamptz, ${place.uuid})`}
     order by created_at desc, uuid desc
     limit ${fetch}`;
   return cutPage(fetched, request, ({ createdText, uuid }) => ({ createdAt: createdText, uuid }));
