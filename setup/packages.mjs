@@ -13,6 +13,7 @@ export const PACKAGES = {
   "libgstrtspserver-1.0-0": "the RTSP server library",
   "libpangocairo-1.0-0": "text on frames",
   "fonts-dejavu-core": "the font of that text",
+  "postgresql-15": "the database, which the server starts by itself",
   "g++": "compiles the addon",
   "pkg-config": "finds the headers and libraries below",
   "libgstreamer1.0-dev": "headers of GStreamer",

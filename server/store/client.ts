@@ -10,6 +10,8 @@ type Types = { bigint: number };
 export type Sql = postgres.Sql<Types>;
 /** What a query needs: the database, or a transaction of it. */
 export type Queries = postgres.ISql<Types>;
+/** A part of a query. */
+export type Fragment = postgres.Fragment;
 export type TransactionSql = postgres.TransactionSql<Types>;
 
 /** Where it listens. `parameters` go with every session. */

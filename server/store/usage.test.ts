@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { pino } from "pino";
+import { newUuid } from "../uuid.ts";
+import type { Sql } from "./client.ts";
+import { type TestDatabase, testDatabase } from "./database.fixture.ts";
+import { expireNodes, joinNodes, listNodes, renewNode } from "./nodes.ts";
+import { listChildSubscriptions, readRemainingMs, readSubscription, writeUsage } from "./usage.ts";
+
+let database: TestDatabase;
+let sql: Sql;
+before(async () => {
+  database = await testDatabase();
+  sql = database.sql;
+});
+after(() => database.close());
+
+async function insertUser(username: string, allocatedMs: number | null, masterUuid: string | null = null) {
+  const uuid = newUuid();
+  await sql`
+    insert into users ${sql({
+      ...{ uuid, username, masterUuid, product: "standard", keyId: uuid, keySha256: Buffer.alloc(32), allocatedMs },
+      ...{ hasTrackLogger: false, hasRecording: false, hasEnhancement: false, isGraphAuthor: false },
+    })}`;
+  return uuid;
+}
+
+async function insertProcess(userUuid: string, fence: number) {
+  const uuid = newUuid();
+  await sql`
+    insert into processes ${sql({
+      ...{ uuid, userUuid, fence, sourceUuid: newUuid(), sourceUrl: "rtsp://camera", graph: "detect" },
+      ...{ params: sql.json({}), hasTrackLogger: false, desired: "running", state: "running" },
+    })}`;
+  return uuid;
+}
+
+test("use is counted once however often it is written, and never goes back", async () => {
+  const user = await insertUser("counted", 60_000);
+  const processUuid = await insertProcess(user, 1);
+  for (const runningMs of [1000, 5000.4, 5000.4, 3000]) await writeUsage(sql, [{ processUuid, fence: 1, runningMs }]);
+  assert.equal(await readRemainingMs(sql, user), 55_000);
+});
+
+test("claims after one another add up, and what an earlier owner still writes is not taken", async () => {
+  const user = await insertUser("fenced", 60_000);
+  const processUuid = await insertProcess(user, 1);
+  await writeUsage(sql, [{ processUuid, fence: 1, runningMs: 1000 }]);
+  await sql`update processes set fence = 2 where uuid = ${processUuid}`;
+  await writeUsage(sql, [{ processUuid, fence: 2, runningMs: 2000 }]);
+  await writeUsage(sql, [{ processUuid, fence: 1, runningMs: 9000 }]);
+  assert.equal((await readSubscription(sql, user))?.consumedMs, 3000);
+});
+
+test("many processes are written at once, and each counts for its own user", async () => {
+  const users = await Promise.all(["many-a", "many-b"].map((name) => insertUser(name, 1000)));
+  const processes = await Promise.all([0, 1, 0, 1].map((i) => insertProcess(users[i] ?? "", 1)));
+  const entries = processes.map((processUuid, i) => ({ processUuid, fence: 1, runningMs: 10 ** i }));
+  await writeUsage(sql, [...entries, { processUuid: newUuid(), fence: 1, runningMs: 5 }]);
+  await writeUsage(sql, []);
+  const consumed = await Promise.all(users.map(async (user) => (await readSubscription(sql, user))?.consumedMs));
+  assert.deepEqual(consumed, [101, 1010]);
+});
+
+test("what remains is never below nothing, and unlimited is null", async () => {
+  const [spent, boundless] = [await insertUser("spent", 1000), await insertUser("boundless", null)];
+  for (const user of [spent, boundless]) {
+    await writeUsage(sql, [{ processUuid: await insertProcess(user, 1), fence: 1, runningMs: 1500 }]);
+  }
+  assert.equal(await readRemainingMs(sql, spent), 0);
+  assert.equal(await readRemainingMs(sql, boundless), null);
+  assert.equal((await readSubscription(sql, boundless))?.consumedMs, 1500);
+  assert.equal(await readRemainingMs(sql, newUuid()), 0);
+  assert.equal(await readSubscription(sql, newUuid()), null);
+});
+
+test("a master sees the subscriptions of its children that are not revoked", async () => {
+  const master = await insertUser("parent", 0);
+  await insertUser("kid-b", 2000, master);
+  await insertUser("kid-a", null, master);
+  const gone = await insertUser("kid-c", 1, master);
+  await sql`update users set revoked_at = now() where uuid = ${gone}`;
+  const rows = (await listChildSubscriptions(sql, master)).map(({ username, remainingMs }) => [username, remainingMs]);
+  assert.deepEqual(rows, [
+    ["kid-a", null],
+    ["kid-b", 2000],
+  ]);
+});
+
+test("a node that is silent for its lease is gone, with the room it promised to uploads", async () => {
+  const log = pino({ level: "silent" });
+  const user = await insertUser("uploader", 0);
+  const silent = newUuid();
+  await renewNode(sql, silent);
+  await sql`update nodes set seen_at = now() - interval '1 minute' where uuid = ${silent}`;
+  const node = await joinNodes(sql, { lease_seconds: 15, renew_seconds: 5 }, log);
+  for (const nodeUuid of [silent, node.uuid]) {
+    await sql`insert into upload_reservations ${sql({ uuid: newUuid(), userUuid: user, nodeUuid, bytes: 5 })}`;
+  }
+  assert.deepEqual(await expireNodes(sql, 15), [silent]);
+  assert.deepEqual(await expireNodes(sql, 15), []);
+  const left = await sql<{ nodeUuid: string }[]>`select node_uuid from upload_reservations`;
+  assert.deepEqual(
+    left.map(({ nodeUuid }) => nodeUuid),
+    [node.uuid],
+  );
+  await node.leave();
+  assert.deepEqual([...(await listNodes(sql))], []);
+  assert.equal((await sql`select from upload_reservations`).length, 0);
+});
+
+test("a node keeps itself known, and comes back when it was taken for dead", async () => {
+  const node = await joinNodes(sql, { lease_seconds: 15, renew_seconds: 0.02 }, pino({ level: "silent" }));
+  await sql`delete from nodes`;
+  while ((await listNodes(sql)).length === 0) await new Promise(setImmediate);
+  assert.deepEqual(
+    (await listNodes(sql)).map(({ uuid }) => uuid),
+    [node.uuid],
+  );
+  await node.leave();
+});

@@ -1,0 +1,169 @@
+import assert from "node:assert/strict";
+import { createHash, randomBytes } from "node:crypto";
+import { after, before, test } from "node:test";
+import { ServiceError } from "../service-error.ts";
+import { newUuid } from "../uuid.ts";
+import { type TestDatabase, testDatabase } from "./database.fixture.ts";
+import { readRemainingMs, readSubscription } from "./usage.ts";
+import {
+  allocate,
+  createFirstUser,
+  createUser,
+  findUserByKeyId,
+  findUserByName,
+  listUsers,
+  type NewUser,
+  revokeUser,
+  toUser,
+  type UserRow,
+} from "./users.ts";
+
+let database: TestDatabase;
+before(async () => {
+  database = await testDatabase();
+});
+after(() => database.close());
+
+const describeUser = (username: string, changes: Partial<NewUser> = {}): NewUser => ({
+  username,
+  masterUuid: null,
+  product: "standard",
+  keyId: randomBytes(6).toString("hex"),
+  keySha256: createHash("sha256").update(username).digest(),
+  hasTrackLogger: true,
+  hasRecording: false,
+  hasEnhancement: false,
+  isGraphAuthor: false,
+  limits: {},
+  expiresAt: null,
+  allocatedMs: 0,
+  pendingMs: 0,
+  ...changes,
+});
+
+async function make(username: string, changes: Partial<NewUser> = {}): Promise<UserRow> {
+  const user = await createUser(database.sql, describeUser(username, changes));
+  assert.ok(typeof user !== "string", `${username}: ${user}`);
+  return user;
+}
+
+const refusedWith = (code: string) => (error: unknown) => error instanceof ServiceError && error.code === code;
+
+test("of several servers that start on an empty database one makes the first user, and none later", async () => {
+  const { sql } = database;
+  const made = await Promise.all(["one", "two", "three"].map((name) => createFirstUser(sql, describeUser(name))));
+  const [first, ...others] = made.filter((user) => user !== null);
+  assert.ok(first !== undefined);
+  assert.deepEqual(others, []);
+  await revokeUser(sql, first.uuid);
+  assert.equal(await createFirstUser(sql, describeUser("four")), null);
+});
+
+test("a user comes back as it was made", async () => {
+  const expiresAt = new Date("2030-01-02T03:04:05.678Z");
+  const wanted = describeUser("whole", {
+    expiresAt,
+    limits: { processes: 9 },
+    allocatedMs: 3_600_000_000_000,
+    pendingMs: 1,
+  });
+  const made = await createUser(database.sql, wanted);
+  assert.ok(typeof made !== "string");
+  const found = await findUserByKeyId(database.sql, wanted.keyId);
+  assert.deepEqual(found, made);
+  assert.deepEqual({ ...made, ...wanted }, made);
+  assert.equal(made.revokedAt, null);
+  assert.deepEqual(await findUserByName(database.sql, "whole"), made);
+  assert.equal(await findUserByKeyId(database.sql, "nobody"), null);
+  assert.equal(await findUserByName(database.sql, "nobody"), null);
+});
+
+test("limits of a user are those of the configuration but for its own", async () => {
+  const configured = {
+    ...{ processes: 4, sources: 100, outputsRegistered: 100, outputsActive: 8 },
+    ...{ videoBytes: 1, storageBytes: 2, requestsPerMinute: 3 },
+  };
+  const user = toUser(await make("limited", { limits: { sources: 5 } }), configured);
+  assert.deepEqual(user.limits, { ...configured, sources: 5 });
+  assert.deepEqual(Object.keys(user).includes("keySha256"), false);
+});
+
+test("a name is given once, even to two at once", async () => {
+  const made = await Promise.all([1, 2, 3].map(() => createUser(database.sql, describeUser("twin"))));
+  assert.deepEqual(
+    made.filter((user) => typeof user === "string"),
+    ["username_taken", "username_taken"],
+  );
+});
+
+test("a child needs a master that is no child itself and not revoked", async () => {
+  const master = await make("master-a");
+  const child = await make("child-a", { masterUuid: master.uuid });
+  const refused = async (masterUuid: string) => createUser(database.sql, describeUser("child-b", { masterUuid }));
+  assert.equal(await refused(child.uuid), "no_such_master");
+  assert.equal(await refused(newUuid()), "no_such_master");
+  await revokeUser(database.sql, master.uuid);
+  assert.equal(await refused(master.uuid), "no_such_master");
+});
+
+test("children are listed after their master", async () => {
+  const first = await make("list-first");
+  const second = await make("list-second");
+  await make("list-second-child", { masterUuid: second.uuid });
+  await make("list-first-child", { masterUuid: first.uuid });
+  const names = (await listUsers(database.sql))
+    .map(({ username }) => username)
+    .filter((name) => name.startsWith("list-"));
+  assert.deepEqual(names, ["list-first", "list-first-child", "list-second", "list-second-child"]);
+});
+
+test("revoking is done once and remembered", async () => {
+  const { uuid, keyId } = await make("revoked");
+  assert.equal(await revokeUser(database.sql, uuid), true);
+  assert.equal(await revokeUser(database.sql, uuid), false);
+  assert.ok((await findUserByKeyId(database.sql, keyId))?.revokedAt instanceof Date);
+});
+
+test("a master hands pending minutes to itself and its children, all or nothing", async () => {
+  const { sql } = database;
+  const master = await make("giver", { pendingMs: 600_000 });
+  const child = await make("taker", { masterUuid: master.uuid });
+  await allocate(sql, { masterUuid: master.uuid, username: "taker", ms: 240_000 });
+  await allocate(sql, { masterUuid: master.uuid, username: "giver", ms: 60_000 });
+  const tooMuch = allocate(sql, { masterUuid: master.uuid, username: "taker", ms: 300_001 });
+  await assert.rejects(tooMuch, refusedWith("minutes_not_pending"));
+  assert.equal(await readRemainingMs(sql, child.uuid), 240_000);
+  assert.equal(await readRemainingMs(sql, master.uuid), 60_000);
+  assert.equal((await readSubscription(sql, master.uuid))?.pendingMs, 300_000);
+});
+
+test("minutes are handed out by a master only, and to its own children only", async () => {
+  const { sql } = database;
+  const master = await make("owner", { pendingMs: 1000 });
+  const child = await make("owned", { masterUuid: master.uuid });
+  await make("stranger");
+  await make("boundless", { masterUuid: master.uuid, allocatedMs: null });
+  const give = (masterUuid: string, username: string) => allocate(sql, { masterUuid, username, ms: 10 });
+  await assert.rejects(give(child.uuid, "owned"), refusedWith("master_key_needed"));
+  await assert.rejects(give(master.uuid, "stranger"), refusedWith("user_not_found"));
+  await assert.rejects(give(master.uuid, "nobody"), refusedWith("user_not_found"));
+  await assert.rejects(give(master.uuid, "boundless"), refusedWith("invalid_input"));
+  assert.equal((await readSubscription(sql, master.uuid))?.pendingMs, 1000);
+});
+
+test("calls at once never hand out more than is pending", async () => {
+  const { sql } = database;
+  const master = await make("raced", { pendingMs: 100 });
+  const names = ["raced", "raced-1", "raced-2", "raced-3"];
+  for (const name of names.slice(1)) await make(name, { masterUuid: master.uuid });
+  const calls = Array.from({ length: 40 }, (_, i) => names[i % names.length] ?? "");
+  const outcomes = await Promise.allSettled(
+    calls.map((username) => allocate(sql, { masterUuid: master.uuid, username, ms: 7 })),
+  );
+  const refusals = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason] : []));
+  assert.ok(refusals.every(refusedWith("minutes_not_pending")));
+  assert.equal(refusals.length, 40 - 14);
+  const [sum] = await sql`
+    select sum(allocated_ms)::int as given, sum(pending_ms)::int as pending from users where username like 'raced%'`;
+  assert.deepEqual({ ...sum }, { given: 98, pending: 2 });
+});

@@ -1,0 +1,148 @@
+/** Users: one key, one user. What they have used is in `usage.ts`. */
+import { ServiceError } from "../service-error.ts";
+import type { User, UserLimits } from "../user.ts";
+import { newUuid } from "../uuid.ts";
+import type { Queries, Sql } from "./client.ts";
+
+export interface UserRow {
+  readonly uuid: string;
+  readonly username: string;
+  readonly masterUuid: string | null;
+  readonly product: string;
+  /** The public part of the key. */
+  readonly keyId: string;
+  readonly keySha256: Buffer;
+  readonly hasTrackLogger: boolean;
+  readonly hasRecording: boolean;
+  readonly hasEnhancement: boolean;
+  readonly isGraphAuthor: boolean;
+  /** Only what differs from the configuration. */
+  readonly limits: Partial<UserLimits>;
+  readonly expiresAt: Date | null;
+  readonly revokedAt: Date | null;
+  readonly createdAt: Date;
+  /** Null: unlimited. */
+  readonly allocatedMs: number | null;
+  /** To be handed out; only a master has any. */
+  readonly pendingMs: number;
+}
+
+export type NewUser = Omit<UserRow, "uuid" | "revokedAt" | "createdAt">;
+
+const COLUMNS = [
+  ...(["uuid", "username", "masterUuid", "product", "keyId", "keySha256", "limits", "expiresAt"] as const),
+  ...(["hasTrackLogger", "hasRecording", "hasEnhancement", "isGraphAuthor", "allocatedMs", "pendingMs"] as const),
+] as const;
+
+/** Why a user was not made: the name is another's (a revoked one's too), or the master is none, or revoked. */
+export type UserRefusal = "username_taken" | "no_such_master";
+
+export async function createUser(sql: Sql, user: NewUser): Promise<UserRow | UserRefusal> {
+  const { masterUuid } = user;
+  return sql.begin(async (tx) => {
+    if (masterUuid !== null) {
+      const masters = await tx`
+        select from users where uuid = ${masterUuid} and master_uuid is null and revoked_at is null for key share`;
+      if (masters.length === 0) return "no_such_master";
+    }
+    return (await insertUser(tx, user)) ?? "username_taken";
+  });
+}
+
+/** Makes one only if there is no user yet, revoked ones included: of several servers that start at once, one does. */
+export async function createFirstUser(sql: Sql, user: NewUser): Promise<UserRow | null> {
+  return sql.begin(async (tx) => {
+    await tx`lock table users in share row exclusive mode`;
+    const [first] = await tx`select from users limit 1`;
+    return first === undefined ? insertUser(tx, user) : null;
+  });
+}
+
+async function insertUser(sql: Queries, user: NewUser): Promise<UserRow | null> {
+  const row = { ...user, uuid: newUuid(), limits: sql.json({ ...user.limits }) };
+  const [made] = await sql<UserRow[]>`
+    insert into users ${sql(row, ...COLUMNS)} on conflict (username) do nothing returning *`;
+  return made ?? null;
+}
+
+/** Also of a revoked or expired key: whoever asks tells these apart. */
+export async function findUserByKeyId(sql: Queries, keyId: string): Promise<UserRow | null> {
+  const [found] = await sql<UserRow[]>`select * from users where key_id = ${keyId}`;
+  return found ?? null;
+}
+
+export async function findUserByName(sql: Queries, username: string): Promise<UserRow | null> {
+  const [found] = await sql<UserRow[]>`select * from users where username = ${username}`;
+  return found ?? null;
+}
+
+/** Masters in the order they were made, each followed by its children. */
+export async function listUsers(sql: Queries): Promise<readonly UserRow[]> {
+  return sql<UserRow[]>`
+    select users.* from users left join users as masters on masters.uuid = users.master_uuid
+    order by coalesce(masters.created_at, users.created_at), coalesce(masters.uuid, users.uuid),
+      users.master_uuid nulls first, users.created_at, users.uuid`;
+}
+
+/** This key only: keys of its children stay good. False when there was nothing to revoke. */
+export async function revokeUser(sql: Queries, uuid: string): Promise<boolean> {
+  const revoked = await sql`update users set revoked_at = now() where uuid = ${uuid} and revoked_at is null`;
+  return revoked.count === 1;
+}
+
+export interface Allocation {
+  readonly masterUuid: string;
+  /** The master's own name, or a child's of it. */
+  readonly username: string;
+  readonly ms: number;
+}
+
+/** All or nothing; calls at once never hand out more than there is. Rejects with `ServiceError`. */
+export async function allocate(sql: Sql, { masterUuid, username, ms }: Allocation): Promise<void> {
+  await sql.begin(async (tx) => {
+    // In one order, so that two calls never wait for each other.
+    const rows = await tx<UserRow[]>`
+      select * from users
+      where revoked_at is null and (uuid = ${masterUuid} or (username = ${username} and master_uuid = ${masterUuid}))
+      order by uuid for update`;
+    const master = rows.find(({ uuid }) => uuid === masterUuid);
+    const receiver = rows.find((row) => row.username === username);
+    if (master === undefined || master.masterUuid !== null) {
+      throw new ServiceError("master_key_needed", {
+        detail: "This key is a child's; only its master hands out minutes.",
+      });
+    }
+    if (receiver === undefined) {
+      throw new ServiceError("user_not_found", {
+        detail: `Neither this key nor a child of it is named ${username}; GET /user_info lists them.`,
+      });
+    }
+    if (receiver.allocatedMs === null) {
+      const message = `${username} may use as many minutes as it likes; there is nothing to add to`;
+      throw new ServiceError("invalid_input", { detail: message, errors: [{ path: "/username", message }] });
+    }
+    if (master.pendingMs < ms) {
+      const minutes = (amountMs: number) => Math.floor(amountMs / 600) / 100;
+      throw new ServiceError("minutes_not_pending", {
+        detail: `${minutes(ms)} minutes were asked for, and ${minutes(master.pendingMs)} are left to hand out.`,
+      });
+    }
+    await tx`update users set pending_ms = pending_ms - ${ms} where uuid = ${master.uuid}`;
+    await tx`update users set allocated_ms = allocated_ms + ${ms} where uuid = ${receiver.uuid}`;
+  });
+}
+
+/** As the rest of the server knows a user. `limits`: those of the configuration. */
+export function toUser(row: UserRow, limits: UserLimits): User {
+  const { uuid, username, product, masterUuid, hasTrackLogger, hasRecording, hasEnhancement, isGraphAuthor } = row;
+  const flags = { hasTrackLogger, hasRecording, hasEnhancement, isGraphAuthor };
+  return {
+    uuid,
+    username,
+    product,
+    masterUuid,
+    ...flags,
+    limits: { ...limits, ...row.limits },
+    expiresAt: row.expiresAt,
+  };
+}
