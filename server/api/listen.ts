@@ -8,6 +8,7 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Config } from "../../schemas/config.ts";
 import { ServiceError } from "../service-error.ts";
+import { ApiRequest } from "./request.ts";
 import { writeProblem } from "./upgrade.ts";
 
 /** Headers of a request: more are refused with 431. */
@@ -17,6 +18,7 @@ const MOST_HEADERS = 100;
 /** Throws when a certificate or key cannot be read. */
 export function createHttpServer(http: Config["http"], listener: RequestListener): Server {
   const options = {
+    IncomingMessage: ApiRequest,
     maxHeaderSize: MOST_HEADER_BYTES,
     headersTimeout: http.request_seconds * 1000,
     // Uploads take their time; JSON bodies have a limit of their own.

@@ -60,7 +60,9 @@ export class Watching {
     const parts = new FeedParts(stops.run);
     return this.#open(viewing, stops, parts, async () => {
       stops.add(await processes.follow(user, processUuid, ({ type }) => type === "ended" && parts.end()));
-      stops.add(await processes.watch(user, processUuid, (picture) => parts.show(picture)));
+      const unwatch = await processes.watch(user, processUuid, (picture) => parts.show(picture));
+      // A process that is gone has no feed to take away.
+      stops.add(() => void unwatch().catch(() => {}));
     });
   }
 

@@ -1,0 +1,282 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { after, before, describe, test } from "node:test";
+import { WebSocket } from "ws";
+import { DetectionMessage } from "../../schemas/detection-message.ts";
+import { newUuid } from "../uuid.ts";
+import { checkBy } from "../validation.ts";
+import { eventually, Listener, openStage, refusalOf, type Stage } from "./streams.fixture.ts";
+
+const checkDetections = checkBy(DetectionMessage);
+
+describe("websockets of a process", () => {
+  let stage: Stage;
+  before(async () => {
+    stage = await openStage();
+  });
+  after(() => stage.close());
+
+  const pathOf = (uuid: string, channel = "detection_data", key = "ada") =>
+    `/process/${uuid}/${channel}?api_key=${key}`;
+
+  test("send every message of their channel, in order, and those of no other", async () => {
+    const process = stage.start();
+    const listener = await Listener.open(stage, process, "detection_data");
+    process.detect({ source_uri: "first" });
+    process.tell({ type: "message", channel: "drone_data", message: { timestamp: 1 } });
+    process.detect({ source_uri: "second" });
+    const messages = await listener.expect(2);
+    assert.deepEqual(
+      messages.map(({ source_uri }) => source_uri),
+      ["first", "second"],
+    );
+    for (const message of messages) assert.deepEqual(checkDetections(message), []);
+    await listener.close();
+  });
+
+  test("take the key from the header as well, and it goes before the one in the address", async () => {
+    const { uuid } = stage.start();
+    const socket = new WebSocket(`ws://127.0.0.1:${stage.port}${pathOf(uuid, "drone_data", "wrong")}`, {
+      headers: { api_key: "ada" },
+    });
+    await once(socket, "open");
+    socket.terminate();
+  });
+
+  test("take uuids in capitals, for the same socket", async () => {
+    const process = stage.start();
+    const listener = await Listener.open(stage, { uuid: process.uuid.toUpperCase() }, "detection_data");
+    assert.equal((await refusalOf(stage, pathOf(process.uuid))).code, "socket_in_use");
+    await listener.close();
+  });
+
+  const refusals: readonly (readonly [string, (uuid: string) => Parameters<typeof refusalOf>[1], number, string])[] = [
+    ["no key", (uuid) => `/process/${uuid}/detection_data`, 403, "api_key_missing"],
+    ["a wrong key", (uuid) => pathOf(uuid, "telemetry", "nobody"), 403, "api_key_invalid"],
+    ["a process of another user's", (uuid) => pathOf(uuid, "detection_data", "bob"), 404, "process_not_found"],
+    ["a process that is not there", () => pathOf(newUuid()), 404, "process_not_found"],
+    ["drone data of one that is not there", () => pathOf(newUuid(), "drone_data"), 404, "process_not_found"],
+    ["a path that is no socket", (uuid) => pathOf(uuid, "feed"), 404, "path_not_found"],
+    ["a path that is none at all", () => "/nowhere?api_key=ada", 404, "path_not_found"],
+  ];
+  for (const [what, path, status, code] of refusals) {
+    test(`are refused before the upgrade for ${what}`, async () => {
+      const refusal = await refusalOf(stage, path(stage.start().uuid));
+      assert.deepEqual({ status: refusal.status, code: refusal.code }, { status, code });
+    });
+  }
+
+  test("are refused for a finished process", async () => {
+    const process = stage.start();
+    process.end();
+    assert.equal((await refusalOf(stage, pathOf(process.uuid))).code, "process_not_found");
+  });
+
+  test("are refused when the graph detects nothing, but exist for drone data and telemetry all the same", async () => {
+    const process = stage.start(["feed"]);
+    const refusal = await refusalOf(stage, pathOf(process.uuid));
+    assert.deepEqual([refusal.status, refusal.code], [409, "graph_lacks"]);
+    for (const channel of ["drone_data", "telemetry"]) await (await Listener.open(stage, process, channel)).close();
+  });
+
+  test("count wrong keys against the address", async () => {
+    const before = stage.failures.length;
+    await refusalOf(stage, pathOf(stage.start().uuid, "drone_data", "wrong"));
+    assert.deepEqual(stage.failures.slice(before), ["127.0.0.1"]);
+  });
+
+  test("say what is wrong with a handshake", async () => {
+    const path = pathOf(stage.start().uuid);
+    const asPost = await refusalOf(stage, path, {}, "POST");
+    assert.deepEqual([asPost.status, asPost.headers.allow], [405, "GET, HEAD, OPTIONS"]);
+    const old = await refusalOf(stage, path, { "Sec-WebSocket-Version": "7" });
+    assert.deepEqual([old.status, old.headers["sec-websocket-version"]], [426, "13"]);
+    assert.equal((await refusalOf(stage, path, { "Sec-WebSocket-Key": undefined })).status, 400);
+    assert.equal((await refusalOf(stage, path, { "Sec-WebSocket-Key": "short" })).status, 400);
+    assert.equal((await refusalOf(stage, path, { "Sec-WebSocket-Protocol": "a,,b" })).status, 400);
+  });
+
+  test("answer a plain GET with 426, and with 403 when it has no key", async () => {
+    const { uuid } = stage.start();
+    for (const channel of ["detection_data", "drone_data", "telemetry"]) {
+      const answer = await fetch(`${stage.url}${pathOf(uuid, channel)}`);
+      assert.equal(answer.status, 426);
+      assert.equal(answer.headers.get("upgrade"), "websocket");
+      assert.equal(answer.headers.get("content-type"), "application/problem+json");
+      const problem = (await answer.json()) as { code: string };
+      assert.equal(problem.code, "upgrade_needed");
+      assert.equal((await fetch(`${stage.url}/process/${uuid}/${channel}`)).status, 403);
+    }
+  });
+
+  test("answer requests that offer another upgrade as if they had not", async () => {
+    const { uuid } = stage.start();
+    const headers = { Upgrade: "h2c", Connection: "Upgrade, HTTP2-Settings", "HTTP2-Settings": "AAMAAABk" };
+    assert.equal((await refusalOf(stage, pathOf(uuid), headers)).code, "upgrade_needed");
+  });
+
+  test("take one client at a time, and the next one as soon as it has gone", async () => {
+    const process = stage.start();
+    for (const leave of ["close", "terminate"] as const) {
+      const listener = await Listener.open(stage, process, "detection_data");
+      const refusal = await refusalOf(stage, pathOf(process.uuid));
+      assert.deepEqual([refusal.status, refusal.code], [409, "socket_in_use"]);
+      listener.socket[leave]();
+      await eventually(() => process.followers.size === 0, "nobody follows any more");
+    }
+    const telemetry = await Listener.open(stage, process, "telemetry");
+    assert.equal((await refusalOf(stage, pathOf(process.uuid, "telemetry"))).code, "socket_in_use");
+    await telemetry.close();
+  });
+
+  test("are free for the next client although the one before takes its time to go", async () => {
+    const process = stage.start();
+    const lingering = await openRaw(stage.port, pathOf(process.uuid));
+    // A close frame, and then nothing: neither is the answer read nor the connection ended.
+    lingering.write(Buffer.from([0x88, 0x80, 0, 0, 0, 0]));
+    let listener: Listener | undefined;
+    await eventually(() => process.followers.size > 0, "it is open");
+    while (listener === undefined)
+      listener = await Listener.open(stage, process, "detection_data").catch(() => undefined);
+    process.detect();
+    await listener.expect(1);
+    await listener.close();
+    lingering.destroy();
+  });
+
+  test("let exactly one of 200 in that come at once", async () => {
+    const process = stage.start();
+    const sockets = Array.from(
+      { length: 200 },
+      () => new WebSocket(`ws://127.0.0.1:${stage.port}${pathOf(process.uuid)}`),
+    );
+    const outcomes = await Promise.all(
+      sockets.map(
+        (socket) =>
+          new Promise<number>((resolve, reject) => {
+            socket.on("open", () => resolve(101));
+            socket.on("unexpected-response", (_, answer) => {
+              answer.resume();
+              resolve(answer.statusCode ?? 0);
+            });
+            socket.on("error", reject);
+          }),
+      ),
+    );
+    assert.equal(outcomes.filter((status) => status === 101).length, 1);
+    assert.equal(outcomes.filter((status) => status === 409).length, 199);
+    assert.equal(process.followers.size, 1);
+    for (const socket of sockets) socket.terminate();
+    await eventually(() => process.followers.size === 0, "nobody follows any more");
+  });
+
+  test("forget a client that goes away in the middle of its handshake", async () => {
+    const process = stage.start();
+    for (let i = 0; i < 20; i++) {
+      const socket = connect(stage.port, "127.0.0.1");
+      await once(socket, "connect");
+      socket.write(handshake(pathOf(process.uuid)));
+      if (i % 2 === 0) socket.resetAndDestroy();
+      else socket.end();
+    }
+    let listener: Listener | undefined;
+    while (listener === undefined)
+      listener = await Listener.open(stage, process, "detection_data").catch(() => undefined);
+    await eventually(() => process.followers.size === 1, "one follows");
+    await listener.close();
+  });
+
+  test("are closed with 1000 and the reason when the process ends, after its last message", async () => {
+    for (const [state, reason] of [
+      ["finished", /has finished/],
+      ["failed", /has failed: pipeline_failed/],
+    ] as const) {
+      const process = stage.start();
+      const listener = await Listener.open(stage, process, "detection_data");
+      process.detect();
+      process.end(state);
+      const closed = await listener.closed;
+      assert.equal(closed.code, 1000);
+      assert.match(closed.reason, reason);
+      assert.equal(listener.messages.length, 1);
+    }
+  });
+
+  test("ignore what a client sends that is only to listen", async () => {
+    const process = stage.start();
+    const listener = await Listener.open(stage, process, "detection_data");
+    listener.socket.send("ping");
+    listener.socket.send(Buffer.alloc(100));
+    listener.socket.ping();
+    await once(listener.socket, "pong");
+    process.detect();
+    await listener.expect(1);
+    await listener.close();
+  });
+
+  test("are closed with 1009 for a message that is too large, and 1007 for one that is no text", async () => {
+    const process = stage.start();
+    const large = await Listener.open(stage, process, "telemetry");
+    large.socket.send("x".repeat(65_537));
+    assert.equal((await large.closed).code, 1009);
+    const broken = await Listener.open(stage, process, "telemetry");
+    broken.socket.send(Buffer.from([0xff, 0xfe]), { binary: false });
+    assert.equal((await broken.closed).code, 1007);
+  });
+});
+
+test("clients that answer no ping are let go, those that do stay", async () => {
+  const stage = await openStage({ ping_seconds: 0.1 });
+  try {
+    const [lively, dead] = [stage.start(), stage.start()];
+    const listener = await Listener.open(stage, lively, "detection_data");
+    const raw = await openRaw(stage.port, `/process/${dead.uuid}/detection_data?api_key=ada`);
+    raw.resume();
+    let pings = 0;
+    listener.socket.on("ping", () => pings++);
+    await once(raw, "close");
+    await eventually(() => pings >= 6, "it is still pinged");
+    assert.equal(listener.socket.readyState, WebSocket.OPEN);
+    assert.equal(dead.followers.size, 0);
+  } finally {
+    await stage.close();
+  }
+});
+
+test("a shut-down closes every client with 1001, also those that do not answer", async () => {
+  const stage = await openStage({ close_seconds: 0.2 });
+  const [first, second] = [stage.start(), stage.start()];
+  const listener = await Listener.open(stage, first, "detection_data");
+  const silent = await openRaw(stage.port, `/process/${second.uuid}/telemetry?api_key=ada`);
+  silent.on("error", () => {});
+  const gone = once(silent.resume(), "close");
+  await stage.sockets.close();
+  assert.equal((await listener.closed).code, 1001);
+  await gone;
+  const late = await refusalOf(stage, `/process/${first.uuid}/detection_data?api_key=ada`);
+  assert.deepEqual([late.status, late.code], [503, "shutting_down"]);
+  await stage.close();
+});
+
+const handshake = (path: string): string =>
+  [
+    `GET ${path} HTTP/1.1`,
+    "Host: localhost",
+    "Connection: Upgrade",
+    "Upgrade: websocket",
+    `Sec-WebSocket-Key: ${Buffer.alloc(16).toString("base64")}`,
+    "Sec-WebSocket-Version: 13",
+    "",
+    "",
+  ].join("\r\n");
+
+/** An open websocket of which nothing is read or answered. */
+async function openRaw(port: number, path: string) {
+  const socket = connect(port, "127.0.0.1");
+  socket.write(handshake(path));
+  const [head] = (await once(socket, "data")) as [Buffer];
+  assert.match(head.toString(), /^HTTP\/1\.1 101 /);
+  socket.pause();
+  return socket;
+}

@@ -1,0 +1,166 @@
+/** The streams behind the real API and real sockets, with processes that do what the test says. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type IncomingHttpHeaders, type IncomingMessage, request } from "node:http";
+import { text } from "node:stream/consumers";
+import { pino } from "pino";
+import { WebSocket } from "ws";
+import { Problem } from "../../schemas/api/problem.ts";
+import type { JsonRecord } from "../../schemas/json.ts";
+import { createApp } from "../api/app.ts";
+import { loadConfig } from "../config/load.ts";
+import { ServiceError } from "../service-error.ts";
+import type { User } from "../user.ts";
+import { newUuid } from "../uuid.ts";
+import { checkBy } from "../validation.ts";
+import { streamEndpoints } from "./endpoints.ts";
+import { Sockets } from "./sockets.ts";
+import { StagedProcess, StagedProcesses } from "./staged-processes.fixture.ts";
+import { Watching } from "./watching.ts";
+
+const makeUser = (username: string): User => ({
+  uuid: newUuid(),
+  username,
+  product: "test",
+  masterUuid: null,
+  hasTrackLogger: false,
+  hasRecording: false,
+  hasEnhancement: false,
+  isGraphAuthor: false,
+  limits: {
+    processes: 4,
+    sources: 4,
+    outputsRegistered: 4,
+    outputsActive: 4,
+    videoBytes: 1,
+    storageBytes: 1,
+    requestsPerMinute: 10_000,
+  },
+  expiresAt: null,
+});
+
+/** Keys are the names of users. `streams` are settings of that section. */
+export async function openStage(streams: Readonly<Record<string, number>> = {}) {
+  const settings = Object.entries(streams).map(([name, value]) => [
+    `WINDHOVER_STREAMS_${name.toUpperCase()}`,
+    String(value),
+  ]);
+  const { config } = loadConfig({
+    file: null,
+    folder: "/nowhere",
+    env: { WINDHOVER_HTTP_PORT: "0", WINDHOVER_HTTP_CHECK_ANSWERS: "true", ...Object.fromEntries(settings) },
+  });
+  const users = { ada: makeUser("ada"), bob: makeUser("bob") };
+  /** Addresses that wrong keys came from. */
+  const failures: string[] = [];
+  const authenticate = async (key: string | null, address: string): Promise<User> => {
+    if (key === "ada" || key === "bob") return users[key];
+    if (key !== null) failures.push(address);
+    throw new ServiceError(key === null ? "api_key_missing" : "api_key_invalid", { detail: "Send a valid key." });
+  };
+  const processes = new StagedProcesses();
+  const sockets = new Sockets({ config: config.streams, processes, authenticate });
+  const watching = new Watching({ config: config.streams, processes });
+  const app = createApp({
+    config,
+    endpoints: streamEndpoints(watching),
+    authenticate,
+    log: pino({ level: "silent" }),
+    onUpgrade: sockets.upgrade,
+  });
+  const running = await app.listen();
+  return {
+    users,
+    failures,
+    sockets,
+    watching,
+    port: running.port,
+    url: running.url,
+    start: (offers?: readonly string[]): StagedProcess => processes.add(new StagedProcess(users.ada, offers)),
+    async close(): Promise<void> {
+      watching.close();
+      await sockets.close();
+      await running.close(0);
+    },
+  };
+}
+export type Stage = Awaited<ReturnType<typeof openStage>>;
+
+/** A websocket client that keeps what it was sent. */
+export class Listener {
+  readonly socket: WebSocket;
+  readonly messages: JsonRecord[] = [];
+  readonly closed: Promise<{ readonly code: number; readonly reason: string }>;
+
+  private constructor(socket: WebSocket) {
+    this.socket = socket;
+    socket.on("message", (data) => {
+      this.messages.push(JSON.parse(data.toString()));
+      socket.emit("kept");
+    });
+    this.closed = new Promise((resolve) => {
+      socket.on("close", (code, reason) => resolve({ code, reason: reason.toString() }));
+    });
+  }
+
+  static async open({ port }: Stage, { uuid }: { readonly uuid: string }, channel: string): Promise<Listener> {
+    const socket = new WebSocket(`ws://127.0.0.1:${port}/process/${uuid}/${channel}?api_key=ada`);
+    const listener = new Listener(socket);
+    await once(socket, "open");
+    return listener;
+  }
+
+  /** Waits until so many have come. */
+  async expect(count: number): Promise<readonly JsonRecord[]> {
+    while (this.messages.length < count) await once(this.socket, "kept");
+    return this.messages;
+  }
+
+  async close(): Promise<void> {
+    this.socket.close();
+    await this.closed;
+  }
+}
+
+const HANDSHAKE = {
+  Connection: "Upgrade",
+  Upgrade: "websocket",
+  "Sec-WebSocket-Key": Buffer.alloc(16).toString("base64"),
+  "Sec-WebSocket-Version": "13",
+};
+
+const checkProblem = checkBy(Problem);
+
+interface Refusal {
+  readonly status: number;
+  readonly code: string;
+  readonly detail: string;
+  readonly headers: IncomingHttpHeaders;
+}
+
+/** Asks for a websocket that must be refused with a problem. `undefined` leaves a header out. */
+export async function refusalOf(
+  { port }: Stage,
+  path: string,
+  headers: Readonly<Record<string, string | undefined>> = {},
+  method = "GET",
+): Promise<Refusal> {
+  const all = Object.entries({ ...HANDSHAKE, ...headers }).filter(([, value]) => value !== undefined);
+  const asked = request({ port, path, method, headers: Object.fromEntries(all) as Record<string, string> });
+  asked.end();
+  const [answer] = (await once(asked, "response")) as [IncomingMessage];
+  const problem = JSON.parse(await text(answer));
+  assert.equal(answer.headers["content-type"], "application/problem+json");
+  assert.deepEqual(checkProblem(problem), []);
+  assert.equal(problem.status, answer.statusCode);
+  return { status: problem.status, code: problem.code, detail: problem.detail, headers: answer.headers };
+}
+
+/** Looks again until it holds, for a time that a sound system never needs. */
+export async function eventually(holds: () => boolean, what: string): Promise<void> {
+  const deadline = Date.now() + 20_000;
+  while (!holds()) {
+    assert.ok(Date.now() < deadline, `not within 20 s: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
