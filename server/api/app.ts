@@ -9,6 +9,7 @@ import type { Config } from "../../schemas/config.ts";
 import { ServiceError } from "../service-error.ts";
 import { ClientAddresses } from "./client-address.ts";
 import { Cors } from "./cors.ts";
+import { documentEndpoints } from "./document-endpoints.ts";
 import type { AnyEndpoint } from "./endpoint.ts";
 import { type Answered, Exchange, readRequestId } from "./exchange.ts";
 import { type Authenticate, Frame, shuttingDown } from "./frame.ts";
@@ -20,6 +21,7 @@ import { noSuchSocket, refuseUpgrade, type UpgradeHook } from "./upgrade.ts";
 
 export interface AppParts {
   readonly config: Config;
+  /** Those that describe them (`/openapi.json`, `/docs`) come by themselves. */
   readonly endpoints: readonly AnyEndpoint[];
   readonly authenticate: Authenticate;
   readonly log: Logger;
@@ -68,7 +70,7 @@ export function createApp({ config, endpoints, authenticate, log, observe, onUpg
   };
 
   const hono = new Hono<Env>();
-  for (const path of groupByPath(endpoints)) {
+  for (const path of groupByPath([...endpoints, ...documentEndpoints(endpoints)])) {
     const indices = parameterNames(path.template).map((_, i) => String(i));
     hono.all(path.pattern, (context) =>
       frame.answer(

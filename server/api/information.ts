@@ -13,23 +13,19 @@ import { listChildSubscriptions, readSubscription, type Subscription } from "../
 import { allocate } from "../store/users.ts";
 import type { User } from "../user.ts";
 import { type AnyEndpoint, defineEndpoint, type Method } from "./endpoint.ts";
-import { holdFor } from "./hold.ts";
 
 export interface InformationNeeds {
   readonly sql: Sql;
   readonly softwareVersion: string;
-  /** Every part of the service: `ok`, or why it is not. Never rejects. */
+  /** Every part of the service: `ok`, or why it is not. Anybody may ask, as often as they like; never rejects. */
   readonly components: () => Promise<Readonly<Record<string, string>>>;
 }
 
 const MINUTE_MS = 60_000;
-/** Anybody may ask how we are, as often as they like: the parts are not asked more often than this. */
-const COMPONENTS_HELD_MS = 1000;
 
 export function informationEndpoints(needs: InformationNeeds): readonly AnyEndpoint[] {
-  const { sql, softwareVersion } = needs;
+  const { sql, softwareVersion, components } = needs;
   const startedMs = performance.now();
-  const components = holdFor(COMPONENTS_HELD_MS, needs.components);
   const versions = { version: API_VERSION, software_version: softwareVersion };
 
   const status = defineEndpoint({

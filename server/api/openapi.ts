@@ -1,0 +1,147 @@
+/** The OpenAPI 3.1 document of all endpoints. */
+import { API_VERSION } from "../../schemas/api/information.ts";
+import { Problem } from "../../schemas/api/problem.ts";
+import { ERRORS, type ErrorCode } from "../../schemas/errors.ts";
+import { errorsOf } from "./common-errors.ts";
+import { type Access, type AnswerShape, type AnyEndpoint, TAGS } from "./endpoint.ts";
+import { PROBLEM_TYPE } from "./problem.ts";
+import { parameterNames, parameterSchema } from "./routes.ts";
+import { SharedSchemas } from "./shared-schemas.ts";
+
+const ABOUT = `Video sources go in; objects are detected, tracked and placed on the map; video, JSON streams, reports,
+alerts and webhooks come out. Every running job is a *process*.
+
+Send your API key in the header \`api_key\`. Errors are \`application/problem+json\` (RFC 9457): their \`code\` is a stable
+word, and [this list](docs/errors) has all of them. Times are UTC. Fields that are not known are ignored, except where a
+misspelt name would silently do nothing.`.replaceAll(/(?<!\n)\n(?!\n)/g, " ");
+
+const TAG_WORDS: Readonly<Record<(typeof TAGS)[number], string>> = {
+  Information: "How the service is, and what a key may do.",
+  Sources: "Video files and streams.",
+  Process: "Detection jobs: start, pause, stop, look at.",
+  Outputs: "Where processed video goes, and the streams of data.",
+  Telemetry: "Where the camera is and looks.",
+  "Media server": "Streams that are published here, and their recordings.",
+  "Track reports": "What was seen, and for how long.",
+  Alerts: "Conditions that are told of when they come about.",
+  Webhooks: "Calls to an address of yours.",
+  Graphs: "What processes are made of.",
+  Operations: "For those who run the service.",
+};
+
+const HEADER_KEY = { api_key: [] };
+const URL_KEY = { api_key_in_url: [] };
+const SECURITY: Readonly<Record<Access, readonly object[]>> = {
+  key: [HEADER_KEY],
+  "url-key": [HEADER_KEY, URL_KEY],
+  optional: [{}, HEADER_KEY],
+  none: [],
+};
+
+export function describeApi(endpoints: readonly AnyEndpoint[]): Readonly<Record<string, unknown>> {
+  const shared = new SharedSchemas();
+  const paths: Record<string, Record<string, unknown>> = {};
+  const ordered = TAGS.flatMap((tag) => endpoints.filter((endpoint) => endpoint.tag === tag));
+  for (const endpoint of ordered) {
+    paths[endpoint.path] = {
+      ...paths[endpoint.path],
+      [endpoint.method.toLowerCase()]: describeEndpoint(endpoint, shared),
+    };
+  }
+  return {
+    openapi: "3.1.0",
+    info: { title: "Windhover", version: API_VERSION, description: ABOUT },
+    servers: [{ url: "/" }],
+    tags: TAGS.filter((tag) => endpoints.some((endpoint) => endpoint.tag === tag)).map((name) => ({
+      name,
+      description: TAG_WORDS[name],
+    })),
+    paths,
+    components: {
+      schemas: shared.list(),
+      securitySchemes: {
+        api_key: { type: "apiKey", in: "header", name: "api_key" },
+        api_key_in_url: {
+          type: "apiKey",
+          in: "query",
+          name: "api_key",
+          description: "For addresses that we hand out.",
+        },
+      },
+    },
+  };
+}
+
+function describeEndpoint(endpoint: AnyEndpoint, shared: SharedSchemas): object {
+  const { tag, id, summary, description, isDeprecated, access } = endpoint;
+  return {
+    tags: [tag],
+    operationId: id,
+    summary,
+    ...(description !== undefined && { description }),
+    ...(isDeprecated === true && { deprecated: true }),
+    security: SECURITY[access as Access],
+    ...describeParameters(endpoint, shared),
+    ...describeBody(endpoint, shared),
+    responses: { ...describeAnswers(endpoint, shared), ...describeErrors(endpoint, shared) },
+  };
+}
+
+function describeParameters(endpoint: AnyEndpoint, shared: SharedSchemas): object {
+  const inPath = parameterNames(endpoint.path).map((name) => ({
+    name,
+    in: "path",
+    required: true,
+    schema: shared.refer(parameterSchema(endpoint, name)),
+  }));
+  const required: readonly string[] = endpoint.query?.required ?? [];
+  const inQuery = Object.entries<object>(endpoint.query?.properties ?? {}).map(([name, schema]) => ({
+    name,
+    in: "query",
+    required: required.includes(name),
+    ...("description" in schema && { description: schema.description }),
+    schema: shared.refer(schema),
+  }));
+  const parameters = [...inPath, ...inQuery];
+  return parameters.length === 0 ? {} : { parameters };
+}
+
+function describeBody({ body, isBodyOptional, rawBody }: AnyEndpoint, shared: SharedSchemas): object {
+  if (rawBody !== undefined) {
+    const content = { [rawBody.mediaType]: { schema: shared.refer(rawBody.schema) } };
+    return { requestBody: { required: isBodyOptional !== true, content } };
+  }
+  if (body === undefined) return {};
+  const content = { "application/json": { schema: shared.refer(body) } };
+  return { requestBody: { required: isBodyOptional !== true, content } };
+}
+
+function describeAnswers({ answers }: AnyEndpoint, shared: SharedSchemas): object {
+  const entries = Object.entries<AnswerShape>(answers).map(([status, { description, schema, mediaType }]) => {
+    if (schema === undefined && mediaType === undefined) return [status, { description }];
+    const type = mediaType ?? "application/json";
+    return [status, { description, content: { [type]: schema === undefined ? {} : { schema: shared.refer(schema) } } }];
+  });
+  return Object.fromEntries(entries);
+}
+
+function describeErrors(endpoint: AnyEndpoint, shared: SharedSchemas): object {
+  const byStatus = new Map<number, ErrorCode[]>();
+  for (const code of errorsOf(endpoint)) {
+    const { status } = ERRORS[code];
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
+  const entries = [...byStatus].map(([status, codes]) => [
+    status,
+    {
+      description: codes.map((code) => `\`${code}\`: ${ERRORS[code].title}.`).join(" "),
+      ...(codes.includes("rate_limited") && { headers: RETRY_AFTER }),
+      content: { [PROBLEM_TYPE]: { schema: shared.refer(Problem) } },
+    },
+  ]);
+  return Object.fromEntries(entries);
+}
+
+const RETRY_AFTER = {
+  "Retry-After": { description: "Seconds after which to ask again.", schema: { type: "integer", minimum: 1 } },
+};
