@@ -15,6 +15,14 @@ export interface Family {
 export type Entry = Leaf | Family;
 
 export const COMMANDS: Readonly<Record<string, Entry>> = {
+  serve: {
+    about: "Start the service: API, database, supervised processes.",
+    load: async () => (await import("./commands/serve.ts")).default,
+  },
+  config: {
+    about: "Show the configuration of the service, and where each value comes from.",
+    load: async () => (await import("./commands/config.ts")).default,
+  },
   run: {
     about: "Run a graph on a source.",
     load: async () => (await import("./commands/run.ts")).default,

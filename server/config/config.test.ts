@@ -91,7 +91,7 @@ describe("values of variables are read as their key says", () => {
       ({ config }) => config.network.deny,
       ["10.0.0.0/8", "fd00::/8"],
     ],
-    ["WINDHOVER_BOOTSTRAP_KEY", "1234", ({ config }) => config.bootstrap_key, "1234"],
+    ["WINDHOVER_BOOTSTRAP_KEY", "1234567890123456", ({ config }) => config.bootstrap_key, "1234567890123456"],
     ["WINDHOVER_PUBLIC_URL", "https://a.example", ({ config }) => config.public_url, "https://a.example"],
   ];
   for (const [variable, text, read, value] of rows)
@@ -122,6 +122,7 @@ describe("faults", () => {
     ["a key that is no word", "? [a]\n: b\n", {}, /there is no setting/],
     ["an alias", "data_dir: &a x\nhttp: {host: *a}\n", {}, /alias/],
     ["a nothing where a value is needed", "http: {port: }\n", {}, /http\.port is null; expected a whole number/],
+    ["a key that is easily guessed", null, { WINDHOVER_BOOTSTRAP_KEY: "hunter2" }, /16 to 200 letters/],
     ["half a TLS", null, { WINDHOVER_HTTP_TLS_CERT: "/dev/null" }, /tls_key is missing/],
     [
       "a file that is not there",
@@ -178,7 +179,7 @@ describe("the list of keys", () => {
 });
 
 test("secrets are shown masked", async () => {
-  const env = { WINDHOVER_BOOTSTRAP_KEY: "wh_a_hunter2", DATABASE_URL: "postgres://u:hunter2@h/d" };
+  const env = { WINDHOVER_BOOTSTRAP_KEY: "wh_a_hunter2hunter2", DATABASE_URL: "postgres://u:hunter2@h/d" };
   const { settings } = await load(null, env);
   const shown = Object.fromEntries(settings.map((setting) => [setting.key.name, showValue(setting)]));
   assert.equal(shown.bootstrap_key, "***");

@@ -6,13 +6,18 @@ import type { ConfigFault } from "./fault.ts";
 
 /** @param whereOf a key's name → the place it was set at */
 export function judgeSense(config: Config, whereOf: (name: string) => string): readonly ConfigFault[] {
-  const { http, database, node, network, public_url: publicUrl } = config;
+  const { http, database, node, network, public_url: publicUrl, bootstrap_key: key } = config;
   const faults: ConfigFault[] = [];
   const expect = (name: string, holds: boolean, message: string): void => {
     if (!holds) faults.push({ where: whereOf(name), message: `${name} ${message}` });
   };
   const isOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).origin === text.replace(/\/$/, "");
   expect("data_dir", config.data_dir.trim() !== "", "is empty; expected the path of a folder");
+  expect(
+    "bootstrap_key",
+    key === null || /^[\x21-\x7e]{16,200}$/.test(key),
+    "expects 16 to 200 letters without spaces",
+  );
   expect("public_url", publicUrl === null || isPublicUrl(publicUrl), "expects http(s)://host[:port], without a path");
   expect("http.host", http.host.trim() !== "", "is empty; expected an address such as 127.0.0.1 or 0.0.0.0");
   expect("http.tls_cert", http.tls_key === null || http.tls_cert !== null, "is missing: http.tls_key is set");

@@ -1,0 +1,29 @@
+/** What standard output is told of a server that has started: for people as lines, for machines as JSON. */
+import type { RunningServer } from "../../server/main.ts";
+import type { Terminal } from "../terminal.ts";
+
+/** The key is shown this once, and never again: all that is kept of it is its digest. */
+export async function announceKey(key: string, terminal: Terminal): Promise<void> {
+  if (terminal.isJson || !terminal.isOutLive) {
+    await terminal.print(JSON.stringify({ event: "master_key", api_key: key }));
+    return;
+  }
+  const lines = [
+    "",
+    "  The first key, a master key. It is shown only now: keep it.",
+    "",
+    `    ${terminal.paintOut("bold", key)}`,
+    "",
+  ];
+  await terminal.print(lines.join("\n"));
+}
+
+export async function announceReady({ url }: RunningServer, terminal: Terminal): Promise<void> {
+  const addresses = { url, docs: `${url}/docs`, openapi: `${url}/openapi.json`, metrics: `${url}/metrics` };
+  if (terminal.isJson || !terminal.isOutLive) {
+    await terminal.print(JSON.stringify({ event: "ready", ...addresses, pid: process.pid }));
+    return;
+  }
+  const ready = terminal.paintOut("green", "ready");
+  await terminal.print(`${ready}  API ${url}  docs ${addresses.docs}  metrics ${addresses.metrics}`);
+}

@@ -1,0 +1,134 @@
+/**
+ * The service, put together: database, keys, graphs, processes, API. Opened from the bottom up, closed from the top down;
+ * what could not be opened takes what was opened along.
+ */
+import { mkdir } from "node:fs/promises";
+import type { Logger } from "pino";
+import type { Config } from "../schemas/config.ts";
+import { createApp, type RunningApp } from "./api/app.ts";
+import { graphEndpoints } from "./api/graphs.ts";
+import { informationEndpoints } from "./api/information.ts";
+import { operationsEndpoints } from "./api/operations.ts";
+import { outputEndpoints } from "./api/outputs.ts";
+import { type GraphKnowledge, GraphLibrary } from "./graphs/library.ts";
+import { checkHealth } from "./health.ts";
+import { Authenticator } from "./keys/authenticate.ts";
+import { createFirstKey } from "./keys/create-key.ts";
+import { findKeyIn } from "./keys/find-key.ts";
+import { LoginGate } from "./keys/login-gate.ts";
+import { Metrics } from "./metrics/metrics.ts";
+import { ShutDown } from "./shut-down.ts";
+import { StartFault } from "./start-fault.ts";
+import { type Database, openDatabase } from "./store/database.ts";
+import { joinNodes } from "./store/nodes.ts";
+
+/** What the server may not find out itself: it loads neither elements nor GStreamer nor models. */
+export interface ServerKnowledge extends GraphKnowledge {
+  readonly softwareVersion: string;
+  /** Programs that are forked. */
+  readonly runnerEntry: URL;
+  readonly probeEntry: URL;
+}
+
+export interface ServerParts {
+  readonly config: Config;
+  readonly knowledge: ServerKnowledge;
+  readonly log: Logger;
+  /** Aborted when it is to stop before it has started. */
+  readonly signal: AbortSignal;
+}
+
+export interface RunningServer {
+  /** What clients reach it at. */
+  readonly url: string;
+  /** The master key that this start has made, to be shown once. Null when there were keys, or it was given. */
+  readonly firstKey: string | null;
+  /** Everything that runs is stopped and will run again with the next start. False: something had to be left. */
+  stop(): Promise<boolean>;
+}
+
+/** Beyond what a part may take itself. */
+const SPARE_MS = 3_000;
+
+/** Rejects with `StartFault`, `DatabaseFault` or `KeyFault`, and then nothing is left running. */
+export async function startServer(parts: ServerParts): Promise<RunningServer> {
+  const shutDown = new ShutDown(parts.log);
+  try {
+    return await open(parts, shutDown);
+  } catch (error) {
+    await shutDown.run();
+    throw error;
+  }
+}
+
+async function open({ config, knowledge, log, signal }: ServerParts, shutDown: ShutDown): Promise<RunningServer> {
+  await makeDataFolder(config.data_dir);
+  // Takes as long as the database does, and needs nothing of it.
+  const library = openLibrary(knowledge, config, shutDown);
+  const database = await openStore(config, log, shutDown);
+  signal.throwIfAborted();
+  const { sql } = database;
+  const firstKey = await createFirstKey(sql, config.bootstrap_key);
+  const node = await joinNodes(sql, config.node, log);
+  shutDown.add("node", SPARE_MS, () => node.leave());
+  const metrics = new Metrics();
+  const components = () => checkHealth({ config, checks: { database: database.health } });
+  const { authenticate } = new Authenticator(
+    findKeyIn(sql, config),
+    new LoginGate(config.limits.failed_logins_per_minute),
+  );
+  const endpoints = [
+    ...informationEndpoints({ sql, softwareVersion: knowledge.softwareVersion, components }),
+    ...outputEndpoints({ sql, config }),
+    ...graphEndpoints({ library: await library, config }),
+    ...operationsEndpoints({ config, metrics, components }),
+  ];
+  signal.throwIfAborted();
+  const app = await listen(() =>
+    createApp({
+      config,
+      endpoints,
+      authenticate,
+      log,
+      observe: (answered) => metrics.observeRequest(answered),
+    }).listen(),
+  );
+  shutDown.add("api", config.http.close_seconds * 1000 + SPARE_MS, () => app.close(config.http.close_seconds * 1000));
+  shutDown.add("requests", SPARE_MS, () => app.refuse());
+  return {
+    url: config.public_url?.replace(/\/+$/, "") ?? app.url,
+    firstKey: config.bootstrap_key === null ? firstKey : null,
+    stop: () => shutDown.run(),
+  };
+}
+
+async function makeDataFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true });
+  } catch (cause) {
+    throw new StartFault(`The data folder ${folder} (data_dir) cannot be made: ${(cause as Error).message}`, { cause });
+  }
+}
+
+async function openStore(config: Config, log: Logger, shutDown: ShutDown): Promise<Database> {
+  const database = await openDatabase(config, log.child({ part: "database" }));
+  // By its own signals, each given so long.
+  shutDown.add("database", config.database.stop_seconds * 4000 + SPARE_MS, () => database.close());
+  return database;
+}
+
+/** Closed first of all that was opened: whoever waits for it below has been closed by then. */
+function openLibrary(knowledge: ServerKnowledge, config: Config, shutDown: ShutDown): Promise<GraphLibrary> {
+  const opened = GraphLibrary.open(knowledge, config);
+  opened.catch(() => {});
+  shutDown.add("graphs", SPARE_MS, async () => (await opened.catch(() => null))?.close());
+  return opened;
+}
+
+async function listen(start: () => Promise<RunningApp>): Promise<RunningApp> {
+  try {
+    return await start();
+  } catch (cause) {
+    throw new StartFault((cause as Error).message, { cause });
+  }
+}
