@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { dirname } from "node:path";
 import { CommandFailure, runCommand } from "./command.mjs";
 
 /** What Debian has to bring, and what for. The only list of it. */
@@ -23,8 +24,10 @@ export const PACKAGES = {
   "libpango1.0-dev": "headers for laying out text",
 };
 
+const NO_CLUSTER = "/etc/postgresql-common/createcluster.d/windhover.conf";
+
 /** What the same comes to on a system without dpkg. */
-const PROGRAMS = ["g++", "pkg-config", "gst-inspect-1.0"];
+const PROGRAMS = ["g++", "pkg-config", "gst-inspect-1.0", "postgres"];
 /** What the addon is compiled and linked with, by the names pkg-config knows. */
 export const LIBRARIES = [
   "gstreamer-1.0",
@@ -68,7 +71,7 @@ export async function installPackages(missing, { onProgress }) {
     throw new Error(
       `This system has no apt-get, and these were not found: ${missing.join(", ")}.\n` +
         `Install GStreamer 1.22 or later with its base, good, bad, ugly, libav and RTSP-server parts and their headers,\n` +
-        `cairo, pango, g++ and pkg-config by your system's own means, then start again.`,
+        `cairo, pango, g++, pkg-config and PostgreSQL 13 or later by your system's own means, then start again.`,
     );
   }
   const asRoot = becomeRoot();
@@ -88,7 +91,16 @@ export async function installPackages(missing, { onProgress }) {
   await run([...apt, "update"]).catch((error) => {
     if (!(error instanceof CommandFailure)) throw error;
   });
-  await run([...apt, "install", "--no-install-recommends", ...missing], followInstallation(onProgress));
+  const install = () => run([...apt, "install", "--no-install-recommends", ...missing], followInstallation(onProgress));
+  if (!missing.some((name) => name.startsWith("postgresql-"))) return install();
+  // Installing PostgreSQL would make a database for the whole system and start it: not what was asked for.
+  await run([...asRoot, "mkdir", "--parents", dirname(NO_CLUSTER)]);
+  await run([...asRoot, "sh", "-c", `echo "create_main_cluster = false" > ${NO_CLUSTER}`]);
+  try {
+    await install();
+  } finally {
+    await run([...asRoot, "rm", "--force", NO_CLUSTER]);
+  }
 }
 
 /** @returns {string[] | null} what to put before a command to run it as root */

@@ -38,12 +38,17 @@ const bigint = {
   },
 };
 
+/** A list of one, where it is no folder: the client cuts a name at every colon, and so an IPv6 address to pieces. */
+function locate({ host, port }: Address): { host?: string; port?: number; path?: string } {
+  if (host.startsWith("/")) return { path: `${host}/.s.PGSQL.${port}` };
+  return { host: [host], port: [port] } as unknown as { host: string; port: number };
+}
+
 /** Connects with the first query, and again with the next one after a connection is lost. */
 export function connectClient(address: Address, limits: Config["database"], log: Logger): Sql {
   const statementMs = Math.ceil(limits.statement_seconds * 1000);
   return postgres<{ bigint: typeof bigint }>({
-    host: address.host,
-    port: address.port,
+    ...locate(address),
     database: address.database,
     user: address.user,
     // Never the empty string: the client would then look for a password in the environment.

@@ -1,7 +1,10 @@
+import { execFile } from "node:child_process";
 import { access, constants, readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
+import { promisify } from "node:util";
 import { DatabaseFault } from "./fault.ts";
 
+const run = promisify(execFile);
 /** Debian keeps every major version in a folder of its own, and none of them on the path. */
 const DEBIAN_FOLDER = "/usr/lib/postgresql";
 const OLDEST = 13;
@@ -14,40 +17,41 @@ export interface Programs {
 
 /** Of the version that made the data, or the newest when there is none yet. `folder` says where the data is. */
 export async function findPrograms(dataVersion: number | null, folder: string): Promise<Programs> {
-  const versions = await listVersions();
-  if (dataVersion !== null && !versions.includes(dataVersion)) {
-    const found = versions.length === 0 ? "none is installed" : `only ${versions.join(", ")} is installed`;
+  const installed = await listInstalled();
+  if (dataVersion === null) {
+    const newest = installed.find(({ version }) => version >= OLDEST);
+    if (newest !== undefined) return newest;
     throw new DatabaseFault(
-      `The database in ${folder} was made by PostgreSQL ${dataVersion}, and ${found}. Install postgresql-${dataVersion}, ` +
-        `or carry the data over with pg_upgrade, or move that folder away to begin anew.`,
+      `PostgreSQL ${OLDEST} or later was not found, neither in ${DEBIAN_FOLDER} nor on the path. ` +
+        "`node setup/setup.mjs` installs it, or name a database by DATABASE_URL.",
     );
   }
-  const version = dataVersion ?? versions.filter((each) => each >= OLDEST)[0];
-  if (version === undefined) {
-    throw new DatabaseFault(
-      `PostgreSQL ${OLDEST} or later was not found in ${DEBIAN_FOLDER}. Run \`npm start\`, which sets it up, or ` +
-        "`sudo apt-get install postgresql-15`, or name a database by DATABASE_URL.",
-    );
-  }
-  const bin = join(DEBIAN_FOLDER, String(version), "bin");
-  return { version, initdb: join(bin, "initdb"), postgres: join(bin, "postgres") };
+  const same = installed.find(({ version }) => version === dataVersion);
+  if (same !== undefined) return same;
+  const versions = [...new Set(installed.map(({ version }) => version))].join(", ");
+  throw new DatabaseFault(
+    `The database in ${folder} was made by PostgreSQL ${dataVersion}; installed is ${versions || "none"}. ` +
+      `Install postgresql-${dataVersion}, or carry the data over with pg_upgrade, or move that folder away to begin anew.`,
+  );
 }
 
-/** The newest first; a version whose server was not installed with it does not count. */
-async function listVersions(): Promise<readonly number[]> {
-  const names = await readdir(DEBIAN_FOLDER).catch(() => []);
-  const usable = await Promise.all(
-    names.map(async (name) => {
-      const programs = ["initdb", "postgres"].map((program) => join(DEBIAN_FOLDER, name, "bin", program));
-      const checks = programs.map((program) => access(program, constants.X_OK));
-      return Promise.all(checks).then(
-        () => [Number(name)],
-        () => [],
-      );
-    }),
-  );
-  return usable
-    .flat()
-    .filter(Number.isInteger)
-    .sort((a, b) => b - a);
+/** The newest first. */
+async function listInstalled(): Promise<readonly Programs[]> {
+  const debian = (await readdir(DEBIAN_FOLDER).catch(() => [])).map((name) => join(DEBIAN_FOLDER, name, "bin"));
+  const path = (process.env.PATH ?? "").split(delimiter).filter((folder) => folder.startsWith("/"));
+  const found = await Promise.all([...debian, ...path].map(inspect));
+  return found.flat().sort((a, b) => b.version - a.version);
+}
+
+/** A folder that lacks one of the two has no server, but perhaps the clients. */
+async function inspect(folder: string): Promise<readonly Programs[]> {
+  const [initdb, postgres] = [join(folder, "initdb"), join(folder, "postgres")];
+  try {
+    await Promise.all([initdb, postgres].map((program) => access(program, constants.X_OK)));
+    const { stdout } = await run(postgres, ["--version"]);
+    const version = Number(/\(PostgreSQL\) (\d+)/.exec(stdout)?.[1]);
+    return Number.isInteger(version) ? [{ version, initdb, postgres }] : [];
+  } catch {
+    return [];
+  }
 }
