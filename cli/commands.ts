@@ -93,6 +93,27 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
       },
     },
   },
+  keys: {
+    about: "Make, list and revoke API keys, and hand out their minutes.",
+    commands: {
+      create: {
+        about: "Make an API key, and with it a user of that name.",
+        load: async () => (await import("./commands/keys-create.ts")).default,
+      },
+      list: {
+        about: "List the API keys: masters, each followed by its children.",
+        load: async () => (await import("./commands/keys-list.ts")).default,
+      },
+      revoke: {
+        about: "Revoke API keys, for good.",
+        load: async () => (await import("./commands/keys-revoke.ts")).default,
+      },
+      allocate: {
+        about: "Hand pending minutes of a master key to itself or a child.",
+        load: async () => (await import("./commands/keys-allocate.ts")).default,
+      },
+    },
+  },
   golden: {
     about: "Keep what a graph says of a clip, and find out when that changes.",
     commands: {

@@ -90,6 +90,17 @@ export async function revokeUser(sql: Queries, uuid: string): Promise<boolean> {
   return revoked.count === 1;
 }
 
+/** Minutes that a master has bought. Rejects with `ServiceError` when it is none, or is revoked. */
+export async function addPending(sql: Queries, masterUuid: string, ms: number): Promise<void> {
+  const added = await sql`
+    update users set pending_ms = pending_ms + ${ms}
+    where uuid = ${masterUuid} and master_uuid is null and revoked_at is null`;
+  if (added.count === 1) return;
+  throw new ServiceError("master_key_needed", {
+    detail: "This key is a child's, or revoked; only a master has minutes to hand out.",
+  });
+}
+
 export interface Allocation {
   readonly masterUuid: string;
   /** The master's own name, or a child's of it. */
