@@ -19,6 +19,8 @@ interface Described<P extends TObject> {
   readonly properties: P;
   readonly reads?: readonly Read[];
   readonly writes?: readonly string[];
+  /** Imports what `create` and `drive` are going to: whoever has time before a graph starts calls it. */
+  preload?(): Promise<unknown>;
 }
 
 /** Runs TypeScript on every frame and passes it on. */
@@ -224,6 +226,10 @@ export interface Services {
    * the service. Nothing is lost on the way there; resolves when more may be sent.
    */
   send(channel: string, message: JsonRecord): Promise<void>;
+  /** A picture for whoever looks: false when it was dropped. Not there where nobody can look. */
+  show?(captureNs: bigint, bytes: Uint8Array): boolean;
+  /** Messages from outside, such as telemetry; `take` must not throw. Until the returned function is called. */
+  listen(channel: string, take: (message: JsonRecord) => void): () => void;
 }
 
 /** What the graph is run for. */
@@ -234,6 +240,8 @@ export interface Job {
   readonly sourceUri: string;
   /** Frames come at the pace of the world and may be dropped; otherwise (pace `fast`) nothing is, and nothing reads the clock. */
   readonly live: boolean;
+  /** After how long a live source that stays away is given up, where whoever runs the graph says so. */
+  readonly giveUpSeconds?: number | null;
   /** Ids of objects: from 1, never given twice while the process lives, whoever asks and however often the graph is relaunched. */
   nextTrackId(): number;
 }
@@ -266,6 +274,9 @@ export interface DriverServices extends OpenServices {
 
 export interface Driver {
   close(): void | Promise<void>;
+  /** Of sources that go on by themselves: lets go until `resume`. Together or not at all. */
+  pause?(): void | Promise<void>;
+  resume?(): void;
 }
 
 /** One attempt at a live source. Closing it tears its pipeline down, however stuck that is. */

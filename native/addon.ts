@@ -99,6 +99,7 @@ export interface MeterReading {
   readonly in: number;
   readonly out: number;
   readonly meanMs: number;
+  readonly p50Ms: number;
   readonly p95Ms: number;
   readonly queued?: number;
   readonly capacity?: number;

@@ -18,12 +18,19 @@ export const RunnerJob = Type.Object({
   params: Properties,
   /** A file's path or a stream's address, with credentials. */
   sourceUri: Type.String(),
-  /** Where in a file to begin. */
-  positionNs: Type.String({ pattern: "^\\d+$" }),
+  /** What messages call the source. Default: the address without credentials, or a file's own name without its folder. */
+  sourceLabel: Type.Optional(Type.String()),
+  /** Where in a file to begin: no frame before it comes out. */
+  positionNs: Type.String({ pattern: "^\\d{1,18}$" }),
+  /**
+   * Unix time at which the file's first frame counts as taken: the first start of the process, so that times go on after
+   * a restart. Default: now, less the position.
+   */
+  epochMs: Type.Optional(Type.Number({ minimum: 0 })),
   firstTrackId: Type.Integer({ minimum: 1 }),
   /** Slots to attach before the first frame. */
   attach: Type.Array(Type.Object({ id: Type.String(), slot: Type.String(), params: Properties })),
-  /** The Unix socket that pictures go to. */
+  /** The Unix socket that pictures go to, framed as schemas/picture-stream.ts says. */
   pictureSocket: Type.String(),
   /** Live sources: how long a lost one is tried again. */
   giveUpSeconds: Type.Number({ minimum: 0 }),
@@ -33,7 +40,10 @@ export type RunnerJob = Static<typeof RunnerJob>;
 const request = <T extends string, P extends Parameters<typeof Type.Object>[0]>(type: T, properties: P) =>
   Type.Object({ type: Type.Literal(type), id: Type.Integer({ minimum: 1 }), ...properties });
 
-/** From the server. Each with an `id` is answered by one `reply`. */
+/**
+ * From the server. Each with an `id` is answered by one `reply`, in the order of the requests; `stop` cuts those before it
+ * short. `start` is answered when the graph plays, which is before `flowing`; `stop` when everything is closed.
+ */
 export const RunnerRequest = Type.Union([
   request("start", { job: RunnerJob }),
   request("pause", {}),
@@ -49,7 +59,7 @@ export const RunnerRequest = Type.Union([
   request("describe", {
     format: Type.Union([Type.Literal("json"), Type.Literal("dot"), Type.Literal("mermaid"), Type.Literal("launch")]),
   }),
-  /** Something for an element: telemetry from a socket. */
+  /** Something for an element: telemetry from a socket. The result is how many elements listen to the channel. */
   request("deliver", { channel: Type.String(), message: Properties }),
 ]);
 export type RunnerRequest = Static<typeof RunnerRequest>;
@@ -74,17 +84,22 @@ export const RunnerStats = Type.Object({
 });
 export type RunnerStats = Static<typeof RunnerStats>;
 
-/** From the runner. */
+/**
+ * From the runner. The state `running` comes with `flowing`; after `finished` or `failed` it answers what is open and
+ * exits 0. An exit without one of these is a crash. What a server does not read in time is lost, oldest first, but for
+ * `reply`, `state`, `flowing` and `reconnecting`.
+ */
 export const RunnerMessage = Type.Union([
   /** The first: it is loaded and waits for `start`. */
   Type.Object({ type: Type.Literal("hello"), protocol: Type.Integer(), pid: Type.Integer() }),
   Type.Object({
     type: Type.Literal("reply"),
     id: Type.Integer(),
+    /** `kind`: `source`, `graph`, `pipeline`, `wrong_state`, `graph_lacks`, `invalid`, `stopped`, `busy` or `failed`. */
     error: Type.Union([Type.Object({ kind: Type.String(), detail: Type.String() }), Type.Null()]),
     result: Type.Unknown(),
   }),
-  /** The first data of the source has arrived: it is live. */
+  /** The first frame of the source has been decoded: it is live. */
   Type.Object({ type: Type.Literal("flowing") }),
   Type.Object({
     type: Type.Literal("state"),
@@ -99,7 +114,7 @@ export const RunnerMessage = Type.Union([
     failure: Type.Union([RunnerFailure, Type.Null()]),
   }),
   Type.Object({ type: Type.Literal("reconnecting"), reconnecting: Type.Boolean(), detail: Type.String() }),
-  /** What a sink sends: `detections` and its like, in order. */
+  /** What a sink sends, in order: `detection_data` of `detections`; `print` of `print`, as `{line}`. */
   Type.Object({ type: Type.Literal("message"), channel: Type.String(), message: Properties }),
   /** Once a second while it runs, and once before the end. */
   Type.Object({
@@ -108,6 +123,8 @@ export const RunnerMessage = Type.Union([
     nextTrackId: Type.Integer({ minimum: 1 }),
     /** Time in the state `running` since this runner was started. */
     runningMs: Type.Number({ minimum: 0 }),
+    /** Messages that were not read in time and lost, since this runner was started. */
+    messagesLost: Type.Integer({ minimum: 0 }),
     stats: RunnerStats,
   }),
   Type.Object({ type: Type.Literal("element"), node: Type.String(), event: Properties }),

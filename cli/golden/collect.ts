@@ -2,14 +2,14 @@
 import type { Compiled } from "../../graphs/compiler/compile.ts";
 import type { GraphPlan } from "../../graphs/compiler/plan.ts";
 import { GraphFailure } from "../../graphs/runtime/events.ts";
+import { explainFailure } from "../../graphs/runtime/explain-failure.ts";
+import { findOrigins } from "../../graphs/runtime/origins.ts";
 import { RunningGraph, type RunResult } from "../../graphs/runtime/running-graph.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { CommandFailure } from "../command.ts";
 import type { Knowledge } from "../knowledge.ts";
-import { explainFailure } from "../run/failure.ts";
 import { FrameCount } from "../run/frame-count.ts";
 import { onInterrupt } from "../run/interrupt.ts";
-import { findOrigins } from "../run/places.ts";
 import { Status } from "../run/status.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Said } from "./golden.ts";

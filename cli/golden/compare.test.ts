@@ -20,7 +20,7 @@ const golden = (change: (tracks: readonly JsonRecord[], frame: number) => readon
   header: header(),
   said: Array.from({ length: 30 }, (_, index) => ({
     node: "detections",
-    channel: "detections",
+    channel: "detection_data",
     message: {
       timestamp: new Date(index * 40).toISOString(),
       active_tracks: change([track(1, 10), track(2, 300)], index + 1),

@@ -10,7 +10,7 @@ const GOLDEN: Golden = {
   said: [
     {
       node: "detections",
-      channel: "detections",
+      channel: "detection_data",
       message: { timestamp: "1970-01-01T00:00:00.000Z", active_tracks: [] },
     },
   ],
@@ -25,7 +25,7 @@ test("a golden is lines of JSON with sorted keys, the header first", () => {
   );
   assert.equal(
     lines[1],
-    '{"channel":"detections","message":{"active_tracks":[],"timestamp":"1970-01-01T00:00:00.000Z"},"node":"detections"}',
+    '{"channel":"detection_data","message":{"active_tracks":[],"timestamp":"1970-01-01T00:00:00.000Z"},"node":"detections"}',
   );
 });
 

@@ -21,7 +21,7 @@ const pipeline = (counts: Readonly<Record<string, number>>) => ({
     Object.fromEntries(
       names.map((name) => {
         const out = counts[name.replace(/^.* /, "")] ?? 0;
-        return [name, { in: out, out, meanMs: 0, p95Ms: 0, dropped: 0 }];
+        return [name, { in: out, out, meanMs: 0, p50Ms: 0, p95Ms: 0, dropped: 0 }];
       }),
     ),
 });

@@ -1,7 +1,7 @@
 /** Frames that have come out of the sources of a graph, over all its pipelines. */
 import type { PlanSegment } from "../../graphs/compiler/plan.ts";
+import { findOrigins } from "../../graphs/runtime/origins.ts";
 import type { Pipeline } from "../../native/pipeline.ts";
-import { findOrigins } from "./places.ts";
 
 const PREFIX = "origin ";
 

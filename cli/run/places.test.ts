@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { PlanNode, PlanSegment } from "../../graphs/compiler/plan.ts";
-import { expectNode, findNode, findOrigins } from "./places.ts";
+import { findOrigins } from "../../graphs/runtime/origins.ts";
+import { expectNode, findNode } from "./places.ts";
 
 const node = (name: string, author: string, element = author): PlanNode => ({
   name,

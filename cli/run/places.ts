@@ -1,5 +1,5 @@
-/** Where in a running graph something is to be looked at. */
-import type { PlanNode, PlanSegment } from "../../graphs/compiler/plan.ts";
+/** Which node of a running graph is meant. */
+import type { PlanSegment } from "../../graphs/compiler/plan.ts";
 import { didYouMean } from "../../schemas/suggest.ts";
 import { UsageFault } from "../command.ts";
 
@@ -23,26 +23,3 @@ export function expectNode(option: string, name: string, segments: readonly Plan
     ].join("\n"),
   );
 }
-
-/**
- * Where frames come from: the last node of each `source`, or of the `decode` that follows it, since packets are neither
- * in the order of their frames nor as many; without a source, the nodes that nothing leads to.
- */
-export function findOrigins(segments: readonly PlanSegment[]): readonly string[] {
-  const nodes = segments.flatMap((segment) => segment.nodes);
-  const links = segments.flatMap((segment) => segment.links);
-  const sources = nodes.filter((node) => node.element === "source");
-  if (sources.length === 0) {
-    const fed = new Set(links.map((link) => link.to));
-    return nodes.filter((node) => !fed.has(node.name)).map((node) => node.name);
-  }
-  const decoders = nodes.filter((node) => node.element === "decode");
-  return [...lastOfEach(sources).values()].map((source) => {
-    const next = links.find((link) => link.from === source)?.to;
-    const decoder = decoders.find((node) => node.name === next);
-    return (decoder && lastOfEach(decoders).get(decoder.author)) ?? source;
-  });
-}
-
-const lastOfEach = (nodes: readonly PlanNode[]): ReadonlyMap<string, string> =>
-  new Map(nodes.map((node) => [node.author, node.name]));

@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { expectFile, recogniseFile } from "./source-file.ts";
+import { recogniseFile } from "../../graphs/runtime/source-files.ts";
+import { expectFile } from "./source-file.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "windhover-"));
 after(() => rmSync(folder, { recursive: true }));

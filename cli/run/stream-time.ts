@@ -1,7 +1,7 @@
 /** Stream time that has come out of the sources of a graph, over all its pipelines; the most of any of them. */
 import type { PlanSegment } from "../../graphs/compiler/plan.ts";
+import { findOrigins } from "../../graphs/runtime/origins.ts";
 import type { Pipeline } from "../../native/pipeline.ts";
-import { findOrigins } from "./places.ts";
 
 export class StreamTime {
   /** Of pipelines that are closed. */

@@ -183,7 +183,15 @@ function machine() {
   const quiet = () => {};
   const log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
   const job = { uuid: "0", sourceUri: "", live: false, nextTrackId: () => 1 };
-  const services = { node: "detect", job, log, emit: quiet, print: async () => {}, send: async () => {} };
+  const services = {
+    node: "detect",
+    job,
+    log,
+    emit: quiet,
+    print: async () => {},
+    send: async () => {},
+    listen: () => quiet,
+  };
   return { services };
 }
 

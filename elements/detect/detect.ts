@@ -112,9 +112,13 @@ chains:
   writes: ["detections"],
   caps: "video/x-raw,format={I420,NV12}",
   inFlight: MOST_IN_FLIGHT,
+  preload: load,
   async create(properties, services) {
-    const { openModel } = await import("../../models/open.ts");
-    const { DetectHandler } = await import("./handler.ts");
+    const [{ openModel }, { DetectHandler }] = await load();
     return DetectHandler.create(await openModel(properties.model), properties, services);
   },
 });
+
+function load() {
+  return Promise.all([import("../../models/open.ts"), import("./handler.ts")]);
+}

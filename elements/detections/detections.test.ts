@@ -17,7 +17,7 @@ const HALF: Box = [0.25, 0.5, 0.125, 0.25];
 async function run(includePredicted = false) {
   const sent: DetectionMessage[] = [];
   const send = async (channel: string, message: JsonRecord) => {
-    assert.equal(channel, "detections");
+    assert.equal(channel, "detection_data");
     assert.ok(validate(message), JSON.stringify(validate.errors));
     sent.push(message as DetectionMessage);
   };

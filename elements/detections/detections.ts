@@ -36,7 +36,7 @@ chains:
       // Awaited: who follows decides how fast messages come, and none is lost on the way there.
       process(frame) {
         const message = makeMessage(frame, services.job, predicted);
-        return message === null ? undefined : services.send("detections", message);
+        return message === null ? undefined : services.send("detection_data", message);
       },
       update(next) {
         predicted = next.includePredicted;

@@ -2,7 +2,7 @@ import { maskCredentials } from "../../schemas/mask.ts";
 import type { Driver, DriverServices, Ingest } from "../element.ts";
 import { expandIngest, type IngestOptions } from "./ingest.ts";
 import { explainReason } from "./reasons.ts";
-import { type Advance, advance, begin, type Observation, type Order, type Random } from "./reconnect.ts";
+import { type Advance, advance, begin, beginAgain, type Observation, type Order, type Random } from "./reconnect.ts";
 import type { LiveSource } from "./uri.ts";
 
 export interface PullOptions extends IngestOptions {
@@ -47,6 +47,7 @@ export function pullLive(
   // The next attempt waits for it: many cameras allow one connection.
   let torn: Promise<void> = Promise.resolve();
   let stopped = false;
+  let paused = false;
 
   const look = (): Observation => ({
     nowMs: world.nowMs(),
@@ -56,7 +57,7 @@ export function pullLive(
   });
 
   const step = (): void => {
-    if (!stopped) follow(advance(state, look(), limits, world.random));
+    if (!stopped && !paused) follow(advance(state, look(), limits, world.random));
   };
 
   const connect = (): void => {
@@ -121,10 +122,23 @@ export function pullLive(
 
   const first = begin(world.nowMs());
   let state = first.state;
-  const stopLooking = world.repeat(step);
+  let stopLooking = world.repeat(step);
   follow(first);
 
   return {
+    // The connection is closed: one that is held without being read costs the camera as much as one that is.
+    async pause() {
+      paused = true;
+      stopLooking();
+      disconnect();
+      await torn;
+    },
+    resume() {
+      if (stopped || !paused) return;
+      paused = false;
+      stopLooking = world.repeat(step);
+      follow(beginAgain(world.nowMs(), limits));
+    },
     async close() {
       stop();
       disconnect();

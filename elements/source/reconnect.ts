@@ -65,6 +65,11 @@ export type Random = () => number;
 
 export const begin = (nowMs: number): Advance => connect(nowMs, 1, null);
 
+/** After a pause: as after a loss, since it has been live before. */
+export function beginAgain(nowMs: number, { giveUpMs }: ReconnectLimits): Advance {
+  return connect(nowMs, 1, giveUpMs === 0 ? null : { sinceMs: nowMs, delayMs: 0, reason: "it was paused" });
+}
+
 export function advance(state: ReconnectState, seen: Observation, limits: ReconnectLimits, random: Random): Advance {
   switch (state.phase) {
     case "failed":

@@ -74,11 +74,13 @@ chains:
       throw properties.uri === undefined && error instanceof ExpandFault ? new ExpandFault(null, error.message) : error;
     }
   },
+  preload: () => import("./pull.ts"),
   async drive(properties, services) {
     const description = describeSource(bind(properties, services.source).uri);
     if (description.kind !== "live") return { close() {} };
     const { pullLive } = await import("./pull.ts");
-    return pullLive(description, properties, services);
+    const giveUpSeconds = services.job.giveUpSeconds ?? properties.giveUpSeconds;
+    return pullLive(description, { ...properties, giveUpSeconds }, services);
   },
 });
 

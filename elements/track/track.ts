@@ -48,6 +48,7 @@ chains:
   reads: ["detections", { optional: "cameraMotion" }],
   writes: ["tracks"],
   caps: "video/x-raw,format={I420,NV12}",
+  preload: () => import("./handler.ts"),
   async create(properties, { job }) {
     const { TrackHandler } = await import("./handler.ts");
     return new TrackHandler(properties, () => job.nextTrackId());

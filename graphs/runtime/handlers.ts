@@ -15,6 +15,8 @@ export class BoundHandler {
   readonly binding: number;
   readonly services: Services;
   readonly handler: Handler;
+  /** Of a sink: the stream time behind the last frame it was given. */
+  reachedNs: bigint | null = null;
   readonly #element: AnyElement;
   #properties: JsonRecord;
   #updating: Promise<void> = Promise.resolve();
@@ -27,6 +29,10 @@ export class BoundHandler {
     this.#element = element;
     this.#properties = properties;
     bound.set(this.binding, this);
+  }
+
+  get isSink(): boolean {
+    return this.#element.kind === "sink";
   }
 
   /** Rejects when the handler refuses; it then keeps what it had. What it has already is not told again. */
@@ -88,8 +94,15 @@ const asFrame = (frame: NativeFrame): Frame => frame as NativeFrame & { readonly
 function adapt(entry: BoundHandler | undefined, node: string) {
   if (entry === undefined) throw new Error(`"${node}" was not made by a graph: it has no handler`);
   const { handler } = entry;
+  const process = (frame: NativeFrame) => handler.process(asFrame(frame));
   const view = {
-    process: (frame: NativeFrame) => handler.process(asFrame(frame)),
+    process: entry.isSink
+      ? (frame: NativeFrame) => {
+          const { ptsNs, durationNs } = frame;
+          if (ptsNs !== null) entry.reachedNs = ptsNs + (durationNs ?? 1n);
+          return process(frame);
+        }
+      : process,
     ...(handler.inFlight !== undefined && { inFlight: handler.inFlight }),
     ...(handler.latencyMs !== undefined && { latencyMs: handler.latencyMs }),
     ...(handler.format && { format: handler.format.bind(handler) }),

@@ -13,6 +13,8 @@ import { GraphFailure } from "./events.ts";
 import { type BoundHandler, createHandler } from "./handlers.ts";
 import { startIngest } from "./ingest.ts";
 import { LIMITS, within } from "./limits.ts";
+import { hasPacedFile, seekWhenReady } from "./position.ts";
+import { Post } from "./post.ts";
 import { encodeProperties, entryOf, toNative } from "./segment.ts";
 
 export interface LaunchHost {
@@ -20,7 +22,10 @@ export interface LaunchHost {
   log(level: "debug" | "info" | "warn" | "error", node: string, message: string, fields?: JsonRecord): void;
   print(line: string): Promise<void>;
   send(node: string, channel: string, message: JsonRecord): Promise<void>;
+  show?(node: string, captureNs: bigint, bytes: Uint8Array): boolean;
   readonly job: Job;
+  /** Where files begin. */
+  readonly fromNs: bigint;
   /** About to close: the last moment at which the pipeline can be asked anything. */
   closing(): void;
 }
@@ -44,6 +49,7 @@ export class Launch {
   readonly #attached = new Map<string, Attached>();
   #finish: (failure?: GraphFailure) => void = () => {};
   #playing = false;
+  readonly #post = new Post();
   #closing: Promise<void> | undefined;
   /** Rejects when the launch is closed: nothing that is under way is waited for then. */
   readonly #cut: Promise<never>;
@@ -93,10 +99,46 @@ export class Launch {
     await this.#add(this.plan.main, (native) => this.pipeline.build(native));
     for (const branch of this.plan.branches) await this.attach(branch);
     await prepare();
+    if (this.#host.fromNs > 0n && hasPacedFile(this.plan)) await this.#goTo(this.#host.fromNs);
     // A live source cannot be waited for: it is the drivers that bring its first data, and they need it playing.
     await this.pipeline.setState("PLAYING", this.plan.live ? 0 : LIMITS.startMs);
     this.#playing = true;
     for (const attached of this.#attached.values()) await this.#drive(attached);
+  }
+
+  /** Nothing gets past the pace of the source before it plays: no frame comes from before the position. */
+  async #goTo(positionNs: bigint): Promise<void> {
+    await this.pipeline.setState("PAUSED", LIMITS.startMs);
+    await seekWhenReady(this.pipeline, positionNs, Promise.race([this.ended, this.#cut]));
+  }
+
+  /** A live source is let go of, since what it shows meanwhile is not wanted; anything else stands still. */
+  async pause(): Promise<void> {
+    const drivers = this.#pausable();
+    if (drivers.length === 0) await this.pipeline.setState("PAUSED");
+    else await settleAll(drivers.map(async (driver) => driver.pause?.()));
+  }
+
+  async resume(): Promise<void> {
+    const drivers = this.#pausable();
+    if (drivers.length === 0) await this.pipeline.setState("PLAYING");
+    for (const driver of drivers) driver.resume?.();
+  }
+
+  #pausable(): readonly Driver[] {
+    return [...this.#attached.values()].flatMap(({ drivers }) => drivers).filter(({ pause }) => pause !== undefined);
+  }
+
+  /** How many elements listened. */
+  deliver(channel: string, message: JsonRecord): number {
+    return this.#post.deliver(channel, message);
+  }
+
+  /** Behind the last frame that each TypeScript sink of the graph itself has had; null when one had none. */
+  positionNs(): bigint | null {
+    const own = [this.plan.main, ...this.plan.branches].flatMap(({ name }) => this.#attached.get(name) ?? []);
+    const positions = own.flatMap(({ handlers }) => [...handlers.values()]).flatMap(({ reachedNs }) => reachedNs ?? []);
+    return positions.reduce<bigint | null>((least, at) => (least === null || at < least ? at : least), null);
   }
 
   /** Adds a branch to the tee it hangs on; at any time. */
@@ -247,6 +289,10 @@ export class Launch {
       emit: (event) => this.#host.emit(node, event),
       print: (line) => this.#host.print(line),
       send: (channel, message) => this.#host.send(node, channel, message),
+      listen: (channel, take) => this.#post.listen(channel, take),
+      ...(this.#host.show && {
+        show: (captureNs: bigint, bytes: Uint8Array) => this.#host.show?.(node, captureNs, bytes) ?? false,
+      }),
       job: this.#host.job,
     };
   }

@@ -28,8 +28,16 @@ export interface RunOptions {
   send?(node: string, channel: string, message: JsonRecord): Promise<void>;
   /** Of the process that this graph is; default all zeros. */
   readonly uuid?: string;
+  /** What messages call the source. Default: what the graph is started on, without credentials. */
+  readonly sourceUri?: string;
+  /** Where pictures of `feed` go; false when one was dropped. Default: nowhere, which the element says. */
+  show?(node: string, captureNs: bigint, bytes: Uint8Array): boolean;
   /** Of the first object, default 1. A process that is started again goes on above the highest id it gave. */
   readonly firstTrackId?: number;
+  /** Where in a file at pace `realtime` to begin: no frame before it comes. Streams begin now. Default 0. */
+  readonly fromNs?: bigint;
+  /** A live source that stays away for so long ends the graph. Default: what the step says. */
+  readonly giveUpSeconds?: number;
   /** Unix time of the stream's beginning. Default: now, or 0 at pace `fast`, where nothing may read the clock. */
   readonly epochNs?: bigint;
   /** Aborting it closes everything at once, at whatever moment, without waiting for what is under way. */
@@ -45,6 +53,8 @@ export interface RunOptions {
 export interface SlotRequest {
   readonly slot: string;
   readonly params: JsonRecord;
+  /** Names this attachment; default: counted. */
+  readonly instance?: string;
 }
 
 export interface RunResult {
@@ -100,7 +110,8 @@ export class RunningGraph {
     void graph.ended.then(() => options.signal?.removeEventListener("abort", cut));
     options.onEvent?.({ type: "state", state: "starting" });
     await graph.#startLaunch(async () => {
-      for (const { slot, params } of options.attach ?? []) await graph.#attach(slot, params, graph.#nextInstance());
+      for (const { slot, params, instance } of options.attach ?? [])
+        await graph.#attach(slot, params, instance ?? graph.#nextInstance());
     });
     graph.#enter("running");
     return graph;
@@ -163,34 +174,56 @@ export class RunningGraph {
     });
   }
 
+  /** The id that the next object gets. */
+  get nextTrackId(): number {
+    return this.#nextTrackId;
+  }
+
+  /** Where to go on after the last frame that every TypeScript sink of the graph itself has dealt with; null before one. */
+  get positionNs(): bigint | null {
+    return this.#launch.positionNs();
+  }
+
+  /** A file stays where it is. A live source is let go of: what it shows meanwhile never comes. */
   pause(): Promise<void> {
     return this.#inTurn(async () => {
-      await this.#launch.pipeline.setState("PAUSED");
+      if (this.#state === "paused") throw new Error("the graph is paused already");
+      await this.#launch.pause();
       this.#enter("paused");
     });
   }
 
+  /** A file goes on where it was, a live source with what it shows by then. */
   resume(): Promise<void> {
     return this.#inTurn(async () => {
-      await this.#launch.pipeline.setState("PLAYING");
+      if (this.#state !== "paused") throw new Error("the graph is not paused");
+      await this.#launch.resume();
       this.#enter("running");
     });
   }
 
-  /** Ends the stream, lets what is under way arrive, closes. Resolves with the result; safe to call again. */
-  stop(): Promise<RunResult> {
-    this.#stopping ??= this.#stop();
+  /** A message from outside for the elements that listen to the channel; says how many do. */
+  deliver(channel: string, message: JsonRecord): number {
+    return this.#launch.deliver(channel, message);
+  }
+
+  /**
+   * Ends the stream, lets what is under way arrive for at most `drainMs`, closes. Resolves with the result; safe to call
+   * again.
+   */
+  stop(drainMs: number = LIMITS.drainMs): Promise<RunResult> {
+    this.#stopping ??= this.#stop(drainMs);
     return this.#stopping;
   }
 
-  async #stop(): Promise<RunResult> {
+  async #stop(drainMs: number): Promise<RunResult> {
     const wasPaused = this.#state === "paused";
     this.#enter("stopping");
     // What is being changed comes to its end first, or is cut off: nothing may start behind the back of a stop.
-    await within(LIMITS.drainMs, "a change did not end", this.#changing).catch(() => this.#close(this.#launch));
+    await within(drainMs, "a change did not end", this.#changing).catch(() => this.#close(this.#launch));
     if (this.#state !== "stopping") return this.ended;
     if (wasPaused) await this.#launch.pipeline.setState("PLAYING").catch(() => {});
-    await this.#drain(this.#launch);
+    await this.#drain(this.#launch, drainMs);
     await this.#close(this.#launch);
     return this.ended;
   }
@@ -225,10 +258,13 @@ export class RunningGraph {
       print: (line) => this.#print(line),
       send: (node, channel, message) =>
         this.#options.send?.(node, channel, message) ?? this.#print(JSON.stringify(message)),
+      ...(this.#options.show && { show: this.#options.show.bind(this.#options) }),
+      fromNs: this.#options.fromNs ?? 0n,
       job: {
         uuid: this.#options.uuid ?? NO_UUID,
-        sourceUri: maskCredentials(plan.source?.uri ?? ""),
+        sourceUri: this.#options.sourceUri ?? maskCredentials(plan.source?.uri ?? ""),
         live: plan.live,
+        giveUpSeconds: this.#options.giveUpSeconds ?? null,
         nextTrackId: () => this.#nextTrackId++,
       },
       closing: () => this.#options.onClosing?.(this.pipeline),
@@ -274,10 +310,10 @@ export class RunningGraph {
   }
 
   /** Lets what is under way arrive. Cut off after its limit, which is said: the last part of a file may be missing. */
-  async #drain(launch: Launch): Promise<void> {
+  async #drain(launch: Launch, limitMs: number = LIMITS.drainMs): Promise<void> {
     const drained = launch.endOfStream().then(() => launch.ended);
     try {
-      await within(LIMITS.drainMs, "the stream did not come to its end", drained);
+      await within(limitMs, "the stream did not come to its end", drained);
     } catch (error) {
       if (!(error instanceof GraphFailure)) this.#log("warn", `cut off: ${(error as Error).message}`);
     }

@@ -13,7 +13,7 @@ class Durations {
     else ring_[next_++ % kSize] = static_cast<float>(ns);
   }
   struct Summary {
-    double mean_ms = 0, p95_ms = 0;
+    double mean_ms = 0, p50_ms = 0, p95_ms = 0;
   };
   Summary summary() const {
     std::vector<float> copy;
@@ -24,9 +24,12 @@ class Durations {
     if (copy.empty()) return {};
     double sum = 0;
     for (float value : copy) sum += value;
-    size_t at = static_cast<size_t>(0.95 * static_cast<double>(copy.size() - 1) + 0.5);
-    std::nth_element(copy.begin(), copy.begin() + static_cast<std::ptrdiff_t>(at), copy.end());
-    return {sum / static_cast<double>(copy.size()) / 1e6, copy[at] / 1e6};
+    auto part = [&](double share) {
+      auto at = copy.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(copy.size() - 1) + 0.5);
+      std::nth_element(copy.begin(), at, copy.end());
+      return *at / 1e6;
+    };
+    return {sum / static_cast<double>(copy.size()) / 1e6, part(0.5), part(0.95)};
   }
 
  private:

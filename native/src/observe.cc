@@ -120,6 +120,7 @@ Napi::Object meter_reading(Napi::Env env, GstElement* element, const Meter& mete
   entry.Set("in", static_cast<double>(in));
   entry.Set("out", static_cast<double>(left));
   entry.Set("meanMs", times.mean_ms);
+  entry.Set("p50Ms", times.p50_ms);
   entry.Set("p95Ms", times.p95_ms);
   uint64_t dropped = core ? core->dropped.load() : 0;
   if (g_object_class_find_property(G_OBJECT_GET_CLASS(element), "current-level-buffers") != nullptr &&

@@ -2,11 +2,12 @@
  * One measured run in a process of its own: `fast.ts CLIP FRAMES MODEL` runs the graph `detect` at pace fast. Prints
  * frames per second from the first message to the last, and how long the main thread was busy at a stretch.
  */
+
+import { findOrigins } from "../../../graphs/runtime/origins.ts";
 import { RunningGraph } from "../../../graphs/runtime/running-graph.ts";
 import { compileGraph } from "../../compile-graph.ts";
 import { GraphFiles, locateGraph } from "../../graph-files.ts";
 import { loadKnowledge } from "../../knowledge.ts";
-import { findOrigins } from "../../run/places.ts";
 import { measureLoopDelay } from "./loop-delay.ts";
 
 const [clip = "", frames = "", model = ""] = process.argv.slice(2);

@@ -2,9 +2,9 @@
 import { Type } from "typebox";
 import { type AnyElement, defineElement, type Frame } from "../../../elements/element.ts";
 import { compileLaunch } from "../../../graphs/compiler/compile.ts";
+import { findOrigins } from "../../../graphs/runtime/origins.ts";
 import { RunningGraph } from "../../../graphs/runtime/running-graph.ts";
 import { loadKnowledge } from "../../knowledge.ts";
-import { findOrigins } from "../../run/places.ts";
 
 type Look = (frame: Frame) => undefined | "drop" | Promise<void> | void;
 

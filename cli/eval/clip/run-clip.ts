@@ -2,11 +2,11 @@
 import { type Compiled, compile } from "../../../graphs/compiler/compile.ts";
 import { GraphFaults } from "../../../graphs/compiler/fault.ts";
 import { GraphFailure } from "../../../graphs/runtime/events.ts";
+import { explainFailure } from "../../../graphs/runtime/explain-failure.ts";
 import { RunningGraph } from "../../../graphs/runtime/running-graph.ts";
 import { CommandFailure } from "../../command.ts";
 import { GraphFiles, locateGraph } from "../../graph-files.ts";
 import type { Knowledge } from "../../knowledge.ts";
-import { explainFailure } from "../../run/failure.ts";
 import { onInterrupt } from "../../run/interrupt.ts";
 import { AFTER_DETECT, AFTER_TRACK, LEAST_CONFIDENCE, Watch, type WatchedFrame } from "./watch.ts";
 

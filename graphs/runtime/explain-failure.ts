@@ -1,10 +1,10 @@
 /** Why a graph failed, in words for whoever started it. */
 
-import type { GraphPlan } from "../../graphs/compiler/plan.ts";
-import type { GraphFailure } from "../../graphs/runtime/events.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
+import type { GraphPlan } from "../compiler/plan.ts";
+import type { GraphFailure } from "./events.ts";
 import { findReachFault } from "./reach.ts";
-import { listSourceFiles, recogniseFile } from "./source-file.ts";
+import { listSourceFiles, recogniseFile } from "./source-files.ts";
 
 /** Words of GStreamer's for: this is no video, or none that can be played. */
 const NO_VIDEO =

@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { H264, makeFilm, makeSound, withFolder } from "../../../native/film.fixture.ts";
+import { NO_HANG, pictures, play } from "../../../native/pipeline.fixture.ts";
+import { examineVideo } from "./examine-video.ts";
+
+async function faultOf(bytes: Buffer | string): Promise<string | null> {
+  return withFolder(async (folder) => {
+    const file = join(folder, "upload.mp4");
+    await writeFile(file, bytes);
+    const { video, fault } = await examineVideo(file);
+    assert.equal(video, null);
+    assert.doesNotMatch(fault ?? "", /\//, "no path is told");
+    return fault;
+  });
+}
+
+const film = (frames = 30, sound = true) =>
+  withFolder(async (folder) => {
+    await makeFilm(join(folder, "film.mp4"), frames, sound);
+    return readFile(join(folder, "film.mp4"));
+  });
+
+test("tells what is in an mp4", NO_HANG, async () => {
+  await withFolder(async (folder) => {
+    await makeFilm(join(folder, "film.mp4"), 30, true);
+    const { video, fault } = await examineVideo(join(folder, "film.mp4"));
+    assert.equal(fault, null);
+    const { duration_ms: durationMs, ...facts } = video ?? {};
+    assert.deepEqual(facts, { container: "mp4", codec: "video/x-h264", width: 64, height: 48 });
+    assert.ok(durationMs !== null && durationMs !== undefined && durationMs >= 1000 && durationMs < 1200);
+  });
+});
+
+test("tells a mov and an avi by their bytes, whatever they are called", NO_HANG, async () => {
+  await withFolder(async (folder) => {
+    const file = join(folder, "upload.mp4");
+    await play({ ...pictures(10), ...H264, muxer: ["qtmux"], file: ["filesink", { location: file }] });
+    assert.equal((await examineVideo(file)).video?.container, "mov");
+    await play({ ...pictures(10), coder: ["jpegenc"], muxer: ["avimux"], file: ["filesink", { location: file }] });
+    const { video } = await examineVideo(file);
+    assert.deepEqual([video?.container, video?.codec, video?.width], ["avi", "image/jpeg", 64]);
+  });
+});
+
+test("refuses what is no video, and says what it is", NO_HANG, async () => {
+  assert.match((await faultOf("PK\x03\x04zipped")) ?? "", /ZIP archive/);
+  assert.match((await faultOf("only words in here")) ?? "", /text file/);
+  assert.match((await faultOf("")) ?? "", /first bytes/);
+  assert.match((await faultOf(Buffer.alloc(100_000))) ?? "", /first bytes/);
+});
+
+test("refuses sound without pictures", NO_HANG, async () => {
+  await withFolder(async (folder) => {
+    await makeSound(join(folder, "sound.mp4"));
+    assert.match((await faultOf(await readFile(join(folder, "sound.mp4")))) ?? "", /sound .* no video/);
+  });
+});
+
+test("refuses a film whose index is cut off", NO_HANG, async () => {
+  const bytes = await film();
+  const index = bytes.indexOf("moov");
+  assert.match((await faultOf(bytes.subarray(0, index + 200))) ?? "", /damaged or not whole/);
+  assert.match((await faultOf(bytes.subarray(0, 400))) ?? "", /damaged or not whole/);
+});
+
+test("refuses a film of which no picture can be decoded", NO_HANG, async () => {
+  const bytes = await film(30, false);
+  bytes.fill(0, bytes.indexOf("mdat") + 4, bytes.indexOf("moov") - 4);
+  assert.match((await faultOf(bytes)) ?? "", /no picture can be decoded/);
+});

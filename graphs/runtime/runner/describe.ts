@@ -1,0 +1,100 @@
+/** The graph as it runs, in the language that is asked for. Says neither passwords nor where files lie. */
+import { basename } from "node:path";
+import type { Json, JsonRecord } from "../../../schemas/json.ts";
+import { maskCredentials } from "../../../schemas/mask.ts";
+import type { RunnerJob, RunnerRequest } from "../../../schemas/runner.ts";
+import { toDot } from "../../compiler/dot.ts";
+import { gstLaunch } from "../../compiler/gst-launch.ts";
+import { toMermaid } from "../../compiler/mermaid.ts";
+import type { GraphPlan, PlanSegment } from "../../compiler/plan.ts";
+import type { RunningGraph } from "../running-graph.ts";
+import { StatsReader, type StepStats } from "../stats.ts";
+
+export type Format = (RunnerRequest & { type: "describe" })["format"];
+
+export class Description {
+  readonly #graph: RunningGraph;
+  readonly #job: RunnerJob;
+  /** Meters every step from the first time that somebody wants to see them. */
+  #stats: StatsReader | null = null;
+
+  constructor(graph: RunningGraph, job: RunnerJob) {
+    this.#graph = graph;
+    this.#job = job;
+  }
+
+  write(format: Format): Json {
+    const [, ...branches] = this.#graph.segments();
+    const plan = this.#hide({ ...this.#graph.plan, branches });
+    switch (format) {
+      case "json":
+        return this.#writeJson(plan);
+      case "dot":
+        return toDot(plan);
+      case "mermaid":
+        return toMermaid(plan);
+      case "launch":
+        return gstLaunch(plan);
+    }
+  }
+
+  #writeJson(plan: GraphPlan): JsonRecord {
+    this.#stats ??= new StatsReader(this.#graph);
+    const counters = new Map(this.#stats.read().map((step) => [step.step, step]));
+    return {
+      graph: plan.graph,
+      about: plan.about,
+      params: plan.params,
+      live_params: plan.liveParams,
+      offers: plan.offers,
+      slots: Object.keys(plan.slots),
+      segments: [plan.main, ...plan.branches].map((segment) => describeSegment(segment, counters)),
+    };
+  }
+
+  #hide(plan: GraphPlan): GraphPlan {
+    const { sourceUri } = this.#job;
+    const shown = maskCredentials(sourceUri.startsWith("/") ? basename(sourceUri) : sourceUri);
+    const hide = (_: string, value: unknown) =>
+      typeof value === "string" ? maskCredentials(value.replaceAll(sourceUri, shown)) : value;
+    return JSON.parse(JSON.stringify(plan, hide)) as GraphPlan;
+  }
+}
+
+function describeSegment(
+  { name, tee, nodes, links }: PlanSegment,
+  counters: ReadonlyMap<string, StepStats>,
+): JsonRecord {
+  return {
+    name,
+    tee,
+    nodes: nodes.map((node) => ({
+      name: node.name,
+      step: node.author,
+      element: node.element,
+      factory: node.factory,
+      kind: node.kind,
+      properties: node.properties,
+    })),
+    links: links.map(({ from, to }) => ({ from, to })),
+    steps: [...new Set(nodes.map(({ author }) => author))].flatMap((author) => describeCounters(counters.get(author))),
+  };
+}
+
+function describeCounters(step: StepStats | undefined): readonly JsonRecord[] {
+  if (step === undefined) return [];
+  return [
+    {
+      step: step.step,
+      frames: step.frames,
+      fps: round(step.fps),
+      mean_ms: round(step.meanMs),
+      p95_ms: round(step.p95Ms),
+      queued: step.queued,
+      capacity: step.capacity,
+      dropped: step.dropped,
+    },
+  ];
+}
+
+const round = (value: number): number => Math.round(value * 100) / 100;

@@ -1,0 +1,23 @@
+/** Why a job failed, for the server. */
+import { maskCredentials } from "../../../schemas/mask.ts";
+import type { RunnerFailure, RunnerJob } from "../../../schemas/runner.ts";
+import type { GraphPlan } from "../../compiler/plan.ts";
+import type { GraphFailure } from "../events.ts";
+import { explainFailure } from "../explain-failure.ts";
+
+/** What brings in video. If it breaks, so did what came in. */
+const AT_SOURCE = new Set(["source", "decode"]);
+
+export async function describeFailure(failure: GraphFailure, plan: GraphPlan, job: RunnerJob): Promise<RunnerFailure> {
+  const nodes = [plan.main, ...plan.branches].flatMap(({ nodes }) => nodes);
+  const element = nodes.find(({ author }) => author === failure.node)?.element ?? "";
+  const explained = await explainFailure(failure, plan);
+  const isSource = AT_SOURCE.has(element) || explained !== maskCredentials(failure.message);
+  return { kind: isSource ? "source" : "pipeline", detail: hideSource(explained, job) };
+}
+
+/** Where a video lies on the server is nobody's business, and its password neither. */
+export const hideSource = (text: string, { sourceUri }: RunnerJob): string =>
+  maskCredentials(isPath(sourceUri) ? text.replaceAll(sourceUri, "the video") : text);
+
+export const isPath = (uri: string): boolean => uri.startsWith("/");

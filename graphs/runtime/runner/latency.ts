@@ -1,0 +1,19 @@
+/** How old things are when they are told, lately. */
+const KEPT = 256;
+
+export class Latency {
+  readonly #ms: number[] = [];
+  #next = 0;
+
+  add(ms: number): void {
+    this.#ms[this.#next % KEPT] = ms;
+    this.#next += 1;
+  }
+
+  /** 0 before the first. */
+  read(): { readonly p50: number; readonly p95: number } {
+    const sorted = [...this.#ms].sort((a, b) => a - b);
+    const at = (part: number): number => Math.round(sorted[Math.floor(part * (sorted.length - 1))] ?? 0);
+    return { p50: at(0.5), p95: at(0.95) };
+  }
+}

@@ -1,0 +1,60 @@
+/** A runner's life: loads everything, says hello, does what the server asks, and never outlives it. */
+import { loadElements } from "../../../elements/index.ts";
+import { RUNNER_PROTOCOL, type RunnerMessage } from "../../../schemas/runner.ts";
+import { within } from "../limits.ts";
+import { loadRegistry } from "../registry.ts";
+import { Outbox } from "./outbox.ts";
+import { Requests } from "./requests.ts";
+import { Runner } from "./runner.ts";
+
+/** What the server has not read by then it never will. */
+const FAREWELL_MS = 1_000;
+/** Without a server everything is closed within this time, or not at all. */
+const ORPHAN_MS = 3_000;
+
+if (process.send === undefined) {
+  process.stderr.write("this is a runner of Windhover: `windhover serve` starts it; run graphs with `windhover run`\n");
+  process.exit(2);
+}
+
+// A Ctrl-C in the terminal reaches all of its processes, a service manager's signal too: it is the server that ends its
+// runners, in order.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
+
+const outbox = new Outbox((message, done) => {
+  if (process.connected) process.send?.(message, undefined, undefined, done);
+  else done();
+});
+const tell = (message: RunnerMessage): void => outbox.put(message);
+
+let runner: Runner | undefined;
+const received: unknown[] = [];
+const early = (message: unknown): void => void received.push(message);
+process.on("message", early);
+process.once("disconnect", endAsOrphan);
+
+const elements = await loadElements();
+await Promise.all([...elements.values()].map((element) => element.preload?.()));
+const registry = loadRegistry();
+registry.list();
+runner = new Runner({ elements, registry }, tell, () => outbox.dropped);
+const requests = new Requests(runner, tell);
+process.off("message", early);
+process.on("message", (message) => requests.take(message));
+for (const message of received) requests.take(message);
+tell({ type: "hello", protocol: RUNNER_PROTOCOL, pid: process.pid });
+
+await runner.over;
+await within(
+  FAREWELL_MS,
+  "the last answers were not read",
+  requests.idle().then(() => outbox.empty()),
+).catch(() => {});
+process.exit(0);
+
+/** The server is gone: so is whoever wanted this. */
+function endAsOrphan(): void {
+  setTimeout(() => process.kill(process.pid, "SIGKILL"), ORPHAN_MS).unref();
+  if (runner === undefined) process.exit(0);
+  void runner.stop().finally(() => process.exit(0));
+}

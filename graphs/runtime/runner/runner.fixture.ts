@@ -1,0 +1,127 @@
+/** The real runner in a child process, as the server has it. */
+import assert from "node:assert/strict";
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { after } from "node:test";
+import { fileURLToPath } from "node:url";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { type RunnerJob, RunnerMessage, type RunnerRequest } from "../../../schemas/runner.ts";
+import { Watch } from "../../../test/watch.fixture.ts";
+
+export const ENTRY = fileURLToPath(new URL("runner.mjs", import.meta.url));
+const isMessage = new Ajv2020({ strict: false }).compile<RunnerMessage>(RunnerMessage);
+
+type WithoutId<T> = T extends unknown ? Omit<T, "id"> : never;
+type Reply = RunnerMessage & { type: "reply" };
+type Told<T extends RunnerMessage["type"]> = Extract<RunnerMessage, { type: T }>;
+
+export class ForkedRunner {
+  readonly child: ChildProcess;
+  /** All that it said, checked. */
+  readonly told: RunnerMessage[] = [];
+  readonly watch = new Watch();
+  readonly exited: Promise<readonly [code: number | null, signal: string | null]>;
+  stderr = "";
+  #lastId = 0;
+
+  constructor(entry = ENTRY) {
+    const env = { ...process.env, MALLOC_ARENA_MAX: "2" };
+    this.child = fork(entry, [], { execArgv: [], env, stdio: ["ignore", "pipe", "pipe", "ipc"] });
+    this.child.stdout?.resume();
+    this.child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      this.stderr += text;
+    });
+    this.child.on("message", (message) => {
+      assert.ok(isMessage(message), `no message of a runner: ${JSON.stringify(message)}`);
+      this.told.push(message);
+      this.watch.look();
+    });
+    this.exited = once(this.child, "exit").then((result) => {
+      this.watch.look();
+      return result as [number | null, string | null];
+    });
+    after(() => this.child.kill("SIGKILL"));
+  }
+
+  of<T extends RunnerMessage["type"]>(type: T): readonly Told<T>[] {
+    return this.told.filter((message): message is Told<T> => message.type === type);
+  }
+
+  /** Names of the states so far. */
+  get states(): readonly string[] {
+    return this.of("state").map(({ state }) => state);
+  }
+
+  get messages(): readonly Told<"message">[] {
+    return this.of("message");
+  }
+
+  async until<T extends RunnerMessage["type"]>(type: T, fits: (message: Told<T>) => boolean = () => true) {
+    await this.watch.until(type, () => this.of(type).some(fits) || this.child.exitCode !== null);
+    const found = this.of(type).find(fits);
+    assert.ok(found, `it ended without "${type}": ${JSON.stringify(this.told.slice(-5))} ${this.stderr}`);
+    return found;
+  }
+
+  /** Resolves with the result; rejects with the error of the reply. */
+  async ask(order: WithoutId<RunnerRequest>): Promise<unknown> {
+    const { error, result } = await this.reply(order);
+    if (error !== null) throw new Error(`${error.kind}: ${error.detail}`);
+    return result;
+  }
+
+  async reply(order: WithoutId<RunnerRequest>): Promise<Reply> {
+    const id = ++this.#lastId;
+    this.child.send({ ...order, id });
+    return this.until("reply", (reply) => reply.id === id);
+  }
+
+  async start(job: Partial<RunnerJob> & { readonly sourceUri: string }): Promise<void> {
+    await this.until("hello");
+    await this.ask({ type: "start", job: jobOn(job) });
+  }
+}
+
+const NOWHERE = "/nonexistent/pictures";
+
+export const jobOn = (job: Partial<RunnerJob> & { readonly sourceUri: string }): RunnerJob => ({
+  uuid: "01890000-0000-7000-8000-000000000001",
+  graph: "watched",
+  graphText: WATCHED,
+  params: {},
+  positionNs: "0",
+  firstTrackId: 1,
+  attach: [],
+  pictureSocket: NOWHERE,
+  giveUpSeconds: 5,
+  ...job,
+});
+
+/** Without a model: one printed line for each frame. */
+export const WATCHED = `
+graph: watched
+about: Tells of every frame.
+params:
+  every: { type: integer, minimum: 1, default: 1, live: true }
+chains:
+  main:
+    - source
+    - decode
+    - stage
+    - tee: { name: frames }
+  data:
+    - from: frames
+    - stage
+    - print: { every: $every }
+slots:
+  feed:
+    chain:
+      - from: frames
+      - stage
+      - jpegenc: { quality: 80 }
+      - feed
+`;
+
+/** PTS in milliseconds of the frames that were told. */
+export const times = (runner: ForkedRunner): readonly number[] =>
+  runner.messages.map(({ message }) => Number((JSON.parse(String(message.line)) as { pts_ms: number }).pts_ms));

@@ -1,0 +1,307 @@
+/**
+ * One job: does what the server asks and tells how it goes. Owns the running graph; `over` resolves when that is closed
+ * and its end has been told, or when there never was one and the server wants none.
+ */
+import { basename } from "node:path";
+import type { JsonRecord } from "../../../schemas/json.ts";
+import { maskCredentials } from "../../../schemas/mask.ts";
+import type { RunnerFailure, RunnerJob, RunnerMessage, RunnerRequest } from "../../../schemas/runner.ts";
+import type { Compiled } from "../../compiler/compile.ts";
+import { GraphFaults } from "../../compiler/fault.ts";
+import { type GraphEvent, GraphFailure } from "../events.ts";
+import { RunningGraph } from "../running-graph.ts";
+import { compileJob, type Knowledge, type LiveValues } from "./compile-job.ts";
+import { Description } from "./describe.ts";
+import { describeFailure, isPath } from "./failure.ts";
+import { onFirstFrame } from "./first-frame.ts";
+import { Latency } from "./latency.ts";
+import { PictureSocket } from "./picture-socket.ts";
+import { Refusal, type RequestHandler } from "./requests.ts";
+import { retell } from "./retell.ts";
+import { RunningTime } from "./running-time.ts";
+import { mergeLive, sayFaults, setLive } from "./set-live.ts";
+import { Statistics } from "./statistics.ts";
+
+type State = (RunnerMessage & { type: "state" })["state"];
+type Tell = (message: RunnerMessage) => void;
+
+/** What a runner has while it has a graph. */
+interface Running {
+  readonly graph: RunningGraph;
+  readonly job: RunnerJob;
+  readonly description: Description;
+}
+
+/** Of the pipeline, taken while it is there. */
+type Reading = Pick<RunnerMessage & { type: "progress" }, "positionNs" | "nextTrackId" | "stats">;
+
+const PROGRESS_MS = 1_000;
+/** What is under way has so long to arrive: a server that stops its runner waits five seconds for all of it. */
+const DRAIN_MS = 2_500;
+
+export class Runner implements RequestHandler {
+  readonly over: Promise<void>;
+  readonly #knowledge: Knowledge;
+  readonly #tell: Tell;
+  readonly #countLost: () => number;
+  readonly #cut = new AbortController();
+  readonly #time = new RunningTime();
+  readonly #statistics = new Statistics();
+  readonly #latency = new Latency();
+  #end: () => void = () => {};
+  #state: State | "idle" = "idle";
+  #running: Running | null = null;
+  #live: LiveValues = {};
+  #isReconnecting = false;
+  /** Segments by the server's name of the attachment. */
+  readonly #attachments = new Map<string, string>();
+  #pictures: PictureSocket | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  #reading: Reading | null = null;
+
+  /** `countLost`: messages that the server did not read in time. */
+  constructor(knowledge: Knowledge, tell: Tell, countLost: () => number) {
+    this.#knowledge = knowledge;
+    this.#tell = tell;
+    this.#countLost = countLost;
+    this.over = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+  }
+
+  arrived({ type }: RunnerRequest): void {
+    if (type === "stop") void this.stop();
+  }
+
+  async handle(request: RunnerRequest): Promise<unknown> {
+    switch (request.type) {
+      case "start":
+        return this.#start(request.job);
+      case "stop":
+        return this.stop();
+      case "pause":
+        return this.#pause();
+      case "resume":
+        return this.#resume();
+      case "attach":
+        return this.#attach(request.attachment, request.slot, request.params as JsonRecord);
+      case "detach":
+        return this.#detach(request.attachment);
+      case "set":
+        return this.#set(request.nodes as LiveValues);
+      case "describe":
+        return this.#expectRunning().description.write(request.format);
+      case "deliver":
+        return this.#expectRunning().graph.deliver(request.channel, request.message as JsonRecord);
+    }
+  }
+
+  /** Ends the stream, lets what is under way arrive, closes; at any moment, and never rejects. */
+  async stop(): Promise<void> {
+    if (this.#state === "idle") this.#end();
+    else if (this.#running === null) this.#cut.abort();
+    else {
+      this.#enter("stopping");
+      await this.#running.graph.stop(DRAIN_MS);
+    }
+    await this.over;
+  }
+
+  async #start(job: RunnerJob): Promise<void> {
+    if (this.#state !== "idle") throw new Refusal("wrong_state", `it is ${this.#state}: a runner is started once`);
+    this.#enter("starting");
+    const compiled = this.#compile(job);
+    const graph = await this.#run(job, compiled);
+    this.#running = { graph, job, description: new Description(graph, job) };
+    this.#timer = setInterval(() => this.#progress(), PROGRESS_MS);
+    void graph.ended.then(async ({ error }) =>
+      this.#conclude(error === null ? null : await describeFailure(error, graph.plan, job)),
+    );
+    if (this.#cut.signal.aborted) void this.stop();
+  }
+
+  #compile(job: RunnerJob): Compiled {
+    try {
+      return compileJob(job, this.#knowledge);
+    } catch (error) {
+      const failure = { kind: "graph", detail: (error as Error).message } as const;
+      this.#conclude(failure);
+      throw new Refusal(failure.kind, failure.detail);
+    }
+  }
+
+  async #run(job: RunnerJob, compiled: Compiled): Promise<RunningGraph> {
+    this.#pictures = new PictureSocket(job.pictureSocket);
+    for (const { id, slot } of job.attach) this.#attachments.set(id, `${slot}:${id}`);
+    const fromNs = BigInt(job.positionNs);
+    try {
+      return await RunningGraph.start(compiled, {
+        ...this.#knowledge,
+        uuid: job.uuid,
+        sourceUri: job.sourceLabel ?? labelOf(job.sourceUri),
+        firstTrackId: job.firstTrackId,
+        giveUpSeconds: job.giveUpSeconds,
+        fromNs,
+        epochNs: BigInt(Math.round(job.epochMs ?? Date.now() - Number(fromNs / 1_000_000n))) * 1_000_000n,
+        attach: job.attach.map(({ id, slot, params }) => ({ slot, instance: id, params: params as JsonRecord })),
+        signal: this.#cut.signal,
+        onEvent: (event) => this.#hear(event),
+        print: async (line) => this.#send("print", { line }),
+        send: async (_, channel, message) => this.#send(channel, message),
+        show: (node, captureNs, bytes) => this.#show(node, captureNs, bytes),
+        onBuilt: (pipeline, segments) => {
+          this.#statistics.place(pipeline, segments);
+          onFirstFrame(pipeline, segments, () => this.#flow());
+        },
+        onClosing: () => this.#read(),
+      });
+    } catch (error) {
+      const failure = error instanceof GraphFailure ? error : new GraphFailure(null, (error as Error).message);
+      const told =
+        this.#cut.signal.aborted || compiled.plan === null ? null : await describeFailure(failure, compiled.plan, job);
+      this.#conclude(told);
+      throw new Refusal(told?.kind ?? "stopped", told?.detail ?? "it was stopped before it ran");
+    }
+  }
+
+  /** The first frame is here. */
+  #flow(): void {
+    if (this.#state !== "starting") return;
+    this.#tell({ type: "flowing" });
+    this.#enter("running");
+  }
+
+  async #pause(): Promise<void> {
+    this.#expectState("running");
+    await this.#expectRunning().graph.pause();
+    this.#reconnect(false, "");
+    this.#enter("paused");
+    this.#progress();
+  }
+
+  async #resume(): Promise<void> {
+    this.#expectState("paused");
+    await this.#expectRunning().graph.resume();
+    this.#enter("running");
+  }
+
+  async #attach(attachment: string, slot: string, params: JsonRecord): Promise<void> {
+    const { graph } = this.#expectRunning();
+    if (this.#attachments.has(attachment)) throw new Refusal("wrong_state", `"${attachment}" is attached already`);
+    if (graph.plan.slots[slot] === undefined) {
+      const offered = Object.keys(graph.plan.slots).join(", ") || "none";
+      throw new Refusal("graph_lacks", `graph "${graph.plan.graph}" has no slot "${slot}"; it has ${offered}`);
+    }
+    try {
+      this.#attachments.set(attachment, await graph.attach(slot, params, attachment));
+    } catch (error) {
+      throw error instanceof GraphFaults ? new Refusal("invalid", sayFaults(error.faults)) : error;
+    }
+  }
+
+  async #detach(attachment: string): Promise<void> {
+    const { graph } = this.#expectRunning();
+    const segment = this.#attachments.get(attachment);
+    if (segment === undefined) throw new Refusal("wrong_state", `"${attachment}" is not attached`);
+    this.#attachments.delete(attachment);
+    await graph.detach(segment);
+  }
+
+  async #set(nodes: LiveValues): Promise<void> {
+    const { graph, job } = this.#expectRunning();
+    const live = mergeLive(this.#live, nodes);
+    try {
+      await setLive(graph, compileJob(job, this.#knowledge, live), compileJob(job, this.#knowledge, this.#live));
+    } catch (error) {
+      throw error instanceof GraphFaults ? new Refusal("invalid", sayFaults(error.faults)) : error;
+    }
+    this.#live = live;
+  }
+
+  #hear(event: GraphEvent): void {
+    if (event.type === "element") this.#statistics.hear(event.event);
+    for (const message of retell(event)) {
+      if (message.type === "reconnecting") this.#reconnect(message.reconnecting, message.detail);
+      else this.#tell(message);
+    }
+  }
+
+  #reconnect(reconnecting: boolean, detail: string): void {
+    if (reconnecting === this.#isReconnecting) return;
+    this.#isReconnecting = reconnecting;
+    this.#tell({ type: "reconnecting", reconnecting, detail: maskCredentials(detail) });
+  }
+
+  #send(channel: string, message: JsonRecord): void {
+    if (this.#isSilent) return;
+    const takenMs = Date.parse(String(message.timestamp));
+    if (!Number.isNaN(takenMs)) this.#latency.add(Math.max(0, Date.now() - takenMs));
+    this.#tell({ type: "message", channel, message });
+  }
+
+  #show(node: string, captureNs: bigint, bytes: Uint8Array): boolean {
+    if (this.#isSilent) return false;
+    const attachment = /^[^:/]+:([^/]+)\//.exec(node)?.[1] ?? "";
+    return this.#pictures?.show({ captureMs: Number(captureNs / 1000n) / 1000, attachment, bytes }) ?? false;
+  }
+
+  /** What a live source had shown before a pause is not told during it. */
+  get #isSilent(): boolean {
+    return this.#state === "paused" && this.#isLive;
+  }
+
+  get #isLive(): boolean {
+    return /^rt[ms]ps?:/i.test(this.#running?.job.sourceUri ?? "");
+  }
+
+  #progress(): void {
+    this.#read();
+    this.#tellProgress();
+  }
+
+  #read(): void {
+    if (this.#running === null) return;
+    const { graph, job } = this.#running;
+    this.#reading = {
+      positionNs: String(graph.positionNs ?? BigInt(job.positionNs)),
+      nextTrackId: graph.nextTrackId,
+      stats: this.#statistics.read(this.#isLive ? this.#latency.read() : null),
+    };
+  }
+
+  #tellProgress(): void {
+    if (this.#reading === null) return;
+    const runningMs = Math.round(this.#time.ms);
+    this.#tell({ type: "progress", ...this.#reading, runningMs, messagesLost: this.#countLost() });
+  }
+
+  #enter(state: State, failure: RunnerFailure | null = null): void {
+    if (this.#state === state) return;
+    this.#state = state;
+    if (state === "running") this.#time.go();
+    else this.#time.halt();
+    this.#tell({ type: "state", state, failure });
+  }
+
+  #conclude(failure: RunnerFailure | null): void {
+    clearInterval(this.#timer);
+    this.#time.halt();
+    this.#tellProgress();
+    this.#statistics.close();
+    this.#pictures?.close();
+    this.#enter(failure === null ? "finished" : "failed", failure);
+    this.#end();
+  }
+
+  #expectRunning(): Running {
+    if (this.#running === null) throw new Refusal("wrong_state", `nothing runs here: it is ${this.#state}`);
+    return this.#running;
+  }
+
+  #expectState(state: State): void {
+    if (this.#state !== state) throw new Refusal("wrong_state", `it is ${this.#state}; expected ${state}`);
+  }
+}
+
+/** Without passwords, and without where a file lies on the server. */
+const labelOf = (uri: string): string => (isPath(uri) ? basename(uri) : maskCredentials(uri));
