@@ -108,7 +108,9 @@ export const Config = section({
   }),
   graphs: section({
     compile_seconds: seconds(5, "A graph must be compiled"),
+    compile_bytes: count(128 * 2 ** 20, "Compiling may take so much memory.", 2 ** 25),
     queued: count(32, "Graphs that may wait to be compiled.", 1),
+    idle_seconds: seconds(60, "What compiles graphs that are not installed is unloaded when it was not needed for"),
     try_seconds: seconds(60, "A graph that is tried ends by itself after", 1),
   }),
   disk: section({ reserve_bytes: count(2 ** 30, "Uploads are refused when less than this is free.") }),

@@ -34,6 +34,8 @@ export interface StartOrder {
   readonly graphText?: string;
   readonly forSeconds?: number;
   readonly params: JsonRecord;
+  /** Aborted when whoever asked has gone: a start that nobody is told of is taken back. */
+  readonly signal?: AbortSignal;
 }
 
 /** All reject with `ServiceError`. A process of another user's is one that is not there. */

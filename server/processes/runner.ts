@@ -14,7 +14,7 @@ export type RunnerOrder = WithoutId<RunnerRequest>;
 /** All that a runner says by itself. */
 export type RunnerReport = Exclude<RunnerMessage, { type: "hello" | "reply" }>;
 
-/** It understood and will not: its answer. */
+/** It will not, and says why; or too much is asked of it at once. */
 export class RunnerRefusal extends Error {
   override readonly name = "RunnerRefusal";
   readonly kind: string;
@@ -25,7 +25,7 @@ export class RunnerRefusal extends Error {
   }
 }
 
-/** It did not answer: it is gone, it hangs, or too much is asked of it at once. */
+/** It did not answer: it is gone, or it hangs. */
 export class RunnerSilence extends Error {
   override readonly name = "RunnerSilence";
 }
@@ -79,10 +79,7 @@ export class Runner {
       this.#settleLoaded = (error) => (error === null ? resolve() : reject(error));
     });
     this.loaded.catch(() => {});
-    const timer = setTimeout(
-      () => this.kill(`it was not loaded within ${options.loadMs / 1000} s`),
-      options.loadMs,
-    );
+    const timer = setTimeout(() => this.kill(`it was not loaded within ${options.loadMs / 1000} s`), options.loadMs);
     void this.loaded.catch(() => {}).then(() => clearTimeout(timer));
     this.gone = this.#awaitExit();
     for (const stream of [this.#child.stdout, this.#child.stderr]) if (stream !== null) this.#output.drain(stream);
@@ -112,7 +109,7 @@ export class Runner {
   request(order: RunnerOrder, limitMs = this.#options.replyMs): Promise<unknown> {
     if (this.#exit !== null || !this.#child.connected) return Promise.reject(new RunnerSilence("the runner is gone"));
     if (this.#waiting.size >= MOST_WAITING)
-      return Promise.reject(new RunnerSilence(`${MOST_WAITING} requests wait for the runner already`));
+      return Promise.reject(new RunnerRefusal("busy", `${MOST_WAITING} requests wait for the runner already`));
     const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
@@ -135,18 +132,22 @@ export class Runner {
 
   #hear(said: unknown): void {
     const message = readMessage(said);
-    if (message === null) return this.kill("it said something that no runner of this version says");
-    if (message.type === "hello") return this.#greet(message.protocol);
-    if (message.type !== "reply") return this.#listener(message);
-    const { id, error, result } = message;
-    this.#settle(id, ({ resolve, reject }) =>
-      error === null ? resolve(result) : reject(new RunnerRefusal(error.kind, error.detail)),
-    );
+    if (message === null) this.kill("it said something that no runner of this version says");
+    else if (message.type === "hello") this.#greet(message.protocol);
+    else if (message.type === "reply") this.#answer(message);
+    else this.#listener(message);
   }
 
   #greet(protocol: number): void {
-    if (protocol === RUNNER_PROTOCOL) return this.#settleLoaded(null);
-    this.kill(`it speaks version ${protocol} of the protocol, and the server ${RUNNER_PROTOCOL}: install both anew`);
+    if (protocol === RUNNER_PROTOCOL) this.#settleLoaded(null);
+    else this.kill(`it speaks version ${protocol} of the protocol, the server ${RUNNER_PROTOCOL}: install both anew`);
+  }
+
+  #answer({ id, error, result }: RunnerMessage & { type: "reply" }): void {
+    this.#settle(id, ({ resolve, reject }) => {
+      if (error === null) resolve(result);
+      else reject(new RunnerRefusal(error.kind, error.detail));
+    });
   }
 
   #settle(id: number, settle: (waiting: Waiting) => void): void {

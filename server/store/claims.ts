@@ -28,15 +28,12 @@ export interface ProcessSnapshot {
 /** So many at once; what is left is claimed with the next. */
 const MOST_AT_ONCE = 64;
 
-/**
- * Claims what nobody holds. `isFirst`: what this machine held in an earlier life is free too, since whoever held it then
- * is gone.
- */
+/** Claims what nobody holds. `isAlone`: nobody else can be there, so that whoever held anything is gone. */
 export async function claimFree(
   sql: Queries,
   nodeUuid: string,
   leaseSeconds: number,
-  isFirst: boolean,
+  isAlone: boolean,
 ): Promise<readonly ProcessRow[]> {
   return sql<ProcessRow[]>`
     update processes
@@ -44,9 +41,8 @@ export async function claimFree(
     where uuid in (
       select uuid from processes
       where state not in ('finished', 'failed')
-        and (node_uuid is null or lease_until is null or lease_until < now()
-          ${isFirst ? sql`or node_uuid = ${nodeUuid}` : sql``})
-        ${isFirst ? sql`` : sql`and node_uuid is distinct from ${nodeUuid}`}
+        and node_uuid is distinct from ${nodeUuid}
+        and (node_uuid is null or lease_until is null or lease_until < now() or ${isAlone})
       order by created_at
       limit ${MOST_AT_ONCE}
       for update skip locked)

@@ -1,0 +1,59 @@
+/** What becomes of a process that another server left behind. */
+import { ServiceError } from "../service-error.ts";
+import { listAttached } from "../store/attachments.ts";
+import { saveSnapshot } from "../store/claims.ts";
+import type { Sql } from "../store/client.ts";
+import { deleteProcess, type ProcessRow } from "../store/processes.ts";
+import type { ProcessError } from "./processes.ts";
+import type { ProcessInput, ProcessOffers, ProcessParts } from "./supervised-process.ts";
+
+export interface AdoptionNeeds {
+  readonly sql: Sql;
+  resolveInput(userUuid: string, sourceUuid: string): Promise<ProcessInput>;
+  prepare(order: PrepareOrder): Promise<ProcessOffers>;
+}
+
+export interface PrepareOrder extends Pick<ProcessRow, "graph" | "graphText" | "params"> {
+  readonly sourceUri: string;
+}
+
+/**
+ * Resolves with what it takes to run it again; null when it need not run: a start that was never answered leaves
+ * nothing, what should have stopped has finished, and what cannot run has failed. Rejects while the database is away.
+ */
+export async function adopt(row: ProcessRow, needs: AdoptionNeeds): Promise<ProcessParts | null> {
+  const { sql } = needs;
+  if (row.startedAt === null) {
+    await deleteProcess(sql, row.uuid, row.fence);
+    return null;
+  }
+  const isOver = row.endsAt !== null && row.endsAt.getTime() <= Date.now();
+  if (row.desired === "stopped" || isOver) {
+    const { errorCode: code, errorDetail: detail } = row;
+    await end(row, "finished", code === null ? null : { code, detail: detail ?? "" }, sql);
+    return null;
+  }
+  try {
+    const input = await needs.resolveInput(row.userUuid, row.sourceUuid);
+    const { offers, slots } = await needs.prepare({ ...row, sourceUri: input.uri });
+    return { row, input, offers, slots, outputs: await listAttached(sql, row.uuid) };
+  } catch (error) {
+    if (!(error instanceof ServiceError) || PASSING.has(error.code)) throw error;
+    await end(row, "failed", { code: error.code, detail: error.message }, sql);
+    return null;
+  }
+}
+
+/** Worth waiting for. */
+const PASSING = new Set(["database_unavailable", "rate_limited", "shutting_down", "internal_error"]);
+
+async function end(row: ProcessRow, state: "finished" | "failed", error: ProcessError | null, sql: Sql): Promise<void> {
+  await saveSnapshot(sql, row, {
+    ...row,
+    desired: "stopped",
+    state,
+    errorCode: error?.code ?? null,
+    errorDetail: error?.detail ?? null,
+    finishedAt: new Date(),
+  });
+}

@@ -1,0 +1,52 @@
+/** Those who watch the pictures of one process. The slot is attached while there are any and the process runs. */
+import { FEED } from "./job.ts";
+import type { Picture } from "./processes.ts";
+
+export interface FeedNeeds {
+  attach(attachment: string): Promise<unknown>;
+  detach(attachment: string): Promise<unknown>;
+}
+
+type Listener = (picture: Picture) => void;
+
+export class Feed {
+  readonly #needs: FeedNeeds;
+  readonly #listeners = new Set<{ readonly listener: Listener }>();
+  #isAttached = false;
+
+  constructor(needs: FeedNeeds) {
+    this.#needs = needs;
+  }
+
+  get hasViewers(): boolean {
+    return this.#listeners.size > 0;
+  }
+
+  /** `sync` makes it so. Returns how to leave. */
+  add(listener: Listener): () => void {
+    const entry = { listener };
+    this.#listeners.add(entry);
+    return () => void this.#listeners.delete(entry);
+  }
+
+  show(picture: Picture): void {
+    for (const { listener } of [...this.#listeners]) listener(picture);
+  }
+
+  /** A new runner began, with or without the feed. */
+  noteRun(isAttached: boolean): void {
+    this.#isAttached = isAttached;
+  }
+
+  /** Attaches or detaches what viewers need; one call at a time. */
+  async sync(): Promise<void> {
+    if (this.#isAttached === this.hasViewers) return;
+    this.#isAttached = this.hasViewers;
+    try {
+      await (this.#isAttached ? this.#needs.attach(FEED) : this.#needs.detach(FEED));
+    } catch (error) {
+      this.#isAttached = !this.#isAttached;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * Where runners send pictures: a Unix socket a process, in a folder that only this user may enter. Folders of servers
+ * that were killed are removed by the next one.
+ */
+import { randomUUID } from "node:crypto";
+import { chmod, mkdtemp, readdir, rm } from "node:fs/promises";
+import { createServer, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PictureReader } from "../../schemas/picture-stream.ts";
+import type { Picture } from "./processes.ts";
+
+const PREFIX = "windhover-pictures-";
+
+export interface PictureSocket {
+  readonly path: string;
+  close(): void;
+}
+
+export class PictureSockets {
+  readonly #folder: string;
+  readonly #sockets = new Set<PictureSocket>();
+
+  private constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  static async open(): Promise<PictureSockets> {
+    await removeAbandoned();
+    const folder = await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`));
+    await chmod(folder, 0o700);
+    return new PictureSockets(folder);
+  }
+
+  /** Of one process, for as many runners as it takes; the latest connection counts. */
+  async listen(onPicture: (picture: Picture) => void): Promise<PictureSocket> {
+    const path = join(this.#folder, randomUUID().slice(0, 13));
+    let current: Socket | undefined;
+    const server = createServer((connection) => {
+      current?.destroy();
+      current = connection;
+      readPictures(connection, onPicture);
+    });
+    await startListening(server, path);
+    const socket: PictureSocket = {
+      path,
+      close: () => {
+        server.close();
+        current?.destroy();
+        this.#sockets.delete(socket);
+      },
+    };
+    this.#sockets.add(socket);
+    return socket;
+  }
+
+  async close(): Promise<void> {
+    for (const socket of [...this.#sockets]) socket.close();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+}
+
+function readPictures(connection: Socket, onPicture: (picture: Picture) => void): void {
+  const reader = new PictureReader();
+  connection.on("error", () => {}); // `close` follows
+  connection.on("data", (chunk) => {
+    try {
+      for (const { captureMs, bytes } of reader.read(chunk)) onPicture({ captureMs, bytes });
+    } catch {
+      // What follows cannot be understood either; a sound runner connects again.
+      connection.destroy();
+    }
+  });
+}
+
+function startListening(server: Server, path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(path, () => {
+      server.off("error", reject);
+      server.on("error", () => {});
+      resolve();
+    });
+  });
+}
+
+async function removeAbandoned(): Promise<void> {
+  const names = (await readdir(tmpdir())).filter((name) => name.startsWith(PREFIX));
+  for (const name of names) {
+    const pid = Number(name.slice(PREFIX.length).split("-")[0]);
+    if (isAlive(pid)) continue;
+    // Another user's stays.
+    await rm(join(tmpdir(), name), { recursive: true, force: true }).catch(() => {});
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}

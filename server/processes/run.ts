@@ -1,0 +1,131 @@
+/**
+ * One life of a process in one runner, from `start` until the runner is gone. Owns the runner. One that says nothing for
+ * too long or grows too large is ended; that is a crash like any other.
+ */
+import type { RunnerJob } from "../../schemas/runner.ts";
+import { describeExit, type Runner, type RunnerOrder, RunnerRefusal, type RunnerReport } from "./runner.ts";
+
+/** Why it does not run any more. `source`: nothing comes in; `graph`: it does not compile; `crash`: worth another try. */
+export type RunEnd =
+  | { readonly kind: "finished" }
+  | { readonly kind: "stopped" }
+  | { readonly kind: "source" | "graph" | "crash"; readonly detail: string };
+
+export interface RunLimits {
+  readonly stopMs: number;
+  /** A running runner reports every second. */
+  readonly silentMs: number;
+  readonly memoryBytes: number;
+}
+
+export class Run {
+  /** Settles once the runner is gone; never rejects. */
+  readonly ended: Promise<RunEnd>;
+  /** Resolves with the first data of the source; stays pending when none ever comes. */
+  readonly flowing: Promise<void>;
+  readonly #runner: Runner;
+  readonly #limits: RunLimits;
+  readonly #onReport: (report: RunnerReport) => void;
+  /** What the runner said of its end, before it went. */
+  #verdict: RunEnd | null = null;
+  #isStopping = false;
+  #flow: () => void = () => {};
+  #watchdog: NodeJS.Timeout | undefined;
+  #farewell: NodeJS.Timeout | undefined;
+
+  constructor(runner: Runner, job: RunnerJob, limits: RunLimits, onReport: (report: RunnerReport) => void) {
+    this.#runner = runner;
+    this.#limits = limits;
+    this.#onReport = onReport;
+    this.flowing = new Promise((resolve) => {
+      this.#flow = resolve;
+    });
+    this.ended = this.#awaitEnd();
+    runner.listen((report) => this.#hear(report));
+    // Whoever started it sets the limit of its start, by ending it.
+    runner.request({ type: "start", job }, LONGEST_MS).catch((error: Error) => this.#failStart(error));
+  }
+
+  get pid(): number | undefined {
+    return this.#runner.pid;
+  }
+
+  /** Rejects with `RunnerRefusal` or `RunnerSilence`. */
+  request(order: RunnerOrder): Promise<unknown> {
+    return this.#runner.request(order);
+  }
+
+  /** Clean within the limit, or else killed. Resolves when it is gone. */
+  async stop(): Promise<RunEnd> {
+    if (!this.#isStopping) {
+      this.#isStopping = true;
+      this.#leaveWithin("it did not stop in time");
+      this.#runner.request({ type: "stop" }, LONGEST_MS).catch(() => {});
+    }
+    return this.ended;
+  }
+
+  /** At once. A crash, unless it was stopped. */
+  kill(reason: string): void {
+    this.#runner.kill(reason);
+  }
+
+  #hear(report: RunnerReport): void {
+    if (report.type === "flowing") this.#flow();
+    if (report.type === "state") this.#enter(report);
+    if (report.type === "progress" && report.stats.rss_bytes > this.#limits.memoryBytes)
+      this.kill(`it took ${mebibytes(report.stats.rss_bytes)}, and ${mebibytes(this.#limits.memoryBytes)} are allowed`);
+    if (this.#watchdog !== undefined) this.#watchdog.refresh();
+    this.#onReport(report);
+  }
+
+  #enter({ state, failure }: RunnerReport & { type: "state" }): void {
+    if (state === "running") this.#watch();
+    else this.#unwatch();
+    if (state === "finished") this.#conclude({ kind: "finished" });
+    if (state === "failed") {
+      const { kind, detail } = failure ?? { kind: "pipeline", detail: "the runner did not say why" };
+      this.#conclude({ kind: kind === "pipeline" ? "crash" : kind, detail });
+    }
+  }
+
+  /** It goes by itself now. */
+  #conclude(verdict: RunEnd): void {
+    this.#verdict ??= verdict;
+    this.#leaveWithin("it did not end by itself");
+  }
+
+  #failStart(error: Error): void {
+    if (!(error instanceof RunnerRefusal)) return;
+    const isOurs = error.kind === "source" || error.kind === "graph";
+    this.#conclude({ kind: isOurs ? (error.kind as "source" | "graph") : "crash", detail: error.message });
+  }
+
+  #watch(): void {
+    const { silentMs } = this.#limits;
+    this.#watchdog ??= setTimeout(() => this.kill(`it said nothing for ${silentMs / 1000} s`), silentMs);
+  }
+
+  #unwatch(): void {
+    clearTimeout(this.#watchdog);
+    this.#watchdog = undefined;
+  }
+
+  #leaveWithin(reason: string): void {
+    this.#farewell ??= setTimeout(() => this.kill(reason), this.#limits.stopMs);
+  }
+
+  async #awaitEnd(): Promise<RunEnd> {
+    const exit = await this.#runner.gone;
+    this.#unwatch();
+    clearTimeout(this.#farewell);
+    if (this.#verdict?.kind === "finished" || !this.#isStopping)
+      return this.#verdict ?? { kind: "crash", detail: describeExit(exit) };
+    return { kind: "stopped" };
+  }
+}
+
+/** As long as a timer can be: others end what takes longer. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+const mebibytes = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB`;

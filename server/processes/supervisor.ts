@@ -1,0 +1,261 @@
+/** What users may do with processes, each of which runs in a runner of its own. */
+import type { Logger } from "pino";
+import type { Config } from "../../schemas/config.ts";
+import type { JsonRecord } from "../../schemas/json.ts";
+import { ServiceError } from "../service-error.ts";
+import { attachOutput, detachOutput, findAttached } from "../store/attachments.ts";
+import type { Sql } from "../store/client.ts";
+import { findProcess, insertProcess } from "../store/processes.ts";
+import { readStandings } from "../store/standing.ts";
+import type { User } from "../user.ts";
+import { newUuid } from "../uuid.ts";
+import type { PrepareOrder } from "./adoption.ts";
+import { Holdings, type ProcessMetrics } from "./holdings.ts";
+import { limitsOf } from "./limits.ts";
+import { PictureSockets } from "./picture-sockets.ts";
+import type { Picture, Processes, ProcessNotice, StartOrder } from "./processes.ts";
+import { refuseState } from "./refusals.ts";
+import { sleep } from "./sleep.ts";
+import { SpareRunners } from "./spare.ts";
+import { judgeStanding } from "./standings.ts";
+import type { ProcessInput, ProcessLimits, ProcessOffers, SupervisedProcess } from "./supervised-process.ts";
+
+export interface SupervisorNeeds {
+  readonly sql: Sql;
+  readonly config: Config;
+  readonly log: Logger;
+  /** Of this machine, new with every start of the server. */
+  readonly nodeUuid: string;
+  /** No other server can be on this database: whoever held a process before is gone. */
+  readonly isAlone: boolean;
+  /** The module that runners run. */
+  readonly runnerEntry: URL;
+  /** Rejects with `graph_not_found` or `invalid_input`. */
+  prepare(order: PrepareOrder): Promise<ProcessOffers & { readonly params: JsonRecord }>;
+  /** Rejects with `source_not_found` or `source_file_missing`. `label`: what clients are told of it, nothing secret. */
+  resolveInput(userUuid: string, sourceUuid: string): Promise<ProcessInput & { readonly label: string }>;
+  readonly metrics: ProcessMetrics | null;
+}
+
+/** Of the time in which a start must be answered, so much is for the answer. */
+const ANSWER_MS = 250;
+
+export class Supervisor implements Processes {
+  readonly #needs: SupervisorNeeds;
+  readonly #limits: ProcessLimits;
+  readonly #pictures: PictureSockets;
+  readonly #spares: SpareRunners;
+  readonly #holdings: Holdings;
+  #isClosing = false;
+
+  private constructor(needs: SupervisorNeeds, pictures: PictureSockets) {
+    const { config, log, runnerEntry } = needs;
+    this.#needs = needs;
+    this.#pictures = pictures;
+    this.#limits = limitsOf(config);
+    const { loadMs, restart } = this.#limits;
+    const replyMs = config.runners.reply_seconds * 1000;
+    const count = config.runners.spare;
+    this.#spares = new SpareRunners({ entry: runnerEntry, log, count, loadMs, replyMs, ...restart });
+    this.#holdings = new Holdings({ ...needs, limits: this.#limits, pictures, spares: this.#spares });
+  }
+
+  /** Spare runners begin to load. Nothing is taken up before `takeUp`. */
+  static async open(needs: SupervisorNeeds): Promise<Supervisor> {
+    const supervisor = new Supervisor(needs, await PictureSockets.open());
+    supervisor.#spares.fill();
+    return supervisor;
+  }
+
+  /** Whatever should run, and nobody holds, runs again under its own uuid. Resolves with how many. */
+  takeUp(): Promise<number> {
+    return this.#holdings.open();
+  }
+
+  /** Runners stop; what should run stays so in the database. Nothing is left behind. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    await this.#holdings.close();
+    await this.#spares.close();
+    await this.#pictures.close();
+  }
+
+  /** Why nothing could be started; null when all is well. */
+  get trouble(): string | null {
+    return this.#spares.trouble;
+  }
+
+  /** A process that this machine runs: it knows more than what is written down. */
+  held(uuid: string): SupervisedProcess | null {
+    return this.#holdings.get(uuid);
+  }
+
+  async start(order: StartOrder): Promise<{ readonly uuid: string; readonly sourceUuid: string }> {
+    const deadlineMs = performance.now() + this.#limits.startMs - ANSWER_MS;
+    const { user, sourceUuid, graph, graphText = null, params, signal, forSeconds } = order;
+    const { sql, nodeUuid, config } = this.#needs;
+    this.#expectOpen();
+    await this.#expectStanding(user);
+    const { label, ...input } = await this.#needs.resolveInput(user.uuid, sourceUuid);
+    const prepared = await this.#needs.prepare({ graph, graphText, params, sourceUri: input.uri });
+    const uuid = newUuid();
+    const row = await insertProcess(
+      sql,
+      {
+        ...{ uuid, userUuid: user.uuid, sourceUuid, sourceUrl: label, graph, graphText, params: prepared.params },
+        ...{ hasTrackLogger: user.hasTrackLogger, nextTrackId: 1, nodeUuid },
+        endsAt: forSeconds === undefined ? null : new Date(Date.now() + forSeconds * 1000),
+        leaseSeconds: config.node.lease_seconds,
+      },
+      user.limits.processes,
+    );
+    const { offers, slots } = prepared;
+    const process = this.#holdings.hold({ row, input, offers, slots, outputs: [] });
+    try {
+      this.#expectOpen();
+      await process.start(deadlineMs - performance.now(), signal);
+    } catch (error) {
+      await process.abandon();
+      await this.#holdings.remove(process);
+      throw error;
+    }
+    return { uuid, sourceUuid };
+  }
+
+  async pause(user: User, uuid: string): Promise<void> {
+    await (await this.#expectHeld(user, uuid)).pause();
+  }
+
+  async resume(user: User, uuid: string): Promise<void> {
+    await (await this.#expectHeld(user, uuid)).unpause();
+  }
+
+  async stop(user: User, uuid: string): Promise<void> {
+    const held = this.#find(user, uuid);
+    if (held === null) {
+      const { state } = await this.#expectRow(user, uuid);
+      if (state === "finished" || state === "failed") return;
+      throw elsewhere();
+    }
+    await this.#stopWithin(held);
+  }
+
+  async stopAll(user: User): Promise<readonly string[]> {
+    const processes = this.#holdings.of(user.uuid).filter(({ isActive }) => isActive);
+    await Promise.all(processes.map((process) => this.#stopWithin(process)));
+    return processes.map(({ row }) => row.uuid);
+  }
+
+  async attach(user: User, uuid: string, outputUuid: string): Promise<void> {
+    const { sql, log } = this.#needs;
+    const process = await this.#expectHeld(user, uuid);
+    process.expectLiving("given an output");
+    const output = await attachOutput(sql, user, uuid, outputUuid);
+    if (output === null) return;
+    try {
+      await process.attach(output);
+    } catch (error) {
+      await detachOutput(sql, uuid, outputUuid).catch((cause) => log.warn({ err: cause }, "an output stays attached"));
+      throw error;
+    }
+  }
+
+  async detach(user: User, uuid: string, outputUuid: string): Promise<void> {
+    const { sql } = this.#needs;
+    const process = await this.#expectHeld(user, uuid);
+    if ((await findAttached(sql, uuid, outputUuid)) === null)
+      throw new ServiceError("output_not_found", {
+        detail: `the output ${outputUuid} is not attached to this process; GET /process/${uuid} lists those that are`,
+      });
+    await process.detach(outputUuid);
+    await detachOutput(sql, uuid, outputUuid);
+  }
+
+  async expectOffer(user: User, uuid: string, offer: string): Promise<void> {
+    (await this.#expectActive(user, uuid)).expectOffer(offer);
+  }
+
+  async setProperties(user: User, uuid: string, nodes: Readonly<Record<string, JsonRecord>>): Promise<void> {
+    await (await this.#expectHeld(user, uuid)).setProperties(nodes);
+  }
+
+  async describe(user: User, uuid: string, format: "json" | "dot" | "mermaid" | "launch"): Promise<unknown> {
+    return (await this.#expectHeld(user, uuid)).describe(format);
+  }
+
+  async deliver(user: User, uuid: string, channel: string, message: JsonRecord): Promise<void> {
+    await (await this.#expectHeld(user, uuid)).deliver(channel, message);
+  }
+
+  async follow(user: User, uuid: string, listener: (notice: ProcessNotice) => void): Promise<() => void> {
+    return (await this.#expectActive(user, uuid)).follow(listener);
+  }
+
+  async watch(user: User, uuid: string, listener: (picture: Picture) => void): Promise<() => Promise<void>> {
+    return (await this.#expectActive(user, uuid)).watch(listener);
+  }
+
+  #find(user: User, uuid: string): SupervisedProcess | null {
+    const held = this.#holdings.get(uuid);
+    return held?.row.userUuid === user.uuid ? held : null;
+  }
+
+  async #expectRow(user: User, uuid: string) {
+    const row = await findProcess(this.#needs.sql, user.uuid, uuid);
+    if (row === null) throw notFound(uuid);
+    return row;
+  }
+
+  /** One that has ended is in the wrong state. */
+  async #expectHeld(user: User, uuid: string): Promise<SupervisedProcess> {
+    const held = this.#find(user, uuid);
+    if (held !== null) return held;
+    const { state } = await this.#expectRow(user, uuid);
+    if (state === "finished" || state === "failed") throw refuseState(state, "asked for that", ["running", "paused"]);
+    throw elsewhere();
+  }
+
+  /** One that has ended is not there: nothing more will be heard of it. */
+  async #expectActive(user: User, uuid: string): Promise<SupervisedProcess> {
+    const held = this.#find(user, uuid);
+    if (held?.isActive) return held;
+    const { state } = held ?? (await this.#expectRow(user, uuid));
+    if (state === "finished" || state === "failed") throw notFound(uuid, `the process ${uuid} is ${state}`);
+    throw elsewhere();
+  }
+
+  /** Its runner is gone within the limit in any case; a database that is away can take longer to hear of it. */
+  async #stopWithin(process: SupervisedProcess): Promise<void> {
+    const waiting = new AbortController();
+    const limitMs = this.#limits.stopMs + this.#limits.saveMs;
+    const stopped = process.stop().then(() => "stopped");
+    const first = await Promise.race([stopped, sleep(limitMs, waiting.signal)]);
+    waiting.abort();
+    if (first !== "stopped")
+      throw new ServiceError("database_unavailable", {
+        detail: "the process has stopped, but that could not be written down yet; it is tried again",
+      });
+    await this.#holdings.flushUsage().catch(() => {});
+  }
+
+  async #expectStanding(user: User): Promise<void> {
+    const [standing] = await readStandings(this.#needs.sql, [user.uuid]);
+    const error = standing === undefined ? null : judgeStanding(standing);
+    if (error?.code === "usage_limit_reached")
+      throw new ServiceError("usage_limit_reached", {
+        detail: `${error.detail}; GET /user_info tells how many it had`,
+      });
+  }
+
+  #expectOpen(): void {
+    if (this.#isClosing)
+      throw new ServiceError("shutting_down", { detail: "the service is being shut down; try again in a moment" });
+  }
+}
+
+const notFound = (uuid: string, detail = `there is no process ${uuid}`): ServiceError =>
+  new ServiceError("process_not_found", { detail: `${detail}; GET /processes lists those that are active` });
+
+/** Wanted, and held by nobody yet, or by another machine. */
+const elsewhere = (): ServiceError =>
+  new ServiceError("wrong_state", { detail: "the process is being taken up again; try again in a moment" });

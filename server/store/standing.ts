@@ -1,0 +1,20 @@
+/** Whether users may go on running what runs. */
+import type { Queries } from "./client.ts";
+
+export interface Standing {
+  readonly userUuid: string;
+  /** Null: unlimited. Never below 0. */
+  readonly remainingMs: number | null;
+  readonly isExpired: boolean;
+  readonly isRevoked: boolean;
+}
+
+/** Of those that are there. */
+export async function readStandings(sql: Queries, userUuids: readonly string[]): Promise<readonly Standing[]> {
+  if (userUuids.length === 0) return [];
+  return sql<Standing[]>`
+    select uuid as user_uuid, coalesce(expires_at <= now(), false) as is_expired, revoked_at is not null as is_revoked,
+      greatest(allocated_ms - (
+        select coalesce(sum(running_ms), 0)::bigint from usage where usage.user_uuid = users.uuid), 0) as remaining_ms
+    from users where uuid = any(${[...userUuids]}::uuid[])`;
+}
