@@ -1,0 +1,140 @@
+/** The real service in a child process: on any free port, with data of its own. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+
+const COMMAND = fileURLToPath(new URL("../windhover.mjs", import.meta.url));
+/** Not a measure of anything: only so that a hang becomes a failure. */
+const LIMIT_MS = 120_000;
+const POLL_MS = 20;
+
+export interface ServingOptions {
+  readonly env?: NodeJS.ProcessEnv;
+  readonly args?: readonly string[];
+}
+
+export class Serving {
+  readonly child: ChildProcess;
+  readonly ended: Promise<{ readonly code: number | null; readonly signal: string | null }>;
+  stdout = "";
+  stderr = "";
+  #heard: () => void = () => {};
+
+  constructor(dataDir: string, { env = {}, args = [] }: ServingOptions) {
+    this.child = spawn(process.execPath, [COMMAND, "serve", ...args], {
+      cwd: dataDir,
+      env: {
+        ...withoutSettings(process.env),
+        WINDHOVER_HTTP_PORT: "0",
+        WINDHOVER_DATA_DIR: join(dataDir, "data"),
+        WINDHOVER_HTTP_CHECK_ANSWERS: "true",
+        ...env,
+      },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    for (const name of ["stdout", "stderr"] as const)
+      this.child[name]?.setEncoding("utf8").on("data", (text: string) => {
+        this[name] += text;
+        this.#heard();
+      });
+    this.ended = once(this.child, "close").then(([code, signal]) => {
+      this.#heard();
+      return { code, signal };
+    });
+  }
+
+  get pid(): number {
+    return this.child.pid ?? 0;
+  }
+
+  /** The line of standard output that tells of this; rejects when the service ends without it. */
+  async event(name: string): Promise<Readonly<Record<string, string>>> {
+    const deadlineMs = performance.now() + LIMIT_MS;
+    for (;;) {
+      const line = this.stdout.split("\n").find((text) => text.includes(`"event":"${name}"`));
+      if (line !== undefined) return JSON.parse(line);
+      if (this.child.exitCode !== null || this.child.signalCode !== null || performance.now() > deadlineMs)
+        throw new Error(`no "${name}":\n${this.stdout}\n${this.stderr.slice(-3000)}`);
+      await Promise.race([wait(1000), new Promise<void>((resolve) => (this.#heard = resolve))]);
+    }
+  }
+
+  async url(): Promise<string> {
+    return (await this.event("ready")).url ?? "";
+  }
+
+  /** Cleanly; resolves with its exit code. */
+  async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<number | null> {
+    this.child.kill(signal);
+    return (await this.ended).code;
+  }
+}
+
+const withoutSettings = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
+  Object.fromEntries(
+    Object.entries(env).filter(([name]) => !/^(WINDHOVER_(?!CACHE_DIR|ADDON)|DATABASE_URL$)/.test(name)),
+  );
+
+/** Data of its own, and what has been started on it; all of it gone when `close` resolves. */
+export class ServingFolder {
+  readonly path: string;
+  readonly #servings: Serving[] = [];
+
+  private constructor(path: string) {
+    this.path = path;
+  }
+
+  static async make(): Promise<ServingFolder> {
+    return new ServingFolder(await mkdtemp(join(tmpdir(), "windhover-serve-")));
+  }
+
+  serve(options: ServingOptions = {}): Serving {
+    const serving = new Serving(this.path, options);
+    this.#servings.push(serving);
+    return serving;
+  }
+
+  async close(): Promise<void> {
+    for (const { child } of this.#servings) child.kill("SIGKILL");
+    await Promise.all(this.#servings.map(({ ended }) => ended));
+    await rm(this.path, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+  }
+}
+
+/** Children of a process, theirs, and so on. */
+export function listDescendants(pid: number): readonly number[] {
+  const parents = new Map<number, number>();
+  for (const name of readdirSync("/proc").filter((entry) => /^\d+$/.test(entry))) {
+    const parent = /^PPid:\t(\d+)$/m.exec(readOr(`/proc/${name}/status`))?.[1];
+    if (parent !== undefined) parents.set(Number(name), Number(parent));
+  }
+  const below = (above: number): number[] =>
+    [...parents].filter(([, parent]) => parent === above).flatMap(([child]) => [child, ...below(child)]);
+  return below(pid);
+}
+
+/** Resolves with those that are left when all are gone, or the time is up. */
+export async function awaitGone(pids: readonly number[]): Promise<readonly string[]> {
+  const deadlineMs = performance.now() + LIMIT_MS / 2;
+  for (;;) {
+    const left = pids.filter((pid) => existsSync(`/proc/${pid}`) && !isZombie(pid));
+    if (left.length === 0 || performance.now() > deadlineMs)
+      return left.map((pid) => `${pid} ${readOr(`/proc/${pid}/cmdline`).replaceAll("\0", " ")}`);
+    await wait(POLL_MS);
+  }
+}
+
+const isZombie = (pid: number): boolean => /^State:\tZ/m.test(readOr(`/proc/${pid}/status`));
+
+function readOr(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
+}
