@@ -12,14 +12,16 @@ const fieldOfView = (description: string) =>
 /** From below the deepest sea to beyond what flies. */
 const height = (description: string) => Type.Number({ minimum: -12_000, maximum: 100_000, description });
 
+/** All have a lowest and a highest value: JSON can say 1e999, and nobody can reckon with it. */
 const fields = {
   timestamp: Type.Number({
     minimum: 0,
+    maximum: 1e14,
     description: "Unix time in seconds; a value above 1e11 is read as milliseconds.",
   }),
   latitude: Type.Optional(Type.Number({ minimum: -90, maximum: 90, description: "Degrees, WGS-84." })),
   longitude: Type.Optional(Type.Number({ minimum: -180, maximum: 180, description: "Degrees, WGS-84." })),
-  speed: Type.Optional(Type.Number({ description: "Metres a second." })),
+  speed: Type.Optional(Type.Number({ minimum: -10_000, maximum: 10_000, description: "Metres a second." })),
   sensor_hfov: fieldOfView("horizontal"),
   sensor_vfov: fieldOfView("vertical"),
   camera_pitch: Type.Optional(angle("Degrees against the horizon, negative is downward.")),

@@ -15,7 +15,7 @@ export class StagedProcess {
   isOver = false;
   state: ProcessState = "running";
   /** What `deliver` waits for. */
-  gate: Promise<void> = Promise.resolve();
+  gate: () => Promise<void> = async () => {};
 
   constructor(user: User, offers: readonly string[] = ["detections", "feed"]) {
     this.user = user;
@@ -68,7 +68,7 @@ export class StagedProcesses implements Staged {
   async deliver(user: User, uuid: string, channel: string, message: JsonRecord): Promise<void> {
     const process = this.#find(user, uuid);
     process.delivered.push({ channel, ...message });
-    await process.gate;
+    await process.gate();
   }
 
   async follow(user: User, uuid: string, listener: (notice: ProcessNotice) => void): Promise<() => void> {

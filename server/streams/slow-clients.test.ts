@@ -1,0 +1,89 @@
+/** Clients that take less than they are sent, over connections that are really full. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { after, before, describe, test } from "node:test";
+import type { DetectionMessage } from "../../schemas/detection-message.ts";
+import { eventually, Listener, openStage, type Stage } from "./streams.fixture.ts";
+
+describe("a websocket client that does not keep up", () => {
+  let stage: Stage;
+  before(async () => {
+    stage = await openStage({ queued_messages: 10, close_seconds: 0.5 });
+  });
+  after(() => stage.close());
+
+  test("loses the oldest messages, is told how many in the next one, and gets the newest", async () => {
+    const process = stage.start();
+    const listener = await Listener.open(stage, process, "detection_data");
+    listener.socket.pause();
+    const source_uri = "x".repeat(100_000);
+    const count = 400;
+    for (let i = 0; i < count; i++) {
+      process.detect({ source_uri, active_tracks: [{ track_id: i }] });
+      // Lets the connection take what it can.
+      await new Promise(setImmediate);
+    }
+    listener.socket.resume();
+    const idOf = (message: unknown) => (message as DetectionMessage | undefined)?.active_tracks[0]?.track_id;
+    await eventually(() => idOf(listener.messages.at(-1)) === count - 1, "the newest has come");
+    const dropped = listener.messages.reduce((sum, message) => sum + Number(message.dropped ?? 0), 0);
+    assert.ok(dropped > 0, "nothing was dropped: the connection was never full");
+    assert.equal(listener.messages.length + dropped, count);
+    let next = 0;
+    for (const message of listener.messages) {
+      next += Number(message.dropped ?? 0);
+      assert.equal(idOf(message), next);
+      next += 1;
+    }
+    process.detect();
+    const before = listener.messages.length;
+    await listener.expect(before + 1);
+    assert.equal(listener.messages.at(-1)?.dropped, undefined);
+    await listener.close();
+  });
+
+  test("does not keep the process's end waiting", async () => {
+    const process = stage.start();
+    const listener = await Listener.open(stage, process, "detection_data");
+    listener.socket.pause();
+    const source_uri = "x".repeat(1_000_000);
+    for (let i = 0; i < 30; i++) {
+      process.detect({ source_uri });
+      await new Promise(setImmediate);
+    }
+    process.end();
+    listener.socket.resume();
+    await listener.closed;
+    assert.ok(listener.messages.length > 0);
+  });
+});
+
+test("pings that are sent without reading the pongs pile up nowhere", async () => {
+  const stage = await openStage({ ping_seconds: 0.2, received_per_second: 100_000 });
+  try {
+    const process = stage.start();
+    const socket = connect(stage.port, "127.0.0.1");
+    socket.on("error", () => {});
+    socket.write(
+      `GET /process/${process.uuid}/detection_data?api_key=ada HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: ${Buffer.alloc(16).toString("base64")}\r\nSec-WebSocket-Version: 13\r\n\r\n`,
+    );
+    await once(socket, "data");
+    socket.pause();
+    const ping = Buffer.concat([Buffer.from([0x89, 0x80 | 125, 0, 0, 0, 0]), Buffer.alloc(125)]);
+    const pings = Buffer.concat(Array.from({ length: 500 }, () => ping));
+    const before = globalThis.process.memoryUsage().rss;
+    const gone = new Promise((resolve) => socket.once("close", resolve));
+    for (let i = 0; i < 200 && !socket.destroyed; i++) {
+      if (socket.write(pings)) continue;
+      await Promise.race([new Promise((resolve) => socket.once("drain", resolve)), gone]);
+    }
+    // It never answers a ping of ours, so that it goes in the end.
+    await eventually(() => process.followers.size === 0, "the client was let go");
+    const grownBytes = globalThis.process.memoryUsage().rss - before;
+    assert.ok(grownBytes < 100e6, `grew by ${grownBytes} bytes`);
+    socket.destroy();
+  } finally {
+    await stage.close();
+  }
+});
