@@ -17,7 +17,7 @@ export async function readJson(
   isOptional: boolean,
 ): Promise<unknown> {
   if (!isOptional) expectJsonType(incoming);
-  if (Number(incoming.headers["content-length"] ?? 0) > limits.bytes) throw tooLarge(limits.bytes);
+  expectSize(incoming, limits);
   letContinue(incoming, outgoing);
   const bytes = await readBytes(incoming, limits);
   if (bytes.length === 0) {
@@ -25,7 +25,12 @@ export async function readJson(
     throw new ServiceError("malformed_json", { detail: "The body is empty; expected a JSON value." });
   }
   if (isOptional) expectJsonType(incoming);
-  return parse(bytes);
+  return parseJson(bytes);
+}
+
+/** Throws `body_too_large` where the headers tell already. */
+export function expectSize({ headers }: IncomingMessage, { bytes }: BodyLimits): void {
+  if (Number(headers["content-length"] ?? 0) > bytes) throw tooLarge(bytes);
 }
 
 /** Answers `Expect: 100-continue`, once what can be refused without the body has been refused. */
@@ -45,7 +50,8 @@ function expectJsonType({ headers }: IncomingMessage): void {
   if (encoding.toLowerCase() !== "identity") throw refuse(`body is encoded with ${encoding}`, "it as it is");
 }
 
-function readBytes(incoming: IncomingMessage, { bytes: most, seconds }: BodyLimits): Promise<Buffer> {
+/** Rejects with `body_too_large`, `request_timeout`, or `malformed_request` for a connection that closes. */
+export function readBytes(incoming: IncomingMessage, { bytes: most, seconds }: BodyLimits): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -76,7 +82,7 @@ const tooSlow = (seconds: number) =>
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-function parse(bytes: Buffer): unknown {
+export function parseJson(bytes: Buffer): unknown {
   let text: string;
   try {
     text = decoder.decode(bytes);

@@ -14,6 +14,10 @@ export interface CompileLimits {
   readonly loadMs: number;
   /** Requests that may wait. */
   readonly queued: number;
+  /** For its heap. */
+  readonly bytes: number;
+  /** Ended when nothing was asked for so long; null: kept. */
+  readonly idleMs: number | null;
 }
 
 /** It took longer than the limit. */
@@ -70,7 +74,11 @@ export class CompileThread {
 
   #next(): void {
     const first = this.#queue[0];
-    if (first === undefined || this.#isPosted || this.#isClosed) return;
+    if (this.#isPosted || this.#isClosed) return;
+    if (first === undefined) {
+      this.#rest();
+      return;
+    }
     if (this.#worker === null) this.#begin();
     if (this.#worker === null || !this.#isReady) return;
     this.#isPosted = true;
@@ -79,9 +87,24 @@ export class CompileThread {
     this.#arm(compileMs, () => new CompileTimeout(`it was not compiled within ${compileMs / 1000} s`));
   }
 
+  #rest(): void {
+    const { idleMs } = this.#limits;
+    if (idleMs === null || this.#worker === null) return;
+    this.#timer = setTimeout(() => {
+      const worker = this.#worker;
+      this.#worker = null;
+      void worker?.terminate();
+    }, idleMs).unref();
+  }
+
   #begin(): void {
-    // The module teaches its thread TypeScript itself; what this process was started with must not do it again.
-    const worker = new Worker(ENTRY, { name: "compiler", workerData: this.#knowledge, execArgv: [] });
+    const worker = new Worker(ENTRY, {
+      name: "compiler",
+      workerData: this.#knowledge,
+      // The module teaches its thread TypeScript itself; what this process was started with must not do it again.
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: this.#limits.bytes / 2 ** 20, maxYoungGenerationSizeMb: 8 },
+    });
     this.#worker = worker;
     this.#isReady = false;
     const isMine = (): boolean => this.#worker === worker;

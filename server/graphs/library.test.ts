@@ -6,7 +6,7 @@ import { loadTestKnowledge } from "./knowledge.fixture.ts";
 import { GraphLibrary } from "./library.ts";
 
 const LIMITS = {
-  graphs: { compile_seconds: 20, queued: 4, try_seconds: 60 },
+  graphs: { compile_seconds: 20, compile_bytes: 2 ** 27, queued: 4, idle_seconds: 60, try_seconds: 60 },
   runners: { load_seconds: 60 },
 } as Parameters<typeof GraphLibrary.open>[1];
 
@@ -112,5 +112,64 @@ describe("listing", () => {
     assert.deepEqual(record?.reserved, ["path"]);
     assert.deepEqual(graphs.find(({ name }) => name === "detect")?.reserved, []);
     assert.ok(graphs.every(({ faults }) => faults.length === 0));
+  });
+});
+
+describe("a graph that is tried", () => {
+  const attempt = (graphText: string, params: JsonRecord = {}) =>
+    library.prepare({ graph: "try", graphText, params, sourceUri: CLIP });
+  const GRAPH = `graph: mine
+params: { level: { type: number, default: 0.4 } }
+chains:
+  main: [source, decode, stage, detect: { confidence: $level }, track, detections]
+`;
+
+  test("runs on the source that the server binds", async () => {
+    const { plan, params, offers } = await attempt(GRAPH, { level: 0.9 });
+    assert.equal(plan.source?.uri, CLIP);
+    assert.deepEqual(params, { level: 0.9 });
+    assert.ok(offers.has("detections"));
+  });
+
+  test("that uses what it may not is refused with line and column", async () => {
+    const error = await refused(attempt(GRAPH.replace("track,", "record: { path: /tmp/x },")));
+    assert.equal(error.code, "invalid_input");
+    assert.match(faultsOf(error)[0] ?? "", /^\/yaml graph.yaml:4:\d+: "record" may not be used/);
+  });
+
+  test("may stand on an installed graph, and is held to the list with what it takes from there", async () => {
+    const variant = (base: string) => `graph: mine\nextends: ${base}\n`;
+    assert.match(
+      faultsOf(await refused(attempt(variant("record"), { path: "/tmp/x.mp4" }))).join(),
+      /"record" may not/,
+    );
+    assert.match(faultsOf(await refused(attempt(variant("../../etc/passwd")))).join(), /no graph/);
+  });
+
+  test("whose check would never end costs itself alone", async () => {
+    const quick = await GraphLibrary.open(knowledge, {
+      ...LIMITS,
+      graphs: { ...LIMITS.graphs, compile_seconds: 5 },
+    });
+    try {
+      const bomb = `graph: bomb
+params: { x: { type: string, pattern: "^(a+)+$", default: "${"a".repeat(40)}!" } }
+chains: { main: [source, decode, fakesink] }
+`;
+      const error = await refused(quick.validate(bomb));
+      assert.match(error.message, /takes too long or/);
+      assert.ok((await quick.prepare({ graph: "detect", params: {}, sourceUri: CLIP })).offers.has("detections"));
+      assert.deepEqual(await quick.validate(GRAPH), []);
+    } finally {
+      await quick.close();
+    }
+  });
+
+  test("waits its turn, and is refused when too many wait", async () => {
+    const many = await Promise.allSettled(Array.from({ length: 30 }, () => library.validate(GRAPH)));
+    const reasons = many.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason] : []));
+    assert.ok(many.length - reasons.length >= LIMITS.graphs.queued);
+    assert.ok(reasons.length > 0);
+    for (const reason of reasons) assert.equal((reason as ServiceError).code, "rate_limited");
   });
 });

@@ -56,16 +56,21 @@ export class GraphLibrary {
 
   private constructor(knowledge: GraphKnowledge, registry: Registry, config: GraphLimits, folder: URL | null) {
     const factories = JSON.stringify(registry.list().map(({ name }) => registry.get(name)));
-    const limits = {
-      compileMs: config.graphs.compile_seconds * 1000,
-      loadMs: config.runners.load_seconds * 1000,
-      queued: config.graphs.queued,
-    };
+    const loadMs = config.runners.load_seconds * 1000;
+    const { queued, compile_seconds, compile_bytes: bytes, idle_seconds } = config.graphs;
     this.elements = knowledge.elements;
     this.registry = registry;
     this.#modelNames = () => knowledge.modelNames();
-    this.#installed = new CompileThread({ factories, folder: folder?.href ?? null }, limits);
-    this.#texts = new CompileThread({ factories, folder: folder?.href ?? null }, limits);
+    const given = { factories, folder: folder?.href ?? null };
+    // Of installed graphs the operator knows what they cost.
+    this.#installed = new CompileThread(given, { loadMs, compileMs: loadMs, queued, bytes, idleMs: null });
+    this.#texts = new CompileThread(given, {
+      loadMs,
+      compileMs: compile_seconds * 1000,
+      queued,
+      bytes,
+      idleMs: idle_seconds * 1000,
+    });
   }
 
   /** `folder` of the installed graphs: those of this checkout unless said otherwise; ends in a slash. */
@@ -114,9 +119,9 @@ export class GraphLibrary {
     try {
       return await thread.ask(request);
     } catch (error) {
-      if (error instanceof CompileTimeout)
+      if (error instanceof CompileTimeout || isOutOfMemory(error))
         throw new ServiceError("invalid_input", {
-          detail: `The graph takes too long: ${error.message}. Make it simpler.`,
+          detail: "The graph takes too long or too much memory to compile: make it simpler.",
           errors: [{ path: "/yaml", message: error.message }],
           cause: error,
         });
@@ -130,3 +135,6 @@ export class GraphLibrary {
     }
   }
 }
+
+const isOutOfMemory = (error: unknown): error is Error =>
+  error instanceof Error && (error as NodeJS.ErrnoException).code === "ERR_WORKER_OUT_OF_MEMORY";

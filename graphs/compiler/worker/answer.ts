@@ -1,5 +1,5 @@
 /** Answers one request. Pure but for reading the installed graphs. */
-import type { AnyElement } from "../../../elements/element.ts";
+import type { AnyElement, SourceBinding } from "../../../elements/element.ts";
 import type { JsonRecord } from "../../../schemas/json.ts";
 import type { Registry } from "../../../schemas/registry.ts";
 import { type Compiled, type CompileInput, compile } from "../compile.ts";
@@ -20,6 +20,9 @@ export interface CompilerWorld {
 
 /** As it stands in positions of a graph that has no file. */
 const OWN_TEXT = "graph.yaml";
+
+/** What graphs are shown on. */
+const SAMPLE: SourceBinding = { uri: "source.mp4", pace: "realtime" };
 
 export function answer(request: CompileRequest, world: CompilerWorld): CompileAnswer {
   switch (request.type) {
@@ -48,7 +51,7 @@ function summarise(name: string, world: CompilerWorld) {
 function describe(name: string, world: CompilerWorld): DescribedGraph | null {
   const found = world.installed.read(name);
   if (found === null) return null;
-  const { plan, paramSchema, faults } = check(found, world);
+  const { plan, paramSchema, faults } = check(found, world, SAMPLE);
   const document = read(found, world);
   return {
     name,
@@ -71,7 +74,9 @@ function prepare(request: PrepareRequest, world: CompilerWorld): CompileAnswer {
   const document = read(graph, world);
   if (document === null) return refuse([], checked.faults);
   const paramFaults = checkParams(checked.paramSchema, params);
-  const graphFaults = [...checked.faults, ...(text === null ? [] : judgeAuthor(document, request, checked, world))];
+  const authorFaults = text === null ? [] : judgeAuthor(document, request, checked, world);
+  // What does not link with what may not be there is no news.
+  const graphFaults = authorFaults.length > 0 ? authorFaults : checked.faults;
   if (paramFaults.length > 0 || graphFaults.length > 0) return refuse(paramFaults, graphFaults);
   const given = text === null ? judgeGiven(document, params, { ...world, models: request.models }) : [];
   if (given.length > 0) return refuse(given.map(({ param, message }) => ({ path: [param], message })));
@@ -116,8 +121,8 @@ const inputOf = ({ elements, registry, installed }: CompilerWorld): CompileInput
   load: installed.load,
 });
 
-const check = (graph: GraphText, world: CompilerWorld): Compiled =>
-  compile(graph, { ...inputOf(world), mode: "check" });
+const check = (graph: GraphText, world: CompilerWorld, source: SourceBinding | null = null): Compiled =>
+  compile(graph, { ...inputOf(world), source, mode: "check" });
 
 const read = (graph: GraphText, { installed }: CompilerWorld): GraphDocument | null =>
   readGraph(graph, installed.load, new FaultList(graph.file));
