@@ -107,7 +107,7 @@ describe("the feed", () => {
       seen,
       [...seen].sort((a, b) => a - b),
     );
-    quick.destroy();
+    for (const viewer of [quick, slow]) viewer.destroy();
     await eventually(() => process.watchers.size === 0, "nobody watches");
   });
 
