@@ -43,7 +43,7 @@ export type GraphSummary = Static<typeof GraphSummary>;
 
 const PipelineNode = Type.Object({
   name: Type.String(),
-  author: Type.String({ description: "Name of the step that it comes from." }),
+  step: Type.String({ description: "Name of the step that it comes from." }),
   element: Type.String(),
   kind: Type.Enum(["native", "typescript"]),
   factory: Type.String(),
@@ -155,8 +155,44 @@ export const ElementRecord = Type.Object(
 );
 export type ElementRecord = Static<typeof ElementRecord>;
 
+const StepCounters = Type.Object({
+  step: Type.String(),
+  frames: Type.Number(),
+  fps: Type.Number(),
+  mean_ms: Type.Number(),
+  p95_ms: Type.Number(),
+  queued: Type.Union([Type.Number(), Type.Null()]),
+  capacity: Type.Union([Type.Number(), Type.Null()]),
+  dropped: Type.Union([Type.Number(), Type.Null()]),
+});
+
+/** The graph as it runs, attached slots included. */
+export const ProcessGraph = Type.Object(
+  {
+    graph: Type.String(),
+    about: Type.String(),
+    params: Type.Record(Type.String(), Type.Unknown()),
+    live_params: Type.Array(Type.String()),
+    offers: Type.Array(Type.String()),
+    slots: Type.Array(Type.String()),
+    segments: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        tee: Type.Union([Type.String(), Type.Null()]),
+        nodes: Type.Array(PipelineNode),
+        links: Type.Array(Type.Object({ from: Type.String(), to: Type.String() })),
+        steps: Type.Array(StepCounters, { description: "What went through each step so far." }),
+      }),
+    ),
+  },
+  { title: "ProcessGraph" },
+);
+export type ProcessGraph = Static<typeof ProcessGraph>;
+
 export const ProcessGraphQuery = Type.Object({
-  format: Type.Enum(["json", "dot", "mermaid", "launch"], { default: "json" }),
+  format: Type.Optional(
+    Type.Enum(["json", "dot", "mermaid", "launch"], { description: "`json` unless said otherwise." }),
+  ),
 });
 
 /** `{"detect": {"confidence": 0.5}}` */

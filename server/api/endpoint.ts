@@ -68,6 +68,8 @@ export interface AnswerShape {
   readonly description: string;
   readonly schema?: TSchema;
   readonly mediaType?: string;
+  /** Other media types that it can be asked for in. */
+  readonly otherTypes?: readonly string[];
 }
 
 export interface Call<A extends Access, P extends TObject, Q extends TObject, B extends TSchema> {

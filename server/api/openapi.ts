@@ -117,11 +117,17 @@ function describeBody({ body, isBodyOptional, rawBody }: AnyEndpoint, shared: Sh
 }
 
 function describeAnswers({ answers }: AnyEndpoint, shared: SharedSchemas): object {
-  const entries = Object.entries<AnswerShape>(answers).map(([status, { description, schema, mediaType }]) => {
-    if (schema === undefined && mediaType === undefined) return [status, { description }];
-    const type = mediaType ?? "application/json";
-    return [status, { description, content: { [type]: schema === undefined ? {} : { schema: shared.refer(schema) } } }];
-  });
+  const entries = Object.entries<AnswerShape>(answers).map(
+    ([status, { description, schema, mediaType, otherTypes = [] }]) => {
+      if (schema === undefined && mediaType === undefined) return [status, { description }];
+      const type = mediaType ?? "application/json";
+      const content = {
+        [type]: schema === undefined ? {} : { schema: shared.refer(schema) },
+        ...Object.fromEntries(otherTypes.map((other) => [other, {}])),
+      };
+      return [status, { description, content }];
+    },
+  );
   return Object.fromEntries(entries);
 }
 

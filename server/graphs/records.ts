@@ -44,7 +44,7 @@ export function showPipeline(plan: GraphPlan): Pipeline {
 
 const showNode = ({ name, author, element, kind, factory, properties }: PlanNode) => ({
   name,
-  author,
+  step: author,
   element,
   kind,
   factory,

@@ -1,0 +1,36 @@
+/** Properties that a client sets on a running graph: nothing that names something outside of it. */
+import { findElementProperty } from "../../graphs/compiler/element-properties.ts";
+import { reachOf } from "../../graphs/compiler/outside/reach.ts";
+import type { ProcessGraph } from "../../schemas/api/graphs.ts";
+import type { JsonRecord } from "../../schemas/json.ts";
+import { type InputFault, ServiceError } from "../service-error.ts";
+import type { GraphLibrary } from "./library.ts";
+
+type Known = Pick<GraphLibrary, "elements" | "registry">;
+
+/** Throws `invalid_input`. Of nodes and properties that are not there, the runner tells. */
+export function expectInside(
+  { segments }: Pick<ProcessGraph, "segments">,
+  set: Readonly<Record<string, JsonRecord>>,
+  known: Known,
+): void {
+  const elements = new Map(segments.flatMap(({ nodes }) => nodes.map(({ step, element }) => [step, element] as const)));
+  const errors = Object.entries(set).flatMap(([node, properties]) => {
+    const element = elements.get(node);
+    if (element === undefined) return [];
+    return Object.keys(properties).flatMap((property): readonly InputFault[] => {
+      if (!isThere(element, property, known) || reachOf(element, property, known) === "inside") return [];
+      const message = "names something on the server, and cannot be set by clients";
+      return [{ path: `/${node}/${property}`, message }];
+    });
+  });
+  const [first] = errors;
+  if (first !== undefined)
+    throw new ServiceError("invalid_input", { detail: `${first.path} ${first.message}.`, errors });
+}
+
+function isThere(element: string, property: string, { elements, registry }: Known): boolean {
+  const definition = elements.get(element);
+  if (definition !== undefined) return findElementProperty(definition, property) !== undefined;
+  return registry.get(element)?.properties[property] !== undefined;
+}
