@@ -43,7 +43,7 @@ export async function testDatabase(): Promise<TestDatabase> {
     await close();
     throw error;
   }
-  return { sql: guardSql(sql, { whenUp: null, waitMs: 0, limitMs: 60_000 }), url: postgres.url, close };
+  return { sql: guardSql(sql, { whenUp: null, waitMs: 0, limitMs: 60_000 }).sql, url: postgres.url, close };
 }
 
 /** An empty one. */

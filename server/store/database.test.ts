@@ -1,12 +1,197 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { testDatabase } from "./database.fixture.ts";
+import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { ServiceError } from "../service-error.ts";
+import { DATABASE_LIMITS, silentLog, testFolder } from "./database.fixture.ts";
+import { borrowDatabase, type Database, openDatabase } from "./database.ts";
+import { DatabaseFault } from "./fault.ts";
 
-test("a", async () => {
-  const t0 = performance.now();
-  const { sql, url, close } = await testDatabase();
-  console.log(performance.now() - t0, url);
-  console.log(await sql`select 5::bigint as some_number, now() as at, count(*) from users`);
-  await close();
-  console.log(performance.now() - t0);
+const folders: string[] = [];
+after(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))));
+
+async function newDataDir(): Promise<string> {
+  const folder = await testFolder();
+  folders.push(folder);
+  return folder;
+}
+
+const configure = (dataDir: string, changes: Partial<typeof DATABASE_LIMITS> = {}) => ({
+  data_dir: dataDir,
+  database: { ...DATABASE_LIMITS, ...changes },
+});
+
+const readPid = async (dataDir: string): Promise<number> =>
+  Number((await readFile(join(dataDir, "postgres/data/postmaster.pid"), "utf8")).split("\n")[0]);
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
+const isFault = (words: RegExp) => (error: unknown) => error instanceof DatabaseFault && words.test(error.message);
+
+test("a private database is open to nobody else, is shared with commands, and leaves nothing running", async () => {
+  const dataDir = await newDataDir();
+  const config = configure(dataDir);
+  const database = await openDatabase(config, silentLog);
+  const pid = await readPid(dataDir);
+  assert.equal((await stat(join(dataDir, "postgres"))).mode & 0o777, 0o700);
+  const [settings] = await database.sql`
+    select current_setting('listen_addresses') as addresses, current_setting('TimeZone') as zone,
+      current_setting('fsync') as fsync`;
+  assert.deepEqual({ ...settings }, { addresses: "", zone: "UTC", fsync: "on" });
+  assert.equal(await database.health(), null);
+
+  await assert.rejects(
+    openDatabase(config, silentLog),
+    isFault(new RegExp(`Another Windhover \\(pid ${process.pid}\\)`)),
+  );
+  assert.ok(isAlive(pid), "the refused one did not harm the first");
+  const borrowed = await borrowDatabase(config, silentLog);
+  await borrowed.sql`create table birds (name text)`;
+  await borrowed.close();
+  assert.equal((await database.sql`select from birds`).length, 0);
+
+  await Promise.all([database.close(), database.close()]);
+  assert.ok(!isAlive(pid));
+  await assert.rejects(database.sql`select 1`, (error) => error instanceof ServiceError);
+  const alone = await borrowDatabase(config, silentLog);
+  assert.equal((await alone.sql`select from birds`).length, 0);
+  await alone.close();
+  assert.deepEqual((await readdir(join(dataDir, "postgres"))).sort(), ["data", "socket"]);
+});
+
+test("what was committed is there after PostgreSQL is killed, again and again", async () => {
+  const dataDir = await newDataDir();
+  const database = await openDatabase(configure(dataDir), silentLog);
+  await database.sql`create table birds (n int primary key)`;
+  const told: number[] = [];
+  const failures: unknown[] = [];
+  let next = 0;
+  let isDone = false;
+  const write = async () => {
+    while (!isDone) {
+      const n = next++;
+      await database.sql`insert into birds ${database.sql({ n })}`.then(
+        () => told.push(n),
+        (error) => failures.push(error),
+      );
+    }
+  };
+  const writers = [1, 2, 3, 4].map(write);
+  for (let round = 0; round < 4; round++) {
+    const before = told.length;
+    while (told.length < before + 50) await new Promise(setImmediate);
+    process.kill(await readPid(dataDir), "SIGKILL");
+  }
+  const last = told.length;
+  while (told.length < last + 50) await new Promise(setImmediate);
+  isDone = true;
+  await Promise.all(writers);
+  const kept = new Set((await database.sql<{ n: number }[]>`select n from birds`).map(({ n }) => n));
+  assert.deepEqual(
+    told.filter((n) => !kept.has(n)),
+    [],
+  );
+  assert.ok(failures.every((error) => error instanceof ServiceError && error.code === "database_unavailable"));
+  assert.equal(await database.health(), null);
+  await database.close();
+});
+
+test("while it cannot be restarted, queries are refused in time and health says why", async () => {
+  const dataDir = await newDataDir();
+  const database = await openDatabase(configure(dataDir, { wait_seconds: 0.1 }), silentLog);
+  const version = join(dataDir, "postgres/data/PG_VERSION");
+  await writeFile(version, "9\n");
+  process.kill(await readPid(dataDir), "SIGKILL");
+  const unavailable = (error: unknown) =>
+    error instanceof ServiceError && error.code === "database_unavailable" && error.retryAfterSeconds !== null;
+  while ((await database.health()) === null) await new Promise(setImmediate);
+  await assert.rejects(database.sql`select 1`, unavailable);
+  await assert.rejects(
+    database.sql.begin((tx) => tx`select 1`),
+    unavailable,
+  );
+  while (!/made by PostgreSQL 9/.test((await database.health()) ?? "")) await new Promise(setImmediate);
+  await writeFile(version, "15\n");
+  while ((await database.health()) !== null) await new Promise(setImmediate);
+  assert.equal((await database.sql`select 1`).length, 1);
+  await database.close();
+});
+
+test("closing while it is down ends the attempts", async () => {
+  const dataDir = await newDataDir();
+  const config = configure(dataDir, { restart_first_seconds: 600, restart_most_seconds: 600 });
+  const database = await openDatabase(config, silentLog);
+  process.kill(await readPid(dataDir), "SIGKILL");
+  while ((await database.health()) === null) await new Promise(setImmediate);
+  await database.close();
+});
+
+test("a lock file that was left behind is seen through, even if another process has its number", async () => {
+  const dataDir = await newDataDir();
+  await (await openDatabase(configure(dataDir), silentLog)).close();
+  const data = join(dataDir, "postgres/data");
+  const lines = [process.pid, data, 1, 5432, join(dataDir, "postgres/socket"), "", "", "ready", ""];
+  await writeFile(join(data, "postmaster.pid"), lines.join("\n"));
+  const database = await openDatabase(configure(dataDir), silentLog);
+  assert.notEqual(await readPid(dataDir), process.pid);
+  await database.close();
+});
+
+test("data of another version of PostgreSQL, or no data at all, is named and left alone", async () => {
+  const dataDir = await newDataDir();
+  const data = join(dataDir, "postgres/data");
+  await mkdir(data, { recursive: true });
+  await writeFile(join(data, "PG_VERSION"), "9\n");
+  await assert.rejects(
+    openDatabase(configure(dataDir), silentLog),
+    isFault(/made by PostgreSQL 9; installed is \d+.*Install postgresql-9/),
+  );
+  await rm(join(data, "PG_VERSION"));
+  await writeFile(join(data, "notes.txt"), "mine");
+  await assert.rejects(
+    openDatabase(configure(dataDir), silentLog),
+    isFault(/holds no PostgreSQL database. Move it away/),
+  );
+  assert.deepEqual(await readdir(data), ["notes.txt"]);
+});
+
+test("a data directory with a long path has its socket elsewhere", async () => {
+  const dataDir = join(await newDataDir(), ..."ab".split("").map((letter) => letter.repeat(100)));
+  const database = await openDatabase(configure(dataDir), silentLog);
+  assert.equal(await database.health(), null);
+  const borrowed = await borrowDatabase(configure(dataDir), silentLog);
+  await borrowed.close();
+  const [{ folder = "" } = {}] = await database.sql<{ folder: string }[]>`
+    select current_setting('unix_socket_directories') as folder`;
+  const socketFolder = folder.replaceAll('"', "");
+  assert.equal((await stat(socketFolder)).mode & 0o777, 0o700);
+  await database.close();
+  folders.push(socketFolder);
+});
+
+test("a data directory that user postgres may not enter keeps its database elsewhere", {
+  skip: process.getuid?.() !== 0 && "only root has another user run PostgreSQL",
+}, async () => {
+  const dataDir = await newDataDir();
+  await chmod(dataDir, 0o700);
+  const warnings: string[] = [];
+  const log = Object.assign(Object.create(silentLog), { warn: (_: object, text: string) => warnings.push(text) });
+  let database: Database = await openDatabase(configure(dataDir), log);
+  const [, outside = ""] = /is kept in (\/var\/lib\/windhover\/\w+)/.exec(warnings.join("\n")) ?? [];
+  folders.push(outside);
+  assert.equal((await stat(outside)).mode & 0o777, 0o700);
+  await database.sql`create table birds (name text)`;
+  await database.close();
+  // It stays there, though the folder could be entered now.
+  await chmod(dataDir, 0o755);
+  database = await openDatabase(configure(dataDir), silentLog);
+  assert.equal((await database.sql`select from birds`).length, 0);
+  await database.close();
+  assert.deepEqual(await readdir(dataDir), []);
 });

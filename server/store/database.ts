@@ -66,7 +66,8 @@ async function openAt(
 ): Promise<Database> {
   const { statement_seconds, wait_seconds, start_seconds, stop_seconds } = config.database;
   const client = connectClient(address, config.database, log);
-  const endClient = () => client.end({ timeout: stop_seconds });
+  // At once: given time, the client waits for the answers of connections that were lost.
+  const endClient = () => client.end({ timeout: 0 });
   try {
     await waitForAnswer(client, address, start_seconds * 1000);
     const applied = await migrate(client);
@@ -80,7 +81,7 @@ async function openAt(
     waitMs: wait_seconds * 1000,
     limitMs: (statement_seconds + 1) * 1000,
   };
-  const sql = guardSql(client, guard);
+  const { sql, settle } = guardSql(client, guard);
   let closing: Promise<void> | null = null;
   return {
     sql,
@@ -92,7 +93,9 @@ async function openAt(
       );
     },
     close: () => {
-      closing ??= endClient().then(() => postgres?.close());
+      closing ??= settle(stop_seconds * 1000)
+        .then(endClient)
+        .then(() => postgres?.close());
       return closing;
     },
   };

@@ -50,10 +50,23 @@ export interface Guard {
   readonly limitMs: number;
 }
 
-/** The same `Sql`, guarded. Inside a transaction errors are as they come; what `begin` rejects with is translated. */
-export function guardSql(sql: Sql, guard: Guard): Sql {
-  const guarded = <T>(run: () => PromiseLike<T>, limitMs: number): Promise<T> => runGuarded(run, guard, limitMs);
-  return new Proxy(sql, {
+export interface GuardedSql {
+  /** The same, guarded. Inside a transaction errors are as they come; what `begin` rejects with is translated. */
+  readonly sql: Sql;
+  /** Resolves when nothing is under way, or after the time given. */
+  settle(limitMs: number): Promise<void>;
+}
+
+export function guardSql(sql: Sql, guard: Guard): GuardedSql {
+  const underWay = new Set<Promise<unknown>>();
+  const guarded = <T>(run: () => PromiseLike<T>, limitMs: number): Promise<T> => {
+    const result = runGuarded(run, guard, limitMs);
+    underWay.add(result);
+    const forget = () => underWay.delete(result);
+    result.then(forget, forget);
+    return result;
+  };
+  const proxy = new Proxy(sql, {
     apply(target, self, args) {
       const query: unknown = Reflect.apply(target, self, args);
       if (query instanceof Promise) guardThen(query, (run) => guarded(run, guard.limitMs));
@@ -65,7 +78,10 @@ export function guardSql(sql: Sql, guard: Guard): Sql {
       return (...args: unknown[]) => guarded(() => Reflect.apply(value, target, args), 3 * guard.limitMs);
     },
   });
+  return { sql: proxy, settle: (limitMs) => within(Promise.allSettled(underWay), limitMs, "").then(noop, noop) };
 }
+
+const noop = () => {};
 
 /** The client sends a query when somebody first asks for its result, so that is where waiting has to happen. */
 function guardThen(query: Promise<unknown>, guarded: (run: () => PromiseLike<unknown>) => Promise<unknown>): void {
