@@ -1,0 +1,101 @@
+/** Asks a child process what is in a video file. It may take only so long and so much; a crash of it is an answer too. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import type { Logger } from "pino";
+import type { Config } from "../../schemas/config.ts";
+import { ProbeResult, type VideoFacts } from "../../schemas/probe.ts";
+import { ServiceError } from "../service-error.ts";
+import { checkBy } from "../validation.ts";
+import { Turnstile } from "./turnstile.ts";
+
+const MOST_OUTPUT_BYTES = 65_536;
+const WATCH_MS = 100;
+const PAGE_BYTES = 4096;
+
+/** Of what is ours to keep, a probe needs nothing. */
+const SECRETS = { DATABASE_URL: undefined, WINDHOVER_DATABASE_URL: undefined, WINDHOVER_BOOTSTRAP_KEY: undefined };
+
+const check = checkBy(ProbeResult);
+
+export class VideoProbe {
+  readonly #entry: string;
+  readonly #limits: Config["uploads"];
+  readonly #log: Logger;
+  readonly #turnstile: Turnstile;
+
+  constructor(entry: URL, limits: Config["uploads"], log: Logger) {
+    this.#entry = fileURLToPath(entry);
+    this.#limits = limits;
+    this.#log = log;
+    this.#turnstile = new Turnstile(limits.probes_at_once);
+  }
+
+  /** Rejects with `video_invalid` and why. */
+  examine(file: string): Promise<VideoFacts> {
+    return this.#turnstile.pass(async () => {
+      const { output, errors, end } = await this.#run(file);
+      const result = readResult(output);
+      if (result?.video) return result.video;
+      if (result?.fault) throw invalid(result.fault);
+      this.#log.warn({ end, errors }, "a video could not be looked into");
+      throw invalid(`cannot be looked into: ${end}`);
+    });
+  }
+
+  #run(file: string): Promise<{ output: string; errors: string; end: string }> {
+    const child = spawn("setpriv", ["--pdeathsig", "KILL", process.execPath, this.#entry, file], {
+      env: { ...process.env, ...SECRETS, MALLOC_ARENA_MAX: "2" },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let end = "";
+    const kill = (reason: string) => {
+      end ||= reason;
+      child.kill("SIGKILL");
+    };
+    const { probe_seconds: seconds, probe_memory_bytes: memoryBytes } = this.#limits;
+    const timer = setTimeout(() => kill(`it took longer than ${seconds} s`), seconds * 1000);
+    const watch = setInterval(async () => {
+      if ((await readMemory(child)) > memoryBytes) kill("it took too much memory");
+    }, WATCH_MS);
+    const output = collect(child.stdout, () => kill("it said too much"));
+    const errors = collect(child.stderr);
+    return new Promise((resolve) => {
+      const finish = (reason: string) => {
+        clearTimeout(timer);
+        clearInterval(watch);
+        resolve({ output: output(), errors: errors(), end: end || reason });
+      };
+      child.once("error", (error) => finish(`the program that looks could not be started (${error.message})`));
+      child.once("close", (code, signal) => finish(`the program that looks ended with ${signal ?? code}`));
+    });
+  }
+}
+
+function readResult(output: string): ProbeResult | null {
+  try {
+    const value: unknown = JSON.parse(output);
+    return check(value).length === 0 ? (value as ProbeResult) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Keeps the first part. */
+function collect(stream: NodeJS.ReadableStream, whenTooMuch?: () => void): () => string {
+  let text = "";
+  stream.setEncoding("utf8");
+  stream.on("data", (chunk: string) => {
+    if (text.length < MOST_OUTPUT_BYTES) text += chunk;
+    else whenTooMuch?.();
+  });
+  return () => text.slice(0, MOST_OUTPUT_BYTES);
+}
+
+async function readMemory({ pid }: ChildProcess): Promise<number> {
+  const statm = await readFile(`/proc/${pid}/statm`, "latin1").catch(() => "");
+  return Number(statm.split(" ")[1] ?? 0) * PAGE_BYTES;
+}
+
+const invalid = (reason: string): ServiceError =>
+  new ServiceError("video_invalid", { detail: `the file ${reason}; expected an mp4, mov or avi with a video in it` });

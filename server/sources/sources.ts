@@ -1,0 +1,121 @@
+/** Everything that can be done with sources. */
+import type { IncomingMessage } from "node:http";
+import type { Logger } from "pino";
+import type { NewStream, SourceChange } from "../../schemas/api/sources.ts";
+import type { Config } from "../../schemas/config.ts";
+import { maskCredentials } from "../../schemas/mask.ts";
+import { ServiceError } from "../service-error.ts";
+import type { Sql } from "../store/client.ts";
+import type { Page, PageRequest } from "../store/page.ts";
+import { deleteSource, findSource, listSources, type Registered, type SourceRow } from "../store/sources.ts";
+import type { User } from "../user.ts";
+import { guardAddress } from "./guard-address.ts";
+import { VideoProbe } from "./probe.ts";
+import { Settling } from "./settling.ts";
+import { changeSource, registerStream } from "./streams.ts";
+import { settleFile, sweepVideos } from "./sweep.ts";
+import { Uploads } from "./upload/uploads.ts";
+import { VideoFolder } from "./video-folder.ts";
+
+export interface SourcesParts {
+  readonly sql: Sql;
+  readonly config: Config;
+  readonly log: Logger;
+  /** Of this machine, as the nodes of the store have it. */
+  readonly nodeUuid: string;
+  /** The program that looks into videos. */
+  readonly probeEntry: URL;
+}
+
+/** What a process runs on. */
+export interface SourceInput {
+  /** The path of a file, or the address of a stream with its credentials. */
+  readonly uri: string;
+  readonly isFile: boolean;
+  /** What clients are told of it: nothing secret. */
+  readonly label: string;
+  /** What the host of a stream leads to now; none for files, and for names that lead nowhere. */
+  readonly addresses: readonly string[];
+}
+
+export class Sources {
+  readonly #parts: SourcesParts;
+  readonly #folder: VideoFolder;
+  readonly #settling: Settling;
+  readonly #uploads: Uploads;
+
+  private constructor(parts: SourcesParts, folder: VideoFolder) {
+    const { sql, config, log, probeEntry } = parts;
+    this.#parts = parts;
+    this.#folder = folder;
+    this.#settling = new Settling((fileName) => settleFile(sql, folder, fileName), log);
+    const probe = new VideoProbe(probeEntry, config.uploads, log);
+    this.#uploads = new Uploads({
+      ...parts,
+      folder,
+      examine: (file) => probe.examine(file),
+      settle: (fileName) => this.#settling.settle(fileName),
+    });
+  }
+
+  /** Makes the folder of videos and clears up in it. The folder is this server's alone. */
+  static async open(parts: SourcesParts): Promise<Sources> {
+    const { sql, config, log } = parts;
+    const folder = new VideoFolder(config.data_dir, config.disk.reserve_bytes);
+    await folder.prepare();
+    await sweepVideos({ sql, folder, log, isOwnDatabase: config.database.url === null });
+    return new Sources(parts, folder);
+  }
+
+  close(): void {
+    this.#settling.close();
+  }
+
+  upload(user: User, raw: IncomingMessage): Promise<Registered> {
+    return this.#uploads.receive(user, raw);
+  }
+
+  register(user: User, body: NewStream): Promise<Registered> {
+    return registerStream(this.#parts, user, body);
+  }
+
+  list(user: User, request: PageRequest): Promise<Page<SourceRow>> {
+    return listSources(this.#parts.sql, user.uuid, request);
+  }
+
+  find(user: User, uuid: string): Promise<SourceRow> {
+    return findSource(this.#parts.sql, user.uuid, uuid);
+  }
+
+  change(user: User, uuid: string, body: SourceChange): Promise<SourceRow> {
+    return changeSource(this.#parts, user, uuid, body);
+  }
+
+  /** Its file is set aside before the row is gone for good: whichever comes of it, the file follows. */
+  async remove(user: User, uuid: string): Promise<void> {
+    let aside: string | null = null;
+    try {
+      await deleteSource(this.#parts.sql, user.uuid, uuid, async ({ fileName }) => {
+        aside = fileName;
+        if (fileName !== null) await this.#folder.setAside(fileName);
+      });
+    } finally {
+      if (aside !== null) await this.#settling.settle(aside);
+    }
+  }
+
+  /** Rejects with `source_not_found`, `source_file_missing` or `address_refused`. */
+  async resolveInput(userUuid: string, uuid: string): Promise<SourceInput> {
+    const { sql, config } = this.#parts;
+    const { type, inputUrl, fileName } = await findSource(sql, userUuid, uuid);
+    if (type === "stream") {
+      const addresses = await guardAddress(inputUrl, config.network);
+      return { uri: inputUrl, isFile: false, label: maskCredentials(inputUrl), addresses };
+    }
+    const isThere = fileName !== null && (await this.#folder.has(fileName));
+    if (isThere) return { uri: this.#folder.keptPath(fileName), isFile: true, label: inputUrl, addresses: [] };
+    throw new ServiceError("source_file_missing", {
+      detail: `the file of source ${uuid} is not on this machine any more; delete the source and upload it again`,
+    });
+  }
+}
