@@ -10,7 +10,7 @@ import { problemHeaders, toProblem } from "../api/problem.ts";
 import { ServiceError } from "../service-error.ts";
 import type { User } from "../user.ts";
 import { FEED_TYPE } from "./feed-parts.ts";
-import { REFUSAL_HEADERS } from "./handshake.ts";
+import { REFUSAL_HEADERS, readKey } from "./handshake.ts";
 import type { Viewing, Watching } from "./watching.ts";
 
 const EVENTS_TYPE = "text/event-stream";
@@ -78,10 +78,12 @@ interface ViewingCall {
   readonly params: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
   readonly raw: IncomingMessage;
+  readonly address: string;
 }
 
-const toViewing = ({ user, params, signal, raw }: ViewingCall): Viewing => ({
+const toViewing = ({ user, params, signal, raw, address }: ViewingCall): Viewing => ({
   user,
+  holder: { apiKey: readKey(raw), address },
   processUuid: params.process_uuid ?? "",
   signal,
   drop: () => raw.socket.destroy(),

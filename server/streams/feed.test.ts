@@ -213,7 +213,7 @@ test("a shut-down ends feeds and events", async () => {
   process.show(Buffer.from("one"));
   await parts.next();
   const events = await fetch(`${stage.url}/process/${process.uuid}/events?api_key=ada`);
-  stage.watching.close();
+  await stage.streams.close();
   assert.equal((await parts.next()).done, true);
   assert.match(await events.text(), /event: state/);
   assert.equal((await fetch(`${stage.url}${pathOf(process)}`)).status, 503);

@@ -17,13 +17,19 @@ const NONCE = /^[+/0-9A-Za-z]{22}==$/;
 const isChannel = (word: string | undefined): word is Channel => CHANNELS.some((channel) => channel === word);
 
 /** Null when it is no path of a websocket. */
-export function readTarget({ url = "", headers }: IncomingMessage): Target | null {
-  const { path, query } = splitUrl(url);
-  const [, processUuid, channel] = PATH.exec(path) ?? [];
+export function readTarget(request: IncomingMessage): Target | null {
+  const { url = "" } = request;
+  const [, processUuid, channel] = PATH.exec(url.split("?", 1)[0] ?? "") ?? [];
   if (processUuid === undefined || !isChannel(channel)) return null;
+  return { processUuid: processUuid.toLowerCase(), channel, apiKey: readKey(request) };
+}
+
+/** The header goes before the address. */
+export function readKey({ url = "", headers }: IncomingMessage): string | null {
   const header = headers.api_key;
-  const inHeader = typeof header === "string" && header !== "" ? header : null;
-  return { processUuid: processUuid.toLowerCase(), channel, apiKey: inHeader ?? query.get("api_key") };
+  if (typeof header === "string" && header !== "") return header;
+  const at = url.indexOf("?");
+  return at < 0 ? null : new URLSearchParams(url.slice(at + 1)).get("api_key");
 }
 
 /** RFC 6455, 4.2.1. */
@@ -39,13 +45,6 @@ export function checkHandshake({ method, headers }: IncomingMessage): void {
     const detail = "Expected a Sec-WebSocket-Key of 16 bytes in base64. Use a websocket client for this address.";
     throw new ServiceError("malformed_request", { detail });
   }
-}
-
-function splitUrl(url: string): { path: string; query: URLSearchParams } {
-  const at = url.indexOf("?");
-  return at < 0
-    ? { path: url, query: new URLSearchParams() }
-    : { path: url.slice(0, at), query: new URLSearchParams(url.slice(at + 1)) };
 }
 
 /** What the answer to a request without a proper handshake says besides, by its status. */

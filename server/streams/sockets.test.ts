@@ -244,6 +244,22 @@ test("clients that answer no ping are let go, those that do stay", async () => {
   }
 });
 
+test("a key that is revoked closes its sockets with 1008 and ends its feeds and events", async () => {
+  const stage = await openStage({ ping_seconds: 0.1 });
+  try {
+    const process = stage.start();
+    const listener = await Listener.open(stage, process, "detection_data");
+    const events = await fetch(`${stage.url}/process/${process.uuid}/events`, { headers: { api_key: "ada" } });
+    const feed = await fetch(`${stage.url}/process/${process.uuid}/feed?api_key=ada`);
+    stage.revoked.add("ada");
+    assert.equal((await listener.closed).code, 1008);
+    await Promise.all([events.text(), feed.arrayBuffer()]);
+    assert.equal(process.followers.size + process.watchers.size, 0);
+  } finally {
+    await stage.close();
+  }
+});
+
 test("a shut-down closes every client with 1001, also those that do not answer", async () => {
   const stage = await openStage({ close_seconds: 0.2 });
   const [first, second] = [stage.start(), stage.start()];
@@ -251,7 +267,7 @@ test("a shut-down closes every client with 1001, also those that do not answer",
   const silent = await openRaw(stage.port, `/process/${second.uuid}/telemetry?api_key=ada`);
   silent.on("error", () => {});
   const gone = once(silent.resume(), "close");
-  await stage.sockets.close();
+  await stage.streams.close();
   assert.equal((await listener.closed).code, 1001);
   await gone;
   const late = await refusalOf(stage, `/process/${first.uuid}/detection_data?api_key=ada`);

@@ -16,6 +16,7 @@ import type { Processes, ProcessNotice } from "../processes/processes.ts";
 import { ServiceError } from "../service-error.ts";
 import type { User } from "../user.ts";
 import { type Channel, checkHandshake, REFUSAL_HEADERS, readTarget, type Target } from "./handshake.ts";
+import { watchKey } from "./key-watch.ts";
 import { writeLetter } from "./letters.ts";
 import { closeSocket, SocketClient } from "./socket-client.ts";
 import { SocketSlots } from "./socket-slots.ts";
@@ -105,7 +106,12 @@ export class Sockets {
       this.#slots.expectFree(name);
       const socket = this.#accept(request, connection, head);
       this.#slots.take(name, socket);
+      const { apiKey } = target;
+      const unwatch = watchKey(authenticate, { apiKey, address }, this.#needs.config.ping_seconds, () =>
+        closeSocket(socket, 1008, "The API key is not valid any more."),
+      );
       socket.once("close", (code) => {
+        unwatch();
         unfollow();
         log.info({ path: name, code }, "websocket closed");
       });

@@ -13,10 +13,8 @@ import { ServiceError } from "../service-error.ts";
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";
 import { checkBy } from "../validation.ts";
-import { streamEndpoints } from "./endpoints.ts";
-import { Sockets } from "./sockets.ts";
 import { StagedProcess, StagedProcesses } from "./staged-processes.fixture.ts";
-import { Watching } from "./watching.ts";
+import { Streams } from "./streams.ts";
 
 const makeUser = (username: string): User => ({
   uuid: newUuid(),
@@ -39,9 +37,9 @@ const makeUser = (username: string): User => ({
   expiresAt: null,
 });
 
-/** Keys are the names of users. `streams` are settings of that section. */
-export async function openStage(streams: Readonly<Record<string, number>> = {}) {
-  const settings = Object.entries(streams).map(([name, value]) => [
+/** Keys are the names of users. `section`: settings of `streams`. */
+export async function openStage(section: Readonly<Record<string, number>> = {}) {
+  const settings = Object.entries(section).map(([name, value]) => [
     `WINDHOVER_STREAMS_${name.toUpperCase()}`,
     String(value),
   ]);
@@ -53,33 +51,34 @@ export async function openStage(streams: Readonly<Record<string, number>> = {}) 
   const users = { ada: makeUser("ada"), bob: makeUser("bob") };
   /** Addresses that wrong keys came from. */
   const failures: string[] = [];
+  const revoked = new Set<string>();
   const authenticate = async (key: string | null, address: string): Promise<User> => {
+    if (revoked.has(key ?? "")) throw new ServiceError("api_key_invalid", { detail: "It was revoked." });
     if (key === "ada" || key === "bob") return users[key];
     if (key !== null) failures.push(address);
     throw new ServiceError(key === null ? "api_key_missing" : "api_key_invalid", { detail: "Send a valid key." });
   };
   const processes = new StagedProcesses();
-  const sockets = new Sockets({ config: config.streams, processes, authenticate });
-  const watching = new Watching({ config: config.streams, processes });
+  const streams = new Streams({ config: config.streams, processes, authenticate });
   const app = createApp({
     config,
-    endpoints: streamEndpoints(watching),
+    endpoints: streams.endpoints,
     authenticate,
     log: pino({ level: "silent" }),
-    onUpgrade: sockets.upgrade,
+    onUpgrade: streams.upgrade,
   });
   const running = await app.listen();
   return {
     users,
     failures,
-    sockets,
-    watching,
+    /** Keys that are not valid any more. */
+    revoked,
+    streams,
     port: running.port,
     url: running.url,
     start: (offers?: readonly string[]): StagedProcess => processes.add(new StagedProcess(users.ada, offers)),
     async close(): Promise<void> {
-      watching.close();
-      await sockets.close();
+      await streams.close();
       await running.close(0);
     },
   };

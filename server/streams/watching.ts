@@ -1,22 +1,26 @@
 /** `feed` and `events`: answers that go on until the process ends, the viewer goes or the service is shut down. */
 import type { Config } from "../../schemas/config.ts";
+import type { Authenticate } from "../api/frame.ts";
 import type { Processes } from "../processes/processes.ts";
 import { ServiceError } from "../service-error.ts";
 import type { User } from "../user.ts";
 import { streamBody } from "./body.ts";
 import { EventLines } from "./event-lines.ts";
 import { FeedParts } from "./feed-parts.ts";
+import { type KeyHolder, watchKey } from "./key-watch.ts";
 import { Viewers } from "./viewers.ts";
 
 export interface WatchingNeeds {
   readonly config: Config["streams"];
   readonly processes: Pick<Processes, "follow" | "watch" | "expectOffer">;
+  readonly authenticate: Authenticate;
 }
 
 /** Who looks, and at what. */
 export interface Viewing {
   readonly user: User;
   readonly processUuid: string;
+  readonly holder: KeyHolder;
   /** Aborted when the viewer has gone. */
   readonly signal: AbortSignal;
   /** Ends the viewer's connection. */
@@ -91,6 +95,7 @@ export class Watching {
     this.#ends.add(end);
     stops.add(() => this.#ends.delete(end));
     stops.add(end);
+    stops.add(watchKey(this.#needs.authenticate, viewing.holder, this.#needs.config.ping_seconds, end));
     try {
       await begin();
     } catch (error) {

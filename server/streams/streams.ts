@@ -1,0 +1,35 @@
+/** Everything that goes on for as long as a process does: websockets, feed, events. */
+import type { Config } from "../../schemas/config.ts";
+import type { AnyEndpoint } from "../api/endpoint.ts";
+import type { Authenticate } from "../api/frame.ts";
+import type { UpgradeHook } from "../api/upgrade.ts";
+import type { Processes } from "../processes/processes.ts";
+import { streamEndpoints } from "./endpoints.ts";
+import { Sockets } from "./sockets.ts";
+import { Watching } from "./watching.ts";
+
+export interface StreamsNeeds {
+  readonly config: Config["streams"];
+  readonly processes: Pick<Processes, "follow" | "watch" | "deliver" | "expectOffer">;
+  readonly authenticate: Authenticate;
+}
+
+export class Streams {
+  readonly endpoints: readonly AnyEndpoint[];
+  readonly upgrade: UpgradeHook;
+  readonly #sockets: Sockets;
+  readonly #watching: Watching;
+
+  constructor(needs: StreamsNeeds) {
+    this.#sockets = new Sockets(needs);
+    this.#watching = new Watching(needs);
+    this.endpoints = streamEndpoints(this.#watching);
+    this.upgrade = this.#sockets.upgrade;
+  }
+
+  /** Every client is told; gone within `streams.close_seconds`. To be closed before the processes are. */
+  async close(): Promise<void> {
+    this.#watching.close();
+    await this.#sockets.close();
+  }
+}
