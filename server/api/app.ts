@@ -46,6 +46,8 @@ export interface RunningApp {
   close(graceMs: number): Promise<void>;
 }
 
+const SWEEP_MS = 50;
+
 type Env = { Bindings: HttpBindings };
 
 /** Throws on endpoints that contradict each other and on settings that cannot be. */
@@ -128,8 +130,10 @@ function answerUnreadable(error: unknown, log: Logger): Response {
 
 async function closeServer(server: Server, graceMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  server.closeIdleConnections();
-  const timer = setTimeout(() => server.closeAllConnections(), graceMs);
+  // A connection that is idle once its answer is out would otherwise be kept for its next request.
+  const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
+  const limit = setTimeout(() => server.closeAllConnections(), graceMs);
   await closed;
-  clearTimeout(timer);
+  clearInterval(sweep);
+  clearTimeout(limit);
 }

@@ -125,7 +125,8 @@ export class Frame {
     if (checkBody !== null) {
       const isOptional = endpoint.isBodyOptional === true;
       const limits = { bytes: this.#parts.http.body_bytes, seconds: this.#parts.http.request_seconds };
-      body = (await readJson(exchange.incoming, exchange.outgoing, limits, isOptional)) ?? {};
+      body = await readJson(exchange.incoming, exchange.outgoing, limits, isOptional);
+      if (body === undefined) body = {};
       const unsound = findUnsound(body);
       // What nests without end is not worth checking.
       faults.push(...unsound, ...(unsound.length > 0 ? [] : checkBody(body)));

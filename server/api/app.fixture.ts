@@ -1,0 +1,88 @@
+/** The real API on a real port, with endpoints of the test's own. */
+import { once } from "node:events";
+import { connect } from "node:net";
+import { type Logger, pino } from "pino";
+import type { Config } from "../../schemas/config.ts";
+import { loadConfig } from "../config/load.ts";
+import { ServiceError } from "../service-error.ts";
+import type { User } from "../user.ts";
+import { newUuid } from "../uuid.ts";
+import { type AppParts, createApp, type RunningApp } from "./app.ts";
+import type { AnyEndpoint } from "./endpoint.ts";
+
+export const makeUser = (username: string, limits: Partial<User["limits"]> = {}): User => ({
+  uuid: newUuid(),
+  username,
+  product: "test",
+  masterUuid: null,
+  hasTrackLogger: false,
+  hasRecording: false,
+  hasEnhancement: false,
+  isGraphAuthor: false,
+  limits: {
+    processes: 4,
+    sources: 4,
+    outputsRegistered: 4,
+    outputsActive: 4,
+    videoBytes: 1,
+    storageBytes: 1,
+    requestsPerMinute: 100_000,
+    ...limits,
+  },
+  expiresAt: null,
+});
+
+/** Of the environment: `HTTP_BODY_BYTES`. */
+export function makeConfig(settings: Readonly<Record<string, string>> = {}): Config {
+  const env = Object.entries({ HTTP_PORT: "0", HTTP_CHECK_ANSWERS: "true", ...settings });
+  return loadConfig({
+    file: null,
+    folder: "/nowhere",
+    env: Object.fromEntries(env.map(([name, value]) => [`WINDHOVER_${name}`, value])),
+  }).config;
+}
+
+export interface TestApp extends RunningApp {
+  /** Everything that was logged so far, as lines of JSON. */
+  readonly logged: string[];
+  /** As `fetch`, by path. */
+  call(path: string, init?: RequestInit): Promise<Response>;
+  /** Sends bytes as they are; resolves with all that came back when the server has closed the connection. */
+  sendRaw(text: string): Promise<string>;
+}
+
+type Parts = Partial<AppParts> & { readonly settings?: Readonly<Record<string, string>> };
+
+/** Without `authenticate`, the key `ada` is right and no other. */
+export async function openApp(endpoints: readonly AnyEndpoint[], parts: Parts = {}): Promise<TestApp> {
+  const logged: string[] = [];
+  const log: Logger = pino({ level: "debug", base: null }, { write: (line: string) => logged.push(line) });
+  const ada = makeUser("ada");
+  const app = createApp({
+    config: makeConfig(parts.settings),
+    endpoints,
+    authenticate: async (key) => {
+      if (key === "ada") return ada;
+      throw new ServiceError(key === null ? "api_key_missing" : "api_key_invalid", { detail: "Send a valid key." });
+    },
+    log,
+    ...parts,
+  });
+  const running = await app.listen();
+  return {
+    ...running,
+    logged,
+    call: (path, init) => fetch(`${running.url}${path}`, init),
+    async sendRaw(text) {
+      const socket = connect(running.port, "127.0.0.1");
+      let answer = "";
+      socket.setEncoding("utf8").on("data", (part: string) => {
+        answer += part;
+      });
+      socket.on("error", () => {});
+      socket.write(text);
+      await once(socket, "close");
+      return answer;
+    },
+  };
+}

@@ -1,0 +1,259 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { Type } from "typebox";
+import { Problem } from "../../schemas/api/problem.ts";
+import { ServiceError } from "../service-error.ts";
+import { newUuid } from "../uuid.ts";
+import { checkBy } from "../validation.ts";
+import { openApp } from "./app.fixture.ts";
+import { type AnyEndpoint, defineEndpoint, type Method } from "./endpoint.ts";
+
+const echo = (method: Method, path: string, more: Partial<AnyEndpoint> = {}): AnyEndpoint =>
+  defineEndpoint({
+    method,
+    path,
+    tag: "Operations",
+    id: `${method}${path}`,
+    summary: "Says what it was asked.",
+    access: "none",
+    answers: { 200: { description: "It.", schema: Type.Object({ path: Type.String() }) } },
+    errors: ["wrong_state"],
+    handle: ({ params }) => ({ status: 200, body: { path, params } }),
+    ...more,
+  });
+
+let cancelled = 0;
+const app = await openApp([
+  echo("POST", "/process/{process_uuid}/{output_uuid}"),
+  echo("POST", "/process/{process_uuid}/pause"),
+  echo("GET", "/process/{process_uuid}"),
+  echo("DELETE", "/process/{uuid}"),
+  echo("POST", "/process/stop_all"),
+  echo("GET", "/graphs/{name}", { params: Type.Object({ name: Type.String({ pattern: "^[a-z]+$" }) }) }),
+  echo("POST", "/graphs/validate"),
+  echo("GET", "/long", { handle: () => ({ status: 200, body: { path: "x".repeat(5000) } }) }),
+  echo("GET", "/stream", {
+    handle: () => {
+      const text = new TextEncoder().encode("x".repeat(5000));
+      const stream = new ReadableStream({
+        pull: (controller) => controller.enqueue(text),
+        cancel: () => {
+          cancelled += 1;
+        },
+      });
+      return new Response(stream, { headers: { "Content-Type": "text/event-stream" } });
+    },
+  }),
+  echo("GET", "/broken", {
+    handle: () => {
+      throw new Error("the password is swordfish");
+    },
+  }),
+  echo("GET", "/refused", {
+    handle: () => {
+      throw new ServiceError("wrong_state", { detail: "It is paused.", retryAfterSeconds: 1.2 });
+    },
+  }),
+  echo("GET", "/undeclared", {
+    handle: () => {
+      throw new ServiceError("disk_full", { detail: "Full." });
+    },
+  }),
+  echo("GET", "/misshapen", { handle: () => ({ status: 200, body: { path: 7 } }) }),
+  echo("GET", "/keyed", { access: "key" }),
+  echo("GET", "/linked", { access: "url-key" }),
+]);
+after(() => app.close(0));
+
+const [a, b] = [newUuid(), newUuid()];
+
+async function problemOf(response: Response): Promise<Problem> {
+  assert.equal(response.headers.get("content-type"), "application/problem+json");
+  const problem = (await response.json()) as Problem;
+  assert.deepEqual(checkBy(Problem)(problem), []);
+  assert.equal(problem.status, response.status);
+  assert.equal(problem.request_id, response.headers.get("x-request-id"));
+  return problem;
+}
+
+for (const [method, path, route] of [
+  ["POST", `/process/${a}/${b}`, "/process/{process_uuid}/{output_uuid}"],
+  ["POST", `/process/${a}/pause`, "/process/{process_uuid}/pause"],
+  ["POST", "/process/stop_all", "/process/stop_all"],
+  ["GET", `/process/${a.toUpperCase()}`, "/process/{process_uuid}"],
+  ["DELETE", `/process/${a}`, "/process/{uuid}"],
+  ["GET", "/graphs/detect", "/graphs/{name}"],
+  ["POST", "/graphs/validate", "/graphs/validate"],
+] as const)
+  test(`${method} ${path} is ${route}`, async () => {
+    const response = await app.call(path, { method });
+    assert.equal(response.status, 200);
+    const body = (await response.json()) as { path: string; params: object };
+    assert.equal(body.path, route);
+    if (route === "/process/{process_uuid}") assert.deepEqual(body.params, { process_uuid: a });
+  });
+
+for (const path of [
+  "/nothing",
+  "/",
+  "/process/7",
+  `/process/${a}/`,
+  `/process/${a}/${b}/c`,
+  `/process/${a}x`,
+  "/process//pause",
+  "/graphs/DETECT",
+  "/graphs/..%2f..%2fetc",
+  "/graphs/%00",
+  "/graphs/%ff",
+  "/docs/package.json",
+  "/docs/..%2fpackage.json",
+])
+  test(`${path} is a path that is not there`, async () => {
+    const response = await app.call(path);
+    assert.equal(response.status, 404);
+    assert.equal((await problemOf(response)).code, "path_not_found");
+  });
+
+test("another method on a known path is refused with those that it takes", async () => {
+  const response = await app.call(`/process/${a}`, { method: "PUT" });
+  assert.equal(response.status, 405);
+  assert.equal(response.headers.get("allow"), "GET, DELETE, HEAD, OPTIONS");
+  assert.equal((await problemOf(response)).code, "method_not_allowed");
+  const literal = await app.call("/graphs/validate");
+  assert.equal(literal.status, 405);
+  assert.equal(literal.headers.get("allow"), "POST, OPTIONS");
+  await literal.text();
+});
+
+test("HEAD answers as GET does, without the body", async () => {
+  const headers = { "accept-encoding": "identity" };
+  const get = await app.call("/long", { headers });
+  const head = await app.call("/long", { method: "HEAD", headers });
+  assert.equal(head.status, 200);
+  assert.equal(await head.text(), "");
+  assert.equal(head.headers.get("content-length"), String((await get.text()).length));
+});
+
+test("HEAD of a stream ends the stream", async () => {
+  const head = await app.call("/stream", { method: "HEAD" });
+  assert.equal(head.status, 200);
+  assert.equal(cancelled, 1);
+});
+
+test("OPTIONS tells the methods", async () => {
+  const response = await app.call("/graphs/detect", { method: "OPTIONS" });
+  assert.equal(response.status, 204);
+  assert.equal(response.headers.get("allow"), "GET, HEAD, OPTIONS");
+  assert.equal(response.headers.get("access-control-allow-origin"), null);
+});
+
+test("long JSON is sent compressed to those who take it, streams never", async () => {
+  const plain = await app.call("/long", { headers: { "accept-encoding": "identity" } });
+  const packed = await app.call("/long", { headers: { "accept-encoding": "br, gzip;q=0.5" } });
+  assert.equal(plain.headers.get("content-encoding"), null);
+  assert.equal(packed.headers.get("content-encoding"), "gzip");
+  assert.match(packed.headers.get("vary") ?? "", /accept-encoding/i);
+  assert.deepEqual(await packed.json(), await plain.json());
+  const refused = await app.call("/long", { headers: { "accept-encoding": "gzip;q=0" } });
+  assert.equal(refused.headers.get("content-encoding"), null);
+  await refused.text();
+  const stream = await app.call("/stream", { headers: { "accept-encoding": "gzip" } });
+  assert.equal(stream.headers.get("content-encoding"), null);
+  await stream.body?.cancel();
+});
+
+test("a request id of the client is kept when it is sane, else one is made", async () => {
+  const kept = await app.call("/long", { headers: { "x-request-id": "job-7/a" } });
+  assert.equal(kept.headers.get("x-request-id"), "job-7/a");
+  await kept.text();
+  const made = await app.call("/long", { headers: { "x-request-id": 'x"} {"level":60' } });
+  assert.match(made.headers.get("x-request-id") ?? "", /^[0-9a-f-]{36}$/);
+  await made.text();
+});
+
+test("what goes wrong inside is told by a request id and nothing else, and logged with its stack", async () => {
+  const response = await app.call("/broken");
+  assert.equal(response.status, 500);
+  const problem = await problemOf(response);
+  assert.equal(problem.code, "internal_error");
+  assert.doesNotMatch(JSON.stringify(problem), /swordfish/);
+  const line = app.logged.find((text) => text.includes(problem.request_id ?? "-") && text.includes("swordfish"));
+  assert.match(line ?? "", /app\.test\.ts/);
+});
+
+test("an error of an endpoint is answered by its code, with when to ask again", async () => {
+  const response = await app.call("/refused");
+  assert.equal(response.status, 409);
+  assert.equal(response.headers.get("retry-after"), "2");
+  assert.equal((await problemOf(response)).detail, "It is paused.");
+});
+
+test("in tests an answer that does not fit its schema, and a code that is not declared, are faults of ours", async () => {
+  for (const path of ["/misshapen", "/undeclared"]) {
+    const response = await app.call(path);
+    assert.equal(response.status, 500, path);
+    await response.text();
+  }
+  assert.ok(app.logged.some((line) => line.includes("the answer of GET /misshapen does not fit")));
+});
+
+test("a key is taken from the header, and from the URL only where URLs are handed out", async () => {
+  const status = async (path: string, headers: Record<string, string> = {}) => {
+    const response = await app.call(path, { headers });
+    return response.ok ? 200 : (await problemOf(response)).code;
+  };
+  assert.equal(await status("/keyed"), "api_key_missing");
+  assert.equal(await status("/keyed", { api_key: "" }), "api_key_missing");
+  assert.equal(await status("/keyed", { api_key: "eve" }), "api_key_invalid");
+  assert.equal(await status("/keyed", { api_key: "ada" }), 200);
+  assert.equal(await status("/keyed?api_key=ada"), "api_key_missing");
+  assert.equal(await status("/linked?api_key=ada"), 200);
+  assert.equal(await status("/linked?api_key=eve"), "api_key_invalid");
+});
+
+test("the access log has a line for every request, and never a key", async () => {
+  const paths = [
+    "/linked?api_key=sesame-1&a=b",
+    "/nothing?%61pi_key=sesame-2",
+    "/linked?API_KEY=sesame-3&%ff=sesame-4",
+  ];
+  for (const path of paths) await (await app.call(path, { headers: { api_key: "sesame-5" } })).text();
+  const log = app.logged.join("");
+  assert.match(log, /"path":"\/linked\?api_key=\*\*\*&a=b","status":403/);
+  assert.match(log, /"code":"api_key_invalid"/);
+  assert.doesNotMatch(log, /sesame/);
+});
+
+test("two endpoints of one method and path are refused", async () => {
+  await assert.rejects(openApp([echo("GET", "/a/{x}"), echo("GET", "/a/{y}")]), /two endpoints are GET \/a\/\{x\}/);
+});
+
+test("while it shuts down, every request is refused, and answers under way still end", async () => {
+  let finish = () => {};
+  let enter = () => {};
+  const entered = new Promise<void>((resolve) => {
+    enter = resolve;
+  });
+  const held = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const slow = await openApp([
+    echo("GET", "/slow", {
+      handle: async () => {
+        enter();
+        await held;
+        return { status: 200, body: { path: "/slow" } };
+      },
+    }),
+  ]);
+  const answer = slow.call("/slow");
+  await entered;
+  slow.refuse();
+  const refused = await slow.call("/slow");
+  assert.equal(refused.status, 503);
+  assert.equal((await problemOf(refused)).code, "shutting_down");
+  const closed = slow.close(60_000);
+  finish();
+  assert.equal((await answer).status, 200);
+  await closed;
+});

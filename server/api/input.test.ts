@@ -1,0 +1,195 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { Type } from "typebox";
+import { openApp } from "./app.fixture.ts";
+import { defineEndpoint } from "./endpoint.ts";
+
+const Telemetry = Type.Union([
+  Type.Object({ type: Type.Literal("mqtt"), port: Type.Integer({ minimum: 1, maximum: 65535 }) }),
+  Type.Object({ type: Type.Literal("static"), parameters: Type.Object({ altitude: Type.Number() }) }),
+]);
+
+const shape = {
+  tag: "Operations",
+  summary: "Says what it was given.",
+  access: "none",
+  answers: { 200: { description: "It.", schema: Type.Object({}) } },
+  errors: [],
+} as const;
+
+const app = await openApp(
+  [
+    defineEndpoint({
+      ...shape,
+      method: "POST",
+      path: "/things",
+      id: "makeThing",
+      query: Type.Object({
+        limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 10 })),
+        all: Type.Optional(Type.Boolean()),
+        state: Type.Optional(Type.Union([Type.Literal("all"), Type.Literal("active")])),
+        uuid: Type.Optional(Type.String({ pattern: "^[0-9a-f]{8}-" })),
+        tags: Type.Optional(Type.Array(Type.Integer())),
+        kind: Type.Optional(Type.String({ default: "plain" })),
+      }),
+      body: Type.Object({
+        alias: Type.String({ minLength: 1, maxLength: 8 }),
+        share: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+        telemetry: Type.Optional(Telemetry),
+        free: Type.Optional(Type.Unknown()),
+        strict: Type.Optional(Type.Object({ rows: Type.Optional(Type.Integer()) }, { additionalProperties: false })),
+      }),
+      handle: ({ query, body }) => ({ status: 200, body: { query, body } }),
+    }),
+    defineEndpoint({
+      ...shape,
+      method: "POST",
+      path: "/start",
+      id: "startThing",
+      body: Type.Object({ params: Type.Optional(Type.Object({})) }),
+      isBodyOptional: true,
+      handle: ({ body }) => ({ status: 200, body: { body } }),
+    }),
+    defineEndpoint({
+      ...shape,
+      method: "POST",
+      path: "/bare",
+      id: "bareThing",
+      handle: () => ({ status: 200, body: {} }),
+    }),
+  ],
+  { settings: { HTTP_BODY_BYTES: "4096" } },
+);
+after(() => app.close(0));
+
+interface Told {
+  readonly code: string;
+  readonly detail: string;
+  readonly errors: readonly { readonly path: string }[];
+  readonly query: object;
+  readonly body: object;
+}
+
+const post = async (path: string, body: string | Uint8Array, type: string | null = "application/json") => {
+  const headers: Record<string, string> = type === null ? {} : { "content-type": type };
+  const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
+  const response = await app.call(path, { method: "POST", body: bytes, headers });
+  return { status: response.status, body: (await response.json()) as Told };
+};
+
+const deep = (depth: number): string => `{"alias":"a","free":${"[".repeat(depth)}${"]".repeat(depth)}}`;
+
+for (const [name, body, faults] of [
+  ["everything at once", '{"alias":"","share":"x"}', ["/alias", "/share"]],
+  ["what is missing", "{}", ["/alias"]],
+  ["no object", "[1]", [""]],
+  ["null", "null", [""]],
+  ["too long", '{"alias":"123456789"}', ["/alias"]],
+  ["the variant that is meant", '{"alias":"a","telemetry":{"type":"mqtt","port":0}}', ["/telemetry/port"]],
+  ["no variant at all", '{"alias":"a","telemetry":{"type":"radio"}}', ["/telemetry"]],
+  ["an unknown key where none may be", '{"alias":"a","strict":{"rwos":1}}', ["/strict/rwos"]],
+  ["a NUL character", '{"alias":"a\\u0000"}', ["/alias"]],
+  ["half a surrogate pair", '{"alias":"a","free":{"x":["\\ud800"]}}', ["/free/x/0"]],
+  ["a key with a NUL character", '{"alias":"a","free":{"\\u0000":1}}', ["/free"]],
+  ["a number beyond all", '{"alias":"a","free":1e999}', ["/free"]],
+  ["endless nesting", deep(200), [`/free${"/0".repeat(63)}`]],
+] as const)
+  test(`a body is refused for ${name}`, async () => {
+    const { status, body: problem } = await post("/things", body);
+    assert.equal(status, 422, JSON.stringify(problem));
+    assert.equal(problem.code, "invalid_input");
+    assert.deepEqual(
+      problem.errors.map(({ path }) => path),
+      faults,
+    );
+  });
+
+for (const [query, fault] of [
+  ["limit=0", "limit is 0; expected a whole number from 1 to 10."],
+  ["limit=1.5", "limit is 1.5; expected a whole number from 1 to 10."],
+  ["limit=ten", 'limit is "ten"; expected a whole number from 1 to 10.'],
+  ["limit=", 'limit is ""; expected a whole number from 1 to 10.'],
+  ["limit=0x5", 'limit is "0x5"; expected a whole number from 1 to 10.'],
+  ["limit=1&limit=2", "limit is given 2 times; expected once."],
+  ["all=yes", 'all is "yes"; expected true or false.'],
+  ["state=some", 'state is "some"; expected "all" or "active".'],
+  ["uuid=7", 'uuid is "7"; expected a UUID in lower case.'],
+  ["kind=a%00b", "kind has a NUL character in it."],
+] as const)
+  test(`?${query} is refused in words`, async () => {
+    const { status, body } = await post(`/things?${query}`, '{"alias":"a"}');
+    assert.equal(status, 422);
+    assert.equal(body.detail, fault);
+  });
+
+test("a query arrives as its schema says, with its defaults; what is not known is ignored", async () => {
+  const { body } = await post("/things?limit=5&all=true&tags=1&tags=2&what=ever", '{"alias":"a","what":"ever"}');
+  assert.deepEqual(body.query, { limit: 5, all: true, tags: [1, 2], kind: "plain" });
+  assert.deepEqual(body.body, { alias: "a", what: "ever" });
+});
+
+test("faults of query and body are told together", async () => {
+  const { body } = await post("/things?limit=x", "{}");
+  assert.deepEqual(
+    body.errors.map(({ path }) => path),
+    ["limit", "/alias"],
+  );
+});
+
+test("a password in a refused value is not sent back", async () => {
+  const { body } = await post("/things", '{"alias":"rtsp://ada:swordfish@cam/"}');
+  assert.doesNotMatch(JSON.stringify(body), /swordfish/);
+});
+
+for (const [name, body] of [
+  ["a half object", '{"alias":'],
+  ["nothing", ""],
+  ["words", "alias=a"],
+  ["bytes that are no UTF-8", new Uint8Array([0x22, 0xff, 0x22])],
+] as const)
+  test(`${name} is no JSON: 400`, async () => {
+    const { status, body: problem } = await post("/things", body);
+    assert.equal(status, 400);
+    assert.equal(problem.code, "malformed_json");
+  });
+
+for (const [type, status] of [
+  ["application/json", 200],
+  ["Application/JSON; charset=UTF-8", 200],
+  ["application/merge-patch+json", 200],
+  [null, 200],
+  ["text/plain", 415],
+  ["application/x-www-form-urlencoded", 415],
+  ["application/json; charset=latin1", 415],
+  ["application/jsonp", 415],
+] as const)
+  test(`a body of type ${type} gets ${status}`, async () => {
+    const answer = await post("/things", '{"alias":"a"}', type);
+    assert.equal(answer.status, status);
+    if (status === 415) assert.equal(answer.body.code, "media_type_unsupported");
+  });
+
+test("a body that may be left out counts as {} when it is empty, whatever its type", async () => {
+  assert.deepEqual((await post("/start", "", "video/mp4")).body, { body: {} });
+  assert.deepEqual((await post("/start", '{"params":{}}')).body, { body: { params: {} } });
+  assert.equal((await post("/start", "x=1", "text/plain")).status, 415);
+});
+
+test("a body that nobody wants is not looked at", async () => {
+  assert.equal((await post("/bare", "{{{", "text/plain")).status, 200);
+});
+
+test("too large a body is refused by its length, and when it has none, while it arrives", async () => {
+  const long = JSON.stringify({ alias: "a", free: "x".repeat(5000) });
+  assert.equal((await post("/things", long)).status, 413);
+  const parts = new ReadableStream({
+    start(controller) {
+      for (let i = 0; i < 10; i++) controller.enqueue(new TextEncoder().encode("x".repeat(1000)));
+      controller.close();
+    },
+  });
+  const init = { method: "POST", body: parts, duplex: "half", headers: { "content-type": "application/json" } };
+  const response = await app.call("/things", init as RequestInit);
+  assert.equal(response.status, 413);
+  assert.equal(((await response.json()) as Told).code, "body_too_large");
+});

@@ -1,0 +1,149 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { after, test } from "node:test";
+import { Type } from "typebox";
+import { openApp } from "./app.fixture.ts";
+import { defineEndpoint } from "./endpoint.ts";
+
+const shape = {
+  tag: "Operations",
+  summary: "Answers.",
+  access: "none",
+  answers: { 200: { description: "It.", schema: Type.Object({}) } },
+  errors: [],
+} as const;
+let handled = 0;
+const app = await openApp(
+  [
+    defineEndpoint({
+      ...shape,
+      method: "POST",
+      path: "/things",
+      id: "makeThing",
+      body: Type.Object({ alias: Type.String() }),
+      handle: () => {
+        handled += 1;
+        return { status: 200, body: {} };
+      },
+    }),
+    defineEndpoint({
+      ...shape,
+      method: "GET",
+      path: "/where",
+      id: "getWhere",
+      handle: ({ publicUrl, address }) => ({ status: 200, body: { publicUrl, address } }),
+    }),
+  ],
+  { settings: { HTTP_REQUEST_SECONDS: "0.5", HTTP_BODY_BYTES: "4096" } },
+);
+after(() => app.close(0));
+
+const status = (answer: string): number => Number(answer.split(" ")[1]);
+const bodyOf = (answer: string) => JSON.parse(answer.slice(answer.indexOf("\r\n\r\n") + 4));
+
+for (const [name, text, expected, code] of [
+  ["no HTTP", "hello\r\n\r\n", 400, "malformed_request"],
+  ["a TLS greeting", "\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", 400, "malformed_request"],
+  ["a header without a colon", "GET /where HTTP/1.1\r\nHost: a\r\nnonsense\r\n\r\n", 400, "malformed_request"],
+  ["no host", "GET /where HTTP/1.1\r\n\r\n", 400, null],
+  ["a host that is none", "GET /where HTTP/1.1\r\nHost: a b/c?\r\nConnection: close\r\n\r\n", 400, "malformed_request"],
+  ["a target that is none", "GET where HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", 400, "malformed_request"],
+  [
+    "a backslash in the path",
+    "GET /a\\..\\b HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+    400,
+    "malformed_request",
+  ],
+  [
+    "two lengths",
+    "POST /things HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcde",
+    400,
+    "malformed_request",
+  ],
+  [
+    "a length and chunks",
+    "POST /things HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    400,
+    "malformed_request",
+  ],
+  [
+    "a chunk without a size",
+    "POST /things HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+    400,
+    "malformed_request",
+  ],
+  ["endless headers", `GET /where HTTP/1.1\r\nHost: a\r\nX: ${"x".repeat(40_000)}\r\n\r\n`, 431, "headers_too_large"],
+] as const)
+  test(`${name} gets ${expected} and nothing else happens`, async () => {
+    const before = handled;
+    const answer = await app.sendRaw(text);
+    assert.equal(status(answer), expected, answer);
+    if (code !== null) assert.equal(bodyOf(answer).code, code);
+    assert.equal(handled, before);
+    assert.equal((await app.call("/where")).status, 200);
+  });
+
+test("headers that never end, and a body that never ends, get 408", async () => {
+  const [headers, body] = await Promise.all([
+    app.sendRaw("GET /where HTTP/1.1\r\nHost: a\r\nX-Slow: "),
+    app.sendRaw('POST /things HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{"alias"'),
+  ]);
+  assert.equal(status(headers), 408);
+  assert.equal(status(body), 408);
+  assert.equal(bodyOf(body).code, "request_timeout");
+});
+
+test("a client that goes in the middle of its body leaves the others alone", async () => {
+  const socket = connect(app.port, "127.0.0.1");
+  socket.write('POST /things HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{"alias"');
+  socket.end();
+  socket.resume();
+  await once(socket, "close");
+  assert.equal((await app.call("/where")).status, 200);
+});
+
+async function read(socket: Socket, until: RegExp): Promise<string> {
+  let text = "";
+  for await (const part of socket.iterator({ destroyOnReturn: false })) {
+    text += String(part);
+    if (until.test(text)) break;
+  }
+  return text;
+}
+
+test("whoever expects 100 Continue is refused before the body, or told to go on", async () => {
+  const head = "POST /things HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n";
+  const refused = connect(app.port, "127.0.0.1").setEncoding("utf8");
+  refused.write(`${head}Content-Length: 999999\r\n\r\n`);
+  assert.match(await read(refused, /\r\n\r\n/), /^HTTP\/1\.1 413 /);
+  refused.destroy();
+  const taken = connect(app.port, "127.0.0.1").setEncoding("utf8");
+  taken.write(`${head}Content-Length: 13\r\n\r\n`);
+  assert.match(await read(taken, /\r\n\r\n/), /^HTTP\/1\.1 100 /);
+  taken.write('{"alias":"a"}');
+  assert.match(await read(taken, /\r\n\r\n/), /^HTTP\/1\.1 200 /);
+  taken.destroy();
+});
+
+test("an upgrade on a path that is no socket is refused as a problem", async () => {
+  const answer = await app.sendRaw(
+    "GET /where HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: x\r\n\r\n",
+  );
+  assert.ok([404, 426].includes(status(answer)), answer);
+  assert.equal(bodyOf(answer).status, status(answer));
+});
+
+test("pipelined requests are answered in order", async () => {
+  const one = (id: string, more = "") => `GET /where HTTP/1.1\r\nHost: a\r\nX-Request-Id: ${id}\r\n${more}\r\n`;
+  const answer = await app.sendRaw(one("a") + one("b") + one("c", "Connection: close\r\n"));
+  assert.deepEqual(
+    [...answer.matchAll(/^x-request-id: (.*)\r$/gim)].map(([, id]) => id),
+    ["a", "b", "c"],
+  );
+});
+
+test("an old client without a host is told where we are", async () => {
+  const answer = await app.sendRaw("GET /where HTTP/1.0\r\n\r\n");
+  assert.equal(bodyOf(answer).publicUrl, `http://127.0.0.1:${app.port}`);
+});
