@@ -5,11 +5,13 @@
 import { mkdir } from "node:fs/promises";
 import type { Logger } from "pino";
 import type { Config } from "../schemas/config.ts";
-import { createApp, type RunningApp } from "./api/app.ts";
+import { type AppParts, createApp, type RunningApp } from "./api/app.ts";
 import { graphEndpoints } from "./api/graphs.ts";
 import { informationEndpoints } from "./api/information.ts";
 import { operationsEndpoints } from "./api/operations.ts";
 import { outputEndpoints } from "./api/outputs.ts";
+import { processGraphEndpoints } from "./api/process-graph.ts";
+import { sourceEndpoints } from "./api/sources.ts";
 import { type GraphKnowledge, GraphLibrary } from "./graphs/library.ts";
 import { checkHealth } from "./health.ts";
 import { Authenticator } from "./keys/authenticate.ts";
@@ -17,10 +19,13 @@ import { createFirstKey } from "./keys/create-key.ts";
 import { findKeyIn } from "./keys/find-key.ts";
 import { LoginGate } from "./keys/login-gate.ts";
 import { Metrics } from "./metrics/metrics.ts";
+import { Supervisor } from "./processes/supervisor.ts";
 import { ShutDown } from "./shut-down.ts";
+import { Sources } from "./sources/sources.ts";
 import { StartFault } from "./start-fault.ts";
 import { type Database, openDatabase } from "./store/database.ts";
 import { joinNodes } from "./store/nodes.ts";
+import { Streams } from "./streams/streams.ts";
 
 /** What the server may not find out itself: it loads neither elements nor GStreamer nor models. */
 export interface ServerKnowledge extends GraphKnowledge {
@@ -64,43 +69,60 @@ export async function startServer(parts: ServerParts): Promise<RunningServer> {
 async function open({ config, knowledge, log, signal }: ServerParts, shutDown: ShutDown): Promise<RunningServer> {
   await makeDataFolder(config.data_dir);
   // Takes as long as the database does, and needs nothing of it.
-  const library = openLibrary(knowledge, config, shutDown);
-  const database = await openStore(config, log, shutDown);
+  const opening = openLibrary(knowledge, config, shutDown);
+  const { sql, health } = await openStore(config, log, shutDown);
   signal.throwIfAborted();
-  const { sql } = database;
   const firstKey = await createFirstKey(sql, config.bootstrap_key);
   const node = await joinNodes(sql, config.node, log);
   shutDown.add("node", SPARE_MS, () => node.leave());
+  const { probeEntry, runnerEntry, softwareVersion } = knowledge;
+  const sources = await Sources.open({ sql, config, log: partOf(log, "sources"), nodeUuid: node.uuid, probeEntry });
+  shutDown.add("sources", SPARE_MS, () => sources.close());
+  const library = await opening;
+  signal.throwIfAborted();
   const metrics = new Metrics();
-  const components = () => checkHealth({ config, checks: { database: database.health } });
-  const { authenticate } = new Authenticator(
-    findKeyIn(sql, config),
-    new LoginGate(config.limits.failed_logins_per_minute),
-  );
+  let app: RunningApp | null = null;
+  const closeMs = config.http.close_seconds * 1000;
+  // Closed below the processes: while they stop it listens, and whoever asks hears why it is refused.
+  shutDown.add("api", closeMs + SPARE_MS, () => app?.close(closeMs));
+  const processes = await Supervisor.open({
+    ...{ sql, config, log: partOf(log, "processes"), nodeUuid: node.uuid, runnerEntry, metrics },
+    // A private database is nobody else's.
+    isAlone: config.database.url === null,
+    prepare: (order) => library.prepare(order),
+    resolveInput: (userUuid, sourceUuid) => sources.resolveInput(userUuid, sourceUuid),
+  });
+  shutDown.add("processes", config.runners.stop_seconds * 2000 + SPARE_MS, () => processes.close());
+  const gate = new LoginGate(config.limits.failed_logins_per_minute);
+  const { authenticate } = new Authenticator(findKeyIn(sql, config), gate);
+  const streams = new Streams({ config: config.streams, processes, authenticate });
+  const components = () => checkHealth({ config, checks: { database: health, runners: () => processes.trouble } });
   const endpoints = [
-    ...informationEndpoints({ sql, softwareVersion: knowledge.softwareVersion, components }),
+    ...informationEndpoints({ sql, softwareVersion, components }),
+    ...sourceEndpoints(sources),
+    ...streams.endpoints,
     ...outputEndpoints({ sql, config }),
-    ...graphEndpoints({ library: await library, config }),
+    ...graphEndpoints({ library, config }),
+    ...processGraphEndpoints({ library, processes }),
     ...operationsEndpoints({ config, metrics, components }),
   ];
-  signal.throwIfAborted();
-  const app = await listen(() =>
-    createApp({
-      config,
-      endpoints,
-      authenticate,
-      log,
-      observe: (answered) => metrics.observeRequest(answered),
-    }).listen(),
-  );
-  shutDown.add("api", config.http.close_seconds * 1000 + SPARE_MS, () => app.close(config.http.close_seconds * 1000));
-  shutDown.add("requests", SPARE_MS, () => app.refuse());
+  const running = await listen({
+    ...{ config, endpoints, authenticate, log: partOf(log, "api"), onUpgrade: streams.upgrade },
+    observe: (answered) => metrics.observeRequest(answered),
+  });
+  app = running;
+  shutDown.add("streams", config.streams.close_seconds * 1000 + SPARE_MS, () => streams.close());
+  shutDown.add("requests", SPARE_MS, () => running.refuse());
+  const resumed = await processes.takeUp();
+  log.info({ url: running.url, resumed, ms: Math.round(performance.now()) }, "ready");
   return {
-    url: config.public_url?.replace(/\/+$/, "") ?? app.url,
+    url: config.public_url?.replace(/\/+$/, "") ?? running.url,
     firstKey: config.bootstrap_key === null ? firstKey : null,
     stop: () => shutDown.run(),
   };
 }
+
+const partOf = (log: Logger, part: string): Logger => log.child({ part });
 
 async function makeDataFolder(folder: string): Promise<void> {
   try {
@@ -125,9 +147,9 @@ function openLibrary(knowledge: ServerKnowledge, config: Config, shutDown: ShutD
   return opened;
 }
 
-async function listen(start: () => Promise<RunningApp>): Promise<RunningApp> {
+async function listen(parts: AppParts): Promise<RunningApp> {
   try {
-    return await start();
+    return await createApp(parts).listen();
   } catch (cause) {
     throw new StartFault((cause as Error).message, { cause });
   }
