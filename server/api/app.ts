@@ -17,7 +17,7 @@ import { createHttpServer, listen } from "./listen.ts";
 import { problemHeaders, toProblem, toServiceError } from "./problem.ts";
 import { groupByPath, parameterNames } from "./routes.ts";
 import { TokenBuckets } from "./token-buckets.ts";
-import { noSuchSocket, refuseUpgrade, type UpgradeHook } from "./upgrade.ts";
+import { refuseUpgrade, takeUpgrade, type UpgradeHook } from "./upgrade.ts";
 
 export interface AppParts {
   readonly config: Config;
@@ -91,13 +91,16 @@ export function createApp({ config, endpoints, authenticate, log, observe, onUpg
         errorHandler: (error) => answerUnreadable(error, log),
       });
       const server = createHttpServer(config.http, listener);
+      const upgraded = new Set<Duplex>();
       server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
         const requestId = readRequestId(request);
+        upgraded.add(socket);
+        socket.once("close", () => upgraded.delete(socket));
         socket.on("error", () => socket.destroy());
-        if (isShuttingDown) return refuseUpgrade(socket, shuttingDown(), requestId);
+        const refuse = (error: unknown) => refuseUpgrade(socket, error, requestId);
+        if (isShuttingDown) return refuse(shuttingDown());
         const call = { ...addresses.find(request), requestId, log: log.child({ request_id: requestId }) };
-        const taken = onUpgrade?.(request, socket, head, call) ?? false;
-        if (taken === false) refuseUpgrade(socket, noSuchSocket(), requestId);
+        takeUpgrade(() => onUpgrade?.(request, socket, head, call) ?? false, refuse, call.log);
       });
       const { address, port, family } = await listen(server, config.http.host, config.http.port);
       const scheme = config.http.tls_cert === null ? "http" : "https";
@@ -109,7 +112,7 @@ export function createApp({ config, endpoints, authenticate, log, observe, onUpg
         },
         close(graceMs) {
           isShuttingDown = true;
-          return closeServer(server, graceMs);
+          return closeServer(server, upgraded, graceMs);
         },
       };
     },
@@ -128,11 +131,14 @@ function answerUnreadable(error: unknown, log: Logger): Response {
   return new Response(JSON.stringify(toProblem(told, requestId)), { status: told.status, headers });
 }
 
-async function closeServer(server: Server, graceMs: number): Promise<void> {
+async function closeServer(server: Server, upgraded: ReadonlySet<Duplex>, graceMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   // A connection that is idle once its answer is out would otherwise be kept for its next request.
   const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
-  const limit = setTimeout(() => server.closeAllConnections(), graceMs);
+  const limit = setTimeout(() => {
+    server.closeAllConnections();
+    for (const socket of upgraded) socket.destroy();
+  }, graceMs);
   await closed;
   clearInterval(sweep);
   clearTimeout(limit);

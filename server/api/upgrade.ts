@@ -35,7 +35,21 @@ export function refuseUpgrade(
   writeProblem(socket, toServiceError(error), requestId, headers);
 }
 
-export const noSuchSocket = (): ServiceError =>
+/** Lets the hook have it; what the hook throws is a fault of ours and costs nobody else anything. */
+export async function takeUpgrade(
+  take: () => boolean | Promise<void>,
+  refuse: (error: unknown) => void,
+  log: Logger,
+): Promise<void> {
+  try {
+    if ((await take()) === false) refuse(noSuchSocket());
+  } catch (error) {
+    log.error({ err: error }, "an upgrade failed");
+    refuse(error);
+  }
+}
+
+const noSuchSocket = (): ServiceError =>
   new ServiceError("path_not_found", { detail: "There is no socket on this path; ask without `Upgrade`." });
 
 /** What still comes is read and thrown away for so long: a client that is cut off while it sends may miss the answer. */

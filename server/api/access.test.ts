@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { request } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { json } from "node:stream/consumers";
+import { after, test } from "node:test";
+import { Type } from "typebox";
+import { makeUser, openApp, type TestApp } from "./app.fixture.ts";
+import { type AnyEndpoint, defineEndpoint } from "./endpoint.ts";
+
+const where: AnyEndpoint = defineEndpoint({
+  method: "GET",
+  path: "/where",
+  tag: "Operations",
+  id: "getWhere",
+  summary: "Says where we are and who asks.",
+  access: "none",
+  answers: { 200: { description: "It.", schema: Type.Object({}) } },
+  errors: [],
+  handle: ({ publicUrl, address }) => ({ status: 200, body: { publicUrl, address } }),
+});
+
+const opened: TestApp[] = [];
+after(() => Promise.all(opened.map((app) => app.close(0))));
+async function open(settings: Record<string, string>, endpoint = where, more = {}): Promise<TestApp> {
+  const app = await openApp([endpoint], { settings, ...more });
+  opened.push(app);
+  return app;
+}
+
+const FORWARDED = {
+  "x-forwarded-for": "203.0.113.9, 198.51.100.7, 10.1.2.3",
+  "x-forwarded-proto": "https",
+  "x-forwarded-host": "api.example.com",
+};
+
+test("a proxy is believed only when it is trusted, and then up to the first address that is not", async () => {
+  const stranger = await open({});
+  assert.deepEqual(await (await stranger.call("/where", { headers: FORWARDED })).json(), {
+    publicUrl: stranger.url,
+    address: "127.0.0.1",
+  });
+  const proxied = await open({ HTTP_TRUSTED_PROXIES: "127.0.0.0/8,10.0.0.0/8" });
+  assert.deepEqual(await (await proxied.call("/where", { headers: FORWARDED })).json(), {
+    publicUrl: "https://api.example.com",
+    address: "198.51.100.7",
+  });
+  const nonsense = { "x-forwarded-for": "evil", "x-forwarded-proto": "gopher", "x-forwarded-host": "a/b" };
+  assert.deepEqual(await (await proxied.call("/where", { headers: nonsense })).json(), {
+    publicUrl: proxied.url,
+    address: "127.0.0.1",
+  });
+});
+
+test("the public URL of the configuration is handed out as it is", async () => {
+  const app = await open({ PUBLIC_URL: "https://video.example.com/" });
+  const { publicUrl } = (await (await app.call("/where")).json()) as { publicUrl: string };
+  assert.equal(publicUrl, "https://video.example.com");
+});
+
+test("web pages of the origins in the configuration may call us, and no others", async () => {
+  const app = await open({ HTTP_CORS_ORIGINS: "https://console.example.com" });
+  const preflight = (origin: string) =>
+    app.call("/where", { method: "OPTIONS", headers: { origin, "access-control-request-method": "GET" } });
+  const ours = await preflight("https://console.example.com");
+  assert.equal(ours.headers.get("access-control-allow-origin"), "https://console.example.com");
+  assert.match(ours.headers.get("access-control-allow-headers") ?? "", /api_key/);
+  assert.equal(ours.headers.get("access-control-allow-methods"), "GET, HEAD, OPTIONS");
+  const other = await preflight("https://evil.example.com");
+  assert.equal(other.headers.get("access-control-allow-origin"), null);
+  assert.equal(other.headers.get("vary"), "Origin");
+  const failed = await app.call("/nothing", { headers: { origin: "https://console.example.com" } });
+  assert.equal(failed.headers.get("access-control-allow-origin"), "https://console.example.com");
+  await failed.text();
+  const anybody = await open({ HTTP_CORS_ORIGINS: "*" });
+  const open_ = await anybody.call("/where", { headers: { origin: "https://evil.example.com" } });
+  assert.equal(open_.headers.get("access-control-allow-origin"), "*");
+  await open_.text();
+});
+
+test("a key that asks too often is told when to ask again, and costs others nothing", async () => {
+  const users = { slow: makeUser("slow", { requestsPerMinute: 2 }), quick: makeUser("quick") };
+  const app = await open(
+    {},
+    { ...where, access: "key" },
+    {
+      authenticate: async (key: "slow" | "quick") => users[key],
+    },
+  );
+  const ask = async (key: string) => {
+    const response = await app.call("/where", { headers: { api_key: key } });
+    await response.text();
+    return response;
+  };
+  assert.deepEqual([(await ask("slow")).status, (await ask("slow")).status], [200, 200]);
+  const refused = await ask("slow");
+  assert.equal(refused.status, 429);
+  const wait = Number(refused.headers.get("retry-after"));
+  assert.ok(wait >= 1 && wait <= 30, String(wait));
+  assert.equal((await ask("quick")).status, 200);
+});
+
+test("speaks TLS when it has a certificate", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "windhover-tls-"));
+  after(() => rmSync(folder, { recursive: true, force: true }));
+  const [cert, key] = [join(folder, "cert.pem"), join(folder, "key.pem")];
+  const words = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost";
+  execFileSync("openssl", [...words.split(" "), "-keyout", key, "-out", cert], { stdio: "ignore" });
+  const app = await open({ HTTP_TLS_CERT: cert, HTTP_TLS_KEY: key });
+  assert.match(app.url, /^https:/);
+  const answer = await new Promise<unknown>((resolve, reject) => {
+    const asked = request(`${app.url}/where`, { rejectUnauthorized: false, agent: false }, (response) =>
+      resolve(json(response)),
+    );
+    asked.on("error", reject).end();
+  });
+  assert.deepEqual(answer, { publicUrl: app.url, address: "127.0.0.1" });
+});
+
+for (const [name, settings, words] of [
+  ["a proxy that is no address", { HTTP_TRUSTED_PROXIES: "10.0.0.0/99" }, /trusted_proxies/],
+  ["a certificate that is not there", { HTTP_TLS_CERT: "/nowhere/c", HTTP_TLS_KEY: "/nowhere/k" }, /tls_cert/],
+  ["an address that is not ours", { HTTP_HOST: "203.0.113.1" }, /cannot listen on 203\.0\.113\.1:0: this machine/],
+] as const)
+  test(`${name} is told in words`, async () => {
+    await assert.rejects(openApp([where], { settings }), words);
+  });
+
+test("a port in use is told in words", async () => {
+  const first = await open({});
+  await assert.rejects(
+    openApp([where], { settings: { HTTP_PORT: String(first.port) } }),
+    /another program listens there/,
+  );
+});

@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { Type } from "typebox";
+import { Uuid } from "../../schemas/api/records.ts";
+import { openApp } from "./app.fixture.ts";
+import { type AnyEndpoint, defineEndpoint } from "./endpoint.ts";
+
+const Thing = Type.Object({ uuid: Uuid, size: Type.Integer({ default: 3 }) }, { title: "Thing" });
+const shape = { tag: "Sources", summary: "Does it.", errors: ["source_not_found"] } as const;
+const endpoints: readonly AnyEndpoint[] = [
+  defineEndpoint({
+    ...shape,
+    method: "GET",
+    path: "/things",
+    id: "listThings",
+    access: "key",
+    query: Type.Object({ limit: Type.Optional(Type.Integer({ minimum: 1, description: "So many at most." })) }),
+    answers: { 200: { description: "All.", schema: Type.Object({ things: Type.Array(Thing) }) } },
+    handle: () => ({ status: 200, body: { things: [] } }),
+  }),
+  defineEndpoint({
+    ...shape,
+    method: "POST",
+    path: "/thing/{uuid}",
+    id: "makeThing",
+    access: "url-key",
+    isDeprecated: true,
+    body: Thing,
+    isBodyOptional: true,
+    answers: { 201: { description: "Made.", schema: Thing }, 200: { description: "Was there.", schema: Thing } },
+    handle: () => ({ status: 200, body: {} }),
+  }),
+  defineEndpoint({
+    ...shape,
+    method: "GET",
+    path: "/thing/{uuid}",
+    id: "watchThing",
+    access: "optional",
+    answers: { 200: { description: "Pictures.", mediaType: "multipart/x-mixed-replace" } },
+    handle: () => ({ status: 200, body: {} }),
+  }),
+  defineEndpoint({
+    ...shape,
+    method: "POST",
+    path: "/video",
+    id: "upload",
+    access: "key",
+    rawBody: { mediaType: "multipart/form-data", schema: Type.Object({ file: Type.String({ format: "binary" }) }) },
+    answers: { 201: { description: "Kept.", schema: Thing } },
+    handle: () => ({ status: 201, body: {} }),
+  }),
+];
+const app = await openApp(endpoints);
+after(() => app.close(0));
+
+// biome-ignore lint/suspicious/noExplicitAny: a document of many shapes, looked at here and there.
+const document = (await (await app.call("/openapi.json")).json()) as any;
+
+test("the document is valid OpenAPI 3.1 to a validator that is not ours", async () => {
+  const { valid, errors } = await new Validator().validate(structuredClone(document));
+  assert.ok(valid, JSON.stringify(errors, null, 2));
+  assert.equal(document.openapi, "3.1.0");
+});
+
+test("every endpoint is in it once, with its key, body and answers", () => {
+  assert.deepEqual(Object.keys(document.paths), ["/things", "/thing/{uuid}", "/video", "/openapi.json", "/docs"]);
+  const { get, post } = document.paths["/thing/{uuid}"];
+  assert.deepEqual(get.security, [{}, { api_key: [] }]);
+  assert.deepEqual(post.security, [{ api_key: [] }, { api_key_in_url: [] }]);
+  assert.equal(post.deprecated, true);
+  assert.equal(post.requestBody.required, false);
+  assert.deepEqual(post.responses["201"].content["application/json"].schema, { $ref: "#/components/schemas/Thing" });
+  assert.deepEqual(get.parameters[0].name, "uuid");
+  assert.deepEqual(get.responses["200"].content, { "multipart/x-mixed-replace": {} });
+  assert.deepEqual(Object.keys(document.paths["/video"].post.requestBody.content), ["multipart/form-data"]);
+  assert.equal(document.paths["/things"].get.parameters[0].description, "So many at most.");
+});
+
+test("errors are listed by status with their codes", () => {
+  const { responses } = document.paths["/things"].get;
+  assert.match(responses["403"].description, /`api_key_missing`.*`api_key_expired`/);
+  assert.match(responses["404"].description, /`source_not_found`/);
+  assert.match(responses["422"].description, /`invalid_input`/);
+  assert.ok("Retry-After" in responses["429"].headers);
+  assert.equal(document.paths["/video"].post.responses["422"], undefined);
+});
+
+test("schemas with a title are written once", () => {
+  assert.deepEqual(Object.keys(document.components.schemas), ["Problem", "Thing"]);
+  assert.equal(document.components.schemas.Thing.properties.size.default, 3);
+});
+
+test("/docs and all that it loads come from here, and nothing else may be loaded", async () => {
+  const page = await app.call("/docs");
+  assert.match(page.headers.get("content-type") ?? "", /^text\/html/);
+  const policy = page.headers.get("content-security-policy") ?? "";
+  assert.doesNotMatch(policy, /https?:|\*/);
+  const html = await page.text();
+  const files = [...html.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, name = ""]) => name);
+  assert.ok(files.length >= 4);
+  for (const file of [...files, "docs/errors", "favicon.ico"]) {
+    assert.doesNotMatch(file, /^(?:https?:)?\/\//);
+    const response = await app.call(`/${file}`);
+    assert.equal(response.status, 200, file);
+    assert.ok((await response.text()).length > 100, file);
+  }
+});
