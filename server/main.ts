@@ -11,6 +11,7 @@ import { informationEndpoints } from "./api/information.ts";
 import { operationsEndpoints } from "./api/operations.ts";
 import { outputEndpoints } from "./api/outputs.ts";
 import { processGraphEndpoints } from "./api/process-graph.ts";
+import { processEndpoints } from "./api/processes.ts";
 import { sourceEndpoints } from "./api/sources.ts";
 import { type GraphKnowledge, GraphLibrary } from "./graphs/library.ts";
 import { checkHealth } from "./health.ts";
@@ -100,10 +101,11 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   const endpoints = [
     ...informationEndpoints({ sql, softwareVersion, components }),
     ...sourceEndpoints(sources),
+    ...processEndpoints({ sql, config, processes }),
     ...streams.endpoints,
     ...outputEndpoints({ sql, config }),
     ...graphEndpoints({ library, config }),
-    ...processGraphEndpoints({ library, processes }),
+    ...processGraphEndpoints({ library, processes, sql, config }),
     ...operationsEndpoints({ config, metrics, components }),
   ];
   const running = await listen({
