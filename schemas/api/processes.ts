@@ -1,0 +1,88 @@
+/** Running detection jobs. */
+import { type Static, Type } from "typebox";
+import { listing, PageQuery, Timestamp, Uuid } from "./records.ts";
+
+export const PROCESS_STATES = ["starting", "running", "paused", "stopping", "finished", "failed"] as const;
+
+export const StartQuery = Type.Object({
+  source_uuid: Uuid,
+  graph: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 64, default: "detect", description: "One of `GET /graphs`." }),
+  ),
+});
+
+export const StartBody = Type.Object(
+  {
+    params: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), {
+        description: "Of the graph; `GET /graphs/{name}` has their schema. The source is no param.",
+      }),
+    ),
+  },
+  { title: "StartProcess" },
+);
+
+export const StartedProcess = Type.Object(
+  {
+    process_uuid: Uuid,
+    feed_url: Type.String({ description: "Processed frames over HTTP. Carries the key." }),
+    detection_data_url: Type.String({ description: "The websocket of detections. Carries the key." }),
+    telemetry_url: Type.String({
+      description:
+        "Where telemetry comes in: the websocket's address with the key, `mqtt://host:port/topic`, `static`, or `Not configured`.",
+    }),
+  },
+  { title: "StartedProcess" },
+);
+export type StartedProcess = Static<typeof StartedProcess>;
+
+const Stats = Type.Object(
+  {
+    fps_in: Type.Number(),
+    fps_processed: Type.Number({ description: "Frames that were looked at." }),
+    fps_out: Type.Number(),
+    frames_dropped: Type.Integer({ description: "Since its runner was started." }),
+    latency_ms: Type.Object({ p50: Type.Number(), p95: Type.Number() }),
+    inference_ms: Type.Number(),
+    restarts: Type.Integer({ description: "After crashes." }),
+  },
+  { description: "Of the last second. All but `restarts` are 0 while it does not run." },
+);
+
+export const ProcessRecord = Type.Object(
+  {
+    uuid: Uuid,
+    process_uuid: Uuid,
+    state: Type.Enum([...PROCESS_STATES]),
+    reconnecting: Type.Boolean({ description: "A live source dropped and is tried again." }),
+    source_uuid: Uuid,
+    source_url: Type.String({ description: "Credentials are shown as `***`. Of files: the name." }),
+    graph: Type.String(),
+    params: Type.Record(Type.String(), Type.Unknown()),
+    started_at: Type.Union([Timestamp, Type.Null()]),
+    finished_at: Type.Union([Timestamp, Type.Null()]),
+    error: Type.Union([Type.Object({ code: Type.String(), detail: Type.String() }), Type.Null()], {
+      description: "Why it failed, or stopped without being asked to.",
+    }),
+    outputs: Type.Array(Uuid),
+    alerts: Type.Array(Uuid),
+    telemetry: Type.Union([
+      Type.Object({ state: Type.String(), age_ms: Type.Union([Type.Number(), Type.Null()]) }),
+      Type.Null(),
+    ]),
+    stats: Stats,
+  },
+  { title: "Process" },
+);
+export type ProcessRecord = Static<typeof ProcessRecord>;
+
+export const ProcessQuery = Type.Object({
+  ...PageQuery.properties,
+  state: Type.Optional(
+    Type.Enum(["active", "all"], { default: "active", description: "`all`: those that have ended too." }),
+  ),
+});
+
+export const ProcessListing = listing({ processes: Type.Array(ProcessRecord) });
+
+export const StoppedProcesses = Type.Object({ stopped: Type.Array(Uuid) }, { title: "StoppedProcesses" });

@@ -1,0 +1,236 @@
+/** Processes: started on a source, watched, paused, stopped; outputs attached to them. */
+import { OutputRecord } from "../../schemas/api/outputs.ts";
+import {
+  ProcessListing,
+  ProcessQuery,
+  ProcessRecord,
+  StartBody,
+  StartedProcess,
+  StartQuery,
+  StoppedProcesses,
+} from "../../schemas/api/processes.ts";
+import { Deleted } from "../../schemas/api/records.ts";
+import type { Config } from "../../schemas/config.ts";
+import type { ErrorCode } from "../../schemas/errors.ts";
+import type { JsonRecord } from "../../schemas/json.ts";
+import { describeOutput } from "../outputs/describe-output.ts";
+import { describeProcess, type LiveProcess } from "../processes/describe-process.ts";
+import type { Processes } from "../processes/processes.ts";
+import { describeStarted } from "../processes/urls.ts";
+import { ServiceError } from "../service-error.ts";
+import type { Sql } from "../store/client.ts";
+import { findOutput } from "../store/outputs.ts";
+import { findProcess, listProcesses } from "../store/processes.ts";
+import { findSource } from "../store/sources.ts";
+import type { User } from "../user.ts";
+import { type AnyEndpoint, defineEndpoint, type JsonAnswer } from "./endpoint.ts";
+
+export interface ProcessNeeds {
+  readonly sql: Sql;
+  readonly config: Config;
+  readonly processes: Processes & { held(uuid: string): LiveProcess | null };
+}
+
+const tag = "Process";
+const access = "key";
+
+export function processEndpoints({ sql, config, processes }: ProcessNeeds): readonly AnyEndpoint[] {
+  const describe = async (user: User, uuid: string): Promise<JsonAnswer> => {
+    const row = await findProcess(sql, user.uuid, uuid);
+    if (row === null)
+      throw new ServiceError("process_not_found", {
+        detail: `there is no process ${uuid}; GET /processes?state=all lists yours`,
+      });
+    return { status: 200, body: describeProcess(row, processes.held(uuid)) };
+  };
+  const stop = async (user: User, uuid: string): Promise<JsonAnswer> => {
+    await processes.stop(user, uuid);
+    return { status: 200, body: { deleted: true, uuid } };
+  };
+  const stopAll = async (user: User): Promise<JsonAnswer> => ({
+    status: 200,
+    body: { stopped: await processes.stopAll(user) },
+  });
+  return [
+    defineEndpoint({
+      method: "POST",
+      path: "/start",
+      tag,
+      id: "startProcess",
+      summary: "Starts a process on a source",
+      description:
+        "Answers when the first frame of the source has been decoded, or within 5 seconds that there is none. A start that fails, or whose client has gone before it was answered, leaves no process.",
+      access,
+      query: StartQuery,
+      body: StartBody,
+      isBodyOptional: true,
+      answers: { 201: { description: "It runs.", schema: StartedProcess } },
+      errors: START_ERRORS,
+      async handle({ user, query, body, publicUrl, headers, signal }) {
+        const { source_uuid: sourceUuid, graph = "detect" } = query;
+        // Every value is JSON: it was read from some.
+        const params = (body.params ?? {}) as JsonRecord;
+        const { uuid } = await processes.start({ user, sourceUuid, graph, params, signal });
+        const { telemetryCfg } = await findSource(sql, user.uuid, sourceUuid);
+        const apiKey = headers.get("api_key") ?? "";
+        return { status: 201, body: describeStarted(uuid, telemetryCfg, { publicUrl, apiKey }) };
+      },
+    }),
+    defineEndpoint({
+      method: "GET",
+      path: "/processes",
+      tag,
+      id: "listProcesses",
+      summary: "Lists your processes",
+      description: "Those that are active; with `state=all` those that have finished or failed too.",
+      access,
+      query: ProcessQuery,
+      answers: { 200: { description: "Newest first.", schema: ProcessListing } },
+      errors: [],
+      async handle({ user, query }) {
+        const { rows, nextCursor } = await listProcesses(sql, user.uuid, {
+          ...query,
+          withEnded: query.state === "all",
+        });
+        const listed = rows.map((row) => describeProcess(row, processes.held(row.uuid)));
+        return { status: 200, body: { processes: listed, ...(nextCursor !== null && { next_cursor: nextCursor }) } };
+      },
+    }),
+    defineEndpoint({
+      method: "GET",
+      path: "/process/{process_uuid}",
+      tag,
+      id: "readProcess",
+      summary: "Shows a process",
+      access,
+      answers: { 200: { description: "The process.", schema: ProcessRecord } },
+      errors: ["process_not_found"],
+      handle: ({ user, params }) => describe(user, params.process_uuid ?? ""),
+    }),
+    defineEndpoint({
+      method: "POST",
+      path: "/process/{process_uuid}/pause",
+      tag,
+      id: "pauseProcess",
+      summary: "Pauses a process",
+      description: "Sockets and outputs stay, nothing flows, minutes do not count. The limit of processes does.",
+      access,
+      answers: { 200: { description: "It is paused.", schema: ProcessRecord } },
+      errors: ["process_not_found", "wrong_state", "pipeline_failed"],
+      async handle({ user, params: { process_uuid: uuid = "" } }) {
+        await processes.pause(user, uuid);
+        return describe(user, uuid);
+      },
+    }),
+    defineEndpoint({
+      method: "POST",
+      path: "/process/{process_uuid}/resume",
+      tag,
+      id: "resumeProcess",
+      summary: "Resumes a paused process",
+      description: "A file goes on where it stopped, a live source with what is live now.",
+      access,
+      answers: { 200: { description: "It runs.", schema: ProcessRecord } },
+      errors: ["process_not_found", "wrong_state", "pipeline_failed"],
+      async handle({ user, params: { process_uuid: uuid = "" } }) {
+        await processes.resume(user, uuid);
+        return describe(user, uuid);
+      },
+    }),
+    defineEndpoint({
+      method: "DELETE",
+      path: "/process/{process_uuid}",
+      tag,
+      id: "stopProcess",
+      summary: "Stops a process",
+      description: "Answers when it is gone. What has ended already is gone.",
+      access,
+      answers: { 200: { description: "It is gone.", schema: Deleted } },
+      errors: ["process_not_found"],
+      handle: ({ user, params }) => stop(user, params.process_uuid ?? ""),
+    }),
+    defineEndpoint({
+      method: "POST",
+      path: "/process/{process_uuid}/stop",
+      tag,
+      id: "stopProcessOld",
+      summary: "Stops a process",
+      description: "Use `DELETE /process/{process_uuid}`.",
+      isDeprecated: true,
+      access,
+      answers: { 200: { description: "It is gone.", schema: Deleted } },
+      errors: ["process_not_found"],
+      handle: ({ user, params }) => stop(user, params.process_uuid ?? ""),
+    }),
+    defineEndpoint({
+      method: "DELETE",
+      path: "/processes",
+      tag,
+      id: "stopProcesses",
+      summary: "Stops all of your processes",
+      description: "Answers when all of them are gone.",
+      access,
+      answers: { 200: { description: "They are gone.", schema: StoppedProcesses } },
+      errors: [],
+      handle: ({ user }) => stopAll(user),
+    }),
+    defineEndpoint({
+      method: "POST",
+      path: "/process/stop_all",
+      tag,
+      id: "stopProcessesOld",
+      summary: "Stops all of your processes",
+      description: "Use `DELETE /processes`.",
+      isDeprecated: true,
+      access,
+      answers: { 200: { description: "They are gone.", schema: StoppedProcesses } },
+      errors: [],
+      handle: ({ user }) => stopAll(user),
+    }),
+    defineEndpoint({
+      method: "POST",
+      path: "/process/{process_uuid}/{output_uuid}",
+      tag: "Outputs",
+      id: "attachOutput",
+      summary: "Attaches an output to a process",
+      description: "An output is attached to one active process at a time. Attaching it there again changes nothing.",
+      access,
+      answers: { 200: { description: "It is attached.", schema: OutputRecord } },
+      errors: [
+        ...([
+          "process_not_found",
+          "output_not_found",
+          "wrong_state",
+          "output_in_use",
+          "outputs_limit_reached",
+        ] as const),
+        ...(["graph_lacks", "pipeline_failed"] as const),
+      ],
+      async handle({ user, params: { process_uuid: uuid = "", output_uuid: outputUuid = "" }, publicUrl }) {
+        await processes.attach(user, uuid, outputUuid);
+        const output = await findOutput(sql, user.uuid, outputUuid);
+        return { status: 200, body: describeOutput(output, user.username, publicUrl, config.rtsp.port) };
+      },
+    }),
+    defineEndpoint({
+      method: "DELETE",
+      path: "/process/{process_uuid}/{output_uuid}",
+      tag: "Outputs",
+      id: "detachOutput",
+      summary: "Detaches an output from a process",
+      description: "The output stays registered.",
+      access,
+      answers: { 200: { description: "It is detached.", schema: Deleted } },
+      errors: ["process_not_found", "output_not_found", "wrong_state", "pipeline_failed"],
+      async handle({ user, params: { process_uuid: uuid = "", output_uuid: outputUuid = "" } }) {
+        await processes.detach(user, uuid, outputUuid);
+        return { status: 200, body: { deleted: true, uuid: outputUuid } };
+      },
+    }),
+  ];
+}
+
+export const START_ERRORS: readonly ErrorCode[] = [
+  ...(["source_not_live", "processes_limit_reached", "usage_limit_reached"] as const),
+  ...(["source_not_found", "source_file_missing", "graph_not_found", "wrong_state", "pipeline_failed"] as const),
+];

@@ -1,0 +1,56 @@
+import type { ProcessRecord } from "../../schemas/api/processes.ts";
+import type { RunnerStats } from "../../schemas/runner.ts";
+import type { ProcessView } from "../store/processes.ts";
+import type { ProcessError, ProcessState } from "./processes.ts";
+
+/** What the machine that runs it knows better than the database, which hears of it a little later. */
+export interface LiveProcess {
+  readonly state: ProcessState;
+  readonly error: ProcessError | null;
+  readonly reconnecting: boolean;
+  readonly restarts: number;
+  readonly startedAt: Date | null;
+  readonly finishedAt: Date | null;
+  readonly stats: RunnerStats | null;
+}
+
+/** As clients see it. */
+export function describeProcess(row: ProcessView, live: LiveProcess | null): ProcessRecord {
+  const { state, error, reconnecting, restarts, startedAt, finishedAt, stats } = live ?? written(row);
+  return {
+    uuid: row.uuid,
+    process_uuid: row.uuid,
+    state,
+    reconnecting,
+    source_uuid: row.sourceUuid,
+    source_url: row.sourceUrl,
+    graph: row.graph,
+    params: row.params,
+    started_at: startedAt?.toISOString() ?? null,
+    finished_at: finishedAt?.toISOString() ?? null,
+    error,
+    outputs: [...row.outputs],
+    alerts: [...row.alerts],
+    telemetry: null,
+    stats: { ...describeStats(stats), restarts },
+  };
+}
+
+const written = (row: ProcessView): LiveProcess => ({
+  state: row.state,
+  error: row.errorCode === null ? null : { code: row.errorCode, detail: row.errorDetail ?? "" },
+  reconnecting: false,
+  restarts: row.restarts,
+  startedAt: row.startedAt,
+  finishedAt: row.finishedAt,
+  stats: null,
+});
+
+const describeStats = (stats: RunnerStats | null): Omit<ProcessRecord["stats"], "restarts"> => ({
+  fps_in: stats?.fps_in ?? 0,
+  fps_processed: stats?.fps_processed ?? 0,
+  fps_out: stats?.fps_out ?? 0,
+  frames_dropped: stats?.frames_dropped ?? 0,
+  latency_ms: { p50: stats?.latency_ms.p50 ?? 0, p95: stats?.latency_ms.p95 ?? 0 },
+  inference_ms: stats?.inference_ms ?? 0,
+});

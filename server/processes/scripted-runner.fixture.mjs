@@ -1,0 +1,132 @@
+/**
+ * A runner that does what the test says, by `params.script` of its job: it speaks the protocol and runs no graph, so that
+ * every fault can be brought about at will. `SCRIPTED_HELLO` in the environment spoils its first word.
+ */
+const TICK_MS = 25;
+const TICK_NS = 25_000_000n;
+
+const hello = process.env.SCRIPTED_HELLO ?? "";
+if (hello === "crash") process.exit(4);
+if (hello === "garbage") process.send("good morning");
+else if (hello !== "never") process.send({ type: "hello", protocol: hello === "old" ? 0 : 1, pid: process.pid });
+
+let job = null;
+let script = {};
+let state = "idle";
+let positionNs = 0n;
+let nextTrackId = 1;
+let runningMs = 0;
+let ticks = 0;
+const attached = new Map();
+const live = {};
+
+const tell = (message) => process.connected && process.send(message);
+const reply = (id, result = null, error = null) => tell({ type: "reply", id, result, error });
+const enter = (next, failure = null) => {
+  state = next;
+  tell({ type: "state", state, failure });
+};
+
+function leave(code = 0) {
+  process.disconnect?.();
+  process.exit(code);
+}
+
+function progress() {
+  const stats = {
+    ...{ fps_in: 25, fps_processed: 20, fps_out: 25, frames_dropped: 0, latency_ms: { p50: 1, p95: 2 } },
+    ...{ inference_ms: 3, rss_bytes: script.rssBytes ?? 1000, loop_delay_ms: 0 },
+  };
+  tell({ type: "progress", positionNs: String(positionNs), nextTrackId, runningMs, messagesLost: 0, stats });
+}
+
+function begin() {
+  tell({ type: "flowing" });
+  enter("running");
+}
+
+function tick() {
+  if (state !== "running") return;
+  ticks += 1;
+  positionNs += TICK_NS;
+  runningMs += TICK_MS * (script.runningFactor ?? 1);
+  const track = { track_id: nextTrackId++ };
+  const timestamp = new Date().toISOString();
+  const message = { timestamp, source_uri: job.sourceLabel, process_uuid: job.uuid, active_tracks: [track] };
+  tell({ type: "message", channel: "detection_data", message });
+  if (!script.tellsNoProgress) progress();
+  if (ticks === script.crashAt) process.kill(process.pid, "SIGKILL");
+  if (ticks === script.exitAt) process.exit(3);
+  if (ticks === script.garbageAt) tell({ type: "progress", positionNs: -1 });
+  if (ticks === script.hangAt) for (;;);
+  if (ticks === script.loseSourceAt) fail({ kind: "source", detail: "rtsp://ada:secret@camera/ is gone" });
+  if (ticks === script.endAt) {
+    progress();
+    enter("finished");
+    leave();
+  }
+}
+
+function fail(failure) {
+  enter("failed", failure);
+  leave();
+}
+
+const answers = {
+  start({ id, job: given }) {
+    job = given;
+    script = job.params.script ?? {};
+    positionNs = BigInt(job.positionNs);
+    nextTrackId = job.firstTrackId;
+    for (const { id: name, slot } of job.attach) attached.set(name, slot);
+    enter("starting");
+    if (script.crashesAtStart) process.kill(process.pid, "SIGKILL");
+    if (script.refuses) {
+      reply(id, null, script.refuses);
+      return fail(script.refuses);
+    }
+    reply(id);
+    if (script.flows !== false) setTimeout(begin, script.flowsAfterMs ?? 0);
+    setInterval(tick, TICK_MS);
+  },
+  pause({ id }) {
+    if (script.ignoresPause) return;
+    if (state !== "running") return reply(id, null, { kind: "wrong_state", detail: `it is ${state}` });
+    enter("paused");
+    reply(id);
+  },
+  resume({ id }) {
+    enter("running");
+    reply(id);
+  },
+  stop() {
+    if (script.ignoresStop) return;
+    progress();
+    enter("finished");
+    leave();
+  },
+  attach({ id, attachment, slot }) {
+    if (script.refusesAttach) return reply(id, null, { kind: "failed", detail: "no encoder" });
+    attached.set(attachment, slot);
+    reply(id);
+  },
+  detach({ id, attachment }) {
+    attached.delete(attachment);
+    reply(id);
+  },
+  set({ id, nodes }) {
+    if (nodes.nobody !== undefined) return reply(id, null, { kind: "graph", detail: "there is no node nobody" });
+    Object.assign(live, nodes);
+    reply(id);
+  },
+  describe({ id }) {
+    reply(id, { pid: process.pid, attached: Object.fromEntries(attached), live, job, state });
+  },
+  deliver({ id, message }) {
+    tell({ type: "message", channel: "echo", message });
+    reply(id, 1);
+  },
+};
+
+process.on("message", (request) => answers[request.type](request));
+process.on("disconnect", () => process.exit(0));

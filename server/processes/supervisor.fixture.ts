@@ -1,0 +1,162 @@
+/** The real supervisor on a real database, with runners that do what the test says. */
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { pino } from "pino";
+import type { JsonRecord } from "../../schemas/json.ts";
+import { makeConfig, makeUser } from "../api/app.fixture.ts";
+import { ServiceError } from "../service-error.ts";
+import type { Sql } from "../store/client.ts";
+import { findProcess, type ProcessView } from "../store/processes.ts";
+import { createUser, toUser } from "../store/users.ts";
+import type { User } from "../user.ts";
+import { newUuid } from "../uuid.ts";
+import type { ProcessNotice, ProcessState } from "./processes.ts";
+import { Supervisor, type SupervisorNeeds } from "./supervisor.ts";
+
+export const SCRIPTED = new URL("./scripted-runner.fixture.mjs", import.meta.url);
+
+/** Short, so that a test of a limit need not wait; not so short that a busy machine is mistaken for a fault. */
+const SETTINGS = {
+  RUNNERS_SPARE: "0",
+  RUNNERS_RESTART_FIRST_SECONDS: "0.1",
+  RUNNERS_RESTART_MOST_SECONDS: "0.1",
+  USAGE_FLUSH_SECONDS: "0.2",
+  NODE_RENEW_SECONDS: "0.2",
+};
+
+export interface Stage {
+  readonly supervisor: Supervisor;
+  readonly user: User;
+  readonly sourceUuid: string;
+  /** Starts a process that does what the script says. */
+  start(script?: JsonRecord, more?: { readonly graph?: string; readonly signal?: AbortSignal }): Promise<string>;
+  row(uuid: string): Promise<ProcessView | null>;
+  /** Resolves with the first notice that fits; fails when none comes. */
+  hear(uuid: string, fits: (notice: ProcessNotice) => boolean): Promise<ProcessNotice>;
+  reach(uuid: string, state: ProcessState): Promise<void>;
+  /** What the runner itself knows. */
+  inside(
+    uuid: string,
+  ): Promise<{ pid: number; attached: JsonRecord; live: JsonRecord; job: JsonRecord; state: string }>;
+}
+
+export interface StageOptions {
+  readonly settings?: Readonly<Record<string, string>>;
+  readonly isFile?: boolean;
+  readonly user?: User;
+  readonly sourceUuid?: string;
+  readonly allocatedMs?: number | null;
+  readonly needs?: Partial<SupervisorNeeds>;
+}
+
+export async function openStage(sql: Sql, options: StageOptions = {}): Promise<Stage> {
+  const user = options.user ?? (await addUser(sql, options.allocatedMs ?? null));
+  const sourceUuid = options.sourceUuid ?? (await addSource(sql, user));
+  const isFile = options.isFile ?? false;
+  const supervisor = await Supervisor.open({
+    sql,
+    config: makeConfig({ ...SETTINGS, ...options.settings }),
+    log: pino({ level: "silent" }),
+    nodeUuid: newUuid(),
+    isAlone: true,
+    runnerEntry: SCRIPTED,
+    prepare: async ({ graph, params }) => {
+      if (graph === "absent") throw new ServiceError("graph_not_found", { detail: graph });
+      const slots: Readonly<Record<string, JsonRecord>> = graph === "bare" ? {} : { feed: {}, rtmp: {}, rtsp: {} };
+      return { params, offers: new Set(["detections"]), slots };
+    },
+    resolveInput: async (userUuid, uuid) => {
+      const found = await sql`select from sources where uuid = ${uuid} and user_uuid = ${userUuid}`;
+      if (found.length === 0) throw new ServiceError("source_not_found", { detail: uuid });
+      return { uri: "rtsp://ada:secret@camera/", isFile, label: "rtsp://***@camera/" };
+    },
+    metrics: null,
+    ...options.needs,
+  });
+  await supervisor.takeUp();
+  const start: Stage["start"] = async (script = {}, { graph = "detect", signal } = {}) => {
+    const order = { user, sourceUuid, graph, params: { script } };
+    return (await supervisor.start({ ...order, ...(signal !== undefined && { signal }) })).uuid;
+  };
+  const hear: Stage["hear"] = (uuid, fits) => listen(supervisor, user, uuid, fits);
+  return {
+    supervisor,
+    user,
+    sourceUuid,
+    start,
+    hear,
+    row: (uuid) => findProcess(sql, user.uuid, uuid),
+    reach: async (uuid, state) => {
+      await hear(uuid, (notice) => notice.type === "state" && notice.state === state);
+    },
+    inside: async (uuid) => (await supervisor.describe(user, uuid, "json")) as Awaited<ReturnType<Stage["inside"]>>,
+  };
+}
+
+async function listen(
+  supervisor: Supervisor,
+  user: User,
+  uuid: string,
+  fits: (notice: ProcessNotice) => boolean,
+): Promise<ProcessNotice> {
+  let leave = (): void => {};
+  try {
+    return await new Promise<ProcessNotice>((resolve, reject) => {
+      supervisor
+        .follow(user, uuid, (notice) => {
+          if (fits(notice)) resolve(notice);
+          else if (notice.type === "ended") reject(new Error("the process ended before that"));
+        })
+        .then((stop) => {
+          leave = stop;
+        }, reject);
+    });
+  } finally {
+    leave();
+  }
+}
+
+export async function addUser(sql: Sql, allocatedMs: number | null = null): Promise<User> {
+  const name = `user-${randomBytes(4).toString("hex")}`;
+  const row = await createUser(sql, {
+    ...{ username: name, masterUuid: null, product: "test", keyId: name, keySha256: randomBytes(32) },
+    ...{ hasTrackLogger: false, hasRecording: false, hasEnhancement: false, isGraphAuthor: false },
+    ...{ limits: {}, expiresAt: null, allocatedMs, pendingMs: 0 },
+  });
+  assert.ok(typeof row !== "string");
+  return toUser(row, makeUser(name).limits);
+}
+
+export async function addSource(sql: Sql, user: User): Promise<string> {
+  const uuid = newUuid();
+  await sql`
+    insert into sources (uuid, user_uuid, alias, type, stream_type, input_url, identity)
+    values (${uuid}, ${user.uuid}, 'camera', 'stream', 'rtsp', 'rtsp://ada:secret@camera/', ${randomBytes(32)})`;
+  return uuid;
+}
+
+export async function addOutput(sql: Sql, user: User, type: "rtsp" | "rtmp" | "detection_data"): Promise<string> {
+  const uuid = newUuid();
+  const url = { rtsp: "rtsp://yard", rtmp: "rtmp://there:1935/live/yard", detection_data: null }[type];
+  await sql`
+    insert into outputs (uuid, user_uuid, alias, type, url, identity)
+    values (${uuid}, ${user.uuid}, 'out', ${type}, ${url}, ${randomBytes(32)})`;
+  return uuid;
+}
+
+export const refusedWith =
+  (code: string) =>
+  (error: unknown): boolean => {
+    assert.ok(error instanceof ServiceError, String(error));
+    assert.equal(error.code, code, error.message);
+    return true;
+  };
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,288 @@
+import assert from "node:assert/strict";
+import { after, afterEach, before, test } from "node:test";
+import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
+import { newUuid } from "../uuid.ts";
+import {
+  addOutput,
+  addUser,
+  isAlive,
+  openStage,
+  refusedWith,
+  type Stage,
+  type StageOptions,
+} from "./supervisor.fixture.ts";
+
+let database: TestDatabase;
+const open: Stage[] = [];
+before(async () => {
+  database = await testDatabase();
+});
+afterEach(async () => {
+  await Promise.all(open.splice(0).map(({ supervisor }) => supervisor.close()));
+});
+after(() => database.close());
+
+async function stage(options: StageOptions = {}): Promise<Stage> {
+  const opened = await openStage(database.sql, options);
+  open.push(opened);
+  return opened;
+}
+
+const countRows = async (userUuid: string): Promise<number> =>
+  (await database.sql`select from processes where user_uuid = ${userUuid}`).length;
+
+test("a started process runs, tells of itself, and is gone when stopped", async () => {
+  const { supervisor, user, start, row, hear, inside } = await stage();
+  const uuid = await start();
+  const { message } = (await hear(uuid, ({ type }) => type === "message")) as unknown as {
+    message: { process_uuid: string };
+  };
+  assert.equal(message.process_uuid, uuid);
+  const before = await row(uuid);
+  assert.equal(before?.state, "running");
+  assert.equal(before?.desired, "running");
+  assert.ok(before?.startedAt instanceof Date);
+  const { pid, job } = await inside(uuid);
+  assert.equal(job.sourceUri, "rtsp://ada:secret@camera/");
+  assert.equal(job.sourceLabel, "rtsp://***@camera/");
+  await supervisor.stop(user, uuid);
+  assert.equal(isAlive(pid), false);
+  const after = await row(uuid);
+  assert.deepEqual([after?.state, after?.desired, after?.errorCode], ["finished", "stopped", null]);
+  assert.ok(after?.finishedAt instanceof Date);
+  await supervisor.stop(user, uuid);
+});
+
+test("a start is refused in the order of the interface's table, and leaves nothing", async () => {
+  const { supervisor, user, sourceUuid } = await stage();
+  const order = { user, sourceUuid, graph: "detect", params: {} };
+  await assert.rejects(
+    supervisor.start({ ...order, sourceUuid: newUuid(), graph: "absent" }),
+    refusedWith("source_not_found"),
+  );
+  await assert.rejects(supervisor.start({ ...order, graph: "absent" }), refusedWith("graph_not_found"));
+  const stranger = await addUser(database.sql);
+  await assert.rejects(supervisor.start({ ...order, user: stranger }), refusedWith("source_not_found"));
+  const poor = await addUser(database.sql, 0);
+  await assert.rejects(
+    supervisor.start({ ...order, user: poor, sourceUuid: newUuid() }),
+    refusedWith("usage_limit_reached"),
+  );
+  assert.equal(await countRows(user.uuid), 0);
+});
+
+for (const [what, script, code] of [
+  ["a source that refuses", { refuses: { kind: "source", detail: "refused" } }, "source_not_live"],
+  ["a source from which nothing comes", { flows: false }, "source_not_live"],
+  ["a graph that the runner cannot compile", { refuses: { kind: "graph", detail: "no" } }, "pipeline_failed"],
+  ["a pipeline that fails", { refuses: { kind: "pipeline", detail: "no" } }, "pipeline_failed"],
+  ["a runner that crashes", { crashesAtStart: true }, "pipeline_failed"],
+] as const)
+  test(`${what} is told as ${code}, and leaves neither process nor runner`, async () => {
+    const { supervisor, user, start } = await stage({ settings: { RUNNERS_START_SECONDS: "1.5" } });
+    await assert.rejects(start(script), refusedWith(code));
+    assert.equal(await countRows(user.uuid), 0);
+    assert.deepEqual(await supervisor.stopAll(user), []);
+  });
+
+for (const hello of ["crash", "garbage", "old", "never"])
+  test(`a runner whose first word is spoilt (${hello}) is pipeline_failed`, async () => {
+    process.env.SCRIPTED_HELLO = hello;
+    try {
+      const { start } = await stage({ settings: { RUNNERS_LOAD_SECONDS: "1" } });
+      await assert.rejects(start(), refusedWith("pipeline_failed"));
+    } finally {
+      delete process.env.SCRIPTED_HELLO;
+    }
+  });
+
+test("credentials of the source never reach an error", async () => {
+  const { start } = await stage();
+  await assert.rejects(
+    start({ refuses: { kind: "source", detail: "rtsp://ada:secret@camera/ refused" } }),
+    (error: Error) => error.message === "rtsp://***@camera/ refused",
+  );
+});
+
+test("of two starts at the limit exactly one wins", async () => {
+  const { user, start, supervisor } = await stage();
+  await Promise.all([start(), start(), start()]);
+  const results = await Promise.allSettled([start(), start()]);
+  assert.deepEqual(results.map(({ status }) => status).sort(), ["fulfilled", "rejected"]);
+  const refused = results.find((result) => result.status === "rejected");
+  refusedWith("processes_limit_reached")(refused?.reason);
+  assert.equal(await countRows(user.uuid), user.limits.processes);
+  const stopped = await supervisor.stopAll(user);
+  assert.equal(stopped.length, user.limits.processes);
+  await start();
+});
+
+test("a client that goes while its process starts takes the start back", async () => {
+  const { user, start } = await stage();
+  const gone = new AbortController();
+  const started = start({ flows: false }, { signal: gone.signal });
+  started.catch(() => {});
+  while ((await countRows(user.uuid)) === 0);
+  gone.abort();
+  await assert.rejects(started, refusedWith("wrong_state"));
+  assert.equal(await countRows(user.uuid), 0);
+});
+
+test("a process that is starting can be stopped", async () => {
+  const { supervisor, user, start } = await stage();
+  const started = start({ flows: false });
+  started.catch(() => {});
+  while ((await countRows(user.uuid)) === 0);
+  await Promise.all([supervisor.stopAll(user), assert.rejects(started, refusedWith("wrong_state"))]);
+  assert.equal(await countRows(user.uuid), 0);
+});
+
+test("pause and resume hold in their states and are refused in others", async () => {
+  const { supervisor, user, start, row, inside } = await stage();
+  const uuid = await start();
+  await assert.rejects(supervisor.resume(user, uuid), refusedWith("wrong_state"));
+  await supervisor.pause(user, uuid);
+  const paused = await row(uuid);
+  assert.deepEqual([paused?.state, paused?.desired], ["paused", "paused"]);
+  assert.equal((await inside(uuid)).state, "paused");
+  await assert.rejects(supervisor.pause(user, uuid), refusedWith("wrong_state"));
+  await supervisor.resume(user, uuid);
+  assert.equal((await row(uuid))?.state, "running");
+  await supervisor.pause(user, uuid);
+  await supervisor.stop(user, uuid);
+  await assert.rejects(supervisor.pause(user, uuid), refusedWith("wrong_state"));
+  await assert.rejects(supervisor.resume(user, newUuid()), refusedWith("process_not_found"));
+});
+
+test("another user's process is not there", async () => {
+  const { supervisor, start } = await stage();
+  const uuid = await start();
+  const stranger = await addUser(database.sql);
+  for (const attempt of [
+    supervisor.pause(stranger, uuid),
+    supervisor.stop(stranger, uuid),
+    supervisor.follow(stranger, uuid, () => {}),
+    supervisor.describe(stranger, uuid, "json"),
+    supervisor.expectOffer(stranger, uuid, "detections"),
+  ])
+    await assert.rejects(attempt, refusedWith("process_not_found"));
+  assert.deepEqual(await supervisor.stopAll(stranger), []);
+});
+
+test("the end of a file is the end of its process", async () => {
+  const { start, row, hear, supervisor, user } = await stage({ isFile: true });
+  const uuid = await start({ endAt: 10 });
+  await hear(uuid, ({ type }) => type === "ended");
+  while (supervisor.held(uuid) !== null) await new Promise((resolve) => setImmediate(resolve));
+  const ended = await row(uuid);
+  assert.deepEqual([ended?.state, ended?.errorCode, ended?.positionNs], ["finished", null, 250_000_000]);
+  await assert.rejects(
+    supervisor.follow(user, uuid, () => {}),
+    refusedWith("process_not_found"),
+  );
+  await assert.rejects(supervisor.pause(user, uuid), refusedWith("wrong_state"));
+});
+
+test("a runner that will not stop is killed", async () => {
+  const { supervisor, user, start, inside } = await stage({ settings: { RUNNERS_STOP_SECONDS: "0.5" } });
+  const uuid = await start({ ignoresStop: true });
+  const { pid } = await inside(uuid);
+  await supervisor.stop(user, uuid);
+  assert.equal(isAlive(pid), false);
+});
+
+test("minutes are counted while it runs, and end it when they are used up", async () => {
+  const { start, hear, row, user, supervisor } = await stage({ allocatedMs: 30_000 });
+  const uuid = await start({ runningFactor: 1000 });
+  await hear(uuid, ({ type }) => type === "ended");
+  while (supervisor.held(uuid) !== null) await new Promise((resolve) => setImmediate(resolve));
+  const ended = await row(uuid);
+  assert.deepEqual([ended?.state, ended?.errorCode], ["finished", "usage_limit_reached"]);
+  const [used] = await database.sql<
+    { ms: number }[]
+  >`select sum(running_ms)::bigint as ms from usage where user_uuid = ${user.uuid}`;
+  assert.ok((used?.ms ?? 0) >= 30_000, `${used?.ms} ms`);
+  await assert.rejects(start(), refusedWith("usage_limit_reached"));
+});
+
+test("outputs are attached to one process at a time, within the limit, and let go at its end", async () => {
+  const { supervisor, user, start, row, inside } = await stage();
+  const [one, two, bare] = await Promise.all([start(), start(), start({}, { graph: "bare" })]);
+  const video = await addOutput(database.sql, user, "rtmp");
+  const data = await addOutput(database.sql, user, "detection_data");
+  await supervisor.attach(user, one, video);
+  await supervisor.attach(user, one, video);
+  await supervisor.attach(user, one, data);
+  assert.deepEqual((await inside(one)).attached, { [video]: "rtmp" });
+  assert.deepEqual((await row(one))?.outputs, [video, data]);
+  await assert.rejects(supervisor.attach(user, two, video), refusedWith("output_in_use"));
+  await assert.rejects(supervisor.attach(user, two, newUuid()), refusedWith("output_not_found"));
+  await assert.rejects(supervisor.detach(user, two, video), refusedWith("output_not_found"));
+  await assert.rejects(
+    supervisor.attach(
+      { ...user, limits: { ...user.limits, outputsActive: 2 } },
+      two,
+      await addOutput(database.sql, user, "rtmp"),
+    ),
+    refusedWith("outputs_limit_reached"),
+  );
+  await supervisor.detach(user, one, video);
+  assert.deepEqual((await inside(one)).attached, {});
+  await assert.rejects(supervisor.attach(user, bare, video), refusedWith("graph_lacks"));
+  await supervisor.attach(user, two, video);
+  await supervisor.stop(user, two);
+  assert.deepEqual((await row(two))?.outputs, []);
+  await supervisor.attach(user, one, video);
+});
+
+test("an output that the runner refuses is not attached", async () => {
+  const { supervisor, user, start, row } = await stage();
+  const uuid = await start({ refusesAttach: true });
+  const output = await addOutput(database.sql, user, "rtmp");
+  await assert.rejects(supervisor.attach(user, uuid, output), refusedWith("pipeline_failed"));
+  assert.deepEqual((await row(uuid))?.outputs, []);
+  assert.equal((await row(uuid))?.state, "running");
+});
+
+test("properties are set, or refused with what is wrong", async () => {
+  const { supervisor, user, start, row } = await stage();
+  const uuid = await start();
+  await supervisor.setProperties(user, uuid, { detect: { confidence: 0.5 } });
+  await supervisor.setProperties(user, uuid, { detect: { classes: ["car"] } });
+  assert.deepEqual((await row(uuid))?.live, { detect: { confidence: 0.5, classes: ["car"] } });
+  await assert.rejects(supervisor.setProperties(user, uuid, { nobody: {} }), refusedWith("invalid_input"));
+});
+
+test("a graph is asked only for what it offers", async () => {
+  const { supervisor, user, start } = await stage();
+  const uuid = await start({}, { graph: "bare" });
+  await supervisor.expectOffer(user, uuid, "detections");
+  await assert.rejects(supervisor.expectOffer(user, uuid, "report"), refusedWith("graph_lacks"));
+  await assert.rejects(
+    supervisor.watch(user, uuid, () => {}),
+    refusedWith("graph_lacks"),
+  );
+});
+
+test("the feed is attached while somebody watches", async () => {
+  const { supervisor, user, start, inside } = await stage();
+  const uuid = await start();
+  const [first, second] = await Promise.all([
+    supervisor.watch(user, uuid, () => {}),
+    supervisor.watch(user, uuid, () => {}),
+  ]);
+  assert.deepEqual((await inside(uuid)).attached, { feed: "feed" });
+  await first();
+  assert.deepEqual((await inside(uuid)).attached, { feed: "feed" });
+  await second();
+  assert.deepEqual((await inside(uuid)).attached, {});
+});
+
+test("nothing is started once it closes, and no runner is left", async () => {
+  const { supervisor, start, inside } = await stage({ settings: { RUNNERS_SPARE: "1" } });
+  const { pid } = await inside(await start());
+  const closing = supervisor.close();
+  await assert.rejects(start(), refusedWith("shutting_down"));
+  await closing;
+  assert.equal(isAlive(pid), false);
+});
