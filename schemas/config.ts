@@ -49,7 +49,7 @@ export const Config = section({
     start_seconds: seconds(30, "A database must be up"),
     stop_seconds: seconds(5, "The private database may take to shut down, before it is pressed"),
     statement_seconds: seconds(10, "A statement may take"),
-    wait_seconds: seconds(3, "A statement waits for a database that is being restarted"),
+    wait_seconds: seconds(5, "A statement waits for a database that is being restarted"),
     restart_first_seconds: seconds(
       0.1,
       "A private database that crashed is started again after; twice as long each time",

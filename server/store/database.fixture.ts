@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { type Logger, pino } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import { connectClient, type Sql } from "./client.ts";
+import { Clients } from "./clients.ts";
 import { readDatabaseUrl } from "./database-url.ts";
 import { guardSql } from "./guard.ts";
 import { migrate } from "./migrate.ts";
@@ -32,18 +33,21 @@ export const silentLog: Logger = pino({ level: "silent" });
 
 export async function testDatabase(): Promise<TestDatabase> {
   const postgres = await testPostgres();
-  const sql = connectClient(readDatabaseUrl(postgres.url), DATABASE_LIMITS, silentLog);
+  const address = readDatabaseUrl(postgres.url);
+  const clients = new Clients(() => connectClient(address, DATABASE_LIMITS, silentLog), 60_000);
+  const { sql, settle } = guardSql(clients, { whenUp: null, waitMs: 0, limitMs: 60_000 });
   const close = async () => {
-    await sql.end({ timeout: 5 });
+    await settle(5000);
+    await clients.end();
     await postgres.close();
   };
   try {
-    await migrate(sql);
+    await migrate(clients.current);
   } catch (error) {
     await close();
     throw error;
   }
-  return { sql: guardSql(sql, { whenUp: null, waitMs: 0, limitMs: 60_000 }).sql, url: postgres.url, close };
+  return { sql, url: postgres.url, close };
 }
 
 /** An empty one. */

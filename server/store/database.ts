@@ -3,6 +3,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import { type Address, connectClient, type Sql } from "./client.ts";
+import { Clients } from "./clients.ts";
 import { readDatabaseUrl } from "./database-url.ts";
 import { DatabaseFault } from "./fault.ts";
 import { type Guard, guardSql, isAway } from "./guard.ts";
@@ -65,23 +66,22 @@ async function openAt(
   log: Logger,
 ): Promise<Database> {
   const { statement_seconds, wait_seconds, start_seconds, stop_seconds } = config.database;
-  const client = connectClient(address, config.database, log);
-  // At once: given time, the client waits for the answers of connections that were lost.
-  const endClient = () => client.end({ timeout: 0 });
+  const limitMs = (statement_seconds + 1) * 1000;
+  const clients = new Clients(() => connectClient(address, config.database, log), 3 * limitMs);
   try {
-    await waitForAnswer(client, address, start_seconds * 1000);
-    const applied = await migrate(client);
+    await waitForAnswer(clients.current, address, start_seconds * 1000);
+    const applied = await migrate(clients.current);
     if (applied.length > 0) log.info({ applied }, "the database was migrated");
   } catch (error) {
-    await endClient();
+    await clients.end();
     throw error;
   }
   const guard: Guard = {
     whenUp: postgres && (() => postgres.whenUp()),
     waitMs: wait_seconds * 1000,
-    limitMs: (statement_seconds + 1) * 1000,
+    limitMs,
   };
-  const { sql, settle } = guardSql(client, guard);
+  const { sql, settle } = guardSql(clients, guard);
   let closing: Promise<void> | null = null;
   return {
     sql,
@@ -94,7 +94,7 @@ async function openAt(
     },
     close: () => {
       closing ??= settle(stop_seconds * 1000)
-        .then(endClient)
+        .then(() => clients.end())
         .then(() => postgres?.close());
       return closing;
     },

@@ -4,22 +4,16 @@
  */
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "./client.ts";
+import type { Clients } from "./clients.ts";
 
-/** Of the client, of Node's sockets, and of PostgreSQL: going down, coming up, out of connections, too slow. */
+/** A connection that was there is not any more; codes of the client, of Node's sockets, and of PostgreSQL. */
+const LOST = ["CONNECTION_CLOSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "57P01", "57P02", "25P03"];
+/** None can be had; or PostgreSQL is coming up, out of connections, too slow. */
 const AWAY = new Set([
-  ...["CONNECTION_CLOSED", "CONNECTION_DESTROYED", "CONNECTION_ENDED", "CONNECT_TIMEOUT"],
-  ...[
-    "ECONNREFUSED",
-    "ECONNRESET",
-    "EPIPE",
-    "ENOENT",
-    "ENOTFOUND",
-    "EAI_AGAIN",
-    "ETIMEDOUT",
-    "EHOSTUNREACH",
-    "ENETUNREACH",
-  ],
-  ...["57P01", "57P02", "57P03", "57014", "53300", "55P03", "25P03"],
+  ...LOST,
+  ...["CONNECTION_DESTROYED", "CONNECTION_ENDED", "CONNECT_TIMEOUT"],
+  ...["ECONNREFUSED", "ENOENT", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"],
+  ...["57P03", "57014", "53300", "55P03"],
 ]);
 const DISK_FULL = "53100";
 const RETRY_AFTER_SECONDS = 2;
@@ -57,28 +51,30 @@ export interface GuardedSql {
   settle(limitMs: number): Promise<void>;
 }
 
-export function guardSql(sql: Sql, guard: Guard): GuardedSql {
+export function guardSql(clients: Clients, guard: Guard): GuardedSql {
   const underWay = new Set<Promise<unknown>>();
-  const guarded = <T>(run: () => PromiseLike<T>, limitMs: number): Promise<T> => {
-    const result = runGuarded(run, guard, limitMs);
+  const guarded = <T>(run: () => PromiseLike<T>, client: Sql, limitMs: number): Promise<T> => {
+    const result = runGuarded(run, guard, limitMs, () => clients.replace(client));
     underWay.add(result);
     const forget = () => underWay.delete(result);
     result.then(forget, forget);
     return result;
   };
-  const proxy = new Proxy(sql, {
-    apply(target, self, args) {
-      const query: unknown = Reflect.apply(target, self, args);
-      if (query instanceof Promise) guardThen(query, (run) => guarded(run, guard.limitMs));
+  const sql = new Proxy(noop, {
+    apply(_, self, args) {
+      const client = clients.current;
+      const query: unknown = Reflect.apply(client, self, args);
+      if (query instanceof Promise) guardThen(query, (run) => guarded(run, client, guard.limitMs));
       return query;
     },
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name);
+    get(_, name) {
+      const client = clients.current;
+      const value: unknown = Reflect.get(client, name);
       if ((name !== "begin" && name !== "notify") || typeof value !== "function") return value;
-      return (...args: unknown[]) => guarded(() => Reflect.apply(value, target, args), 3 * guard.limitMs);
+      return (...args: unknown[]) => guarded(() => Reflect.apply(value, client, args), client, 3 * guard.limitMs);
     },
-  });
-  return { sql: proxy, settle: (limitMs) => within(Promise.allSettled(underWay), limitMs, "").then(noop, noop) };
+  }) as unknown as Sql;
+  return { sql, settle: (limitMs) => within(Promise.allSettled(underWay), limitMs, noop).then(noop, noop) };
 }
 
 const noop = () => {};
@@ -95,18 +91,31 @@ function guardThen(query: Promise<unknown>, guarded: (run: () => PromiseLike<unk
   Object.defineProperty(query, "then", { value: then });
 }
 
-async function runGuarded<T>(run: () => PromiseLike<T>, { whenUp, waitMs }: Guard, limitMs: number): Promise<T> {
-  if (whenUp !== null) await within(whenUp(), waitMs, "The database is being restarted. Try again in a moment.");
+async function runGuarded<T>(
+  run: () => PromiseLike<T>,
+  { whenUp, waitMs }: Guard,
+  limitMs: number,
+  onLost: () => void,
+): Promise<T> {
+  if (whenUp !== null) {
+    await within(whenUp(), waitMs, () => unavailable("The database is being restarted. Try again in a moment."));
+  }
   try {
-    return await within(run(), limitMs, "The database does not answer. Try again in a moment.");
+    return await within(run(), limitMs, () => new Silence());
   } catch (error) {
-    throw translate(error);
+    if (error instanceof Silence || LOST.includes(codeOf(error) as string)) onLost();
+    throw error instanceof Silence
+      ? unavailable("The database does not answer. Try again in a moment.")
+      : translate(error);
   }
 }
 
-function within<T>(promise: PromiseLike<T>, limitMs: number, detail: string): Promise<T> {
+/** Nothing was heard in time. */
+class Silence extends Error {}
+
+function within<T>(promise: PromiseLike<T>, limitMs: number, onLate: () => unknown): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(unavailable(detail)), limitMs);
+    const timer = setTimeout(() => reject(onLate()), limitMs);
     promise.then(resolve, reject).then(() => clearTimeout(timer));
   });
 }

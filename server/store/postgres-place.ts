@@ -68,8 +68,8 @@ async function chooseFolder(root: string, account: Account, log: Logger): Promis
   }
   if (mayEnter) return inside;
   throw new DatabaseFault(
-    `The database in ${inside} cannot be reached by the user that PostgreSQL runs as (uid ${account.uid}). ` +
-      `Let it pass through every folder on the way (chmod o+x ${root}).`,
+    `The database in ${inside} cannot be reached by the user that PostgreSQL runs as (uid ${account.uid}). Start ` +
+      "Windhover as the user it was started as before, or let that one pass through every folder on the way (chmod o+x).",
   );
 }
 

@@ -82,8 +82,17 @@ export async function claimDataFolder(dataFolder: string, limitMs: number, log: 
     }
     await wait(POLL_MS);
   }
-  // PostgreSQL would trust the number in it, should another process have it by now.
-  await rm(join(dataFolder, "postmaster.pid"), { force: true });
+  // PostgreSQL sees for itself that a process is gone, but not that its number is another's by now.
+  const left = await readLock(dataFolder);
+  if (left !== null && isAlive(left.pid)) await rm(join(dataFolder, "postmaster.pid"), { force: true });
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
 }
 
 function signal(pid: number, name: NodeJS.Signals): void {

@@ -147,7 +147,8 @@ function follow(child: ChildProcess, { stopSeconds, log }: PrivatePostgresOption
       resolve([...said, how].join("\n"));
     };
     child.once("error", (error) => end(error.message));
-    child.once("close", (code, signal) => end(signal === null ? `exit code ${code}` : `ended by ${signal}`));
+    // Not `close`: processes of its own hold the pipes a little longer.
+    child.once("exit", (code, signal) => end(signal === null ? `exit code ${code}` : `ended by ${signal}`));
   });
   return {
     pid: child.pid ?? 0,
