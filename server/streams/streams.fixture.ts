@@ -7,47 +7,18 @@ import { pino } from "pino";
 import { WebSocket } from "ws";
 import { Problem } from "../../schemas/api/problem.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
+import { makeConfig, makeUser } from "../api/app.fixture.ts";
 import { createApp } from "../api/app.ts";
-import { loadConfig } from "../config/load.ts";
 import { ServiceError } from "../service-error.ts";
 import type { User } from "../user.ts";
-import { newUuid } from "../uuid.ts";
 import { checkBy } from "../validation.ts";
 import { StagedProcess, StagedProcesses } from "./staged-processes.fixture.ts";
 import { Streams } from "./streams.ts";
 
-const makeUser = (username: string): User => ({
-  uuid: newUuid(),
-  username,
-  product: "test",
-  masterUuid: null,
-  hasTrackLogger: false,
-  hasRecording: false,
-  hasEnhancement: false,
-  isGraphAuthor: false,
-  limits: {
-    processes: 4,
-    sources: 4,
-    outputsRegistered: 4,
-    outputsActive: 4,
-    videoBytes: 1,
-    storageBytes: 1,
-    requestsPerMinute: 10_000,
-  },
-  expiresAt: null,
-});
-
 /** Keys are the names of users. `section`: settings of `streams`. */
 export async function openStage(section: Readonly<Record<string, number>> = {}) {
-  const settings = Object.entries(section).map(([name, value]) => [
-    `WINDHOVER_STREAMS_${name.toUpperCase()}`,
-    String(value),
-  ]);
-  const { config } = loadConfig({
-    file: null,
-    folder: "/nowhere",
-    env: { WINDHOVER_HTTP_PORT: "0", WINDHOVER_HTTP_CHECK_ANSWERS: "true", ...Object.fromEntries(settings) },
-  });
+  const settings = Object.entries(section).map(([name, value]) => [`STREAMS_${name.toUpperCase()}`, String(value)]);
+  const config = makeConfig(Object.fromEntries(settings));
   const users = { ada: makeUser("ada"), bob: makeUser("bob") };
   /** Addresses that wrong keys came from. */
   const failures: string[] = [];
@@ -102,7 +73,11 @@ export class Listener {
     });
   }
 
-  static async open({ port }: Stage, { uuid }: { readonly uuid: string }, channel: string): Promise<Listener> {
+  static async open(
+    { port }: { readonly port: number },
+    { uuid }: { readonly uuid: string },
+    channel: string,
+  ): Promise<Listener> {
     const socket = new WebSocket(`ws://127.0.0.1:${port}/process/${uuid}/${channel}?api_key=ada`);
     const listener = new Listener(socket);
     await once(socket, "open");
@@ -156,9 +131,9 @@ export async function refusalOf(
 }
 
 /** Looks again until it holds, for a time that a sound system never needs. */
-export async function eventually(holds: () => boolean, what: string): Promise<void> {
+export async function eventually(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
   const deadline = Date.now() + 20_000;
-  while (!holds()) {
+  while (!(await holds())) {
     assert.ok(Date.now() < deadline, `not within 20 s: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
