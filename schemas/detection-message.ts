@@ -26,7 +26,7 @@ export const TrackEntry = Type.Object(
     azimuth: Type.Optional(Type.Number({ description: "Degrees from the line of sight, positive to the right." })),
     elevation: Type.Optional(Type.Number({ description: "Degrees from the line of sight, positive above it." })),
   },
-  { additionalProperties: false },
+  { title: "TrackEntry", additionalProperties: false },
 );
 export type TrackEntry = Static<typeof TrackEntry>;
 
@@ -46,6 +46,6 @@ export const DetectionMessage = Type.Object(
       }),
     ),
   },
-  { additionalProperties: false },
+  { title: "DetectionMessage", additionalProperties: false },
 );
 export type DetectionMessage = Static<typeof DetectionMessage>;

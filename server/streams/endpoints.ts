@@ -6,7 +6,7 @@ import { Problem } from "../../schemas/api/problem.ts";
 import { DroneDataMessage, TelemetryMessage } from "../../schemas/api/telemetry.ts";
 import { DetectionMessage } from "../../schemas/detection-message.ts";
 import { type AnyEndpoint, defineEndpoint } from "../api/endpoint.ts";
-import { problemHeaders, toProblem } from "../api/problem.ts";
+import { PROBLEM_TYPE, problemHeaders, toProblem } from "../api/problem.ts";
 import { ServiceError } from "../service-error.ts";
 import type { User } from "../user.ts";
 import { FEED_TYPE } from "./feed-parts.ts";
@@ -133,7 +133,7 @@ function describeSocket({ channel, id, tag, summary, schema, words }: (typeof SO
     access: "url-key",
     answers: {
       101: { description: "The websocket is open; each text frame is such a message.", schema },
-      426: { description: "This address is to be opened as a websocket.", schema: Problem },
+      426: { description: "This address is to be opened as a websocket.", schema: Problem, mediaType: PROBLEM_TYPE },
     },
     errors: ["process_not_found", "socket_in_use", ...(channel === "detection_data" ? (["graph_lacks"] as const) : [])],
     handle({ requestId }) {
