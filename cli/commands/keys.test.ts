@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { chmodSync, existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { loadConfig } from "../../server/config/load.ts";
+import { Authenticator } from "../../server/keys/authenticate.ts";
+import { findKeyIn } from "../../server/keys/find-key.ts";
+import { LoginGate } from "../../server/keys/login-gate.ts";
+import { silentLog, testDatabase } from "../../server/store/database.fixture.ts";
+import { openDatabase } from "../../server/store/database.ts";
+import { readExpiry } from "../keys/read-order.ts";
+import { makeFolder, windhover } from "../windhover.fixture.ts";
+
+const database = await testDatabase();
+after(() => database.close());
+const folder = makeFolder();
+writeFileSync(join(folder, "windhover.yaml"), `database:\n  url: ${JSON.stringify(database.url)}\n`);
+const keys = (...args: string[]) => windhover(["keys", ...args], folder);
+
+const { config } = loadConfig({ file: null, folder, env: {} });
+const { authenticate } = new Authenticator(findKeyIn(database.sql, config), new LoginGate(100));
+
+test("a key is made, works, is listed without its secret, and is revoked", async () => {
+  const made = await keys("create", "acme", "--pending", "100", "--minutes", "5", "--graph-author");
+  assert.equal(made.code, 0, made.stderr);
+  const [key = ""] = made.lines;
+  assert.match(key, /^wh_[a-z0-9]{10}_[A-Za-z0-9_-]{43}$/);
+  assert.equal(made.stdout, `${key}\n`);
+  const user = await authenticate(key, "192.0.2.1");
+  assert.equal(user.username, "acme");
+  assert.equal(user.isGraphAuthor, true);
+  assert.equal(user.hasRecording, false);
+
+  const child = await keys(
+    ...["create", "acme-north", "--master", "acme", "--minutes", "5", "--expires", "2099-12-31"],
+    ...["--limit", "processes=8", "--limit", "requests_per_minute=60", "--track-logger", "--json"],
+  );
+  const told = JSON.parse(child.stdout);
+  assert.equal(told.master, "acme");
+  assert.deepEqual(told.limits, { processes: 8, requests_per_minute: 60 });
+  const northern = await authenticate(told.key, "192.0.2.1");
+  assert.equal(northern.limits.processes, 8);
+  assert.equal(northern.limits.sources, config.limits.sources);
+  assert.equal(northern.masterUuid, user.uuid);
+
+  const handed = await keys("allocate", "acme", "acme-north", "50");
+  assert.equal(handed.stdout, "acme-north  50 minutes more  55 left to use\n");
+  const more = await keys("allocate", "acme", "25", "--json");
+  assert.equal(JSON.parse(more.stdout).pending_to_allocate, 75);
+  const tooMany = await keys("allocate", "acme", "acme-north", "76");
+  assert.equal(tooMany.code, 1);
+  assert.match(tooMany.stderr, /76 minutes were asked for, and 75 are left/);
+
+  const list = await keys("list");
+  assert.match(list.stdout, /^acme +[a-z0-9]{10} +valid +standard +5 +0 +75 +never +graph-author$/m);
+  assert.match(list.stdout, /^ {2}acme-north .* 55 +0 +- +2099-12-31 +track-logger$/m);
+  assert.ok(!list.stdout.includes(key.slice(15)));
+
+  const revoked = await keys("revoke", "acme-north");
+  assert.equal(revoked.code, 0, revoked.stderr);
+  const states = JSON.parse((await keys("list", "--json")).stdout).map((row: { state: string }) => row.state);
+  assert.deepEqual(states, ["valid", "revoked"]);
+  assert.match((await keys("revoke", told.key)).stderr, /acme-north has been revoked already/);
+});
+
+for (const [words, code, told] of [
+  ["create", 2, /missing: a NAME/],
+  ["create Acme", 2, /"Acme" is no NAME/],
+  ["create ../x", 2, /is no NAME/],
+  ["create acme", 1, /there is a key named acme already/],
+  ["create x --master nobody", 1, /there is no key named nobody/],
+  ["create x --master acme-north", 1, /acme-north is no master key/],
+  ["create x --master acme --pending 5", 2, /--pending is for master keys/],
+  ["create x --minutes 0", 2, /--minutes is "0"/],
+  ["create x --expires 2026-02-31", 2, /--expires is "2026-02-31"/],
+  ["create x --expires tomorrow", 2, /expected a date such as/],
+  ["create x --limit proceses=3", 2, /did you mean "processes"\?/],
+  ["create x --limit processes=-3", 2, /expected a whole number/],
+  ["revoke acmee", 1, /no key with the name or id "acmee"; did you mean "acme"\?/],
+  ["allocate acme acme 1.5", 2, /MINUTES is "1\.5"/],
+  ["allocate nobody acme 5", 1, /there is no key named nobody/],
+  ["allocate acme nobody 5", 1, /named nobody/],
+  ["list --confg x", 2, /did you mean "--config"\?/],
+] as const)
+  test(`keys ${words} is refused in words`, async () => {
+    const outcome = await keys(...words.split(" "));
+    assert.equal(outcome.code, code, outcome.stderr);
+    assert.match(outcome.stderr, told);
+    assert.equal(outcome.stdout, "");
+  });
+
+test("looking for keys where there is no database makes none", async () => {
+  const empty = makeFolder();
+  const outcome = await windhover(["keys", "list"], empty);
+  assert.equal(outcome.code, 1);
+  assert.match(outcome.stderr, /there is no database in/);
+  assert.ok(!existsSync(join(empty, "data")));
+});
+
+test("commands work without a server, and beside one, on the private database", async () => {
+  const place = makeFolder();
+  chmodSync(place, 0o755);
+  const alone = await windhover(["keys", "create", "first"], place);
+  assert.equal(alone.code, 0, alone.stderr);
+  const own = loadConfig({ file: null, folder: place, env: {} }).config;
+  const server = await openDatabase(own, silentLog);
+  try {
+    const beside = await windhover(["keys", "create", "second"], place);
+    assert.equal(beside.code, 0, beside.stderr);
+    const rows = await server.sql`select username from users order by username`;
+    assert.deepEqual(
+      rows.map(({ username }) => username),
+      ["first", "second"],
+    );
+  } finally {
+    await server.close();
+  }
+});
+
+test("a date means the whole of that day", () => {
+  assert.equal(readExpiry("2027-12-31")?.toISOString(), "2027-12-31T23:59:59.999Z");
+  assert.equal(readExpiry("2027-12-31T18:00+02:00")?.toISOString(), "2027-12-31T16:00:00.000Z");
+  assert.equal(readExpiry(undefined), null);
+});
