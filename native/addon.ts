@@ -127,7 +127,7 @@ export interface NativePipeline {
   close(): Promise<void>;
   set(node: string, properties: Readonly<Record<string, NativeValue>>): Promise<void>;
   get(node: string, property: string): Promise<string>;
-  seek(toNs: bigint, accurate: boolean): Promise<void>;
+  seek(toNs: bigint, accurate: boolean, node?: string): Promise<void>;
   position(): Promise<bigint | null>;
   duration(): Promise<bigint | null>;
   latency(): Promise<Latency | null>;

@@ -86,9 +86,12 @@ export class Pipeline {
     return this.#native.get(node, property);
   }
 
-  /** Flushes; `accurate` decodes up to the very frame, otherwise it starts at the key frame before. */
-  seek(toNs: bigint, accurate = true): Promise<void> {
-    return this.#native.seek(toNs, accurate);
+  /**
+   * Flushes; `accurate` decodes up to the very frame, otherwise it starts at the key frame before. At a node it works
+   * before anything below that is linked, as in a pipeline whose frames have not come so far yet.
+   */
+  seek(toNs: bigint, accurate = true, node?: string): Promise<void> {
+    return this.#native.seek(toNs, accurate, node);
   }
 
   position(): Promise<bigint | null> {

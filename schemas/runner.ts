@@ -13,7 +13,7 @@ export const RunnerJob = Type.Object({
   uuid: Type.String(),
   /** Name of an installed graph. */
   graph: Type.String(),
-  /** Of a graph that is not installed; it compiles against the allow-list only. */
+  /** Of a graph that is not installed; the server has held it against the allow-list. */
   graphText: Type.Union([Type.String(), Type.Null()]),
   params: Properties,
   /** A file's path or a stream's address, with credentials. */

@@ -13,7 +13,7 @@ import { GraphFailure } from "./events.ts";
 import { type BoundHandler, createHandler } from "./handlers.ts";
 import { startIngest } from "./ingest.ts";
 import { LIMITS, within } from "./limits.ts";
-import { hasPacedFile, seekWhenReady } from "./position.ts";
+import { findPacedFile, seekWhenReady } from "./position.ts";
 import { Post } from "./post.ts";
 import { encodeProperties, entryOf, toNative } from "./segment.ts";
 
@@ -99,7 +99,7 @@ export class Launch {
     await this.#add(this.plan.main, (native) => this.pipeline.build(native));
     for (const branch of this.plan.branches) await this.attach(branch);
     await prepare();
-    if (this.#host.fromNs > 0n && hasPacedFile(this.plan)) await this.#goTo(this.#host.fromNs);
+    if (this.#host.fromNs > 0n) await this.#goTo(this.#host.fromNs);
     // A live source cannot be waited for: it is the drivers that bring its first data, and they need it playing.
     await this.pipeline.setState("PLAYING", this.plan.live ? 0 : LIMITS.startMs);
     this.#playing = true;
@@ -108,8 +108,12 @@ export class Launch {
 
   /** Nothing gets past the pace of the source before it plays: no frame comes from before the position. */
   async #goTo(positionNs: bigint): Promise<void> {
+    const node = findPacedFile(this.plan);
+    if (node === undefined) return;
     await this.pipeline.setState("PAUSED", LIMITS.startMs);
-    await seekWhenReady(this.pipeline, positionNs, Promise.race([this.ended, this.#cut]));
+    const over = Promise.race([this.ended, this.#cut]);
+    if (await seekWhenReady(this.pipeline, node, positionNs, over)) return;
+    this.#host.log("warn", this.#author(node), "it has no positions to begin at: it begins anew");
   }
 
   /** A live source is let go of, since what it shows meanwhile is not wanted; anything else stands still. */

@@ -6,28 +6,35 @@ import { LIMITS } from "./limits.ts";
 
 const AGAIN_MS = 5;
 
-/** Whether the source has a position, and lets nothing pass before the graph plays. */
-export const hasPacedFile = ({ source, main }: GraphPlan): boolean =>
-  source?.pace === "realtime" && main.nodes.some(({ factory }) => factory === "clocksync");
+/** The node that lets nothing pass before the graph plays, behind a source that has positions; undefined without one. */
+export const findPacedFile = ({ source, main }: GraphPlan): string | undefined =>
+  source?.pace === "realtime"
+    ? main.nodes.find(({ factory, element }) => factory === "clocksync" && element === "source")?.name
+    : undefined;
+
+const METER = "position";
 
 /**
- * To the very frame at or after the position. The pipeline is paused; until its demuxer has found the streams it can seek
- * nowhere, and nothing tells when it has. Gives up when `ended` settles.
+ * To the very frame at or after the position. The pipeline is paused. Only when a first frame waits at the node is it
+ * certain that everything before it is found, chosen and linked: a seek amid that breaks it. False when the source has no
+ * positions. Gives up when `ended` settles.
  */
 export async function seekWhenReady(
-  pipeline: Pick<Pipeline, "seek">,
+  pipeline: Pick<Pipeline, "seek" | "meter" | "meters">,
+  node: string,
   toNs: bigint,
   ended: Promise<unknown>,
-): Promise<void> {
+): Promise<boolean> {
   const untilMs = performance.now() + LIMITS.startMs;
   const over = ended.then(() => true);
   over.catch(() => {}); // it may fail long after this
-  for (;;) {
-    const refused = await pipeline.seek(toNs).then(
-      () => null,
-      (error: Error) => error,
-    );
-    if (refused === null || (await Promise.race([over, sleep(AGAIN_MS, false)]))) return;
-    if (performance.now() > untilMs) throw refused;
+  pipeline.meter(METER, node, node);
+  while ((pipeline.meters([METER])[METER]?.in ?? 0) === 0) {
+    if (await Promise.race([over, sleep(AGAIN_MS, false)])) return true;
+    if (performance.now() > untilMs) throw new Error(`no frame within ${LIMITS.startMs} ms`);
   }
+  return pipeline.seek(toNs, true, node).then(
+    () => true,
+    () => false,
+  );
 }

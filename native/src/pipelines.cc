@@ -191,14 +191,19 @@ class Pipeline : public Napi::ObjectWrap<Pipeline> {
     });
   }
 
-  // seek(ns, accurate) -> Promise
+  // seek(ns, accurate, node | undefined) -> Promise; at a node: what is above it, since nothing below may be linked yet
   Napi::Value seek(const Napi::CallbackInfo& info) {
     bool lossless;
     gint64 to = info[0].As<Napi::BigInt>().Int64Value(&lossless);
     bool accurate = info[1].ToBoolean();
-    return operate(info.Env(), [to, accurate](PipelineCore& core) {
+    std::string node = info[2].IsString() ? info[2].As<Napi::String>().Utf8Value() : "";
+    return operate(info.Env(), [to, accurate, node](PipelineCore& core) {
       auto flags = static_cast<GstSeekFlags>(GST_SEEK_FLAG_FLUSH | (accurate ? GST_SEEK_FLAG_ACCURATE : GST_SEEK_FLAG_KEY_UNIT));
-      return gst_element_seek_simple(core.pipeline, GST_FORMAT_TIME, flags, to) ? Outcome{} : failed("this source cannot seek");
+      GstElement* at = node.empty() ? GST_ELEMENT(gst_object_ref(core.pipeline)) : core.find(node);
+      if (at == nullptr) return failed("no node \"" + node + "\" to seek at");
+      bool sought = gst_element_seek_simple(at, GST_FORMAT_TIME, flags, to);
+      gst_object_unref(at);
+      return sought ? Outcome{} : failed("this source cannot seek");
     });
   }
   static Outcome nanoseconds(bool known, gint64 value) {

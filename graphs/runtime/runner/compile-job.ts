@@ -1,5 +1,4 @@
 /** From a job to a compiled graph. */
-import { readFileSync } from "node:fs";
 import type { AnyElement } from "../../../elements/element.ts";
 import type { JsonRecord } from "../../../schemas/json.ts";
 import type { Registry } from "../../../schemas/registry.ts";
@@ -7,6 +6,7 @@ import type { RunnerJob } from "../../../schemas/runner.ts";
 import { type Compiled, compile } from "../../compiler/compile.ts";
 import type { GraphText } from "../../compiler/extend.ts";
 import { GraphFaults } from "../../compiler/fault.ts";
+import { InstalledGraphs } from "../../compiler/worker/installed.ts";
 
 export interface Knowledge {
   readonly elements: ReadonlyMap<string, AnyElement>;
@@ -16,14 +16,13 @@ export interface Knowledge {
 /** Values of live properties that were set while it ran, by node. */
 export type LiveValues = Readonly<Record<string, JsonRecord>>;
 
-const INSTALLED = new URL("../../", import.meta.url);
-const NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/;
+const INSTALLED = new InstalledGraphs(new URL("../../", import.meta.url));
 
 /** Throws `GraphFaults`. Files come at the pace at which they would be shown. */
 export function compileJob(job: RunnerJob, knowledge: Knowledge, live: LiveValues = {}): Compiled {
-  const base = job.graphText === null ? loadInstalled(job.graph) : { file: job.graph, text: job.graphText };
-  if (base === undefined) throw refuseName(job.graph);
-  const load = (name: string) => (name === BASE ? base : loadInstalled(name));
+  const base = job.graphText === null ? INSTALLED.read(job.graph) : { file: job.graph, text: job.graphText };
+  if (base === null) throw refuseName(job.graph);
+  const load = (name: string) => (name === BASE ? base : INSTALLED.load(name));
   const isChanged = Object.keys(live).length > 0;
   const compiled = compile(isChanged ? changed(job.graph, live) : base, {
     ...knowledge,
@@ -48,16 +47,6 @@ const changed = (graph: string, set: LiveValues): GraphText => ({
 function escapeDollars(value: JsonRecord): JsonRecord {
   const json = JSON.stringify(value, (_, inner) => (typeof inner === "string" ? inner.replaceAll("$", "$$$$") : inner));
   return JSON.parse(json) as JsonRecord;
-}
-
-function loadInstalled(name: string): (GraphText & { readonly file: string }) | undefined {
-  if (!NAME.test(name)) return undefined;
-  try {
-    return { file: `${name}.yaml`, text: readFileSync(new URL(`${name}.yaml`, INSTALLED), "utf8") };
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
 }
 
 const refuseName = (name: string): GraphFaults =>

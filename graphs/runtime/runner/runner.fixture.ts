@@ -107,11 +107,11 @@ chains:
   main:
     - source
     - decode
-    - stage
+    - stage: { buffers: 500 } # so that a busy machine drops none
     - tee: { name: frames }
   data:
     - from: frames
-    - stage
+    - stage: { buffers: 500 }
     - print: { every: $every }
 slots:
   feed:

@@ -1,0 +1,175 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { makeClip, temporaryFolder } from "../../../test/graph.fixture.ts";
+import { ForkedRunner, jobOn, times } from "./runner.fixture.ts";
+
+const folder = temporaryFolder();
+const SELF = fileURLToPath(import.meta.url);
+const SHORT = "test:ball?width=64&height=48&frames=15";
+const ENDLESS = "test:ball?width=64&height=48";
+
+test("a file is told of frame by frame, in order, and finishes", async () => {
+  const clip = await makeClip(folder, 40, "width=64&height=48");
+  const runner = new ForkedRunner();
+  await runner.start({ sourceUri: clip });
+  assert.deepEqual(await runner.exited, [0, null], runner.stderr);
+  assert.deepEqual(runner.states, ["starting", "running", "finished"]);
+  assert.deepEqual(
+    times(runner),
+    Array.from({ length: 40 }, (_, index) => index * 40),
+  );
+  const order = runner.told.filter(({ type }) => type === "flowing" || type === "message").map(({ type }) => type);
+  assert.equal(order[0], "flowing");
+  const last = runner.of("progress").at(-1);
+  assert.ok(BigInt(last?.positionNs ?? 0) >= 1_600_000_000n, last?.positionNs);
+  assert.equal(last?.messagesLost, 0);
+  assert.ok((last?.runningMs ?? 0) > 0);
+  assert.equal(runner.told.indexOf(runner.of("state").at(-1) as never), runner.told.length - 1);
+});
+
+test("messages name the source by its file, and frames by start time and PTS", async () => {
+  const clip = await makeClip(folder, 12, "width=64&height=48");
+  const runner = new ForkedRunner();
+  const epochMs = Date.UTC(2025, 0, 1);
+  await runner.start({ sourceUri: clip, epochMs });
+  await runner.exited;
+  const captured = runner.messages.map(({ message }) => JSON.parse(String(message.line)).time as string);
+  assert.deepEqual(captured.slice(0, 2), ["2025-01-01T00:00:00.000Z", "2025-01-01T00:00:00.040Z"]);
+});
+
+test("a file begins at its position, with no frame before it and none left out", async () => {
+  const clip = await makeClip(folder, 40, "width=64&height=48");
+  const runner = new ForkedRunner();
+  await runner.start({ sourceUri: clip, positionNs: "1000000000", epochMs: 0 });
+  await runner.exited;
+  assert.deepEqual(
+    times(runner),
+    Array.from({ length: 15 }, (_, index) => 1000 + index * 40),
+  );
+  const [first] = runner.messages.map(({ message }) => JSON.parse(String(message.line)).time as string);
+  assert.equal(first, "1970-01-01T00:00:01.000Z");
+});
+
+test("where one runner was, the next goes on: each frame is told once", async () => {
+  const clip = await makeClip(folder, 60, "width=64&height=48");
+  const first = new ForkedRunner();
+  await first.start({ sourceUri: clip });
+  await first.watch.until("frames", () => first.messages.length >= 20);
+  await first.ask({ type: "stop" });
+  await first.exited;
+  const { positionNs, nextTrackId } = first.of("progress").at(-1) ?? assert.fail("no progress");
+  const second = new ForkedRunner();
+  await second.start({ sourceUri: clip, positionNs, firstTrackId: nextTrackId });
+  await second.exited;
+  assert.deepEqual(
+    [...times(first), ...times(second)],
+    Array.from({ length: 60 }, (_, index) => index * 40),
+  );
+});
+
+test("a position behind the end finishes at once", async () => {
+  const clip = await makeClip(folder, 12, "width=64&height=48");
+  const runner = new ForkedRunner();
+  await runner.start({ sourceUri: clip, positionNs: "3600000000000" });
+  await runner.exited;
+  assert.deepEqual([runner.messages.length, runner.states.at(-1)], [0, "finished"]);
+});
+
+test("a paused file goes on where it stopped, and its time does not count", async () => {
+  const clip = await makeClip(folder, 60, "width=64&height=48");
+  const runner = new ForkedRunner();
+  await runner.start({ sourceUri: clip });
+  await runner.watch.until("frames", () => runner.messages.length >= 10);
+  await runner.ask({ type: "pause" });
+  const { runningMs } = await runner.until("progress", () => runner.states.at(-1) === "paused");
+  await assert.rejects(runner.ask({ type: "pause" }), /wrong_state: it is paused/);
+  const seen = runner.of("progress").length;
+  await runner.watch.until("progress while paused", () => runner.of("progress").length >= seen + 2);
+  const paused = runner.of("progress").at(-1) ?? assert.fail();
+  assert.ok(paused.runningMs - runningMs <= 1 && paused.runningMs >= runningMs, "time goes on while it is paused");
+  await runner.ask({ type: "resume" });
+  await assert.rejects(runner.ask({ type: "resume" }), /wrong_state: it is running/);
+  await runner.exited;
+  assert.deepEqual(runner.states, ["starting", "running", "paused", "running", "finished"]);
+  assert.deepEqual(
+    times(runner),
+    Array.from({ length: 60 }, (_, index) => index * 40),
+  );
+});
+
+test("a stop while it is paused is a clean end", async () => {
+  const runner = new ForkedRunner();
+  await runner.start({ sourceUri: ENDLESS });
+  await runner.until("flowing");
+  await runner.ask({ type: "pause" });
+  await runner.ask({ type: "stop" });
+  assert.deepEqual(await runner.exited, [0, null]);
+  assert.deepEqual(runner.states.slice(-3), ["paused", "stopping", "finished"]);
+});
+
+test("a stop before and while it starts ends it too", async () => {
+  const early = new ForkedRunner();
+  await early.until("hello");
+  await early.ask({ type: "stop" });
+  assert.deepEqual(await early.exited, [0, null]);
+  const runner = new ForkedRunner();
+  await runner.until("hello");
+  const started = runner.reply({ type: "start", job: jobOn({ sourceUri: ENDLESS }) });
+  const stopped = runner.reply({ type: "stop" });
+  await Promise.all([started, stopped]);
+  assert.deepEqual(await runner.exited, [0, null]);
+  assert.equal(runner.states.at(-1), "finished");
+  assert.deepEqual(
+    runner.of("reply").map(({ id }) => id),
+    [1, 2],
+  );
+});
+
+for (const [what, job, kind, detail] of [
+  ["a graph that is not installed", { graph: "detct", graphText: null }, "graph", /there is no graph "detct"/],
+  ["a graph by a path", { graph: "../graphs/detect", graphText: null }, "graph", /there is no graph/],
+  ["a graph with faults", { graphText: "graph: x\nchains: { main: [source, decod] }" }, "graph", /decod/],
+  ["a file that is not there", { sourceUri: join(folder, "gone.mp4") }, "source", /the video/],
+  ["a file that is no video", { sourceUri: SELF }, "source", /the video is no video but a text file/],
+  ["a camera that is switched off", { sourceUri: "rtsp://u:secret@127.0.0.1:1/x" }, "source", /connection refused/],
+] as const)
+  test(`${what} fails with the kind ${kind} and a reason without paths and passwords`, async () => {
+    const runner = new ForkedRunner();
+    await runner.until("hello");
+    const started = await runner.reply({ type: "start", job: jobOn({ sourceUri: SHORT, ...job }) });
+    assert.deepEqual(await runner.exited, [0, null], runner.stderr);
+    const { state, failure } = runner.of("state").at(-1) ?? assert.fail("no state");
+    assert.equal(state, "failed");
+    assert.equal(failure?.kind, kind, failure?.detail);
+    assert.match(failure?.detail ?? "", detail);
+    if (started.error !== null) assert.equal(started.error.kind, kind);
+    const said = JSON.stringify(runner.told);
+    assert.ok(!said.includes(folder) && !said.includes("secret") && !said.includes(SELF), said);
+  });
+
+test("what cannot be understood is refused, and nothing is harmed by it", async () => {
+  const runner = new ForkedRunner();
+  await runner.until("hello");
+  for (const garbage of [
+    null,
+    1,
+    "stop",
+    [],
+    {},
+    { type: "fly", id: 999 },
+    { type: "stop" },
+    { type: "pause", id: "x" },
+  ])
+    runner.child.send(garbage as never);
+  await runner.until("log", ({ message }) => message.includes("ignored"));
+  const wrong = { type: "start", job: { ...jobOn({ sourceUri: SHORT }), positionNs: "-1" } } as const;
+  await assert.rejects(runner.ask(wrong), /invalid: .*positionNs/);
+  await assert.rejects(runner.ask({ type: "pause" }), /wrong_state/);
+  await assert.rejects(runner.ask({ type: "describe", format: "json" }), /wrong_state: nothing runs here/);
+  await runner.start({ sourceUri: SHORT });
+  await assert.rejects(runner.ask({ type: "start", job: jobOn({ sourceUri: SHORT }) }), /wrong_state: .*started once/);
+  await runner.exited;
+  assert.equal(runner.states.at(-1), "finished");
+});
