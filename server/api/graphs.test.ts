@@ -5,6 +5,7 @@ import type { Problem } from "../../schemas/api/problem.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { loadTestKnowledge } from "../graphs/knowledge.fixture.ts";
 import { GraphLibrary } from "../graphs/library.ts";
+import type { Sql } from "../store/client.ts";
 import { makeConfig, openApp } from "./app.fixture.ts";
 import { graphEndpoints } from "./graphs.ts";
 import { processGraphEndpoints } from "./process-graph.ts";
@@ -12,12 +13,15 @@ import { processGraphEndpoints } from "./process-graph.ts";
 const config = makeConfig();
 const library = await GraphLibrary.open(await loadTestKnowledge(), config);
 const set: unknown[] = [];
+/** Of endpoints that are tested with a real one. */
+const unused = undefined as unknown as Sql;
 /** One process, whose graph prints and keeps pictures. */
 const processes = {
   describe: async (_: unknown, __: unknown, format: string) => (format === "json" ? RUNNING : `${format} of it`),
   setProperties: async (_: unknown, __: unknown, nodes: Readonly<Record<string, JsonRecord>>) => {
     set.push(nodes);
   },
+  start: () => assert.fail("nothing is started here"),
 };
 const node = (step: string, element: string) =>
   ({ name: step, step, element, factory: element, kind: "typescript", properties: {} }) as const;
@@ -38,7 +42,10 @@ const RUNNING: ProcessGraph = {
     },
   ],
 };
-const app = await openApp([...graphEndpoints({ library, config }), ...processGraphEndpoints({ library, processes })]);
+const app = await openApp([
+  ...graphEndpoints({ library, config }),
+  ...processGraphEndpoints({ library, processes, sql: unused, config }),
+]);
 after(async () => {
   await app.close(0);
   await library.close();
@@ -155,10 +162,8 @@ describe("elements", () => {
     assert.equal(elements[0]?.plugin, "windhover");
     assert.ok(elements.length > 100);
     const found = await read<{ elements: { name: string }[] }>(await get("/elements?find=VIDEOCROP"));
-    assert.deepEqual(
-      found.elements.map(({ name }) => name),
-      ["videocrop"],
-    );
+    assert.ok(found.elements.some(({ name }) => name === "videocrop"));
+    assert.ok(found.elements.length < 10);
   });
 
   for (const name of ["detect", "source", "queue", "filesink", "x264enc"])

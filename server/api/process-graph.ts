@@ -1,21 +1,66 @@
 /** The graph of a running process, and graphs that are tried. */
-import { LiveProperties, LivePropertiesSet, ProcessGraph, ProcessGraphQuery } from "../../schemas/api/graphs.ts";
+import {
+  LiveProperties,
+  LivePropertiesSet,
+  ProcessGraph,
+  ProcessGraphQuery,
+  TryBody,
+} from "../../schemas/api/graphs.ts";
+import { StartedProcess } from "../../schemas/api/processes.ts";
+import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { GraphLibrary } from "../graphs/library.ts";
 import { expectInside } from "../graphs/live-properties.ts";
 import type { Processes } from "../processes/processes.ts";
+import { describeStarted } from "../processes/urls.ts";
+import { ServiceError } from "../service-error.ts";
+import type { Sql } from "../store/client.ts";
+import { findSource } from "../store/sources.ts";
 import { type AnyEndpoint, defineEndpoint } from "./endpoint.ts";
+import { START_ERRORS } from "./processes.ts";
 
 export interface ProcessGraphNeeds {
   readonly library: Pick<GraphLibrary, "elements" | "registry">;
-  readonly processes: Pick<Processes, "describe" | "setProperties">;
+  readonly processes: Pick<Processes, "describe" | "setProperties" | "start">;
+  readonly sql: Sql;
+  readonly config: Pick<Config, "graphs">;
 }
+
+/** What a process shows as its graph when the graph is nobody's but its author's. */
+const TRIED = "try";
 
 const TEXT = "text/plain; charset=utf-8";
 const DOT = "text/vnd.graphviz; charset=utf-8";
 
-export function processGraphEndpoints({ library, processes }: ProcessGraphNeeds): readonly AnyEndpoint[] {
+export function processGraphEndpoints({ library, processes, sql, config }: ProcessGraphNeeds): readonly AnyEndpoint[] {
   return [
+    defineEndpoint({
+      method: "POST",
+      path: "/graphs/try",
+      tag: "Graphs",
+      id: "tryGraph",
+      summary: "Run a graph of your own for a minute",
+      description: `Needs a key with the flag \`graph_author\`. It may use elements whose \`can_try\` is true (\`GET /elements/{name}\`), and ends by itself after ${config.graphs.try_seconds} seconds.`,
+      access: "key",
+      body: TryBody,
+      answers: { 201: { description: "It runs.", schema: StartedProcess } },
+      errors: ["graph_author_needed", ...START_ERRORS],
+      async handle({ user, body, publicUrl, headers, signal }) {
+        if (!user.isGraphAuthor)
+          throw new ServiceError("graph_author_needed", {
+            detail: "This key has no flag `graph_author`: who runs the service can make one that has.",
+          });
+        const { yaml, source_uuid: sourceUuid } = body;
+        const { uuid } = await processes.start({
+          ...{ user, sourceUuid, graph: TRIED, graphText: yaml, signal },
+          forSeconds: config.graphs.try_seconds,
+          params: (body.params ?? {}) as JsonRecord,
+        });
+        const { telemetryCfg } = await findSource(sql, user.uuid, sourceUuid);
+        const apiKey = headers.get("api_key") ?? "";
+        return { status: 201, body: describeStarted(uuid, telemetryCfg, { publicUrl, apiKey }) };
+      },
+    }),
     defineEndpoint({
       method: "GET",
       path: "/process/{process_uuid}/graph",

@@ -1,0 +1,101 @@
+/** The real service in a process of its own, and a client that believes no answer unseen. */
+import assert from "node:assert/strict";
+import { type Serving, ServingFolder, type ServingOptions } from "../../cli/serve/serving.fixture.ts";
+import { Answers, type ApiDocument, type ReadAnswer } from "./answers.ts";
+
+export const MASTER_KEY = `wh_0123456789ab_${"A".repeat(43)}`;
+
+export interface CallOptions {
+  /** Sent as JSON. */
+  readonly json?: unknown;
+  readonly body?: string | FormData | Uint8Array;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Null: none is sent. */
+  readonly key?: string | null;
+}
+
+export interface Answer<T = unknown> extends ReadAnswer {
+  readonly body: T;
+}
+
+/** Tests send more requests than any client may. */
+const ENV = {
+  WINDHOVER_BOOTSTRAP_KEY: MASTER_KEY,
+  WINDHOVER_LIMITS_REQUESTS_PER_MINUTE: "10000000",
+  WINDHOVER_LIMITS_FAILED_LOGINS_PER_MINUTE: "10000000",
+};
+
+export class TestService {
+  readonly folder: ServingFolder;
+  readonly #options: ServingOptions;
+  serving: Serving;
+  url = "";
+  answers: Answers = new Answers({ paths: {}, components: { schemas: {} } });
+
+  private constructor(folder: ServingFolder, options: ServingOptions) {
+    this.folder = folder;
+    this.#options = { ...options, env: { ...ENV, ...options.env } };
+    this.serving = folder.serve(this.#options);
+  }
+
+  static async start(options: ServingOptions = {}): Promise<TestService> {
+    const service = new TestService(await ServingFolder.make(), options);
+    await service.#await();
+    return service;
+  }
+
+  /** After it has ended, on the same data. */
+  async startAgain(): Promise<void> {
+    this.serving = this.folder.serve(this.#options);
+    await this.#await();
+  }
+
+  async #await(): Promise<void> {
+    try {
+      this.url = await this.serving.url();
+      const document = await fetch(`${this.url}/openapi.json`);
+      this.answers = new Answers((await document.json()) as ApiDocument);
+    } catch (error) {
+      await this.folder.close();
+      throw error;
+    }
+  }
+
+  close(): Promise<void> {
+    return this.folder.close();
+  }
+
+  /** The answer fits what the API says of itself. */
+  async call<T = unknown>(method: string, path: string, options: CallOptions = {}): Promise<Answer<T>> {
+    const answer = await this.send(method, path, options);
+    const operation = this.answers.find(method, path.split("?")[0] ?? path);
+    assert.deepEqual(this.answers.judge(operation, answer), [], `${method} ${path}: ${answer.text.slice(0, 1000)}`);
+    const isJson = /json/.test(answer.headers.get("content-type") ?? "");
+    return { ...answer, body: (isJson ? JSON.parse(answer.text) : answer.text) as T };
+  }
+
+  /** With this status. */
+  async expect<T = unknown>(status: number, method: string, path: string, options: CallOptions = {}): Promise<T> {
+    const answer = await this.call<T>(method, path, options);
+    assert.equal(answer.status, status, `${method} ${path}: ${answer.text.slice(0, 1000)}`);
+    return answer.body;
+  }
+
+  async send(
+    method: string,
+    path: string,
+    { json, body, headers, key = MASTER_KEY }: CallOptions,
+  ): Promise<ReadAnswer> {
+    const response = await fetch(`${this.url}${path}`, {
+      method,
+      redirect: "manual",
+      headers: {
+        ...(key !== null && { api_key: key }),
+        ...(json !== undefined && { "Content-Type": "application/json" }),
+        ...headers,
+      },
+      ...(json !== undefined ? { body: JSON.stringify(json) } : body !== undefined ? { body } : {}),
+    });
+    return { status: response.status, headers: response.headers, text: await response.text() };
+  }
+}
