@@ -60,8 +60,8 @@ export async function testPostgres(settings: Readonly<Record<string, string>> = 
       connections: 50,
       startSeconds: DATABASE_LIMITS.start_seconds,
       stopSeconds: DATABASE_LIMITS.stop_seconds,
-      // Flushing guards against the machine's crash, which no test brings about.
-      settings: { fsync: "off", ...settings },
+      settings,
+      isTemporary: true,
       log: silentLog,
     });
   } catch (error) {

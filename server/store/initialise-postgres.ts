@@ -11,7 +11,12 @@ const run = promisify(execFile);
 const UNFINISHED = "new-";
 
 /** Makes an empty database. It gets its name when it is whole; what was begun and not finished is removed. */
-export async function initialise(place: Place, programs: Programs, account: Account, limitMs: number): Promise<void> {
+export async function initialise(
+  place: Place,
+  programs: Programs,
+  account: Account,
+  { limitMs, isSynced }: { readonly limitMs: number; readonly isSynced: boolean },
+): Promise<void> {
   await removeUnfinished(place.folder);
   // Only if it is empty: what it holds otherwise is not ours to remove.
   await rmdir(place.dataFolder).catch((cause: NodeJS.ErrnoException) => {
@@ -26,6 +31,7 @@ export async function initialise(place: Place, programs: Programs, account: Acco
     programs.initdb,
     ...["--pgdata", unfinished, "--username", "windhover", "--encoding", "UTF8", "--locale", "C"],
     ...["--auth-local", "trust", "--auth-host", "reject", "--data-checksums", "--no-instructions"],
+    ...(isSynced ? [] : ["--no-sync"]),
   );
   try {
     await run(program, [...args], { cwd: "/", env: programEnvironment(), timeout: limitMs, killSignal: "SIGINT" });

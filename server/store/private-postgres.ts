@@ -28,6 +28,8 @@ export interface PrivatePostgresOptions {
   readonly stopSeconds: number;
   /** Beyond ours: `listen_addresses`. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** Nothing is flushed, and the end is abrupt: for tests, which throw the data away. */
+  readonly isTemporary?: boolean;
   readonly log: Logger;
 }
 
@@ -42,7 +44,7 @@ export interface PrivatePostgres {
 
 /** Resolves when it takes connections. Rejects with `DatabaseFault`, and then nothing of it runs. */
 export async function startPrivatePostgres(options: PrivatePostgresOptions): Promise<PrivatePostgres> {
-  const { log } = options;
+  const { log, isTemporary = false } = options;
   const limitMs = options.startSeconds * 1000;
   const account = await findAccount();
   const place = await preparePlace(options.dataDir, account, log);
@@ -50,8 +52,9 @@ export async function startPrivatePostgres(options: PrivatePostgresOptions): Pro
   const release = await holdStart(place.folder);
   try {
     await claimDataFolder(place.dataFolder, limitMs, log);
-    if (place.dataVersion === null) await initialise(place, programs, account, limitMs);
-    const settings = { ...describeSettings(options, place.socketFolder), ...options.settings };
+    if (place.dataVersion === null) await initialise(place, programs, account, { limitMs, isSynced: !isTemporary });
+    const flushing = { fsync: isTemporary ? "off" : "on" };
+    const settings = { ...describeSettings(options, place.socketFolder), ...flushing, ...options.settings };
     const words = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
     const owner = ["-c", ownerSetting(process.pid)];
     const [program, args] = account.command(programs.postgres, "-D", place.dataFolder, ...owner, ...words);
@@ -126,7 +129,7 @@ async function holdStart(folder: string): Promise<() => void> {
 
 type Run = Omit<PrivatePostgres, "address">;
 
-function follow(child: ChildProcess, { stopSeconds, log }: PrivatePostgresOptions): Run {
+function follow(child: ChildProcess, { stopSeconds, isTemporary, log }: PrivatePostgresOptions): Run {
   const said: string[] = [];
   const takeLine = (line: string) => {
     said.push(line);
@@ -157,6 +160,7 @@ function follow(child: ChildProcess, { stopSeconds, log }: PrivatePostgresOption
       child.ref();
       // Fast, then immediate (which is a crash for it, and loses nothing), then by force.
       for (const signal of ["SIGINT", "SIGQUIT", "SIGKILL"] as const) {
+        if (isTemporary && signal === "SIGINT") continue;
         if (hasEnded) break;
         child.kill(signal);
         await withLimit(ended, stopSeconds * 1000);
