@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { type Client, insertProcess, openSourcesService, type SourcesService } from "../sources/sources.fixture.ts";
+import { newUuid } from "../uuid.ts";
+
+let service: SourcesService;
+let ada: Client;
+before(async () => {
+  service = await openSourcesService();
+  ada = await service.addUser();
+});
+after(() => service?.close());
+
+const output = (type: string, url?: string | null, more: object = {}) => ({ alias: "out", type, url, ...more });
+
+test("an rtsp output is registered with the address it will be played from", async () => {
+  const { status, body } = await ada.call(
+    "POST",
+    "/output",
+    output("rtsp", "rtsp://north/cam-1", { settings: "720p" }),
+  );
+  assert.equal(status, 201);
+  const { uuid, output_uuid, created_at, ...rest } = body;
+  assert.equal(output_uuid, uuid);
+  assert.match(created_at, /Z$/);
+  assert.deepEqual(rest, {
+    alias: "out",
+    type: "rtsp",
+    url: "rtsp://north/cam-1",
+    settings: "720p",
+    play_url: `rtsp://127.0.0.1:8554/${ada.user.username}/north/cam-1`,
+    attached_to: null,
+    status: "idle",
+  });
+  assert.deepEqual(await ada.call("GET", `/output/${uuid}`), { status: 200, body });
+  assert.deepEqual((await ada.call("GET", "/outputs")).body, { outputs: [body] });
+  assert.deepEqual(await ada.call("DELETE", `/output/${uuid}`), { status: 200, body: { deleted: true, uuid } });
+  for (const method of ["GET", "DELETE"]) {
+    const gone = await ada.call(method, `/output/${uuid}`);
+    assert.deepEqual([gone.status, gone.body.code], [404, "output_not_found"]);
+  }
+});
+
+test("an identical output is the one there is, by type, url and settings", async () => {
+  const first = await ada.call("POST", "/output", output("rtsp", "rtsp://a"));
+  const again = await ada.call("POST", "/output", output("rtsp", "rtsp://a", { alias: "other", settings: null }));
+  assert.deepEqual([again.status, again.body.uuid], [200, first.body.uuid]);
+  const smaller = await ada.call("POST", "/output", output("rtsp", "rtsp://a", { settings: "360p" }));
+  assert.equal(smaller.status, 201);
+  const raced = await Promise.all(
+    Array.from({ length: 6 }, () => ada.call("POST", "/output", output("rtsp", "rtsp://b"))),
+  );
+  assert.equal(raced.filter(({ status }) => status === 201).length, 1);
+});
+
+test("data outputs need no url and have no settings", async () => {
+  const made = await ada.call("POST", "/output", output("detection_data", undefined, { settings: "720p" }));
+  assert.deepEqual([made.status, made.body.url, made.body.settings, made.body.play_url], [201, null, null, null]);
+  const again = await ada.call("POST", "/output", output("detection_data", null));
+  assert.deepEqual([again.status, again.body.uuid], [200, made.body.uuid]);
+  assert.equal((await ada.call("POST", "/output", output("drone_data", ""))).status, 201);
+});
+
+test("the password of an rtmp output is not shown", async () => {
+  const { body } = await ada.call("POST", "/output", output("rtmp", "rtmp://u:hunter4@192.0.2.1:1935/live/x"));
+  assert.equal(body.url, "rtmp://***@192.0.2.1:1935/live/x");
+  assert.equal((await ada.call("POST", "/output", output("rtmp", body.url))).status, 422);
+  assert.doesNotMatch(service.app.logged.join(), /hunter4/);
+});
+
+test("the limit of outputs holds when raced, and what is there already passes it", async () => {
+  const eve = await service.addUser({ outputsRegistered: 2 });
+  const replies = await Promise.all(
+    Array.from({ length: 6 }, (_, i) => eve.call("POST", "/output", output("rtsp", `rtsp://p${i}`))),
+  );
+  const made = replies.filter(({ status }) => status === 201);
+  assert.equal(made.length, 2);
+  for (const { body } of replies.filter(({ status }) => status !== 201))
+    assert.equal(body.code, "outputs_limit_reached");
+  assert.equal((await eve.call("POST", "/output", output("rtsp", made[0]?.body.url))).status, 200);
+});
+
+test("an output that is attached says so and cannot be deleted; with its process it is free again", async () => {
+  const { body } = await ada.call("POST", "/output", output("rtsp", "rtsp://attached"));
+  const process = await insertProcess(service.sql, ada.user.uuid, newUuid(), "running");
+  await service.sql`insert into process_outputs (output_uuid, process_uuid) values (${body.uuid}, ${process})`;
+  const shown = (await ada.call("GET", `/output/${body.uuid}`)).body;
+  assert.deepEqual([shown.attached_to, shown.status], [process, "live"]);
+  const refused = await ada.call("DELETE", `/output/${body.uuid}`);
+  assert.deepEqual([refused.status, refused.body.code], [409, "output_in_use"]);
+  await service.sql`update processes set state = 'failed' where uuid = ${process}`;
+  assert.equal((await ada.call("GET", `/output/${body.uuid}`)).body.attached_to, null);
+  assert.equal((await ada.call("DELETE", `/output/${body.uuid}`)).status, 200);
+});
+
+test("an output of another user is not there", async () => {
+  const { body } = await ada.call("POST", "/output", output("rtsp", "rtsp://mine"));
+  const eve = await service.addUser();
+  for (const method of ["GET", "DELETE"]) {
+    const reply = await eve.call(method, `/output/${body.uuid}`);
+    assert.deepEqual([reply.status, reply.body.code], [404, "output_not_found"]);
+  }
+  assert.deepEqual((await eve.call("GET", "/outputs")).body, { outputs: [] });
+});
+
+test("the listing comes in pages, newest first", async () => {
+  const eve = await service.addUser();
+  for (let i = 0; i < 3; i += 1) await eve.call("POST", "/output", output("rtsp", `rtsp://p${i}`));
+  const first = await eve.call("GET", "/outputs?limit=2");
+  const second = await eve.call("GET", `/outputs?limit=2&cursor=${first.body.next_cursor}`);
+  const urls = [...first.body.outputs, ...second.body.outputs].map(({ url }) => url);
+  assert.deepEqual(urls, ["rtsp://p2", "rtsp://p1", "rtsp://p0"]);
+  assert.equal(second.body.next_cursor, undefined);
+  assert.equal((await eve.call("GET", "/outputs?cursor=nonsense")).status, 422);
+});
+
+const REFUSED: readonly (readonly [why: string, body: unknown, path: string])[] = [
+  ["no alias", { type: "rtsp", url: "rtsp://a" }, "/alias"],
+  ["an unknown type", output("udp", "udp://1.2.3.4"), "/type"],
+  ["rtsp without url", output("rtsp"), "/url"],
+  ["rtsp with null", output("rtsp", null), "/url"],
+  ["rtmp without url", output("rtmp"), "/url"],
+  ["a url of another type", output("rtsp", "rtmp://192.0.2.1:1935/live/x"), "/url"],
+  ["a url of yet another type", output("rtmp", "rtsp://a"), "/url"],
+  ["rtsp with host and port", output("rtsp", "rtsp://192.0.2.1:8554/x"), "/url"],
+  ["rtsp with an address", output("rtsp", "rtsp://192.0.2.1/x"), "/url"],
+  ["rtsp with our own name", output("rtsp", "rtsp://localhost/x"), "/url"],
+  ["rtsp without a path", output("rtsp", "rtsp://"), "/url"],
+  ["rtsp that climbs", output("rtsp", "rtsp://../other/x"), "/url"],
+  ["rtsp that climbs later", output("rtsp", "rtsp://a/../../x"), "/url"],
+  ["rtsp with escapes", output("rtsp", "rtsp://a/%2e%2e/x"), "/url"],
+  ["rtsp with an empty part", output("rtsp", "rtsp://a//x"), "/url"],
+  ["rtsp with a query", output("rtsp", "rtsp://a?x=1"), "/url"],
+  ["rtsp with credentials", output("rtsp", "rtsp://u:p@a/x"), "/url"],
+  ["rtsp with a backslash", output("rtsp", "rtsp://a\\x"), "/url"],
+  ["rtmp without a path", output("rtmp", "rtmp://192.0.2.1:1935"), "/url"],
+  ["rtmp with two @", output("rtmp", "rtmp://a@b@192.0.2.1/live/x"), "/url"],
+  ["a url where there is none", output("detection_data", "rtsp://a"), "/url"],
+  ["unknown settings", output("rtsp", "rtsp://a", { settings: "4k" }), "/settings"],
+];
+for (const [why, body, path] of REFUSED) {
+  test(`POST /output refuses ${why}`, async () => {
+    const reply = await ada.call("POST", "/output", body);
+    assert.deepEqual([reply.status, reply.body.code], [422, "invalid_input"]);
+    const paths = reply.body.errors.map((fault: { path: string }) => fault.path);
+    assert.ok(paths.includes(path), `${path} is among ${paths}`);
+  });
+}
+
+test("POST /output connects to no denied address", async () => {
+  const reply = await ada.call("POST", "/output", output("rtmp", "rtmp://169.254.169.254:1935/live/x"));
+  assert.deepEqual([reply.status, reply.body.code], [422, "address_refused"]);
+});

@@ -1,0 +1,273 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { type Client, insertProcess, openSourcesService, type SourcesService } from "../sources/sources.fixture.ts";
+import { newUuid } from "../uuid.ts";
+
+let service: SourcesService;
+let ada: Client;
+before(async () => {
+  service = await openSourcesService({ NETWORK_DENY: "10.0.0.0/8" });
+  ada = await service.addUser();
+});
+after(() => service?.close());
+
+const stream = (input_url: string, more: object = {}) => ({ alias: "cam", input_url, stream_type: "rtsp", ...more });
+const mqtt = (parameters: object, more: object = {}) => ({ type: "mqtt", parameters, ...more });
+const BROKER = { ip: "192.0.2.7", port: 1883, topic: "drone/1" };
+
+test("a stream is registered, listed, shown, and gone once deleted", async () => {
+  const eve = await service.addUser();
+  const made = await eve.call("POST", "/stream", stream("rtsp://192.0.2.1/main"));
+  assert.equal(made.status, 201);
+  const { uuid, source_uuid, created_at, ...rest } = made.body;
+  assert.equal(source_uuid, uuid);
+  assert.match(created_at, /Z$/);
+  assert.deepEqual(rest, {
+    alias: "cam",
+    type: "stream",
+    stream_type: "rtsp",
+    input_url: "rtsp://192.0.2.1/main",
+    telemetry_cfg: null,
+    status: "unknown",
+  });
+  assert.deepEqual((await eve.call("GET", "/sources")).body, { sources: [made.body] });
+  assert.deepEqual(await eve.call("GET", `/source/${uuid}`), { status: 200, body: made.body });
+  assert.deepEqual(await eve.call("DELETE", `/source/${uuid}`), { status: 200, body: { deleted: true, uuid } });
+  for (const method of ["GET", "DELETE"]) {
+    const gone = await eve.call(method, `/source/${uuid}`);
+    assert.deepEqual([gone.status, gone.body.code], [404, "source_not_found"]);
+  }
+});
+
+test("an identical stream is the one there is: by address and telemetry, not by alias", async () => {
+  const url = "rtsp://192.0.2.2/main";
+  const first = await ada.call("POST", "/stream", stream(url));
+  const again = await ada.call(
+    "POST",
+    "/stream",
+    stream("RTSP://192.0.2.2/main".replace("RTSP", "rtsp"), { alias: "b" }),
+  );
+  assert.deepEqual([again.status, again.body.uuid, again.body.alias], [200, first.body.uuid, "cam"]);
+  const telemetry = await ada.call("POST", "/stream", stream(url, { telemetry_cfg: mqtt(BROKER) }));
+  assert.equal(telemetry.status, 201);
+  const { topic, port, ip } = BROKER;
+  const reordered = { parameters: { topic, port, ip, unknown: 1 }, format: "native", type: "mqtt", more: true };
+  const same = await ada.call("POST", "/stream", stream(url, { telemetry_cfg: reordered }));
+  assert.deepEqual([same.status, same.body.uuid], [200, telemetry.body.uuid]);
+  const other = await (await service.addUser()).call("POST", "/stream", stream(url));
+  assert.equal(other.status, 201, "another user's is another");
+});
+
+test("of many identical registrations at once one is made", async () => {
+  const eve = await service.addUser();
+  const replies = await Promise.all(
+    Array.from({ length: 8 }, () => eve.call("POST", "/stream", stream("rtsp://192.0.2.3/x"))),
+  );
+  assert.equal(replies.filter(({ status }) => status === 201).length, 1);
+  assert.equal(new Set(replies.map(({ body }) => body.uuid)).size, 1);
+});
+
+test("the limit of sources holds when raced, and what is there already passes it", async () => {
+  const eve = await service.addUser({ sources: 3 });
+  const replies = await Promise.all(
+    Array.from({ length: 8 }, (_, i) => eve.call("POST", "/stream", stream(`rtsp://192.0.2.4/${i}`))),
+  );
+  const made = replies.filter(({ status }) => status === 201);
+  assert.equal(made.length, 3);
+  const refused = replies.filter(({ status }) => status === 403);
+  assert.deepEqual(new Set(refused.map(({ body }) => body.code)), new Set(["sources_limit_reached"]));
+  const again = await eve.call("POST", "/stream", stream(made[0]?.body.input_url));
+  assert.equal(again.status, 200);
+});
+
+test("credentials are never shown, and masked ones are not taken", async () => {
+  const made = await ada.call("POST", "/stream", stream("rtsp://admin:hunter2@192.0.2.5/x?token=abc"));
+  assert.equal(made.status, 201);
+  assert.equal(made.body.input_url, "rtsp://***@192.0.2.5/x?token=***");
+  const back = await ada.call("POST", "/stream", stream(made.body.input_url));
+  assert.deepEqual([back.status, back.body.errors[0].path], [422, "/input_url"]);
+  const input = await service.sources.resolveInput(ada.user.uuid, made.body.uuid);
+  assert.equal(input.uri, "rtsp://admin:hunter2@192.0.2.5/x?token=abc");
+  assert.equal(input.label, made.body.input_url);
+  assert.doesNotMatch(service.app.logged.join(), /hunter2/);
+});
+
+test("PATCH changes alias and telemetry, keeps what is left out, and a masked password", async () => {
+  const cfg = mqtt({ ...BROKER, username: "u", password: "hunter3" });
+  const { body } = await ada.call("POST", "/stream", stream("rtsp://192.0.2.6/x", { telemetry_cfg: cfg }));
+  assert.equal(body.telemetry_cfg.parameters.password, "***");
+  const path = `/source/${body.uuid}`;
+  const renamed = await ada.call("PATCH", path, { alias: "new" });
+  assert.deepEqual(renamed.body, { ...body, alias: "new" });
+  const shifted = { ...body.telemetry_cfg, parameters: { ...body.telemetry_cfg.parameters, port: 8883 } };
+  const changed = await ada.call("PATCH", path, { telemetry_cfg: shifted });
+  assert.equal(changed.body.telemetry_cfg.parameters.port, 8883);
+  const [row] = await service.sql`select telemetry_cfg from sources where uuid = ${body.uuid}`;
+  assert.equal(row?.telemetryCfg.parameters.password, "hunter3");
+  assert.equal((await ada.call("PATCH", path, { telemetry_cfg: null })).body.telemetry_cfg, null);
+  const masked = await ada.call("PATCH", path, { telemetry_cfg: shifted });
+  assert.deepEqual([masked.status, masked.body.errors[0].path], [422, "/telemetry_cfg/parameters/password"]);
+  assert.equal((await ada.call("PATCH", `/source/${newUuid()}`, { alias: "x" })).status, 404);
+  assert.doesNotMatch(service.app.logged.join(), /hunter3/);
+});
+
+test("PATCH does not make two sources identical", async () => {
+  const url = "rtsp://192.0.2.8/x";
+  const plain = await ada.call("POST", "/stream", stream(url));
+  const other = await ada.call("POST", "/stream", stream(url, { telemetry_cfg: { type: "websocket" } }));
+  const reply = await ada.call("PATCH", `/source/${other.body.uuid}`, { telemetry_cfg: null });
+  assert.deepEqual([reply.status, reply.body.code], [409, "source_exists"]);
+  assert.match(reply.body.detail, new RegExp(plain.body.uuid));
+});
+
+test("a source is processing while a process runs on it, and cannot be deleted", async () => {
+  const { body } = await ada.call("POST", "/stream", stream("rtsp://192.0.2.9/x"));
+  const process = await insertProcess(service.sql, ada.user.uuid, body.uuid, "running");
+  assert.equal((await ada.call("GET", `/source/${body.uuid}`)).body.status, "processing");
+  const refused = await ada.call("DELETE", `/source/${body.uuid}`);
+  assert.deepEqual([refused.status, refused.body.code], [409, "source_in_use"]);
+  await service.sql`update processes set state = 'finished' where uuid = ${process}`;
+  assert.equal((await ada.call("GET", `/source/${body.uuid}`)).body.status, "unknown");
+  assert.equal((await ada.call("DELETE", `/source/${body.uuid}`)).status, 200);
+});
+
+test("a source of another user is not there", async () => {
+  const { body } = await ada.call("POST", "/stream", stream("rtsp://192.0.2.10/x"));
+  const eve = await service.addUser();
+  for (const [method, change] of [["GET"], ["DELETE"], ["PATCH", { alias: "mine" }]] as const) {
+    const reply = await eve.call(method, `/source/${body.uuid}`, change);
+    assert.deepEqual([reply.status, reply.body.code], [404, "source_not_found"]);
+  }
+  await assert.rejects(service.sources.resolveInput(eve.user.uuid, body.uuid), { code: "source_not_found" });
+});
+
+test("the listing is newest first and whole, or in pages that follow each other", async () => {
+  const eve = await service.addUser();
+  const uuids: string[] = [];
+  for (let i = 0; i < 5; i += 1) {
+    const { body } = await eve.call("POST", "/stream", stream(`rtsp://192.0.2.11/${i}`));
+    uuids.unshift(body.uuid);
+  }
+  const idsOf = (reply: { body: { sources: { uuid: string }[] } }) => reply.body.sources.map(({ uuid }) => uuid);
+  assert.deepEqual(idsOf(await eve.call("GET", "/sources")), uuids);
+  const seen: string[] = [];
+  for (let cursor = ""; ; ) {
+    const page = await eve.call("GET", `/sources?limit=2${cursor}`);
+    seen.push(...idsOf(page));
+    if (page.body.next_cursor === undefined) break;
+    cursor = `&cursor=${page.body.next_cursor}`;
+  }
+  assert.deepEqual(seen, uuids);
+  for (const query of ["cursor=x", "limit=0", "limit=1001", "limit=x", "limit=1&cursor="]) {
+    const reply = await eve.call("GET", `/sources?${query}`);
+    assert.deepEqual([reply.status, reply.body.code], [422, "invalid_input"], query);
+  }
+});
+
+test("there are no recordings yet", async () => {
+  assert.deepEqual(await ada.call("GET", "/sources/recordings"), { status: 200, body: { recordings: [] } });
+});
+
+const withTelemetry = (telemetry_cfg: unknown) => stream("rtsp://192.0.2.20/x", { telemetry_cfg });
+const FOV = { sensor_hfov: 60, sensor_vfov: 40 };
+
+const REFUSED: readonly (readonly [why: string, body: unknown, path: string])[] = [
+  ["no body", {}, "/alias"],
+  ["an empty alias", stream("rtsp://192.0.2.1/x", { alias: "" }), "/alias"],
+  ["a blank alias", stream("rtsp://192.0.2.1/x", { alias: "  " }), "/alias"],
+  ["an alias that is too long", stream("rtsp://192.0.2.1/x", { alias: "x".repeat(256) }), "/alias"],
+  ["control characters in the alias", stream("rtsp://192.0.2.1/x", { alias: "a\u0007b" }), "/alias"],
+  ["NUL in the alias", stream("rtsp://192.0.2.1/x", { alias: "a\u0000b" }), "/alias"],
+  ["an alias that is no text", stream("rtsp://192.0.2.1/x", { alias: 5 }), "/alias"],
+  ["another scheme", stream("http://192.0.2.1/x"), "/input_url"],
+  ["a file", stream("file:///etc/passwd"), "/input_url"],
+  ["a path", stream("/etc/passwd"), "/input_url"],
+  ["no host", stream("rtsp:///x"), "/input_url"],
+  ["a space", stream("rtsp://192.0.2.1/a b"), "/input_url"],
+  ["a line break", stream("rtsp://192.0.2.1/a\nb"), "/input_url"],
+  ["two @", stream("rtsp://a@b@192.0.2.1/"), "/input_url"],
+  ["a port that is none", stream("rtsp://192.0.2.1:70000/"), "/input_url"],
+  ["a type that is not the scheme's", stream("rtsp://192.0.2.1/x", { stream_type: "rtmp" }), "/input_url"],
+  ["an unknown type", stream("rtsp://192.0.2.1/x", { stream_type: "srt" }), "/stream_type"],
+  ["telemetry that is no object", withTelemetry("mqtt"), "/telemetry_cfg"],
+  ["telemetry without a channel", withTelemetry({}), "/telemetry_cfg/type"],
+  ["an unknown channel", withTelemetry({ type: "udp" }), "/telemetry_cfg/type"],
+  ["an unknown format", withTelemetry(mqtt(BROKER, { format: "xml" })), "/telemetry_cfg/format"],
+  ["mqtt without parameters", withTelemetry({ type: "mqtt" }), "/telemetry_cfg/parameters"],
+  ["mqtt without a topic", withTelemetry(mqtt({ ip: "h", port: 1 })), "/telemetry_cfg/parameters/topic"],
+  ["a port as text", withTelemetry(mqtt({ ...BROKER, port: "1883" })), "/telemetry_cfg/parameters/port"],
+  ["port 0", withTelemetry(mqtt({ ...BROKER, port: 0 })), "/telemetry_cfg/parameters/port"],
+  ["a broker with a path", withTelemetry(mqtt({ ...BROKER, ip: "h/x" })), "/telemetry_cfg/parameters/ip"],
+  [
+    "a masked password at first",
+    withTelemetry(mqtt({ ...BROKER, password: "***" })),
+    "/telemetry_cfg/parameters/password",
+  ],
+  [
+    "static without fields of view",
+    withTelemetry({ type: "static", parameters: {} }),
+    "/telemetry_cfg/parameters/sensor_hfov",
+  ],
+  [
+    "static with text",
+    withTelemetry({ type: "static", parameters: { ...FOV, latitude: "1" } }),
+    "/telemetry_cfg/parameters/latitude",
+  ],
+  [
+    "static out of range",
+    withTelemetry({ type: "static", parameters: { ...FOV, latitude: 91 } }),
+    "/telemetry_cfg/parameters/latitude",
+  ],
+  [
+    "static of a vendor",
+    withTelemetry({ type: "static", format: "vendor_a", parameters: FOV }),
+    "/telemetry_cfg/format",
+  ],
+];
+for (const [why, body, path] of REFUSED) {
+  test(`POST /stream refuses ${why}`, async () => {
+    const reply = await ada.call("POST", "/stream", body);
+    assert.deepEqual([reply.status, reply.body.code], [422, "invalid_input"]);
+    const paths = reply.body.errors.map((fault: { path: string }) => fault.path);
+    assert.ok(paths.includes(path), `${path} is among ${paths}`);
+  });
+}
+
+for (const body of [
+  stream("rtsp://169.254.169.254/x"),
+  stream("rtsp://10.1.1.1/x"),
+  withTelemetry(mqtt({ ...BROKER, ip: "10.0.0.1" })),
+  withTelemetry(mqtt({ ...BROKER, ip: "fe80::1" })),
+]) {
+  test(`POST /stream connects to no denied address: ${JSON.stringify(body).slice(0, 120)}`, async () => {
+    const reply = await ada.call("POST", "/stream", body);
+    assert.deepEqual([reply.status, reply.body.code], [422, "address_refused"]);
+  });
+}
+
+const TAKEN: readonly (readonly [why: string, body: unknown])[] = [
+  ["rtsps", stream("rtsps://192.0.2.30/x")],
+  ["rtmp", { alias: "x", input_url: "rtmp://192.0.2.30/live/x", stream_type: "rtmp" }],
+  ["rtmps", { alias: "x", input_url: "rtmps://192.0.2.30/live/x", stream_type: "rtmp" }],
+  ["IPv6", stream("rtsp://[2001:db8::1]:554/x")],
+  ["fields that we do not know", stream("rtsp://192.0.2.31/x", { colour: "red" })],
+  ["telemetry null", stream("rtsp://192.0.2.32/x", { telemetry_cfg: null })],
+  ["websocket", stream("rtsp://192.0.2.33/x", { telemetry_cfg: { type: "websocket" } })],
+  ["vendor_a by mqtt", stream("rtsp://192.0.2.34/x", { telemetry_cfg: mqtt(BROKER, { format: "vendor_a" }) })],
+  [
+    "static",
+    stream("rtsp://192.0.2.35/x", { telemetry_cfg: { type: "static", parameters: { ...FOV, altitude: 30 } } }),
+  ],
+  ["an alias that looks like a path", stream("rtsp://192.0.2.36/x", { alias: "../../etc/passwd" })],
+];
+for (const [why, body] of TAKEN) {
+  test(`POST /stream takes ${why}`, async () => {
+    assert.equal((await ada.call("POST", "/stream", body)).status, 201);
+  });
+}
+
+test("telemetry comes back with its defaults and without what we do not know", async () => {
+  const cfg = { type: "static", more: 1, parameters: { ...FOV, wings: 2 } };
+  const { body } = await ada.call("POST", "/stream", stream("rtsp://192.0.2.40/x", { telemetry_cfg: cfg }));
+  assert.deepEqual(body.telemetry_cfg, { type: "static", format: "native", parameters: FOV });
+});

@@ -1,0 +1,114 @@
+/** The real endpoints of sources and outputs over a real database, for users of the test's own. */
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { makeConfig, makeUser, openApp, type TestApp } from "../api/app.fixture.ts";
+import { outputEndpoints } from "../api/outputs.ts";
+import { sourceEndpoints } from "../api/sources.ts";
+import { ServiceError } from "../service-error.ts";
+import type { Sql } from "../store/client.ts";
+import { silentLog, testDatabase } from "../store/database.fixture.ts";
+import { renewNode } from "../store/nodes.ts";
+import type { User, UserLimits } from "../user.ts";
+import { newUuid } from "../uuid.ts";
+import { Sources } from "./sources.ts";
+
+export const PROBE_ENTRY = new URL("../../graphs/runtime/probe/probe.mjs", import.meta.url);
+
+// biome-ignore lint/suspicious/noExplicitAny: what comes back is checked by the schemas of its endpoint.
+type Body = any;
+
+export interface Reply {
+  readonly status: number;
+  readonly body: Body;
+}
+
+export interface Client {
+  readonly user: User;
+  call(method: string, path: string, body?: unknown): Promise<Reply>;
+  /** `body` as `fetch` takes it: a form, or bytes with a media type. */
+  post(path: string, body: RequestInit["body"], headers?: Record<string, string>): Promise<Reply>;
+}
+
+export interface SourcesService {
+  readonly app: TestApp;
+  readonly sql: Sql;
+  readonly sources: Sources;
+  readonly dataDir: string;
+  /** A user of its own, with a key. */
+  addUser(limits?: Partial<UserLimits>): Promise<Client>;
+  /** All files below the folder of videos. */
+  listFiles(): Promise<readonly string[]>;
+  close(): Promise<void>;
+}
+
+export const GENEROUS = { sources: 100, outputsRegistered: 100, videoBytes: 500 * 2 ** 20, storageBytes: 10 * 2 ** 30 };
+
+export async function openSourcesService(settings: Readonly<Record<string, string>> = {}): Promise<SourcesService> {
+  const dataDir = await mkdtemp(join(tmpdir(), "windhover-sources-"));
+  const config = makeConfig({ DATA_DIR: dataDir, DISK_RESERVE_BYTES: "0", ...settings });
+  const database = await testDatabase();
+  const { sql } = database;
+  const users = new Map<string, User>();
+  const nodeUuid = newUuid();
+  await renewNode(sql, nodeUuid);
+  const sources = await Sources.open({ sql, config, log: silentLog, nodeUuid, probeEntry: PROBE_ENTRY });
+  const app = await openApp([...sourceEndpoints(sources), ...outputEndpoints({ sql, config })], {
+    config,
+    authenticate: async (key) => {
+      const user = users.get(key ?? "");
+      if (user === undefined) throw new ServiceError("api_key_invalid", { detail: "there is no such key" });
+      return user;
+    },
+  });
+  const send = async (key: string, method: string, path: string, init: RequestInit): Promise<Reply> => {
+    const response = await app.call(path, { method, ...init, headers: { api_key: key, ...init.headers } });
+    return { status: response.status, body: await response.json() };
+  };
+  return {
+    app,
+    sql,
+    sources,
+    dataDir,
+    async addUser(limits = {}) {
+      const user = makeUser(`user-${users.size}`, { ...GENEROUS, ...limits });
+      const key = user.username;
+      users.set(key, user);
+      await insertUser(sql, user);
+      return {
+        user,
+        call: (method, path, body) =>
+          send(key, method, path, {
+            ...(body !== undefined && { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
+          }),
+        post: (path, body, headers = {}) => send(key, "POST", path, { ...(body != null && { body }), headers }),
+      };
+    },
+    async listFiles() {
+      const entries = await readdir(join(dataDir, "videos"), { withFileTypes: true, recursive: true });
+      return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+    },
+    async close() {
+      await app.close(1000);
+      sources.close();
+      await database.close();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+export async function insertUser(sql: Sql, { uuid, username, product }: User): Promise<void> {
+  await sql`
+    insert into users
+      (uuid, username, product, key_id, key_sha256, has_track_logger, has_recording, has_enhancement, is_graph_author)
+    values (${uuid}, ${username}, ${product}, ${uuid}, ${Buffer.alloc(32)}, false, false, false, false)`;
+}
+
+/** A process as it is kept, in this state, on this source. */
+export async function insertProcess(sql: Sql, userUuid: string, sourceUuid: string, state: string): Promise<string> {
+  const uuid = newUuid();
+  await sql`
+    insert into processes (uuid, user_uuid, source_uuid, source_url, graph, params, has_track_logger, desired, state)
+    values (${uuid}, ${userUuid}, ${sourceUuid}, '', 'detect', '{}', false, 'running', ${state})`;
+  return uuid;
+}
