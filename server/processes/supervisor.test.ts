@@ -159,11 +159,11 @@ test("another user's process is not there", async () => {
   const uuid = await start();
   const stranger = await addUser(database.sql);
   for (const attempt of [
-    supervisor.pause(stranger, uuid),
-    supervisor.stop(stranger, uuid),
-    supervisor.follow(stranger, uuid, () => {}),
-    supervisor.describe(stranger, uuid, "json"),
-    supervisor.expectOffer(stranger, uuid, "detections"),
+    () => supervisor.pause(stranger, uuid),
+    () => supervisor.stop(stranger, uuid),
+    () => supervisor.follow(stranger, uuid, () => {}),
+    () => supervisor.describe(stranger, uuid, "json"),
+    () => supervisor.expectOffer(stranger, uuid, "detections"),
   ])
     await assert.rejects(attempt, refusedWith("process_not_found"));
   assert.deepEqual(await supervisor.stopAll(stranger), []);

@@ -1,0 +1,244 @@
+/** What goes wrong in a runner costs its process a restart, and nothing else. */
+import assert from "node:assert/strict";
+import { after, afterEach, before, test } from "node:test";
+import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
+import { newUuid } from "../uuid.ts";
+import type { ProcessNotice, ProcessState } from "./processes.ts";
+import { addOutput, isAlive, openStage, refusedWith, type Stage, type StageOptions } from "./supervisor.fixture.ts";
+
+let database: TestDatabase;
+const open: Stage[] = [];
+before(async () => {
+  database = await testDatabase();
+});
+afterEach(async () => {
+  await Promise.all(open.splice(0).map(({ supervisor }) => supervisor.close()));
+});
+after(() => database.close());
+
+async function stage(options: StageOptions = {}): Promise<Stage> {
+  const opened = await openStage(database.sql, options);
+  open.push(opened);
+  return opened;
+}
+
+/** The states that come from now on, until one is the last wanted. */
+async function statesUntil({ hear }: Stage, uuid: string, last: ProcessState): Promise<readonly ProcessState[]> {
+  const states: ProcessState[] = [];
+  await hear(uuid, (notice) => {
+    if (notice.type === "state") states.push(notice.state);
+    return notice.type === "state" && notice.state === last && states.length > 1;
+  });
+  return states;
+}
+
+const highestTrack = async ({ hear }: Stage, uuid: string): Promise<number> => {
+  const notice = (await hear(uuid, ({ type }) => type === "message")) as ProcessNotice & { type: "message" };
+  const [track] = notice.message.active_tracks as unknown as [{ track_id: number }];
+  return track.track_id;
+};
+
+test("a runner that is killed is replaced: same uuid, same outputs, same properties, higher track ids, from where it was", async () => {
+  const on = await stage({ isFile: true });
+  const { supervisor, user, start, inside, row } = on;
+  const uuid = await start();
+  const output = await addOutput(database.sql, user, "rtmp");
+  await supervisor.attach(user, uuid, output);
+  await supervisor.setProperties(user, uuid, { detect: { confidence: 0.5 } });
+  const leave = await supervisor.watch(user, uuid, () => {});
+  const before = await inside(uuid);
+  const track = await highestTrack(on, uuid);
+  const states = statesUntil(on, uuid, "running");
+  process.kill(before.pid, "SIGKILL");
+  assert.deepEqual(await states, ["running", "starting", "running"]);
+  const after = await inside(uuid);
+  assert.notEqual(after.pid, before.pid);
+  assert.equal(isAlive(before.pid), false);
+  assert.deepEqual(after.attached, { [output]: "rtmp", feed: "feed" });
+  assert.deepEqual(after.live, { detect: { confidence: 0.5 } });
+  assert.ok(Number(after.job.firstTrackId) > track);
+  assert.ok(BigInt(String(after.job.positionNs)) > 0n);
+  assert.equal(after.job.epochMs, before.job.epochMs);
+  assert.equal(supervisor.held(uuid)?.restarts, 1);
+  assert.equal((await row(uuid))?.restarts, 1);
+  await leave();
+});
+
+test("a paused process whose runner is killed is paused again", async () => {
+  const on = await stage();
+  const { supervisor, user, start, inside } = on;
+  const uuid = await start();
+  await supervisor.pause(user, uuid);
+  const { pid } = await inside(uuid);
+  const states = statesUntil(on, uuid, "paused");
+  process.kill(pid, "SIGKILL");
+  assert.deepEqual(await states, ["paused", "starting", "paused"]);
+  assert.equal((await inside(uuid)).state, "paused");
+  await supervisor.resume(user, uuid);
+});
+
+for (const [what, script, settings] of [
+  ["exits by itself", { exitAt: 3 }, {}],
+  ["says what no runner says", { garbageAt: 3 }, {}],
+  ["hangs", { hangAt: 3 }, { RUNNERS_SILENT_SECONDS: "2" }],
+  ["grows beyond its memory", { rssBytes: 2 ** 40 }, {}],
+] as const)
+  test(`a runner that ${what} is restarted, and the process fails when that happens too often`, async () => {
+    const { start, hear, row, supervisor } = await stage({ settings: { RUNNERS_RESTARTS: "1", ...settings } });
+    const uuid = await start(script);
+    await hear(uuid, (notice) => notice.type === "state" && notice.state === "failed");
+    await supervisor.held(uuid)?.ended;
+    const failed = await row(uuid);
+    assert.deepEqual([failed?.state, failed?.errorCode, failed?.restarts], ["failed", "pipeline_failed", 1]);
+    assert.match(failed?.errorDetail ?? "", /crashed more than 1 times within 300 s; the last time: the runner/);
+  });
+
+test("a crash of one process is not noticed by another", async () => {
+  const on = await stage();
+  const [one, other] = await Promise.all([on.start(), on.start()]);
+  const before = await on.inside(other);
+  const states = statesUntil(on, one, "running");
+  process.kill((await on.inside(one)).pid, "SIGKILL");
+  await states;
+  assert.equal((await on.inside(other)).pid, before.pid);
+  assert.equal(on.supervisor.held(other)?.restarts, 0);
+});
+
+test("a live source that the runner gives up fails the process, without its password", async () => {
+  const { start, hear, row, supervisor } = await stage();
+  const uuid = await start({ loseSourceAt: 5 });
+  await hear(uuid, (notice) => notice.type === "state" && notice.state === "failed");
+  await supervisor.held(uuid)?.ended;
+  const failed = await row(uuid);
+  assert.deepEqual([failed?.errorCode, failed?.errorDetail], ["source_not_live", "rtsp://***@camera/ is gone"]);
+});
+
+test("a process that waits for its restart can be stopped, and not be paused", async () => {
+  const on = await stage({
+    settings: { RUNNERS_RESTART_FIRST_SECONDS: "600", RUNNERS_RESTART_MOST_SECONDS: "600" },
+  });
+  const uuid = await on.start();
+  const starting = on.hear(uuid, (notice) => notice.type === "state" && notice.state === "starting");
+  process.kill((await on.inside(uuid)).pid, "SIGKILL");
+  await starting;
+  await assert.rejects(on.supervisor.pause(on.user, uuid), refusedWith("wrong_state"));
+  await on.supervisor.stop(on.user, uuid);
+  assert.equal((await on.row(uuid))?.state, "finished");
+});
+
+test("a runner that does not answer is replaced", async () => {
+  const on = await stage({ settings: { RUNNERS_REPLY_SECONDS: "1" } });
+  const uuid = await on.start({ ignoresPause: true });
+  const states = statesUntil(on, uuid, "running");
+  await assert.rejects(on.supervisor.pause(on.user, uuid), refusedWith("pipeline_failed"));
+  assert.deepEqual(await states, ["running", "starting", "running"]);
+});
+
+test("a server that starts again takes up what should run, as it was", async () => {
+  const first = await stage({ isFile: true });
+  const { user, sourceUuid } = first;
+  const [running, paused, stopped] = await Promise.all([first.start(), first.start(), first.start()]);
+  await first.supervisor.pause(user, paused);
+  await first.supervisor.stop(user, stopped);
+  const track = await highestTrack(first, running);
+  await first.supervisor.close();
+  assert.equal((await first.row(running))?.state, "running");
+  assert.equal((await first.row(running))?.nodeUuid, null);
+  const second = await stage({ isFile: true, user, sourceUuid });
+  await Promise.all([second.reach(running, "running"), second.reach(paused, "paused")]);
+  const inside = await second.inside(running);
+  assert.ok(Number(inside.job.firstTrackId) > track);
+  assert.ok(BigInt(String(inside.job.positionNs)) > 0n);
+  assert.equal(second.supervisor.held(stopped), null);
+  assert.equal((await second.row(running))?.restarts, 0);
+  assert.equal((await second.row(stopped))?.state, "finished");
+});
+
+test("what a killed server left is taken up when its lease has ended, and is lost to it for good", async () => {
+  // The first one does not renew: as if its machine stood still.
+  const first = await stage({ settings: { NODE_LEASE_SECONDS: "1200", NODE_RENEW_SECONDS: "600" } });
+  const { user, sourceUuid } = first;
+  const uuid = await first.start();
+  const track = await highestTrack(first, uuid);
+  const { pid } = await first.inside(uuid);
+  const second = await stage({ user, sourceUuid, needs: { isAlone: false } });
+  assert.equal(second.supervisor.held(uuid), null);
+  await database.sql`update processes set lease_until = now() where uuid = ${uuid}`;
+  while (second.supervisor.held(uuid) === null) await new Promise((resolve) => setTimeout(resolve, 20));
+  await second.reach(uuid, "running");
+  assert.ok(Number((await second.inside(uuid)).job.firstTrackId) > track + 100);
+  // The first learns of it with its next write, and ends its own runner.
+  await first.supervisor.held(uuid)?.ended;
+  assert.equal(isAlive(pid), false);
+  assert.equal((await second.row(uuid))?.state, "running");
+  const fences = await database.sql`select fence from usage where process_uuid = ${uuid}`;
+  assert.ok(fences.length >= 1);
+});
+
+test("a start that no server answered leaves nothing, and what was to stop has finished", async () => {
+  const first = await stage();
+  const { user, sourceUuid } = first;
+  const uuid = await first.start();
+  await first.supervisor.close();
+  await database.sql`update processes set desired = 'stopped', state = 'stopping' where uuid = ${uuid}`;
+  const unanswered = newUuid();
+  await database.sql`
+    insert into processes (uuid, user_uuid, source_uuid, source_url, graph, params, has_track_logger, desired, state)
+    values (${unanswered}, ${user.uuid}, ${sourceUuid}, '', 'detect', '{}', false, 'running', 'starting')`;
+  const second = await stage({ user, sourceUuid });
+  assert.equal((await second.row(uuid))?.state, "finished");
+  assert.equal(await second.row(unanswered), null);
+});
+
+test("a process whose source is gone fails when it is taken up", async () => {
+  const first = await stage();
+  const { user, sourceUuid } = first;
+  const uuid = await first.start();
+  await first.supervisor.close();
+  await database.sql`delete from sources where uuid = ${sourceUuid}`;
+  const second = await stage({ user, sourceUuid });
+  const row = await second.row(uuid);
+  assert.deepEqual([row?.state, row?.errorCode], ["failed", "source_not_found"]);
+});
+
+test("a live source that is away when its process is taken up is waited for", async () => {
+  const first = await stage();
+  const { user, sourceUuid } = first;
+  const uuid = await first.start();
+  await first.supervisor.close();
+  const script = (value: object) =>
+    database.sql`update processes set params = ${database.sql.json({ script: { ...value } })} where uuid = ${uuid}`;
+  await script({ refuses: { kind: "source", detail: "refused" } });
+  const second = await stage({ user, sourceUuid, settings: { RECONNECT_GIVE_UP_SECONDS: "3" } });
+  await second.hear(uuid, (notice) => notice.type === "reconnecting" && notice.reconnecting);
+  assert.equal(second.supervisor.held(uuid)?.state, "starting");
+  await second.hear(uuid, (notice) => notice.type === "state" && notice.state === "failed");
+  await second.supervisor.held(uuid)?.ended;
+  const row = await second.row(uuid);
+  assert.deepEqual([row?.errorCode, row?.restarts], ["source_not_live", 0]);
+});
+
+test("minutes of all runs of a process add up, and none counts twice", async () => {
+  const first = await stage();
+  const { user, sourceUuid, supervisor } = first;
+  const uuid = await first.start({ runningFactor: 100 });
+  const restarted = statesUntil(first, uuid, "running");
+  process.kill((await first.inside(uuid)).pid, "SIGKILL");
+  await restarted;
+  await highestTrack(first, uuid);
+  const totalMs = () => supervisor.held(uuid)?.meter.totalMs ?? 0;
+  assert.ok(totalMs() > 0);
+  const held = supervisor.held(uuid);
+  await supervisor.close();
+  const used = async () => {
+    const [row] = await database.sql<{ ms: number; claims: number }[]>`
+      select sum(running_ms)::bigint as ms, count(*) as claims from usage where user_uuid = ${user.uuid}`;
+    return row;
+  };
+  assert.deepEqual({ ...(await used()) }, { ms: held?.meter.totalMs, claims: 1 });
+  const second = await stage({ user, sourceUuid });
+  await second.reach(uuid, "running");
+  await highestTrack(second, uuid);
+  await second.supervisor.stop(user, uuid);
+  assert.equal((await used())?.claims, 2);
+});
