@@ -32,7 +32,7 @@ const feed = (watching: Watching) =>
       "Each part has `X-Timestamp`, the time of its frame. Frames are encoded only while somebody looks. A slow viewer misses frames; one that takes nothing for `streams.feed_stall_seconds` is let go. Ends with the process.",
     access: "url-key",
     answers: { 200: { description: "JPEGs, each replacing the one before.", mediaType: "multipart/x-mixed-replace" } },
-    errors: ["process_not_found", "graph_lacks", "viewers_limit_reached", "pipeline_failed"],
+    errors: ["process_not_found", "graph_lacks", "wrong_state", "viewers_limit_reached", "pipeline_failed"],
     async handle(call) {
       const viewing = toViewing(call);
       const headers = { "Content-Type": FEED_TYPE, ...STREAM_HEADERS };
@@ -61,7 +61,7 @@ const events = (watching: Watching) =>
         schema: Type.Union([DetectionsEvent, StateEvent, StatsEvent, AlertEvent]),
       },
     },
-    errors: ["process_not_found", "viewers_limit_reached"],
+    errors: ["process_not_found", "wrong_state", "viewers_limit_reached"],
     async handle(call) {
       const viewing = toViewing(call);
       const headers = { "Content-Type": EVENTS_TYPE, ...STREAM_HEADERS };
@@ -135,7 +135,12 @@ function describeSocket({ channel, id, tag, summary, schema, words }: (typeof SO
       101: { description: "The websocket is open; each text frame is such a message.", schema },
       426: { description: "This address is to be opened as a websocket.", schema: Problem, mediaType: PROBLEM_TYPE },
     },
-    errors: ["process_not_found", "socket_in_use", ...(channel === "detection_data" ? (["graph_lacks"] as const) : [])],
+    errors: [
+      "process_not_found",
+      "socket_in_use",
+      "wrong_state",
+      ...(channel === "detection_data" ? (["graph_lacks"] as const) : []),
+    ],
     handle({ requestId }) {
       const detail = "This address is a websocket: open it with a websocket client, as ws:// or wss://.";
       const error = new ServiceError("upgrade_needed", { detail });

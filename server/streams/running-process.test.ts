@@ -6,7 +6,7 @@ import { ENTRY, WATCHED } from "../../graphs/runtime/runner/runner.fixture.ts";
 import { makeConfig, makeUser, openApp, type TestApp } from "../api/app.fixture.ts";
 import { openStage, type Stage } from "../processes/supervisor.fixture.ts";
 import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
-import { eventually, Listener } from "./streams.fixture.ts";
+import { eventually, Listener, refusalOf } from "./streams.fixture.ts";
 import { Streams } from "./streams.ts";
 
 let database: TestDatabase;
@@ -85,7 +85,9 @@ test("events tell of the state and of stats; sockets and events end with the pro
   assert.equal(states[0], "running");
   assert.equal(states.at(-1), "finished");
   assert.match(text, /event: stats\n/);
-  assert.equal((await app.call(`/process/${uuid}/events`)).status, 404);
+  for (const stream of ["events", "feed"]) assert.equal((await app.call(`/process/${uuid}/${stream}`)).status, 404);
+  for (const channel of ["detection_data", "drone_data", "telemetry"])
+    assert.equal((await refusalOf(app, `/process/${uuid}/${channel}`)).code, "process_not_found");
 });
 
 test("streams outlive a crash of the runner", async () => {

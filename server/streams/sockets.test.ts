@@ -187,6 +187,22 @@ describe("websockets of a process", () => {
     await listener.close();
   });
 
+  test("stay as they are for others when somebody floods one with headers or stops in the middle of them", async () => {
+    const process = stage.start();
+    const listener = await Listener.open(stage, process, "detection_data");
+    const [half, flood] = [connect(stage.port, "127.0.0.1"), connect(stage.port, "127.0.0.1")];
+    half.write(handshake(pathOf(process.uuid)).slice(0, -2));
+    flood.on("error", () => {});
+    flood.write(handshake(pathOf(process.uuid)).slice(0, -2) + "X-More: and more\r\n".repeat(5000));
+    const [answer] = (await once(flood, "data")) as [Buffer];
+    assert.match(answer.toString(), /^HTTP\/1\.1 431 /);
+    process.detect();
+    await listener.expect(1);
+    assert.equal(process.followers.size, 1);
+    half.destroy();
+    await listener.close();
+  });
+
   test("are closed with 1000 and the reason when the process ends, after its last message", async () => {
     for (const [state, reason] of [
       ["finished", /has finished/],

@@ -114,7 +114,7 @@ interface Refusal {
 
 /** Asks for a websocket that must be refused with a problem. `undefined` leaves a header out. */
 export async function refusalOf(
-  { port }: Stage,
+  { port }: { readonly port: number },
   path: string,
   headers: Readonly<Record<string, string | undefined>> = {},
   method = "GET",

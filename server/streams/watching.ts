@@ -87,6 +87,7 @@ export class Watching {
     stops.add(this.#viewers.enter(processUuid));
     signal.addEventListener("abort", stops.run, { once: true });
     stops.add(() => signal.removeEventListener("abort", stops.run));
+    if (signal.aborted) stops.run();
     return stops;
   }
 
