@@ -1,0 +1,126 @@
+/** The workflow of the interface, from the upload to the end, over real sockets, with a real clip and a real camera. */
+import assert from "node:assert/strict";
+import { openAsBlob } from "node:fs";
+import { basename } from "node:path";
+import { after, describe, test } from "node:test";
+import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
+import type { SourceRecord } from "../../schemas/api/sources.ts";
+import { testClip } from "../clips.fixture.ts";
+import { makeClip, temporaryFolder } from "../graph.fixture.ts";
+import { startCamera } from "../soak/camera.fixture.ts";
+import { Detections, decodeJpeg, lookAtFeed } from "./process-client.fixture.ts";
+import { MASTER_KEY, TestService } from "./service.fixture.ts";
+
+const service = await TestService.start();
+after(() => service.close());
+
+const folder = temporaryFolder();
+const short = await makeClip(folder, 40);
+/** People, where it could be fetched. */
+const clip = testClip("vtest.avi") ?? short;
+
+async function upload(file: string, alias?: string): Promise<SourceRecord> {
+  const form = new FormData();
+  if (alias !== undefined) form.set("alias", alias);
+  form.set("file", await openAsBlob(file), basename(file));
+  const answer = await service.call<SourceRecord>("POST", "/video", { body: form });
+  assert.ok(answer.status === 201 || answer.status === 200, answer.text);
+  return answer.body;
+}
+
+const start = (source: SourceRecord) =>
+  service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`);
+const info = (uuid: string) => service.expect<ProcessRecord>(200, "GET", `/process/${uuid}`);
+
+async function awaitState(uuid: string, state: ProcessRecord["state"]): Promise<ProcessRecord> {
+  for (;;) {
+    const record = await info(uuid);
+    if (record.state === state) return record;
+    assert.notEqual(record.state, "failed", JSON.stringify(record.error));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+/** All that a client does with a process, whatever it runs on. */
+async function useProcess(source: SourceRecord): Promise<void> {
+  const started = await start(source);
+  const uuid = started.process_uuid;
+  assert.deepEqual(Object.keys(started).sort(), ["detection_data_url", "feed_url", "process_uuid", "telemetry_url"]);
+  assert.equal(started.telemetry_url, "Not configured");
+  assert.equal(new URL(started.feed_url).searchParams.get("api_key"), MASTER_KEY);
+  assert.match(started.detection_data_url, /^ws:/);
+
+  const detections = await Detections.open(started.detection_data_url);
+  for (const message of await detections.next(5)) assert.equal(message.process_uuid, uuid);
+
+  const pictures = await lookAtFeed(started.feed_url, 3);
+  assert.match(await decodeJpeg(pictures.at(-1) ?? assert.fail()), /width=\(int\)\d+/);
+
+  const running = await info(uuid);
+  assert.equal(running.state, "running");
+  assert.equal(running.source_uuid, source.uuid);
+  const { sources } = await service.expect<{ sources: SourceRecord[] }>(200, "GET", "/sources");
+  assert.equal(sources.find(({ uuid: known }) => known === source.uuid)?.status, "processing");
+  assert.equal((await service.call("DELETE", `/source/${source.uuid}`)).status, 409);
+
+  await service.expect(200, "POST", `/process/${uuid}/pause`);
+  assert.equal((await info(uuid)).state, "paused");
+  assert.equal((await service.call("POST", `/process/${uuid}/pause`)).status, 409);
+  await service.expect(200, "POST", `/process/${uuid}/resume`);
+  await detections.next(3);
+  assert.equal((await info(uuid)).state, "running");
+
+  await service.expect(200, "DELETE", `/process/${uuid}`);
+  const finished = await awaitState(uuid, "finished");
+  assert.match(finished.finished_at ?? "", /Z$/);
+  assert.equal((await detections.closed).code, 1000);
+  const { processes } = await service.expect<{ processes: ProcessRecord[] }>(200, "GET", "/processes");
+  assert.equal(
+    processes.some(({ uuid: active }) => active === uuid),
+    false,
+  );
+}
+
+describe("the workflow of the interface", () => {
+  test("on an uploaded clip: upload, sources, start, detections, feed, pause, resume, info, stop", {
+    timeout: 300_000,
+  }, async () => {
+    const source = await upload(clip, "campus");
+    assert.equal(source.type, "file");
+    const { sources } = await service.expect<{ sources: SourceRecord[] }>(200, "GET", "/sources");
+    assert.deepEqual(
+      sources.find(({ uuid }) => uuid === source.uuid),
+      source,
+    );
+    assert.equal((await upload(clip, "again")).uuid, source.uuid);
+    await useProcess(source);
+  });
+
+  test("on a live RTSP camera", { timeout: 300_000 }, async (t) => {
+    const camera = await startCamera();
+    t.after(() => camera.kill());
+    const source = await service.expect<SourceRecord>(201, "POST", "/stream", {
+      json: { alias: "yard", input_url: camera.url, stream_type: "rtsp" },
+    });
+    await useProcess(source);
+  });
+
+  test("a file that comes to its end is finished by itself", { timeout: 300_000 }, async () => {
+    const { process_uuid: uuid } = await start(await upload(short));
+    const record = await awaitState(uuid, "finished");
+    assert.equal(record.error, null);
+  });
+
+  test("people are detected and followed on the real clip", {
+    timeout: 300_000,
+    skip: clip === short && "the real clip is not in the cache",
+  }, async () => {
+    const started = await start(await upload(clip));
+    const detections = await Detections.open(started.detection_data_url);
+    const seen = () => detections.messages.flatMap(({ active_tracks }) => active_tracks);
+    await detections.until("a person that is followed", () =>
+      seen().some(({ class_name, track_id }) => class_name === "person" && track_id > 0),
+    );
+    await service.expect(200, "DELETE", "/processes");
+  });
+});
