@@ -25,6 +25,7 @@ export async function findAccount(): Promise<Account> {
   const become = isRoot ? [`--reuid=${uid}`, `--regid=${gid}`, "--clear-groups"] : [];
   const command = (program: string, ...args: readonly string[]) =>
     ["setpriv", [...become, "--pdeathsig", "INT", program, ...args]] as const;
+  await tryCommand(command("true"), uid);
   return {
     uid,
     gid,
@@ -37,6 +38,19 @@ export async function findAccount(): Promise<Account> {
       );
     },
   };
+}
+
+async function tryCommand([program, args]: ReturnType<Account["command"]>, uid: number): Promise<void> {
+  try {
+    await run(program, [...args]);
+  } catch (cause) {
+    const { stderr = "", message } = cause as Error & { stderr?: string };
+    throw new DatabaseFault(
+      `PostgreSQL cannot be run as uid ${uid}: ${stderr.trim() || message}. It takes \`setpriv\` of util-linux, and as ` +
+        "root the right to become another user; or name a database by DATABASE_URL.",
+      { cause },
+    );
+  }
 }
 
 /** Nothing of ours is passed on: neither secrets nor PG… variables, which would change what it does. */
