@@ -17,14 +17,15 @@ import { type AnyEndpoint, defineEndpoint, type Method } from "./endpoint.ts";
 export interface InformationNeeds {
   readonly sql: Sql;
   readonly softwareVersion: string;
-  /** Every part of the service: `ok`, or why it is not. Anybody may ask, as often as they like; never rejects. */
+  /** Every part of the service: `ok`, or why it is not. Never rejects. */
   readonly components: () => Promise<Readonly<Record<string, string>>>;
 }
 
 const MINUTE_MS = 60_000;
 
 export function informationEndpoints(needs: InformationNeeds): readonly AnyEndpoint[] {
-  const { sql, softwareVersion, components } = needs;
+  const { sql, softwareVersion } = needs;
+  const components = shareUnderWay(needs.components);
   const startedMs = performance.now();
   const versions = { version: API_VERSION, software_version: softwareVersion };
 
@@ -142,6 +143,17 @@ export function informationEndpoints(needs: InformationNeeds): readonly AnyEndpo
   });
 
   return [status, login("GET", "login"), login("POST", "loginByPost"), userInfo, info, allocateMinutes];
+}
+
+/** Anybody may ask, as often as they like: the parts are looked at by one at a time, for all who ask meanwhile. */
+function shareUnderWay<T>(look: () => Promise<T>): () => Promise<T> {
+  let underWay: Promise<T> | null = null;
+  return () => {
+    underWay ??= look().finally(() => {
+      underWay = null;
+    });
+    return underWay;
+  };
 }
 
 /** A key that was removed after it was found right has nothing left. */
