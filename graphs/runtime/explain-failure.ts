@@ -26,7 +26,8 @@ async function explainLive(shown: string, reason: string, url: string | null): P
   const isSame = url !== null && maskCredentials(url) === shown;
   const isVague = /cannot be reached|could not (open|read|write)|internal data stream error/i.test(reason);
   const found = isVague && isSame ? await findReachFault(url) : null;
-  return `cannot play ${shown}: ${found ?? reason}`;
+  const outage = /^no video for .*giving up; last: /.exec(reason)?.[0] ?? "";
+  return `cannot play ${shown}: ${found === null ? reason : outage + found}`;
 }
 
 function explainFile(file: string, failure: GraphFailure): string {

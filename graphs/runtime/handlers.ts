@@ -6,6 +6,7 @@ import { registerElement } from "../../native/handlers.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { completeProperties } from "../compiler/element-properties.ts";
 import type { PlanNode } from "../compiler/plan.ts";
+import { Latency } from "./latency.ts";
 import { LIMITS, within } from "./limits.ts";
 import { nativeProperties } from "./property-kinds.ts";
 
@@ -17,6 +18,8 @@ export class BoundHandler {
   readonly handler: Handler;
   /** Of a sink: the stream time behind the last frame it was given. */
   reachedNs: bigint | null = null;
+  /** Of a sink in a live graph: from when the picture was taken. */
+  readonly latency = new Latency();
   readonly #element: AnyElement;
   #properties: JsonRecord;
   #updating: Promise<void> = Promise.resolve();
@@ -33,6 +36,12 @@ export class BoundHandler {
 
   get isSink(): boolean {
     return this.#element.kind === "sink";
+  }
+
+  /** A sink is given a frame. */
+  meet({ ptsNs, durationNs, captureNs }: Pick<NativeFrame, "ptsNs" | "durationNs" | "captureNs">): void {
+    if (ptsNs !== null) this.reachedNs = ptsNs + (durationNs ?? 1n);
+    if (this.services.job.live) this.latency.add(Math.max(0, Date.now() - Number(captureNs / 1_000_000n)));
   }
 
   /** Rejects when the handler refuses; it then keeps what it had. What it has already is not told again. */
@@ -98,8 +107,7 @@ function adapt(entry: BoundHandler | undefined, node: string) {
   const view = {
     process: entry.isSink
       ? (frame: NativeFrame) => {
-          const { ptsNs, durationNs } = frame;
-          if (ptsNs !== null) entry.reachedNs = ptsNs + (durationNs ?? 1n);
+          entry.meet(frame);
           return process(frame);
         }
       : process,

@@ -12,6 +12,7 @@ import type { GraphPlan, PlanNode, PlanSegment } from "../compiler/plan.ts";
 import { GraphFailure } from "./events.ts";
 import { type BoundHandler, createHandler } from "./handlers.ts";
 import { startIngest } from "./ingest.ts";
+import type { LatencyReading } from "./latency.ts";
 import { LIMITS, within } from "./limits.ts";
 import { findPacedFile, seekWhenReady } from "./position.ts";
 import { Post } from "./post.ts";
@@ -138,11 +139,21 @@ export class Launch {
     return this.#post.deliver(channel, message);
   }
 
-  /** Behind the last frame that each TypeScript sink of the graph itself has had; null when one had none. */
+  /** Behind the last frame that each TypeScript sink of the graph itself has had; null before the first. */
   positionNs(): bigint | null {
-    const own = [this.plan.main, ...this.plan.branches].flatMap(({ name }) => this.#attached.get(name) ?? []);
-    const positions = own.flatMap(({ handlers }) => [...handlers.values()]).flatMap(({ reachedNs }) => reachedNs ?? []);
+    const positions = this.#sinks().flatMap(({ reachedNs }) => reachedNs ?? []);
     return positions.reduce<bigint | null>((least, at) => (least === null || at < least ? at : least), null);
+  }
+
+  /** From when pictures were taken to the first TypeScript sink of the graph itself; null without one. */
+  latencyMs(): LatencyReading | null {
+    return this.#sinks()[0]?.latency.read() ?? null;
+  }
+
+  /** What is attached comes and goes, and is not the graph itself. */
+  #sinks(): readonly BoundHandler[] {
+    const own = [this.plan.main, ...this.plan.branches].flatMap(({ name }) => this.#attached.get(name) ?? []);
+    return own.flatMap(({ handlers }) => [...handlers.values()]).filter(({ isSink }) => isSink);
   }
 
   /** Adds a branch to the tee it hangs on; at any time. */

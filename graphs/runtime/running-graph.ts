@@ -12,6 +12,7 @@ import { diffPlans } from "../compiler/diff.ts";
 import { GraphFaults } from "../compiler/fault.ts";
 import type { GraphPlan, PlanChange, PlanSegment } from "../compiler/plan.ts";
 import { type GraphEvent, GraphFailure, type GraphState } from "./events.ts";
+import type { LatencyReading } from "./latency.ts";
 import { Launch } from "./launch.ts";
 import { LIMITS, within } from "./limits.ts";
 
@@ -182,6 +183,11 @@ export class RunningGraph {
   /** Where to go on after the last frame that every TypeScript sink of the graph itself has dealt with; null before one. */
   get positionNs(): bigint | null {
     return this.#launch.positionNs();
+  }
+
+  /** From when pictures were taken to the graph's first TypeScript sink, lately; null without one. Live graphs only. */
+  get latencyMs(): LatencyReading | null {
+    return this.#launch.latencyMs();
   }
 
   /** A file stays where it is. A live source is let go of: what it shows meanwhile never comes. */

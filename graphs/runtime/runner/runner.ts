@@ -14,7 +14,6 @@ import { compileJob, type Knowledge, type LiveValues } from "./compile-job.ts";
 import { Description } from "./describe.ts";
 import { describeFailure, isPath } from "./failure.ts";
 import { onFirstFrame } from "./first-frame.ts";
-import { Latency } from "./latency.ts";
 import { PictureSocket } from "./picture-socket.ts";
 import { Refusal, type RequestHandler } from "./requests.ts";
 import { retell } from "./retell.ts";
@@ -35,6 +34,8 @@ interface Running {
 /** Of the pipeline, taken while it is there. */
 type Reading = Pick<RunnerMessage & { type: "progress" }, "positionNs" | "nextTrackId" | "stats">;
 
+const RANK = { idle: 0, starting: 1, running: 2, paused: 2, stopping: 3, finished: 4, failed: 4 } as const;
+
 const PROGRESS_MS = 1_000;
 /** What is under way has so long to arrive: a server that stops its runner waits five seconds for all of it. */
 const DRAIN_MS = 2_500;
@@ -47,7 +48,6 @@ export class Runner implements RequestHandler {
   readonly #cut = new AbortController();
   readonly #time = new RunningTime();
   readonly #statistics = new Statistics();
-  readonly #latency = new Latency();
   #end: () => void = () => {};
   #state: State | "idle" = "idle";
   #running: Running | null = null;
@@ -233,10 +233,7 @@ export class Runner implements RequestHandler {
   }
 
   #send(channel: string, message: JsonRecord): void {
-    if (this.#isSilent) return;
-    const takenMs = Date.parse(String(message.timestamp));
-    if (!Number.isNaN(takenMs)) this.#latency.add(Math.max(0, Date.now() - takenMs));
-    this.#tell({ type: "message", channel, message });
+    if (!this.#isSilent) this.#tell({ type: "message", channel, message });
   }
 
   #show(node: string, captureNs: bigint, bytes: Uint8Array): boolean {
@@ -265,7 +262,7 @@ export class Runner implements RequestHandler {
     this.#reading = {
       positionNs: String(graph.positionNs ?? BigInt(job.positionNs)),
       nextTrackId: graph.nextTrackId,
-      stats: this.#statistics.read(this.#isLive ? this.#latency.read() : null),
+      stats: this.#statistics.read(this.#isLive ? graph.latencyMs : null),
     };
   }
 
@@ -275,8 +272,9 @@ export class Runner implements RequestHandler {
     this.#tell({ type: "progress", ...this.#reading, runningMs, messagesLost: this.#countLost() });
   }
 
+  /** Never back: what is being stopped is neither paused nor resumed by what was asked before. */
   #enter(state: State, failure: RunnerFailure | null = null): void {
-    if (this.#state === state) return;
+    if (this.#state === state || RANK[state] < RANK[this.#state]) return;
     this.#state = state;
     if (state === "running") this.#time.go();
     else this.#time.halt();

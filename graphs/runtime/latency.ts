@@ -1,5 +1,10 @@
-/** How old things are when they are told, lately. */
+/** How old frames are when they arrive, lately. */
 const KEPT = 256;
+
+export interface LatencyReading {
+  readonly p50: number;
+  readonly p95: number;
+}
 
 export class Latency {
   readonly #ms: number[] = [];
@@ -11,7 +16,7 @@ export class Latency {
   }
 
   /** 0 before the first. */
-  read(): { readonly p50: number; readonly p95: number } {
+  read(): LatencyReading {
     const sorted = [...this.#ms].sort((a, b) => a - b);
     const at = (part: number): number => Math.round(sorted[Math.floor(part * (sorted.length - 1))] ?? 0);
     return { p50: at(0.5), p95: at(0.95) };

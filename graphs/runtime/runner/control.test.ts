@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type Socket } from "node:net";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { PictureReader, type StreamedPicture } from "../../../schemas/picture-stream.ts";
+import { temporaryFolder } from "../../../test/graph.fixture.ts";
+import { Watch } from "../../../test/watch.fixture.ts";
+import { ForkedRunner } from "./runner.fixture.ts";
+
+const folder = temporaryFolder();
+const socketPath = join(folder, "pictures");
+const pictures: StreamedPicture[] = [];
+const seen = new Watch();
+const connections = new Set<Socket>();
+const server = createServer((socket) => {
+  const reader = new PictureReader();
+  connections.add(socket);
+  socket.on("error", () => {});
+  socket.on("data", (piece) => {
+    pictures.push(...reader.read(piece));
+    seen.look();
+  });
+}).listen(socketPath);
+await once(server, "listening");
+after(() => {
+  for (const socket of connections) socket.destroy();
+  server.close();
+});
+
+const runner = new ForkedRunner();
+await runner.start({ sourceUri: "test:ball?width=64&height=48", pictureSocket: socketPath });
+await runner.until("flowing");
+
+test("live properties are set all or not at all, with what is wrong said", async () => {
+  const set = (nodes: Record<string, Record<string, unknown>>) => runner.ask({ type: "set", nodes });
+  await assert.rejects(set({ print: { evry: 2 } }), /^Error: invalid: .*no property "evry".*did you mean "every"\?/);
+  await assert.rejects(set({ prnt: { every: 2 } }), /^Error: invalid: .*no node "prnt".*did you mean "print"\?/);
+  await assert.rejects(set({ print: { every: "soon" } }), /^Error: invalid: .*every.*expected/s);
+  await assert.rejects(set({ source: { uri: "/etc/passwd" } }), /invalid: this cannot be changed while it runs/);
+  await assert.rejects(set({ print: { every: 5 }, decode: { max: 1 } }), /invalid/);
+  await assert.rejects(set({ print: { keys: ["$every"], every: "$every" } }), /invalid/);
+  assert.equal(countGaps(), 0, "a refused change left a trace");
+  await set({ print: { every: 1000 } });
+  const before = runner.messages.length;
+  await set({ print: { every: 1, keys: ["$every"] } });
+  await runner.watch.until("frames again", () => runner.messages.length > before + 3);
+});
+
+/** Frames that were left out between two that were told. */
+function countGaps(): number {
+  const frames = runner.messages.map(({ message }) => (JSON.parse(String(message.line)) as { frame: number }).frame);
+  return frames.filter((frame, index) => index > 0 && frame !== (frames[index - 1] ?? 0) + 1).length;
+}
+
+test("the graph is described in four languages, with what is attached", async () => {
+  await runner.ask({ type: "attach", attachment: "wall", slot: "feed", params: {} });
+  await runner.ask({ type: "describe", format: "json" });
+  await runner.watch.until("a moment", () => runner.of("progress").length > 0);
+  const json = (await runner.ask({ type: "describe", format: "json" })) as {
+    graph: string;
+    segments: { name: string; steps: { step: string; frames: number }[] }[];
+  };
+  assert.equal(json.graph, "watched");
+  assert.deepEqual(
+    json.segments.map(({ name }) => name),
+    ["main", "data", "feed:wall"],
+  );
+  assert.ok(json.segments[0]?.steps.some(({ step, frames }) => step === "decode" && frames > 0));
+  assert.match(String(await runner.ask({ type: "describe", format: "dot" })), /^digraph "watched" \{.*feed:wall/s);
+  assert.match(String(await runner.ask({ type: "describe", format: "mermaid" })), /^flowchart LR\n.*-->/s);
+  assert.match(String(await runner.ask({ type: "describe", format: "launch" })), /^gst-launch-1\.0/);
+  await runner.ask({ type: "detach", attachment: "wall" });
+});
+
+test("pictures flow while the feed is attached, with the frame's time and the name of the attachment", async () => {
+  pictures.length = 0;
+  await runner.ask({ type: "attach", attachment: "screen", slot: "feed", params: {} });
+  await assert.rejects(
+    runner.ask({ type: "attach", attachment: "screen", slot: "feed", params: {} }),
+    /wrong_state: "screen" is attached already/,
+  );
+  await seen.until("pictures", () => pictures.filter(({ attachment }) => attachment === "screen").length >= 3);
+  const [first] = pictures.filter(({ attachment }) => attachment === "screen");
+  assert.deepEqual([...(first?.bytes.subarray(0, 2) ?? [])], [0xff, 0xd8]);
+  assert.ok(Math.abs(Date.now() - (first?.captureMs ?? 0)) < 600_000);
+  // The server takes the next connection: a picture that comes later opens it.
+  for (const socket of connections) socket.destroy();
+  pictures.length = 0;
+  await seen.until("pictures again", () => pictures.length >= 2);
+  await runner.ask({ type: "detach", attachment: "screen" });
+  await assert.rejects(runner.ask({ type: "detach", attachment: "screen" }), /wrong_state/);
+});
+
+test("what the graph does not offer is refused by name", async () => {
+  await assert.rejects(
+    runner.ask({ type: "attach", attachment: "x", slot: "fed", params: {} }),
+    /graph_lacks: graph "watched" has no slot "fed"; it has feed/,
+  );
+  await assert.rejects(
+    runner.ask({ type: "attach", attachment: "a b", slot: "feed", params: {} }),
+    /invalid: .*cannot be named/,
+  );
+  await assert.rejects(
+    runner.ask({ type: "attach", attachment: "y", slot: "feed", params: { sise: 1 } }),
+    /invalid: .*sise/,
+  );
+  assert.equal(await runner.ask({ type: "deliver", channel: "telemetry", message: { timestamp: 1 } }), 0);
+});
+
+test("requests are answered in order, and signals for the whole terminal are not for the runner", async () => {
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) runner.child.kill(signal);
+  const replies = await Promise.all([
+    runner.reply({ type: "pause" }),
+    runner.reply({ type: "describe", format: "dot" }),
+    runner.reply({ type: "resume" }),
+  ]);
+  assert.deepEqual(
+    replies.map(({ error }) => error),
+    [null, null, null],
+  );
+  // A stop waits for nobody: what came before it is done or refused, and answered before it.
+  await Promise.all([runner.reply({ type: "pause" }), runner.reply({ type: "stop" })]);
+  const ids = runner.of("reply").map(({ id }) => id);
+  assert.deepEqual(
+    ids,
+    [...ids].sort((a, b) => a - b),
+  );
+  assert.deepEqual(await runner.exited, [0, null], runner.stderr);
+});

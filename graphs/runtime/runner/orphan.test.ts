@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+
+const SERVER = fileURLToPath(new URL("orphan.fixture.ts", import.meta.url));
+const LIMIT_MS = 30_000;
+
+test("a runner whose server is killed in the middle of a graph is gone soon after", async () => {
+  const server = spawn(process.execPath, ["--import", "tsx", SERVER], { stdio: ["ignore", "pipe", "inherit"] });
+  const [line] = (await once(server.stdout, "data")) as [Buffer];
+  const pid = Number(line.toString());
+  assert.ok(pid > 1 && isAlive(pid));
+  server.kill("SIGKILL");
+  for (const untilMs = performance.now() + LIMIT_MS; isAlive(pid) && performance.now() < untilMs; ) await sleep(20);
+  assert.ok(!isAlive(pid), "the runner outlives its server");
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
