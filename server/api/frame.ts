@@ -4,7 +4,6 @@ import type { Config } from "../../schemas/config.ts";
 import type { ErrorCode } from "../../schemas/errors.ts";
 import { type InputFault, ServiceError } from "../service-error.ts";
 import type { User } from "../user.ts";
-import { COMMON_ERRORS } from "./common-errors.ts";
 import { acceptsGzip, compress, LEAST_COMPRESSED } from "./compress.ts";
 import type { Cors } from "./cors.ts";
 import type { AnyEndpoint, JsonAnswer } from "./endpoint.ts";
@@ -13,6 +12,7 @@ import { ANSWER_HEADERS, problemHeaders, toProblem, toServiceError } from "./pro
 import { letContinue, readJson } from "./read-body.ts";
 import { readQuery } from "./read-query.ts";
 import { type Route, type RoutePath, readParams } from "./routes.ts";
+import { SHARED_ERRORS } from "./shared-errors.ts";
 import { findUnsound, judgeText } from "./sound-values.ts";
 import type { TokenBuckets } from "./token-buckets.ts";
 
@@ -231,7 +231,7 @@ export class Frame {
   /** In tests, a code that the endpoint does not declare is a fault of ours. */
   #judgeCode(error: ServiceError, endpoint: AnyEndpoint | undefined): ServiceError {
     if (!this.#parts.http.check_answers || endpoint === undefined) return error;
-    const declared: readonly ErrorCode[] = [...COMMON_ERRORS, ...endpoint.errors];
+    const declared: readonly ErrorCode[] = [...SHARED_ERRORS, ...endpoint.errors];
     if (declared.includes(error.code)) return error;
     const words = `${endpoint.method} ${endpoint.path} answered with ${error.code}, which it does not declare`;
     return toServiceError(new Error(words, { cause: error }));

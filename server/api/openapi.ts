@@ -2,10 +2,10 @@
 import { API_VERSION } from "../../schemas/api/information.ts";
 import { Problem } from "../../schemas/api/problem.ts";
 import { ERRORS, type ErrorCode } from "../../schemas/errors.ts";
-import { errorsOf } from "./common-errors.ts";
 import { type Access, type AnswerShape, type AnyEndpoint, TAGS } from "./endpoint.ts";
 import { PROBLEM_TYPE } from "./problem.ts";
 import { parameterNames, parameterSchema } from "./routes.ts";
+import { errorsOf } from "./shared-errors.ts";
 import { SharedSchemas } from "./shared-schemas.ts";
 
 const ABOUT = `Video sources go in; objects are detected, tracked and placed on the map; video, JSON streams, reports,

@@ -7,7 +7,7 @@ const OURS = ["internal_error", "database_unavailable", "shutting_down"] as cons
 const OF_KEYS = ["api_key_missing", "api_key_invalid", "api_key_expired"] as const;
 const OF_BODIES = ["malformed_json", "request_timeout", "body_too_large", "media_type_unsupported"] as const;
 
-export const COMMON_ERRORS: readonly ErrorCode[] = [...ALWAYS, ...OURS, ...OF_KEYS, ...OF_BODIES, "invalid_input"];
+export const SHARED_ERRORS: readonly ErrorCode[] = [...ALWAYS, ...OURS, ...OF_KEYS, ...OF_BODIES, "invalid_input"];
 
 /** Those that can really come from this endpoint, for the document. */
 export function errorsOf(endpoint: AnyEndpoint): readonly ErrorCode[] {
