@@ -88,7 +88,7 @@ for (const [words, code, told] of [
   ["create x --master nobody", 1, /there is no key named nobody/],
   ["create x --master acme-north", 1, /acme-north is no master key/],
   ["create x --master acme --pending 5", 2, /--pending is for master keys/],
-  ["create x --minutes 0", 2, /--minutes is "0"/],
+  ["create x --minutes 1.5", 2, /--minutes is "1.5"/],
   ["create x --expires 2026-02-31", 2, /--expires is "2026-02-31"/],
   ["create x --expires tomorrow", 2, /expected a date such as/],
   ["create x --limit proceses=3", 2, /did you mean "processes"\?/],

@@ -27,7 +27,7 @@ export function readOrder(given: Given): KeyOrder {
   const pending = given.number("pending", "whole");
   if (master !== null && pending !== undefined)
     throw new UsageFault("--pending is for master keys: a child has no minutes to hand out");
-  const minutes = given.number("minutes", "whole");
+  const minutes = readMinutes(given.text("minutes"));
   return {
     username,
     master,
@@ -41,6 +41,13 @@ export function readOrder(given: Given): KeyOrder {
     isGraphAuthor: given.flag("graph-author"),
     limits: readLimits(given.texts("limit")),
   };
+}
+
+/** None is a number of minutes too: they are handed out later. */
+function readMinutes(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new UsageFault(`--minutes is "${text}"; expected a whole number of at least 0`);
 }
 
 /** A date means the whole of that day, UTC. */

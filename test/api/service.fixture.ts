@@ -1,7 +1,16 @@
 /** The real service in a process of its own, and a client that believes no answer unseen. */
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { openAsBlob } from "node:fs";
+import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { type Serving, ServingFolder, type ServingOptions } from "../../cli/serve/serving.fixture.ts";
+import type { SourceRecord } from "../../schemas/api/sources.ts";
 import { Answers, type ApiDocument, type ReadAnswer } from "./answers.ts";
+
+const COMMAND = fileURLToPath(new URL("../../cli/windhover.mjs", import.meta.url));
+const run = promisify(execFile);
 
 export const MASTER_KEY = `wh_0123456789ab_${"A".repeat(43)}`;
 
@@ -99,4 +108,28 @@ export class TestService {
     });
     return { status: response.status, headers: response.headers, text: await response.text() };
   }
+}
+
+/** A key of its own beside the running service, by the command. */
+export async function createKey(service: TestService, name: string, ...args: readonly string[]): Promise<string> {
+  const { stdout } = await run(process.execPath, [COMMAND, "keys", "create", name, ...args], {
+    cwd: service.folder.path,
+    env: { ...process.env, WINDHOVER_DATA_DIR: join(service.folder.path, "data") },
+    timeout: 120_000,
+  });
+  return stdout.trim();
+}
+
+/** A file as `POST /video` takes it. */
+export async function uploadVideo(
+  service: TestService,
+  file: string,
+  { alias, key }: { readonly alias?: string; readonly key?: string } = {},
+): Promise<SourceRecord> {
+  const form = new FormData();
+  if (alias !== undefined) form.set("alias", alias);
+  form.set("file", await openAsBlob(file), basename(file));
+  const answer = await service.call<SourceRecord>("POST", "/video", { body: form, ...(key !== undefined && { key }) });
+  assert.ok(answer.status === 201 || answer.status === 200, answer.text);
+  return answer.body;
 }

@@ -1,7 +1,5 @@
 /** The workflow of the interface, from the upload to the end, over real sockets, with a real clip and a real camera. */
 import assert from "node:assert/strict";
-import { openAsBlob } from "node:fs";
-import { basename } from "node:path";
 import { after, describe, test } from "node:test";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
@@ -9,7 +7,7 @@ import { testClip } from "../clips.fixture.ts";
 import { makeClip, temporaryFolder } from "../graph.fixture.ts";
 import { startCamera } from "../soak/camera.fixture.ts";
 import { Detections, decodeJpeg, lookAtFeed } from "./process-client.fixture.ts";
-import { MASTER_KEY, TestService } from "./service.fixture.ts";
+import { MASTER_KEY, TestService, uploadVideo } from "./service.fixture.ts";
 
 const service = await TestService.start();
 after(() => service.close());
@@ -19,14 +17,7 @@ const short = await makeClip(folder, 40);
 /** People, where it could be fetched. */
 const clip = testClip("vtest.avi") ?? short;
 
-async function upload(file: string, alias?: string): Promise<SourceRecord> {
-  const form = new FormData();
-  if (alias !== undefined) form.set("alias", alias);
-  form.set("file", await openAsBlob(file), basename(file));
-  const answer = await service.call<SourceRecord>("POST", "/video", { body: form });
-  assert.ok(answer.status === 201 || answer.status === 200, answer.text);
-  return answer.body;
-}
+const upload = (file: string, alias?: string) => uploadVideo(service, file, alias === undefined ? {} : { alias });
 
 const start = (source: SourceRecord) =>
   service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`);
