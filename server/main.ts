@@ -141,12 +141,16 @@ async function openStore(config: Config, log: Logger, shutDown: ShutDown): Promi
   return database;
 }
 
-/** Closed first of all that was opened: whoever waits for it below has been closed by then. */
+/** One that is not open yet is not waited for: its threads and its child go with us. */
 function openLibrary(knowledge: ServerKnowledge, config: Config, shutDown: ShutDown): Promise<GraphLibrary> {
-  const opened = GraphLibrary.open(knowledge, config);
-  opened.catch(() => {});
-  shutDown.add("graphs", SPARE_MS, async () => (await opened.catch(() => null))?.close());
-  return opened;
+  let library: GraphLibrary | null = null;
+  const opening = GraphLibrary.open(knowledge, config).then((opened) => {
+    library = opened;
+    return opened;
+  });
+  opening.catch(() => {});
+  shutDown.add("graphs", SPARE_MS, () => library?.close());
+  return opening;
 }
 
 async function listen(parts: AppParts): Promise<RunningApp> {

@@ -1,81 +1,124 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { after, before, describe, test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
+import { makeClip } from "../../test/graph.fixture.ts";
 import { awaitGone, listDescendants, type Serving, ServingFolder } from "../serve/serving.fixture.ts";
 
-const status = async (url: string, key?: string): Promise<Record<string, unknown>> => {
-  const answer = await fetch(`${url}/status`, { headers: key === undefined ? {} : { api_key: key } });
-  assert.equal(answer.status, 200);
-  return (await answer.json()) as Record<string, unknown>;
-};
+/** Loading runners ahead costs seconds, and only some of this is about runners. */
+const NO_SPARE = { WINDHOVER_RUNNERS_SPARE: "0" };
 
+let folder: ServingFolder;
+before(async () => {
+  folder = await ServingFolder.make();
+});
+after(() => folder.close());
+
+async function untilLogged(serving: Serving, words: RegExp): Promise<void> {
+  while (!words.test(serving.stderr)) {
+    if (serving.child.exitCode !== null) throw new Error(serving.stderr);
+    await Promise.race([once(serving.child.stderr as NodeJS.ReadableStream, "data"), serving.ended]);
+  }
+}
+
+/** Each goes on from the one before: what is started once is looked at from all sides. */
 describe("a service on data of its own", () => {
-  let folder: ServingFolder;
+  let serving: Serving;
+  let url = "";
   let key = "";
-  before(async () => {
-    folder = await ServingFolder.make();
-  });
-  after(() => folder.close());
+  let uuid = "";
 
-  test("prints a master key once and a ready line, answers, and leaves nothing on SIGTERM", async () => {
-    const serving = folder.serve();
-    key = (await serving.event("master_key")).api_key ?? "";
-    const ready = await serving.event("ready");
-    assert.match(ready.url ?? "", /^http:\/\/127\.0\.0\.1:\d+$/);
-    assert.equal(ready.docs, `${ready.url}/docs`);
-    assert.deepEqual(
-      serving.stdout
-        .trimEnd()
-        .split("\n")
-        .map((line) => JSON.parse(line).event),
-      ["master_key", "ready"],
-    );
-    const { components } = await status(ready.url ?? "", key);
-    assert.equal((components as Record<string, string>).database, "ok");
-    assert.equal((await status(ready.url ?? "")).components, undefined);
+  const ask = (path: string, init: RequestInit = {}) => fetch(url + path, { ...init, headers: { api_key: key } });
+  const read = async <T>(path: string, init: RequestInit = {}): Promise<T> => {
+    const answer = await ask(path, init);
+    assert.ok(answer.ok, `${path}: ${answer.status} ${await answer.clone().text()}`);
+    return (await answer.json()) as T;
+  };
+  const metricsOfProcess = async (): Promise<boolean> => (await (await ask("/metrics")).text()).includes(uuid);
+
+  /** Ends it and expects that nothing of it is left. */
+  async function end(signal: NodeJS.Signals): Promise<number | null> {
     const children = listDescendants(serving.pid);
     assert.notEqual(children.length, 0);
-    assert.equal(await serving.stop("SIGTERM"), 0);
+    const code = await serving.stop(signal);
     assert.deepEqual(await awaitGone(children), []);
+    return code;
+  }
+
+  test("the first start prints a master key, then a ready line, and answers", async () => {
+    serving = folder.serve();
+    key = (await serving.event("master_key")).api_key ?? "";
+    const ready = await serving.event("ready");
+    url = ready.url ?? "";
+    assert.match(url, /^http:\/\/127\.0\.0\.1:\d+$/);
+    assert.equal(ready.docs, `${url}/docs`);
+    const events = serving.stdout.trimEnd().split("\n");
+    assert.deepEqual(
+      events.map((line) => JSON.parse(line).event),
+      ["master_key", "ready"],
+    );
+    const { components } = await read<{ components: Record<string, string> }>("/status");
+    assert.deepEqual(components, { database: "ok", runners: "ok", disk: "ok" });
+    const anonymous = (await (await fetch(`${url}/status`)).json()) as Record<string, unknown>;
+    assert.equal(anonymous.components, undefined);
+  });
+
+  test("a second one on the same data is refused, and the first goes on", async () => {
+    const second = folder.serve({ env: NO_SPARE });
+    assert.equal((await second.ended).code, 1);
+    assert.match(second.stderr, /^windhover: Another Windhover/m);
+    assert.equal((await read<{ status: string }>("/status")).status, "ok");
+  });
+
+  test("the numbers of a process come with it", async () => {
+    const clip = await readFile(await makeClip(folder.path, 10_000, "width=64&height=48"));
+    const form = new FormData();
+    form.append("file", new Blob([new Uint8Array(clip)]), "clip.mp4");
+    const source = await read<{ uuid: string }>("/video", { method: "POST", body: form });
+    const start = `/start?source_uuid=${source.uuid}&graph=demo`;
+    uuid = (await read<{ process_uuid: string }>(start, { method: "POST" })).process_uuid;
+    while (!(await metricsOfProcess())) await wait(50);
+    assert.equal((await fetch(`${url}/metrics`)).status, 403);
+  });
+
+  test("SIGTERM ends all of it", async () => {
+    assert.equal(await end("SIGTERM"), 0);
     assert.ok(!serving.stderr.includes(key), "the key is in the log");
     for (const line of serving.stderr.trimEnd().split("\n")) assert.doesNotThrow(() => JSON.parse(line), line);
   });
 
-  test("finds its key again with the next start, prints none, and leaves nothing on SIGINT", async () => {
-    const serving = folder.serve();
-    const url = await serving.url();
+  const RESUMED = () => new RegExp(`"process":"${uuid}".*"to":"running"`);
+
+  test("the next start finds its key, prints none, and runs what ran", async () => {
+    serving = folder.serve({ env: NO_SPARE });
+    url = await serving.url();
     assert.doesNotMatch(serving.stdout, /master_key/);
-    assert.notEqual((await status(url, key)).components, undefined);
-    const children = listDescendants(serving.pid);
-    assert.equal(await serving.stop("SIGINT"), 0);
-    assert.deepEqual(await awaitGone(children), []);
+    await untilLogged(serving, RESUMED());
+    const { processes } = await read<{ processes: { uuid: string }[] }>("/processes");
+    assert.deepEqual(
+      processes.map((process) => process.uuid),
+      [uuid],
+    );
   });
 
-  test("killed, it leaves neither runners nor a database, and starts again", async () => {
-    const serving = folder.serve();
-    await serving.url();
-    const children = listDescendants(serving.pid);
-    assert.notEqual(children.length, 0);
-    assert.equal(await serving.stop("SIGKILL"), null);
-    assert.deepEqual(await awaitGone(children), []);
-    const again = folder.serve();
-    assert.notEqual((await status(await again.url(), key)).components, undefined);
-    assert.equal(await again.stop(), 0);
+  test("killed, it leaves neither runners nor a database", async () => {
+    assert.equal(await end("SIGKILL"), null);
   });
 
-  test("a second one on the same data is refused, and the first goes on", async () => {
-    const first = folder.serve();
-    const url = await first.url();
-    const second = folder.serve();
-    assert.equal((await second.ended).code, 1);
-    assert.match(second.stderr, /windhover: .*(another|already|second)/i);
-    assert.equal((await status(url, key)).status, "ok");
-    assert.equal(await first.stop(), 0);
+  test("after that it runs what ran, too; the numbers of a process go with it; SIGINT ends all of it", async () => {
+    serving = folder.serve({ env: NO_SPARE });
+    url = await serving.url();
+    await untilLogged(serving, RESUMED());
+    while (!(await metricsOfProcess())) await wait(50);
+    await read(`/process/${uuid}`, { method: "DELETE" });
+    assert.equal(await metricsOfProcess(), false);
+    assert.equal(await end("SIGINT"), 0);
   });
 
   test("a second signal ends it at once, and then nothing is left either", async () => {
-    const serving = folder.serve();
+    serving = folder.serve();
     await serving.url();
     const children = listDescendants(serving.pid);
     serving.child.kill("SIGTERM");
@@ -85,43 +128,29 @@ describe("a service on data of its own", () => {
   });
 
   test("a signal while it starts ends it, and leaves nothing", async () => {
-    const serving = folder.serve({ env: { WINDHOVER_LOG_LEVEL: "debug" } });
+    serving = folder.serve({ env: { ...NO_SPARE, WINDHOVER_LOG_LEVEL: "debug" } });
     await untilLogged(serving, /"part":"database"/);
     const children = listDescendants(serving.pid);
     assert.equal(await serving.stop("SIGTERM"), 0);
-    assert.deepEqual(await awaitGone([...children, serving.pid]), []);
+    assert.deepEqual(await awaitGone(children), []);
     assert.doesNotMatch(serving.stdout, /ready/);
   });
 });
 
-async function untilLogged(serving: Serving, words: RegExp): Promise<void> {
-  while (!words.test(serving.stderr)) {
-    if (serving.child.exitCode !== null) throw new Error(serving.stderr);
-    await once(serving.child.stderr as NodeJS.ReadableStream, "data");
-  }
-}
-
 describe("a service that cannot start", () => {
-  let folder: ServingFolder;
-  before(async () => {
-    folder = await ServingFolder.make();
-  });
-  after(() => folder.close());
-
   test("says that its port is in use, ends with 1 and leaves nothing", async () => {
     const taken = createServer();
     taken.listen(0, "127.0.0.1");
     await once(taken, "listening");
     const { port } = taken.address() as { port: number };
     try {
-      const serving = folder.serve({ env: { WINDHOVER_HTTP_PORT: String(port) } });
-      await untilLogged(serving, /migrated/);
+      const env = { ...NO_SPARE, WINDHOVER_HTTP_PORT: String(port), WINDHOVER_LOG_LEVEL: "debug" };
+      const serving = folder.serve({ env });
+      await untilLogged(serving, /"part":"database"/);
       const children = listDescendants(serving.pid);
       assert.equal((await serving.ended).code, 1);
-      assert.match(
-        serving.stderr,
-        new RegExp(`^windhover: cannot listen on 127\\.0\\.0\\.1:${port}: another program`, "m"),
-      );
+      const words = `^windhover: cannot listen on 127\\.0\\.0\\.1:${port}: another program`;
+      assert.match(serving.stderr, new RegExp(words, "m"));
       assert.deepEqual(await awaitGone(children), []);
       assert.doesNotMatch(serving.stdout, /ready/);
     } finally {
@@ -129,18 +158,11 @@ describe("a service that cannot start", () => {
     }
   });
 
+  const NOWHERE = { DATABASE_URL: "postgres://u:hunter2@127.0.0.1:1/x", WINDHOVER_DATABASE_START_SECONDS: "1" };
   const rows: readonly (readonly [what: string, env: NodeJS.ProcessEnv, says: RegExp])[] = [
-    [
-      "settings that are wrong",
-      { WINDHOVER_HTTP_PORT: "x", WINDHOVER_HTP_HOST: "y" },
-      /HTP_HOST[\s\S]*http\.port is "x"/,
-    ],
+    ["wrong settings", { WINDHOVER_HTTP_PORT: "x", WINDHOVER_HTP_HOST: "y" }, /HTP_HOST[\s\S]*http\.port is "x"/],
     ["a data folder that cannot be", { WINDHOVER_DATA_DIR: "/dev/null/data" }, /data folder \/dev\/null\/data/],
-    [
-      "a database that is not there",
-      { DATABASE_URL: "postgres://u:hunter2@127.0.0.1:1/x", WINDHOVER_DATABASE_START_SECONDS: "1" },
-      /did not answer/,
-    ],
+    ["a database that is not there", NOWHERE, /did not answer/],
   ];
   for (const [what, env, says] of rows)
     test(`says so without a stack: ${what}`, async () => {

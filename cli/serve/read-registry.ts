@@ -24,6 +24,6 @@ export async function readRegistry(): Promise<Registry> {
 
 async function describe(): Promise<string> {
   const limits = { timeout: LIMIT_MS, killSignal: "SIGKILL" } as const;
-  const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM], limits);
+  const { stdout } = await promisify(execFile)("setpriv", ["--pdeathsig", "KILL", process.execPath, PROGRAM], limits);
   return stdout.trim().split("\n").at(-1) ?? "";
 }

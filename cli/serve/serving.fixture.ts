@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -33,6 +33,8 @@ export class Serving {
         WINDHOVER_HTTP_PORT: "0",
         WINDHOVER_DATA_DIR: join(dataDir, "data"),
         WINDHOVER_HTTP_CHECK_ANSWERS: "true",
+        // A machine that is busy with other tests takes its time.
+        WINDHOVER_RUNNERS_START_SECONDS: "60",
         ...env,
       },
       stdio: ["ignore", "pipe", "pipe"],
@@ -90,7 +92,10 @@ export class ServingFolder {
   }
 
   static async make(): Promise<ServingFolder> {
-    return new ServingFolder(await mkdtemp(join(tmpdir(), "windhover-serve-")));
+    const path = await mkdtemp(join(tmpdir(), "windhover-serve-"));
+    // For user postgres, when root tests: else the database would be kept elsewhere, and stay there.
+    await chmod(path, 0o755);
+    return new ServingFolder(path);
   }
 
   serve(options: ServingOptions = {}): Serving {
