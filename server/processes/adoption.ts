@@ -4,8 +4,8 @@ import { listAttached } from "../store/attachments.ts";
 import { saveSnapshot } from "../store/claims.ts";
 import type { Sql } from "../store/client.ts";
 import { deleteProcess, type ProcessRow } from "../store/processes.ts";
+import type { ProcessInput, ProcessOffers, ProcessParts } from "./process-parts.ts";
 import type { ProcessError } from "./processes.ts";
-import type { ProcessInput, ProcessOffers, ProcessParts } from "./supervised-process.ts";
 
 export interface AdoptionNeeds {
   readonly sql: Sql;

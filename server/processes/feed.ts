@@ -22,11 +22,22 @@ export class Feed {
     return this.#listeners.size > 0;
   }
 
-  /** `sync` makes it so. Returns how to leave. */
-  add(listener: Listener): () => void {
+  /** `inTurn` calls what it is given when it is its turn, if the process runs. Resolves with how to leave. */
+  async watch(listener: Listener, inTurn: (sync: () => Promise<void>) => Promise<void>): Promise<() => Promise<void>> {
     const entry = { listener };
     this.#listeners.add(entry);
-    return () => void this.#listeners.delete(entry);
+    const leave = async (): Promise<void> => {
+      this.#listeners.delete(entry);
+      // A runner that is gone has no feed to take away.
+      await inTurn(() => this.sync()).catch(() => {});
+    };
+    try {
+      await inTurn(() => this.sync());
+    } catch (error) {
+      await leave();
+      throw error;
+    }
+    return leave;
   }
 
   show(picture: Picture): void {

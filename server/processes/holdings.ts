@@ -9,10 +9,11 @@ import { readStandings } from "../store/standing.ts";
 import { type AdoptionNeeds, adopt } from "./adoption.ts";
 import { Again } from "./again.ts";
 import type { PictureSockets } from "./picture-sockets.ts";
+import type { ProcessLimits, ProcessParts } from "./process-parts.ts";
 import { sleep } from "./sleep.ts";
 import type { SpareRunners } from "./spare.ts";
 import { judgeStanding, nextLookMs } from "./standings.ts";
-import { type ProcessLimits, type ProcessParts, SupervisedProcess } from "./supervised-process.ts";
+import { SupervisedProcess } from "./supervised-process.ts";
 import { UsageWriter } from "./usage-writer.ts";
 
 export interface ProcessMetrics {
@@ -104,7 +105,7 @@ export class Holdings {
     // By then the runners are gone; what is left waits for a database that is away.
     await Promise.race([halted, sleep(stopMs + WRITE_MS, waiting.signal)]);
     waiting.abort();
-    for (const process of processes) process.closeWriter();
+    for (const process of processes) process.closeLedger();
     await this.#usage
       .flush()
       .catch((error) => this.#needs.log.warn({ err: error }, "the last minutes are not written"));

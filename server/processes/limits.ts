@@ -1,5 +1,5 @@
 import type { Config } from "../../schemas/config.ts";
-import type { ProcessLimits } from "./supervised-process.ts";
+import type { ProcessLimits } from "./process-parts.ts";
 
 /** Of the configuration, in milliseconds. */
 export function limitsOf({ runners, reconnect, database }: Config): ProcessLimits {

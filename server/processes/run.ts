@@ -23,6 +23,8 @@ export class Run {
   readonly ended: Promise<RunEnd>;
   /** Resolves with the first data of the source; stays pending when none ever comes. */
   readonly flowing: Promise<void>;
+  /** Resolves when the graph plays, whether anything comes in or not; stays pending when it never does. */
+  readonly playing: Promise<void>;
   readonly #runner: Runner;
   readonly #limits: RunLimits;
   readonly #onReport: (report: RunnerReport) => void;
@@ -40,10 +42,14 @@ export class Run {
     this.flowing = new Promise((resolve) => {
       this.#flow = resolve;
     });
+    let play = (): void => {};
+    this.playing = new Promise((resolve) => {
+      play = resolve;
+    });
     this.ended = this.#awaitEnd();
     runner.listen((report) => this.#hear(report));
     // Whoever started it sets the limit of its start, by ending it.
-    runner.request({ type: "start", job }, LONGEST_MS).catch((error: Error) => this.#failStart(error));
+    runner.request({ type: "start", job }, LONGEST_MS).then(play, (error: Error) => this.#failStart(error));
   }
 
   get pid(): number | undefined {

@@ -13,12 +13,13 @@ import type { PrepareOrder } from "./adoption.ts";
 import { Holdings, type ProcessMetrics } from "./holdings.ts";
 import { limitsOf } from "./limits.ts";
 import { PictureSockets } from "./picture-sockets.ts";
+import type { ProcessInput, ProcessLimits, ProcessOffers } from "./process-parts.ts";
 import type { Picture, Processes, ProcessNotice, StartOrder } from "./processes.ts";
 import { refuseState } from "./refusals.ts";
 import { sleep } from "./sleep.ts";
 import { SpareRunners } from "./spare.ts";
 import { judgeStanding } from "./standings.ts";
-import type { ProcessInput, ProcessLimits, ProcessOffers, SupervisedProcess } from "./supervised-process.ts";
+import type { SupervisedProcess } from "./supervised-process.ts";
 
 export interface SupervisorNeeds {
   readonly sql: Sql;
@@ -113,7 +114,7 @@ export class Supervisor implements Processes {
     const process = this.#holdings.hold({ row, input, offers, slots, outputs: [] });
     try {
       this.#expectOpen();
-      await process.start(deadlineMs - performance.now(), signal);
+      await process.start(deadlineMs, signal);
     } catch (error) {
       await process.abandon();
       await this.#holdings.remove(process);

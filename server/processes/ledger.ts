@@ -1,0 +1,106 @@
+/** What is to be known of a process, now and after a crash of the server: kept here, written down in the background. */
+import { ServiceError } from "../service-error.ts";
+import { type Claim, type ProcessSnapshot, releaseClaim, saveSnapshot } from "../store/claims.ts";
+import type { Sql } from "../store/client.ts";
+import type { LiveProperties, ProcessRow } from "../store/processes.ts";
+import type { ProcessError, ProcessState } from "./processes.ts";
+import { sleep } from "./sleep.ts";
+import { StateWriter } from "./state-writer.ts";
+import { TrackIds } from "./track-ids.ts";
+
+export interface LedgerOptions {
+  readonly sql: Sql;
+  /** What a client is promised must be written down within this time. */
+  readonly saveMs: number;
+  /** The process is somebody else's now. */
+  onLost(): void;
+  onTrouble(error: Error): void;
+}
+
+export class Ledger {
+  readonly claim: Claim;
+  readonly trackIds: TrackIds;
+  /** A file's first frame counts as taken then, in every run. */
+  readonly epochMs: number;
+  state: ProcessState = "starting";
+  error: ProcessError | null = null;
+  desired: ProcessRow["desired"];
+  live: LiveProperties;
+  positionNs: number;
+  restarts: number;
+  startedAt: Date | null;
+  finishedAt: Date | null = null;
+  readonly #options: LedgerOptions;
+  readonly #writer: StateWriter;
+
+  constructor(row: ProcessRow, options: LedgerOptions) {
+    this.claim = { uuid: row.uuid, fence: row.fence };
+    this.trackIds = new TrackIds(row.nextTrackId);
+    this.epochMs = (row.startedAt ?? new Date()).getTime();
+    this.desired = row.desired;
+    this.live = row.live;
+    this.positionNs = row.positionNs;
+    this.restarts = row.restarts;
+    this.startedAt = row.startedAt;
+    this.#options = options;
+    this.#writer = new StateWriter({
+      write: (snapshot) => saveSnapshot(options.sql, this.claim, snapshot),
+      onLost: options.onLost,
+      onTrouble: options.onTrouble,
+    });
+  }
+
+  get isActive(): boolean {
+    return this.state !== "finished" && this.state !== "failed";
+  }
+
+  mergeLive(nodes: LiveProperties): void {
+    const merged = { ...this.live };
+    for (const [node, properties] of Object.entries(nodes)) merged[node] = { ...merged[node], ...properties };
+    this.live = merged;
+  }
+
+  /** Resolves when it is written down, or never will be. */
+  save(): Promise<void> {
+    return this.#writer.save(this.#snapshot(this.trackIds.reserved));
+  }
+
+  /** What a client is promised: rejects with `database_unavailable` when it takes too long. */
+  async promise(): Promise<void> {
+    const waiting = new AbortController();
+    const late = sleep(this.#options.saveMs, waiting.signal).then(() => "late");
+    const first = await Promise.race([this.save(), late]);
+    waiting.abort();
+    if (first === "late")
+      throw new ServiceError("database_unavailable", {
+        detail: "it is done, but could not be written down yet; ask for the process before you try again",
+      });
+  }
+
+  /** Written down for whoever takes it up next, who may do so at once. */
+  async release(): Promise<void> {
+    await this.#writer.save(this.#snapshot(this.trackIds.next));
+    this.close();
+    await releaseClaim(this.#options.sql, this.claim).catch(this.#options.onTrouble);
+  }
+
+  /** Nothing is written any more. */
+  close(): void {
+    this.#writer.close();
+  }
+
+  #snapshot(nextTrackId: number): ProcessSnapshot {
+    return {
+      desired: this.desired,
+      live: this.live,
+      state: this.state,
+      errorCode: this.error?.code ?? null,
+      errorDetail: this.error?.detail ?? null,
+      positionNs: this.positionNs,
+      nextTrackId,
+      restarts: this.restarts,
+      startedAt: this.startedAt,
+      finishedAt: this.finishedAt,
+    };
+  }
+}

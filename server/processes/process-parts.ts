@@ -1,0 +1,44 @@
+/** What a supervised process is made of. */
+import type { Logger } from "pino";
+import type { AttachedOutput } from "../store/attachments.ts";
+import type { Sql } from "../store/client.ts";
+import type { ProcessRow } from "../store/processes.ts";
+import type { PictureSockets } from "./picture-sockets.ts";
+import type { RestartRule } from "./restart.ts";
+import type { RunLimits } from "./run.ts";
+import type { Runner } from "./runner.ts";
+
+/** What comes in. */
+export interface ProcessInput {
+  /** With credentials. */
+  readonly uri: string;
+  readonly isFile: boolean;
+}
+
+/** What a process can be asked for, as its graph says. */
+export interface ProcessOffers {
+  readonly offers: ReadonlySet<string>;
+  readonly slots: Readonly<Record<string, unknown>>;
+}
+
+export interface ProcessLimits extends RunLimits {
+  readonly startMs: number;
+  readonly loadMs: number;
+  readonly giveUpMs: number;
+  readonly saveMs: number;
+  readonly restart: RestartRule;
+}
+
+export interface ProcessNeeds {
+  readonly sql: Sql;
+  readonly log: Logger;
+  readonly limits: ProcessLimits;
+  readonly pictures: PictureSockets;
+  takeRunner(): Promise<Runner>;
+}
+
+export interface ProcessParts extends ProcessOffers {
+  readonly row: ProcessRow;
+  readonly input: ProcessInput;
+  readonly outputs: readonly AttachedOutput[];
+}
