@@ -145,6 +145,9 @@ test("OPTIONS tells the methods", async () => {
   assert.equal(response.status, 204);
   assert.equal(response.headers.get("allow"), "GET, HEAD, OPTIONS");
   assert.equal(response.headers.get("access-control-allow-origin"), null);
+  const nowhere = await app.call("/process/7", { method: "OPTIONS" });
+  assert.equal(nowhere.status, 404);
+  await nowhere.text();
 });
 
 test("long JSON is sent compressed to those who take it, streams never", async () => {

@@ -2,18 +2,17 @@
 import type { IncomingMessage } from "node:http";
 import type { Config } from "../../schemas/config.ts";
 import type { ErrorCode } from "../../schemas/errors.ts";
-import { type InputFault, ServiceError } from "../service-error.ts";
+import { ServiceError } from "../service-error.ts";
 import type { User } from "../user.ts";
 import { acceptsGzip, compress, LEAST_COMPRESSED } from "./compress.ts";
 import type { Cors } from "./cors.ts";
 import type { AnyEndpoint, JsonAnswer } from "./endpoint.ts";
 import type { Exchange } from "./exchange.ts";
 import { ANSWER_HEADERS, problemHeaders, toProblem, toServiceError } from "./problem.ts";
-import { letContinue, readJson } from "./read-body.ts";
-import { readQuery } from "./read-query.ts";
+import { letContinue } from "./read-body.ts";
+import { readInput } from "./read-input.ts";
 import { type Route, type RoutePath, readParams } from "./routes.ts";
 import { SHARED_ERRORS } from "./shared-errors.ts";
-import { findUnsound, judgeText } from "./sound-values.ts";
 import type { TokenBuckets } from "./token-buckets.ts";
 
 /** Rejects with `ServiceError`. Wrong keys count against the address. */
@@ -27,7 +26,6 @@ export interface FrameParts {
   readonly isShuttingDown: () => boolean;
 }
 
-const MOST_FAULTS = 100;
 const NO_ROUTE = "There is no such path here; `GET /openapi.json` lists all of them.";
 
 export class Frame {
@@ -45,7 +43,7 @@ export class Frame {
       if (path === null) throw new ServiceError("path_not_found", { detail: NO_ROUTE });
       exchange.route = path.template;
       const method = exchange.incoming.method ?? "GET";
-      if (method === "OPTIONS") return this.#answerOptions(exchange, path);
+      if (method === "OPTIONS") return this.#answerOptions(exchange, path, values);
       route = path.routes.get((method === "HEAD" ? "GET" : method) as AnyEndpoint["method"]);
       if (route === undefined) return this.#refuseMethod(exchange, path, values);
       const params = readParams(route.endpoint, values);
@@ -60,7 +58,7 @@ export class Frame {
     const { endpoint } = route;
     const search = readSearch(exchange.incoming.url ?? "");
     const user = await this.#identify(exchange, endpoint, search);
-    const { query, body } = await this.#readInput(exchange, route, search);
+    const { query, body } = await readInput(exchange, route, search, this.#parts.http);
     if (endpoint.rawBody !== undefined) letContinue(exchange.incoming, exchange.outgoing);
     const answer = await endpoint.handle({
       user,
@@ -102,37 +100,6 @@ export class Frame {
       detail: `This key may make ${user.limits.requestsPerMinute} requests a minute.`,
       retryAfterSeconds: wait,
     });
-  }
-
-  async #readInput(
-    exchange: Exchange,
-    { endpoint, checkQuery, checkBody }: Route,
-    search: URLSearchParams,
-  ): Promise<{ query: unknown; body: unknown }> {
-    const faults: InputFault[] = [];
-    let query: unknown = {};
-    if (checkQuery !== null) {
-      const read = readQuery(search, endpoint.query);
-      const found = checkQuery(read.values).map(({ path, message }) => ({ path: path.slice(1), message }));
-      const unsound = Object.entries(read.values).flatMap(([path, value]) => {
-        const message = typeof value === "string" ? judgeText(value) : null;
-        return message === null ? [] : [{ path, message }];
-      });
-      faults.push(...read.faults, ...found, ...unsound);
-      query = read.values;
-    }
-    let body: unknown;
-    if (checkBody !== null) {
-      const isOptional = endpoint.isBodyOptional === true;
-      const limits = { bytes: this.#parts.http.body_bytes, seconds: this.#parts.http.request_seconds };
-      body = await readJson(exchange.incoming, exchange.outgoing, limits, isOptional);
-      if (body === undefined) body = {};
-      const unsound = findUnsound(body);
-      // What nests without end is not worth checking.
-      faults.push(...unsound, ...(unsound.length > 0 ? [] : checkBody(body)));
-    }
-    if (faults.length > 0) throw invalidInput(faults);
-    return { query, body };
   }
 
   /** By its schema, when the configuration asks for it: what does not fit is a fault of ours. */
@@ -187,7 +154,8 @@ export class Frame {
     return this.#parts.cors.headersFor(incoming.headers.origin);
   }
 
-  #answerOptions(exchange: Exchange, path: RoutePath): Response {
+  #answerOptions(exchange: Exchange, path: RoutePath, values: readonly string[]): Response {
+    expectPath(path, values);
     const { origin } = exchange.incoming.headers;
     return new Response(null, {
       status: 204,
@@ -201,8 +169,7 @@ export class Frame {
   }
 
   #refuseMethod(exchange: Exchange, path: RoutePath, values: readonly string[]): Response | Promise<Response> {
-    const isThere = [...path.routes.values()].some(({ endpoint }) => readParams(endpoint, values) !== null);
-    if (!isThere) throw new ServiceError("path_not_found", { detail: NO_ROUTE });
+    expectPath(path, values);
     const error = new ServiceError("method_not_allowed", {
       detail: `${path.template} takes ${path.methods}, not ${exchange.incoming.method}.`,
     });
@@ -238,6 +205,12 @@ export class Frame {
   }
 }
 
+/** Throws when none of its endpoints takes such values. */
+function expectPath(path: RoutePath, values: readonly string[]): void {
+  const isThere = [...path.routes.values()].some(({ endpoint }) => readParams(endpoint, values) !== null);
+  if (!isThere) throw new ServiceError("path_not_found", { detail: NO_ROUTE });
+}
+
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 
@@ -251,15 +224,6 @@ export const shuttingDown = (): ServiceError =>
     detail: "The service is being shut down; ask again soon.",
     retryAfterSeconds: 5,
   });
-
-function invalidInput(faults: readonly InputFault[]): ServiceError {
-  const [first] = faults;
-  const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : "";
-  return new ServiceError("invalid_input", {
-    detail: `${first?.path || "The body"} ${first?.message}${more}.`,
-    errors: faults.slice(0, MOST_FAULTS),
-  });
-}
 
 const readSearch = (target: string): URLSearchParams => {
   const start = target.indexOf("?");

@@ -15,6 +15,7 @@ export function errorsOf(endpoint: AnyEndpoint): readonly ErrorCode[] {
   return [
     ...new Set<ErrorCode>([
       "malformed_request",
+      ...(endpoint.path.includes("{") ? ["path_not_found" as const] : []),
       ...(endpoint.access === "key" || endpoint.access === "url-key" ? [...OF_KEYS, "rate_limited" as const] : []),
       ...(endpoint.body === undefined ? [] : OF_BODIES),
       ...(hasInput ? ["invalid_input" as const] : []),
