@@ -13,8 +13,8 @@ export interface JobParts {
   readonly row: Pick<ProcessRow, "uuid" | "sourceUrl" | "graph" | "graphText" | "params">;
   readonly sourceUri: string;
   readonly positionNs: number;
-  /** Of the process's first start. */
-  readonly epochMs: number;
+  /** When its first data came; null in the run in which it does. A file's first frame counts as taken then. */
+  readonly startedAt: Date | null;
   readonly firstTrackId: number;
   readonly outputs: readonly AttachedOutput[];
   readonly hasViewers: boolean;
@@ -33,7 +33,7 @@ export function makeJob(parts: JobParts): RunnerJob {
     sourceUri: parts.sourceUri,
     sourceLabel: sourceUrl,
     positionNs: String(parts.positionNs),
-    epochMs: parts.epochMs,
+    ...(parts.startedAt !== null && { epochMs: parts.startedAt.getTime() }),
     firstTrackId: parts.firstTrackId,
     attach: parts.hasViewers ? [...attached, { id: FEED, slot: FEED, params: {} }] : attached,
     pictureSocket: parts.pictureSocket,

@@ -20,8 +20,6 @@ export interface LedgerOptions {
 export class Ledger {
   readonly claim: Claim;
   readonly trackIds: TrackIds;
-  /** A file's first frame counts as taken then, in every run. */
-  readonly epochMs: number;
   state: ProcessState = "starting";
   error: ProcessError | null = null;
   desired: ProcessRow["desired"];
@@ -36,7 +34,6 @@ export class Ledger {
   constructor(row: ProcessRow, options: LedgerOptions) {
     this.claim = { uuid: row.uuid, fence: row.fence };
     this.trackIds = new TrackIds(row.nextTrackId);
-    this.epochMs = (row.startedAt ?? new Date()).getTime();
     this.desired = row.desired;
     this.live = row.live;
     this.positionNs = row.positionNs;

@@ -136,7 +136,7 @@ export class SupervisedProcess {
       await this.abandon();
       throw refuseStart(launched.end, isFile);
     }
-    this.#ledger.startedAt = new Date(this.#ledger.epochMs);
+    this.#ledger.startedAt = new Date();
     void this.#keep(launched.run);
     await this.#turns.take(() => this.#goOn());
     await this.#ledger.promise();
@@ -353,12 +353,12 @@ export class SupervisedProcess {
   #makeJob() {
     const { hasViewers } = this.#feed;
     this.#feed.noteRun(hasViewers);
-    const { positionNs, epochMs, trackIds } = this.#ledger;
+    const { positionNs, startedAt, trackIds } = this.#ledger;
     return makeJob({
       row: this.row,
       sourceUri: this.#parts.input.uri,
       positionNs: this.#parts.input.isFile ? positionNs : 0,
-      epochMs,
+      startedAt,
       firstTrackId: trackIds.next,
       outputs: [...this.#outputs.values()],
       hasViewers,
