@@ -37,6 +37,8 @@ export interface SourcesService {
   readonly dataDir: string;
   /** A user of its own, with a key. */
   addUser(limits?: Partial<UserLimits>): Promise<Client>;
+  /** As the next start of the server does it. */
+  reopen(): Promise<void>;
   /** All files below the folder of videos. */
   listFiles(): Promise<readonly string[]>;
   close(): Promise<void>;
@@ -52,7 +54,8 @@ export async function openSourcesService(settings: Readonly<Record<string, strin
   const users = new Map<string, User>();
   const nodeUuid = newUuid();
   await renewNode(sql, nodeUuid);
-  const sources = await Sources.open({ sql, config, log: silentLog, nodeUuid, probeEntry: PROBE_ENTRY });
+  const open = () => Sources.open({ sql, config, log: silentLog, nodeUuid, probeEntry: PROBE_ENTRY });
+  const sources = await open();
   const app = await openApp([...sourceEndpoints(sources), ...outputEndpoints({ sql, config })], {
     config,
     authenticate: async (key) => {
@@ -83,6 +86,9 @@ export async function openSourcesService(settings: Readonly<Record<string, strin
           }),
         post: (path, body, headers = {}) => send(key, "POST", path, { ...(body != null && { body }), headers }),
       };
+    },
+    async reopen() {
+      (await open()).close();
     },
     async listFiles() {
       const entries = await readdir(join(dataDir, "videos"), { withFileTypes: true, recursive: true });

@@ -44,7 +44,8 @@ export function readForm(raw: IncomingMessage, parser: FormParser, options: Form
       raw.pause();
       file?.destroy(error);
       parser.destroy();
-      reject(error);
+      // Not before whoever takes the file has let go of it: what is cleared up behind must stay so.
+      taking.catch(() => {}).finally(() => reject(error));
     };
     const timer = setTimeout(() => finish(tooSlow(options.idleMs)), options.idleMs);
     const count = (chunk: Buffer) => {
@@ -71,7 +72,11 @@ export function readForm(raw: IncomingMessage, parser: FormParser, options: Form
     });
     for (const limit of ["partsLimit", "fieldsLimit", "filesLimit"] as const) parser.on(limit, () => finish(tooMuch()));
     parser.on("error", (error) => finish(malformed(error instanceof Error ? error.message : String(error))));
-    parser.on("finish", () => taking.then(() => finish(null), finish));
+    parser.on("finish", () => {
+      // All has come; the disk takes the time it takes.
+      clearTimeout(timer);
+      taking.then(() => finish(null), finish);
+    });
     raw.on("data", count).on("close", onClose);
     raw.once("error", () => onClose());
     raw.pipe(parser);

@@ -41,7 +41,8 @@ export class UploadRoom {
     // With fields and boundaries taken off, this is the least that the file can have.
     const least = Math.max(0, (this.#declared ?? 0) - FORM_BYTES);
     if (least > videoBytes) throw tooLarge(videoBytes);
-    await this.expect(least);
+    // All of it, if it can be had: of two that race for the last room, the first is then sure of it.
+    await this.#grow(least, Math.min(videoBytes, this.#declared ?? 0));
   }
 
   /** Rejects when the file may not have so many bytes. */
@@ -50,9 +51,12 @@ export class UploadRoom {
     if (bytes > videoBytes) throw tooLarge(videoBytes);
     if (bytes <= this.#granted) return;
     if (!this.#isReserved) throw storageFull(storageBytes);
-    const { sql, config, folder, nodeUuid } = this.#needs;
-    const most = Math.min(videoBytes, this.#declared ?? videoBytes);
-    const atMost = Math.max(bytes, Math.min(most, bytes + config.uploads.step_bytes));
+    await this.#grow(bytes, Math.min(videoBytes, bytes + this.#needs.config.uploads.step_bytes));
+  }
+
+  async #grow(bytes: number, wanted: number): Promise<void> {
+    const { sql, folder, nodeUuid } = this.#needs;
+    const atMost = Math.max(bytes, Math.min(wanted, this.#declared ?? wanted));
     await folder.expectRoom(atMost - this.#granted);
     const granted = await reserveRoom(sql, {
       uuid: this.#uuid,
@@ -60,7 +64,7 @@ export class UploadRoom {
       nodeUuid,
       atLeast: bytes,
       atMost,
-      limit: storageBytes,
+      limit: this.#user.limits.storageBytes,
     });
     this.#granted = granted ?? (await this.#findTwin(bytes));
     this.#isReserved = granted !== null;

@@ -1,0 +1,340 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { connect, type Socket } from "node:net";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { makeFilm, makeSound, withFolder } from "../../native/film.fixture.ts";
+import { type Client, insertProcess, openSourcesService, type SourcesService } from "../sources/sources.fixture.ts";
+
+let service: SourcesService;
+let ada: Client;
+let film: Buffer;
+
+before(async () => {
+  service = await openSourcesService({ HTTP_IDLE_SECONDS: "1", UPLOADS_STEP_BYTES: "65536" });
+  ada = await service.addUser();
+  film = await withFolder(async (folder) => {
+    await makeFilm(join(folder, "film.mp4"), 20, false);
+    return readFile(join(folder, "film.mp4"));
+  });
+});
+after(() => service?.close());
+
+let count = 0;
+/** The film with so many bytes behind it that players skip: valid, and never the same twice. */
+function newFilm(bytes = film.length + 64): Buffer {
+  const box = Buffer.alloc(bytes - film.length);
+  box.writeUInt32BE(box.length, 0);
+  box.write("free", 4);
+  count += 1;
+  box.writeUInt32BE(count, 8);
+  return Buffer.concat([film, box]);
+}
+
+function form(file: Buffer | string, name = "clip.mp4", fields: Readonly<Record<string, string>> = {}): FormData {
+  const data = new FormData();
+  for (const [field, value] of Object.entries(fields)) data.append(field, value);
+  data.append("file", new Blob([file]), name);
+  return data;
+}
+
+const storedOf = async (client: Client) =>
+  (await service.sql`select file_name from sources where user_uuid = ${client.user.uuid} and type = 'file'`).map(
+    ({ fileName }) => fileName,
+  );
+
+/** On disk is what the database names, and nothing else is promised to anybody. */
+async function expectNothingLeft(): Promise<void> {
+  const rows = await service.sql`select file_name from sources where type = 'file'`;
+  assert.deepEqual([...(await service.listFiles())].sort(), rows.map(({ fileName }) => fileName).sort());
+  const [{ reserved = -1 } = {}] = await service.sql`select count(*) as reserved from upload_reservations`;
+  assert.equal(reserved, 0);
+}
+
+/** Waits for what comes to be after the client has gone. */
+async function untilNothingIsLeft(): Promise<void> {
+  for (;;) {
+    const failed = await expectNothingLeft().then(
+      () => null,
+      (error) => error,
+    );
+    if (failed === null) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** An upload of which not all is sent. */
+async function sendPart(client: Client, declared: number | null, bytes: Buffer): Promise<Socket> {
+  const socket = connect(service.app.port, "127.0.0.1");
+  await once(socket, "connect");
+  const head = '--b\r\ncontent-disposition: form-data; name="file"; filename="a.mp4"\r\n\r\n';
+  const length = declared === null ? "transfer-encoding: chunked" : `content-length: ${declared}`;
+  socket.write(
+    `POST /video HTTP/1.1\r\nhost: x\r\napi_key: ${client.user.username}\r\ncontent-type: multipart/form-data; boundary=b\r\n${length}\r\n\r\n`,
+  );
+  const body = Buffer.concat([Buffer.from(head), bytes]);
+  if (declared === null) socket.write(`${body.length.toString(16)}\r\n`);
+  socket.write(body);
+  return socket;
+}
+
+/** Until the server has begun to write the file. */
+async function untilWriting(): Promise<void> {
+  const kept = await service.sql`select file_name from sources where type = 'file'`;
+  while ((await service.listFiles()).length <= kept.length) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+async function readAnswer(socket: Socket): Promise<string> {
+  let answer = "";
+  socket.setEncoding("utf8").on("data", (text: string) => {
+    answer += text;
+  });
+  socket.on("error", () => {});
+  await once(socket, "close");
+  return answer;
+}
+
+test("a video is stored whole, under the name it came with, and its file goes with it", async () => {
+  const bytes = newFilm();
+  const { status, body } = await ada.post("/video", form(bytes, "Flight 7.MP4"));
+  assert.equal(status, 201);
+  assert.deepEqual(
+    [body.alias, body.type, body.stream_type, body.input_url, body.status],
+    ["Flight 7.MP4", "file", null, "Flight 7.MP4", "unknown"],
+  );
+  const input = await service.sources.resolveInput(ada.user.uuid, body.uuid);
+  assert.equal(input.isFile, true);
+  assert.ok(bytes.equals(await readFile(input.uri)));
+  const [row] = await service.sql`select file_bytes, duration_ms from sources where uuid = ${body.uuid}`;
+  assert.equal(row?.fileBytes, bytes.length);
+  assert.ok(row?.durationMs > 500);
+  assert.equal((await ada.call("DELETE", `/source/${body.uuid}`)).status, 200);
+  await assert.rejects(readFile(input.uri), { code: "ENOENT" });
+  await expectNothingLeft();
+});
+
+test("fields come in any order, unknown ones are ignored, and the alias is the client's", async () => {
+  const before = await ada.post("/video", form(newFilm(), "a.mov", { alias: "north gate", colour: "red" }));
+  assert.deepEqual([before.status, before.body.alias, before.body.input_url], [201, "north gate", "a.mov"]);
+  const data = form(newFilm(), "b.avi");
+  data.append("alias", "behind");
+  data.append("other", new Blob(["ignored"]), "other.bin");
+  const behind = await ada.post("/video", data);
+  assert.deepEqual([behind.status, behind.body.alias], [201, "behind"]);
+  const blank = await ada.post("/video", form(newFilm(), "c.mp4", { alias: "" }));
+  assert.equal(blank.body.alias, "c.mp4");
+});
+
+test("the same bytes again are the video there is, also at once and at the limit of sources", async () => {
+  const eve = await service.addUser({ sources: 1 });
+  const bytes = newFilm();
+  const replies = await Promise.all([1, 2, 3].map((i) => eve.post("/video", form(bytes, `${i}.mp4`))));
+  assert.deepEqual(replies.map(({ status }) => status).sort(), [200, 200, 201]);
+  assert.equal(new Set(replies.map(({ body }) => body.uuid)).size, 1);
+  assert.equal((await eve.post("/video", form(bytes, "x.mp4"))).status, 200);
+  const other = await eve.post("/video", form(newFilm(), "x.mp4"));
+  assert.deepEqual([other.status, other.body.code], [403, "sources_limit_reached"]);
+  await expectNothingLeft();
+});
+
+test("a video that is too large is refused: early by its length, and while it comes", async () => {
+  const eve = await service.addUser({ videoBytes: film.length + 100 });
+  const socket = await sendPart(eve, 500 * 2 ** 20, Buffer.alloc(1000));
+  const early = await readAnswer(socket);
+  assert.match(early, /^HTTP\/1.1 413 .*video_too_large/s);
+  const late = await eve.post("/video", form(newFilm(film.length + 101)));
+  assert.deepEqual([late.status, late.body.code], [413, "video_too_large"]);
+  assert.equal((await eve.post("/video", form(newFilm(film.length + 100)))).status, 201);
+  await expectNothingLeft();
+});
+
+test("the storage of a user is filled to the byte, and not beyond", async () => {
+  const eve = await service.addUser({ storageBytes: 2 * film.length + 400_000 });
+  const first = newFilm(film.length + 200_000);
+  assert.equal((await eve.post("/video", form(first))).status, 201);
+  const over = await eve.post("/video", form(newFilm(film.length + 200_001)));
+  assert.deepEqual([over.status, over.body.code], [413, "storage_limit_reached"]);
+  assert.equal((await eve.post("/video", form(newFilm(film.length + 200_000)))).status, 201);
+  const full = await eve.post("/video", form(newFilm()));
+  assert.deepEqual([full.status, full.body.code], [413, "storage_limit_reached"]);
+  assert.equal((await eve.post("/video", form(first))).status, 200, "what is stored already needs no room");
+  await expectNothingLeft();
+});
+
+test("of uploads that race for the last room one wins, whether they tell their length or not", async () => {
+  const size = film.length + 300_000;
+  const eve = await service.addUser({ storageBytes: 2 * size - 1 });
+  const replies = await Promise.all(
+    [newFilm(size), newFilm(size), newFilm(size)].map((bytes) => eve.post("/video", form(bytes))),
+  );
+  assert.deepEqual(replies.map(({ status }) => status).sort(), [201, 413, 413]);
+  const sockets = await Promise.all([sendPart(eve, null, newFilm(size + 1)), sendPart(eve, null, newFilm(size + 1))]);
+  for (const answer of await Promise.all(sockets.map(readAnswer))) assert.match(answer, /storage_limit_reached/);
+  assert.equal((await storedOf(eve)).length, 1);
+  await expectNothingLeft();
+});
+
+test("an upload that its client gives up leaves nothing", async () => {
+  for (const declared of [10 * 2 ** 20, null]) {
+    const socket = await sendPart(ada, declared, Buffer.alloc(300_000, 1));
+    await untilWriting();
+    socket.destroy();
+    await untilNothingIsLeft();
+  }
+});
+
+test("an upload from which nothing comes is given up, and leaves nothing", async () => {
+  const socket = await sendPart(ada, 10 * 2 ** 20, Buffer.alloc(300_000, 1));
+  assert.match(await readAnswer(socket), /^HTTP\/1.1 408 .*request_timeout/s);
+  await expectNothingLeft();
+});
+
+const PART = '--b\r\ncontent-disposition: form-data; name="file"; filename="a.mp4"\r\n\r\n';
+const MULTIPART = { "content-type": "multipart/form-data; boundary=b" };
+const BROKEN: readonly (readonly [
+  why: string,
+  body: string,
+  headers: Record<string, string>,
+  status: number,
+  code: string,
+])[] = [
+  ["another media type", "{}", { "content-type": "application/json" }, 415, "media_type_unsupported"],
+  [
+    "a form of another kind",
+    "a=b",
+    { "content-type": "application/x-www-form-urlencoded" },
+    415,
+    "media_type_unsupported",
+  ],
+  ["no boundary", "x", { "content-type": "multipart/form-data" }, 400, "malformed_request"],
+  ["an end within the file", `${PART}abc`, MULTIPART, 400, "malformed_request"],
+  [
+    "an end within a part that is ignored",
+    `${PART.replace('"file"', '"other"')}abc`,
+    MULTIPART,
+    400,
+    "malformed_request",
+  ],
+  ["no form at all", "nothing", MULTIPART, 400, "malformed_request"],
+  ["an empty body", "", MULTIPART, 400, "malformed_request"],
+  [
+    "a form without a file",
+    '--b\r\ncontent-disposition: form-data; name="alias"\r\n\r\nx\r\n--b--\r\n',
+    MULTIPART,
+    422,
+    "invalid_input",
+  ],
+  ["two files", `${PART}a\r\n${PART}b\r\n--b--\r\n`, MULTIPART, 422, "invalid_input"],
+  ["a file without a name", `${PART.replace('; filename="a.mp4"', "")}a\r\n--b--\r\n`, MULTIPART, 422, "invalid_input"],
+];
+for (const [why, body, headers, status, code] of BROKEN) {
+  test(`POST /video refuses ${why}`, async () => {
+    const reply = await ada.post("/video", Buffer.from(body), headers);
+    assert.deepEqual([reply.status, reply.body.code], [status, code]);
+    await expectNothingLeft();
+  });
+}
+
+test("endless fields beside the file are refused", async () => {
+  const data = new FormData();
+  data.append("other", new Blob([Buffer.alloc(4 * 2 ** 20)]), "other.bin");
+  data.append("file", new Blob([film]), "a.mp4");
+  const reply = await ada.post("/video", data);
+  assert.deepEqual([reply.status, reply.body.code], [413, "body_too_large"]);
+  await expectNothingLeft();
+});
+
+for (const name of ["clip.mkv", "clip", "mp4", "clip.mp4.exe", "clip.mp4\u0000.png", ".."]) {
+  test(`POST /video refuses a file called ${JSON.stringify(name)}`, async () => {
+    const reply = await ada.post("/video", form(newFilm(), name));
+    assert.deepEqual([reply.status, reply.body.code], [422, "invalid_input"]);
+    assert.equal(reply.body.errors[0].path, "file");
+    await expectNothingLeft();
+  });
+}
+
+for (const [name, alias] of [
+  ["../../../etc/passwd.mp4", "passwd.mp4"],
+  ["C:\\clips\\a.MOV", "a.MOV"],
+  [`${"x".repeat(400)}.mp4`, `${"x".repeat(251)}.mp4`],
+  ["a\u202egpj.mp4", "agpj.mp4"],
+  ["наш фильм.avi", "наш фильм.avi"],
+] as const) {
+  test(`the name ${JSON.stringify(name.slice(0, 40))} is shown as ${JSON.stringify(alias.slice(0, 40))} and is no path`, async () => {
+    const { status, body } = await ada.post("/video", form(newFilm(), name));
+    assert.deepEqual([status, body.alias, body.input_url], [201, alias, alias]);
+    await expectNothingLeft();
+  });
+}
+
+test("an alias with control characters or without end is refused", async () => {
+  for (const alias of ["a\u0001b", "x".repeat(256), "x".repeat(10_000)]) {
+    const reply = await ada.post("/video", form(newFilm(), "a.mp4", { alias }));
+    assert.deepEqual([reply.status, reply.body.code, reply.body.errors[0].path], [422, "invalid_input", "alias"]);
+  }
+  await expectNothingLeft();
+});
+
+test("what is no video is refused with the reason, and nothing is kept", async () => {
+  const sound = await withFolder(async (folder) => {
+    await makeSound(join(folder, "sound.mp4"));
+    return readFile(join(folder, "sound.mp4"));
+  });
+  const cases = [
+    ["PK\x03\x04not a video", /ZIP archive/],
+    ["just some text, no video at all", /text file/],
+    ["", /expected an mp4/],
+    [film.subarray(0, film.indexOf("moov") + 100), /damaged/],
+    [sound, /no video/],
+  ] as const;
+  for (const [bytes, reason] of cases) {
+    const reply = await ada.post("/video", form(bytes as Buffer));
+    assert.deepEqual([reply.status, reply.body.code], [422, "video_invalid"]);
+    assert.match(reply.body.detail, reason);
+    assert.doesNotMatch(reply.body.detail, /videos|partial|tmp/);
+  }
+  await expectNothingLeft();
+});
+
+test("more uploads at once than a key may have are told to wait", async () => {
+  const eve = await service.addUser();
+  const sockets = await Promise.all([1, 2, 3, 4].map(() => sendPart(eve, 2 ** 20, Buffer.alloc(1000))));
+  await untilWriting();
+  let reply = await eve.post("/video", form(newFilm()));
+  while (reply.status === 201) reply = await eve.post("/video", form(newFilm()));
+  assert.deepEqual([reply.status, reply.body.code], [429, "rate_limited"]);
+  for (const socket of sockets) socket.destroy();
+  await untilNothingIsLeft();
+});
+
+test("a video that a process runs on is neither deleted nor harmed", async () => {
+  const { body } = await ada.post("/video", form(newFilm()));
+  await insertProcess(service.sql, ada.user.uuid, body.uuid, "running");
+  assert.equal((await ada.call("DELETE", `/source/${body.uuid}`)).status, 409);
+  assert.ok((await readFile((await service.sources.resolveInput(ada.user.uuid, body.uuid)).uri)).length > 0);
+});
+
+test("a source whose file is gone says so when it is to be used", async () => {
+  const { body } = await ada.post("/video", form(newFilm()));
+  const { uri } = await service.sources.resolveInput(ada.user.uuid, body.uuid);
+  await rm(uri);
+  await assert.rejects(service.sources.resolveInput(ada.user.uuid, body.uuid), { code: "source_file_missing" });
+  assert.equal((await ada.call("DELETE", `/source/${body.uuid}`)).status, 200);
+});
+
+test("a start brings to an end what a crash left", async () => {
+  const { body } = await ada.post("/video", form(newFilm()));
+  const { uri } = await service.sources.resolveInput(ada.user.uuid, body.uuid);
+  const bytes = await readFile(uri);
+  const name = uri.split("/").at(-1) ?? "";
+  const videos = join(service.dataDir, "videos");
+  await rm(uri);
+  await mkdir(join(videos, "partial"), { recursive: true });
+  await writeFile(join(videos, "partial", name), bytes);
+  await writeFile(join(videos, "partial", "half.mp4"), "half");
+  await writeFile(join(videos, "stray.mp4"), "nobody's");
+  await service.reopen();
+  assert.ok(bytes.equals(await readFile(uri)), "registered, but not in its place yet");
+  await expectNothingLeft();
+});
