@@ -15,7 +15,7 @@ export default {
   },
   notes:
     "Values come from the environment, else from the file, else from Windhover. A key a.b_c is the variable WINDHOVER_A_B_C; lists are written with commas; a variable that is empty counts as not set. Secrets are shown as ***.",
-  examples: ["config", "config --example > windhover.yaml", "WINDHOVER_HTTP_PORT=9000 npx windhover config --json"],
+  examples: ["config", "config --example > windhover.yaml", "config --json | jq '.[] | select(.from != \"default\")'"],
   async run(given, terminal) {
     expectPositionals(given, 0, 0, "no argument");
     if (given.flag("example")) {

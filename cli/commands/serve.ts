@@ -1,10 +1,9 @@
 import { constants } from "node:os";
 import { loadConfig } from "../../server/config/load.ts";
-import { type Log, openLog } from "../../server/log/log.ts";
-import { type RunningServer, startServer } from "../../server/main.ts";
+import type { Log } from "../../server/log/log.ts";
+import type { RunningServer } from "../../server/main.ts";
 import { type Command, CommandFailure, EXIT, expectPositionals } from "../command.ts";
 import { announceKey, announceReady } from "../serve/announce.ts";
-import { gatherKnowledge } from "../serve/gather-knowledge.ts";
 import type { Terminal } from "../terminal.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -19,15 +18,21 @@ export default {
   },
   notes:
     "The first start on an empty database prints a master key. When everything listens, one line `ready` with all addresses goes to standard output, as JSON where that is no terminal; the log goes to standard error.\nCtrl-C stops it cleanly, a second one at once. What runs is started again with the next start.",
-  examples: ["serve", "serve --config /etc/windhover.yaml", "WINDHOVER_HTTP_PORT=9000 npx windhover serve"],
+  examples: ["serve", "serve --config /etc/windhover.yaml", "serve --json 2>windhover.log"],
   async run(given, terminal) {
     expectPositionals(given, 0, 0, "nothing after serve");
     const { config } = loadConfig({ file: given.text("config") ?? null, folder: process.cwd(), env: process.env });
     // Nobody needs to read the ready line for the service to go on.
     terminal.onClosed(() => {});
+    const { openLog } = await import("../../server/log/log.ts");
     const log = openLog(config.log);
     const ending = awaitEnd(log);
     try {
+      // Most of the service: neither its help nor a bad configuration should wait for it.
+      const [{ startServer }, { gatherKnowledge }] = await Promise.all([
+        import("../../server/main.ts"),
+        import("../serve/gather-knowledge.ts"),
+      ]);
       const knowledge = await gatherKnowledge();
       const server = await startServer({ config, knowledge, log: log.logger, signal: ending.signal });
       await announce(server, terminal);
