@@ -1,0 +1,177 @@
+/**
+ * Every row of the interface's tables of endpoints, sockets, errors and limits, and the test that shows it. A row that
+ * comes with a later part of the service says with which.
+ */
+
+/** File and name of a test, as they are written; what a name is put together of, as `…`. */
+export type Shown = readonly [file: string, name: string];
+export type Part = "media server" | "telemetry" | "track reports" | "alerts" | "webhooks";
+
+export type Evidence = readonly [Shown, ...Shown[]] | { readonly comesWith: Part };
+
+const WORKFLOW = "test/api/workflow.test.ts";
+const INTERFACE = "test/api/interface.test.ts";
+const SOURCES = "server/api/sources.test.ts";
+const VIDEO = "server/api/video.test.ts";
+const OUTPUTS = "server/api/outputs.test.ts";
+const INFORMATION = "server/api/information.test.ts";
+const SOCKETS = "server/streams/sockets.test.ts";
+const SUPERVISOR = "server/processes/supervisor.test.ts";
+
+const ON_A_CLIP: Shown = [
+  WORKFLOW,
+  "on an uploaded clip: upload, sources, start, detections, feed, pause, resume, info, stop",
+];
+const ON_A_CAMERA: Shown = [WORKFLOW, "on a live RTSP camera"];
+const STOPS_ALL: Shown = [INTERFACE, "all are stopped by DELETE /processes, and by its deprecated path"];
+const ONE_CLIENT: Shown = [SOCKETS, "take one client at a time, and the next one as soon as it has gone"];
+
+export const ENDPOINTS = {
+  "GET /status": [[INFORMATION, "anybody may ask how the service is; a valid key sees its parts"]],
+  "/login": [
+    [INFORMATION, "… /login says whether a key is valid"],
+    [INFORMATION, "/login tells a wrong, a revoked and an expired key apart"],
+  ],
+  "GET /user_info": [
+    [INFORMATION, "a master sees what it has and what its children have"],
+    [INFORMATION, "a child sees itself alone"],
+  ],
+  "GET /info": [[INFORMATION, "/info answers as it used to"]],
+  "POST /video": [
+    ON_A_CLIP,
+    [VIDEO, "a video is stored whole, under the name it came with, and its file goes with it"],
+  ],
+  "POST /stream": [ON_A_CAMERA, [SOURCES, "a stream is registered, listed, shown, and gone once deleted"]],
+  "GET /sources": [ON_A_CLIP, [SOURCES, "the listing is newest first and whole, or in pages that follow each other"]],
+  "DELETE /source/{source_id}": [
+    [SOURCES, "a stream is registered, listed, shown, and gone once deleted"],
+    [SOURCES, "a source is processing while a process runs on it, and cannot be deleted"],
+  ],
+  "GET /sources/recordings": { comesWith: "media server" },
+  "POST /start": [ON_A_CLIP, ON_A_CAMERA],
+  "GET /process/{process_uuid}": [
+    ON_A_CLIP,
+    [INTERFACE, "shows its times as the interface writes them, and what it runs on"],
+  ],
+  "DELETE /process/{process_uuid}": [ON_A_CLIP, ON_A_CAMERA],
+  "DELETE /processes": [STOPS_ALL],
+  "POST /process/{process_uuid}/stop": [[INTERFACE, "is stopped by the deprecated path"]],
+  "POST /process/stop_all": [STOPS_ALL],
+  "GET /process/{process_uuid}/feed": [
+    ON_A_CLIP,
+    ["server/streams/feed.test.ts", "sends each picture with its length and time, and ends properly with the process"],
+  ],
+  "POST /output": [
+    [OUTPUTS, "an rtsp output is registered with the address it will be played from"],
+    [OUTPUTS, "an identical output is the one there is, by type, url and settings"],
+  ],
+  "POST /process/{process_uuid}/{output_uuid}": [
+    [INTERFACE, "takes a data output, and no video output that its graph has no slot for"],
+    [SUPERVISOR, "outputs are attached to one process at a time, within the limit, and let go at its end"],
+  ],
+  "GET /process/{process_uuid}/tracks": { comesWith: "track reports" },
+  "DELETE /process/{process_uuid}/tracks": { comesWith: "track reports" },
+  "GET /tracked_processes": { comesWith: "track reports" },
+  "POST /decorate_tracks/{process_uuid}": { comesWith: "track reports" },
+  "GET /decorate_tracks/{process_uuid}/status": { comesWith: "track reports" },
+  "GET /alert_description": { comesWith: "alerts" },
+  "POST /alert": { comesWith: "alerts" },
+  "POST /alert/{process_uuid}": { comesWith: "alerts" },
+  "GET /alerts": { comesWith: "alerts" },
+  "GET /active/alerts": { comesWith: "alerts" },
+  "PATCH /alert/{alert_uuid}": { comesWith: "alerts" },
+  "DELETE /alert/{alert_uuid}": { comesWith: "alerts" },
+  "POST /subscribe/{process_uuid}": { comesWith: "webhooks" },
+  "GET /subscriptions/{process_uuid}": { comesWith: "webhooks" },
+  "DELETE /subscriptions/{process_uuid}": { comesWith: "webhooks" },
+} as const satisfies Readonly<Record<string, Evidence>>;
+
+export const STREAMS = {
+  "/process/{process_uuid}/detection_data": [
+    ON_A_CLIP,
+    [SOCKETS, "send every message of their channel, in order, and those of no other"],
+    [
+      "server/streams/slow-clients.test.ts",
+      "loses the oldest messages, is told how many in the next one, and gets the newest",
+    ],
+  ],
+  // The socket is there; what it sends comes with telemetry.
+  "/process/{process_uuid}/drone_data": [
+    [SOCKETS, "are refused when the graph detects nothing, but exist for drone data and telemetry all the same"],
+  ],
+  "/process/{process_uuid}/telemetry": [
+    [
+      "server/streams/telemetry-in.test.ts",
+      "valid messages reach the process in order, the others are answered and change nothing",
+    ],
+  ],
+} as const satisfies Readonly<Record<string, Evidence>>;
+
+export const ERROR_ROWS = {
+  "POST /start 400: source is not live": [[INTERFACE, "with 400 when the source is not live"]],
+  "POST /start 403: incorrect api_key": [[INTERFACE, "with 403 for a wrong key"]],
+  "POST /start 403: simultaneous active processes limit reached": [
+    [INTERFACE, "with 403 when as many processes run as may"],
+    [SUPERVISOR, "of two starts at the limit exactly one wins"],
+  ],
+  "POST /start 403: usage limit reached": [
+    [INTERFACE, "with 403 when the minutes are used up"],
+    [SUPERVISOR, "minutes are counted while it runs, and end it when they are used up"],
+  ],
+  "POST /start 404: source not in the database": [
+    [INTERFACE, "with 404 for a source that is not there, or is another's"],
+  ],
+  "POST /start 404: source file not found locally": [[INTERFACE, "with 404 when the file of the source is gone"]],
+  "POST /start 503: error starting the pipeline": [[INTERFACE, "with 503 when the pipeline cannot be started"]],
+  "POST /decorate_tracks/{process_uuid} 403": { comesWith: "track reports" },
+  "POST /decorate_tracks/{process_uuid} 404": { comesWith: "track reports" },
+  "POST /decorate_tracks/{process_uuid} 503": { comesWith: "track reports" },
+  "POST /output with an existing output is not an error": [
+    [OUTPUTS, "an identical output is the one there is, by type, url and settings"],
+  ],
+  "POST /stream with an identical source does not create a duplicate": [
+    [SOURCES, "an identical stream is the one there is: by address and telemetry, not by alias"],
+    [SOURCES, "of many identical registrations at once one is made"],
+  ],
+  "Badly formatted input receives a descriptive error response": [
+    [SOURCES, "POST /stream refuses …"],
+    [INTERFACE, "with 422 for what a client may not say, and 404 for a graph that is not there"],
+    ["test/soak/fuzz.soak.ts", "… requests made up from the document break nothing (seed …)"],
+  ],
+} as const satisfies Readonly<Record<string, Evidence>>;
+
+export const LIMIT_ROWS = {
+  "Video file size": [[VIDEO, "a video that is too large is refused: early by its length, and while it comes"]],
+  "Video storage": [
+    [VIDEO, "the storage of a user is filled to the byte, and not beyond"],
+    [VIDEO, "of uploads that race for the last room one wins, whether they tell their length or not"],
+  ],
+  "Video types": [
+    [VIDEO, "POST /video refuses a file called …"],
+    [VIDEO, "what is no video is refused with the reason, and nothing is kept"],
+  ],
+  "Stream types": [[SOURCES, "POST /stream refuses …"]],
+  "Output resolutions": [[OUTPUTS, "POST /output refuses …"]],
+  "Clients per detection_data websocket": [ONE_CLIENT, [SOCKETS, "let exactly one of 200 in that come at once"]],
+  "Clients per drone_data websocket": [ONE_CLIENT],
+  "Outputs per process": [
+    [SUPERVISOR, "outputs are attached to one process at a time, within the limit, and let go at its end"],
+  ],
+  Subscriptions: { comesWith: "webhooks" },
+  "Source recording retention": { comesWith: "media server" },
+  "Track report window": { comesWith: "track reports" },
+  "maximum number of registered sources": [
+    [SOURCES, "the limit of sources holds when raced, and what is there already passes it"],
+  ],
+  "maximum number of registered outputs": [
+    [OUTPUTS, "the limit of outputs holds when raced, and what is there already passes it"],
+  ],
+  "simultaneous active outputs": [
+    [SUPERVISOR, "outputs are attached to one process at a time, within the limit, and let go at its end"],
+  ],
+  "simultaneous active processes": [[INTERFACE, "with 403 when as many processes run as may"]],
+  "usage limit in minutes": [
+    [SUPERVISOR, "minutes are counted while it runs, and end it when they are used up"],
+    ["server/processes/faults.test.ts", "minutes of all runs of a process add up, and none counts twice"],
+  ],
+} as const satisfies Readonly<Record<string, Evidence>>;
