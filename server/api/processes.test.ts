@@ -1,0 +1,165 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { addOutput, openStage, type Stage } from "../processes/supervisor.fixture.ts";
+import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
+import { newUuid } from "../uuid.ts";
+import { makeConfig, openApp, type TestApp } from "./app.fixture.ts";
+import { processEndpoints } from "./processes.ts";
+
+let database: TestDatabase;
+let stage: Stage;
+let app: TestApp;
+before(async () => {
+  database = await testDatabase();
+  stage = await openStage(database.sql);
+  const { supervisor: processes, user } = stage;
+  const endpoints = processEndpoints({ sql: database.sql, config: makeConfig(), processes });
+  app = await openApp(endpoints, { authenticate: async () => user });
+});
+after(async () => {
+  await app?.close(1000);
+  await stage?.supervisor.close();
+  await database?.close();
+});
+
+interface Answer {
+  readonly status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: answers are held against their schemas by the app itself.
+  readonly body: any;
+}
+
+async function call(method: string, path: string, body?: string, type = "application/json"): Promise<Answer> {
+  const headers = { api_key: "a+key", ...(body !== undefined && { "content-type": type }) };
+  const answer = await app.call(path, { method, headers, ...(body !== undefined && { body }) });
+  return { status: answer.status, body: await answer.json() };
+}
+
+const startPath = (more = "") => `/start?source_uuid=${stage.sourceUuid}${more}`;
+const start = async (script: object = {}): Promise<string> => {
+  const { status, body } = await call("POST", startPath(), JSON.stringify({ params: { script } }));
+  assert.equal(status, 201, JSON.stringify(body));
+  return body.process_uuid;
+};
+const outcome = ({ status, body }: Answer) => [status, body.code];
+
+test("a start is answered with exactly the four fields of the interface", async () => {
+  const { status, body } = await call("POST", startPath());
+  assert.equal(status, 201);
+  const { process_uuid: uuid } = body;
+  assert.deepEqual(body, {
+    process_uuid: uuid,
+    feed_url: `${app.url}/process/${uuid}/feed?api_key=a%2Bkey`,
+    detection_data_url: `${app.url.replace("http", "ws")}/process/${uuid}/detection_data?api_key=a%2Bkey`,
+    telemetry_url: "Not configured",
+  });
+  await call("DELETE", "/processes");
+});
+
+test("an empty start is taken whatever its content type", async () => {
+  for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/json"])
+    assert.equal((await call("POST", startPath(), "", type)).status, 201, type);
+  await call("DELETE", "/processes");
+});
+
+test("bad starts are told what is wrong with them", async () => {
+  assert.deepEqual(outcome(await call("POST", "/start")), [422, "invalid_input"]);
+  assert.deepEqual(outcome(await call("POST", "/start?source_uuid=7")), [422, "invalid_input"]);
+  assert.deepEqual(outcome(await call("POST", `/start?source_uuid=${newUuid()}`)), [404, "source_not_found"]);
+  assert.deepEqual(outcome(await call("POST", startPath("&graph=absent"))), [404, "graph_not_found"]);
+  assert.deepEqual(outcome(await call("POST", startPath(), "{")), [400, "malformed_json"]);
+  assert.deepEqual(outcome(await call("POST", startPath(), '{"params": []}')), [422, "invalid_input"]);
+  const dead = JSON.stringify({ params: { script: { refuses: { kind: "source", detail: "refused" } } } });
+  assert.deepEqual(outcome(await call("POST", startPath(), dead)), [400, "source_not_live"]);
+  const broken = JSON.stringify({ params: { script: { crashesAtStart: true } } });
+  assert.deepEqual(outcome(await call("POST", startPath(), broken)), [503, "pipeline_failed"]);
+  assert.deepEqual((await call("GET", "/processes?state=all")).body.processes.filter(isActive), []);
+});
+
+const isActive = ({ state }: { state: string }) => state !== "finished" && state !== "failed";
+
+test("a process is shown with what runs it, and listed until it ends", async () => {
+  const uuid = await start();
+  await stage.hear(uuid, ({ type }) => type === "stats");
+  const { body } = await call("GET", `/process/${uuid}`);
+  const { started_at, ...rest } = body;
+  assert.match(started_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  assert.deepEqual(rest, {
+    ...{ uuid, process_uuid: uuid, state: "running", reconnecting: false, source_uuid: stage.sourceUuid },
+    ...{ source_url: "rtsp://***@camera/", graph: "detect", params: { script: {} }, finished_at: null, error: null },
+    ...{ outputs: [], alerts: [], telemetry: null },
+    stats: {
+      ...{ fps_in: 25, fps_processed: 20, fps_out: 25, frames_dropped: 0, latency_ms: { p50: 1, p95: 2 } },
+      ...{ inference_ms: 3, restarts: 0 },
+    },
+  });
+  assert.deepEqual((await call("GET", "/processes")).body.processes.map(uuidOf), [uuid]);
+  assert.deepEqual(await call("DELETE", `/process/${uuid}`), { status: 200, body: { deleted: true, uuid } });
+  assert.deepEqual((await call("GET", "/processes")).body.processes, []);
+  const ended = (await call("GET", `/process/${uuid}`)).body;
+  assert.equal(ended.state, "finished");
+  assert.match(ended.finished_at, /Z$/);
+  assert.deepEqual(await call("DELETE", `/process/${uuid}`), { status: 200, body: { deleted: true, uuid } });
+});
+
+const uuidOf = ({ uuid }: { uuid: string }) => uuid;
+
+test("processes are listed newest first, in pages", async () => {
+  const first = await start();
+  const second = await start();
+  const page = (await call("GET", "/processes?state=all&limit=1")).body;
+  assert.deepEqual(page.processes.map(uuidOf), [second]);
+  const next = (await call("GET", `/processes?state=all&limit=1&cursor=${page.next_cursor}`)).body;
+  assert.deepEqual(next.processes.map(uuidOf), [first]);
+  assert.deepEqual(outcome(await call("GET", "/processes?state=some")), [422, "invalid_input"]);
+  assert.deepEqual((await call("DELETE", "/processes")).body.stopped.sort(), [first, second].sort());
+});
+
+test("pause and resume answer with the process, and 409 in the wrong state", async () => {
+  const uuid = await start();
+  assert.deepEqual(outcome(await call("POST", `/process/${uuid}/resume`)), [409, "wrong_state"]);
+  assert.equal((await call("POST", `/process/${uuid}/pause`)).body.state, "paused");
+  assert.deepEqual(outcome(await call("POST", `/process/${uuid}/pause`)), [409, "wrong_state"]);
+  assert.equal((await call("POST", `/process/${uuid}/resume`)).body.state, "running");
+  assert.deepEqual(await call("POST", `/process/${uuid}/stop`), { status: 200, body: { deleted: true, uuid } });
+  assert.deepEqual(outcome(await call("POST", `/process/${uuid}/pause`)), [409, "wrong_state"]);
+  for (const [method, path] of [
+    ...[["GET", ""] as const, ["DELETE", ""] as const],
+    ...(["pause", "resume", "stop"] as const).map((word) => ["POST", `/${word}`] as const),
+  ])
+    assert.deepEqual(outcome(await call(method, `/process/${newUuid()}${path}`)), [404, "process_not_found"]);
+});
+
+test("the deprecated way to stop all of them stops all of them", async () => {
+  const uuid = await start();
+  assert.deepEqual(await call("POST", "/process/stop_all"), { status: 200, body: { stopped: [uuid] } });
+  assert.deepEqual(await call("POST", "/process/stop_all"), { status: 200, body: { stopped: [] } });
+});
+
+test("an output is attached and detached by its uuid", async () => {
+  const uuid = await start();
+  const output = await addOutput(database.sql, stage.user, "rtsp");
+  const attached = await call("POST", `/process/${uuid}/${output}`);
+  assert.equal(attached.status, 200);
+  assert.deepEqual([attached.body.output_uuid, attached.body.attached_to], [output, uuid]);
+  assert.deepEqual((await call("GET", `/process/${uuid}`)).body.outputs, [output]);
+  const other = await start();
+  assert.deepEqual(outcome(await call("POST", `/process/${other}/${output}`)), [409, "output_in_use"]);
+  const detached = await call("DELETE", `/process/${uuid}/${output}`);
+  assert.deepEqual(detached, { status: 200, body: { deleted: true, uuid: output } });
+  assert.deepEqual(outcome(await call("DELETE", `/process/${uuid}/${output}`)), [404, "output_not_found"]);
+  assert.deepEqual(outcome(await call("POST", `/process/${uuid}/${newUuid()}`)), [404, "output_not_found"]);
+  await call("DELETE", "/processes");
+});
+
+test("a client that hangs up while its process starts leaves none", async () => {
+  const gone = new AbortController();
+  const body = JSON.stringify({ params: { script: { flows: false } } });
+  const headers = { api_key: "k", "content-type": "application/json" };
+  const started = app.call(startPath(), { method: "POST", headers, body, signal: gone.signal });
+  started.catch(() => {});
+  const active = async () => (await call("GET", "/processes")).body.processes.length;
+  while ((await active()) === 0);
+  gone.abort();
+  await assert.rejects(started);
+  while ((await active()) > 0);
+});
