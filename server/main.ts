@@ -53,6 +53,8 @@ export interface RunningServer {
   stop(): Promise<boolean>;
 }
 
+/** No address that one can go to. */
+const EVERY_ADDRESS = /\/\/(?:0\.0\.0\.0|\[::\]):/;
 /** Beyond what a part may take itself. */
 const SPARE_MS = 3_000;
 
@@ -118,7 +120,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   const resumed = await processes.takeUp();
   log.info({ url: running.url, resumed, ms: Math.round(performance.now()) }, "ready");
   return {
-    url: config.public_url?.replace(/\/+$/, "") ?? running.url,
+    url: config.public_url?.replace(/\/+$/, "") ?? running.url.replace(EVERY_ADDRESS, "//localhost:"),
     firstKey: config.bootstrap_key === null ? firstKey : null,
     stop: () => shutDown.run(),
   };

@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { closeSync, constants, openSync, readSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { LineWriter } from "./line-writer.ts";
+
+const LINE = `${"x".repeat(999)}\n`;
+
+/** Takes whatever is there. */
+function take(descriptor: number, chunk: Buffer): string {
+  try {
+    return chunk.toString("latin1", 0, readSync(descriptor, chunk));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EAGAIN") return "";
+    throw error;
+  }
+}
+
+test("a reader that stalls holds nobody up, and is told what it missed when it reads again", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "windhover-log-"));
+  const path = join(folder, "pipe");
+  execFileSync("mkfifo", [path]);
+  const descriptor = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+  try {
+    const writer = new LineWriter(descriptor, (lines) => `lost ${lines}\n`);
+    const written = 10_000;
+    for (let i = 0; i < written; i++) writer.write(LINE);
+    await writer.drain(1);
+    const chunk = Buffer.alloc(1 << 20);
+    let read = "";
+    let isDrained = false;
+    const drained = writer.drain(60_000).then(() => {
+      isDrained = true;
+    });
+    while (!isDrained) {
+      read += take(descriptor, chunk);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await drained;
+    writer.write("last\n");
+    await writer.drain(60_000);
+    read += take(descriptor, chunk) + take(descriptor, chunk);
+    const lines = read.split("\n").slice(0, -1);
+    const kept = lines.filter((line) => `${line}\n` === LINE).length;
+    assert.ok(kept > 1000 && kept < written, `${kept} lines were kept`);
+    assert.deepEqual(lines.slice(kept), [`lost ${written - kept}`, "last"]);
+  } finally {
+    closeSync(descriptor);
+    await rm(folder, { recursive: true });
+  }
+});
+
+test("a reader that has gone costs its log and nothing else", async () => {
+  const descriptor = openSync("/dev/full", "w");
+  try {
+    const writer = new LineWriter(descriptor, () => "");
+    for (let i = 0; i < 10; i++) writer.write(LINE);
+    await writer.drain(60_000);
+    writer.write(LINE);
+    writer.drainNow();
+  } finally {
+    closeSync(descriptor);
+  }
+});
