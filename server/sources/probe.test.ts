@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { makeFilm, withFolder } from "../../native/film.fixture.ts";
+import { silentLog } from "../store/database.fixture.ts";
+import { VideoProbe } from "./probe.ts";
+import { PROBE_ENTRY } from "./sources.fixture.ts";
+
+const LIMITS = { at_once: 4, probe_seconds: 30, probe_memory_bytes: 2 ** 30, probes_at_once: 2, step_bytes: 65_536 };
+
+/** What is said when the program that looks is this one. */
+const examineWith = (program: string, limits: Partial<typeof LIMITS> = {}) =>
+  withFolder(async (folder) => {
+    const entry = join(folder, "probe.mjs");
+    await writeFile(entry, program);
+    return new VideoProbe(pathToFileURL(entry), { ...LIMITS, ...limits }, silentLog).examine("file.mp4");
+  });
+
+const refusal = (message: RegExp) => ({ name: "ServiceError", code: "video_invalid", message });
+
+test("tells what is in a video, several at once", async () => {
+  await withFolder(async (folder) => {
+    const file = join(folder, "film.mp4");
+    await makeFilm(file, 10, false);
+    const probe = new VideoProbe(PROBE_ENTRY, LIMITS, silentLog);
+    const found = await Promise.all([1, 2, 3].map(() => probe.examine(file)));
+    for (const { codec, width, height } of found) assert.deepEqual([codec, width, height], ["video/x-h264", 64, 48]);
+  });
+});
+
+test("a program that does not come to an end is ended", async () => {
+  await assert.rejects(
+    examineWith("setInterval(() => {}, 1000)", { probe_seconds: 0.5 }),
+    refusal(/longer than 0.5 s/),
+  );
+});
+
+test("a program that takes too much memory is ended", async () => {
+  const program = "const all = []; setInterval(() => all.push(Buffer.alloc(2 ** 24, 1)), 1)";
+  await assert.rejects(examineWith(program, { probe_memory_bytes: 2 ** 28 }), refusal(/too much memory/));
+});
+
+test("a program that crashes, says nothing or nonsense makes no video", async () => {
+  await assert.rejects(examineWith("process.abort()"), refusal(/SIGABRT/));
+  await assert.rejects(examineWith(""), refusal(/ended with 0/));
+  await assert.rejects(examineWith("console.log('{}')"), refusal(/ended with 0/));
+});
+
+test("a program that talks without end is ended", async () => {
+  const program = "setInterval(() => process.stdout.write('x'.repeat(100_000)), 1)";
+  await assert.rejects(examineWith(program), refusal(/said too much/));
+});
+
+test("a fault that is found is told", async () => {
+  const program = `console.log('{"video":null,"fault":"is a song"}')`;
+  await assert.rejects(examineWith(program), refusal(/the file is a song/));
+});
