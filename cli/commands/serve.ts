@@ -38,6 +38,7 @@ export default {
       await announce(server, terminal);
       const code = await ending.wanted;
       const isClean = await server.stop();
+      log.logger.info({ isClean }, "stopped");
       return isClean ? code : EXIT.failed;
     } catch (error) {
       if (ending.signal.aborted) return ending.wanted;
