@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { checkSchema } from "../graphs/compiler/schema-check.ts";
+import type { JsonRecord } from "../schemas/json.ts";
 import { kebab } from "../schemas/names.ts";
 import { loadElements } from "./index.ts";
 
@@ -19,6 +21,7 @@ for (const [name, element] of elements) {
   });
 
   test(`${name} describes each of its properties, in names a graph can spell`, () => {
+    assert.deepEqual(checkSchema(element.properties as unknown as JsonRecord), []);
     const properties: Readonly<Record<string, { description?: string }>> = element.properties.properties;
     for (const [property, schema] of Object.entries(properties)) {
       assert.ok(schema.description, `${property} has no description`);

@@ -15,6 +15,7 @@ if (!node.usable) process.exit(1);
 const { buildAddon, isAddonFresh } = await import("./build-addon.mjs");
 const { CommandFailure, endCommandsOnSignal, isInterrupted } = await import("./command.mjs");
 const { withLock } = await import("./lock.mjs");
+const { buildBundle, isBundled } = await import("./bundle.mjs");
 const models = await import("./models.mjs");
 const modules = await import("./node-modules.mjs");
 const { inspectSystem, installPackages } = await import("./packages.mjs");
@@ -43,6 +44,11 @@ const STEPS = [
     title: "windhover command",
     isDone: () => modules.isCommandLinked(ROOT),
     work: () => modules.linkCommand(ROOT),
+  },
+  {
+    title: "bundle of the runner",
+    isDone: () => isBundled(),
+    work: () => buildBundle(),
   },
   {
     title: "GStreamer addon",

@@ -21,7 +21,7 @@ export const TABLE: readonly Row[] = [
   { part: "elements/detect", may: ["schemas", "elements/element.ts", "models"] },
   { part: "models", may: ["schemas"] },
   { part: "graphs/compiler", may: ["schemas", "elements"] },
-  { part: "graphs/runtime", may: ["schemas", "elements", "native", "graphs/compiler"] },
+  { part: "graphs/runtime", may: ["schemas", "elements", "native", "graphs/compiler", "setup/find-bundle.mjs"] },
   { part: "hub", may: ["schemas", "native"] },
   { part: "server", may: ["schemas", "graphs/compiler"] },
   { part: "cli", may: ["schemas", "native", "elements", "models", "graphs", "hub", "server"] },
@@ -29,8 +29,8 @@ export const TABLE: readonly Row[] = [
   { part: "setup", may: [] },
 ];
 
-/** May load modules by a name made up while running: they find elements by their folders and benches by their files. */
-const MAY_COMPUTE = ["elements/index.ts", "cli/commands/bench.ts"];
+/** May load modules by a name made up while running: elements and benches by their files, what the set-up has bundled. */
+const MAY_COMPUTE = ["elements/index.ts", "graphs/runtime/runner/runner.mjs", "cli/commands/bench.ts"];
 
 /**
  * What an element's module may load at its top besides our own: schemas, and built-ins that only compute. Everything

@@ -112,7 +112,10 @@ chains:
   writes: ["detections"],
   caps: "video/x-raw,format={I420,NV12}",
   inFlight: MOST_IN_FLIGHT,
-  preload: load,
+  async preload() {
+    const [{ openModel }] = await load();
+    await openModel("default").catch(() => {}); // how cards are read; whether it is there matters to nobody yet
+  },
   async create(properties, services) {
     const [{ openModel }, { DetectHandler }] = await load();
     return DetectHandler.create(await openModel(properties.model), properties, services);

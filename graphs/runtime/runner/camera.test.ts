@@ -91,7 +91,10 @@ test("a camera that never answers fails as a source, and a stop meanwhile is a c
   await Promise.all([waiting.exited, stopped.exited]);
   assert.deepEqual(waiting.states, ["starting", "failed"]);
   assert.equal(waiting.of("state").at(-1)?.failure?.kind, "source");
-  assert.match(waiting.of("state").at(-1)?.failure?.detail ?? "", /cannot play rtsp:\/\/\*\*\*@127.*(no data within|does not answer)/);
+  assert.match(
+    waiting.of("state").at(-1)?.failure?.detail ?? "",
+    /cannot play rtsp:\/\/\*\*\*@127.*(no data within|does not answer)/,
+  );
   assert.equal(stopped.states.at(-1), "finished");
   assert.ok(!JSON.stringify(waiting.told).includes("secret"));
 });

@@ -6,6 +6,7 @@ import { loadRegistry } from "../registry.ts";
 import { Outbox } from "./outbox.ts";
 import { Requests } from "./requests.ts";
 import { Runner } from "./runner.ts";
+import { warmUp } from "./warm-up.ts";
 
 /** What the server has not read by then it never will. */
 const FAREWELL_MS = 1_000;
@@ -36,7 +37,7 @@ process.once("disconnect", endAsOrphan);
 const elements = await loadElements();
 await Promise.all([...elements.values()].map((element) => element.preload?.()));
 const registry = loadRegistry();
-registry.list();
+warmUp({ elements, registry });
 runner = new Runner({ elements, registry }, tell, () => outbox.dropped);
 const requests = new Requests(runner, tell);
 process.off("message", early);
