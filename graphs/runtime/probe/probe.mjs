@@ -7,6 +7,6 @@ import module from "node:module";
 // From Node 22 on: what was compiled is kept for the next start.
 module.enableCompileCache?.();
 
-const [{ register }] = await Promise.all([import("tsx/esm/api"), import("typebox")]);
+const { register } = await import("tsx/esm/api");
 register();
 await import("./main.ts");
