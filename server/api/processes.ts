@@ -28,7 +28,7 @@ import { type AnyEndpoint, defineEndpoint, type JsonAnswer } from "./endpoint.ts
 export interface ProcessNeeds {
   readonly sql: Sql;
   readonly config: Config;
-  readonly processes: Processes & { held(uuid: string): LiveProcess | null };
+  readonly processes: Processes & { view(uuid: string): LiveProcess | null };
 }
 
 const tag = "Process";
@@ -41,7 +41,7 @@ export function processEndpoints({ sql, config, processes }: ProcessNeeds): read
       throw new ServiceError("process_not_found", {
         detail: `there is no process ${uuid}; GET /processes?state=all lists yours`,
       });
-    return { status: 200, body: describeProcess(row, processes.held(uuid)) };
+    return { status: 200, body: describeProcess(row, processes.view(uuid)) };
   };
   const stop = async (user: User, uuid: string): Promise<JsonAnswer> => {
     await processes.stop(user, uuid);
@@ -70,10 +70,15 @@ export function processEndpoints({ sql, config, processes }: ProcessNeeds): read
         const { source_uuid: sourceUuid, graph = "detect" } = query;
         // Every value is JSON: it was read from some.
         const params = (body.params ?? {}) as JsonRecord;
-        const { uuid } = await processes.start({ user, sourceUuid, graph, params, signal });
+        const { uuid, times = {} } = await processes.start({ user, sourceUuid, graph, params, signal });
         const { telemetryCfg } = await findSource(sql, user.uuid, sourceUuid);
         const apiKey = headers.get("api_key") ?? "";
-        return { status: 201, body: describeStarted(uuid, telemetryCfg, { publicUrl, apiKey }) };
+        const timing = Object.entries(times).map(([part, ms]) => `${part};dur=${ms}`);
+        return {
+          status: 201,
+          body: describeStarted(uuid, telemetryCfg, { publicUrl, apiKey }),
+          headers: { "server-timing": timing.join(", ") },
+        };
       },
     }),
     defineEndpoint({
@@ -92,7 +97,7 @@ export function processEndpoints({ sql, config, processes }: ProcessNeeds): read
           ...query,
           withEnded: query.state === "all",
         });
-        const listed = rows.map((row) => describeProcess(row, processes.held(row.uuid)));
+        const listed = rows.map((row) => describeProcess(row, processes.view(row.uuid)));
         return { status: 200, body: { processes: listed, ...(nextCursor !== null && { next_cursor: nextCursor }) } };
       },
     }),

@@ -70,7 +70,11 @@ export class Holdings {
 
   hold(parts: ProcessParts): SupervisedProcess {
     const { limits, pictures, spares, sql, log, metrics } = this.#needs;
-    const process = new SupervisedProcess(parts, { sql, log, limits, pictures, takeRunner: () => spares.take() });
+    const process = new SupervisedProcess(parts, {
+      ...{ sql, log, limits, pictures },
+      takeRunner: () => spares.take(),
+      replaceRunner: () => spares.fill(),
+    });
     const { uuid } = parts.row;
     this.#held.set(uuid, process);
     if (metrics !== null)
@@ -199,5 +203,5 @@ const WRITE_MS = 2_000;
 const usageOf = (process: SupervisedProcess) => ({
   processUuid: process.row.uuid,
   fence: process.fence,
-  runningMs: process.meter.totalMs,
+  runningMs: process.runningMs,
 });

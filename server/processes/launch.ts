@@ -26,7 +26,14 @@ export interface LaunchParts {
   onRun(run: Run): void;
 }
 
-export type Launched = { readonly run: Run } | { readonly end: RunEnd };
+/** Milliseconds that a launch took: for a runner, until its graph played, until data flowed. */
+export interface LaunchTimes {
+  readonly runnerMs: number;
+  readonly graphMs: number;
+  readonly sourceMs: number;
+}
+
+export type Launched = { readonly run: Run; readonly times: LaunchTimes } | { readonly end: RunEnd };
 
 const LATE_GRAPH = "the graph did not play in time";
 const LATE_SOURCE = "nothing came from the source in time";
@@ -35,17 +42,31 @@ type Late = typeof LATE_GRAPH | typeof LATE_SOURCE;
 /** Resolves when data flows, or with how it ended before that: then no runner is left. Never rejects. */
 export async function launch(parts: LaunchParts, patience: Patience): Promise<Launched> {
   if (parts.signal.aborted) return { end: { kind: "stopped" } };
+  const beganMs = performance.now();
   let runner: Runner;
   try {
     runner = await parts.takeRunner();
   } catch (error) {
     return { end: { kind: "crash", detail: `no runner could be had: ${(error as Error).message}` } };
   }
+  const takenMs = performance.now();
+  let playingMs = takenMs;
   const run = new Run(runner, parts.makeJob(), parts.limits, parts.onReport);
   parts.onRun(run);
   if (parts.signal.aborted) void run.stop();
+  void run.playing.then(() => {
+    playingMs = performance.now();
+  });
   const first = await awaitFlow(run, patience);
-  if (first === "flowing") return { run };
+  if (first === "flowing")
+    return {
+      run,
+      times: {
+        runnerMs: Math.round(takenMs - beganMs),
+        graphMs: Math.round(playingMs - takenMs),
+        sourceMs: Math.round(performance.now() - playingMs),
+      },
+    };
   if (typeof first !== "string") return { end: first };
   run.kill(first);
   const end = await run.ended;

@@ -35,6 +35,8 @@ export interface ProcessNeeds {
   readonly limits: ProcessLimits;
   readonly pictures: PictureSockets;
   takeRunner(): Promise<Runner>;
+  /** The runner that was taken has all it needs: another may be loaded in its place. */
+  replaceRunner(): void;
 }
 
 export interface ProcessParts extends ProcessOffers {

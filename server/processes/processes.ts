@@ -38,10 +38,17 @@ export interface StartOrder {
   readonly signal?: AbortSignal;
 }
 
+export interface StartedProcess {
+  readonly uuid: string;
+  readonly sourceUuid: string;
+  /** Milliseconds of its parts, for whoever wonders where the time went. */
+  readonly times?: Readonly<Record<string, number>>;
+}
+
 /** All reject with `ServiceError`. A process of another user's is one that is not there. */
 export interface Processes {
   /** Resolves once the source's first data has arrived. */
-  start(order: StartOrder): Promise<{ readonly uuid: string; readonly sourceUuid: string }>;
+  start(order: StartOrder): Promise<StartedProcess>;
   pause(user: User, uuid: string): Promise<void>;
   resume(user: User, uuid: string): Promise<void>;
   /** Resolves when it is gone. */

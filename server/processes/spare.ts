@@ -1,4 +1,4 @@
-/** Runners that are loaded ahead: what is started gets one at once, and another is loaded in its place. */
+/** Runners that are loaded ahead, so that what is started gets one at once. */
 import type { Logger } from "pino";
 import { backOff } from "./restart.ts";
 import { Runner, type RunnerOptions } from "./runner.ts";
@@ -30,19 +30,14 @@ export class SpareRunners {
     while (this.#spares.size + this.#loading.size < this.#options.count) this.#load();
   }
 
-  /** Resolves with a runner that is loaded; it is the caller's from then on. Rejects when none could be loaded. */
+  /** Resolves with a runner that is loaded; it is the caller's from then on, and `fill` replaces it. Rejects when none could be loaded. */
   async take(): Promise<Runner> {
     if (this.#isClosed) throw new Error("the server is being shut down");
     const [runner = this.#nextLoading()] = this.#spares;
     this.#spares.delete(runner);
     this.#loading.delete(runner);
-    try {
-      await runner.loaded;
-      this.#deaths = 0;
-    } finally {
-      // Afterwards, so that loading the next does not slow the one that is waited for.
-      setImmediate(() => this.fill());
-    }
+    await runner.loaded;
+    this.#deaths = 0;
     if (this.#isClosed) {
       runner.kill("the server is being shut down");
       throw new Error("the server is being shut down");

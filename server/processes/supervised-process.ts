@@ -5,19 +5,18 @@
 import type { Logger } from "pino";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
-import type { RunnerStats } from "../../schemas/runner.ts";
 import type { AttachedOutput } from "../store/attachments.ts";
 import type { LiveProperties, ProcessRow } from "../store/processes.ts";
+import type { LiveProcess } from "./describe-process.ts";
 import { Feed } from "./feed.ts";
-import { Followers } from "./followers.ts";
 import { attachmentOf, FEED, makeJob } from "./job.ts";
 import { Judge } from "./judge.ts";
-import { type Launched, launch, type Patience } from "./launch.ts";
+import { type Launched, type LaunchTimes, launch, type Patience } from "./launch.ts";
 import { Ledger } from "./ledger.ts";
-import { Meter } from "./meter.ts";
 import type { PictureSocket } from "./picture-sockets.ts";
 import type { ProcessNeeds, ProcessParts } from "./process-parts.ts";
 import type { Picture, ProcessError, ProcessNotice, ProcessState } from "./processes.ts";
+import { Reception } from "./reception.ts";
 import { refuseOffer, refuseRequest, refuseStart, refuseState } from "./refusals.ts";
 import type { Run, RunEnd } from "./run.ts";
 import { type Runner, type RunnerOrder, type RunnerReport, RunnerSilence } from "./runner.ts";
@@ -31,14 +30,13 @@ const LIVING: readonly ProcessState[] = ["running", "paused"];
 
 export class SupervisedProcess {
   readonly row: ProcessRow;
-  readonly meter = new Meter();
   /** Settles when no runner is left and its end is written down, or never will be. Never rejects. */
   readonly ended: Promise<void>;
   readonly #parts: ProcessParts;
   readonly #needs: ProcessNeeds;
   readonly #log: Logger;
   readonly #ledger: Ledger;
-  readonly #followers: Followers;
+  readonly #reception: Reception;
   readonly #feed: Feed;
   readonly #judge: Judge;
   readonly #outputs: Map<string, AttachedOutput>;
@@ -48,11 +46,8 @@ export class SupervisedProcess {
   #settle: () => void = () => {};
   #intent: Intent = "run";
   #run: Run | null = null;
-  #hasFlowed = false;
   /** Its first start succeeded, or was another server's. */
   #isKept = false;
-  #reconnecting = false;
-  #stats: RunnerStats | null = null;
   #pictureSocket: PictureSocket | null = null;
   #endTimer: NodeJS.Timeout | undefined;
 
@@ -67,7 +62,6 @@ export class SupervisedProcess {
     this.ended = new Promise((resolve) => {
       this.#settle = resolve;
     });
-    this.#followers = new Followers((error) => this.#log.error({ err: error }, "a follower threw"));
     this.#feed = new Feed({
       attach: (attachment) => this.#ask({ type: "attach", attachment, slot: FEED, params: {} }),
       detach: (attachment) => this.#ask({ type: "detach", attachment }),
@@ -78,6 +72,7 @@ export class SupervisedProcess {
       onLost: () => this.lose(),
       onTrouble: (error) => this.#log.warn({ err: error }, "its state could not be written down"),
     });
+    this.#reception = new Reception(this.#ledger, this.#log);
   }
 
   get fence(): number {
@@ -88,33 +83,24 @@ export class SupervisedProcess {
     return this.#ledger.state;
   }
 
-  get error(): ProcessError | null {
-    return this.#ledger.error;
-  }
-
-  get startedAt(): Date | null {
-    return this.#ledger.startedAt;
-  }
-
-  get finishedAt(): Date | null {
-    return this.#ledger.finishedAt;
-  }
-
-  get restarts(): number {
-    return this.#ledger.restarts;
-  }
-
   get isActive(): boolean {
     return this.#ledger.isActive;
   }
 
-  get reconnecting(): boolean {
-    return this.#reconnecting;
+  get runnerPid(): number | undefined {
+    return this.#run?.pid;
   }
 
-  /** Null while no runner has told any. */
-  get stats(): RunnerStats | null {
-    return this.#stats;
+  /** In all its runs under this claim. */
+  get runningMs(): number {
+    return this.#reception.meter.totalMs;
+  }
+
+  /** As it is now, which the database hears of a little later. */
+  get view(): LiveProcess {
+    const { state, error, restarts, startedAt, finishedAt } = this.#ledger;
+    const { reconnecting, stats } = this.#reception;
+    return { state, error, restarts, startedAt, finishedAt, reconnecting, stats };
   }
 
   /**
@@ -122,7 +108,7 @@ export class SupervisedProcess {
    * limit is left to the source once the graph plays. Files are given the time that loading may take. Rejects when it
    * comes to nothing: then no runner is left, and it has ended.
    */
-  async start(deadlineMs: number, signal: AbortSignal | undefined): Promise<void> {
+  async start(deadlineMs: number, signal: AbortSignal | undefined): Promise<LaunchTimes> {
     const { loadMs, startMs } = this.#needs.limits;
     const { isFile } = this.#parts.input;
     const withdraw = (): void => void this.stop();
@@ -140,6 +126,7 @@ export class SupervisedProcess {
     void this.#keep(launched.run);
     await this.#turns.take(() => this.#goOn());
     await this.#ledger.promise();
+    return launched.times;
   }
 
   /** Of a start that came to nothing: ends it, if it has not ended yet, without a word to the database. */
@@ -264,8 +251,7 @@ export class SupervisedProcess {
   }
 
   follow(listener: (notice: ProcessNotice) => void): () => void {
-    listener({ type: "state", state: this.state, error: this.error });
-    return this.#followers.add(listener);
+    return this.#reception.follow(listener);
   }
 
   /** While it is paused or started again, the feed comes with the next frames. */
@@ -302,7 +288,7 @@ export class SupervisedProcess {
     for (;;) {
       this.#forgetRun();
       if (this.#intent === "halt" || this.#intent === "lose") return this.#giveUp();
-      if (this.#intent === "stop") return this.#conclude("finished", this.error);
+      if (this.#intent === "stop") return this.#conclude("finished", this.#ledger.error);
       if (end !== null && !(await this.#mayGoOn(end))) return;
       const launched = await this.#launch(this.#nextPatience());
       if ("run" in launched) {
@@ -318,7 +304,7 @@ export class SupervisedProcess {
   async #mayGoOn(end: RunEnd): Promise<boolean> {
     const verdict = this.#judge.judge(end, {
       isFile: this.#parts.input.isFile,
-      hasFlowed: this.#hasFlowed,
+      hasFlowed: this.#reception.hasFlowed,
       nowMs: performance.now(),
       random: Math.random(),
     });
@@ -328,14 +314,14 @@ export class SupervisedProcess {
     }
     this.#log.warn({ end, waitMs: Math.round(verdict.waitMs) }, "its runner ended; it is started again");
     if (verdict.isCrash) this.#ledger.restarts++;
-    else this.#reconnect(true);
+    else this.#reception.reconnect(true);
     this.#enter("starting");
     await sleep(verdict.waitMs, this.#interruption.signal);
     return true;
   }
 
   async #launch(patience: Patience): Promise<Launched> {
-    this.#hasFlowed = false;
+    this.#reception.beginRun();
     const { limits, pictures } = this.#needs;
     const { isFile } = this.#parts.input;
     const takeRunner = async (): Promise<Runner> => {
@@ -345,9 +331,15 @@ export class SupervisedProcess {
     const onRun = (run: Run): void => {
       this.#run = run;
     };
-    const onReport = (report: RunnerReport): void => this.#hear(report);
+    const onReport = (report: RunnerReport): void => this.#reception.hear(report);
     const { signal } = this.#interruption;
-    return launch({ limits, isFile, signal, takeRunner, makeJob: () => this.#makeJob(), onReport, onRun }, patience);
+    const makeJob = () => this.#makeJob();
+    try {
+      return await launch({ limits, isFile, signal, takeRunner, makeJob, onReport, onRun }, patience);
+    } finally {
+      // Not sooner: on a machine of few cores the one would slow the other.
+      this.#needs.replaceRunner();
+    }
   }
 
   #makeJob() {
@@ -378,7 +370,7 @@ export class SupervisedProcess {
   /** Data flows: makes it what it should be. */
   async #goOn(): Promise<void> {
     this.#judge.noteFlowing();
-    this.#reconnect(false);
+    this.#reception.reconnect(false);
     const { live, desired } = this.#ledger;
     if (Object.keys(live).length > 0) await this.#ask({ type: "set", nodes: live });
     if (desired === "paused") await this.#ask({ type: "pause" });
@@ -388,40 +380,12 @@ export class SupervisedProcess {
     if (desired === "running") await this.#feed.sync();
   }
 
-  #hear(report: RunnerReport): void {
-    if (report.type === "flowing") this.#hasFlowed = true;
-    else if (report.type === "message") this.#pass(report.channel, report.message as JsonRecord);
-    else if (report.type === "progress") this.#advance(report);
-    else if (report.type === "reconnecting") this.#reconnect(report.reconnecting);
-    else if (report.type === "log")
-      this.#log.info({ node: report.node, level: report.level }, maskCredentials(report.message));
-  }
-
-  #pass(channel: string, message: JsonRecord): void {
-    if (this.#ledger.trackIds.noteMessage(message)) void this.#ledger.save();
-    this.#followers.tell({ type: "message", channel, message });
-  }
-
-  #advance({ positionNs, nextTrackId, runningMs, stats }: RunnerReport & { type: "progress" }): void {
-    const position = Number(positionNs);
-    if (Number.isSafeInteger(position)) this.#ledger.positionNs = position;
-    this.meter.record(runningMs);
-    this.#stats = stats;
-    if (this.#ledger.trackIds.advance(nextTrackId)) void this.#ledger.save();
-    this.#followers.tell({ type: "stats", stats: { ...stats, restarts: this.restarts } });
-  }
-
-  #reconnect(reconnecting: boolean): void {
-    if (this.#reconnecting === reconnecting) return;
-    this.#reconnecting = reconnecting;
-    this.#followers.tell({ type: "reconnecting", reconnecting });
-  }
-
   #enter(state: ProcessState): void {
     if (this.state !== state) {
-      this.#log.info({ from: this.state, to: state, error: this.error }, "state");
+      const { error } = this.#ledger;
+      this.#log.info({ from: this.state, to: state, error }, "state");
       this.#ledger.state = state;
-      this.#followers.tell({ type: "state", state, error: this.error });
+      this.#reception.tell({ type: "state", state, error });
     }
     void this.#ledger.save();
   }
@@ -434,15 +398,14 @@ export class SupervisedProcess {
 
   #forgetRun(): void {
     this.#run = null;
-    this.#stats = null;
-    this.meter.endRun();
+    this.#reception.endRun();
   }
 
   async #conclude(state: "finished" | "failed", error: ProcessError | null): Promise<void> {
     this.#ledger.error = error === null ? null : { ...error, detail: maskCredentials(error.detail) };
     this.#ledger.desired = "stopped";
     this.#ledger.finishedAt = new Date();
-    this.#reconnecting = false;
+    this.#reception.reconnect(false);
     this.#enter(state);
     this.#close();
     await this.#ledger.save();
@@ -460,7 +423,7 @@ export class SupervisedProcess {
     clearTimeout(this.#endTimer);
     this.#pictureSocket?.close();
     this.#pictureSocket = null;
-    this.#followers.tell({ type: "ended" });
+    this.#reception.tell({ type: "ended" });
   }
 
   #scheduleEnd(): void {

@@ -10,11 +10,12 @@ import { readStandings } from "../store/standing.ts";
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";
 import type { PrepareOrder } from "./adoption.ts";
+import type { LiveProcess } from "./describe-process.ts";
 import { Holdings, type ProcessMetrics } from "./holdings.ts";
 import { limitsOf } from "./limits.ts";
 import { PictureSockets } from "./picture-sockets.ts";
 import type { ProcessInput, ProcessLimits, ProcessOffers } from "./process-parts.ts";
-import type { Picture, Processes, ProcessNotice, StartOrder } from "./processes.ts";
+import type { Picture, Processes, ProcessNotice, StartedProcess, StartOrder } from "./processes.ts";
 import { refuseState } from "./refusals.ts";
 import { sleep } from "./sleep.ts";
 import { SpareRunners } from "./spare.ts";
@@ -86,13 +87,18 @@ export class Supervisor implements Processes {
     return this.#spares.trouble;
   }
 
-  /** A process that this machine runs: it knows more than what is written down. */
+  /** Of a process that this machine runs: newer than what is written down. */
+  view(uuid: string): LiveProcess | null {
+    return this.held(uuid)?.view ?? null;
+  }
+
   held(uuid: string): SupervisedProcess | null {
     return this.#holdings.get(uuid);
   }
 
-  async start(order: StartOrder): Promise<{ readonly uuid: string; readonly sourceUuid: string }> {
-    const deadlineMs = performance.now() + this.#limits.startMs - ANSWER_MS;
+  async start(order: StartOrder): Promise<StartedProcess> {
+    const beganMs = performance.now();
+    const deadlineMs = beganMs + this.#limits.startMs - ANSWER_MS;
     const { user, sourceUuid, graph, graphText = null, params, signal, forSeconds } = order;
     const { sql, nodeUuid, config } = this.#needs;
     this.#expectOpen();
@@ -111,16 +117,17 @@ export class Supervisor implements Processes {
       user.limits.processes,
     );
     const { offers, slots } = prepared;
+    const checksMs = Math.round(performance.now() - beganMs);
     const process = this.#holdings.hold({ row, input, offers, slots, outputs: [] });
     try {
       this.#expectOpen();
-      await process.start(deadlineMs, signal);
+      const { runnerMs, graphMs, sourceMs } = await process.start(deadlineMs, signal);
+      return { uuid, sourceUuid, times: { checks: checksMs, runner: runnerMs, graph: graphMs, source: sourceMs } };
     } catch (error) {
       await process.abandon();
       await this.#holdings.remove(process);
       throw error;
     }
-    return { uuid, sourceUuid };
   }
 
   async pause(user: User, uuid: string): Promise<void> {
