@@ -56,7 +56,9 @@ function countGaps(): number {
 test("the graph is described in four languages, with what is attached", async () => {
   await runner.ask({ type: "attach", attachment: "wall", slot: "feed", params: {} });
   await runner.ask({ type: "describe", format: "json" });
-  await runner.watch.until("a moment", () => runner.of("progress").length > 0);
+  // Steps are counted from the first time that somebody looks.
+  const before = runner.messages.length;
+  await runner.watch.until("frames", () => runner.messages.length >= before + 5);
   const json = (await runner.ask({ type: "describe", format: "json" })) as {
     graph: string;
     segments: { name: string; steps: { step: string; frames: number }[] }[];

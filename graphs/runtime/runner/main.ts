@@ -40,10 +40,10 @@ const registry = loadRegistry();
 warmUp({ elements, registry });
 runner = new Runner({ elements, registry }, tell, () => outbox.dropped);
 const requests = new Requests(runner, tell);
+tell({ type: "hello", protocol: RUNNER_PROTOCOL, pid: process.pid });
 process.off("message", early);
 process.on("message", (message) => requests.take(message));
 for (const message of received) requests.take(message);
-tell({ type: "hello", protocol: RUNNER_PROTOCOL, pid: process.pid });
 
 await runner.over;
 await within(

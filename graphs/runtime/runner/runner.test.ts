@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { Value } from "typebox/value";
+import { DetectionMessage } from "../../../schemas/detection-message.ts";
 import { makeClip, temporaryFolder } from "../../../test/graph.fixture.ts";
 import { ForkedRunner, jobOn, times } from "./runner.fixture.ts";
 
@@ -37,6 +39,24 @@ test("messages name the source by its file, and frames by start time and PTS", a
   await runner.exited;
   const captured = runner.messages.map(({ message }) => JSON.parse(String(message.line)).time as string);
   assert.deepEqual(captured.slice(0, 2), ["2025-01-01T00:00:00.000Z", "2025-01-01T00:00:00.040Z"]);
+});
+
+test("the graph `detect` tells of what it sees in the words of the interface", async () => {
+  const runner = new ForkedRunner();
+  const uuid = "01890000-0000-7000-8000-0000000000aa";
+  await runner.start({ uuid, sourceUri: ENDLESS, sourceLabel: "the yard", graph: "detect", graphText: null });
+  await runner.watch.until("detections", () => runner.messages.length >= 3);
+  await runner.until("progress", ({ stats }) => stats.fps_processed > 0 && stats.inference_ms > 0);
+  const [first] = runner.messages;
+  assert.equal(first?.channel, "detection_data");
+  assert.equal(Value.Check(DetectionMessage, first?.message), true, JSON.stringify(first));
+  assert.deepEqual([first?.message.process_uuid, first?.message.source_uri], [uuid, "the yard"]);
+  await runner.ask({ type: "set", nodes: { detect: { confidence: 0.9, classes: ["person"] } } });
+  await assert.rejects(runner.ask({ type: "set", nodes: { detect: { confidnce: 1 } } }), /did you mean "confidence"/);
+  await assert.rejects(runner.ask({ type: "set", nodes: { detect: { classes: ["unicorn"] } } }), /unicorn/);
+  await assert.rejects(runner.ask({ type: "set", nodes: { detect: { model: "/etc/passwd" } } }), /while it runs/);
+  await runner.ask({ type: "stop" });
+  assert.deepEqual(await runner.exited, [0, null], runner.stderr);
 });
 
 test("a file begins at its position, with no frame before it and none left out", async () => {

@@ -156,12 +156,18 @@ export class Runner implements RequestHandler {
         onClosing: () => this.#read(),
       });
     } catch (error) {
-      const failure = error instanceof GraphFailure ? error : new GraphFailure(null, (error as Error).message);
-      const told =
-        this.#cut.signal.aborted || compiled.plan === null ? null : await describeFailure(failure, compiled.plan, job);
+      const told = this.#cut.signal.aborted ? null : await this.#explain(error, job, compiled);
       this.#conclude(told);
       throw new Refusal(told?.kind ?? "stopped", told?.detail ?? "it was stopped before it ran");
     }
+  }
+
+  async #explain(error: unknown, job: RunnerJob, { plan }: Compiled): Promise<RunnerFailure> {
+    // Of a slot that was to be attached from the beginning.
+    if (error instanceof GraphFaults || plan === null)
+      return { kind: "graph", detail: error instanceof GraphFaults ? sayFaults(error.faults) : String(error) };
+    const failure = error instanceof GraphFailure ? error : new GraphFailure(null, (error as Error).message);
+    return describeFailure(failure, plan, job);
   }
 
   /** The first frame is here. */
