@@ -43,6 +43,7 @@ export const Config = section({
     check_answers: Type.Boolean({ default: false, description: "Every answer is held against its schema: for tests." }),
   }),
   rtsp: section({ port: port(8554, "Of the RTSP server, put into the addresses of outputs") }),
+  rtmp: section({ port: port(1935, "Of the RTMP server, to which streams are published") }),
   database: section({
     url: secret("Of a PostgreSQL; without it a private one is started. Also as `DATABASE_URL`."),
     connections: count(10, "Connections at most.", 2),

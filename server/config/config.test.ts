@@ -82,6 +82,7 @@ describe("values of variables are read as their key says", () => {
     value: unknown,
   ])[] = [
     ["WINDHOVER_HTTP_PORT", " 0 ", ({ config }) => config.http.port, 0],
+    ["WINDHOVER_RTMP_PORT", "1936", ({ config }) => config.rtmp.port, 1936],
     ["WINDHOVER_HTTP_REQUEST_SECONDS", "2.5", ({ config }) => config.http.request_seconds, 2.5],
     ["WINDHOVER_LOG_ACCESS", "No", ({ config }) => config.log.access, false],
     ["WINDHOVER_HTTP_CHECK_ANSWERS", "1", ({ config }) => config.http.check_answers, true],
