@@ -1,3 +1,4 @@
+import { NO_EXPIRATION_DATE, UNLIMITED_MINUTES } from "../../schemas/api/information.ts";
 import type { Sql } from "../../server/store/client.ts";
 import { readSubscription } from "../../server/store/usage.ts";
 import { listUsers } from "../../server/store/users.ts";
@@ -54,10 +55,10 @@ function toCells(key: KeySummary): readonly string[] {
     key.key_id,
     key.state,
     key.product,
-    key.remaining_minutes === null ? "any" : String(key.remaining_minutes),
+    key.remaining_minutes === UNLIMITED_MINUTES ? "unlimited" : String(key.remaining_minutes),
     String(key.consumed_minutes),
     key.pending_to_allocate === 0 ? "-" : String(key.pending_to_allocate),
-    key.expires_at?.slice(0, 10) ?? "never",
+    key.expiration_date === NO_EXPIRATION_DATE ? "never" : key.expiration_date,
     FLAGS.filter((flag) => key[flag])
       .map((flag) => flag.replace("_", "-"))
       .join(", "),

@@ -108,6 +108,12 @@ for (const [words, code, told] of [
     });
   });
 
+test("a key without a limit says so in words, and to programs as the API does", async () => {
+  const { remaining_minutes, expiration_date } = JSON.parse(await keys("create", "free", "--json"));
+  assert.deepEqual({ remaining_minutes, expiration_date }, { remaining_minutes: 1e9, expiration_date: "9999-12-31" });
+  assert.match(await keys("list"), /^free .* unlimited +0 +- +never$/m);
+});
+
 test("looking for keys where there is no database makes none", async () => {
   const empty = makeFolder();
   const outcome = await windhover(["keys", "list"], empty);

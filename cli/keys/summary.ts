@@ -1,4 +1,5 @@
 /** A key as the commands show it; never its secret. */
+import { NO_EXPIRATION_DATE, UNLIMITED_MINUTES } from "../../schemas/api/information.ts";
 import type { Subscription } from "../../server/store/usage.ts";
 import type { UserRow } from "../../server/store/users.ts";
 
@@ -8,10 +9,11 @@ export interface KeySummary {
   readonly master: string | null;
   readonly product: string;
   readonly state: "valid" | "expired" | "revoked";
-  readonly remaining_minutes: number | null;
+  /** As the API has it; so is `expiration_date`. */
+  readonly remaining_minutes: number;
   readonly consumed_minutes: number;
   readonly pending_to_allocate: number;
-  readonly expires_at: string | null;
+  readonly expiration_date: string;
   readonly track_logger: boolean;
   readonly recording: boolean;
   readonly enhancement: boolean;
@@ -27,10 +29,10 @@ export function summariseKey(row: UserRow, master: string | null, subscription: 
     master,
     product: row.product,
     state: judgeState(row),
-    remaining_minutes: subscription.remainingMs === null ? null : toMinutes(subscription.remainingMs),
+    remaining_minutes: subscription.remainingMs === null ? UNLIMITED_MINUTES : toMinutes(subscription.remainingMs),
     consumed_minutes: toMinutes(subscription.consumedMs),
     pending_to_allocate: toMinutes(subscription.pendingMs),
-    expires_at: row.expiresAt?.toISOString() ?? null,
+    expiration_date: row.expiresAt?.toISOString().slice(0, 10) ?? NO_EXPIRATION_DATE,
     track_logger: row.hasTrackLogger,
     recording: row.hasRecording,
     enhancement: row.hasEnhancement,

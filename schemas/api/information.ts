@@ -7,8 +7,14 @@ export const API_VERSION = "2.15.2";
 const Version = Type.String({ description: "Of the interface." });
 const SoftwareVersion = Type.String({ description: "Of Windhover." });
 
-const ExpirationDate = Type.Union([Type.String({ format: "date" }), Type.Null()], {
-  description: "The last day, UTC, on which the key is valid; null when it does not expire.",
+/** Clients read a date here, and compare it: one that does not expire has a day that never comes. */
+export const NO_EXPIRATION_DATE = "9999-12-31";
+/** Clients read a number here, and compare it: a key without a limit has more than anybody can use. */
+export const UNLIMITED_MINUTES = 1_000_000_000;
+
+const ExpirationDate = Type.String({
+  format: "date",
+  description: `The last day, UTC, on which the key is valid. ${NO_EXPIRATION_DATE} when it does not expire, so that it always is a date.`,
 });
 
 export const Status = Type.Object(
@@ -37,9 +43,9 @@ export const Login = Type.Object(
 );
 
 const minutes = (description: string) => Type.Number({ minimum: 0, description });
-const RemainingMinutes = Type.Union([Type.Number({ minimum: 0 }), Type.Null()], {
-  description: "Null when the key has no limit of minutes.",
-});
+const RemainingMinutes = minutes(
+  `Minutes that are left to use. ${UNLIMITED_MINUTES} when the key has no limit of them, so that it always is a number.`,
+);
 const ConsumedMinutes = minutes("Minutes for which processes have run.");
 
 export const Subscription = Type.Object(

@@ -72,7 +72,7 @@ for (const method of ["GET", "POST"])
     const { status, body } = await call(method, "/login", acme.key);
     assert.equal(status, 200);
     assert.deepEqual(body, { valid: true, username: "acme", product: "standard", expiration_date: "2099-12-31" });
-    assert.equal((await call(method, "/login", firstKey)).body.expiration_date, null);
+    assert.equal((await call(method, "/login", firstKey)).body.expiration_date, "9999-12-31");
     assert.equal((await call(method, "/login", null)).body.code, "api_key_missing");
   });
 
@@ -121,11 +121,11 @@ test("a master sees what it has and what its children have", async () => {
         remaining_minutes: 10,
         consumed_minutes: 0,
         pending_to_allocate: 0,
-        expiration_date: null,
+        expiration_date: "9999-12-31",
       },
       {
         username: "acme-south",
-        remaining_minutes: null,
+        remaining_minutes: 1_000_000_000,
         consumed_minutes: 0,
         pending_to_allocate: 0,
         expiration_date: "2099-12-31",
@@ -149,6 +149,12 @@ test("/info answers as it used to", async () => {
     uploaded_video_storage: { max_video_upload_size_bytes: 500, total_storage_size_bytes: 2000 },
     subscription: { consumed_minutes: 0, remaining_minutes: 10, expiration_date: "2099-12-31" },
     product: "standard",
+  });
+  const first = await call("GET", "/info", firstKey);
+  assert.deepEqual(first.body.subscription, {
+    consumed_minutes: 0,
+    remaining_minutes: 1_000_000_000,
+    expiration_date: "9999-12-31",
   });
 });
 

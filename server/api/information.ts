@@ -4,8 +4,10 @@ import {
   Allocation,
   API_VERSION,
   Login,
+  NO_EXPIRATION_DATE,
   OldInformation,
   Status,
+  UNLIMITED_MINUTES,
   UserInformation,
 } from "../../schemas/api/information.ts";
 import type { Sql } from "../store/client.ts";
@@ -163,7 +165,7 @@ async function readOwn(sql: Sql, { uuid, username, expiresAt }: User): Promise<S
 }
 
 const toSubscription = ({ remainingMs, consumedMs, pendingMs, expiresAt }: Subscription) => ({
-  remaining_minutes: remainingMs === null ? null : toMinutes(remainingMs),
+  remaining_minutes: remainingMs === null ? UNLIMITED_MINUTES : toMinutes(remainingMs),
   consumed_minutes: toMinutes(consumedMs),
   pending_to_allocate: toMinutes(pendingMs),
   expiration_date: toDate(expiresAt),
@@ -172,7 +174,7 @@ const toSubscription = ({ remainingMs, consumedMs, pendingMs, expiresAt }: Subsc
 /** To a hundredth. */
 const toMinutes = (ms: number): number => Math.round((ms / MINUTE_MS) * 100) / 100;
 
-const toDate = (time: Date | null): string | null => time?.toISOString().slice(0, 10) ?? null;
+const toDate = (time: Date | null): string => time?.toISOString().slice(0, 10) ?? NO_EXPIRATION_DATE;
 
 const toStorage = ({ limits }: User) => ({
   max_video_upload_size_bytes: limits.videoBytes,
