@@ -37,6 +37,7 @@ export const ERRORS = {
   socket_in_use: { status: 409, title: "Somebody is connected to this socket" },
   subscription_exists: { status: 409, title: "There is such a subscription already" },
   graph_lacks: { status: 409, title: "The graph of this process does not offer this" },
+  minutes_unlimited: { status: 409, title: "This key has no limit of minutes to add to" },
   body_too_large: { status: 413, title: "The body is too large" },
   video_too_large: { status: 413, title: "The video is too large" },
   storage_limit_reached: { status: 413, title: "The storage of this key is full" },

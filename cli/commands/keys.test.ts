@@ -112,6 +112,7 @@ test("a key without a limit says so in words, and to programs as the API does", 
   const { remaining_minutes, expiration_date } = JSON.parse(await keys("create", "free", "--json"));
   assert.deepEqual({ remaining_minutes, expiration_date }, { remaining_minutes: 1e9, expiration_date: "9999-12-31" });
   assert.match(await keys("list"), /^free .* unlimited +0 +- +never$/m);
+  await assert.rejects(keys("allocate", "free", "free", "5"), /free may use any number of minutes/);
 });
 
 test("looking for keys where there is no database makes none", async () => {

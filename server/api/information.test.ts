@@ -163,7 +163,7 @@ for (const [name, key, body, status, code] of [
   ["of a child", north.key, { username: "acme-north", minutes: 1 }, 403, "master_key_needed"],
   ["to somebody else's key", acme.key, { username: "master", minutes: 1 }, 404, "user_not_found"],
   ["to nobody", acme.key, { username: "nobody", minutes: 1 }, 404, "user_not_found"],
-  ["to a key without a limit", acme.key, { username: "acme-south", minutes: 1 }, 422, "invalid_input"],
+  ["to a key without a limit", acme.key, { username: "acme-south", minutes: 1 }, 409, "minutes_unlimited"],
   ["of none", acme.key, { username: "acme", minutes: 0 }, 422, "invalid_input"],
   ["of less than none", acme.key, { username: "acme", minutes: -5 }, 422, "invalid_input"],
   ["of parts", acme.key, { username: "acme", minutes: 1.5 }, 422, "invalid_input"],

@@ -128,11 +128,12 @@ export function informationEndpoints(needs: InformationNeeds): readonly AnyEndpo
     tag: "Information",
     id: "allocateMinutes",
     summary: "Hands pending minutes of a master key to itself or to one of its children.",
-    description: "All or nothing. Two such calls at once never hand out more than there is.",
+    description:
+      "All or nothing. Two such calls at once never hand out more than there is. To a key without a limit nothing is handed, since it would be lost: 409 `minutes_unlimited`.",
     access: "key",
     body: Allocation,
     answers: { 200: { description: "What the receiver has now, and what is left.", schema: Allocated } },
-    errors: ["master_key_needed", "minutes_not_pending", "user_not_found"],
+    errors: ["master_key_needed", "minutes_not_pending", "minutes_unlimited", "user_not_found"],
     async handle({ user, body: { username, minutes } }) {
       await allocate(sql, { masterUuid: user.uuid, username, ms: minutes * MINUTE_MS });
       const own = await readOwn(sql, user);

@@ -147,7 +147,7 @@ test("minutes are handed out by a master only, and to its own children only", as
   await assert.rejects(give(child.uuid, "owned"), refusedWith("master_key_needed"));
   await assert.rejects(give(master.uuid, "stranger"), refusedWith("user_not_found"));
   await assert.rejects(give(master.uuid, "nobody"), refusedWith("user_not_found"));
-  await assert.rejects(give(master.uuid, "boundless"), refusedWith("invalid_input"));
+  await assert.rejects(give(master.uuid, "boundless"), refusedWith("minutes_unlimited"));
   assert.equal((await readSubscription(sql, master.uuid))?.pendingMs, 1000);
 });
 

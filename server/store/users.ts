@@ -129,8 +129,9 @@ export async function allocate(sql: Sql, { masterUuid, username, ms }: Allocatio
       });
     }
     if (receiver.allocatedMs === null) {
-      const message = `${username} may use as many minutes as it likes; there is nothing to add to`;
-      throw new ServiceError("invalid_input", { detail: message, errors: [{ path: "/username", message }] });
+      throw new ServiceError("minutes_unlimited", {
+        detail: `${username} may use any number of minutes, so those would be lost; hand them to a key that was made with a limit (\`windhover keys create NAME --minutes N\`).`,
+      });
     }
     if (master.pendingMs < ms) {
       const minutes = (amountMs: number) => Math.floor(amountMs / 600) / 100;
