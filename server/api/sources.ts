@@ -37,7 +37,7 @@ export function sourceEndpoints(sources: SourceNeeds): readonly AnyEndpoint[] {
       id: "uploadVideo",
       summary: "Uploads a video file",
       description:
-        "A form with the file (mp4, mov or avi) as `file`, and optionally an `alias`: else the file's name is the alias. A file with the same bytes as one of yours is not stored again.",
+        "A form with the file (mp4, mov or avi) as `file`, and optionally an `alias`: else the file's name is the alias. A file in a part of another name is taken too, as long as it is the only one. A file with the same bytes as one of yours is not stored again.",
       access,
       rawBody: { mediaType: "multipart/form-data", schema: NewVideo },
       answers: REGISTERED,

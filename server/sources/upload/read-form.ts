@@ -1,4 +1,4 @@
-/** A multipart form with one file in it, read as it arrives. */
+/** A multipart form with one file in it, whatever its part is called, read as it arrives. */
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { Busboy, type BusboyInstance } from "@fastify/busboy";
@@ -9,6 +9,7 @@ export const FORM_BYTES = 2 ** 18;
 /** More than can be on its way from the client to whoever takes the file. */
 const UNDER_WAY_BYTES = 2 ** 20;
 const FIELD_BYTES = 4096;
+/** What the file is called where it has to be named; also without a file name, such a part is one. */
 const FILE_FIELD = "file";
 
 interface FormOptions {
@@ -56,11 +57,14 @@ export function readForm(raw: IncomingMessage, parser: FormParser, options: Form
     const onClose = () => {
       if (!raw.complete) finish(malformed("the connection closed within the body"));
     };
-    parser.on("file", (field, stream, name) => {
+    parser.on("file", (field: string | undefined, stream, name) => {
       // Told to whoever takes it; a stream that nobody takes must not end the server.
       stream.on("error", () => {});
-      if (isOver || field !== FILE_FIELD) return void stream.resume();
-      if (file !== null) return finish(invalid(FILE_FIELD, "comes more than once; one video is registered at a time"));
+      if (isOver) return void stream.resume();
+      if (file !== null) {
+        const message = "is a second file in the form; one video is registered at a time";
+        return finish(invalid(field || FILE_FIELD, message));
+      }
       file = stream;
       taking = options.take(stream, name);
       taking.catch(finish);
