@@ -7,9 +7,8 @@ import { Alias } from "./sources.ts";
 export const OUTPUT_TYPES = ["rtsp", "rtmp", "detection_data", "drone_data"] as const;
 export const OUTPUT_STATUSES = ["idle", "starting", "live", "retrying", "failed"] as const;
 
-const Settings = Type.Union([Type.Enum(["360p", "720p", "1080p"]), Type.Null()], {
-  description: "The resolution. Null keeps that of the input. Ignored where there is no video.",
-});
+const SETTINGS_MEAN = "The resolution. Null keeps that of the input. Ignored where there is no video.";
+const Settings = Type.Union([Type.Enum(["360p", "720p", "1080p"]), Type.Null()], { description: SETTINGS_MEAN });
 
 const RtspPath = Type.String({
   maxLength: 255,
@@ -20,31 +19,34 @@ const RtspPath = Type.String({
 
 const RtmpUrl = Type.String({
   maxLength: 2048,
-  pattern: "^rtmps?://[^/?#\\s\\\\]+(/[^/?#\\s\\\\]+)+([?#][^\\s\\\\]*)?$",
+  pattern: "^rtmps?://[^/?#\\s\\\\]+(/[^/?#\\s\\\\]+)+/?([?#][^\\s\\\\]*)?$",
   description: "`rtmp://host:port/path`, of at most 2048 characters.",
 });
-
-const NoUrl = Type.Union([Type.Null(), Type.Enum([""])], { description: "This type has no url." });
 
 export const NewOutput = Type.Object(
   {
     alias: Alias,
     type: Type.Enum([...OUTPUT_TYPES]),
     url: Type.Optional(
-      Type.Union([Type.String(), Type.Null()], { description: "Of video outputs; its scheme is the type." }),
+      Type.Unknown({ description: "Of video outputs; its scheme is the type. Ignored where there is no video." }),
     ),
-    settings: Type.Optional(Settings),
+    settings: Type.Optional(Type.Unknown({ description: SETTINGS_MEAN })),
   },
   {
     title: "NewOutput",
     allOf: [
-      when("type", ["rtsp"], Type.Object({ url: RtspPath })),
-      when("type", ["rtmp"], Type.Object({ url: RtmpUrl })),
-      when("type", ["detection_data", "drone_data"], Type.Object({ url: Type.Optional(NoUrl) })),
+      when("type", ["rtsp"], Type.Object({ url: RtspPath, settings: Type.Optional(Settings) })),
+      when("type", ["rtmp"], Type.Object({ url: RtmpUrl, settings: Type.Optional(Settings) })),
     ],
   },
 );
 export type NewOutput = Static<typeof NewOutput>;
+
+/** What a body holds whose type is one of video. */
+export interface VideoTarget {
+  readonly url: string;
+  readonly settings?: Static<typeof Settings>;
+}
 
 export const OutputRecord = Type.Object(
   {

@@ -53,11 +53,16 @@ test("an identical output is the one there is, by type, url and settings", async
   assert.equal(raced.filter(({ status }) => status === 201).length, 1);
 });
 
-test("data outputs need no url and have no settings", async () => {
+test("data outputs have neither url nor settings: whatever is sent there changes nothing", async () => {
   const made = await ada.call("POST", "/output", output("detection_data", undefined, { settings: "720p" }));
   assert.deepEqual([made.status, made.body.url, made.body.settings, made.body.play_url], [201, null, null, null]);
-  const again = await ada.call("POST", "/output", output("detection_data", null));
-  assert.deepEqual([again.status, again.body.uuid], [200, made.body.uuid]);
+  const settings = [null, "4k", { width: 3 }, 7];
+  for (const [at, url] of [null, "rtsp://a", "wss://here/x", 5].entries()) {
+    const body = { alias: "out", type: "detection_data", url, settings: settings[at] };
+    const again = await ada.call("POST", "/output", body);
+    assert.deepEqual([again.status, again.body.uuid], [200, made.body.uuid], String(url));
+    assert.deepEqual([again.body.url, again.body.settings], [null, null]);
+  }
   assert.equal((await ada.call("POST", "/output", output("drone_data", ""))).status, 201);
 });
 
@@ -135,8 +140,10 @@ const REFUSED: readonly (readonly [why: string, body: unknown, path: string])[] 
   ["rtsp with a backslash", output("rtsp", "rtsp://a\\x"), "/url"],
   ["rtmp without a path", output("rtmp", "rtmp://192.0.2.1:1935"), "/url"],
   ["rtmp with two @", output("rtmp", "rtmp://a@b@192.0.2.1/live/x"), "/url"],
-  ["a url where there is none", output("detection_data", "rtsp://a"), "/url"],
+  ["a url that is no text", { alias: "x", type: "rtmp", url: 5 }, "/url"],
+  ["rtmp with an empty part", output("rtmp", "rtmp://192.0.2.1/live//x"), "/url"],
   ["unknown settings", output("rtsp", "rtsp://a", { settings: "4k" }), "/settings"],
+  ["unknown settings of rtmp", output("rtmp", "rtmp://192.0.2.1/live/x", { settings: 7 }), "/settings"],
 ];
 for (const [why, body, path] of REFUSED) {
   test(`POST /output refuses ${why}`, async () => {
@@ -146,6 +153,11 @@ for (const [why, body, path] of REFUSED) {
     assert.ok(paths.includes(path), `${path} is among ${paths}`);
   });
 }
+
+test("an rtmp address may end in a slash", async () => {
+  const { status, body } = await ada.call("POST", "/output", output("rtmp", "rtmp://192.0.2.1:1935/live/"));
+  assert.deepEqual([status, body.url], [201, "rtmp://192.0.2.1:1935/live/"]);
+});
 
 test("POST /output connects to no denied address", async () => {
   const reply = await ada.call("POST", "/output", output("rtmp", "rtmp://169.254.169.254:1935/live/x"));

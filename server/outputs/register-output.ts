@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import type { NewOutput } from "../../schemas/api/outputs.ts";
+import type { NewOutput, VideoTarget } from "../../schemas/api/outputs.ts";
 import type { Config } from "../../schemas/config.ts";
 import { ServiceError } from "../service-error.ts";
 import { readAuthority } from "../sources/authority.ts";
@@ -22,9 +22,7 @@ export async function registerNewOutput(
   body: NewOutput,
 ): Promise<{ readonly output: OutputRow; readonly isNew: boolean }> {
   const { alias, type } = body;
-  const isVideo = type === "rtsp" || type === "rtmp";
-  const url = isVideo ? (body.url ?? null) : null;
-  const settings = isVideo ? (body.settings ?? null) : null;
+  const { url, settings } = readTarget(body);
   if (type === "rtsp") expectPathAlone(url ?? "");
   if (type === "rtmp") expectReadable(url ?? "");
   const identity = identifyOutput(type, url, settings);
@@ -33,6 +31,13 @@ export async function registerNewOutput(
   if (type === "rtmp") await guardAddress(url ?? "", config.network);
   const output = { uuid: newUuid(), alias, type, url, settings, identity };
   return registerOutput(sql, user.uuid, output, user.limits.outputsRegistered);
+}
+
+/** Data has none: whatever stands there changes nothing. */
+function readTarget(body: NewOutput): Pick<OutputRow, "url" | "settings"> {
+  if (body.type !== "rtsp" && body.type !== "rtmp") return { url: null, settings: null };
+  const { url, settings = null } = body as VideoTarget;
+  return { url, settings };
 }
 
 /** It is we who serve it: an address in front would be taken for a part of the path. */
