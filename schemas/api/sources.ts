@@ -52,7 +52,7 @@ export const TelemetryCfg = Type.Object(
   {
     type: Type.Enum([...TELEMETRY_CHANNELS], { description: "The channel that telemetry comes by." }),
     format: Type.Optional(Type.Enum([...TELEMETRY_FORMATS], { default: "native", description: "Of the messages." })),
-    parameters: Type.Optional(Type.Object({})),
+    parameters: Type.Optional(Type.Union([Type.Object({}), Type.Null()])),
   },
   {
     title: "TelemetryCfg",
@@ -60,7 +60,11 @@ export const TelemetryCfg = Type.Object(
       "`mqtt` needs the parameters `ip`, `port` and `topic`; `websocket` none; `static` has the telemetry itself as its parameters, and the format `native` only.",
     allOf: [
       when("type", ["mqtt"], Type.Object({ parameters: MqttParameters })),
-      when("type", ["websocket"], Type.Object({ parameters: Type.Optional(WebsocketParameters) })),
+      when(
+        "type",
+        ["websocket"],
+        Type.Object({ parameters: Type.Optional(Type.Union([WebsocketParameters, Type.Null()])) }),
+      ),
       when(
         "type",
         ["static"],

@@ -194,6 +194,13 @@ const REFUSED: readonly (readonly [why: string, body: unknown, path: string])[] 
   ["an unknown channel", withTelemetry({ type: "udp" }), "/telemetry_cfg/type"],
   ["an unknown format", withTelemetry(mqtt(BROKER, { format: "xml" })), "/telemetry_cfg/format"],
   ["mqtt without parameters", withTelemetry({ type: "mqtt" }), "/telemetry_cfg/parameters"],
+  ["mqtt with parameters null", withTelemetry({ type: "mqtt", parameters: null }), "/telemetry_cfg/parameters"],
+  ["static with parameters null", withTelemetry({ type: "static", parameters: null }), "/telemetry_cfg/parameters"],
+  [
+    "websocket with text for a number",
+    withTelemetry({ type: "websocket", parameters: { sensor_hfov: "60" } }),
+    "/telemetry_cfg/parameters/sensor_hfov",
+  ],
   ["mqtt without a topic", withTelemetry(mqtt({ ip: "h", port: 1 })), "/telemetry_cfg/parameters/topic"],
   ["a port as text", withTelemetry(mqtt({ ...BROKER, port: "1883" })), "/telemetry_cfg/parameters/port"],
   ["port 0", withTelemetry(mqtt({ ...BROKER, port: 0 })), "/telemetry_cfg/parameters/port"],
@@ -253,6 +260,11 @@ const TAKEN: readonly (readonly [why: string, body: unknown])[] = [
   ["fields that we do not know", stream("rtsp://192.0.2.31/x", { colour: "red" })],
   ["telemetry null", stream("rtsp://192.0.2.32/x", { telemetry_cfg: null })],
   ["websocket", stream("rtsp://192.0.2.33/x", { telemetry_cfg: { type: "websocket" } })],
+  [
+    "websocket with parameters null",
+    stream("rtsp://192.0.2.37/x", { telemetry_cfg: { type: "websocket", parameters: null } }),
+  ],
+  ["an address that ends in a slash", { alias: "x", input_url: "rtmp://192.0.2.30/live/", stream_type: "rtmp" }],
   ["vendor_a by mqtt", stream("rtsp://192.0.2.34/x", { telemetry_cfg: mqtt(BROKER, { format: "vendor_a" }) })],
   [
     "static",
@@ -265,6 +277,15 @@ for (const [why, body] of TAKEN) {
     assert.equal((await ada.call("POST", "/stream", body)).status, 201);
   });
 }
+
+test("a websocket without parameters is one and the same, however that is said", async () => {
+  const url = "rtsp://192.0.2.41/x";
+  const made = await ada.call("POST", "/stream", stream(url, { telemetry_cfg: { type: "websocket" } }));
+  for (const parameters of [null, {}]) {
+    const again = await ada.call("POST", "/stream", stream(url, { telemetry_cfg: { type: "websocket", parameters } }));
+    assert.deepEqual([again.status, again.body.uuid], [200, made.body.uuid]);
+  }
+});
 
 test("telemetry comes back with its defaults and without what we do not know", async () => {
   const cfg = { type: "static", more: 1, parameters: { ...FOV, wings: 2 } };
