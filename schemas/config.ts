@@ -36,7 +36,7 @@ export const Config = section({
     close_seconds: seconds(5, "At the shut-down, requests under way may take"),
     metrics_open: Type.Boolean({
       default: false,
-      description: "`GET /metrics` needs no key; else it needs a master key.",
+      description: "`GET /metrics` needs no key; else it needs an operator's key.",
     }),
     keep_alive_seconds: seconds(65, "A connection on which nothing is asked is closed after"),
     connections: count(4000, "Connections at most; more are closed at once.", 1),

@@ -13,6 +13,7 @@ export const ERRORS = {
   viewers_limit_reached: { status: 403, title: "As many watch this process as may" },
   minutes_not_pending: { status: 403, title: "There are not so many minutes to hand out" },
   master_key_needed: { status: 403, title: "Only a master key may do this" },
+  operator_key_needed: { status: 403, title: "Only a key of who runs the service may do this" },
   graph_author_needed: { status: 403, title: "This key may not run graphs of its own" },
   enhancement_not_enabled: { status: 403, title: "Enhancement is not enabled for this key" },
   path_not_found: { status: 404, title: "There is no such path" },

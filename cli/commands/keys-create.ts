@@ -19,6 +19,10 @@ export default {
     recording: { type: "boolean", about: "Its processes are recorded." },
     enhancement: { type: "boolean", about: "It may have track reports enhanced." },
     "graph-author": { type: "boolean", about: "It may run graphs of its own." },
+    operator: {
+      type: "boolean",
+      about: "It is of who runs the service, as the first key is: it may read GET /metrics.",
+    },
     limit: {
       type: "string",
       value: "NAME=N",
@@ -31,6 +35,7 @@ export default {
   examples: [
     "keys create acme --pending 6000 --track-logger",
     "keys create acme-north --master acme --minutes 500 --expires 2027-12-31",
+    "keys create prometheus --operator --minutes 0",
     "keys create lab --graph-author --limit processes=8 --limit sources=500",
   ],
   async run(given, terminal) {

@@ -48,6 +48,7 @@ test("a key is made, works, is listed without its secret, and is revoked", async
   assert.equal(user.username, "acme");
   assert.equal(user.isGraphAuthor, true);
   assert.equal(user.hasRecording, false);
+  assert.equal(user.isOperator, false);
 
   const child = await keys(
     ...["create", "acme-north", "--master", "acme", "--minutes", "5", "--expires", "2099-12-31"],
@@ -113,6 +114,13 @@ test("a key without a limit says so in words, and to programs as the API does", 
   assert.deepEqual({ remaining_minutes, expiration_date }, { remaining_minutes: 1e9, expiration_date: "9999-12-31" });
   assert.match(await keys("list"), /^free .* unlimited +0 +- +never$/m);
   await assert.rejects(keys("allocate", "free", "free", "5"), /free may use any number of minutes/);
+});
+
+test("a key of who runs the service is made when it is asked for", async () => {
+  const { key, operator } = JSON.parse(await keys("create", "prometheus", "--operator", "--minutes", "0", "--json"));
+  assert.equal(operator, true);
+  assert.equal((await authenticate(key, "192.0.2.1")).isOperator, true);
+  assert.match(await keys("list"), /^prometheus .* operator$/m);
 });
 
 test("looking for keys where there is no database makes none", async () => {

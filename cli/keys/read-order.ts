@@ -39,6 +39,7 @@ export function readOrder(given: Given): KeyOrder {
     hasRecording: given.flag("recording"),
     hasEnhancement: given.flag("enhancement"),
     isGraphAuthor: given.flag("graph-author"),
+    isOperator: given.flag("operator"),
     limits: readLimits(given.texts("limit")),
   };
 }

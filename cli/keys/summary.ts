@@ -18,6 +18,7 @@ export interface KeySummary {
   readonly recording: boolean;
   readonly enhancement: boolean;
   readonly graph_author: boolean;
+  readonly operator: boolean;
   readonly limits: Readonly<Record<string, number>>;
   readonly created_at: string;
 }
@@ -37,6 +38,7 @@ export function summariseKey(row: UserRow, master: string | null, subscription: 
     recording: row.hasRecording,
     enhancement: row.hasEnhancement,
     graph_author: row.isGraphAuthor,
+    operator: row.isOperator,
     limits: Object.fromEntries(Object.entries(row.limits).map(([name, value]) => [toWire(name), value])),
     created_at: row.createdAt.toISOString(),
   };
@@ -50,4 +52,4 @@ function judgeState({ revokedAt, expiresAt }: UserRow): KeySummary["state"] {
 const toMinutes = (ms: number): number => Math.round(ms / 600) / 100;
 const toWire = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-export const FLAGS = ["track_logger", "recording", "enhancement", "graph_author"] as const;
+export const FLAGS = ["track_logger", "recording", "enhancement", "graph_author", "operator"] as const;

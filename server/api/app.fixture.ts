@@ -19,6 +19,7 @@ export const makeUser = (username: string, limits: Partial<User["limits"]> = {})
   hasRecording: false,
   hasEnhancement: false,
   isGraphAuthor: false,
+  isOperator: false,
   limits: {
     processes: 4,
     sources: 4,

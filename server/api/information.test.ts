@@ -39,6 +39,7 @@ const ORDER: KeyOrder = {
   hasRecording: false,
   hasEnhancement: false,
   isGraphAuthor: false,
+  isOperator: false,
   limits: { videoBytes: 500 },
 };
 const acme = await createKey(sql, ORDER);

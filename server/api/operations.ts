@@ -11,8 +11,8 @@ interface OperationsNeeds {
 }
 
 /**
- * A master key and not just any: the numbers name the processes of all users. Not the address of the caller either: behind
- * a proxy on this machine everybody would come from it. The key may stand in the URL, as Prometheus has it in `params`.
+ * An operator's key and not just any: the numbers name the processes of all users, and each customer may have a master
+ * key. Not the address of the caller either: behind a proxy on this machine everybody would come from it. The key may stand in the URL, as Prometheus has it in `params`.
  */
 export function operationsEndpoints({ config, metrics, components }: OperationsNeeds): readonly AnyEndpoint[] {
   return [
@@ -23,13 +23,16 @@ export function operationsEndpoints({ config, metrics, components }: OperationsN
       id: "readMetrics",
       summary: "Numbers for Prometheus",
       description:
-        "Frames, latency, drops, inference and memory of every process; requests by route; health of the parts. Needs a master key, in the header or as `?api_key=`, unless `http.metrics_open` is set.",
+        "Frames, latency, drops, inference and memory of every process; requests by route; health of the parts. Needs the key of an operator (the first key, or one made with `keys create --operator`), in the header or as `?api_key=`, unless `http.metrics_open` is set.",
       access: config.http.metrics_open ? "none" : "url-key",
       answers: { 200: { description: "The text format of Prometheus.", mediaType: "text/plain" } },
-      errors: ["master_key_needed"],
+      errors: ["operator_key_needed"],
       async handle({ user }) {
-        if (user !== null && user.masterUuid !== null)
-          throw new ServiceError("master_key_needed", { detail: "/metrics names the processes of all users." });
+        if (user !== null && !user.isOperator)
+          throw new ServiceError("operator_key_needed", {
+            detail:
+              "/metrics names the processes of all users: ask with the first key, or with one made by `windhover keys create NAME --operator`.",
+          });
         metrics.observeComponents(await components());
         return new Response(await metrics.print(), { headers: { "content-type": metrics.contentType } });
       },

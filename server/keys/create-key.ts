@@ -18,6 +18,7 @@ export interface KeyOrder {
   readonly hasRecording: boolean;
   readonly hasEnhancement: boolean;
   readonly isGraphAuthor: boolean;
+  readonly isOperator: boolean;
   readonly limits: Partial<UserLimits>;
 }
 
@@ -56,6 +57,7 @@ const FIRST: KeyOrder = {
   hasRecording: true,
   hasEnhancement: true,
   isGraphAuthor: true,
+  isOperator: true,
   limits: {},
 };
 

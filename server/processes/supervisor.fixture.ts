@@ -121,7 +121,7 @@ export async function addUser(sql: Sql, allocatedMs: number | null = null): Prom
   const row = await createUser(sql, {
     ...{ username: name, masterUuid: null, product: "test", keyId: name, keySha256: randomBytes(32) },
     ...{ hasTrackLogger: false, hasRecording: false, hasEnhancement: false, isGraphAuthor: false },
-    ...{ limits: {}, expiresAt: null, allocatedMs, pendingMs: 0 },
+    ...{ isOperator: false, limits: {}, expiresAt: null, allocatedMs, pendingMs: 0 },
   });
   assert.ok(typeof row !== "string");
   return toUser(row, makeUser(name).limits);

@@ -34,6 +34,7 @@ const describeUser = (username: string, changes: Partial<NewUser> = {}): NewUser
   hasRecording: false,
   hasEnhancement: false,
   isGraphAuthor: false,
+  isOperator: false,
   limits: {},
   expiresAt: null,
   allocatedMs: 0,

@@ -16,6 +16,7 @@ export interface UserRow {
   readonly hasRecording: boolean;
   readonly hasEnhancement: boolean;
   readonly isGraphAuthor: boolean;
+  readonly isOperator: boolean;
   /** Only what differs from the configuration. */
   readonly limits: Partial<UserLimits>;
   readonly expiresAt: Date | null;
@@ -31,7 +32,8 @@ export type NewUser = Omit<UserRow, "uuid" | "revokedAt" | "createdAt">;
 
 const COLUMNS = [
   ...(["uuid", "username", "masterUuid", "product", "keyId", "keySha256", "limits", "expiresAt"] as const),
-  ...(["hasTrackLogger", "hasRecording", "hasEnhancement", "isGraphAuthor", "allocatedMs", "pendingMs"] as const),
+  ...(["hasTrackLogger", "hasRecording", "hasEnhancement", "isGraphAuthor", "isOperator"] as const),
+  ...(["allocatedMs", "pendingMs"] as const),
 ] as const;
 
 /** Why a user was not made: the name is another's (a revoked one's too), or the master is none, or revoked. */
@@ -146,8 +148,9 @@ export async function allocate(sql: Sql, { masterUuid, username, ms }: Allocatio
 
 /** As the rest of the server knows a user. `limits`: those of the configuration. */
 export function toUser(row: UserRow, limits: UserLimits): User {
-  const { uuid, username, product, masterUuid, hasTrackLogger, hasRecording, hasEnhancement, isGraphAuthor } = row;
-  const flags = { hasTrackLogger, hasRecording, hasEnhancement, isGraphAuthor };
+  const { uuid, username, product, masterUuid } = row;
+  const { hasTrackLogger, hasRecording, hasEnhancement, isGraphAuthor, isOperator } = row;
+  const flags = { hasTrackLogger, hasRecording, hasEnhancement, isGraphAuthor, isOperator };
   return {
     uuid,
     username,

@@ -14,6 +14,8 @@ create table users (
   has_recording boolean not null,
   has_enhancement boolean not null,
   is_graph_author boolean not null,
+  -- Of who runs the service: sees numbers of all users.
+  is_operator boolean not null default false,
   -- Only what differs from the limits of the configuration.
   limits jsonb not null default '{}',
   expires_at timestamptz(3),

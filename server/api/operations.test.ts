@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { Metrics } from "../metrics/metrics.ts";
+import { makeConfig, makeUser, openApp } from "./app.fixture.ts";
+import { operationsEndpoints } from "./operations.ts";
+
+const operator = { ...makeUser("operator"), isOperator: true };
+/** A customer's own: a master key, as the operator's is. */
+const customer = makeUser("customer");
+
+async function open(settings: Readonly<Record<string, string>>) {
+  const needs = { metrics: new Metrics(), components: async () => ({ database: "ok" }) };
+  const app = await openApp(operationsEndpoints({ ...needs, config: makeConfig(settings) }), {
+    settings,
+    authenticate: async (key) => (key === "operator" ? operator : customer),
+  });
+  after(() => app.close(0));
+  return app;
+}
+
+test("the numbers of all users are for who runs the service, not for any master key", async () => {
+  const app = await open({});
+  const read = await app.call("/metrics", { headers: { api_key: "operator" } });
+  assert.equal(read.status, 200);
+  assert.match(await read.text(), /^windhover_component_up\{component="database"\} 1$/m);
+  assert.equal((await app.call("/metrics?api_key=operator", { method: "HEAD" })).status, 200);
+  const refused = await app.call("/metrics", { headers: { api_key: "customer" } });
+  assert.equal(refused.status, 403);
+  assert.equal(((await refused.json()) as { code: string }).code, "operator_key_needed");
+});
+
+test("they are for anybody where the configuration says so", async () => {
+  const app = await open({ HTTP_METRICS_OPEN: "true" });
+  const read = await app.call("/metrics");
+  assert.equal(read.status, 200);
+  await read.text();
+});
