@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { makeConfig } from "../api/app.fixture.ts";
+import { silentLog, testFolder } from "../store/database.fixture.ts";
+import { type Database, openDatabase } from "../store/database.ts";
+import { openStage, type Stage } from "./supervisor.fixture.ts";
+
+let folder: string;
+let database: Database;
+let stage: Stage;
+before(async () => {
+  folder = await testFolder();
+  database = await openDatabase(makeConfig({ DATA_DIR: folder }), silentLog);
+  stage = await openStage(database.sql);
+});
+after(async () => {
+  await stage?.supervisor.close();
+  await database?.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function killDatabase(): Promise<void> {
+  const [pid] = (await readFile(join(folder, "postgres/data/postmaster.pid"), "utf8")).split("\n");
+  process.kill(Number(pid), "SIGKILL");
+}
+
+test("while the database is away what runs goes on, crashes included, and is written down when it is back", async () => {
+  const { supervisor, user, start, hear, inside, row } = stage;
+  const uuid = await start();
+  const { pid } = await inside(uuid);
+  const states: string[] = [];
+  const restarted = hear(uuid, (notice) => {
+    if (notice.type === "state") states.push(notice.state);
+    return states.length === 3;
+  });
+  await killDatabase();
+  process.kill(pid, "SIGKILL");
+  await restarted;
+  assert.deepEqual(states, ["running", "starting", "running"]);
+  await supervisor.pause(user, uuid);
+  const written = await row(uuid);
+  assert.deepEqual([written?.state, written?.desired, written?.restarts], ["paused", "paused", 1]);
+});
+
+test("a stop that meets a killed database is written down all the same", async () => {
+  const { supervisor, user, start, row } = stage;
+  const uuid = await start();
+  await killDatabase();
+  await supervisor.stop(user, uuid);
+  assert.equal((await row(uuid))?.state, "finished");
+  const [used] = await database.sql<{ ms: number }[]>`select running_ms as ms from usage where process_uuid = ${uuid}`;
+  assert.ok((used?.ms ?? 0) >= 0);
+});
