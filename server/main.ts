@@ -47,6 +47,8 @@ export interface ServerParts {
 export interface RunningServer {
   /** What clients reach it at. */
   readonly url: string;
+  /** What it listens on, whatever stands before it: `http://0.0.0.0:8080`. */
+  readonly listen: string;
   /** The master key that this start has made, to be shown once. Null when there were keys, or it was given. */
   readonly firstKey: string | null;
   /** Everything that runs is stopped and will run again with the next start. False: something had to be left. */
@@ -121,6 +123,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   log.info({ url: running.url, resumed, ms: Math.round(performance.now()) }, "ready");
   return {
     url: config.public_url?.replace(/\/+$/, "") ?? running.url.replace(EVERY_ADDRESS, "//localhost:"),
+    listen: running.url,
     firstKey: config.bootstrap_key === null ? firstKey : null,
     stop: () => shutDown.run(),
   };

@@ -54,6 +54,7 @@ describe("a service on data of its own", () => {
     url = ready.url ?? "";
     assert.match(url, /^http:\/\/127\.0\.0\.1:\d+$/);
     assert.equal(ready.docs, `${url}/docs`);
+    assert.equal(ready.listen, url);
     const events = serving.stdout.trimEnd().split("\n");
     assert.deepEqual(
       events.map((line) => JSON.parse(line).event),
@@ -117,9 +118,11 @@ describe("a service on data of its own", () => {
     assert.equal(await end("SIGINT"), 0);
   });
 
-  test("a second signal ends it at once, and then nothing is left either", async () => {
-    serving = folder.serve();
-    await serving.url();
+  test("behind a proxy it tells what it listens on, too; a second signal ends it at once, and then nothing is left", async () => {
+    serving = folder.serve({ env: { WINDHOVER_PUBLIC_URL: "https://windhover.example/" } });
+    const ready = await serving.event("ready");
+    assert.equal(ready.url, "https://windhover.example");
+    assert.equal((await fetch(`${ready.listen}/status`)).status, 200);
     const children = listDescendants(serving.pid);
     serving.child.kill("SIGTERM");
     serving.child.kill("SIGINT");

@@ -18,12 +18,13 @@ export async function announceKey(key: string, terminal: Terminal): Promise<void
   await terminal.print(lines.join("\n"));
 }
 
-export async function announceReady({ url }: RunningServer, terminal: Terminal): Promise<void> {
-  const addresses = { url, docs: `${url}/docs`, openapi: `${url}/openapi.json`, metrics: `${url}/metrics` };
+export async function announceReady({ url, listen }: RunningServer, terminal: Terminal): Promise<void> {
+  const addresses = { url, listen, docs: `${url}/docs`, openapi: `${url}/openapi.json`, metrics: `${url}/metrics` };
   if (terminal.isJson || !terminal.isOutLive) {
     await terminal.print(JSON.stringify({ event: "ready", ...addresses, pid: process.pid }));
     return;
   }
   const ready = terminal.paintOut("green", "ready");
-  await terminal.print(`${ready}  API ${url}  docs ${addresses.docs}  metrics ${addresses.metrics}`);
+  const behind = listen === url ? "" : `  listens on ${listen}`;
+  await terminal.print(`${ready}  API ${url}${behind}  docs ${addresses.docs}  metrics ${addresses.metrics}`);
 }
