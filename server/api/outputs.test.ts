@@ -162,4 +162,5 @@ test("an rtmp address may end in a slash", async () => {
 test("POST /output connects to no denied address", async () => {
   const reply = await ada.call("POST", "/output", output("rtmp", "rtmp://169.254.169.254:1935/live/x"));
   assert.deepEqual([reply.status, reply.body.code], [422, "address_refused"]);
+  assert.equal(reply.body.errors[0].path, "/url");
 });

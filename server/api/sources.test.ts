@@ -240,15 +240,16 @@ for (const [why, body, path] of REFUSED) {
   });
 }
 
-for (const body of [
-  stream("rtsp://169.254.169.254/x"),
-  stream("rtsp://10.1.1.1/x"),
-  withTelemetry(mqtt({ ...BROKER, ip: "10.0.0.1" })),
-  withTelemetry(mqtt({ ...BROKER, ip: "fe80::1" })),
-]) {
+for (const [path, body] of [
+  ["/input_url", stream("rtsp://169.254.169.254/x")],
+  ["/input_url", stream("rtsp://10.1.1.1/x")],
+  ["/telemetry_cfg/parameters/ip", withTelemetry(mqtt({ ...BROKER, ip: "10.0.0.1" }))],
+  ["/telemetry_cfg/parameters/ip", withTelemetry(mqtt({ ...BROKER, ip: "fe80::1" }))],
+] as const) {
   test(`POST /stream connects to no denied address: ${JSON.stringify(body).slice(0, 120)}`, async () => {
     const reply = await ada.call("POST", "/stream", body);
     assert.deepEqual([reply.status, reply.body.code], [422, "address_refused"]);
+    assert.equal(reply.body.errors[0].path, path);
   });
 }
 

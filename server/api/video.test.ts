@@ -297,6 +297,7 @@ test("what is no video is refused with the reason, and nothing is kept", async (
   for (const [bytes, reason] of cases) {
     const reply = await ada.post("/video", form(bytes as Buffer));
     assert.deepEqual([reply.status, reply.body.code], [422, "video_invalid"]);
+    assert.deepEqual([reply.body.errors.length, reply.body.errors[0].path], [1, "file"]);
     assert.match(reply.body.detail, reason);
     assert.doesNotMatch(reply.body.detail, /videos|partial|tmp/);
   }

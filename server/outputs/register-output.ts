@@ -28,7 +28,7 @@ export async function registerNewOutput(
   const identity = identifyOutput(type, url, settings);
   const identical = await findIdenticalOutput(sql, user.uuid, identity);
   if (identical !== null) return { output: identical, isNew: false };
-  if (type === "rtmp") await guardAddress(url ?? "", config.network);
+  if (type === "rtmp") await guardAddress(url ?? "", config.network, "/url");
   const output = { uuid: newUuid(), alias, type, url, settings, identity };
   return registerOutput(sql, user.uuid, output, user.limits.outputsRegistered);
 }

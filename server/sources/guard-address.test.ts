@@ -47,7 +47,7 @@ const REFUSED: readonly (readonly [url: string, why: string])[] = [
 ];
 for (const [url, why] of REFUSED) {
   test(`refuses ${url} (${why})`, async () => {
-    await assert.rejects(guardAddress(url, network), { name: "ServiceError", code: "address_refused" });
+    await assert.rejects(guardAddress(url, network, "/url"), { name: "ServiceError", code: "address_refused" });
   });
 }
 
@@ -62,22 +62,22 @@ const TAKEN: readonly (readonly [url: string, addresses: readonly string[]])[] =
 ];
 for (const [url, addresses] of TAKEN) {
   test(`takes ${url}`, async () => {
-    assert.deepEqual(await guardAddress(url, network), addresses);
+    assert.deepEqual(await guardAddress(url, network, "/url"), addresses);
   });
 }
 
 test("looks names up, and refuses by what they lead to", async () => {
-  assert.ok((await guardAddress("rtsp://localhost/x", network)).length > 0);
+  assert.ok((await guardAddress("rtsp://localhost/x", network, "/url")).length > 0);
   const closed = { deny: ["127.0.0.0/8", "::1"], resolve_seconds: 3 };
-  await assert.rejects(guardAddress("rtsp://localhost/x", closed), {
+  await assert.rejects(guardAddress("rtsp://localhost/x", closed, "/url"), {
     code: "address_refused",
     message: /localhost leads to/,
   });
 });
 
 test("shows no password when it refuses", async () => {
-  await assert.rejects(guardAddress("rtsp://admin:hunter2@10.0.0.1/x", network), (error: Error) => {
-    assert.doesNotMatch(error.message, /hunter2/);
+  await assert.rejects(guardAddress("rtsp://admin:hunter2@10.0.0.1/x", network, "/url"), (error: Error) => {
+    assert.doesNotMatch(JSON.stringify([error.message, error]), /hunter2/);
     return true;
   });
 });

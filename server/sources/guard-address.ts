@@ -18,18 +18,24 @@ const lists = new WeakMap<NetworkConfig, BlockList>();
  * The addresses that the host of this URL stands for now; a name that leads nowhere has none. Rejects with
  * `address_refused` when one of them may not be connected to, and for a URL that could be read in two ways. Whoever
  * connects should use one of these addresses, or ask again right before: names change.
+ * @param path which input of the client's it came by
  */
-export async function guardAddress(url: string, network: NetworkConfig): Promise<readonly string[]> {
+export async function guardAddress(url: string, network: NetworkConfig, path: string): Promise<readonly string[]> {
+  const refuse = (reason: string): ServiceError =>
+    new ServiceError("address_refused", {
+      detail: `${maskCredentials(url).slice(0, 200)}: ${reason}`,
+      errors: [{ path, message: `is refused: ${reason}` }],
+    });
   const authority = readAuthority(url);
-  if (typeof authority === "string") throw refuse(url, authority);
+  if (typeof authority === "string") throw refuse(authority);
   const { host } = authority;
-  if (REFUSED_NAMES.has(host.toLowerCase().replace(/\.$/, ""))) throw refuse(url, `${host} is not for streams`);
+  if (REFUSED_NAMES.has(host.toLowerCase().replace(/\.$/, ""))) throw refuse(`${host} is not for streams`);
   const addresses = await resolveHost(host, network.resolve_seconds * 1000);
   const list = listOf(network);
   const blocked = addresses.find((address) => isBlocked(list, address));
   if (blocked === undefined) return addresses;
   const leads = blocked === host ? "" : `${host} leads to ${blocked}, and `;
-  throw refuse(url, `${leads}this service connects to no address of that network`);
+  throw refuse(`${leads}this service connects to no address of that network`);
 }
 
 /** The same address by number, for those who look the name up again; TLS needs the name and proves it. */
@@ -64,6 +70,3 @@ async function resolveHost(host: string, limitMs: number): Promise<readonly stri
     clearTimeout(timer);
   }
 }
-
-const refuse = (url: string, reason: string): ServiceError =>
-  new ServiceError("address_refused", { detail: `${maskCredentials(url).slice(0, 200)}: ${reason}` });

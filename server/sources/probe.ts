@@ -98,4 +98,7 @@ async function readMemory({ pid }: ChildProcess): Promise<number> {
 }
 
 const invalid = (reason: string): ServiceError =>
-  new ServiceError("video_invalid", { detail: `the file ${reason}; expected an mp4, mov or avi with a video in it` });
+  new ServiceError("video_invalid", {
+    detail: `the file ${reason}; expected an mp4, mov or avi with a video in it`,
+    errors: [{ path: "file", message: reason }],
+  });

@@ -109,7 +109,7 @@ export class Sources {
     const { sql, config } = this.#parts;
     const { type, inputUrl, fileName } = await findSource(sql, userUuid, uuid);
     if (type === "stream") {
-      const addresses = await guardAddress(inputUrl, config.network);
+      const addresses = await guardAddress(inputUrl, config.network, "source_uuid");
       return { uri: inputUrl, isFile: false, label: maskCredentials(inputUrl), addresses };
     }
     const isThere = fileName !== null && (await this.#folder.has(fileName));

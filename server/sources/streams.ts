@@ -26,7 +26,7 @@ export async function registerStream({ sql, config }: StreamNeeds, user: User, b
   const identity = identifyStream(inputUrl, telemetryCfg);
   const identical = await findIdentical(sql, user.uuid, identity);
   if (identical !== null) return { source: identical, isNew: false };
-  await Promise.all([guardAddress(inputUrl, config.network), guardBroker(telemetryCfg, config)]);
+  await Promise.all([guardAddress(inputUrl, config.network, "/input_url"), guardBroker(telemetryCfg, config)]);
   const source = {
     uuid: newUuid(),
     alias: body.alias,
@@ -76,7 +76,7 @@ function expectReadable(inputUrl: string): void {
 
 async function guardBroker(telemetry: TelemetrySetting | null, { network }: Config): Promise<void> {
   const url = telemetry === null ? null : brokerUrl(telemetry);
-  if (url !== null) await guardAddress(url, network);
+  if (url !== null) await guardAddress(url, network, "/telemetry_cfg/parameters/ip");
 }
 
 const invalid = (path: string, message: string): ServiceError =>
