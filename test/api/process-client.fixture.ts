@@ -18,7 +18,7 @@ export class Detections {
   #fault: string | null = null;
 
   private constructor(url: string) {
-    this.#socket = new WebSocket(url);
+    this.#socket = new WebSocket(url, { handshakeTimeout: 60_000 });
     this.#socket.on("message", (data) => this.#hear(String(data)));
     this.closed = new Promise((resolve) => {
       this.#socket.on("close", (code, reason) => resolve({ code, reason: String(reason) }));

@@ -11,8 +11,13 @@ import { Answers, type ApiDocument, type ReadAnswer } from "./answers.ts";
 
 const COMMAND = fileURLToPath(new URL("../../cli/windhover.mjs", import.meta.url));
 const run = promisify(execFile);
+/** Not a measure of anything: only so that a hang becomes a failure. */
+const LIMIT_MS = 120_000;
 
 export const MASTER_KEY = `wh_0123456789ab_${"A".repeat(43)}`;
+
+/** Their bodies are not waited for. */
+const ENDLESS = /^(multipart\/x-mixed-replace|text\/event-stream)/;
 
 export interface CallOptions {
   /** Sent as JSON. */
@@ -99,6 +104,7 @@ export class TestService {
     const response = await fetch(`${this.url}${path}`, {
       method,
       redirect: "manual",
+      signal: AbortSignal.timeout(LIMIT_MS),
       headers: {
         ...(key !== null && { api_key: key }),
         ...(json !== undefined && { "Content-Type": "application/json" }),
@@ -106,7 +112,9 @@ export class TestService {
       },
       ...(json !== undefined ? { body: JSON.stringify(json) } : body !== undefined ? { body } : {}),
     });
-    return { status: response.status, headers: response.headers, text: await response.text() };
+    const isEndless = ENDLESS.test(response.headers.get("content-type") ?? "");
+    if (isEndless) await response.body?.cancel();
+    return { status: response.status, headers: response.headers, text: isEndless ? "" : await response.text() };
   }
 }
 
@@ -115,7 +123,7 @@ export async function createKey(service: TestService, name: string, ...args: rea
   const { stdout } = await run(process.execPath, [COMMAND, "keys", "create", name, ...args], {
     cwd: service.folder.path,
     env: { ...process.env, WINDHOVER_DATA_DIR: join(service.folder.path, "data") },
-    timeout: 120_000,
+    timeout: LIMIT_MS,
   });
   return stdout.trim();
 }

@@ -28,6 +28,7 @@ export class SlowUpload {
       headers: { api_key: MASTER_KEY, "Content-Type": `multipart/form-data; boundary=${BOUNDARY}` },
     });
     this.outcome = new Promise((resolve) => {
+      this.#request.setTimeout(120_000, () => this.#request.destroy(new Error("no answer to the upload")));
       this.#request.on("error", (error) => resolve({ status: null, text: error.message }));
       this.#request.on("response", (response) => {
         let text = "";

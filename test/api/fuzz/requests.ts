@@ -17,6 +17,8 @@ export interface FuzzWorld {
   readonly key: string;
   /** Of things that exist, and some that do not. */
   readonly uuids: readonly string[];
+  /** Of graphs and elements. */
+  readonly names: readonly string[];
 }
 
 const STRAYS = 8;
@@ -27,7 +29,7 @@ export function requestsOf(operation: Operation, world: FuzzWorld): Arbitrary<Fu
   const inPath = (operation.parameters ?? []).filter((parameter) => parameter.in === "path");
   const inQuery = (operation.parameters ?? []).filter((parameter) => parameter.in === "query");
   const path = fc
-    .tuple(...inPath.map(({ schema }) => pathValue(arbitraryOf(schema, follow, 0), world)))
+    .tuple(...inPath.map(({ name, schema }) => pathValue(name, arbitraryOf(schema, follow, 0), world)))
     .map((values) => {
       let index = 0;
       return operation.path.replace(/\{[^}]+\}/g, () => encodeURIComponent(values[index++] ?? "x"));
@@ -55,10 +57,10 @@ export function requestsOf(operation: Operation, world: FuzzWorld): Arbitrary<Fu
 /** A lone half of a surrogate pair is no text that a URL can hold. */
 const sound = (text: string): string => Buffer.from(text).toString();
 
-const pathValue = (fitting: Arbitrary<unknown>, { uuids }: FuzzWorld): Arbitrary<string> =>
+const pathValue = (name: string, fitting: Arbitrary<unknown>, { uuids, names }: FuzzWorld): Arbitrary<string> =>
   fc
     .oneof(
-      { weight: 6, arbitrary: fc.constantFrom(...uuids) },
+      { weight: 6, arbitrary: fc.constantFrom(...(name === "name" ? names : uuids)) },
       { weight: 3, arbitrary: fitting.map(toText) },
       { weight: 2, arbitrary: anyText },
     )
