@@ -130,7 +130,7 @@ function describeType(type: unknown, schema: Schema): string {
 }
 
 function describeText(schema: Schema): string {
-  if (typeof schema.pattern === "string" && schema.pattern.startsWith("^[0-9a-f]{8}-")) return "a UUID in lower case";
+  if (typeof schema.pattern === "string" && schema.pattern.startsWith("^[0-9a-f]{8}-")) return "a UUID";
   // Whoever wrote a pattern said in words what it is for.
   if (typeof schema.pattern === "string")
     return typeof schema.description === "string"

@@ -3,7 +3,14 @@ import { type TProperties, Type } from "typebox";
 
 const UUID = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$";
 
-export const Uuid = Type.String({ pattern: UUID, description: "Lower case." });
+/** Marks text that is taken in capitals, too, and reaches endpoints in lower case. */
+export const ANY_CASE = "x-any-case";
+
+export const Uuid = Type.String({
+  pattern: UUID,
+  [ANY_CASE]: true,
+  description: "Lower case; capitals are taken for the same.",
+});
 
 export const Timestamp = Type.String({
   pattern: "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$",

@@ -46,7 +46,7 @@ export class Frame {
       if (method === "OPTIONS") return this.#answerOptions(exchange, path, values);
       route = path.routes.get((method === "HEAD" ? "GET" : method) as AnyEndpoint["method"]);
       if (route === undefined) return this.#refuseMethod(exchange, path, values);
-      const params = readParams(route.endpoint, values);
+      const params = readParams(route, values);
       if (params === null) throw new ServiceError("path_not_found", { detail: NO_ROUTE });
       return await this.#handle(exchange, route, params);
     } catch (error) {
@@ -207,7 +207,7 @@ export class Frame {
 
 /** Throws when none of its endpoints takes such values. */
 function expectPath(path: RoutePath, values: readonly string[]): void {
-  const isThere = [...path.routes.values()].some(({ endpoint }) => readParams(endpoint, values) !== null);
+  const isThere = [...path.routes.values()].some((route) => readParams(route, values) !== null);
   if (!isThere) throw new ServiceError("path_not_found", { detail: NO_ROUTE });
 }
 

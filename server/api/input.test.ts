@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { Type } from "typebox";
+import { Uuid } from "../../schemas/api/records.ts";
+import { newUuid } from "../uuid.ts";
 import { openApp } from "./app.fixture.ts";
 import { defineEndpoint } from "./endpoint.ts";
 
@@ -28,7 +30,7 @@ const app = await openApp(
         limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 10 })),
         all: Type.Optional(Type.Boolean()),
         state: Type.Optional(Type.Union([Type.Literal("all"), Type.Literal("active")])),
-        uuid: Type.Optional(Type.String({ pattern: "^[0-9a-f]{8}-" })),
+        uuid: Type.Optional(Uuid),
         tags: Type.Optional(Type.Array(Type.Integer())),
         kind: Type.Optional(Type.String({ default: "plain" })),
       }),
@@ -37,6 +39,7 @@ const app = await openApp(
         share: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
         telemetry: Type.Optional(Telemetry),
         free: Type.Optional(Type.Unknown()),
+        uuids: Type.Optional(Type.Array(Type.Union([Uuid, Type.Null()]))),
         strict: Type.Optional(Type.Object({ rows: Type.Optional(Type.Integer()) }, { additionalProperties: false })),
       }),
       handle: ({ query, body }) => ({ status: 200, body: { query, body } }),
@@ -113,7 +116,7 @@ for (const [query, fault] of [
   ["limit=1&limit=2", "limit is given 2 times; expected once."],
   ["all=yes", 'all is "yes"; expected true or false.'],
   ["state=some", 'state is "some"; expected "all" or "active".'],
-  ["uuid=7", 'uuid is "7"; expected a UUID in lower case.'],
+  ["uuid=7", 'uuid is "7"; expected a UUID.'],
   ["kind=a%00b", "kind has a NUL character in it."],
 ] as const)
   test(`?${query} is refused in words`, async () => {
@@ -126,6 +129,16 @@ test("a query arrives as its schema says, with its defaults; what is not known i
   const { body } = await post("/things?limit=5&all=true&tags=1&tags=2&what=ever", '{"alias":"a","what":"ever"}');
   assert.deepEqual(body.query, { limit: 5, all: true, tags: [1, 2], kind: "plain" });
   assert.deepEqual(body.body, { alias: "a", what: "ever" });
+});
+
+test("a UUID may come in capitals, in the query and in the body", async () => {
+  const uuid = newUuid();
+  const capitals = uuid.toUpperCase();
+  const sent = JSON.stringify({ alias: "AB", free: capitals, uuids: [capitals, null] });
+  const { body } = await post(`/things?uuid=${capitals}`, sent);
+  assert.deepEqual(body.query, { uuid, kind: "plain" });
+  assert.deepEqual(body.body, { alias: "AB", free: capitals, uuids: [uuid, null] });
+  assert.equal((await post(`/things?uuid=X${capitals}`, sent)).body.detail, `uuid is "X${capitals}"; expected a UUID.`);
 });
 
 test("faults of query and body are told together", async () => {

@@ -1,5 +1,5 @@
 /** Endpoints by their paths. */
-import type { TSchema } from "typebox";
+import { type TSchema, Type } from "typebox";
 import { Uuid } from "../../schemas/api/records.ts";
 import { type Check, checkAndFillBy, checkBy } from "../validation.ts";
 import type { AnyEndpoint, Method } from "./endpoint.ts";
@@ -7,6 +7,7 @@ import type { AnyEndpoint, Method } from "./endpoint.ts";
 /** An endpoint with its checks. */
 export interface Route {
   readonly endpoint: AnyEndpoint;
+  readonly checkParams: Check;
   readonly checkQuery: Check | null;
   readonly checkBody: Check | null;
   readonly checkAnswer: ReadonlyMap<number, Check>;
@@ -69,29 +70,19 @@ function toRoute(endpoint: AnyEndpoint): Route {
   const answers = Object.entries(endpoint.answers).flatMap(([status, { schema }]) =>
     schema === undefined ? [] : [[Number(status), checkBy(schema)] as const],
   );
+  const params = parameterNames(endpoint.path).map((name) => [name, parameterSchema(endpoint, name)]);
   return {
     endpoint,
+    checkParams: checkAndFillBy(Type.Object(Object.fromEntries(params))),
     checkQuery: endpoint.query === undefined ? null : checkAndFillBy(endpoint.query),
     checkBody: endpoint.body === undefined ? null : checkAndFillBy(endpoint.body),
     checkAnswer: new Map(answers),
   };
 }
 
-const paramChecks = new WeakMap<TSchema, Check>();
-
-/** Null when a value does not fit: then there is no such path. UUIDs may come in capitals. */
-export function readParams(endpoint: AnyEndpoint, values: readonly string[]): Record<string, string> | null {
-  const params: Record<string, string> = {};
-  for (const [i, name] of parameterNames(endpoint.path).entries()) {
-    const schema = parameterSchema(endpoint, name);
-    const value = schema === Uuid ? (values[i] ?? "").toLowerCase() : (values[i] ?? "");
-    let check = paramChecks.get(schema);
-    if (check === undefined) {
-      check = checkBy(schema);
-      paramChecks.set(schema, check);
-    }
-    if (check(value).length > 0) return null;
-    params[name] = value;
-  }
-  return params;
+/** Null when a value does not fit: then there is no such path. */
+export function readParams({ endpoint, checkParams }: Route, values: readonly string[]): Record<string, string> | null {
+  const names = parameterNames(endpoint.path);
+  const params = Object.fromEntries(names.map((name, i) => [name, values[i] ?? ""]));
+  return checkParams(params).length === 0 ? params : null;
 }
