@@ -10,6 +10,7 @@ import type { Page, PageRequest } from "../store/page.ts";
 import { deleteSource, findSource, listSources, type Registered, type SourceRow } from "../store/sources.ts";
 import type { User } from "../user.ts";
 import { guardAddress } from "./guard-address.ts";
+import { type Locate, locateStream } from "./locate-stream.ts";
 import { VideoProbe } from "./probe.ts";
 import { Settling } from "./settling.ts";
 import { changeSource, registerStream } from "./streams.ts";
@@ -34,8 +35,8 @@ export interface SourceInput {
   readonly isFile: boolean;
   /** What clients are told of it: nothing secret. */
   readonly label: string;
-  /** What the host of a stream leads to now; none for files, and for names that lead nowhere. */
-  readonly addresses: readonly string[];
+  /** The same path, or the address that may be connected to now: asked before every start of a runner. */
+  readonly locate: Locate;
 }
 
 export class Sources {
@@ -110,10 +111,13 @@ export class Sources {
     const { type, inputUrl, fileName } = await findSource(sql, userUuid, uuid);
     if (type === "stream") {
       const addresses = await guardAddress(inputUrl, config.network, "source_uuid");
-      return { uri: inputUrl, isFile: false, label: maskCredentials(inputUrl), addresses };
+      const locate = locateStream(inputUrl, config.network, addresses);
+      return { uri: inputUrl, isFile: false, label: maskCredentials(inputUrl), locate };
     }
-    const isThere = fileName !== null && (await this.#folder.has(fileName));
-    if (isThere) return { uri: this.#folder.keptPath(fileName), isFile: true, label: inputUrl, addresses: [] };
+    if (fileName !== null && (await this.#folder.has(fileName))) {
+      const uri = this.#folder.keptPath(fileName);
+      return { uri, isFile: true, label: inputUrl, locate: async () => uri };
+    }
     throw new ServiceError("source_file_missing", {
       detail: `the file of source ${uuid} is not on this machine any more; delete the source and upload it again`,
     });

@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { test } from "node:test";
+import { locateStream } from "./locate-stream.ts";
+
+const network = { deny: ["127.0.0.2"], resolve_seconds: 3 };
+
+test("a name is connected to by its number, with all else as it was", async () => {
+  const locate = locateStream("rtsp://u:p%40@camera.invalid:554/x?y=1", network, ["192.0.2.1"]);
+  assert.equal(await locate(), "rtsp://u:p%40@192.0.2.1:554/x?y=1");
+});
+
+test("TLS keeps the name, which its certificate is for", async () => {
+  for (const url of ["rtsps://camera.invalid/x", "rtmps://camera.invalid/live/x"])
+    assert.equal(await locateStream(url, network, ["192.0.2.1"])(), url);
+});
+
+test("a name that leads nowhere is not handed on", async () => {
+  const locate = locateStream("rtsp://u:hunter2@camera.invalid/x", network, []);
+  for (const _ of ["as it was known", "looked up again"])
+    await assert.rejects(locate(), (error: Error & { code: string }) => {
+      assert.equal(error.code, "source_not_live");
+      assert.match(error.message, /no host of the name camera\.invalid/);
+      assert.doesNotMatch(error.message, /hunter2/);
+      return true;
+    });
+});
+
+test("what was known holds once; after that the name is looked up and checked again", async () => {
+  const locate = locateStream("rtsp://localhost/x", network, ["192.0.2.1"]);
+  assert.equal(await locate(), "rtsp://192.0.2.1/x");
+  assert.match(await locate(), /^rtsp:\/\/(127\.0\.0\.1|\[::1\])\/x$/);
+  const closed = { deny: ["127.0.0.0/8", "::1"], resolve_seconds: 3 };
+  const refused = locateStream("rtsp://localhost/x", closed, ["192.0.2.1"]);
+  await refused();
+  await assert.rejects(refused(), { code: "address_refused" });
+});
+
+test("of several addresses the one that answers is taken, and the first where none does", async () => {
+  const server = createServer((socket) => socket.destroy()).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const url = `rtsp://camera.invalid:${port}/x`;
+  const known = ["127.0.0.3", "127.0.0.1"];
+  assert.equal(await locateStream(url, network, known)(), `rtsp://127.0.0.1:${port}/x`);
+  server.close();
+  await once(server, "close");
+  assert.equal(await locateStream(url, network, known)(), `rtsp://127.0.0.3:${port}/x`);
+});

@@ -1,0 +1,72 @@
+/** What is really connected to: an address that has been checked, and no name that could mean another a moment later. */
+import { connect } from "node:net";
+import type { Config } from "../../schemas/config.ts";
+import { maskCredentials } from "../../schemas/mask.ts";
+import { ServiceError } from "../service-error.ts";
+import { readAuthority } from "./authority.ts";
+import { guardAddress, pinAddress } from "./guard-address.ts";
+
+/** Asked before every connection. Rejects with `address_refused`, or `source_not_live` for a name that leads nowhere. */
+export type Locate = () => Promise<string>;
+
+/**
+ * With TLS the name stays: the certificate is for it. Whoever turns such a name to another host between our look and
+ * the connection gets a handshake with that host and no more, unless it can prove the name.
+ */
+const PORTS: Readonly<Record<string, number>> = { rtsp: 554, rtmp: 1935 };
+const MOST_TRIED = 8;
+const REACH_MS = 1_000;
+
+/** @param known what the name leads to at this moment: the first call looks no further */
+export function locateStream(url: string, network: Config["network"], known: readonly string[]): Locate {
+  let fresh: readonly string[] | null = known;
+  let last: string | null = null;
+  return async () => {
+    const addresses = fresh ?? (await guardAddress(url, network, "source_uuid"));
+    fresh = null;
+    const [first] = addresses;
+    if (first === undefined) throw leadsNowhere(url);
+    const port = portOf(url);
+    if (port === null) return url;
+    const reached = addresses.length === 1 ? first : await findReachable(addresses.slice(0, MOST_TRIED), port);
+    // Where none answers it stays what it was: nothing speaks for another.
+    last = reached ?? (last !== null && addresses.includes(last) ? last : first);
+    return pinAddress(url, last);
+  };
+}
+
+/** Null where the name has to stay. */
+function portOf(url: string): number | null {
+  const authority = readAuthority(url);
+  if (typeof authority === "string") return null;
+  const usual = PORTS[authority.scheme];
+  return usual === undefined ? null : (authority.port ?? usual);
+}
+
+/** The first that answers: a name with several may have some that do not, such as one of IPv6 where there is none. */
+async function findReachable(addresses: readonly string[], port: number): Promise<string | null> {
+  const sockets = addresses.map((host) => connect({ host, port, timeout: REACH_MS }));
+  const answers = sockets.map(
+    (socket, at) =>
+      new Promise<string>((resolve, reject) => {
+        socket.once("connect", () => resolve(addresses[at] ?? ""));
+        socket.once("timeout", () => reject(new Error("no answer")));
+        socket.on("error", reject);
+      }),
+  );
+  try {
+    return await Promise.any(answers);
+  } catch {
+    return null;
+  } finally {
+    for (const socket of sockets) socket.destroy();
+  }
+}
+
+function leadsNowhere(url: string): ServiceError {
+  const authority = readAuthority(url);
+  const host = typeof authority === "string" ? "" : authority.host;
+  return new ServiceError("source_not_live", {
+    detail: `cannot play ${maskCredentials(url)}: no host of the name ${host} can be found`,
+  });
+}
