@@ -53,7 +53,7 @@ export interface Endpoint<
   readonly query?: Q;
   /** Of a JSON body. Without it a body is not read, whatever its type. */
   readonly body?: B;
-  /** An absent or empty body counts as `{}`, whatever its type. */
+  /** An absent or empty body counts as `{}`, whatever its type; so does `null`. */
   readonly isBodyOptional?: boolean;
   /** Of bodies that are no JSON: for the document only. The handler reads `call.raw` itself. */
   readonly rawBody?: { readonly mediaType: string; readonly schema: TSchema };

@@ -184,6 +184,8 @@ for (const [type, status] of [
 
 test("a body that may be left out counts as {} when it is empty, whatever its type", async () => {
   assert.deepEqual((await post("/start", "", "video/mp4")).body, { body: {} });
+  assert.deepEqual((await post("/start", "null")).body, { body: {} });
+  assert.equal((await post("/start", "false")).status, 422);
   assert.deepEqual((await post("/start", '{"params":{}}')).body, { body: { params: {} } });
   assert.equal((await post("/start", "x=1", "text/plain")).status, 415);
 });

@@ -48,8 +48,10 @@ async function takeBody({ incoming, outgoing }: Exchange, route: Route, http: Co
   const { endpoint, checkBody } = route;
   if (checkBody === null) return { value: undefined, faults: [] };
   const limits = { bytes: http.body_bytes, seconds: http.request_seconds };
-  const read = await readJson(incoming, outgoing, limits, endpoint.isBodyOptional === true);
-  const value = read === undefined ? {} : read;
+  const isOptional = endpoint.isBodyOptional === true;
+  const read = await readJson(incoming, outgoing, limits, isOptional);
+  // Clients that always send JSON say `null` when they have nothing to say.
+  const value = isOptional ? (read ?? {}) : read;
   const unsound = findUnsound(value);
   // What nests without end is not worth checking.
   return { value, faults: unsound.length > 0 ? unsound : checkBody(value) };
