@@ -83,6 +83,9 @@ for (const [method, path, route] of [
   ["GET", `/process/${a.toUpperCase()}`, "/process/{process_uuid}"],
   ["DELETE", `/process/${a}`, "/process/{uuid}"],
   ["GET", "/graphs/detect", "/graphs/{name}"],
+  ["GET", "/graphs/detect/?a=b", "/graphs/{name}"],
+  ["DELETE", `/process/${a}/`, "/process/{uuid}"],
+  ["POST", "/process/stop_all/", "/process/stop_all"],
   ["POST", "/graphs/validate", "/graphs/validate"],
 ] as const)
   test(`${method} ${path} is ${route}`, async () => {
@@ -97,7 +100,7 @@ for (const path of [
   "/nothing",
   "/",
   "/process/7",
-  `/process/${a}/`,
+  `/process/${a}//`,
   `/process/${a}/${b}/c`,
   `/process/${a}x`,
   "/process//pause",

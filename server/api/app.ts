@@ -71,7 +71,8 @@ export function createApp({ config, endpoints, authenticate, log, observe, onUpg
     return exchange;
   };
 
-  const hono = new Hono<Env>();
+  // Clients that join addresses end them with a slash: it means the same path.
+  const hono = new Hono<Env>({ strict: false });
   for (const path of groupByPath([...endpoints, ...documentEndpoints(endpoints)])) {
     const indices = parameterNames(path.template).map((_, i) => String(i));
     hono.all(path.pattern, (context) =>

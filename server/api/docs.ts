@@ -150,5 +150,11 @@ export const docsPage: AnyEndpoint = defineEndpoint({
   access: "none",
   answers: { 200: { description: "A web page.", mediaType: "text/html" } },
   errors: [],
-  handle: ({ headers }) => send(READER_ASSET, headers),
+  handle: ({ headers, raw }) => {
+    // What the page refers to is beside `/docs`, not below it.
+    const isFolder = /^[^?]*\/(?:\?|$)/.test(raw.url ?? "");
+    return isFolder
+      ? new Response(null, { status: 308, headers: { Location: "../docs" } })
+      : send(READER_ASSET, headers);
+  },
 });

@@ -105,4 +105,5 @@ test("/docs and all that it loads come from here, and nothing else may be loaded
     assert.equal(response.status, 200, file);
     assert.ok((await response.text()).length > 100, file);
   }
+  assert.equal((await app.call("/docs/?deep=link")).url, `${app.url}/docs`);
 });

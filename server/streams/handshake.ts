@@ -11,8 +11,8 @@ export interface Target {
   readonly apiKey: string | null;
 }
 
-/** UUIDs may come in capitals. */
-const PATH = /^\/process\/([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\/([a-z_]+)$/;
+/** UUIDs may come in capitals, and a slash at the end, as in all paths. */
+const PATH = /^\/process\/([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\/([a-z_]+)\/?$/;
 const NONCE = /^[+/0-9A-Za-z]{22}==$/;
 const isChannel = (word: string | undefined): word is Channel => CHANNELS.some((channel) => channel === word);
 

@@ -44,9 +44,9 @@ describe("websockets of a process", () => {
     socket.terminate();
   });
 
-  test("take uuids in capitals, for the same socket", async () => {
+  test("take uuids in capitals and a slash at the end, for the same socket", async () => {
     const process = stage.start();
-    const listener = await Listener.open(stage, { uuid: process.uuid.toUpperCase() }, "detection_data");
+    const listener = await Listener.open(stage, { uuid: process.uuid.toUpperCase() }, "detection_data/");
     assert.equal((await refusalOf(stage, pathOf(process.uuid))).code, "socket_in_use");
     await listener.close();
   });
