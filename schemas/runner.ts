@@ -16,7 +16,7 @@ export const RunnerJob = Type.Object({
   /** Of a graph that is not installed; the server has held it against the allow-list. */
   graphText: Type.Union([Type.String(), Type.Null()]),
   params: Properties,
-  /** A file's path or a stream's address, with credentials. */
+  /** A file's path or a stream's address, with credentials; its host as a number wherever that will do. */
   sourceUri: Type.String(),
   /** What messages call the source. Default: the address without credentials, or a file's own name without its folder. */
   sourceLabel: Type.Optional(Type.String()),

@@ -9,6 +9,7 @@ import { toMermaid } from "../../compiler/mermaid.ts";
 import type { GraphPlan, PlanSegment } from "../../compiler/plan.ts";
 import type { RunningGraph } from "../running-graph.ts";
 import { StatsReader, type StepStats } from "../stats.ts";
+import { isPath } from "./failure.ts";
 
 export type Format = (RunnerRequest & { type: "describe" })["format"];
 
@@ -53,8 +54,8 @@ export class Description {
   }
 
   #hide(plan: GraphPlan): GraphPlan {
-    const { sourceUri } = this.#job;
-    const shown = maskCredentials(sourceUri.startsWith("/") ? basename(sourceUri) : sourceUri);
+    const { sourceUri, sourceLabel } = this.#job;
+    const shown = isPath(sourceUri) ? basename(sourceUri) : (sourceLabel ?? maskCredentials(sourceUri));
     const hide = (_: string, value: unknown) =>
       typeof value === "string" ? maskCredentials(value.replaceAll(sourceUri, shown)) : value;
     return JSON.parse(JSON.stringify(plan, hide)) as GraphPlan;

@@ -16,8 +16,10 @@ export async function describeFailure(failure: GraphFailure, plan: GraphPlan, jo
   return { kind: isSource ? "source" : "pipeline", detail: hideSource(explained, job) };
 }
 
-/** Where a video lies on the server is nobody's business, and its password neither. */
-export const hideSource = (text: string, { sourceUri }: RunnerJob): string =>
-  maskCredentials(isPath(sourceUri) ? text.replaceAll(sourceUri, "the video") : text);
+/** Where a video lies on the server is nobody's business, and its password neither. A stream goes by its own name. */
+export const hideSource = (text: string, { sourceUri, sourceLabel }: RunnerJob): string =>
+  isPath(sourceUri)
+    ? maskCredentials(text.replaceAll(sourceUri, "the video"))
+    : maskCredentials(text).replaceAll(maskCredentials(sourceUri), sourceLabel ?? maskCredentials(sourceUri));
 
 export const isPath = (uri: string): boolean => uri.startsWith("/");

@@ -153,7 +153,12 @@ for (const [what, job, kind, detail] of [
   ["a graph with faults", { graphText: "graph: x\nchains: { main: [source, decod] }" }, "graph", /decod/],
   ["a file that is not there", { sourceUri: join(folder, "gone.mp4") }, "source", /the video/],
   ["a file that is no video", { sourceUri: SELF }, "source", /the video is no video but a text file/],
-  ["a camera that is switched off", { sourceUri: "rtsp://u:secret@127.0.0.1:1/x" }, "source", /connection refused/],
+  [
+    "a camera that is switched off",
+    { sourceUri: "rtsp://u:secret@127.0.0.1:1/x", sourceLabel: "rtsp://***@yard:1/x" },
+    "source",
+    /^cannot play rtsp:\/\/\*\*\*@yard:1\/x: connection refused/,
+  ],
 ] as const)
   test(`${what} fails with the kind ${kind} and a reason without paths and passwords`, async () => {
     const runner = new ForkedRunner();
