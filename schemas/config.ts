@@ -75,12 +75,16 @@ export const Config = section({
     silent_seconds: seconds(15, "A running runner that says nothing is restarted after", 2),
     memory_bytes: count(2 * 2 ** 30, "A runner that grows beyond this is restarted.", 2 ** 27),
     spare: count(1, "Runners that are loaded ahead, so that a start is quick."),
+    parallel: count(2, "Processes that are started again at once, after a crash or with the server.", 1),
     restarts: count(5, "Crashes within `restart_window_seconds` after which a process has failed.", 0),
     restart_window_seconds: seconds(300, "See `restarts`"),
     restart_first_seconds: seconds(0.5, "A crashed runner is started again after; twice as long each time"),
     restart_most_seconds: seconds(30, "But after no more than"),
   }),
-  reconnect: section({ give_up_seconds: seconds(300, "A live source that drops is tried again for") }),
+  reconnect: section({
+    give_up_seconds: seconds(300, "A live source that drops is tried again for"),
+    lookup_seconds: seconds(10, "While a live source is away, its name is looked up again every"),
+  }),
   streams: section({
     ping_seconds: seconds(20, "Websockets are pinged every"),
     queued_messages: count(256, "Messages that may wait for a websocket client; more cost the oldest.", 1),

@@ -237,5 +237,6 @@ export function processEndpoints({ sql, config, processes }: ProcessNeeds): read
 
 export const START_ERRORS: readonly ErrorCode[] = [
   ...(["source_not_live", "processes_limit_reached", "usage_limit_reached"] as const),
-  ...(["source_not_found", "source_file_missing", "graph_not_found", "wrong_state", "pipeline_failed"] as const),
+  ...(["source_not_found", "source_file_missing", "graph_not_found", "address_refused"] as const),
+  ...(["wrong_state", "pipeline_failed"] as const),
 ];

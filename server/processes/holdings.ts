@@ -11,6 +11,7 @@ import { Again } from "./again.ts";
 import type { PictureSockets } from "./picture-sockets.ts";
 import type { ProcessLimits, ProcessParts } from "./process-parts.ts";
 import { sleep } from "./sleep.ts";
+import { Slots } from "./slots.ts";
 import type { SpareRunners } from "./spare.ts";
 import { judgeStanding, nextLookMs } from "./standings.ts";
 import { SupervisedProcess } from "./supervised-process.ts";
@@ -39,6 +40,7 @@ const LEAST_LOOK_MS = 200;
 export class Holdings {
   readonly #needs: HoldingNeeds;
   readonly #usage: UsageWriter;
+  readonly #slots: Slots;
   readonly #held = new Map<string, SupervisedProcess>();
   /** Claimed, and not to be had yet. */
   readonly #orphans = new Map<string, ProcessRow>();
@@ -50,6 +52,7 @@ export class Holdings {
   constructor(needs: HoldingNeeds) {
     this.#needs = needs;
     this.#usage = new UsageWriter(needs.sql);
+    this.#slots = new Slots(needs.config.runners.parallel);
   }
 
   get(uuid: string): SupervisedProcess | null {
@@ -71,7 +74,7 @@ export class Holdings {
   hold(parts: ProcessParts): SupervisedProcess {
     const { limits, pictures, spares, sql, log, metrics } = this.#needs;
     const process = new SupervisedProcess(parts, {
-      ...{ sql, log, limits, pictures },
+      ...{ sql, log, limits, pictures, slots: this.#slots },
       takeRunner: () => spares.take(),
       replaceRunner: () => spares.fill(),
     });

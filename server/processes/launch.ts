@@ -17,8 +17,12 @@ export interface Patience {
 export interface LaunchParts {
   readonly limits: RunLimits;
   readonly isFile: boolean;
+  /** What clients are told of the source. */
+  readonly label: string;
   /** Aborted: it is not wanted any more. */
   readonly signal: AbortSignal;
+  /** Until the graph plays; resolves with how to leave. */
+  acquireSlot(): Promise<() => void>;
   takeRunner(): Promise<Runner>;
   makeJob(): RunnerJob;
   onReport(report: RunnerReport): void;
@@ -35,12 +39,20 @@ export interface LaunchTimes {
 
 export type Launched = { readonly run: Run; readonly times: LaunchTimes } | { readonly end: RunEnd };
 
-const LATE_GRAPH = "the graph did not play in time";
-const LATE_SOURCE = "nothing came from the source in time";
-type Late = typeof LATE_GRAPH | typeof LATE_SOURCE;
+/** What did not come in time. */
+type Late = "graph" | "source";
 
 /** Resolves when data flows, or with how it ended before that: then no runner is left. Never rejects. */
-export async function launch(parts: LaunchParts, patience: Patience): Promise<Launched> {
+export async function launch(parts: LaunchParts, patienceNow: () => Patience): Promise<Launched> {
+  const leave = await parts.acquireSlot();
+  try {
+    return await launchNow(parts, patienceNow(), leave);
+  } finally {
+    leave();
+  }
+}
+
+async function launchNow(parts: LaunchParts, patience: Patience, onPlaying: () => void): Promise<Launched> {
   if (parts.signal.aborted) return { end: { kind: "stopped" } };
   const beganMs = performance.now();
   let runner: Runner;
@@ -56,6 +68,7 @@ export async function launch(parts: LaunchParts, patience: Patience): Promise<La
   if (parts.signal.aborted) void run.stop();
   void run.playing.then(() => {
     playingMs = performance.now();
+    onPlaying();
   });
   const first = await awaitFlow(run, patience);
   if (first === "flowing")
@@ -68,10 +81,13 @@ export async function launch(parts: LaunchParts, patience: Patience): Promise<La
       },
     };
   if (typeof first !== "string") return { end: first };
-  run.kill(first);
+  const seconds = ((performance.now() - takenMs) / 1000).toFixed(1);
+  run.kill(`its ${first} was late`);
   const end = await run.ended;
   if (end.kind !== "crash") return { end };
-  return { end: { kind: first === LATE_SOURCE && !parts.isFile ? "source" : "crash", detail: first } };
+  if (first === "graph") return { end: { kind: "crash", detail: `the graph did not play within ${seconds} s` } };
+  const detail = `no frame came from ${parts.label} within ${seconds} s; check that it is there and streams`;
+  return { end: { kind: parts.isFile ? "crash" : "source", detail } };
 }
 
 /** Resolves with how it ended, or with what did not come in time. */
@@ -80,17 +96,14 @@ async function awaitFlow(
   { graphMs, deadlineMs, leastSourceMs }: Patience,
 ): Promise<"flowing" | RunEnd | Late> {
   const waiting = new AbortController();
-  const after = async <L extends Late>(ms: number, late: L): Promise<L> => {
-    await sleep(ms, waiting.signal);
-    return late;
-  };
+  const after = (ms: number, late: Late): Promise<Late> => sleep(ms, waiting.signal).then(() => late);
   const flowing = run.flowing.then(() => "flowing" as const);
   const playing = run.playing.then(() => "playing" as const);
   try {
-    const first = await Promise.race([flowing, run.ended, playing, after<typeof LATE_GRAPH>(graphMs, LATE_GRAPH)]);
+    const first = await Promise.race([flowing, run.ended, playing, after(graphMs, "graph")]);
     if (first !== "playing") return first;
     const sourceMs = Math.max(leastSourceMs, deadlineMs - performance.now());
-    return await Promise.race([flowing, run.ended, after<typeof LATE_SOURCE>(sourceMs, LATE_SOURCE)]);
+    return await Promise.race([flowing, run.ended, after(sourceMs, "source")]);
   } finally {
     waiting.abort();
   }

@@ -7,6 +7,7 @@ import type { PictureSockets } from "./picture-sockets.ts";
 import type { RestartRule } from "./restart.ts";
 import type { RunLimits } from "./run.ts";
 import type { Runner } from "./runner.ts";
+import type { Slots } from "./slots.ts";
 
 /** What comes in. */
 export interface ProcessInput {
@@ -34,6 +35,8 @@ export interface ProcessNeeds {
   readonly log: Logger;
   readonly limits: ProcessLimits;
   readonly pictures: PictureSockets;
+  /** Of processes that are started again: when a server takes up many, they do not slow each other down to failure. */
+  readonly slots: Slots;
   takeRunner(): Promise<Runner>;
   /** The runner that was taken has all it needs: another may be loaded in its place. */
   replaceRunner(): void;

@@ -60,6 +60,8 @@ function tick() {
   if (ticks === script.garbageAt) tell({ type: "progress", positionNs: -1 });
   if (ticks === script.hangAt) for (;;);
   if (ticks === script.loseSourceAt) fail({ kind: "source", detail: "rtsp://ada:secret@camera/ is gone" });
+  if (ticks === script.reconnectAt && job.sourceUri === script.reconnectFrom)
+    tell({ type: "reconnecting", reconnecting: true, detail: "gone" });
   if (ticks === script.endAt) {
     progress();
     enter("finished");

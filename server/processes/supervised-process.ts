@@ -115,7 +115,7 @@ export class SupervisedProcess {
     signal?.addEventListener("abort", withdraw);
     if (signal?.aborted) withdraw();
     const leastSourceMs = isFile ? loadMs : startMs / 2;
-    const launched = await this.#launch({ graphMs: loadMs, deadlineMs, leastSourceMs });
+    const launched = await this.#launch(() => ({ graphMs: loadMs, deadlineMs, leastSourceMs }));
     signal?.removeEventListener("abort", withdraw);
     if ("end" in launched) {
       this.#log.warn({ end: launched.end }, "its start came to nothing");
@@ -290,7 +290,7 @@ export class SupervisedProcess {
       if (this.#intent === "halt" || this.#intent === "lose") return this.#giveUp();
       if (this.#intent === "stop") return this.#conclude("finished", this.#ledger.error);
       if (end !== null && !(await this.#mayGoOn(end))) return;
-      const launched = await this.#launch(this.#nextPatience());
+      const launched = await this.#launch(() => this.#nextPatience());
       if ("run" in launched) {
         await this.#turns.take(() => this.#goOn()).catch((error) => this.#log.warn({ err: error }, "it did not go on"));
         end = await launched.run.ended;
@@ -320,9 +320,9 @@ export class SupervisedProcess {
     return true;
   }
 
-  async #launch(patience: Patience): Promise<Launched> {
+  async #launch(patienceNow: () => Patience): Promise<Launched> {
     this.#reception.beginRun();
-    const { limits, pictures } = this.#needs;
+    const { limits, pictures, slots } = this.#needs;
     const { isFile } = this.#parts.input;
     const takeRunner = async (): Promise<Runner> => {
       this.#pictureSocket ??= await pictures.listen((picture) => this.#feed.show(picture));
@@ -334,8 +334,14 @@ export class SupervisedProcess {
     const onReport = (report: RunnerReport): void => this.#reception.hear(report);
     const { signal } = this.#interruption;
     const makeJob = () => this.#makeJob();
+    const label = this.row.sourceUrl;
+    // Somebody waits for a first start: it need not wait for others.
+    const acquireSlot = async () => (this.#isKept ? slots.acquire(signal) : () => {});
     try {
-      return await launch({ limits, isFile, signal, takeRunner, makeJob, onReport, onRun }, patience);
+      return await launch(
+        { limits, isFile, label, signal, acquireSlot, takeRunner, makeJob, onReport, onRun },
+        patienceNow,
+      );
     } finally {
       // Not sooner: on a machine of few cores the one would slow the other.
       this.#needs.replaceRunner();

@@ -43,6 +43,8 @@ export interface Stage {
 export interface StageOptions {
   readonly settings?: Readonly<Record<string, string>>;
   readonly isFile?: boolean;
+  /** Where the source is. */
+  locate?(): Promise<string>;
   readonly user?: User;
   readonly sourceUuid?: string;
   readonly allocatedMs?: number | null;
@@ -68,7 +70,8 @@ export async function openStage(sql: Sql, options: StageOptions = {}): Promise<S
     resolveInput: async (userUuid, uuid) => {
       const found = await sql`select from sources where uuid = ${uuid} and user_uuid = ${userUuid}`;
       if (found.length === 0) throw new ServiceError("source_not_found", { detail: uuid });
-      return { uri: "rtsp://ada:secret@camera/", isFile, label: "rtsp://***@camera/" };
+      const uri = "rtsp://ada:secret@camera/";
+      return { uri, isFile, label: "rtsp://***@camera/", locate: options.locate ?? (async () => uri) };
     },
     metrics: null,
     ...options.needs,

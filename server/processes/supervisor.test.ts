@@ -96,6 +96,13 @@ for (const hello of ["crash", "garbage", "old", "never"])
     }
   });
 
+test("a source from which nothing comes is named, with what to do", async () => {
+  const { start } = await stage({ settings: { RUNNERS_START_SECONDS: "1" } });
+  await assert.rejects(start({ flows: false }), {
+    message: /^no frame came from rtsp:\/\/\*\*\*@camera\/ within \d+\.\d s; check that it is there and streams$/,
+  });
+});
+
 test("credentials of the source never reach an error", async () => {
   const { start } = await stage();
   await assert.rejects(

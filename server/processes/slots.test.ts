@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Slots } from "./slots.ts";
+
+const never = new AbortController().signal;
+
+test("no more are in than there are slots, and all come in in the end", async () => {
+  const slots = new Slots(2);
+  let inside = 0;
+  let most = 0;
+  await Promise.all(
+    Array.from({ length: 9 }, async () => {
+      const leave = await slots.acquire(never);
+      most = Math.max(most, ++inside);
+      await new Promise((resolve) => setImmediate(resolve));
+      inside--;
+      leave();
+      leave();
+    }),
+  );
+  assert.deepEqual([most, inside], [2, 0]);
+});
+
+test("whoever does not want to wait any more goes on without a slot, and takes none from others", async () => {
+  const slots = new Slots(1);
+  const leave = await slots.acquire(never);
+  const impatient = new AbortController();
+  const given = slots.acquire(impatient.signal);
+  const patient = slots.acquire(never);
+  impatient.abort();
+  (await given)();
+  leave();
+  (await patient)();
+  (await slots.acquire(never))();
+});
