@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { closeSync, constants, openSync, readSync } from "node:fs";
+import { closeSync, constants, openSync, readFileSync, readSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,6 +18,31 @@ function take(descriptor: number, chunk: Buffer): string {
     throw error;
   }
 }
+
+test("lines are gathered, and written in their order by themselves and when they are waited for", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "windhover-log-"));
+  const path = join(folder, "log");
+  const descriptor = openSync(path, "w");
+  const written = () => readFileSync(path, "utf8");
+  try {
+    const writer = new LineWriter(descriptor, () => "");
+    for (const line of ["1\n", "2\n", "é\n"]) writer.write(line);
+    assert.equal(written(), "");
+    while (written() === "") await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(written(), "1\n2\né\n");
+    writer.write("4\n");
+    await writer.drain(60_000);
+    assert.equal(written(), "1\n2\né\n4\n");
+    writer.write("5\n");
+    writer.drainNow();
+    assert.equal(written(), "1\n2\né\n4\n5\n");
+    await writer.drain(60_000);
+    assert.equal(written(), "1\n2\né\n4\n5\n");
+  } finally {
+    closeSync(descriptor);
+    await rm(folder, { recursive: true });
+  }
+});
 
 test("a reader that stalls holds nobody up, and is told what it missed when it reads again", async () => {
   const folder = await mkdtemp(join(tmpdir(), "windhover-log-"));

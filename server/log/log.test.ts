@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -63,4 +64,40 @@ test("an error keeps its stack, its cause and its own fields", async () => {
   assert.match(line.err.stack, /log\.test/);
   assert.equal(line.err.cause.message, "inner");
   assert.match(await logged((log) => log.error(error), true), /Error: inner/);
+});
+
+const LOG = new URL("./log.ts", import.meta.url).href;
+const ENDS: readonly (readonly [how: string, code: string])[] = [
+  ["exits at once", "process.exit(3)"],
+  ["fails", 'throw new Error("a fault")'],
+  ["has nothing more to do", ""],
+];
+for (const [how, code] of ENDS) {
+  test(`no line is lost when the process ${how}`, () => {
+    const tell = "for (let i = 0; i < 500; i++) logger.info({ i });";
+    const script = `import { openLog } from ${JSON.stringify(LOG)};
+      const { logger } = openLog({ level: "info", access: true }); ${tell} ${code}`;
+    const { stderr } = spawnSync(process.execPath, ["--import", "tsx", "--input-type=module", "-e", script], {
+      encoding: "utf8",
+    });
+    assert.equal(stderr.match(/^\{"level":30,"time":\d+,"i":\d+\}$/gm)?.length, 500, stderr.slice(-1000));
+  });
+}
+
+test("a fatal line is not kept back, nor is what came before it", async ({ mock }) => {
+  const folder = await mkdtemp(join(tmpdir(), "windhover-log-"));
+  const path = join(folder, "log");
+  const fd = openSync(path, "w");
+  mock.timers.enable({ apis: ["setTimeout"] }); // lines that are kept back stay so
+  try {
+    const log = openLog({ level: "info", access: true }, { fd });
+    log.logger.info("before");
+    log.logger.fatal("last");
+    while (!readFileSync(path, "utf8").includes("last")) await new Promise((resolve) => setImmediate(resolve));
+    assert.match(readFileSync(path, "utf8"), /before.*\n.*last/);
+    await log.close();
+  } finally {
+    closeSync(fd);
+    await rm(folder, { recursive: true });
+  }
 });

@@ -39,7 +39,8 @@ export function openLog({ level }: Config["log"], output: Output = process.stder
         err: (error) => error,
       },
     },
-    { write: (json: string) => writer.write(show(json)) },
+    // `flushSync` is what pino calls after a fatal line.
+    { write: (json: string) => writer.write(show(json)), flushSync: () => writer.flush() },
   );
   // Children inherit this; pino has no formatter for what they are given.
   const makeChild = logger.child as unknown as (bindings: Bindings, options?: ChildLoggerOptions) => Logger;
@@ -47,7 +48,14 @@ export function openLog({ level }: Config["log"], output: Output = process.stder
     return makeChild.call(this, maskRecord(bindings), options);
   }
   Object.assign(logger, { child });
-  return { logger, close: () => writer.drain(CLOSE_MS), closeNow: () => writer.drainNow() };
+  const closeNow = (): void => writer.drainNow();
+  // However the process ends, short of being killed.
+  process.once("exit", closeNow);
+  const close = async (): Promise<void> => {
+    await writer.drain(CLOSE_MS);
+    process.off("exit", closeNow);
+  };
+  return { logger, close, closeNow };
 }
 
 /** https://no-color.org */

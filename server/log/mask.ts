@@ -5,8 +5,11 @@ const SECRET_FIELDS = /^(api_?key|bootstrap_?key|authorization|cookie|password|p
 /** Its public part stays: it tells which key it was. */
 const KEYS = /\bwh_([A-Za-z0-9]+)_[A-Za-z0-9_-]{8,}/g;
 const MOST_DEPTH = 6;
+/** Without one of these a text has neither a URL, nor a query, nor a key of ours in it; most have none. */
+const SUSPECT = /:\/\/|=|wh_/;
 
-export const maskText = (text: string): string => maskCredentials(text).replace(KEYS, "wh_$1_***");
+export const maskText = (text: string): string =>
+  SUSPECT.test(text) ? maskCredentials(text).replace(KEYS, "wh_$1_***") : text;
 
 export function maskRecord(record: Readonly<Record<string, unknown>>, depth = 0): Record<string, unknown> {
   return Object.fromEntries(
