@@ -29,6 +29,8 @@ export function openLog({ level }: Config["log"], output: Output = process.stder
       `${JSON.stringify({ level: 40, time: Date.now(), lost: lines, msg: "lines of the log were not read in time" })}\n`,
     );
   const writer = new LineWriter(output.fd, tellLoss);
+  // `flushSync` is what pino calls after a fatal line.
+  const destination = { write: (json: string) => writer.write(show(json)), flushSync: () => writer.flush() };
   const logger = pino(
     {
       level,
@@ -39,8 +41,7 @@ export function openLog({ level }: Config["log"], output: Output = process.stder
         err: (error) => error,
       },
     },
-    // `flushSync` is what pino calls after a fatal line.
-    { write: (json: string) => writer.write(show(json)), flushSync: () => writer.flush() },
+    destination,
   );
   // Children inherit this; pino has no formatter for what they are given.
   const makeChild = logger.child as unknown as (bindings: Bindings, options?: ChildLoggerOptions) => Logger;
