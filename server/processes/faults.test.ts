@@ -1,6 +1,7 @@
 /** What goes wrong in a runner costs its process a restart, and nothing else. */
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
+import { ServiceError } from "../service-error.ts";
 import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
 import { newUuid } from "../uuid.ts";
 import type { ProcessNotice, ProcessState } from "./processes.ts";
@@ -216,6 +217,30 @@ test("a live source that is away when its process is taken up is waited for", as
   await second.supervisor.held(uuid)?.ended;
   const row = await second.row(uuid);
   assert.deepEqual([row?.errorCode, row?.restarts], ["source_not_live", 0]);
+});
+
+test("a lost source whose name means another address by now is found there, and no crash is counted", async () => {
+  const [here, there] = ["rtsp://192.0.2.1/", "rtsp://192.0.2.2/"];
+  let place = here;
+  const settings = { RECONNECT_LOOKUP_SECONDS: "0.1" };
+  const { supervisor, start, inside, hear, row } = await stage({ settings, locate: async () => place });
+  const uuid = await start({ reconnectAt: 1, reconnectFrom: here });
+  const isLost = () => supervisor.view(uuid)?.reconnecting;
+  await hear(uuid, () => isLost() === true);
+  const { job, pid } = await inside(uuid);
+  assert.equal(job.sourceUri, here);
+  place = there;
+  await hear(uuid, () => isLost() === false);
+  const after = await inside(uuid);
+  assert.equal(after.job.sourceUri, there);
+  assert.equal(isAlive(pid), false);
+  assert.equal((await row(uuid))?.restarts, 0);
+});
+
+test("a source whose name leads nowhere is not live, and no runner is asked", async () => {
+  const locate = () => Promise.reject(new ServiceError("source_not_live", { detail: "no host of the name camera" }));
+  const { start } = await stage({ locate });
+  await assert.rejects(start(), { code: "source_not_live", message: "no host of the name camera" });
 });
 
 test("minutes of all runs of a process add up, and none counts twice", async () => {

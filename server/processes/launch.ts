@@ -24,7 +24,9 @@ export interface LaunchParts {
   /** Until the graph plays; resolves with how to leave. */
   acquireSlot(): Promise<() => void>;
   takeRunner(): Promise<Runner>;
-  makeJob(): RunnerJob;
+  /** Rejects when the source is nowhere. */
+  findSource(): Promise<string>;
+  makeJob(sourceUri: string): RunnerJob;
   onReport(report: RunnerReport): void;
   /** There is a run: whoever wants it to end must end it from now on. */
   onRun(run: Run): void;
@@ -54,6 +56,12 @@ export async function launch(parts: LaunchParts, patienceNow: () => Patience): P
 
 async function launchNow(parts: LaunchParts, patience: Patience, onPlaying: () => void): Promise<Launched> {
   if (parts.signal.aborted) return { end: { kind: "stopped" } };
+  let sourceUri: string;
+  try {
+    sourceUri = await parts.findSource();
+  } catch (error) {
+    return { end: { kind: "source", detail: (error as Error).message } };
+  }
   const beganMs = performance.now();
   let runner: Runner;
   try {
@@ -63,7 +71,7 @@ async function launchNow(parts: LaunchParts, patience: Patience, onPlaying: () =
   }
   const takenMs = performance.now();
   let playingMs = takenMs;
-  const run = new Run(runner, parts.makeJob(), parts.limits, parts.onReport);
+  const run = new Run(runner, parts.makeJob(sourceUri), parts.limits, parts.onReport);
   parts.onRun(run);
   if (parts.signal.aborted) void run.stop();
   void run.playing.then(() => {

@@ -11,6 +11,7 @@ export function limitsOf({ runners, reconnect, database }: Config): ProcessLimit
     saveMs: database.statement_seconds * 1000,
     memoryBytes: runners.memory_bytes,
     giveUpMs: reconnect.give_up_seconds * 1000,
+    lookupMs: reconnect.lookup_seconds * 1000,
     restart: {
       restarts: runners.restarts,
       windowMs: runners.restart_window_seconds * 1000,

@@ -14,6 +14,8 @@ export interface ProcessInput {
   /** With credentials. */
   readonly uri: string;
   readonly isFile: boolean;
+  /** Where to find it now, by an address that may be connected to. Rejects when it is nowhere. */
+  readonly locate: () => Promise<string>;
 }
 
 /** What a process can be asked for, as its graph says. */
@@ -26,6 +28,7 @@ export interface ProcessLimits extends RunLimits {
   readonly startMs: number;
   readonly loadMs: number;
   readonly giveUpMs: number;
+  readonly lookupMs: number;
   readonly saveMs: number;
   readonly restart: RestartRule;
 }

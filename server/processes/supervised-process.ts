@@ -22,6 +22,7 @@ import type { Run, RunEnd } from "./run.ts";
 import { type Runner, type RunnerOrder, type RunnerReport, RunnerSilence } from "./runner.ts";
 import { sleep } from "./sleep.ts";
 import { Turns } from "./turns.ts";
+import { Whereabouts } from "./whereabouts.ts";
 
 /** `halt`: it is given up, and what should be stays as it is. `lose`: it is not ours any more. */
 type Intent = "run" | "stop" | "halt" | "lose";
@@ -39,6 +40,7 @@ export class SupervisedProcess {
   readonly #reception: Reception;
   readonly #feed: Feed;
   readonly #judge: Judge;
+  readonly #whereabouts: Whereabouts;
   readonly #outputs: Map<string, AttachedOutput>;
   /** What is asked of it happens one after the other. */
   readonly #turns = new Turns();
@@ -46,6 +48,8 @@ export class SupervisedProcess {
   #settle: () => void = () => {};
   #intent: Intent = "run";
   #run: Run | null = null;
+  /** Its run was ended because the source is elsewhere now. */
+  #hasMoved = false;
   /** Its first start succeeded, or was another server's. */
   #isKept = false;
   #pictureSocket: PictureSocket | null = null;
@@ -58,6 +62,7 @@ export class SupervisedProcess {
     this.#needs = needs;
     this.#log = needs.log.child({ process: row.uuid });
     this.#judge = new Judge(needs.limits.restart, needs.limits.giveUpMs);
+    this.#whereabouts = new Whereabouts(parts.input.locate, needs.limits.lookupMs, () => this.#move());
     this.#outputs = new Map(parts.outputs.map((output) => [output.outputUuid, output]));
     this.ended = new Promise((resolve) => {
       this.#settle = resolve;
@@ -289,7 +294,7 @@ export class SupervisedProcess {
       this.#forgetRun();
       if (this.#intent === "halt" || this.#intent === "lose") return this.#giveUp();
       if (this.#intent === "stop") return this.#conclude("finished", this.#ledger.error);
-      if (end !== null && !(await this.#mayGoOn(end))) return;
+      if (end !== null && !this.#beginElsewhere() && !(await this.#mayGoOn(end))) return;
       const launched = await this.#launch(() => this.#nextPatience());
       if ("run" in launched) {
         await this.#turns.take(() => this.#goOn()).catch((error) => this.#log.warn({ err: error }, "it did not go on"));
@@ -298,6 +303,21 @@ export class SupervisedProcess {
         end = launched.end;
       }
     }
+  }
+
+  #move(): void {
+    this.#log.info("its source has another address now; it is started again");
+    this.#hasMoved = true;
+    void this.#run?.stop();
+  }
+
+  /** True when its run ended for no other reason. */
+  #beginElsewhere(): boolean {
+    if (!this.#hasMoved) return false;
+    this.#hasMoved = false;
+    this.#reception.reconnect(true);
+    this.#enter("starting");
+    return true;
   }
 
   /** False when that was its end. Otherwise the wait until the next run is over. */
@@ -331,15 +351,19 @@ export class SupervisedProcess {
     const onRun = (run: Run): void => {
       this.#run = run;
     };
-    const onReport = (report: RunnerReport): void => this.#reception.hear(report);
+    const onReport = (report: RunnerReport): void => {
+      this.#reception.hear(report);
+      if (report.type === "reconnecting") this.#whereabouts.setLost(report.reconnecting);
+    };
     const { signal } = this.#interruption;
-    const makeJob = () => this.#makeJob();
+    const findSource = () => this.#whereabouts.find();
+    const makeJob = (sourceUri: string) => this.#makeJob(sourceUri);
     const label = this.row.sourceUrl;
     // Somebody waits for a first start: it need not wait for others.
     const acquireSlot = async () => (this.#isKept ? slots.acquire(signal) : () => {});
     try {
       return await launch(
-        { limits, isFile, label, signal, acquireSlot, takeRunner, makeJob, onReport, onRun },
+        { limits, isFile, label, signal, acquireSlot, findSource, takeRunner, makeJob, onReport, onRun },
         patienceNow,
       );
     } finally {
@@ -348,13 +372,13 @@ export class SupervisedProcess {
     }
   }
 
-  #makeJob() {
+  #makeJob(sourceUri: string) {
     const { hasViewers } = this.#feed;
     this.#feed.noteRun(hasViewers);
     const { positionNs, startedAt, trackIds } = this.#ledger;
     return makeJob({
       row: this.row,
-      sourceUri: this.#parts.input.uri,
+      sourceUri,
       positionNs: this.#parts.input.isFile ? positionNs : 0,
       startedAt,
       firstTrackId: trackIds.next,
@@ -404,6 +428,7 @@ export class SupervisedProcess {
 
   #forgetRun(): void {
     this.#run = null;
+    this.#whereabouts.setLost(false);
     this.#reception.endRun();
   }
 

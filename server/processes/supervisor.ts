@@ -34,7 +34,7 @@ export interface SupervisorNeeds {
   readonly runnerEntry: URL;
   /** Rejects with `graph_not_found` or `invalid_input`. */
   prepare(order: PrepareOrder): Promise<ProcessOffers & { readonly params: JsonRecord }>;
-  /** Rejects with `source_not_found` or `source_file_missing`. `label`: what clients are told of it, nothing secret. */
+  /** Rejects with `source_not_found`, `source_file_missing` or `address_refused`. `label`: what clients are told of it, nothing secret. */
   resolveInput(userUuid: string, sourceUuid: string): Promise<ProcessInput & { readonly label: string }>;
   readonly metrics: ProcessMetrics | null;
 }

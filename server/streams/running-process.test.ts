@@ -23,7 +23,10 @@ before(async () => {
     needs: {
       runnerEntry: pathToFileURL(ENTRY),
       prepare: async ({ params }) => ({ params, offers: new Set(["print"]), slots: { feed: {} } }),
-      resolveInput: async () => ({ uri: "test:ball?width=64&height=48", isFile: false, label: "test:ball" }),
+      resolveInput: async () => {
+        const uri = "test:ball?width=64&height=48";
+        return { uri, isFile: false, label: "test:ball", locate: async () => uri };
+      },
     },
   });
   const { limits } = makeUser("ada");
