@@ -87,12 +87,14 @@ describe("the workflow of the interface", () => {
     await useProcess(source);
   });
 
-  test("on a live RTSP camera", { timeout: 300_000 }, async (t) => {
+  test("on a live RTSP camera, by its name", { timeout: 300_000 }, async (t) => {
     const camera = await startCamera();
     t.after(() => camera.kill());
+    const input_url = camera.url.replace("127.0.0.1", "localhost");
     const source = await service.expect<SourceRecord>(201, "POST", "/stream", {
-      json: { alias: "yard", input_url: camera.url, stream_type: "rtsp" },
+      json: { alias: "yard", input_url, stream_type: "rtsp" },
     });
+    assert.match(source.input_url, /localhost/);
     await useProcess(source);
   });
 
