@@ -112,6 +112,8 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...processGraphEndpoints({ library, processes, sql, config }),
     ...operationsEndpoints({ config, metrics, components }),
   ];
+  // Before anybody can ask for them: a process that should run is never found missing.
+  const resumed = await processes.takeUp();
   const running = await listen({
     ...{ config, endpoints, authenticate, log: partOf(log, "api"), onUpgrade: streams.upgrade },
     observe: (answered) => metrics.observeRequest(answered),
@@ -119,7 +121,6 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   app = running;
   shutDown.add("streams", config.streams.close_seconds * 1000 + SPARE_MS, () => streams.close());
   shutDown.add("requests", SPARE_MS, () => running.refuse());
-  const resumed = await processes.takeUp();
   log.info({ url: running.url, resumed, ms: Math.round(performance.now()) }, "ready");
   return {
     url: config.public_url?.replace(/\/+$/, "") ?? running.url.replace(EVERY_ADDRESS, "//localhost:"),

@@ -42,6 +42,7 @@ export class Reception {
   follow(listener: (notice: ProcessNotice) => void): () => void {
     const { state, error } = this.#ledger;
     listener({ type: "state", state, error });
+    if (this.#reconnecting) listener({ type: "reconnecting", reconnecting: true });
     return this.#followers.add(listener);
   }
 

@@ -105,7 +105,8 @@ export class SupervisedProcess {
   get view(): LiveProcess {
     const { state, error, restarts, startedAt, finishedAt } = this.#ledger;
     const { reconnecting, stats } = this.#reception;
-    return { state, error, restarts, startedAt, finishedAt, reconnecting, stats };
+    // A runner that is paused has told its last numbers while it ran.
+    return { state, error, restarts, startedAt, finishedAt, reconnecting, stats: state === "running" ? stats : null };
   }
 
   /**

@@ -68,7 +68,7 @@ export class EventLines implements Pieces {
         return;
       case "state": {
         const { state, error } = notice;
-        this.#tellState({ state, error, reconnecting: state === "running" && (this.#standing?.reconnecting ?? false) });
+        this.#tellState({ state, error, reconnecting: this.#standing?.reconnecting ?? false });
         return;
       }
       case "reconnecting": {
