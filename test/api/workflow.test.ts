@@ -42,7 +42,8 @@ async function useProcess(source: SourceRecord): Promise<void> {
   assert.match(started.detection_data_url, /^ws:/);
 
   const detections = await Detections.open(started.detection_data_url);
-  for (const message of await detections.next(5)) assert.equal(message.process_uuid, uuid);
+  for (const { process_uuid, source_uri } of await detections.next(5))
+    assert.deepEqual([process_uuid, source_uri], [uuid, source.input_url]);
 
   const pictures = await lookAtFeed(started.feed_url, 3);
   assert.match(await decodeJpeg(pictures.at(-1) ?? assert.fail()), /width=\(int\)\d+/);
