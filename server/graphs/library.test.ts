@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, describe, test } from "node:test";
+import { pathToFileURL } from "node:url";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { ServiceError } from "../service-error.ts";
 import { loadTestKnowledge } from "./knowledge.fixture.ts";
@@ -102,6 +106,32 @@ describe("params that do not fit", () => {
   test("names of the prototype are no params", async () => {
     const params = JSON.parse('{"__proto__": 1, "constructor": 2, "toString": 3}');
     assert.equal(faultsOf(await refused(prepare(params))).length, 3);
+  });
+});
+
+describe("graphs of another folder", () => {
+  test("count as they are at the moment, with what they extend", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "graphs-"));
+    const write = (name: string, text: string) => writeFileSync(join(folder, `${name}.yaml`), text);
+    const base = (level: number) => `graph: base
+params: { level: { type: number, default: ${level} } }
+chains: { main: [source, decode, videobalance: { contrast: $level }, fakesink] }
+`;
+    write("base", base(0.5));
+    write("variant", "graph: variant\nextends: base\n");
+    const own = await GraphLibrary.open(knowledge, LIMITS, pathToFileURL(`${folder}/`));
+    try {
+      const levelOf = async () => (await own.prepare({ graph: "variant", params: {}, sourceUri: CLIP })).params.level;
+      assert.equal(await levelOf(), 0.5);
+      write("base", base(0.7));
+      assert.equal(await levelOf(), 0.7);
+      write("base", "graph: base\nchains: { main: [nothing] }\n");
+      assert.match(faultsOf(await refused(levelOf())).join(), /base.yaml:2:\d+: .*nothing/);
+      assert.equal((await own.list()).find(({ name }) => name === "base")?.faults.length, 1);
+    } finally {
+      await own.close();
+      rmSync(folder, { recursive: true });
+    }
   });
 });
 

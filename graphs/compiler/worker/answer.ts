@@ -4,18 +4,20 @@ import type { JsonRecord } from "../../../schemas/json.ts";
 import type { Registry } from "../../../schemas/registry.ts";
 import { type Compiled, type CompileInput, compile } from "../compile.ts";
 import type { GraphDocument } from "../document.ts";
-import { type GraphText, readGraph } from "../extend.ts";
+import { type GraphText, type LoadGraph, readGraph } from "../extend.ts";
 import type { Fault } from "../fault.ts";
 import { FaultList } from "../fault-list.ts";
 import { judgeGiven, listReserved, restrictAuthor } from "../outside/restrict.ts";
 import { checkParams } from "./check-params.ts";
-import type { InstalledGraphs } from "./installed.ts";
+import type { InstalledGraphs, InstalledText } from "./installed.ts";
+import type { GraphMemory, Looked } from "./memory.ts";
 import type { CompileAnswer, CompileRequest, DescribedGraph, ParamFault, PrepareRequest } from "./messages.ts";
 
 export interface CompilerWorld {
   readonly elements: ReadonlyMap<string, AnyElement>;
   readonly registry: Registry;
   readonly installed: InstalledGraphs;
+  readonly memory: GraphMemory;
 }
 
 /** As it stands in positions of a graph that has no file. */
@@ -33,11 +35,14 @@ export function answer(request: CompileRequest, world: CompilerWorld): CompileAn
       return graph === null ? absent(world) : { type: "described", graph };
     }
     case "validate":
-      return { type: "validated", faults: check({ file: OWN_TEXT, text: request.text }, world).faults };
+      return { type: "validated", faults: validate(request.text, world) };
     case "prepare":
       return prepare(request, world);
   }
 }
+
+const validate = (text: string, world: CompilerWorld): readonly Fault[] =>
+  compile({ file: OWN_TEXT, text }, { ...inputOf(world), mode: "check" }).faults;
 
 const absent = ({ installed }: CompilerWorld): CompileAnswer => ({ type: "absent", installed: installed.names() });
 
@@ -51,8 +56,8 @@ function summarise(name: string, world: CompilerWorld) {
 function describe(name: string, world: CompilerWorld): DescribedGraph | null {
   const found = world.installed.read(name);
   if (found === null) return null;
-  const { plan, paramSchema, faults } = check(found, world, SAMPLE);
-  const document = read(found, world);
+  const { checked, document } = lookAt(found, world);
+  const { plan, paramSchema, faults } = checked;
   return {
     name,
     about: plan?.about ?? document?.about ?? "",
@@ -70,8 +75,7 @@ function prepare(request: PrepareRequest, world: CompilerWorld): CompileAnswer {
   const { text, params } = request;
   const graph = text === null ? world.installed.read(request.graph) : { file: OWN_TEXT, text };
   if (graph === null) return absent(world);
-  const checked = check(graph, world);
-  const document = read(graph, world);
+  const { checked, document } = text === null ? lookAt(graph, world) : look(graph, world, world.installed.load);
   if (document === null) return refuse([], checked.faults);
   const paramFaults = checkParams(checked.paramSchema, params);
   const authorFaults = text === null ? [] : judgeAuthor(document, request, checked, world);
@@ -121,8 +125,11 @@ const inputOf = ({ elements, registry, installed }: CompilerWorld): CompileInput
   load: installed.load,
 });
 
-const check = (graph: GraphText, world: CompilerWorld, source: SourceBinding | null = null): Compiled =>
-  compile(graph, { ...inputOf(world), source, mode: "check" });
+const lookAt = (graph: InstalledText, world: CompilerWorld): Looked =>
+  world.memory.look(graph, (load) => look(graph, world, load));
 
-const read = (graph: GraphText, { installed }: CompilerWorld): GraphDocument | null =>
-  readGraph(graph, installed.load, new FaultList(graph.file));
+/** Without values and on a file: what can be known of it beforehand. */
+const look = (graph: GraphText, world: CompilerWorld, load: LoadGraph): Looked => ({
+  checked: compile(graph, { ...inputOf(world), load, source: SAMPLE, mode: "check" }),
+  document: readGraph(graph, load, new FaultList(graph.file)),
+});

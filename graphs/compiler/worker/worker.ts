@@ -7,14 +7,17 @@ import { loadElements } from "../../../elements/index.ts";
 import type { Registry } from "../../../schemas/registry.ts";
 import { answer, type CompilerWorld } from "./answer.ts";
 import { InstalledGraphs } from "./installed.ts";
+import { GraphMemory } from "./memory.ts";
 import type { CompileRequest, CompilerKnowledge, Factories } from "./messages.ts";
 
 const { factories, folder } = workerData as CompilerKnowledge;
 
+const installed = new InstalledGraphs(new URL(folder ?? "../../", folder === null ? import.meta.url : undefined));
 const world: CompilerWorld = {
   elements: await loadElements(),
   registry: readRegistry(JSON.parse(factories)),
-  installed: new InstalledGraphs(new URL(folder ?? "../../", folder === null ? import.meta.url : undefined)),
+  installed,
+  memory: new GraphMemory(installed),
 };
 
 function readRegistry(list: Factories): Registry {
