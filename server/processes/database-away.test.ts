@@ -33,12 +33,13 @@ test("while the database is away what runs goes on, crashes included, and is wri
   const states: string[] = [];
   const restarted = hear(uuid, (notice) => {
     if (notice.type === "state") states.push(notice.state);
+    else if (notice.type === "restarting") states.push(notice.type);
     return states.length === 3;
   });
   await killDatabase();
   process.kill(pid, "SIGKILL");
   await restarted;
-  assert.deepEqual(states, ["running", "starting", "running"]);
+  assert.deepEqual(states, ["running", "restarting", "running"]);
   await supervisor.pause(user, uuid);
   const written = await row(uuid);
   assert.deepEqual([written?.state, written?.desired, written?.restarts], ["paused", "paused", 1]);

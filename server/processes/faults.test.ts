@@ -24,10 +24,11 @@ async function stage(options: StageOptions = {}): Promise<Stage> {
 }
 
 /** The states that come from now on, until one is the last wanted. */
-async function statesUntil({ hear }: Stage, uuid: string, last: ProcessState): Promise<readonly ProcessState[]> {
-  const states: ProcessState[] = [];
+async function statesUntil({ hear }: Stage, uuid: string, last: ProcessState): Promise<readonly string[]> {
+  const states: string[] = [];
   await hear(uuid, (notice) => {
     if (notice.type === "state") states.push(notice.state);
+    else if (notice.type === "restarting") states.push(notice.type);
     return notice.type === "state" && notice.state === last && states.length > 1;
   });
   return states;
@@ -51,7 +52,7 @@ test("a runner that is killed is replaced: same uuid, same outputs, same propert
   const track = await highestTrack(on, uuid);
   const states = statesUntil(on, uuid, "running");
   process.kill(before.pid, "SIGKILL");
-  assert.deepEqual(await states, ["running", "starting", "running"]);
+  assert.deepEqual(await states, ["running", "restarting", "running"]);
   const after = await inside(uuid);
   assert.notEqual(after.pid, before.pid);
   assert.equal(isAlive(before.pid), false);
@@ -73,7 +74,7 @@ test("a paused process whose runner is killed is paused again", async () => {
   const { pid } = await inside(uuid);
   const states = statesUntil(on, uuid, "paused");
   process.kill(pid, "SIGKILL");
-  assert.deepEqual(await states, ["paused", "starting", "paused"]);
+  assert.deepEqual(await states, ["paused", "restarting", "paused"]);
   assert.equal((await inside(uuid)).state, "paused");
   await supervisor.resume(user, uuid);
 });
@@ -119,9 +120,10 @@ test("a process that waits for its restart can be stopped, and not be paused", a
     settings: { RUNNERS_RESTART_FIRST_SECONDS: "600", RUNNERS_RESTART_MOST_SECONDS: "600" },
   });
   const uuid = await on.start();
-  const starting = on.hear(uuid, (notice) => notice.type === "state" && notice.state === "starting");
+  const starting = on.hear(uuid, (notice) => notice.type === "restarting");
   process.kill((await on.inside(uuid)).pid, "SIGKILL");
   await starting;
+  assert.equal(on.supervisor.view(uuid)?.state, "running");
   await assert.rejects(on.supervisor.pause(on.user, uuid), refusedWith("wrong_state"));
   await on.supervisor.stop(on.user, uuid);
   assert.equal((await on.row(uuid))?.state, "finished");
@@ -132,7 +134,7 @@ test("a runner that does not answer is replaced", async () => {
   const uuid = await on.start({ ignoresPause: true });
   const states = statesUntil(on, uuid, "running");
   await assert.rejects(on.supervisor.pause(on.user, uuid), refusedWith("pipeline_failed"));
-  assert.deepEqual(await states, ["running", "starting", "running"]);
+  assert.deepEqual(await states, ["running", "restarting", "running"]);
 });
 
 test("a server that starts again takes up what should run, as it was", async () => {
@@ -212,7 +214,8 @@ test("a live source that is away when its process is taken up is waited for", as
   await script({ refuses: { kind: "source", detail: "refused" } });
   const second = await stage({ user, sourceUuid, settings: { RECONNECT_GIVE_UP_SECONDS: "3" } });
   await second.hear(uuid, (notice) => notice.type === "reconnecting" && notice.reconnecting);
-  assert.equal(second.supervisor.held(uuid)?.state, "starting");
+  const { state, reconnecting } = second.supervisor.view(uuid) ?? {};
+  assert.deepEqual({ state, reconnecting }, { state: "running", reconnecting: true });
   await second.hear(uuid, (notice) => notice.type === "state" && notice.state === "failed");
   await second.supervisor.held(uuid)?.ended;
   const row = await second.row(uuid);

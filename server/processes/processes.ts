@@ -15,6 +15,8 @@ export type ProcessNotice =
   /** `channel` as the element named it: `detection_data`, `drone_data`. */
   | { readonly type: "message"; readonly channel: string; readonly message: JsonRecord }
   | { readonly type: "state"; readonly state: ProcessState; readonly error: ProcessError | null }
+  /** Its runner is gone and another is on its way; the state, which is told again then, stays what it was. */
+  | { readonly type: "restarting" }
   | { readonly type: "reconnecting"; readonly reconnecting: boolean }
   | { readonly type: "stats"; readonly stats: RunnerStats & { readonly restarts: number } }
   | { readonly type: "ended" };

@@ -6,7 +6,7 @@ import type { RunnerStats } from "../../schemas/runner.ts";
 import { Followers } from "./followers.ts";
 import type { Ledger } from "./ledger.ts";
 import { Meter } from "./meter.ts";
-import type { ProcessNotice } from "./processes.ts";
+import type { ProcessNotice, ProcessState } from "./processes.ts";
 import type { RunnerReport } from "./runner.ts";
 
 export class Reception {
@@ -39,9 +39,8 @@ export class Reception {
   }
 
   /** Hears the present state first. */
-  follow(listener: (notice: ProcessNotice) => void): () => void {
-    const { state, error } = this.#ledger;
-    listener({ type: "state", state, error });
+  follow(state: ProcessState, listener: (notice: ProcessNotice) => void): () => void {
+    listener({ type: "state", state, error: this.#ledger.error });
     if (this.#reconnecting) listener({ type: "reconnecting", reconnecting: true });
     return this.#followers.add(listener);
   }

@@ -25,6 +25,12 @@ export function refuseRequest(error: Error): ServiceError {
   return new ServiceError(code, { detail: error.message, cause: error });
 }
 
+export const refuseRestarting = (wish: string): ServiceError =>
+  new ServiceError("wrong_state", {
+    detail: `the process cannot be ${wish} just now: it is being started again after its runner ended; try again in a moment`,
+    retryAfterSeconds: 1,
+  });
+
 /** `the process is starting; it must be running or paused to be changed`. */
 export const refuseState = (state: ProcessState, wish: string, expected: readonly ProcessState[]): ServiceError =>
   new ServiceError("wrong_state", {

@@ -17,7 +17,7 @@ import type { PictureSocket } from "./picture-sockets.ts";
 import type { ProcessNeeds, ProcessParts } from "./process-parts.ts";
 import type { Picture, ProcessError, ProcessNotice, ProcessState } from "./processes.ts";
 import { Reception } from "./reception.ts";
-import { refuseOffer, refuseRequest, refuseStart, refuseState } from "./refusals.ts";
+import { refuseOffer, refuseRequest, refuseRestarting, refuseStart, refuseState } from "./refusals.ts";
 import type { Run, RunEnd } from "./run.ts";
 import { type Runner, type RunnerOrder, type RunnerReport, RunnerSilence } from "./runner.ts";
 import { sleep } from "./sleep.ts";
@@ -103,10 +103,18 @@ export class SupervisedProcess {
 
   /** As it is now, which the database hears of a little later. */
   get view(): LiveProcess {
-    const { state, error, restarts, startedAt, finishedAt } = this.#ledger;
+    const { error, restarts, startedAt, finishedAt } = this.#ledger;
     const { reconnecting, stats } = this.#reception;
+    const state = this.#shownState;
     // A runner that is paused has told its last numbers while it ran.
     return { state, error, restarts, startedAt, finishedAt, reconnecting, stats: state === "running" ? stats : null };
+  }
+
+  /** What it is to clients: one that is started again is still what it should be, and never back at its start. */
+  get #shownState(): ProcessState {
+    const { state, desired } = this.#ledger;
+    if (state !== "starting" || !this.#isKept) return state;
+    return desired === "paused" ? "paused" : "running";
   }
 
   /**
@@ -257,7 +265,7 @@ export class SupervisedProcess {
   }
 
   follow(listener: (notice: ProcessNotice) => void): () => void {
-    return this.#reception.follow(listener);
+    return this.#reception.follow(this.#shownState, listener);
   }
 
   /** While it is paused or started again, the feed comes with the next frames. */
@@ -283,7 +291,8 @@ export class SupervisedProcess {
   }
 
   #expect(states: readonly ProcessState[], wish: string): void {
-    if (!states.includes(this.state)) throw refuseState(this.state, wish, states);
+    if (states.includes(this.state)) return;
+    throw this.state === this.#shownState ? refuseState(this.state, wish, states) : refuseRestarting(wish);
   }
 
   /** Run after run, until its end. */
@@ -416,7 +425,7 @@ export class SupervisedProcess {
       const { error } = this.#ledger;
       this.#log.info({ from: this.state, to: state, error }, "state");
       this.#ledger.state = state;
-      this.#reception.tell({ type: "state", state, error });
+      this.#reception.tell(this.#shownState === state ? { type: "state", state, error } : { type: "restarting" });
     }
     void this.#ledger.save();
   }

@@ -90,7 +90,9 @@ export async function openStage(sql: Sql, options: StageOptions = {}): Promise<S
     hear,
     row: (uuid) => findProcess(sql, user.uuid, uuid),
     reach: async (uuid, state) => {
-      await hear(uuid, (notice) => notice.type === "state" && notice.state === state);
+      // Of one that is taken up the first word is what it should be: its runner is still to come.
+      const isThere = () => (supervisor.held(uuid)?.state ?? state) === state;
+      await hear(uuid, (notice) => notice.type === "state" && notice.state === state && isThere());
     },
     inside: async (uuid) => (await supervisor.describe(user, uuid, "json")) as Awaited<ReturnType<Stage["inside"]>>,
   };

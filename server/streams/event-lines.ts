@@ -76,6 +76,8 @@ export class EventLines implements Pieces {
         if (this.#standing !== null) this.#tellState({ ...this.#standing, reconnecting });
         return;
       }
+      case "restarting":
+        return;
       case "ended":
         this.end();
         return;
