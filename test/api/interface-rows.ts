@@ -22,7 +22,7 @@ const ON_A_CLIP: Shown = [
   WORKFLOW,
   "on an uploaded clip: upload, sources, start, detections, feed, pause, resume, info, stop",
 ];
-const ON_A_CAMERA: Shown = [WORKFLOW, "on a live RTSP camera"];
+const ON_A_CAMERA: Shown = [WORKFLOW, "on a live RTSP camera, by its name"];
 const STOPS_ALL: Shown = [INTERFACE, "all are stopped by DELETE /processes, and by its deprecated path"];
 const ONE_CLIENT: Shown = [SOCKETS, "take one client at a time, and the next one as soon as it has gone"];
 
