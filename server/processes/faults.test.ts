@@ -173,7 +173,8 @@ test("what a killed server left is taken up when its lease has ended, and is los
   // The first learns of it with its next write, and ends its own runner.
   await first.supervisor.held(uuid)?.ended;
   assert.equal(isAlive(pid), false);
-  assert.equal((await second.row(uuid))?.state, "running");
+  // Written down a little later than it is told.
+  while ((await second.row(uuid))?.state !== "running") await new Promise((resolve) => setTimeout(resolve, 20));
   const fences = await database.sql`select fence from usage where process_uuid = ${uuid}`;
   assert.ok(fences.length >= 1);
 });
@@ -253,7 +254,7 @@ test("minutes of all runs of a process add up, and none counts twice", async () 
   const restarted = statesUntil(first, uuid, "running");
   process.kill((await first.inside(uuid)).pid, "SIGKILL");
   await restarted;
-  await highestTrack(first, uuid);
+  await first.hear(uuid, ({ type }) => type === "stats");
   const totalMs = () => supervisor.held(uuid)?.runningMs ?? 0;
   assert.ok(totalMs() > 0);
   const held = supervisor.held(uuid);

@@ -59,6 +59,9 @@ export function connectClient(address: Address, limits: Config["database"], log:
     keep_alive: 10,
     backoff: (attempt: number) => (0.5 + Math.random() / 2) * Math.min(0.02 * 2 ** attempt, 1),
     types: { bigint },
+    // It would ask for the types of arrays with every new connection, and a connection that is lost just then is an
+    // error that nobody can catch. We send and read no arrays: lists are `in ${sql(list)}` or jsonb.
+    fetch_types: false,
     transform: { column: { from: postgres.toCamel, to: postgres.fromCamel } },
     onnotice: (notice) => log.debug({ notice: notice.message }, "the database remarks"),
     connection: {

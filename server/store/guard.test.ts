@@ -38,7 +38,7 @@ test("everything of the client works through the guard", async () => {
     [...(await sql`select id, seen_at, notes from birds ${which} order by id`)],
     [1, 2].map((id) => ({ id, seenAt: at, notes: { snake_key: id } })),
   );
-  assert.deepEqual([...(await sql`select id from birds where id = any(${[3]})`.values())], [[3]]);
+  assert.deepEqual([...(await sql`select id from birds where id in ${sql([3])}`.values())], [[3]]);
   const seen: number[] = [];
   for await (const [row] of sql<{ id: number }[]>`select id from birds order by id`.cursor(1)) seen.push(row?.id ?? 0);
   assert.deepEqual(seen, [1, 2, 3]);

@@ -114,12 +114,12 @@ export async function listProcesses(
 
 const viewOf = (sql: Queries) => sql`
   processes.*, processes.created_at::text as created_text,
-  array(
+  to_jsonb(array(
     select output_uuid from process_outputs where process_uuid = processes.uuid
-    order by attached_at, output_uuid) as outputs,
-  array(
+    order by attached_at, output_uuid)) as outputs,
+  to_jsonb(array(
     select alerts.uuid from alerts where alerts.process_uuid = processes.uuid
-    order by alerts.created_at, alerts.uuid) as alerts`;
+    order by alerts.created_at, alerts.uuid)) as alerts`;
 
 async function expectSource(sql: Queries, userUuid: string, sourceUuid: string): Promise<void> {
   const found = await sql`

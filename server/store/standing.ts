@@ -16,5 +16,5 @@ export async function readStandings(sql: Queries, userUuids: readonly string[]):
     select uuid as user_uuid, coalesce(expires_at <= now(), false) as is_expired, revoked_at is not null as is_revoked,
       case when allocated_ms is not null then greatest(0, allocated_ms - (
         select coalesce(sum(running_ms), 0)::bigint from usage where usage.user_uuid = users.uuid)) end as remaining_ms
-    from users where uuid = any(${[...userUuids]}::uuid[])`;
+    from users where uuid in ${sql([...userUuids])}`;
 }
