@@ -37,8 +37,8 @@ export interface Suppression {
 }
 
 /**
- * One box for each group of candidates, best first. The best candidate of a group decides its place in the list; the box
- * is the mean of the group weighted by score, which lies nearer the object than the best candidate's own.
+ * One box for each group of candidates, best first. A group is what overlaps its best candidate; its box is the mean of
+ * all of them weighted by score, which lies nearer the object than the best candidate's own.
  */
 export function suppress(candidates: Candidates, { overlap, limit, isFoundOften }: Suppression): Candidates {
   const { boxes, scores, classIds } = candidates;
