@@ -29,6 +29,8 @@ export const ERRORS = {
   graph_not_found: { status: 404, title: "There is no such graph" },
   element_not_found: { status: 404, title: "There is no such element" },
   method_not_allowed: { status: 405, title: "This path does not take that method" },
+  stream_not_live: { status: 404, title: "Nothing is published there now" },
+  recording_unavailable: { status: 409, title: "This recording cannot be had now" },
   request_timeout: { status: 408, title: "The request took too long to arrive" },
   wrong_state: { status: 409, title: "The process is not in a state for this" },
   source_in_use: { status: 409, title: "A process runs on this source" },
@@ -53,6 +55,7 @@ export const ERRORS = {
   pipeline_failed: { status: 503, title: "The pipeline could not be started" },
   enhancement_failed: { status: 503, title: "The enhancement failed" },
   database_unavailable: { status: 503, title: "The database does not answer" },
+  media_unavailable: { status: 503, title: "The media server does not answer" },
   shutting_down: { status: 503, title: "The service is being shut down" },
   disk_full: { status: 507, title: "The disk is full" },
 } as const satisfies Readonly<Record<string, { status: number; title: string }>>;

@@ -127,6 +127,22 @@ export const RunnerMessage = Type.Union([
     messagesLost: Type.Integer({ minimum: 0 }),
     stats: RunnerStats,
   }),
+  /** How an attached slot that sends something away gets on: whenever that changes, and the counts once a second. */
+  Type.Object({
+    type: Type.Literal("attachment"),
+    attachment: Type.String(),
+    status: Type.Union([
+      Type.Literal("starting"),
+      Type.Literal("live"),
+      Type.Literal("retrying"),
+      Type.Literal("failed"),
+    ]),
+    /** Why it is not live. */
+    detail: Type.Union([Type.String(), Type.Null()]),
+    framesSent: Type.Integer({ minimum: 0 }),
+    /** On its branch: too slow an encoder, or too slow a way. */
+    framesDropped: Type.Integer({ minimum: 0 }),
+  }),
   Type.Object({ type: Type.Literal("element"), node: Type.String(), event: Properties }),
   Type.Object({ type: Type.Literal("log"), level: Type.String(), node: Type.String(), message: Type.String() }),
 ]);

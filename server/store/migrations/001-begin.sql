@@ -38,6 +38,8 @@ create table sources (
   telemetry_cfg jsonb,
   -- What makes it the same as another of this user: of a stream its address and telemetry, of a file its bytes.
   identity bytea not null,
+  -- Of streams that are published to our own hub: `<username>/<path>` there. Else null.
+  hub_path text,
   -- Of files: the name below the data directory.
   file_name text,
   file_bytes bigint,
@@ -46,6 +48,7 @@ create table sources (
   unique (user_uuid, identity)
 );
 create index on sources (user_uuid, created_at desc, uuid desc);
+create index on sources (hub_path) where hub_path is not null;
 
 -- Room promised to uploads that are under way: two at once cannot pass the limit together. Gone with its server.
 create table upload_reservations (
@@ -68,6 +71,36 @@ create table outputs (
   unique (user_uuid, identity)
 );
 create index on outputs (user_uuid, created_at desc, uuid desc);
+
+-- What was published to a media-server source, from start to stop; kept when the source goes, until it is too old.
+create table recordings (
+  uuid uuid primary key,
+  user_uuid uuid not null references users on delete cascade,
+  source_uuid uuid not null,
+  alias text not null,
+  -- Whose disk it is on.
+  node_uuid uuid not null,
+  started_at timestamptz(3) not null default now(),
+  stopped_at timestamptz(3),
+  -- Why it ended, if not because its stream did.
+  detail text
+);
+create index on recordings (user_uuid, started_at desc, uuid desc);
+
+create table recording_segments (
+  recording_uuid uuid not null references recordings on delete cascade,
+  index integer not null check (index >= 0),
+  started_at timestamptz(3) not null,
+  duration_ms bigint not null check (duration_ms >= 0),
+  size_bytes bigint not null check (size_bytes >= 0),
+  primary key (recording_uuid, index)
+);
+
+-- What this installation signs addresses with; one row.
+create table signing_keys (
+  only boolean primary key default true check (only),
+  secret bytea not null check (octet_length(secret) = 32)
+);
 
 -- The machines that share this database. One that has not renewed in time has lost what it claimed.
 create table nodes (
