@@ -98,7 +98,7 @@ create table recording_segments (
 
 -- What this installation signs addresses with; one row.
 create table signing_keys (
-  only boolean primary key default true check (only),
+  is_only boolean primary key default true check (is_only),
   secret bytea not null check (octet_length(secret) = 32)
 );
 
