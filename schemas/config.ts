@@ -71,6 +71,7 @@ export const Config = section({
     unit_bytes: count(8 * 2 ** 20, "One coded picture.", 65_536),
     cache_bytes: count(32 * 2 ** 20, "Pictures since the last key frame, kept for players that join.", 65_536),
     hls_idle_seconds: seconds(30, "HLS that nobody asks for is not made any more after"),
+    hls_bytes: count(64 * 2 ** 20, "The newest segments of one stream's HLS, kept in memory.", 1_048_576),
     verdict_seconds: seconds(5, "Whom to let in must be known"),
     url_seconds: seconds(3600, "Signed addresses of HLS, WebRTC and recordings are good for", 1),
     wrong_keys: count(5, "Wrong keys from one address after which it is answered slowly.", 1),

@@ -46,6 +46,8 @@ export const HubSettings = Type.Object({
     cacheBytes: Count,
     /** A stream that nobody asks HLS of any more is not made into HLS any more after this. */
     hlsIdleMs: Milliseconds,
+    /** Segments of one stream's HLS that are kept; more cost the oldest. */
+    hlsBytes: Count,
     /** WebRTC: a viewer must be connected. */
     connectMs: Milliseconds,
     /** The server must have said whom to let in. */
