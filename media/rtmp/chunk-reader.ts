@@ -46,7 +46,7 @@ export class ChunkReader {
   readonly #limits: ChunkLimits;
   readonly #streams = new Map<number, ChunkStream>();
   #chunkSize = FIRST_CHUNK_SIZE;
-  #pending = NO_BYTES;
+  #pending: Buffer = NO_BYTES;
   #offset = 0;
   /** The chunk whose payload is being read, and how much of it is to come. */
   #current: ChunkStream | null = null;

@@ -72,6 +72,8 @@ function readAvc(body: Buffer, packet: number, at: number): VideoBody {
 
 const KEY = 1;
 const INTER = 2;
+/** What 24 bits hold. */
+const LATEST_MS = 2 ** 23 - 1;
 
 export const writeVideoConfig = (config: Uint8Array): Uint8Array =>
   Buffer.concat([Uint8Array.of((KEY << 4) | AVC, PACKET.begin, 0, 0, 0), config]);
@@ -80,7 +82,7 @@ export function writePicture(nals: readonly Uint8Array[], isKey: boolean, compos
   const body = Buffer.allocUnsafe(nals.reduce((sum, nal) => sum + 4 + nal.length, 5));
   body[0] = ((isKey ? KEY : INTER) << 4) | AVC;
   body[1] = PACKET.frames;
-  body.writeIntBE(compositionMs, 2, 3);
+  body.writeIntBE(Math.min(compositionMs, LATEST_MS), 2, 3);
   let at = 5;
   for (const nal of nals) {
     body.writeUInt32BE(nal.length, at);

@@ -17,7 +17,7 @@ function makeHello(): Buffer {
 export class Handshake {
   readonly #role: "server" | "client";
   readonly #write: (bytes: Buffer) => void;
-  #received = NO_BYTES;
+  #received: Buffer = NO_BYTES;
   #hasAnswered = false;
 
   constructor(role: "server" | "client", write: (bytes: Buffer) => void) {
