@@ -1,0 +1,139 @@
+/** Session descriptions (RFC 8866) as RTSP uses them: which tracks there are, and how they travel. */
+import { readAudioConfig } from "../aac/config.ts";
+import { NAL, nalType } from "../h264/nal.ts";
+import { readSps } from "../h264/sps.ts";
+import type { AacLayout } from "../rtp/aac-depayload.ts";
+import type { AudioTrack, Tracks } from "../unit.ts";
+
+export interface SdpMedia {
+  /** `video`, `audio`, or anything. */
+  readonly kind: string;
+  readonly payloadType: number;
+  /** `H264`, in upper case; empty where it is not told. */
+  readonly encoding: string;
+  readonly clockRate: number;
+  /** By lower-case names. */
+  readonly parameters: ReadonlyMap<string, string>;
+  /** Relative, absolute, or empty. */
+  readonly control: string;
+}
+
+const MOST_LINES = 512;
+const MOST_MEDIA = 16;
+export const VIDEO_CLOCK = 90_000;
+export const VIDEO_TYPE = 96;
+export const AUDIO_TYPE = 97;
+const AAC_FRAME_SAMPLES = 1024;
+
+/** Null for what is none. */
+export function readSdp(text: string): SdpMedia[] | null {
+  const lines = text.split(/\r\n|\r|\n/).filter((line) => line !== "");
+  if (lines.length > MOST_LINES || !/^v=0\s*$/.test(lines[0] ?? "")) return null;
+  const sections: string[][] = [];
+  for (const line of lines) {
+    if (line.startsWith("m=")) sections.push([line]);
+    else sections.at(-1)?.push(line);
+  }
+  return sections.length > MOST_MEDIA ? null : sections.map(readMedia);
+}
+
+function readMedia([first = "", ...lines]: readonly string[]): SdpMedia {
+  const [kind = "", , , format = ""] = first.slice(2).trim().split(/\s+/);
+  const payloadType = /^\d{1,3}$/.test(format) ? Number(format) : -1;
+  const find = (name: string) =>
+    lines
+      .find((line) => line.startsWith(`a=${name}:`))
+      ?.slice(name.length + 3)
+      .trim();
+  const ofType = (name: string) =>
+    lines
+      .find((line) => line.startsWith(`a=${name}:${payloadType} `))
+      ?.slice(`a=${name}:${payloadType} `.length)
+      .trim();
+  const [encoding = "", rate = ""] = (ofType("rtpmap") ?? "").split("/");
+  const clockRate = /^\d{1,9}$/.test(rate) ? Number(rate) : 0;
+  const parameters = readParameters(ofType("fmtp") ?? "");
+  return { kind, payloadType, encoding: encoding.toUpperCase(), clockRate, parameters, control: find("control") ?? "" };
+}
+
+function readParameters(text: string): Map<string, string> {
+  return new Map(
+    text.split(";").map((part): [string, string] => {
+      const at = part.indexOf("=");
+      return at === -1
+        ? [part.trim().toLowerCase(), ""]
+        : [part.slice(0, at).trim().toLowerCase(), part.slice(at + 1).trim()];
+    }),
+  );
+}
+
+export interface ParameterSets {
+  readonly sps: Uint8Array;
+  readonly pps: Uint8Array;
+}
+
+/** `sprop-parameter-sets`: null where it is missing or not to be used; then they come with the pictures. */
+export function readParameterSets({ parameters }: SdpMedia): ParameterSets | null {
+  const nals = (parameters.get("sprop-parameter-sets") ?? "").split(",").map((text) => Buffer.from(text, "base64"));
+  const sps = nals.find((nal) => nalType(nal) === NAL.sps);
+  const pps = nals.find((nal) => nalType(nal) === NAL.pps);
+  if (sps === undefined || pps === undefined) return null;
+  try {
+    readSps(sps);
+  } catch {
+    return null;
+  }
+  return { sps, pps };
+}
+
+/** Null for audio that is not AAC as RFC 3640 carries it. */
+export function readAac(media: SdpMedia): { track: AudioTrack; layout: AacLayout } | null {
+  const { encoding, parameters, clockRate } = media;
+  if (encoding !== "MPEG4-GENERIC" || !/^aac-[hl]br$/i.test(parameters.get("mode") ?? "")) return null;
+  const sizeBits = Number(parameters.get("sizelength"));
+  const indexBits = Number(parameters.get("indexlength"));
+  const isUsable = sizeBits >= 1 && sizeBits <= 16 && indexBits >= 0 && indexBits <= 16 && clockRate > 0;
+  if (!isUsable || !Number.isInteger(sizeBits + indexBits)) return null;
+  const config = Buffer.from(parameters.get("config") ?? "", "hex");
+  try {
+    const { sampleRate, channels } = readAudioConfig(config);
+    const frameTicks = Math.round((AAC_FRAME_SAMPLES * clockRate) / sampleRate);
+    return {
+      track: { codec: "aac", config, sampleRate, channels },
+      layout: { sizeBits, indexBits, frameTicks },
+    };
+  } catch {
+    return null;
+  }
+}
+
+/** The same for players and for servers that are published to. Its tracks are `trackID=0` and, with sound, `trackID=1`. */
+export function writeSdp({ video, audio }: Tracks): string {
+  const sets = [video.sps, video.pps].map((nal) => Buffer.from(nal).toString("base64")).join(",");
+  const profile = Buffer.from(video.sps.subarray(1, 4)).toString("hex");
+  const lines = [
+    "v=0",
+    "o=- 0 0 IN IP4 127.0.0.1",
+    "s=Windhover",
+    "c=IN IP4 0.0.0.0",
+    "t=0 0",
+    "a=control:*",
+    "a=range:npt=now-",
+    `m=video 0 RTP/AVP ${VIDEO_TYPE}`,
+    `a=rtpmap:${VIDEO_TYPE} H264/${VIDEO_CLOCK}`,
+    `a=fmtp:${VIDEO_TYPE} packetization-mode=1;profile-level-id=${profile};sprop-parameter-sets=${sets}`,
+    `a=control:${trackControl(0)}`,
+  ];
+  if (audio !== null) {
+    const config = Buffer.from(audio.config).toString("hex");
+    lines.push(
+      `m=audio 0 RTP/AVP ${AUDIO_TYPE}`,
+      `a=rtpmap:${AUDIO_TYPE} mpeg4-generic/${audio.sampleRate}/${audio.channels}`,
+      `a=fmtp:${AUDIO_TYPE} streamtype=5;profile-level-id=1;mode=AAC-hbr;sizelength=13;indexlength=3;indexdeltalength=3;config=${config}`,
+      `a=control:${trackControl(1)}`,
+    );
+  }
+  return `${lines.join("\r\n")}\r\n`;
+}
+
+export const trackControl = (index: number): string => `trackID=${index}`;
