@@ -3,15 +3,20 @@
  * key frame at once, then what comes. Nothing a reader does can hold up the publisher or another reader.
  */
 import type { Tracks, Unit } from "../media/unit.ts";
+import type { StreamInfo } from "../schemas/hub.ts";
+import { LiveStream, type StreamStats } from "./live-stream.ts";
+import type { Log } from "./log.ts";
 
 /** Of one publication: whoever takes its units. Its methods must neither block nor throw. */
 export interface Reader {
-  /** Comes first, and again when the publisher changes its picture: a key unit follows. */
+  /** Comes first, and again when the publisher changes its picture or sound: a key unit follows. */
   begin(tracks: Tracks): void;
   /** `isCached`: it came before this reader did, and is sent to give it a picture soon. */
   take(unit: Unit, isCached: boolean): void;
   /** The publication is over; nothing more comes. */
   end(reason: string): void;
+  /** Pictures that it was too slow for, so far. */
+  readonly missed?: number;
 }
 
 /** What a publisher holds. Everything after `close` does nothing. */
@@ -21,6 +26,8 @@ export interface Publication {
   begin(tracks: Tracks): void;
   write(unit: Unit): void;
   close(reason: string): void;
+  /** With the reason, once it is closed by whomever: its publisher, the watchdog, the server. Never rejects. */
+  readonly ended: Promise<string>;
 }
 
 /** Why a publisher or a reader is not let in. */
@@ -29,5 +36,88 @@ export class StreamRefusal extends Error {
   constructor(kind: StreamRefusal["kind"], message: string) {
     super(message);
     this.kind = kind;
+  }
+}
+
+export interface StreamLimits {
+  readonly publishers: number;
+  readonly readersPerStream: number;
+  readonly cacheBytes: number;
+  readonly frozenMs: number;
+}
+
+/** A stream can be played, and cannot any more. Neither may throw. */
+export interface StreamEvents {
+  published?(stream: StreamInfo, recording: string | null): void;
+  unpublished?(path: string, reason: string): void;
+}
+
+export class Streams {
+  readonly #limits: StreamLimits;
+  readonly #events: StreamEvents;
+  readonly #log: Log;
+  readonly #now: () => number;
+  readonly #live = new Map<string, LiveStream>();
+  readonly #watchdog: NodeJS.Timeout;
+
+  constructor(limits: StreamLimits, events: StreamEvents = {}, log: Log = () => {}, now = () => performance.now()) {
+    this.#limits = limits;
+    this.#events = events;
+    this.#log = log;
+    this.#now = now;
+    this.#watchdog = setInterval(() => this.#letFrozenGo(), Math.min(Math.max(limits.frozenMs / 4, 10), 1000));
+    this.#watchdog.unref();
+  }
+
+  /** The path is taken from now on; it can be played when its first key picture has come. Throws a `StreamRefusal`. */
+  publish(path: string, protocol: StreamInfo["protocol"], recording: string | null): Publication {
+    if (this.#live.has(path)) throw new StreamRefusal("busy", `${path} is being published already`);
+    if (this.#live.size >= this.#limits.publishers)
+      throw new StreamRefusal("too_many", `${this.#limits.publishers} streams are being published, which is the most`);
+    const stream = new LiveStream(path, protocol, this.#limits, this.#log, this.#now);
+    stream.onBegun = () => this.#events.published?.(stream.info(), recording);
+    stream.onClosed = (reason) => {
+      this.#live.delete(path);
+      if (stream.isPlayable) this.#events.unpublished?.(path, reason);
+    };
+    this.#live.set(path, stream);
+    return stream;
+  }
+
+  /** Ends when the function it returns is called, or with the publication. Throws a `StreamRefusal`. */
+  read(path: string, reader: Reader): () => void {
+    const stream = this.#live.get(path);
+    if (!stream?.isPlayable) throw new StreamRefusal("not_live", `nothing is published at ${path}`);
+    return stream.join(reader);
+  }
+
+  /** What can be played at this path, or null. */
+  tracks(path: string): Tracks | null {
+    const stream = this.#live.get(path);
+    return stream?.isPlayable ? stream.tracks : null;
+  }
+
+  /** Those that can be played. */
+  list(): StreamStats[] {
+    return [...this.#live.values()].filter(({ isPlayable }) => isPlayable).map((stream) => stream.stats());
+  }
+
+  /** Its publisher and its readers go. */
+  expel(path: string, reason: string): void {
+    this.#live.get(path)?.close(reason);
+  }
+
+  close(reason: string): void {
+    clearInterval(this.#watchdog);
+    for (const stream of [...this.#live.values()]) stream.close(reason);
+  }
+
+  #letFrozenGo(): void {
+    for (const stream of [...this.#live.values()]) {
+      if (this.#now() - stream.pictureAt < this.#limits.frozenMs) continue;
+      const seconds = this.#limits.frozenMs / 1000;
+      const what = stream.isPlayable ? "picture" : "key picture with SPS and PPS";
+      stream.close(`no ${what} came for ${seconds} s`);
+    }
   }
 }

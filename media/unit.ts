@@ -5,7 +5,7 @@
 
 export interface VideoTrack {
   readonly codec: "h264";
-  /** Without start code or length. The first of each is what key units begin with. */
+  /** Without start code or length. Key units begin with the SPS and every PPS as it is then; the PPS may have changed. */
   readonly sps: Uint8Array;
   readonly pps: Uint8Array;
   readonly width: number;

@@ -1,0 +1,37 @@
+/** The units since the last key picture, for readers that join. One that grows too large is given up until the next. */
+import type { Unit } from "../media/unit.ts";
+
+/** A group of pictures has hundreds of units; each costs more than its bytes. */
+const MOST_UNITS = 8192;
+
+export class GopCache {
+  readonly #mostBytes: number;
+  #units: Unit[] = [];
+  #bytes = 0;
+
+  constructor(mostBytes: number) {
+    this.#mostBytes = mostBytes;
+  }
+
+  get isEmpty(): boolean {
+    return this.#units.length === 0;
+  }
+
+  /** As they are now: what is added later is not in it. */
+  units(): readonly Unit[] {
+    return this.#units.slice();
+  }
+
+  add(unit: Unit): void {
+    if (unit.kind === "video" && unit.isKey) this.clear();
+    else if (this.isEmpty) return;
+    for (const part of unit.parts) this.#bytes += part.length;
+    this.#units.push(unit);
+    if (this.#bytes > this.#mostBytes || this.#units.length > MOST_UNITS) this.clear();
+  }
+
+  clear(): void {
+    this.#units = [];
+    this.#bytes = 0;
+  }
+}

@@ -1,0 +1,202 @@
+/** One publication and those who read it. */
+import type { Tracks, Unit } from "../media/unit.ts";
+import type { StreamInfo } from "../schemas/hub.ts";
+import { GopCache } from "./gop-cache.ts";
+import type { Log } from "./log.ts";
+import { type Publication, type Reader, type StreamLimits, StreamRefusal } from "./streams.ts";
+
+export interface StreamStats {
+  readonly path: string;
+  readonly pictures: number;
+  readonly bytes: number;
+  readonly readers: number;
+  readonly missed: number;
+}
+
+interface Seat {
+  readonly reader: Reader;
+  /** Nothing before the next key unit can be decoded by it. */
+  needsKey: boolean;
+  isGone: boolean;
+}
+
+export class LiveStream implements Publication {
+  readonly path: string;
+  readonly ended: Promise<string>;
+  onBegun: () => void = () => {};
+  onClosed: (reason: string) => void = () => {};
+  /** By the clock it was given: when the last picture came. */
+  pictureAt: number;
+
+  readonly #protocol: StreamInfo["protocol"];
+  readonly #limits: StreamLimits;
+  readonly #log: Log;
+  readonly #now: () => number;
+  readonly #cache: GopCache;
+  #end: (reason: string) => void = () => {};
+  /** Replaced, never changed: whoever goes or comes while a unit is handed out disturbs nobody. */
+  #seats: readonly Seat[] = [];
+  #tracks: Tracks | null = null;
+  /** Told by the publisher, valid from the next key unit on. */
+  #nextTracks: Tracks | null = null;
+  #isPlayable = false;
+  #isClosed = false;
+  #pictures = 0;
+  #bytes = 0;
+  /** Of readers that have gone. */
+  #missed = 0;
+
+  constructor(path: string, protocol: StreamInfo["protocol"], limits: StreamLimits, log: Log, now: () => number) {
+    this.path = path;
+    this.#protocol = protocol;
+    this.#limits = limits;
+    this.#log = log;
+    this.#now = now;
+    this.#cache = new GopCache(limits.cacheBytes);
+    this.pictureAt = now();
+    this.ended = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+  }
+
+  get isPlayable(): boolean {
+    return this.#isPlayable;
+  }
+
+  get tracks(): Tracks | null {
+    return this.#tracks;
+  }
+
+  begin(tracks: Tracks): void {
+    if (!this.#isClosed) this.#nextTracks = tracks;
+  }
+
+  write(unit: Unit): void {
+    if (this.#isClosed) return;
+    if (unit.kind === "video") {
+      if (unit.isKey && this.#nextTracks !== null) this.#turn(this.#nextTracks);
+      else if (this.#isOfNextTracks("video")) return;
+      this.#pictures++;
+    } else if (this.#isOfNextTracks("audio")) return;
+    if (this.#tracks === null) return;
+    this.#bytes += byteLength(unit);
+    // Kept before it is handed out: a reader that joins meanwhile has it from there.
+    const seats = this.#seats;
+    this.#cache.add(unit);
+    for (const seat of seats) this.#hand(seat, unit);
+    if (unit.kind === "video") this.pictureAt = this.#now();
+    if (!this.#isPlayable) {
+      this.#isPlayable = true;
+      this.onBegun();
+    }
+  }
+
+  join(reader: Reader): () => void {
+    const tracks = this.#tracks;
+    if (this.#isClosed || tracks === null) throw new StreamRefusal("not_live", `nothing is published at ${this.path}`);
+    if (this.#seats.length >= this.#limits.readersPerStream)
+      throw new StreamRefusal(
+        "too_many",
+        `${this.path} has ${this.#limits.readersPerStream} readers, which is the most`,
+      );
+    const seat: Seat = { reader, needsKey: this.#cache.isEmpty, isGone: false };
+    this.#seats = [...this.#seats, seat];
+    this.#attempt(seat, () => {
+      reader.begin(tracks);
+      for (const unit of this.#cache.units()) if (!seat.isGone) reader.take(unit, true);
+    });
+    return () => this.#leave(seat);
+  }
+
+  close(reason: string): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#cache.clear();
+    const seats = this.#seats;
+    this.#seats = [];
+    this.onClosed(reason);
+    for (const seat of seats) {
+      if (seat.isGone) continue;
+      seat.isGone = true;
+      this.#attempt(seat, () => seat.reader.end(reason));
+    }
+    this.#end(reason);
+  }
+
+  info(): StreamInfo {
+    const { width = 0, height = 0 } = this.#tracks?.video ?? {};
+    const hasAudio = this.#tracks !== null && this.#tracks.audio !== null;
+    return { path: this.path, protocol: this.#protocol, width, height, hasAudio };
+  }
+
+  stats(): StreamStats {
+    const missed = this.#seats.reduce((sum, { reader }) => sum + (reader.missed ?? 0), this.#missed);
+    const { length: readers } = this.#seats;
+    return { path: this.path, pictures: this.#pictures, bytes: this.#bytes, readers, missed };
+  }
+
+  /** Made for tracks that nobody knows yet: they are told of with the next key unit. */
+  #isOfNextTracks(kind: "video" | "audio"): boolean {
+    return this.#nextTracks !== null && this.#nextTracks[kind] !== this.#tracks?.[kind];
+  }
+
+  #turn(tracks: Tracks): void {
+    this.#tracks = tracks;
+    this.#nextTracks = null;
+    this.#cache.clear();
+    for (const seat of this.#seats) {
+      if (seat.isGone) continue;
+      seat.needsKey = true;
+      this.#attempt(seat, () => seat.reader.begin(tracks));
+    }
+  }
+
+  #hand(seat: Seat, unit: Unit): void {
+    if (seat.isGone) return;
+    if (seat.needsKey) {
+      if (unit.kind === "audio" || !unit.isKey) return;
+      seat.needsKey = false;
+    }
+    // No closure: this is done for every unit and reader.
+    try {
+      seat.reader.take(unit, false);
+    } catch (error) {
+      this.#remove(seat, error);
+    }
+  }
+
+  #attempt(seat: Seat, call: () => void): void {
+    try {
+      call();
+    } catch (error) {
+      this.#remove(seat, error);
+    }
+  }
+
+  /** A fault of ours, which costs this reader its picture and nobody else. */
+  #remove(seat: Seat, error: unknown): void {
+    this.#log("error", "a reader failed and was removed", { path: this.path, error: describe(error) });
+    if (seat.isGone) return;
+    this.#leave(seat);
+    try {
+      seat.reader.end("it could not be served because of a fault of the media server");
+    } catch {
+      // Told above already.
+    }
+  }
+
+  #leave(seat: Seat): void {
+    if (seat.isGone) return;
+    seat.isGone = true;
+    this.#missed += seat.reader.missed ?? 0;
+    this.#seats = this.#seats.filter((other) => other !== seat);
+  }
+}
+
+const describe = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error));
+
+export function byteLength(unit: Unit): number {
+  let bytes = 0;
+  for (const part of unit.parts) bytes += part.length;
+  return bytes;
+}
