@@ -76,7 +76,10 @@ export const Config = section({
     url_seconds: seconds(3600, "Signed addresses of HLS, WebRTC and recordings are good for", 1),
     wrong_keys: count(5, "Wrong keys from one address after which it is answered slowly.", 1),
     wrong_key_seconds: seconds(3, "An address that is answered slowly waits"),
+    recheck_seconds: seconds(10, "Whether those who were let in may stay is looked at every"),
+    answer_seconds: seconds(15, "The media hub must answer what HLS and WebRTC ask of it"),
     load_seconds: seconds(20, "The media hub must listen"),
+    silent_seconds: seconds(10, "A media hub that says nothing is started again after", 2),
     restart_first_seconds: seconds(0.1, "A media hub that crashed is started again after; twice as long each time"),
     restart_most_seconds: seconds(10, "But after no more than"),
     stop_seconds: seconds(5, "A stopping media hub may take; then it is killed"),
@@ -94,6 +97,7 @@ export const Config = section({
       "Below so much free space the oldest recordings go, and if that does not help recording stops.",
     ),
     sweep_seconds: seconds(30, "Recordings that are too old are looked for every", 1),
+    disk_seconds: seconds(1, "The free space is looked at every"),
   }),
   database: section({
     url: secret("Of a PostgreSQL; without it a private one is started. Also as `DATABASE_URL`."),
@@ -144,7 +148,7 @@ export const Config = section({
     received_per_second: count(200, "Messages taken from a websocket client in a second; more are refused.", 1),
     close_seconds: seconds(2, "A websocket client may take to say good-bye"),
     feed_stall_seconds: seconds(10, "A feed viewer that takes nothing is let go after"),
-    viewers: count(64, "Viewers of feeds and events of one process.", 1),
+    viewers: count(1_000, "Viewers of feeds and events of one process; a bound that only abuse reaches.", 1),
   }),
   usage: section({ flush_seconds: seconds(5, "Minutes used are written down every") }),
   node: section({

@@ -12,7 +12,7 @@ import { Cors } from "./cors.ts";
 import { documentEndpoints } from "./document-endpoints.ts";
 import type { AnyEndpoint } from "./endpoint.ts";
 import { type Answered, Exchange, readRequestId } from "./exchange.ts";
-import { type Authenticate, Frame, shuttingDown } from "./frame.ts";
+import { type Authenticate, Frame, type IsSigned, shuttingDown } from "./frame.ts";
 import { createHttpServer, listen } from "./listen.ts";
 import { problemHeaders, toProblem, toServiceError } from "./problem.ts";
 import { groupByPath, parameterNames } from "./routes.ts";
@@ -24,6 +24,8 @@ export interface AppParts {
   /** Those that describe them (`/openapi.json`, `/docs`) come by themselves. */
   readonly endpoints: readonly AnyEndpoint[];
   readonly authenticate: Authenticate;
+  /** Without it no address is signed. */
+  readonly isSigned?: IsSigned;
   readonly log: Logger;
   /** Told of every answer, for the metrics. */
   readonly observe?: (answered: Answered) => void;
@@ -51,12 +53,13 @@ const SWEEP_MS = 50;
 type Env = { Bindings: HttpBindings };
 
 /** Throws on endpoints that contradict each other and on settings that cannot be. */
-export function createApp({ config, endpoints, authenticate, log, observe, onUpgrade }: AppParts): App {
+export function createApp({ config, endpoints, authenticate, isSigned, log, observe, onUpgrade }: AppParts): App {
   const addresses = new ClientAddresses(config.http.trusted_proxies, config.public_url);
   let isShuttingDown = false;
   const frame = new Frame({
     http: config.http,
     authenticate,
+    isSigned: isSigned ?? (() => false),
     cors: new Cors(config.http.cors_origins),
     buckets: new TokenBuckets(),
     isShuttingDown: () => isShuttingDown,

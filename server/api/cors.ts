@@ -5,7 +5,8 @@ export class Cors {
   readonly #origins: ReadonlySet<string>;
 
   constructor(origins: readonly string[]) {
-    this.#origins = new Set(origins);
+    // Written as an address, with a slash at the end; browsers send an origin without one.
+    this.#origins = new Set(origins.map((origin) => origin.replace(/\/$/, "")));
   }
 
   /** Headers of every answer. */
@@ -21,10 +22,13 @@ export class Cors {
     if (origin === undefined || !(this.#origins.has("*") || this.#origins.has(origin))) return {};
     return {
       "Access-Control-Allow-Methods": methods,
-      "Access-Control-Allow-Headers": "api_key, content-type, x-request-id, last-event-id",
+      "Access-Control-Allow-Headers": "api_key, content-type, x-request-id, last-event-id, range, if-range",
       "Access-Control-Max-Age": PREFLIGHT_SECONDS,
     };
   }
 }
 
-const EXPOSED = { "Access-Control-Expose-Headers": "x-request-id, retry-after, allow, content-disposition" } as const;
+const EXPOSED = {
+  "Access-Control-Expose-Headers":
+    "x-request-id, retry-after, allow, content-disposition, content-range, accept-ranges, etag, location",
+} as const;

@@ -18,9 +18,13 @@ import type { TokenBuckets } from "./token-buckets.ts";
 /** Rejects with `ServiceError`. Wrong keys count against the address. */
 export type Authenticate = (key: string | null, address: string) => Promise<User>;
 
+/** Whether a signed address is good: `source/<uuid>` and the token. */
+export type IsSigned = (resource: string, token: string) => boolean;
+
 export interface FrameParts {
   readonly http: Config["http"];
   readonly authenticate: Authenticate;
+  readonly isSigned: IsSigned;
   readonly cors: Cors;
   readonly buckets: TokenBuckets;
   readonly isShuttingDown: () => boolean;
@@ -57,7 +61,8 @@ export class Frame {
   async #handle(exchange: Exchange, route: Route, params: Record<string, string>): Promise<Response> {
     const { endpoint } = route;
     const search = readSearch(exchange.incoming.url ?? "");
-    const user = await this.#identify(exchange, endpoint, search);
+    const isSigned = endpoint.access === "signed" && this.#isSigned(endpoint, params, search);
+    const user = isSigned ? null : await this.#identify(exchange, endpoint, search);
     const { query, body } = await readInput(exchange, route, search, this.#parts.http);
     if (endpoint.rawBody !== undefined) letContinue(exchange.incoming, exchange.outgoing);
     const answer = await endpoint.handle({
@@ -82,10 +87,21 @@ export class Frame {
       : this.#answerJson(exchange, this.#checked(answer, route));
   }
 
+  /** Throws when there is a token, and it is not good. */
+  #isSigned({ path }: AnyEndpoint, params: Readonly<Record<string, string>>, search: URLSearchParams): boolean {
+    const token = search.get("token");
+    if (token === null) return false;
+    const [, kind, name = ""] = path.split("/");
+    if (this.#parts.isSigned(`${kind}/${params[name.slice(1, -1)]}`, token)) return true;
+    throw new ServiceError("signature_invalid", {
+      detail: "This address has expired, or is for something else; ask for a new one, or send your API key.",
+    });
+  }
+
   async #identify(exchange: Exchange, { access }: AnyEndpoint, search: URLSearchParams): Promise<User | null> {
     if (access === "none") return null;
     const header = exchange.incoming.headers.api_key;
-    const inUrl = access === "url-key" ? search.get("api_key") : null;
+    const inUrl = access === "url-key" || access === "signed" ? search.get("api_key") : null;
     const key = (typeof header === "string" && header !== "" ? header : null) ?? inUrl;
     if (access === "optional") {
       // A key that is not valid shows what no key shows: this must also answer while the database does not.
@@ -94,6 +110,8 @@ export class Frame {
     }
     const user = await this.#parts.authenticate(key, exchange.address);
     exchange.user = user;
+    // What is watched comes in many small pieces; the media hub has limits of its own.
+    if (access === "signed") return user;
     const wait = this.#parts.buckets.take(user.uuid, user.limits.requestsPerMinute);
     if (wait === 0) return user;
     throw new ServiceError("rate_limited", {
@@ -144,7 +162,9 @@ export class Frame {
   /** A response of the endpoint's own. */
   #passOn(exchange: Exchange, response: Response): Response {
     const extra = { "X-Request-Id": exchange.requestId, ...this.#corsHeaders(exchange) };
-    for (const [name, value] of Object.entries(extra)) response.headers.set(name, value);
+    for (const [name, value] of Object.entries(extra))
+      if (name === "Vary") response.headers.append(name, value);
+      else response.headers.set(name, value);
     if (!response.headers.has("X-Content-Type-Options")) response.headers.set("X-Content-Type-Options", "nosniff");
     if (exchange.incoming.method === "HEAD") void response.body?.cancel();
     return response;

@@ -31,9 +31,11 @@ const TAG_WORDS: Readonly<Record<(typeof TAGS)[number], string>> = {
 
 const HEADER_KEY = { api_key: [] };
 const URL_KEY = { api_key_in_url: [] };
+const SIGNATURE = { signed_url: [] };
 const SECURITY: Readonly<Record<Access, readonly object[]>> = {
   key: [HEADER_KEY],
   "url-key": [HEADER_KEY, URL_KEY],
+  signed: [HEADER_KEY, URL_KEY, SIGNATURE],
   optional: [{}, HEADER_KEY],
   none: [],
 };
@@ -66,6 +68,12 @@ export function describeApi(endpoints: readonly AnyEndpoint[]): Readonly<Record<
           in: "query",
           name: "api_key",
           description: "For addresses that we hand out.",
+        },
+        signed_url: {
+          type: "apiKey",
+          in: "query",
+          name: "token",
+          description: "In addresses that we hand out: good for a while, for one thing, without a key.",
         },
       },
     },

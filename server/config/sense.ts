@@ -6,7 +6,7 @@ import type { ConfigFault } from "./fault.ts";
 
 /** @param whereOf a key's name → the place it was set at */
 export function judgeSense(config: Config, whereOf: (name: string) => string): readonly ConfigFault[] {
-  const { http, database, node, network, public_url: publicUrl, bootstrap_key: key } = config;
+  const { http, database, node, network, media, webrtc, public_url: publicUrl, bootstrap_key: key } = config;
   const faults: ConfigFault[] = [];
   const expect = (name: string, holds: boolean, message: string): void => {
     if (!holds) faults.push({ where: whereOf(name), message: `${name} ${message}` });
@@ -40,8 +40,22 @@ export function judgeSense(config: Config, whereOf: (name: string) => string): r
     node.renew_seconds * 2 <= node.lease_seconds,
     "must be half of node.lease_seconds or less",
   );
+  expect(
+    "media.wrong_key_seconds",
+    media.wrong_key_seconds < media.verdict_seconds,
+    "must be less than media.verdict_seconds",
+  );
+  expect(
+    "webrtc.port_last",
+    webrtc.port_first <= webrtc.port_last && (webrtc.port_first === 0) === (webrtc.port_last === 0),
+    "must not be below webrtc.port_first, and both are 0 or neither is",
+  );
+  for (const host of media.hosts)
+    expect("media.hosts", isHost(host), `has "${host}"; expected a name or an address, without a port`);
   return faults;
 }
+
+const isHost = (text: string): boolean => isIP(text) !== 0 || /^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?$/.test(text);
 
 const isPublicUrl = (text: string): boolean => {
   if (!URL.canParse(text)) return false;

@@ -2,7 +2,6 @@
 import { ServiceError } from "../service-error.ts";
 import type { User } from "../user.ts";
 import { digestKey, isSameDigest } from "./key.ts";
-import type { LoginGate } from "./login-gate.ts";
 
 export interface KeyRecord {
   readonly user: User;
@@ -11,6 +10,13 @@ export interface KeyRecord {
 }
 
 export type FindKey = (keyId: string) => Promise<KeyRecord | null>;
+
+/** Of those who guess. */
+export interface GuessGate {
+  /** Throws `rate_limited` while the address has to wait. */
+  expectRoom(address: string): void;
+  countFailure(address: string): void;
+}
 
 /**
  * A key that was right is taken as right for so long without asking the database: a client that asks often would
@@ -28,13 +34,13 @@ interface Known {
 
 export class Authenticator {
   readonly #find: FindKey;
-  readonly #gate: LoginGate;
+  readonly #gate: GuessGate;
   readonly #now: () => number;
   /** By the key's digest: keys themselves are not kept. In the order of their last check. */
   readonly #known = new Map<string, Known>();
   readonly #underWay = new Map<string, Promise<User | null>>();
 
-  constructor(find: FindKey, gate: LoginGate, now: () => number = () => performance.now()) {
+  constructor(find: FindKey, gate: GuessGate, now: () => number = () => performance.now()) {
     this.#find = find;
     this.#gate = gate;
     this.#now = now;
@@ -54,6 +60,12 @@ export class Authenticator {
     this.#gate.countFailure(address);
     throw new ServiceError("api_key_invalid", { detail: "This API key does not exist, or has been revoked." });
   };
+
+  /** It was right not long ago, from whatever address. */
+  isKnown(key: string): boolean {
+    const name = digestKey(key)?.sha256.toString("base64") ?? "";
+    return this.#now() - (this.#known.get(name)?.checkedMs ?? Number.NEGATIVE_INFINITY) < KNOWN_MS;
+  }
 
   /** Those who ask with the same key at the same time share one query. */
   #checkOnce(name: string, id: string, sha256: Buffer): Promise<User | null> {

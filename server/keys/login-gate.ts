@@ -28,7 +28,7 @@ export class LoginGate {
 }
 
 /** Of IPv6 the first half: a single client has all addresses of the second. */
-function networkOf(address: string): string {
+export function networkOf(address: string): string {
   if (!isIPv6(address)) return address;
   const [head = "", tail = ""] = address.split("%")[0]?.toLowerCase().split("::") ?? [];
   const front = head === "" ? [] : head.split(":");

@@ -1,0 +1,75 @@
+/** What is published now, and how much has flowed, as the media hub tells it. */
+import type { HubMessage, StreamInfo } from "../../schemas/hub.ts";
+
+export type HubStats = HubMessage & { readonly type: "stats" };
+
+/** Counts are since the server started, over all hubs it has had. */
+export interface MediaNumbers {
+  readonly streams: number;
+  readonly readers: number;
+  readonly connections: number;
+  readonly refused: number;
+  readonly pictures: number;
+  readonly bytes: number;
+  readonly missed: number;
+  readonly rssBytes: number;
+  readonly restarts: number;
+}
+
+type Flow = Pick<HubStats["streams"][number], "pictures" | "bytes" | "missed">;
+
+const NONE: Flow = { pictures: 0, bytes: 0, missed: 0 };
+
+/** From the count before; one that is smaller began anew. */
+const growth = (now: number, before: number): number => (now < before ? now : now - before);
+
+export class LiveStreams {
+  readonly #streams = new Map<string, StreamInfo>();
+  readonly #flows = new Map<string, Flow>();
+  readonly #total = { pictures: 0, bytes: 0, missed: 0, refused: 0 };
+  #latest: HubStats | null = null;
+
+  find(path: string): StreamInfo | null {
+    return this.#streams.get(path) ?? null;
+  }
+
+  get paths(): readonly string[] {
+    return [...this.#streams.keys()];
+  }
+
+  add(stream: StreamInfo): void {
+    this.#streams.set(stream.path, stream);
+    this.#flows.delete(stream.path);
+  }
+
+  remove(path: string): void {
+    this.#streams.delete(path);
+    this.#flows.delete(path);
+  }
+
+  /** The hub is gone, and everything with it. */
+  clear(): void {
+    this.#streams.clear();
+    this.#flows.clear();
+    this.#latest = null;
+  }
+
+  measure(stats: HubStats): void {
+    for (const { path, pictures, bytes, missed } of stats.streams) {
+      const before = this.#flows.get(path) ?? NONE;
+      this.#total.pictures += growth(pictures, before.pictures);
+      this.#total.bytes += growth(bytes, before.bytes);
+      this.#total.missed += growth(missed, before.missed);
+      this.#flows.set(path, { pictures, bytes, missed });
+    }
+    for (const path of this.#flows.keys()) if (!this.#streams.has(path)) this.#flows.delete(path);
+    this.#total.refused += growth(stats.refused, this.#latest?.refused ?? 0);
+    this.#latest = stats;
+  }
+
+  get numbers(): Omit<MediaNumbers, "restarts"> {
+    const { connections = 0, rssBytes = 0, streams = [] } = this.#latest ?? {};
+    const readers = streams.reduce((sum, stream) => sum + stream.readers, 0);
+    return { ...this.#total, streams: this.#streams.size, readers, connections, rssBytes };
+  }
+}

@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { createSigner } from "./sign.ts";
+
+const SECRET = Buffer.alloc(32, 7);
+const AT_MS = 1_800_000_000_000;
+
+test("a signed address is good for its own resource until its time is up", () => {
+  let nowMs = AT_MS;
+  const signer = createSigner(SECRET, 60, () => nowMs);
+  const token = signer.sign("source/a");
+  assert.ok(signer.isGood("source/a", token));
+  assert.ok(!signer.isGood("source/b", token));
+  assert.ok(!signer.isGood("output/a", token));
+  nowMs += 59_999;
+  assert.ok(signer.isGood("source/a", token));
+  nowMs += 1;
+  assert.ok(!signer.isGood("source/a", token));
+});
+
+test("another installation's addresses are not good", () => {
+  const token = createSigner(Buffer.alloc(32, 8), 60).sign("source/a");
+  assert.ok(!createSigner(SECRET, 60).isGood("source/a", token));
+});
+
+test("whatever is changed in a token, it is not good any more", () => {
+  const signer = createSigner(SECRET, 60, () => AT_MS);
+  const token = signer.sign("source/a");
+  const letters = fc.constantFrom(..."0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_.");
+  fc.assert(
+    fc.property(fc.nat(token.length - 2), letters, (at, letter) => {
+      const changed = token.slice(0, at) + letter + token.slice(at + 1);
+      assert.equal(signer.isGood("source/a", changed), changed === token);
+    }),
+  );
+  fc.assert(fc.property(fc.string(), (text) => !signer.isGood("source/a", text)));
+});

@@ -1,0 +1,80 @@
+/**
+ * Paths of the media hub, `<username>/<stream path>`: those of media-server sources and those of rtsp outputs. Usernames
+ * are unique, so that a path is one user's.
+ */
+import type { Queries } from "./client.ts";
+
+export interface NamingSource {
+  readonly uuid: string;
+  readonly alias: string;
+  readonly streamType: "rtsp" | "rtmp";
+}
+
+/** What names a path; neither: nobody has registered it. */
+export interface PathNames {
+  /** Newest first. */
+  readonly sources: readonly NamingSource[];
+  readonly hasOutput: boolean;
+}
+
+/** The address that an rtsp output of this path is registered with. */
+export const outputUrl = (path: string): string => `rtsp://${path.slice(path.indexOf("/") + 1)}`;
+
+export async function findPathNames(sql: Queries, userUuid: string, path: string): Promise<PathNames> {
+  const sources = await sql<NamingSource[]>`
+    select uuid, alias, stream_type from sources where user_uuid = ${userUuid} and hub_path = ${path}
+    order by created_at desc, uuid desc`;
+  return { sources, hasOutput: sources.length === 0 && (await isOutputPath(sql, userUuid, path)) };
+}
+
+export async function isOutputPath(sql: Queries, userUuid: string, path: string): Promise<boolean> {
+  const [row] = await sql`
+    select from outputs where user_uuid = ${userUuid} and type = 'rtsp' and url = ${outputUrl(path)} limit 1`;
+  return row !== undefined;
+}
+
+export async function isSourcePath(sql: Queries, userUuid: string, path: string): Promise<boolean> {
+  const [row] = await sql`select from sources where user_uuid = ${userUuid} and hub_path = ${path} limit 1`;
+  return row !== undefined;
+}
+
+export interface PathStanding {
+  readonly path: string;
+  /** The key of its owner is neither revoked nor expired. */
+  readonly isKeyGood: boolean;
+  /** A source or an output has it. */
+  readonly isNamed: boolean;
+}
+
+export async function judgePaths(sql: Queries, paths: readonly string[]): Promise<readonly PathStanding[]> {
+  if (paths.length === 0) return [];
+  return sql<PathStanding[]>`
+    select paths.path,
+      users.uuid is not null and users.revoked_at is null and coalesce(users.expires_at > now(), true) as is_key_good,
+      exists (select from sources where sources.user_uuid = users.uuid and sources.hub_path = paths.path)
+        or exists (
+          select from outputs
+          where outputs.user_uuid = users.uuid and outputs.type = 'rtsp'
+            and outputs.url = 'rtsp://' || substr(paths.path, length(users.username) + 2)) as is_named
+    from jsonb_array_elements_text(${sql.json(paths)}) as paths (path)
+    left join users on users.username = split_part(paths.path, '/', 1)`;
+}
+
+export interface PathOwner {
+  readonly userUuid: string;
+  readonly path: string;
+}
+
+/** Of a media-server source or an rtsp output, with its owner, as long as the key of that one is good. Null: there is none. */
+export async function findHubPath(sql: Queries, kind: "source" | "output", uuid: string): Promise<PathOwner | null> {
+  const found =
+    kind === "source"
+      ? sql`select user_uuid, hub_path as path from sources where uuid = ${uuid} and hub_path is not null`
+      : sql`
+          select user_uuid, username || '/' || substr(url, length('rtsp://') + 1) as path
+          from outputs join users on users.uuid = user_uuid where outputs.uuid = ${uuid} and type = 'rtsp'`;
+  const [row] = await sql<PathOwner[]>`
+    select found.user_uuid, found.path from (${found}) as found join users on users.uuid = found.user_uuid
+    where users.revoked_at is null and coalesce(users.expires_at > now(), true)`;
+  return row ?? null;
+}

@@ -1,0 +1,12 @@
+import { randomBytes } from "node:crypto";
+import type { Sql } from "./client.ts";
+
+const SECRET_BYTES = 32;
+
+/** Of this installation: made by whoever asks first. */
+export async function readSigningKey(sql: Sql): Promise<Uint8Array> {
+  await sql`insert into signing_keys (secret) values (${randomBytes(SECRET_BYTES)}) on conflict do nothing`;
+  const [row] = await sql<{ secret: Uint8Array }[]>`select secret from signing_keys`;
+  if (row === undefined) throw new Error("the signing key was not written");
+  return row.secret;
+}
