@@ -1,0 +1,160 @@
+/** One browser that watches one stream: found by ICE, let in by DTLS, then sent the cached pictures and what comes live. */
+import { randomBytes, randomInt, randomUUID } from "node:crypto";
+import { writeSenderReport } from "../../media/rtp/rtcp.ts";
+import type { Tracks, Unit } from "../../media/unit.ts";
+import type { Reader } from "../streams.ts";
+import type { Certificate } from "./certificate.ts";
+import { readFeedback } from "./feedback.ts";
+import type { Offer, OfferedCodec } from "./offer.ts";
+import { SecureChannel } from "./secure.ts";
+import { Sender } from "./sender.ts";
+import type { Peer, Route } from "./udp-port.ts";
+
+export interface ViewerParts {
+  readonly offer: Offer;
+  readonly codec: OfferedCodec;
+  readonly certificate: Certificate;
+  readonly limits: { readonly connectMs: number; readonly stalledMs: number; readonly readerBytes: number };
+  /** Makes it a reader of its stream from now on. May throw. */
+  readonly join: (reader: Reader) => () => void;
+  /** Called once. */
+  readonly onClosed: (reason: string) => void;
+}
+
+/** B-frames cannot be told of: a packet has one time, and it is that of showing. */
+export const REORDERS =
+  "This stream has B-frames, which WebRTC cannot carry: use HLS, or encode without them (x264: bframes=0, tune=zerolatency).";
+
+const REPORT_MS = 1000;
+
+export class Viewer implements Peer, Reader {
+  readonly id = randomUUID();
+  readonly ufrag = randomBytes(6).toString("base64url").replaceAll(/[-_]/g, "0");
+  readonly password = randomBytes(18).toString("base64url").replaceAll(/[-_]/g, "0");
+  readonly remoteUfrag: string;
+  readonly ssrc = randomInt(1, 2 ** 32);
+  readonly #parts: ViewerParts;
+  readonly #channel: SecureChannel;
+  readonly #sender: Sender;
+  #leave: () => void;
+  #route: Route | null = null;
+  #isNominated = false;
+  /** While the cached pictures come, which are sent together. */
+  #cached: Unit[] | null = null;
+  #isClosed = false;
+  #heardAtMs = performance.now();
+  #timer: NodeJS.Timeout;
+
+  constructor(parts: ViewerParts) {
+    this.#parts = parts;
+    this.remoteUfrag = parts.offer.iceUfrag;
+    const send = (data: Buffer, onSent: () => void) => {
+      if (this.#route === null) onSent();
+      else this.#route.send(data, onSent);
+    };
+    this.#channel = new SecureChannel(parts.certificate, parts.offer.fingerprints, {
+      send: (data) => send(data, () => {}),
+      connected: () => this.#start(),
+      closed: (reason) => this.close(reason),
+    });
+    this.#sender = new Sender({
+      payloadType: parts.codec.payloadType,
+      ssrc: this.ssrc,
+      channel: this.#channel,
+      waitingBytes: parts.limits.readerBytes,
+      send,
+    });
+    // Takes its place at once; what comes before it is connected is of no use to it.
+    this.#leave = parts.join({ begin: () => {}, take: () => {}, end: (reason) => this.close(reason) });
+    const seconds = parts.limits.connectMs / 1000;
+    this.#timer = setTimeout(() => this.close(`it was not connected within ${seconds} s`), parts.limits.connectMs);
+  }
+
+  /** Pictures that it was too slow for. */
+  get missed(): number {
+    return this.#sender.missed;
+  }
+
+  reach(route: Route, isNominated: boolean): void {
+    this.#heardAtMs = performance.now();
+    if (this.#route !== null && this.#isNominated && !isNominated) return;
+    this.#isNominated ||= isNominated;
+    this.#route = route;
+  }
+
+  receive(data: Buffer): void {
+    const first = data[0] ?? 0;
+    // RFC 7983: which protocol it is can be seen from the first byte; RFC 5761: which of RTP and RTCP from the second.
+    const kind = data[1] ?? 0;
+    if (first >= 20 && first < 64) this.#channel.receive(data);
+    else if (first >= 128 && first < 192 && kind >= 192 && kind < 224) this.#hear(data);
+  }
+
+  #hear(data: Buffer): void {
+    const packet = this.#channel.openRtcp(data);
+    if (packet === null) return;
+    this.#heardAtMs = performance.now();
+    const { lost, saysGoodbye } = readFeedback(packet);
+    // A wish for a key picture is granted by the publisher's next one: nothing else could be decoded.
+    if (saysGoodbye) this.close("the viewer has said good-bye");
+    else this.#sender.repeat(lost);
+  }
+
+  #start(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setInterval(() => this.#tick(), REPORT_MS);
+    this.#leave();
+    this.#cached = [];
+    try {
+      this.#leave = this.#parts.join(this);
+    } catch (error) {
+      this.close(error instanceof Error ? error.message : String(error));
+    }
+    // It may have been closed by what it was told first.
+    if (this.#isClosed) this.#leave();
+    else this.#sender.sendCached(this.#cached);
+    this.#cached = null;
+    this.#report();
+  }
+
+  begin({ video }: Tracks): void {
+    if (video.reorders) this.close(REORDERS);
+  }
+
+  take(unit: Unit, isCached: boolean): void {
+    if (unit.kind !== "video" || this.#isClosed) return;
+    if (isCached) this.#cached?.push(unit);
+    else this.#sender.send(unit);
+  }
+
+  end(reason: string): void {
+    this.close(reason);
+  }
+
+  #tick(): void {
+    const silentMs = performance.now() - this.#heardAtMs;
+    const { stalledMs } = this.#parts.limits;
+    if (silentMs > stalledMs) this.close(`nothing came from the viewer for ${stalledMs / 1000} s`);
+    else this.#report();
+  }
+
+  /** Tells which moment a timestamp stands for: that of the publisher, not ours. */
+  #report(): void {
+    const progress = this.#sender.progress;
+    if (this.#isClosed || progress === null) return;
+    const { timestamp, captureMs, packets, bytes } = progress;
+    const report = writeSenderReport({ ssrc: this.ssrc, unixMs: captureMs, timestamp, packets, bytes });
+    const sealed = this.#channel.protectRtcp(report);
+    if (sealed !== null) this.#route?.send(sealed, () => {});
+  }
+
+  close(reason: string): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    this.#leave();
+    this.#channel.close();
+    this.#sender.close();
+    this.#parts.onClosed(reason);
+  }
+}

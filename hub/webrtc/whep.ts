@@ -1,0 +1,115 @@
+/** Browsers watch streams by WebRTC: each sends an offer over HTTP (WHEP) and gets its answer. The server has let it in. */
+import type { HubSettings } from "../../schemas/hub.ts";
+import type { Log } from "../log.ts";
+import { StreamRefusal, type Streams } from "../streams.ts";
+import { listAddresses } from "./addresses.ts";
+import { writeAnswer } from "./answer.ts";
+import { type Certificate, makeCertificate } from "./certificate.ts";
+import { chooseCodec, readOffer } from "./offer.ts";
+import { WhepRefusal } from "./refusal.ts";
+import { UdpPort } from "./udp-port.ts";
+import { REORDERS, Viewer } from "./viewer.ts";
+
+export interface WhepParts {
+  readonly settings: Pick<HubSettings, "webrtc"> & {
+    readonly limits: Pick<HubSettings["limits"], "connectMs" | "stalledMs" | "readerBytes">;
+  };
+  readonly streams: Pick<Streams, "read" | "tracks">;
+  readonly log: Log;
+}
+
+export class Whep {
+  readonly #parts: WhepParts;
+  readonly #viewers = new Map<string, Viewer>();
+  #ground: Promise<{ readonly port: UdpPort; readonly certificate: Certificate }> | null = null;
+  #isClosed = false;
+
+  constructor(parts: WhepParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * The answer to a viewer's offer, and what to close it by. Throws a `WhepRefusal`, or a `StreamRefusal` of a stream that
+   * is not live or has as many readers as it may.
+   */
+  async offer(path: string, sdp: string): Promise<{ id: string; sdp: string }> {
+    const offer = readOffer(sdp);
+    this.#tracks(path);
+    const { port, certificate } = await this.#prepare();
+    // Anew: it may have changed meanwhile.
+    const tracks = this.#tracks(path);
+    const codec = chooseCodec(offer.codecs, tracks.video.sps);
+    const { settings, streams, log } = this.#parts;
+    const viewer: Viewer = new Viewer({
+      offer,
+      codec,
+      certificate,
+      limits: settings.limits,
+      join: (reader) => streams.read(path, reader),
+      onClosed: (reason) => {
+        port.remove(viewer);
+        this.#viewers.delete(viewer.id);
+        log("debug", "a viewer by WebRTC has gone", { path, viewer: viewer.id, reason });
+      },
+    });
+    port.add(viewer);
+    this.#viewers.set(viewer.id, viewer);
+    const addresses = listAddresses(settings.webrtc.addresses, port.hasIpv6);
+    const answer = writeAnswer({
+      offer,
+      codec,
+      sessionId: String(viewer.ssrc),
+      ssrc: viewer.ssrc,
+      cname: "windhover",
+      iceUfrag: viewer.ufrag,
+      icePassword: viewer.password,
+      fingerprint: certificate.fingerprint,
+      candidates: addresses.map((address) => ({ address, port: port.port })),
+    });
+    return { id: viewer.id, sdp: answer };
+  }
+
+  /** False when there is no such viewer. */
+  close(id: string): boolean {
+    const viewer = this.#viewers.get(id);
+    viewer?.close("the viewer has asked for it");
+    return viewer !== undefined;
+  }
+
+  /** For good. */
+  async closeAll(): Promise<void> {
+    this.#isClosed = true;
+    for (const viewer of [...this.#viewers.values()]) viewer.close("the media server is being shut down");
+    const ground = await this.#ground?.catch(() => null);
+    ground?.port.close();
+  }
+
+  #tracks(path: string) {
+    const tracks = this.#parts.streams.tracks(path);
+    if (tracks === null) throw new StreamRefusal("not_live", `nothing is published at ${path}`);
+    if (tracks.video.reorders) throw new WhepRefusal(409, REORDERS);
+    return tracks;
+  }
+
+  /** The port and the certificate are there from the first viewer on. */
+  async #prepare() {
+    if (this.#isClosed) throw new WhepRefusal(503, "The media server is being shut down.");
+    const { portFirst, portLast } = this.#parts.settings.webrtc;
+    const ground = this.#ground ?? open(portFirst, portLast);
+    this.#ground = ground;
+    try {
+      return await ground;
+    } catch (error) {
+      // The next viewer finds out whether it is still so.
+      this.#ground = null;
+      const detail = error instanceof Error ? error.message : String(error);
+      this.#parts.log("error", "WebRTC cannot be served", { detail });
+      throw new WhepRefusal(503, `WebRTC cannot be served: ${detail}.`);
+    }
+  }
+}
+
+async function open(portFirst: number, portLast: number) {
+  const certificate = await makeCertificate();
+  return { certificate, port: await UdpPort.open(portFirst, portLast) };
+}
