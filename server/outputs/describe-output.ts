@@ -18,7 +18,7 @@ export const describeOutput = (
   play_url: output.type === "rtsp" ? playUrl(output.url ?? "", username, publicUrl, rtspPort) : null,
   attached_to: output.attachedTo,
   status: statusOf(output),
-  created_at: output.createdAt.toISOString(),
+  created_at: output.createdAt,
 });
 
 const playUrl = (url: string, username: string, publicUrl: string, rtspPort: number): string =>

@@ -13,5 +13,5 @@ export const describeSource = (source: SourceRow): SourceRecord => ({
   input_url: source.type === "file" ? source.inputUrl : maskCredentials(source.inputUrl),
   telemetry_cfg: maskTelemetry(source.telemetryCfg),
   status: source.isProcessing ? "processing" : "unknown",
-  created_at: source.createdAt.toISOString(),
+  created_at: source.createdAt,
 });

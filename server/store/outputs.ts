@@ -2,6 +2,7 @@
 import type { OUTPUT_TYPES } from "../../schemas/api/outputs.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Queries, Sql } from "./client.ts";
+import { isoTime } from "./iso-time.ts";
 import { lockUser } from "./lock-user.ts";
 import { cutPage, type Page, type PageRequest, readPage } from "./page.ts";
 
@@ -12,7 +13,7 @@ export interface OutputRow {
   /** With credentials. */
   readonly url: string | null;
   readonly settings: "360p" | "720p" | "1080p" | null;
-  readonly createdAt: Date;
+  readonly createdAt: string;
   /** The process that it is attached to, and the state of that one. */
   readonly attachedTo: string | null;
   readonly processState: string | null;
@@ -26,7 +27,8 @@ export interface NewOutputRow extends Pick<OutputRow, "uuid" | "alias" | "type" 
 const FOREIGN_KEY_VIOLATION = "23503";
 
 const columns = (sql: Queries) => sql`
-  outputs.uuid, outputs.alias, outputs.type, outputs.url, outputs.settings, outputs.created_at,
+  outputs.uuid, outputs.alias, outputs.type, outputs.url, outputs.settings,
+  ${isoTime(sql, sql`outputs.created_at`)} as created_at,
   processes.uuid as attached_to, processes.state as process_state`;
 
 /** What is attached to a process that has ended is attached no longer. */
@@ -37,12 +39,12 @@ const tables = (sql: Queries) => sql`
 
 export async function listOutputs(sql: Sql, userUuid: string, request: PageRequest): Promise<Page<OutputRow>> {
   const { place, fetch } = readPage(request);
-  const rows = await sql<(OutputRow & { createdAtText: string })[]>`
-    select ${columns(sql)}, outputs.created_at::text as created_at_text from ${tables(sql)}
+  const rows = await sql<OutputRow[]>`
+    select ${columns(sql)} from ${tables(sql)}
     where outputs.user_uuid = ${userUuid}
     ${place === null ? sql`` : sql`and (outputs.created_at, outputs.uuid) < (${place.createdAt}::text::timestamptz, ${place.uuid})`}
     order by outputs.created_at desc, outputs.uuid desc limit ${fetch}`;
-  return cutPage(rows, request, ({ createdAtText, uuid }) => ({ createdAt: createdAtText, uuid }));
+  return cutPage(rows, request, (row) => row);
 }
 
 /** Rejects with `output_not_found`, for those of other users too. */

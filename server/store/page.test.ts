@@ -4,7 +4,7 @@ import { newUuid } from "../uuid.ts";
 import { cutPage, readPage } from "./page.ts";
 
 const rows = Array.from({ length: 5 }, (_, i) => ({
-  createdAt: `2026-11-0${5 - i} 10:00:00.12345${i}+00`,
+  createdAt: `2026-11-0${5 - i}T10:00:00.12${i}Z`,
   uuid: newUuid(),
 }));
 
@@ -25,10 +25,10 @@ for (const cursor of [
   "",
   "x",
   "%00",
-  encode("2026-11-05 10:00:00+00"),
-  encode(`2026-02-31 10:00:00+00/${newUuid()}`),
-  encode(`2026-11-05 10:00:00+00/${newUuid()}/more`),
-  encode("2026-11-05 10:00:00+00/no-uuid"),
+  encode("2026-11-05T10:00:00.000Z"),
+  encode(`2026-02-31T10:00:00.000Z/${newUuid()}`),
+  encode(`2026-11-05T10:00:00.000Z/${newUuid()}/more`),
+  encode("2026-11-05T10:00:00.000Z/no-uuid"),
   encode(`yesterday/${newUuid()}`),
 ]) {
   test(`the cursor ${JSON.stringify(cursor)} is refused`, () => {

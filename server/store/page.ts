@@ -12,17 +12,14 @@ export interface Page<T> {
   readonly nextCursor: string | null;
 }
 
-/**
- * The last row of the page before. `createdAt` is Postgres's own text, which keeps the microseconds; in a query it is
- * `${createdAt}::text::timestamptz`, or the client would make a Date of it and lose them.
- */
+/** The last row of the page before. In a query `createdAt` is `${createdAt}::text::timestamptz`. */
 export interface PagePlace {
+  /** As records show it. */
   readonly createdAt: string;
   readonly uuid: string;
 }
 
-const TIME =
-  /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01]) ([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?[+-]\d\d(:\d\d){0,2}$/;
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** More rows than any listing has: what `limit` is where none was given. */
@@ -33,7 +30,7 @@ export function readPage({ limit, cursor }: PageRequest): { readonly place: Page
   return { place: cursor === undefined ? null : readCursor(cursor), fetch: (limit ?? ALL) + 1 };
 }
 
-/** From the rows of such a query. `placeOf` gives `created_at::text` and the uuid of a row. */
+/** From the rows of such a query. */
 export function cutPage<T>(fetched: readonly T[], { limit }: PageRequest, placeOf: (row: T) => PagePlace): Page<T> {
   if (limit === undefined || fetched.length <= limit) return { rows: fetched, nextCursor: null };
   const rows = fetched.slice(0, limit);
@@ -57,7 +54,6 @@ function readCursor(cursor: string): PagePlace {
 /** What Postgres would take as a time: 31 February looks like one. */
 function isTime(text: string): boolean {
   if (!TIME.test(text)) return false;
-  const [date = ""] = text.split(" ");
-  const parsed = new Date(`${date}T00:00:00Z`);
-  return !Number.isNaN(parsed.getTime()) && parsed.toISOString().startsWith(date);
+  const parsed = new Date(text);
+  return !Number.isNaN(parsed.getTime()) && parsed.toISOString() === text;
 }

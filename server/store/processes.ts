@@ -41,8 +41,6 @@ export interface ProcessRow {
 export interface ProcessView extends ProcessRow {
   readonly outputs: readonly string[];
   readonly alerts: readonly string[];
-  /** Its place in listings. */
-  readonly createdText: string;
 }
 
 export interface NewProcess
@@ -109,11 +107,11 @@ export async function listProcesses(
       ${place === null ? sql`` : sql`and (created_at, uuid) < (${place.createdAt}::text::timestamptz, ${place.uuid})`}
     order by created_at desc, uuid desc
     limit ${fetch}`;
-  return cutPage(fetched, request, ({ createdText, uuid }) => ({ createdAt: createdText, uuid }));
+  return cutPage(fetched, request, ({ createdAt, uuid }) => ({ createdAt: createdAt.toISOString(), uuid }));
 }
 
 const viewOf = (sql: Queries) => sql`
-  processes.*, processes.created_at::text as created_text,
+  processes.*,
   to_jsonb(array(
     select output_uuid from process_outputs where process_uuid = processes.uuid
     order by attached_at, output_uuid)) as outputs,

@@ -2,6 +2,7 @@
 import { ServiceError } from "../service-error.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import type { Queries, Sql, TransactionSql } from "./client.ts";
+import { isoTime } from "./iso-time.ts";
 import { lockUser } from "./lock-user.ts";
 import { cutPage, type Page, type PageRequest, readPage } from "./page.ts";
 
@@ -17,7 +18,7 @@ export interface SourceRow {
   readonly fileName: string | null;
   readonly fileBytes: number | null;
   readonly durationMs: number | null;
-  readonly createdAt: Date;
+  readonly createdAt: string;
   /** A process that has not ended runs on it. */
   readonly isProcessing: boolean;
 }
@@ -36,19 +37,20 @@ export interface Registered {
 }
 
 const columns = (sql: Queries) => sql`
-  uuid, alias, type, stream_type, input_url, telemetry_cfg, file_name, file_bytes, duration_ms, created_at,
+  uuid, alias, type, stream_type, input_url, telemetry_cfg, file_name, file_bytes, duration_ms,
+  ${isoTime(sql, sql`created_at`)} as created_at,
   exists (
     select from processes where source_uuid = sources.uuid and state not in ('finished', 'failed')
   ) as is_processing`;
 
 export async function listSources(sql: Sql, userUuid: string, request: PageRequest): Promise<Page<SourceRow>> {
   const { place, fetch } = readPage(request);
-  const rows = await sql<(SourceRow & { createdAtText: string })[]>`
-    select ${columns(sql)}, created_at::text as created_at_text from sources
+  const rows = await sql<SourceRow[]>`
+    select ${columns(sql)} from sources
     where user_uuid = ${userUuid}
-    ${place === null ? sql`` : sql`and (created_at, uuid) < (${place.createdAt}::text::timestamptz, ${place.uuid})`}
-    order by created_at desc, uuid desc limit ${fetch}`;
-  return cutPage(rows, request, ({ createdAtText, uuid }) => ({ createdAt: createdAtText, uuid }));
+    ${place === null ? sql`` : sql`and (sources.created_at, uuid) < (${place.createdAt}::text::timestamptz, ${place.uuid})`}
+    order by sources.created_at desc, uuid desc limit ${fetch}`;
+  return cutPage(rows, request, (row) => row);
 }
 
 /** Rejects with `source_not_found`, for those of other users too. */
