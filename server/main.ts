@@ -10,6 +10,7 @@ import { graphEndpoints } from "./api/graphs.ts";
 import { informationEndpoints } from "./api/information.ts";
 import { operationsEndpoints } from "./api/operations.ts";
 import { outputEndpoints } from "./api/outputs.ts";
+import { playerEndpoints } from "./api/player.ts";
 import { processGraphEndpoints } from "./api/process-graph.ts";
 import { processEndpoints } from "./api/processes.ts";
 import { sourceEndpoints } from "./api/sources.ts";
@@ -108,6 +109,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...processEndpoints({ sql, config, processes }),
     ...streams.endpoints,
     ...outputEndpoints({ sql, config }),
+    ...playerEndpoints,
     ...graphEndpoints({ library, config }),
     ...processGraphEndpoints({ library, processes, sql, config }),
     ...operationsEndpoints({ config, metrics, components }),
