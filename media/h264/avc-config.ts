@@ -29,8 +29,8 @@ export function readAvcConfig(bytes: Uint8Array): AvcConfig {
 /** With lengths of four bytes. */
 export function writeAvcConfig(sps: Uint8Array, pps: Uint8Array): Uint8Array {
   const { profileIdc, chromaFormat, depthLuma, depthChroma } = readSps(sps);
-  // 5.3.3.1.2: these profiles have four bytes more.
-  const more = [100, 110, 122, 144].includes(profileIdc)
+  // 5.3.3.1.2: all but the oldest profiles have four bytes more.
+  const more = ![66, 77, 88].includes(profileIdc)
     ? [0xfc | chromaFormat, 0xf8 | (depthLuma - 8), 0xf8 | (depthChroma - 8), 0]
     : [];
   const head = [1, sps[1] ?? 0, sps[2] ?? 0, sps[3] ?? 0, 0xff, 0xe1];

@@ -36,7 +36,8 @@ export function hasRecoveryPoint(sei: Uint8Array): boolean {
   // The last byte is the trailing bit.
   while (at < end - 1) {
     if (readSum() === RECOVERY_POINT) return true;
-    at += readSum();
+    const size = readSum();
+    at += size;
   }
   return false;
 }

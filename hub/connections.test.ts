@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Connections, plainAddress } from "./connections.ts";
+
+test("so many are let in from one address and altogether, and a place is free again once", () => {
+  const connections = new Connections({ connections: 3, connectionsPerAddress: 2 });
+  const first = connections.admit("10.0.0.1");
+  assert.ok(first);
+  assert.ok(connections.admit("10.0.0.1"));
+  assert.equal(connections.admit("10.0.0.1"), null);
+  assert.ok(connections.admit("10.0.0.2"));
+  assert.equal(connections.admit("10.0.0.3"), null);
+  assert.deepEqual([connections.count, connections.refused], [3, 2]);
+  first();
+  first();
+  assert.equal(connections.count, 2);
+  assert.ok(connections.admit("10.0.0.1"));
+  assert.equal(connections.admit("10.0.0.4"), null);
+});
+
+test("an IPv4 address is the same when it comes as IPv6", () => {
+  const connections = new Connections({ connections: 10, connectionsPerAddress: 1 });
+  assert.ok(connections.admit("::ffff:10.0.0.1"));
+  assert.equal(connections.admit("10.0.0.1"), null);
+  assert.equal(connections.admit("::FFFF:10.0.0.1"), null);
+});
+
+test("a host cannot hide behind the many addresses of its IPv6 network", () => {
+  const one = plainAddress("2001:db8:0:7::1");
+  for (const other of [
+    "2001:db8:0:7:ffff:1:2:3",
+    "2001:0db8::7:0:0:0:9",
+    "2001:DB8:0:7::1%eth0",
+    "2001:db8:0:7::1.2.3.4",
+  ])
+    assert.equal(plainAddress(other), one, other);
+  assert.notEqual(plainAddress("2001:db8:0:8::1"), one);
+  assert.notEqual(plainAddress("2001:db8::1"), one);
+  assert.equal(plainAddress("::1"), plainAddress("0:0:0:0:0:0:0:1"));
+});
+
+test("a socket that has lost its address already counts like any other", () => {
+  const connections = new Connections({ connections: 10, connectionsPerAddress: 1 });
+  const leave = connections.admit(undefined);
+  assert.ok(leave);
+  assert.equal(connections.admit(undefined), null);
+  leave();
+  assert.equal(connections.count, 0);
+});

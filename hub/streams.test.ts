@@ -1,0 +1,300 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import type { Tracks, Unit } from "../media/unit.ts";
+import type { StreamInfo } from "../schemas/hub.ts";
+import { KeepingReader } from "./reader.fixture.ts";
+import { type Reader, StreamRefusal, Streams } from "./streams.ts";
+
+const VIDEO = {
+  codec: "h264",
+  sps: new Uint8Array(1),
+  pps: new Uint8Array(1),
+  width: 640,
+  height: 360,
+  reorders: false,
+} as const;
+const AUDIO = { codec: "aac", config: new Uint8Array(2), sampleRate: 48_000, channels: 2 } as const;
+const TRACKS: Tracks = { video: VIDEO, audio: null };
+const LIMITS = { publishers: 3, readersPerStream: 4, cacheBytes: 1000, frozenMs: 60_000 };
+
+const unit = (kind: Unit["kind"], ms: number, isKey: boolean, bytes = 10): Unit => ({
+  kind,
+  dtsUs: ms * 1000,
+  ptsUs: ms * 1000,
+  captureMs: 0,
+  isKey,
+  parts: [new Uint8Array(bytes)],
+});
+const key = (ms: number, bytes?: number): Unit => unit("video", ms, true, bytes);
+const picture = (ms: number, bytes?: number): Unit => unit("video", ms, false, bytes);
+const sound = (ms: number): Unit => unit("audio", ms, true);
+
+function open(t: TestContext, limits: Partial<typeof LIMITS> = {}) {
+  const told: string[] = [];
+  const clock = { ms: 0 };
+  const streams = new Streams(
+    { ...LIMITS, ...limits },
+    {
+      published: ({ path, width, height, hasAudio }: StreamInfo, recording) =>
+        told.push(`published ${path} ${width}x${height} ${hasAudio} ${recording}`),
+      unpublished: (path, reason) => told.push(`unpublished ${path}: ${reason}`),
+    },
+    (level, message) => told.push(`${level}: ${message}`),
+    () => clock.ms,
+  );
+  t.after(() => streams.close("the test is over"));
+  return { streams, told, clock };
+}
+
+const kindOf = (call: () => unknown): string => {
+  try {
+    call();
+    return "done";
+  } catch (error) {
+    assert.ok(error instanceof StreamRefusal);
+    return error.kind;
+  }
+};
+
+test("a stream is live from its first key picture on, and what comes before that is dropped", (t) => {
+  const { streams, told } = open(t);
+  const publication = streams.publish("a/b", "rtmp", "rec");
+  const reader = new KeepingReader();
+  assert.equal(
+    kindOf(() => streams.read("a/b", reader)),
+    "not_live",
+  );
+  publication.begin({ ...TRACKS, audio: AUDIO });
+  for (const early of [picture(0), sound(0), picture(40)]) publication.write(early);
+  assert.equal(
+    kindOf(() => streams.read("a/b", reader)),
+    "not_live",
+  );
+  assert.equal(streams.tracks("a/b"), null);
+  assert.deepEqual(told, []);
+  publication.write(key(80));
+  assert.deepEqual(told, ["published a/b 640x360 true rec"]);
+  streams.read("a/b", reader);
+  publication.write(sound(90));
+  publication.write(picture(120));
+  assert.deepEqual(reader.words, ["begin 640x360 with sound", "key 80 cached", "sound 90", "picture 120"]);
+  publication.close("gone");
+  assert.deepEqual(told.slice(1), ["unpublished a/b: gone"]);
+  assert.equal(reader.words.at(-1), "end gone");
+  assert.equal(
+    kindOf(() => streams.read("a/b", reader)),
+    "not_live",
+  );
+});
+
+test("a reader that joins gets what came since the last key picture, and no more", (t) => {
+  const { streams } = open(t);
+  const publication = streams.publish("a/b", "rtmp", null);
+  publication.begin(TRACKS);
+  for (const one of [key(0), picture(40), key(80), picture(120), picture(160)]) publication.write(one);
+  const reader = new KeepingReader();
+  streams.read("a/b", reader);
+  publication.write(picture(200));
+  assert.deepEqual(reader.words, [
+    "begin 640x360",
+    "key 80 cached",
+    "picture 120 cached",
+    "picture 160 cached",
+    "picture 200",
+  ]);
+});
+
+test("a group of pictures that is too large for the cache costs those who join the wait for the next one", (t) => {
+  const { streams } = open(t);
+  const publication = streams.publish("a/b", "rtmp", null);
+  publication.begin(TRACKS);
+  for (const one of [key(0, 600), picture(40, 600), picture(80, 10)]) publication.write(one);
+  const reader = new KeepingReader();
+  streams.read("a/b", reader);
+  for (const one of [sound(100), picture(120), key(160), picture(200)]) publication.write(one);
+  assert.deepEqual(reader.words, ["begin 640x360", "key 160", "picture 200"]);
+});
+
+test("a cache of very many small units is bounded too", (t) => {
+  const { streams } = open(t, { cacheBytes: 10_000_000 });
+  const publication = streams.publish("a/b", "rtmp", null);
+  publication.begin(TRACKS);
+  publication.write(key(0));
+  for (let ms = 1; ms < 10_000; ms++) publication.write(picture(ms, 1));
+  const reader = new KeepingReader();
+  streams.read("a/b", reader);
+  assert.deepEqual(reader.words, ["begin 640x360"]);
+});
+
+test("readers begin again at the next key picture when the picture changes, and miss what they cannot decode", (t) => {
+  const { streams } = open(t);
+  const publication = streams.publish("a/b", "rtsp", null);
+  const reader = new KeepingReader();
+  publication.begin(TRACKS);
+  publication.write(key(0));
+  streams.read("a/b", reader);
+  publication.begin({ video: { ...VIDEO, width: 320, height: 180 }, audio: null });
+  for (const one of [picture(40), key(80), picture(120)]) publication.write(one);
+  assert.deepEqual(reader.words, ["begin 640x360", "key 0 cached", "begin 320x180", "key 80", "picture 120"]);
+  assert.equal(streams.tracks("a/b")?.video.width, 320);
+});
+
+test("sound that comes later is heard from the next key picture on, and no picture is lost for it", (t) => {
+  const { streams } = open(t);
+  const publication = streams.publish("a/b", "rtsp", null);
+  const reader = new KeepingReader();
+  publication.begin(TRACKS);
+  publication.write(key(0));
+  streams.read("a/b", reader);
+  publication.begin({ video: VIDEO, audio: AUDIO });
+  for (const one of [picture(40), sound(50), key(80), sound(90)]) publication.write(one);
+  assert.deepEqual(reader.words.slice(2), ["picture 40", "begin 640x360 with sound", "key 80", "sound 90"]);
+});
+
+test("a path has one publisher, and the next one when that has gone", (t) => {
+  const { streams } = open(t);
+  const first = streams.publish("a/b", "rtmp", null);
+  assert.equal(
+    kindOf(() => streams.publish("a/b", "rtsp", null)),
+    "busy",
+  );
+  first.close("gone");
+  const second = streams.publish("a/b", "rtsp", null);
+  // The old one has no say in the new one.
+  first.begin(TRACKS);
+  first.write(key(0));
+  first.close("again");
+  assert.equal(
+    kindOf(() => streams.publish("a/b", "rtsp", null)),
+    "busy",
+  );
+  second.begin(TRACKS);
+  second.write(key(0));
+  assert.equal(streams.list().length, 1);
+});
+
+test("publishers and readers are limited", (t) => {
+  const { streams } = open(t);
+  const [publication] = ["a/1", "a/2", "a/3"].map((path) => streams.publish(path, "rtmp", null));
+  assert.equal(
+    kindOf(() => streams.publish("a/4", "rtmp", null)),
+    "too_many",
+  );
+  publication?.begin(TRACKS);
+  publication?.write(key(0));
+  const leaves = Array.from({ length: 4 }, () => streams.read("a/1", new KeepingReader()));
+  assert.equal(
+    kindOf(() => streams.read("a/1", new KeepingReader())),
+    "too_many",
+  );
+  leaves[0]?.();
+  leaves[0]?.();
+  assert.equal(
+    kindOf(() => streams.read("a/1", new KeepingReader())),
+    "done",
+  );
+  assert.equal(
+    kindOf(() => streams.read("a/1", new KeepingReader())),
+    "too_many",
+  );
+});
+
+test("a reader that throws is removed and logged; its publisher and the others notice nothing", (t) => {
+  const { streams, told } = open(t);
+  const publication = streams.publish("a/b", "rtmp", null);
+  publication.begin(TRACKS);
+  publication.write(key(0));
+  const fail = (): never => {
+    throw new Error("broken");
+  };
+  const broken: Reader[] = [
+    { begin: fail, take: () => {}, end: fail },
+    { begin: () => {}, take: fail, end: () => {} },
+    { begin: () => {}, take: (_unit, isCached) => (isCached ? undefined : fail()), end: () => {} },
+  ];
+  const reader = new KeepingReader();
+  for (const one of [...broken, reader]) streams.read("a/b", one);
+  assert.equal(streams.list()[0]?.readers, 2);
+  publication.write(picture(40));
+  assert.equal(streams.list()[0]?.readers, 1);
+  assert.equal(reader.words.at(-1), "picture 40");
+  assert.equal(told.filter((line) => line === "error: a reader failed and was removed").length, 3);
+  streams.read("a/b", { begin: () => {}, take: () => {}, end: fail });
+  publication.close("gone");
+  assert.equal(reader.words.at(-1), "end gone");
+});
+
+test("readers may come, go and close the stream while a unit is handed out, and nobody gets it twice", (t) => {
+  const { streams } = open(t);
+  const publication = streams.publish("a/b", "rtmp", null);
+  publication.begin(TRACKS);
+  publication.write(key(0));
+  const [late, other] = [new KeepingReader(), new KeepingReader()];
+  let leaveOther = (): void => {};
+  let hasCome = false;
+  streams.read("a/b", {
+    begin: () => {},
+    take: (_unit, isCached) => {
+      if (isCached || hasCome) return;
+      hasCome = true;
+      streams.read("a/b", late);
+      leaveOther();
+    },
+    end: () => {},
+  });
+  leaveOther = streams.read("a/b", other);
+  publication.write(picture(40));
+  publication.write(picture(80));
+  assert.deepEqual(late.words, ["begin 640x360", "key 0 cached", "picture 40 cached", "picture 80"]);
+  assert.deepEqual(other.words, ["begin 640x360", "key 0 cached"]);
+  streams.read("a/b", { begin: () => {}, take: () => publication.close("by a reader"), end: () => {} });
+  publication.write(picture(120));
+  assert.equal(late.words.at(-1), "end by a reader");
+});
+
+test("a publisher is let go when no picture comes, and sound alone does not keep it", async (t) => {
+  const { streams, told, clock } = open(t, { frozenMs: 40 });
+  // The watchdog alone keeps no process going.
+  const alive = setInterval(() => {}, 1000);
+  t.after(() => clearInterval(alive));
+  const publication = streams.publish("a/b", "rtmp", null);
+  const silent = streams.publish("a/c", "rtmp", null);
+  publication.begin({ video: VIDEO, audio: AUDIO });
+  publication.write(key(0));
+  clock.ms = 30;
+  publication.write(picture(30));
+  clock.ms = 60;
+  assert.equal(await silent.ended, "no key picture with SPS and PPS came for 0.04 s");
+  assert.equal(streams.list().length, 1);
+  publication.write(sound(60));
+  clock.ms = 70;
+  assert.equal(await publication.ended, "no picture came for 0.04 s");
+  assert.deepEqual(told.slice(1), ["unpublished a/b: no picture came for 0.04 s"]);
+});
+
+test("whoever is expelled goes, publisher and readers", async (t) => {
+  const { streams } = open(t);
+  const publication = streams.publish("a/b", "rtmp", null);
+  publication.begin(TRACKS);
+  publication.write(key(0));
+  const reader = new KeepingReader();
+  streams.read("a/b", reader);
+  streams.expel("a/b", "its source is gone");
+  streams.expel("a/nobody", "nothing");
+  assert.equal(await publication.ended, "its source is gone");
+  assert.equal(reader.words.at(-1), "end its source is gone");
+});
+
+test("what was published, read and missed is counted, also of readers that have gone", (t) => {
+  const { streams } = open(t);
+  const publication = streams.publish("a/b", "rtmp", null);
+  publication.begin(TRACKS);
+  const [stays, goes] = [new KeepingReader(), new KeepingReader()];
+  for (const one of [key(0, 100), picture(40, 20)]) publication.write(one);
+  streams.read("a/b", stays);
+  const leave = streams.read("a/b", goes);
+  stays.missed = 2;
+  goes.missed = 3;
+  leave();
+  assert.deepEqual(streams.list(), [{ path: "a/b", pictures: 2, bytes: 120, readers: 1, missed: 5 }]);
+});

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { MediaFault } from "../fault.ts";
+import { nalType, splitLengths, splitStartCodes } from "./nal.ts";
+
+const hex = (text: string): Uint8Array => Buffer.from(text.replaceAll(" ", ""), "hex");
+const shown = (nals: readonly Uint8Array[]): string[] => nals.map((nal) => Buffer.from(nal).toString("hex"));
+
+test("a byte stream is split at start codes of three and four bytes, without the zeros between", () => {
+  assert.deepEqual(shown(splitStartCodes(hex("00000001 6742 000001 68ce 00 00000165 8800 03"))), [
+    "6742",
+    "68ce",
+    "65880003",
+  ]);
+  assert.deepEqual(shown(splitStartCodes(hex("ffff 000001 65 000001 000001 41"))), ["65", "41"]);
+  assert.deepEqual(splitStartCodes(hex("")), []);
+  assert.deepEqual(splitStartCodes(hex("0000")), []);
+  assert.deepEqual(splitStartCodes(hex("41424344")), []);
+});
+
+test("units with lengths are split, and lengths that lie are a fault", () => {
+  assert.deepEqual(shown(splitLengths(hex("00000002 6742 00000000 00000001 65"), 4)), ["6742", "65"]);
+  assert.deepEqual(shown(splitLengths(hex("01 65"), 1)), ["65"]);
+  for (const [bytes, size] of [
+    ["000000ff 65", 4],
+    ["ffffffff 65", 4],
+    ["0001", 4],
+    ["02 65", 1],
+  ] as const)
+    assert.throws(() => splitLengths(hex(bytes), size), MediaFault);
+});
+
+test("a picture of too many units is a fault, not an array without end", () => {
+  assert.throws(() => splitLengths(hex("0141".repeat(5000)), 1), MediaFault);
+  assert.throws(() => splitStartCodes(hex("00000141".repeat(5000))), MediaFault);
+});
+
+test("any units come back out of a byte stream and out of lengths", () => {
+  // As an encoder writes them: no start code inside, no zero at the end.
+  const nal = fc.uint8Array({ minLength: 1, maxLength: 40 }).map((bytes) => {
+    const clean = bytes.map((byte) => (byte < 2 ? 0x80 : byte));
+    return clean;
+  });
+  fc.assert(
+    fc.property(fc.array(nal, { maxLength: 8 }), (nals) => {
+      const stream = Buffer.concat(nals.flatMap((unit, i) => [hex(i % 2 === 0 ? "00000001" : "000001"), unit]));
+      assert.deepEqual(shown(splitStartCodes(stream)), shown(nals));
+      const boxed = Buffer.concat(nals.flatMap((unit) => [Buffer.from([0, unit.length]), unit]));
+      assert.deepEqual(shown(splitLengths(boxed, 2)), shown(nals));
+    }),
+  );
+});
+
+test("the type of a unit is in its first byte", () => {
+  assert.equal(nalType(hex("67")), 7);
+  assert.equal(nalType(hex("65")), 5);
+  assert.equal(nalType(hex("")), 0);
+});
