@@ -1,14 +1,10 @@
 #!/usr/bin/env node
-/** The command `windhover`: makes Node read TypeScript, then hands over to main.ts. */
-import module from "node:module";
+/** The command `windhover`: hands over to main.ts. */
+import { load } from "../setup/load.mjs";
 
-// From Node 22 on: what was compiled is kept for the next start.
-module.enableCompileCache?.();
-
-// Libraries of hundreds of files are loaded before tsx hooks into loading, which would double the time they take.
 const [, , command = "help"] = process.argv;
 const isLight = command === "help" || command.startsWith("-");
-const libraries = isLight ? [] : [import("typebox"), import("yaml"), import("ajv/dist/2020.js")];
+const LIBRARIES = ["typebox", "yaml", "ajv/dist/2020.js"];
 
 /** Before `npm start` there are none. */
 function refuseWithoutLibraries(error) {
@@ -17,7 +13,9 @@ function refuseWithoutLibraries(error) {
   process.exit(1);
 }
 
-const [{ register }] = await Promise.all([import("tsx/esm/api"), ...libraries]).catch(refuseWithoutLibraries);
-register();
-const { main } = await import("./main.ts");
+// Benches are found by their files and read from them, and with them everything that they measure.
+const name = command === "bench" ? null : "cli";
+const { main } = await load(name, new URL("main.ts", import.meta.url), isLight ? [] : LIBRARIES).catch(
+  refuseWithoutLibraries,
+);
 await main(process.argv.slice(2));

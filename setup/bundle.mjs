@@ -1,7 +1,7 @@
 /**
- * Bundles what a runner loads into build/runner/: read as TypeScript, file by file, it takes seconds of a processor to
- * load, and as one file of JavaScript a fraction of that. Nobody depends on it: where a file has changed since, runners
- * are loaded from the sources.
+ * Bundles our programs into build/bundle/: read as TypeScript, file by file, they take seconds of a processor to load,
+ * and as a few files of JavaScript a fraction of that. Nobody depends on it: where a file has changed since, programs are
+ * loaded from their sources (setup/load.mjs).
  *
  *   node setup/bundle.mjs     bundle if something has changed
  */
@@ -13,11 +13,18 @@ import { fileURLToPath } from "node:url";
 import { findBundle } from "./find-bundle.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-const OUT = join(ROOT, "build/runner");
-const ENTRIES = { runner: "graphs/runtime/runner/main.ts", inference: "elements/detect/worker/worker.ts" };
+const OUT = join(ROOT, "build/bundle");
+const ENTRIES = {
+  cli: "cli/main.ts",
+  compiler: "graphs/compiler/worker/worker.ts",
+  inference: "elements/detect/worker/worker.ts",
+  probe: "graphs/runtime/probe/main.ts",
+  registry: "cli/serve/describe-registry.ts",
+  runner: "graphs/runtime/runner/main.ts",
+};
 const LIST = "inputs.json";
+const OLD_MS = 600_000;
 const INDEX = "elements/index.ts";
-const WORKER = 'new URL("worker/worker.mjs", import.meta.url)';
 
 /** CommonJS modules among the libraries ask for Node's own by `require`. */
 const BANNER = [
@@ -26,7 +33,7 @@ const BANNER = [
   'const __moduleUrl = (path) => new URL(path, new URL("../../", import.meta.url)).href;',
 ].join("\n");
 
-export const isBundled = () => findBundle("runner") !== null;
+export const isBundled = () => findBundle("cli") !== null;
 
 /** What is half made is never taken for a bundle: the list of its files goes first and comes last. */
 export async function buildBundle() {
@@ -42,6 +49,7 @@ export async function buildBundle() {
       outdir: fresh,
       outExtension: { ".js": ".mjs" },
       bundle: true,
+      splitting: true,
       platform: "node",
       format: "esm",
       target: "node20",
@@ -55,10 +63,20 @@ export async function buildBundle() {
     writeFileSync(join(fresh, LIST), JSON.stringify(describeInputs(Object.keys(metafile.inputs))));
     mkdirSync(OUT, { recursive: true });
     rmSync(join(OUT, LIST), { force: true });
-    for (const file of [...Object.keys(ENTRIES).map((name) => `${name}.mjs`), LIST])
-      renameSync(join(fresh, file), join(OUT, file));
+    // Parts have their contents in their names: those of an earlier bundle stay for who is loading it just now.
+    const files = readdirSync(fresh).filter((file) => file !== LIST);
+    for (const file of [...files, LIST]) renameSync(join(fresh, file), join(OUT, file));
+    forgetParts(new Set([...files, LIST]));
   } finally {
     rmSync(fresh, { recursive: true, force: true });
+  }
+}
+
+/** Of bundles that nobody can be loading any more. */
+function forgetParts(kept) {
+  for (const file of readdirSync(OUT).filter((name) => !kept.has(name))) {
+    const path = join(OUT, file);
+    if (Date.now() - statSync(path).mtimeMs > OLD_MS) rmSync(path, { force: true });
   }
 }
 
@@ -69,10 +87,7 @@ const asIfInPlace = {
     build.onLoad({ filter: /\.ts$/ }, async ({ path }) => {
       const name = relative(ROOT, path).split(sep).join("/");
       const text = name === INDEX ? listElements() : await readFile(path, "utf8");
-      const contents = text
-        .replaceAll(WORKER, 'new URL("inference.mjs", __bundleUrl)')
-        .replaceAll("import.meta.url", `__moduleUrl(${JSON.stringify(name)})`)
-        .replaceAll("__bundleUrl", "import.meta.url");
+      const contents = text.replaceAll("import.meta.url", `__moduleUrl(${JSON.stringify(name)})`);
       return { contents, loader: "ts" };
     });
   },

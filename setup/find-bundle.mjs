@@ -2,10 +2,11 @@
 import { readFileSync, statSync } from "node:fs";
 
 const ROOT = new URL("..", import.meta.url);
-const BUNDLE = new URL("build/runner/", ROOT);
+const BUNDLE = new URL("build/bundle/", ROOT);
 
-/** The module of that name as a URL; null when there is none, or a file it was made of has changed since. */
+/** The module of that name as a URL; null when there is none, none is asked for, or a source has changed since. */
 export function findBundle(name) {
+  if (name === null) return null;
   try {
     const inputs = JSON.parse(readFileSync(new URL("inputs.json", BUNDLE), "utf8"));
     const isFresh = inputs.every(([path, size, mtimeMs]) => {

@@ -46,7 +46,7 @@ const STEPS = [
     work: () => modules.linkCommand(ROOT),
   },
   {
-    title: "bundle of the runner",
+    title: "bundle of the programs",
     isDone: () => isBundled(),
     work: () => buildBundle(),
   },

@@ -1,5 +1,4 @@
-/** The beginning of an inference worker: a thread of its own has to be taught to read TypeScript, too. */
-import { register } from "tsx/esm/api";
+/** The beginning of an inference worker: hands over to worker.ts. */
+import { load } from "../../../setup/load.mjs";
 
-register();
-await import("./worker.ts");
+await load("inference", new URL("worker.ts", import.meta.url));

@@ -1,5 +1,4 @@
-/** The beginning of the thread that compiles: a thread of its own has to be taught to read TypeScript, too. */
-import { register } from "tsx/esm/api";
+/** The beginning of the thread that compiles: hands over to worker.ts. */
+import { load } from "../../../setup/load.mjs";
 
-register();
-await import("./worker.ts");
+await load("compiler", new URL("worker.ts", import.meta.url));

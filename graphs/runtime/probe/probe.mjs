@@ -1,12 +1,7 @@
 /**
  * Looks into one video file in a process of its own: `node probe.mjs FILE` prints what it found as one line of JSON (see
- * schemas/probe.ts). Makes Node read TypeScript, then hands over to main.ts.
+ * schemas/probe.ts). Hands over to main.ts.
  */
-import module from "node:module";
+import { load } from "../../../setup/load.mjs";
 
-// From Node 22 on: what was compiled is kept for the next start.
-module.enableCompileCache?.();
-
-const { register } = await import("tsx/esm/api");
-register();
-await import("./main.ts");
+await load("probe", new URL("main.ts", import.meta.url));
