@@ -17,19 +17,19 @@ const EVENTS_TYPE = "text/event-stream";
 /** `X-Accel-Buffering`: nginx would hold a stream back until its buffer is full. */
 const STREAM_HEADERS = { "Cache-Control": "no-store", "X-Accel-Buffering": "no" };
 
-export function streamEndpoints(watching: Watching): readonly AnyEndpoint[] {
-  return [feed(watching), events(watching), ...SOCKETS.map(describeSocket)];
+/** @param viewers how many may look at one process */
+export function streamEndpoints(watching: Watching, viewers: number): readonly AnyEndpoint[] {
+  return [feed(watching, viewers), events(watching, viewers), ...SOCKETS.map(describeSocket)];
 }
 
-const feed = (watching: Watching) =>
+const feed = (watching: Watching, viewers: number) =>
   defineEndpoint({
     method: "GET",
     path: "/process/{process_uuid}/feed",
     tag: "Process",
     id: "watchFeed",
     summary: "Processed frames as a stream of JPEGs",
-    description:
-      "Each part has `X-Timestamp`, the time of its frame. Frames are encoded only while somebody looks. A slow viewer misses frames; one that takes nothing for `streams.feed_stall_seconds` is let go. Ends with the process.",
+    description: `Each part has \`X-Timestamp\`, the time of its frame. Frames are encoded only while somebody looks. A slow viewer misses frames; one that takes nothing for \`streams.feed_stall_seconds\` is let go. Any number of viewers, up to ${viewers} of one process with those of its events. Ends with the process.`,
     access: "url-key",
     answers: { 200: { description: "JPEGs, each replacing the one before.", mediaType: "multipart/x-mixed-replace" } },
     errors: ["process_not_found", "graph_lacks", "wrong_state", "viewers_limit_reached", "pipeline_failed"],
@@ -44,15 +44,14 @@ const feed = (watching: Watching) =>
     },
   });
 
-const events = (watching: Watching) =>
+const events = (watching: Watching, viewers: number) =>
   defineEndpoint({
     method: "GET",
     path: "/process/{process_uuid}/events",
     tag: "Process",
     id: "watchEvents",
     summary: "What happens in a process, as server-sent events",
-    description:
-      "`detections` (one frame on which inference ran), `state` (first, last and whenever it changes), `stats` (once a second), `alert` (a notice). Any number of viewers. A viewer that does not keep up loses the oldest events, and the next one says how many (`dropped`). Nothing is sent again: `Last-Event-ID` is ignored. Ends with the process.",
+    description: `\`detections\` (one frame on which inference ran), \`state\` (first, last and whenever it changes), \`stats\` (once a second), \`alert\` (a notice). Any number of viewers, up to ${viewers} of one process with those of its feed. A viewer that does not keep up loses the oldest events, and the next one says how many (\`dropped\`). Nothing is sent again: \`Last-Event-ID\` is ignored. Ends with the process.`,
     access: "url-key",
     answers: {
       200: {

@@ -133,6 +133,18 @@ describe("the feed", () => {
     await eventually(() => process.followers.size === 0, "nobody is left");
   });
 
+  test("counts no viewer who may not look: another user hears of no process, however full it is", async () => {
+    const process = stage.start();
+    const codeOf = async (what: string) => {
+      const answer = await fetch(`${stage.url}/process/${process.uuid}/${what}?api_key=bob`);
+      return [answer.status, ((await answer.json()) as { code: string }).code];
+    };
+    const feeds = [await openFeed(stage, process), await openFeed(stage, process), await openFeed(stage, process)];
+    for (const what of ["events", "feed"]) assert.deepEqual(await codeOf(what), [404, "process_not_found"], what);
+    for (const feed of feeds) feed.destroy();
+    await eventually(() => process.followers.size === 0, "nobody is left");
+  });
+
   test("answers HEAD without attaching anything", async () => {
     const process = stage.start();
     const asked = request({ port: stage.port, path: pathOf(process), method: "HEAD" });

@@ -130,6 +130,15 @@ describe("websockets of a process", () => {
     await telemetry.close();
   });
 
+  for (const channel of ["detection_data", "drone_data", "telemetry"])
+    test(`do not tell another user that somebody is connected to ${channel}`, async () => {
+      const process = stage.start();
+      const listener = await Listener.open(stage, process, channel);
+      const refusal = await refusalOf(stage, pathOf(process.uuid, channel, "bob"));
+      assert.deepEqual([refusal.status, refusal.code], [404, "process_not_found"]);
+      await listener.close();
+    });
+
   test("are free for the next client although the one before takes its time to go", async () => {
     const process = stage.start();
     const lingering = await openRaw(stage.port, pathOf(process.uuid));
@@ -270,7 +279,7 @@ test("a key that is revoked closes its sockets with 1008 and ends its feeds and 
     stage.revoked.add("ada");
     assert.equal((await listener.closed).code, 1008);
     await Promise.all([events.text(), feed.arrayBuffer()]);
-    assert.equal(process.followers.size + process.watchers.size, 0);
+    await eventually(() => process.followers.size + process.watchers.size === 0, "nobody watches");
   } finally {
     await stage.close();
   }

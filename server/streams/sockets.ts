@@ -97,7 +97,6 @@ export class Sockets {
     const offer = OFFERS[target.channel];
     if (offer !== undefined) await processes.expectOffer(user, target.processUuid, offer);
     const name = nameOf(target);
-    this.#slots.expectFree(name);
     const client = this.#createClient(user, target);
     const unfollow = await processes.follow(user, target.processUuid, listenFor(target.channel, client));
     try {

@@ -23,7 +23,7 @@ export class Streams {
   constructor(needs: StreamsNeeds) {
     this.#sockets = new Sockets(needs);
     this.#watching = new Watching(needs);
-    this.endpoints = streamEndpoints(this.#watching);
+    this.endpoints = streamEndpoints(this.#watching, needs.config.viewers);
     this.upgrade = this.#sockets.upgrade;
   }
 

@@ -72,6 +72,7 @@ export class Watching {
 
   async openEvents(viewing: Viewing): Promise<ReadableStream<Uint8Array>> {
     const { user, processUuid } = viewing;
+    await this.expectProcess(viewing);
     const stops = this.#enter(viewing);
     const lines = new EventLines(processUuid, this.#needs.config, stops.run);
     return this.#open(viewing, stops, lines, async () => {
