@@ -74,6 +74,10 @@ test("web pages of the origins in the configuration may call us, and no others",
   const failed = await app.call("/nothing", { headers: { origin: "https://console.example.com" } });
   assert.equal(failed.headers.get("access-control-allow-origin"), "https://console.example.com");
   await failed.text();
+  const slashed = await open({ HTTP_CORS_ORIGINS: "https://console.example.com/" });
+  const same = await slashed.call("/where", { headers: { origin: "https://console.example.com" } });
+  assert.equal(same.headers.get("access-control-allow-origin"), "https://console.example.com");
+  await same.text();
   const anybody = await open({ HTTP_CORS_ORIGINS: "*" });
   const open_ = await anybody.call("/where", { headers: { origin: "https://evil.example.com" } });
   assert.equal(open_.headers.get("access-control-allow-origin"), "*");

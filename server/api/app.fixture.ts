@@ -1,6 +1,6 @@
 /** The real API on a real port, with endpoints of the test's own. */
 import { once } from "node:events";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { type Logger, pino } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import { loadConfig } from "../config/load.ts";
@@ -48,8 +48,53 @@ export interface TestApp extends RunningApp {
   readonly logged: string[];
   /** As `fetch`, by path. */
   call(path: string, init?: RequestInit): Promise<Response>;
-  /** Sends bytes as they are; resolves with all that came back when the server has closed the connection. */
+  /** A connection to send bytes on as they are. */
+  connectRaw(): RawClient;
+  /** Resolves with all that came back when the server has closed the connection. */
   sendRaw(text: string): Promise<string>;
+}
+
+/** A connection on which everything that comes is kept. */
+export class RawClient {
+  readonly socket: Socket;
+  #kept = "";
+
+  constructor(port: number) {
+    this.socket = connect(port, "127.0.0.1").setEncoding("utf8");
+    this.socket.on("error", () => {});
+    this.socket.on("data", (part: string) => {
+      this.#kept += part;
+    });
+  }
+
+  send(text: string): this {
+    this.socket.write(text);
+    return this;
+  }
+
+  /** The next answer without its body, as soon as its headers are there. */
+  async readHead(): Promise<string> {
+    for (;;) {
+      const end = this.#kept.indexOf("\r\n\r\n");
+      if (end !== -1) {
+        const head = this.#kept.slice(0, end);
+        this.#kept = this.#kept.slice(end + 4);
+        return head;
+      }
+      if (this.socket.closed) throw new Error(`the connection was closed after ${JSON.stringify(this.#kept)}`);
+      await Promise.race([once(this.socket, "data"), once(this.socket, "close")]);
+    }
+  }
+
+  /** All that is left, when the server has closed the connection. */
+  async readAll(): Promise<string> {
+    if (!this.socket.closed) await once(this.socket, "close");
+    return this.#kept;
+  }
+
+  close(): void {
+    this.socket.destroy();
+  }
 }
 
 type Parts = Partial<AppParts> & { readonly settings?: Readonly<Record<string, string>> };
@@ -74,16 +119,7 @@ export async function openApp(endpoints: readonly AnyEndpoint[], parts: Parts = 
     ...running,
     logged,
     call: (path, init) => fetch(`${running.url}${path}`, init),
-    async sendRaw(text) {
-      const socket = connect(running.port, "127.0.0.1");
-      let answer = "";
-      socket.setEncoding("utf8").on("data", (part: string) => {
-        answer += part;
-      });
-      socket.on("error", () => {});
-      socket.write(text);
-      await once(socket, "close");
-      return answer;
-    },
+    connectRaw: () => new RawClient(running.port),
+    sendRaw: (text) => new RawClient(running.port).send(text).readAll(),
   };
 }

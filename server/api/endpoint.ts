@@ -87,6 +87,11 @@ export interface Call<A extends Access, P extends TObject, Q extends TObject, B 
   readonly headers: Headers;
   /** For bodies that are streamed. */
   readonly raw: IncomingMessage;
+  /**
+   * Answers `Expect: 100-continue`. Of an endpoint with a `rawBody`: to be called before the body is read, once what can be
+   * refused without it has been.
+   */
+  letContinue(): void;
   /** Aborted when the client has gone. */
   readonly signal: AbortSignal;
 }

@@ -64,7 +64,6 @@ export class Frame {
     const isSigned = endpoint.access === "signed" && this.#isSigned(endpoint, params, search);
     const user = isSigned ? null : await this.#identify(exchange, endpoint, search);
     const { query, body } = await readInput(exchange, route, search, this.#parts.http);
-    if (endpoint.rawBody !== undefined) letContinue(exchange.incoming, exchange.outgoing);
     const answer = await endpoint.handle({
       user,
       params,
@@ -75,6 +74,7 @@ export class Frame {
       requestId: exchange.requestId,
       headers: exchange.request.headers,
       raw: exchange.incoming,
+      letContinue: () => letContinue(exchange.incoming, exchange.outgoing),
       get log() {
         return exchange.log;
       },

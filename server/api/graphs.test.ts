@@ -60,6 +60,18 @@ const read = async <T>(response: Response, status = 200): Promise<T> => {
 };
 
 describe("graphs", () => {
+  test("that are too long are refused before they are sent", async () => {
+    const head = (bytes: number) =>
+      `POST /graphs/validate HTTP/1.1\r\nhost: x\r\napi_key: ada\r\ncontent-length: ${bytes}\r\nexpect: 100-continue\r\n\r\n`;
+    const refused = app.connectRaw().send(head(config.http.body_bytes + 1));
+    assert.match(await refused.readHead(), /^HTTP\/1\.1 413 /);
+    refused.close();
+    const taken = app.connectRaw().send(head(3));
+    assert.match(await taken.readHead(), /^HTTP\/1\.1 100 /);
+    assert.match(await taken.send("a: ").readHead(), /^HTTP\/1\.1 200 /);
+    taken.close();
+  });
+
   test("are listed, and paged by name", async () => {
     const { graphs } = await read<{ graphs: GraphRecord[] }>(await get("/graphs"));
     const names = graphs.map(({ name }) => name);

@@ -71,8 +71,8 @@ export function graphEndpoints({ library, config }: GraphNeeds): readonly AnyEnd
       rawBody: { mediaType: "application/yaml", schema: Type.String() },
       answers: { 200: { description: "All faults, with line and column.", schema: Validation } },
       errors: ["malformed_json", "body_too_large", "media_type_unsupported", "invalid_input", "request_timeout"],
-      async handle({ raw }) {
-        const faults = await library.validate(await readYamlBody(raw, limits));
+      async handle(call) {
+        const faults = await library.validate(await readYamlBody(call, limits));
         return { status: 200, body: { valid: faults.length === 0, faults: showFaults(faults, OWN_TEXT) } };
       },
     }),

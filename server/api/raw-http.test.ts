@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { connect, type Socket } from "node:net";
 import { after, test } from "node:test";
 import { Type } from "typebox";
 import { openApp } from "./app.fixture.ts";
@@ -95,35 +93,23 @@ test("headers that never end, and a body that never ends, get 408", async () => 
 });
 
 test("a client that goes in the middle of its body leaves the others alone", async () => {
-  const socket = connect(app.port, "127.0.0.1");
-  socket.write('POST /things HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{"alias"');
-  socket.end();
-  socket.resume();
-  await once(socket, "close");
+  const client = app.connectRaw();
+  client.send('POST /things HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{"alias"');
+  client.socket.end();
+  await client.readAll();
   assert.equal((await app.call("/where")).status, 200);
 });
 
-async function read(socket: Socket, until: RegExp): Promise<string> {
-  let text = "";
-  for await (const part of socket.iterator({ destroyOnReturn: false })) {
-    text += String(part);
-    if (until.test(text)) break;
-  }
-  return text;
-}
-
 test("whoever expects 100 Continue is refused before the body, or told to go on", async () => {
   const head = "POST /things HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n";
-  const refused = connect(app.port, "127.0.0.1").setEncoding("utf8");
-  refused.write(`${head}Content-Length: 999999\r\n\r\n`);
-  assert.match(await read(refused, /\r\n\r\n/), /^HTTP\/1\.1 413 /);
-  refused.destroy();
-  const taken = connect(app.port, "127.0.0.1").setEncoding("utf8");
-  taken.write(`${head}Content-Length: 13\r\n\r\n`);
-  assert.match(await read(taken, /\r\n\r\n/), /^HTTP\/1\.1 100 /);
-  taken.write('{"alias":"a"}');
-  assert.match(await read(taken, /\r\n\r\n/), /^HTTP\/1\.1 200 /);
-  taken.destroy();
+  const refused = app.connectRaw().send(`${head}Content-Length: 999999\r\n\r\n`);
+  assert.match(await refused.readHead(), /^HTTP\/1\.1 413 /);
+  refused.close();
+  const taken = app.connectRaw().send(`${head}Content-Length: 13\r\n\r\n`);
+  assert.match(await taken.readHead(), /^HTTP\/1\.1 100 /);
+  taken.send('{"alias":"a"}');
+  assert.match(await taken.readHead(), /^HTTP\/1\.1 200 /);
+  taken.close();
 });
 
 test("an upgrade on a path that is no socket is refused as a problem", async () => {

@@ -46,7 +46,7 @@ export function sourceEndpoints(sources: SourceNeeds): readonly AnyEndpoint[] {
         ...(["video_too_large", "storage_limit_reached", "body_too_large", "disk_full"] as const),
         ...(["request_timeout", "rate_limited"] as const),
       ],
-      handle: async ({ user, raw }) => answerRegistered(await sources.upload(user, raw)),
+      handle: async (call) => answerRegistered(await sources.upload(call)),
     }),
     defineEndpoint({
       method: "POST",

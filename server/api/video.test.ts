@@ -95,6 +95,24 @@ async function readAnswer(socket: Socket): Promise<string> {
   return answer;
 }
 
+test("an upload that can be refused without its body is never told to go on", async () => {
+  const small = await service.addUser({ videoBytes: 1_000_000 });
+  const head = (bytes: number, type = "multipart/form-data; boundary=b") =>
+    `POST /video HTTP/1.1\r\nhost: x\r\napi_key: ${small.user.username}\r\ncontent-type: ${type}\r\ncontent-length: ${bytes}\r\nexpect: 100-continue\r\n\r\n`;
+  for (const [text, status] of [
+    [head(50_000_000), 413],
+    [head(100, "video/mp4"), 415],
+  ] as const) {
+    const refused = service.app.connectRaw().send(text);
+    assert.match(await refused.readHead(), new RegExp(`^HTTP/1\\.1 ${status} `));
+    refused.close();
+  }
+  const taken = service.app.connectRaw().send(head(100));
+  assert.match(await taken.readHead(), /^HTTP\/1\.1 100 /);
+  taken.close();
+  await untilNothingIsLeft();
+});
+
 test("a video is stored whole, under the name it came with, and its file goes with it", async () => {
   const bytes = newFilm();
   const { status, body } = await ada.post("/video", form(bytes, "Flight 7.MP4"));

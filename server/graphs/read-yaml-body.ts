@@ -8,7 +8,10 @@ import { checkBy } from "../validation.ts";
 const YAML_TYPES = ["application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml", "text/plain"];
 const checkBody = checkBy(ValidateBody);
 
-export async function readYamlBody(incoming: IncomingMessage, limits: BodyLimits): Promise<string> {
+type YamlCall = { readonly raw: IncomingMessage; letContinue(): void };
+
+export async function readYamlBody(call: YamlCall, limits: BodyLimits): Promise<string> {
+  const incoming = call.raw;
   const [type = ""] = (incoming.headers["content-type"] ?? "application/yaml").split(";");
   const mediaType = type.trim().toLowerCase();
   const isYaml = YAML_TYPES.includes(mediaType);
@@ -17,6 +20,7 @@ export async function readYamlBody(incoming: IncomingMessage, limits: BodyLimits
       detail: `The body is declared as "${mediaType}"; expected application/yaml, or application/json with the graph as \`yaml\`.`,
     });
   expectSize(incoming, limits);
+  call.letContinue();
   const bytes = await readBytes(incoming, limits);
   if (isYaml) return bytes.toString("utf8");
   const body = parseJson(bytes);

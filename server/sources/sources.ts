@@ -1,5 +1,4 @@
 /** Everything that can be done with sources. */
-import type { IncomingMessage } from "node:http";
 import type { Logger } from "pino";
 import type { NewStream, SourceChange } from "../../schemas/api/sources.ts";
 import type { Config } from "../../schemas/config.ts";
@@ -15,7 +14,7 @@ import { VideoProbe } from "./probe.ts";
 import { Settling } from "./settling.ts";
 import { changeSource, registerStream } from "./streams.ts";
 import { settleFile, sweepVideos } from "./sweep.ts";
-import { Uploads } from "./upload/uploads.ts";
+import { type UploadCall, Uploads } from "./upload/uploads.ts";
 import { VideoFolder } from "./video-folder.ts";
 
 export interface SourcesParts {
@@ -72,8 +71,8 @@ export class Sources {
     this.#settling.close();
   }
 
-  upload(user: User, raw: IncomingMessage): Promise<Registered> {
-    return this.#uploads.receive(user, raw);
+  upload(call: UploadCall): Promise<Registered> {
+    return this.#uploads.receive(call);
   }
 
   register(user: User, body: NewStream): Promise<Registered> {

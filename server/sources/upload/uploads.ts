@@ -30,6 +30,13 @@ export interface UploadNeeds {
   settle(fileName: string): Promise<void>;
 }
 
+export interface UploadCall {
+  readonly user: User;
+  readonly raw: IncomingMessage;
+  /** What can be refused without the body has been. */
+  letContinue(): void;
+}
+
 interface Received {
   readonly alias: string;
   readonly name: VideoName;
@@ -50,7 +57,8 @@ export class Uploads {
     this.#needs = needs;
   }
 
-  async receive(user: User, raw: IncomingMessage): Promise<Registered> {
+  async receive(call: UploadCall): Promise<Registered> {
+    const { user } = call;
     const active = this.#active.get(user.uuid) ?? 0;
     const most = this.#needs.config.uploads.at_once;
     if (active >= most) {
@@ -59,7 +67,7 @@ export class Uploads {
     }
     this.#active.set(user.uuid, active + 1);
     try {
-      return await this.#receive(user, raw);
+      return await this.#receive(call);
     } finally {
       const left = (this.#active.get(user.uuid) ?? 1) - 1;
       if (left === 0) this.#active.delete(user.uuid);
@@ -67,7 +75,8 @@ export class Uploads {
     }
   }
 
-  async #receive(user: User, raw: IncomingMessage): Promise<Registered> {
+  async #receive(call: UploadCall): Promise<Registered> {
+    const { user, raw } = call;
     const uuid = newUuid();
     const parser = createParser(raw);
     const room = new UploadRoom(this.#needs, uuid, user, readLength(raw));
@@ -75,6 +84,7 @@ export class Uploads {
     try {
       await this.#release();
       await room.begin();
+      call.letContinue();
       const received = await this.#save(uuid, raw, parser, file);
       return await this.#register(user, uuid, received, room);
     } finally {
