@@ -96,7 +96,15 @@ export const RunnerMessage = Type.Union([
     type: Type.Literal("reply"),
     id: Type.Integer(),
     /** `kind`: `source`, `graph`, `pipeline`, `wrong_state`, `graph_lacks`, `invalid`, `stopped`, `busy` or `failed`. */
-    error: Type.Union([Type.Object({ kind: Type.String(), detail: Type.String() }), Type.Null()]),
+    error: Type.Union([
+      Type.Object({
+        kind: Type.String(),
+        detail: Type.String(),
+        /** Of `invalid`, where it is known: what of the request is wrong, by JSON pointers. */
+        faults: Type.Optional(Type.Array(Type.Object({ path: Type.String(), message: Type.String() }))),
+      }),
+      Type.Null(),
+    ]),
     result: Type.Unknown(),
   }),
   /** The first frame of the source has been decoded: it is live. */

@@ -70,6 +70,18 @@ describe("params that do not fit", () => {
     assert.match(faults[2] ?? "", /^\/params\/classes\/1 is .*3/);
   });
 
+  test("are told together with a model that is not installed, each path once", async () => {
+    const faults = faultsOf(await refused(prepare({ confidence: 7, model: "defualt" })));
+    assert.equal(faults.length, 2);
+    assert.match(faults[0] ?? "", /^\/params\/confidence /);
+    assert.match(faults[1] ?? "", /^\/params\/model .*did you mean "default"\?/);
+    const shapeless = faultsOf(await refused(prepare({ confidence: 7, model: 7 })));
+    assert.deepEqual(
+      shapeless.map((fault) => fault.split(" ")[0]),
+      ["/params/confidence", "/params/model"],
+    );
+  });
+
   for (const name of ["source", "uri"])
     test(`${name} cannot be a param`, async () => {
       const error = await refused(prepare({ [name]: "/etc/passwd" }));

@@ -22,7 +22,8 @@ export function refuseRequest(error: Error): ServiceError {
   const code = CODES[error.kind] ?? "pipeline_failed";
   if (code === "rate_limited")
     return new ServiceError(code, { detail: error.message, retryAfterSeconds: 1, cause: error });
-  const errors = code === "invalid_input" ? [{ path: "/", message: error.message }] : undefined;
+  const faults = error.faults.length > 0 ? error.faults : [{ path: "/", message: error.message }];
+  const errors = code === "invalid_input" ? faults : undefined;
   return new ServiceError(code, { detail: error.message, cause: error, ...(errors && { errors }) });
 }
 

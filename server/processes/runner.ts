@@ -6,6 +6,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { Logger } from "pino";
 import { RUNNER_PROTOCOL, type RunnerMessage, type RunnerRequest } from "../../schemas/runner.ts";
+import type { InputFault } from "../service-error.ts";
 import { readMessage } from "./runner-messages.ts";
 import { RunnerOutput } from "./runner-output.ts";
 
@@ -18,10 +19,13 @@ export type RunnerReport = Exclude<RunnerMessage, { type: "hello" | "reply" }>;
 export class RunnerRefusal extends Error {
   override readonly name = "RunnerRefusal";
   readonly kind: string;
+  /** What of the request is wrong, one by one, where that is known. */
+  readonly faults: readonly InputFault[];
 
-  constructor(kind: string, detail: string) {
+  constructor(kind: string, detail: string, faults: readonly InputFault[] = []) {
     super(detail);
     this.kind = kind;
+    this.faults = faults;
   }
 }
 
@@ -146,7 +150,7 @@ export class Runner {
   #answer({ id, error, result }: RunnerMessage & { type: "reply" }): void {
     this.#settle(id, ({ resolve, reject }) => {
       if (error === null) resolve(result);
-      else reject(new RunnerRefusal(error.kind, error.detail));
+      else reject(new RunnerRefusal(error.kind, error.detail, error.faults));
     });
   }
 

@@ -118,6 +118,10 @@ const answers = {
   },
   set({ id, nodes }) {
     if (nodes.nobody !== undefined) return reply(id, null, { kind: "graph", detail: "there is no node nobody" });
+    if (nodes.both !== undefined) {
+      const faults = ["/both", "/detect/zzz"].map((path) => ({ path, message: "is not there" }));
+      return reply(id, null, { kind: "invalid", detail: "both are wrong", faults });
+    }
     Object.assign(live, nodes);
     reply(id);
   },

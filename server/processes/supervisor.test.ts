@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
+import type { JsonRecord } from "../../schemas/json.ts";
+import type { ServiceError } from "../service-error.ts";
 import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
 import { newUuid } from "../uuid.ts";
 import {
@@ -257,7 +259,15 @@ test("properties are set, or refused with what is wrong", async () => {
   await supervisor.setProperties(user, uuid, { detect: { confidence: 0.5 } });
   await supervisor.setProperties(user, uuid, { detect: { classes: ["car"] } });
   assert.deepEqual((await row(uuid))?.live, { detect: { confidence: 0.5, classes: ["car"] } });
-  await assert.rejects(supervisor.setProperties(user, uuid, { nobody: {} }), refusedWith("invalid_input"));
+  const errorsOf = (nodes: Readonly<Record<string, JsonRecord>>) =>
+    supervisor.setProperties(user, uuid, nodes).then(
+      () => assert.fail("it was set"),
+      ({ code, errors }: ServiceError) => [code, errors],
+    );
+  const one = { path: "/", message: "there is no node nobody" };
+  assert.deepEqual(await errorsOf({ nobody: {} }), ["invalid_input", [one]]);
+  const two = ["/both", "/detect/zzz"].map((path) => ({ path, message: "is not there" }));
+  assert.deepEqual(await errorsOf({ both: {} }), ["invalid_input", two]);
 });
 
 test("a graph is asked only for what it offers", async () => {

@@ -77,13 +77,15 @@ function prepare(request: PrepareRequest, world: CompilerWorld): CompileAnswer {
   if (graph === null) return absent(world);
   const { checked, document } = text === null ? lookAt(graph, world) : look(graph, world, world.installed.load);
   if (document === null) return refuse([], checked.faults);
-  const paramFaults = checkParams(checked.paramSchema, params);
+  const shapeFaults = checkParams(checked.paramSchema, params);
+  const told = new Set(shapeFaults.map(({ path: [param] }) => param));
+  const given = text === null ? judgeGiven(document, params, { ...world, models: request.models }) : [];
+  const reachFaults = given.filter(({ param }) => !told.has(param));
+  const paramFaults = [...shapeFaults, ...reachFaults.map(({ param, message }) => ({ path: [param], message }))];
   const authorFaults = text === null ? [] : judgeAuthor(document, request, checked, world);
   // What does not link with what may not be there is no news.
   const graphFaults = authorFaults.length > 0 ? authorFaults : checked.faults;
   if (paramFaults.length > 0 || graphFaults.length > 0) return refuse(paramFaults, graphFaults);
-  const given = text === null ? judgeGiven(document, params, { ...world, models: request.models }) : [];
-  if (given.length > 0) return refuse(given.map(({ param, message }) => ({ path: [param], message })));
   return run(graph, request, world);
 }
 

@@ -40,6 +40,27 @@ test("live properties are set all or not at all, with what is wrong said", async
   await assert.rejects(set({ source: { uri: "/etc/passwd" } }), /invalid: this cannot be changed while it runs/);
   await assert.rejects(set({ print: { every: 5 }, decode: { max: 1 } }), /invalid/);
   await assert.rejects(set({ print: { keys: ["$every"], every: "$every" } }), /invalid/);
+  const { error } = await runner.reply({
+    type: "set",
+    nodes: { nope: { a: 1 }, print: { every: "soon", zzz: "$1", keys: ["a"] }, "a/b": {} },
+  });
+  assert.deepEqual(
+    error?.faults?.map(({ path, message }) => [path, /no node|no property|expected/.exec(message)?.[0]]),
+    [
+      ["/nope", "no node"],
+      ["/print/every", "expected"],
+      ["/print/zzz", "no property"],
+      ["/a~1b", "no node"],
+    ],
+  );
+  const fixed = await runner.reply({
+    type: "set",
+    nodes: { source: { uri: "test:snow", pace: "fast" }, print: { every: 5 } },
+  });
+  assert.deepEqual(
+    fixed.error?.faults?.map(({ path }) => path),
+    ["/source/uri", "/source/pace"],
+  );
   assert.equal(countGaps(), 0, "a refused change left a trace");
   await set({ print: { every: 1000 } });
   const before = runner.messages.length;

@@ -8,10 +8,19 @@ import { validate } from "../../compiler/schema-check.ts";
 export class Refusal extends Error {
   override readonly name = "Refusal";
   readonly kind: string;
-  constructor(kind: string, detail: string) {
+  /** What of the request is wrong, one by one, where that is known. */
+  readonly parts: readonly RefusedPart[];
+  constructor(kind: string, detail: string, parts: readonly RefusedPart[] = []) {
     super(detail);
     this.kind = kind;
+    this.parts = parts;
   }
+}
+
+export interface RefusedPart {
+  /** A JSON pointer. */
+  readonly path: string;
+  readonly message: string;
 }
 
 export interface RequestHandler {
@@ -61,9 +70,12 @@ export class Requests {
   }
 
   #answer(id: number, error: Error | null, result: unknown): void {
+    const { kind, parts } = error instanceof Refusal ? error : { kind: "failed", parts: [] };
+    const faults = parts.map(({ path, message }) => ({ path, message: maskCredentials(message) }));
     const told = error && {
-      kind: error instanceof Refusal ? error.kind : "failed",
+      kind,
       detail: maskCredentials(error.message),
+      ...(faults.length > 0 && { faults }),
     };
     this.#tell({ type: "reply", id, error: told, result });
   }

@@ -10,15 +10,16 @@ import type { Compiled } from "../../compiler/compile.ts";
 import { GraphFaults } from "../../compiler/fault.ts";
 import { type GraphEvent, GraphFailure } from "../events.ts";
 import { RunningGraph } from "../running-graph.ts";
-import { compileJob, type Knowledge, type LiveValues } from "./compile-job.ts";
+import { compileJob, type Knowledge } from "./compile-job.ts";
 import { Description } from "./describe.ts";
 import { describeFailure, isPath } from "./failure.ts";
 import { onFirstFrame } from "./first-frame.ts";
+import type { LiveValues } from "./live-text.ts";
 import { PictureSocket } from "./picture-socket.ts";
 import { Refusal, type RequestHandler } from "./requests.ts";
 import { retell } from "./retell.ts";
 import { RunningTime } from "./running-time.ts";
-import { mergeLive, sayFaults, setLive } from "./set-live.ts";
+import { sayFaults, setLive } from "./set-live.ts";
 import { Statistics } from "./statistics.ts";
 
 type State = (RunnerMessage & { type: "state" })["state"];
@@ -215,13 +216,8 @@ export class Runner implements RequestHandler {
 
   async #set(nodes: LiveValues): Promise<void> {
     const { graph, job } = this.#expectRunning();
-    const live = mergeLive(this.#live, nodes);
-    try {
-      await setLive(graph, compileJob(job, this.#knowledge, live), compileJob(job, this.#knowledge, this.#live));
-    } catch (error) {
-      throw error instanceof GraphFaults ? new Refusal("invalid", sayFaults(error.faults)) : error;
-    }
-    this.#live = live;
+    const compile = (live: LiveValues) => compileJob(job, this.#knowledge, live);
+    this.#live = await setLive(graph, { before: this.#live, given: nodes, compile });
   }
 
   #hear(event: GraphEvent): void {

@@ -1,41 +1,96 @@
 /** Other values for live properties while the graph runs: all of them, or none. */
 import type { JsonRecord } from "../../../schemas/json.ts";
 import type { Compiled } from "../../compiler/compile.ts";
-import type { Fault } from "../../compiler/fault.ts";
+import { type Fault, GraphFaults } from "../../compiler/fault.ts";
 import type { RunningGraph } from "../running-graph.ts";
-import type { LiveValues } from "./compile-job.ts";
-import { Refusal } from "./requests.ts";
+import { findLive, type LiveValues, pointTo } from "./live-text.ts";
+import { Refusal, type RefusedPart } from "./requests.ts";
 
-export function mergeLive(before: LiveValues, given: LiveValues): LiveValues {
+export interface LiveChange {
+  readonly before: LiveValues;
+  readonly given: LiveValues;
+  /** The graph with such values. Throws `GraphFaults`. */
+  compile(live: LiveValues): Compiled;
+}
+
+type ChangedGraph = Pick<RunningGraph, "preview" | "apply">;
+
+/** Resolves with the values that hold from now on. Throws `Refusal`; nothing has changed then. */
+export async function setLive(graph: ChangedGraph, change: LiveChange): Promise<LiveValues> {
+  const { before, given, compile } = change;
+  const live = mergeLive(before, given);
+  const next = compileLive(live, compile);
+  if (findObstacles(graph, next).length > 0) throw refuse(UNCHANGEABLE, listObstacles(graph, next, change));
+  try {
+    await graph.apply(next);
+  } catch (error) {
+    await graph.apply(compile(before)).catch(() => {}); // what was changed before one refused
+    throw new Refusal("invalid", (error as Error).message);
+  }
+  return live;
+}
+
+const UNCHANGEABLE = "this cannot be changed while it runs: ";
+
+function mergeLive(before: LiveValues, given: LiveValues): LiveValues {
   const merged: Record<string, JsonRecord> = { ...before };
   for (const [node, values] of Object.entries(given)) merged[node] = { ...merged[node], ...values };
   return merged;
 }
 
-/** `next` and `before` are the graph with and without the new values. Throws `Refusal`; nothing has changed then. */
-export async function setLive(
-  graph: Pick<RunningGraph, "preview" | "apply">,
-  next: Compiled,
-  before: Compiled,
-): Promise<void> {
-  const reasons = graph.preview(next).flatMap((change) => {
-    if (change.label === "live") return [];
-    return change.label === "relaunch" ? [change.reason] : ["a part of the graph would come or go"];
-  });
-  if (reasons.length > 0) throw new Refusal("invalid", `this cannot be changed while it runs: ${reasons.join("; ")}`);
+function compileLive(live: LiveValues, compile: LiveChange["compile"]): Compiled {
   try {
-    await graph.apply(next);
+    return compile(live);
   } catch (error) {
-    await graph.apply(before).catch(() => {}); // what was changed before one refused
-    throw new Refusal("invalid", (error as Error).message);
+    if (!(error instanceof GraphFaults)) throw error;
+    const parts = error.faults.map((fault) => ({ path: findLive(live, fault), message: sayFault(fault) }));
+    throw refuse("", parts);
   }
 }
 
+const findObstacles = (graph: ChangedGraph, next: Compiled): readonly string[] =>
+  graph.preview(next).flatMap((change) => {
+    if (change.label === "live") return [];
+    return change.label === "relaunch" ? [change.reason] : ["a part of the graph would come or go"];
+  });
+
+/** Each value is compiled alone to see what it does; of more than these, only all together. */
+const MOST_ALONE = 20;
+
+function listObstacles(
+  graph: ChangedGraph,
+  next: Compiled,
+  { before, given, compile }: LiveChange,
+): readonly RefusedPart[] {
+  const alone = Object.entries(given).flatMap(([node, values]) =>
+    Object.entries(values).map(([property, value]) => ({ node, property, value })),
+  );
+  const parts = alone.slice(0, alone.length > MOST_ALONE ? 0 : MOST_ALONE).flatMap(({ node, property, value }) => {
+    const one = compileOrNull(mergeLive(before, { [node]: { [property]: value } }), compile);
+    const reasons = one === null ? [] : findObstacles(graph, one);
+    return reasons.length === 0 ? [] : [{ path: pointTo(node, property), message: reasons.join("; ") }];
+  });
+  return parts.length > 0 ? parts : [{ path: "/", message: findObstacles(graph, next).join("; ") }];
+}
+
+/** Null: good only together with others. */
+function compileOrNull(live: LiveValues, compile: LiveChange["compile"]): Compiled | null {
+  try {
+    return compile(live);
+  } catch {
+    return null;
+  }
+}
+
+const MOST_PARTS = 100;
+
+const refuse = (words: string, parts: readonly RefusedPart[]): Refusal =>
+  new Refusal("invalid", words + parts.map(({ message }) => message).join("\n"), parts.slice(0, MOST_PARTS));
+
 /** Places in a text that nobody wrote are of no help. */
-export const sayFaults = (faults: readonly Fault[]): string =>
-  faults
-    .map(({ message, expected, suggestion }) => {
-      if (suggestion !== undefined) return `${message}; did you mean "${suggestion}"?`;
-      return expected === undefined ? message : `${message}; expected ${expected}`;
-    })
-    .join("\n");
+const sayFault = ({ message, expected, suggestion }: Fault): string => {
+  if (suggestion !== undefined) return `${message}; did you mean "${suggestion}"?`;
+  return expected === undefined ? message : `${message}; expected ${expected}`;
+};
+
+export const sayFaults = (faults: readonly Fault[]): string => faults.map(sayFault).join("\n");
