@@ -10,7 +10,7 @@ export default {
   about: "Revokes API keys, for good. A running server honours it within a second or two.",
   usage: "NAME|ID…",
   options: KEYS_OPTIONS,
-  notes: `${KEYS_NOTES} Children of a revoked master keep theirs. What belongs to the key stays, and what runs goes on until it is stopped.`,
+  notes: `${KEYS_NOTES} Children of a revoked master keep theirs. What belongs to the key stays; what runs is stopped within seconds.`,
   examples: ["keys revoke acme-north", "keys revoke wh_k3v9q2m7xa"],
   async run(given, terminal) {
     expectPositionals(given, 1, 1000, "a NAME or an ID; `keys list` tells them");
