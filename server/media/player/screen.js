@@ -31,7 +31,7 @@ export class Unavailable extends Error {
 export async function explain(answer) {
   const problem = await answer.json().catch(() => ({}));
   const detail = typeof problem.detail === "string" ? problem.detail : "";
-  if (answer.status === 404) return new Unavailable("Stream offline", detail);
+  if (answer.status === 404) return new Unavailable("Stream offline");
   if (answer.status === 401 || answer.status === 403) {
     const words = "This address has expired, or is not complete. Ask for a new one.";
     return new Unavailable("Not allowed", words, { isFinal: true });
@@ -94,7 +94,7 @@ export async function keepPlaying(play) {
       "wait",
       `${reason.message}: retrying…`,
       reason.message,
-      reason.detail || "It is tried again until it is back.",
+      reason.detail || "It will be shown here as soon as it is live.",
     );
     await new Promise((resolve) => setTimeout(resolve, again));
     waitMs = Math.min(waitMs * 2, MOST_WAIT_MS);
