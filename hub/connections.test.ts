@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Connections, plainAddress } from "./connections.ts";
+import { Connections, originOf, plainAddress } from "./connections.ts";
 
 test("so many are let in from one address and altogether, and a place is free again once", () => {
   const connections = new Connections({ connections: 3, connectionsPerAddress: 2 });
@@ -25,18 +25,23 @@ test("an IPv4 address is the same when it comes as IPv6", () => {
   assert.equal(connections.admit("::FFFF:10.0.0.1"), null);
 });
 
+test("an address is told as it is", () => {
+  assert.equal(plainAddress("::ffff:10.0.0.1"), "10.0.0.1");
+  assert.equal(plainAddress("FE80::1%eth0"), "fe80::1");
+});
+
 test("a host cannot hide behind the many addresses of its IPv6 network", () => {
-  const one = plainAddress("2001:db8:0:7::1");
+  const one = originOf("2001:db8:0:7::1");
   for (const other of [
     "2001:db8:0:7:ffff:1:2:3",
     "2001:0db8::7:0:0:0:9",
     "2001:DB8:0:7::1%eth0",
     "2001:db8:0:7::1.2.3.4",
   ])
-    assert.equal(plainAddress(other), one, other);
-  assert.notEqual(plainAddress("2001:db8:0:8::1"), one);
-  assert.notEqual(plainAddress("2001:db8::1"), one);
-  assert.equal(plainAddress("::1"), plainAddress("0:0:0:0:0:0:0:1"));
+    assert.equal(originOf(other), one, other);
+  assert.notEqual(originOf("2001:db8:0:8::1"), one);
+  assert.notEqual(originOf("2001:db8::1"), one);
+  assert.equal(originOf("::1"), originOf("0:0:0:0:0:0:0:1"));
 });
 
 test("a socket that has lost its address already counts like any other", () => {

@@ -31,7 +31,7 @@ export class Connections {
 
   /** To be called when the connection is gone. Null: there are too many, close it. */
   admit(address: string | undefined): (() => void) | null {
-    const origin = plainAddress(address ?? "");
+    const origin = originOf(address ?? "");
     const here = this.#byAddress.get(origin) ?? 0;
     if (this.#count >= this.#limits.connections || here >= this.#limits.connectionsPerAddress) {
       this.#refused++;
@@ -55,24 +55,23 @@ export class Connections {
   }
 }
 
-/** One for all that one host can have: an IPv4 address also when it comes as IPv6, and the first 64 bits of IPv6. */
+/** As it is written without IPv6 around an IPv4 address, and without the name of a network card. */
 export function plainAddress(address: string): string {
   const plain = address.replace(/%.*$/, "").toLowerCase();
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/.exec(plain)?.[1];
-  if (mapped !== undefined) return mapped;
-  return isIPv6(plain) ? networkOf(plain) : plain;
+  return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/.exec(plain)?.[1] ?? plain;
 }
 
-function networkOf(address: string): string {
-  const [front = "", back] = address.split("::");
+/** One for all that one host can have: an IPv4 address, or the first 64 bits of IPv6. */
+export function originOf(address: string): string {
+  const plain = plainAddress(address);
+  if (!isIPv6(plain)) return plain;
+  const [front = "", back] = plain.split("::");
   const groups = front === "" ? [] : front.split(":");
   if (back !== undefined) {
     const after = back === "" ? [] : back.split(":");
     const missing = 8 - groups.length - after.length - (back.includes(".") ? 1 : 0);
     groups.push(...Array<string>(Math.max(missing, 0)).fill("0"), ...after);
   }
-  return groups
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(":");
+  const network = groups.slice(0, 4).map((group) => Number.parseInt(group, 16).toString(16));
+  return `${network.join(":")}::/64`;
 }

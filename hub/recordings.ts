@@ -1,0 +1,74 @@
+/** Which streams are being recorded. One that cannot be recorded is played all the same. */
+import type { HubSettings } from "../schemas/hub.ts";
+import type { Log } from "./log.ts";
+import { Recorder } from "./recorder/recorder.ts";
+import { repairRecordings } from "./recorder/repair.ts";
+import type { RecordingMessage } from "./recorder/writer.ts";
+import type { Streams } from "./streams.ts";
+
+export interface RecordingsParts {
+  readonly settings: Pick<HubSettings, "recordingsFolder" | "segmentSeconds" | "reserveBytes"> & {
+    readonly limits: Pick<HubSettings["limits"], "readerBytes">;
+  };
+  readonly tell: (message: RecordingMessage) => void;
+  readonly log: Log;
+}
+
+export class Recordings {
+  readonly #parts: RecordingsParts;
+  readonly #active = new Map<string, Recorder>();
+  #isAllowed = true;
+
+  constructor(parts: RecordingsParts) {
+    this.#parts = parts;
+  }
+
+  /** The stream is live: with everything since its first key picture. */
+  begin(streams: Pick<Streams, "read">, path: string, recording: string): void {
+    const { tell, log } = this.#parts;
+    try {
+      if (!this.#isAllowed) throw new Error(NOT_ALLOWED);
+      if (this.#active.has(recording)) throw new Error("a recording of that name is being made already");
+      this.#record(streams, path, recording);
+    } catch (error) {
+      const detail = error instanceof Error ? error.message : String(error);
+      log("warn", "a stream is not recorded", { path, recording, detail });
+      tell({ type: "recorded", recording, stoppedAtMs: Date.now(), detail });
+    }
+  }
+
+  /** Not: those that are being made stop, and no other begins. Again: from the next publication on. */
+  allow(isAllowed: boolean): void {
+    this.#isAllowed = isAllowed;
+    if (!isAllowed) for (const recorder of this.#active.values()) recorder.stop(NOT_ALLOWED);
+  }
+
+  /** What a hub that was killed has left. Never rejects. */
+  repair(): Promise<void> {
+    const { tell, log, settings } = this.#parts;
+    const isActive = (recording: string): boolean => this.#active.has(recording);
+    return repairRecordings({ folder: settings.recordingsFolder, isActive, tell, log });
+  }
+
+  /** Resolves when everything is on the disk and told. */
+  async close(): Promise<void> {
+    const recorders = [...this.#active.values()];
+    for (const recorder of recorders) recorder.stop(null);
+    await Promise.all(recorders.map(({ done }) => done));
+  }
+
+  #record(streams: Pick<Streams, "read">, path: string, recording: string): void {
+    const { tell, log, settings } = this.#parts;
+    const { recordingsFolder: folder, segmentSeconds, reserveBytes, limits } = settings;
+    const { readerBytes } = limits;
+    const recorder = new Recorder({ recording, path, folder, segmentSeconds, reserveBytes, readerBytes, tell, log });
+    const leave = streams.read(path, recorder);
+    this.#active.set(recording, recorder);
+    void recorder.done.then(() => {
+      this.#active.delete(recording);
+      leave();
+    });
+  }
+}
+
+const NOT_ALLOWED = "recording was stopped: the disk is nearly full";
