@@ -4,6 +4,7 @@
  */
 import { MediaFault } from "../fault.ts";
 import { NAL, nalType } from "../h264/nal.ts";
+import { hasRecoveryPoint } from "../h264/slice.ts";
 import type { RtpPacket } from "./packet.ts";
 
 export interface CodedPicture {
@@ -112,7 +113,7 @@ export class H264Depayloader {
     this.#nals.push(nal);
     const type = nalType(nal);
     if (type >= NAL.slice && type <= NAL.idr) this.#hasSlice = true;
-    if (type === NAL.idr) this.#hasKey = true;
+    if (type === NAL.idr || (type === NAL.sei && hasRecoveryPoint(nal))) this.#hasKey = true;
   }
 
   /** What has been gathered is one picture, or nothing worth telling of. */

@@ -21,6 +21,8 @@ export class MessageReader {
   #bytes: Buffer = Buffer.alloc(0);
   /** Up to here no empty line was found. */
   #scanned = 0;
+  /** With fewer there is nothing to be found. */
+  #needed = 1;
 
   push(chunk: Buffer): void {
     this.#bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk]);
@@ -30,7 +32,7 @@ export class MessageReader {
   next(): RtspItem | null {
     this.#skipEmptyLines();
     const bytes = this.#bytes;
-    if (bytes.length === 0) return null;
+    if (bytes.length < this.#needed) return null;
     return bytes[0] === DOLLAR ? this.#nextFrame() : this.#nextMessage();
   }
 
@@ -44,7 +46,7 @@ export class MessageReader {
     const bytes = this.#bytes;
     if (bytes.length < FRAME_HEAD_BYTES) return null;
     const end = FRAME_HEAD_BYTES + bytes.readUInt16BE(2);
-    if (bytes.length < end) return null;
+    if (bytes.length < end) return this.#await(end);
     const packet = bytes.subarray(FRAME_HEAD_BYTES, end);
     this.#consume(end);
     return { kind: "frame", channel: bytes[1] as number, packet };
@@ -56,7 +58,7 @@ export class MessageReader {
     const [first = "", ...lines] = this.#bytes.toString("latin1", 0, headBytes).split(/\r?\n/);
     const headers = readHeaders(lines.slice(0, -2));
     const end = headBytes + readLength(headers);
-    if (this.#bytes.length < end) return null;
+    if (this.#bytes.length < end) return this.#await(end);
     const body = this.#bytes.subarray(headBytes, end);
     this.#consume(end);
     return readFirst(first, headers, body);
@@ -80,7 +82,6 @@ export class MessageReader {
       if (lineBegin === 0) refuseGarbage(bytes.subarray(0, end));
       const isEmpty = end === lineBegin || (end === lineBegin + 1 && bytes[lineBegin] === RETURN);
       if (isEmpty) {
-        // Found again while the body comes in: the line before is short, so that costs nothing.
         this.#scanned = lineBegin;
         return end + 1;
       }
@@ -88,9 +89,15 @@ export class MessageReader {
     }
   }
 
+  #await(bytes: number): null {
+    this.#needed = bytes;
+    return null;
+  }
+
   #consume(bytes: number): void {
     this.#bytes = this.#bytes.subarray(bytes);
     this.#scanned = 0;
+    this.#needed = 1;
   }
 }
 

@@ -10,7 +10,7 @@ const CLOCK_TOLERANCE_MS = 60_000;
 /** Sound that is off by less stays where it is: a step would be heard, this cannot be seen. */
 const STEP_US = 20_000;
 
-export class TimeLine {
+export class SenderTimes {
   /** Unix time of its beginning: by arrival, and by the publisher's own clock where that is known. */
   readonly #beginMs: number;
   #toldBeginMs: number | null = null;
@@ -19,7 +19,7 @@ export class TimeLine {
     this.#beginMs = nowMs;
   }
 
-  /** The first one is the one that the other is held against. */
+  /** The leading one stays where it is; the other is moved to fit. */
   addTrack(clockRate: number, isLeading: boolean): TrackTimes {
     return new TrackTimes(clockRate, {
       begin: (nowMs) => (nowMs - this.#beginMs) * 1000,

@@ -1,0 +1,265 @@
+/**
+ * Whoever is at the other end of a connection: what it may do, and the one session it has. The session ends with the
+ * connection, so that its id is of no use to anybody else.
+ */
+import { randomBytes } from "node:crypto";
+import type { Socket } from "node:net";
+import { MediaFault } from "../../media/fault.ts";
+import { readBasicPassword } from "../../media/rtsp/authorization.ts";
+import type { RtspRequest } from "../../media/rtsp/message.ts";
+import { writeSdp } from "../../media/rtsp/sdp.ts";
+import { IntakeFault } from "../intake.ts";
+import { readPath } from "../path.ts";
+import { readAnnounced } from "./announced.ts";
+import type { Player } from "./player.ts";
+import { Publisher } from "./publisher.ts";
+import { RequestRefusal } from "./refusal.ts";
+import { type RequestUrl, readRequestUrl, splitTrack } from "./request-url.ts";
+import type { RtspParts } from "./rtsp-server.ts";
+import { setUpPlayer, setUpPublisher, type Wire } from "./set-up.ts";
+
+/** Told to clients, which must let something be heard more often. */
+export const SESSION_SECONDS = 60;
+
+export interface Answer {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Once it is written. */
+  after?(): void;
+}
+
+export interface ClientEvents {
+  /** It is still there. */
+  heard(): void;
+  end(reason: string, isStalled: boolean): void;
+}
+
+interface Right {
+  readonly action: "publish" | "play";
+  readonly path: string;
+  readonly recording: string | null;
+}
+
+type Method = (client: Client, request: RtspRequest) => Answer | Promise<Answer>;
+
+const METHODS: Readonly<Record<string, Method>> = {
+  OPTIONS: () => ({ headers: { Public: Object.keys(METHODS).join(", ") } }),
+  DESCRIBE: (client, request) => client.describe(request),
+  ANNOUNCE: (client, request) => client.announce(request),
+  SETUP: (client, request) => client.setUp(request),
+  PLAY: (client, request) => client.play(request),
+  PAUSE: (client, request) => client.pause(request),
+  RECORD: (client, request) => client.record(request),
+  TEARDOWN: (client, request) => client.tearDown(request),
+  GET_PARAMETER: (client, request) => client.keepAlive(request),
+  SET_PARAMETER: (client, request) => client.keepAlive(request),
+};
+
+export class Client {
+  readonly #parts: RtspParts;
+  readonly #wire: Wire;
+  readonly #events: ClientEvents;
+  #session = newSession();
+  #right: Right | null = null;
+  #player: Player | null = null;
+  #publisher: Publisher | null = null;
+  /** Where it was announced: the tracks' addresses begin with it. */
+  #announcedAt = "";
+  #isClosed = false;
+
+  constructor(parts: RtspParts, socket: Socket, address: string, events: ClientEvents) {
+    this.#parts = parts;
+    this.#wire = { socket, address, heard: events.heard };
+    this.#events = events;
+  }
+
+  /** It has shown a key that is good for something. */
+  get isAdmitted(): boolean {
+    return this.#right !== null;
+  }
+
+  get isStreaming(): boolean {
+    return this.#player?.isPlaying === true || this.#publisher?.isRecording === true;
+  }
+
+  /** Nothing else tells whether it is still there: a publisher's pictures do, and so does what a connection takes. */
+  get mustBeHeard(): boolean {
+    return !this.isStreaming || this.#player?.delivery.kind === "udp";
+  }
+
+  async handle(request: RtspRequest): Promise<Answer> {
+    const method = METHODS[request.method];
+    if (method === undefined) throw new RequestRefusal(501, `${request.method} is not known here`);
+    const answer = await method(this, request);
+    const hasSession = this.#player !== null || this.#publisher !== null;
+    const session = { Session: `${this.#session};timeout=${SESSION_SECONDS}` };
+    return { ...answer, headers: { ...(hasSession ? session : {}), ...answer.headers } };
+  }
+
+  async describe(request: RtspRequest): Promise<Answer> {
+    const { url, rest } = expectUrl(request);
+    const { path } = await this.#allow("play", request, rest);
+    const tracks = this.#parts.streams.tracks(path);
+    if (tracks === null) throw new RequestRefusal(404, `nothing is published at ${path}`);
+    const headers = { "Content-Base": `${url.replace(/\/$/, "")}/`, "Content-Type": "application/sdp" };
+    return { headers, body: writeSdp(tracks) };
+  }
+
+  async announce(request: RtspRequest): Promise<Answer> {
+    if (this.#player !== null || this.#publisher !== null) throw wrongState("this session is in use");
+    const { rest } = expectUrl(request);
+    const { path, recording } = await this.#allow("publish", request, rest);
+    const announced = readAnnounced(Buffer.from(request.body).toString("utf8"));
+    const publication = this.#parts.streams.publish(path, "rtsp", recording);
+    const publisher = new Publisher(announced, publication, this.#parts.settings.limits);
+    publisher.onFault = (error) => this.fail(error);
+    this.#announcedAt = rest;
+    this.#publisher = publisher;
+    publication.ended.then((reason) => {
+      if (this.#publisher === publisher) this.#events.end(reason, false);
+    });
+    return {};
+  }
+
+  async setUp(request: RtspRequest): Promise<Answer> {
+    this.#expectSession(request, false);
+    if (this.isStreaming) throw wrongState("it is streaming already");
+    const { url, rest } = expectUrl(request);
+    const header = request.headers.get("transport") ?? "";
+    const { limits } = this.#parts.settings;
+    if (this.#publisher !== null) {
+      return setUpPublisher(this.#publisher, { rest, base: this.#announcedAt, header }, this.#wire);
+    }
+    const { rest: base, track } = splitTrack(rest);
+    const { path } = await this.#allow("play", request, base);
+    if (this.#player !== null && this.#player.path !== path) throw wrongState("a session has one stream");
+    const tracks = this.#player?.tracks ?? this.#parts.streams.tracks(path);
+    if (tracks === null) throw new RequestRefusal(404, `nothing is published at ${path}`);
+    const { player, answer } = await setUpPlayer(
+      this.#player,
+      { path, tracks, track, url, header, limits },
+      this.#wire,
+    );
+    if (this.#isClosed) player.close();
+    this.#player = player;
+    player.onEnd = this.#events.end;
+    return answer;
+  }
+
+  play(request: RtspRequest): Answer {
+    this.#expectSession(request, true);
+    const player = this.#player;
+    if (player === null) throw wrongState("no track is set up for playing");
+    if (player.isPlaying) return {};
+    const info = player.join((reader) => this.#parts.streams.read(player.path, reader));
+    return {
+      headers: { Range: "npt=0.000-", "RTP-Info": info },
+      after: () => player.start(performance.now()),
+    };
+  }
+
+  pause(request: RtspRequest): Answer {
+    this.#expectSession(request, true);
+    if (this.#player === null) throw wrongState("it is not playing");
+    this.#player.pause();
+    return {};
+  }
+
+  record(request: RtspRequest): Answer {
+    this.#expectSession(request, true);
+    const publisher = this.#publisher;
+    if (publisher === null) throw wrongState("nothing was announced");
+    if (!publisher.isSetUp) throw wrongState("the track of the video is not set up");
+    try {
+      publisher.record();
+    } catch (error) {
+      if (error instanceof IntakeFault) throw new RequestRefusal(415, error.message);
+      throw error;
+    }
+    return {};
+  }
+
+  tearDown(request: RtspRequest): Answer {
+    this.#expectSession(request, true);
+    this.#endSession("the publisher stopped");
+    return {};
+  }
+
+  keepAlive(request: RtspRequest): Answer {
+    this.#expectSession(request, false);
+    return {};
+  }
+
+  /** Throws what `fail` takes. */
+  frame(channel: number, packet: Uint8Array): void {
+    this.#publisher?.frame(channel, packet);
+  }
+
+  drained(): void {
+    this.#player?.drained();
+  }
+
+  tick(nowMs: number): void {
+    this.#player?.tick(nowMs);
+    this.#publisher?.tick(nowMs);
+  }
+
+  /** What it sent is its own fault, or it is ours: either way nobody else may suffer. */
+  fail(error: unknown): void {
+    const isTheirs = error instanceof IntakeFault || error instanceof MediaFault;
+    const reason = isTheirs ? error.message : "a fault of the media server";
+    if (!isTheirs) {
+      const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      this.#parts.log("error", "an RTSP connection failed", { error: text });
+    }
+    this.#events.end(reason, false);
+  }
+
+  close(reason: string): void {
+    this.#isClosed = true;
+    this.#endSession(reason);
+  }
+
+  #endSession(reason: string): void {
+    const publisher = this.#publisher;
+    const player = this.#player;
+    this.#publisher = null;
+    this.#player = null;
+    this.#session = newSession();
+    publisher?.close(reason);
+    player?.close();
+  }
+
+  /** `isNeeded`: the request is about a session, and must name it. */
+  #expectSession(request: RtspRequest, isNeeded: boolean): void {
+    const given = request.headers.get("session")?.split(";")[0]?.trim();
+    if (given === undefined && !isNeeded) return;
+    const hasSession = this.#player !== null || this.#publisher !== null;
+    if (!hasSession || given !== this.#session) throw new RequestRefusal(454, "this connection has no such session");
+  }
+
+  /** Asks the server, unless it has said so already. */
+  async #allow(action: Right["action"], request: RtspRequest, rest: string): Promise<Right> {
+    const target = readPath(rest);
+    if (target === null) throw new RequestRefusal(404, "rtsp://<host>/<username>/<path> is expected");
+    const { path, apiKey } = target;
+    if (this.#right?.action === action && this.#right.path === path) return this.#right;
+    const password = readBasicPassword(request.headers.get("authorization"));
+    const secret = password ?? apiKey ?? readRequestUrl(request.url)?.password ?? null;
+    if (secret === null) throw new RequestRefusal(401, "a key is needed: as the password, or as ?api_key=");
+    const { address } = this.#wire;
+    const { recording } = await this.#parts.doorman.authorize({ action, protocol: "rtsp", path, secret, address });
+    if (this.#isClosed) throw new RequestRefusal(503, "the connection is closed");
+    this.#right = { action, path, recording };
+    return this.#right;
+  }
+}
+
+const newSession = (): string => randomBytes(16).toString("hex");
+const wrongState = (message: string): RequestRefusal => new RequestRefusal(455, message);
+
+function expectUrl({ url }: RtspRequest): RequestUrl {
+  const parsed = readRequestUrl(url);
+  if (parsed === null) throw new RequestRefusal(400, "an address of the form rtsp://<host>/<path> is expected");
+  return parsed;
+}

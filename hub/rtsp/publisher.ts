@@ -1,0 +1,182 @@
+/** One publisher by RTSP: packets of its tracks become pictures and sound of its publication. */
+import { AacDepayloader } from "../../media/rtp/aac-depayload.ts";
+import { H264Depayloader } from "../../media/rtp/h264-depayload.ts";
+import { readRtp } from "../../media/rtp/packet.ts";
+import { Reorder, type ReorderLimits } from "../../media/rtp/reorder.ts";
+import { readRtcp } from "../../media/rtp/rtcp.ts";
+import { SenderTimes, type TrackTimes } from "../../media/rtp/sender-times.ts";
+import { readParameterSets, type SdpMedia } from "../../media/rtsp/sdp.ts";
+import { Intake } from "../intake.ts";
+import type { Publication } from "../streams.ts";
+import type { Announced } from "./announced.ts";
+import { Feedback } from "./feedback.ts";
+import type { UdpPair } from "./udp-pair.ts";
+
+interface TrackIntake {
+  readonly payloadType: number;
+  readonly times: TrackTimes;
+  readonly reorder: Reorder;
+  readonly feedback: Feedback;
+}
+
+/** Packets that overtake one another do so by little; what takes longer is lost. */
+const UDP_REORDER = { mostPackets: 256, waitMs: 40 };
+const TCP_REORDER = { mostPackets: 1, waitMs: 0 };
+
+export class Publisher {
+  readonly path: string;
+  readonly media: readonly SdpMedia[];
+  isRecording = false;
+  isClosed = false;
+  kind: "tcp" | "udp" | null = null;
+
+  readonly #publication: Publication;
+  readonly #intake: Intake;
+  readonly #announced: Announced;
+  readonly #times = new SenderTimes(Date.now());
+  /** By the place in `media`: those that are set up and not ignored. */
+  readonly #tracks = new Map<number, TrackIntake>();
+  readonly #channels = new Map<number, { readonly track: number; readonly isRtcp: boolean }>();
+  readonly #pairs = new Map<number, UdpPair>();
+  readonly #unitBytes: number;
+  #timer: NodeJS.Timeout | null = null;
+  /** What it sent cannot be used: it must go. */
+  onFault: (error: unknown) => void = () => {};
+
+  constructor(announced: Announced, publication: Publication, limits: { readonly unitBytes: number }) {
+    this.path = publication.path;
+    this.media = announced.media;
+    this.#announced = announced;
+    this.#publication = publication;
+    this.#unitBytes = limits.unitBytes;
+    this.#intake = new Intake(publication, limits);
+  }
+
+  get ended(): Promise<string> {
+    return this.#publication.ended;
+  }
+
+  get isSetUp(): boolean {
+    return this.#tracks.has(this.media.indexOf(this.#announced.video));
+  }
+
+  /** False when the channels are in use. */
+  addChannels(track: number, [rtp, rtcp]: readonly [number, number]): boolean {
+    if (this.#channels.has(rtp) || this.#channels.has(rtcp)) return false;
+    this.kind = "tcp";
+    this.#channels.set(rtp, { track, isRtcp: false });
+    this.#channels.set(rtcp, { track, isRtcp: true });
+    this.#addTrack(track, TCP_REORDER);
+    return true;
+  }
+
+  /** Whatever comes from another address is not looked at. */
+  addPair(track: number, pair: UdpPair, address: string, rtcpPort: number): void {
+    this.kind = "udp";
+    this.#pairs.get(track)?.close();
+    this.#pairs.set(track, pair);
+    this.#addTrack(track, UDP_REORDER);
+    for (const [socket, isRtcp] of [
+      [pair.rtp, false],
+      [pair.rtcp, true],
+    ] as const) {
+      socket.on("message", (packet, from) => {
+        if (from.address === address) this.#guard(() => this.#take(track, isRtcp, packet));
+      });
+    }
+    const feedback = this.#tracks.get(track)?.feedback;
+    if (feedback !== undefined) feedback.send = (report) => pair.rtcp.send(report, rtcpPort, address, () => {});
+  }
+
+  /** Throws an `IntakeFault`. */
+  record(): void {
+    if (this.isRecording) return;
+    this.isRecording = true;
+    const { video, audio } = this.#announced;
+    const sets = readParameterSets(video);
+    if (sets !== null) this.#intake.setVideo(sets.sps, sets.pps);
+    const isHeard = audio !== null && this.#tracks.has(this.media.indexOf(audio.media));
+    this.#intake.setAudio(isHeard ? audio.track : null);
+  }
+
+  /** Throws a `MediaFault` or an `IntakeFault` when it must go. */
+  frame(channel: number, packet: Uint8Array): void {
+    const target = this.#channels.get(channel);
+    if (target !== undefined) this.#take(target.track, target.isRtcp, packet);
+  }
+
+  tick(nowMs: number): void {
+    for (const { feedback } of this.#tracks.values()) feedback.tick(nowMs);
+  }
+
+  close(reason: string): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.isRecording = false;
+    this.isClosed = true;
+    this.#intake.close(reason);
+    for (const pair of this.#pairs.values()) pair.close();
+    this.#pairs.clear();
+  }
+
+  #take(index: number, isRtcp: boolean, bytes: Uint8Array): void {
+    const track = this.#tracks.get(index);
+    if (!this.isRecording || track === undefined) return;
+    if (isRtcp) {
+      const report = readRtcp(bytes)?.sender;
+      if (!report) return;
+      track.times.report(report, Date.now());
+      track.feedback.report(report);
+      return;
+    }
+    const packet = readRtp(bytes);
+    if (packet === null || packet.payloadType !== track.payloadType) return;
+    track.feedback.count(packet);
+    track.reorder.take(packet, performance.now());
+    if (track.reorder.deadlineMs !== null) this.#awaitGap();
+  }
+
+  #awaitGap(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = null;
+      this.#guard(() => {
+        for (const { reorder } of this.#tracks.values()) {
+          reorder.flush(performance.now());
+          if (reorder.deadlineMs !== null) this.#awaitGap();
+        }
+      });
+    }, UDP_REORDER.waitMs);
+  }
+
+  #addTrack(index: number, limits: ReorderLimits): void {
+    const media = this.media[index] as SdpMedia;
+    const times = this.#times.addTrack(media.clockRate, media === this.#announced.video);
+    const depayloader = this.#makeDepayloader(media, times);
+    if (depayloader === null) return;
+    const reorder = new Reorder(limits, (packet, isAfterLoss) => depayloader.take(packet, isAfterLoss));
+    const feedback = new Feedback(reorder, media.clockRate);
+    this.#tracks.set(index, { payloadType: media.payloadType, times, reorder, feedback });
+  }
+
+  /** Null for a track that is ignored. */
+  #makeDepayloader(media: SdpMedia, times: TrackTimes): H264Depayloader | AacDepayloader | null {
+    const { video, audio } = this.#announced;
+    if (media === video) {
+      return new H264Depayloader(this.#unitBytes, ({ timestamp, nals }) =>
+        this.#intake.picture({ ...times.place(timestamp, Date.now()), dtsUs: null, nals }),
+      );
+    }
+    if (media !== audio?.media) return null;
+    return new AacDepayloader(audio.layout, ({ timestamp, frame }) =>
+      this.#intake.sound({ ...times.place(timestamp, Date.now()), frame }),
+    );
+  }
+
+  #guard(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.onFault(error);
+    }
+  }
+}

@@ -1,0 +1,67 @@
+/** An RTSP server on a free port, as the hub opens it, with one key that may do everything below `owner/`. */
+import { Connections } from "../connections.ts";
+import { type Doorman, type Question, Refused } from "../doorman.ts";
+import type { Log } from "../log.ts";
+import { type StreamEvents, Streams } from "../streams.ts";
+import { openRtsp } from "./rtsp-server.ts";
+
+export const KEY = "a-key";
+
+export const LIMITS = {
+  publishers: 8,
+  readersPerStream: 16,
+  connections: 100,
+  connectionsPerAddress: 100,
+  helloMs: 5000,
+  frozenMs: 3000,
+  stalledMs: 5000,
+  readerBytes: 2 ** 20,
+  unitBytes: 8 * 2 ** 20,
+  cacheBytes: 2 ** 24,
+  hlsIdleMs: 1000,
+  hlsBytes: 2 ** 24,
+  connectMs: 1000,
+  verdictMs: 2000,
+};
+
+export async function openServer(given: Partial<typeof LIMITS> = {}, events: StreamEvents = {}) {
+  const limits = { ...LIMITS, ...given };
+  const faults: unknown[] = [];
+  const log: Log = (level, message, fields) => {
+    if (level === "error") faults.push([message, fields]);
+  };
+  const streams = new Streams(limits, events, log);
+  const connections = new Connections(limits);
+  const asked: Question[] = [];
+  const doorman = {
+    async authorize(question: Question) {
+      asked.push(question);
+      if (question.secret !== KEY) throw new Refused({ kind: "unauthorized", detail: "the key is wrong" });
+      if (!question.path.startsWith("owner/"))
+        throw new Refused({ kind: "forbidden", detail: "this is not your path" });
+      return { recording: null };
+    },
+  } satisfies Pick<Doorman, "authorize">;
+  const server = await openRtsp({
+    host: "127.0.0.1",
+    port: 0,
+    settings: { limits },
+    streams,
+    doorman,
+    connections,
+    log,
+  });
+  return {
+    port: server.port,
+    streams,
+    connections,
+    asked,
+    faults,
+    url: (path: string, key: string | null = KEY) =>
+      key === null ? `rtsp://127.0.0.1:${server.port}/${path}` : `rtsp://any:${key}@127.0.0.1:${server.port}/${path}`,
+    async close() {
+      streams.close("the test is over");
+      await server.close();
+    },
+  };
+}
