@@ -1,0 +1,122 @@
+/**
+ * One file of a recording: a head, fragments, each by one write, and at the end a list of where one may seek to. Whatever
+ * is on the disk at any moment plays up to its last whole fragment.
+ */
+import { type FileHandle, open, rm } from "node:fs/promises";
+import { writeBox } from "../../media/mp4/box.ts";
+import { patchDuration } from "../../media/mp4/duration.ts";
+import { type Intact, type IntactFragment, spanOf } from "../../media/mp4/find-intact.ts";
+import type { Fragment } from "../../media/mp4/fragmenter.ts";
+import { writeInitSegment } from "../../media/mp4/init-segment.ts";
+import { writeRandomAccess } from "../../media/mp4/random-access.ts";
+import type { Tracks } from "../../media/unit.ts";
+
+/** What it is, for whoever finds it after a crash. */
+export interface Label {
+  readonly path: string;
+  readonly startedAtMs: number;
+}
+
+/** Of the box that holds the label: made up once, for this alone. */
+const LABEL_UUID = Buffer.from("d8b1d7d24f2c4a3b9c16a7e1f3b05c42", "hex");
+
+export class SegmentFile {
+  readonly #file: FileHandle;
+  readonly #head: Buffer;
+  readonly #fragments: IntactFragment[];
+  #bytes: number;
+
+  private constructor(file: FileHandle, head: Buffer, { bytes, fragments }: Pick<Intact, "bytes" | "fragments">) {
+    this.#file = file;
+    this.#head = head;
+    this.#bytes = bytes;
+    this.#fragments = [...fragments];
+  }
+
+  /** Rejects where there is such a file, and leaves none behind where it cannot be written. */
+  static async create(name: string, tracks: Tracks, label: Label, first: Fragment): Promise<SegmentFile> {
+    const head = Buffer.concat([writeInitSegment(tracks), writeLabel(label)]);
+    const file = await open(name, "wx");
+    const segment = new SegmentFile(file, head, { bytes: 0, fragments: [] });
+    try {
+      await segment.#write(Buffer.concat([head, first.data]));
+    } catch (error) {
+      await file.close();
+      await rm(name, { force: true });
+      throw error;
+    }
+    segment.#remember(first);
+    return segment;
+  }
+
+  /** One that its writer did not finish. What is not whole must have been cut off. */
+  static resume(file: FileHandle, head: Buffer, intact: Intact): SegmentFile {
+    return new SegmentFile(file, head, intact);
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get durationMs(): number {
+    return spanOf(this.#fragments) / 1000;
+  }
+
+  /** When it rejects, the file is as it was. */
+  async append(fragment: Fragment): Promise<void> {
+    const before = this.#bytes;
+    try {
+      await this.#write(fragment.data);
+    } catch (error) {
+      this.#bytes = before;
+      await this.#file.truncate(before).catch(() => {});
+      throw error;
+    }
+    this.#remember(fragment);
+  }
+
+  /** Closes it in any case. */
+  async finish(): Promise<void> {
+    const before = this.#bytes;
+    try {
+      for (const { at, bytes } of patchDuration(this.#head, this.durationMs)) {
+        await this.#file.write(bytes, 0, bytes.length, at);
+      }
+      await this.#write(writeRandomAccess(this.#fragments));
+      await this.#file.datasync();
+    } catch (error) {
+      this.#bytes = before;
+      await this.#file.truncate(before).catch(() => {});
+      throw error;
+    } finally {
+      await this.#file.close();
+    }
+  }
+
+  #remember({ data, ...told }: Fragment): void {
+    this.#fragments.push({ ...told, offset: this.#bytes - data.length, bytes: data.length });
+  }
+
+  /** One call of the system, but for a disk that is full, which takes a part and then refuses. */
+  async #write(data: Buffer): Promise<void> {
+    let at = 0;
+    while (at < data.length) {
+      const { bytesWritten } = await this.#file.write(data, at, data.length - at, this.#bytes);
+      at += bytesWritten;
+      this.#bytes += bytesWritten;
+    }
+  }
+}
+
+const writeLabel = (label: Label): Buffer => writeBox("uuid", LABEL_UUID, Buffer.from(JSON.stringify(label)));
+
+/** `content`: of a box `uuid`. Null where it is not ours. */
+export function readLabel(content: Buffer): Label | null {
+  if (!content.subarray(0, 16).equals(LABEL_UUID)) return null;
+  try {
+    const { path, startedAtMs } = JSON.parse(content.toString("utf8", 16));
+    return typeof path === "string" && typeof startedAtMs === "number" ? { path, startedAtMs } : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,95 @@
+/** Pictures and sound as a publisher would send them, made by ffmpeg. */
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readAvcConfig } from "../h264/avc-config.ts";
+import { splitLengths } from "../h264/nal.ts";
+import { readSps } from "../h264/sps.ts";
+import type { Tracks, Unit } from "../unit.ts";
+
+export interface ClipOptions {
+  readonly seconds?: number;
+  readonly fps?: number;
+  /** Pictures from one key picture to the next. */
+  readonly gop?: number;
+  readonly bFrames?: number;
+  readonly hasAudio?: boolean;
+  readonly size?: string;
+}
+
+export interface Clip {
+  readonly tracks: Tracks;
+  /** In the order in which they are decoded, sound among them. */
+  readonly units: readonly Unit[];
+  readonly pictures: number;
+}
+
+interface Packet {
+  readonly codec_type: "video" | "audio";
+  readonly pts_time: string;
+  readonly dts_time: string;
+  readonly size: string;
+  readonly pos: string;
+  readonly flags: string;
+}
+
+/** When the first picture of every clip was taken. */
+export const CAPTURED_MS = Date.UTC(2026, 0, 2, 3, 4, 5);
+
+export function makeClip(options: ClipOptions = {}): Clip {
+  const folder = mkdtempSync(join(tmpdir(), "windhover-clip-"));
+  try {
+    const file = join(folder, "clip.mp4");
+    execFileSync("ffmpeg", ["-v", "error", "-y", ...listArguments(options), file]);
+    return readClip(file, options.hasAudio ?? false);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function listArguments({ seconds = 3, fps = 30, gop = 30, bFrames = 0, hasAudio, size = "320x180" }: ClipOptions) {
+  const sound = ["-f", "lavfi", "-i", `sine=frequency=440:sample_rate=48000:duration=${seconds}`];
+  return [
+    ...["-f", "lavfi", "-i", `testsrc2=size=${size}:rate=${fps}:duration=${seconds}`],
+    ...(hasAudio ? sound : []),
+    ...["-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-threads", "1"],
+    ...["-g", `${gop}`, "-keyint_min", `${gop}`, "-sc_threshold", "0", "-bf", `${bFrames}`],
+    ...(hasAudio ? ["-c:a", "aac", "-ac", "2"] : []),
+    ...["-movflags", "+faststart", "-shortest"],
+  ];
+}
+
+function readClip(file: string, hasAudio: boolean): Clip {
+  const args = ["-v", "error", "-show_packets", "-of", "json", file];
+  const { packets } = JSON.parse(execFileSync("ffprobe", args, { encoding: "utf8", maxBuffer: 2 ** 26 }));
+  const bytes = readFileSync(file);
+  const avcC = bytes.indexOf("avcC");
+  const { sps, pps, lengthSize } = readAvcConfig(bytes.subarray(avcC + 4, avcC - 4 + bytes.readUInt32BE(avcC - 4)));
+  const { width, height, reorderFrames } = readSps(sps);
+  const first = Math.min(...(packets as Packet[]).map(({ dts_time }) => Number(dts_time)));
+  const units = (packets as Packet[]).map((packet): Unit => {
+    const at = Number(packet.pos);
+    const sample = bytes.subarray(at, at + Number(packet.size));
+    const isKey = packet.flags.startsWith("K");
+    const [dtsUs, ptsUs] = [packet.dts_time, packet.pts_time].map((time) =>
+      Math.round((Number(time) - first) * 1e6),
+    ) as [number, number];
+    const captureMs = CAPTURED_MS + dtsUs / 1000;
+    if (packet.codec_type === "audio") return { kind: "audio", dtsUs, ptsUs, captureMs, isKey: true, parts: [sample] };
+    const nals = splitLengths(sample, lengthSize);
+    return { kind: "video", dtsUs, ptsUs, captureMs, isKey, parts: isKey ? [sps, pps, ...nals] : nals };
+  });
+  // AAC LC, 48 kHz, stereo.
+  const audio = hasAudio
+    ? { codec: "aac" as const, config: Uint8Array.of(0x11, 0x90), sampleRate: 48_000, channels: 2 }
+    : null;
+  const ordered = units.toSorted((a, b) => a.dtsUs - b.dtsUs || (a.kind === "video" ? -1 : 1));
+  // As the hub does: nothing comes before the first key picture.
+  const begin = ordered.findIndex(({ kind }) => kind === "video");
+  return {
+    tracks: { video: { codec: "h264", sps, pps, width, height, reorders: reorderFrames !== 0 }, audio },
+    units: ordered.slice(begin),
+    pictures: units.filter(({ kind }) => kind === "video").length,
+  };
+}

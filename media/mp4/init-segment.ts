@@ -1,0 +1,132 @@
+/** What comes before the fragments: a `moov` without samples (ISO/IEC 14496-12, 8.8), for H.264 and perhaps AAC. */
+import { writeAvcConfig } from "../h264/avc-config.ts";
+import type { AudioTrack, Tracks, VideoTrack } from "../unit.ts";
+import { u16, u32, writeBox, writeFullBox } from "./box.ts";
+import { AUDIO_ID, audioScale, VIDEO_ID, VIDEO_SCALE } from "./timing.ts";
+
+/** Of the film as a whole, which has no duration yet: milliseconds, as `patchDuration` writes it. */
+const MOVIE_SCALE = 1000;
+const MATRIX = u32(0x10000, 0, 0, 0, 0x10000, 0, 0, 0, 0x40000000);
+/** 15 bits of three letters less 0x60: "und". */
+const UNDETERMINED = 0x55c4;
+const ENABLED_IN_MOVIE = 3;
+/** 8.8.3.1: of a picture that depends on others, and of a frame that does not. */
+export const PREDICTED_SAMPLE = 0x01010000;
+export const KEY_SAMPLE = 0x02000000;
+
+export function writeInitSegment({ video, audio }: Tracks): Buffer {
+  const traks = [writeVideo(video), ...(audio === null ? [] : [writeAudio(audio)])];
+  const defaults = [
+    writeDefaults(VIDEO_ID, PREDICTED_SAMPLE),
+    ...(audio === null ? [] : [writeDefaults(AUDIO_ID, KEY_SAMPLE)]),
+  ];
+  const brands = ["iso6", "iso6", "mp41", "cmfc"].map((brand) => Buffer.from(brand, "latin1"));
+  const [major = Buffer.of(), ...compatible] = brands;
+  return Buffer.concat([
+    writeBox("ftyp", major, u32(0), ...compatible),
+    writeBox("moov", writeMovieHeader(), ...traks, writeBox("mvex", writeFullBox("mehd", 0, 0, u32(0)), ...defaults)),
+  ]);
+}
+
+const writeMovieHeader = () =>
+  writeFullBox(
+    "mvhd",
+    0,
+    0,
+    u32(0, 0, MOVIE_SCALE, 0, 0x10000),
+    u16(0x100, 0),
+    u32(0, 0),
+    MATRIX,
+    u32(0, 0, 0, 0, 0, 0, AUDIO_ID + 1),
+  );
+
+const writeDefaults = (id: number, flags: number) => writeFullBox("trex", 0, 0, u32(id, 1, 0, 0, flags));
+
+function writeVideo(track: VideoTrack): Buffer {
+  const { width, height, sps, pps } = track;
+  const entry = writeBox(
+    "avc1",
+    u32(0),
+    u16(0, 1),
+    u32(0, 0, 0, 0),
+    u16(width, height),
+    u32(0x480000, 0x480000, 0),
+    u16(1),
+    new Uint8Array(32),
+    u16(0x18, 0xffff),
+    writeBox("avcC", writeAvcConfig(sps, pps)),
+  );
+  return writeTrack(
+    VIDEO_ID,
+    [width, height],
+    0,
+    VIDEO_SCALE,
+    "vide",
+    writeFullBox("vmhd", 0, 1, u16(0, 0, 0, 0)),
+    entry,
+  );
+}
+
+function writeAudio(track: AudioTrack): Buffer {
+  // The field has 16 bits; what does not fit is told by the configuration alone.
+  const rate = track.sampleRate < 2 ** 16 ? track.sampleRate : 0;
+  const entry = writeBox(
+    "mp4a",
+    u32(0),
+    u16(0, 1),
+    u32(0, 0),
+    u16(track.channels, 16, 0, 0, rate, 0),
+    writeFullBox("esds", 0, 0, writeElementaryStream(track.config)),
+  );
+  return writeTrack(AUDIO_ID, [0, 0], 0x100, audioScale(track), "soun", writeFullBox("smhd", 0, 0, u16(0, 0)), entry);
+}
+
+/** ISO/IEC 14496-1, 7.2.6: ES_Descriptor { DecoderConfigDescriptor { DecoderSpecificInfo }, SLConfigDescriptor }. */
+function writeElementaryStream(config: Uint8Array): Buffer {
+  const AAC = 0x40;
+  const AUDIO_STREAM = 0x15;
+  const decoder = writeDescriptor(4, [AAC, AUDIO_STREAM, 0, 0, 0], u32(0, 0), writeDescriptor(5, config));
+  return writeDescriptor(3, u16(AUDIO_ID), [0], decoder, writeDescriptor(6, [2]));
+}
+
+function writeDescriptor(tag: number, ...content: readonly (Uint8Array | readonly number[])[]): Buffer {
+  const body = Buffer.concat(content.map((piece) => Uint8Array.from(piece)));
+  const [high, low] = [body.length >> 7, body.length & 0x7f];
+  return Buffer.concat([Uint8Array.of(tag, 0x80, 0x80, 0x80 | high, low), body]);
+}
+
+function writeTrack(
+  id: number,
+  [width, height]: readonly [number, number],
+  volume: number,
+  scale: number,
+  handler: "vide" | "soun",
+  mediaHeader: Buffer,
+  entry: Buffer,
+): Buffer {
+  const header = writeFullBox(
+    "tkhd",
+    0,
+    ENABLED_IN_MOVIE,
+    u32(0, 0, id, 0, 0, 0, 0),
+    u16(0, 0, volume, 0),
+    MATRIX,
+    u32(width * 2 ** 16, height * 2 ** 16),
+  );
+  const samples = writeBox(
+    "stbl",
+    writeFullBox("stsd", 0, 0, u32(1), entry),
+    writeFullBox("stts", 0, 0, u32(0)),
+    writeFullBox("stsc", 0, 0, u32(0)),
+    writeFullBox("stsz", 0, 0, u32(0, 0)),
+    writeFullBox("stco", 0, 0, u32(0)),
+  );
+  const here = writeBox("dinf", writeFullBox("dref", 0, 0, u32(1), writeFullBox("url ", 0, 1)));
+  const media = writeBox(
+    "mdia",
+    writeFullBox("mdhd", 0, 0, u32(0, 0, scale, 0), u16(UNDETERMINED, 0)),
+    writeFullBox("hdlr", 0, 0, u32(0), Buffer.from(handler, "latin1"), u32(0, 0, 0), [0]),
+    writeBox("minf", mediaHeader, here, samples),
+  );
+  return writeBox("trak", header, media);
+}
