@@ -1,0 +1,89 @@
+/** Gives a process a runner with all that it takes to run. Owns the socket for its pictures. */
+import type { RunnerJob } from "../../schemas/runner.ts";
+import type { AttachedOutput } from "../store/attachments.ts";
+import type { Feed } from "./feed.ts";
+import { makeJob } from "./job.ts";
+import { type Launched, launch, type Patience } from "./launch.ts";
+import type { Ledger } from "./ledger.ts";
+import type { PictureSocket } from "./picture-sockets.ts";
+import type { ProcessNeeds, ProcessParts } from "./process-parts.ts";
+import type { Run } from "./run.ts";
+import type { Runner, RunnerReport } from "./runner.ts";
+
+export interface LauncherParts extends Pick<ProcessParts, "row" | "input"> {
+  readonly needs: ProcessNeeds;
+  readonly ledger: Ledger;
+  readonly feed: Feed;
+  /** What is attached when a run begins. */
+  outputs(): readonly AttachedOutput[];
+  /** Rejects when the source is nowhere. */
+  findSource(): Promise<string>;
+  onReport(report: RunnerReport): void;
+  /** There is a run: whoever wants it to end must end it from now on. */
+  onRun(run: Run): void;
+}
+
+export interface LaunchOrder {
+  /** It is one of many that a machine may have to start at once, and waits for its turn. */
+  readonly isInLine: boolean;
+  /** Asked when it is its turn. */
+  patienceNow(): Patience;
+}
+
+export class Launcher {
+  readonly #parts: LauncherParts;
+  #pictureSocket: PictureSocket | null = null;
+
+  constructor(parts: LauncherParts) {
+    this.#parts = parts;
+  }
+
+  /** Resolves when data flows, or with how it ended before that: then no runner is left. Never rejects. */
+  async launch({ isInLine, patienceNow }: LaunchOrder, signal: AbortSignal): Promise<Launched> {
+    const { needs, row, input, findSource, onReport, onRun } = this.#parts;
+    const { limits, slots } = needs;
+    try {
+      return await launch(
+        {
+          ...{ limits, signal, isFile: input.isFile, label: row.sourceUrl, findSource, onReport, onRun },
+          acquireSlot: async () => (isInLine ? slots.acquire(signal) : () => {}),
+          takeRunner: () => this.#takeRunner(),
+          makeJob: (sourceUri) => this.#makeJob(sourceUri),
+        },
+        patienceNow,
+      );
+    } finally {
+      // Not sooner: on a machine of few cores the one would slow the other.
+      needs.replaceRunner();
+    }
+  }
+
+  close(): void {
+    this.#pictureSocket?.close();
+    this.#pictureSocket = null;
+  }
+
+  async #takeRunner(): Promise<Runner> {
+    const { needs, feed } = this.#parts;
+    this.#pictureSocket ??= await needs.pictures.listen((picture) => feed.show(picture));
+    return needs.takeRunner();
+  }
+
+  #makeJob(sourceUri: string): RunnerJob {
+    const { row, input, ledger, feed, outputs, needs } = this.#parts;
+    const { hasViewers } = feed;
+    feed.noteRun(hasViewers);
+    const { positionNs, startedAt, trackIds } = ledger;
+    return makeJob({
+      row,
+      sourceUri,
+      positionNs: input.isFile ? positionNs : 0,
+      startedAt,
+      firstTrackId: trackIds.next,
+      outputs: outputs(),
+      hasViewers,
+      pictureSocket: this.#pictureSocket?.path ?? "",
+      giveUpSeconds: needs.limits.giveUpMs / 1000,
+    });
+  }
+}

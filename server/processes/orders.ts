@@ -1,0 +1,165 @@
+/** What a process is asked for while it lives, one after the other, and what of it must be restored in a new run. */
+import type { JsonRecord } from "../../schemas/json.ts";
+import type { AttachedOutput } from "../store/attachments.ts";
+import type { LiveProperties } from "../store/processes.ts";
+import type { Feed } from "./feed.ts";
+import { attachmentOf } from "./job.ts";
+import type { Ledger } from "./ledger.ts";
+import type { Life } from "./life.ts";
+import type { ProcessParts } from "./process-parts.ts";
+import type { ProcessState } from "./processes.ts";
+import { refuseOffer, refuseRequest, refuseRestarting, refuseState } from "./refusals.ts";
+import { type RunnerOrder, RunnerSilence } from "./runner.ts";
+import { Turns } from "./turns.ts";
+
+export interface OrdersParts extends Pick<ProcessParts, "row" | "offers" | "slots" | "outputs"> {
+  readonly life: Life;
+  readonly ledger: Ledger;
+  readonly feed: Feed;
+}
+
+const LIVING: readonly ProcessState[] = ["running", "paused"];
+
+export class Orders {
+  readonly #parts: OrdersParts;
+  readonly #turns = new Turns();
+  readonly #outputs: Map<string, AttachedOutput>;
+
+  constructor(parts: OrdersParts) {
+    this.#parts = parts;
+    this.#outputs = new Map(parts.outputs.map((output) => [output.outputUuid, output]));
+  }
+
+  /** What is attached now. */
+  get outputs(): readonly AttachedOutput[] {
+    return [...this.#outputs.values()];
+  }
+
+  pause(): Promise<void> {
+    const { life, ledger } = this.#parts;
+    return this.#turns.take(async () => {
+      this.#expect(["running"], "paused");
+      await this.ask({ type: "pause" });
+      this.#expect(["running"], "paused");
+      ledger.desired = "paused";
+      life.enter("paused");
+      await ledger.promise();
+    });
+  }
+
+  resume(): Promise<void> {
+    const { life, ledger, feed } = this.#parts;
+    return this.#turns.take(async () => {
+      this.#expect(["paused"], "resumed");
+      await this.ask({ type: "resume" });
+      this.#expect(["paused"], "resumed");
+      ledger.desired = "running";
+      life.enter("running");
+      await feed.sync();
+      await ledger.promise();
+    });
+  }
+
+  attach(output: AttachedOutput): Promise<void> {
+    return this.#turns.take(async () => {
+      this.expectLiving("given an output");
+      const attachment = attachmentOf(output);
+      if (attachment !== null) {
+        const { id, slot, params } = attachment;
+        this.expectSlot(slot);
+        await this.ask({ type: "attach", attachment: id, slot, params });
+      }
+      this.#outputs.set(output.outputUuid, output);
+    });
+  }
+
+  detach(outputUuid: string): Promise<void> {
+    return this.#turns.take(async () => {
+      const output = this.#outputs.get(outputUuid);
+      if (output === undefined) return;
+      this.expectLiving("relieved of an output");
+      if (attachmentOf(output) !== null) await this.ask({ type: "detach", attachment: outputUuid });
+      this.#outputs.delete(outputUuid);
+    });
+  }
+
+  setProperties(nodes: LiveProperties): Promise<void> {
+    const { ledger } = this.#parts;
+    return this.#turns.take(async () => {
+      this.expectLiving("changed");
+      await this.ask({ type: "set", nodes });
+      ledger.mergeLive(nodes);
+      await ledger.promise();
+    });
+  }
+
+  describe(format: "json" | "dot" | "mermaid" | "launch"): Promise<unknown> {
+    return this.#turns.take(async () => {
+      this.expectLiving("described");
+      return this.ask({ type: "describe", format });
+    });
+  }
+
+  async deliver(channel: string, message: JsonRecord): Promise<void> {
+    this.expectLiving("sent something");
+    await this.ask({ type: "deliver", channel, message });
+  }
+
+  /** The feed is for who watches now, if it runs. */
+  syncFeed(sync: () => Promise<void>): Promise<void> {
+    const { ledger } = this.#parts;
+    return this.#turns.take(async () => (ledger.state === "running" ? sync() : undefined));
+  }
+
+  /** Of a run through which data flows: makes it what the process should be. */
+  restore(): Promise<void> {
+    const { life, ledger, feed } = this.#parts;
+    return this.#turns.take(async () => {
+      life.noteFlowing();
+      const { live, desired } = ledger;
+      if (Object.keys(live).length > 0) await this.ask({ type: "set", nodes: live });
+      if (desired === "paused") await this.ask({ type: "pause" });
+      if (life.run === null || !life.isWanted) return;
+      life.enter(desired === "paused" ? "paused" : "running");
+      // Viewers may have come and gone since the job was made.
+      if (desired === "running") await feed.sync();
+    });
+  }
+
+  expectLiving(wish: string): void {
+    this.#expect(LIVING, wish);
+  }
+
+  expectOffer(offer: string): void {
+    const { row, offers, slots } = this.#parts;
+    const offered = new Set([...offers, ...Object.keys(slots)]);
+    if (!offered.has(offer)) throw refuseOffer(row.graph, offer, [...offered]);
+  }
+
+  expectSlot(slot: string): void {
+    const slots = Object.keys(this.#parts.slots);
+    if (!slots.includes(slot)) throw refuseOffer(this.#parts.row.graph, slot, slots);
+  }
+
+  /** At once, whoever's turn it is. */
+  async ask(order: RunnerOrder): Promise<unknown> {
+    const { life, ledger } = this.#parts;
+    const { run } = life;
+    if (run === null) throw refuseState(ledger.state, "asked for that", LIVING);
+    try {
+      return await run.request(order);
+    } catch (error) {
+      if (!life.isWanted) throw refuseState("stopping", "asked for that", LIVING);
+      // It hangs. What follows is a crash, and a restart.
+      if (error instanceof RunnerSilence) run.kill(error.message);
+      throw refuseRequest(error as Error);
+    }
+  }
+
+  #expect(states: readonly ProcessState[], wish: string): void {
+    const { life, ledger } = this.#parts;
+    const { state } = ledger;
+    if (states.includes(state)) return;
+    throw state === life.shownState ? refuseState(state, wish, states) : refuseRestarting(wish);
+  }
+}
