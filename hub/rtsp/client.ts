@@ -31,7 +31,8 @@ export interface Answer {
 export interface ClientEvents {
   /** It is still there. */
   heard(): void;
-  end(reason: string, isStalled: boolean): void;
+  /** `cut`: at once; `finish`: when what was written has gone; `leave`: when the client has, or after a while. */
+  end(reason: string, how: "cut" | "finish" | "leave"): void;
 }
 
 interface Right {
@@ -116,7 +117,7 @@ export class Client {
     this.#announcedAt = rest;
     this.#publisher = publisher;
     publication.ended.then((reason) => {
-      if (this.#publisher === publisher) this.#events.end(reason, false);
+      if (this.#publisher === publisher) this.#events.end(reason, "finish");
     });
     return {};
   }
@@ -142,7 +143,7 @@ export class Client {
     );
     if (this.#isClosed) player.close();
     this.#player = player;
-    player.onEnd = this.#events.end;
+    player.onEnd = (reason, isStalled) => this.#events.end(reason, isStalled ? "cut" : "leave");
     return answer;
   }
 
@@ -160,8 +161,9 @@ export class Client {
 
   pause(request: RtspRequest): Answer {
     this.#expectSession(request, true);
-    if (this.#player === null) throw wrongState("it is not playing");
-    this.#player.pause();
+    const session = this.#player ?? this.#publisher;
+    if (session === null) throw wrongState("nothing is set up");
+    session.pause();
     return {};
   }
 
@@ -212,7 +214,7 @@ export class Client {
       const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
       this.#parts.log("error", "an RTSP connection failed", { error: text });
     }
-    this.#events.end(reason, false);
+    this.#events.end(reason, "finish");
   }
 
   close(reason: string): void {

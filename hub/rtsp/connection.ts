@@ -23,6 +23,8 @@ export class Connection {
   #isBusy = false;
   /** Not null: no more is read, and it is closed then at the latest. */
   #closeAtMs: number | null = null;
+  /** Not null: the stream is over, and the client may say good-bye until then. */
+  #leaveAtMs: number | null = null;
   #wrongKeys = 0;
 
   constructor(parts: RtspParts, socket: Socket, address: string) {
@@ -32,7 +34,7 @@ export class Connection {
       heard: () => {
         this.#heardAtMs = performance.now();
       },
-      end: (reason, isStalled) => (isStalled ? this.#cut(reason) : this.finish(reason)),
+      end: (reason, how) => this.#end(reason, how),
     });
     socket.setNoDelay(true);
     socket.on("data", (chunk) => {
@@ -55,6 +57,8 @@ export class Connection {
       this.#cut("nobody was let in in time");
     } else if (this.#client.mustBeHeard && nowMs - this.#heardAtMs > SESSION_SECONDS * 1000) {
       this.finish(`nothing was heard for ${SESSION_SECONDS} s`);
+    } else if (this.#leaveAtMs !== null && nowMs > this.#leaveAtMs) {
+      this.finish("the stream is over");
     } else this.#client.tick(nowMs);
   }
 
@@ -66,6 +70,12 @@ export class Connection {
     this.#socket.end();
     // Read and forgotten: a side that still sends must see the end, and not a reset that takes the answer away.
     this.#socket.resume();
+  }
+
+  #end(reason: string, how: "cut" | "finish" | "leave"): void {
+    if (how === "cut") this.#cut(reason);
+    else if (how === "finish") this.finish(reason);
+    else this.#leaveAtMs ??= performance.now() + FAREWELL_MS;
   }
 
   #cut(reason: string): void {

@@ -99,6 +99,11 @@ export class Publisher {
     this.#intake.setAudio(isHeard ? audio.track : null);
   }
 
+  /** What comes is not looked at until it records again. */
+  pause(): void {
+    this.isRecording = false;
+  }
+
   /** Throws a `MediaFault` or an `IntakeFault` when it must go. */
   frame(channel: number, packet: Uint8Array): void {
     const target = this.#channels.get(channel);
