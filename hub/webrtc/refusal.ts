@@ -6,3 +6,7 @@ export class WhepRefusal extends Error {
     this.status = status;
   }
 }
+
+/** A packet has one time, and it is that of showing: the other order cannot be told. */
+export const REORDERS =
+  "This stream has B-frames, which WebRTC cannot carry: use HLS, or encode without them (x264: bframes=0).";

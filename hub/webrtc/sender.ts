@@ -27,6 +27,8 @@ interface Waiting {
 /** Packets at once, and in each millisecond after that: some 150 Mbit/s. */
 const BURST = 40;
 const PER_MS = 16;
+/** Until it is tried again while the system takes none. */
+const BLOCKED_MS = 20;
 /** Packets that can be sent again; a power of two. */
 const KEPT = 512;
 /** Of those sent again, in a second. */
@@ -122,10 +124,11 @@ export class Sender {
       this.#next = 0;
       return;
     }
+    const pauseMs = this.#underWay < KEPT ? 1 : BLOCKED_MS;
     this.#timer = setTimeout(() => {
       this.#timer = null;
       this.#flush();
-    }, 1);
+    }, pauseMs);
   }
 
   #earn(): void {

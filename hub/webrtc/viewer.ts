@@ -6,6 +6,7 @@ import type { Reader } from "../streams.ts";
 import type { Certificate } from "./certificate.ts";
 import { readFeedback } from "./feedback.ts";
 import type { Offer, OfferedCodec } from "./offer.ts";
+import { REORDERS } from "./refusal.ts";
 import { SecureChannel } from "./secure.ts";
 import { Sender } from "./sender.ts";
 import type { Peer, Route } from "./udp-port.ts";
@@ -20,10 +21,6 @@ export interface ViewerParts {
   /** Called once. */
   readonly onClosed: (reason: string) => void;
 }
-
-/** B-frames cannot be told of: a packet has one time, and it is that of showing. */
-export const REORDERS =
-  "This stream has B-frames, which WebRTC cannot carry: use HLS, or encode without them (x264: bframes=0, tune=zerolatency).";
 
 const REPORT_MS = 1000;
 

@@ -4,11 +4,11 @@ import type { Log } from "../log.ts";
 import { StreamRefusal, type Streams } from "../streams.ts";
 import { listAddresses } from "./addresses.ts";
 import { writeAnswer } from "./answer.ts";
-import { type Certificate, makeCertificate } from "./certificate.ts";
+import type { Certificate } from "./certificate.ts";
 import { chooseCodec, readOffer } from "./offer.ts";
-import { WhepRefusal } from "./refusal.ts";
+import { REORDERS, WhepRefusal } from "./refusal.ts";
 import { UdpPort } from "./udp-port.ts";
-import { REORDERS, Viewer } from "./viewer.ts";
+import type { Viewer, ViewerParts } from "./viewer.ts";
 
 export interface WhepParts {
   readonly settings: Pick<HubSettings, "webrtc"> & {
@@ -18,10 +18,17 @@ export interface WhepParts {
   readonly log: Log;
 }
 
+/** What all viewers share. */
+interface Ground {
+  readonly port: UdpPort;
+  readonly certificate: Certificate;
+  readonly createViewer: (parts: ViewerParts) => Viewer;
+}
+
 export class Whep {
   readonly #parts: WhepParts;
   readonly #viewers = new Map<string, Viewer>();
-  #ground: Promise<{ readonly port: UdpPort; readonly certificate: Certificate }> | null = null;
+  #ground: Promise<Ground> | null = null;
   #isClosed = false;
 
   constructor(parts: WhepParts) {
@@ -35,12 +42,12 @@ export class Whep {
   async offer(path: string, sdp: string): Promise<{ id: string; sdp: string }> {
     const offer = readOffer(sdp);
     this.#tracks(path);
-    const { port, certificate } = await this.#prepare();
+    const { port, certificate, createViewer } = await this.#prepare();
     // Anew: it may have changed meanwhile.
     const tracks = this.#tracks(path);
     const codec = chooseCodec(offer.codecs, tracks.video.sps);
     const { settings, streams, log } = this.#parts;
-    const viewer: Viewer = new Viewer({
+    const viewer = createViewer({
       offer,
       codec,
       certificate,
@@ -91,8 +98,8 @@ export class Whep {
     return tracks;
   }
 
-  /** The port and the certificate are there from the first viewer on. */
-  async #prepare() {
+  /** From the first viewer on. */
+  async #prepare(): Promise<Ground> {
     if (this.#isClosed) throw new WhepRefusal(503, "The media server is being shut down.");
     const { portFirst, portLast } = this.#parts.settings.webrtc;
     const ground = this.#ground ?? open(portFirst, portLast);
@@ -109,7 +116,10 @@ export class Whep {
   }
 }
 
-async function open(portFirst: number, portLast: number) {
+/** Loads the library for DTLS and SRTP only now: a hub that nobody watches by WebRTC starts sooner, and is smaller. */
+async function open(portFirst: number, portLast: number): Promise<Ground> {
+  const [{ makeCertificate }, { Viewer }] = await Promise.all([import("./certificate.ts"), import("./viewer.ts")]);
   const certificate = await makeCertificate();
-  return { certificate, port: await UdpPort.open(portFirst, portLast) };
+  const port = await UdpPort.open(portFirst, portLast);
+  return { port, certificate, createViewer: (parts) => new Viewer(parts) };
 }

@@ -1,0 +1,179 @@
+/** A viewer that does exactly what a test tells it, down to the datagram: STUN of its own, DTLS and SRTP by the library. */
+import { createHmac, randomBytes } from "node:crypto";
+import { createSocket, type Socket } from "node:dgram";
+import { type Address, DtlsClient, keyLength, SrtcpSession, SrtpSession, saltLength } from "werift";
+import { type CodedPicture, H264Depayloader } from "../../media/rtp/h264-depayload.ts";
+import { type RtpPacket, readRtp } from "../../media/rtp/packet.ts";
+import { Watch } from "../../test/watch.fixture.ts";
+import { type Certificate, makeCertificate } from "./certificate.ts";
+import { chromiumOffer } from "./offer.fixture.ts";
+import { isStun } from "./stun.ts";
+
+export interface Answer {
+  readonly ufrag: string;
+  readonly password: string;
+  readonly port: number;
+}
+
+export const readAnswer = (sdp: string): Answer => ({
+  ufrag: /^a=ice-ufrag:(\S+)/m.exec(sdp)?.[1] ?? "",
+  password: /^a=ice-pwd:(\S+)/m.exec(sdp)?.[1] ?? "",
+  port: Number(/^a=candidate:\d+ 1 udp \d+ 127\.0\.0\.1 (\d+)/m.exec(sdp)?.[1]),
+});
+
+export function writeBindingRequest({ ufrag, password }: Answer, { isNominating = true, remoteUfrag = "q1Zr" } = {}) {
+  const attribute = (type: number, value: Buffer) => {
+    const padded = Buffer.alloc(4 + Math.ceil(value.length / 4) * 4);
+    padded.writeUInt16BE(type, 0);
+    padded.writeUInt16BE(value.length, 2);
+    value.copy(padded, 4);
+    return padded;
+  };
+  const attributes = Buffer.concat([
+    attribute(0x0006, Buffer.from(`${ufrag}:${remoteUfrag}`)),
+    ...(isNominating ? [attribute(0x0025, Buffer.alloc(0))] : []),
+  ]);
+  const header = Buffer.alloc(20);
+  header.writeUInt16BE(1, 0);
+  header.writeUInt16BE(attributes.length + 24, 2);
+  header.writeUInt32BE(0x2112a442, 4);
+  randomBytes(12).copy(header, 8);
+  const proof = createHmac("sha1", password).update(header).update(attributes).digest();
+  return Buffer.concat([header, attributes, attribute(0x0008, proof)]);
+}
+
+export interface TestViewerOptions {
+  /** In the offer; the client's own where it is not given. */
+  readonly fingerprint?: string;
+  /** The client signs with this key instead of that of its certificate. */
+  readonly keyPem?: string;
+}
+
+export class TestViewer {
+  readonly offer: string;
+  readonly packets: RtpPacket[] = [];
+  readonly pictures: CodedPicture[] = [];
+  /** Datagrams of any kind. */
+  received = 0;
+  isConnected = false;
+  isClosed = false;
+  readonly watch = new Watch();
+  readonly #socket: Socket;
+  readonly #certificate: Certificate;
+  readonly #keyPem: string;
+  readonly #depayloader = new H264Depayloader(2 ** 24, (picture) => this.pictures.push(picture));
+  #srtp: SrtpSession | null = null;
+  #srtcp: SrtcpSession | null = null;
+  #port = 0;
+  #onDtls: (data: Buffer) => void = () => {};
+
+  private constructor(socket: Socket, certificate: Certificate, { fingerprint, keyPem }: TestViewerOptions) {
+    this.#socket = socket;
+    this.#certificate = certificate;
+    this.#keyPem = keyPem ?? certificate.keyPem;
+    this.offer = chromiumOffer().replaceAll(
+      /a=fingerprint:.*/g,
+      `a=fingerprint:sha-256 ${fingerprint ?? certificate.fingerprint}`,
+    );
+    socket.on("message", (data) => this.#receive(data));
+  }
+
+  static async create(options: TestViewerOptions = {}): Promise<TestViewer> {
+    const socket = createSocket("udp4");
+    await new Promise<void>((resolve) => socket.bind(0, "127.0.0.1", resolve));
+    return new TestViewer(socket, await makeCertificate(), options);
+  }
+
+  send(data: Buffer): void {
+    this.#socket.send(data, this.#port, "127.0.0.1");
+  }
+
+  /** Proves itself, and waits for the answer. */
+  async reach(answer: Answer, limitMs = 10_000): Promise<void> {
+    this.#port = answer.port;
+    const before = this.received;
+    const timer = setInterval(() => this.send(writeBindingRequest(answer)), 50);
+    this.send(writeBindingRequest(answer));
+    try {
+      await this.watch.until("an answer to STUN", () => this.received > before, limitMs);
+    } finally {
+      clearInterval(timer);
+    }
+  }
+
+  startHandshake(): void {
+    const transport = {
+      type: "hub",
+      address: { address: "", family: "", port: 0 },
+      closed: false,
+      onData: (_data: Buffer, _address: Address) => {},
+      send: async (data: Buffer) => this.send(data),
+      close: async () => {},
+    };
+    const { certPem, signatureHash } = this.#certificate;
+    const client = new DtlsClient({
+      ...{ transport, cert: certPem, key: this.#keyPem, signatureHash },
+      srtpProfiles: [7, 1],
+      extendedMasterSecret: true,
+    });
+    this.#onDtls = (data) => transport.onData(data, ["", 0]);
+    client.onError.subscribe(() => {});
+    client.onClose.subscribe(() => {
+      this.isClosed = true;
+      this.watch.look();
+    });
+    client.onConnect.once(() => {
+      const profile = client.srtp.srtpProfile ?? 1;
+      const keys = client.extractSessionKeys(keyLength(profile), saltLength(profile));
+      const config = {
+        keys: {
+          localMasterKey: keys.localKey,
+          localMasterSalt: keys.localSalt,
+          remoteMasterKey: keys.remoteKey,
+          remoteMasterSalt: keys.remoteSalt,
+        },
+        profile,
+      };
+      this.#srtp = new SrtpSession(config);
+      this.#srtcp = new SrtcpSession(config);
+      this.isConnected = true;
+      this.watch.look();
+    });
+    client.connect().catch(() => {});
+  }
+
+  /** From the answer to the first packets. */
+  async connect(answer: string): Promise<void> {
+    await this.reach(readAnswer(answer));
+    this.startHandshake();
+    await this.watch.until("the DTLS handshake", () => this.isConnected, 20_000);
+  }
+
+  until(what: string, holds: () => boolean, limitMs = 20_000): Promise<void> {
+    return this.watch.until(what, holds, limitMs);
+  }
+
+  sendRtcp(packet: Buffer): void {
+    const sealed = this.#srtcp?.encrypt(packet);
+    if (sealed !== undefined) this.send(sealed);
+  }
+
+  close(): void {
+    this.#socket.close();
+  }
+
+  #receive(data: Buffer): void {
+    this.received++;
+    const first = data[0] ?? 0;
+    if (!isStun(data) && first >= 20 && first < 64) this.#onDtls(data);
+    const isRtp = first >= 128 && ((data[1] ?? 0) < 192 || (data[1] ?? 0) > 223);
+    if (isRtp && this.#srtp !== null) {
+      const packet = readRtp(this.#srtp.decrypt(data));
+      if (packet !== null) {
+        this.packets.push(packet);
+        this.#depayloader.take(packet, false);
+      }
+    }
+    this.watch.look();
+  }
+}

@@ -1,0 +1,276 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { createSocket } from "node:dgram";
+import { after, test } from "node:test";
+import type { Tracks, Unit } from "../../media/unit.ts";
+import { type Publication, StreamRefusal, Streams } from "../streams.ts";
+import { makeCertificate } from "./certificate.ts";
+import { chromiumOffer } from "./offer.fixture.ts";
+import { WhepRefusal } from "./refusal.ts";
+import { readAnswer, TestViewer, writeBindingRequest } from "./test-viewer.fixture.ts";
+import { Whep } from "./whep.ts";
+
+const SPS = Uint8Array.of(0x67, 0x42, 0xc0, 0x1f, 1, 2, 3);
+const PPS = Uint8Array.of(0x68, 1, 2);
+const TRACKS: Tracks = {
+  video: { codec: "h264", sps: SPS, pps: PPS, width: 640, height: 360, reorders: false },
+  audio: null,
+};
+const FRAME_US = 40_000;
+
+/** The n-th picture of a stream: a key picture every so many, of random bytes. */
+function picture(n: number, { keyEvery = 1000, bytes = 3000 } = {}): Unit {
+  const isKey = n % keyEvery === 0;
+  const slice = Uint8Array.from([isKey ? 0x65 : 0x41, ...randomBytes(bytes)]);
+  const ptsUs = n * FRAME_US;
+  return {
+    ...{ kind: "video", dtsUs: ptsUs, ptsUs, captureMs: 1_790_000_000_000 + ptsUs / 1000, isKey },
+    parts: isKey ? [SPS, PPS, slice] : [slice],
+  };
+}
+
+const closers: (() => unknown)[] = [];
+after(async () => {
+  for (const close of closers.reverse()) await close();
+});
+
+function open({ stalledMs = 20_000, connectMs = 20_000, readersPerStream = 4, tracks = TRACKS } = {}) {
+  const streams = new Streams({ publishers: 4, readersPerStream, cacheBytes: 2 ** 24, frozenMs: 600_000 });
+  const said: string[] = [];
+  const whep = new Whep({
+    settings: {
+      webrtc: { addresses: [], portFirst: 0, portLast: 0 },
+      limits: { connectMs, stalledMs, readerBytes: 2 ** 21 },
+    },
+    streams,
+    log: (_level, _message, fields) => said.push(String(fields?.reason ?? "")),
+  });
+  const publication: Publication = streams.publish("ann/cam", "rtsp", null);
+  publication.begin(tracks);
+  publication.write(picture(0));
+  closers.push(
+    () => streams.close("the test is over"),
+    () => whep.closeAll(),
+  );
+  const readers = () => streams.list()[0]?.readers ?? 0;
+  return { streams, whep, publication, said, readers };
+}
+
+async function watch(whep: Whep, options = {}): Promise<TestViewer & { id: string }> {
+  const viewer = await TestViewer.create(options);
+  closers.push(() => viewer.close());
+  const { id, sdp } = await whep.offer("ann/cam", viewer.offer);
+  await viewer.connect(sdp);
+  return Object.assign(viewer, { id });
+}
+
+const withoutSets = (nals: readonly Uint8Array[]) => nals.filter((nal) => ![7, 8].includes((nal[0] ?? 0) & 31));
+
+test("a viewer gets the cached pictures at once, squeezed before the live ones, byte for byte", async () => {
+  const { whep, publication } = open();
+  const cached = [1, 2, 3, 4].map((n) => picture(n));
+  for (const unit of cached) publication.write(unit);
+  const viewer = await watch(whep);
+  await viewer.until("five cached pictures", () => viewer.pictures.length >= 5);
+  const live = [5, 6].map((n) => picture(n, { bytes: 40_000 }));
+  for (const unit of live) publication.write(unit);
+  await viewer.until("two live pictures", () => viewer.pictures.length >= 7);
+  const times = viewer.pictures.map(({ timestamp }) => timestamp);
+  const steps = times.slice(1).map((time, i) => (time - (times[i] as number)) | 0);
+  assert.deepEqual(steps, [90, 90, 90, 90, 3600, 3600], "1 ms apart, then 40 ms");
+  const got = viewer.pictures.slice(1).map(({ nals }) => Buffer.concat(nals).toString("hex"));
+  assert.deepEqual(
+    got,
+    [...cached, ...live].map(({ parts }) => Buffer.concat(parts).toString("hex")),
+  );
+  assert.equal(viewer.pictures[0]?.nals.length, 3, "SPS and PPS come with the key picture");
+  assert.ok(withoutSets(viewer.pictures[0]?.nals ?? []).length === 1);
+  assert.ok(
+    viewer.packets.every(({ payloadType }) => payloadType === 103),
+    "the type offered for this profile",
+  );
+  const marked = viewer.packets.filter(({ marker }) => marker).length;
+  assert.equal(marked, 7, "the last packet of each picture is marked");
+});
+
+test("packets that a viewer has missed are sent again as they were", async () => {
+  const { whep, publication } = open();
+  const viewer = await watch(whep);
+  publication.write(picture(1, { bytes: 20_000 }));
+  await viewer.until("a live picture", () => viewer.pictures.length >= 2);
+  const [lost] = viewer.packets.slice(-3);
+  assert.ok(lost);
+  const before = viewer.packets.length;
+  const nack = Buffer.alloc(16);
+  nack.writeUInt32BE(0x81cd0003, 0);
+  nack.writeUInt16BE(lost.sequence, 12);
+  nack.writeUInt16BE(0b11, 14);
+  viewer.sendRtcp(nack);
+  await viewer.until("three packets again", () => viewer.packets.length >= before + 3);
+  assert.deepEqual(
+    viewer.packets.slice(before).map(({ sequence }) => sequence),
+    [0, 1, 2].map((step) => (lost.sequence + step) & 0xffff),
+  );
+  assert.deepEqual(viewer.packets[before]?.payload, lost.payload);
+});
+
+test("a viewer is told at once when its stream is over", async () => {
+  const { whep, publication, said } = open();
+  const viewer = await watch(whep);
+  publication.close("the publisher has gone");
+  await viewer.until("the good-bye", () => viewer.isClosed);
+  assert.deepEqual(said, ["the publisher has gone"]);
+});
+
+test("a viewer that is closed by its id gets nothing more, and frees its place", async () => {
+  const { whep, publication, readers } = open();
+  const viewer = await watch(whep);
+  assert.equal(readers(), 1);
+  assert.ok(whep.close(viewer.id));
+  assert.ok(!whep.close(viewer.id));
+  assert.equal(readers(), 0);
+  await viewer.until("the good-bye", () => viewer.isClosed);
+  const before = viewer.packets.length;
+  publication.write(picture(1));
+  const again = await watch(whep);
+  await again.until("a picture for another viewer", () => again.pictures.length > 0);
+  assert.equal(viewer.packets.length, before);
+});
+
+test("a viewer that says nothing any more is let go", async () => {
+  const { whep, said, readers } = open({ stalledMs: 300 });
+  const viewer = await watch(whep);
+  await viewer.until("the good-bye", () => viewer.isClosed);
+  assert.match(said[0] ?? "", /nothing came from the viewer for 0\.3 s/);
+  assert.equal(readers(), 0);
+});
+
+test("a viewer that never comes is let go", async () => {
+  const { whep, said, readers } = open({ connectMs: 200 });
+  await whep.offer("ann/cam", chromiumOffer());
+  assert.equal(readers(), 1, "it has its place meanwhile");
+  while (readers() > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.match(said[0] ?? "", /not connected within 0\.2 s/);
+});
+
+test("a stream that is not live, has B-frames or is full is refused", async () => {
+  const { whep, streams } = open({ readersPerStream: 1 });
+  await assert.rejects(whep.offer("ann/other", chromiumOffer()), (error) => {
+    assert.ok(error instanceof StreamRefusal);
+    return error.kind === "not_live";
+  });
+  await whep.offer("ann/cam", chromiumOffer());
+  await assert.rejects(whep.offer("ann/cam", chromiumOffer()), (error) => {
+    assert.ok(error instanceof StreamRefusal);
+    return error.kind === "too_many";
+  });
+  const reordering = streams.publish("ann/film", "rtsp", null);
+  reordering.begin({ ...TRACKS, video: { ...TRACKS.video, reorders: true } });
+  reordering.write(picture(0));
+  await assert.rejects(whep.offer("ann/film", chromiumOffer()), (error) => {
+    assert.ok(error instanceof WhepRefusal);
+    assert.match(error.message, /B-frames.*use HLS/);
+    return error.status === 409;
+  });
+});
+
+test("a stream that gets B-frames while it is watched lets its viewers go", async () => {
+  const { whep, publication, said, readers } = open();
+  const viewer = await watch(whep);
+  publication.begin({ ...TRACKS, video: { ...TRACKS.video, reorders: true } });
+  publication.write({ ...picture(1), isKey: true });
+  await viewer.until("the good-bye", () => viewer.isClosed);
+  assert.match(said[0] ?? "", /B-frames/);
+  assert.equal(readers(), 0);
+});
+
+test("whoever has another certificate than the offer named, or not its key, gets no picture", async () => {
+  const other = await makeCertificate();
+  for (const [options, words] of [
+    [{ fingerprint: other.fingerprint }, /certificate is not that of its offer/],
+    [{ keyPem: other.keyPem }, /does not hold the key/],
+  ] as const) {
+    const { whep, said, readers } = open();
+    const viewer = await TestViewer.create(options);
+    closers.push(() => viewer.close());
+    const { sdp } = await whep.offer("ann/cam", viewer.offer);
+    await viewer.reach(readAnswer(sdp));
+    viewer.startHandshake();
+    while (said.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    assert.match(said[0] ?? "", words);
+    assert.equal(readers(), 0);
+    assert.equal(viewer.packets.length, 0);
+  }
+});
+
+test("strangers get no answer from the port, whatever they send, and disturb nobody", async () => {
+  const { whep, publication } = open();
+  const viewer = await TestViewer.create();
+  const stranger = createSocket("udp4");
+  closers.push(
+    () => viewer.close(),
+    () => stranger.close(),
+  );
+  const { sdp } = await whep.offer("ann/cam", viewer.offer);
+  const answer = readAnswer(sdp);
+  let answers = 0;
+  stranger.on("message", () => answers++);
+  const junk = [
+    writeBindingRequest({ ...answer, password: "guessed" }),
+    writeBindingRequest({ ...answer, ufrag: "guessed" }),
+    writeBindingRequest(answer, { remoteUfrag: "other" }),
+    Buffer.from("16fefd0000000000000000003001000024", "hex"),
+    ...Array.from({ length: 200 }, (_, i) => Buffer.concat([Buffer.of(i, 200), randomBytes(i)])),
+    Buffer.alloc(0),
+  ];
+  for (const data of junk) stranger.send(data, answer.port, "127.0.0.1");
+  await viewer.connect(sdp);
+  for (const data of junk) stranger.send(data, answer.port, "127.0.0.1");
+  publication.write(picture(1));
+  await viewer.until("a live picture", () => viewer.pictures.length >= 2);
+  assert.equal(answers, 0);
+});
+
+test("a viewer that sends garbage once it is let in harms only itself", async () => {
+  const { whep, publication } = open();
+  const rude = await watch(whep);
+  const hello = Buffer.from("16fefd0000000000000000003001000024000000000000002400", "hex");
+  for (let i = 0; i < 400; i++) {
+    rude.send(Buffer.concat([Buffer.of(20 + (i % 44)), randomBytes(i % 60)]));
+    rude.send(Buffer.concat([Buffer.of(128 + (i % 64), 192 + (i % 32)), randomBytes(i % 60)]));
+    rude.sendRtcp(Buffer.concat([Buffer.of(0x81, 200 + (i % 8), 0, i % 20), randomBytes(4 + (i % 40) * 4)]));
+    rude.send(Buffer.concat([hello, randomBytes(i % 50)]));
+    if (i % 50 === 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+  const viewer = await watch(whep);
+  publication.write(picture(1));
+  await viewer.until("a live picture", () => viewer.pictures.length >= 2);
+});
+
+test("a port that is taken is named in the refusal", async () => {
+  const taken = createSocket("udp4");
+  await new Promise<void>((resolve) => taken.bind(0, resolve));
+  const { port } = taken.address();
+  const streams = new Streams({ publishers: 1, readersPerStream: 1, cacheBytes: 2 ** 20, frozenMs: 600_000 });
+  const whep = new Whep({
+    settings: {
+      webrtc: { addresses: [], portFirst: port, portLast: port },
+      limits: { connectMs: 1000, stalledMs: 1000, readerBytes: 2 ** 20 },
+    },
+    streams,
+    log: () => {},
+  });
+  closers.push(() => streams.close("the test is over"));
+  const publication = streams.publish("ann/cam", "rtsp", null);
+  publication.begin(TRACKS);
+  publication.write(picture(0));
+  await assert.rejects(
+    whep.offer("ann/cam", chromiumOffer()),
+    new RegExp(`no UDP port from ${port} to ${port} is free`),
+  );
+  await new Promise<void>((resolve) => taken.close(() => resolve()));
+  const { sdp } = await whep.offer("ann/cam", chromiumOffer());
+  assert.equal(readAnswer(sdp).port, port);
+  await whep.closeAll();
+  await assert.rejects(whep.offer("ann/cam", chromiumOffer()), /shut down/);
+});
