@@ -10,10 +10,9 @@ import {
   StoppedProcesses,
 } from "../../schemas/api/processes.ts";
 import { Deleted } from "../../schemas/api/records.ts";
-import type { Config } from "../../schemas/config.ts";
 import type { ErrorCode } from "../../schemas/errors.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
-import { describeOutput } from "../outputs/describe-output.ts";
+import { describeOutput, type OutputHub } from "../outputs/describe-output.ts";
 import { describeProcess, type LiveProcess } from "../processes/describe-process.ts";
 import type { Processes } from "../processes/processes.ts";
 import { describeStarted } from "../processes/urls.ts";
@@ -23,18 +22,18 @@ import { findOutput } from "../store/outputs.ts";
 import { findProcess, listProcesses } from "../store/processes.ts";
 import { findSource } from "../store/sources.ts";
 import type { User } from "../user.ts";
-import { type AnyEndpoint, defineEndpoint, type JsonAnswer } from "./endpoint.ts";
+import { type AnyEndpoint, defineEndpoint, type Endpoint, type JsonAnswer } from "./endpoint.ts";
 
 export interface ProcessNeeds {
   readonly sql: Sql;
-  readonly config: Config;
   readonly processes: Processes & { view(uuid: string): LiveProcess | null };
+  readonly hub: OutputHub;
 }
 
 const tag = "Process";
 const access = "key";
 
-export function processEndpoints({ sql, config, processes }: ProcessNeeds): readonly AnyEndpoint[] {
+export function processEndpoints({ sql, processes, hub }: ProcessNeeds): readonly AnyEndpoint[] {
   const describe = async (user: User, uuid: string): Promise<JsonAnswer> => {
     const row = await findProcess(sql, user.uuid, uuid);
     if (row === null)
@@ -43,14 +42,6 @@ export function processEndpoints({ sql, config, processes }: ProcessNeeds): read
       });
     return { status: 200, body: describeProcess(row, processes.view(uuid)) };
   };
-  const stop = async (user: User, uuid: string): Promise<JsonAnswer> => {
-    await processes.stop(user, uuid);
-    return { status: 200, body: { deleted: true, uuid } };
-  };
-  const stopAll = async (user: User): Promise<JsonAnswer> => ({
-    status: 200,
-    body: { stopped: await processes.stopAll(user) },
-  });
   return [
     defineEndpoint({
       method: "POST",
@@ -142,56 +133,40 @@ export function processEndpoints({ sql, config, processes }: ProcessNeeds): read
         return describe(user, uuid);
       },
     }),
-    defineEndpoint({
-      method: "DELETE",
-      path: "/process/{process_uuid}",
-      tag,
-      id: "stopProcess",
-      summary: "Stops a process",
-      description: "Answers when it is gone. What has ended already is gone.",
-      access,
-      answers: { 200: { description: "It is gone.", schema: Deleted } },
-      errors: ["process_not_found"],
-      handle: ({ user, params }) => stop(user, params.process_uuid ?? ""),
-    }),
-    defineEndpoint({
-      method: "POST",
-      path: "/process/{process_uuid}/stop",
-      tag,
-      id: "stopProcessOld",
-      summary: "Stops a process",
-      description: "Use `DELETE /process/{process_uuid}`.",
-      isDeprecated: true,
-      access,
-      answers: { 200: { description: "It is gone.", schema: Deleted } },
-      errors: ["process_not_found"],
-      handle: ({ user, params }) => stop(user, params.process_uuid ?? ""),
-    }),
-    defineEndpoint({
-      method: "DELETE",
-      path: "/processes",
-      tag,
-      id: "stopProcesses",
-      summary: "Stops all of your processes",
-      description: "Answers when all of them are gone.",
-      access,
-      answers: { 200: { description: "They are gone.", schema: StoppedProcesses } },
-      errors: [],
-      handle: ({ user }) => stopAll(user),
-    }),
-    defineEndpoint({
-      method: "POST",
-      path: "/process/stop_all",
-      tag,
-      id: "stopProcessesOld",
-      summary: "Stops all of your processes",
-      description: "Use `DELETE /processes`.",
-      isDeprecated: true,
-      access,
-      answers: { 200: { description: "They are gone.", schema: StoppedProcesses } },
-      errors: [],
-      handle: ({ user }) => stopAll(user),
-    }),
+    ...withOld(
+      {
+        method: "DELETE",
+        path: "/process/{process_uuid}",
+        tag,
+        id: "stopProcess",
+        summary: "Stops a process",
+        description:
+          "Answers when it is gone. What has ended already is gone. One that another machine runs is not stopped.",
+        access,
+        answers: { 200: { description: "It is gone.", schema: Deleted } },
+        errors: ["process_not_found", "wrong_state"],
+        async handle({ user, params: { process_uuid: uuid = "" } }) {
+          await processes.stop(user, uuid);
+          return { status: 200, body: { deleted: true, uuid } };
+        },
+      },
+      "/process/{process_uuid}/stop",
+    ),
+    ...withOld(
+      {
+        method: "DELETE",
+        path: "/processes",
+        tag,
+        id: "stopProcesses",
+        summary: "Stops all of your processes",
+        description: "Answers when all of them are gone.",
+        access,
+        answers: { 200: { description: "They are gone.", schema: StoppedProcesses } },
+        errors: [],
+        handle: async ({ user }) => ({ status: 200, body: { stopped: await processes.stopAll(user) } }),
+      },
+      "/process/stop_all",
+    ),
     defineEndpoint({
       method: "POST",
       path: "/process/{process_uuid}/{output_uuid}",
@@ -214,7 +189,7 @@ export function processEndpoints({ sql, config, processes }: ProcessNeeds): read
       async handle({ user, params: { process_uuid: uuid = "", output_uuid: outputUuid = "" }, publicUrl }) {
         await processes.attach(user, uuid, outputUuid);
         const output = await findOutput(sql, user.uuid, outputUuid);
-        return { status: 200, body: describeOutput(output, user.username, publicUrl, config.rtsp.port) };
+        return { status: 200, body: describeOutput(output, user.username, publicUrl, hub) };
       },
     }),
     defineEndpoint({
@@ -234,6 +209,19 @@ export function processEndpoints({ sql, config, processes }: ProcessNeeds): read
     }),
   ];
 }
+
+/** The endpoint, and the `POST` that did the same before it. */
+const withOld = (endpoint: Endpoint<"key">, path: string): readonly AnyEndpoint[] => [
+  defineEndpoint(endpoint),
+  defineEndpoint({
+    ...endpoint,
+    method: "POST",
+    path,
+    id: `${endpoint.id}Old`,
+    description: `Use \`${endpoint.method} ${endpoint.path}\`.`,
+    isDeprecated: true,
+  }),
+];
 
 export const START_ERRORS: readonly ErrorCode[] = [
   ...(["source_not_live", "processes_limit_reached", "usage_limit_reached"] as const),

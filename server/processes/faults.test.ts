@@ -6,6 +6,7 @@ import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
 import { newUuid } from "../uuid.ts";
 import type { ProcessNotice, ProcessState } from "./processes.ts";
 import { addOutput, isAlive, openStage, refusedWith, type Stage, type StageOptions } from "./supervisor.fixture.ts";
+import type { SupervisorNeeds } from "./supervisor.ts";
 
 let database: TestDatabase;
 const open: Stage[] = [];
@@ -192,6 +193,42 @@ test("a start that no server answered leaves nothing, and what was to stop has f
   const second = await stage({ user, sourceUuid });
   assert.equal((await second.row(uuid))?.state, "finished");
   assert.equal(await second.row(unanswered), null);
+});
+
+test("what waits to be taken up is stopped like all others, and not taken up afterwards", async () => {
+  const first = await stage();
+  const { user, sourceUuid } = first;
+  const [one, another] = [await first.start(), await first.start()];
+  await first.supervisor.close();
+  let isAway = true;
+  const prepare: SupervisorNeeds["prepare"] = async ({ params }) => {
+    if (isAway) throw new ServiceError("database_unavailable", { detail: "away" });
+    return { params, offers: new Set(), slots: {} };
+  };
+  const second = await stage({ user, sourceUuid, needs: { prepare } });
+  assert.equal(second.supervisor.held(one), null);
+  await second.supervisor.stop(user, one);
+  assert.equal((await second.row(one))?.state, "finished");
+  assert.equal((await second.row(another))?.state === "finished", false);
+  assert.deepEqual(await second.supervisor.stopAll(user), [another]);
+  assert.equal((await second.row(another))?.state, "finished");
+  isAway = false;
+  // The next start is taken up by nobody but itself; by then those that wait would have been.
+  await second.reach(await second.start(), "running");
+  for (const uuid of [one, another]) {
+    assert.equal(second.supervisor.held(uuid), null);
+    assert.equal((await second.row(uuid))?.state, "finished");
+  }
+});
+
+test("a process that another machine runs is not stopped from here, and that is said", async () => {
+  const first = await stage();
+  const { user, sourceUuid } = first;
+  const uuid = await first.start();
+  const second = await stage({ user, sourceUuid, needs: { isAlone: false } });
+  await assert.rejects(second.supervisor.stop(user, uuid), refusedWith("wrong_state"));
+  assert.deepEqual(await second.supervisor.stopAll(user), []);
+  assert.equal((await first.row(uuid))?.state, "running");
 });
 
 test("a process whose source is gone fails when it is taken up", async () => {

@@ -2,7 +2,7 @@
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import type { RunnerStats } from "../../schemas/runner.ts";
-import { claimFree, renewClaims } from "../store/claims.ts";
+import { claimFree, endFree, renewClaims } from "../store/claims.ts";
 import type { Sql } from "../store/client.ts";
 import { deleteProcess, type ProcessRow } from "../store/processes.ts";
 import { readStandings } from "../store/standing.ts";
@@ -88,6 +88,19 @@ export class Holdings {
     return process;
   }
 
+  /** Ends what waits to be taken up, of one user: this process, or all. Resolves with the uuids of those that were. */
+  async endWaiting(userUuid: string, uuid: string | null): Promise<readonly string[]> {
+    const { sql, nodeUuid } = this.#needs;
+    const ended = await endFree(sql, { userUuid, uuid, nodeUuid, held: this.of(userUuid).map(({ row }) => row.uuid) });
+    for (const claim of ended) {
+      this.#orphans.delete(claim.uuid);
+      // Taken up in this very moment.
+      const held = this.#held.get(claim.uuid);
+      if (held !== undefined && held.fence < claim.fence) held.lose();
+    }
+    return ended.map((claim) => claim.uuid);
+  }
+
   /** A start that came to nothing leaves nothing, as soon as the database lets it. */
   async remove(process: SupervisedProcess): Promise<void> {
     this.#remains.set(process.row.uuid, process.fence);
@@ -136,6 +149,8 @@ export class Holdings {
     for (const [uuid, row] of [...this.#orphans]) {
       try {
         const parts = await adopt(row, this.#needs);
+        // Ended in the meantime.
+        if (this.#orphans.get(uuid) !== row) continue;
         this.#orphans.delete(uuid);
         if (parts === null) continue;
         log.info({ process: uuid }, "a process that should run is taken up");

@@ -139,19 +139,24 @@ export class Supervisor implements Processes {
   }
 
   async stop(user: User, uuid: string): Promise<void> {
-    const held = this.#find(user, uuid);
-    if (held === null) {
+    if (this.#find(user, uuid) === null) {
       const { state } = await this.#expectRow(user, uuid);
       if (state === "finished" || state === "failed") return;
-      throw elsewhere();
+      if ((await this.#holdings.endWaiting(user.uuid, uuid)).length > 0) return;
     }
+    // Looked for again: it may have been taken up in the meantime.
+    const held = this.#find(user, uuid);
+    if (held === null) throw elsewhere();
     await this.#stopWithin(held);
   }
 
   async stopAll(user: User): Promise<readonly string[]> {
     const processes = this.#holdings.of(user.uuid).filter(({ isActive }) => isActive);
-    await Promise.all(processes.map((process) => this.#stopWithin(process)));
-    return processes.map(({ row }) => row.uuid);
+    const [waiting] = await Promise.all([
+      this.#holdings.endWaiting(user.uuid, null),
+      ...processes.map((process) => this.#stopWithin(process)),
+    ]);
+    return [...processes.map(({ row }) => row.uuid), ...waiting];
   }
 
   async attach(user: User, uuid: string, outputUuid: string): Promise<void> {

@@ -75,6 +75,34 @@ export async function saveSnapshot(sql: Queries, { uuid, fence }: Claim, snapsho
   return row?.saved === 1;
 }
 
+export interface FreeProcesses {
+  readonly userUuid: string;
+  /** This one only; null: all of the user's. */
+  readonly uuid: string | null;
+  /** Counts as nobody: what it has claimed and does not run yet. */
+  readonly nodeUuid: string;
+  /** Not these: they run. */
+  readonly held: readonly string[];
+}
+
+/** Ends what should run and nobody runs. Resolves with the claims that became of them: who held one before has lost it. */
+export async function endFree(sql: Queries, free: FreeProcesses): Promise<readonly Claim[]> {
+  const { userUuid, uuid, nodeUuid, held } = free;
+  return sql<Claim[]>`
+    with ended as (
+      update processes
+      set desired = 'stopped', state = 'finished', finished_at = now(), fence = fence + 1
+      where user_uuid = ${userUuid} and state not in ('finished', 'failed')
+        ${uuid === null ? sql`` : sql`and uuid = ${uuid}`}
+        -- A start that is under way is neither.
+        and started_at is not null
+        and (node_uuid is null or node_uuid = ${nodeUuid} or lease_until is null or lease_until < now())
+        and uuid not in (select value::uuid from jsonb_array_elements_text(${sql.json([...held])}))
+      returning uuid, fence),
+    freed as (delete from process_outputs using ended where process_uuid = ended.uuid)
+    select uuid, fence from ended order by uuid`;
+}
+
 /** So that the next server, or another machine, takes it over at once. */
 export async function releaseClaim(sql: Queries, { uuid, fence }: Claim): Promise<void> {
   await sql`
