@@ -114,6 +114,17 @@ describe("faults", () => {
     ]);
   });
 
+  test("of the shape and of the sense are told together, and nothing of what only the first kind brought about", async () => {
+    const yaml =
+      "http:\n  port: x\n  tls_cert: 5\n  tls_key: /dev/null\n  cors_origins: [nowhere]\nnode: { lease_seconds: soon, renew_seconds: 14 }\n";
+    assert.deepEqual(await faultsOf(yaml), [
+      'windhover.yaml:2:9: http.port is "x"; expected a whole number from 0 to 65535',
+      "windhover.yaml:3:13: http.tls_cert is 5; expected text or null",
+      'windhover.yaml:6:24: node.lease_seconds is "soon"; expected a number of at least 0.1',
+      'windhover.yaml:5:17: http.cors_origins has "nowhere"; expected https://host or *',
+    ]);
+  });
+
   const rows: readonly (readonly [what: string, yaml: string | null, env: NodeJS.ProcessEnv, says: RegExp])[] = [
     ["no YAML", "http: [", {}, /^windhover\.yaml:1:\d+: YAML: /],
     ["a key that is given twice", "http: {port: 1, port: 2}", {}, /^windhover\.yaml:1:\d+: YAML: .*unique/i],

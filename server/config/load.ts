@@ -35,16 +35,20 @@ export function loadConfig({ file, folder, env }: ConfigSources): LoadedConfig {
   const shown = file ?? USUAL_FILE;
   const written = text === null ? [] : readConfigText(shown, text, faults);
   const given = readEnvironment(env, faults);
+  const chosen = new Map([...written, ...given].map((setting) => [setting.key.name, setting]));
+  const unfit = new Set<string>();
   for (const setting of [...written, ...given]) {
     const message = judgeSetting(setting);
-    if (message !== null) faults.push({ where: setting.origin.where, message });
+    if (message === null) continue;
+    faults.push({ where: setting.origin.where, message });
+    if (chosen.get(setting.key.name) !== setting) continue;
+    unfit.add(setting.key.name);
+    chosen.delete(setting.key.name); // so that the rest can be judged
   }
-  if (faults.length > 0) throw new ConfigFaults(faults);
-  const chosen = new Map([...written, ...given].map((setting) => [setting.key.name, setting]));
   const settings = CONFIG_KEYS.map((key) => absolute(chosen.get(key.name) ?? byDefault(key), folder));
   const config = nest(settings);
-  const nonsense = judgeSense(config, (name) => chosen.get(name)?.origin.where ?? name);
-  if (nonsense.length > 0) throw new ConfigFaults(nonsense);
+  faults.push(...judgeSense(config, (name) => chosen.get(name)?.origin.where ?? name, unfit));
+  if (faults.length > 0) throw new ConfigFaults(faults);
   return { config, settings, file: text === null ? null : shown };
 }
 

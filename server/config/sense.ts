@@ -4,12 +4,21 @@ import { BlockList, isIP } from "node:net";
 import type { Config } from "../../schemas/config.ts";
 import type { ConfigFault } from "./fault.ts";
 
-/** @param whereOf a key's name → the place it was set at */
-export function judgeSense(config: Config, whereOf: (name: string) => string): readonly ConfigFault[] {
+/**
+ * @param whereOf a key's name → the place it was set at
+ * @param unfit keys that have been told of already: in their places are the defaults, which nobody asked for
+ */
+export function judgeSense(
+  config: Config,
+  whereOf: (name: string) => string,
+  unfit: ReadonlySet<string>,
+): readonly ConfigFault[] {
   const { http, database, node, network, media, webrtc, public_url: publicUrl, bootstrap_key: key } = config;
   const faults: ConfigFault[] = [];
-  const expect = (name: string, holds: boolean, message: string): void => {
-    if (!holds) faults.push({ where: whereOf(name), message: `${name} ${message}` });
+  /** `other`: the key that it must agree with. */
+  const expect = (name: string, holds: boolean, message: string, other = name): void => {
+    if (holds || unfit.has(name) || unfit.has(other)) return;
+    faults.push({ where: whereOf(name), message: `${name} ${message}` });
   };
   const isOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).origin === text.replace(/\/$/, "");
   expect("data_dir", config.data_dir.trim() !== "", "is empty; expected the path of a folder");
@@ -20,8 +29,18 @@ export function judgeSense(config: Config, whereOf: (name: string) => string): r
   );
   expect("public_url", publicUrl === null || isPublicUrl(publicUrl), "expects http(s)://host[:port], without a path");
   expect("http.host", http.host.trim() !== "", "is empty; expected an address such as 127.0.0.1 or 0.0.0.0");
-  expect("http.tls_cert", http.tls_key === null || http.tls_cert !== null, "is missing: http.tls_key is set");
-  expect("http.tls_key", http.tls_cert === null || http.tls_key !== null, "is missing: http.tls_cert is set");
+  expect(
+    "http.tls_cert",
+    http.tls_key === null || http.tls_cert !== null,
+    "is missing: http.tls_key is set",
+    "http.tls_key",
+  );
+  expect(
+    "http.tls_key",
+    http.tls_cert === null || http.tls_key !== null,
+    "is missing: http.tls_cert is set",
+    "http.tls_cert",
+  );
   for (const name of ["tls_cert", "tls_key"] as const)
     expect(`http.${name}`, http[name] === null || canRead(http[name]), `names a file that cannot be read`);
   for (const origin of http.cors_origins)
@@ -39,16 +58,19 @@ export function judgeSense(config: Config, whereOf: (name: string) => string): r
     "node.renew_seconds",
     node.renew_seconds * 2 <= node.lease_seconds,
     "must be half of node.lease_seconds or less",
+    "node.lease_seconds",
   );
   expect(
     "media.wrong_key_seconds",
     media.wrong_key_seconds < media.verdict_seconds,
     "must be less than media.verdict_seconds",
+    "media.verdict_seconds",
   );
   expect(
     "webrtc.port_last",
     webrtc.port_first <= webrtc.port_last && (webrtc.port_first === 0) === (webrtc.port_last === 0),
     "must not be below webrtc.port_first, and both are 0 or neither is",
+    "webrtc.port_first",
   );
   for (const host of media.hosts)
     expect("media.hosts", isHost(host), `has "${host}"; expected a name or an address, without a port`);
