@@ -70,7 +70,9 @@ function describeFault(error: ErrorObject): InputFault {
       message: `is not known here; ${list}${didYouMean(name, known)}`,
     };
   }
-  return { path: instancePath, message: `is ${describeValue(data)}; expected ${describeWanted(error, parentSchema)}` };
+  // Whoever sent a secret knows it, and whoever reads the answer need not.
+  const found = parentSchema?.secret === true ? "something else" : describeValue(data);
+  return { path: instancePath, message: `is ${found}; expected ${describeWanted(error, parentSchema)}` };
 }
 
 function describeWanted({ keyword, message }: ErrorObject, schema: unknown): string {

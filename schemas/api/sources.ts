@@ -27,8 +27,8 @@ const adapter = {
   gimbal_yaw_frame: Type.Optional(Type.Enum(["north", "body"], { description: "What the gimbal's yaw counts from." })),
 };
 
-const plainText = (maxLength: number, description: string) =>
-  Type.String({ minLength: 1, maxLength, pattern: "^[^\\u0000-\\u001f\\u007f]*$", description });
+const plainText = (maxLength: number, description: string, more: { readonly secret?: true } = {}) =>
+  Type.String({ minLength: 1, maxLength, pattern: "^[^\\u0000-\\u001f\\u007f]*$", description, ...more });
 
 export const MqttParameters = Type.Object({
   ip: Type.String({
@@ -40,7 +40,13 @@ export const MqttParameters = Type.Object({
   port: Type.Integer({ minimum: 1, maximum: 65_535 }),
   topic: plainText(1024, "The topic to read, 1 to 1024 characters without control characters."),
   username: Type.Optional(plainText(255, "A user of the broker, 1 to 255 characters.")),
-  password: Type.Optional(plainText(255, "Shown as `***`; `***` in an update leaves it as it is.")),
+  password: Type.Optional(
+    plainText(
+      255,
+      "That user's password, 1 to 255 characters without control characters. Shown as `***`; `***` in an update leaves it as it is.",
+      { secret: true },
+    ),
+  ),
   ...adapter,
 });
 
@@ -126,8 +132,8 @@ export const SourceRecord = Type.Object(
     telemetry_cfg: Type.Union([TelemetryCfg, Type.Null()]),
     status: Type.Enum(["unknown", "offline", "streaming", "processing"]),
     created_at: Timestamp,
-    hls_url: Type.Optional(Type.String({ description: "Media-server sources only." })),
-    webrtc_url: Type.Optional(Type.String({ description: "WHEP. Media-server sources only." })),
+    hls_url: Type.Optional(Type.String({ description: "Media-server sources only: for a while, without a key." })),
+    webrtc_url: Type.Optional(Type.String({ description: "WHEP. Media-server sources only: for a while, without a key." })),
   },
   { title: "Source" },
 );

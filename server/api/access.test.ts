@@ -78,6 +78,9 @@ test("web pages of the origins in the configuration may call us, and no others",
   const same = await slashed.call("/where", { headers: { origin: "https://console.example.com" } });
   assert.equal(same.headers.get("access-control-allow-origin"), "https://console.example.com");
   await same.text();
+  const page = await slashed.call("/docs", { headers: { origin: "https://console.example.com" } });
+  assert.equal(page.headers.get("vary"), "Accept-Encoding, Origin");
+  await page.text();
   const anybody = await open({ HTTP_CORS_ORIGINS: "*" });
   const open_ = await anybody.call("/where", { headers: { origin: "https://evil.example.com" } });
   assert.equal(open_.headers.get("access-control-allow-origin"), "*");

@@ -3,6 +3,7 @@ import { after, test } from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { Type } from "typebox";
 import { Uuid } from "../../schemas/api/records.ts";
+import type { Json, JsonRecord } from "../../schemas/json.ts";
 import { openApp } from "./app.fixture.ts";
 import { type AnyEndpoint, defineEndpoint } from "./endpoint.ts";
 
@@ -54,8 +55,12 @@ const endpoints: readonly AnyEndpoint[] = [
 const app = await openApp(endpoints);
 after(() => app.close(0));
 
-// biome-ignore lint/suspicious/noExplicitAny: a document of many shapes, looked at here and there.
-const document = (await (await app.call("/openapi.json")).json()) as any;
+const document = (await (await app.call("/openapi.json")).json()) as JsonRecord;
+
+/** What is there, by the keys that lead to it. */
+const at = (...keys: readonly string[]): Json | undefined =>
+  keys.reduce<Json | undefined>((value, key) => (value as JsonRecord | undefined)?.[key], document);
+const keysAt = (...keys: readonly string[]): readonly string[] => Object.keys(at(...keys) ?? {});
 
 test("the document is valid OpenAPI 3.1 to a validator that is not ours", async () => {
   const { valid, errors } = await new Validator().validate(structuredClone(document));
@@ -64,31 +69,33 @@ test("the document is valid OpenAPI 3.1 to a validator that is not ours", async 
 });
 
 test("every endpoint is in it once, with its key, body and answers", () => {
-  assert.deepEqual(Object.keys(document.paths), ["/things", "/thing/{uuid}", "/video", "/openapi.json", "/docs"]);
-  const { get, post } = document.paths["/thing/{uuid}"];
-  assert.deepEqual(get.security, [{}, { api_key: [] }]);
-  assert.deepEqual(post.security, [{ api_key: [] }, { api_key_in_url: [] }]);
-  assert.equal(post.deprecated, true);
-  assert.equal(post.requestBody.required, false);
-  assert.deepEqual(post.responses["201"].content["application/json"].schema, { $ref: "#/components/schemas/Thing" });
-  assert.deepEqual(get.parameters[0].name, "uuid");
-  assert.deepEqual(get.responses["200"].content, { "multipart/x-mixed-replace": {} });
-  assert.deepEqual(Object.keys(document.paths["/video"].post.requestBody.content), ["multipart/form-data"]);
-  assert.equal(document.paths["/things"].get.parameters[0].description, "So many at most.");
+  assert.deepEqual(keysAt("paths"), ["/things", "/thing/{uuid}", "/video", "/openapi.json", "/docs"]);
+  const thing = ["paths", "/thing/{uuid}"];
+  assert.deepEqual(at(...thing, "get", "security"), [{}, { api_key: [] }]);
+  assert.deepEqual(at(...thing, "post", "security"), [{ api_key: [] }, { api_key_in_url: [] }]);
+  assert.equal(at(...thing, "post", "deprecated"), true);
+  assert.equal(at(...thing, "post", "requestBody", "required"), false);
+  assert.deepEqual(at(...thing, "post", "responses", "201", "content", "application/json", "schema"), {
+    $ref: "#/components/schemas/Thing",
+  });
+  assert.equal(at(...thing, "get", "parameters", "0", "name"), "uuid");
+  assert.deepEqual(at(...thing, "get", "responses", "200", "content"), { "multipart/x-mixed-replace": {} });
+  assert.deepEqual(keysAt("paths", "/video", "post", "requestBody", "content"), ["multipart/form-data"]);
+  assert.equal(at("paths", "/things", "get", "parameters", "0", "description"), "So many at most.");
 });
 
 test("errors are listed by status with their codes", () => {
-  const { responses } = document.paths["/things"].get;
-  assert.match(responses["403"].description, /`api_key_missing`.*`api_key_expired`/);
-  assert.match(responses["404"].description, /`source_not_found`/);
-  assert.match(responses["422"].description, /`invalid_input`/);
-  assert.ok("Retry-After" in responses["429"].headers);
-  assert.equal(document.paths["/video"].post.responses["422"], undefined);
+  const responses = ["paths", "/things", "get", "responses"];
+  assert.match(String(at(...responses, "403", "description")), /`api_key_missing`.*`api_key_expired`/);
+  assert.match(String(at(...responses, "404", "description")), /`source_not_found`/);
+  assert.match(String(at(...responses, "422", "description")), /`invalid_input`/);
+  assert.ok(keysAt(...responses, "429", "headers").includes("Retry-After"));
+  assert.equal(at("paths", "/video", "post", "responses", "422"), undefined);
 });
 
 test("schemas with a title are written once", () => {
-  assert.deepEqual(Object.keys(document.components.schemas), ["Problem", "Thing"]);
-  assert.equal(document.components.schemas.Thing.properties.size.default, 3);
+  assert.deepEqual(keysAt("components", "schemas"), ["Problem", "Thing"]);
+  assert.equal(at("components", "schemas", "Thing", "properties", "size", "default"), 3);
 });
 
 test("/docs and all that it loads come from here, and nothing else may be loaded", async () => {
