@@ -112,6 +112,25 @@ test("PATCH changes alias and telemetry, keeps what is left out, and a masked pa
   assert.doesNotMatch(service.app.logged.join(), /hunter3/);
 });
 
+test("PATCH of a source that is not there says so, whatever broker it names", async () => {
+  const telemetry_cfg = mqtt({ ...BROKER, ip: "169.254.169.254" });
+  const absent = await ada.call("PATCH", `/source/${newUuid()}`, { telemetry_cfg });
+  assert.deepEqual([absent.status, absent.body.code], [404, "source_not_found"]);
+  const { body } = await ada.call("POST", "/stream", stream("rtsp://192.0.2.61/x"));
+  const refused = await ada.call("PATCH", `/source/${body.uuid}`, { telemetry_cfg });
+  assert.equal(refused.body.code, "address_refused");
+});
+
+test("a password that is refused is not sent back", async () => {
+  for (const password of [83174629, ["hunter7"], "hunter7".repeat(50), "hunter7\u0001"]) {
+    const telemetry_cfg = mqtt({ ...BROKER, username: "u", password } as never);
+    const reply = await ada.call("POST", "/stream", stream("rtsp://192.0.2.62/x", { telemetry_cfg }));
+    assert.deepEqual([reply.status, reply.body.errors[0].path], [422, "/telemetry_cfg/parameters/password"]);
+    assert.match(reply.body.errors[0].message, /^is something else; expected text: .*1 to 255 characters/);
+    assert.doesNotMatch(JSON.stringify(reply.body) + service.app.logged.join(), /hunter7|83174629/);
+  }
+});
+
 test("PATCH does not make two sources identical", async () => {
   const url = "rtsp://192.0.2.8/x";
   const plain = await ada.call("POST", "/stream", stream(url));

@@ -3,7 +3,14 @@ import type { NewStream, SourceChange } from "../../schemas/api/sources.ts";
 import type { Config } from "../../schemas/config.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
-import { findIdentical, type Registered, registerSource, type SourceRow, updateSource } from "../store/sources.ts";
+import {
+  findIdentical,
+  findSource,
+  type Registered,
+  registerSource,
+  type SourceRow,
+  updateSource,
+} from "../store/sources.ts";
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";
 import { readAuthority } from "./authority.ts";
@@ -50,6 +57,8 @@ export async function changeSource(
   body: SourceChange,
 ): Promise<SourceRow> {
   const given = readTelemetry(body.telemetry_cfg);
+  // Before its broker is looked up, and again below, where it cannot go away any more.
+  await findSource(sql, user.uuid, uuid);
   await guardBroker(given, config);
   return updateSource(sql, user.uuid, uuid, (source) => {
     const telemetryCfg = body.telemetry_cfg === undefined ? source.telemetryCfg : restore(given, source.telemetryCfg);
