@@ -1,0 +1,120 @@
+/** ffmpeg and GStreamer as publishers and players, and what they see, picture by picture. */
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after } from "node:test";
+
+export type Way = "tcp" | "udp";
+
+export const folder = mkdtempSync(join(tmpdir(), "windhover-rtsp-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+export interface Program {
+  readonly child: ChildProcess;
+  /** Everything it printed, once it has ended. */
+  readonly output: Promise<string>;
+}
+
+/** It is ended with the tests at the latest. */
+export function run(program: string, args: readonly string[]): Program {
+  const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
+  after(() => child.kill("SIGKILL"));
+  let text = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on("data", (chunk: Buffer) => {
+      text += chunk.toString();
+    });
+  }
+  const output = once(child, "close").then(() => text);
+  return { child, output };
+}
+
+const ffmpeg = (...args: readonly string[]): Program => run("ffmpeg", ["-v", "error", "-nostdin", "-y", ...args]);
+const gst = (...words: readonly string[]): Program => run("gst-launch-1.0", ["-q", ...words]);
+
+export interface ClipOptions {
+  readonly seconds?: number;
+  readonly size?: string;
+  readonly bFrames?: number;
+  readonly hasSound?: boolean;
+  readonly keyEvery?: number;
+}
+
+let clips = 0;
+
+/** 25 pictures a second, no two the same. */
+export async function makeClip(options: ClipOptions = {}): Promise<string> {
+  const { seconds = 3, size = "320x240", bFrames = 0, hasSound = false, keyEvery = 12 } = options;
+  const file = join(folder, `clip-${clips++}.mp4`);
+  const sound = hasSound ? ["-f", "lavfi", "-i", "sine=frequency=500"] : [];
+  const video = `-pix_fmt yuv420p -c:v libx264 -preset veryfast -bf ${bFrames} -g ${keyEvery} -c:a aac -t ${seconds}`;
+  const source = `testsrc2=size=${size}:rate=25`;
+  const output = await ffmpeg("-f", "lavfi", "-i", source, ...sound, ...video.split(" "), file).output;
+  assert.equal(output, "");
+  return file;
+}
+
+export const publishers = {
+  ffmpeg: (clip: string, url: string, way: Way) =>
+    ffmpeg(..."-re -i".split(" "), clip, ..."-c copy -f rtsp -rtsp_transport".split(" "), way, url),
+  gst: (clip: string, url: string, way: Way) =>
+    gst(
+      ...["filesrc", `location=${clip}`, "!", "qtdemux", "!", "h264parse", "config-interval=-1", "!"],
+      ...["rtspclientsink", `location=${url}`, `protocols=${way}`],
+    ),
+};
+
+let outputs = 0;
+
+export interface Playing extends Program {
+  /** A digest of every picture, decoded, in the order of showing. */
+  pictures(): Promise<string[]>;
+}
+
+/** Each plays until the stream ends. */
+export const players = {
+  ffmpeg(url: string, way: Way): Playing {
+    const file = join(folder, `played-${outputs++}.md5`);
+    const program = ffmpeg("-rtsp_transport", way, "-i", url, ...DIGESTING, file);
+    return { ...program, pictures: () => readDigests(file) };
+  },
+  gst(url: string, way: Way): Playing {
+    const file = join(folder, `played-${outputs++}.h264`);
+    const program = gst(
+      ...["rtspsrc", `location=${url}`, `protocols=${way}`, "latency=100", "!", "rtph264depay", "!", "h264parse", "!"],
+      ...["video/x-h264,stream-format=byte-stream,alignment=au", "!", "filesink", `location=${file}`],
+    );
+    return { ...program, pictures: () => digestPictures(file) };
+  },
+};
+
+const DIGESTING = "-map 0:v -fps_mode passthrough -f framemd5".split(" ");
+
+export async function digestPictures(clip: string): Promise<string[]> {
+  const file = join(folder, `digests-${outputs++}.md5`);
+  assert.equal(await ffmpeg("-i", clip, ...DIGESTING, file).output, "");
+  return readDigests(file);
+}
+
+async function readDigests(file: string): Promise<string[]> {
+  const rows = (await readFile(file, "utf8")).split("\n").filter((line) => /^0,/.test(line));
+  return rows.map((row) => row.split(",").at(-1)?.trim() ?? "");
+}
+
+/** How many frames of sound there are until the stream ends. */
+export async function countSounds(url: string, way: Way): Promise<number> {
+  const args = ["-rtsp_transport", way, "-i", url, ..."-map 0:a -c copy -f framemd5 -".split(" ")];
+  return (await ffmpeg(...args).output).split("\n").filter((line) => /^0,/.test(line)).length;
+}
+
+/** What was played is the source's end, from a key picture on, bit for bit and without a gap. */
+export function assertPlayed(played: readonly string[], source: readonly string[], keyEvery: number): void {
+  const places = played.map((digest) => source.indexOf(digest));
+  const [first = -1] = places;
+  assert.equal(first % keyEvery, 0, `it began with picture ${first}, which is no key picture`);
+  assert.deepEqual(places, source.map((_, i) => i).slice(first));
+}
