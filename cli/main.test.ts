@@ -70,7 +70,8 @@ test("with --json whatever goes wrong is a line of JSON", async () => {
 
 test("a checkout without libraries or without the addon says what to do, without a stack", async () => {
   const bare = makeFolder();
-  cpSync(join(ROOT, "cli/windhover.mjs"), join(bare, "windhover.mjs"));
+  for (const file of ["cli/windhover.mjs", "setup/load.mjs", "setup/find-bundle.mjs"])
+    cpSync(join(ROOT, file), join(bare, file));
   const run = (file: string, env: NodeJS.ProcessEnv): Promise<{ code: unknown; stderr: string }> =>
     new Promise((resolve) => {
       execFile(process.execPath, [file, "check", "graphs/demo.yaml"], { cwd: ROOT, env }, (error, _, stderr) =>
@@ -78,7 +79,7 @@ test("a checkout without libraries or without the addon says what to do, without
       );
     });
   const [unready, unbuilt] = await Promise.all([
-    run(join(bare, "windhover.mjs"), process.env),
+    run(join(bare, "cli/windhover.mjs"), process.env),
     run(join(ROOT, "cli/windhover.mjs"), { ...process.env, NO_COLOR: "1", WINDHOVER_ADDON: "/nowhere.node" }),
   ]);
   for (const { code, stderr } of [unready, unbuilt]) {
