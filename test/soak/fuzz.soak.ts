@@ -7,7 +7,8 @@ import { MASTER_KEY, TestService, uploadVideo } from "../api/service.fixture.ts"
 import { makeClip, temporaryFolder } from "../graph.fixture.ts";
 import { progress, rounds } from "./rounds.fixture.ts";
 
-const service = await TestService.start();
+/** A source that is not there is waited for this long, and many a request starts one. */
+const service = await TestService.start({ env: { WINDHOVER_RUNNERS_START_SECONDS: "15" } });
 after(() => service.close());
 const clip = await makeClip(temporaryFolder(), 3_000);
 
@@ -46,7 +47,8 @@ async function sendBatch(seed: number, count: number): Promise<void> {
         `${method} ${path} ${JSON.stringify(headers)} ${body?.slice(0, 500)}\n→ ${answer.status} ${answer.text.slice(0, 500)}`,
       );
     }),
-    { numRuns: count, seed },
+    // Not made smaller: requests change what the next ones find, and one that hangs would hang hundreds of times.
+    { numRuns: count, seed, endOnFailure: true },
   );
 }
 
