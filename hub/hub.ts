@@ -2,12 +2,13 @@
 import type { HubMessage, HubSettings, HubVerdict } from "../schemas/hub.ts";
 import { Connections } from "./connections.ts";
 import { Doorman } from "./doorman.ts";
+import { Hls } from "./hls/hls.ts";
 import { openHttp } from "./http.ts";
 import type { Log } from "./log.ts";
 import { Recordings } from "./recordings.ts";
 import { openRtmp } from "./rtmp/rtmp-server.ts";
 import { openRtsp } from "./rtsp/rtsp-server.ts";
-import { StreamRefusal, Streams } from "./streams.ts";
+import { Streams } from "./streams.ts";
 import { Whep } from "./webrtc/whep.ts";
 
 export interface HubParts {
@@ -45,10 +46,7 @@ export async function openHub(settings: HubSettings, { tell, log }: HubParts): P
     },
     log,
   );
-  const hls = {
-    answer: () => Promise.reject(new StreamRefusal("not_live", "HLS is not made yet")),
-    close() {},
-  };
+  const hls = new Hls({ settings, streams, log });
   const whep = new Whep({ settings, streams, log });
   /** In the order in which they are closed: nobody comes any more, then nobody stays. */
   const doors: { close(): Promise<void> | void }[] = [];

@@ -1,0 +1,82 @@
+/**
+ * Makes parts and segments of a stream. A segment begins with a key picture, unless the next one is too long in coming:
+ * then it begins with any, and its parts say so.
+ */
+import { Fragmenter } from "../../media/mp4/fragmenter.ts";
+import { writeInitSegment } from "../../media/mp4/init-segment.ts";
+import type { Tracks, Unit } from "../../media/unit.ts";
+import type { Reader } from "../streams.ts";
+import type { Window } from "./window.ts";
+
+const SHORTEST_SEGMENT_US = 1_000_000;
+/** A picture that lasts longer is a publisher that paused: players skip the gap instead of falling behind. */
+const LONGEST_PICTURE_US = 2_000_000;
+
+export class Segmenter implements Reader {
+  readonly #window: Window;
+  readonly #changed: () => void;
+  #fragmenter: Fragmenter | null = null;
+  #waitsForKey = true;
+  /** Of the first picture of the segment. */
+  #captureMs = 0;
+
+  /** `changed` is called when the window has more. */
+  constructor(window: Window, changed: () => void) {
+    this.#window = window;
+    this.#changed = changed;
+  }
+
+  begin(tracks: Tracks): void {
+    this.#finish();
+    this.#window.setInit(writeInitSegment(tracks), tracks);
+    this.#fragmenter = new Fragmenter(tracks, { longestUs: LONGEST_PICTURE_US });
+    this.#waitsForKey = true;
+  }
+
+  take(unit: Unit): void {
+    const fragmenter = this.#fragmenter;
+    if (fragmenter === null) return;
+    if (this.#waitsForKey) {
+      if (unit.kind === "audio" || !unit.isKey) return;
+      this.#waitsForKey = false;
+      this.#captureMs = unit.captureMs;
+    }
+    fragmenter.add(unit);
+    if (unit.kind === "audio") return;
+    if (this.#endsSegment(unit, fragmenter)) {
+      this.#cut(fragmenter);
+      this.#window.endSegment(unit.isKey);
+      this.#captureMs = unit.captureMs;
+    } else if (fragmenter.readyUs + fragmenter.stepUs > this.#window.longestPartUs) this.#cut(fragmenter);
+    else return;
+    this.#changed();
+  }
+
+  end(): void {
+    this.#finish();
+    this.#window.end();
+    this.#changed();
+  }
+
+  /** This picture is not in it any more. */
+  #endsSegment(unit: Unit, { readyUs, stepUs, bytes }: Fragmenter): boolean {
+    const { growing, longestSegmentUs, largestSegmentBytes } = this.#window;
+    const durationUs = (growing?.durationUs ?? 0) + readyUs;
+    if (unit.isKey && durationUs >= SHORTEST_SEGMENT_US) return true;
+    // The picture before this one is in it, this one would not fit.
+    if (durationUs > 0 && durationUs + stepUs > longestSegmentUs) return true;
+    return (growing?.bytes ?? 0) + bytes > largestSegmentBytes;
+  }
+
+  #cut(fragmenter: Fragmenter): void {
+    const part = fragmenter.cut();
+    if (part !== null) this.#window.addPart(part, this.#captureMs);
+  }
+
+  #finish(): void {
+    const rest = this.#fragmenter?.drain() ?? null;
+    if (rest !== null) this.#window.addPart(rest, this.#captureMs);
+    this.#fragmenter = null;
+    this.#window.endSegment(true);
+  }
+}
