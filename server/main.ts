@@ -20,6 +20,8 @@ import { Authenticator } from "./keys/authenticate.ts";
 import { createFirstKey } from "./keys/create-key.ts";
 import { findKeyIn } from "./keys/find-key.ts";
 import { LoginGate } from "./keys/login-gate.ts";
+import { HubFault } from "./media/hub-process.ts";
+import { type MediaServer, type MediaServerParts, openMedia } from "./media/open-media.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { Supervisor } from "./processes/supervisor.ts";
 import { ShutDown } from "./shut-down.ts";
@@ -35,6 +37,7 @@ export interface ServerKnowledge extends GraphKnowledge {
   /** Programs that are forked. */
   readonly runnerEntry: URL;
   readonly probeEntry: URL;
+  readonly hubEntry: URL;
 }
 
 export interface ServerParts {
@@ -50,6 +53,9 @@ export interface RunningServer {
   readonly url: string;
   /** What it listens on, whatever stands before it: `http://0.0.0.0:8080`. */
   readonly listen: string;
+  /** What streams are published to and played from. */
+  readonly rtsp: string;
+  readonly rtmp: string;
   /** The master key that this start has made, to be shown once. Null when there were keys, or it was given. */
   readonly firstKey: string | null;
   /** Everything that runs is stopped and will run again with the next start. False: something had to be left. */
@@ -81,8 +87,15 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   const firstKey = await createFirstKey(sql, config.bootstrap_key);
   const node = await joinNodes(sql, config.node, log);
   shutDown.add("node", SPARE_MS, () => node.leave());
-  const { probeEntry, runnerEntry, softwareVersion } = knowledge;
-  const sources = await Sources.open({ sql, config, log: partOf(log, "sources"), nodeUuid: node.uuid, probeEntry });
+  const { probeEntry, runnerEntry, hubEntry, softwareVersion } = knowledge;
+  const nodeUuid = node.uuid;
+  const mediaServer = await openMediaServer({ sql, config, log: partOf(log, "media"), nodeUuid, hubEntry }, shutDown);
+  const { hub: media, signer, recordings } = mediaServer;
+  const hub = { rtspPort: media.rtspPort, signer };
+  signal.throwIfAborted();
+  const sources = await Sources.open({
+    ...{ sql, config, log: partOf(log, "sources"), nodeUuid, probeEntry, media, signer },
+  });
   shutDown.add("sources", SPARE_MS, () => sources.close());
   const library = await opening;
   signal.throwIfAborted();
@@ -92,7 +105,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   // Closed below the processes: while they stop it listens, and whoever asks hears why it is refused.
   shutDown.add("api", closeMs + SPARE_MS, () => app?.close(closeMs));
   const processes = await Supervisor.open({
-    ...{ sql, config, log: partOf(log, "processes"), nodeUuid: node.uuid, runnerEntry, metrics },
+    ...{ sql, config, log: partOf(log, "processes"), nodeUuid, runnerEntry, metrics },
     // A private database is nobody else's.
     isAlone: config.database.url === null,
     prepare: (order) => library.prepare(order),
@@ -102,31 +115,43 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   const gate = new LoginGate(config.limits.failed_logins_per_minute);
   const { authenticate } = new Authenticator(findKeyIn(sql, config), gate);
   const streams = new Streams({ config: config.streams, processes, authenticate });
-  const components = () => checkHealth({ config, checks: { database: health, runners: () => processes.trouble } });
+  const checks = {
+    database: health,
+    media_hub: () => media.trouble,
+    recordings: () => recordings.trouble,
+    runners: () => processes.trouble,
+  };
+  const components = () => checkHealth({ config, checks });
   const endpoints = [
     ...informationEndpoints({ sql, softwareVersion, components }),
     ...sourceEndpoints(sources),
-    ...processEndpoints({ sql, config, processes }),
+    ...processEndpoints({ sql, processes, hub }),
     ...streams.endpoints,
-    ...outputEndpoints({ sql, config }),
+    ...outputEndpoints({ sql, config, hub }),
+    ...mediaServer.endpoints,
     ...playerEndpoints,
     ...graphEndpoints({ library, config }),
     ...processGraphEndpoints({ library, processes, sql, config }),
-    ...operationsEndpoints({ config, metrics, components }),
+    ...operationsEndpoints({ config, metrics, components, mediaNumbers: () => media.numbers }),
   ];
   // Before anybody can ask for them: a process that should run is never found missing.
   const resumed = await processes.takeUp();
   const running = await listen({
     ...{ config, endpoints, authenticate, log: partOf(log, "api"), onUpgrade: streams.upgrade },
+    isSigned: (resource, token) => signer.isGood(resource, token),
     observe: (answered) => metrics.observeRequest(answered),
   });
   app = running;
   shutDown.add("streams", config.streams.close_seconds * 1000 + SPARE_MS, () => streams.close());
   shutDown.add("requests", SPARE_MS, () => running.refuse());
   log.info({ url: running.url, resumed, ms: Math.round(performance.now()) }, "ready");
+  const url = config.public_url?.replace(/\/+$/, "") ?? running.url.replace(EVERY_ADDRESS, "//localhost:");
+  const { hostname } = new URL(url);
   return {
-    url: config.public_url?.replace(/\/+$/, "") ?? running.url.replace(EVERY_ADDRESS, "//localhost:"),
+    url,
     listen: running.url,
+    rtsp: `rtsp://${hostname}:${media.rtspPort}`,
+    rtmp: `rtmp://${hostname}:${media.rtmpPort}`,
     firstKey: config.bootstrap_key === null ? firstKey : null,
     stop: () => shutDown.run(),
   };
@@ -147,6 +172,18 @@ async function openStore(config: Config, log: Logger, shutDown: ShutDown): Promi
   // By its own signals, each given so long.
   shutDown.add("database", config.database.stop_seconds * 4000 + SPARE_MS, () => database.close());
   return database;
+}
+
+/** Closed above the database, below everything that publishes and plays. */
+async function openMediaServer(parts: MediaServerParts, shutDown: ShutDown): Promise<MediaServer> {
+  try {
+    const opened = await openMedia(parts);
+    shutDown.add("media", parts.config.media.stop_seconds * 1000 + SPARE_MS, () => opened.close());
+    return opened;
+  } catch (cause) {
+    if (!(cause instanceof HubFault)) throw cause;
+    throw new StartFault(`The media server cannot be started (rtsp.port, rtmp.port): ${cause.message}`, { cause });
+  }
 }
 
 /** One that is not open yet is not waited for: its threads and its child go with us. */

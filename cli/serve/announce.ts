@@ -18,13 +18,23 @@ export async function announceKey(key: string, terminal: Terminal): Promise<void
   await terminal.print(lines.join("\n"));
 }
 
-export async function announceReady({ url, listen }: RunningServer, terminal: Terminal): Promise<void> {
-  const addresses = { url, listen, docs: `${url}/docs`, openapi: `${url}/openapi.json`, metrics: `${url}/metrics` };
+export async function announceReady(server: RunningServer, terminal: Terminal): Promise<void> {
+  const { url, listen, rtsp, rtmp } = server;
+  const addresses = {
+    url,
+    listen,
+    rtsp,
+    rtmp,
+    docs: `${url}/docs`,
+    openapi: `${url}/openapi.json`,
+    metrics: `${url}/metrics`,
+  };
   if (terminal.isJson || !terminal.isOutLive) {
     await terminal.print(JSON.stringify({ event: "ready", ...addresses, pid: process.pid }));
     return;
   }
   const ready = terminal.paintOut("green", "ready");
   const behind = listen === url ? "" : `  listens on ${listen}`;
-  await terminal.print(`${ready}  API ${url}${behind}  docs ${addresses.docs}  metrics ${addresses.metrics}`);
+  const media = `RTSP ${rtsp}  RTMP ${rtmp}`;
+  await terminal.print(`${ready}  API ${url}${behind}  ${media}  docs ${addresses.docs}  metrics ${addresses.metrics}`);
 }

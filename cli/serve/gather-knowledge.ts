@@ -17,6 +17,7 @@ export async function gatherKnowledge(): Promise<ServerKnowledge> {
     modelNames: remember(listInstalled),
     runnerEntry: new URL("../../graphs/runtime/runner/runner.mjs", import.meta.url),
     probeEntry: new URL("../../graphs/runtime/probe/probe.mjs", import.meta.url),
+    hubEntry: new URL("../../hub/hub.mjs", import.meta.url),
   };
 }
 

@@ -60,6 +60,8 @@ export const OutputRecord = Type.Object(
     attached_to: Type.Union([Uuid, Type.Null()], { description: "The process." }),
     status: Type.Enum([...OUTPUT_STATUSES]),
     created_at: Timestamp,
+    hls_url: Type.Optional(Type.String({ description: "Of rtsp: HLS, for a while, without a key." })),
+    webrtc_url: Type.Optional(Type.String({ description: "Of rtsp: WHEP, for a while, without a key." })),
   },
   { title: "Output" },
 );

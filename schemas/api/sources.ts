@@ -133,7 +133,9 @@ export const SourceRecord = Type.Object(
     status: Type.Enum(["unknown", "offline", "streaming", "processing"]),
     created_at: Timestamp,
     hls_url: Type.Optional(Type.String({ description: "Media-server sources only: for a while, without a key." })),
-    webrtc_url: Type.Optional(Type.String({ description: "WHEP. Media-server sources only: for a while, without a key." })),
+    webrtc_url: Type.Optional(
+      Type.String({ description: "WHEP. Media-server sources only: for a while, without a key." }),
+    ),
   },
   { title: "Source" },
 );

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { LiveStreams } from "../media/live-streams.ts";
 import { Metrics } from "../metrics/metrics.ts";
 import { makeConfig, makeUser, openApp } from "./app.fixture.ts";
 import { operationsEndpoints } from "./operations.ts";
@@ -9,7 +10,11 @@ const operator = { ...makeUser("operator"), isOperator: true };
 const customer = makeUser("customer");
 
 async function open(settings: Readonly<Record<string, string>>) {
-  const needs = { metrics: new Metrics(), components: async () => ({ database: "ok" }) };
+  const needs = {
+    metrics: new Metrics(),
+    components: async () => ({ database: "ok" }),
+    mediaNumbers: () => ({ ...new LiveStreams().numbers, restarts: 3 }),
+  };
   const app = await openApp(operationsEndpoints({ ...needs, config: makeConfig(settings) }), {
     settings,
     authenticate: async (key) => (key === "operator" ? operator : customer),
@@ -22,7 +27,9 @@ test("the numbers of all users are for who runs the service, not for any master 
   const app = await open({});
   const read = await app.call("/metrics", { headers: { api_key: "operator" } });
   assert.equal(read.status, 200);
-  assert.match(await read.text(), /^windhover_component_up\{component="database"\} 1$/m);
+  const text = await read.text();
+  assert.match(text, /^windhover_component_up\{component="database"\} 1$/m);
+  assert.match(text, /^windhover_media_hub_restarts 3$/m);
   assert.equal((await app.call("/metrics?api_key=operator", { method: "HEAD" })).status, 200);
   const refused = await app.call("/metrics", { headers: { api_key: "customer" } });
   assert.equal(refused.status, 403);

@@ -1,5 +1,6 @@
 /** What those who run the service look at. */
 import type { Config } from "../../schemas/config.ts";
+import type { MediaNumbers } from "../media/live-streams.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { ServiceError } from "../service-error.ts";
 import { type AnyEndpoint, defineEndpoint } from "./endpoint.ts";
@@ -8,13 +9,15 @@ interface OperationsNeeds {
   readonly config: Config;
   readonly metrics: Metrics;
   components(): Promise<Readonly<Record<string, string>>>;
+  mediaNumbers(): MediaNumbers;
 }
 
 /**
  * An operator's key and not just any: the numbers name the processes of all users, and each customer may have a master
  * key. Not the address of the caller either: behind a proxy on this machine everybody would come from it. The key may stand in the URL, as Prometheus has it in `params`.
  */
-export function operationsEndpoints({ config, metrics, components }: OperationsNeeds): readonly AnyEndpoint[] {
+export function operationsEndpoints(needs: OperationsNeeds): readonly AnyEndpoint[] {
+  const { config, metrics, components, mediaNumbers } = needs;
   return [
     defineEndpoint({
       method: "GET",
@@ -23,7 +26,7 @@ export function operationsEndpoints({ config, metrics, components }: OperationsN
       id: "readMetrics",
       summary: "Numbers for Prometheus",
       description:
-        "Frames, latency, drops, inference and memory of every process; requests by route; health of the parts. Needs the key of an operator (the first key, or one made with `keys create --operator`), in the header or as `?api_key=`, unless `http.metrics_open` is set.",
+        "Frames, latency, drops, inference and memory of every process; streams, players and memory of the media hub; requests by route; health of the parts. Needs the key of an operator (the first key, or one made with `keys create --operator`), in the header or as `?api_key=`, unless `http.metrics_open` is set.",
       access: config.http.metrics_open ? "none" : "url-key",
       answers: { 200: { description: "The text format of Prometheus.", mediaType: "text/plain" } },
       errors: ["operator_key_needed"],
@@ -34,6 +37,7 @@ export function operationsEndpoints({ config, metrics, components }: OperationsN
               "/metrics names the processes of all users: ask with the first key, or with one made by `windhover keys create NAME --operator`.",
           });
         metrics.observeComponents(await components());
+        metrics.observeMedia(mediaNumbers());
         return new Response(await metrics.print(), { headers: { "content-type": metrics.contentType } });
       },
     }),

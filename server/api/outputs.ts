@@ -2,7 +2,7 @@
 import { NewOutput, OutputListing, OutputRecord } from "../../schemas/api/outputs.ts";
 import { Deleted, PageQuery } from "../../schemas/api/records.ts";
 import type { Config } from "../../schemas/config.ts";
-import { describeOutput } from "../outputs/describe-output.ts";
+import { describeOutput, type OutputHub } from "../outputs/describe-output.ts";
 import { registerNewOutput } from "../outputs/register-output.ts";
 import type { Sql } from "../store/client.ts";
 import { deleteOutput, findOutput, listOutputs, type OutputRow } from "../store/outputs.ts";
@@ -12,14 +12,15 @@ import { type AnyEndpoint, defineEndpoint } from "./endpoint.ts";
 interface OutputNeeds {
   readonly sql: Sql;
   readonly config: Config;
+  readonly hub: OutputHub;
 }
 
 const tag = "Outputs";
 const access = "key";
 
-export function outputEndpoints({ sql, config }: OutputNeeds): readonly AnyEndpoint[] {
+export function outputEndpoints({ sql, config, hub }: OutputNeeds): readonly AnyEndpoint[] {
   const describe = (output: OutputRow, call: { readonly user: User; readonly publicUrl: string }) =>
-    describeOutput(output, call.user.username, call.publicUrl, config.rtsp.port);
+    describeOutput(output, call.user.username, call.publicUrl, hub);
   return [
     defineEndpoint({
       method: "POST",
@@ -34,7 +35,7 @@ export function outputEndpoints({ sql, config }: OutputNeeds): readonly AnyEndpo
         200: { description: "There is one like it: this.", schema: OutputRecord },
         201: { description: "Registered.", schema: OutputRecord },
       },
-      errors: ["outputs_limit_reached", "address_refused"],
+      errors: ["outputs_limit_reached", "address_refused", "path_in_use"],
       async handle(call) {
         const { output, isNew } = await registerNewOutput({ sql, config }, call.user, call.body);
         return { status: isNew ? 201 : 200, body: describe(output, call) };

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { testHub } from "../media/media.fixture.ts";
 import { addOutput, openStage, type Stage } from "../processes/supervisor.fixture.ts";
 import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
 import { newUuid } from "../uuid.ts";
-import { makeConfig, openApp, type TestApp } from "./app.fixture.ts";
+import { openApp, type TestApp } from "./app.fixture.ts";
 import { processEndpoints } from "./processes.ts";
 
 let database: TestDatabase;
@@ -13,7 +14,7 @@ before(async () => {
   database = await testDatabase();
   stage = await openStage(database.sql);
   const { supervisor: processes, user } = stage;
-  const endpoints = processEndpoints({ sql: database.sql, config: makeConfig(), processes });
+  const endpoints = processEndpoints({ sql: database.sql, processes, hub: testHub() });
   app = await openApp(endpoints, { authenticate: async () => user });
 });
 after(async () => {

@@ -15,7 +15,6 @@ export interface SentFile {
   readonly bytes: number;
   /** Changes with its content: quoted, strong. */
   readonly etag: string;
-  readonly modifiedAt: Date;
   /** What it is saved as. */
   readonly name: string;
 }
@@ -55,12 +54,11 @@ export async function sendFile(file: SentFile, call: FileCall, stallMs: number):
   return new Response(streamFile(handle, { first, last }, call.raw, stallMs), { status, headers });
 }
 
-function headersOf({ etag, modifiedAt, name }: SentFile): Record<string, string> {
+function headersOf({ etag, name }: SentFile): Record<string, string> {
   return {
     ETag: etag,
     "Accept-Ranges": "bytes",
     "Cache-Control": "private, no-cache",
-    "Last-Modified": modifiedAt.toUTCString(),
     "Content-Disposition": `attachment; filename="${name.replaceAll(/[^A-Za-z0-9._ -]/g, "_")}"; filename*=UTF-8''${encodeName(name)}`,
   };
 }

@@ -1,19 +1,11 @@
 /** Video files and streams. */
 import { Deleted, PageQuery } from "../../schemas/api/records.ts";
-import {
-  NewStream,
-  NewVideo,
-  RecordingListing,
-  SourceChange,
-  SourceListing,
-  SourceRecord,
-} from "../../schemas/api/sources.ts";
-import { describeSource } from "../sources/describe-source.ts";
+import { NewStream, NewVideo, SourceChange, SourceListing, SourceRecord } from "../../schemas/api/sources.ts";
 import type { Sources } from "../sources/sources.ts";
 import type { Registered } from "../store/sources.ts";
 import { type AnyEndpoint, defineEndpoint, type JsonAnswer } from "./endpoint.ts";
 
-type SourceNeeds = Pick<Sources, "upload" | "register" | "list" | "find" | "change" | "remove">;
+type SourceNeeds = Pick<Sources, "upload" | "register" | "describe" | "list" | "find" | "change" | "remove">;
 
 const tag = "Sources";
 const access = "key";
@@ -23,12 +15,11 @@ const REGISTERED = {
   201: { description: "Registered.", schema: SourceRecord },
 };
 
-const answerRegistered = ({ source, isNew }: Registered): JsonAnswer => ({
-  status: isNew ? 201 : 200,
-  body: describeSource(source),
-});
-
 export function sourceEndpoints(sources: SourceNeeds): readonly AnyEndpoint[] {
+  const answerRegistered = ({ source, isNew }: Registered, publicUrl: string): JsonAnswer => ({
+    status: isNew ? 201 : 200,
+    body: sources.describe(source, publicUrl),
+  });
   return [
     defineEndpoint({
       method: "POST",
@@ -46,7 +37,7 @@ export function sourceEndpoints(sources: SourceNeeds): readonly AnyEndpoint[] {
         ...(["video_too_large", "storage_limit_reached", "body_too_large", "disk_full"] as const),
         ...(["request_timeout", "rate_limited"] as const),
       ],
-      handle: async (call) => answerRegistered(await sources.upload(call)),
+      handle: async (call) => answerRegistered(await sources.upload(call), call.publicUrl),
     }),
     defineEndpoint({
       method: "POST",
@@ -54,12 +45,14 @@ export function sourceEndpoints(sources: SourceNeeds): readonly AnyEndpoint[] {
       tag,
       id: "registerStream",
       summary: "Registers a live stream",
-      description: "One with the same address and telemetry as a source of yours is not registered again.",
+      description:
+        "One with the same address and telemetry as a source of yours is not registered again. An address of this service's own media server (`rtmp://{host}:1935/<username>/<path>` or `rtsp://{host}:8554/<username>/<path>`) makes it a media-server source: publish your stream to that address, with your key as the password or as `?api_key=`.",
       access,
       body: NewStream,
       answers: REGISTERED,
-      errors: ["sources_limit_reached", "address_refused"],
-      handle: async ({ user, body }) => answerRegistered(await sources.register(user, body)),
+      errors: ["sources_limit_reached", "address_refused", "path_in_use"],
+      handle: async ({ user, body, publicUrl }) =>
+        answerRegistered(await sources.register(user, body, publicUrl), publicUrl),
     }),
     defineEndpoint({
       method: "GET",
@@ -71,23 +64,11 @@ export function sourceEndpoints(sources: SourceNeeds): readonly AnyEndpoint[] {
       query: PageQuery,
       answers: { 200: { description: "Newest first.", schema: SourceListing } },
       errors: [],
-      async handle({ user, query }) {
+      async handle({ user, query, publicUrl }) {
         const { rows, nextCursor } = await sources.list(user, query);
         const next = nextCursor === null ? {} : { next_cursor: nextCursor };
-        return { status: 200, body: { sources: rows.map(describeSource), ...next } };
+        return { status: 200, body: { sources: rows.map((row) => sources.describe(row, publicUrl)), ...next } };
       },
-    }),
-    defineEndpoint({
-      method: "GET",
-      path: "/sources/recordings",
-      tag,
-      id: "listRecordings",
-      summary: "Lists the recordings of your media-server sources",
-      access,
-      query: PageQuery,
-      answers: { 200: { description: "Newest first.", schema: RecordingListing } },
-      errors: [],
-      handle: () => ({ status: 200, body: { recordings: [] } }),
     }),
     defineEndpoint({
       method: "GET",
@@ -98,8 +79,8 @@ export function sourceEndpoints(sources: SourceNeeds): readonly AnyEndpoint[] {
       access,
       answers: { 200: { description: "The source.", schema: SourceRecord } },
       errors: ["source_not_found"],
-      async handle({ user, params }) {
-        return { status: 200, body: describeSource(await sources.find(user, params.source_id ?? "")) };
+      async handle({ user, params, publicUrl }) {
+        return { status: 200, body: sources.describe(await sources.find(user, params.source_id ?? ""), publicUrl) };
       },
     }),
     defineEndpoint({
@@ -112,8 +93,9 @@ export function sourceEndpoints(sources: SourceNeeds): readonly AnyEndpoint[] {
       body: SourceChange,
       answers: { 200: { description: "The source as it is now.", schema: SourceRecord } },
       errors: ["source_not_found", "source_exists", "address_refused"],
-      async handle({ user, params, body }) {
-        return { status: 200, body: describeSource(await sources.change(user, params.source_id ?? "", body)) };
+      async handle({ user, params, body, publicUrl }) {
+        const changed = await sources.change(user, params.source_id ?? "", body);
+        return { status: 200, body: sources.describe(changed, publicUrl) };
       },
     }),
     defineEndpoint({

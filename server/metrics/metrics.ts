@@ -1,6 +1,7 @@
 /** What Prometheus is told. Every name begins with `windhover_`, but for those of Node's own process. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { RunnerStats } from "../../schemas/runner.ts";
+import type { MediaNumbers } from "../media/live-streams.ts";
 
 export interface AnsweredRequest {
   readonly method: string;
@@ -29,10 +30,24 @@ const PROCESS_GAUGES: readonly (readonly [name: string, help: string, read: (sta
   ["runner_loop_delay_seconds", "Delay of its runner's event loop", (stats) => stats.loop_delay_ms / 1000],
 ];
 
+/** Of the media hub: name, what it means, and how to read it. */
+const MEDIA_GAUGES: readonly (readonly [name: string, help: string, read: (numbers: MediaNumbers) => number])[] = [
+  ["streams", "Streams that are published", ({ streams }) => streams],
+  ["readers", "Players, HLS, WebRTC and recordings of all streams", ({ readers }) => readers],
+  ["connections", "Connections to RTSP and RTMP", ({ connections }) => connections],
+  ["hub_rss_bytes", "Memory of the media hub", ({ rssBytes }) => rssBytes],
+  ["hub_restarts", "Restarts of the media hub after a crash", ({ restarts }) => restarts],
+  ["pictures", "Pictures that were published so far", ({ pictures }) => pictures],
+  ["bytes", "Bytes that were published so far", ({ bytes }) => bytes],
+  ["missed_pictures", "Pictures that slow players have missed so far", ({ missed }) => missed],
+  ["refused", "Connections that were refused so far", ({ refused }) => refused],
+];
+
 export class Metrics {
   readonly #registry = new Registry();
   readonly #requests: Histogram<"method" | "route" | "status">;
   readonly #processes: readonly (readonly [Gauge<"process">, (stats: ProcessStats) => number])[];
+  readonly #media: readonly (readonly [Gauge, (numbers: MediaNumbers) => number])[];
   readonly #components: Gauge<"component">;
   readonly #checks: Counter<"component">;
 
@@ -48,6 +63,10 @@ export class Metrics {
     });
     this.#processes = PROCESS_GAUGES.map(([name, help, read]) => [
       new Gauge({ name: `windhover_process_${name}`, help, labelNames: ["process"], registers }),
+      read,
+    ]);
+    this.#media = MEDIA_GAUGES.map(([name, help, read]) => [
+      new Gauge({ name: `windhover_media_${name}`, help, registers }),
       read,
     ]);
     this.#components = new Gauge({
@@ -76,6 +95,10 @@ export class Metrics {
   /** It has ended: its numbers end with it. */
   forgetProcess(uuid: string): void {
     for (const [gauge] of this.#processes) gauge.remove({ process: uuid });
+  }
+
+  observeMedia(numbers: MediaNumbers): void {
+    for (const [gauge, read] of this.#media) gauge.set(read(numbers));
   }
 
   observeComponents(components: Readonly<Record<string, string>>): void {

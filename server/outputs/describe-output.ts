@@ -1,13 +1,21 @@
 import type { OutputRecord } from "../../schemas/api/outputs.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
+import type { Signer } from "../media/sign.ts";
+import { watchUrls } from "../media/watch-urls.ts";
 import type { OutputRow } from "../store/outputs.ts";
+
+/** Where rtsp outputs are watched. */
+export interface OutputHub {
+  readonly rtspPort: number;
+  readonly signer: Signer;
+}
 
 /** As clients see it. `publicUrl` is that of the call: where clients reach us. */
 export const describeOutput = (
   output: OutputRow,
   username: string,
   publicUrl: string,
-  rtspPort: number,
+  { rtspPort, signer }: OutputHub,
 ): OutputRecord => ({
   uuid: output.uuid,
   output_uuid: output.uuid,
@@ -19,6 +27,7 @@ export const describeOutput = (
   attached_to: output.attachedTo,
   status: statusOf(output),
   created_at: output.createdAt,
+  ...(output.type === "rtsp" && watchUrls(signer, publicUrl, "output", output.uuid)),
 });
 
 const playUrl = (url: string, username: string, publicUrl: string, rtspPort: number): string =>

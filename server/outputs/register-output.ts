@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import type { NewOutput, VideoTarget } from "../../schemas/api/outputs.ts";
 import type { Config } from "../../schemas/config.ts";
+import { hubPath } from "../media/media.ts";
 import { ServiceError } from "../service-error.ts";
 import { readAuthority } from "../sources/authority.ts";
 import { guardAddress } from "../sources/guard-address.ts";
@@ -29,7 +30,8 @@ export async function registerNewOutput(
   const identical = await findIdenticalOutput(sql, user.uuid, identity);
   if (identical !== null) return { output: identical, isNew: false };
   if (type === "rtmp") await guardAddress(url ?? "", config.network, "/url");
-  const output = { uuid: newUuid(), alias, type, url, settings, identity };
+  const path = type === "rtsp" ? hubPath(user.username, (url ?? "").slice("rtsp://".length)) : null;
+  const output = { uuid: newUuid(), alias, type, url, settings, identity, hubPath: path };
   return registerOutput(sql, user.uuid, output, user.limits.outputsRegistered);
 }
 

@@ -1,13 +1,10 @@
-/**
- * Where runners send pictures: a Unix socket a process, in a folder that only this user may enter. Folders of servers
- * that were killed are removed by the next one.
- */
+/** Where runners send pictures: a Unix socket a process, in a folder that only this user may enter. */
 import { randomUUID } from "node:crypto";
-import { chmod, mkdtemp, readdir, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { createServer, type Server, type Socket } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PictureReader } from "../../schemas/picture-stream.ts";
+import { makeSocketFolder } from "../socket-folder.ts";
 import type { Picture } from "./processes.ts";
 
 const PREFIX = "windhover-pictures-";
@@ -26,10 +23,7 @@ export class PictureSockets {
   }
 
   static async open(): Promise<PictureSockets> {
-    await removeAbandoned();
-    const folder = await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`));
-    await chmod(folder, 0o700);
-    return new PictureSockets(folder);
+    return new PictureSockets(await makeSocketFolder(PREFIX));
   }
 
   /** Of one process, for as many runners as it takes; the latest connection counts. */
@@ -82,23 +76,4 @@ function startListening(server: Server, path: string): Promise<void> {
       resolve();
     });
   });
-}
-
-async function removeAbandoned(): Promise<void> {
-  const names = (await readdir(tmpdir())).filter((name) => name.startsWith(PREFIX));
-  for (const name of names) {
-    const pid = Number(name.slice(PREFIX.length).split("-")[0]);
-    if (isAlive(pid)) continue;
-    // Another user's stays.
-    await rm(join(tmpdir(), name), { recursive: true, force: true }).catch(() => {});
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
 }

@@ -1,10 +1,17 @@
 import type { SourceRecord } from "../../schemas/api/sources.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
+import type { WatchUrls } from "../media/watch-urls.ts";
 import type { SourceRow } from "../store/sources.ts";
 import { maskTelemetry } from "./telemetry-cfg.ts";
 
+/** What is known of a media-server source besides its row. */
+export interface SourceView {
+  isLive(hubPath: string): boolean;
+  watchUrls(uuid: string): WatchUrls;
+}
+
 /** As clients see it: without secrets. */
-export const describeSource = (source: SourceRow): SourceRecord => ({
+export const describeSource = (source: SourceRow, view: SourceView): SourceRecord => ({
   uuid: source.uuid,
   source_uuid: source.uuid,
   alias: source.alias,
@@ -12,6 +19,13 @@ export const describeSource = (source: SourceRow): SourceRecord => ({
   stream_type: source.streamType,
   input_url: source.type === "file" ? source.inputUrl : maskCredentials(source.inputUrl),
   telemetry_cfg: maskTelemetry(source.telemetryCfg),
-  status: source.isProcessing ? "processing" : "unknown",
+  status: statusOf(source, view),
   created_at: source.createdAt,
+  ...(source.hubPath !== null && view.watchUrls(source.uuid)),
 });
+
+function statusOf({ isProcessing, hubPath }: SourceRow, view: SourceView): SourceRecord["status"] {
+  if (isProcessing) return "processing";
+  if (hubPath === null) return "unknown";
+  return view.isLive(hubPath) ? "streaming" : "offline";
+}

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { makeConfig, makeUser, openApp, type TestApp } from "../api/app.fixture.ts";
 import { outputEndpoints } from "../api/outputs.ts";
 import { sourceEndpoints } from "../api/sources.ts";
+import { StillMedia, testSigner } from "../media/media.fixture.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { silentLog, testDatabase } from "../store/database.fixture.ts";
@@ -35,6 +36,7 @@ export interface SourcesService {
   readonly sql: Sql;
   readonly sources: Sources;
   readonly dataDir: string;
+  readonly media: StillMedia;
   /** A user of its own, with a key. */
   addUser(limits?: Partial<UserLimits>): Promise<Client>;
   /** As the next start of the server does it. */
@@ -54,16 +56,21 @@ export async function openSourcesService(settings: Readonly<Record<string, strin
   const users = new Map<string, User>();
   const nodeUuid = newUuid();
   await renewNode(sql, nodeUuid);
-  const open = () => Sources.open({ sql, config, log: silentLog, nodeUuid, probeEntry: PROBE_ENTRY });
+  const media = new StillMedia();
+  const signer = testSigner();
+  const open = () => Sources.open({ sql, config, log: silentLog, nodeUuid, probeEntry: PROBE_ENTRY, media, signer });
   const sources = await open();
-  const app = await openApp([...sourceEndpoints(sources), ...outputEndpoints({ sql, config })], {
-    config,
-    authenticate: async (key) => {
-      const user = users.get(key ?? "");
-      if (user === undefined) throw new ServiceError("api_key_invalid", { detail: "there is no such key" });
-      return user;
+  const app = await openApp(
+    [...sourceEndpoints(sources), ...outputEndpoints({ sql, config, hub: { rtspPort: media.rtspPort, signer } })],
+    {
+      config,
+      authenticate: async (key) => {
+        const user = users.get(key ?? "");
+        if (user === undefined) throw new ServiceError("api_key_invalid", { detail: "there is no such key" });
+        return user;
+      },
     },
-  });
+  );
   const send = async (key: string, method: string, path: string, init: RequestInit): Promise<Reply> => {
     const response = await app.call(path, { method, ...init, headers: { api_key: key, ...init.headers } });
     return { status: response.status, body: await response.json() };
@@ -73,6 +80,7 @@ export async function openSourcesService(settings: Readonly<Record<string, strin
     sql,
     sources,
     dataDir,
+    media,
     async addUser(limits = {}) {
       const user = makeUser(`user-${users.size}`, { ...GENEROUS, ...limits });
       const key = user.username;

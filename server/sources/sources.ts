@@ -1,16 +1,23 @@
 /** Everything that can be done with sources. */
 import type { Logger } from "pino";
-import type { NewStream, SourceChange } from "../../schemas/api/sources.ts";
+import type { NewStream, SourceChange, SourceRecord } from "../../schemas/api/sources.ts";
 import type { Config } from "../../schemas/config.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
+import type { Media } from "../media/media.ts";
+import type { Signer } from "../media/sign.ts";
+import { watchUrls } from "../media/watch-urls.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
+import { isSourcePath } from "../store/hub-paths.ts";
 import type { Page, PageRequest } from "../store/page.ts";
 import { deleteSource, findSource, listSources, type Registered, type SourceRow } from "../store/sources.ts";
 import type { User } from "../user.ts";
+import { describeSource } from "./describe-source.ts";
 import { guardAddress } from "./guard-address.ts";
 import { type Locate, locateStream } from "./locate-stream.ts";
+import { isOwnHost } from "./own-hosts.ts";
 import { VideoProbe } from "./probe.ts";
+import { pullFromHub } from "./pull-from-hub.ts";
 import { Settling } from "./settling.ts";
 import { changeSource, registerStream } from "./streams.ts";
 import { settleFile, sweepVideos } from "./sweep.ts";
@@ -25,6 +32,8 @@ export interface SourcesParts {
   readonly nodeUuid: string;
   /** The program that looks into videos. */
   readonly probeEntry: URL;
+  readonly media: Media;
+  readonly signer: Signer;
 }
 
 /** What a process runs on. */
@@ -36,6 +45,8 @@ export interface SourceInput {
   readonly label: string;
   /** The same path, or the address that may be connected to now: asked before every start of a runner. */
   readonly locate: Locate;
+  /** It is not run on any more. */
+  readonly release?: () => void;
 }
 
 export class Sources {
@@ -75,8 +86,20 @@ export class Sources {
     return this.#uploads.receive(call);
   }
 
-  register(user: User, body: NewStream): Promise<Registered> {
-    return registerStream(this.#parts, user, body);
+  /** @param publicUrl of the call: the name in it is one of ours */
+  register(user: User, body: NewStream, publicUrl: string): Promise<Registered> {
+    const { sql, config, media } = this.#parts;
+    const { rtspPort, rtmpPort } = media;
+    const hub = { rtspPort, rtmpPort, isOwnHost: (host: string) => isOwnHost(host, config, publicUrl) };
+    return registerStream({ sql, config, hub }, user, body);
+  }
+
+  describe(source: SourceRow, publicUrl: string): SourceRecord {
+    const { media, signer } = this.#parts;
+    return describeSource(source, {
+      isLive: (hubPath) => media.find(hubPath) !== null,
+      watchUrls: (uuid) => watchUrls(signer, publicUrl, "source", uuid),
+    });
   }
 
   list(user: User, request: PageRequest): Promise<Page<SourceRow>> {
@@ -95,19 +118,27 @@ export class Sources {
   async remove(user: User, uuid: string): Promise<void> {
     let aside: string | null = null;
     try {
-      await deleteSource(this.#parts.sql, user.uuid, uuid, async ({ fileName }) => {
+      const { hubPath } = await deleteSource(this.#parts.sql, user.uuid, uuid, async ({ fileName }) => {
         aside = fileName;
         if (fileName !== null) await this.#folder.setAside(fileName);
       });
+      if (hubPath !== null) await this.#leavePath(user, hubPath);
     } finally {
       if (aside !== null) await this.#settling.settle(aside);
     }
   }
 
+  /** Whoever publishes or plays there goes, unless another source has the same path. */
+  async #leavePath(user: User, hubPath: string): Promise<void> {
+    const { sql, media } = this.#parts;
+    if (!(await isSourcePath(sql, user.uuid, hubPath))) media.expel(hubPath, "its source was deleted");
+  }
+
   /** Rejects with `source_not_found`, `source_file_missing` or `address_refused`. */
   async resolveInput(userUuid: string, uuid: string): Promise<SourceInput> {
     const { sql, config } = this.#parts;
-    const { type, inputUrl, fileName } = await findSource(sql, userUuid, uuid);
+    const { type, inputUrl, fileName, hubPath } = await findSource(sql, userUuid, uuid);
+    if (hubPath !== null) return pullFromHub(this.#parts.media, hubPath, maskCredentials(inputUrl));
     if (type === "stream") {
       const addresses = await guardAddress(inputUrl, config.network, "source_uuid");
       const locate = locateStream(inputUrl, config.network, addresses);

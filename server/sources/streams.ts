@@ -15,6 +15,7 @@ import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";
 import { readAuthority } from "./authority.ts";
 import { guardAddress } from "./guard-address.ts";
+import { findHubPath, type OwnHub } from "./hub-address.ts";
 import { identifyStream } from "./identity.ts";
 import { brokerUrl, keepSecrets, readTelemetry, type TelemetrySetting } from "./telemetry-cfg.ts";
 
@@ -23,17 +24,25 @@ interface StreamNeeds {
   readonly config: Config;
 }
 
+export interface RegisterNeeds extends StreamNeeds {
+  readonly hub: OwnHub;
+}
+
 /** How we show what must not be seen: as credentials of an address, or as a part of its query. */
 const MASKED = /:\/\/[^/?#]*\*{3}@|=\*{3}(?=[&;#]|$)/;
 
-export async function registerStream({ sql, config }: StreamNeeds, user: User, body: NewStream): Promise<Registered> {
+export async function registerStream(needs: RegisterNeeds, user: User, body: NewStream): Promise<Registered> {
+  const { sql, config, hub } = needs;
   const inputUrl = body.input_url;
   expectReadable(inputUrl);
   const telemetryCfg = restore(readTelemetry(body.telemetry_cfg), null);
   const identity = identifyStream(inputUrl, telemetryCfg);
   const identical = await findIdentical(sql, user.uuid, identity);
   if (identical !== null) return { source: identical, isNew: false };
-  await Promise.all([guardAddress(inputUrl, config.network, "/input_url"), guardBroker(telemetryCfg, config)]);
+  const hubPath = findHubPath(inputUrl, user.username, hub);
+  // What is published to us is not connected to.
+  const guarded = hubPath === null ? guardAddress(inputUrl, config.network, "/input_url") : null;
+  await Promise.all([guarded, guardBroker(telemetryCfg, config)]);
   const source = {
     uuid: newUuid(),
     alias: body.alias,
@@ -41,6 +50,7 @@ export async function registerStream({ sql, config }: StreamNeeds, user: User, b
     streamType: body.stream_type,
     inputUrl,
     telemetryCfg,
+    hubPath,
     identity,
     fileName: null,
     fileBytes: null,

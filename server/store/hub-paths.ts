@@ -2,6 +2,7 @@
  * Paths of the media hub, `<username>/<stream path>`: those of media-server sources and those of rtsp outputs. Usernames
  * are unique, so that a path is one user's.
  */
+import { ServiceError } from "../service-error.ts";
 import type { Queries } from "./client.ts";
 
 export interface NamingSource {
@@ -78,3 +79,8 @@ export async function findHubPath(sql: Queries, kind: "source" | "output", uuid:
     where users.revoked_at is null and coalesce(users.expires_at > now(), true)`;
   return row ?? null;
 }
+
+export const pathInUse = (path: string, owner: string): ServiceError =>
+  new ServiceError("path_in_use", {
+    detail: `${owner} of yours has the path /${path} already; streams and rtsp outputs share their paths: choose another`,
+  });

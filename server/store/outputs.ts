@@ -2,6 +2,7 @@
 import type { OUTPUT_TYPES } from "../../schemas/api/outputs.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Queries, Sql } from "./client.ts";
+import { isSourcePath, pathInUse } from "./hub-paths.ts";
 import { isoTime } from "./iso-time.ts";
 import { lockUser } from "./lock-user.ts";
 import { cutPage, type Page, type PageRequest, readPage } from "./page.ts";
@@ -22,6 +23,8 @@ export interface OutputRow {
 export interface NewOutputRow extends Pick<OutputRow, "uuid" | "alias" | "type" | "url" | "settings"> {
   /** What makes it the same as another of the user's: 32 bytes. */
   readonly identity: Buffer;
+  /** Of rtsp: `<username>/<path>` at the media hub. */
+  readonly hubPath: string | null;
 }
 
 const FOREIGN_KEY_VIOLATION = "23503";
@@ -79,7 +82,8 @@ export function registerOutput(
         detail: `${count} outputs are registered and this key may have ${most}; delete one first (DELETE /output/{output_uuid})`,
       });
     }
-    const { uuid, alias, type, url, settings, identity } = output;
+    const { uuid, alias, type, url, settings, identity, hubPath } = output;
+    if (hubPath !== null && (await isSourcePath(transaction, userUuid, hubPath))) throw pathInUse(hubPath, "a source");
     await transaction`
       insert into outputs (uuid, user_uuid, alias, type, url, settings, identity, created_at)
       values (${uuid}, ${userUuid}, ${alias}, ${type}, ${url}, ${settings}, ${identity}, clock_timestamp())`;

@@ -2,6 +2,7 @@
 import { ServiceError } from "../service-error.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import type { Queries, Sql, TransactionSql } from "./client.ts";
+import { isOutputPath, pathInUse } from "./hub-paths.ts";
 import { isoTime } from "./iso-time.ts";
 import { lockUser } from "./lock-user.ts";
 import { cutPage, type Page, type PageRequest, readPage } from "./page.ts";
@@ -14,6 +15,8 @@ export interface SourceRow {
   /** With credentials. Of files: the name they were uploaded as. */
   readonly inputUrl: string;
   readonly telemetryCfg: TelemetrySetting | null;
+  /** Of streams that are published to our own hub: `<username>/<path>` there. */
+  readonly hubPath: string | null;
   /** Of files: the name in the folder of videos. */
   readonly fileName: string | null;
   readonly fileBytes: number | null;
@@ -37,7 +40,7 @@ export interface Registered {
 }
 
 const columns = (sql: Queries) => sql`
-  uuid, alias, type, stream_type, input_url, telemetry_cfg, file_name, file_bytes, duration_ms,
+  uuid, alias, type, stream_type, input_url, telemetry_cfg, hub_path, file_name, file_bytes, duration_ms,
   ${isoTime(sql, sql`created_at`)} as created_at,
   exists (
     select from processes where source_uuid = sources.uuid and state not in ('finished', 'failed')
@@ -84,13 +87,15 @@ export async function registerSource(
       detail: `${count} sources are registered and this key may have ${most}; delete one first (DELETE /source/{source_id})`,
     });
   }
-  const { uuid, alias, type, streamType, inputUrl, telemetryCfg, identity, fileName, fileBytes, durationMs } = source;
+  const { uuid, alias, type, streamType, inputUrl, telemetryCfg, hubPath, identity } = source;
+  const { fileName, fileBytes, durationMs } = source;
+  if (hubPath !== null && (await isOutputPath(sql, userUuid, hubPath))) throw pathInUse(hubPath, "an rtsp output");
   const [row] = await sql<SourceRow[]>`
     insert into sources
-      (uuid, user_uuid, alias, type, stream_type, input_url, telemetry_cfg, identity, file_name, file_bytes, duration_ms, created_at)
+      (uuid, user_uuid, alias, type, stream_type, input_url, telemetry_cfg, hub_path, identity, file_name, file_bytes, duration_ms, created_at)
     values
       (${uuid}, ${userUuid}, ${alias}, ${type}, ${streamType}, ${inputUrl}, ${jsonOf(sql, telemetryCfg)},
-       ${identity}, ${fileName}, ${fileBytes}, ${durationMs}, clock_timestamp())
+       ${hubPath}, ${identity}, ${fileName}, ${fileBytes}, ${durationMs}, clock_timestamp())
     returning ${columns(sql)}`;
   if (row === undefined) throw new Error("the source was not written");
   return { source: row, isNew: true };

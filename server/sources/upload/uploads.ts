@@ -131,6 +131,7 @@ export class Uploads {
       streamType: null,
       inputUrl: name.shown,
       telemetryCfg: null,
+      hubPath: null,
       identity: digest,
       fileName,
       fileBytes: bytes,

@@ -1,0 +1,105 @@
+/** Recordings of media-server sources. */
+import { Type } from "typebox";
+import { Deleted, PageQuery } from "../../schemas/api/records.ts";
+import { RecordingListing } from "../../schemas/api/sources.ts";
+import type { Recordings } from "../media/recordings/recordings.ts";
+import type { Signer } from "../media/sign.ts";
+import type { RecordingRow } from "../store/recordings.ts";
+import { type AnyEndpoint, defineEndpoint } from "./endpoint.ts";
+import { FILE_ANSWERS, sendFile } from "./send-file.ts";
+
+interface RecordingNeeds {
+  readonly recordings: Pick<Recordings, "list" | "find" | "remove">;
+  readonly signer: Signer;
+  /** A client that takes nothing for so long is let go. */
+  readonly stallMs: number;
+}
+
+const TYPE = "video/mp4";
+const SegmentIndex = Type.String({ pattern: "^(0|[1-9][0-9]{0,8})$", description: "Of the segment, from 0 on." });
+
+export function recordingEndpoints({ recordings, signer, stallMs }: RecordingNeeds): readonly AnyEndpoint[] {
+  return [
+    defineEndpoint({
+      method: "GET",
+      path: "/sources/recordings",
+      tag: "Sources",
+      id: "listRecordings",
+      summary: "Lists the recordings of your media-server sources",
+      description:
+        "Each time a stream is published a recording begins, and ends with it; `stopped_at` is null until then. They are kept when their source is deleted, for as long as recordings are kept.",
+      access: "key",
+      query: PageQuery,
+      answers: { 200: { description: "Newest first.", schema: RecordingListing } },
+      errors: [],
+      async handle({ user, query, publicUrl }) {
+        const { rows, nextCursor } = await recordings.list(user, query);
+        const next = nextCursor === null ? {} : { next_cursor: nextCursor };
+        return { status: 200, body: { recordings: rows.map((row) => describe(row, signer, publicUrl)), ...next } };
+      },
+    }),
+    defineEndpoint({
+      method: "GET",
+      path: "/recording/{recording_uuid}/{index}",
+      tag: "Media server",
+      id: "downloadRecording",
+      summary: "One segment of a recording: fragmented MP4",
+      description: "Whole, or the part that `Range` asks for. Of a recording that goes on: what there is of it.",
+      access: "signed",
+      params: Type.Object({ index: SegmentIndex }),
+      answers: FILE_ANSWERS(TYPE),
+      errors: ["recording_not_found", "recording_unavailable", "range_not_satisfiable"],
+      async handle(call) {
+        const uuid = call.params.recording_uuid ?? "";
+        const index = Number(call.params.index);
+        const { path, sizeBytes, startedAt, alias } = await recordings.find(call.user, uuid, index);
+        const time = startedAt.toISOString().slice(0, 19).replaceAll(":", "-");
+        const file = {
+          path,
+          type: TYPE,
+          bytes: sizeBytes,
+          etag: `"${uuid}-${index}-${sizeBytes}"`,
+          name: `${alias} ${time}.mp4`,
+        };
+        return sendFile(file, call, stallMs);
+      },
+    }),
+    defineEndpoint({
+      method: "DELETE",
+      path: "/recording/{recording_uuid}",
+      tag: "Media server",
+      id: "deleteRecording",
+      summary: "Removes a recording that has ended, with its files",
+      access: "key",
+      answers: { 200: { description: "It is gone.", schema: Deleted } },
+      errors: ["recording_not_found", "recording_unavailable"],
+      async handle({ user, params }) {
+        const uuid = params.recording_uuid ?? "";
+        await recordings.remove(user, uuid);
+        return { status: 200, body: { deleted: true, uuid } };
+      },
+    }),
+  ];
+}
+
+function describe(row: RecordingRow, signer: Signer, publicUrl: string) {
+  const { uuid, segments } = row;
+  const token = signer.sign(`recording/${uuid}`);
+  const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
+  return {
+    uuid,
+    source_uuid: row.sourceUuid,
+    alias: row.alias,
+    started_at: row.startedAt,
+    stopped_at: row.stoppedAt,
+    duration_seconds: sum(segments.map(({ durationMs }) => durationMs)) / 1000,
+    size_bytes: sum(segments.map(({ sizeBytes }) => sizeBytes)),
+    segments: segments.map(({ index, startedAtMs, durationMs, sizeBytes }) => ({
+      index,
+      started_at: new Date(startedAtMs).toISOString(),
+      duration_seconds: durationMs / 1000,
+      size_bytes: sizeBytes,
+      download_url: `${publicUrl}/recording/${uuid}/${index}?token=${token}`,
+    })),
+  };
+}

@@ -1,0 +1,34 @@
+/** A media hub that listens nowhere: what is live on it, a test says. */
+import { randomBytes } from "node:crypto";
+import type { StreamInfo } from "../../schemas/hub.ts";
+import type { OutputHub } from "../outputs/describe-output.ts";
+import type { Media, RunToken } from "./media.ts";
+import { RunTokens } from "./run-tokens.ts";
+import { createSigner, type Signer } from "./sign.ts";
+
+export const testSigner = (): Signer => createSigner(randomBytes(32), 60);
+
+export const testHub = (): OutputHub => ({ rtspPort: 8554, signer: testSigner() });
+
+export class StillMedia implements Media {
+  readonly rtspPort = 8554;
+  readonly rtmpPort = 1935;
+  trouble: string | null = null;
+  readonly live = new Set<string>();
+  readonly tokens = new RunTokens();
+  readonly expelled: string[] = [];
+
+  find(path: string): StreamInfo | null {
+    if (!this.live.has(path)) return null;
+    return { path, protocol: "rtsp", width: 640, height: 360, hasAudio: false };
+  }
+
+  issueToken(action: "publish" | "play", path: string): RunToken {
+    const { token, revoke } = this.tokens.issue(action, path);
+    return { url: `rtsp://run:${token}@127.0.0.1:${this.rtspPort}/${path}`, revoke };
+  }
+
+  expel(path: string): void {
+    this.expelled.push(path);
+  }
+}

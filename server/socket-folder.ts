@@ -1,0 +1,31 @@
+/** Folders for Unix sockets, which only this user may enter. Those of servers that were killed are removed by the next one. */
+import { chmod, mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** Below that for temporary files: the path of a socket must be short. */
+export async function makeSocketFolder(prefix: string): Promise<string> {
+  await removeAbandoned(prefix);
+  const folder = await mkdtemp(join(tmpdir(), `${prefix}${process.pid}-`));
+  await chmod(folder, 0o700);
+  return folder;
+}
+
+async function removeAbandoned(prefix: string): Promise<void> {
+  const names = (await readdir(tmpdir())).filter((name) => name.startsWith(prefix));
+  for (const name of names) {
+    const pid = Number(name.slice(prefix.length).split("-")[0]);
+    if (isAlive(pid)) continue;
+    // Another user's stays.
+    await rm(join(tmpdir(), name), { recursive: true, force: true }).catch(() => {});
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
