@@ -68,6 +68,10 @@ export class RtmpClient {
     return client;
   }
 
+  get isClosed(): boolean {
+    return this.#reason !== null;
+  }
+
   /** Bytes that the other side has not taken yet. */
   get waitingBytes(): number {
     return this.#socket.writableLength;

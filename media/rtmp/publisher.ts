@@ -19,7 +19,7 @@ export interface RtmpPublishOptions extends Partial<ClientOptions> {
 
 export interface RtmpPublisher {
   /**
-   * False: it was not taken, since too much is waiting or there was no key unit yet. Pictures are then refused up to the
+   * False: it was not taken, since too much is waiting, there was no key unit yet, or nobody was told of such a track. Pictures are then refused up to the
    * next key unit, without which they could not be decoded.
    */
   send(unit: Unit): boolean;
@@ -88,12 +88,14 @@ class Publisher implements RtmpPublisher {
 
   send(unit: Unit): boolean {
     const { queueBytes, stalledMs } = this.#session;
+    if (this.#client.isClosed) return false;
     if (this.#client.stalledMs > stalledMs) {
       this.#client.fail(`the server has taken nothing for ${stalledMs / 1000} s`);
       return false;
     }
     const isVideo = unit.kind === "video";
     if (this.#waitsForKey && !(isVideo && unit.isKey)) return false;
+    if (!isVideo && this.#tracks.audio === null) return false;
     const bytes = unit.parts.reduce((sum, part) => sum + part.length, 0);
     // One unit is taken however large it is: else a picture beyond the limit could never be sent.
     if (this.#client.waitingBytes > 0 && this.#client.waitingBytes + bytes > queueBytes) {
@@ -101,7 +103,7 @@ class Publisher implements RtmpPublisher {
       return false;
     }
     if (isVideo) this.#sendPicture(unit);
-    else if (this.#tracks.audio !== null) this.#sendSound(unit);
+    else this.#sendSound(unit);
     return true;
   }
 

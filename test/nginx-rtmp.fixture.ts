@@ -1,0 +1,89 @@
+/** nginx with its RTMP module: a server that others wrote. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { connect, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const PROGRAM = "/usr/sbin/nginx";
+const MODULE = "/usr/lib/nginx/modules/ngx_rtmp_module.so";
+
+/** False, or why tests with it cannot run: the value of a test's `skip`. */
+export const nginxIsMissing: false | string =
+  existsSync(PROGRAM) && existsSync(MODULE) ? false : "nginx and libnginx-mod-rtmp are not installed";
+
+export interface NginxRtmp {
+  readonly port: number;
+  /** Everything published to the application `live` is written here, as FLV. */
+  readonly recordings: string;
+  kill(): Promise<void>;
+  /** Again on the same port. */
+  start(): Promise<void>;
+}
+
+/** Has one application, `live`. Ends with the test. */
+export async function openNginx(): Promise<NginxRtmp> {
+  const folder = mkdtempSync(join(tmpdir(), "windhover-nginx-"));
+  const recordings = join(folder, "recordings");
+  mkdirSync(recordings, { mode: 0o777 });
+  const port = await findFreePort();
+  const file = join(folder, "nginx.conf");
+  writeFileSync(file, describe(folder, port, recordings));
+  let kill = async () => {};
+  const start = async () => {
+    const child = spawn(PROGRAM, ["-c", file, "-p", folder, "-e", join(folder, "start.log")], { stdio: "ignore" });
+    const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+    kill = async () => {
+      child.kill("SIGKILL");
+      await gone;
+    };
+    while (!(await isListening(port))) {
+      assert.equal(child.exitCode, null, "nginx does not start");
+      await sleep(20);
+    }
+  };
+  after(async () => {
+    await kill();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  await start();
+  return { port, recordings, start, kill: () => kill() };
+}
+
+/** One process and no workers: when it is killed, all of it is gone. */
+const describe = (folder: string, port: number, recordings: string): string => `
+load_module ${MODULE};
+daemon off;
+master_process off;
+pid ${folder}/pid;
+error_log ${folder}/error.log info;
+events { worker_connections 100; }
+rtmp {
+  server {
+    listen 127.0.0.1:${port};
+    application live { live on; wait_key on; record all; record_path ${recordings}; }
+  }
+}
+`;
+
+async function findFreePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  assert.ok(typeof address === "object" && address !== null);
+  return address.port;
+}
+
+const isListening = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1");
+    socket.once("error", () => resolve(false));
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve(true);
+    });
+  });
