@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { dirname } from "node:path";
 import { CommandFailure, runCommand } from "./command.mjs";
 
-/** What Debian has to bring, and what for. The only list of it. */
+/** What Debian has to bring, and what for. The only list of it, with the next one. */
 export const PACKAGES = {
   "gstreamer1.0-tools": "gst-inspect-1.0 and gst-launch-1.0: warm the registry, compare with",
   "gstreamer1.0-plugins-base": "videotestsrc, videoconvert, videoscale, appsrc, parsebin",
@@ -24,10 +24,17 @@ export const PACKAGES = {
   "libpango1.0-dev": "headers for laying out text",
 };
 
+/** What the tests need besides: 111 MB to fetch. */
+export const TEST_PACKAGES = {
+  ffmpeg: "publishes to the media server and plays from it; makes and checks files",
+  chromium: "plays in a browser, without a screen",
+};
+
 const NO_CLUSTER = "/etc/postgresql-common/createcluster.d/windhover.conf";
 
 /** What the same comes to on a system without dpkg. */
 const PROGRAMS = ["g++", "pkg-config", "gst-inspect-1.0", "postgres"];
+const TEST_PROGRAMS = ["ffmpeg", "chromium"];
 /** What the addon is compiled and linked with, by the names pkg-config knows. */
 export const LIBRARIES = [
   "gstreamer-1.0",
@@ -41,16 +48,17 @@ export const LIBRARIES = [
 ];
 
 /**
+ * @param {{ forTests: boolean }} purpose
  * @returns {{ missing: string[], versions: string }} `versions` names everything that is installed, so that a change of
  * it can be noticed; `missing` holds Debian packages, or programs and libraries where there is no dpkg
  */
-export function inspectSystem() {
+export function inspectSystem({ forTests } = { forTests: false }) {
   const fields = ["Package", "db:Status-Abbrev", "Version"].map((field) => `\${${field}}`);
-  const names = Object.keys(PACKAGES);
+  const names = Object.keys(forTests ? { ...PACKAGES, ...TEST_PACKAGES } : PACKAGES);
   const query = spawnSync("dpkg-query", ["--show", `--showformat=${fields.join("\t")}\n`, ...names], {
     encoding: "utf8",
   });
-  if (query.error?.code === "ENOENT") return { missing: inspectForeignSystem(), versions: "unknown" };
+  if (query.error?.code === "ENOENT") return { missing: inspectForeignSystem(forTests), versions: "unknown" };
   if (query.error) throw query.error;
   const rows = query.stdout.split("\n").map((line) => line.split("\t"));
   // The second letter of the state is what is: "ii" installed, "hi" installed and held.
@@ -58,9 +66,11 @@ export function inspectSystem() {
   return { missing: names.filter((name) => !installed.has(name)), versions: query.stdout };
 }
 
-function inspectForeignSystem() {
+function inspectForeignSystem(forTests) {
   const answers = (program, args) => spawnSync(program, args, { stdio: "ignore" }).status === 0;
-  const programs = PROGRAMS.filter((program) => !answers(program, ["--version"]));
+  // ffmpeg knows only this spelling, and the others do not know it.
+  const isThere = (program) => answers(program, [program === "ffmpeg" ? "-version" : "--version"]);
+  const programs = [...PROGRAMS, ...(forTests ? TEST_PROGRAMS : [])].filter((program) => !isThere(program));
   if (programs.includes("pkg-config")) return programs;
   return [...programs, ...LIBRARIES.filter((library) => !answers("pkg-config", ["--exists", library]))];
 }
@@ -71,7 +81,8 @@ export async function installPackages(missing, { onProgress }) {
     throw new Error(
       `This system has no apt-get, and these were not found: ${missing.join(", ")}.\n` +
         `Install GStreamer 1.22 or later with its base, good, bad, ugly, libav and RTSP-server parts and their headers,\n` +
-        `cairo, pango, g++, pkg-config and PostgreSQL 13 or later by your system's own means, then start again.`,
+        `cairo, pango, g++, pkg-config and PostgreSQL 13 or later (for the tests ffmpeg and chromium, too)\n` +
+        `by your system's own means, then start again.`,
     );
   }
   const asRoot = becomeRoot();

@@ -2,7 +2,8 @@
  * Brings a fresh checkout to where it can start, and does nothing when it is there already. Plain JavaScript without
  * dependencies, for it runs before there are any.
  *
- *   node setup/setup.mjs [--quiet]     --quiet: not a word when there is nothing to do
+ *   node setup/setup.mjs [--quiet] [--tests]     --quiet: not a word when there is nothing to do
+ *                                                --tests: with what only the tests need
  */
 import { fileURLToPath } from "node:url";
 import { judgeNode } from "./node-version.mjs";
@@ -24,6 +25,7 @@ const { showStep } = await import("./progress.mjs");
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const SHOWN_LINES = 20;
+const PURPOSE = { forTests: process.argv.includes("--tests") };
 
 /**
  * In the order in which each needs the ones before it. `isDone` is quick; `work` is not, and may return what a person
@@ -32,8 +34,8 @@ const SHOWN_LINES = 20;
 const STEPS = [
   {
     title: "Debian packages",
-    isDone: () => inspectSystem().missing.length === 0,
-    work: (onProgress) => installPackages(inspectSystem().missing, { onProgress }),
+    isDone: () => inspectSystem(PURPOSE).missing.length === 0,
+    work: (onProgress) => installPackages(inspectSystem(PURPOSE).missing, { onProgress }),
   },
   {
     title: "Node packages",
