@@ -1,0 +1,123 @@
+/** The hub as the server has it: forked, and asked over its channel. */
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { AuthorizeRequest, HubMessage, HubRequest, HubSettings, HubVerdict } from "../schemas/hub.ts";
+
+type Of<T extends HubMessage["type"]> = Extract<HubMessage, { type: T }>;
+type Verdict = Pick<HubVerdict, "refusal" | "recording">;
+
+export const LIMITS: HubSettings["limits"] = {
+  publishers: 16,
+  readersPerStream: 16,
+  connections: 100,
+  connectionsPerAddress: 100,
+  helloMs: 10_000,
+  frozenMs: 10_000,
+  stalledMs: 10_000,
+  readerBytes: 8 * 2 ** 20,
+  unitBytes: 8 * 2 ** 20,
+  cacheBytes: 32 * 2 ** 20,
+  hlsIdleMs: 30_000,
+  hlsBytes: 64 * 2 ** 20,
+  connectMs: 10_000,
+  verdictMs: 5000,
+};
+
+const PATIENCE_MS = 30_000;
+
+export interface HubOptions {
+  readonly limits?: Partial<HubSettings["limits"]>;
+  readonly settings?: Partial<HubSettings>;
+  /** Lets everybody in where it is not given. */
+  readonly decide?: (request: AuthorizeRequest) => Verdict;
+}
+
+export class ForkedHub {
+  readonly folder: string;
+  readonly messages: HubMessage[] = [];
+  readonly child: ChildProcess;
+  readonly exited: Promise<number | string>;
+  #waiting: (() => void)[] = [];
+
+  private constructor(folder: string, child: ChildProcess, decide: (request: AuthorizeRequest) => Verdict) {
+    this.folder = folder;
+    this.child = child;
+    this.exited = once(child, "exit").then(([code, signal]) => (code ?? signal) as number | string);
+    void this.exited.then(() => this.#wake());
+    child.on("message", (said) => {
+      const message = said as HubMessage;
+      this.messages.push(message);
+      if (message.type === "authorize") this.send({ type: "verdict", id: message.id, ...decide(message) });
+      this.#wake();
+    });
+  }
+
+  static async open({ limits, settings, decide = () => LET_IN }: HubOptions = {}): Promise<ForkedHub> {
+    const folder = await mkdtemp(join(tmpdir(), "windhover-hub-"));
+    const child = fork(fileURLToPath(new URL("hub.mjs", import.meta.url)), [], { serialization: "json", execArgv: [] });
+    const hub = new ForkedHub(folder, child, decide);
+    await hub.next("hello");
+    hub.send({ type: "start", settings: { ...makeSettings(folder), ...settings, limits: { ...LIMITS, ...limits } } });
+    return hub;
+  }
+
+  send(request: HubRequest): void {
+    if (this.child.connected) this.child.send(request);
+  }
+
+  all<T extends HubMessage["type"]>(type: T): Of<T>[] {
+    return this.messages.filter((message): message is Of<T> => message.type === type);
+  }
+
+  /** The first of that kind that is so, now or later. */
+  async next<T extends HubMessage["type"]>(type: T, isSo: (message: Of<T>) => boolean = () => true): Promise<Of<T>> {
+    const until = performance.now() + PATIENCE_MS;
+    for (;;) {
+      const found = this.all(type).find(isSo);
+      if (found !== undefined) return found;
+      const isGone = this.child.exitCode !== null || this.child.signalCode !== null;
+      if (isGone || performance.now() > until)
+        throw new Error(`the hub does not say ${type}, but ${JSON.stringify(this.messages.slice(-5))}`);
+      // It says something every second, except before it listens.
+      const timer = setTimeout(() => this.#wake(), PATIENCE_MS);
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+      clearTimeout(timer);
+    }
+  }
+
+  async rtsp(path: string): Promise<string> {
+    return `rtsp://127.0.0.1:${(await this.next("ready")).rtspPort}/${path}`;
+  }
+
+  async rtmp(path: string): Promise<string> {
+    return `rtmp://127.0.0.1:${(await this.next("ready")).rtmpPort}/${path}`;
+  }
+
+  /** Killed if it has not gone, and what it left is removed. */
+  async remove(): Promise<void> {
+    if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill("SIGKILL");
+    await this.exited;
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  #wake(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+}
+
+export const LET_IN: Verdict = { refusal: null, recording: null };
+
+export const makeSettings = (folder: string): HubSettings => ({
+  rtsp: { host: "127.0.0.1", port: 0 },
+  rtmp: { host: "127.0.0.1", port: 0 },
+  httpSocket: join(folder, "hub.sock"),
+  recordingsFolder: join(folder, "recordings"),
+  segmentSeconds: 600,
+  reserveBytes: 0,
+  webrtc: { addresses: [], portFirst: 0, portLast: 0 },
+  limits: LIMITS,
+});

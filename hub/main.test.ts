@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdir } from "node:fs/promises";
+import { request } from "node:http";
+import { connect, createServer } from "node:net";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { ForkedHub, type HubOptions, LET_IN } from "./hub.fixture.ts";
+
+async function open(t: TestContext, options: HubOptions = {}): Promise<ForkedHub> {
+  const hub = await ForkedHub.open(options);
+  t.after(() => hub.remove());
+  await hub.next("ready");
+  return hub;
+}
+
+/** Until it is told to stop. */
+function publish(t: TestContext, url: string, ...more: string[]): ChildProcess {
+  const format = url.startsWith("rtmp") ? ["-f", "flv"] : ["-f", "rtsp", "-rtsp_transport", "tcp"];
+  const child = spawn(
+    "ffmpeg",
+    [
+      ...["-v", "error", "-re", "-f", "lavfi", "-i", "testsrc=size=320x180:rate=25", ...more],
+      ...["-c:v", "libx264", "-preset", "ultrafast", "-tune", "zerolatency", "-g", "10", ...format, url],
+    ],
+    { stdio: "ignore" },
+  );
+  t.after(() => child.kill("SIGKILL"));
+  return child;
+}
+
+async function get(hub: ForkedHub, path: string, method = "GET", body = ""): Promise<{ status: number; text: string }> {
+  const asked = request({ socketPath: join(hub.folder, "hub.sock"), path, method });
+  asked.end(body);
+  const [answer] = await once(asked, "response");
+  let text = "";
+  for await (const piece of answer) text += piece;
+  return { status: answer.statusCode, text };
+}
+
+test("streams come in by RTSP and RTMP, are told of, counted and recorded, and the hub ends in order", async (t) => {
+  const hub = await open(t, {
+    decide: ({ path }) => ({ refusal: null, recording: path === "anna/rtmp" ? "rec-1" : null }),
+  });
+  publish(t, await hub.rtsp("anna/rtsp?api_key=k"));
+  publish(t, await hub.rtmp("anna/rtmp"));
+  for (const protocol of ["rtsp", "rtmp"] as const) {
+    const { stream } = await hub.next("published", ({ stream }) => stream.protocol === protocol);
+    assert.deepEqual(stream, { path: `anna/${protocol}`, protocol, width: 320, height: 180, hasAudio: false });
+  }
+  const { segment } = await hub.next("segment", ({ segment }) => segment.durationMs > 900);
+  assert.deepEqual([segment.recording, segment.path, segment.index], ["rec-1", "anna/rtmp", 0]);
+  const stats = await hub.next(
+    "stats",
+    ({ streams }) => streams.length === 2 && streams.every(({ pictures }) => pictures > 10),
+  );
+  assert.ok(stats.rssBytes > 0 && stats.connections === 2);
+  hub.send({ type: "stop" });
+  assert.equal(await hub.exited, 0);
+  const { detail } = await hub.next("recorded");
+  assert.equal(detail, null);
+  assert.equal(hub.all("unpublished").length, 2);
+  assert.deepEqual(await readdir(join(hub.folder, "recordings", "rec-1")), ["0.mp4"]);
+});
+
+test("nobody is let in whom the server does not let in", async (t) => {
+  const hub = await open(t, {
+    decide: ({ secret }) =>
+      secret === "right" ? LET_IN : { refusal: { kind: "unauthorized", detail: "no such key" }, recording: null },
+  });
+  const wrong = [
+    publish(t, await hub.rtmp("anna/a?api_key=wrong")),
+    publish(t, await hub.rtsp("anna/b?api_key=wrong")),
+  ];
+  await Promise.all(wrong.map((child) => once(child, "exit")));
+  publish(t, await hub.rtmp("anna/c?api_key=right"));
+  const { stream } = await hub.next("published");
+  assert.equal(stream.path, "anna/c");
+  assert.equal(hub.all("published").length, 1);
+});
+
+test("whoever is expelled goes, and recordings stop when they must", async (t) => {
+  const hub = await open(t, { decide: () => ({ refusal: null, recording: "rec" }) });
+  const publisher = publish(t, await hub.rtmp("anna/drone"));
+  await hub.next("segment");
+  hub.send({ type: "recording", allowed: false });
+  const { detail } = await hub.next("recorded");
+  assert.match(detail ?? "", /the disk is nearly full/);
+  assert.equal(hub.all("unpublished").length, 0);
+  hub.send({ type: "expel", path: "anna/drone", reason: "its source is gone" });
+  assert.equal((await hub.next("unpublished")).reason, "its source is gone");
+  await once(publisher, "exit");
+});
+
+test("what is asked for on the socket is answered in words, and nothing there is a stranger's to see", async (t) => {
+  const hub = await open(t);
+  const answers = await Promise.all([
+    get(hub, "/hls/anna/nobody/index.m3u8"),
+    get(hub, "/hls/../x/index.m3u8"),
+    get(hub, "/whep/anna/nobody", "POST", "v=0"),
+    get(hub, "/whep/anna/drone", "POST", "x".repeat(100_000)),
+    get(hub, "/sessions/nobody", "DELETE"),
+    get(hub, "/etc/passwd"),
+  ]);
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [404, 404, 400, 413, 404, 404],
+  );
+  for (const { text } of answers) assert.ok(text.length > 5, text);
+});
+
+test("a port that is taken is told of, and the hub goes", async (t) => {
+  const server = createServer().listen(0, "127.0.0.1");
+  t.after(() => server.close());
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  const hub = await ForkedHub.open({ settings: { rtmp: { host: "127.0.0.1", port } } });
+  t.after(() => hub.remove());
+  const { detail } = await hub.next("failed");
+  assert.equal(detail, `the media hub cannot listen on 127.0.0.1:${port} for RTMP: something else listens there`);
+  assert.equal(await hub.exited, 1);
+});
+
+test("without a server it ends by itself, and its recordings are whole", async (t) => {
+  const hub = await open(t, { decide: () => ({ refusal: null, recording: "rec" }) });
+  publish(t, await hub.rtsp("anna/drone?api_key=k"));
+  await hub.next("segment");
+  hub.child.disconnect();
+  assert.equal(await hub.exited, 0);
+});
+
+test("a server that says nonsense is not obeyed, and costs nothing", async (t) => {
+  const hub = await open(t);
+  hub.child.send({ type: "expel" });
+  hub.child.send({ type: "dance" });
+  hub.child.send("nothing");
+  await hub.next("log", ({ message }) => message.startsWith("the server said something"));
+  assert.equal((await get(hub, "/nothing")).status, 404);
+});
+
+test("connections beyond the limit are closed at once and counted", async (t) => {
+  const hub = await open(t, { limits: { connections: 3 } });
+  const { rtspPort, rtmpPort } = await hub.next("ready");
+  const sockets = [rtspPort, rtmpPort, rtspPort].map((port) => connect(port, "127.0.0.1"));
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+  });
+  await hub.next("stats", ({ connections }) => connections === 3);
+  const late = connect(rtmpPort, "127.0.0.1");
+  late.on("error", () => {});
+  await once(late, "close");
+  const stats = await hub.next("stats", ({ refused }) => refused > 0);
+  assert.equal(stats.connections, 3);
+});
