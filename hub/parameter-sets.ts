@@ -59,7 +59,7 @@ export class ParameterSets {
   }
 
   #keepPps(set: Uint8Array): void {
-    const id = new BitReader(set, 16).unsigned(255);
+    const id = readPpsId(set);
     const known = this.#pps.get(id);
     if (known !== undefined && isSame(known, set)) return;
     if (known === undefined && this.#pps.size === MOST_PPS) throw new MediaFault(`more than ${MOST_PPS} PPS`);
@@ -69,6 +69,16 @@ export class ParameterSets {
 
   #arrange(): void {
     this.#all = this.#bytes === null ? [] : [this.#bytes, ...this.#pps.values()];
+  }
+}
+
+function readPpsId(pps: Uint8Array): number {
+  try {
+    return new BitReader(pps, 16).unsigned(255);
+  } catch (error) {
+    throw error instanceof MediaFault
+      ? new MediaFault(`the PPS is damaged: ${error.message}`, { cause: error })
+      : error;
   }
 }
 
