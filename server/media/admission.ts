@@ -1,5 +1,4 @@
 /** Whom the media hub lets in, and what it records of them. */
-import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { AuthorizeRequest, HubVerdict } from "../../schemas/hub.ts";
 import { ServiceError } from "../service-error.ts";
@@ -28,7 +27,8 @@ export interface AdmissionNeeds {
     isKnown(key: string): boolean;
   };
   readonly wrongKeys: WrongKeys;
-  readonly slowMs: number;
+  /** For as long as an address that is answered slowly has to wait. */
+  sleep(): Promise<void>;
   /** The name under which it is recorded; null when it is not to be. */
   nameRecording(subject: RecordingSubject): string | null;
   /** Somebody was let in there by a key, which may be revoked later. */
@@ -52,13 +52,13 @@ export class Admission {
   /** Never rejects. Who has no right to a path does not learn whether it exists. */
   async judge(request: AuthorizeRequest): Promise<Judgement> {
     const { action, path, secret, address } = request;
-    const { tokens, keys, wrongKeys, slowMs } = this.#needs;
+    const { tokens, keys, wrongKeys, sleep } = this.#needs;
     if (secret === null || secret === "") return refuse("unauthorized", NO_KEY);
     if (tokens.isToken(secret))
       return tokens.allows(secret, action, path) ? grant() : refuse("unauthorized", WRONG_KEY);
     const isSlow = wrongKeys.isSlow(address) && !keys.isKnown(secret);
     // Before it is looked up: guesses are then few, whatever they cost.
-    if (isSlow) await wait(slowMs);
+    if (isSlow) await sleep();
     try {
       return await this.#judgeUser(await keys.authenticate(secret, address), request);
     } catch (error) {

@@ -1,6 +1,7 @@
 /** The media server as a whole: its hub, whom it lets in, what it records, and how it is watched. */
 import { rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import type { AnyEndpoint } from "../api/endpoint.ts";
@@ -95,7 +96,7 @@ function openHub(
   const admission = new Admission({
     ...{ sql, log, tokens, wrongKeys, onKeyUsed },
     keys: new Authenticator(findKeyIn(sql, config), wrongKeys),
-    slowMs: config.media.wrong_key_seconds * 1000,
+    sleep: () => wait(config.media.wrong_key_seconds * 1000),
     nameRecording: (subject) => recordings.name(subject),
   });
   return MediaHub.open({

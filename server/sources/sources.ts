@@ -21,6 +21,7 @@ import { pullFromHub } from "./pull-from-hub.ts";
 import { Settling } from "./settling.ts";
 import { changeSource, registerStream } from "./streams.ts";
 import { settleFile, sweepVideos } from "./sweep.ts";
+import type { TelemetrySetting } from "./telemetry-cfg.ts";
 import { type UploadCall, Uploads } from "./upload/uploads.ts";
 import { VideoFolder } from "./video-folder.ts";
 
@@ -43,6 +44,7 @@ export interface SourceInput {
   readonly isFile: boolean;
   /** What clients are told of it: nothing secret. */
   readonly label: string;
+  readonly telemetry: TelemetrySetting | null;
   /** The same path, or the address that may be connected to now: asked before every start of a runner. */
   readonly locate: Locate;
   /** It is not run on any more. */
@@ -137,16 +139,16 @@ export class Sources {
   /** Rejects with `source_not_found`, `source_file_missing` or `address_refused`. */
   async resolveInput(userUuid: string, uuid: string): Promise<SourceInput> {
     const { sql, config } = this.#parts;
-    const { type, inputUrl, fileName, hubPath } = await findSource(sql, userUuid, uuid);
-    if (hubPath !== null) return pullFromHub(this.#parts.media, hubPath, maskCredentials(inputUrl));
+    const { type, inputUrl, fileName, hubPath, telemetryCfg: telemetry } = await findSource(sql, userUuid, uuid);
+    if (hubPath !== null) return { ...pullFromHub(this.#parts.media, hubPath, maskCredentials(inputUrl)), telemetry };
     if (type === "stream") {
       const addresses = await guardAddress(inputUrl, config.network, "source_uuid");
       const locate = locateStream(inputUrl, config.network, addresses);
-      return { uri: inputUrl, isFile: false, label: maskCredentials(inputUrl), locate };
+      return { uri: inputUrl, isFile: false, label: maskCredentials(inputUrl), telemetry, locate };
     }
     if (fileName !== null && (await this.#folder.has(fileName))) {
       const uri = this.#folder.keptPath(fileName);
-      return { uri, isFile: true, label: inputUrl, locate: async () => uri };
+      return { uri, isFile: true, label: inputUrl, telemetry, locate: async () => uri };
     }
     throw new ServiceError("source_file_missing", {
       detail: `the file of source ${uuid} is not on this machine any more; delete the source and upload it again`,

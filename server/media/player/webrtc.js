@@ -23,7 +23,7 @@ async function play(video, live) {
       signal: AbortSignal.timeout(CONNECT_MS),
     });
     if (!answer.ok) throw await explain(answer);
-    session = withRights(new URL(answer.headers.get("Location"), answer.url));
+    session = withRights(`whep/${answer.headers.get("Location").split("?")[0].split("/").at(-1)}`);
     await connection.setRemoteDescription({ type: "answer", sdp: await answer.text() });
     await watch(connection, live, session);
   } finally {

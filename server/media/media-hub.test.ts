@@ -1,0 +1,149 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { promisify } from "node:util";
+import { exitOf, MediaService, until } from "./media-service.fixture.ts";
+
+const run = promisify(execFile);
+
+let service: MediaService;
+let ada: string;
+let eve: string;
+before(async () => {
+  service = await MediaService.open({ MEDIA_RECHECK_SECONDS: "0.2" });
+  ada = await service.addUser("ada");
+  eve = await service.addUser("eve");
+});
+after(() => service?.close());
+
+async function register(path: string, protocol: "rtsp" | "rtmp" = "rtsp") {
+  const stream = { alias: `alias of ${path}`, input_url: service.address(protocol, path), stream_type: protocol };
+  const { status, body } = await service.call(ada, "POST", "/stream", stream);
+  assert.equal(status, 201, JSON.stringify(body));
+  return body;
+}
+
+const statusOf = async (uuid: string): Promise<string> =>
+  (await service.call(ada, "GET", `/source/${uuid}`)).body.status;
+const awaitStatus = (uuid: string, status: string) =>
+  until(`the source is ${status}`, async () => (await statusOf(uuid)) === status);
+
+const recordingsOf = async (sourceUuid: string) => {
+  const { body } = await service.call(ada, "GET", "/sources/recordings");
+  return body.recordings.filter((recording: { source_uuid: string }) => recording.source_uuid === sourceUuid);
+};
+
+for (const protocol of ["rtmp", "rtsp"] as const)
+  test(`what is published by ${protocol} is shown as streaming, recorded, and offered to browsers`, async () => {
+    const source = await register(`ada/${protocol}/cam`, protocol);
+    assert.equal(source.status, "offline");
+    const early = await service.app.call(new URL(source.hls_url).pathname + new URL(source.hls_url).search);
+    assert.equal(((await early.json()) as { code: string }).code, "stream_not_live");
+    const publisher = service.publish(protocol, `ada/${protocol}/cam`, ada, 3);
+    await awaitStatus(source.uuid, "streaming");
+
+    const playlist = await fetch(source.hls_url);
+    assert.deepEqual([playlist.status, playlist.headers.get("content-type")], [200, "application/vnd.apple.mpegurl"]);
+    const [inner = ""] = (await playlist.text()).split("\n").filter((line) => /^[^#]/.test(line));
+    const media = await fetch(new URL(inner, source.hls_url));
+    assert.match(await media.text(), /#EXT-X-PART-INF/);
+    assert.equal((await fetch(source.hls_url.replace(/\?.*/, ""))).status, 403);
+    const others = await service.call(eve, "GET", `/source/${source.uuid}/hls/index.m3u8`);
+    assert.deepEqual([others.status, others.body.code], [404, "source_not_found"]);
+
+    assert.equal(await exitOf(publisher), 0);
+    await awaitStatus(source.uuid, "offline");
+    const [recording] = await until("the recording is closed", async () => {
+      const found = await recordingsOf(source.uuid);
+      return found[0]?.stopped_at ? found : null;
+    });
+    assert.equal(recording.alias, source.alias);
+    const file = join(service.dataDir, "downloaded.mp4");
+    await writeFile(file, new Uint8Array(await (await fetch(recording.segments[0].download_url)).arrayBuffer()));
+    const counted = await run("ffprobe", [
+      ...["-v", "error", "-count_frames", "-select_streams", "v", "-show_entries", "stream=nb_read_frames"],
+      ...["-of", "csv=p=0", file],
+    ]);
+    assert.equal(Number(counted.stdout.trim()), 75);
+    assert.equal(recording.duration_seconds, 3);
+  });
+
+test("nobody publishes without the owner's key, or where nothing is registered", async () => {
+  await register("ada/guarded");
+  const refused = [
+    service.publish("rtsp", "ada/guarded", "wh_abc_wrong"),
+    service.publish("rtmp", "ada/guarded", eve),
+    service.publish("rtsp", "ada/unregistered", ada),
+  ];
+  for (const publisher of refused) assert.notEqual(await exitOf(publisher), 0);
+  assert.equal(service.server.hub.find("ada/guarded"), null);
+});
+
+test("whoever publishes goes when the source is deleted, and when the key is revoked", async () => {
+  const source = await register("ada/deleted");
+  const first = service.publish("rtsp", "ada/deleted", ada);
+  await awaitStatus(source.uuid, "streaming");
+  assert.equal((await service.call(ada, "DELETE", `/source/${source.uuid}`)).status, 200);
+  assert.notEqual(await exitOf(first), 0);
+  const kept = await until("its recording is closed", async () => {
+    const [recording] = await recordingsOf(source.uuid);
+    return recording?.stopped_at ? recording : null;
+  });
+  assert.equal((await fetch(kept.segments[0].download_url)).status, 200, "recordings outlive their source");
+
+  const bob = await service.addUser("bob");
+  const stream = { alias: "bob's", input_url: service.address("rtmp", "bob/cam"), stream_type: "rtmp" };
+  const { body } = await service.call(bob, "POST", "/stream", stream);
+  const second = service.publish("rtmp", "bob/cam", bob);
+  await until("it is live", () => service.server.hub.find("bob/cam"));
+  await service.sql`update users set revoked_at = now() where username = 'bob'`;
+  assert.notEqual(await exitOf(second), 0);
+  assert.equal((await fetch(body.hls_url)).status, 404, "signed addresses go with the key");
+});
+
+test("a killed hub is back on the same ports, and what it was recording is closed as far as it came", async () => {
+  const { hub } = service.server;
+  const source = await register("ada/crashing");
+  service.publish("rtsp", "ada/crashing", ada);
+  await awaitStatus(source.uuid, "streaming");
+  await until("two seconds are recorded", async () => (await recordingsOf(source.uuid))[0]?.duration_seconds >= 2);
+  const before = { rtsp: hub.rtspPort, rtmp: hub.rtmpPort, pid: hub.pid ?? 0, restarts: hub.numbers.restarts };
+  const token = hub.issueToken("play", "ada/crashing");
+  process.kill(before.pid, "SIGKILL");
+  await until("it is gone", () => hub.pid !== before.pid || hub.trouble !== null);
+  assert.equal(await statusOf(source.uuid), "offline");
+  await until("it is back", () => hub.trouble === null && hub.pid !== before.pid);
+  assert.deepEqual([hub.rtspPort, hub.rtmpPort, hub.numbers.restarts], [before.rtsp, before.rtmp, before.restarts + 1]);
+
+  const [recording] = await until("the recording is closed", async () => {
+    const found = await recordingsOf(source.uuid);
+    return found[0]?.stopped_at ? found : null;
+  });
+  const bytes = (await (await fetch(recording.segments[0].download_url)).arrayBuffer()).byteLength;
+  assert.equal(bytes, recording.size_bytes);
+
+  service.publish("rtsp", "ada/crashing", ada);
+  await awaitStatus(source.uuid, "streaming");
+  const { stdout } = await run("ffprobe", [
+    ...["-v", "error", "-rtsp_transport", "tcp", "-show_entries", "stream=width", "-of", "csv=p=0", token.url],
+  ]);
+  assert.equal(stdout.trim(), "160", "tokens outlive a hub");
+  token.revoke();
+  await assert.rejects(run("ffprobe", ["-v", "error", "-rtsp_transport", "tcp", token.url]));
+});
+
+test("while the hub is away streams are unavailable, and nothing else is", async () => {
+  const source = await register("ada/away");
+  const { hub } = service.server;
+  service.publish("rtsp", "ada/away", ada);
+  await awaitStatus(source.uuid, "streaming");
+  process.kill(hub.pid ?? 0, "SIGSTOP");
+  const asking = service.call(ada, "GET", `/source/${source.uuid}/hls/index.m3u8`);
+  assert.equal(await statusOf(source.uuid), "streaming");
+  process.kill(hub.pid ?? 0, "SIGKILL");
+  const { status, body, headers } = await asking;
+  assert.deepEqual([status, body.code, headers.get("retry-after")], [503, "media_unavailable", "1"]);
+  await until("it is back", () => hub.trouble === null);
+});
