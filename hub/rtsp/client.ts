@@ -4,6 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import type { Socket } from "node:net";
+import { setTimeout } from "node:timers/promises";
 import { MediaFault } from "../../media/fault.ts";
 import { readBasicPassword } from "../../media/rtsp/authorization.ts";
 import type { RtspRequest } from "../../media/rtsp/message.ts";
@@ -20,6 +21,7 @@ import { setUpPlayer, setUpPublisher, type Wire } from "./set-up.ts";
 
 /** Told to clients, which must let something be heard more often. */
 export const SESSION_SECONDS = 60;
+const LAST_PACKETS_MS = 50;
 
 export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
@@ -181,8 +183,10 @@ export class Client {
     return {};
   }
 
-  tearDown(request: RtspRequest): Answer {
+  async tearDown(request: RtspRequest): Promise<Answer> {
     this.#expectSession(request, true);
+    // Its last packets went another way, and may still be waiting there.
+    if (this.#publisher?.kind === "udp") await setTimeout(LAST_PACKETS_MS);
     this.#endSession("the publisher stopped");
     return {};
   }

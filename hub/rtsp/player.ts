@@ -28,6 +28,8 @@ interface PlayerTrack {
 
 /** A sender report that is older than this is followed by another. */
 const REPORT_MS = 5000;
+/** By UDP the good-bye goes another way than the last packets, and would overtake them. */
+const GOOD_BYE_MS = 200;
 
 export class Player implements Reader {
   readonly path: string;
@@ -50,6 +52,7 @@ export class Player implements Reader {
   #reportedAtMs = 0;
   #goneBytes = 0;
   #goneAtMs = 0;
+  #goodBye: NodeJS.Timeout | undefined;
 
   constructor(path: string, tracks: Tracks, delivery: Delivery, limits: PlayerLimits) {
     this.path = path;
@@ -143,7 +146,8 @@ export class Player implements Reader {
 
   end(reason: string): void {
     this.#leave = null;
-    this.#sayGoodBye();
+    if (this.delivery.kind === "tcp") this.#sayGoodBye();
+    else this.#goodBye = setTimeout(() => this.#sayGoodBye(), GOOD_BYE_MS);
     this.onEnd(reason, false);
   }
 
@@ -168,6 +172,7 @@ export class Player implements Reader {
 
   close(): void {
     this.pause();
+    clearTimeout(this.#goodBye);
     this.delivery.close();
   }
 

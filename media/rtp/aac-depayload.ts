@@ -20,6 +20,7 @@ export class AacDepayloader {
   readonly #emit: (frame: CodedFrame) => void;
   #fragments: Uint8Array[] = [];
   #missingBytes = 0;
+  #timestamp = 0;
 
   constructor(layout: AacLayout, emit: (frame: CodedFrame) => void) {
     this.#layout = layout;
@@ -27,7 +28,8 @@ export class AacDepayloader {
   }
 
   take({ timestamp, payload }: RtpPacket, isAfterLoss: boolean): void {
-    if (isAfterLoss) this.#missingBytes = 0;
+    if (isAfterLoss || timestamp !== this.#timestamp) this.#missingBytes = 0;
+    this.#timestamp = timestamp;
     const sizes = readSizes(payload, this.#layout);
     if (sizes === null) return;
     let data = payload.subarray(sizes.bytes);
