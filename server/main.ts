@@ -131,7 +131,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...mediaServer.endpoints,
     ...playerEndpoints,
     ...graphEndpoints({ library, config }),
-    ...processGraphEndpoints({ library, processes, sql, config }),
+    ...processGraphEndpoints({ library, processes, config }),
     ...operationsEndpoints({ config, metrics, components, mediaNumbers: () => media.numbers }),
   ];
   // Before anybody can ask for them: a process that should run is never found missing.

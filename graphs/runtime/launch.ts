@@ -163,15 +163,15 @@ export class Launch {
     await this.#add(segment, (native) => this.pipeline.addBranch(segment.name, tee, entryOf(segment), native));
   }
 
-  /** Takes a branch out once its sinks have seen the end. */
+  /** Takes a branch out once its sinks have seen the end. Rejects when it had to be cut off, or is still there. */
   async detach(name: string): Promise<void> {
     const attached = this.#attached.get(name);
     if (attached === undefined) throw new Error(`"${name}" is not attached`);
-    this.#attached.delete(name);
     await closeDrivers([attached]);
     try {
       await this.pipeline.removeBranch(name, LIMITS.branchMs);
     } finally {
+      this.#attached.delete(name);
       await leave(attached);
     }
   }

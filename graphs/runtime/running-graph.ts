@@ -140,11 +140,19 @@ export class RunningGraph {
     return this.#inTurn(() => this.#attach(slot, params, instance));
   }
 
+  /** Rejects when it had to be cut off, or is still there: then it can be tried again. */
   detach(name: string): Promise<void> {
     return this.#inTurn(async () => {
-      this.#slots.delete(name);
-      await this.#launch.detach(name);
+      try {
+        await this.#launch.detach(name);
+      } finally {
+        if (!this.has(name)) this.#slots.delete(name);
+      }
     });
+  }
+
+  has(segment: string): boolean {
+    return this.segments().some(({ name }) => name === segment);
   }
 
   /** What going over to that graph would take; changes nothing. */

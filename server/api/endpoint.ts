@@ -83,6 +83,8 @@ export interface Call<A extends Access, P extends TObject, Q extends TObject, B 
   /** Of the client, as far as trusted proxies tell. */
   readonly address: string;
   readonly requestId: string;
+  /** When the request came, by `performance.now()`. */
+  readonly beganMs: number;
   readonly log: Logger;
   readonly headers: Headers;
   /** For bodies that are streamed. */

@@ -29,7 +29,8 @@ export class Exchange {
   /** Of the error it was answered with. */
   code: string | null = null;
   readonly #log: Logger;
-  readonly #beganMs = performance.now();
+  /** By `performance.now()`. */
+  readonly beganMs = performance.now();
   #child: Logger | undefined;
   #abort: AbortController | undefined;
 
@@ -78,7 +79,7 @@ export class Exchange {
       method: this.incoming.method ?? "",
       route: this.route,
       status: this.outgoing.statusCode,
-      seconds: (performance.now() - this.#beganMs) / 1000,
+      seconds: (performance.now() - this.beganMs) / 1000,
     };
   }
 

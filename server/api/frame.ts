@@ -72,6 +72,7 @@ export class Frame {
       publicUrl: exchange.publicUrl,
       address: exchange.address,
       requestId: exchange.requestId,
+      beganMs: exchange.beganMs,
       headers: exchange.request.headers,
       raw: exchange.incoming,
       letContinue: () => letContinue(exchange.incoming, exchange.outgoing),

@@ -5,7 +5,6 @@ import type { Problem } from "../../schemas/api/problem.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { loadTestKnowledge } from "../graphs/knowledge.fixture.ts";
 import { GraphLibrary } from "../graphs/library.ts";
-import type { Sql } from "../store/client.ts";
 import { makeConfig, openApp } from "./app.fixture.ts";
 import { graphEndpoints } from "./graphs.ts";
 import { processGraphEndpoints } from "./process-graph.ts";
@@ -13,8 +12,6 @@ import { processGraphEndpoints } from "./process-graph.ts";
 const config = makeConfig();
 const library = await GraphLibrary.open(await loadTestKnowledge(), config);
 const set: unknown[] = [];
-/** Of endpoints that are tested with a real one. */
-const unused = undefined as unknown as Sql;
 /** One process, whose graph prints and keeps pictures. */
 const processes = {
   describe: async (_: unknown, __: unknown, format: string) => (format === "json" ? RUNNING : `${format} of it`),
@@ -44,7 +41,7 @@ const RUNNING: ProcessGraph = {
 };
 const app = await openApp([
   ...graphEndpoints({ library, config }),
-  ...processGraphEndpoints({ library, processes, sql: unused, config }),
+  ...processGraphEndpoints({ library, processes, config }),
 ]);
 after(async () => {
   await app.close(0);

@@ -14,15 +14,12 @@ import { expectInside } from "../graphs/live-properties.ts";
 import type { Processes } from "../processes/processes.ts";
 import { describeStarted } from "../processes/urls.ts";
 import { ServiceError } from "../service-error.ts";
-import type { Sql } from "../store/client.ts";
-import { findSource } from "../store/sources.ts";
 import { type AnyEndpoint, defineEndpoint } from "./endpoint.ts";
 import { START_ERRORS } from "./processes.ts";
 
 export interface ProcessGraphNeeds {
   readonly library: Pick<GraphLibrary, "elements" | "registry">;
   readonly processes: Pick<Processes, "describe" | "setProperties" | "start">;
-  readonly sql: Sql;
   readonly config: Pick<Config, "graphs">;
 }
 
@@ -32,7 +29,7 @@ const TRIED = "try";
 const TEXT = "text/plain; charset=utf-8";
 const DOT = "text/vnd.graphviz; charset=utf-8";
 
-export function processGraphEndpoints({ library, processes, sql, config }: ProcessGraphNeeds): readonly AnyEndpoint[] {
+export function processGraphEndpoints({ library, processes, config }: ProcessGraphNeeds): readonly AnyEndpoint[] {
   return [
     defineEndpoint({
       method: "POST",
@@ -45,20 +42,19 @@ export function processGraphEndpoints({ library, processes, sql, config }: Proce
       body: TryBody,
       answers: { 201: { description: "It runs.", schema: StartedProcess } },
       errors: ["graph_author_needed", ...START_ERRORS],
-      async handle({ user, body, publicUrl, headers, signal }) {
+      async handle({ user, body, publicUrl, headers, beganMs, signal }) {
         if (!user.isGraphAuthor)
           throw new ServiceError("graph_author_needed", {
             detail: "This key has no flag `graph_author`: who runs the service can make one that has.",
           });
         const { yaml, source_uuid: sourceUuid } = body;
-        const { uuid } = await processes.start({
-          ...{ user, sourceUuid, graph: TRIED, graphText: yaml, signal },
+        const { uuid, telemetry } = await processes.start({
+          ...{ user, sourceUuid, graph: TRIED, graphText: yaml, requestedMs: beganMs, signal },
           forSeconds: config.graphs.try_seconds,
           params: (body.params ?? {}) as JsonRecord,
         });
-        const { telemetryCfg } = await findSource(sql, user.uuid, sourceUuid);
         const apiKey = headers.get("api_key") ?? "";
-        return { status: 201, body: describeStarted(uuid, telemetryCfg, { publicUrl, apiKey }) };
+        return { status: 201, body: describeStarted(uuid, telemetry, { publicUrl, apiKey }) };
       },
     }),
     defineEndpoint({

@@ -20,7 +20,6 @@ import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { findOutput } from "../store/outputs.ts";
 import { findProcess, listProcesses } from "../store/processes.ts";
-import { findSource } from "../store/sources.ts";
 import type { User } from "../user.ts";
 import { type AnyEndpoint, defineEndpoint, type Endpoint, type JsonAnswer } from "./endpoint.ts";
 
@@ -57,17 +56,17 @@ export function processEndpoints({ sql, processes, hub }: ProcessNeeds): readonl
       isBodyOptional: true,
       answers: { 201: { description: "It runs.", schema: StartedProcess } },
       errors: START_ERRORS,
-      async handle({ user, query, body, publicUrl, headers, signal }) {
+      async handle({ user, query, body, publicUrl, headers, beganMs, signal }) {
         const { source_uuid: sourceUuid, graph = "detect" } = query;
         // Every value is JSON: it was read from some.
         const params = (body.params ?? {}) as JsonRecord;
-        const { uuid, times = {} } = await processes.start({ user, sourceUuid, graph, params, signal });
-        const { telemetryCfg } = await findSource(sql, user.uuid, sourceUuid);
+        const order = { user, sourceUuid, graph, params, requestedMs: beganMs, signal };
+        const { uuid, telemetry, times = {} } = await processes.start(order);
         const apiKey = headers.get("api_key") ?? "";
         const timing = Object.entries(times).map(([part, ms]) => `${part};dur=${ms}`);
         return {
           status: 201,
-          body: describeStarted(uuid, telemetryCfg, { publicUrl, apiKey }),
+          body: describeStarted(uuid, telemetry, { publicUrl, apiKey }),
           headers: { "server-timing": timing.join(", ") },
         };
       },

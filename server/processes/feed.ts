@@ -8,11 +8,14 @@ export interface FeedNeeds {
 }
 
 type Listener = (picture: Picture) => void;
+type InTurn = (sync: () => Promise<void>) => Promise<void>;
 
 export class Feed {
   readonly #needs: FeedNeeds;
   readonly #listeners = new Set<{ readonly listener: Listener }>();
   #isAttached = false;
+  /** A `sync` whose turn has not come yet: it is for all who come and go until then. */
+  #upcoming: Promise<void> | null = null;
 
   constructor(needs: FeedNeeds) {
     this.#needs = needs;
@@ -23,21 +26,33 @@ export class Feed {
   }
 
   /** `inTurn` calls what it is given when it is its turn, if the process runs. Resolves with how to leave. */
-  async watch(listener: Listener, inTurn: (sync: () => Promise<void>) => Promise<void>): Promise<() => Promise<void>> {
+  async watch(listener: Listener, inTurn: InTurn): Promise<() => Promise<void>> {
     const entry = { listener };
     this.#listeners.add(entry);
     const leave = async (): Promise<void> => {
       this.#listeners.delete(entry);
       // A runner that is gone has no feed to take away.
-      await inTurn(() => this.sync()).catch(() => {});
+      await this.#syncInTurn(inTurn).catch(() => {});
     };
     try {
-      await inTurn(() => this.sync());
+      await this.#syncInTurn(inTurn);
     } catch (error) {
       await leave();
       throw error;
     }
     return leave;
+  }
+
+  #syncInTurn(inTurn: InTurn): Promise<void> {
+    if (this.#upcoming !== null) return this.#upcoming;
+    const upcoming = inTurn(() => {
+      this.#upcoming = null;
+      return this.sync();
+    }).finally(() => {
+      if (this.#upcoming === upcoming) this.#upcoming = null;
+    });
+    this.#upcoming = upcoming;
+    return upcoming;
   }
 
   show(picture: Picture): void {

@@ -75,7 +75,7 @@ export class Holdings {
     const { limits, pictures, spares, sql, log, metrics } = this.#needs;
     const process = new SupervisedProcess(parts, {
       ...{ sql, log, limits, pictures, slots: this.#slots },
-      takeRunner: () => spares.take(),
+      takeRunner: (signal) => spares.take(signal),
       replaceRunner: () => spares.fill(),
     });
     const { uuid } = parts.row;
@@ -102,8 +102,8 @@ export class Holdings {
   }
 
   /** A start that came to nothing leaves nothing, as soon as the database lets it. */
-  async remove(process: SupervisedProcess): Promise<void> {
-    this.#remains.set(process.row.uuid, process.fence);
+  async removeRow(uuid: string, fence: number): Promise<void> {
+    this.#remains.set(uuid, fence);
     await this.#removeRemains().catch((error) =>
       this.#needs.log.warn({ err: error }, "a failed start is not removed yet"),
     );

@@ -2,16 +2,15 @@
 import type { RunnerJob } from "../../schemas/runner.ts";
 import { Run, type RunEnd, type RunLimits } from "./run.ts";
 import type { Runner, RunnerReport } from "./runner.ts";
-import { sleep } from "./sleep.ts";
+import { unlessAborted } from "./unless-aborted.ts";
+import { LATE, within } from "./within.ts";
 
-/** How long a launch may take. */
+/** How long a launch may take, unless its signal ends it. */
 export interface Patience {
   /** Until the graph plays. */
   readonly graphMs: number;
-  /** When the source's data must be there. */
-  readonly deadlineMs: number;
-  /** The source has so long in any case, once the graph plays. */
-  readonly leastSourceMs: number;
+  /** From then until the source's data is there. */
+  readonly sourceMs: number;
 }
 
 export interface LaunchParts {
@@ -23,6 +22,7 @@ export interface LaunchParts {
   readonly signal: AbortSignal;
   /** Until the graph plays; resolves with how to leave. */
   acquireSlot(): Promise<() => void>;
+  /** Rejects when the signal is aborted. */
   takeRunner(): Promise<Runner>;
   /** Rejects when the source is nowhere. */
   findSource(): Promise<string>;
@@ -39,47 +39,62 @@ export interface LaunchTimes {
   readonly sourceMs: number;
 }
 
-export type Launched = { readonly run: Run; readonly times: LaunchTimes } | { readonly end: RunEnd };
+/** What was waited for. */
+export type Phase = "runner" | "graph" | "source";
 
-/** What did not come in time. */
-type Late = "graph" | "source";
+export interface FailedLaunch {
+  /** `stopped` when the signal was aborted. */
+  readonly end: RunEnd;
+  readonly phase: Phase;
+  /** Settles once no runner is left; never rejects. */
+  readonly gone: Promise<unknown>;
+}
 
-/** Resolves when data flows, or with how it ended before that: then no runner is left. Never rejects. */
+export type Launched = { readonly run: Run; readonly times: LaunchTimes } | FailedLaunch;
+
+/** Resolves when data flows, or with how it ended before that: at once when the signal is aborted. Never rejects. */
 export async function launch(parts: LaunchParts, patienceNow: () => Patience): Promise<Launched> {
+  const { signal } = parts;
+  let sourceUri: string;
+  try {
+    sourceUri = await unlessAborted(parts.findSource(), signal);
+  } catch (error) {
+    return fail("source", signal.aborted ? STOPPED : { kind: "source", detail: (error as Error).message });
+  }
+  // Not sooner: others need not wait while a name is looked up.
   const leave = await parts.acquireSlot();
   try {
-    return await launchNow(parts, patienceNow(), leave);
+    return await launchAt(sourceUri, parts, patienceNow(), leave);
   } finally {
     leave();
   }
 }
 
-async function launchNow(parts: LaunchParts, patience: Patience, onPlaying: () => void): Promise<Launched> {
-  if (parts.signal.aborted) return { end: { kind: "stopped" } };
-  let sourceUri: string;
-  try {
-    sourceUri = await parts.findSource();
-  } catch (error) {
-    return { end: { kind: "source", detail: (error as Error).message } };
-  }
+async function launchAt(
+  sourceUri: string,
+  parts: LaunchParts,
+  patience: Patience,
+  onPlaying: () => void,
+): Promise<Launched> {
+  const { signal } = parts;
   const beganMs = performance.now();
   let runner: Runner;
   try {
     runner = await parts.takeRunner();
   } catch (error) {
-    return { end: { kind: "crash", detail: `no runner could be had: ${(error as Error).message}` } };
+    const detail = `no runner could be had: ${(error as Error).message}`;
+    return fail("runner", signal.aborted ? STOPPED : { kind: "crash", detail });
   }
   const takenMs = performance.now();
   let playingMs = takenMs;
   const run = new Run(runner, parts.makeJob(sourceUri), parts.limits, parts.onReport);
   parts.onRun(run);
-  if (parts.signal.aborted) void run.stop();
   void run.playing.then(() => {
     playingMs = performance.now();
     onPlaying();
   });
-  const first = await awaitFlow(run, patience);
-  if (first === "flowing")
+  const { phase, outcome } = await awaitFlow(run, patience, signal);
+  if (outcome === "flowing")
     return {
       run,
       times: {
@@ -88,31 +103,51 @@ async function launchNow(parts: LaunchParts, patience: Patience, onPlaying: () =
         sourceMs: Math.round(performance.now() - playingMs),
       },
     };
-  if (typeof first !== "string") return { end: first };
+  if (typeof outcome === "object") return fail(phase, outcome);
+  // Nothing came of it yet: there is nothing that it could put in order.
+  run.kill(outcome === LATE ? `its ${phase} was late` : "it is not wanted any more");
+  if (outcome === "aborted") return fail(phase, STOPPED, run.ended);
   const seconds = ((performance.now() - takenMs) / 1000).toFixed(1);
-  run.kill(`its ${first} was late`);
   const end = await run.ended;
-  if (end.kind !== "crash") return { end };
-  if (first === "graph") return { end: { kind: "crash", detail: `the graph did not play within ${seconds} s` } };
-  const detail = `no frame came from ${parts.label} within ${seconds} s; check that it is there and streams`;
-  return { end: { kind: parts.isFile ? "crash" : "source", detail } };
+  return fail(phase, end.kind === "crash" ? blame(phase, seconds, parts) : end);
 }
 
-/** Resolves with how it ended, or with what did not come in time. */
-async function awaitFlow(
-  run: Run,
-  { graphMs, deadlineMs, leastSourceMs }: Patience,
-): Promise<"flowing" | RunEnd | Late> {
-  const waiting = new AbortController();
-  const after = (ms: number, late: Late): Promise<Late> => sleep(ms, waiting.signal).then(() => late);
+const STOPPED: RunEnd = { kind: "stopped" };
+
+const fail = (phase: Phase, end: RunEnd, gone: Promise<unknown> = Promise.resolve()): FailedLaunch => ({
+  end,
+  phase,
+  gone,
+});
+
+/** Of what did not come in time. */
+export function blame(
+  phase: Phase,
+  seconds: string,
+  { isFile, label }: Pick<LaunchParts, "isFile" | "label">,
+): RunEnd & { readonly detail: string } {
+  if (phase === "runner") return { kind: "crash", detail: `no runner was loaded within ${seconds} s` };
+  if (phase === "graph") return { kind: "crash", detail: `the graph did not play within ${seconds} s` };
+  const detail = `no frame came from ${label} within ${seconds} s; check that it is there and streams`;
+  return { kind: isFile ? "crash" : "source", detail };
+}
+
+interface Flow {
+  readonly phase: Phase;
+  readonly outcome: "flowing" | "aborted" | RunEnd | typeof LATE;
+}
+
+async function awaitFlow(run: Run, { graphMs, sourceMs }: Patience, signal: AbortSignal): Promise<Flow> {
   const flowing = run.flowing.then(() => "flowing" as const);
   const playing = run.playing.then(() => "playing" as const);
-  try {
-    const first = await Promise.race([flowing, run.ended, playing, after(graphMs, "graph")]);
-    if (first !== "playing") return first;
-    const sourceMs = Math.max(leastSourceMs, deadlineMs - performance.now());
-    return await Promise.race([flowing, run.ended, after(sourceMs, "source")]);
-  } finally {
-    waiting.abort();
-  }
+  const wait = async <T>(limitMs: number, ...events: readonly Promise<T>[]) => {
+    try {
+      return await unlessAborted(within(limitMs, Promise.race([flowing, ...events, run.ended])), signal);
+    } catch {
+      return "aborted" as const;
+    }
+  };
+  const first = await wait(graphMs, playing);
+  if (first !== "playing") return { phase: "graph", outcome: first };
+  return { phase: "source", outcome: await wait<never>(sourceMs) };
 }

@@ -24,9 +24,9 @@ export interface LauncherParts extends Pick<ProcessParts, "row" | "input"> {
 }
 
 export interface LaunchOrder {
-  /** It is one of many that a machine may have to start at once, and waits for its turn. */
-  readonly isInLine: boolean;
-  /** Asked when it is its turn. */
+  /** Somebody waits for it: it comes before those for whom nobody does. */
+  readonly isUrgent: boolean;
+  /** Asked when there is a place to start it in. */
   patienceNow(): Patience;
 }
 
@@ -38,16 +38,16 @@ export class Launcher {
     this.#parts = parts;
   }
 
-  /** Resolves when data flows, or with how it ended before that: then no runner is left. Never rejects. */
-  async launch({ isInLine, patienceNow }: LaunchOrder, signal: AbortSignal): Promise<Launched> {
+  /** See `launch`. */
+  async launch({ isUrgent, patienceNow }: LaunchOrder, signal: AbortSignal): Promise<Launched> {
     const { needs, row, input, findSource, onReport, onRun } = this.#parts;
     const { limits, slots } = needs;
     try {
       return await launch(
         {
           ...{ limits, signal, isFile: input.isFile, label: row.sourceUrl, findSource, onReport, onRun },
-          acquireSlot: async () => (isInLine ? slots.acquire(signal) : () => {}),
-          takeRunner: () => this.#takeRunner(),
+          acquireSlot: () => slots.acquire(signal, isUrgent),
+          takeRunner: () => this.#takeRunner(signal),
           makeJob: (sourceUri) => this.#makeJob(sourceUri),
         },
         patienceNow,
@@ -63,10 +63,10 @@ export class Launcher {
     this.#pictureSocket = null;
   }
 
-  async #takeRunner(): Promise<Runner> {
+  async #takeRunner(signal: AbortSignal): Promise<Runner> {
     const { needs, feed } = this.#parts;
     this.#pictureSocket ??= await needs.pictures.listen((picture) => feed.show(picture));
-    return needs.takeRunner();
+    return needs.takeRunner(signal);
   }
 
   #makeJob(sourceUri: string): RunnerJob {

@@ -4,9 +4,9 @@ import { type Claim, type ProcessSnapshot, releaseClaim, saveSnapshot } from "..
 import type { Sql } from "../store/client.ts";
 import type { LiveProperties, ProcessRow } from "../store/processes.ts";
 import type { ProcessError, ProcessState } from "./processes.ts";
-import { sleep } from "./sleep.ts";
 import { StateWriter } from "./state-writer.ts";
 import { TrackIds } from "./track-ids.ts";
+import { LATE, within } from "./within.ts";
 
 export interface LedgerOptions {
   readonly sql: Sql;
@@ -57,18 +57,20 @@ export class Ledger {
     this.live = merged;
   }
 
-  /** Resolves when it is written down, or never will be. */
-  save(): Promise<void> {
+  /** Resolves with true when it is written down, and with false when it never will be. */
+  save(): Promise<boolean> {
     return this.#writer.save(this.#snapshot(this.trackIds.reserved));
   }
 
-  /** What a client is promised: rejects with `database_unavailable` when it takes too long. */
+  /** What a client is promised: rejects when it takes too long to be written down, or never will be. */
   async promise(): Promise<void> {
-    const waiting = new AbortController();
-    const late = sleep(this.#options.saveMs, waiting.signal).then(() => "late");
-    const first = await Promise.race([this.save(), late]);
-    waiting.abort();
-    if (first === "late")
+    const isSaved = await within(this.#options.saveMs, this.save());
+    if (isSaved === false)
+      throw new ServiceError("wrong_state", {
+        detail:
+          "the process ended, or went to another machine, before this was written down; ask for the process before you try again",
+      });
+    if (isSaved === LATE)
       throw new ServiceError("database_unavailable", {
         detail: "it is done, but could not be written down yet; ask for the process before you try again",
       });

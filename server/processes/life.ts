@@ -5,19 +5,23 @@
 import type { Logger } from "pino";
 import { maskCredentials } from "../../schemas/mask.ts";
 import { Judge } from "./judge.ts";
-import type { Launched, LaunchTimes, Patience } from "./launch.ts";
+import { blame, type FailedLaunch, type Launched, type LaunchTimes, type Patience } from "./launch.ts";
 import type { LaunchOrder } from "./launcher.ts";
 import type { Ledger } from "./ledger.ts";
 import type { ProcessLimits } from "./process-parts.ts";
 import type { ProcessError, ProcessState } from "./processes.ts";
 import type { Reception } from "./reception.ts";
-import { refuseStart } from "./refusals.ts";
+import { refuseLate, refuseStart } from "./refusals.ts";
 import type { Run, RunEnd } from "./run.ts";
 import { showState } from "./shown-state.ts";
 import { sleep } from "./sleep.ts";
+import type { StartLimit } from "./start-limit.ts";
 
 /** `halt`: it is given up, and what should be stays as it is. `lose`: it is not ours any more. */
 type Intent = "run" | "stop" | "halt" | "lose";
+
+/** Of a first start, which has its limit. */
+const BOUNDLESS: Patience = { graphMs: Number.POSITIVE_INFINITY, sourceMs: Number.POSITIVE_INFINITY };
 
 export interface LifeParts {
   readonly ledger: Ledger;
@@ -25,6 +29,8 @@ export interface LifeParts {
   readonly limits: ProcessLimits;
   readonly log: Logger;
   readonly isFile: boolean;
+  /** What clients are told of the source. */
+  readonly label: string;
   /** When it stops by itself. */
   readonly endsAt: Date | null;
   launch(order: LaunchOrder, signal: AbortSignal): Promise<Launched>;
@@ -74,41 +80,31 @@ export class Life {
     return showState({ state, desired, isKept: this.#isKept });
   }
 
-  /**
-   * The first start. Data of a live source must come by the deadline; only where the machine itself is slow, half of the
-   * limit is left to the source once the graph plays. Files are given the time that loading may take. Rejects when it
-   * comes to nothing: then no runner is left, and it has ended.
-   */
-  async start(deadlineMs: number, signal: AbortSignal | undefined): Promise<LaunchTimes> {
-    const { ledger, log, isFile, limits, restore } = this.#parts;
-    const { loadMs, startMs } = limits;
-    const withdraw = (): void => void this.stop();
-    signal?.addEventListener("abort", withdraw);
-    if (signal?.aborted) withdraw();
-    const leastSourceMs = isFile ? loadMs : startMs / 2;
-    const launched = await this.#launch(() => ({ graphMs: loadMs, deadlineMs, leastSourceMs }));
-    signal?.removeEventListener("abort", withdraw);
+  /** The first start. Rejects within its limit when it comes to nothing; what is left of it then goes by itself. */
+  async start(limit: StartLimit): Promise<LaunchTimes> {
+    const { ledger, log, restore } = this.#parts;
+    const withdraw = (): void => this.#interruption.abort(limit.signal.reason);
+    limit.signal.addEventListener("abort", withdraw);
+    if (limit.signal.aborted) withdraw();
+    const launched = await this.#launch(() => BOUNDLESS);
+    limit.signal.removeEventListener("abort", withdraw);
     if ("end" in launched) {
-      log.warn({ end: launched.end }, "its start came to nothing");
-      await this.abandon();
-      throw refuseStart(launched.end, isFile);
+      log.warn({ end: launched.end, phase: launched.phase, isLate: limit.isLate }, "its start came to nothing");
+      this.#fail(launched.gone);
+      throw this.#refuse(launched, limit);
     }
     ledger.startedAt = new Date();
     void this.#keep(launched.run);
-    await restore();
-    await ledger.promise();
+    await limit.race(restore());
+    await limit.race(ledger.promise());
     return launched.times;
   }
 
   /** Of a start that came to nothing: ends it, if it has not ended yet, without a word to the database. */
-  async abandon(): Promise<void> {
-    const { ledger } = this.#parts;
-    ledger.close();
-    if (this.#isKept) return this.stop();
-    ledger.state = "failed";
-    this.#forgetRun();
-    this.#close();
-    this.#settle();
+  abandon(): void {
+    this.#parts.ledger.close();
+    if (this.#isKept) void this.stop();
+    else this.#fail(Promise.resolve());
   }
 
   /** Goes on with what another server left. */
@@ -177,7 +173,7 @@ export class Life {
 
   /** Run after run, until its end. */
   async #keep(first: Run | null): Promise<void> {
-    const { ledger, log, restore } = this.#parts;
+    const { ledger } = this.#parts;
     this.#isKept = true;
     this.#scheduleEnd();
     let end = first === null ? null : await first.ended;
@@ -188,9 +184,10 @@ export class Life {
       if (end !== null && !this.#beginElsewhere() && !(await this.#mayGoOn(end))) return;
       const launched = await this.#launch(() => this.#nextPatience());
       if ("run" in launched) {
-        await restore().catch((error) => log.warn({ err: error }, "it did not go on"));
+        await this.#restore(launched.run);
         end = await launched.run.ended;
       } else {
+        await launched.gone;
         end = launched.end;
       }
     }
@@ -198,17 +195,44 @@ export class Life {
 
   #launch(patienceNow: () => Patience): Promise<Launched> {
     this.#parts.reception.beginRun();
-    // Somebody waits for a first start: it need not wait for others.
-    return this.#parts.launch({ isInLine: this.#isKept, patienceNow }, this.#interruption.signal);
+    return this.#parts.launch({ isUrgent: !this.#isKept, patienceNow }, this.#interruption.signal);
+  }
+
+  /** A run that cannot be made what the process should be is of no use: that is a crash like any other. */
+  async #restore(run: Run): Promise<void> {
+    try {
+      await this.#parts.restore();
+    } catch (error) {
+      if (this.isWanted) run.kill(`what was set before could not be set again: ${(error as Error).message}`);
+    }
+  }
+
+  #refuse({ end, phase }: FailedLaunch, limit: StartLimit): Error {
+    const { isFile } = this.#parts;
+    if (end.kind !== "stopped" || !limit.isLate) return refuseStart(end, isFile);
+    const seconds = (limit.limitMs / 1000).toFixed(1);
+    return phase === "source" ? refuseStart(blame(phase, seconds, this.#parts), isFile) : refuseLate(limit.limitMs);
+  }
+
+  /** No first run: it has ended as soon as nothing is left of it. */
+  #fail(gone: Promise<unknown>): void {
+    const { ledger } = this.#parts;
+    if (!ledger.isActive) return;
+    ledger.close();
+    ledger.state = "failed";
+    void gone.then(() => {
+      this.#forgetRun();
+      this.#close();
+      this.#settle();
+    });
   }
 
   /** Of a run that is not the first: a lost source may take its time. */
   #nextPatience(): Patience {
     const { limits, isFile } = this.#parts;
     const { loadMs, startMs } = limits;
-    const nowMs = performance.now();
-    const sourceMs = isFile ? loadMs : Math.max(startMs, this.#judge.patienceMs(nowMs));
-    return { graphMs: loadMs, deadlineMs: nowMs + sourceMs, leastSourceMs: sourceMs };
+    const sourceMs = isFile ? loadMs : Math.max(startMs, this.#judge.patienceMs(performance.now()));
+    return { graphMs: loadMs, sourceMs };
   }
 
   /** True when its run ended for no other reason. */

@@ -7,6 +7,7 @@ export function limitsOf({ runners, reconnect, database }: Config): ProcessLimit
     startMs: runners.start_seconds * 1000,
     loadMs: runners.load_seconds * 1000,
     stopMs: runners.stop_seconds * 1000,
+    replyMs: runners.reply_seconds * 1000,
     silentMs: runners.silent_seconds * 1000,
     saveMs: database.statement_seconds * 1000,
     memoryBytes: runners.memory_bytes,

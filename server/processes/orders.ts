@@ -1,5 +1,6 @@
 /** What a process is asked for while it lives, one after the other, and what of it must be restored in a new run. */
 import type { JsonRecord } from "../../schemas/json.ts";
+import type { RunnerJob } from "../../schemas/runner.ts";
 import type { AttachedOutput } from "../store/attachments.ts";
 import type { LiveProperties } from "../store/processes.ts";
 import type { Feed } from "./feed.ts";
@@ -16,17 +17,30 @@ export interface OrdersParts extends Pick<ProcessParts, "row" | "offers" | "slot
   readonly life: Life;
   readonly ledger: Ledger;
   readonly feed: Feed;
+  /** A runner must answer, and an order get its turn. */
+  readonly replyMs: number;
 }
+
+/** How an output is attached in the store as well. */
+export interface AttachmentStore {
+  /** Whether it was before or not. Rejects when it may not be attached. */
+  attach(): Promise<AttachedOutput>;
+  detach(): Promise<void>;
+}
+
+/** Orders that wait for others. */
+const MOST_WAITING = 32;
 
 const LIVING: readonly ProcessState[] = ["running", "paused"];
 
 export class Orders {
   readonly #parts: OrdersParts;
-  readonly #turns = new Turns();
+  readonly #turns: Turns;
   readonly #outputs: Map<string, AttachedOutput>;
 
   constructor(parts: OrdersParts) {
     this.#parts = parts;
+    this.#turns = new Turns({ most: MOST_WAITING, waitMs: parts.replyMs });
     this.#outputs = new Map(parts.outputs.map((output) => [output.outputUuid, output]));
   }
 
@@ -60,26 +74,33 @@ export class Orders {
     });
   }
 
-  attach(output: AttachedOutput): Promise<void> {
+  /** What the runner has and what the store has is the same in the end, however often it is tried. */
+  attach(store: AttachmentStore): Promise<void> {
     return this.#turns.take(async () => {
       this.expectLiving("given an output");
-      const attachment = attachmentOf(output);
-      if (attachment !== null) {
-        const { id, slot, params } = attachment;
-        this.expectSlot(slot);
-        await this.ask({ type: "attach", attachment: id, slot, params });
+      const output = await store.attach();
+      if (this.#outputs.has(output.outputUuid)) return;
+      try {
+        this.expectLiving("given an output");
+        const attachment = attachmentOf(output);
+        if (attachment !== null) await this.#attach(attachment);
+      } catch (error) {
+        await store.detach();
+        throw error;
       }
       this.#outputs.set(output.outputUuid, output);
     });
   }
 
-  detach(outputUuid: string): Promise<void> {
+  detach(outputUuid: string, store: Pick<AttachmentStore, "detach">): Promise<void> {
     return this.#turns.take(async () => {
       const output = this.#outputs.get(outputUuid);
-      if (output === undefined) return;
-      this.expectLiving("relieved of an output");
-      if (attachmentOf(output) !== null) await this.ask({ type: "detach", attachment: outputUuid });
-      this.#outputs.delete(outputUuid);
+      if (output !== undefined) {
+        this.expectLiving("relieved of an output");
+        if (attachmentOf(output) !== null) await this.ask({ type: "detach", attachment: outputUuid });
+        this.#outputs.delete(outputUuid);
+      }
+      await store.detach();
     });
   }
 
@@ -108,13 +129,13 @@ export class Orders {
   /** The feed is for who watches now, if it runs. */
   syncFeed(sync: () => Promise<void>): Promise<void> {
     const { ledger } = this.#parts;
-    return this.#turns.take(async () => (ledger.state === "running" ? sync() : undefined));
+    return this.#turns.takeSurely(async () => (ledger.state === "running" ? sync() : undefined));
   }
 
   /** Of a run through which data flows: makes it what the process should be. */
   restore(): Promise<void> {
     const { life, ledger, feed } = this.#parts;
-    return this.#turns.take(async () => {
+    return this.#turns.takeSurely(async () => {
       life.noteFlowing();
       const { live, desired } = ledger;
       if (Object.keys(live).length > 0) await this.ask({ type: "set", nodes: live });
@@ -154,6 +175,11 @@ export class Orders {
       if (error instanceof RunnerSilence) run.kill(error.message);
       throw refuseRequest(error as Error);
     }
+  }
+
+  async #attach({ id, slot, params }: RunnerJob["attach"][number]): Promise<void> {
+    this.expectSlot(slot);
+    await this.ask({ type: "attach", attachment: id, slot, params });
   }
 
   #expect(states: readonly ProcessState[], wish: string): void {

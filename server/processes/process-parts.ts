@@ -1,5 +1,6 @@
 /** What a supervised process is made of. */
 import type { Logger } from "pino";
+import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import type { AttachedOutput } from "../store/attachments.ts";
 import type { Sql } from "../store/client.ts";
 import type { ProcessRow } from "../store/processes.ts";
@@ -16,6 +17,15 @@ export interface ProcessInput {
   readonly isFile: boolean;
   /** Where to find it now, by an address that may be connected to. Rejects when it is nowhere. */
   readonly locate: () => Promise<string>;
+  /** It is not run on any more. */
+  readonly release?: () => void;
+}
+
+/** What else is known of it when it is started. */
+export interface FirstInput extends ProcessInput {
+  /** What clients are told of it, nothing secret. */
+  readonly label: string;
+  readonly telemetry: TelemetrySetting | null;
 }
 
 /** What a process can be asked for, as its graph says. */
@@ -29,6 +39,8 @@ export interface ProcessLimits extends RunLimits {
   readonly loadMs: number;
   readonly giveUpMs: number;
   readonly lookupMs: number;
+  /** A runner must answer. */
+  readonly replyMs: number;
   readonly saveMs: number;
   readonly restart: RestartRule;
 }
@@ -38,9 +50,10 @@ export interface ProcessNeeds {
   readonly log: Logger;
   readonly limits: ProcessLimits;
   readonly pictures: PictureSockets;
-  /** Of processes that are started again: when a server takes up many, they do not slow each other down to failure. */
+  /** Of processes that are started: when a server takes up many, they do not slow each other down to failure. */
   readonly slots: Slots;
-  takeRunner(): Promise<Runner>;
+  /** Rejects when the signal is aborted: then the runner is somebody else's. */
+  takeRunner(signal: AbortSignal): Promise<Runner>;
   /** The runner that was taken has all it needs: another may be loaded in its place. */
   replaceRunner(): void;
 }

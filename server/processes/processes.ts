@@ -1,6 +1,7 @@
 /** What the rest of the server may ask of running processes. The supervisor keeps these promises. */
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { RunnerStats } from "../../schemas/runner.ts";
+import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import type { User } from "../user.ts";
 
 export type ProcessState = "starting" | "running" | "paused" | "stopping" | "finished" | "failed";
@@ -36,6 +37,8 @@ export interface StartOrder {
   readonly graphText?: string;
   readonly forSeconds?: number;
   readonly params: JsonRecord;
+  /** When it was asked for, by `performance.now()`; the time in which it must be answered counts from then. */
+  readonly requestedMs?: number;
   /** Aborted when whoever asked has gone: a start that nobody is told of is taken back. */
   readonly signal?: AbortSignal;
 }
@@ -43,6 +46,7 @@ export interface StartOrder {
 export interface StartedProcess {
   readonly uuid: string;
   readonly sourceUuid: string;
+  readonly telemetry: TelemetrySetting | null;
   /** Milliseconds of its parts, for whoever wonders where the time went. */
   readonly times?: Readonly<Record<string, number>>;
 }

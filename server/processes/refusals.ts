@@ -44,6 +44,17 @@ export const refuseOffer = (graph: string, wish: string, offered: readonly strin
     detail: `the graph "${graph}" has no "${wish}"; it has ${offered.join(", ") || "nothing of that kind"}`,
   });
 
+/** Nothing is wrong with the process: it could not be started in the time in which it must be answered. */
+export const refuseLate = (limitMs: number): ServiceError =>
+  new ServiceError("pipeline_failed", {
+    detail: `this machine is too busy to start it within ${limitMs / 1000} s; try again in a moment`,
+    retryAfterSeconds: 5,
+  });
+
+/** More is asked of a process than it gets done. */
+export const refuseCrowd = (detail: string): ServiceError =>
+  new ServiceError("rate_limited", { detail, retryAfterSeconds: 1 });
+
 /** A start that came to nothing. */
 export function refuseStart(end: RunEnd, isFile: boolean): ServiceError {
   if (end.kind === "stopped" || end.kind === "finished")

@@ -4,28 +4,31 @@ type Leave = () => void;
 export class Slots {
   #free: number;
   readonly #waiting = new Set<() => void>();
+  /** Before all others. */
+  readonly #urgent = new Set<() => void>();
 
   constructor(count: number) {
     this.#free = count;
   }
 
   /** Resolves with how to leave, any number of times. When the signal is aborted it resolves at once, without a slot. */
-  async acquire(signal: AbortSignal): Promise<Leave> {
+  async acquire(signal: AbortSignal, isUrgent = false): Promise<Leave> {
     if (signal.aborted) return () => {};
     if (this.#free > 0) {
       this.#free--;
       return this.#makeLeave();
     }
+    const waiting = isUrgent ? this.#urgent : this.#waiting;
     return new Promise((resolve) => {
       const enter = (): void => {
         signal.removeEventListener("abort", giveUp);
         resolve(this.#makeLeave());
       };
       const giveUp = (): void => {
-        this.#waiting.delete(enter);
+        waiting.delete(enter);
         resolve(() => {});
       };
-      this.#waiting.add(enter);
+      waiting.add(enter);
       signal.addEventListener("abort", giveUp, { once: true });
     });
   }
@@ -36,11 +39,12 @@ export class Slots {
     return () => {
       if (!isHeld) return;
       isHeld = false;
-      const [next] = this.#waiting;
+      const [next] = [...this.#urgent, ...this.#waiting];
       if (next === undefined) {
         this.#free++;
         return;
       }
+      this.#urgent.delete(next);
       this.#waiting.delete(next);
       next();
     };

@@ -1,11 +1,17 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 import { pino } from "pino";
+import type { Runner } from "./runner.ts";
 import { SpareRunners } from "./spare.ts";
 import { isAlive, SCRIPTED } from "./supervisor.fixture.ts";
 
 const open: SpareRunners[] = [];
-afterEach(() => Promise.all(open.splice(0).map((spares) => spares.close())));
+const taken: Runner[] = [];
+afterEach(async () => {
+  delete process.env.SCRIPTED_HELLO;
+  for (const runner of taken) runner.kill("the test is over");
+  await Promise.all([...taken.splice(0).map(({ gone }) => gone), ...open.splice(0).map((spares) => spares.close())]);
+});
 
 function makeSpares(count: number, entry = SCRIPTED): SpareRunners {
   const log = pino({ level: "silent" });
@@ -15,39 +21,67 @@ function makeSpares(count: number, entry = SCRIPTED): SpareRunners {
   return spares;
 }
 
+async function take(spares: SpareRunners): Promise<Runner> {
+  const runner = await spares.take(new AbortController().signal);
+  taken.push(runner);
+  return runner;
+}
+
+/** Children of this process: runners, until they are gone. */
+const countRunners = (): number => process.getActiveResourcesInfo().filter((name) => name === "ProcessWrap").length;
+
 test("a runner is had whether one is spare or not, and never the same twice", async () => {
   const spares = makeSpares(1);
-  const runners = await Promise.all([spares.take(), spares.take(), spares.take()]);
+  const runners = await Promise.all([take(spares), take(spares), take(spares)]);
   assert.equal(new Set(runners.map(({ pid }) => pid)).size, 3);
-  for (const runner of runners) runner.kill("the test is over");
-  await Promise.all(runners.map(({ gone }) => gone));
 });
 
-test("a spare that dies is replaced", async () => {
+test("a spare that dies while it waits is replaced by another", async () => {
   const spares = makeSpares(1);
-  const first = await spares.take();
-  spares.fill();
-  first.kill("the test wants it");
-  await first.gone;
-  const second = await spares.take();
-  assert.notEqual(second.pid, first.pid);
+  await until(() => spares.pids.length === 1);
+  const [first = 0] = spares.pids;
+  process.kill(first, "SIGKILL");
+  // Nobody asks for it: it is replaced by itself.
+  await until(() => spares.pids.some((pid) => pid !== first));
+  const second = await take(spares);
+  assert.notEqual(second.pid, first);
   assert.ok(isAlive(second.pid ?? 0));
-  second.kill("the test is over");
-  await second.gone;
 });
 
 test("spares that cannot be loaded are tried again, and told of", async () => {
   const spares = makeSpares(1, new URL("file:///nowhere/runner.mjs"));
-  await assert.rejects(spares.take(), /the runner ended with code 1/);
-  while (spares.trouble === null) {
+  await assert.rejects(take(spares), /the runner ended with code 1/);
+  await until(() => {
     spares.fill();
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  assert.match(spares.trouble, /runners died while being loaded/);
+    return spares.trouble !== null;
+  });
+  assert.match(spares.trouble ?? "", /runners died while being loaded/);
 });
 
-test("closing leaves no spare behind, and none is had afterwards", async () => {
-  const spares = makeSpares(2);
-  await spares.close();
-  await assert.rejects(spares.take(), /shut down/);
+test("a runner that is not waited for any more is kept as a spare, where there is room, and else ended", async () => {
+  for (const count of [1, 0]) {
+    const spares = makeSpares(count);
+    const waiting = new AbortController();
+    const taking = spares.take(waiting.signal);
+    waiting.abort(new Error("not wanted"));
+    await assert.rejects(taking, /not wanted/);
+    if (count === 1) await until(() => spares.pids.length === 1);
+    else await until(() => countRunners() === 0);
+    await spares.close();
+  }
 });
+
+test("closing ends every runner, also one that somebody waits for, and none is had afterwards", async () => {
+  process.env.SCRIPTED_HELLO = "never";
+  const spares = makeSpares(2);
+  const taking = assert.rejects(take(spares), /shut down/);
+  assert.equal(countRunners(), 2);
+  await spares.close();
+  await taking;
+  await until(() => countRunners() === 0);
+  await assert.rejects(take(spares), /shut down/);
+});
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5));
+}

@@ -2,6 +2,7 @@
 import type { Logger } from "pino";
 import { backOff } from "./restart.ts";
 import { Runner, type RunnerOptions } from "./runner.ts";
+import { unlessAborted } from "./unless-aborted.ts";
 
 export interface SpareOptions extends RunnerOptions {
   readonly count: number;
@@ -10,11 +11,15 @@ export interface SpareOptions extends RunnerOptions {
   readonly mostMs: number;
 }
 
+const CLOSING = "the server is being shut down";
+
 export class SpareRunners {
   readonly #options: SpareOptions;
   readonly #log: Logger;
   readonly #spares = new Set<Runner>();
   readonly #loading = new Set<Runner>();
+  /** Being loaded for somebody who waits, or to be gone soon: ours until they are handed over. */
+  readonly #promised = new Set<Runner>();
   #deaths = 0;
   #refill: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -27,22 +32,36 @@ export class SpareRunners {
   /** Loads what is missing. */
   fill(): void {
     if (this.#isClosed || this.#refill !== undefined) return;
-    while (this.#spares.size + this.#loading.size < this.#options.count) this.#load();
+    while (this.#hasRoom) this.#load();
   }
 
-  /** Resolves with a runner that is loaded; it is the caller's from then on, and `fill` replaces it. Rejects when none could be loaded. */
-  async take(): Promise<Runner> {
-    if (this.#isClosed) throw new Error("the server is being shut down");
-    const [runner = this.#nextLoading()] = this.#spares;
+  /**
+   * Resolves with a runner that is loaded; it is the caller's from then on, and `fill` replaces it. Rejects when none could
+   * be loaded, or the signal is aborted: then it stays here, for the next.
+   */
+  async take(signal: AbortSignal): Promise<Runner> {
+    if (this.#isClosed) throw new Error(CLOSING);
+    signal.throwIfAborted();
+    // One that is being loaded is nearer than a new one.
+    const [runner = this.#load()] = [...this.#spares, ...this.#loading];
     this.#spares.delete(runner);
     this.#loading.delete(runner);
-    await runner.loaded;
-    this.#deaths = 0;
-    if (this.#isClosed) {
-      runner.kill("the server is being shut down");
-      throw new Error("the server is being shut down");
+    this.#promised.add(runner);
+    try {
+      await unlessAborted(runner.loaded, signal);
+      if (this.#isClosed) throw new Error(CLOSING);
+    } catch (error) {
+      this.#takeBack(runner);
+      throw error;
     }
+    this.#promised.delete(runner);
+    this.#deaths = 0;
     return runner;
+  }
+
+  /** Of those that are loaded and wait. */
+  get pids(): readonly number[] {
+    return [...this.#spares].flatMap(({ pid }) => pid ?? []);
   }
 
   /** Why there are no runners to be had; null when all is well. */
@@ -54,19 +73,40 @@ export class SpareRunners {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#refill);
-    const runners = [...this.#spares, ...this.#loading];
-    for (const runner of runners) runner.kill("the server is being shut down");
+    const runners = [...this.#spares, ...this.#loading, ...this.#promised];
+    for (const runner of runners) runner.kill(CLOSING);
     await Promise.all(runners.map(({ gone }) => gone));
   }
 
-  /** One that is being loaded is nearer than a new one. */
-  #nextLoading(): Runner {
-    const [runner = new Runner(this.#options)] = this.#loading;
+  get #hasRoom(): boolean {
+    return this.#spares.size + this.#loading.size < this.#options.count;
+  }
+
+  #takeBack(runner: Runner): void {
+    if (runner.isGone) return;
+    if (this.#isClosed || !this.#hasRoom) {
+      runner.kill("nobody needs it any more");
+      return;
+    }
+    this.#promised.delete(runner);
+    this.#keep(runner);
+  }
+
+  #load(): Runner {
+    const runner = new Runner(this.#options);
+    this.#keep(runner);
+    void runner.gone.then((exit) => {
+      const wasWanted = this.#spares.delete(runner) || this.#loading.delete(runner);
+      this.#promised.delete(runner);
+      if (!wasWanted || this.#isClosed) return;
+      this.#deaths++;
+      this.#log.warn({ exit, lines: runner.lastLines }, "a spare runner died");
+      this.#refillLater();
+    });
     return runner;
   }
 
-  #load(): void {
-    const runner = new Runner(this.#options);
+  #keep(runner: Runner): void {
     this.#loading.add(runner);
     runner.loaded.then(
       () => {
@@ -74,13 +114,6 @@ export class SpareRunners {
       },
       () => {},
     );
-    void runner.gone.then((exit) => {
-      if (!this.#spares.delete(runner) && !this.#loading.delete(runner)) return;
-      if (this.#isClosed) return;
-      this.#deaths++;
-      this.#log.warn({ exit, lines: runner.lastLines }, "a spare runner died");
-      this.#refillLater();
-    });
   }
 
   #refillLater(): void {

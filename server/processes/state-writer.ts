@@ -17,8 +17,8 @@ const RETRY = { firstMs: 200, mostMs: 5_000 };
 
 interface Waiting {
   readonly snapshot: ProcessSnapshot;
-  readonly written: Promise<void>;
-  settle(): void;
+  readonly written: Promise<boolean>;
+  settle(isWritten: boolean): void;
 }
 
 export class StateWriter {
@@ -32,9 +32,9 @@ export class StateWriter {
     this.#options = options;
   }
 
-  /** Resolves when this snapshot, or a later one, is written, or never will be. */
-  save(snapshot: ProcessSnapshot): Promise<void> {
-    if (this.#isClosed) return Promise.resolve();
+  /** Resolves with true when this snapshot, or a later one, is written, and with false when none ever will be. */
+  save(snapshot: ProcessSnapshot): Promise<boolean> {
+    if (this.#isClosed) return Promise.resolve(false);
     this.#next = this.#next === null ? newWaiting(snapshot) : { ...this.#next, snapshot };
     const { written } = this.#next;
     if (!this.#isWriting) void this.#writeAll();
@@ -53,17 +53,18 @@ export class StateWriter {
       const waiting = this.#next;
       this.#next = null;
       const isWritten = await this.#tryUntilNewer(waiting);
-      if (isWritten || this.#isClosed) waiting.settle();
+      if (isWritten !== null) waiting.settle(isWritten);
     }
     this.#isWriting = false;
   }
 
-  /** False when a newer one took its place, which then also settles this one. */
-  async #tryUntilNewer(waiting: Waiting): Promise<boolean> {
+  /** Whether it was written; null when a newer one took its place, which then also settles this one. */
+  async #tryUntilNewer(waiting: Waiting): Promise<boolean | null> {
     for (let attempt = 1; !this.#isClosed; attempt++) {
       try {
-        if (!(await this.#options.write(waiting.snapshot))) this.#lose();
-        return true;
+        const isWritten = await this.#options.write(waiting.snapshot);
+        if (!isWritten) this.#lose();
+        return isWritten;
       } catch (error) {
         this.#options.onTrouble(error as Error);
       }
@@ -71,16 +72,16 @@ export class StateWriter {
       const newer: Waiting | null = this.#next;
       if (newer !== null) {
         void newer.written.then(waiting.settle);
-        return false;
+        return null;
       }
     }
-    return true;
+    return false;
   }
 
   #lose(): void {
     if (this.#isClosed) return;
     this.close();
-    this.#next?.settle();
+    this.#next?.settle(false);
     this.#next = null;
     this.#options.onLost();
   }
@@ -97,8 +98,8 @@ export class StateWriter {
 }
 
 function newWaiting(snapshot: ProcessSnapshot): Waiting {
-  let settle = (): void => {};
-  const written = new Promise<void>((resolve) => {
+  let settle = (_: boolean): void => {};
+  const written = new Promise<boolean>((resolve) => {
     settle = resolve;
   });
   return { snapshot, written, settle };

@@ -1,6 +1,5 @@
 /** One process that this machine holds: its life, what it is asked for, and those who follow and watch it. */
 import type { JsonRecord } from "../../schemas/json.ts";
-import type { AttachedOutput } from "../store/attachments.ts";
 import type { LiveProperties, ProcessRow } from "../store/processes.ts";
 import type { LiveProcess } from "./describe-process.ts";
 import { Feed } from "./feed.ts";
@@ -9,11 +8,12 @@ import type { LaunchTimes } from "./launch.ts";
 import { Launcher } from "./launcher.ts";
 import { Ledger } from "./ledger.ts";
 import { Life } from "./life.ts";
-import { Orders } from "./orders.ts";
+import { type AttachmentStore, Orders } from "./orders.ts";
 import type { ProcessNeeds, ProcessParts } from "./process-parts.ts";
 import type { Picture, ProcessError, ProcessNotice, ProcessState } from "./processes.ts";
 import { Reception } from "./reception.ts";
 import type { RunnerReport } from "./runner.ts";
+import type { StartLimit } from "./start-limit.ts";
 import { Whereabouts } from "./whereabouts.ts";
 
 export class SupervisedProcess {
@@ -52,13 +52,16 @@ export class SupervisedProcess {
       onRun: (run) => this.#life.noteRun(run),
     });
     this.#life = new Life({
-      ...{ ledger, reception, limits, log, isFile: input.isFile, endsAt: row.endsAt },
+      ...{ ledger, reception, limits, log, isFile: input.isFile, label: row.sourceUrl, endsAt: row.endsAt },
       launch: (order, signal) => launcher.launch(order, signal),
       restore: () => this.#orders.restore(),
       onRunEnded: () => this.#whereabouts.setLost(false),
-      onClose: () => launcher.close(),
+      onClose: () => {
+        launcher.close();
+        input.release?.();
+      },
     });
-    this.#orders = new Orders({ ...parts, life: this.#life, ledger, feed });
+    this.#orders = new Orders({ ...parts, life: this.#life, ledger, feed, replyMs: limits.replyMs });
   }
 
   /** Settles when no runner is left and its end is written down, or never will be. Never rejects. */
@@ -97,12 +100,12 @@ export class SupervisedProcess {
   }
 
   /** See `Life`. */
-  start(deadlineMs: number, signal: AbortSignal | undefined): Promise<LaunchTimes> {
-    return this.#life.start(deadlineMs, signal);
+  start(limit: StartLimit): Promise<LaunchTimes> {
+    return this.#life.start(limit);
   }
 
-  abandon(): Promise<void> {
-    return this.#life.abandon();
+  abandon(): void {
+    this.#life.abandon();
   }
 
   /** Goes on with what another server left. */
@@ -140,12 +143,12 @@ export class SupervisedProcess {
     return this.#orders.resume();
   }
 
-  attach(output: AttachedOutput): Promise<void> {
-    return this.#orders.attach(output);
+  attach(store: AttachmentStore): Promise<void> {
+    return this.#orders.attach(store);
   }
 
-  detach(outputUuid: string): Promise<void> {
-    return this.#orders.detach(outputUuid);
+  detach(outputUuid: string, store: Pick<AttachmentStore, "detach">): Promise<void> {
+    return this.#orders.detach(outputUuid, store);
   }
 
   setProperties(nodes: LiveProperties): Promise<void> {

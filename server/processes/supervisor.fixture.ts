@@ -71,7 +71,7 @@ export async function openStage(sql: Sql, options: StageOptions = {}): Promise<S
       const found = await sql`select from sources where uuid = ${uuid} and user_uuid = ${userUuid}`;
       if (found.length === 0) throw new ServiceError("source_not_found", { detail: uuid });
       const uri = "rtsp://ada:secret@camera/";
-      return { uri, isFile, label: "rtsp://***@camera/", locate: options.locate ?? (async () => uri) };
+      return { uri, isFile, label: "rtsp://***@camera/", telemetry: null, locate: options.locate ?? (async () => uri) };
     },
     metrics: null,
     ...options.needs,

@@ -5,22 +5,22 @@ import type { JsonRecord } from "../../schemas/json.ts";
 import { ServiceError } from "../service-error.ts";
 import { attachOutput, detachOutput, findAttached } from "../store/attachments.ts";
 import type { Sql } from "../store/client.ts";
-import { findProcess, insertProcess } from "../store/processes.ts";
+import { findProcess } from "../store/processes.ts";
 import { readStandings } from "../store/standing.ts";
 import type { User } from "../user.ts";
-import { newUuid } from "../uuid.ts";
 import type { PrepareOrder } from "./adoption.ts";
 import type { LiveProcess } from "./describe-process.ts";
 import { Holdings, type ProcessMetrics } from "./holdings.ts";
 import { limitsOf } from "./limits.ts";
 import { PictureSockets } from "./picture-sockets.ts";
-import type { ProcessInput, ProcessLimits, ProcessOffers } from "./process-parts.ts";
+import type { FirstInput, ProcessLimits, ProcessOffers } from "./process-parts.ts";
 import type { Picture, Processes, ProcessNotice, StartedProcess, StartOrder } from "./processes.ts";
 import { refuseState } from "./refusals.ts";
-import { sleep } from "./sleep.ts";
 import { SpareRunners } from "./spare.ts";
 import { judgeStanding } from "./standings.ts";
+import { Starts } from "./starts.ts";
 import type { SupervisedProcess } from "./supervised-process.ts";
+import { LATE, within } from "./within.ts";
 
 export interface SupervisorNeeds {
   readonly sql: Sql;
@@ -34,13 +34,10 @@ export interface SupervisorNeeds {
   readonly runnerEntry: URL;
   /** Rejects with `graph_not_found` or `invalid_input`. */
   prepare(order: PrepareOrder): Promise<ProcessOffers & { readonly params: JsonRecord }>;
-  /** Rejects with `source_not_found`, `source_file_missing` or `address_refused`. `label`: what clients are told of it, nothing secret. */
-  resolveInput(userUuid: string, sourceUuid: string): Promise<ProcessInput & { readonly label: string }>;
+  /** Rejects with `source_not_found`, `source_file_missing` or `address_refused`. */
+  resolveInput(userUuid: string, sourceUuid: string): Promise<FirstInput>;
   readonly metrics: ProcessMetrics | null;
 }
-
-/** Of the time in which a start must be answered, so much is for the answer. */
-const ANSWER_MS = 250;
 
 export class Supervisor implements Processes {
   readonly #needs: SupervisorNeeds;
@@ -48,6 +45,7 @@ export class Supervisor implements Processes {
   readonly #pictures: PictureSockets;
   readonly #spares: SpareRunners;
   readonly #holdings: Holdings;
+  readonly #starts: Starts;
   #isClosing = false;
 
   private constructor(needs: SupervisorNeeds, pictures: PictureSockets) {
@@ -60,6 +58,13 @@ export class Supervisor implements Processes {
     const count = config.runners.spare;
     this.#spares = new SpareRunners({ entry: runnerEntry, log, count, loadMs, replyMs, ...restart });
     this.#holdings = new Holdings({ ...needs, limits: this.#limits, pictures, spares: this.#spares });
+    this.#starts = new Starts({
+      ...needs,
+      expectStanding: (user) => this.#expectStanding(user),
+      expectOpen: () => this.#expectOpen(),
+      hold: (parts) => this.#holdings.hold(parts),
+      removeRow: (uuid, fence) => this.#holdings.removeRow(uuid, fence),
+    });
   }
 
   /** Spare runners begin to load. Nothing is taken up before `takeUp`. */
@@ -78,6 +83,7 @@ export class Supervisor implements Processes {
   async close(): Promise<void> {
     this.#isClosing = true;
     await this.#holdings.close();
+    await within(this.#limits.saveMs, this.#starts.close());
     await this.#spares.close();
     await this.#pictures.close();
   }
@@ -96,38 +102,8 @@ export class Supervisor implements Processes {
     return this.#holdings.get(uuid);
   }
 
-  async start(order: StartOrder): Promise<StartedProcess> {
-    const beganMs = performance.now();
-    const deadlineMs = beganMs + this.#limits.startMs - ANSWER_MS;
-    const { user, sourceUuid, graph, graphText = null, params, signal, forSeconds } = order;
-    const { sql, nodeUuid, config } = this.#needs;
-    this.#expectOpen();
-    await this.#expectStanding(user);
-    const { label, ...input } = await this.#needs.resolveInput(user.uuid, sourceUuid);
-    const prepared = await this.#needs.prepare({ graph, graphText, params, sourceUri: input.uri });
-    const uuid = newUuid();
-    const row = await insertProcess(
-      sql,
-      {
-        ...{ uuid, userUuid: user.uuid, sourceUuid, sourceUrl: label, graph, graphText, params: prepared.params },
-        ...{ hasTrackLogger: user.hasTrackLogger, nextTrackId: 1, nodeUuid },
-        endsAt: forSeconds === undefined ? null : new Date(Date.now() + forSeconds * 1000),
-        leaseSeconds: config.node.lease_seconds,
-      },
-      user.limits.processes,
-    );
-    const { offers, slots } = prepared;
-    const checksMs = Math.round(performance.now() - beganMs);
-    const process = this.#holdings.hold({ row, input, offers, slots, outputs: [] });
-    try {
-      this.#expectOpen();
-      const { runnerMs, graphMs, sourceMs } = await process.start(deadlineMs, signal);
-      return { uuid, sourceUuid, times: { checks: checksMs, runner: runnerMs, graph: graphMs, source: sourceMs } };
-    } catch (error) {
-      await process.abandon();
-      await this.#holdings.remove(process);
-      throw error;
-    }
+  start(order: StartOrder): Promise<StartedProcess> {
+    return this.#starts.start(order);
   }
 
   async pause(user: User, uuid: string): Promise<void> {
@@ -162,15 +138,11 @@ export class Supervisor implements Processes {
   async attach(user: User, uuid: string, outputUuid: string): Promise<void> {
     const { sql, log } = this.#needs;
     const process = await this.#expectHeld(user, uuid);
-    process.expectLiving("given an output");
-    const output = await attachOutput(sql, user, uuid, outputUuid);
-    if (output === null) return;
-    try {
-      await process.attach(output);
-    } catch (error) {
-      await detachOutput(sql, uuid, outputUuid).catch((cause) => log.warn({ err: cause }, "an output stays attached"));
-      throw error;
-    }
+    await process.attach({
+      attach: () => attachOutput(sql, user, uuid, outputUuid),
+      detach: () =>
+        detachOutput(sql, uuid, outputUuid).catch((error) => log.warn({ err: error }, "an output stays attached")),
+    });
   }
 
   async detach(user: User, uuid: string, outputUuid: string): Promise<void> {
@@ -180,8 +152,7 @@ export class Supervisor implements Processes {
       throw new ServiceError("output_not_found", {
         detail: `the output ${outputUuid} is not attached to this process; GET /process/${uuid} lists those that are`,
       });
-    await process.detach(outputUuid);
-    await detachOutput(sql, uuid, outputUuid);
+    await process.detach(outputUuid, { detach: () => detachOutput(sql, uuid, outputUuid) });
   }
 
   async expectOffer(user: User, uuid: string, offer: string): Promise<void> {
@@ -239,15 +210,15 @@ export class Supervisor implements Processes {
 
   /** Its runner is gone within the limit in any case; a database that is away can take longer to hear of it. */
   async #stopWithin(process: SupervisedProcess): Promise<void> {
-    const waiting = new AbortController();
-    const limitMs = this.#limits.stopMs + this.#limits.saveMs;
-    const stopped = process.stop().then(() => "stopped");
-    const first = await Promise.race([stopped, sleep(limitMs, waiting.signal)]);
-    waiting.abort();
-    if (first !== "stopped")
-      throw new ServiceError("database_unavailable", {
-        detail: "the process has stopped, but that could not be written down yet; it is tried again",
-      });
+    if ((await within(this.#limits.stopMs + this.#limits.saveMs, process.stop())) === LATE)
+      throw process.runnerPid === undefined
+        ? new ServiceError("database_unavailable", {
+            detail: "the process has stopped, but that could not be written down yet; it is tried again",
+          })
+        : new ServiceError("pipeline_failed", {
+            detail: "the process is being stopped, which takes longer than it should; try again in a moment",
+            retryAfterSeconds: 1,
+          });
     await this.#holdings.flushUsage().catch(() => {});
   }
 

@@ -6,6 +6,8 @@ export class UsageWriter {
   readonly #sql: Sql;
   readonly #waiting = new Map<string, UsageEntry>();
   readonly #writtenMs = new Map<string, number>();
+  /** Of claims that have ended, until their last number is written. */
+  readonly #closed = new Set<string>();
   #turn: Promise<void> = Promise.resolve();
 
   constructor(sql: Sql) {
@@ -18,8 +20,15 @@ export class UsageWriter {
 
   /** It has ended: after this `note` nothing more comes of that claim. */
   close(entry: UsageEntry): void {
+    const key = keyOf(entry);
     this.note(entry);
-    this.#writtenMs.delete(keyOf(entry));
+    if (this.#waiting.has(key)) this.#closed.add(key);
+    else this.#writtenMs.delete(key);
+  }
+
+  /** Claims of which something is kept. */
+  get size(): number {
+    return new Set([...this.#waiting.keys(), ...this.#writtenMs.keys(), ...this.#closed]).size;
   }
 
   /** Rejects when the database is away: then all of it waits for the next time. */
@@ -36,8 +45,10 @@ export class UsageWriter {
       entries.map(([, entry]) => entry),
     );
     for (const [key, entry] of entries) {
-      if (this.#waiting.get(key) === entry) this.#waiting.delete(key);
       this.#writtenMs.set(key, entry.runningMs);
+      if (this.#waiting.get(key) !== entry) continue;
+      this.#waiting.delete(key);
+      if (this.#closed.delete(key)) this.#writtenMs.delete(key);
     }
   }
 }

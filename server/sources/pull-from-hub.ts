@@ -4,7 +4,7 @@ import { ServiceError } from "../service-error.ts";
 import type { SourceInput } from "./sources.ts";
 
 /** @param label what clients are told of it */
-export function pullFromHub(media: Media, path: string, label: string): SourceInput {
+export function pullFromHub(media: Media, path: string, label: string): Omit<SourceInput, "telemetry"> {
   // One for all runs: a process that finds another address than before takes its source for moved.
   let token: RunToken | null = null;
   return {

@@ -13,19 +13,19 @@ export interface AttachedOutput {
   readonly username: string;
 }
 
-/** Null when it was attached to this process already. */
+/** Attaching it again changes nothing. */
 export async function attachOutput(
   sql: Sql,
   user: User,
   processUuid: string,
   outputUuid: string,
-): Promise<AttachedOutput | null> {
+): Promise<AttachedOutput> {
   return sql.begin(async (sql) => {
     await lockUser(sql, user.uuid);
     const output = await findOutput(sql, user.uuid, outputUuid);
     const [holder] = await sql<{ processUuid: string }[]>`
       select process_uuid from process_outputs where output_uuid = ${outputUuid}`;
-    if (holder?.processUuid === processUuid) return null;
+    if (holder?.processUuid === processUuid) return output;
     if (holder !== undefined)
       throw new ServiceError("output_in_use", {
         detail: `the output is attached to process ${holder.processUuid}; detach it there (DELETE /process/${holder.processUuid}/${outputUuid}) or register another`,

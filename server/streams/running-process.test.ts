@@ -25,7 +25,7 @@ before(async () => {
       prepare: async ({ params }) => ({ params, offers: new Set(["print"]), slots: { feed: {} } }),
       resolveInput: async () => {
         const uri = "test:ball?width=64&height=48";
-        return { uri, isFile: false, label: "test:ball", locate: async () => uri };
+        return { uri, isFile: false, label: "test:ball", telemetry: null, locate: async () => uri };
       },
     },
   });

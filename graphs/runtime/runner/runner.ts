@@ -210,8 +210,14 @@ export class Runner implements RequestHandler {
     const { graph } = this.#expectRunning();
     const segment = this.#attachments.get(attachment);
     if (segment === undefined) throw new Refusal("wrong_state", `"${attachment}" is not attached`);
+    try {
+      await graph.detach(segment);
+    } catch (error) {
+      if (graph.has(segment)) throw error;
+      // Cut off: it is gone all the same.
+      this.#tell({ type: "log", level: "warn", node: attachment, message: (error as Error).message });
+    }
     this.#attachments.delete(attachment);
-    await graph.detach(segment);
   }
 
   async #set(nodes: LiveValues): Promise<void> {
