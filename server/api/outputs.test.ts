@@ -20,7 +20,9 @@ test("an rtsp output is registered with the address it will be played from", asy
     output("rtsp", "rtsp://north/cam-1", { settings: "720p" }),
   );
   assert.equal(status, 201);
-  const { uuid, output_uuid, created_at, ...rest } = body;
+  const { uuid, output_uuid, created_at, hls_url, webrtc_url, ...rest } = body;
+  assert.match(hls_url, new RegExp(`^http://127\\.0\\.0\\.1:\\d+/output/${uuid}/hls/index\\.m3u8\\?token=`));
+  assert.match(webrtc_url, new RegExp(`/output/${uuid}/whep\\?token=`));
   assert.equal(output_uuid, uuid);
   assert.match(created_at, /Z$/);
   assert.deepEqual(rest, {
@@ -32,8 +34,11 @@ test("an rtsp output is registered with the address it will be played from", asy
     attached_to: null,
     status: "idle",
   });
-  assert.deepEqual(await ada.call("GET", `/output/${uuid}`), { status: 200, body });
-  assert.deepEqual((await ada.call("GET", "/outputs")).body, { outputs: [body] });
+  const signed = { hls_url, webrtc_url };
+  const shown = await ada.call("GET", `/output/${uuid}`);
+  assert.deepEqual({ ...shown.body, ...signed }, body);
+  const listed = (await ada.call("GET", "/outputs")).body.outputs;
+  assert.deepEqual([{ ...listed[0], ...signed }], [body]);
   assert.deepEqual(await ada.call("DELETE", `/output/${uuid}`), { status: 200, body: { deleted: true, uuid } });
   for (const method of ["GET", "DELETE"]) {
     const gone = await ada.call(method, `/output/${uuid}`);

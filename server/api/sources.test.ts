@@ -184,10 +184,6 @@ test("the listing is newest first and whole, or in pages that follow each other"
   }
 });
 
-test("there are no recordings yet", async () => {
-  assert.deepEqual(await ada.call("GET", "/sources/recordings"), { status: 200, body: { recordings: [] } });
-});
-
 const withTelemetry = (telemetry_cfg: unknown) => stream("rtsp://192.0.2.20/x", { telemetry_cfg });
 const FOV = { sensor_hfov: 60, sensor_vfov: 40 };
 

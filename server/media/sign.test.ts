@@ -19,6 +19,19 @@ test("a signed address is good for its own resource until its time is up", () =>
   assert.ok(!signer.isGood("source/a", token));
 });
 
+test("addresses that are signed soon after each other are alike, and good for long enough", () => {
+  let nowMs = AT_MS + 1;
+  const signer = createSigner(SECRET, 3600, () => nowMs);
+  const token = signer.sign("source/a");
+  nowMs += 200_000;
+  assert.equal(signer.sign("source/a"), token);
+  nowMs += 200_000;
+  const later = signer.sign("source/a");
+  assert.notEqual(later, token);
+  nowMs += 3_599_000;
+  assert.ok(signer.isGood("source/a", later));
+});
+
 test("another installation's addresses are not good", () => {
   const token = createSigner(Buffer.alloc(32, 8), 60).sign("source/a");
   assert.ok(!createSigner(SECRET, 60).isGood("source/a", token));

@@ -8,20 +8,23 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 export type Resource = `${string}/${string}`;
 
 export interface Signer {
-  /** Good from now on for `media.url_seconds`. */
+  /** Good for `media.url_seconds`, or a little longer: addresses that are asked for soon after each other are alike. */
   sign(resource: Resource): string;
   isGood(resource: string, token: string): boolean;
 }
 
 const TOKEN = /^([0-9a-z]{1,9})\.([A-Za-z0-9_-]{43})$/;
 const BASE = 36;
+/** Of the time that addresses are good for. */
+const STEP = 1 / 12;
 
 export function createSigner(secret: Uint8Array, seconds: number, now: () => number = Date.now): Signer {
   const macOf = (resource: string, end: string): Buffer =>
     createHmac("sha256", secret).update(`windhover 1\n${resource}\n${end}`).digest();
+  const step = Math.max(1, Math.floor(seconds * STEP));
   return {
     sign(resource) {
-      const end = Math.ceil(now() / 1000 + seconds).toString(BASE);
+      const end = (Math.ceil((now() / 1000 + seconds) / step) * step).toString(BASE);
       return `${end}.${macOf(resource, end).toString("base64url")}`;
     },
     isGood(resource, token) {

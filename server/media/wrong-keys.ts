@@ -16,9 +16,9 @@ export class WrongKeys {
   }
 
   /** Never: nobody is turned away for what others from the same address did. */
-  expectRoom(): void {}
+  begin(): void {}
 
-  countFailure(address: string): void {
-    this.#buckets.take(networkOf(address), this.#perMinute);
+  end(address: string, wasWrong: boolean): void {
+    if (wasWrong) this.#buckets.take(networkOf(address), this.#perMinute);
   }
 }
