@@ -1,0 +1,168 @@
+/** Both open ports of the hub, one stream that only its owner may see, and what real clients say to them. */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer } from "node:net";
+import { Connections } from "../../hub/connections.ts";
+import { type Question, Refused } from "../../hub/doorman.ts";
+import type { Log } from "../../hub/log.ts";
+import { makeFlv } from "../../hub/rtmp/clips.fixture.ts";
+import { ffmpeg, runProgram } from "../../hub/rtmp/rtmp.fixture.ts";
+import { openRtmp } from "../../hub/rtmp/rtmp-server.ts";
+import { openRtsp } from "../../hub/rtsp/rtsp-server.ts";
+import { Streams } from "../../hub/streams.ts";
+import { NAL, nalType, splitStartCodes } from "../../media/h264/nal.ts";
+
+/** Of the same length. */
+export const KEY = "wh_right_0123456789abcdef";
+export const WRONG_KEY = "wh_wrong_0123456789abcdef";
+/** In every picture of the stream at `SECRET_PATH`. */
+export const SECRET = Buffer.from("only-for-its-owner-4711");
+const SECRET_PATH = "owner/secret";
+const PLAYED_PACKETS = "10";
+
+const LIMITS = {
+  ...{ publishers: 8, readersPerStream: 64, connections: 100, connectionsPerAddress: 100 },
+  ...{ helloMs: 5000, frozenMs: 60_000, stalledMs: 5000, readerBytes: 2 ** 20, unitBytes: 2 ** 21 },
+  ...{ cacheBytes: 2 ** 22, hlsIdleMs: 1000, hlsBytes: 2 ** 22, connectMs: 1000, verdictMs: 2000 },
+};
+
+/** What a client said to one of the ports. */
+export interface Session {
+  readonly name: string;
+  readonly port: number;
+  readonly said: Buffer;
+  /** Its first words begin here. */
+  readonly talkAt: number;
+}
+
+export class MediaPorts {
+  granted: Question[] = [];
+  published: string[] = [];
+  /** Faults of ours. */
+  readonly faults: unknown[] = [];
+  readonly connections = new Connections(LIMITS);
+  readonly streams: Streams;
+  #ports = { rtsp: 0, rtmp: 0 };
+  #close: () => Promise<void> = async () => {};
+
+  readonly #log: Log = (level, message, fields) => {
+    if (level === "error") this.faults.push([message, fields]);
+  };
+
+  private constructor() {
+    this.streams = new Streams(LIMITS, { published: ({ path }) => void this.published.push(path) }, this.#log);
+  }
+
+  static async open(): Promise<MediaPorts> {
+    const ports = new MediaPorts();
+    const { streams, connections } = ports;
+    const doorman = { authorize: (question: Question) => ports.#authorize(question) };
+    const log = ports.#log;
+    const parts = { host: "127.0.0.1", port: 0, settings: { limits: LIMITS }, streams, doorman, connections, log };
+    const [rtsp, rtmp] = [await openRtsp(parts), await openRtmp(parts)];
+    ports.#ports = { rtsp: rtsp.port, rtmp: rtmp.port };
+    const stop = ports.#publishSecret();
+    ports.#close = async () => {
+      stop();
+      streams.close("the test is over");
+      await Promise.all([rtsp.close(), rtmp.close()]);
+    };
+    return ports;
+  }
+
+  close(): Promise<void> {
+    return this.#close();
+  }
+
+  get others(): string[] {
+    return this.streams
+      .list()
+      .map(({ path }) => path)
+      .filter((path) => path !== SECRET_PATH);
+  }
+
+  async #authorize(question: Question): Promise<{ recording: null }> {
+    if (question.secret !== KEY || !question.path.startsWith("owner/")) {
+      throw new Refused({ kind: "unauthorized", detail: "a valid key is needed" });
+    }
+    this.granted.push(question);
+    return { recording: null };
+  }
+
+  /** Let in, and published, since it was asked last. */
+  look(): { granted: Question[]; published: string[] } {
+    const { granted, published } = this;
+    this.granted = [];
+    this.published = [];
+    return { granted, published };
+  }
+
+  /** ffmpeg publishes to both ports, plays from one, and GStreamer publishes to the other. */
+  async record(): Promise<Session[]> {
+    const clip = await makeFlv({ frames: 12, hasSound: true });
+    const copy = ["-i", clip, "-c", "copy"];
+    const url = (scheme: string, port: number, path: string) =>
+      `${scheme}://any:${KEY}@127.0.0.1:${port}/owner/${path}`;
+    const demux = `filesrc location=${clip} ! flvdemux ! h264parse ! flvmux streamable=true !`;
+    const rtmp = (port: number, path: string) => `rtmp://127.0.0.1:${port}/owner/${path}?api_key=${KEY}`;
+    return [
+      await this.#listenTo("rtmp by ffmpeg", this.#ports.rtmp, (port) =>
+        ffmpeg(...copy, "-f", "flv", rtmp(port, "a/b")),
+      ),
+      await this.#listenTo("rtmp by rtmp2sink", this.#ports.rtmp, (port) =>
+        runProgram("gst-launch-1.0", `-q ${demux} rtmp2sink sync=false location=${rtmp(port, "c")}`.split(" ")),
+      ),
+      await this.#listenTo("rtsp publishing", this.#ports.rtsp, (port) =>
+        ffmpeg(...copy, "-f", "rtsp", "-rtsp_transport", "tcp", url("rtsp", port, "d")),
+      ),
+      await this.#listenTo("rtsp playing", this.#ports.rtsp, (port) => {
+        const input = ["-rtsp_transport", "tcp", "-i", url("rtsp", port, "secret")];
+        return ffmpeg(...input, "-c", "copy", "-frames:v", PLAYED_PACKETS, "-f", "null", "-");
+      }),
+    ];
+  }
+
+  async #listenTo(
+    name: string,
+    target: number,
+    run: (port: number) => Promise<{ code: number | null; output: string }>,
+  ): Promise<Session> {
+    const said: Buffer[] = [];
+    const relay = createServer((client) => {
+      const hub = connect(target, "127.0.0.1");
+      client.on("data", (bytes) => said.push(bytes));
+      for (const [from, to] of [
+        [client, hub],
+        [hub, client],
+      ] as const)
+        from.on("error", () => {}).pipe(to);
+    });
+    relay.listen(0, "127.0.0.1");
+    await once(relay, "listening");
+    const { port } = relay.address() as AddressInfo;
+    const { code, output } = await run(port);
+    assert.equal(code, 0, `${name}: ${output}`);
+    relay.close();
+    return { name, port: target, said: Buffer.concat(said), talkAt: name.startsWith("rtmp") ? 1 + 2 * 1536 : 0 };
+  }
+
+  /** A picture every 20 ms, all of them key pictures: whoever may play has one at once. */
+  #publishSecret(): () => void {
+    const line = "-f lavfi -i testsrc=size=64x64:rate=25 -frames:v 1 -pix_fmt yuv420p -c:v libx264 -f h264 pipe:1";
+    const nals = splitStartCodes(execFileSync("ffmpeg", ["-v", "error", ...line.split(" ")]));
+    const find = (type: number) => nals.find((nal) => nalType(nal) === type) ?? assert.fail();
+    const [sps, pps, idr] = [find(NAL.sps), find(NAL.pps), find(NAL.idr)];
+    const publication = this.streams.publish(SECRET_PATH, "rtsp", null);
+    publication.begin({ video: { codec: "h264", sps, pps, width: 64, height: 64, reorders: false }, audio: null });
+    const parts = [sps, pps, Buffer.concat([Buffer.of(NAL.sei), SECRET]), idr];
+    let dtsUs = 0;
+    const write = () => {
+      dtsUs += 20_000;
+      publication.write({ kind: "video", dtsUs, ptsUs: dtsUs, captureMs: Date.now(), isKey: true, parts });
+    };
+    write();
+    const timer = setInterval(write, 20);
+    return () => clearInterval(timer);
+  }
+}
