@@ -49,7 +49,7 @@ async function attach(video, signal) {
       hls.recoverMediaError();
     });
   });
-  hls.on(Hls.Events.BUFFER_CODECS, (_event, tracks) => offerSound(tracks.audio !== undefined));
+  hls.on(Hls.Events.BUFFER_CODECS, (_event, { audio, audiovideo }) => offerSound((audio ?? audiovideo) !== undefined));
   hls.on(Hls.Events.MANIFEST_PARSED, () => start());
   hls.loadSource(ADDRESS.href);
   hls.attachMedia(video);

@@ -1,0 +1,78 @@
+/** A real browser without a screen, and what it shows: the time codes of the frames that were really presented. */
+import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { ageMs, readTimeCode } from "../../cli/bench/media/time-code.ts";
+
+const IN_PAGE = fileURLToPath(new URL("in-page.js", import.meta.url));
+/** Not a measure of anything: only so that a hang becomes a failure. */
+const LIMIT_MS = 60_000;
+
+export interface ShownFrame {
+  /** By the browser's clock, which is ours. */
+  readonly atMs: number;
+  /** Null: the picture was not as it was drawn. */
+  readonly code: number | null;
+  /** Frames presented so far. */
+  readonly count: number;
+  readonly width: number;
+}
+
+export class TestBrowser {
+  readonly #browser: Browser;
+  /** What pages complained of: errors of scripts, and what the security policy forbade. */
+  readonly complaints: string[] = [];
+  /** Everything that was asked for. */
+  readonly requested: string[] = [];
+
+  private constructor(browser: Browser) {
+    this.#browser = browser;
+  }
+
+  static async open(): Promise<TestBrowser> {
+    const executablePath = (process.env.PATH ?? "")
+      .split(delimiter)
+      .map((folder) => join(folder, "chromium"))
+      .find(existsSync);
+    if (executablePath === undefined) throw new Error("there is no chromium; npm test installs it on Debian");
+    // Tests may run as root, for whom Chromium has no sandbox; the pages are ours.
+    const args = ["--no-sandbox", "--disable-dev-shm-usage", "--autoplay-policy=no-user-gesture-required"];
+    return new TestBrowser(await chromium.launch({ executablePath, args }));
+  }
+
+  async show(url: string, { width = 960, height = 540 } = {}): Promise<Page> {
+    const page = await this.#browser.newPage({ viewport: { width, height } });
+    page.setDefaultTimeout(LIMIT_MS);
+    page.on("pageerror", (error) => this.complaints.push(String(error)));
+    page.on("console", (message) => {
+      if (/Content Security Policy|Refused to/.test(message.text())) this.complaints.push(message.text());
+    });
+    page.on("request", (request) => this.requested.push(request.url()));
+    await page.addInitScript({ path: IN_PAGE });
+    await page.goto(url);
+    return page;
+  }
+
+  close(): Promise<void> {
+    return this.#browser.close();
+  }
+}
+
+export const untilState = async (page: Page, state: "live" | "wait" | "fault"): Promise<void> => {
+  await page.waitForSelector(`body[data-state=${state}]`);
+};
+
+/** The next so many frames that the page presents. */
+export function watchFrames(page: Page, count: number): Promise<readonly ShownFrame[]> {
+  const order = JSON.stringify({ count, reader: String(readTimeCode), limitMs: LIMIT_MS });
+  return page.evaluate(`watchFrames(${order})`);
+}
+
+export const countSoundBytes = (page: Page): Promise<number> => page.evaluate("countSoundBytes()");
+
+/** How old pictures were when they were shown. */
+export function medianAgeMs(frames: readonly ShownFrame[]): number {
+  const ages = frames.flatMap(({ atMs, code }) => (code === null ? [] : [ageMs(atMs, code)])).sort((a, b) => a - b);
+  return ages[ages.length >> 1] ?? Number.NaN;
+}
