@@ -32,7 +32,7 @@ export const Config = section({
     trusted_proxies: list("Addresses or networks whose `X-Forwarded-*` headers are believed."),
     body_bytes: count(1_048_576, "A JSON body may be so large.", 1024),
     request_seconds: seconds(30, "A request, uploads apart, must have arrived"),
-    idle_seconds: seconds(60, "An upload from which nothing comes is given up after"),
+    idle_seconds: seconds(60, "An upload from which nothing comes, or too little, is given up after"),
     close_seconds: seconds(5, "At the shut-down, requests under way may take"),
     metrics_open: Type.Boolean({
       default: false,
@@ -164,6 +164,7 @@ export const Config = section({
     probe_seconds: seconds(20, "Whether an upload is a video must be known"),
     probe_memory_bytes: count(2 ** 30, "Finding that out may take so much memory.", 2 ** 27),
     probes_at_once: count(2, "So many videos are looked at at the same time; others wait.", 1),
+    least_bytes: count(65_536, "Less of an upload than this within `http.idle_seconds` is as good as nothing.", 1),
     step_bytes: count(8 * 2 ** 20, "Room for an upload of unknown length is taken in such steps.", 65_536),
   }),
   graphs: section({

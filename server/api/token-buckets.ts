@@ -28,10 +28,11 @@ export class TokenBuckets {
     return wait;
   }
 
-  /** As `take`, and takes nothing. */
-  peek(key: string, perMinute: number): number {
-    const bucket = this.#buckets.get(key);
-    return bucket === undefined ? 0 : secondsUntilOne(this.#fill(key, perMinute), perMinute);
+  /** As `take`, and takes nothing. `promised` are counted as taken. */
+  peek(key: string, perMinute: number, promised = 0): number {
+    if (promised === 0 && !this.#buckets.has(key)) return 0;
+    const { tokens, filledMs } = this.#fill(key, perMinute);
+    return secondsUntilOne({ tokens: tokens - promised, filledMs }, perMinute);
   }
 
   #fill(key: string, perMinute: number): Bucket {

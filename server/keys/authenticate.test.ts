@@ -135,3 +135,18 @@ test("a database that does not answer is no wrong key", async () => {
   const { authenticate } = new Authenticator(() => Promise.reject(down), gate);
   for (let i = 0; i < 3; i++) await assert.rejects(authenticate(makeKey(), "192.0.2.1"), down);
 });
+
+test("wrong keys that come together are counted together", async () => {
+  const { codeOf, asked } = makeStage({ failures: 3 });
+  const codes = await Promise.all(Array.from({ length: 10 }, () => codeOf(makeKey())));
+  assert.deepEqual(codes.sort(), [...Array(3).fill("api_key_invalid"), ...Array(7).fill("rate_limited")]);
+  assert.equal(asked(), 3);
+});
+
+test("right keys that come together are held back no longer than they are looked up", async () => {
+  const { add, codeOf } = makeStage({ failures: 3 });
+  const keys = Array.from({ length: 3 }, () => makeKey());
+  for (const key of keys) add(key);
+  assert.deepEqual(await Promise.all(keys.map((key) => codeOf(key))), ["ada", "ada", "ada"]);
+  assert.equal(await codeOf(makeKey()), "api_key_invalid");
+});

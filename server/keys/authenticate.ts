@@ -13,9 +13,9 @@ export type FindKey = (keyId: string) => Promise<KeyRecord | null>;
 
 /** Of those who guess. */
 export interface GuessGate {
-  /** Throws `rate_limited` while the address has to wait. */
-  expectRoom(address: string): void;
-  countFailure(address: string): void;
+  /** Throws `rate_limited` while the address has to wait, for what it has under way too. Else `end` follows. */
+  begin(address: string): void;
+  end(address: string, wasWrong: boolean): void;
 }
 
 /**
@@ -54,11 +54,17 @@ export class Authenticator {
     const name = digest?.sha256.toString("base64") ?? "";
     const ageMs = this.#now() - (this.#known.get(name)?.checkedMs ?? Number.NEGATIVE_INFINITY);
     if (ageMs < FRESH_MS) return expectCurrent((this.#known.get(name) as Known).user);
-    if (ageMs >= KNOWN_MS) this.#gate.expectRoom(address);
-    const user = digest === null ? null : await this.#checkOnce(name, digest.id, digest.sha256);
-    if (user !== null) return expectCurrent(user);
-    this.#gate.countFailure(address);
-    throw new ServiceError("api_key_invalid", { detail: "This API key does not exist, or has been revoked." });
+    const isGuess = ageMs >= KNOWN_MS;
+    if (isGuess) this.#gate.begin(address);
+    let wasWrong = false;
+    try {
+      const user = digest === null ? null : await this.#checkOnce(name, digest.id, digest.sha256);
+      if (user !== null) return expectCurrent(user);
+      wasWrong = true;
+      throw new ServiceError("api_key_invalid", { detail: "This API key does not exist, or has been revoked." });
+    } finally {
+      if (isGuess) this.#gate.end(address, wasWrong);
+    }
   };
 
   /** It was right not long ago, from whatever address. */

@@ -6,6 +6,8 @@ import { ServiceError } from "../service-error.ts";
 export class LoginGate {
   readonly #perMinute: number;
   readonly #buckets: TokenBuckets;
+  /** Keys that are being looked up, by network: each may be a wrong one. */
+  readonly #underWay = new Map<string, number>();
 
   constructor(perMinute: number, buckets = new TokenBuckets()) {
     this.#perMinute = perMinute;
@@ -13,17 +15,26 @@ export class LoginGate {
   }
 
   /** Throws `rate_limited` while the address has to wait. */
-  expectRoom(address: string): void {
-    const wait = this.#buckets.peek(networkOf(address), this.#perMinute);
-    if (wait === 0) return;
+  begin(address: string): void {
+    const network = networkOf(address);
+    const underWay = this.#underWay.get(network) ?? 0;
+    const wait = this.#buckets.peek(network, this.#perMinute, underWay);
+    if (wait === 0) {
+      this.#underWay.set(network, underWay + 1);
+      return;
+    }
     throw new ServiceError("rate_limited", {
       detail: `Too many wrong keys came from this address; ${this.#perMinute} a minute may.`,
       retryAfterSeconds: wait,
     });
   }
 
-  countFailure(address: string): void {
-    this.#buckets.take(networkOf(address), this.#perMinute);
+  end(address: string, wasWrong: boolean): void {
+    const network = networkOf(address);
+    const underWay = (this.#underWay.get(network) ?? 1) - 1;
+    if (underWay === 0) this.#underWay.delete(network);
+    else this.#underWay.set(network, underWay);
+    if (wasWrong) this.#buckets.take(network, this.#perMinute);
   }
 }
 

@@ -13,8 +13,9 @@ const FIELD_BYTES = 4096;
 const FILE_FIELD = "file";
 
 interface FormOptions {
-  /** So long nothing may come. */
+  /** Within so long at least so much must come. */
   readonly idleMs: number;
+  readonly leastBytes: number;
   /** Takes the file in. While it does not read, nothing is read from the client either. */
   take(file: Readable, name: string | undefined): Promise<void>;
   /** Bytes of the file so far, as `take` has counted them. */
@@ -48,10 +49,14 @@ export function readForm(raw: IncomingMessage, parser: FormParser, options: Form
       // Not before whoever takes the file has let go of it: what is cleared up behind must stay so.
       taking.catch(() => {}).finally(() => reject(error));
     };
-    const timer = setTimeout(() => finish(tooSlow(options.idleMs)), options.idleMs);
+    const timer = setTimeout(() => finish(tooSlow(options)), options.idleMs);
+    let refreshedAt = 0;
     const count = (chunk: Buffer) => {
-      timer.refresh();
       received += chunk.length;
+      if (received - refreshedAt >= options.leastBytes) {
+        refreshedAt = received;
+        timer.refresh();
+      }
       if (received - options.takenBytes() > FORM_BYTES + UNDER_WAY_BYTES) finish(tooMuch());
     };
     const onClose = () => {
@@ -114,5 +119,7 @@ const malformed = (reason: string): ServiceError =>
   new ServiceError("malformed_request", { detail: `the form cannot be read: ${reason}` });
 const tooMuch = (): ServiceError =>
   new ServiceError("body_too_large", { detail: "the form has too much in it besides the file" });
-const tooSlow = (idleMs: number): ServiceError =>
-  new ServiceError("request_timeout", { detail: `nothing came for ${idleMs / 1000} s; send the video again` });
+const tooSlow = ({ idleMs, leastBytes }: FormOptions): ServiceError =>
+  new ServiceError("request_timeout", {
+    detail: `less than ${leastBytes} bytes came within ${idleMs / 1000} s; send the video again`,
+  });

@@ -100,6 +100,7 @@ export class Uploads {
     const names: VideoName[] = [];
     const { alias } = await readForm(raw, parser, {
       idleMs: config.http.idle_seconds * 1000,
+      leastBytes: config.uploads.least_bytes,
       takenBytes: () => file.bytes,
       take: async (stream, given) => {
         const name = readVideoName(given);
