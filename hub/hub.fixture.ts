@@ -5,7 +5,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { AuthorizeRequest, HubMessage, HubRequest, HubSettings, HubVerdict } from "../schemas/hub.ts";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import {
+  type AuthorizeRequest,
+  HubMessage,
+  type HubRequest,
+  type HubSettings,
+  type HubVerdict,
+} from "../schemas/hub.ts";
 
 type Of<T extends HubMessage["type"]> = Extract<HubMessage, { type: T }>;
 type Verdict = Pick<HubVerdict, "refusal" | "recording">;
@@ -28,10 +35,13 @@ export const LIMITS: HubSettings["limits"] = {
 };
 
 const PATIENCE_MS = 30_000;
+const isMessage = new Ajv2020({ strict: false }).compile<HubMessage>(HubMessage);
 
 export interface HubOptions {
   readonly limits?: Partial<HubSettings["limits"]>;
   readonly settings?: Partial<HubSettings>;
+  /** Of a hub that was here before. */
+  readonly folder?: string;
   /** Lets everybody in where it is not given. */
   readonly decide?: (request: AuthorizeRequest) => Verdict;
 }
@@ -49,15 +59,17 @@ export class ForkedHub {
     this.exited = once(child, "exit").then(([code, signal]) => (code ?? signal) as number | string);
     void this.exited.then(() => this.#wake());
     child.on("message", (said) => {
-      const message = said as HubMessage;
+      // The server kills a hub that says such a thing.
+      if (!isMessage(said)) throw new Error(`the hub says what it cannot mean: ${JSON.stringify(said)}`);
+      const message = said;
       this.messages.push(message);
       if (message.type === "authorize") this.send({ type: "verdict", id: message.id, ...decide(message) });
       this.#wake();
     });
   }
 
-  static async open({ limits, settings, decide = () => LET_IN }: HubOptions = {}): Promise<ForkedHub> {
-    const folder = await mkdtemp(join(tmpdir(), "windhover-hub-"));
+  static async open({ limits, settings, decide = () => LET_IN, ...more }: HubOptions = {}): Promise<ForkedHub> {
+    const folder = more.folder ?? (await mkdtemp(join(tmpdir(), "windhover-hub-")));
     const child = fork(fileURLToPath(new URL("hub.mjs", import.meta.url)), [], { serialization: "json", execArgv: [] });
     const hub = new ForkedHub(folder, child, decide);
     await hub.next("hello");

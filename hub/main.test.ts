@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdir } from "node:fs/promises";
 import { request } from "node:http";
@@ -62,6 +62,27 @@ test("streams come in by RTSP and RTMP, are told of, counted and recorded, and t
   assert.equal(detail, null);
   assert.equal(hub.all("unpublished").length, 2);
   assert.deepEqual(await readdir(join(hub.folder, "recordings", "rec-1")), ["0.mp4"]);
+});
+
+test("one that is killed is followed by one on the same ports, which closes what was being recorded", async (t) => {
+  const killed = await open(t, { decide: () => ({ refusal: null, recording: "rec-1" }) });
+  publish(t, await killed.rtmp("anna/drone"));
+  await killed.next("segment", ({ segment }) => segment.durationMs > 900);
+  const { rtspPort, rtmpPort } = await killed.next("ready");
+  killed.child.kill("SIGKILL");
+  assert.equal(await killed.exited, "SIGKILL");
+  const toldMs = killed.all("segment").at(-1)?.segment.durationMs ?? 0;
+  const next = await open(t, {
+    folder: killed.folder,
+    settings: { rtsp: { host: "127.0.0.1", port: rtspPort }, rtmp: { host: "127.0.0.1", port: rtmpPort } },
+  });
+  const ready = await next.next("ready");
+  assert.deepEqual([ready.rtspPort, ready.rtmpPort], [rtspPort, rtmpPort]);
+  const { detail, recording } = await next.next("recorded");
+  assert.deepEqual([recording, detail], ["rec-1", "the media server was restarted"]);
+  assert.ok((next.all("segment").at(-1)?.segment.durationMs ?? 0) >= toldMs);
+  publish(t, await next.rtsp("anna/drone?api_key=k"));
+  await next.next("published");
 });
 
 test("nobody is let in whom the server does not let in", async (t) => {
@@ -128,6 +149,9 @@ test("without a server it ends by itself, and its recordings are whole", async (
   await hub.next("segment");
   hub.child.disconnect();
   assert.equal(await hub.exited, 0);
+  const file = join(hub.folder, "recordings", "rec", "0.mp4");
+  const seconds = execFileSync("ffprobe", ["-v", "error", "-show_entries", "format=duration", "-of", "csv=p=0", file]);
+  assert.ok(Number(seconds) > 0, String(seconds));
 });
 
 test("a server that says nonsense is not obeyed, and costs nothing", async (t) => {

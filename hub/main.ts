@@ -28,7 +28,6 @@ const tell = (message: HubMessage): void => outbox.put(message);
 const log = limitLog((level, message, fields) => tell({ type: "log", level, message, ...(fields && { fields }) }));
 
 let opening: Promise<Hub> | null = null;
-let hub: Hub | null = null;
 
 process.once("disconnect", () => {
   setTimeout(() => process.kill(process.pid, "SIGKILL"), ORPHAN_MS).unref();
@@ -42,18 +41,23 @@ tell({ type: "hello", protocol: HUB_PROTOCOL, pid: process.pid });
 
 function take(request: HubRequest): void {
   if (request.type === "start") void start(request.settings);
-  else if (request.type === "verdict") hub?.settle(request);
-  else if (request.type === "expel") hub?.expel(request.path, request.reason);
-  else if (request.type === "recording") hub?.allowRecording(request.allowed);
+  else if (request.type === "verdict") whenOpen((hub) => hub.settle(request));
+  else if (request.type === "expel") whenOpen((hub) => hub.expel(request.path, request.reason));
+  else if (request.type === "recording") whenOpen((hub) => hub.allowRecording(request.allowed));
   else void leave();
+}
+
+/** One port listens before the other, and asks who may come in. */
+function whenOpen(act: (hub: Hub) => void): void {
+  void opening?.then(act, () => {});
 }
 
 async function start(settings: HubSettings): Promise<void> {
   if (opening !== null) return log("error", "the media hub was started twice");
   opening = openHub(settings, { tell, log });
   try {
-    hub = await opening;
-    tell({ type: "ready", rtspPort: hub.rtspPort, rtmpPort: hub.rtmpPort });
+    const { rtspPort, rtmpPort } = await opening;
+    tell({ type: "ready", rtspPort, rtmpPort });
   } catch (error) {
     tell({ type: "failed", detail: error instanceof Error ? error.message : String(error) });
     await exit(1);

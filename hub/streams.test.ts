@@ -31,7 +31,7 @@ const sound = (ms: number): Unit => unit("audio", ms, true);
 
 function open(t: TestContext, limits: Partial<typeof LIMITS> = {}) {
   const told: string[] = [];
-  const clock = { ms: 0 };
+  const clock = { ms: 0, looks: 0 };
   const streams = new Streams(
     { ...LIMITS, ...limits },
     {
@@ -40,7 +40,10 @@ function open(t: TestContext, limits: Partial<typeof LIMITS> = {}) {
       unpublished: (path, reason) => told.push(`unpublished ${path}: ${reason}`),
     },
     (level, message) => told.push(`${level}: ${message}`),
-    () => clock.ms,
+    () => {
+      clock.looks++;
+      return clock.ms;
+    },
   );
   t.after(() => streams.close("the test is over"));
   return { streams, told, clock };
@@ -254,22 +257,33 @@ test("readers may come, go and close the stream while a unit is handed out, and 
 
 test("a publisher is let go when no picture comes, and sound alone does not keep it", async (t) => {
   const { streams, told, clock } = open(t, { frozenMs: 40 });
-  // The watchdog alone keeps no process going.
-  const alive = setInterval(() => {}, 1000);
-  t.after(() => clearInterval(alive));
   const publication = streams.publish("a/b", "rtmp", null);
   const silent = streams.publish("a/c", "rtmp", null);
   publication.begin({ video: VIDEO, audio: AUDIO });
-  publication.write(key(0));
-  clock.ms = 30;
-  publication.write(picture(30));
-  clock.ms = 60;
+  let isFrozen = false;
+  // Our clock goes on by a millisecond with each one.
+  const alive = setInterval(() => {
+    clock.ms++;
+    publication.write(isFrozen ? sound(clock.ms) : key(clock.ms));
+  }, 1);
+  t.after(() => clearInterval(alive));
   assert.equal(await silent.ended, "no key picture with SPS and PPS came for 0.04 s");
   assert.equal(streams.list().length, 1);
-  publication.write(sound(60));
-  clock.ms = 70;
+  isFrozen = true;
   assert.equal(await publication.ended, "no picture came for 0.04 s");
   assert.deepEqual(told.slice(1), ["unpublished a/b: no picture came for 0.04 s"]);
+});
+
+test("nobody is let go for a time in which the hub itself stood still", async (t) => {
+  const { streams, clock } = open(t, { frozenMs: 40 });
+  const publication = streams.publish("a/b", "rtmp", null);
+  publication.begin(TRACKS);
+  publication.write(key(0));
+  clock.ms = 60_000;
+  const looks = clock.looks;
+  // Until the watchdog has looked, and looked again.
+  while (clock.looks < looks + 2) await new Promise((resolve) => setTimeout(resolve, 1));
+  assert.equal(streams.list().length, 1);
 });
 
 test("whoever is expelled goes, publisher and readers", async (t) => {

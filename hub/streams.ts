@@ -59,13 +59,17 @@ export class Streams {
   readonly #now: () => number;
   readonly #live = new Map<string, LiveStream>();
   readonly #watchdog: NodeJS.Timeout;
+  readonly #checkMs: number;
+  #checkedAt: number;
 
   constructor(limits: StreamLimits, events: StreamEvents = {}, log: Log = () => {}, now = () => performance.now()) {
     this.#limits = limits;
     this.#events = events;
     this.#log = log;
     this.#now = now;
-    this.#watchdog = setInterval(() => this.#letFrozenGo(), Math.min(Math.max(limits.frozenMs / 4, 10), 1000));
+    this.#checkMs = Math.min(Math.max(limits.frozenMs / 4, 10), 1000);
+    this.#checkedAt = now();
+    this.#watchdog = setInterval(() => this.#letFrozenGo(), this.#checkMs);
     this.#watchdog.unref();
   }
 
@@ -113,8 +117,13 @@ export class Streams {
   }
 
   #letFrozenGo(): void {
+    const now = this.#now();
+    // While we stood still ourselves, nothing could come from anybody.
+    const late = Math.max(now - this.#checkedAt - 2 * this.#checkMs, 0);
+    this.#checkedAt = now;
     for (const stream of [...this.#live.values()]) {
-      if (this.#now() - stream.pictureAt < this.#limits.frozenMs) continue;
+      stream.pictureAt += late;
+      if (now - stream.pictureAt < this.#limits.frozenMs) continue;
       const seconds = this.#limits.frozenMs / 1000;
       const what = stream.isPlayable ? "picture" : "key picture with SPS and PPS";
       stream.close(`no ${what} came for ${seconds} s`);

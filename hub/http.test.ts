@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { EventEmitter, once } from "node:events";
+import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { request } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { type HttpParts, openHttp } from "./http.ts";
+import { StreamRefusal } from "./streams.ts";
+import { WhepRefusal } from "./webrtc/refusal.ts";
+
+const NOTHING: Omit<HttpParts, "socket"> = {
+  hls: { answer: async () => ({ status: 200, headers: {}, body: "" }) },
+  whep: { offer: async () => ({ id: "1", sdp: "v=0" }), close: () => false },
+  log: () => {},
+};
+
+async function open(t: TestContext, parts: Partial<HttpParts>): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "windhover-http-"));
+  const socket = join(folder, "hub.sock");
+  // What one that was killed leaves behind.
+  await writeFile(socket, "");
+  const http = await openHttp({ ...NOTHING, ...parts, socket });
+  t.after(async () => {
+    await http.close();
+    await rm(folder, { recursive: true });
+  });
+  return socket;
+}
+
+async function ask(socketPath: string, method: string, path: string, body = "") {
+  const asked = request({ socketPath, method, path });
+  asked.end(body);
+  const [answer] = await once(asked, "response");
+  let text = "";
+  for await (const piece of answer) text += piece;
+  return { status: answer.statusCode as number, headers: answer.headers as Record<string, string>, text };
+}
+
+test("a file of HLS is asked for by its stream's path, its name and its query, and nobody else may ask", async (t) => {
+  const asked: unknown[] = [];
+  const socket = await open(t, {
+    hls: {
+      async answer(path, file, query) {
+        asked.push([path, file, query.get("_HLS_msn")]);
+        return { status: 200, headers: { "content-type": "video/mp4" }, body: Uint8Array.from([1, 2, 3]) };
+      },
+    },
+  });
+  const answer = await ask(socket, "GET", "/hls/anna/drone/front/seg%20.mp4?_HLS_msn=7&token=a");
+  assert.deepEqual([answer.status, answer.headers["content-length"], answer.text], [200, "3", "\x01\x02\x03"]);
+  assert.deepEqual(asked, [["anna/drone/front", "seg%20.mp4", "7"]]);
+  assert.equal((await stat(socket)).mode & 0o777, 0o600);
+});
+
+test("a viewer's offer is answered, and the viewer is closed by the name it got", async (t) => {
+  const closed: string[] = [];
+  const socket = await open(t, {
+    whep: {
+      offer: async (path, sdp) => ({ id: "v1", sdp: `${path} ${sdp}` }),
+      close: (id) => closed.push(id) > 0 && id === "v1",
+    },
+  });
+  const answer = await ask(socket, "POST", "/whep/anna/drone", "v=0");
+  assert.deepEqual([answer.status, answer.headers.location, answer.text], [201, "/sessions/v1", "anna/drone v=0"]);
+  assert.equal((await ask(socket, "DELETE", "/sessions/v1")).status, 204);
+  assert.equal((await ask(socket, "DELETE", "/sessions/v2")).status, 404);
+  assert.deepEqual(closed, ["v1", "v2"]);
+});
+
+test("refusals are told as they are, and a fault of ours only to the log", async (t) => {
+  const faults: unknown[] = [
+    new StreamRefusal("not_live", "nothing is published"),
+    new StreamRefusal("too_many", "too many readers"),
+    new WhepRefusal(409, "B-frames"),
+    new Error("a secret of ours"),
+  ];
+  const logged: string[] = [];
+  const socket = await open(t, {
+    whep: {
+      offer: async () => {
+        throw faults.shift();
+      },
+      close: () => false,
+    },
+    log: (_level, _message, fields) => logged.push(String(fields?.error)),
+  });
+  const answers = [];
+  for (let i = 0; i < 4; i++) answers.push(await ask(socket, "POST", "/whep/anna/drone", "v=0"));
+  assert.deepEqual(
+    answers.map(({ status, text }) => `${status} ${text}`),
+    ["404 nothing is published", "503 too many readers", "409 B-frames", "500 a fault of the media hub"],
+  );
+  assert.match(logged.join(), /^Error: a secret of ours/);
+});
+
+test("whoever waits for a part and goes is waited for no longer", async (t) => {
+  const heard = new EventEmitter();
+  const [waiting, gone] = [once(heard, "waiting"), once(heard, "gone")];
+  const socket = await open(t, {
+    hls: {
+      answer: (_path, _file, _query, signal) =>
+        new Promise((_resolve, reject) => {
+          heard.emit("waiting");
+          signal.addEventListener("abort", () => {
+            heard.emit("gone");
+            reject(signal.reason);
+          });
+        }),
+    },
+  });
+  const asked = request({ socketPath: socket, path: "/hls/anna/drone/video.m3u8" });
+  asked.on("error", () => {});
+  asked.end();
+  await waiting;
+  asked.destroy();
+  await gone;
+});
