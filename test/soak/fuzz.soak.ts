@@ -7,8 +7,10 @@ import { MASTER_KEY, TestService, uploadVideo } from "../api/service.fixture.ts"
 import { makeClip, temporaryFolder } from "../graph.fixture.ts";
 import { progress, rounds } from "./rounds.fixture.ts";
 
-/** A source that is not there is waited for this long, and many a request starts one. */
-const service = await TestService.start({ env: { WINDHOVER_RUNNERS_START_SECONDS: "15" } });
+/** Many a request starts a process: so many at most, or they would take the machine from the requests that follow. */
+const service = await TestService.start({
+  env: { WINDHOVER_LIMITS_PROCESSES: "2", WINDHOVER_RUNNERS_START_SECONDS: "30" },
+});
 after(() => service.close());
 const clip = await makeClip(temporaryFolder(), 3_000);
 
