@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { type TestContext, test } from "node:test";
 import fc from "fast-check";
+import { BitWriter } from "../media/h264/bit-writer.fixture.ts";
 import { NAL, nalType, splitStartCodes } from "../media/h264/nal.ts";
 import type { AudioTrack } from "../media/unit.ts";
 import { Intake, IntakeFault } from "./intake.ts";
@@ -77,6 +78,23 @@ test("SPS and PPS that were told apart are put in front, also where the stream n
   send(without(PLAIN, NAL.sps, NAL.pps));
   assert.equal(reader.units.length, PLAIN.length);
   for (const { unit } of reader.units) if (unit.isKey) assert.deepEqual(typesOf(unit.parts).slice(0, 2), [7, 8]);
+});
+
+test("every PPS of a stream that has several is in front of its key pictures", (t) => {
+  const { intake, reader, send } = open(t);
+  const [sps, pps] = [NAL.sps, NAL.pps].map((type) => PLAIN[0]?.find((nal) => nalType(nal) === type));
+  assert.ok(sps && pps);
+  const second = Uint8Array.from([0x68, 0x5b, 0x20]);
+  intake.setVideo(sps, pps, second, second);
+  send(without(PLAIN.slice(0, 1), NAL.sps, NAL.pps));
+  assert.deepEqual(
+    typesOf(reader.units[0]?.unit.parts)
+      .slice(0, 4)
+      .filter((type) => type === NAL.pps).length,
+    2,
+  );
+  for (let id = 2; id < 16; id++) intake.setVideo(new BitWriter().ue(id).nal(0x68));
+  assert.throws(() => intake.setVideo(new BitWriter().ue(16).nal(0x68)), /more than 16 PPS/);
 });
 
 test("nothing begins before a key picture with its SPS and PPS", (t) => {

@@ -50,10 +50,9 @@ export class Intake {
     this.#now = now;
   }
 
-  /** Told apart from the pictures: by an SDP, by FLV. Also more than once. Throws an `IntakeFault`. */
-  setVideo(sps: Uint8Array, pps: Uint8Array): void {
-    this.#keep(sps);
-    this.#keep(pps);
+  /** SPS and PPS that are told apart from the pictures: by an SDP, by FLV. Also more than once. Throws an `IntakeFault`. */
+  setVideo(...sets: readonly Uint8Array[]): void {
+    for (const set of sets) this.#keep(set);
   }
 
   setAudio(track: AudioTrack | null): void {

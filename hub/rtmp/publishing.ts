@@ -36,9 +36,9 @@ export class Publishing {
     }
     const dtsMs = this.#clock.extend(timestamp);
     if (video.kind === "config") {
-      const { sps, pps, lengthSize } = readAvcConfig(video.config);
+      const { parameterSets, lengthSize } = readAvcConfig(video.config);
       this.#lengthSize = lengthSize;
-      this.#intake.setVideo(sps, pps);
+      this.#intake.setVideo(...parameterSets);
     }
     // Before its configuration nothing can be told apart.
     if (video.kind !== "picture" || this.#lengthSize === null) return;
