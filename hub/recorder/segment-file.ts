@@ -79,7 +79,8 @@ export class SegmentFile {
   async finish(): Promise<void> {
     const before = this.#bytes;
     try {
-      for (const { at, bytes } of patchDuration(this.#head, this.durationMs)) {
+      const endMs = Math.max(...this.#fragments.map(({ endUs }) => endUs)) / 1000;
+      for (const { at, bytes } of patchDuration(this.#head, endMs)) {
         await this.#file.write(bytes, 0, bytes.length, at);
       }
       await this.#write(writeRandomAccess(this.#fragments));

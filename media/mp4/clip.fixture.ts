@@ -67,7 +67,8 @@ function readClip(file: string, hasAudio: boolean): Clip {
   const avcC = bytes.indexOf("avcC");
   const { sps, pps, lengthSize } = readAvcConfig(bytes.subarray(avcC + 4, avcC - 4 + bytes.readUInt32BE(avcC - 4)));
   const { width, height, reorderFrames } = readSps(sps);
-  const first = Math.min(...(packets as Packet[]).map(({ dts_time }) => Number(dts_time)));
+  const pictures = (packets as Packet[]).filter(({ codec_type }) => codec_type === "video");
+  const first = Math.min(...pictures.map(({ dts_time }) => Number(dts_time)));
   const units = (packets as Packet[]).map((packet): Unit => {
     const at = Number(packet.pos);
     const sample = bytes.subarray(at, at + Number(packet.size));
@@ -84,12 +85,13 @@ function readClip(file: string, hasAudio: boolean): Clip {
   const audio = hasAudio
     ? { codec: "aac" as const, config: Uint8Array.of(0x11, 0x90), sampleRate: 48_000, channels: 2 }
     : null;
-  const ordered = units.toSorted((a, b) => a.dtsUs - b.dtsUs || (a.kind === "video" ? -1 : 1));
   // As the hub does: nothing comes before the first key picture.
-  const begin = ordered.findIndex(({ kind }) => kind === "video");
+  const ordered = units
+    .filter(({ dtsUs }) => dtsUs >= 0)
+    .toSorted((a, b) => a.dtsUs - b.dtsUs || (a.kind === "video" ? -1 : 1));
   return {
     tracks: { video: { codec: "h264", sps, pps, width, height, reorders: reorderFrames !== 0 }, audio },
-    units: ordered.slice(begin),
-    pictures: units.filter(({ kind }) => kind === "video").length,
+    units: ordered,
+    pictures: pictures.length,
   };
 }

@@ -12,10 +12,10 @@ const PLACES = [
   ["mehd", 12],
 ] as const;
 
-/** What is to be written over a file that begins with `head`, an init segment. */
+/** Players show nothing beyond it. What is to be written over a file that begins with `head`, an init segment. */
 export function patchDuration(head: Buffer, durationMs: number): Patch[] {
   return PLACES.map(([type, offset]) => ({
     at: head.indexOf(type, 0, "latin1") - 4 + offset,
-    bytes: u32(Math.min(Math.round(durationMs), 2 ** 32 - 1)),
+    bytes: u32(Math.min(Math.ceil(durationMs), 2 ** 32 - 1)),
   }));
 }

@@ -11,6 +11,8 @@ export interface Fragment {
   /** When its first picture is decoded, from the beginning of the file; without a picture: its first sound. */
   readonly startUs: number;
   readonly durationUs: number;
+  /** When the last of it has been shown and heard. */
+  readonly endUs: number;
   /** Decoding may begin with it. */
   readonly isKey: boolean;
   /** Decoding may begin in it. */
@@ -115,6 +117,7 @@ export class Fragmenter {
       data,
       startUs: toUs(first.time, scale),
       durationUs: toUs(ticks, scale),
+      endUs: Math.max(toUs(endOf(video), VIDEO_SCALE), toUs(endOf(audio), this.#audioScale())),
       isKey: video[0]?.isKey ?? false,
       hasKey: video.some(({ isKey }) => isKey),
       pictures: video.length,
@@ -153,3 +156,6 @@ export class Fragmenter {
 
 const countBytes = (samples: readonly Sample[]): number =>
   samples.reduce((sum, { parts }) => parts.reduce((bytes, { length }) => bytes + length, sum), 0);
+
+const endOf = (samples: readonly Sample[]): number =>
+  samples.reduce((end, { time, offset, duration }) => Math.max(end, time + offset + duration), 0);

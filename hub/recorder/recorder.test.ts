@@ -1,0 +1,207 @@
+import assert from "node:assert/strict";
+import { readFileSync, statSync } from "node:fs";
+import { open } from "node:fs/promises";
+import { describe, test } from "node:test";
+import { CAPTURED_MS, makeClip } from "../../media/mp4/clip.fixture.ts";
+import { countWithGstreamer, hashPictures, probePackets, toByteStream } from "../../media/mp4/decode.fixture.ts";
+import { findIntact } from "../../media/mp4/find-intact.ts";
+import type { Unit } from "../../media/unit.ts";
+import { TestRecording } from "./recorder.fixture.ts";
+
+const clip = makeClip({ seconds: 6, bFrames: 2, hasAudio: true });
+const other = makeClip({ seconds: 2, size: "160x90" });
+const isPicture = ({ kind }: Unit): boolean => kind === "video";
+
+describe("what is recorded", () => {
+  test("every picture and every sound is in one of the files, each of which begins with a key picture", async (t) => {
+    const recording = await TestRecording.open(t, { segmentSeconds: 2 });
+    recording.recorder.begin(clip.tracks);
+    for (const unit of clip.units) recording.recorder.take(unit);
+    recording.recorder.end();
+    await recording.recorder.done;
+    assert.deepEqual(await recording.files(), ["0.mp4", "1.mp4", "2.mp4"]);
+    const packets = [0, 1, 2].map((index) => probePackets(recording.file(index)));
+    for (const found of packets) {
+      assert.equal(found.find(({ codec_type }) => codec_type === "video")?.flags[0], "K");
+    }
+    const sounds = packets.flat().filter(({ codec_type }) => codec_type === "audio");
+    assert.equal(sounds.length, clip.units.length - clip.pictures);
+    const hashes = [0, 1, 2].map((index) => hashPictures(recording.file(index)));
+    assert.deepEqual(hashes.flat(), hashPictures(toByteStream(clip.units)));
+    assert.equal(countWithGstreamer(recording.file(1), 320, 180), 60);
+    assert.equal(recording.detail, null);
+  });
+
+  test("what is told of a file is what is in it", async (t) => {
+    const recording = await TestRecording.open(t, { segmentSeconds: 4 });
+    recording.recorder.begin(clip.tracks);
+    for (const unit of clip.units) recording.recorder.take(unit);
+    recording.recorder.end();
+    await recording.recorder.done;
+    assert.deepEqual(
+      recording.segments.map(({ index, startedAtMs, durationMs }) => ({ index, startedAtMs, durationMs })),
+      [
+        { index: 0, startedAtMs: CAPTURED_MS, durationMs: 4000 },
+        { index: 1, startedAtMs: CAPTURED_MS + 4000, durationMs: 2000 },
+      ],
+    );
+    for (const { index, bytes, path } of recording.segments) {
+      assert.equal(bytes, statSync(recording.file(index)).size);
+      assert.equal(path, "user/camera");
+    }
+  });
+
+  test("one can seek to any picture of it", async (t) => {
+    const recording = await TestRecording.open(t);
+    recording.recorder.begin(clip.tracks);
+    for (const unit of clip.units) recording.recorder.take(unit);
+    recording.recorder.end();
+    await recording.recorder.done;
+    const file = recording.file(0);
+    const all = hashPictures(file);
+    for (const wanted of [0, 29, 44, 61, 100, 179]) {
+      const seconds = `${wanted / 30 + 0.001}`;
+      const rest = hashPictures(file, "-ss", seconds);
+      // B-frames are shown later than they are decoded, and sound may begin before the pictures do.
+      const missing = Math.abs(all.length - wanted - rest.length);
+      assert.ok(missing <= 3, `${rest.length} pictures after ${seconds} s`);
+      assert.deepEqual(rest, all.slice(-rest.length));
+    }
+  });
+
+  test("a pause of the publisher is as long in the file", async (t) => {
+    const recording = await TestRecording.open(t);
+    recording.recorder.begin(other.tracks);
+    for (const unit of other.units) {
+      const lateUs = unit.dtsUs >= 1_000_000 ? 3_000_000 : 0;
+      recording.recorder.take({ ...unit, dtsUs: unit.dtsUs + lateUs, ptsUs: unit.ptsUs + lateUs });
+    }
+    recording.recorder.end();
+    await recording.recorder.done;
+    const times = probePackets(recording.file(0)).map(({ pts_time }) => Number(pts_time));
+    assert.ok(times.some((time, i) => i > 0 && Math.abs(time - (times[i - 1] ?? 0) - 3.0333) < 0.001));
+    assert.equal(recording.segments[0]?.durationMs, 5000);
+  });
+
+  test("other tracks are another file", async (t) => {
+    const recording = await TestRecording.open(t);
+    recording.recorder.begin(clip.tracks);
+    for (const unit of clip.units.slice(0, 100)) recording.recorder.take(unit);
+    recording.recorder.begin(other.tracks);
+    for (const unit of other.units)
+      recording.recorder.take({ ...unit, dtsUs: unit.dtsUs + 9e6, ptsUs: unit.ptsUs + 9e6 });
+    recording.recorder.end();
+    await recording.recorder.done;
+    assert.deepEqual(hashPictures(recording.file(0)), hashPictures(toByteStream(clip.units.slice(0, 100))));
+    assert.deepEqual(hashPictures(recording.file(1)), hashPictures(toByteStream(other.units)));
+    assert.equal(Number(probePackets(recording.file(1))[0]?.dts_time), 0);
+  });
+
+  test("a file that is being written is whole up to what was told", async (t) => {
+    const recording = await TestRecording.open(t);
+    recording.recorder.begin(clip.tracks);
+    for (const unit of clip.units.slice(0, 200)) recording.recorder.take(unit);
+    await recording.until(() => recording.segments.length > 0);
+    const [told] = recording.segments;
+    const file = await open(recording.file(0));
+    const { bytes, durationUs } = await findIntact(file);
+    await file.close();
+    assert.ok(bytes >= (told?.bytes ?? Number.POSITIVE_INFINITY));
+    assert.ok(durationUs / 1000 >= (told?.durationMs ?? Number.POSITIVE_INFINITY));
+    recording.recorder.end();
+    await recording.recorder.done;
+  });
+
+  test("one picture that nothing follows is on the disk while its stream is still on", async (t) => {
+    const recording = await TestRecording.open(t);
+    recording.recorder.begin(other.tracks);
+    for (const unit of other.units.slice(0, 1)) recording.recorder.take(unit);
+    await recording.until(() => recording.segments.length > 0);
+    assert.equal(hashPictures(recording.file(0)).length, 1);
+    for (const unit of other.units.slice(1)) recording.recorder.take(unit);
+    recording.recorder.end();
+    await recording.recorder.done;
+    assert.deepEqual(hashPictures(recording.file(0)), hashPictures(toByteStream(other.units)));
+  });
+});
+
+describe("what is not recorded", () => {
+  test("a recording without a picture leaves nothing behind", async (t) => {
+    const recording = await TestRecording.open(t);
+    recording.recorder.begin(clip.tracks);
+    for (const unit of clip.units.filter(({ isKey, kind }) => !isKey || kind === "audio"))
+      recording.recorder.take(unit);
+    recording.recorder.end();
+    await recording.recorder.done;
+    assert.throws(() => statSync(`${recording.folder}/one`), { code: "ENOENT" });
+    assert.deepEqual(recording.segments, []);
+    assert.equal(recording.detail, null);
+  });
+
+  test("a disk with too little room ends it with a reason", async (t) => {
+    const recording = await TestRecording.open(t, { reserveBytes: Number.MAX_SAFE_INTEGER });
+    recording.recorder.begin(clip.tracks);
+    for (const unit of clip.units) recording.recorder.take(unit);
+    await recording.recorder.done;
+    assert.match(recording.detail ?? "", /^the disk has \d+ MB free, \d+ MB must be left$/);
+    assert.deepEqual(await recording.files(), []);
+    recording.recorder.end();
+  });
+
+  test("a folder that cannot be written to ends it with a reason that does not name it", async (t) => {
+    const recording = await TestRecording.open(t, { folder: "/dev/null/recordings" });
+    recording.recorder.begin(clip.tracks);
+    for (const unit of clip.units) recording.recorder.take(unit);
+    await recording.recorder.done;
+    assert.match(recording.detail ?? "", /^the recording could not be written \([A-Z]+\)$/);
+  });
+
+  test("a disk that is too slow costs pictures up to a key picture, and that is said", async (t) => {
+    const short = makeClip({ seconds: 4, gop: 15 });
+    const recording = await TestRecording.open(t, { readerBytes: 60_000 });
+    recording.recorder.begin(short.tracks);
+    // Nothing can be written while this goes on.
+    const [first, second] = [short.units.slice(0, 90), short.units.slice(90)];
+    for (const unit of first) recording.recorder.take(unit);
+    await recording.until(() => recording.segments.length > 0);
+    await recording.until(() => (recording.segments[0]?.durationMs ?? 0) > 0);
+    for (const unit of second) recording.recorder.take(unit);
+    recording.recorder.end();
+    await recording.recorder.done;
+    assert.ok(recording.recorder.missed > 0);
+    const packets = probePackets(recording.file(0));
+    assert.equal(packets.length, short.units.filter(isPicture).length - recording.recorder.missed);
+    assert.equal(hashPictures(recording.file(0)).length, packets.length);
+    for (const [i, { dts_time, flags }] of packets.entries()) {
+      const before = Number(packets[i - 1]?.dts_time ?? dts_time);
+      if (Number(dts_time) - before > 0.05) assert.equal(flags[0], "K", `what follows the gap at ${before} s`);
+    }
+    assert.ok(recording.log.some((line) => line.startsWith("warn: the disk is too slow")));
+    assert.equal(recording.detail, null);
+  });
+
+  test("a name that leads out of the folder is refused", async (t) => {
+    for (const name of ["../other", "a/b", "", ".", ".."]) {
+      await assert.rejects(TestRecording.open(t, { recording: name }), /cannot be called/);
+    }
+  });
+
+  test("files of the same name are never written over", async (t) => {
+    const first = await TestRecording.open(t);
+    const record = async ({ recorder }: TestRecording) => {
+      recorder.begin(other.tracks);
+      for (const unit of other.units) recorder.take(unit);
+      recorder.end();
+      await recorder.done;
+    };
+    await record(first);
+    const before = readFileSync(first.file(0));
+    const second = await TestRecording.open(t, { folder: first.folder });
+    await record(second);
+    assert.deepEqual(
+      second.segments.map(({ index }) => index),
+      [1],
+    );
+    assert.ok(before.equals(readFileSync(first.file(0))));
+  });
+});

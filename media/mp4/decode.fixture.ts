@@ -1,0 +1,75 @@
+/** What players make of our files. */
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Unit } from "../unit.ts";
+
+/** Gone when the work is done, whether that is a promise or not. */
+export function withFolder<T>(work: (folder: string) => T): T {
+  const folder = mkdtempSync(join(tmpdir(), "windhover-mp4-"));
+  const remove = (): void => rmSync(folder, { recursive: true, force: true });
+  let result: T;
+  try {
+    result = work(folder);
+  } catch (error) {
+    remove();
+    throw error;
+  }
+  if (result instanceof Promise) return result.finally(remove) as T;
+  remove();
+  return result;
+}
+
+/** A hash of every picture, in the order in which they are shown. Throws where ffmpeg has anything to complain of. */
+export function hashPictures(input: string | Uint8Array, ...before: readonly string[]): string[] {
+  if (typeof input === "string") return hashFile(input, before);
+  return withFolder((folder) => {
+    const file = join(folder, "input");
+    writeFileSync(file, input);
+    return hashFile(file, before);
+  });
+}
+
+function hashFile(file: string, before: readonly string[]): string[] {
+  const args = [...before, "-i", file, "-map", "0:v", "-fps_mode", "passthrough", "-f", "framemd5", "-"];
+  const run = spawnSync("ffmpeg", ["-v", "warning", ...args], { encoding: "utf8", maxBuffer: 2 ** 26 });
+  const complaints = run.stderr.split("\n").filter((line) => line !== "" && !HARMLESS.test(line));
+  if (run.status !== 0 || complaints.length > 0) throw new Error(`ffmpeg complains: ${run.stderr}`);
+  const lines = run.stdout.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  return lines.map((line) => line.split(",").at(-1)?.trim() ?? "");
+}
+
+/** It says so of every segment of HLS, of whomever. */
+const HARMLESS = /Found duplicated MOOV Atom|Last message repeated/;
+
+/** H.264 with start codes and nothing else: what pictures should look like. */
+export function toByteStream(units: readonly Unit[]): Buffer {
+  const code = Uint8Array.of(0, 0, 0, 1);
+  const pictures = units.filter(({ kind }) => kind === "video");
+  return Buffer.concat(pictures.flatMap(({ parts }) => parts.flatMap((nal) => [code, nal])));
+}
+
+export interface ProbedPacket {
+  readonly codec_type: "video" | "audio";
+  readonly pts_time: string;
+  readonly dts_time: string;
+  readonly duration_time: string;
+  readonly flags: string;
+}
+
+export function probePackets(file: string): ProbedPacket[] {
+  const args = ["-v", "error", "-show_packets", "-of", "json", file];
+  return JSON.parse(execFileSync("ffprobe", args, { encoding: "utf8", maxBuffer: 2 ** 26 })).packets;
+}
+
+/** Pictures that GStreamer shows of it, by the bytes they have when they are decoded. */
+export function countWithGstreamer(file: string, width: number, height: number): number {
+  return withFolder((folder) => {
+    const raw = join(folder, "raw");
+    const decode = ["qtdemux", "!", "h264parse", "!", "avdec_h264", "!", "video/x-raw,format=I420"];
+    const args = ["-q", "filesrc", `location=${file}`, "!", ...decode, "!", "filesink", `location=${raw}`];
+    execFileSync("gst-launch-1.0", args, { stdio: "pipe" });
+    return statSync(raw).size / (width * height * 1.5);
+  });
+}
