@@ -75,7 +75,7 @@ export async function openHub(settings: HubSettings, { tell, log }: HubParts): P
     const rssBytes = process.memoryUsage.rss();
     tell({ type: "stats", rssBytes, connections: count, refused, streams: streams.list() });
   }, STATS_MS);
-  void recordings.repair();
+  void recordings.repair().then(() => tell({ type: "repaired" }));
   return {
     rtspPort: rtsp.port,
     rtmpPort: rtmp.port,

@@ -143,6 +143,8 @@ export const HubMessage = Type.Union([
     stoppedAtMs: Milliseconds,
     detail: Type.Union([Type.String(), Type.Null()]),
   }),
+  /** What an earlier hub did not finish has been told of by now, as far as there is anything of it. Once, after the start. */
+  Type.Object({ type: Type.Literal("repaired") }),
   /** Once a second. Counts are since the hub started, and since the stream did. */
   Type.Object({
     type: Type.Literal("stats"),

@@ -26,8 +26,7 @@ export const TABLE: readonly Row[] = [
   // Wire formats, pure: what the hub and the element `publish` both speak.
   { part: "media", may: [] },
   { part: "hub", may: ["schemas", "media"] },
-  // Of media what reads recordings back whose writer died.
-  { part: "server", may: ["schemas", "graphs/compiler", "media"] },
+  { part: "server", may: ["schemas", "graphs/compiler"] },
   { part: "cli", may: ["schemas", "native", "elements", "models", "graphs", "hub", "server"] },
   { part: "console", may: [], types: ["schemas"] },
   { part: "setup", may: [] },

@@ -12,6 +12,8 @@ import { readHubMessage } from "./hub-messages.ts";
 /** All that it says once it listens. */
 export type HubReport = Exclude<HubMessage, { type: "hello" | "ready" | "failed" }>;
 
+export type RecordingReport = HubReport & { readonly type: "segment" | "recorded" | "repaired" };
+
 export interface HubPorts {
   readonly rtsp: number;
   readonly rtmp: number;

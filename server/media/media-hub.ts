@@ -5,7 +5,14 @@ import type { Config } from "../../schemas/config.ts";
 import type { AuthorizeRequest, HubRequest, StreamInfo } from "../../schemas/hub.ts";
 import { backOff } from "../processes/restart.ts";
 import type { Judgement } from "./admission.ts";
-import { describeHubExit, type HubExit, HubFault, HubProcess, type HubReport } from "./hub-process.ts";
+import {
+  describeHubExit,
+  type HubExit,
+  HubFault,
+  HubProcess,
+  type HubReport,
+  type RecordingReport,
+} from "./hub-process.ts";
 import { type HubPlaces, hubSettings } from "./hub-settings.ts";
 import { LiveStreams, type MediaNumbers } from "./live-streams.ts";
 import type { Media, RunToken } from "./media.ts";
@@ -20,7 +27,7 @@ export interface MediaHubParts {
   /** Never rejects. */
   judge(request: AuthorizeRequest): Promise<Judgement>;
   readonly recordings: {
-    hear(report: HubReport & { readonly type: "segment" | "recorded" }): void;
+    hear(report: RecordingReport): void;
     /** What it was recording is over. */
     loseHub(): void;
   };

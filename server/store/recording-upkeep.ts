@@ -4,9 +4,13 @@ import type { SegmentRow } from "./recordings.ts";
 
 export interface KeptRecording {
   readonly uuid: string;
+  readonly userUuid: string;
+  readonly sourceUuid: string;
+  readonly alias: string;
   readonly startedAt: Date;
   readonly stoppedAt: Date | null;
-  readonly segments: readonly Pick<SegmentRow, "index" | "startedAtMs" | "durationMs" | "sizeBytes">[];
+  /** By their index. */
+  readonly segments: readonly SegmentRow[];
 }
 
 export interface RemovedSegment {
@@ -24,7 +28,7 @@ export async function claimRecordings(
   return sql<KeptRecording[]>`
     update recordings set node_uuid = ${nodeUuid}
     where uuid in (select value::uuid from jsonb_array_elements_text(${sql.json(uuids)}))
-    returning uuid, started_at, stopped_at,
+    returning uuid, user_uuid, source_uuid, alias, started_at, stopped_at,
       (select coalesce(jsonb_agg(jsonb_build_object(
           'index', index, 'startedAtMs', round(extract(epoch from recording_segments.started_at) * 1000),
           'durationMs', duration_ms, 'sizeBytes', size_bytes) order by index), '[]')

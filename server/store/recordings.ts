@@ -93,6 +93,14 @@ export async function saveSegments(sql: Queries, recording: string, segments: re
       set duration_ms = excluded.duration_ms, size_bytes = excluded.size_bytes`;
 }
 
+/** Of a recording that has ended: a file that was repaired since. */
+export async function reviseSegment(sql: Queries, recording: string, segment: SegmentRow): Promise<void> {
+  const { index, durationMs, sizeBytes } = segment;
+  await sql`
+    update recording_segments set duration_ms = ${Math.round(durationMs)}, size_bytes = ${sizeBytes}
+    where recording_uuid = ${recording} and index = ${index}`;
+}
+
 /** One of which nothing is there is gone. */
 export async function closeRecording(
   sql: Queries,

@@ -1,8 +1,8 @@
-/** What a crash left of recordings, brought to an end: before anything is recorded. */
+/** What a crash left of recordings, rows and files, made to fit together: before anything is recorded. */
 import type { Logger } from "pino";
 import type { Sql } from "../../store/client.ts";
 import { claimRecordings, forgetOthers, forgetSegments, type KeptRecording } from "../../store/recording-upkeep.ts";
-import { closeRecording, saveSegments } from "../../store/recordings.ts";
+import { closeRecording } from "../../store/recordings.ts";
 import type { RecordingFolder } from "./recording-folder.ts";
 
 interface OrderNeeds {
@@ -14,7 +14,8 @@ interface OrderNeeds {
   readonly isOwnDatabase: boolean;
 }
 
-export async function putRecordingsInOrder(needs: OrderNeeds): Promise<void> {
+/** Resolves with those that were not brought to an end: the hub repairs their files and tells how much there is. */
+export async function putRecordingsInOrder(needs: OrderNeeds): Promise<readonly KeptRecording[]> {
   const { sql, folder, nodeUuid, log, isOwnDatabase } = needs;
   const names = await folder.list();
   const kept = await claimRecordings(sql, nodeUuid, names);
@@ -29,40 +30,18 @@ export async function putRecordingsInOrder(needs: OrderNeeds): Promise<void> {
     const words = isOwnDatabase ? "removed recordings that nobody knows" : "there are recordings that nobody knows";
     log.warn({ count: strays.length }, words);
   }
-  for (const recording of kept)
-    await (recording.stoppedAt === null ? finish(recording, needs) : matchFiles(recording, needs));
-}
-
-/** Its server or its hub died: it ends with what is on the disk. */
-async function finish({ uuid, startedAt, segments }: KeptRecording, { sql, folder }: OrderNeeds): Promise<void> {
-  const files = await folder.salvage(uuid);
-  const whole = files.map(({ index, bytes, durationMs, endedAtMs }) => {
-    const told = segments.find((segment) => segment.index === index);
-    return { index, startedAtMs: told?.startedAtMs ?? endedAtMs - durationMs, durationMs, sizeBytes: bytes };
-  });
-  const last = whole.at(-1);
-  const stoppedAt = last === undefined ? startedAt : new Date(last.startedAtMs + last.durationMs);
-  await sql.begin(async (transaction) => {
-    const isThere = new Set(whole.map(({ index }) => index));
-    const missing = segments.filter(({ index }) => !isThere.has(index));
-    await forgetSegments(
-      transaction,
-      uuid,
-      missing.map(({ index }) => index),
-    );
-    await saveSegments(transaction, uuid, whole);
-    await closeRecording(transaction, uuid, stoppedAt, "the service ended unexpectedly");
-  });
+  for (const recording of kept) await matchFiles(recording, needs);
+  return kept.filter(({ stoppedAt }) => stoppedAt === null);
 }
 
 async function matchFiles({ uuid, stoppedAt, segments }: KeptRecording, needs: OrderNeeds): Promise<void> {
   const { sql, folder, isOwnDatabase } = needs;
   const files = new Set(await folder.listSegments(uuid));
   const missing = segments.map(({ index }) => index).filter((index) => !files.has(index));
-  if (missing.length > 0) {
-    await forgetSegments(sql, uuid, missing);
-    await closeRecording(sql, uuid, stoppedAt ?? new Date(), "some of its files are gone");
-  }
+  await forgetSegments(sql, uuid, missing);
+  // Its last files may not have been written down yet.
+  if (stoppedAt === null) return;
+  if (missing.length > 0) await closeRecording(sql, uuid, stoppedAt, "some of its files are gone");
   if (!isOwnDatabase) return;
   const known = new Set(segments.map(({ index }) => index));
   for (const index of files) if (!known.has(index)) await folder.removeSegment(uuid, index);

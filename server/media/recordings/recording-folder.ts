@@ -1,16 +1,6 @@
 /** Recordings on the disk: `<folder>/<recording>/<index>.mp4`, written by the media hub. The folder is this server's alone. */
-import { mkdir, open, readdir, rm, rmdir, stat, statfs } from "node:fs/promises";
+import { mkdir, readdir, rm, rmdir, stat, statfs } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { findIntact } from "../../../media/mp4/find-intact.ts";
-
-/** A file as far as it is whole. */
-export interface IntactFile {
-  readonly index: number;
-  readonly bytes: number;
-  readonly durationMs: number;
-  /** When it was written to last. */
-  readonly endedAtMs: number;
-}
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const SEGMENT = /^(0|[1-9]\d{0,8})\.mp4$/;
@@ -53,18 +43,6 @@ export class RecordingFolder {
     await rmdir(join(this.path, recording)).catch(() => {});
   }
 
-  /** Of a writer that died: every file is cut to what is whole, and one of which nothing is goes. */
-  async salvage(recording: string): Promise<readonly IntactFile[]> {
-    const indices = await this.listSegments(recording);
-    const found: IntactFile[] = [];
-    for (const index of indices) {
-      const intact = await cutToIntact(this.segmentPath(recording, index));
-      if (intact === null) await this.removeSegment(recording, index);
-      else found.push({ index, ...intact });
-    }
-    return found;
-  }
-
   async freeBytes(): Promise<number> {
     const { bavail, bsize } = await statfs(this.path);
     return bavail * bsize;
@@ -75,18 +53,5 @@ export class RecordingFolder {
       (found) => found.isFile(),
       () => false,
     );
-  }
-}
-
-async function cutToIntact(path: string): Promise<Omit<IntactFile, "index"> | null> {
-  const file = await open(path, "r+");
-  try {
-    const { size, mtimeMs } = await file.stat();
-    const { bytes, durationUs } = await findIntact(file);
-    if (bytes === 0) return null;
-    if (bytes < size) await file.truncate(bytes);
-    return { bytes, durationMs: Math.round(durationUs / 1000), endedAtMs: mtimeMs };
-  } finally {
-    await file.close();
   }
 }

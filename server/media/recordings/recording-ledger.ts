@@ -6,10 +6,10 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { RecordedSegment } from "../../../schemas/hub.ts";
 import type { Sql } from "../../store/client.ts";
-import { type SegmentRow, saveRecording } from "../../store/recordings.ts";
+import type { KeptRecording } from "../../store/recording-upkeep.ts";
+import { reviseSegment, type SegmentRow, saveRecording } from "../../store/recordings.ts";
 import { newUuid } from "../../uuid.ts";
 import type { RecordingSubject } from "../admission.ts";
-import type { RecordingFolder } from "./recording-folder.ts";
 
 interface Entry {
   readonly uuid: string;
@@ -20,6 +20,8 @@ interface Entry {
   readonly unwritten: Map<number, SegmentRow>;
   /** The newest file. */
   latest: SegmentRow | null;
+  /** The hub that was writing it is gone. */
+  isLost: boolean;
   end: { readonly stoppedAt: Date; readonly detail: string | null } | null;
 }
 
@@ -27,7 +29,6 @@ interface LedgerParts {
   readonly sql: Sql;
   readonly log: Logger;
   readonly nodeUuid: string;
-  readonly folder: RecordingFolder;
 }
 
 /** A publisher that was let in and never sent a picture is not recorded. */
@@ -41,7 +42,6 @@ export class RecordingLedger {
   readonly #entries = new Map<string, Entry>();
   readonly #closing = new AbortController();
   #writing: Promise<void> | null = null;
-  #salvaging: Promise<unknown> = Promise.resolve();
 
   constructor(parts: LedgerParts) {
     this.#parts = parts;
@@ -51,9 +51,17 @@ export class RecordingLedger {
   name(subject: RecordingSubject): string {
     this.#forgetUnused();
     const uuid = newUuid();
-    const empty = { startedAtMs: null, unwritten: new Map(), latest: null, end: null };
+    const empty = { startedAtMs: null, unwritten: new Map(), latest: null, isLost: false, end: null };
     this.#entries.set(uuid, { uuid, subject, namedMs: performance.now(), ...empty });
     return uuid;
+  }
+
+  /** One that an earlier server did not bring to an end. */
+  adopt({ uuid, userUuid, sourceUuid, alias, startedAt, segments }: KeptRecording): void {
+    const latest = segments.at(-1) ?? null;
+    const known = { startedAtMs: startedAt.getTime(), unwritten: new Map(), latest, isLost: true, end: null };
+    const subject = { userUuid, sourceUuid, alias };
+    this.#entries.set(uuid, { uuid, subject, namedMs: performance.now(), ...known });
   }
 
   /** Being written now. */
@@ -63,13 +71,14 @@ export class RecordingLedger {
 
   note({ recording, index, startedAtMs, durationMs, bytes }: RecordedSegment): void {
     const entry = this.#entries.get(recording);
+    const segment = { index, startedAtMs, durationMs, sizeBytes: bytes };
     if (entry === undefined) {
-      this.#parts.log.warn({ recording }, "the media hub records what nobody asked for");
+      this.#revise(recording, segment);
       return;
     }
     entry.startedAtMs ??= startedAtMs;
-    entry.latest = { index, startedAtMs, durationMs, sizeBytes: bytes };
-    entry.unwritten.set(index, entry.latest);
+    entry.latest = segment;
+    entry.unwritten.set(index, segment);
     this.#write();
   }
 
@@ -80,37 +89,31 @@ export class RecordingLedger {
     this.#write();
   }
 
-  /** Its files may hold a little more than it could tell. */
+  /** The next one repairs what it was writing, and tells how much there is. */
   loseHub(): void {
-    const open = [...this.#entries.values()].filter(({ end }) => end === null);
-    this.#salvaging = Promise.all([this.#salvaging, ...open.map((entry) => this.#salvage(entry))]);
+    for (const entry of this.#entries.values()) if (entry.end === null) entry.isLost = true;
+  }
+
+  /** Nothing more comes of those that were lost. */
+  settle(): void {
+    const lost = [...this.#entries.values()].filter(({ isLost, end }) => isLost && end === null);
+    for (const { uuid, latest, startedAtMs } of lost) {
+      const stoppedAtMs = latest === null ? (startedAtMs ?? Date.now()) : latest.startedAtMs + latest.durationMs;
+      this.conclude(uuid, stoppedAtMs, "the media server was restarted");
+    }
   }
 
   /** Writes what it can; what it cannot the next start finds out from the files. */
   async close(): Promise<void> {
-    await this.#salvaging;
     this.#closing.abort();
     await this.#writing;
   }
 
-  async #salvage(entry: Entry): Promise<void> {
-    const { folder, log } = this.#parts;
-    let stoppedAtMs = Date.now();
-    try {
-      const files = await folder.salvage(entry.uuid);
-      for (const { index, bytes, durationMs, endedAtMs } of files) {
-        const known = entry.unwritten.get(index) ?? (entry.latest?.index === index ? entry.latest : null);
-        // What was told of it and is no longer than that stays as it was told.
-        if (known === null && entry.latest !== null && index < entry.latest.index) continue;
-        const startedAtMs = known?.startedAtMs ?? endedAtMs - durationMs;
-        entry.startedAtMs ??= startedAtMs;
-        entry.unwritten.set(index, { index, startedAtMs, durationMs, sizeBytes: bytes });
-        stoppedAtMs = startedAtMs + durationMs;
-      }
-    } catch (error) {
-      log.warn({ err: error, recording: entry.uuid }, "the files of a recording could not be looked at");
-    }
-    this.conclude(entry.uuid, stoppedAtMs, "the media hub ended unexpectedly");
+  /** It has ended before: the hub could not finish its file then. */
+  #revise(recording: string, segment: SegmentRow): void {
+    reviseSegment(this.#parts.sql, recording, segment).catch((error: unknown) =>
+      this.#parts.log.warn({ err: error, recording }, "a repaired recording could not be written down"),
+    );
   }
 
   #forgetUnused(): void {

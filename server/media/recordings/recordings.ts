@@ -21,7 +21,7 @@ import {
 } from "../../store/recordings.ts";
 import type { User } from "../../user.ts";
 import type { RecordingSubject } from "../admission.ts";
-import type { HubReport } from "../hub-process.ts";
+import type { RecordingReport } from "../hub-process.ts";
 import { DiskGuard } from "./disk-guard.ts";
 import { removeOldFiles } from "./old-files.ts";
 import { putRecordingsInOrder } from "./put-in-order.ts";
@@ -60,7 +60,7 @@ export class Recordings {
     const { sweep_seconds, disk_seconds, reserve_bytes } = config.recordings;
     this.folder = folder;
     this.#parts = parts;
-    this.#ledger = new RecordingLedger({ sql, log, nodeUuid, folder });
+    this.#ledger = new RecordingLedger({ sql, log, nodeUuid });
     this.#disk = new DiskGuard({
       reserveBytes: reserve_bytes,
       log,
@@ -77,8 +77,10 @@ export class Recordings {
     const { sql, config, log, nodeUuid } = parts;
     const folder = new RecordingFolder(config.data_dir);
     await folder.prepare();
-    await putRecordingsInOrder({ sql, folder, nodeUuid, log, isOwnDatabase: config.database.url === null });
+    const isOwnDatabase = config.database.url === null;
+    const open = await putRecordingsInOrder({ sql, folder, nodeUuid, log, isOwnDatabase });
     const recordings = new Recordings(parts, folder);
+    for (const recording of open) recordings.#ledger.adopt(recording);
     recordings.#sweeping.begin(0);
     if (config.recordings.enabled) recordings.#looking.begin(0);
     return recordings;
@@ -100,14 +102,14 @@ export class Recordings {
     return this.#ledger.name(subject);
   }
 
-  hear(report: HubReport & { readonly type: "segment" | "recorded" }): void {
-    if (report.type === "segment") {
-      this.#ledger.note(report.segment);
-      return;
+  hear(report: RecordingReport): void {
+    if (report.type === "segment") this.#ledger.note(report.segment);
+    else if (report.type === "repaired") this.#ledger.settle();
+    else {
+      const { recording, stoppedAtMs, detail } = report;
+      if (detail !== null) this.#parts.log.warn({ recording, detail }, "a recording ended before its stream");
+      this.#ledger.conclude(recording, stoppedAtMs, detail);
     }
-    const { recording, stoppedAtMs, detail } = report;
-    if (detail !== null) this.#parts.log.warn({ recording, detail }, "a recording ended before its stream");
-    this.#ledger.conclude(recording, stoppedAtMs, detail);
   }
 
   loseHub(): void {
