@@ -114,6 +114,16 @@ test("whoever is expelled goes, and recordings stop when they must", async (t) =
   await once(publisher, "exit");
 });
 
+test("a publisher that freezes is let go, and its path is free for the next", async (t) => {
+  const hub = await open(t, { limits: { frozenMs: 1500 } });
+  const frozen = publish(t, await hub.rtmp("anna/drone"));
+  await hub.next("published");
+  frozen.kill("SIGSTOP");
+  assert.equal((await hub.next("unpublished")).reason, "no picture came for 1.5 s");
+  publish(t, await hub.rtsp("anna/drone?api_key=k"));
+  await hub.next("published", ({ stream }) => stream.protocol === "rtsp");
+});
+
 test("what is asked for on the socket is answered in words, and nothing there is a stranger's to see", async (t) => {
   const hub = await open(t);
   const answers = await Promise.all([
