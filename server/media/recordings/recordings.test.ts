@@ -1,0 +1,149 @@
+import assert from "node:assert/strict";
+import { mkdir, readdir, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, afterEach, before, test } from "node:test";
+import { newUuid } from "../../uuid.ts";
+import { DAY_MS, RecordingStage } from "./recordings.fixture.ts";
+import type { Recordings } from "./recordings.ts";
+
+let stage: RecordingStage;
+const begun: Recordings[] = [];
+const begin = async (settings?: Readonly<Record<string, string>>) => {
+  const recordings = await stage.begin(settings);
+  begun.push(recordings);
+  return recordings;
+};
+before(async () => {
+  stage = await RecordingStage.open();
+});
+afterEach(async () => {
+  for (const recordings of begun.splice(0)) await recordings.close();
+  await stage.sql`delete from recordings`;
+});
+after(() => stage?.close());
+
+const uuidsOf = async (recordings: Recordings) => (await stage.list(recordings)).map(({ uuid }) => uuid);
+
+test("what the hub tells is written down as it grows, and one that has nothing leaves nothing", async () => {
+  const recordings = await begin();
+  const uuid = await stage.record(recordings, { files: 2, isOpen: true });
+  const [row] = await stage.list(recordings);
+  assert.deepEqual(
+    [row?.alias, row?.stoppedAt, row?.segments.map(({ sizeBytes }) => sizeBytes)],
+    ["yard", null, [10, 10]],
+  );
+  const grown = { recording: uuid, path: "ada/yard", index: 1, startedAtMs: Date.now(), durationMs: 2500, bytes: 99 };
+  recordings.hear({ type: "segment", segment: grown });
+  recordings.hear({ type: "recorded", recording: uuid, stoppedAtMs: Date.now(), detail: "the disk is full" });
+  const [closed] = await stage.until(recordings, ([first]) => first?.stoppedAt !== null);
+  assert.deepEqual([closed?.segments[1]?.sizeBytes, closed?.segments[1]?.durationMs], [99, 2500]);
+  assert.equal(closed?.detail, "the disk is full");
+  const unused = recordings.name({ userUuid: stage.user.uuid, sourceUuid: newUuid(), alias: "x" }) ?? "";
+  recordings.hear({ type: "recorded", recording: unused, stoppedAtMs: Date.now(), detail: null });
+  assert.deepEqual(await uuidsOf(recordings), [uuid]);
+});
+
+test("after a crash of the hub a recording ends as its repair tells, or else as it was told before", async () => {
+  const recordings = await begin();
+  const repaired = await stage.record(recordings, { isOpen: true });
+  const untold = await stage.record(recordings, { isOpen: true, startedAtMs: 1_000_000 });
+  recordings.loseHub();
+  const segment = {
+    recording: repaired,
+    path: "ada/yard",
+    index: 0,
+    startedAtMs: Date.now(),
+    durationMs: 1900,
+    bytes: 19,
+  };
+  recordings.hear({ type: "segment", segment });
+  recordings.hear({
+    type: "recorded",
+    recording: repaired,
+    stoppedAtMs: segment.startedAtMs + 1900,
+    detail: "restarted",
+  });
+  assert.equal((await stage.list(recordings)).find(({ uuid }) => uuid === untold)?.stoppedAt, null);
+  recordings.hear({ type: "repaired" });
+  const rows = await stage.until(recordings, (all) => all.every(({ stoppedAt }) => stoppedAt !== null));
+  const find = (uuid: string) => rows.find((row) => row.uuid === uuid);
+  assert.equal(find(repaired)?.segments[0]?.sizeBytes, 19);
+  assert.equal(find(untold)?.stoppedAt, new Date(1_001_000).toISOString());
+});
+
+test("after a crash of the server what was open is closed, and rows and files fit together again", async () => {
+  const first = await begin();
+  const open = await stage.record(first, { isOpen: true, files: 2 });
+  const whole = await stage.record(first, { files: 3 });
+  const empty = await stage.record(first);
+  await first.close();
+  await first.folder.removeSegment(whole, 1);
+  await first.folder.remove(empty);
+  await stage.write(first, whole, 7);
+  const stray = newUuid();
+  await stage.write(first, stray, 0);
+  await writeFile(join(first.folder.path, "notes.txt"), "not ours");
+
+  const second = await begin();
+  assert.deepEqual(new Set(await uuidsOf(second)), new Set([open, whole]));
+  const rows = await stage.list(second);
+  assert.deepEqual(
+    rows.find(({ uuid }) => uuid === whole)?.segments.map(({ index }) => index),
+    [0, 2],
+  );
+  assert.deepEqual(await second.folder.listSegments(whole), [0, 2]);
+  assert.deepEqual(new Set(await readdir(second.folder.path)), new Set([open, whole, "notes.txt"]));
+  // A file of which the crashed server had not been told.
+  await stage.write(second, open, 2);
+  const segment = { recording: open, path: "ada/yard", index: 2, startedAtMs: Date.now(), durationMs: 400, bytes: 10 };
+  second.hear({ type: "segment", segment });
+  second.hear({ type: "repaired" });
+  const closed = await stage.until(second, (all) => all.every(({ stoppedAt }) => stoppedAt !== null));
+  assert.equal(closed.find(({ uuid }) => uuid === open)?.segments.length, 3);
+  assert.equal((await second.find(stage.user, open, 2)).sizeBytes, 10);
+});
+
+test("what is too old goes with its files, of a recording that goes on as well", async () => {
+  const recordings = await begin({ RECORDINGS_RETENTION_DAYS: "7" });
+  const old = await stage.record(recordings, { startedAtMs: Date.now() - 8 * DAY_MS });
+  const young = await stage.record(recordings, { startedAtMs: Date.now() - 6 * DAY_MS });
+  const long = await stage.record(recordings, { startedAtMs: Date.now() - 8 * DAY_MS, files: 3, isOpen: true });
+  const processFolder = join(stage.dataDir, "process-recordings", newUuid());
+  await mkdir(processFolder, { recursive: true });
+  for (const name of ["0.mp4", "1.mp4"]) await writeFile(join(processFolder, name), "x");
+  await utimes(join(processFolder, "0.mp4"), Date.now() / 1000, Date.now() / 1000 - (8 * DAY_MS) / 1000);
+  await recordings.sweep();
+  assert.deepEqual(new Set(await uuidsOf(recordings)), new Set([young, long]));
+  assert.deepEqual(new Set(await recordings.folder.list()), new Set([young, long]));
+  assert.ok(!(await recordings.folder.list()).includes(old));
+  assert.deepEqual(await recordings.folder.listSegments(long), [2]);
+  assert.deepEqual(await readdir(processFolder), ["1.mp4"]);
+});
+
+test("a recording is its owner's, is deleted with its files, and not while it goes on", async () => {
+  const recordings = await begin();
+  const uuid = await stage.record(recordings);
+  const open = await stage.record(recordings, { isOpen: true });
+  const eve = { ...stage.user, uuid: newUuid() };
+  await assert.rejects(recordings.find(eve, uuid, 0), { code: "recording_not_found" });
+  await assert.rejects(recordings.find(stage.user, uuid, 1), { code: "recording_not_found" });
+  assert.equal((await recordings.find(null, uuid, 0)).sizeBytes, 10);
+  await assert.rejects(recordings.remove(eve, uuid), { code: "recording_not_found" });
+  await assert.rejects(recordings.remove(stage.user, open), { code: "recording_unavailable" });
+  await recordings.remove(stage.user, uuid);
+  assert.deepEqual(await recordings.folder.list(), [open]);
+  await assert.rejects(recordings.remove(stage.user, uuid), { code: "recording_not_found" });
+});
+
+test("pages of recordings follow each other, newest first", async () => {
+  const recordings = await begin();
+  const made = [];
+  for (const day of [3, 2, 1]) made.unshift(await stage.record(recordings, { startedAtMs: Date.now() - day * DAY_MS }));
+  const first = await recordings.list(stage.user, { limit: 2 });
+  const second = await recordings.list(stage.user, { limit: 2, cursor: first.nextCursor ?? "" });
+  assert.deepEqual(
+    [...first.rows, ...second.rows].map(({ uuid }) => uuid),
+    made,
+  );
+  assert.equal(second.nextCursor, null);
+});
