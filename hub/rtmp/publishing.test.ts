@@ -94,6 +94,8 @@ test("sound that is not AAC is left out and told of once; the pictures stay", as
   assert.equal(units.length, 25);
   assert.equal(tracks[0]?.audio, null);
   assert.equal(ingest.said.filter((line) => line.includes("AAC is expected, MP3 came")).length, 1);
+  const odd = { type: MESSAGE.audio, timestamp: 0, body: Buffer.from([0xaf, 0, 0xf8, 0]) };
+  assert.equal((await publish("user/odd", [odd, ...small])).units.length, 25);
 });
 
 test("a second publisher is refused, and the first goes on", async () => {
@@ -175,5 +177,25 @@ test("a picture beyond the limit costs its publisher the connection", async () =
   const [{ body } = assert.fail()] = small.slice(-1);
   client.send({ type: MESSAGE.video, timestamp: 2000, body: Buffer.concat([body, Buffer.alloc(2 ** 21 + 2000)]) });
   await client.closed;
-  assert.ok((await ingest.finished("user/huge")).reason?.includes("are allowed"));
+  const { reason } = await ingest.finished("user/huge");
+  assert.match(reason ?? "", /are allowed/);
+  assert.deepEqual(client.statuses().at(-1), ["NetStream.Publish.Rejected", reason]);
+});
+
+test("a publisher is told what is wrong with its configuration and with its pictures", async () => {
+  const [config, picture] = small;
+  assert.ok(config && picture);
+  const cut = { ...config, body: config.body.subarray(0, 12) };
+  const overlong = { ...picture, body: Buffer.concat([picture.body, Buffer.of(0, 0, 0, 9, 1)]) };
+  for (const [tags, expected] of [
+    [[cut], /AVC configuration is cut off/],
+    [[config, overlong], /a NAL unit of 9 bytes was promised, 1 came/],
+  ] as const) {
+    const client = await RawClient.publishing(ingest, "user/wrong");
+    for (const tag of tags) client.send(tag);
+    await client.closed;
+    const [code, description] = client.statuses().at(-1) ?? [];
+    assert.equal(code, "NetStream.Publish.Rejected");
+    assert.match(String(description), expected);
+  }
 });

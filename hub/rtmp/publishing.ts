@@ -1,5 +1,6 @@
 /** From RTMP's messages to the intake. */
 import { readAudioConfig } from "../../media/aac/config.ts";
+import { MediaFault } from "../../media/fault.ts";
 import { readAvcConfig } from "../../media/h264/avc-config.ts";
 import { splitLengths } from "../../media/h264/nal.ts";
 import { readAudio } from "../../media/rtmp/flv-audio.ts";
@@ -12,12 +13,12 @@ import { WrappingClock } from "./wrapping-clock.ts";
 export class WrongCodec extends Error {}
 
 export class Publishing {
-  /** Told once: what came instead of AAC, and is left out. */
-  onForeignSound: (codec: string) => void = () => {};
+  /** Told once, with the reason: there are pictures, but no sound. */
+  onSoundLeftOut: (reason: string) => void = () => {};
   readonly #intake: Intake;
   readonly #clock = new WrappingClock();
   #lengthSize: number | null = null;
-  #hasForeignSound = false;
+  #hasLeftOut = false;
 
   constructor(intake: Intake) {
     this.#intake = intake;
@@ -53,13 +54,24 @@ export class Publishing {
   #takeAudio({ body, timestamp }: Message): void {
     const audio = readAudio(body);
     const ptsUs = this.#clock.extend(timestamp) * 1000;
-    if (audio.kind === "config") {
-      this.#intake.setAudio({ codec: "aac", config: audio.config, ...readAudioConfig(audio.config) });
+    if (audio.kind === "config") this.#setAudio(audio.config);
+    else if (audio.kind === "frame") this.#intake.sound({ ptsUs, captureMs: null, frame: audio.frame });
+    else if (audio.kind === "foreign") this.#leaveOut(`AAC is expected, ${audio.codec} came`);
+  }
+
+  #setAudio(config: Uint8Array): void {
+    try {
+      this.#intake.setAudio({ codec: "aac", config, ...readAudioConfig(config) });
+    } catch (error) {
+      if (!(error instanceof MediaFault)) throw error;
+      this.#intake.setAudio(null);
+      this.#leaveOut(error.message);
     }
-    if (audio.kind === "frame") this.#intake.sound({ ptsUs, captureMs: null, frame: audio.frame });
-    if (audio.kind === "foreign" && !this.#hasForeignSound) {
-      this.#hasForeignSound = true;
-      this.onForeignSound(audio.codec);
-    }
+  }
+
+  #leaveOut(reason: string): void {
+    if (this.#hasLeftOut) return;
+    this.#hasLeftOut = true;
+    this.onSoundLeftOut(reason);
   }
 }

@@ -52,6 +52,7 @@ export class RtmpSession {
   #timer: NodeJS.Timeout;
   #isAsking = false;
   #isLeaving = false;
+  #streamId = 0;
   #publication: Publication | null = null;
   #publishing: Publishing | null = null;
   #received = 0;
@@ -161,10 +162,11 @@ export class RtmpSession {
   }
 
   #begin(streamId: number, publication: Publication): void {
+    this.#streamId = streamId;
     this.#publication = publication;
     this.#publishing = new Publishing(new Intake(publication, this.#parts.settings.limits));
-    this.#publishing.onForeignSound = (codec) =>
-      this.#log("warn", `sound is left out: AAC is expected, ${codec} came`, { path: publication.path });
+    this.#publishing.onSoundLeftOut = (reason) =>
+      this.#log("warn", `rtmp: sound is left out: ${reason}`, { path: publication.path });
     void publication.ended.then((description) => {
       this.#refuse(streamId, { level: "error", code: "NetStream.Publish.Rejected", description });
     });
@@ -186,18 +188,14 @@ export class RtmpSession {
   #write(message: OutgoingMessage): void {
     if (this.#isLeaving) return;
     if (this.#socket.writableLength > UNREAD_BYTES) throw new MediaFault("it does not read what it is answered");
-    this.#socket.cork();
-    for (const piece of writeChunks(message)) this.#socket.write(piece);
-    this.#socket.uncork();
+    this.#socket.write(Buffer.concat(writeChunks(message)));
   }
 
   #refuse(streamId: number, status: Status, path = this.#publication?.path): void {
     if (this.#isLeaving) return;
     this.#parts.connections.refuse();
     this.#log("info", `rtmp: a publisher is refused: ${status.description}`, { path });
-    this.#socket.cork();
-    for (const piece of writeChunks(makeStatus(streamId, status))) this.#socket.write(piece);
-    this.#socket.uncork();
+    this.#socket.write(Buffer.concat(writeChunks(makeStatus(streamId, status))));
     this.#leave(status.description);
   }
 
@@ -210,14 +208,14 @@ export class RtmpSession {
   }
 
   #fail(error: unknown): void {
-    if (error instanceof WrongCodec) {
-      this.#refuse(1, { level: "error", code: "NetStream.Publish.Rejected", description: error.message });
-    } else if (error instanceof MediaFault || error instanceof IntakeFault) {
-      this.#cut(error.message);
-    } else {
+    const isTheirs = error instanceof WrongCodec || error instanceof MediaFault || error instanceof IntakeFault;
+    if (!isTheirs) {
       this.#log("error", "rtmp: a fault of the media server", { error: error instanceof Error ? error.stack : error });
-      this.#cut("a fault of the media server");
     }
+    const reason = isTheirs ? error.message : "a fault of the media server";
+    // Strangers get no answer: whoever publishes is told what to mend.
+    if (this.#publication === null) this.#cut(reason);
+    else this.#refuse(this.#streamId, { level: "error", code: "NetStream.Publish.Rejected", description: reason });
   }
 
   /** The other side may read what was said; what it says is not heard any more. */

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { type AddressInfo, connect, createServer } from "node:net";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { Connections } from "../../hub/connections.ts";
 import { type Question, Refused } from "../../hub/doorman.ts";
 import type { Log } from "../../hub/log.ts";
@@ -132,11 +132,8 @@ export class MediaPorts {
     const relay = createServer((client) => {
       const hub = connect(target, "127.0.0.1");
       client.on("data", (bytes) => said.push(bytes));
-      for (const [from, to] of [
-        [client, hub],
-        [hub, client],
-      ] as const)
-        from.on("error", () => {}).pipe(to);
+      forward(client, hub);
+      forward(hub, client);
     });
     relay.listen(0, "127.0.0.1");
     await once(relay, "listening");
@@ -165,4 +162,10 @@ export class MediaPorts {
     const timer = setInterval(write, 20);
     return () => clearInterval(timer);
   }
+}
+
+/** Also when it ends in a reset. */
+function forward(from: Socket, to: Socket): void {
+  from.on("error", () => {}).on("close", () => to.destroySoon());
+  from.pipe(to);
 }
