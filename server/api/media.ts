@@ -199,8 +199,7 @@ async function refusalOf(answer: IncomingMessage, known: ServiceError | null): P
   const detail = await readWords(answer);
   if (known !== null) return known;
   const code = CODES[answer.statusCode ?? 0] ?? "media_unavailable";
-  if (code === "invalid_input")
-    return new ServiceError(code, { detail, errors: [{ path: "", message: detail }] });
+  if (code === "invalid_input") return new ServiceError(code, { detail, errors: [{ path: "", message: detail }] });
   return new ServiceError(code, { detail, ...(code === "media_unavailable" && { retryAfterSeconds: 1 }) });
 }
 
