@@ -34,6 +34,7 @@ export class TestIngest {
   readonly taken: Taken[] = [];
   readonly questions: Question[] = [];
   readonly said: string[] = [];
+  readonly limits: HubSettings["limits"];
   readonly streams: Streams;
   readonly connections: Connections;
   /** Who is let in: owners of the key, below `user/`. Tests may put another in its place. */
@@ -48,6 +49,7 @@ export class TestIngest {
   private constructor(limits: HubSettings["limits"]) {
     const log = (level: string, message: string, fields: unknown) =>
       this.said.push(`${level} ${message} ${JSON.stringify(fields)}`);
+    this.limits = limits;
     this.connections = new Connections(limits);
     this.streams = new Streams(limits, { published: ({ path }) => this.#takeDown(path) }, log);
   }

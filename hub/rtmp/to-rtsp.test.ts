@@ -1,0 +1,34 @@
+/** What is published by RTMP is played by RTSP, picture for picture. */
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { assertPlayed, countSounds, digestPictures, makeClip, players } from "../rtsp/clients.fixture.ts";
+import { openRtsp } from "../rtsp/rtsp-server.ts";
+import { ffmpeg, KEY, TestIngest } from "./rtmp.fixture.ts";
+
+const KEY_EVERY = 12;
+const ingest = await TestIngest.open();
+const { streams, connections, limits } = ingest;
+const rtsp = await openRtsp({
+  ...{ host: "127.0.0.1", port: 0, settings: { limits }, streams, connections },
+  doorman: { authorize: (question) => ingest.authorize(question) },
+  log: () => {},
+});
+after(() => rtsp.close());
+
+test("B-frames and sound go through", async () => {
+  const clip = await makeClip({ seconds: 4, bFrames: 2, hasSound: true, keyEvery: KEY_EVERY });
+  const published = ffmpeg("-re", "-i", clip, "-c", "copy", "-f", "flv", ingest.url("user/through"));
+  await ingest.until(() => ingest.taken[0]);
+  const url = `rtsp://any:${KEY}@127.0.0.1:${rtsp.port}/user/through`;
+  const [playing, sounds] = [players.ffmpeg(url, "tcp"), countSounds(url, "tcp")];
+  const { code, output } = await published;
+  assert.equal(code, 0, output);
+  await playing.output;
+  const source = await digestPictures(clip);
+  assertPlayed(await playing.pictures(), source, KEY_EVERY);
+  assert.ok((await sounds) > 0);
+  assert.equal(
+    (await ingest.finished("user/through")).units.filter(({ kind }) => kind === "video").length,
+    source.length,
+  );
+});
