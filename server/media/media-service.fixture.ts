@@ -1,5 +1,5 @@
 /** The real media server over a real database: sources, outputs and what is published to them, for users with real keys. */
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -19,6 +19,7 @@ import { silentLog, testDatabase } from "../store/database.fixture.ts";
 import { renewNode } from "../store/nodes.ts";
 import { newUuid } from "../uuid.ts";
 import { type MediaServer, openMedia } from "./open-media.ts";
+import { spawnPublisher } from "./publisher.fixture.ts";
 
 export const KEY_ORDER: Omit<KeyOrder, "username"> = {
   ...{ master: null, product: "test", pendingMs: 0, allocatedMs: null, expiresAt: null },
@@ -125,17 +126,7 @@ export class MediaService {
 
   /** ffmpeg with a test picture, until it is ended or `seconds` have been sent. */
   publish(protocol: "rtsp" | "rtmp", path: string, key: string, seconds = 600): ChildProcess {
-    const container = protocol === "rtsp" ? ["-f", "rtsp", "-rtsp_transport", "tcp"] : ["-f", "flv"];
-    const publisher = spawn(
-      "ffmpeg",
-      [
-        ...["-hide_banner", "-loglevel", "error", "-re", "-f", "lavfi", "-i", "testsrc=size=160x120:rate=25"],
-        ...["-t", String(seconds), "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "ultrafast"],
-        ...["-tune", "zerolatency", "-g", "12", ...container, `${this.address(protocol, path)}?api_key=${key}`],
-      ],
-      { stdio: ["ignore", "ignore", "pipe"] },
-    );
-    publisher.stderr?.resume();
+    const publisher = spawnPublisher(`${this.address(protocol, path)}?api_key=${key}`, seconds);
     this.#publishers.add(publisher);
     publisher.once("exit", () => this.#publishers.delete(publisher));
     return publisher;

@@ -5,7 +5,7 @@
 
 /** File and name of a test, as they are written; what a name is put together of, as `…`. */
 export type Shown = readonly [file: string, name: string];
-export type Part = "media server" | "telemetry" | "track reports" | "alerts" | "webhooks";
+export type Part = "telemetry" | "track reports" | "alerts" | "webhooks";
 
 export type Evidence = readonly [Shown, ...Shown[]] | { readonly comesWith: Part };
 
@@ -18,11 +18,18 @@ const INFORMATION = "server/api/information.test.ts";
 const SOCKETS = "server/streams/sockets.test.ts";
 const SUPERVISOR = "server/processes/supervisor.test.ts";
 
+const MEDIA_HUB = "server/media/media-hub.test.ts";
+const RECORDINGS = "server/media/recordings/recordings.test.ts";
+
 const ON_A_CLIP: Shown = [
   WORKFLOW,
   "on an uploaded clip: upload, sources, start, detections, feed, pause, resume, info, stop",
 ];
 const ON_A_CAMERA: Shown = [WORKFLOW, "on a live RTSP camera, by its name"];
+const PUBLISHED: Shown = [
+  "test/api/media.test.ts",
+  "is offline, streaming, processing; its process outlives gaps of the stream and the hub; it is recorded",
+];
 const STOPS_ALL: Shown = [INTERFACE, "all are stopped by DELETE /processes, and by its deprecated path"];
 const ONE_CLIENT: Shown = [SOCKETS, "take one client at a time, and the next one as soon as it has gone"];
 
@@ -42,12 +49,20 @@ export const ENDPOINTS = {
     [VIDEO, "a video is stored whole, under the name it came with, and its file goes with it"],
   ],
   "POST /stream": [ON_A_CAMERA, [SOURCES, "a stream is registered, listed, shown, and gone once deleted"]],
-  "GET /sources": [ON_A_CLIP, [SOURCES, "the listing is newest first and whole, or in pages that follow each other"]],
+  "GET /sources": [
+    ON_A_CLIP,
+    ["server/api/media-sources.test.ts", "its status follows the stream, and a process on it"],
+    [SOURCES, "the listing is newest first and whole, or in pages that follow each other"],
+  ],
   "DELETE /source/{source_id}": [
     [SOURCES, "a stream is registered, listed, shown, and gone once deleted"],
     [SOURCES, "a source is processing while a process runs on it, and cannot be deleted"],
   ],
-  "GET /sources/recordings": { comesWith: "media server" },
+  "GET /sources/recordings": [
+    PUBLISHED,
+    [MEDIA_HUB, "what is published by … is shown as streaming, recorded, and offered to browsers"],
+    [RECORDINGS, "pages of recordings follow each other, newest first"],
+  ],
   "POST /start": [ON_A_CLIP, ON_A_CAMERA],
   "GET /process/{process_uuid}": [
     ON_A_CLIP,
@@ -158,7 +173,9 @@ export const LIMIT_ROWS = {
     [SUPERVISOR, "outputs are attached to one process at a time, within the limit, and let go at its end"],
   ],
   Subscriptions: { comesWith: "webhooks" },
-  "Source recording retention": { comesWith: "media server" },
+  "Source recording retention": [
+    [RECORDINGS, "what is too old goes with its files, of a recording that goes on as well"],
+  ],
   "Track report window": { comesWith: "track reports" },
   "maximum number of registered sources": [
     [SOURCES, "the limit of sources holds when raced, and what is there already passes it"],

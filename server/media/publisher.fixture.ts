@@ -1,0 +1,18 @@
+/** ffmpeg as a publisher of a test picture, in real time. */
+import { type ChildProcess, spawn } from "node:child_process";
+
+/** 25 pictures a second, until it is ended or so many seconds have been sent. `url` with the key. */
+export function spawnPublisher(url: string, seconds = 600): ChildProcess {
+  const container = url.startsWith("rtsp:") ? ["-f", "rtsp", "-rtsp_transport", "tcp"] : ["-f", "flv"];
+  const publisher = spawn(
+    "ffmpeg",
+    [
+      ...["-hide_banner", "-loglevel", "error", "-re", "-f", "lavfi", "-i", "testsrc=size=160x120:rate=25"],
+      ...["-t", String(seconds), "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "ultrafast"],
+      ...["-tune", "zerolatency", "-g", "12", ...container, url],
+    ],
+    { stdio: ["ignore", "ignore", "pipe"] },
+  );
+  publisher.stderr?.resume();
+  return publisher;
+}

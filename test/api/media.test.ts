@@ -1,0 +1,100 @@
+/** A media-server source from its registration to its recordings: a real publisher, a real process, a hub that is killed. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, describe, test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
+import { listDescendants } from "../../cli/serve/serving.fixture.ts";
+import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
+import type { SourceRecord } from "../../schemas/api/sources.ts";
+import { spawnPublisher } from "../../server/media/publisher.fixture.ts";
+import { Detections } from "./process-client.fixture.ts";
+import { MASTER_KEY, TestService } from "./service.fixture.ts";
+
+const service = await TestService.start();
+after(() => service.close());
+const { rtmp = "" } = await service.serving.event("ready");
+const address = `${rtmp}/master/drones/one`;
+
+const register = () =>
+  service.expect<SourceRecord>(201, "POST", "/stream", {
+    json: { alias: "drone", input_url: address, stream_type: "rtmp" },
+  });
+const read = (uuid: string) => service.expect<SourceRecord>(200, "GET", `/source/${uuid}`);
+const info = (uuid: string) => service.expect<ProcessRecord>(200, "GET", `/process/${uuid}`);
+
+async function until<T>(what: string, look: () => Promise<T | false>): Promise<T> {
+  const deadlineMs = performance.now() + 60_000;
+  for (;;) {
+    const found = await look();
+    if (found !== false) return found;
+    assert.ok(performance.now() < deadlineMs, `it never came about that ${what}`);
+    await wait(50);
+  }
+}
+
+const awaitStatus = (uuid: string, status: SourceRecord["status"]) =>
+  until(`the source is ${status}`, async () => (await read(uuid)).status === status);
+
+interface Recording {
+  readonly stopped_at: string | null;
+  readonly duration_seconds: number;
+}
+const listRecordings = async () =>
+  (await service.expect<{ recordings: Recording[] }>(200, "GET", "/sources/recordings")).recordings;
+
+function findHub(): number {
+  const isHub = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("hub.mjs");
+  return listDescendants(service.serving.pid).find(isHub) ?? assert.fail("there is no hub");
+}
+
+describe("a media-server source", () => {
+  test("is offline, streaming, processing; its process outlives gaps of the stream and the hub; it is recorded", {
+    timeout: 300_000,
+  }, async (t) => {
+    const source = await register();
+    assert.deepEqual(await listRecordings(), []);
+    const early = await service.call<{ code: string }>("POST", `/start?source_uuid=${source.uuid}`);
+    assert.deepEqual([early.status, early.body.code], [400, "source_not_live"]);
+
+    const publish = () => {
+      const publisher = spawnPublisher(`${address}?api_key=${MASTER_KEY}`);
+      t.after(() => publisher.kill("SIGKILL"));
+      return publisher;
+    };
+    const first = publish();
+    await awaitStatus(source.uuid, "streaming");
+    const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`);
+    const uuid = started.process_uuid;
+    assert.equal((await read(source.uuid)).status, "processing");
+    const detections = await Detections.open(started.detection_data_url);
+    for (const { source_uri } of await detections.next(3)) assert.equal(source_uri, address);
+
+    first.kill("SIGKILL");
+    await until("the gap is noticed", async () => (await info(uuid)).reconnecting);
+    publish();
+    await until("the gap is over", async () => !(await info(uuid)).reconnecting);
+    await detections.next(3);
+
+    process.kill(findHub(), "SIGKILL");
+    await until("the hub is missed", async () => (await info(uuid)).reconnecting);
+    await until("the hub is back", async () => {
+      const status = await service.expect<{ components: Record<string, string> }>(200, "GET", "/status");
+      return status.components.media_hub === "ok";
+    });
+    publish();
+    await until("the process is back", async () => !(await info(uuid)).reconnecting);
+    await detections.next(3);
+    const record = await info(uuid);
+    assert.deepEqual([record.state, record.stats.restarts], ["running", 0]);
+    assert.doesNotMatch(JSON.stringify(record) + service.serving.stderr, /run_[\w-]{20}|wh_0123456789ab_A/);
+
+    await service.expect(200, "DELETE", `/process/${uuid}`);
+    assert.equal((await read(source.uuid)).status, "streaming");
+    const recordings = await until("two recordings are over", async () => {
+      const found = await listRecordings();
+      return found.filter(({ stopped_at }) => stopped_at !== null).length === 2 && found;
+    });
+    assert.equal(recordings.length, 3);
+    for (const { duration_seconds } of recordings) assert.ok(duration_seconds > 0);
+  });
+});
