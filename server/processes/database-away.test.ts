@@ -46,11 +46,17 @@ test("while the database is away what runs goes on, crashes included, and is wri
 });
 
 test("a stop that meets a killed database is written down all the same", async () => {
-  const { supervisor, user, start, row } = stage;
+  const { supervisor, user, start, hear, row } = stage;
   const uuid = await start();
+  await hear(uuid, ({ type }) => type === "stats");
+  const held = supervisor.held(uuid);
   await killDatabase();
   await supervisor.stop(user, uuid);
   assert.equal((await row(uuid))?.state, "finished");
-  const [used] = await database.sql<{ ms: number }[]>`select running_ms as ms from usage where process_uuid = ${uuid}`;
-  assert.ok((used?.ms ?? 0) >= 0);
+  const used = async () => {
+    const [row] = await database.sql<{ ms: number }[]>`select running_ms as ms from usage where process_uuid = ${uuid}`;
+    return row?.ms;
+  };
+  assert.ok((held?.runningMs ?? 0) > 0);
+  while ((await used()) !== held?.runningMs) await new Promise((resolve) => setTimeout(resolve, 20));
 });

@@ -165,6 +165,9 @@ test("what a killed server left is taken up when its lease has ended, and is los
   const uuid = await first.start();
   const track = await highestTrack(first, uuid);
   const { pid } = await first.inside(uuid);
+  const fences = async () =>
+    (await database.sql`select fence from usage where process_uuid = ${uuid} order by fence`).map(({ fence }) => fence);
+  while ((await fences()).length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
   const second = await stage({ user, sourceUuid, needs: { isAlone: false } });
   assert.equal(second.supervisor.held(uuid), null);
   await database.sql`update processes set lease_until = now() where uuid = ${uuid}`;
@@ -176,8 +179,10 @@ test("what a killed server left is taken up when its lease has ended, and is los
   assert.equal(isAlive(pid), false);
   // Written down a little later than it is told.
   while ((await second.row(uuid))?.state !== "running") await new Promise((resolve) => setTimeout(resolve, 20));
-  const fences = await database.sql`select fence from usage where process_uuid = ${uuid}`;
-  assert.ok(fences.length >= 1);
+  // Each counts the minutes of its own claim.
+  await second.hear(uuid, ({ type }) => type === "stats");
+  await second.supervisor.stop(user, uuid);
+  assert.deepEqual(await fences(), [1, 2]);
 });
 
 test("a start that no server answered leaves nothing, and what was to stop has finished", async () => {

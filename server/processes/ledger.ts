@@ -1,4 +1,5 @@
 /** What is to be known of a process, now and after a crash of the server: kept here, written down in the background. */
+import { mergeLive } from "../../schemas/live-values.ts";
 import { ServiceError } from "../service-error.ts";
 import { type Claim, type ProcessSnapshot, releaseClaim, saveSnapshot } from "../store/claims.ts";
 import type { Sql } from "../store/client.ts";
@@ -52,9 +53,7 @@ export class Ledger {
   }
 
   mergeLive(nodes: LiveProperties): void {
-    const merged = { ...this.live };
-    for (const [node, properties] of Object.entries(nodes)) merged[node] = { ...merged[node], ...properties };
-    this.live = merged;
+    this.live = mergeLive(this.live, nodes);
   }
 
   /** Resolves with true when it is written down, and with false when it never will be. */

@@ -87,6 +87,7 @@ const answers = {
       reply(id, null, script.refuses);
       return fail(script.refuses);
     }
+    if (script.plays === false) return;
     reply(id);
     if (script.flows !== false) setTimeout(begin, script.flowsAfterMs ?? 0);
     setInterval(tick, TICK_MS);

@@ -33,21 +33,21 @@ test("the latest is written, and what waited meanwhile is not", async () => {
 
 test("while the database is away one is kept, and whoever waits is told once it is through", async () => {
   const { writer, written } = makeDatabase(2);
-  await Promise.all([1, 2, 3].map((position) => writer.save(snapshot(position))));
-  assert.deepEqual(written, [3]);
+  const saves = await Promise.all([1, 2, 3].map((position) => writer.save(snapshot(position))));
+  assert.deepEqual([written, saves], [[3], [true, true, true]]);
 });
 
 test("a lost claim ends the writing, and is told once", async () => {
   const { writer, written, lost } = makeDatabase(0);
-  await Promise.all([writer.save(snapshot(-1)), writer.save(snapshot(2))]);
-  await writer.save(snapshot(3));
+  assert.deepEqual(await Promise.all([writer.save(snapshot(-1)), writer.save(snapshot(2))]), [false, false]);
+  assert.equal(await writer.save(snapshot(3)), false);
   assert.deepEqual([written, lost()], [[], 1]);
 });
 
-test("closing lets go of everybody who waits", async () => {
+test("closing lets go of everybody who waits, and says that it is not written", async () => {
   const { writer, written } = makeDatabase(Number.POSITIVE_INFINITY);
   const saves = [writer.save(snapshot(1)), writer.save(snapshot(2))];
   writer.close();
-  await Promise.all(saves);
+  assert.deepEqual(await Promise.all(saves), [false, false]);
   assert.deepEqual(written, []);
 });

@@ -81,7 +81,7 @@ for (const [what, script, code] of [
   ["a runner that crashes", { crashesAtStart: true }, "pipeline_failed"],
 ] as const)
   test(`${what} is told as ${code}, and leaves neither process nor runner`, async () => {
-    const { supervisor, user, start } = await stage({ settings: { RUNNERS_START_SECONDS: "1.5" } });
+    const { supervisor, user, start } = await stage({ settings: { RUNNERS_START_SECONDS: "3" } });
     await assert.rejects(start(script), refusedWith(code));
     assert.equal(await countRows(user.uuid), 0);
     assert.deepEqual(await supervisor.stopAll(user), []);
@@ -99,7 +99,7 @@ for (const hello of ["crash", "garbage", "old", "never"])
   });
 
 test("a source from which nothing comes is named, with what to do", async () => {
-  const { start } = await stage({ settings: { RUNNERS_START_SECONDS: "1" } });
+  const { start } = await stage({ settings: { RUNNERS_START_SECONDS: "3" } });
   await assert.rejects(start({ flows: false }), {
     message: /^no frame came from rtsp:\/\/\*\*\*@camera\/ within \d+\.\d s; check that it is there and streams$/,
   });

@@ -7,8 +7,10 @@ import { locateStream } from "./locate-stream.ts";
 const network = { deny: ["127.0.0.2"], resolve_seconds: 3 };
 
 test("a name is connected to by its number, with all else as it was", async () => {
-  const locate = locateStream("rtsp://u:p%40@camera.invalid:554/x?y=1", network, ["192.0.2.1"]);
-  assert.equal(await locate(), "rtsp://u:p%40@192.0.2.1:554/x?y=1");
+  const { port, close } = await listen();
+  const locate = locateStream(`rtsp://u:p%40@camera.invalid:${port}/x?y=1`, network, ["127.0.0.1"]);
+  assert.equal(await locate(), `rtsp://u:p%40@127.0.0.1:${port}/x?y=1`);
+  await close();
 });
 
 test("TLS keeps the name, which its certificate is for", async () => {
@@ -28,23 +30,43 @@ test("a name that leads nowhere is not handed on", async () => {
 });
 
 test("what was known holds once; after that the name is looked up and checked again", async () => {
-  const locate = locateStream("rtsp://localhost/x", network, ["192.0.2.1"]);
-  assert.equal(await locate(), "rtsp://192.0.2.1/x");
-  assert.match(await locate(), /^rtsp:\/\/(127\.0\.0\.1|\[::1\])\/x$/);
+  // Every address that stands for this machine, 127.0.0.3 among them.
+  const { port, close } = await listen("0.0.0.0");
+  const locate = locateStream(`rtsp://localhost:${port}/x`, network, ["127.0.0.3"]);
+  assert.equal(await locate(), `rtsp://127.0.0.3:${port}/x`);
+  assert.equal(await locate(), `rtsp://127.0.0.1:${port}/x`);
   const closed = { deny: ["127.0.0.0/8", "::1"], resolve_seconds: 3 };
-  const refused = locateStream("rtsp://localhost/x", closed, ["192.0.2.1"]);
+  const refused = locateStream(`rtsp://localhost:${port}/x`, closed, ["127.0.0.3"]);
   await refused();
   await assert.rejects(refused(), { code: "address_refused" });
+  await close();
 });
 
-test("of several addresses the one that answers is taken, and the first where none does", async () => {
-  const server = createServer((socket) => socket.destroy()).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
+test("of several addresses the one that answers is taken", async () => {
+  const { port, close } = await listen();
   const url = `rtsp://camera.invalid:${port}/x`;
   const known = ["127.0.0.3", "127.0.0.1"];
   assert.equal(await locateStream(url, network, known)(), `rtsp://127.0.0.1:${port}/x`);
-  server.close();
-  await once(server, "close");
-  assert.equal(await locateStream(url, network, known)(), `rtsp://127.0.0.3:${port}/x`);
+  await close();
 });
+
+test("where every address says that nobody listens, the source is not live", async () => {
+  const { port, close } = await listen();
+  await close();
+  for (const known of [["127.0.0.1"], ["127.0.0.3", "127.0.0.1"]])
+    await assert.rejects(locateStream(`rtsp://u:hunter2@camera.invalid:${port}/x`, network, known)(), {
+      code: "source_not_live",
+      message: `cannot play rtsp://***@camera.invalid:${port}/x: nobody listens on port ${port} there`,
+    });
+});
+
+async function listen(host = "127.0.0.1") {
+  const server = createServer((socket) => socket.destroy()).listen(0, host);
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const close = async (): Promise<void> => {
+    server.close();
+    await once(server, "close");
+  };
+  return { port, close };
+}

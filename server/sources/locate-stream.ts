@@ -28,8 +28,9 @@ export function locateStream(url: string, network: Config["network"], known: rea
     if (first === undefined) throw leadsNowhere(url);
     const port = portOf(url);
     if (port === null) return url;
-    const reached = addresses.length === 1 ? first : await findReachable(addresses.slice(0, MOST_TRIED), port);
-    // Where none answers it stays what it was: nothing speaks for another.
+    const reached = await findReachable(addresses.slice(0, MOST_TRIED), port);
+    if (reached === REFUSED) throw nobodyListens(url, port);
+    // Where none answers it stays what it was: nothing speaks for another, and some take longer than we do.
     last = reached ?? (last !== null && addresses.includes(last) ? last : first);
     return pinAddress(url, last);
   };
@@ -43,8 +44,11 @@ function portOf(url: string): number | null {
   return usual === undefined ? null : (authority.port ?? usual);
 }
 
+/** Every address says that nobody listens there: nothing that a runner could find out better. */
+const REFUSED = Symbol("refused");
+
 /** The first that answers: a name with several may have some that do not, such as one of IPv6 where there is none. */
-async function findReachable(addresses: readonly string[], port: number): Promise<string | null> {
+async function findReachable(addresses: readonly string[], port: number): Promise<string | typeof REFUSED | null> {
   const sockets = addresses.map((host) => connect({ host, port, timeout: REACH_MS }));
   const answers = sockets.map(
     (socket, at) =>
@@ -56,12 +60,18 @@ async function findReachable(addresses: readonly string[], port: number): Promis
   );
   try {
     return await Promise.any(answers);
-  } catch {
-    return null;
+  } catch (error) {
+    const reasons = (error as AggregateError).errors as readonly NodeJS.ErrnoException[];
+    return reasons.every(({ code }) => code === "ECONNREFUSED") ? REFUSED : null;
   } finally {
     for (const socket of sockets) socket.destroy();
   }
 }
+
+const nobodyListens = (url: string, port: number): ServiceError =>
+  new ServiceError("source_not_live", {
+    detail: `cannot play ${maskCredentials(url)}: nobody listens on port ${port} there`,
+  });
 
 function leadsNowhere(url: string): ServiceError {
   const authority = readAuthority(url);

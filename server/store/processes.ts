@@ -1,5 +1,6 @@
 /** Processes as they are kept: what is wanted, what is, and what is told of them. */
 import type { JsonRecord } from "../../schemas/json.ts";
+import type { LiveValues } from "../../schemas/live-values.ts";
 import type { ProcessState } from "../processes/processes.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Queries, Sql } from "./client.ts";
@@ -8,7 +9,7 @@ import { cutPage, type Page, type PageRequest, readPage } from "./page.ts";
 
 export type Desired = "running" | "paused" | "stopped";
 
-export type LiveProperties = Readonly<Record<string, JsonRecord>>;
+export type LiveProperties = LiveValues;
 
 export interface ProcessRow {
   readonly uuid: string;

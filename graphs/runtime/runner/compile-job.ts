@@ -1,12 +1,13 @@
 /** From a job to a compiled graph. */
 import type { AnyElement } from "../../../elements/element.ts";
 import type { JsonRecord } from "../../../schemas/json.ts";
+import type { LiveValues } from "../../../schemas/live-values.ts";
 import type { Registry } from "../../../schemas/registry.ts";
 import type { RunnerJob } from "../../../schemas/runner.ts";
 import { type Compiled, compile } from "../../compiler/compile.ts";
 import { GraphFaults } from "../../compiler/fault.ts";
 import { InstalledGraphs } from "../../compiler/worker/installed.ts";
-import { type LiveValues, writeLive } from "./live-text.ts";
+import { writeLive } from "./live-text.ts";
 
 export interface Knowledge {
   readonly elements: ReadonlyMap<string, AnyElement>;

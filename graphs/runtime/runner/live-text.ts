@@ -1,9 +1,6 @@
 /** Values for live properties as a graph that extends the one that runs: a property a line, so that a fault names its own. */
-import type { JsonRecord } from "../../../schemas/json.ts";
+import type { LiveValues } from "../../../schemas/live-values.ts";
 import type { Fault } from "../../compiler/fault.ts";
-
-/** Values of live properties that were set while it ran, by node. */
-export type LiveValues = Readonly<Record<string, JsonRecord>>;
 
 /** JSON is YAML. */
 export function writeLive(graph: string, base: string, live: LiveValues): string {

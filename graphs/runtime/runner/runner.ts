@@ -4,6 +4,7 @@
  */
 import { basename } from "node:path";
 import type { JsonRecord } from "../../../schemas/json.ts";
+import type { LiveValues } from "../../../schemas/live-values.ts";
 import { maskCredentials } from "../../../schemas/mask.ts";
 import type { RunnerFailure, RunnerJob, RunnerMessage, RunnerRequest } from "../../../schemas/runner.ts";
 import type { Compiled } from "../../compiler/compile.ts";
@@ -14,7 +15,6 @@ import { compileJob, type Knowledge } from "./compile-job.ts";
 import { Description } from "./describe.ts";
 import { describeFailure, isPath } from "./failure.ts";
 import { onFirstFrame } from "./first-frame.ts";
-import type { LiveValues } from "./live-text.ts";
 import { PictureSocket } from "./picture-socket.ts";
 import { Refusal, type RequestHandler } from "./requests.ts";
 import { retell } from "./retell.ts";

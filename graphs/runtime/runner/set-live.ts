@@ -1,9 +1,9 @@
 /** Other values for live properties while the graph runs: all of them, or none. */
-import type { JsonRecord } from "../../../schemas/json.ts";
+import { type LiveValues, mergeLive } from "../../../schemas/live-values.ts";
 import type { Compiled } from "../../compiler/compile.ts";
 import { type Fault, GraphFaults } from "../../compiler/fault.ts";
 import type { RunningGraph } from "../running-graph.ts";
-import { findLive, type LiveValues, pointTo } from "./live-text.ts";
+import { findLive, pointTo } from "./live-text.ts";
 import { Refusal, type RefusedPart } from "./requests.ts";
 
 export interface LiveChange {
@@ -31,12 +31,6 @@ export async function setLive(graph: ChangedGraph, change: LiveChange): Promise<
 }
 
 const UNCHANGEABLE = "this cannot be changed while it runs: ";
-
-function mergeLive(before: LiveValues, given: LiveValues): LiveValues {
-  const merged: Record<string, JsonRecord> = { ...before };
-  for (const [node, values] of Object.entries(given)) merged[node] = { ...merged[node], ...values };
-  return merged;
-}
 
 function compileLive(live: LiveValues, compile: LiveChange["compile"]): Compiled {
   try {
