@@ -17,6 +17,8 @@ export interface ClientOptions {
   readonly stepMs: number;
   /** Certificates to trust besides those of the system. */
   readonly ca?: string | undefined;
+  /** Aborted: given up, whatever it is about. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Known to be good with every server; few chunks for a large picture. */
@@ -24,6 +26,8 @@ const CHUNK_SIZE = 60_000;
 const LIMITS = { chunkStreams: 64, commandBytes: 64 * 1024, mediaBytes: 0 };
 
 interface Waiting {
+  /** An `_error` with the same number is the answer, too. */
+  readonly transaction: number;
   accepts(command: Command): boolean;
   resolve(command: Command): void;
   reject(error: Error): void;
@@ -58,6 +62,10 @@ export class RtmpClient {
   static async open(address: RtmpAddress, options: ClientOptions): Promise<RtmpClient> {
     const socket = openSocket(address, options);
     const client = new RtmpClient(socket, address, options.stepMs);
+    const giveUp = (): void => client.fail("given up");
+    options.signal?.addEventListener("abort", giveUp);
+    socket.once("close", () => options.signal?.removeEventListener("abort", giveUp));
+    if (options.signal?.aborted) giveUp();
     socket.setNoDelay(true);
     await client.#limit("be connected", (resolve) =>
       socket.once(address.isSecure ? "secureConnect" : "connect", resolve),
@@ -164,14 +172,17 @@ export class RtmpClient {
     }
     if (message.type !== MESSAGE.command && message.type !== MESSAGE.commandAmf3) return;
     const command = readCommand(message);
-    if (isRefusal(command)) this.fail(describeRefusal(command, this.#address.name));
-    for (const waiting of this.#waiting) if (waiting.accepts(command)) waiting.resolve(command);
+    const waiting = [...this.#waiting];
+    // What nobody waits for may fail: many servers do not know `releaseStream`.
+    const isAnswer = command.name === "_error" && waiting.some((one) => one.transaction === command.transaction);
+    if (isAnswer || isRefusal(command)) this.fail(describeRefusal(command, this.#address.name));
+    for (const one of waiting) if (one.accepts(command)) one.resolve(command);
   }
 
   #await(name: string, accepts: Waiting["accepts"]): Promise<Command> {
     let entry: Waiting | undefined;
     return this.#limit<Command>(`answer ${name}`, (resolve, reject) => {
-      entry = { accepts, resolve, reject };
+      entry = { transaction: this.#transaction, accepts, resolve, reject };
       this.#waiting.add(entry);
     }).finally(() => {
       if (entry !== undefined) this.#waiting.delete(entry);

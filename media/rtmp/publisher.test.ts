@@ -12,6 +12,11 @@ import { RawClient, readTags } from "../../hub/rtmp/raw-client.fixture.ts";
 import { runProgram, type Taken, TestIngest, testFolder } from "../../hub/rtmp/rtmp.fixture.ts";
 import { nginxIsMissing, openNginx } from "../../test/nginx-rtmp.fixture.ts";
 import type { Tracks, Unit } from "../unit.ts";
+import { ChunkReader } from "./chunk-reader.ts";
+import { type OutgoingMessage, writeChunks } from "./chunk-writer.ts";
+import { type Command, makeCommand, readCommand } from "./command.ts";
+import { Handshake } from "./handshake.ts";
+import { MESSAGE } from "./message.ts";
 import { publishRtmp, type RtmpPublisher } from "./publisher.ts";
 
 const ingest = await TestIngest.open();
@@ -138,6 +143,14 @@ async function listen(server: Server): Promise<number> {
   return typeof address === "object" && address !== null ? address.port : assert.fail();
 }
 
+test("whoever is told to give up does so at once", async () => {
+  const silent = await listen(createServer());
+  const controller = new AbortController();
+  const publishing = publishRtmp(`rtmp://127.0.0.1:${silent}/a/b`, plain.tracks, { signal: controller.signal });
+  controller.abort();
+  await assert.rejects(publishing, /given up/);
+});
+
 test("servers that say nothing, something else, or hang up are given up", async () => {
   const options = { stepMs: 300 };
   const silent = await listen(createServer());
@@ -154,6 +167,37 @@ test("servers that say nothing, something else, or hang up are given up", async 
   );
   const dull = await listen(createServer((socket) => socket.pipe(socket)));
   await assert.rejects(publishRtmp(`rtmp://127.0.0.1:${dull}/a/b`, plain.tracks, options), /did not answer connect/);
+});
+
+/** A server that shakes hands and answers commands as the test wants. */
+async function openScripted(answer: (command: Command) => OutgoingMessage[]): Promise<number> {
+  const server = createServer((socket) => {
+    let handshake: Handshake | null = new Handshake("server", (bytes) => socket.write(bytes));
+    const reader = new ChunkReader({ chunkStreams: 64, commandBytes: 65_536, mediaBytes: 0 });
+    socket.on("data", (bytes) => {
+      const rest = handshake === null ? bytes : handshake.push(bytes);
+      if (rest === null) return;
+      handshake = null;
+      reader.push(rest);
+      for (let message = reader.next(); message !== null; message = reader.next()) {
+        if (message.type !== MESSAGE.command) continue;
+        for (const one of answer(readCommand(message))) for (const piece of writeChunks(one)) socket.write(piece);
+      }
+    });
+  });
+  return listen(server);
+}
+
+test("errors for what nobody waits for do no harm, errors for what is waited for are refusals", async () => {
+  const fail = ({ transaction }: Command) => makeCommand(0, "_error", transaction, null, { description: "not here" });
+  const succeed = ({ transaction }: Command) => makeCommand(0, "_result", transaction, null, 7);
+  for (const refused of ["connect", "createStream", "publish"]) {
+    const port = await openScripted((command) =>
+      [refused, "releaseStream", "FCPublish"].includes(command.name) ? [fail(command)] : [succeed(command)],
+    );
+    const publishing = publishRtmp(`rtmp://127.0.0.1:${port}/a/b`, plain.tracks);
+    await assert.rejects(publishing, { message: "the server refused: not here" }, refused);
+  }
 });
 
 /** Between a client and the hub: what the client says is kept, and can be held back. */

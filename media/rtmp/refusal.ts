@@ -4,12 +4,11 @@ import type { Command } from "./command.ts";
 
 const MOST_LETTERS = 300;
 
-/** Answers to these are errors on many servers, and mean nothing. */
-export const isRefusal = ({ name, object, args }: Command): boolean => {
-  const info = isAmfObject(args[0]) ? args[0] : object;
-  if (name === "onStatus") return info?.level === "error" || info?.code === "NetStream.Unpublish.Success";
-  return name === "_error" && info?.level === "error" && info?.code !== "NetConnection.Call.Failed";
-};
+/** Of a stream: it may not begin, or must end. */
+export function isRefusal({ name, args: [info] }: Command): boolean {
+  if (name !== "onStatus" || !isAmfObject(info)) return false;
+  return info.level === "error" || info.code === "NetStream.Unpublish.Success";
+}
 
 /** Its own words, without the stream's name, which is a secret on many servers. */
 export function describeRefusal({ object, args }: Command, streamName: string): string {
