@@ -16,11 +16,9 @@ import type { Player } from "./player.ts";
 import { Publisher } from "./publisher.ts";
 import { RequestRefusal } from "./refusal.ts";
 import { type RequestUrl, readRequestUrl, splitTrack } from "./request-url.ts";
-import type { RtspParts } from "./rtsp-server.ts";
+import type { RtspContext } from "./rtsp-server.ts";
 import { setUpPlayer, setUpPublisher, type Wire } from "./set-up.ts";
 
-/** Told to clients, which must let something be heard more often. */
-export const SESSION_SECONDS = 60;
 const LAST_PACKETS_MS = 50;
 
 export interface Answer {
@@ -59,7 +57,7 @@ const METHODS: Readonly<Record<string, Method>> = {
 };
 
 export class Client {
-  readonly #parts: RtspParts;
+  readonly #parts: RtspContext;
   readonly #wire: Wire;
   readonly #events: ClientEvents;
   #session = newSession();
@@ -70,7 +68,7 @@ export class Client {
   #announcedAt = "";
   #isClosed = false;
 
-  constructor(parts: RtspParts, socket: Socket, address: string, events: ClientEvents) {
+  constructor(parts: RtspContext, socket: Socket, address: string, events: ClientEvents) {
     this.#parts = parts;
     this.#wire = { socket, address, heard: events.heard };
     this.#events = events;
@@ -95,7 +93,7 @@ export class Client {
     if (method === undefined) throw new RequestRefusal(501, `${request.method} is not known here`);
     const answer = await method(this, request);
     const hasSession = this.#player !== null || this.#publisher !== null;
-    const session = { Session: `${this.#session};timeout=${SESSION_SECONDS}` };
+    const session = { Session: `${this.#session};timeout=${this.#parts.sessionSeconds}` };
     return { ...answer, headers: { ...(hasSession ? session : {}), ...answer.headers } };
   }
 

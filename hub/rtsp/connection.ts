@@ -2,9 +2,9 @@
 import type { Socket } from "node:net";
 import { RtspFault, type RtspItem, type RtspRequest, writeResponse } from "../../media/rtsp/message.ts";
 import { MessageReader } from "../../media/rtsp/message-reader.ts";
-import { Client, SESSION_SECONDS } from "./client.ts";
+import { Client } from "./client.ts";
 import { toRefusal } from "./refusal.ts";
-import type { RtspParts } from "./rtsp-server.ts";
+import type { RtspContext } from "./rtsp-server.ts";
 
 /** Nobody tries so many keys on one connection by mistake. */
 const MOST_WRONG_KEYS = 5;
@@ -14,7 +14,7 @@ const ANSWER_BYTES = 65_536;
 const FAREWELL_MS = 2000;
 
 export class Connection {
-  readonly #parts: RtspParts;
+  readonly #parts: RtspContext;
   readonly #socket: Socket;
   readonly #client: Client;
   readonly #reader = new MessageReader();
@@ -27,7 +27,7 @@ export class Connection {
   #leaveAtMs: number | null = null;
   #wrongKeys = 0;
 
-  constructor(parts: RtspParts, socket: Socket, address: string) {
+  constructor(parts: RtspContext, socket: Socket, address: string) {
     this.#parts = parts;
     this.#socket = socket;
     this.#client = new Client(parts, socket, address, {
@@ -55,8 +55,8 @@ export class Connection {
     }
     if (!this.#client.isAdmitted && nowMs - this.#since > this.#parts.settings.limits.helloMs) {
       this.#cut("nobody was let in in time");
-    } else if (this.#client.mustBeHeard && nowMs - this.#heardAtMs > SESSION_SECONDS * 1000) {
-      this.finish(`nothing was heard for ${SESSION_SECONDS} s`);
+    } else if (this.#client.mustBeHeard && nowMs - this.#heardAtMs > this.#parts.sessionSeconds * 1000) {
+      this.finish(`nothing was heard for ${this.#parts.sessionSeconds} s`);
     } else if (this.#leaveAtMs !== null && nowMs > this.#leaveAtMs) {
       this.finish("the stream is over");
     } else this.#client.tick(nowMs);

@@ -17,7 +17,14 @@ export interface RtspParts {
   readonly doorman: Pick<Doorman, "authorize">;
   readonly connections: Connections;
   readonly log: Log;
+  /** Clients that only take must let something be heard more often. */
+  readonly sessionSeconds?: number;
 }
+
+/** What its connections know. */
+export type RtspContext = Required<Omit<RtspParts, "host" | "port">>;
+
+const SESSION_SECONDS = 60;
 
 export interface RtspServer {
   readonly port: number;
@@ -29,6 +36,7 @@ const LISTEN_BACKLOG = 511;
 
 /** Rejects when it cannot listen. */
 export async function openRtsp(parts: RtspParts): Promise<RtspServer> {
+  const context = { sessionSeconds: SESSION_SECONDS, ...parts };
   const open = new Map<Socket, Connection>();
   const server = createServer({ noDelay: true }, (socket) => {
     const address = socket.remoteAddress?.replace(/^::ffff:/, "");
@@ -37,7 +45,7 @@ export async function openRtsp(parts: RtspParts): Promise<RtspServer> {
       socket.destroy();
       return;
     }
-    open.set(socket, new Connection(parts, socket, address));
+    open.set(socket, new Connection(context, socket, address));
     socket.once("close", () => {
       open.delete(socket);
       release();

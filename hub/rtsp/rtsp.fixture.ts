@@ -24,7 +24,11 @@ export const LIMITS = {
   verdictMs: 2000,
 };
 
-export async function openServer(given: Partial<typeof LIMITS> = {}, events: StreamEvents = {}) {
+export async function openServer(
+  given: Partial<typeof LIMITS> = {},
+  events: StreamEvents = {},
+  more: { readonly sessionSeconds?: number } = {},
+) {
   const limits = { ...LIMITS, ...given };
   const faults: unknown[] = [];
   const log: Log = (level, message, fields) => {
@@ -42,15 +46,8 @@ export async function openServer(given: Partial<typeof LIMITS> = {}, events: Str
       return { recording: null };
     },
   } satisfies Pick<Doorman, "authorize">;
-  const server = await openRtsp({
-    host: "127.0.0.1",
-    port: 0,
-    settings: { limits },
-    streams,
-    doorman,
-    connections,
-    log,
-  });
+  const place = { host: "127.0.0.1", port: 0 };
+  const server = await openRtsp({ ...place, ...more, settings: { limits }, streams, doorman, connections, log });
   return {
     port: server.port,
     streams,

@@ -87,8 +87,8 @@ export class Talk {
   }
 }
 
-const SPS = Buffer.from("Z2QAFazZQUH7ARAAAAMAEAAAAwPA8UKZYA==", "base64");
-const PPS = Buffer.from("aOvjyyLA", "base64");
+const SPS = Buffer.from("Z0LADdkBQfsBEAAAAwAQAAADAyDxQqSA", "base64");
+const PPS = Buffer.from("aMuDyyA=", "base64");
 
 /** A publisher with pictures that nobody decodes: a key picture every `keyEvery`, of so many bytes. */
 export class FakeCamera {

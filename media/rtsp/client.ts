@@ -10,6 +10,8 @@ export interface ClientOptions {
   readonly stepMs: number;
   /** Connected to instead of the address's own, which requests still name. */
   readonly host?: string;
+  /** Aborted: given up, whatever it is about. */
+  readonly signal?: AbortSignal;
 }
 
 interface Waiting {
@@ -33,7 +35,7 @@ export class RtspClient {
   #sequence = 0;
   #failure: string | null = null;
 
-  private constructor(address: RtspAddress, { stepMs, host }: ClientOptions) {
+  private constructor(address: RtspAddress, { stepMs, host, signal }: ClientOptions) {
     this.#address = address;
     this.#stepMs = stepMs;
     this.closed = new Promise((resolve) => {
@@ -43,6 +45,10 @@ export class RtspClient {
     this.socket.on("data", (chunk) => this.#read(chunk));
     this.socket.on("error", (error) => this.fail(`the connection failed: ${error.message}`));
     this.socket.on("close", () => this.fail("the server closed the connection"));
+    const giveUp = (): void => this.fail("given up");
+    signal?.addEventListener("abort", giveUp);
+    this.socket.once("close", () => signal?.removeEventListener("abort", giveUp));
+    if (signal?.aborted) giveUp();
   }
 
   /** Rejects with the reason. */

@@ -1,0 +1,266 @@
+import assert from "node:assert/strict";
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { describe, type TestContext, test } from "node:test";
+import { readRtp, timestampStep } from "../../media/rtp/packet.ts";
+import { readRtcp } from "../../media/rtp/rtcp.ts";
+import type { Unit } from "../../media/unit.ts";
+import { makeClip, players, publishers } from "./clients.fixture.ts";
+import { openServer } from "./rtsp.fixture.ts";
+import { BASIC, FakeCamera, PLAY_TCP, SDP, Talk, until } from "./talk.fixture.ts";
+
+async function open(t: TestContext, ...given: Parameters<typeof openServer>) {
+  const server = await openServer(...given);
+  t.after(async () => {
+    await server.close();
+    assert.deepEqual(server.faults, []);
+  });
+  return server;
+}
+
+type Server = Awaited<ReturnType<typeof openServer>>;
+
+async function watch(server: Server, path: string, transport: Record<string, string> = PLAY_TCP) {
+  const player = await Talk.open(server.port);
+  const setUp = await player.ask("SETUP", `${server.url(path, null)}/trackID=0`, { ...BASIC, ...transport });
+  assert.equal(setUp?.status, 200, setUp?.reason);
+  assert.equal(await player.say("PLAY", server.url(path, null)), "200 OK");
+  return { player, transport: setUp?.headers.get("transport") ?? "" };
+}
+
+async function film(server: Server, path: string, keyEvery = 10) {
+  const camera = await FakeCamera.open(server.url(path), keyEvery);
+  camera.shoot();
+  await until(() => server.streams.tracks(path) !== null);
+  return camera;
+}
+
+describe("faults", { concurrency: 4 }, () => {
+  test("a player that stops reading loses pictures up to a key picture and disturbs nobody", async (t) => {
+    const server = await open(t);
+    const camera = await film(server, "owner/slow");
+    const { player: slow } = await watch(server, "owner/slow");
+    const { player: quick } = await watch(server, "owner/slow");
+    slow.socket.pause();
+    let sent = 1;
+    while ((server.streams.list()[0]?.missed ?? 0) < 100) {
+      if (camera.shoot(100_000)) sent++;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await until(() => countPictures(quick) === sent);
+    quick.frames.length = 0;
+    slow.socket.resume();
+    // What waited is read, and then it goes on with a key picture.
+    const known = new Set<number>();
+    await until(() => {
+      camera.shoot(1000);
+      for (const one of pictures(slow)) known.add(one.number);
+      return [...known].some((number) => number > 100);
+    });
+    const seen = pictures(slow);
+    const resumed = seen.find(
+      ({ timestamp }, i) => i > 0 && timestampStep((seen[i - 1] as Seen).timestamp, timestamp) > 3600,
+    );
+    assert.equal(resumed?.isKey, true);
+  });
+
+  test("a player that takes nothing at all is let go", async (t) => {
+    const server = await open(t, { stalledMs: 500 });
+    const camera = await film(server, "owner/stalled");
+    const { player } = await watch(server, "owner/stalled");
+    player.socket.pause();
+    await until(() => {
+      camera.shoot(100_000);
+      return server.streams.list()[0]?.readers === 0;
+    });
+    assert.ok((server.streams.list()[0]?.missed ?? 0) > 0);
+  });
+
+  test("a publisher that is killed ends its stream and its players", async (t) => {
+    const ended: string[] = [];
+    const server = await open(t, {}, { unpublished: (_, reason) => ended.push(reason) });
+    const clip = await makeClip({ seconds: 30, size: "160x120" });
+    const { child } = publishers.ffmpeg(clip, server.url("owner/killed"), "tcp");
+    await until(() => server.streams.list().length === 1);
+    const player = players.ffmpeg(server.url("owner/killed"), "udp");
+    await until(() => server.streams.list()[0]?.readers === 1);
+    child.kill("SIGKILL");
+    assert.equal(await player.output, "");
+    assert.deepEqual(ended, ["the connection was closed"]);
+  });
+
+  test("a publisher that is frozen is let go, over UDP as well", async (t) => {
+    const ended: string[] = [];
+    const server = await open(t, { frozenMs: 800 }, { unpublished: (_, reason) => ended.push(reason) });
+    const clip = await makeClip({ seconds: 30, size: "160x120" });
+    const { child } = publishers.ffmpeg(clip, server.url("owner/frozen"), "udp");
+    await until(() => server.streams.list().length === 1);
+    const player = players.ffmpeg(server.url("owner/frozen"), "tcp");
+    await until(() => server.streams.list()[0]?.readers === 1);
+    child.kill("SIGSTOP");
+    assert.equal(await player.output, "");
+    assert.deepEqual(ended, ["no picture came for 0.8 s"]);
+    await until(() => server.connections.count === 0);
+    child.kill("SIGKILL");
+  });
+
+  test("whoever says nothing, says it slowly, or never finishes is closed in time", async (t) => {
+    const server = await open(t, { helloMs: 500 });
+    const silent = await Talk.open(server.port);
+    const asking = await Talk.open(server.port);
+    assert.equal(await asking.say("OPTIONS", "*"), "200 OK");
+    const slow = connect(server.port, "127.0.0.1");
+    slow.on("error", () => {});
+    const drip = setInterval(() => slow.write("A"), 20);
+    t.after(() => clearInterval(drip));
+    await Promise.all([silent.closed, asking.closed, new Promise((resolve) => slow.once("close", resolve))]);
+    await until(() => server.connections.count === 0);
+  });
+
+  test("answers that are not read end the connection", async (t) => {
+    const server = await open(t, { helloMs: 60_000 });
+    const client = await Talk.open(server.port);
+    client.socket.pause();
+    const request = "OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\n".repeat(1000);
+    const ask = setInterval(() => client.socket.writableLength < 1e6 && client.socket.write(request), 1);
+    t.after(() => clearInterval(ask));
+    await until(() => server.connections.count === 0);
+  });
+
+  test("a picture that is too large ends its publisher", async (t) => {
+    const ended: string[] = [];
+    const server = await open(t, { unitBytes: 50_000 }, { unpublished: (_, reason) => ended.push(reason) });
+    const camera = await film(server, "owner/large");
+    camera.shoot(60_000);
+    await camera.publisher.closed;
+    assert.deepEqual(ended, ["a picture of more than 50000 bytes"]);
+  });
+
+  test("packets are taken from the publisher's own address alone", async (t) => {
+    const server = await open(t);
+    const client = await Talk.open(server.port);
+    const url = server.url("owner/udp", null);
+    assert.equal(await client.say("ANNOUNCE", url, BASIC, SDP), "200 OK");
+    const transport = { Transport: "RTP/AVP;unicast;client_port=40000-40001;mode=record" };
+    const setUp = await client.ask("SETUP", `${url}/streamid=0`, transport);
+    const port = Number(/server_port=(\d+)-/.exec(setUp?.headers.get("transport") ?? "")?.[1]);
+    assert.equal(port % 2, 0);
+    assert.equal(await client.say("RECORD", url), "200 OK");
+    const send = async (from: string, sequence: number) => {
+      const socket = createSocket("udp4");
+      socket.bind(0, from);
+      await once(socket, "listening");
+      const header = Buffer.from([0x80, 0xe0, 0, sequence, 0, 0, 0, sequence, 0, 0, 0, 9]);
+      socket.send(Buffer.concat([header, KEY_PICTURE]), port, "127.0.0.1");
+      return socket;
+    };
+    const stranger = await send("127.0.0.2", 1);
+    assert.equal(await client.say("GET_PARAMETER", url), "200 OK");
+    assert.equal(server.streams.list().length, 0);
+    const own = await send("127.0.0.1", 1);
+    await until(() => server.streams.list().length === 1);
+    assert.equal(server.streams.list()[0]?.pictures, 1);
+    stranger.close();
+    own.close();
+  });
+
+  test("a player by UDP gets its packets at its own address, and is let go when nothing is heard of it", async (t) => {
+    const server = await open(t, {}, {}, { sessionSeconds: 1 });
+    const camera = await film(server, "owner/udp");
+    const [rtp, rtcp] = [createSocket("udp4"), createSocket("udp4")];
+    for (const socket of [rtp, rtcp]) {
+      socket.bind(0, "127.0.0.1");
+      await once(socket, "listening");
+    }
+    const received: Buffer[] = [];
+    rtp.on("message", (packet) => received.push(packet));
+    const ports = [rtp, rtcp].map((socket) => socket.address().port);
+    const wanted = `RTP/AVP;unicast;destination=127.0.0.9;client_port=${ports.join("-")}`;
+    const { player, transport } = await watch(server, "owner/udp", { Transport: wanted });
+    const reportPort = Number(/server_port=\d+-(\d+)/.exec(transport)?.[1]);
+    const shooting = setInterval(() => camera.shoot(), 40);
+    t.after(() => {
+      clearInterval(shooting);
+      clearInterval(telling);
+      rtp.close();
+      rtcp.close();
+    });
+    const telling = setInterval(
+      () => rtcp.send(Buffer.from([0x80, 201, 0, 1, 0, 0, 0, 1]), reportPort, "127.0.0.1"),
+      100,
+    );
+    // Longer than a session lasts without a sign of life.
+    await until(() => received.length > 50);
+    assert.equal(server.streams.list()[0]?.readers, 1);
+    clearInterval(telling);
+    await player.closed;
+  });
+
+  test("when a picture was taken is known to the stream and to its players as the publisher told it", async (t) => {
+    const server = await open(t);
+    const camera = await FakeCamera.open(server.url("owner/time"));
+    const began = Date.now() - 5000;
+    let taken = 0;
+    const shoot = () => camera.shoot(500, began + 40 * taken++);
+    shoot();
+    await until(() => server.streams.tracks("owner/time") !== null);
+    const units: Unit[] = [];
+    server.streams.read("owner/time", { begin() {}, take: (unit) => void units.push(unit), end() {} });
+    shoot();
+    shoot();
+    await until(() => units.length === 3);
+    for (const [i, unit] of units.entries()) assert.ok(Math.abs(unit.captureMs - began - 40 * i) < 1);
+    const { player } = await watch(server, "owner/time");
+    await until(() => player.frames.some(({ channel }) => channel === 1));
+    shoot();
+    await until(() => countPictures(player) === 4);
+    const report = player.frames.flatMap(({ channel, packet }) => (channel === 1 ? [readRtcp(packet)?.sender] : []))[0];
+    assert.ok(report);
+    const last = pictures(player).at(-1) ?? assert.fail("no picture");
+    const captureMs = report.unixMs + timestampStep(report.timestamp, last.timestamp) / 90;
+    assert.ok(Math.abs(captureMs - began - 120) < 1, `${captureMs - began} ms`);
+  });
+
+  test("who joins gets what came since the last key picture at once, and is not late for it", async (t) => {
+    const server = await open(t);
+    const camera = await film(server, "owner/join", 1000);
+    for (let i = 0; i < 20; i++) camera.shoot();
+    await until(() => server.streams.list()[0]?.pictures === 21);
+    const { player } = await watch(server, "owner/join");
+    await until(() => countPictures(player) === 21);
+    camera.shoot();
+    await until(() => countPictures(player) === 22);
+    const seen = pictures(player);
+    const steps = seen.slice(1).map(({ timestamp }, i) => timestampStep((seen[i] as Seen).timestamp, timestamp));
+    assert.deepEqual(steps, [...Array<number>(20).fill(90), 3600]);
+    assert.equal(seen[0]?.isKey, true);
+  });
+});
+
+/** SPS, PPS and a key slice in one STAP-A. */
+const KEY_PICTURE = (() => {
+  const nals = ["Z0LADdkBQfsBEAAAAwAQAAADAyDxQqSA", "aMuDyyA=", "ZYgA"].map((text) => Buffer.from(text, "base64"));
+  const lengths = nals.map(({ length }) => Buffer.from([length >> 8, length & 0xff]));
+  return Buffer.concat([Buffer.from([0x78]), ...nals.flatMap((nal, i) => [lengths[i] as Buffer, nal])]);
+})();
+
+interface Seen {
+  readonly number: number;
+  readonly timestamp: number;
+  readonly isKey: boolean;
+}
+
+/** By the timestamps of the packets, in the order they came. */
+function pictures({ frames }: Talk): Seen[] {
+  const seen: Seen[] = [];
+  for (const { channel, packet } of frames) {
+    const read = channel === 0 ? readRtp(packet) : null;
+    if (read === null || read.timestamp === seen.at(-1)?.timestamp) continue;
+    // Key pictures begin with their parameter sets together.
+    seen.push({ number: seen.length, timestamp: read.timestamp, isKey: ((read.payload[0] ?? 0) & 0x1f) === 24 });
+  }
+  return seen;
+}
+
+const countPictures = (player: Talk): number => pictures(player).length;

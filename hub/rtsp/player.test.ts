@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Tracks, Unit } from "../../media/unit.ts";
+import type { Delivery } from "./delivery.ts";
+import { Player, VIDEO } from "./player.ts";
+
+const TRACKS: Tracks = {
+  video: { codec: "h264", sps: Uint8Array.of(0x67), pps: Uint8Array.of(0x68), width: 2, height: 2, reorders: false },
+  audio: null,
+};
+const LIMITS = { readerBytes: 100_000, stalledMs: 1000 };
+
+const picture = (i: number, bytes = 1000): Unit => {
+  const isKey = i % 10 === 0;
+  const slice = Buffer.alloc(bytes, i & 0xff);
+  slice[0] = isKey ? 0x65 : 0x41;
+  return { kind: "video", dtsUs: i * 40_000, ptsUs: i * 40_000, captureMs: 0, isKey, parts: [slice] };
+};
+
+/** Takes nothing while it has no room; tells which pictures it was given by their first byte of filling. */
+class Gate implements Delivery {
+  readonly kind = "tcp";
+  hasRoom = true;
+  waitingBytes = 0;
+  goneBytes = 0;
+  readonly given: number[] = [];
+  reports = 0;
+  channelOf = () => 0;
+  send(_track: number, pieces: readonly Uint8Array[]): void {
+    this.given.push(pieces[1]?.[5] ?? -1);
+  }
+  sendReport(): void {
+    this.reports++;
+  }
+  close(): void {}
+}
+
+function play(cached: readonly Unit[]) {
+  const gate = new Gate();
+  const player = new Player("a/b", TRACKS, gate, LIMITS);
+  player.addTrack(VIDEO, "rtsp://h/a/b/trackID=0");
+  player.join((reader) => {
+    reader.begin(TRACKS);
+    for (const unit of cached) reader.take(unit, true);
+    return () => {};
+  });
+  player.start(0);
+  return { gate, player };
+}
+
+test("what waits for a player is limited, and what is left out ends with a key picture", () => {
+  const { gate, player } = play([picture(0)]);
+  gate.hasRoom = false;
+  for (let i = 1; i <= 205; i++) player.take(picture(i), false);
+  gate.hasRoom = true;
+  player.drained();
+  const given = gate.given.slice(1);
+  assert.ok(given.length <= 100, `${given.length} pictures had waited`);
+  assert.equal((given[0] ?? -1) % 10, 0);
+  assert.deepEqual(
+    given,
+    Array.from({ length: given.length }, (_, i) => 205 - given.length + 1 + i),
+  );
+  assert.equal(player.missed, 205 - given.length);
+});
+
+test("when not even the pictures since the last key picture may wait, it goes on with the next one", () => {
+  const { gate, player } = play([picture(0)]);
+  gate.hasRoom = false;
+  for (let i = 1; i <= 9; i++) player.take(picture(i, 20_000), false);
+  gate.hasRoom = true;
+  for (let i = 10; i <= 12; i++) player.take(picture(i), false);
+  assert.deepEqual(gate.given, [0, 10, 11, 12]);
+  assert.equal(player.missed, 9);
+});
+
+test("a player that takes nothing while something waits is told as stalled, and one that takes slowly is not", () => {
+  const { gate, player } = play([picture(0)]);
+  const ends: [string, boolean][] = [];
+  player.onEnd = (reason, isStalled) => ends.push([reason, isStalled]);
+  gate.waitingBytes = 5000;
+  for (let nowMs = 0; nowMs <= 5000; nowMs += 500) {
+    gate.goneBytes++;
+    player.tick(nowMs);
+  }
+  assert.deepEqual(ends, []);
+  for (let nowMs = 5500; nowMs <= 7000; nowMs += 500) player.tick(nowMs);
+  assert.deepEqual(ends, [["the player took nothing for 1 s", true]]);
+});
+
+test("reports are sent at the beginning and every few seconds", () => {
+  const { gate, player } = play([picture(0)]);
+  assert.equal(gate.reports, 1);
+  for (let i = 1; i <= 250; i++) {
+    player.take(picture(i), false);
+    player.tick(i * 40);
+  }
+  assert.equal(gate.reports, 3);
+});
+
+test("sound is left out once it is another one than the player was told of", () => {
+  const audio = { codec: "aac", config: Uint8Array.of(0x12, 0x10), sampleRate: 44_100, channels: 2 } as const;
+  const gate = new Gate();
+  const player = new Player("a/b", { ...TRACKS, audio }, gate, LIMITS);
+  player.addTrack(VIDEO, "v");
+  player.addTrack(1, "a");
+  player.join((reader) => {
+    reader.begin({ ...TRACKS, audio });
+    reader.take(picture(0), true);
+    return () => {};
+  });
+  player.start(0);
+  const sound: Unit = { kind: "audio", dtsUs: 1, ptsUs: 1, captureMs: 0, isKey: true, parts: [Buffer.alloc(10, 77)] };
+  player.take(sound, false);
+  assert.deepEqual(gate.given, [0, 77]);
+  player.begin({ ...TRACKS, audio: { ...audio, config: Uint8Array.of(0x11, 0x90) } });
+  player.take(sound, false);
+  assert.deepEqual(gate.given, [0, 77]);
+});
