@@ -174,6 +174,28 @@ test("a slot's driver works while the slot is attached", async () => {
   await graph.stop();
 });
 
+test("a slot that could not be detached is still there, and can be detached again", async () => {
+  const driven = defineElement({
+    name: "driven",
+    about: "Test: a composite whose driver does not close.",
+    example: "",
+    kind: "composite",
+    properties: Type.Object({}),
+    expand: () => ({ nodes: [{ suffix: "pass", factory: "identity", properties: {} }] }),
+    drive: () => ({ close: () => Promise.reject(new Error("not now")) }),
+  });
+  const element = step(() => ({ process() {} }));
+  const extra = [driven, element, sink];
+  const slots = "slots:\n  more: { chain: [{ from: frames }, stage, driven, { fakesink: { sync: false } }] }\n";
+  const graph = await start(compiledText(graphText("", slots), ...extra), extra);
+  const name = await graph.attach("more", {});
+  await assert.rejects(graph.detach(name), /not now/);
+  assert.equal(graph.has(name), true);
+  await graph.detach(name);
+  assert.equal(graph.has(name), false);
+  await graph.stop();
+});
+
 test("a handler that never closes does not keep a graph from ending, and is told of", async () => {
   const events: GraphEvent[] = [];
   const element = step(() => ({ process() {}, close: () => new Promise(() => {}) }));

@@ -49,7 +49,7 @@ export function processEndpoints({ sql, processes, hub }: ProcessNeeds): readonl
       id: "startProcess",
       summary: "Starts a process on a source",
       description:
-        "Answers when the first frame of the source has been decoded, or within 5 seconds that there is none. A start that fails, or whose client has gone before it was answered, leaves no process.",
+        "Answers when the first frame of the source has been decoded, or within 5 seconds that there is none (400) or that this machine is too busy to start it now (503 with `Retry-After`). A start that fails, or whose client has gone before it was answered, leaves no process.",
       access,
       query: StartQuery,
       body: StartBody,

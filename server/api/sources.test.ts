@@ -89,7 +89,6 @@ test("credentials are never shown, and masked ones are not taken", async () => {
   const input = await service.sources.resolveInput(ada.user.uuid, made.body.uuid);
   assert.equal(input.uri, "rtsp://admin:hunter2@192.0.2.5/x?token=abc");
   assert.equal(input.label, made.body.input_url);
-  assert.equal(await input.locate(), input.uri, "a number is one already");
   assert.doesNotMatch(service.app.logged.join(), /hunter2/);
 });
 

@@ -33,3 +33,18 @@ test("whoever does not want to wait any more goes on without a slot, and takes n
   (await patient)();
   (await slots.acquire(never))();
 });
+
+test("who is urgent comes before those who waited longer", async () => {
+  const slots = new Slots(1);
+  const leave = await slots.acquire(never);
+  const order: string[] = [];
+  const enter = async (name: string, isUrgent: boolean): Promise<void> => {
+    const leaveAgain = await slots.acquire(never, isUrgent);
+    order.push(name);
+    leaveAgain();
+  };
+  const all = [enter("first", false), enter("second", false), enter("urgent", true)];
+  leave();
+  await Promise.all(all);
+  assert.deepEqual(order, ["urgent", "first", "second"]);
+});

@@ -10,6 +10,8 @@ test("a name is connected to by its number, with all else as it was", async () =
   const { port, close } = await listen();
   const locate = locateStream(`rtsp://u:p%40@camera.invalid:${port}/x?y=1`, network, ["127.0.0.1"]);
   assert.equal(await locate(), `rtsp://u:p%40@127.0.0.1:${port}/x?y=1`);
+  const numbered = `rtsp://127.0.0.1:${port}/x`;
+  assert.equal(await locateStream(numbered, network, ["127.0.0.1"])(), numbered);
   await close();
 });
 
