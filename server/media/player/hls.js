@@ -33,7 +33,9 @@ async function attach(video, signal) {
     lowLatencyMode: true,
     enableWorker: false,
     backBufferLength: 10,
-    maxLiveSyncPlaybackRate: 1.1,
+    // Makes up for a pause soon, and does not stay a whole second further behind for each.
+    maxLiveSyncPlaybackRate: 1.2,
+    liveSyncOnStallIncrease: 0.2,
   });
   player = hls;
   signal.addEventListener("abort", () => {

@@ -1,5 +1,5 @@
 /** Watches by WebRTC: the offer goes to `whep` beside this page, the answer brings the picture. */
-import { explain, keepPlaying, pictureSize, showDelay, showFacts, start, Unavailable, withRights } from "./screen.js";
+import { explain, keepPlaying, pictureSize, showFacts, start, Unavailable, withRights } from "./screen.js";
 
 const CONNECT_MS = 10_000;
 const FROZEN_MS = 4000;
@@ -97,7 +97,7 @@ async function readStats(connection) {
 
 function describeDelay(before, now) {
   const here = ((now.delaySeconds - before.delaySeconds) / (now.frames - before.frames)) * 1000;
-  return showDelay(here + now.rttMs / 2);
+  return `${Math.max(10, Math.round((here + now.rttMs / 2) / 10) * 10)} ms from the server`;
 }
 
 const describeRate = (before, now) =>

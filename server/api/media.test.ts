@@ -1,0 +1,174 @@
+import assert from "node:assert/strict";
+import { EventEmitter, once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, beforeEach, test } from "node:test";
+import { askHubAt } from "../media/forward.ts";
+import { StillMedia, testSigner } from "../media/media.fixture.ts";
+import { newUuid } from "../uuid.ts";
+import { makeUser, openApp, type TestApp } from "./app.fixture.ts";
+import { mediaEndpoints } from "./media.ts";
+
+const ada = makeUser("ada");
+const eve = makeUser("eve");
+const uuid = newUuid();
+const signer = testSigner();
+const media = new StillMedia();
+const keyUsed: string[] = [];
+let folder: string;
+let hub: Server;
+let answer: (request: IncomingMessage, response: ServerResponse) => void;
+let app: TestApp;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "windhover-forward-"));
+  hub = createServer((request, response) => answer(request, response));
+  hub.listen(join(folder, "http"));
+  await once(hub, "listening");
+  const endpoints = mediaEndpoints({
+    ...{ media, signer, stallMs: 300, bodySeconds: 5, onKeyUsed: (path: string) => void keyUsed.push(path) },
+    ask: askHubAt(join(folder, "http"), 500),
+    watched: {
+      find: async (_, asked) => (asked === uuid ? { userUuid: ada.uuid, path: "ada/yard" } : null),
+    },
+  });
+  app = await openApp(endpoints, {
+    settings: { HTTP_CORS_ORIGINS: "https://watch.example.com" },
+    authenticate: async (key) => (key === "eve" ? eve : ada),
+    isSigned: (resource, token) => signer.isGood(resource, token),
+  });
+});
+beforeEach(() => {
+  media.trouble = null;
+  media.live.add("ada/yard");
+  answer = (_, response) => void response.writeHead(500).end("the test has no answer for this");
+});
+after(async () => {
+  await app?.close(0);
+  hub?.closeAllConnections();
+  hub?.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const token = () => signer.sign(`source/${uuid}`);
+const get = (file: string, key = "ada") => app.call(`/source/${uuid}/hls/${file}`, { headers: { api_key: key } });
+const offer = (body = "v=0", type = "application/sdp", more = {}) =>
+  app.call(`/source/${uuid}/whep?token=${token()}`, {
+    method: "POST",
+    body,
+    headers: { "content-type": type, ...more },
+  });
+const codeOf = async (response: Response) => ((await response.json()) as { code: string }).code;
+
+test("HLS is asked of the hub with a token to go on with, and passed on as it comes", async () => {
+  let target = "";
+  answer = (request, response) => {
+    target = request.url ?? "";
+    response.writeHead(200, {
+      "content-type": "application/vnd.apple.mpegurl",
+      "cache-control": "no-cache",
+      "x-own": "1",
+    });
+    response.end("#EXTM3U");
+  };
+  const response = await get("video.m3u8?_HLS_msn=7&_HLS_part=2&api_key=secret&other=1");
+  assert.deepEqual([response.status, await response.text()], [200, "#EXTM3U"]);
+  assert.equal(response.headers.get("cache-control"), "no-cache");
+  assert.equal(response.headers.get("x-own"), null);
+  const asked = new URL(target, "http://hub");
+  assert.equal(asked.pathname, "/hls/ada/yard/video.m3u8");
+  assert.deepEqual([...asked.searchParams.keys()].sort(), ["_HLS_msn", "_HLS_part", "token"]);
+  assert.ok(signer.isGood(`source/${uuid}`, asked.searchParams.get("token") ?? ""));
+  const signed = await app.call(`/source/${uuid}/hls/index.m3u8?token=${token()}`);
+  assert.equal(signed.status, 200);
+  assert.equal(new URL(target, "http://hub").searchParams.get("token"), token());
+});
+
+test("names that could lead elsewhere are no files", async () => {
+  for (const file of ["..", "%2e%2e", "a%2fb", ".hidden", "a%00", "x".repeat(200)])
+    assert.equal(await codeOf(await get(file)), "path_not_found", file);
+});
+
+test("who has no right hears that there is nothing", async () => {
+  assert.equal(await codeOf(await get("index.m3u8", "eve")), "source_not_found");
+  const other = await app.call(`/source/${newUuid()}/hls/index.m3u8`, { headers: { api_key: "ada" } });
+  assert.equal(await codeOf(other), "source_not_found");
+  const output = await app.call(`/output/${uuid}/hls/index.m3u8?token=${token()}`);
+  assert.equal(await codeOf(output), "signature_invalid");
+});
+
+test("what is not there is told apart: no stream, no such file, no hub", async () => {
+  answer = (_, response) => void response.writeHead(404).end("there is no such file");
+  assert.equal(await codeOf(await get("gone.m4s")), "path_not_found");
+  media.live.clear();
+  assert.equal(await codeOf(await get("index.m3u8")), "stream_not_live");
+  media.trouble = "it is being started again";
+  const away = await get("index.m3u8");
+  assert.deepEqual([away.status, await codeOf(away)], [503, "media_unavailable"]);
+});
+
+test("a hub that does not answer is not waited for", async () => {
+  answer = () => {};
+  assert.equal(await codeOf(await get("index.m3u8")), "media_unavailable");
+  answer = (_, response) => void response.destroy();
+  assert.equal(await codeOf(await get("index.m3u8")), "media_unavailable");
+});
+
+test("when the client goes, so does the question to the hub", async () => {
+  const calls = new EventEmitter();
+  const [asked, gone] = [once(calls, "asked"), once(calls, "gone")];
+  answer = (_, response) => {
+    response.on("close", () => calls.emit("gone"));
+    calls.emit("asked");
+  };
+  const aborter = new AbortController();
+  const asking = app.call(`/source/${uuid}/hls/index.m3u8?token=${token()}`, { signal: aborter.signal });
+  await asked;
+  aborter.abort();
+  await assert.rejects(asking);
+  await gone;
+});
+
+test("a viewer by WebRTC gets the hub's answer, and an address to leave by", async () => {
+  let offered = "";
+  answer = (request, response) => {
+    if (request.method === "DELETE") return void response.writeHead(request.url === "/sessions/abc" ? 204 : 404).end();
+    request.setEncoding("utf8").on("data", (text) => {
+      offered += text;
+    });
+    request.on("end", () =>
+      response.writeHead(201, { "content-type": "application/sdp", location: "/sessions/abc" }).end("v=0 answer"),
+    );
+  };
+  const response = await offer("v=0 offer", "application/sdp; charset=utf-8", { origin: "https://watch.example.com" });
+  assert.deepEqual([response.status, await response.text(), offered], [201, "v=0 answer", "v=0 offer"]);
+  assert.equal(response.headers.get("content-type"), "application/sdp");
+  assert.match(response.headers.get("access-control-expose-headers") ?? "", /\blocation\b/);
+  assert.deepEqual(keyUsed, ["ada/yard"]);
+  const location = response.headers.get("location") ?? "";
+  assert.ok(location.startsWith(`${app.url}/source/${uuid}/whep/abc?token=`), location);
+  const left = await fetch(location, { method: "DELETE" });
+  assert.deepEqual([left.status, await left.json()], [200, { deleted: true }]);
+  const again = await fetch(location.replace("/abc?", "/abd?"), { method: "DELETE" });
+  assert.equal(await codeOf(again), "path_not_found");
+});
+
+for (const [status, code] of [
+  [400, "invalid_input"],
+  [406, "stream_not_playable"],
+  [409, "stream_not_playable"],
+  [503, "media_unavailable"],
+  [500, "media_unavailable"],
+] as const)
+  test(`what the hub refuses with ${status} is told as ${code}, in its words`, async () => {
+    answer = (_, response) => void response.writeHead(status).end("this stream has B-frames");
+    const problem = (await (await offer()).json()) as { code: string; detail: string };
+    assert.deepEqual([problem.code, problem.detail], [code, "this stream has B-frames"]);
+  });
+
+test("what is no offer is not passed on", async () => {
+  assert.equal(await codeOf(await offer("{}", "application/json")), "media_type_unsupported");
+  assert.equal(await codeOf(await offer("x".repeat(70_000))), "body_too_large");
+});
