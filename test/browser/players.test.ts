@@ -69,7 +69,7 @@ test("a browser shows a published stream by WebRTC and by HLS, and both again wh
   assertMoving(byHls, 640);
   t.diagnostic(`WebRTC: ${medianAgeMs(byWebrtc)} ms from drawn to shown, HLS: ${medianAgeMs(byHls)} ms (medians)`);
   await webrtc.waitForSelector("text=640×360");
-  assert.match(await facts(webrtc), /^640×360 · \d+ ms behind · \d+ fps$/);
+  assert.match(await facts(webrtc), /^640×360 · \d+ ms from the server · \d+ fps$/);
   assert.match(await facts(hls), /^640×360 · [\d.]+ m?s behind$/);
   assert.ok(await hls.locator("#sound").isVisible(), "HLS has the sound");
   assert.ok(await webrtc.locator("#sound").isHidden());

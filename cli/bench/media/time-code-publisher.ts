@@ -60,6 +60,7 @@ export function publishTimeCode(options: TimeCodeOptions): TimeCodePublisher {
     pid: encoder.pid,
     async stop(signal = "SIGKILL") {
       isOver = true;
+      encoder.stdin.end();
       encoder.kill(signal);
       await ended;
     },
@@ -83,8 +84,11 @@ function listArguments(options: TimeCodeOptions & { width: number; height: numbe
   const sound = ["-f", "lavfi", "-re", "-i", "sine=frequency=440:sample_rate=48000"];
   return [
     ...["-hide_banner", "-loglevel", "error", "-fflags", "nobuffer", "-probesize", "32"],
+    // By the clock, to the millisecond: counted frames would fall behind for good when one could not be drawn in time.
+    ...["-use_wallclock_as_timestamps", "1"],
     ...["-f", "rawvideo", "-pixel_format", "yuv420p", "-video_size", `${width}x${height}`],
-    ...["-framerate", String(framesPerSecond), "-i", "pipe:0", ...(hasSound ? sound : [])],
+    ...["-framerate", "1000", "-i", "pipe:0", ...(hasSound ? sound : [])],
+    ...["-fps_mode", "passthrough", "-enc_time_base", "1:90000", "-x264-params", `fps=${framesPerSecond}`],
     ...["-c:v", "libx264", "-preset", "ultrafast", ...(bFrames === 0 ? ["-tune", "zerolatency"] : [])],
     ...["-bf", String(bFrames), "-g", String(Math.round(framesPerSecond * keySeconds)), "-flush_packets", "1"],
     ...(hasSound ? ["-c:a", "aac", "-b:a", "64k"] : []),
