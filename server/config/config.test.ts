@@ -148,6 +148,15 @@ describe("faults", () => {
     ["no network", null, { WINDHOVER_NETWORK_DENY: "10.0.0.0/33" }, /^WINDHOVER_NETWORK_DENY: .*10\.0\.0\.0\/33/],
     ["no proxy", "http: {trusted_proxies: [nginx]}", {}, /^windhover\.yaml:1:\d+: .*"nginx"/],
     ["no origin", null, { WINDHOVER_HTTP_CORS_ORIGINS: "a.example" }, /"a\.example"; expected https/],
+    [
+      "a wait that nobody waits for",
+      null,
+      { WINDHOVER_MEDIA_WRONG_KEY_SECONDS: "5" },
+      /less than media\.verdict_seconds/,
+    ],
+    ["half a range of ports", null, { WINDHOVER_WEBRTC_PORT_FIRST: "5000" }, /webrtc\.port_last must not be below/],
+    ["one port for two servers", null, { WINDHOVER_RTMP_PORT: "8554" }, /rtmp\.port is that of rtsp\.port/],
+    ["a name with a port", null, { WINDHOVER_MEDIA_HOSTS: "hub.example:8554" }, /"hub\.example:8554"; expected a name/],
     ["claims that run out before they are renewed", null, { WINDHOVER_NODE_RENEW_SECONDS: "14" }, /half of/],
   ];
   for (const [what, yaml, env, says] of rows)

@@ -72,6 +72,13 @@ export function judgeSense(
     "must not be below webrtc.port_first, and both are 0 or neither is",
     "webrtc.port_first",
   );
+  const { rtsp, rtmp } = config;
+  expect(
+    "rtmp.port",
+    rtmp.port === 0 || rtmp.port !== rtsp.port,
+    "is that of rtsp.port; each needs its own",
+    "rtsp.port",
+  );
   for (const host of media.hosts)
     expect("media.hosts", isHost(host), `has "${host}"; expected a name or an address, without a port`);
   return faults;
