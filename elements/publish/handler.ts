@@ -1,8 +1,10 @@
+import { readRtmpAddress } from "../../media/rtmp/address.ts";
 import { publishRtmp } from "../../media/rtmp/publisher.ts";
+import { readRtspAddress } from "../../media/rtsp/address.ts";
 import { publishRtsp } from "../../media/rtsp/publisher.ts";
-import type { Tracks } from "../../media/unit.ts";
+import { maskCredentials } from "../../schemas/mask.ts";
 import type { Frame, Handler, Services } from "../element.ts";
-import { Outlet, type Publisher } from "./outlet.ts";
+import { type OpenPublisher, Outlet } from "./outlet.ts";
 import { UnitMaker } from "./unit-maker.ts";
 
 interface PublishProperties {
@@ -11,29 +13,29 @@ interface PublishProperties {
 }
 
 const REPORT_EVERY_MS = 1000;
+/** Servers say what they want, at any length. */
+const MOST_LETTERS = 300;
 
 export class PublishHandler implements Pick<Handler, "process" | "flush" | "close"> {
   readonly #services: Services;
   readonly #outlet: Outlet;
   readonly #units = new UnitMaker();
+  /** Came while a key picture was waited for. */
+  #framesLeftOut = 0;
   #reportedAtMs = 0;
 
+  /** Throws for a URL that is none. */
   constructor(properties: PublishProperties, services: Services) {
     this.#services = services;
-    this.#outlet = new Outlet(
-      (tracks) => openPublisher(properties, tracks),
-      (detail) => {
-        if (detail !== null) services.log.warn(`nothing can be published now: ${detail}`);
-        this.#report();
-      },
-    );
+    this.#outlet = new Outlet(openerOf(properties), () => this.#tellStatus());
     this.#report();
   }
 
   /** Never waits. */
   process(frame: Frame): void {
     const made = this.#units.make(frame.copy(), frame.ptsNs, frame.captureNs);
-    if (made !== null) this.#outlet.send(made.unit, made.tracks);
+    if (made === null) this.#framesLeftOut++;
+    else this.#outlet.send(made.unit, made.tracks);
     if (performance.now() - this.#reportedAtMs >= REPORT_EVERY_MS) this.#report();
   }
 
@@ -41,18 +43,34 @@ export class PublishHandler implements Pick<Handler, "process" | "flush" | "clos
     this.#units.expectKey();
   }
 
-  close(): Promise<void> {
-    return this.#outlet.close();
+  async close(): Promise<void> {
+    await this.#outlet.close();
+    this.#report();
+  }
+
+  #tellStatus(): void {
+    const detail = this.#detail;
+    if (detail !== null) this.#services.log.warn(`nothing can be published now: ${detail}`);
+    this.#report();
+  }
+
+  get #detail(): string | null {
+    const { detail } = this.#outlet;
+    return detail === null ? null : maskCredentials(detail).slice(0, MOST_LETTERS);
   }
 
   #report(): void {
     this.#reportedAtMs = performance.now();
-    const { status, detail, framesSent, framesDropped } = this.#outlet;
-    this.#services.emit({ type: "output", status, detail, framesSent, framesDropped });
+    const { status, framesSent } = this.#outlet;
+    const framesDropped = this.#outlet.framesDropped + this.#framesLeftOut;
+    this.#services.emit({ type: "output", status, detail: this.#detail, framesSent, framesDropped });
   }
 }
 
-function openPublisher({ url, address }: PublishProperties, tracks: Tracks): Promise<Publisher> {
-  const publish = url.startsWith("rtsp:") ? publishRtsp : publishRtmp;
-  return publish(url, tracks, address === null ? {} : { host: address });
+function openerOf({ url, address }: PublishProperties): OpenPublisher {
+  const isRtsp = url.startsWith("rtsp:");
+  if (isRtsp) readRtspAddress(url);
+  else readRtmpAddress(url);
+  const publish = isRtsp ? publishRtsp : publishRtmp;
+  return (tracks, signal) => publish(url, tracks, { signal, ...(address !== null && { host: address }) });
 }

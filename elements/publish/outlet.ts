@@ -1,4 +1,4 @@
-/** A server that units are sent to: connected to when the first one comes, and again whenever it was lost. */
+/** A server that units are sent to: connected to as soon as there is something to send, and again whenever it was lost. */
 import type { Tracks, Unit } from "../../media/unit.ts";
 
 /** One connection. */
@@ -9,39 +9,56 @@ export interface Publisher {
   close(): Promise<void>;
 }
 
-type Status = "starting" | "live" | "retrying";
+/** Rejects with the reason. When the signal is aborted it ends whatever it is about, the connection too. */
+export type OpenPublisher = (tracks: Tracks, signal: AbortSignal) => Promise<Publisher>;
 
-const FIRST_WAIT_MS = 500;
-const MOST_WAIT_MS = 10_000;
-/** Pictures since the last key one are kept for a server that is connected just then. */
-const MOST_KEPT_BYTES = 4 * 2 ** 20;
+export type OutletStatus = "starting" | "live" | "retrying";
+
+const LIMITS = {
+  /** Before the first attempt after a loss; twice as long each time. */
+  firstWaitMs: 500,
+  mostWaitMs: 10_000,
+  /** A connection that held so long is no reason to wait longer the next time. */
+  steadyMs: 10_000,
+  /** To say good-bye. */
+  closeMs: 1_000,
+  /** Of pictures since the last key one, kept for a server that is being connected to. */
+  keptBytes: 4 * 2 ** 20,
+};
 
 export class Outlet {
-  readonly #open: (tracks: Tracks) => Promise<Publisher>;
-  readonly #onStatus: (detail: string | null) => void;
-  #status: Status = "starting";
+  readonly #open: OpenPublisher;
+  readonly #onStatus: () => void;
+  readonly #limits: typeof LIMITS;
+  readonly #cut = new AbortController();
+  #status: OutletStatus = "starting";
   #detail: string | null = null;
   #framesSent = 0;
   #framesDropped = 0;
   #tracks: Tracks | null = null;
   #publisher: Publisher | null = null;
+  /** Begins with a key picture, or is empty. */
   #kept: Unit[] = [];
   #keptBytes = 0;
-  #waitMs = FIRST_WAIT_MS;
+  #waitMs: number;
   #timer: NodeJS.Timeout | undefined;
-  #opening: Promise<void> | null = null;
+  /** A connection that comes or goes: there is no other meanwhile. */
+  #turning: Promise<void> | null = null;
   #isClosed = false;
 
-  /** `onStatus` with why it is not live, whenever that changes. */
-  constructor(open: (tracks: Tracks) => Promise<Publisher>, onStatus: (detail: string | null) => void) {
+  /** `onStatus` whenever the status or its detail has changed. */
+  constructor(open: OpenPublisher, onStatus: () => void, limits: Partial<typeof LIMITS> = {}) {
     this.#open = open;
     this.#onStatus = onStatus;
+    this.#limits = { ...LIMITS, ...limits };
+    this.#waitMs = this.#limits.firstWaitMs;
   }
 
-  get status(): Status {
+  get status(): OutletStatus {
     return this.#status;
   }
 
+  /** Why it is not live. */
   get detail(): string | null {
     return this.#detail;
   }
@@ -50,11 +67,11 @@ export class Outlet {
     return this.#framesSent;
   }
 
-  /** Of those that came after it was first live. */
   get framesDropped(): number {
     return this.#framesDropped;
   }
 
+  /** Never waits. Other tracks than before come with a key picture. */
   send(unit: Unit, tracks: Tracks): void {
     if (this.#isClosed) return;
     if (tracks !== this.#tracks) this.#change(tracks);
@@ -63,33 +80,50 @@ export class Outlet {
       return;
     }
     this.#keep(unit);
-    if (this.#opening === null && this.#timer === undefined) this.#connect();
+    this.#connect();
   }
 
+  /** Within its limit. What is on its way to the server still goes there. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    await this.#opening;
-    await this.#publisher?.close();
+    this.#forget();
+    const timer = setTimeout(() => this.#cut.abort(), this.#publisher === null ? 0 : this.#limits.closeMs);
+    await this.#turning;
+    await this.#publisher?.close().catch(() => {});
+    clearTimeout(timer);
   }
 
-  /** A session is for one kind of picture: another one needs another session. */
+  /** A session is for one kind of picture: another one needs another session, which the server allows when this is over. */
   #change(tracks: Tracks): void {
     const publisher = this.#publisher;
     this.#tracks = tracks;
     this.#publisher = null;
-    if (publisher !== null) void publisher.close().catch(() => {});
+    if (publisher === null) return;
+    this.#become("starting", null);
+    this.#turn(publisher.close());
   }
 
+  /** Where there is nothing to send, as while the graph is paused, there is no connection either. */
   #connect(): void {
-    this.#timer = undefined;
     const tracks = this.#tracks;
-    if (tracks === null) return;
-    this.#opening = this.#open(tracks)
-      .then((publisher) => this.#begin(publisher, tracks))
-      .catch((error: Error) => this.#retry(error.message))
-      .finally(() => {
-        this.#opening = null;
+    if (tracks === null || this.#kept.length === 0 || this.#isClosed) return;
+    if (this.#turning !== null || this.#timer !== undefined) return;
+    const opened = this.#open(tracks, this.#cut.signal);
+    this.#turn(
+      opened.then(
+        (publisher) => this.#begin(publisher, tracks),
+        (error: Error) => this.#retry(error.message),
+      ),
+    );
+  }
+
+  #turn(work: Promise<void>): void {
+    this.#turning = work
+      .catch(() => {})
+      .then(() => {
+        this.#turning = null;
+        this.#connect();
       });
   }
 
@@ -98,14 +132,14 @@ export class Outlet {
       await publisher.close();
       return;
     }
+    const beganMs = performance.now();
     this.#publisher = publisher;
-    this.#waitMs = FIRST_WAIT_MS;
     this.#become("live", null);
-    for (const unit of this.#kept) this.#pass(publisher, unit);
-    this.#forget();
+    for (const unit of this.#take()) this.#pass(publisher, unit);
     void publisher.closed.then((reason) => {
       if (this.#publisher !== publisher || this.#isClosed) return;
       this.#publisher = null;
+      if (performance.now() - beganMs >= this.#limits.steadyMs) this.#waitMs = this.#limits.firstWaitMs;
       this.#retry(reason);
     });
   }
@@ -113,8 +147,14 @@ export class Outlet {
   #retry(reason: string): void {
     if (this.#isClosed) return;
     this.#become("retrying", reason);
-    this.#timer = setTimeout(() => this.#connect(), this.#waitMs * (0.75 + Math.random() / 2));
-    this.#waitMs = Math.min(this.#waitMs * 2, MOST_WAIT_MS);
+    this.#timer = setTimeout(
+      () => {
+        this.#timer = undefined;
+        this.#connect();
+      },
+      this.#waitMs * (0.75 + Math.random() / 2),
+    );
+    this.#waitMs = Math.min(this.#waitMs * 2, this.#limits.mostWaitMs);
   }
 
   #pass(publisher: Publisher, unit: Unit): void {
@@ -122,17 +162,12 @@ export class Outlet {
     else this.#framesDropped++;
   }
 
-  /** What a server that comes back will be sent first: it begins with a key picture. */
+  /** What a server that comes back is sent first. */
   #keep(unit: Unit): void {
-    if (unit.isKey) this.#forget();
-    else if (this.#kept.length === 0) {
-      this.#drop(1);
-      return;
-    }
     const bytes = unit.parts.reduce((sum, part) => sum + part.length, 0);
-    if (this.#keptBytes + bytes > MOST_KEPT_BYTES) {
-      this.#drop(1);
-      this.#forget();
+    if (unit.isKey || this.#keptBytes + bytes > this.#limits.keptBytes) this.#forget();
+    if (!unit.isKey && this.#kept.length === 0) {
+      this.#framesDropped++;
       return;
     }
     this.#kept.push(unit);
@@ -140,19 +175,20 @@ export class Outlet {
   }
 
   #forget(): void {
-    if (this.#publisher === null) this.#drop(this.#kept.length);
+    this.#framesDropped += this.#take().length;
+  }
+
+  #take(): readonly Unit[] {
+    const kept = this.#kept;
     this.#kept = [];
     this.#keptBytes = 0;
+    return kept;
   }
 
-  #drop(frames: number): void {
-    if (this.#status !== "starting") this.#framesDropped += frames;
-  }
-
-  #become(status: Status, detail: string | null): void {
+  #become(status: OutletStatus, detail: string | null): void {
     if (status === this.#status && detail === this.#detail) return;
     this.#status = status;
     this.#detail = detail;
-    this.#onStatus(detail);
+    this.#onStatus();
   }
 }

@@ -39,7 +39,9 @@ export class UnitMaker {
     if (sps === undefined || pps === undefined) return;
     if (this.#tracks !== null && isSame(sps, this.#tracks.video.sps) && isSame(pps, this.#tracks.video.pps)) return;
     const { width, height } = readSps(sps);
-    this.#tracks = { video: { codec: "h264", sps, pps, width, height, reorders: false }, audio: null };
+    // Copied: a part of a picture would keep the whole of it.
+    const sets = { sps: sps.slice(), pps: pps.slice() };
+    this.#tracks = { video: { codec: "h264", ...sets, width, height, reorders: false }, audio: null };
   }
 
   /** Zero-based and strictly increasing, whatever comes. */

@@ -10,6 +10,8 @@ export interface ClientOptions {
   readonly stepMs: number;
   /** Connected to instead of the address's own, which requests still name. */
   readonly host?: string;
+  /** Of a player: packets that come between the answers. */
+  readonly onFrame?: (channel: number, packet: Uint8Array) => void;
   /** Aborted: given up, whatever it is about. */
   readonly signal?: AbortSignal;
 }
@@ -29,6 +31,7 @@ export class RtspClient {
   readonly #address: RtspAddress;
   readonly #stepMs: number;
   readonly #reader = new MessageReader();
+  readonly #onFrame: ClientOptions["onFrame"];
   readonly #waiting = new Map<number, Waiting>();
   #tellClosed: (reason: string) => void = () => {};
   #authorization: Authorization | null = null;
@@ -118,10 +121,14 @@ export class RtspClient {
   }
 
   #take(item: RtspItem): void {
-    const sequence = item.kind === "frame" ? null : Number(item.headers.get("cseq"));
+    if (item.kind === "frame") {
+      this.#onFrame?.(item.channel, item.packet);
+      return;
+    }
+    const sequence = Number(item.headers.get("cseq"));
     // A server may ask as well; nothing that it could want is known here.
     if (item.kind === "request") this.socket.write(writeResponse(501, null, { CSeq: sequence }));
-    if (item.kind !== "response" || sequence === null) return;
+    if (item.kind !== "response") return;
     const waiting = this.#waiting.get(sequence);
     if (waiting === undefined) return;
     clearTimeout(waiting.timer);
