@@ -69,7 +69,7 @@ export class ForkedHub {
   }
 
   static async open({ limits, settings, decide = () => LET_IN, ...more }: HubOptions = {}): Promise<ForkedHub> {
-    const folder = more.folder ?? (await mkdtemp(join(tmpdir(), "windhover-hub-")));
+    const folder = more.folder ?? (await mkdtemp(join(tmpdir(), "windhover-test-hub-")));
     const child = fork(fileURLToPath(new URL("hub.mjs", import.meta.url)), [], { serialization: "json", execArgv: [] });
     const hub = new ForkedHub(folder, child, decide);
     await hub.next("hello");

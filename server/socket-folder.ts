@@ -19,6 +19,8 @@ async function removeAbandoned(prefix: string): Promise<void> {
   const names = (await readdir(tmpdir())).filter((name) => name.startsWith(prefix));
   for (const name of names) {
     const pid = Number(name.slice(prefix.length).split("-")[0]);
+    // Not of a server.
+    if (!Number.isInteger(pid)) continue;
     if (pid === process.pid ? ours.has(name) : isAlive(pid)) continue;
     // Another user's stays.
     await rm(join(tmpdir(), name), { recursive: true, force: true }).catch(() => {});
