@@ -7,6 +7,7 @@ import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
+import { NAL, nalType, splitStartCodes } from "../../media/h264/nal.ts";
 
 export type Way = "tcp" | "udp";
 
@@ -48,7 +49,7 @@ let clips = 0;
 
 /** 25 pictures a second, no two the same. */
 export async function makeClip(options: ClipOptions = {}): Promise<string> {
-  const { seconds = 3, size = "320x240", bFrames = 0, hasSound = false, keyEvery = 12 } = options;
+  const { seconds = 40, size = "320x240", bFrames = 0, hasSound = false, keyEvery = 12 } = options;
   const file = join(folder, `clip-${clips++}.mp4`);
   const sound = hasSound ? ["-f", "lavfi", "-i", "sine=frequency=500"] : [];
   const video = `-pix_fmt yuv420p -c:v libx264 -preset veryfast -bf ${bFrames} -g ${keyEvery} -c:a aac -t ${seconds}`;
@@ -68,9 +69,28 @@ export const publishers = {
     ),
 };
 
+/** A clip's pictures as NAL units, each with its slice last. */
+export async function readPictures(clip: string): Promise<Uint8Array[][]> {
+  const file = join(folder, `raw-${clips++}.h264`);
+  assert.equal(await ffmpeg("-i", clip, ..."-c copy -bsf:v h264_mp4toannexb -f h264".split(" "), file).output, "");
+  const pictures: Uint8Array[][] = [[]];
+  for (const nal of splitStartCodes(await readFile(file))) {
+    pictures.at(-1)?.push(nal);
+    if (nalType(nal) === NAL.slice || nalType(nal) === NAL.idr) pictures.push([]);
+  }
+  return pictures.slice(0, -1);
+}
+
+/** `320x240` for each picture. */
+export async function listSizes(file: string): Promise<string[]> {
+  const words = "-v error -select_streams v -show_entries frame=width,height -of csv=p=0:s=x".split(" ");
+  return [...(await run("ffprobe", [...words, file]).output).matchAll(/^\d+x\d+/gm)].map(([size]) => size);
+}
+
 let outputs = 0;
 
 export interface Playing extends Program {
+  readonly file: string;
   /** A digest of every picture, decoded, in the order of showing. */
   pictures(): Promise<string[]>;
 }
@@ -80,7 +100,7 @@ export const players = {
   ffmpeg(url: string, way: Way): Playing {
     const file = join(folder, `played-${outputs++}.md5`);
     const program = ffmpeg("-rtsp_transport", way, "-i", url, ...DIGESTING, file);
-    return { ...program, pictures: () => readDigests(file) };
+    return { ...program, file, pictures: () => readDigests(file) };
   },
   gst(url: string, way: Way): Playing {
     const file = join(folder, `played-${outputs++}.h264`);
@@ -88,7 +108,7 @@ export const players = {
       ...["rtspsrc", `location=${url}`, `protocols=${way}`, "latency=100", "!", "rtph264depay", "!", "h264parse", "!"],
       ...["video/x-h264,stream-format=byte-stream,alignment=au", "!", "filesink", `location=${file}`],
     );
-    return { ...program, pictures: () => digestPictures(file) };
+    return { ...program, file, pictures: () => digestPictures(file) };
   },
 };
 
@@ -111,10 +131,14 @@ export async function countSounds(url: string, way: Way): Promise<number> {
   return (await ffmpeg(...args).output).split("\n").filter((line) => /^0,/.test(line)).length;
 }
 
-/** What was played is the source's end, from a key picture on, bit for bit and without a gap. */
-export function assertPlayed(played: readonly string[], source: readonly string[], keyEvery: number): void {
+/** What was played is part of the source, from a key picture on, bit for bit and without a gap. Tells where it ended. */
+export function assertPlayed(played: readonly string[], source: readonly string[], keyEvery: number): number {
   const places = played.map((digest) => source.indexOf(digest));
   const [first = -1] = places;
   assert.equal(first % keyEvery, 0, `it began with picture ${first}, which is no key picture`);
-  assert.deepEqual(places, source.map((_, i) => i).slice(first));
+  assert.deepEqual(
+    places,
+    places.map((_, i) => first + i),
+  );
+  return first + played.length - 1;
 }

@@ -1,69 +1,129 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { NAL, nalType } from "../../media/h264/nal.ts";
+import { publishRtsp } from "../../media/rtsp/publisher.ts";
 import {
   assertPlayed,
   countSounds,
   digestPictures,
+  listSizes,
   makeClip,
+  type Program,
   players,
   publishers,
+  readPictures,
   type Way,
 } from "./clients.fixture.ts";
 import { openServer } from "./rtsp.fixture.ts";
+import { until } from "./talk.fixture.ts";
 
 const WAYS: readonly Way[] = ["tcp", "udp"];
+const KEY_EVERY = 12;
+/** Pictures that are published after the last player has come. */
+const MORE = 30;
 
 describe("real clients", { concurrency: 2 }, () => {
-  const published = new Map<string, () => void>();
   let server: Awaited<ReturnType<typeof openServer>>;
   before(async () => {
-    server = await openServer({}, { published: ({ path }) => published.get(path)?.() });
+    server = await openServer({ frozenMs: 20_000, stalledMs: 20_000, helloMs: 30_000 });
   });
   after(async () => {
     await server.close();
     assert.deepEqual(server.faults, []);
     assert.equal(server.connections.count, 0);
   });
+  const find = (path: string) => server.streams.list().find((stream) => stream.path === path);
 
-  const whenPublished = (path: string) => new Promise<void>((resolve) => published.set(path, resolve));
-
-  for (const name of ["ffmpeg", "gst"] as const) {
-    for (const way of WAYS) {
-      test(`${name} publishes over ${way.toUpperCase()}, and ffmpeg and GStreamer see every picture over TCP and UDP`, async () => {
-        const clip = await makeClip();
-        const path = `owner/${name}/${way}`;
-        const begun = whenPublished(path);
-        const publisher = publishers[name](clip, server.url(path), way);
-        await begun;
-        const playing = WAYS.flatMap((playWay) => [
-          { who: `ffmpeg ${playWay}`, ...players.ffmpeg(server.url(path), playWay) },
-          { who: `gst ${playWay}`, ...players.gst(server.url(path), playWay) },
-        ]);
-        assert.equal(await publisher.output, "");
-        const source = await digestPictures(clip);
-        for (const { who, pictures, output } of playing) {
-          assert.equal(await output, "", who);
-          assertPlayed(await pictures(), source, 12);
-        }
-      });
-    }
+  /** Stops the publisher as its user would, when all players are there and have seen something. */
+  async function endWhenSeen(path: string, readers: number, publisher: Program): Promise<void> {
+    await until(() => find(path)?.readers === readers);
+    const enough = (find(path)?.pictures ?? 0) + MORE;
+    await until(() => (find(path)?.pictures ?? 0) >= enough);
+    publisher.child.kill("SIGINT");
+    await publisher.output;
   }
+
+  describe("see every picture that was published, bit for bit", { concurrency: 2 }, () => {
+    let clip = "";
+    let source: readonly string[] = [];
+    before(async () => {
+      clip = await makeClip();
+      source = await digestPictures(clip);
+    });
+
+    for (const name of ["ffmpeg", "gst"] as const) {
+      for (const way of WAYS) {
+        test(`by ${name} over ${way.toUpperCase()}`, async () => {
+          const path = `owner/${name}/${way}`;
+          const publisher = publishers[name](clip, server.url(path), way);
+          await until(() => find(path) !== undefined);
+          const playing = WAYS.flatMap((playWay) => [
+            { who: `ffmpeg ${playWay}`, ...players.ffmpeg(server.url(path), playWay) },
+            { who: `gst ${playWay}`, ...players.gst(server.url(path), playWay) },
+          ]);
+          await endWhenSeen(path, playing.length, publisher);
+          const ends = new Set<number>();
+          for (const { who, pictures, output } of playing) {
+            assert.equal(await output, "", who);
+            const played = await pictures();
+            assert.ok(played.length >= MORE, `${who} played ${played.length} pictures`);
+            ends.add(assertPlayed(played, source, KEY_EVERY));
+          }
+          assert.equal(ends.size, 1, "some players saw the last pictures and some did not");
+        });
+      }
+    }
+  });
 
   test("B-frames come out in the order of showing, sound comes along, the key may be in the query", async () => {
     const clip = await makeClip({ bFrames: 2, hasSound: true });
+    const source = await digestPictures(clip);
     const path = "owner/b";
     const url = `${server.url(path, null)}?api_key=a-key`;
-    const begun = whenPublished(path);
     const publisher = publishers.ffmpeg(clip, url, "tcp");
-    await begun;
+    await until(() => find(path) !== undefined);
     const playing = [players.ffmpeg(url, "tcp"), players.ffmpeg(url, "udp"), players.gst(url, "tcp")];
-    const sounds = await Promise.all(WAYS.map((way) => countSounds(url, way)));
-    assert.equal(await publisher.output, "");
-    const source = await digestPictures(clip);
+    const sounds = WAYS.map((way) => countSounds(url, way));
+    await endWhenSeen(path, playing.length + sounds.length, publisher);
     for (const { pictures, output } of playing) {
       assert.equal(await output, "");
-      assertPlayed(await pictures(), source, 12);
+      const played = await pictures();
+      assert.ok(played.length >= MORE);
+      // The publisher was stopped anywhere: pictures that are shown before its last ones may not have come.
+      assertPlayed(played.slice(0, -3), source, KEY_EVERY);
     }
-    for (const count of sounds) assert.ok(count > 40, `${count} frames of sound`);
+    for (const count of await Promise.all(sounds)) assert.ok(count > MORE, `${count} frames of sound`);
+  });
+
+  test("a publisher that changes the size of its picture is followed", async () => {
+    const path = "owner/sizes";
+    const [large, small] = await Promise.all(
+      ["320x240", "160x120"].map(async (size) => readPictures(await makeClip({ seconds: 1, size }))),
+    );
+    assert.ok(large && small);
+    const sps = large[0]?.find((nal) => nalType(nal) === NAL.sps) ?? assert.fail("no SPS");
+    const pps = large[0]?.find((nal) => nalType(nal) === NAL.pps) ?? assert.fail("no PPS");
+    const video = { codec: "h264", sps, pps, width: 320, height: 240, reorders: false } as const;
+    const publisher = await publishRtsp(server.url(path), { video, audio: null });
+    let timeUs = 0;
+    const send = async (pictures: readonly (readonly Uint8Array[])[]) => {
+      for (const parts of pictures) {
+        const isKey = parts.some((nal) => nalType(nal) === NAL.idr);
+        const times = { dtsUs: timeUs, ptsUs: timeUs, captureMs: Date.now() };
+        assert.ok(publisher.send({ kind: "video", ...times, isKey, parts }));
+        timeUs += 40_000;
+        await setTimeout(40);
+      }
+    };
+    await send(large);
+    const player = players.gst(server.url(path), "tcp");
+    while (find(path)?.readers !== 1) await send(large);
+    await send(small);
+    await publisher.close();
+    assert.equal(await player.output, "");
+    const sizes = await listSizes(player.file);
+    assert.deepEqual([...new Set(sizes)], ["320x240", "160x120"]);
+    assert.equal(sizes.filter((size) => size === "160x120").length, small.length);
   });
 });

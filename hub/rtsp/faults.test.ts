@@ -92,7 +92,7 @@ describe("faults", { concurrency: 4 }, () => {
 
   test("a publisher that is frozen is let go, over UDP as well", async (t) => {
     const ended: string[] = [];
-    const server = await open(t, { frozenMs: 800 }, { unpublished: (_, reason) => ended.push(reason) });
+    const server = await open(t, { frozenMs: 3000 }, { unpublished: (_, reason) => ended.push(reason) });
     const clip = await makeClip({ seconds: 30, size: "160x120" });
     const { child } = publishers.ffmpeg(clip, server.url("owner/frozen"), "udp");
     await until(() => server.streams.list().length === 1);
@@ -100,13 +100,13 @@ describe("faults", { concurrency: 4 }, () => {
     await until(() => server.streams.list()[0]?.readers === 1);
     child.kill("SIGSTOP");
     assert.equal(await player.output, "");
-    assert.deepEqual(ended, ["no picture came for 0.8 s"]);
+    assert.deepEqual(ended, ["no picture came for 3 s"]);
     await until(() => server.connections.count === 0);
     child.kill("SIGKILL");
   });
 
   test("whoever says nothing, says it slowly, or never finishes is closed in time", async (t) => {
-    const server = await open(t, { helloMs: 500 });
+    const server = await open(t, { helloMs: 1500 });
     const silent = await Talk.open(server.port);
     const asking = await Talk.open(server.port);
     assert.equal(await asking.say("OPTIONS", "*"), "200 OK");
@@ -166,7 +166,7 @@ describe("faults", { concurrency: 4 }, () => {
   });
 
   test("a player by UDP gets its packets at its own address, and is let go when nothing is heard of it", async (t) => {
-    const server = await open(t, {}, {}, { sessionSeconds: 1 });
+    const server = await open(t, {}, {}, { sessionSeconds: 2 });
     const camera = await film(server, "owner/udp");
     const [rtp, rtcp] = [createSocket("udp4"), createSocket("udp4")];
     for (const socket of [rtp, rtcp]) {
@@ -191,7 +191,7 @@ describe("faults", { concurrency: 4 }, () => {
       100,
     );
     // Longer than a session lasts without a sign of life.
-    await until(() => received.length > 50);
+    await until(() => received.length > 75);
     assert.equal(server.streams.list()[0]?.readers, 1);
     clearInterval(telling);
     await player.closed;
