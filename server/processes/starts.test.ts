@@ -97,6 +97,8 @@ test("a start that is refused leaves no process, also when the database is slow 
     () => refuse(on),
   );
   assert.equal(error.code, "pipeline_failed");
+  // Behind the one that was refused: it has been written down by now, if it ever is.
+  await database.sql.begin((sql) => lockUser(sql, on.user.uuid));
   await on.supervisor.close();
   assert.equal((await rowsOf(on)).length, 0);
 });
