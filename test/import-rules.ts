@@ -27,7 +27,7 @@ export const TABLE: readonly Row[] = [
   { part: "media", may: [] },
   { part: "hub", may: ["schemas", "media"] },
   { part: "server", may: ["schemas", "graphs/compiler"] },
-  { part: "cli", may: ["schemas", "native", "elements", "models", "graphs", "hub", "server"] },
+  { part: "cli", may: ["schemas", "native", "elements", "models", "graphs", "media", "hub", "server"] },
   { part: "console", may: [], types: ["schemas"] },
   { part: "setup", may: [] },
 ];

@@ -19,7 +19,10 @@ export function playRtmp(url: string, onPicture: (nals: readonly Uint8Array[]) =
   const socket = connect({ host, port, noDelay: true });
   const reader = new ChunkReader(LIMITS);
   reader.takesMedia = true;
-  const tell = (streamId: number, ...values: Parameters<typeof makeCommand> extends [number, ...infer V] ? V : never) => {
+  const tell = (
+    streamId: number,
+    ...values: Parameters<typeof makeCommand> extends [number, ...infer V] ? V : never
+  ) => {
     for (const piece of writeChunks(makeCommand(streamId, ...values), FIRST_CHUNK_SIZE)) socket.write(piece);
   };
   return new Promise((resolve, reject) => {

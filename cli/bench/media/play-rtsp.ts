@@ -1,8 +1,9 @@
 /** Plays by RTSP within its connection, without a jitter buffer: tells of every picture when its last byte is there. */
-import { RtspClient } from "../../../media/rtsp/client.ts";
-import { readRtspAddress, trackUrl } from "../../../media/rtsp/address.ts";
+
 import { H264Depayloader } from "../../../media/rtp/h264-depayload.ts";
 import { readRtp } from "../../../media/rtp/packet.ts";
+import { readRtspAddress, trackUrl } from "../../../media/rtsp/address.ts";
+import { RtspClient } from "../../../media/rtsp/client.ts";
 
 const STEP_MS = 5000;
 const MOST_BYTES = 2 ** 23;

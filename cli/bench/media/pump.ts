@@ -2,7 +2,7 @@
 import { NAL, nalType } from "../../../media/h264/nal.ts";
 import { publishRtmp } from "../../../media/rtmp/publisher.ts";
 import { publishRtsp } from "../../../media/rtsp/publisher.ts";
-import { FRAMES_PER_SECOND, type Film } from "./film.ts";
+import { type Film, FRAMES_PER_SECOND } from "./film.ts";
 import { makeStamp } from "./stamp.ts";
 
 export interface Pump {
