@@ -43,13 +43,16 @@ export class Segmenter implements Reader {
     }
     fragmenter.add(unit);
     if (unit.kind === "audio") return;
+    this.#keepPartShort(fragmenter);
     if (this.#endsSegment(unit, fragmenter)) {
       this.#cut(fragmenter);
       this.#window.endSegment(unit.isKey);
       this.#captureMs = unit.captureMs;
-    } else if (fragmenter.readyUs + fragmenter.stepUs > this.#window.longestPartUs) this.#cut(fragmenter);
-    else return;
-    this.#changed();
+      this.#changed();
+    } else if (fragmenter.readyUs + fragmenter.stepUs > this.#window.longestPartUs) {
+      this.#cut(fragmenter);
+      this.#changed();
+    }
   }
 
   end(): void {
@@ -68,8 +71,16 @@ export class Segmenter implements Reader {
     return (growing?.bytes ?? 0) + bytes > largestSegmentBytes;
   }
 
-  #cut(fragmenter: Fragmenter): void {
-    const part = fragmenter.cut();
+  /** The picture before this one lasted longer than was to be expected: it is for the next part. */
+  #keepPartShort(fragmenter: Fragmenter): void {
+    const { readyUs, stepUs } = fragmenter;
+    if (readyUs <= this.#window.longestPartUs || stepUs >= readyUs) return;
+    this.#cut(fragmenter, 1);
+    this.#changed();
+  }
+
+  #cut(fragmenter: Fragmenter, except = 0): void {
+    const part = fragmenter.cut(except);
     if (part !== null) this.#window.addPart(part, this.#captureMs);
   }
 

@@ -103,9 +103,9 @@ export class Fragmenter {
     (kind === "audio" ? this.#audio : this.#video)?.add(unit, kept, this.#zeroUs);
   }
 
-  /** Everything before the last picture and the last sound; null where that is nothing. */
-  cut(): Fragment | null {
-    const video = this.#video.take();
+  /** Everything before the last picture, or so many pictures more, and the last sound; null where that is nothing. */
+  cut(pictures = 0): Fragment | null {
+    const video = this.#video.take(pictures);
     const audio = this.#audio?.take() ?? [];
     const first = video[0] ?? audio[0];
     if (first === undefined) return null;

@@ -67,11 +67,10 @@ export class Lane {
     this.#lastTime = time;
   }
 
-  /** The ready ones. */
-  take(): readonly Sample[] {
-    const samples = this.#ready;
-    this.#ready = [];
-    this.#readyTicks = 0;
+  /** The ready ones, but for so many of the newest. */
+  take(except = 0): readonly Sample[] {
+    const samples = this.#ready.splice(0, Math.max(this.#ready.length - except, 0));
+    this.#readyTicks = this.#ready.reduce((sum, { duration }) => sum + duration, 0);
     return samples;
   }
 
