@@ -38,7 +38,8 @@ export class RtspClient {
   #sequence = 0;
   #failure: string | null = null;
 
-  private constructor(address: RtspAddress, { stepMs, host, signal }: ClientOptions) {
+  private constructor(address: RtspAddress, { stepMs, host, signal, onFrame }: ClientOptions) {
+    this.#onFrame = onFrame;
     this.#address = address;
     this.#stepMs = stepMs;
     this.closed = new Promise((resolve) => {
