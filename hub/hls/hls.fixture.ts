@@ -58,12 +58,23 @@ export class TestHls {
   }
 
   /** Somebody watches from the first picture on, and all of it has come. */
-  async play({ tracks, units }: Pick<Clip, "tracks" | "units">): Promise<Publication> {
+  async play(clip: Pick<Clip, "tracks" | "units">): Promise<Publication> {
+    const publication = await this.#begin(clip);
+    for (const unit of clip.units.slice(1)) publication.write(unit);
+    return publication;
+  }
+
+  /** The same, at the pace of a camera, which goes when it is over: then the second promise resolves. */
+  async stream(clip: Pick<Clip, "tracks" | "units">): Promise<{ readonly over: Promise<void> }> {
+    const publication = await this.#begin(clip);
+    return { over: feed(publication, clip.units.slice(1)).then(() => publication.close("over")) };
+  }
+
+  async #begin({ tracks, units }: Pick<Clip, "tracks" | "units">): Promise<Publication> {
     const publication = this.publish();
     publication.begin(tracks);
-    for (const unit of units.slice(0, 1)) publication.write(unit);
+    for (const unit of units.slice(0, 1)) publication.write({ ...unit, captureMs: Date.now() });
     await this.read("index.m3u8");
-    for (const unit of units.slice(1)) publication.write(unit);
     return publication;
   }
 
@@ -92,7 +103,7 @@ export class TestHls {
 }
 
 /** As they would come from a camera: each when it has been taken, with the time of now. */
-export async function feed(publication: Publication, units: readonly Unit[]): Promise<void> {
+async function feed(publication: Publication, units: readonly Unit[]): Promise<void> {
   const startedAt = performance.now();
   for (const unit of units) {
     const earlyMs = unit.dtsUs / 1000 - (performance.now() - startedAt);

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { makeClip } from "../../media/mp4/clip.fixture.ts";
 import { hashPictures, toByteStream } from "../../media/mp4/decode.fixture.ts";
 import type { Unit } from "../../media/unit.ts";
-import { feed, PATH, TestHls, Viewer } from "./hls.fixture.ts";
+import { PATH, TestHls, Viewer } from "./hls.fixture.ts";
 
 const clip = makeClip({ seconds: 4, bFrames: 2, hasAudio: true });
 const small = makeClip({ seconds: 2, size: "160x90" });
@@ -17,12 +17,10 @@ const run = promisify(execFile);
 describe("what viewers see", () => {
   test("one that follows the standard gets every picture, soon, and playlists that keep their promises", async (t) => {
     const hls = await TestHls.open(t);
-    const publication = hls.publish();
-    publication.begin(clip.tracks);
-    const feeding = feed(publication, clip.units).then(() => publication.close("over"));
+    const { over } = await hls.stream(clip);
     const viewer = new Viewer();
     await viewer.watch(hls);
-    await feeding;
+    await over;
     assert.deepEqual(hashPictures(Buffer.concat(viewer.media)), hashPictures(toByteStream(clip.units)));
     assert.ok(viewer.playlists.length > 10, `${viewer.playlists.length} playlists`);
     const first = viewer.playlists[0]?.segments.flatMap(({ parts }) => parts).length ?? 0;
@@ -33,12 +31,10 @@ describe("what viewers see", () => {
 
   test("ffmpeg gets every picture, live", async (t) => {
     const hls = await TestHls.open(t);
-    const publication = hls.publish();
-    publication.begin(clip.tracks);
-    const feeding = feed(publication, clip.units).then(() => publication.close("over"));
+    const { over } = await hls.stream(clip);
     const args = ["-v", "error", "-live_start_index", "0", "-i", hls.url("index.m3u8?token=secret")];
     const { stdout } = await run("ffmpeg", [...args, "-map", "0:v", "-fps_mode", "passthrough", "-f", "framemd5", "-"]);
-    await feeding;
+    await over;
     const hashes = stdout.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
     assert.deepEqual(
       hashes.map((line) => line.split(",").at(-1)?.trim()),
@@ -48,9 +44,7 @@ describe("what viewers see", () => {
 
   test("GStreamer plays it to its end", async (t) => {
     const hls = await TestHls.open(t);
-    const publication = hls.publish();
-    publication.begin(clip.tracks);
-    const feeding = feed(publication, clip.units).then(() => publication.close("over"));
+    const { over } = await hls.stream(clip);
     const play = [
       "souphttpsrc",
       `location=${hls.url("index.m3u8")}`,
@@ -65,7 +59,7 @@ describe("what viewers see", () => {
       ...play,
       ...["!", "avdec_h264", "!", "identity", "silent=false", "name=shown", "!", "fakesink", "-v"],
     ]);
-    await feeding;
+    await over;
     const shown = stdout.split("\n").filter((line) => line.includes("shown") && line.includes("chain")).length;
     assert.ok(shown > clip.pictures / 4 && shown <= clip.pictures, `${shown} pictures`);
   });
