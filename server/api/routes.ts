@@ -44,7 +44,7 @@ export function groupByPath(endpoints: readonly AnyEndpoint[]): readonly RoutePa
     groups.set(pattern, [...(groups.get(pattern) ?? []), endpoint]);
   }
   return [...groups]
-    .sort(([a], [b]) => compareWords(a.split("/"), b.split("/")))
+    .sort(([a], [b]) => (orderOf(a) < orderOf(b) ? -1 : Number(orderOf(a) > orderOf(b))))
     .map(([pattern, group]) => ({
       pattern,
       template: group[0]?.path ?? pattern,
@@ -53,11 +53,12 @@ export function groupByPath(endpoints: readonly AnyEndpoint[]): readonly RoutePa
     }));
 }
 
-function compareWords(a: readonly string[], b: readonly string[]): number {
-  const differing = a.findIndex((word, i) => word.startsWith(":") !== b[i]?.startsWith(":"));
-  if (differing === -1 || b[differing] === undefined) return 0;
-  return a[differing]?.startsWith(":") ? 1 : -1;
-}
+/** `/process/:0/pause` is `0010`: of two patterns of as many words, the one with the earlier literal word comes first. */
+const orderOf = (pattern: string): string =>
+  pattern
+    .split("/")
+    .map((word) => (word.startsWith(":") ? 1 : 0))
+    .join("");
 
 function listMethods(group: readonly AnyEndpoint[]): string {
   const methods = group.map(({ method }) => method);
