@@ -55,13 +55,17 @@ describe("a service on data of its own", () => {
     assert.match(url, /^http:\/\/127\.0\.0\.1:\d+$/);
     assert.equal(ready.docs, `${url}/docs`);
     assert.equal(ready.listen, url);
+    assert.match(ready.rtsp ?? "", /^rtsp:\/\/127\.0\.0\.1:[1-9]\d*$/);
+    assert.match(ready.rtmp ?? "", /^rtmp:\/\/127\.0\.0\.1:[1-9]\d*$/);
     const events = serving.stdout.trimEnd().split("\n");
     assert.deepEqual(
       events.map((line) => JSON.parse(line).event),
       ["master_key", "ready"],
     );
     const { components } = await read<{ components: Record<string, string> }>("/status");
-    assert.deepEqual(components, { database: "ok", runners: "ok", disk: "ok" });
+    assert.deepEqual(components, {
+      ...{ database: "ok", media_hub: "ok", recordings: "ok", runners: "ok", disk: "ok" },
+    });
     const anonymous = (await (await fetch(`${url}/status`)).json()) as Record<string, unknown>;
     assert.equal(anonymous.components, undefined);
   });
