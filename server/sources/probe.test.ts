@@ -8,7 +8,14 @@ import { silentLog } from "../store/database.fixture.ts";
 import { VideoProbe } from "./probe.ts";
 import { PROBE_ENTRY } from "./sources.fixture.ts";
 
-const LIMITS = { at_once: 4, probe_seconds: 30, probe_memory_bytes: 2 ** 30, probes_at_once: 2, step_bytes: 65_536 };
+const LIMITS = {
+  at_once: 4,
+  probe_seconds: 30,
+  probe_memory_bytes: 2 ** 30,
+  probes_at_once: 2,
+  least_bytes: 65_536,
+  step_bytes: 65_536,
+};
 
 /** What is said when the program that looks is this one. */
 const examineWith = (program: string, limits: Partial<typeof LIMITS> = {}) =>
