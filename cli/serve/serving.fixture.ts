@@ -33,6 +33,8 @@ export class Serving {
         WINDHOVER_HTTP_PORT: "0",
         WINDHOVER_RTSP_PORT: "0",
         WINDHOVER_RTMP_PORT: "0",
+        // However little room the machine has.
+        WINDHOVER_RECORDINGS_RESERVE_BYTES: "0",
         WINDHOVER_DATA_DIR: join(dataDir, "data"),
         WINDHOVER_HTTP_CHECK_ANSWERS: "true",
         // A machine that is busy with other tests takes its time.

@@ -61,7 +61,7 @@ export class Frame {
   async #handle(exchange: Exchange, route: Route, params: Record<string, string>): Promise<Response> {
     const { endpoint } = route;
     const search = readSearch(exchange.incoming.url ?? "");
-    const isSigned = endpoint.access === "signed" && this.#isSigned(endpoint, params, search);
+    const isSigned = endpoint.access === "signed" && this.#isSigned(exchange, endpoint, params, search);
     const user = isSigned ? null : await this.#identify(exchange, endpoint, search);
     const { query, body } = await readInput(exchange, route, search, this.#parts.http);
     const answer = await endpoint.handle({
@@ -88,12 +88,18 @@ export class Frame {
       : this.#answerJson(exchange, this.#checked(answer, route));
   }
 
-  /** Throws when there is a token, and it is not good. */
-  #isSigned({ path }: AnyEndpoint, params: Readonly<Record<string, string>>, search: URLSearchParams): boolean {
+  /** Throws when there is nothing but a token, and it is not good. */
+  #isSigned(
+    { incoming }: Exchange,
+    { path }: AnyEndpoint,
+    params: Readonly<Record<string, string>>,
+    search: URLSearchParams,
+  ): boolean {
     const token = search.get("token");
     if (token === null) return false;
     const [, kind, name = ""] = path.split("/");
     if (this.#parts.isSigned(`${kind}/${params[name.slice(1, -1)]}`, token)) return true;
+    if (incoming.headers.api_key !== undefined || search.has("api_key")) return false;
     throw new ServiceError("signature_invalid", {
       detail: "This address has expired, or is for something else; ask for a new one, or send your API key.",
     });

@@ -5,7 +5,7 @@ import { type Static, type TObject, Type } from "typebox";
 import type { ErrorCode } from "../../schemas/errors.ts";
 import type { AskHub } from "../media/forward.ts";
 import type { Media } from "../media/media.ts";
-import type { Signer } from "../media/sign.ts";
+import type { Resource, Signer } from "../media/sign.ts";
 import type { Watched } from "../media/watch-urls.ts";
 import type { WatchedPaths } from "../media/watched-paths.ts";
 import { ServiceError } from "../service-error.ts";
@@ -89,9 +89,7 @@ function watchEndpoints(kind: Watched, needs: MediaNeeds): readonly AnyEndpoint[
       errors,
       async handle({ user, params, query, raw, signal }) {
         const path = await findPath({ user, params });
-        const search = hlsSearch(query as Static<typeof HlsQuery>, raw, () =>
-          signer.sign(`${kind}/${params[uuidName]}`),
-        );
+        const search = hlsSearch(query as Static<typeof HlsQuery>, raw, signer, `${kind}/${params[uuidName]}`);
         const answer = await ask({ method: "GET", target: `/hls/${path}/${params.file}?${search}`, signal });
         if (answer.statusCode === 200) return passOn(answer, raw, stallMs);
         throw await refusalOf(answer, media.find(path) === null ? notLive(path) : null);
@@ -152,9 +150,10 @@ function watchEndpoints(kind: Watched, needs: MediaNeeds): readonly AnyEndpoint[
 }
 
 /** With the token that what the playlist refers to is reached by: a player sends nothing else. */
-function hlsSearch(query: Static<typeof HlsQuery>, raw: IncomingMessage, sign: () => string): string {
+function hlsSearch(query: Static<typeof HlsQuery>, raw: IncomingMessage, signer: Signer, resource: Resource): string {
   const given = new URL(raw.url ?? "", "http://localhost").searchParams.get("token");
-  const search = new URLSearchParams({ token: given ?? sign() });
+  const isGood = given !== null && signer.isGood(resource, given);
+  const search = new URLSearchParams({ token: isGood ? given : signer.sign(resource) });
   for (const [name, value] of Object.entries(query)) search.set(name, String(value));
   return search.toString();
 }

@@ -109,6 +109,8 @@ test("a key or a signed address is needed, and one for something else is none", 
   assert.equal(await codeOf(`${path}?token=${token()}`), "sent");
   assert.equal(await codeOf(`/recording/${uuid.toUpperCase()}/0?token=${token()}`), "sent");
   assert.equal(await codeOf(`${path}?token=`), "signature_invalid");
+  assert.equal(await codeOf(`${path}?token=old`, { api_key: "ada" }), "sent", "a key counts whatever the token is");
+  assert.equal(await codeOf(`${path}?token=old`, { api_key: "eve" }), "api_key_invalid");
   assert.equal(await codeOf(`${path}?token=${signer.sign(`recording/${newUuid()}`)}`), "signature_invalid");
   assert.equal(await codeOf(`${path}?token=${signer.sign(`source/${uuid}`)}`), "signature_invalid");
   assert.equal(await codeOf(`/recording/${uuid}/2?token=${token()}`), "recording_not_found");

@@ -25,7 +25,7 @@ const growth = (now: number, before: number): number => (now < before ? now : no
 
 export class LiveStreams {
   readonly #streams = new Map<string, StreamInfo>();
-  readonly #flows = new Map<string, Flow>();
+  #flows: ReadonlyMap<string, Flow> = new Map();
   readonly #total = { pictures: 0, bytes: 0, missed: 0, refused: 0 };
   #latest: HubStats | null = null;
 
@@ -39,18 +39,16 @@ export class LiveStreams {
 
   add(stream: StreamInfo): void {
     this.#streams.set(stream.path, stream);
-    this.#flows.delete(stream.path);
   }
 
   remove(path: string): void {
     this.#streams.delete(path);
-    this.#flows.delete(path);
   }
 
   /** The hub is gone, and everything with it. */
   clear(): void {
     this.#streams.clear();
-    this.#flows.clear();
+    this.#flows = new Map();
     this.#latest = null;
   }
 
@@ -60,9 +58,8 @@ export class LiveStreams {
       this.#total.pictures += growth(pictures, before.pictures);
       this.#total.bytes += growth(bytes, before.bytes);
       this.#total.missed += growth(missed, before.missed);
-      this.#flows.set(path, { pictures, bytes, missed });
     }
-    for (const path of this.#flows.keys()) if (!this.#streams.has(path)) this.#flows.delete(path);
+    this.#flows = new Map(stats.streams.map((stream) => [stream.path, stream]));
     this.#total.refused += growth(stats.refused, this.#latest?.refused ?? 0);
     this.#latest = stats;
   }
