@@ -19,7 +19,7 @@ import stage from "./stage/stage.ts";
 
 const CONTEXT = makeContext([makeFactory("x264enc"), makeFactory("x265enc")]);
 const CAMERA = { latencyMs: 200, transport: "tcp", connectMs: 5000, stallMs: 3000, giveUpSeconds: 300 };
-const ENCODE = { bitrateKbps: 500, keyframeSeconds: 1, preset: "ultrafast", hardware: "never" };
+const ENCODE = { bitrateKbps: 500, resolution: null, keyframeSeconds: 1, preset: "ultrafast", hardware: "never" };
 const LIMITS = { timeout: 60_000, maxBuffer: 64 * 1024 * 1024 };
 
 const folder = await mkdtemp(join(tmpdir(), "chains-"));

@@ -20,12 +20,18 @@ const vah264enc = makeFactory("vah264enc", {
 
 const expand = (
   factories: readonly FactoryInfo[],
-  given: { codec?: "h264" | "h265"; hardware?: "auto" | "never" } = {},
+  given: {
+    codec?: "h264" | "h265";
+    hardware?: "auto" | "never";
+    bitrateKbps?: number | null;
+    resolution?: "360p" | "720p" | "1080p" | null;
+  } = {},
 ) => {
   assert.equal(encode.kind, "composite");
   const properties = {
     codec: "h264",
     bitrateKbps: 1500,
+    resolution: null,
     keyframeSeconds: 2,
     preset: "veryfast",
     hardware: "auto",
@@ -49,6 +55,14 @@ test("without hardware it is x264 without B-frames or look-ahead", () => {
       "key-int-max": 480,
     },
   });
+});
+
+test("a rate that is not given is one that suits the picture", () => {
+  const rates = (["360p", "720p", "1080p", null] as const).map(
+    (resolution) => findEncoder([x264enc], { resolution, bitrateKbps: null })?.properties.bitrate,
+  );
+  assert.deepEqual(rates, [1000, 2500, 4500, 3000]);
+  assert.equal(findEncoder([x264enc], { resolution: "360p" })?.properties.bitrate, 1500);
 });
 
 test("key frames are asked for by time, right before the encoder", () => {

@@ -14,6 +14,10 @@ const PACKAGES = { h264: "gstreamer1.0-plugins-ugly", h265: "gstreamer1.0-plugin
  */
 const HIGHEST_FPS = 240;
 
+/** For moving pictures with boxes on them, at the effort of the default preset. */
+const KBPS = { "360p": 1000, "720p": 2500, "1080p": 4500 } as const;
+const KBPS_OF_ANY = 3000;
+
 export default defineElement({
   kind: "composite",
   name: "encode",
@@ -30,12 +34,14 @@ chains:
 `,
   properties: Type.Object({
     codec: Type.Enum(["h264", "h265"], { default: "h264", description: "What to encode to." }),
-    bitrateKbps: Type.Integer({
-      default: 3000,
-      minimum: 50,
-      maximum: 100_000,
+    bitrateKbps: Type.Union([Type.Integer({ minimum: 50, maximum: 100_000 }), Type.Null()], {
+      default: null,
       live: true,
-      description: "Rate of the stream, in kilobits a second.",
+      description: "Rate of the stream, in kilobits a second; null takes what suits `resolution`.",
+    }),
+    resolution: Type.Union([Type.Enum(["360p", "720p", "1080p"]), Type.Null()], {
+      default: null,
+      description: "What `resize` made of the picture before, for a rate that is not given; null where it did nothing.",
     }),
     keyframeSeconds: Type.Number({
       default: 2,
@@ -52,7 +58,8 @@ chains:
       description: "auto uses a hardware encoder of this machine; never uses software alone.",
     }),
   }),
-  expand({ codec, bitrateKbps, keyframeSeconds, preset, hardware }, { registry }) {
+  expand({ codec, bitrateKbps: wantedKbps, resolution, keyframeSeconds, preset, hardware }, { registry }) {
+    const bitrateKbps = wantedKbps ?? (resolution === null ? KBPS_OF_ANY : KBPS[resolution]);
     const order: EncoderOrder = { bitrateKbps, preset, keyframeFrames: Math.ceil(keyframeSeconds * HIGHEST_FPS) };
     const encoder =
       (hardware === "auto" ? chooseHardwareEncoder(codec, order, registry) : null) ??

@@ -52,5 +52,5 @@ slots:
       - overlay
       - resize:  { to: $resolution }
       - encode:  { codec: h264, keyframe-seconds: 1 }
-      - publish: { path: $path }
+      - publish: { url: $path }
 `;

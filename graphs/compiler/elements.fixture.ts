@@ -144,8 +144,8 @@ const ELEMENTS: readonly AnyElement[] = [
   defineElement({
     ...described("publish"),
     kind: "composite",
-    properties: Type.Object({ path: Type.String({ minLength: 1 }) }),
-    expand: ({ path }) => ({ nodes: [node("sink", "filesink", { location: path })] }),
+    properties: Type.Object({ url: Type.String({ minLength: 1 }) }),
+    expand: ({ url }) => ({ nodes: [node("sink", "filesink", { location: url })] }),
   }),
 ];
 

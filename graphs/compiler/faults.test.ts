@@ -68,7 +68,7 @@ const CASES: readonly Case[] = [
   },
   {
     what: "an unknown choice of a TypeScript element",
-    text: chain("source", "encode: { codec: av1 }", "publish: { path: a }"),
+    text: chain("source", "encode: { codec: av1 }", "publish: { url: a }"),
     code: "bad_property",
     says: 'a.yaml:5:24: encode.codec is "av1" (expected "h264" or "h265")',
   },
@@ -123,7 +123,7 @@ const CASES: readonly Case[] = [
     what: "a required property that is missing",
     text: chain("source", "encode", "publish"),
     code: "bad_property",
-    says: 'a.yaml:6:7: publish is without its property "path" (expected `path`, text that is not empty)',
+    says: 'a.yaml:6:7: publish is without its property "url" (expected `url`, text that is not empty)',
   },
   {
     what: "what only expanding finds",
@@ -133,7 +133,7 @@ const CASES: readonly Case[] = [
   },
   {
     what: "a composite that needs what is not installed",
-    text: chain("source", "encode: { codec: h265 }", "publish: { path: a }"),
+    text: chain("source", "encode: { codec: h265 }", "publish: { url: a }"),
     code: "unknown_element",
     says: 'a.yaml:5:7: encode needs the GStreamer element "x265enc", which is not installed (expected the GStreamer plugin that has it)',
   },
@@ -262,7 +262,7 @@ const CASES: readonly Case[] = [
   },
   {
     what: "a missing parameter",
-    text: `params: { path: { type: string } }\n${chain("source", "encode", "publish: { path: $path }")}`,
+    text: `params: { path: { type: string } }\n${chain("source", "encode", "publish: { url: $path }")}`,
     code: "missing_param",
     says: 'a.yaml:1:11: parameter "path" is not given and has no default (expected path=VALUE, text)',
   },

@@ -48,7 +48,7 @@ describe("parameters", () => {
   });
 
   test("checking takes a missing parameter, and does not check what depends on it", () => {
-    const text = main("source, encode, { publish: { path: $path } }", "params: { path: { type: string } }");
+    const text = main("source, encode, { publish: { url: $path } }", "params: { path: { type: string } }");
     assert.deepEqual(messagesOf(compileText(text, { mode: "check" })), []);
     assert.deepEqual(
       compileText(text).faults.map((fault) => fault.code),

@@ -11,6 +11,7 @@ import type { Compiled } from "../../compiler/compile.ts";
 import { GraphFaults } from "../../compiler/fault.ts";
 import { type GraphEvent, GraphFailure } from "../events.ts";
 import { RunningGraph } from "../running-graph.ts";
+import { Attachments } from "./attachments.ts";
 import { compileJob, type Knowledge } from "./compile-job.ts";
 import { Description } from "./describe.ts";
 import { describeFailure, isPath } from "./failure.ts";
@@ -54,8 +55,7 @@ export class Runner implements RequestHandler {
   #running: Running | null = null;
   #live: LiveValues = {};
   #isReconnecting = false;
-  /** Segments by the server's name of the attachment. */
-  readonly #attachments = new Map<string, string>();
+  readonly #attachments: Attachments;
   #pictures: PictureSocket | null = null;
   #timer: NodeJS.Timeout | undefined;
   #reading: Reading | null = null;
@@ -65,6 +65,7 @@ export class Runner implements RequestHandler {
     this.#knowledge = knowledge;
     this.#tell = tell;
     this.#countLost = countLost;
+    this.#attachments = new Attachments(tell);
     this.over = new Promise((resolve) => {
       this.#end = resolve;
     });
@@ -133,7 +134,7 @@ export class Runner implements RequestHandler {
 
   async #run(job: RunnerJob, compiled: Compiled): Promise<RunningGraph> {
     this.#pictures = new PictureSocket(job.pictureSocket);
-    for (const { id, slot } of job.attach) this.#attachments.set(id, `${slot}:${id}`);
+    for (const { id, slot } of job.attach) this.#attachments.add(id, segmentOf(slot, id));
     const fromNs = BigInt(job.positionNs);
     try {
       return await RunningGraph.start(compiled, {
@@ -152,6 +153,7 @@ export class Runner implements RequestHandler {
         show: (node, captureNs, bytes) => this.#show(node, captureNs, bytes),
         onBuilt: (pipeline, segments) => {
           this.#statistics.place(pipeline, segments);
+          this.#attachments.place(pipeline, segments);
           onFirstFrame(pipeline, segments, () => this.#flow());
         },
         onClosing: () => this.#read(),
@@ -199,17 +201,20 @@ export class Runner implements RequestHandler {
       const offered = Object.keys(graph.plan.slots).join(", ") || "none";
       throw new Refusal("graph_lacks", `graph "${graph.plan.graph}" has no slot "${slot}"; it has ${offered}`);
     }
+    this.#attachments.add(attachment, segmentOf(slot, attachment));
     try {
-      this.#attachments.set(attachment, await graph.attach(slot, params, attachment));
+      await graph.attach(slot, params, attachment);
+      this.#attachments.meter(attachment, graph.segments());
     } catch (error) {
+      this.#attachments.delete(attachment);
       throw error instanceof GraphFaults ? new Refusal("invalid", sayFaults(error.faults)) : error;
     }
   }
 
   async #detach(attachment: string): Promise<void> {
     const { graph } = this.#expectRunning();
-    const segment = this.#attachments.get(attachment);
-    if (segment === undefined) throw new Refusal("wrong_state", `"${attachment}" is not attached`);
+    const segment = this.#attachments.segmentOf(attachment);
+    if (segment === null) throw new Refusal("wrong_state", `"${attachment}" is not attached`);
     try {
       await graph.detach(segment);
     } catch (error) {
@@ -228,6 +233,7 @@ export class Runner implements RequestHandler {
 
   #hear(event: GraphEvent): void {
     if (event.type === "element") this.#statistics.hear(event.event);
+    if (event.type === "element" && this.#attachments.hear(event.node, event.event)) return;
     for (const message of retell(event)) {
       if (message.type === "reconnecting") this.#reconnect(message.reconnecting, message.detail);
       else this.#tell(message);
@@ -262,6 +268,7 @@ export class Runner implements RequestHandler {
   #progress(): void {
     this.#read();
     this.#tellProgress();
+    this.#attachments.tell();
   }
 
   #read(): void {
@@ -294,6 +301,8 @@ export class Runner implements RequestHandler {
     this.#time.halt();
     this.#tellProgress();
     this.#statistics.close();
+    this.#attachments.tell();
+    this.#attachments.close();
     this.#pictures?.close();
     this.#enter(failure === null ? "finished" : "failed", failure);
     this.#end();
@@ -308,6 +317,9 @@ export class Runner implements RequestHandler {
     if (this.#state !== state) throw new Refusal("wrong_state", `it is ${this.#state}; expected ${state}`);
   }
 }
+
+/** As the compiler names it. */
+const segmentOf = (slot: string, id: string): string => `${slot}:${id}`;
 
 /** Without passwords, and without where a file lies on the server. */
 const labelOf = (uri: string): string => (isPath(uri) ? basename(uri) : maskCredentials(uri));

@@ -33,7 +33,9 @@ export class Statistics {
     if (main === undefined || origin === undefined || first === undefined || last === undefined) return;
     pipeline.meter(IN, origin, origin);
     pipeline.meter(MAIN, first, last);
-    const queues = segments.flatMap(({ nodes }) => nodes).filter(({ factory }) => factory === "queue");
+    // What is attached loses frames of its own.
+    const own = segments.filter(({ name }) => !name.includes(":"));
+    const queues = own.flatMap(({ nodes }) => nodes).filter(({ factory }) => factory === "queue");
     this.#queues = queues.map(({ name }) => QUEUE + name);
     for (const { name } of queues) pipeline.meter(QUEUE + name, name, name);
     this.#pipeline = pipeline;
