@@ -23,14 +23,16 @@ const LABEL_UUID = Buffer.from("d8b1d7d24f2c4a3b9c16a7e1f3b05c42", "hex");
 export class SegmentFile {
   readonly #file: FileHandle;
   readonly #head: Buffer;
-  readonly #fragments: IntactFragment[];
+  /** Those that begin with a key picture, and the newest. */
+  readonly #fragments: IntactFragment[] = [];
+  #endUs = 0;
   #bytes: number;
 
   private constructor(file: FileHandle, head: Buffer, { bytes, fragments }: Pick<Intact, "bytes" | "fragments">) {
     this.#file = file;
     this.#head = head;
     this.#bytes = bytes;
-    this.#fragments = [...fragments];
+    for (const fragment of fragments) this.#remember(fragment);
   }
 
   /** Rejects where there is such a file, and leaves none behind where it cannot be written. */
@@ -45,7 +47,7 @@ export class SegmentFile {
       await rm(name, { force: true });
       throw error;
     }
-    segment.#remember(first);
+    segment.#rememberWritten(first);
     return segment;
   }
 
@@ -72,15 +74,14 @@ export class SegmentFile {
       await this.#file.truncate(before).catch(() => {});
       throw error;
     }
-    this.#remember(fragment);
+    this.#rememberWritten(fragment);
   }
 
   /** Closes it in any case. */
   async finish(): Promise<void> {
     const before = this.#bytes;
     try {
-      const endMs = Math.max(...this.#fragments.map(({ endUs }) => endUs)) / 1000;
-      for (const { at, bytes } of patchDuration(this.#head, endMs)) {
+      for (const { at, bytes } of patchDuration(this.#head, this.#endUs / 1000)) {
         await this.#file.write(bytes, 0, bytes.length, at);
       }
       await this.#write(writeRandomAccess(this.#fragments));
@@ -94,8 +95,16 @@ export class SegmentFile {
     }
   }
 
-  #remember({ data, ...told }: Fragment): void {
-    this.#fragments.push({ ...told, offset: this.#bytes - data.length, bytes: data.length });
+  #rememberWritten({ data, ...told }: Fragment): void {
+    this.#remember({ ...told, offset: this.#bytes - data.length, bytes: data.length });
+  }
+
+  #remember(fragment: IntactFragment): void {
+    this.#endUs = Math.max(this.#endUs, fragment.endUs);
+    // Sound alone tells nothing of the pictures' times.
+    if (fragment.pictures === 0) return;
+    if (this.#fragments.at(-1)?.isKey === false) this.#fragments.pop();
+    this.#fragments.push(fragment);
   }
 
   /** One call of the system, but for a disk that is full, which takes a part and then refuses. */
