@@ -1,0 +1,172 @@
+/** ffmpeg and GStreamer as drones and viewers have them: whoever is cut off comes again. */
+import assert from "node:assert/strict";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+const AGAIN_MS = 200;
+/** Above what one picture lasts in the clips, below what two do. */
+const GAP_SECONDS = 0.06;
+
+export interface ClipOptions {
+  readonly size?: string;
+  readonly kilobits?: number;
+}
+
+/** 8 seconds, 25 pictures in each, a key picture every second. */
+export async function makeLoop(file: string, { size = "320x240", kilobits = 300 }: ClipOptions = {}): Promise<string> {
+  const source = `-v error -y -f lavfi -i testsrc2=size=${size}:rate=25 -t 8 -pix_fmt yuv420p`;
+  const coding = `-c:v libx264 -preset veryfast -bf 0 -g 25 -b:v ${kilobits}k -maxrate ${kilobits}k -bufsize ${kilobits}k`;
+  await run("ffmpeg", [...source.split(" "), ...coding.split(" "), file]);
+  return file;
+}
+
+/** A program that runs from `resume` on, and is started again when it ends, until it is stopped. */
+abstract class Client {
+  lives = 0;
+  /** What it said last, for whoever must find out why it went. */
+  lastWords = "";
+  readonly #program: string;
+  readonly #args: readonly string[];
+  #child: ChildProcess | null = null;
+  #isWanted = true;
+  #again: NodeJS.Timeout | undefined;
+
+  protected constructor(program: string, args: readonly string[]) {
+    this.#program = program;
+    this.#args = args;
+  }
+
+  protected abstract hear(line: string): void;
+  protected abstract begin(): void;
+
+  get pid(): number {
+    return this.#child?.pid ?? assert.fail(`${this.#program} does not run: ${this.lastWords}`);
+  }
+
+  /** As it is now; resolves at once when it does not run. */
+  async ended(): Promise<void> {
+    const child = this.#child;
+    if (child !== null && child.exitCode === null && child.signalCode === null) await once(child, "exit");
+  }
+
+  signal(name: NodeJS.Signals): void {
+    process.kill(this.pid, name);
+  }
+
+  async stop(): Promise<void> {
+    this.#isWanted = false;
+    clearTimeout(this.#again);
+    this.#child?.kill("SIGKILL");
+    await this.ended();
+  }
+
+  /** After `rest`, or to be there earlier than by itself. */
+  resume(): void {
+    this.#isWanted = true;
+    clearTimeout(this.#again);
+    if (this.#child === null) this.#start();
+  }
+
+  /** It does not come again by itself. */
+  rest(): void {
+    this.#isWanted = false;
+    clearTimeout(this.#again);
+  }
+
+  #start(): void {
+    this.lives++;
+    this.begin();
+    const child = spawn(this.#program, this.#args, { stdio: ["ignore", "pipe", "pipe"] });
+    this.#child = child;
+    createInterface({ input: child.stdout }).on("line", (line) => this.hear(line));
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      this.lastWords = (this.lastWords + text).slice(-2000);
+    });
+    child.once("exit", () => {
+      this.#child = null;
+      if (this.#isWanted) this.#again = setTimeout(() => this.#start(), AGAIN_MS);
+    });
+  }
+}
+
+export class Publisher extends Client {
+  /** Of the clip, since it was started last. */
+  sentSeconds = 0;
+  /** The same of the life before in which it sent anything, to its end: all that the connection took. */
+  lastSentSeconds = 0;
+
+  /** `url` with the key. */
+  constructor(clip: string, url: string) {
+    const container = url.startsWith("rtsp:") ? ["-f", "rtsp", "-rtsp_transport", "tcp"] : ["-f", "flv"];
+    const telling = ["-progress", "pipe:1", "-stats_period", "0.1"];
+    const input = ["-re", "-stream_loop", "-1", "-i", clip, "-c", "copy"];
+    super("ffmpeg", ["-v", "error", "-nostdin", ...telling, ...input, ...container, url]);
+    this.resume();
+  }
+
+  protected override begin(): void {
+    if (this.sentSeconds > 0) this.lastSentSeconds = this.sentSeconds;
+    this.sentSeconds = 0;
+  }
+
+  protected override hear(line: string): void {
+    const sentUs = /^out_time_us=(\d+)$/.exec(line)?.[1];
+    if (sentUs !== undefined) this.sentSeconds = Number(sentUs) / 1e6;
+  }
+}
+
+export type PlayerKind = "ffmpeg" | "gst";
+
+export class Player extends Client {
+  /** Of all lives. */
+  pictures = 0;
+  /** Seconds that are missing between two pictures of one life. Only ffmpeg tells times as they are sent. */
+  readonly gaps: number[] = [];
+  readonly kind: PlayerKind;
+  #tick = 1 / 90_000;
+  #last: number | null = null;
+
+  constructor(kind: PlayerKind, url: string) {
+    super(...(kind === "ffmpeg" ? ffmpegPlayer(url) : gstPlayer(url)));
+    this.kind = kind;
+    this.resume();
+  }
+
+  protected override begin(): void {
+    this.#last = null;
+  }
+
+  protected override hear(line: string): void {
+    if (this.kind === "gst") {
+      if (/identity0: last-message = chain/.test(line)) this.pictures++;
+      return;
+    }
+    const base = /^#tb 0: (\d+)\/(\d+)$/.exec(line);
+    if (base !== null) this.#tick = Number(base[1]) / Number(base[2]);
+    const [, , time] = /^0, *(-?\d+), *(-?\d+),/.exec(line) ?? [];
+    if (time === undefined) return;
+    const seconds = Number(time) * this.#tick;
+    if (this.#last !== null && seconds - this.#last > GAP_SECONDS) this.gaps.push(seconds - this.#last);
+    this.#last = seconds;
+    this.pictures++;
+  }
+}
+
+const ffmpegPlayer = (url: string): [string, string[]] => [
+  "ffmpeg",
+  [
+    ...["-v", "error", "-nostdin", "-rtsp_transport", "tcp", "-probesize", "32768", "-analyzeduration", "100000"],
+    ...["-i", url, "-map", "0:v", "-c", "copy", "-flush_packets", "1", "-f", "framecrc", "-"],
+  ],
+];
+
+const gstPlayer = (url: string): [string, string[]] => [
+  "gst-launch-1.0",
+  [
+    ...["-v", "rtspsrc", `location=${url}`, "protocols=tcp", "latency=100", "!", "rtph264depay", "!", "h264parse", "!"],
+    ...["video/x-h264,alignment=au", "!", "identity", "silent=false", "!", "fakesink", "sync=false"],
+  ],
+];

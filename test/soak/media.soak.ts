@@ -1,0 +1,292 @@
+/** The media server while it is killed, starved, crowded and used for long, with the clients that people have. */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, before, type TestContext, test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
+import type { SourceRecord } from "../../schemas/api/sources.ts";
+import { Crowd, HABITS } from "./crowd.fixture.ts";
+import { makeLoop, type Player, type PlayerKind, type Publisher } from "./media-clients.fixture.ts";
+import { filesOf, MediaStage, measureSlowness, median, rssOf, until } from "./media-stage.fixture.ts";
+import { progress, rounds } from "./rounds.fixture.ts";
+
+const TIMEOUT_MS = rounds(240_000, 3_000_000);
+/** In `npm test` short, so that it need not be waited for. */
+const FROZEN_SECONDS = rounds(2, 5);
+const HELLO_SECONDS = rounds(4, 10);
+
+let stage: MediaStage;
+before(async () => {
+  stage = await MediaStage.open({
+    WINDHOVER_MEDIA_FROZEN_SECONDS: String(FROZEN_SECONDS),
+    WINDHOVER_MEDIA_HELLO_SECONDS: String(HELLO_SECONDS),
+    // Kills follow each other more closely here than they would be forgiven.
+    WINDHOVER_MEDIA_RESTART_MOST_SECONDS: "0.2",
+    WINDHOVER_RECORDINGS_SEGMENT_SECONDS: "60",
+  });
+});
+after(() => stage?.close());
+
+/** Resolves when each has shown so many more. */
+async function moves(what: string, clients: readonly { pictures: number }[], more = 10): Promise<void> {
+  const goals = clients.map(({ pictures }) => pictures + more);
+  await until(`${what}: pictures come`, () => clients.every(({ pictures }, i) => pictures >= (goals[i] as number)));
+}
+
+/** By the clock, a limit that is told for a machine that is not busy with other things. */
+async function assertWithin(t: TestContext, what: string, tookMs: number, limitMs: number): Promise<void> {
+  const slowness = await measureSlowness();
+  t.diagnostic(`${what}: ${tookMs.toFixed(0)} ms of ${limitMs} ms, on a machine ${slowness.toFixed(1)} times as slow`);
+  assert.ok(tookMs <= limitMs * slowness, `${what}: ${tookMs} ms, and ${limitMs} ms are allowed, times ${slowness}`);
+}
+
+test("a killed hub is back at once: no process restarts, everybody comes again, a second of the recording is lost", {
+  timeout: TIMEOUT_MS,
+}, async (t) => {
+  t.after(() => stage.clear());
+  const ways = [
+    { path: "killed/one", by: "rtsp", other: "rtmp" },
+    { path: "killed/two", by: "rtmp", other: "rtsp" },
+  ] as const;
+  const lanes = await Promise.all(
+    ways.map(async ({ path, by, other }) => {
+      const source = await stage.register(by, path);
+      const publisher = stage.publish(by, path);
+      await stage.awaitStatus(source, "streaming");
+      // One that is processed shows nothing else; this one is the same stream and shows whether it is there.
+      const shown = await stage.register(other, path);
+      const running = await stage.startProcess(source);
+      const players = [stage.play("ffmpeg", path), stage.play("gst", path)];
+      return { source, shown, publisher, running, players };
+    }),
+  );
+  const players = lanes.flatMap((lane) => lane.players);
+  const runners = stage.runnerPids;
+  const total = rounds(1, 10);
+  for (let round = 0; round < total; round++) {
+    await moves("before", players);
+    const open = await Promise.all(
+      lanes.map(({ source, shown, publisher }) =>
+        until("two seconds are recorded", async () => {
+          const recordings = [...(await stage.recordingsOf(source)), ...(await stage.recordingsOf(shown))];
+          const found = recordings.find(({ stopped_at }) => stopped_at === null);
+          return found !== undefined && publisher.sentSeconds > 2 && found;
+        }),
+      ),
+    );
+    const followed = lanes.map(({ shown }) => stage.followStatus(shown));
+    const lives = players.map((player) => player.lives);
+    const backMs = await stage.killHub();
+    await assertWithin(t, "the hub is back", backMs, 2000);
+
+    for (const { shown } of lanes) await stage.awaitStatus(shown, "streaming");
+    await moves("after", players);
+    for (const [i, player] of players.entries())
+      assert.ok(player.lives > (lives[i] as number), "it was cut off and came again");
+    for (const { running } of lanes) {
+      await until("the process is connected", async () => !(await stage.info(running)).reconnecting);
+      await running.detections.next(10);
+      const { state, error, stats } = await stage.info(running);
+      assert.deepEqual([state, error, stats.restarts], ["running", null, 0]);
+    }
+    for (const pid of runners) assert.ok(stage.runnerPids.includes(pid), `runner ${pid} is gone`);
+    for (const stop of followed) assert.deepEqual(await stop(), ["streaming", "offline", "streaming"]);
+
+    for (const [i, { source, shown, publisher }] of lanes.entries()) {
+      const recording = open[i] ?? assert.fail();
+      const owner = recording.source_uuid === source.uuid ? source : shown;
+      const closed = await stage.awaitClosed(owner, recording.uuid);
+      const { seconds, pictures } = await stage.probe(closed);
+      const sentSeconds = publisher.lastSentSeconds;
+      const lostSeconds = sentSeconds - pictures / 25;
+      t.diagnostic(`of ${sentSeconds.toFixed(2)} s sent, ${lostSeconds.toFixed(2)} s are not in the recording`);
+      assert.ok(lostSeconds > -0.5, `${pictures} pictures are recorded of ${sentSeconds} s`);
+      assert.ok(lostSeconds <= 1, `${lostSeconds} s of the recording are lost`);
+      assert.ok(Math.abs(seconds - pictures / 25) < 0.1, `${seconds} s for ${pictures} pictures`);
+      assert.ok(Math.abs(seconds - closed.duration_seconds) < 0.1, `${seconds} s, told as ${closed.duration_seconds}`);
+    }
+    progress("killed hubs", round + 1, total);
+  }
+  await stage.service.expect(200, "DELETE", "/processes");
+});
+
+interface Lane {
+  readonly source: SourceRecord;
+  readonly publisher: Publisher;
+  readonly player: Player;
+}
+
+/** Resolves when all that must follow from it has followed, and both are back. */
+async function endure(t: TestContext, { source, publisher, player }: Lane, how: "killed" | "frozen"): Promise<void> {
+  await stage.awaitStatus(source, "streaming");
+  const open = await until("it is recorded", async () => {
+    const found = (await stage.recordingsOf(source)).find(({ stopped_at }) => stopped_at === null);
+    return found !== undefined && found;
+  });
+  await moves(`before it is ${how}`, [player]);
+  for (const client of [publisher, player]) client.rest();
+  const ended = [publisher.ended(), player.ended()];
+  publisher.signal(how === "killed" ? "SIGKILL" : "SIGSTOP");
+  const tookMs = await stage.awaitStatus(source, "offline");
+  if (how === "frozen") publisher.signal("SIGCONT");
+  await Promise.all(ended);
+  const { seconds } = await stage.probe(await stage.awaitClosed(source, open.uuid));
+  assert.ok(seconds > 0, "nothing is in the recording");
+  await assertWithin(t, `${source.alias} is ${how}`, tookMs, how === "killed" ? 1000 : (FROZEN_SECONDS + 1) * 1000);
+  for (const client of [publisher, player]) client.resume();
+}
+
+test("publishers that are killed or freeze are missed in time, cost nobody else anything, and are welcome again", {
+  timeout: TIMEOUT_MS,
+}, async (t) => {
+  t.after(() => stage.clear());
+  const open = async (protocol: "rtsp" | "rtmp", kind: PlayerKind): Promise<Lane> => {
+    const path = `gone/${protocol}`;
+    const source = await stage.register(protocol, path);
+    const publisher = stage.publish(protocol, path);
+    await stage.awaitStatus(source, "streaming");
+    return { source, publisher, player: stage.play(kind, path) };
+  };
+  const [first, second] = [await open("rtsp", "ffmpeg"), await open("rtmp", "gst")];
+  const total = rounds(1, 10);
+  for (let round = 0; round < total; round++) {
+    await Promise.all([endure(t, first, "killed"), endure(t, second, "frozen")]);
+    await Promise.all([endure(t, first, "frozen"), endure(t, second, "killed")]);
+    progress("publishers gone", round + 1, total);
+  }
+  await moves("at the end", [first.player, second.player]);
+});
+
+/** From addresses that no client of ours has, so that the limit of one address is theirs. */
+const STRANGERS = 1200;
+const PER_ADDRESS = 120;
+const MOST_CONNECTIONS = 1000;
+const MOST_OF_ONE_ADDRESS = 200;
+const addressOf = (index: number): string => `127.0.1.${1 + Math.floor(index / PER_ADDRESS)}`;
+
+test("more than a thousand strangers disturb nobody, are held to the limits, and are gone after their time", {
+  timeout: TIMEOUT_MS,
+}, async (t) => {
+  t.after(() => stage.clear());
+  const paths = ["crowded/rtsp", "crowded/rtmp"];
+  const publishers = [stage.publish("rtsp", "crowded/rtsp"), stage.publish("rtmp", "crowded/rtmp")];
+  const sources = [await stage.register("rtsp", "crowded/rtsp"), await stage.register("rtmp", "crowded/rtmp")];
+  for (const source of sources) await stage.awaitStatus(source, "streaming");
+  const players = paths.map((path) => stage.play("ffmpeg", path));
+  const clients = [...publishers, ...players];
+  await moves("alone", players);
+  const total = rounds(1, 5);
+  for (let round = 0; round < total; round++) {
+    const hub = stage.hubPid;
+    const lives = clients.map((client) => client.lives);
+    const missed = await stage.metric("missed_pictures");
+    const gaps = players.map((player) => player.gaps.length);
+    const before = await until("only clients of ours are connected", async () => {
+      const connections = await stage.metric("connections");
+      return connections === clients.length && connections;
+    });
+    const files = filesOf(hub);
+    const refused = await stage.metric("refused");
+    const [silent] = HABITS;
+    const single = new Crowd();
+    const crowd = new Crowd();
+    t.after(() => {
+      single.leave();
+      crowd.leave();
+    });
+
+    for (let i = 0; i < MOST_OF_ONE_ADDRESS + 50; i++) single.add(stage.ports.rtsp, "rtsp", "127.0.2.1", silent);
+    await until("those beyond the limit of an address are refused", async () => {
+      return (await stage.metric("refused")) >= refused + 50;
+    });
+    let most = 0;
+    for (let i = 0; i < STRANGERS; i++) {
+      const protocol = i % 2 === 0 ? "rtsp" : "rtmp";
+      const habit = HABITS[Math.floor(i / 2) % HABITS.length] ?? silent;
+      crowd.add(stage.ports[protocol], protocol, addressOf(i), habit);
+    }
+    await until("all of them are gone", async () => {
+      most = Math.max(most, await stage.metric("connections"));
+      return crowd.open === 0 && single.open === 0;
+    });
+    const turnedAway = (await stage.metric("refused")) - refused;
+    t.diagnostic(`${most} connections at most, ${turnedAway} refused; answered with ${crowd.received} bytes`);
+    assert.ok(most <= MOST_CONNECTIONS, `${most} connections at once`);
+    await until("only clients of ours are left", async () => (await stage.metric("connections")) === before);
+    await moves("after the crowd", players);
+    assert.equal(stage.hubPid, hub, "the hub is the same");
+    assert.deepEqual(
+      clients.map((client) => client.lives),
+      lives,
+      "nobody was cut off",
+    );
+    assert.equal(await stage.metric("missed_pictures"), missed);
+    assert.deepEqual(
+      players.map((player) => player.gaps.length),
+      gaps,
+      `pictures are missing: ${players.map((player) => player.gaps)}`,
+    );
+    assert.ok(filesOf(hub) <= files + 2, `${filesOf(hub)} files are open, ${files} were`);
+    progress("crowds", round + 1, total);
+  }
+  await moves("one that comes later", [stage.play("ffmpeg", "crowded/rtmp")]);
+});
+
+/** Of the memory in the last quarter to that in the first. Garbage waits to be collected in both. */
+const MOST_GROWTH = 1.15;
+
+test("publishers with two players each, for long: no picture is lost, memory and open files stay as they are", {
+  timeout: TIMEOUT_MS,
+}, async (t) => {
+  t.after(() => stage.clear());
+  const isLong = process.env.WINDHOVER_SOAK === "1";
+  const options = isLong ? { size: "1280x720", kilobits: 1000 } : {};
+  const clip = await makeLoop(join(stage.service.folder.path, "long.mp4"), options);
+  const paths = Array.from({ length: rounds(2, 8) }, (_, i) => `long/${i}`);
+  const publishers = [];
+  for (const [i, path] of paths.entries()) {
+    const protocol = i % 2 === 0 ? "rtsp" : "rtmp";
+    const source = await stage.register(protocol, path);
+    publishers.push(stage.publish(protocol, path, clip));
+    await stage.awaitStatus(source, "streaming");
+  }
+  const players = paths.flatMap((path) => [stage.play("ffmpeg", path), stage.play("ffmpeg", path)]);
+  await moves("at first", players);
+  const clients = [...publishers, ...players];
+  const lives = clients.map((client) => client.lives);
+  const hub = stage.hubPid;
+  const missed = await stage.metric("missed_pictures");
+  const shown = players.map(({ pictures }) => pictures);
+  const sent = publishers.map(({ sentSeconds }) => sentSeconds);
+
+  const [warmSeconds, seconds] = [rounds(1, 60), rounds(4, 600)];
+  await wait(warmSeconds * 1000);
+  const files = filesOf(hub);
+  const memory: number[] = [];
+  for (let i = 0; i < seconds; i++) {
+    await wait(1000);
+    memory.push(rssOf(hub));
+    progress(`hub ${memory.at(-1)?.toFixed(0)} MB, ${filesOf(hub)} files`, i + 1, seconds);
+  }
+  const quarter = Math.floor(seconds / 4);
+  const [first, last] = [median(memory.slice(0, quarter)), median(memory.slice(-quarter))];
+  t.diagnostic(`the hub: ${first.toFixed(1)} MB at first, ${last.toFixed(1)} MB at last; ${filesOf(hub)} files`);
+  if (isLong) assert.ok(last <= first * MOST_GROWTH, `it grew from ${first} MB to ${last} MB`);
+  // A recording that begins its next file has both open for a moment.
+  assert.ok(filesOf(hub) <= files + paths.length, `${filesOf(hub)} files are open, ${files} were`);
+  assert.equal(await stage.metric("missed_pictures"), missed);
+  assert.deepEqual(
+    clients.map((client) => client.lives),
+    lives,
+    `somebody was cut off: ${clients.map(({ lastWords }) => lastWords)}`,
+  );
+  assert.deepEqual(
+    players.flatMap(({ gaps }) => gaps),
+    [],
+  );
+  for (const [i, player] of players.entries()) {
+    const lane = Math.floor(i / 2);
+    const published = ((publishers[lane]?.sentSeconds ?? 0) - (sent[lane] ?? 0)) * 25;
+    const played = player.pictures - (shown[i] ?? 0);
+    assert.ok(played >= published - 50, `of ${published} pictures ${played} were played`);
+  }
+});
