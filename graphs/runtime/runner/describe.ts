@@ -1,5 +1,5 @@
 /** The graph as it runs, in the language that is asked for. Says neither passwords nor where files lie. */
-import { basename } from "node:path";
+import { basename, isAbsolute } from "node:path";
 import type { Json, JsonRecord } from "../../../schemas/json.ts";
 import { maskCredentials } from "../../../schemas/mask.ts";
 import type { RunnerJob, RunnerRequest } from "../../../schemas/runner.ts";
@@ -56,8 +56,11 @@ export class Description {
   #hide(plan: GraphPlan): GraphPlan {
     const { sourceUri, sourceLabel } = this.#job;
     const shown = isPath(sourceUri) ? basename(sourceUri) : (sourceLabel ?? maskCredentials(sourceUri));
-    const hide = (_: string, value: unknown) =>
-      typeof value === "string" ? maskCredentials(value.replaceAll(sourceUri, shown)) : value;
+    const hide = (_: string, value: unknown) => {
+      if (typeof value !== "string") return value;
+      // Such as that of a recording.
+      return isAbsolute(value) ? basename(value) : maskCredentials(value.replaceAll(sourceUri, shown));
+    };
     return JSON.parse(JSON.stringify(plan, hide)) as GraphPlan;
   }
 }

@@ -1,0 +1,179 @@
+/** Video that is sent away while a graph runs, to a real hub. */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { ForkedHub } from "../../../hub/hub.fixture.ts";
+import { temporaryFolder } from "../../../test/graph.fixture.ts";
+import { ForkedRunner, times } from "./runner.fixture.ts";
+
+const SECRET = "run_sesame";
+
+/** Without a model: one printed line for each frame. */
+const GRAPH = `
+graph: sent
+about: Tells of every frame, and sends pictures of it away.
+chains:
+  main:
+    - source
+    - decode
+    - stage: { buffers: 500 } # so that a busy machine drops none
+    - tee: { name: frames }
+  data:
+    - from: frames
+    - stage: { buffers: 500 }
+    - print
+slots:
+  rtsp:
+    params:
+      url: { type: string }
+      resolution: { enum: [360p, 720p, 1080p, null], default: null }
+    chain:
+      - from: frames
+      - stage: { buffers: 500 }
+      - resize: { to: $resolution }
+      - encode: { resolution: $resolution, keyframe-seconds: 0.4 }
+      - publish: { url: $url }
+  recording:
+    params: { path: { type: string } }
+    chain:
+      - from: frames
+      - stage: { buffers: 500 }
+      - encode
+      - record: { path: $path }
+  slow:
+    params: { url: { type: string } }
+    chain:
+      - from: frames
+      - stage: { buffers: 2 }
+      - identity: { sleep-time: 200000 } # microseconds for each frame
+      - encode: { keyframe-seconds: 0.4 }
+      - publish: { url: $url }
+`;
+
+const hub = await ForkedHub.open();
+after(() => hub.remove());
+const urlOf = async (path: string): Promise<string> => (await hub.rtsp(path)).replace("//", `//run:${SECRET}@`);
+const published = (path: string) => hub.next("published", ({ stream }) => stream.path === path);
+
+async function startRunner(size: string, more: object = {}): Promise<ForkedRunner> {
+  const runner = new ForkedRunner();
+  const job = { graph: "sent", graphText: GRAPH, sourceUri: `test:ball?${size}&fps=25` };
+  await runner.start({ ...job, ...more });
+  await runner.until("flowing");
+  return runner;
+}
+
+const of = (runner: ForkedRunner, attachment: string) =>
+  runner.of("attachment").filter((told) => told.attachment === attachment);
+
+test("an output that is there from the beginning and one that comes later are told of, and no secret is", async () => {
+  const url = await urlOf("anna/early");
+  const runner = await startRunner("width=64&height=48", { attach: [{ id: "early", slot: "rtsp", params: { url } }] });
+  await published("anna/early");
+  const late = { url: await urlOf("anna/late"), resolution: "360p" };
+  await runner.ask({ type: "attach", attachment: "late", slot: "rtsp", params: late });
+  await published("anna/late");
+  for (const name of ["early", "late"]) {
+    const counts = () => of(runner, name).map(({ framesSent }) => framesSent);
+    await runner.watch.until(`counts of ${name}`, () => (counts().at(-1) ?? 0) > (counts().find((n) => n > 0) ?? 1e9));
+    assert.deepEqual([...new Set(of(runner, name).map(({ status }) => status))], ["starting", "live"]);
+    assert.equal(of(runner, name).at(-1)?.framesDropped, 0);
+  }
+  for (const format of ["json", "dot", "mermaid", "launch"] as const) {
+    const shown = JSON.stringify(await runner.ask({ type: "describe", format }));
+    if (format === "json") assert.match(shown, /rtsp:\/\/\*\*\*@127\.0\.0\.1/);
+    assert.ok(!shown.includes(SECRET), format);
+  }
+  await runner.ask({ type: "detach", attachment: "late" });
+  await hub.next("unpublished", ({ path }) => path === "anna/late");
+  const told = of(runner, "late").length;
+  const seen = runner.of("progress").length;
+  await runner.watch.until("two seconds", () => runner.of("progress").length >= seen + 2);
+  assert.equal(of(runner, "late").length, told, "what is detached is told of");
+  await runner.ask({ type: "stop" });
+  assert.deepEqual(await runner.exited, [0, null], runner.stderr);
+  await hub.next("unpublished", ({ path }) => path === "anna/early");
+  assert.ok(!(JSON.stringify(runner.told) + runner.stderr).includes(SECRET));
+});
+
+test("what encodes too slowly loses frames of its own, says so, and costs nobody else any", async () => {
+  const runner = await startRunner("width=64&height=48");
+  await runner.ask({ type: "attach", attachment: "slow", slot: "slow", params: { url: await urlOf("anna/slow") } });
+  await runner.ask({ type: "attach", attachment: "fast", slot: "rtsp", params: { url: await urlOf("anna/fast") } });
+  await runner.until("attachment", (told) => told.attachment === "slow" && told.framesDropped > 20);
+  await runner.until("attachment", (told) => told.attachment === "fast" && told.framesSent > 20);
+  assert.equal(of(runner, "slow").at(-1)?.status, "live");
+  assert.equal(of(runner, "fast").at(-1)?.framesDropped, 0);
+  await runner.ask({ type: "stop" });
+  await runner.exited;
+  assert.equal(runner.of("progress").at(-1)?.stats.frames_dropped, 0);
+});
+
+test("outputs that come and go cost the others and what is found no frame", async () => {
+  const runner = await startRunner("width=128&height=96");
+  const params = { url: await urlOf("anna/steady") };
+  await runner.ask({ type: "attach", attachment: "steady", slot: "rtsp", params });
+  await published("anna/steady");
+  for (let round = 0; round < 4; round++) {
+    const url = await urlOf(`anna/round-${round}`);
+    await runner.ask({ type: "attach", attachment: "guest", slot: "rtsp", params: { url } });
+    // Some go before they are there.
+    if (round % 2 === 0) await published(`anna/round-${round}`);
+    await runner.ask({ type: "detach", attachment: "guest" });
+  }
+  await runner.ask({ type: "stop" });
+  await runner.exited;
+  assert.deepEqual(
+    times(runner),
+    times(runner).map((_, index) => index * 40),
+  );
+  assert.equal(of(runner, "steady").at(-1)?.framesDropped, 0);
+  assert.deepEqual([...new Set(of(runner, "steady").map(({ status }) => status))], ["starting", "live"]);
+});
+
+for (const [size, resolution, shown] of [
+  ["width=1920&height=1080", "360p", [640, 360]],
+  ["width=321&height=181", null, [320, 180]],
+  ["width=320&height=180", "1080p", [320, 180]],
+  ["width=606&height=1080", "720p", [404, 720]],
+] as const)
+  test(`${size} is sent at ${resolution ?? "its own size"} as ${shown.join("×")}`, async () => {
+    const path = `anna/${size.replaceAll(/\W/g, "")}`;
+    const params = { url: await urlOf(path), resolution };
+    const runner = await startRunner(size, { attach: [{ id: "sized", slot: "rtsp", params }] });
+    const { stream } = await published(path);
+    assert.deepEqual([stream.width, stream.height], shown);
+    runner.child.kill("SIGKILL");
+    await runner.exited;
+  });
+
+test("a recording is written, and where it lies is not told", async () => {
+  const path = join(temporaryFolder(), "0.mp4");
+  const runner = await startRunner("width=64&height=48", {
+    attach: [{ id: "rec", slot: "recording", params: { path } }],
+  });
+  for (const format of ["json", "dot", "mermaid", "launch"] as const) {
+    const shown = JSON.stringify(await runner.ask({ type: "describe", format }));
+    if (format === "json") assert.match(shown, /"0\.mp4"/);
+    assert.ok(!shown.includes(path), format);
+  }
+  const seen = runner.messages.length;
+  await runner.watch.until("frames", () => runner.messages.length > seen + 50);
+  runner.child.kill("SIGKILL");
+  await runner.exited;
+  const counted = execFileSync("ffprobe", [
+    ...["-v", "error", "-count_packets", "-select_streams", "v:0"],
+    ...["-show_entries", "stream=nb_read_packets", "-of", "csv=p=0", path],
+  ]);
+  // All but the second that was in the making.
+  assert.ok(Number(counted) >= 25, String(counted));
+});
+
+test("an output whose address is none is refused, without the address", async () => {
+  const runner = await startRunner("width=64&height=48");
+  const params = { url: `rtsp://run:${SECRET}@host:99999/x` };
+  await assert.rejects(runner.ask({ type: "attach", attachment: "bad", slot: "rtsp", params }), /address.*expected/);
+  await runner.ask({ type: "stop" });
+  assert.ok(!JSON.stringify(runner.told).includes(SECRET));
+});
