@@ -11,7 +11,7 @@ import { renewNode } from "../../store/nodes.ts";
 import type { RecordingRow } from "../../store/recordings.ts";
 import type { User } from "../../user.ts";
 import { newUuid } from "../../uuid.ts";
-import { KEY_ORDER } from "../media-service.fixture.ts";
+import { KEY_ORDER, until } from "../media-service.fixture.ts";
 import { Recordings } from "./recordings.ts";
 
 export const DAY_MS = 86_400_000;
@@ -99,11 +99,10 @@ export class RecordingStage {
     recordings: Recordings,
     holds: (rows: readonly RecordingRow[]) => boolean,
   ): Promise<readonly RecordingRow[]> {
-    for (;;) {
+    return until("recordings are as expected", async () => {
       const rows = await this.list(recordings);
-      if (holds(rows)) return rows;
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
+      return holds(rows) && rows;
+    });
   }
 
   close(): Promise<void> {

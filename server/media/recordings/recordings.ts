@@ -81,7 +81,8 @@ export class Recordings {
     const open = await putRecordingsInOrder({ sql, folder, nodeUuid, log, isOwnDatabase });
     const recordings = new Recordings(parts, folder);
     for (const recording of open) recordings.#ledger.adopt(recording);
-    recordings.#sweeping.begin(0);
+    await recordings.sweep();
+    recordings.#sweeping.begin(config.recordings.sweep_seconds * 1000);
     if (config.recordings.enabled) recordings.#looking.begin(0);
     return recordings;
   }
