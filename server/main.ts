@@ -109,7 +109,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     // A private database is nobody else's.
     isAlone: config.database.url === null,
     prepare: (order) => library.prepare(order),
-    resolveInput: (userUuid, sourceUuid) => sources.resolveInput(userUuid, sourceUuid),
+    resolveInput: (userUuid, sourceUuid, how) => sources.resolveInput(userUuid, sourceUuid, how),
   });
   shutDown.add("processes", config.runners.stop_seconds * 2000 + SPARE_MS, () => processes.close());
   const gate = new LoginGate(config.limits.failed_logins_per_minute);

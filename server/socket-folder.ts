@@ -2,6 +2,7 @@
 import { chmod, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { isAlive } from "./is-alive.ts";
 
 /** Of this process. In a container a server often has the number of the one before: a number alone tells nothing. */
 const ours = new Set<string>();
@@ -24,14 +25,5 @@ async function removeAbandoned(prefix: string): Promise<void> {
     if (pid === process.pid ? ours.has(name) : isAlive(pid)) continue;
     // Another user's stays.
     await rm(join(tmpdir(), name), { recursive: true, force: true }).catch(() => {});
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }

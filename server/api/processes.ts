@@ -140,7 +140,7 @@ export function processEndpoints({ sql, processes, hub }: ProcessNeeds): readonl
         id: "stopProcess",
         summary: "Stops a process",
         description:
-          "Answers when it is gone. What has ended already is gone. One that another machine runs is not stopped.",
+          "Answers when it is gone. What has ended already is gone. One that another machine runs is stopped there.",
         access,
         answers: { 200: { description: "It is gone.", schema: Deleted } },
         errors: ["process_not_found", "wrong_state"],

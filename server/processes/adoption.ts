@@ -9,8 +9,13 @@ import type { ProcessError } from "./processes.ts";
 
 export interface AdoptionNeeds {
   readonly sql: Sql;
-  resolveInput(userUuid: string, sourceUuid: string): Promise<ProcessInput>;
+  resolveInput(userUuid: string, sourceUuid: string, how: ResolveOptions): Promise<ProcessInput>;
   prepare(order: PrepareOrder): Promise<ProcessOffers>;
+}
+
+export interface ResolveOptions {
+  /** It has run before: where it is now is found out by `locate`, when its turn has come. */
+  readonly isResumed: boolean;
 }
 
 export interface PrepareOrder extends Pick<ProcessRow, "graph" | "graphText" | "params"> {
@@ -34,7 +39,7 @@ export async function adopt(row: ProcessRow, needs: AdoptionNeeds): Promise<Proc
     return null;
   }
   try {
-    const input = await needs.resolveInput(row.userUuid, row.sourceUuid);
+    const input = await needs.resolveInput(row.userUuid, row.sourceUuid, { isResumed: true });
     const { offers, slots } = await needs.prepare({ ...row, sourceUri: input.uri });
     return { row, input, offers, slots, outputs: await listAttached(sql, row.uuid) };
   } catch (error) {

@@ -1,11 +1,12 @@
 /** What goes wrong in a runner costs its process a restart, and nothing else. */
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
+import { isAlive } from "../is-alive.ts";
 import { ServiceError } from "../service-error.ts";
 import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
 import { newUuid } from "../uuid.ts";
 import type { ProcessNotice, ProcessState } from "./processes.ts";
-import { addOutput, isAlive, openStage, refusedWith, type Stage, type StageOptions } from "./supervisor.fixture.ts";
+import { addOutput, openStage, refusedWith, type Stage, type StageOptions } from "./supervisor.fixture.ts";
 import type { SupervisorNeeds } from "./supervisor.ts";
 
 let database: TestDatabase;
@@ -224,16 +225,6 @@ test("what waits to be taken up is stopped like all others, and not taken up aft
     assert.equal(second.supervisor.held(uuid), null);
     assert.equal((await second.row(uuid))?.state, "finished");
   }
-});
-
-test("a process that another machine runs is not stopped from here, and that is said", async () => {
-  const first = await stage();
-  const { user, sourceUuid } = first;
-  const uuid = await first.start();
-  const second = await stage({ user, sourceUuid, needs: { isAlone: false } });
-  await assert.rejects(second.supervisor.stop(user, uuid), refusedWith("wrong_state"));
-  assert.deepEqual(await second.supervisor.stopAll(user), []);
-  assert.equal((await first.row(uuid))?.state, "running");
 });
 
 test("a process whose source is gone fails when it is taken up", async () => {

@@ -2,20 +2,22 @@
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import type { RunnerStats } from "../../schemas/runner.ts";
-import { claimFree, endFree, renewClaims } from "../store/claims.ts";
+import { Slots } from "../slots.ts";
+import { type Claim, claimFree, renewClaims, stopUnheld, type UnheldClaim } from "../store/claims.ts";
 import type { Sql } from "../store/client.ts";
-import { deleteProcess, type ProcessRow } from "../store/processes.ts";
+import { deleteProcess } from "../store/processes.ts";
 import { readStandings } from "../store/standing.ts";
-import { type AdoptionNeeds, adopt } from "./adoption.ts";
+import type { AdoptionNeeds } from "./adoption.ts";
 import { Again } from "./again.ts";
+import { Lease } from "./lease.ts";
+import { Orphans } from "./orphans.ts";
 import type { PictureSockets } from "./picture-sockets.ts";
 import type { ProcessLimits, ProcessParts } from "./process-parts.ts";
-import { sleep } from "./sleep.ts";
-import { Slots } from "./slots.ts";
 import type { SpareRunners } from "./spare.ts";
 import { judgeStanding, nextLookMs } from "./standings.ts";
 import { SupervisedProcess } from "./supervised-process.ts";
 import { UsageWriter } from "./usage-writer.ts";
+import { within } from "./within.ts";
 
 export interface ProcessMetrics {
   observeProcess(uuid: string, stats: RunnerStats & { readonly restarts: number }): void;
@@ -42,15 +44,20 @@ export class Holdings {
   readonly #usage: UsageWriter;
   readonly #slots: Slots;
   readonly #held = new Map<string, SupervisedProcess>();
-  /** Claimed, and not to be had yet. */
-  readonly #orphans = new Map<string, ProcessRow>();
+  readonly #orphans: Orphans;
   /** Starts that came to nothing and are still in the database, with their fences. */
   readonly #remains = new Map<string, number>();
   readonly #renewing = new Again(() => this.#renewAll());
   readonly #metering = new Again(() => this.#meterAll());
+  /** Null when nobody else could claim anything. */
+  readonly #lease: Lease | null;
+  #isClosing = false;
 
   constructor(needs: HoldingNeeds) {
+    const leaseMs = needs.config.node.lease_seconds * 1000;
     this.#needs = needs;
+    this.#lease = needs.isAlone ? null : new Lease(leaseMs, () => this.#loseAll());
+    this.#orphans = new Orphans({ ...needs, take: (parts) => this.hold(parts).resume() });
     this.#usage = new UsageWriter(needs.sql);
     this.#slots = new Slots(needs.config.runners.parallel);
   }
@@ -65,9 +72,13 @@ export class Holdings {
 
   /** Takes up what should run, and from now on whatever becomes free. Resolves with how many run again. */
   async open(): Promise<number> {
-    await this.#claim(this.#needs.isAlone);
-    this.#renewing.begin(this.#needs.config.node.renew_seconds * 1000);
-    this.#metering.begin(this.#needs.config.usage.flush_seconds * 1000);
+    const { config, isAlone } = this.#needs;
+    this.#lease?.renew(performance.now());
+    await this.#claim(isAlone);
+    this.#renewing.begin(config.node.renew_seconds * 1000);
+    this.#metering.begin(config.usage.flush_seconds * 1000);
+    // Renewed meanwhile: many take their time.
+    await this.#orphans.adoptAll();
     return this.#held.size;
   }
 
@@ -88,17 +99,21 @@ export class Holdings {
     return process;
   }
 
-  /** Ends what waits to be taken up, of one user: this process, or all. Resolves with the uuids of those that were. */
-  async endWaiting(userUuid: string, uuid: string | null): Promise<readonly string[]> {
+  /**
+   * What this machine does not run, of one user, this process or all, is to stop: it has ended where nobody runs it, and
+   * otherwise whoever does hears of it with the next renewal.
+   */
+  async stopUnheld(userUuid: string, uuid: string | null): Promise<readonly UnheldClaim[]> {
     const { sql, nodeUuid } = this.#needs;
-    const ended = await endFree(sql, { userUuid, uuid, nodeUuid, held: this.of(userUuid).map(({ row }) => row.uuid) });
-    for (const claim of ended) {
-      this.#orphans.delete(claim.uuid);
+    const held = this.of(userUuid).map(({ row }) => row.uuid);
+    const stopped = await stopUnheld(sql, { userUuid, uuid, nodeUuid, held });
+    for (const claim of stopped.filter(({ isEnded }) => isEnded)) {
+      this.#orphans.forget(claim.uuid);
       // Taken up in this very moment.
       const held = this.#held.get(claim.uuid);
       if (held !== undefined && held.fence < claim.fence) held.lose();
     }
-    return ended.map((claim) => claim.uuid);
+    return stopped;
   }
 
   /** A start that came to nothing leaves nothing, as soon as the database lets it. */
@@ -117,18 +132,22 @@ export class Holdings {
 
   /** Runners are stopped, and what should run stays so in the database: the next server takes it up. */
   async close(): Promise<void> {
-    await Promise.all([this.#renewing.close(), this.#metering.close()]);
-    const processes = [...this.#held.values()];
-    const halted = Promise.all(processes.map((process) => process.halt()));
-    const { stopMs } = this.#needs.limits;
-    const waiting = new AbortController();
-    // By then the runners are gone; what is left waits for a database that is away.
-    await Promise.race([halted, sleep(stopMs + WRITE_MS, waiting.signal)]);
-    waiting.abort();
-    for (const process of processes) process.closeLedger();
-    await this.#usage
-      .flush()
-      .catch((error) => this.#needs.log.warn({ err: error }, "the last minutes are not written"));
+    this.#isClosing = true;
+    this.#lease?.close();
+    // The runners first: whatever is under way may be waiting for a database that is away.
+    const halted = this.#haltAll();
+    const underWay = Promise.all([this.#renewing.close(), this.#metering.close(), this.#orphans.close()]);
+    const released = underWay.then(() => Promise.all([this.#haltAll(), this.#orphans.release()]));
+    // By then the runners are gone.
+    await within(this.#needs.limits.stopMs + WRITE_MS, Promise.all([halted, released]));
+    for (const process of this.#held.values()) process.closeLedger();
+    const written = this.#usage.flush();
+    written.catch((error) => this.#needs.log.warn({ err: error }, "the last minutes are not written"));
+    await within(WRITE_MS, written).catch(() => {});
+  }
+
+  async #haltAll(): Promise<void> {
+    await Promise.all([...this.#held.values()].map((process) => process.halt()));
   }
 
   #letGo(process: SupervisedProcess): void {
@@ -140,44 +159,51 @@ export class Holdings {
   }
 
   async #claim(isAlone: boolean): Promise<void> {
-    const { sql, nodeUuid, config, log } = this.#needs;
-    for (;;) {
+    const { sql, nodeUuid, config } = this.#needs;
+    while (!this.#isClosing) {
       const rows = await claimFree(sql, nodeUuid, config.node.lease_seconds, isAlone);
-      for (const row of rows) this.#orphans.set(row.uuid, row);
-      if (rows.length === 0) break;
-    }
-    for (const [uuid, row] of [...this.#orphans]) {
-      try {
-        const parts = await adopt(row, this.#needs);
-        // Ended in the meantime.
-        if (this.#orphans.get(uuid) !== row) continue;
-        this.#orphans.delete(uuid);
-        if (parts === null) continue;
-        log.info({ process: uuid }, "a process that should run is taken up");
-        this.hold(parts).resume();
-      } catch (error) {
-        log.warn({ err: error, process: uuid }, "a process could not be taken up; it is tried again");
-      }
+      for (const row of rows) this.#orphans.add(row);
+      if (rows.length === 0) return;
     }
   }
 
   async #renewAll(): Promise<number> {
-    const { sql, nodeUuid, config, log } = this.#needs;
-    // As it was before the question: what is claimed while it is answered is not in the answer.
-    const held = [...this.#held.values()];
+    const { config, log } = this.#needs;
     try {
-      const claims = new Map(
-        (await renewClaims(sql, nodeUuid, config.node.lease_seconds)).map(({ uuid, fence }) => [uuid, fence]),
-      );
-      for (const process of held) if (claims.get(process.row.uuid) !== process.fence) process.lose();
-      for (const [uuid, { fence }] of [...this.#orphans]) if (claims.get(uuid) !== fence) this.#orphans.delete(uuid);
+      await this.#renew();
       await this.#removeRemains();
       await this.#claim(false);
+      // Not waited for: the next renewal must not be late.
+      void this.#orphans.adoptAll();
     } catch (error) {
-      // What runs goes on: nobody else can claim it while the database is away, and who does later raises the fence.
       log.warn({ err: error }, "claims could not be renewed; it is tried again");
     }
     return config.node.renew_seconds * 1000 * (0.75 + Math.random() / 4);
+  }
+
+  async #renew(): Promise<void> {
+    const { sql, nodeUuid, config } = this.#needs;
+    // As it was before the question: what is claimed while it is answered is not in the answer.
+    const held = [...this.#held.values()];
+    const orphans = this.#orphans.claims;
+    const askedMs = performance.now();
+    const claims = [...held.map(claimOf), ...orphans];
+    const answer = await renewClaims(sql, nodeUuid, config.node.lease_seconds, claims);
+    this.#lease?.renew(askedMs);
+    const renewed = new Map(answer.map((claim) => [claim.uuid, claim]));
+    for (const process of held) {
+      const claim = renewed.get(process.row.uuid);
+      if (claim === undefined) process.lose();
+      else if (claim.desired === "stopped") void process.stop();
+    }
+    this.#orphans.heed(orphans, renewed);
+  }
+
+  /** The database was away for so long that whoever reaches it may have claimed them: what runs twice does harm. */
+  #loseAll(): void {
+    this.#needs.log.warn({ processes: this.#held.size }, "claims could not be renewed in time; they are given up");
+    for (const process of this.#held.values()) process.lose();
+    for (const { uuid } of this.#orphans.claims) this.#orphans.forget(uuid);
   }
 
   async #meterAll(): Promise<number> {
@@ -217,6 +243,8 @@ export class Holdings {
 
 /** For the last words to the database. */
 const WRITE_MS = 2_000;
+
+const claimOf = ({ row: { uuid }, fence }: SupervisedProcess): Claim => ({ uuid, fence });
 
 const usageOf = (process: SupervisedProcess) => ({
   processUuid: process.row.uuid,

@@ -1,5 +1,6 @@
 /** What a supervised process is made of. */
 import type { Logger } from "pino";
+import type { Slots } from "../slots.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import type { AttachedOutput } from "../store/attachments.ts";
 import type { Sql } from "../store/client.ts";
@@ -8,7 +9,6 @@ import type { PictureSockets } from "./picture-sockets.ts";
 import type { RestartRule } from "./restart.ts";
 import type { RunLimits } from "./run.ts";
 import type { Runner } from "./runner.ts";
-import type { Slots } from "./slots.ts";
 
 /** What comes in. */
 export interface ProcessInput {

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 import { pino } from "pino";
+import { isAlive } from "../is-alive.ts";
 import type { Runner } from "./runner.ts";
 import { SpareRunners } from "./spare.ts";
-import { isAlive, SCRIPTED } from "./supervisor.fixture.ts";
+import { SCRIPTED } from "./supervisor.fixture.ts";
 
 const open: SpareRunners[] = [];
 const taken: Runner[] = [];

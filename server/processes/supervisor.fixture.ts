@@ -156,12 +156,3 @@ export const refusedWith =
     assert.equal(error.code, code, error.message);
     return true;
   };
-
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}

@@ -1,18 +1,11 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import type { JsonRecord } from "../../schemas/json.ts";
+import { isAlive } from "../is-alive.ts";
 import type { ServiceError } from "../service-error.ts";
 import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
 import { newUuid } from "../uuid.ts";
-import {
-  addOutput,
-  addUser,
-  isAlive,
-  openStage,
-  refusedWith,
-  type Stage,
-  type StageOptions,
-} from "./supervisor.fixture.ts";
+import { addOutput, addUser, openStage, refusedWith, type Stage, type StageOptions } from "./supervisor.fixture.ts";
 
 let database: TestDatabase;
 const open: Stage[] = [];

@@ -1,4 +1,5 @@
 /** What users may do with processes, each of which runs in a runner of its own. */
+import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
@@ -8,13 +9,13 @@ import type { Sql } from "../store/client.ts";
 import { findProcess } from "../store/processes.ts";
 import { readStandings } from "../store/standing.ts";
 import type { User } from "../user.ts";
-import type { PrepareOrder } from "./adoption.ts";
+import type { PrepareOrder, ResolveOptions } from "./adoption.ts";
 import type { LiveProcess } from "./describe-process.ts";
 import { Holdings, type ProcessMetrics } from "./holdings.ts";
 import { limitsOf } from "./limits.ts";
 import { PictureSockets } from "./picture-sockets.ts";
 import type { FirstInput, ProcessLimits, ProcessOffers } from "./process-parts.ts";
-import type { Picture, Processes, ProcessNotice, StartedProcess, StartOrder } from "./processes.ts";
+import type { Picture, Processes, ProcessNotice, ProcessState, StartedProcess, StartOrder } from "./processes.ts";
 import { refuseState } from "./refusals.ts";
 import { SpareRunners } from "./spare.ts";
 import { judgeStanding } from "./standings.ts";
@@ -35,9 +36,12 @@ export interface SupervisorNeeds {
   /** Rejects with `graph_not_found` or `invalid_input`. */
   prepare(order: PrepareOrder): Promise<ProcessOffers & { readonly params: JsonRecord }>;
   /** Rejects with `source_not_found`, `source_file_missing` or `address_refused`. */
-  resolveInput(userUuid: string, sourceUuid: string): Promise<FirstInput>;
+  resolveInput(userUuid: string, sourceUuid: string, how?: ResolveOptions): Promise<FirstInput>;
   readonly metrics: ProcessMetrics | null;
 }
+
+/** So often it is looked whether another machine has stopped what it was to. */
+const LOOK_MS = 200;
 
 export class Supervisor implements Processes {
   readonly #needs: SupervisorNeeds;
@@ -116,23 +120,23 @@ export class Supervisor implements Processes {
 
   async stop(user: User, uuid: string): Promise<void> {
     if (this.#find(user, uuid) === null) {
-      const { state } = await this.#expectRow(user, uuid);
-      if (state === "finished" || state === "failed") return;
-      if ((await this.#holdings.endWaiting(user.uuid, uuid)).length > 0) return;
+      if (isOver(await this.#expectRow(user, uuid))) return;
+      await this.#stopUnheld(user.uuid, uuid);
     }
     // Looked for again: it may have been taken up in the meantime.
     const held = this.#find(user, uuid);
-    if (held === null) throw elsewhere();
-    await this.#stopWithin(held);
+    if (held !== null) return this.#stopWithin(held);
+    const row = await findProcess(this.#needs.sql, user.uuid, uuid);
+    if (row !== null && !isOver(row)) throw elsewhere();
   }
 
   async stopAll(user: User): Promise<readonly string[]> {
     const processes = this.#holdings.of(user.uuid).filter(({ isActive }) => isActive);
-    const [waiting] = await Promise.all([
-      this.#holdings.endWaiting(user.uuid, null),
+    const [others] = await Promise.all([
+      this.#stopUnheld(user.uuid, null),
       ...processes.map((process) => this.#stopWithin(process)),
     ]);
-    return [...processes.map(({ row }) => row.uuid), ...waiting];
+    return [...new Set([...processes.map(({ row }) => row.uuid), ...others])];
   }
 
   async attach(user: User, uuid: string, outputUuid: string): Promise<void> {
@@ -215,11 +219,24 @@ export class Supervisor implements Processes {
         ? new ServiceError("database_unavailable", {
             detail: "the process has stopped, but that could not be written down yet; it is tried again",
           })
-        : new ServiceError("pipeline_failed", {
-            detail: "the process is being stopped, which takes longer than it should; try again in a moment",
-            retryAfterSeconds: 1,
-          });
+        : stopsSlowly();
+    // If it was lost while it stopped, somebody else runs it now.
+    await this.#stopUnheld(process.row.userUuid, process.row.uuid);
     await this.#holdings.flushUsage().catch(() => {});
+  }
+
+  /** What another machine runs, or nobody yet. Resolves with those that are gone now. */
+  async #stopUnheld(userUuid: string, uuid: string | null): Promise<readonly string[]> {
+    const { stopMs, saveMs } = this.#limits;
+    const untilMs = performance.now() + this.#needs.config.node.renew_seconds * 1000 + stopMs + saveMs;
+    const stopped = new Set<string>();
+    for (;;) {
+      const claims = await this.#holdings.stopUnheld(userUuid, uuid);
+      for (const claim of claims) stopped.add(claim.uuid);
+      if (claims.every(({ isEnded }) => isEnded)) return [...stopped];
+      if (performance.now() > untilMs) throw stopsSlowly();
+      await wait(LOOK_MS);
+    }
   }
 
   async #expectStanding(user: User): Promise<void> {
@@ -237,8 +254,16 @@ export class Supervisor implements Processes {
   }
 }
 
+const isOver = ({ state }: { readonly state: ProcessState }): boolean => state === "finished" || state === "failed";
+
 const notFound = (uuid: string, detail = `there is no process ${uuid}`): ServiceError =>
   new ServiceError("process_not_found", { detail: `${detail}; GET /processes lists those that are active` });
+
+const stopsSlowly = (): ServiceError =>
+  new ServiceError("pipeline_failed", {
+    detail: "the process is being stopped, which takes longer than it should; try again in a moment",
+    retryAfterSeconds: 1,
+  });
 
 /** Wanted, and held by nobody yet, or by another machine. */
 const elsewhere = (): ServiceError =>

@@ -17,9 +17,9 @@ const PORTS: Readonly<Record<string, number>> = { rtsp: 554, rtmp: 1935 };
 const MOST_TRIED = 8;
 const REACH_MS = 1_000;
 
-/** @param known what the name leads to at this moment: the first call looks no further */
-export function locateStream(url: string, network: Config["network"], known: readonly string[]): Locate {
-  let fresh: readonly string[] | null = known;
+/** @param known what the name leads to at this moment, if that was looked up: the first call looks no further */
+export function locateStream(url: string, network: Config["network"], known: readonly string[] | null): Locate {
+  let fresh = known;
   let last: string | null = null;
   return async () => {
     const addresses = fresh ?? (await guardAddress(url, network, "source_uuid"));

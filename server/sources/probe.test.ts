@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -17,12 +18,14 @@ const LIMITS = {
   step_bytes: 65_536,
 };
 
+const never = new AbortController().signal;
+
 /** What is said when the program that looks is this one. */
 const examineWith = (program: string, limits: Partial<typeof LIMITS> = {}) =>
   withFolder(async (folder) => {
     const entry = join(folder, "probe.mjs");
     await writeFile(entry, program);
-    return new VideoProbe(pathToFileURL(entry), { ...LIMITS, ...limits }, silentLog).examine("file.mp4");
+    return new VideoProbe(pathToFileURL(entry), { ...LIMITS, ...limits }, silentLog).examine("file.mp4", never);
   });
 
 const refusal = (message: RegExp) => ({ name: "ServiceError", code: "video_invalid", message });
@@ -32,7 +35,7 @@ test("tells what is in a video, several at once", async () => {
     const file = join(folder, "film.mp4");
     await makeFilm(file, 10, false);
     const probe = new VideoProbe(PROBE_ENTRY, LIMITS, silentLog);
-    const found = await Promise.all([1, 2, 3].map(() => probe.examine(file)));
+    const found = await Promise.all([1, 2, 3].map(() => probe.examine(file, never)));
     for (const { codec, width, height } of found) assert.deepEqual([codec, width, height], ["video/x-h264", 64, 48]);
   });
 });
@@ -63,4 +66,25 @@ test("a program that talks without end is ended", async () => {
 test("a fault that is found is told", async () => {
   const program = `console.log('{"video":null,"fault":"is a song"}')`;
   await assert.rejects(examineWith(program), refusal(/the file is a song/));
+});
+
+test("nobody is waited for who has gone: one that waits goes at once, one that is looked at is let go", async () => {
+  await withFolder(async (folder) => {
+    const entry = join(folder, "probe.mjs");
+    await writeFile(
+      entry,
+      `import { writeFileSync } from "node:fs"; writeFileSync(process.argv[2], ""); setInterval(() => {}, 1000);`,
+    );
+    const limits = { ...LIMITS, probe_seconds: 600, probes_at_once: 1 };
+    const probe = new VideoProbe(pathToFileURL(entry), limits, silentLog);
+    const clients = ["first", "second"].map((name) => ({ file: join(folder, name), gone: new AbortController() }));
+    const [first, second] = clients.map(({ file, gone }) => probe.examine(file, gone.signal));
+    first?.catch(() => {});
+    while (!existsSync(join(folder, "first"))) await new Promise((resolve) => setTimeout(resolve, 10));
+    clients[1]?.gone.abort();
+    await assert.rejects(second ?? Promise.resolve(), { code: "malformed_request" });
+    assert.equal(existsSync(join(folder, "second")), false);
+    clients[0]?.gone.abort();
+    await assert.rejects(first ?? Promise.resolve(), { code: "malformed_request" });
+  });
 });

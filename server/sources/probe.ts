@@ -6,8 +6,8 @@ import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import { ProbeResult, type VideoFacts } from "../../schemas/probe.ts";
 import { ServiceError } from "../service-error.ts";
+import { Slots } from "../slots.ts";
 import { checkBy } from "../validation.ts";
-import { Turnstile } from "./turnstile.ts";
 
 const MOST_OUTPUT_BYTES = 65_536;
 const WATCH_MS = 100;
@@ -22,28 +22,33 @@ export class VideoProbe {
   readonly #entry: string;
   readonly #limits: Config["uploads"];
   readonly #log: Logger;
-  readonly #turnstile: Turnstile;
+  readonly #slots: Slots;
 
   constructor(entry: URL, limits: Config["uploads"], log: Logger) {
     this.#entry = fileURLToPath(entry);
     this.#limits = limits;
     this.#log = log;
-    this.#turnstile = new Turnstile(limits.probes_at_once);
+    this.#slots = new Slots(limits.probes_at_once);
   }
 
-  /** Rejects with `video_invalid` and why. */
-  examine(file: string): Promise<VideoFacts> {
-    return this.#turnstile.pass(async () => {
-      const { output, errors, end } = await this.#run(file);
+  /** Rejects with `video_invalid` and why; with `malformed_request` once the signal is aborted: nobody waits for it. */
+  async examine(file: string, signal: AbortSignal): Promise<VideoFacts> {
+    const leave = await this.#slots.acquire(signal);
+    try {
+      if (signal.aborted) throw abandoned();
+      const { output, errors, end } = await this.#run(file, signal);
+      if (signal.aborted) throw abandoned();
       const result = readResult(output);
       if (result?.video) return result.video;
       if (result?.fault) throw invalid(result.fault);
       this.#log.warn({ end, errors }, "a video could not be looked into");
       throw invalid(`cannot be looked into: ${end}`);
-    });
+    } finally {
+      leave();
+    }
   }
 
-  #run(file: string): Promise<{ output: string; errors: string; end: string }> {
+  #run(file: string, signal: AbortSignal): Promise<{ output: string; errors: string; end: string }> {
     const child = spawn("setpriv", ["--pdeathsig", "KILL", process.execPath, this.#entry, file], {
       env: { ...process.env, ...SECRETS, MALLOC_ARENA_MAX: "2" },
       stdio: ["ignore", "pipe", "pipe"],
@@ -58,12 +63,15 @@ export class VideoProbe {
     const watch = setInterval(async () => {
       if ((await readMemory(child)) > memoryBytes) kill("it took too much memory");
     }, WATCH_MS);
+    const giveUp = () => kill("nobody waits for it");
+    signal.addEventListener("abort", giveUp, { once: true });
     const output = collect(child.stdout, () => kill("it said too much"));
     const errors = collect(child.stderr);
     return new Promise((resolve) => {
       const finish = (reason: string) => {
         clearTimeout(timer);
         clearInterval(watch);
+        signal.removeEventListener("abort", giveUp);
         resolve({ output: output(), errors: errors(), end: end || reason });
       };
       child.once("error", (error) => finish(`the program that looks could not be started (${error.message})`));
@@ -96,6 +104,9 @@ async function readMemory({ pid }: ChildProcess): Promise<number> {
   const statm = await readFile(`/proc/${pid}/statm`, "latin1").catch(() => "");
   return Number(statm.split(" ")[1] ?? 0) * PAGE_BYTES;
 }
+
+const abandoned = (): ServiceError =>
+  new ServiceError("malformed_request", { detail: "the connection closed while the video was looked at" });
 
 const invalid = (reason: string): ServiceError =>
   new ServiceError("video_invalid", {

@@ -66,7 +66,7 @@ export class Sources {
     this.#uploads = new Uploads({
       ...parts,
       folder,
-      examine: (file) => probe.examine(file),
+      examine: (file, signal) => probe.examine(file, signal),
       settle: (fileName) => this.#settling.settle(fileName),
     });
   }
@@ -136,13 +136,16 @@ export class Sources {
     if (!(await isSourcePath(sql, user.uuid, hubPath))) media.expel(hubPath, "its source was deleted");
   }
 
-  /** Rejects with `source_not_found`, `source_file_missing` or `address_refused`. */
-  async resolveInput(userUuid: string, uuid: string): Promise<SourceInput> {
+  /**
+   * Rejects with `source_not_found`, `source_file_missing` or `address_refused`. Of a stream that is resumed nothing is
+   * looked up before it is located: names that lead nowhere would hold up all others.
+   */
+  async resolveInput(userUuid: string, uuid: string, { isResumed = false } = {}): Promise<SourceInput> {
     const { sql, config } = this.#parts;
     const { type, inputUrl, fileName, hubPath, telemetryCfg: telemetry } = await findSource(sql, userUuid, uuid);
     if (hubPath !== null) return { ...pullFromHub(this.#parts.media, hubPath, maskCredentials(inputUrl)), telemetry };
     if (type === "stream") {
-      const addresses = await guardAddress(inputUrl, config.network, "source_uuid");
+      const addresses = isResumed ? null : await guardAddress(inputUrl, config.network, "source_uuid");
       const locate = locateStream(inputUrl, config.network, addresses);
       return { uri: inputUrl, isFile: false, label: maskCredentials(inputUrl), telemetry, locate };
     }

@@ -28,7 +28,10 @@ export interface ProcessSnapshot {
 /** So many at once; what is left is claimed with the next. */
 const MOST_AT_ONCE = 64;
 
-/** Claims what nobody holds. `isAlone`: nobody else can be there, so that whoever held anything is gone. */
+/**
+ * Claims what nobody holds, be it what this machine itself did not renew in time. `isAlone`: nobody else can be there, so
+ * that whoever held anything is gone.
+ */
 export async function claimFree(
   sql: Queries,
   nodeUuid: string,
@@ -41,28 +44,44 @@ export async function claimFree(
     where uuid in (
       select uuid from processes
       where state not in ('finished', 'failed')
-        and node_uuid is distinct from ${nodeUuid}
-        and (node_uuid is null or lease_until is null or lease_until < now() or ${isAlone})
+        and (lease_until < now()
+          or (node_uuid is distinct from ${nodeUuid} and (node_uuid is null or lease_until is null or ${isAlone})))
       order by created_at
       limit ${MOST_AT_ONCE}
       for update skip locked)
     returning *`;
 }
 
-/** Resolves with the claims that this machine still holds. */
-export async function renewClaims(sql: Queries, nodeUuid: string, leaseSeconds: number): Promise<readonly Claim[]> {
-  return sql<Claim[]>`
-    update processes set lease_until = now() + make_interval(secs => ${leaseSeconds})
-    where node_uuid = ${nodeUuid} and state not in ('finished', 'failed')
-    returning uuid, fence`;
+export interface RenewedClaim extends Claim {
+  readonly desired: Desired;
 }
 
-/** False: somebody else owns it now, or it is gone with its user. What has ended lets its outputs go. */
+/** Of these claims, those that are still this machine's: with what is wished, which others may have written down. */
+export async function renewClaims(
+  sql: Queries,
+  nodeUuid: string,
+  leaseSeconds: number,
+  claims: readonly Claim[],
+): Promise<readonly RenewedClaim[]> {
+  const given = claims.map(({ uuid, fence }) => ({ uuid, fence }));
+  return sql<RenewedClaim[]>`
+    update processes set lease_until = now() + make_interval(secs => ${leaseSeconds})
+    from jsonb_to_recordset(${sql.json(given)}) as claims (uuid uuid, fence bigint)
+    where processes.uuid = claims.uuid and processes.fence = claims.fence
+      and node_uuid = ${nodeUuid} and state not in ('finished', 'failed')
+    returning processes.uuid, processes.fence, desired`;
+}
+
+/**
+ * False: somebody else owns it now, or it is gone with its user. What has ended lets its outputs go. A wish that it stop
+ * stays, whoever wrote it down.
+ */
 export async function saveSnapshot(sql: Queries, { uuid, fence }: Claim, snapshot: ProcessSnapshot): Promise<boolean> {
   const [row] = await sql<{ saved: number }[]>`
     with saved as (
       update processes set
-        desired = ${snapshot.desired}, live = ${sql.json(snapshot.live)}, state = ${snapshot.state}, error_code = ${snapshot.errorCode},
+        desired = case desired when 'stopped' then desired else ${snapshot.desired} end,
+        live = ${sql.json(snapshot.live)}, state = ${snapshot.state}, error_code = ${snapshot.errorCode},
         error_detail = ${snapshot.errorDetail}, position_ns = ${snapshot.positionNs},
         next_track_id = ${snapshot.nextTrackId}, restarts = ${snapshot.restarts}, started_at = ${snapshot.startedAt},
         finished_at = ${snapshot.finishedAt}
@@ -75,32 +94,40 @@ export async function saveSnapshot(sql: Queries, { uuid, fence }: Claim, snapsho
   return row?.saved === 1;
 }
 
-export interface FreeProcesses {
+export interface UnheldProcesses {
   readonly userUuid: string;
   /** This one only; null: all of the user's. */
   readonly uuid: string | null;
   /** Counts as nobody: what it has claimed and does not run yet. */
   readonly nodeUuid: string;
-  /** Not these: they run. */
+  /** Not these: they run there. */
   readonly held: readonly string[];
 }
 
-/** Ends what should run and nobody runs. Resolves with the claims that became of them: who held one before has lost it. */
-export async function endFree(sql: Queries, free: FreeProcesses): Promise<readonly Claim[]> {
-  const { userUuid, uuid, nodeUuid, held } = free;
-  return sql<Claim[]>`
-    with ended as (
-      update processes
-      set desired = 'stopped', state = 'finished', finished_at = now(), fence = fence + 1
+export interface UnheldClaim extends Claim {
+  /** Nobody ran it: it has ended, and who held it before has lost it. Else its holder is to stop it. */
+  readonly isEnded: boolean;
+}
+
+/** Ends what should run and nobody runs, and writes down for whoever runs the others that they are to stop. */
+export async function stopUnheld(sql: Queries, unheld: UnheldProcesses): Promise<readonly UnheldClaim[]> {
+  const { userUuid, uuid, nodeUuid, held } = unheld;
+  const isFree = sql`(node_uuid is null or node_uuid = ${nodeUuid} or lease_until is null or lease_until < now())`;
+  return sql<UnheldClaim[]>`
+    with stopped as (
+      update processes set
+        desired = 'stopped',
+        state = case when ${isFree} then 'finished' else state end,
+        finished_at = case when ${isFree} then now() end,
+        fence = case when ${isFree} then fence + 1 else fence end
       where user_uuid = ${userUuid} and state not in ('finished', 'failed')
         ${uuid === null ? sql`` : sql`and uuid = ${uuid}`}
-        -- A start that is under way is neither.
-        and started_at is not null
-        and (node_uuid is null or node_uuid = ${nodeUuid} or lease_until is null or lease_until < now())
+        -- A start that nobody answers any more, or that is just being written down here, is neither.
+        and (started_at is not null or not ${isFree})
         and uuid not in (select value::uuid from jsonb_array_elements_text(${sql.json([...held])}))
-      returning uuid, fence),
-    freed as (delete from process_outputs using ended where process_uuid = ended.uuid)
-    select uuid, fence from ended order by uuid`;
+      returning uuid, fence, state = 'finished' as is_ended),
+    freed as (delete from process_outputs using stopped where process_uuid = stopped.uuid and stopped.is_ended)
+    select uuid, fence, is_ended from stopped order by uuid`;
 }
 
 /** So that the next server, or another machine, takes it over at once. */

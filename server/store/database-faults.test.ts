@@ -11,6 +11,7 @@ import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { isAlive } from "../is-alive.ts";
 import { connectClient } from "./client.ts";
 import { DATABASE_LIMITS, silentLog, testFolder, testPostgres } from "./database.fixture.ts";
 import { openDatabase } from "./database.ts";
@@ -31,14 +32,6 @@ const configure = (dataDir: string, url: string | null = null) => ({
   data_dir: dataDir,
   database: { ...DATABASE_LIMITS, url },
 });
-
-const isAlive = (pid: number): boolean => {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
-};
 
 async function waitForEnd(pid: number): Promise<void> {
   while (isAlive(pid)) await wait(10);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { isAlive } from "../is-alive.ts";
 import { ServiceError } from "../service-error.ts";
 import { DATABASE_LIMITS, silentLog, testFolder } from "./database.fixture.ts";
 import { borrowDatabase, type Database, openDatabase } from "./database.ts";
@@ -23,14 +24,6 @@ const configure = (dataDir: string, changes: Partial<typeof DATABASE_LIMITS> = {
 
 const readPid = async (dataDir: string): Promise<number> =>
   Number((await readFile(join(dataDir, "postgres/data/postmaster.pid"), "utf8")).split("\n")[0]);
-
-const isAlive = (pid: number): boolean => {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-};
 
 const isFault = (words: RegExp) => (error: unknown) => error instanceof DatabaseFault && words.test(error.message);
 

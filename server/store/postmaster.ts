@@ -3,6 +3,7 @@ import { readFile, readlink, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "pino";
+import { isAlive } from "../is-alive.ts";
 import { DatabaseFault } from "./fault.ts";
 
 const OWNER_SETTING = "cluster_name=windhover-";
@@ -85,14 +86,6 @@ export async function claimDataFolder(dataFolder: string, limitMs: number, log: 
   // PostgreSQL sees for itself that a process is gone, but not that its number is another's by now.
   const left = await readLock(dataFolder);
   if (left !== null && isAlive(left.pid)) await rm(join(dataFolder, "postmaster.pid"), { force: true });
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
 }
 
 function signal(pid: number, name: NodeJS.Signals): void {

@@ -24,8 +24,8 @@ export interface UploadNeeds {
   readonly log: Logger;
   readonly folder: VideoFolder;
   readonly nodeUuid: string;
-  /** Rejects with `video_invalid`. */
-  examine(file: string): Promise<VideoFacts>;
+  /** Rejects with `video_invalid`, or because the signal is aborted. */
+  examine(file: string, signal: AbortSignal): Promise<VideoFacts>;
   /** Clears up behind a partial file: once it is known what has become of it, it is kept or removed. Never rejects. */
   settle(fileName: string): Promise<void>;
 }
@@ -33,6 +33,8 @@ export interface UploadNeeds {
 export interface UploadCall {
   readonly user: User;
   readonly raw: IncomingMessage;
+  /** Aborted when the client has gone: what nobody is told of is not kept. */
+  readonly signal: AbortSignal;
   /** What can be refused without the body has been. */
   letContinue(): void;
 }
@@ -86,7 +88,7 @@ export class Uploads {
       await room.begin();
       call.letContinue();
       const received = await this.#save(uuid, raw, parser, file);
-      return await this.#register(user, uuid, received, room);
+      return await this.#register(call, uuid, received, room);
     } finally {
       // Removed, or to its place if it has become a source's.
       if (file.path !== null) await this.#needs.settle(basename(file.path));
@@ -117,14 +119,19 @@ export class Uploads {
   }
 
   /** The row first, then the file goes to its place: what a crash leaves between the two, the next start completes. */
-  async #register(user: User, uuid: string, received: Received, room: UploadRoom): Promise<Registered> {
+  async #register(
+    { user, signal }: UploadCall,
+    uuid: string,
+    received: Received,
+    room: UploadRoom,
+  ): Promise<Registered> {
     const { sql, folder } = this.#needs;
     const { alias, name, bytes, digest } = received;
     const identical = await findIdentical(sql, user.uuid, digest);
     if (identical !== null) return { source: identical, isNew: false };
     if (!room.isReserved) throw storageFull(user.limits.storageBytes);
     const fileName = fileNameOf(uuid, name);
-    const facts = await this.#needs.examine(folder.partialPath(fileName));
+    const facts = await this.#needs.examine(folder.partialPath(fileName), signal);
     const source = {
       uuid,
       alias,
