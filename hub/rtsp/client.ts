@@ -20,6 +20,8 @@ import type { RtspContext } from "./rtsp-server.ts";
 import { setUpPlayer, setUpPublisher, type Wire } from "./set-up.ts";
 
 const LAST_PACKETS_MS = 50;
+/** A key may be taken back: what was granted is asked for again when it is used later than this. */
+const RIGHT_SECONDS = 10;
 
 export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
@@ -39,6 +41,7 @@ interface Right {
   readonly action: "publish" | "play";
   readonly path: string;
   readonly recording: string | null;
+  readonly untilMs: number;
 }
 
 type Method = (client: Client, request: RtspRequest) => Answer | Promise<Answer>;
@@ -102,7 +105,9 @@ export class Client {
     const { path } = await this.#allow("play", request, rest);
     const tracks = this.#parts.streams.tracks(path);
     if (tracks === null) throw new RequestRefusal(404, `nothing is published at ${path}`);
-    const headers = { "Content-Base": `${url.replace(/\/$/, "")}/`, "Content-Type": "application/sdp" };
+    // The slash before the query: clients that put the track's name in place of the last segment find it there too.
+    const base = url.replace(/\/?(\?.*)?$/, "/$1");
+    const headers = { "Content-Base": base, "Content-Type": "application/sdp" };
     return { headers, body: writeSdp(tracks) };
   }
 
@@ -132,8 +137,8 @@ export class Client {
       return setUpPublisher(this.#publisher, { rest, base: this.#announcedAt, header }, this.#wire);
     }
     const { rest: base, track } = splitTrack(rest);
+    if (this.#player !== null) expectPath(base, this.#player);
     const { path } = await this.#allow("play", request, base);
-    if (this.#player !== null && this.#player.path !== path) throw wrongState("a session has one stream");
     const tracks = this.#player?.tracks ?? this.#parts.streams.tracks(path);
     if (tracks === null) throw new RequestRefusal(404, `nothing is published at ${path}`);
     const { player, answer } = await setUpPlayer(
@@ -147,11 +152,15 @@ export class Client {
     return answer;
   }
 
-  play(request: RtspRequest): Answer {
+  async play(request: RtspRequest): Promise<Answer> {
     this.#expectSession(request, true);
     const player = this.#player;
     if (player === null) throw wrongState("no track is set up for playing");
     if (player.isPlaying) return {};
+    // Clients put a slash behind the address, even behind its query.
+    const base = splitTrack(expectUrl(request).rest).rest.replace(/\/$/, "");
+    expectPath(base, player);
+    await this.#allow("play", request, base);
     const info = player.join((reader) => this.#parts.streams.read(player.path, reader));
     return {
       headers: { Range: "npt=0.000-", "RTP-Info": info },
@@ -242,25 +251,31 @@ export class Client {
     if (!hasSession || given !== this.#session) throw new RequestRefusal(454, "this connection has no such session");
   }
 
-  /** Asks the server, unless it has said so already. */
+  /** Asks the server, unless it has said so a moment ago. */
   async #allow(action: Right["action"], request: RtspRequest, rest: string): Promise<Right> {
     const target = readPath(rest);
     if (target === null) throw new RequestRefusal(404, "rtsp://<host>/<username>/<path> is expected");
     const { path, apiKey } = target;
-    if (this.#right?.action === action && this.#right.path === path) return this.#right;
+    const known = this.#right;
+    if (known?.action === action && known.path === path && performance.now() < known.untilMs) return known;
     const password = readBasicPassword(request.headers.get("authorization"));
     const secret = password ?? apiKey ?? readRequestUrl(request.url)?.password ?? null;
     if (secret === null) throw new RequestRefusal(401, "a key is needed: as the password, or as ?api_key=");
     const { address } = this.#wire;
     const { recording } = await this.#parts.doorman.authorize({ action, protocol: "rtsp", path, secret, address });
     if (this.#isClosed) throw new RequestRefusal(503, "the connection is closed");
-    this.#right = { action, path, recording };
+    const seconds = Math.min(RIGHT_SECONDS, this.#parts.sessionSeconds);
+    this.#right = { action, path, recording, untilMs: performance.now() + seconds * 1000 };
     return this.#right;
   }
 }
 
 const newSession = (): string => randomBytes(16).toString("hex");
 const wrongState = (message: string): RequestRefusal => new RequestRefusal(455, message);
+
+function expectPath(rest: string, { path }: Player): void {
+  if (readPath(rest)?.path !== path) throw new RequestRefusal(404, `the stream of this session is ${path}`);
+}
 
 function expectUrl({ url }: RtspRequest): RequestUrl {
   const parsed = readRequestUrl(url);

@@ -109,8 +109,8 @@ export class UdpDelivery implements Delivery {
     if (socket === undefined) return;
     for (let i = 0; i + 1 < pieces.length; i += 2) {
       const packet = [pieces[i] as Uint8Array, pieces[i + 1] as Uint8Array];
-      socket.send(packet, (_error, bytes) => {
-        this.#goneBytes += bytes;
+      socket.send(packet, (error, bytes) => {
+        if (error === null) this.#goneBytes += bytes;
       });
     }
   }

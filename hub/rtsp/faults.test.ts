@@ -118,6 +118,18 @@ describe("faults", { concurrency: 4 }, () => {
     await until(() => server.connections.count === 0);
   });
 
+  test("a right is not for ever: after a while the key is asked for again", async (t) => {
+    const server = await open(t, {}, {}, { sessionSeconds: 1 });
+    await film(server, "owner/again");
+    const client = await Talk.open(server.port);
+    const url = server.url("owner/again", null);
+    assert.equal(await client.say("DESCRIBE", url, BASIC), "200 OK");
+    const answers = new Set<string>();
+    while (!answers.has("401")) answers.add((await client.say("DESCRIBE", url)).slice(0, 3));
+    assert.deepEqual([...answers], ["200", "401"]);
+    assert.equal(await client.say("DESCRIBE", url, BASIC), "200 OK");
+  });
+
   test("answers that are not read end the connection", async (t) => {
     const server = await open(t, { helloMs: 60_000 });
     const client = await Talk.open(server.port);

@@ -120,7 +120,13 @@ export class FakeCamera {
   }
 }
 
-/** Looks again and again until it is so; the test's own limit ends it. */
+const PATIENCE_MS = 60_000;
+
+/** Looks again and again until it is so, and gives up only when it will never be. */
 export async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 10));
+  const givenUpAt = performance.now() + PATIENCE_MS;
+  while (!isSo()) {
+    if (performance.now() > givenUpAt) throw new Error(`it never became so: ${isSo}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
 }
