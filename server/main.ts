@@ -12,6 +12,7 @@ import { operationsEndpoints } from "./api/operations.ts";
 import { outputEndpoints } from "./api/outputs.ts";
 import { playerEndpoints } from "./api/player.ts";
 import { processGraphEndpoints } from "./api/process-graph.ts";
+import { processRecordingEndpoints } from "./api/process-recordings.ts";
 import { processEndpoints } from "./api/processes.ts";
 import { sourceEndpoints } from "./api/sources.ts";
 import { type GraphKnowledge, GraphLibrary } from "./graphs/library.ts";
@@ -22,7 +23,9 @@ import { findKeyIn } from "./keys/find-key.ts";
 import { LoginGate } from "./keys/login-gate.ts";
 import { HubFault } from "./media/hub-process.ts";
 import { type MediaServer, type MediaServerParts, openMedia } from "./media/open-media.ts";
+import { ProcessRecordings } from "./media/recordings/process-recordings.ts";
 import { Metrics } from "./metrics/metrics.ts";
+import { routeOutputs } from "./outputs/route-output.ts";
 import { Supervisor } from "./processes/supervisor.ts";
 import { ShutDown } from "./shut-down.ts";
 import { Sources } from "./sources/sources.ts";
@@ -100,6 +103,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   const library = await opening;
   signal.throwIfAborted();
   const metrics = new Metrics();
+  const processRecordings = new ProcessRecordings(config.data_dir);
   let app: RunningApp | null = null;
   const closeMs = config.http.close_seconds * 1000;
   // Closed below the processes: while they stop it listens, and whoever asks hears why it is refused.
@@ -109,6 +113,11 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     // A private database is nobody else's.
     isAlone: config.database.url === null,
     prepare: (order) => library.prepare(order),
+    routeOutput: routeOutputs({ media, network: config.network }),
+    recordings: {
+      isAllowed: () => recordings.trouble === null,
+      nextFile: (uuid) => processRecordings.nextFile(uuid),
+    },
     resolveInput: (userUuid, sourceUuid, how) => sources.resolveInput(userUuid, sourceUuid, how),
   });
   shutDown.add("processes", config.runners.stop_seconds * 2000 + SPARE_MS, () => processes.close());
@@ -127,7 +136,8 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...sourceEndpoints(sources),
     ...processEndpoints({ sql, processes, hub }),
     ...streams.endpoints,
-    ...outputEndpoints({ sql, config, hub }),
+    ...outputEndpoints({ sql, config, hub, processes }),
+    ...processRecordingEndpoints({ sql, recordings: processRecordings, stallMs: config.media.stalled_seconds * 1000 }),
     ...mediaServer.endpoints,
     ...playerEndpoints,
     ...graphEndpoints({ library, config }),

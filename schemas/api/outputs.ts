@@ -48,6 +48,17 @@ export interface VideoTarget {
   readonly settings?: Static<typeof Settings>;
 }
 
+/** How an output gets on. Counts are since it was attached, or since its process was last started again. */
+export const OutputProgress = {
+  status: Type.Enum([...OUTPUT_STATUSES]),
+  status_detail: Type.Union([Type.String(), Type.Null()], { description: "Why it is not live, where that is known." }),
+  frames_sent: Type.Integer({ minimum: 0 }),
+  frames_dropped: Type.Integer({
+    minimum: 0,
+    description: "They came faster than they could be encoded, or than they were taken.",
+  }),
+};
+
 export const OutputRecord = Type.Object(
   {
     uuid: Uuid,
@@ -58,7 +69,7 @@ export const OutputRecord = Type.Object(
     settings: Settings,
     play_url: Type.Union([Type.String(), Type.Null()], { description: "Of rtsp: where it is played from." }),
     attached_to: Type.Union([Uuid, Type.Null()], { description: "The process." }),
-    status: Type.Enum([...OUTPUT_STATUSES]),
+    ...OutputProgress,
     created_at: Timestamp,
     hls_url: Type.Optional(Type.String({ description: "Of rtsp: HLS, for a while, without a key." })),
     webrtc_url: Type.Optional(Type.String({ description: "Of rtsp: WHEP, for a while, without a key." })),

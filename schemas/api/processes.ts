@@ -1,5 +1,6 @@
 /** Running detection jobs. */
 import { type Static, Type } from "typebox";
+import { OUTPUT_TYPES, OutputProgress } from "./outputs.ts";
 import { listing, PageQuery, Timestamp, Uuid } from "./records.ts";
 
 export const PROCESS_STATES = ["starting", "running", "paused", "stopping", "finished", "failed"] as const;
@@ -65,6 +66,10 @@ export const ProcessRecord = Type.Object(
       description: "Why it failed, or stopped without being asked to.",
     }),
     outputs: Type.Array(Uuid),
+    output_states: Type.Array(
+      Type.Object({ output_uuid: Uuid, type: Type.Enum([...OUTPUT_TYPES]), ...OutputProgress }),
+      { description: "How the outputs get on, while it is active." },
+    ),
     alerts: Type.Array(Uuid),
     telemetry: Type.Union([
       Type.Object({ state: Type.String(), age_ms: Type.Union([Type.Number(), Type.Null()]) }),

@@ -33,6 +33,9 @@ test("an rtsp output is registered with the address it will be played from", asy
     play_url: `rtsp://127.0.0.1:8554/${ada.user.username}/north/cam-1`,
     attached_to: null,
     status: "idle",
+    status_detail: null,
+    frames_sent: 0,
+    frames_dropped: 0,
   });
   const signed = { hls_url, webrtc_url };
   const shown = await ada.call("GET", `/output/${uuid}`);

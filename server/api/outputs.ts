@@ -2,7 +2,7 @@
 import { NewOutput, OutputListing, OutputRecord } from "../../schemas/api/outputs.ts";
 import { Deleted, PageQuery } from "../../schemas/api/records.ts";
 import type { Config } from "../../schemas/config.ts";
-import { describeOutput, type OutputHub } from "../outputs/describe-output.ts";
+import { describeOutput, findState, type LiveProcesses, type OutputHub } from "../outputs/describe-output.ts";
 import { registerNewOutput } from "../outputs/register-output.ts";
 import type { Sql } from "../store/client.ts";
 import { deleteOutput, findOutput, listOutputs, type OutputRow } from "../store/outputs.ts";
@@ -13,14 +13,15 @@ interface OutputNeeds {
   readonly sql: Sql;
   readonly config: Config;
   readonly hub: OutputHub;
+  readonly processes: LiveProcesses;
 }
 
 const tag = "Outputs";
 const access = "key";
 
-export function outputEndpoints({ sql, config, hub }: OutputNeeds): readonly AnyEndpoint[] {
+export function outputEndpoints({ sql, config, hub, processes }: OutputNeeds): readonly AnyEndpoint[] {
   const describe = (output: OutputRow, call: { readonly user: User; readonly publicUrl: string }) =>
-    describeOutput(output, call.user.username, call.publicUrl, hub);
+    describeOutput(output, call.user.username, call.publicUrl, hub, findState(processes, output));
   return [
     defineEndpoint({
       method: "POST",

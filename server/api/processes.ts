@@ -12,7 +12,7 @@ import {
 import { Deleted } from "../../schemas/api/records.ts";
 import type { ErrorCode } from "../../schemas/errors.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
-import { describeOutput, type OutputHub } from "../outputs/describe-output.ts";
+import { describeOutput, findState, type OutputHub } from "../outputs/describe-output.ts";
 import { describeProcess, type LiveProcess } from "../processes/describe-process.ts";
 import type { Processes } from "../processes/processes.ts";
 import { describeStarted } from "../processes/urls.ts";
@@ -183,12 +183,13 @@ export function processEndpoints({ sql, processes, hub }: ProcessNeeds): readonl
           "output_in_use",
           "outputs_limit_reached",
         ] as const),
-        ...(["graph_lacks", "pipeline_failed"] as const),
+        ...(["graph_lacks", "pipeline_failed", "address_refused"] as const),
       ],
       async handle({ user, params: { process_uuid: uuid = "", output_uuid: outputUuid = "" }, publicUrl }) {
         await processes.attach(user, uuid, outputUuid);
         const output = await findOutput(sql, user.uuid, outputUuid);
-        return { status: 200, body: describeOutput(output, user.username, publicUrl, hub) };
+        const state = findState(processes, output);
+        return { status: 200, body: describeOutput(output, user.username, publicUrl, hub, state) };
       },
     }),
     defineEndpoint({

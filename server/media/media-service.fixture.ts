@@ -95,7 +95,11 @@ export class MediaService {
     const hub = { rtspPort: media.rtspPort, signer };
     const { authenticate } = new Authenticator(findKeyIn(sql, config), new LoginGate(1000));
     const app = await openApp(
-      [...sourceEndpoints(sources), ...outputEndpoints({ sql, config, hub }), ...server.endpoints],
+      [
+        ...sourceEndpoints(sources),
+        ...outputEndpoints({ sql, config, hub, processes: { view: () => null } }),
+        ...server.endpoints,
+      ],
       { config, authenticate, isSigned: (resource, token) => signer.isGood(resource, token) },
     );
     return new MediaService({ app, sql, config, server, dataDir }, async () => {

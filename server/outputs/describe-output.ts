@@ -2,6 +2,7 @@ import type { OutputRecord } from "../../schemas/api/outputs.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
 import type { Signer } from "../media/sign.ts";
 import { watchUrls } from "../media/watch-urls.ts";
+import type { OutputState } from "../processes/process-outputs.ts";
 import type { OutputRow } from "../store/outputs.ts";
 
 /** Where rtsp outputs are watched. */
@@ -10,12 +11,24 @@ export interface OutputHub {
   readonly signer: Signer;
 }
 
-/** As clients see it. `publicUrl` is that of the call: where clients reach us. */
+/** Those that this machine runs. */
+export interface LiveProcesses {
+  view(uuid: string): { readonly outputs: readonly OutputState[] } | null;
+}
+
+/** Null when it is attached to none of them. */
+export function findState(processes: LiveProcesses, { uuid, attachedTo }: OutputRow): OutputState | null {
+  const outputs = attachedTo === null ? [] : (processes.view(attachedTo)?.outputs ?? []);
+  return outputs.find(({ outputUuid }) => outputUuid === uuid) ?? null;
+}
+
+/** As clients see it. `publicUrl` is that of the call: where clients reach us. `live`: of the process it is attached to. */
 export const describeOutput = (
   output: OutputRow,
   username: string,
   publicUrl: string,
   { rtspPort, signer }: OutputHub,
+  live: OutputState | null,
 ): OutputRecord => ({
   uuid: output.uuid,
   output_uuid: output.uuid,
@@ -25,7 +38,7 @@ export const describeOutput = (
   settings: output.settings,
   play_url: output.type === "rtsp" ? playUrl(output.url ?? "", username, publicUrl, rtspPort) : null,
   attached_to: output.attachedTo,
-  status: statusOf(output),
+  ...describeState(stateOf(output, live)),
   created_at: output.createdAt,
   ...(output.type === "rtsp" && watchUrls(signer, publicUrl, "output", output.uuid)),
 });
@@ -33,7 +46,20 @@ export const describeOutput = (
 const playUrl = (url: string, username: string, publicUrl: string, rtspPort: number): string =>
   `rtsp://${new URL(publicUrl).hostname}:${rtspPort}/${username}/${url.slice("rtsp://".length)}`;
 
-function statusOf({ attachedTo, processState }: OutputRow): OutputRecord["status"] {
-  if (attachedTo === null) return "idle";
-  return processState === "starting" ? "starting" : "live";
+/** In the words of clients. */
+export const describeState = ({ status, detail, framesSent, framesDropped }: ShownState) => ({
+  status,
+  status_detail: detail,
+  frames_sent: framesSent,
+  frames_dropped: framesDropped,
+});
+
+type ShownState = Pick<OutputState, "detail" | "framesSent" | "framesDropped"> & Pick<OutputRecord, "status">;
+
+function stateOf({ attachedTo, processState }: OutputRow, live: OutputState | null): ShownState {
+  const none = { detail: null, framesSent: 0, framesDropped: 0 };
+  if (attachedTo === null) return { status: "idle", ...none };
+  if (processState === "starting") return { status: "starting", ...none };
+  // Of a process that another machine runs no more is known.
+  return live ?? { status: "live", ...none };
 }

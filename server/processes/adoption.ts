@@ -4,6 +4,7 @@ import { listAttached } from "../store/attachments.ts";
 import { saveSnapshot } from "../store/claims.ts";
 import type { Sql } from "../store/client.ts";
 import { deleteProcess, type ProcessRow } from "../store/processes.ts";
+import { findHasRecording } from "../store/users.ts";
 import type { ProcessInput, ProcessOffers, ProcessParts } from "./process-parts.ts";
 import type { ProcessError } from "./processes.ts";
 
@@ -41,7 +42,8 @@ export async function adopt(row: ProcessRow, needs: AdoptionNeeds): Promise<Proc
   try {
     const input = await needs.resolveInput(row.userUuid, row.sourceUuid, { isResumed: true });
     const { offers, slots } = await needs.prepare({ ...row, sourceUri: input.uri });
-    return { row, input, offers, slots, outputs: await listAttached(sql, row.uuid) };
+    const hasRecording = await findHasRecording(sql, row.userUuid);
+    return { row, input, offers, slots, outputs: await listAttached(sql, row.uuid), hasRecording };
   } catch (error) {
     if (!(error instanceof ServiceError) || PASSING.has(error.code)) throw error;
     await end(row, "failed", { code: error.code, detail: error.message }, sql);

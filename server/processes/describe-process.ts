@@ -1,6 +1,8 @@
 import type { ProcessRecord } from "../../schemas/api/processes.ts";
 import type { RunnerStats } from "../../schemas/runner.ts";
+import { describeState } from "../outputs/describe-output.ts";
 import type { ProcessView } from "../store/processes.ts";
+import type { OutputState } from "./process-outputs.ts";
 import type { ProcessError, ProcessState } from "./processes.ts";
 
 /** What the machine that runs it knows better than the database, which hears of it a little later. */
@@ -12,11 +14,12 @@ export interface LiveProcess {
   readonly startedAt: Date | null;
   readonly finishedAt: Date | null;
   readonly stats: RunnerStats | null;
+  readonly outputs: readonly OutputState[];
 }
 
 /** As clients see it. */
 export function describeProcess(row: ProcessView, live: LiveProcess | null): ProcessRecord {
-  const { state, error, reconnecting, restarts, startedAt, finishedAt, stats } = live ?? written(row);
+  const { state, error, reconnecting, restarts, startedAt, finishedAt, stats, outputs } = live ?? written(row);
   return {
     uuid: row.uuid,
     process_uuid: row.uuid,
@@ -30,6 +33,11 @@ export function describeProcess(row: ProcessView, live: LiveProcess | null): Pro
     finished_at: finishedAt?.toISOString() ?? null,
     error,
     outputs: [...row.outputs],
+    output_states: outputs.map((output) => ({
+      output_uuid: output.outputUuid,
+      type: output.type,
+      ...describeState(output),
+    })),
     alerts: [...row.alerts],
     telemetry: null,
     stats: { ...describeStats(stats), restarts },
@@ -44,6 +52,7 @@ const written = (row: ProcessView): LiveProcess => ({
   startedAt: row.startedAt,
   finishedAt: row.finishedAt,
   stats: null,
+  outputs: [],
 });
 
 const describeStats = (stats: RunnerStats | null): Omit<ProcessRecord["stats"], "restarts"> => ({

@@ -2,6 +2,7 @@
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import type { RunnerStats } from "../../schemas/runner.ts";
+import type { RouteOutput } from "../outputs/output-route.ts";
 import { Slots } from "../slots.ts";
 import { type Claim, claimFree, renewClaims, stopUnheld, type UnheldClaim } from "../store/claims.ts";
 import type { Sql } from "../store/client.ts";
@@ -12,7 +13,7 @@ import { Again } from "./again.ts";
 import { Lease } from "./lease.ts";
 import { Orphans } from "./orphans.ts";
 import type { PictureSockets } from "./picture-sockets.ts";
-import type { ProcessLimits, ProcessParts } from "./process-parts.ts";
+import type { ProcessLimits, ProcessParts, RecordingPlace } from "./process-parts.ts";
 import type { SpareRunners } from "./spare.ts";
 import { judgeStanding, nextLookMs } from "./standings.ts";
 import { SupervisedProcess } from "./supervised-process.ts";
@@ -32,6 +33,8 @@ export interface HoldingNeeds extends AdoptionNeeds {
   readonly isAlone: boolean;
   readonly limits: ProcessLimits;
   readonly pictures: PictureSockets;
+  readonly routeOutput: RouteOutput;
+  readonly recordings: RecordingPlace;
   readonly spares: SpareRunners;
   readonly metrics: ProcessMetrics | null;
 }
@@ -83,9 +86,9 @@ export class Holdings {
   }
 
   hold(parts: ProcessParts): SupervisedProcess {
-    const { limits, pictures, spares, sql, log, metrics } = this.#needs;
+    const { limits, pictures, spares, sql, log, metrics, routeOutput, recordings } = this.#needs;
     const process = new SupervisedProcess(parts, {
-      ...{ sql, log, limits, pictures, slots: this.#slots },
+      ...{ sql, log, limits, pictures, slots: this.#slots, routeOutput, recordings },
       takeRunner: (signal) => spares.take(signal),
       replaceRunner: () => spares.fill(),
     });

@@ -1,10 +1,6 @@
 /** What a runner is told to run. */
-import type { JsonRecord } from "../../schemas/json.ts";
 import type { RunnerJob } from "../../schemas/runner.ts";
-import type { AttachedOutput } from "../store/attachments.ts";
 import type { ProcessRow } from "../store/processes.ts";
-
-type Attachment = RunnerJob["attach"][number];
 
 /** The feed is attached under this name, outputs under their uuids. */
 export const FEED = "feed";
@@ -16,7 +12,8 @@ export interface JobParts {
   /** When its first data came; null in the run in which it does. A file's first frame counts as taken then. */
   readonly startedAt: Date | null;
   readonly firstTrackId: number;
-  readonly outputs: readonly AttachedOutput[];
+  /** Besides the feed. */
+  readonly attached: RunnerJob["attach"];
   readonly hasViewers: boolean;
   readonly pictureSocket: string;
   readonly giveUpSeconds: number;
@@ -24,7 +21,7 @@ export interface JobParts {
 
 export function makeJob(parts: JobParts): RunnerJob {
   const { uuid, sourceUrl, graph, graphText, params } = parts.row;
-  const attached = parts.outputs.flatMap((output) => attachmentOf(output) ?? []);
+  const { attached } = parts;
   return {
     uuid,
     graph,
@@ -39,16 +36,4 @@ export function makeJob(parts: JobParts): RunnerJob {
     pictureSocket: parts.pictureSocket,
     giveUpSeconds: parts.giveUpSeconds,
   };
-}
-
-/** The slot has the name of the type. Null for data: it flows anyway. */
-export function attachmentOf(output: AttachedOutput): Attachment | null {
-  const params = slotParams(output);
-  return params === null ? null : { id: output.outputUuid, slot: output.type, params };
-}
-
-function slotParams({ type, url, settings, username }: AttachedOutput): JsonRecord | null {
-  if (type === "rtmp") return { url: url ?? "", resolution: settings };
-  if (type === "rtsp") return { path: `${username}/${(url ?? "").replace(/^rtsp:\/\//, "")}`, resolution: settings };
-  return null;
 }

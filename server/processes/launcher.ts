@@ -1,12 +1,13 @@
 /** Gives a process a runner with all that it takes to run. Owns the socket for its pictures. */
 import type { RunnerJob } from "../../schemas/runner.ts";
-import type { AttachedOutput } from "../store/attachments.ts";
 import type { Feed } from "./feed.ts";
 import { makeJob } from "./job.ts";
 import { type Launched, launch, type Patience } from "./launch.ts";
 import type { Ledger } from "./ledger.ts";
 import type { PictureSocket } from "./picture-sockets.ts";
+import type { ProcessOutputs } from "./process-outputs.ts";
 import type { ProcessNeeds, ProcessParts } from "./process-parts.ts";
+import type { Recorder } from "./recorder.ts";
 import type { Run } from "./run.ts";
 import type { Runner, RunnerReport } from "./runner.ts";
 
@@ -14,8 +15,8 @@ export interface LauncherParts extends Pick<ProcessParts, "row" | "input"> {
   readonly needs: ProcessNeeds;
   readonly ledger: Ledger;
   readonly feed: Feed;
-  /** What is attached when a run begins. */
-  outputs(): readonly AttachedOutput[];
+  readonly outputs: ProcessOutputs;
+  readonly recorder: Recorder;
   /** Rejects when the source is nowhere. */
   findSource(): Promise<string>;
   onReport(report: RunnerReport): void;
@@ -40,12 +41,13 @@ export class Launcher {
 
   /** See `launch`. */
   async launch({ isUrgent, patienceNow }: LaunchOrder, signal: AbortSignal): Promise<Launched> {
-    const { needs, row, input, findSource, onReport, onRun } = this.#parts;
+    const { needs, row, input, onReport, onRun } = this.#parts;
     const { limits, slots } = needs;
     try {
       return await launch(
         {
-          ...{ limits, signal, isFile: input.isFile, label: row.sourceUrl, findSource, onReport, onRun },
+          ...{ limits, signal, isFile: input.isFile, label: row.sourceUrl, onReport, onRun },
+          findSource: () => this.#findSource(),
           acquireSlot: () => slots.acquire(signal, isUrgent),
           takeRunner: () => this.#takeRunner(signal),
           makeJob: (sourceUri) => this.#makeJob(sourceUri),
@@ -63,6 +65,13 @@ export class Launcher {
     this.#pictureSocket = null;
   }
 
+  /** What is attached finds its way meanwhile. */
+  async #findSource(): Promise<string> {
+    const { findSource, outputs, recorder } = this.#parts;
+    const [sourceUri] = await Promise.all([findSource(), outputs.prepare(), recorder.prepare()]);
+    return sourceUri;
+  }
+
   async #takeRunner(signal: AbortSignal): Promise<Runner> {
     const { needs, feed } = this.#parts;
     this.#pictureSocket ??= await needs.pictures.listen((picture) => feed.show(picture));
@@ -70,7 +79,7 @@ export class Launcher {
   }
 
   #makeJob(sourceUri: string): RunnerJob {
-    const { row, input, ledger, feed, outputs, needs } = this.#parts;
+    const { row, input, ledger, feed, outputs, recorder, needs } = this.#parts;
     const { hasViewers } = feed;
     feed.noteRun(hasViewers);
     const { positionNs, startedAt, trackIds } = ledger;
@@ -80,7 +89,7 @@ export class Launcher {
       positionNs: input.isFile ? positionNs : 0,
       startedAt,
       firstTrackId: trackIds.next,
-      outputs: outputs(),
+      attached: [...outputs.attachments, ...recorder.begin()],
       hasViewers,
       pictureSocket: this.#pictureSocket?.path ?? "",
       giveUpSeconds: needs.limits.giveUpMs / 1000,

@@ -4,16 +4,19 @@ import type { RunnerJob } from "../../schemas/runner.ts";
 import type { AttachedOutput } from "../store/attachments.ts";
 import type { LiveProperties } from "../store/processes.ts";
 import type { Feed } from "./feed.ts";
-import { attachmentOf } from "./job.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Life } from "./life.ts";
+import type { ProcessOutputs } from "./process-outputs.ts";
 import type { ProcessParts } from "./process-parts.ts";
 import type { ProcessState } from "./processes.ts";
+import type { Recorder } from "./recorder.ts";
 import { refuseOffer, refuseRequest, refuseRestarting, refuseState } from "./refusals.ts";
 import { type RunnerOrder, RunnerSilence } from "./runner.ts";
 import { Turns } from "./turns.ts";
 
-export interface OrdersParts extends Pick<ProcessParts, "row" | "offers" | "slots" | "outputs"> {
+export interface OrdersParts extends Pick<ProcessParts, "row" | "offers" | "slots"> {
+  readonly outputs: ProcessOutputs;
+  readonly recorder: Recorder;
   readonly life: Life;
   readonly ledger: Ledger;
   readonly feed: Feed;
@@ -36,17 +39,10 @@ const LIVING: readonly ProcessState[] = ["running", "paused"];
 export class Orders {
   readonly #parts: OrdersParts;
   readonly #turns: Turns;
-  readonly #outputs: Map<string, AttachedOutput>;
 
   constructor(parts: OrdersParts) {
     this.#parts = parts;
     this.#turns = new Turns({ most: MOST_WAITING, waitMs: parts.replyMs });
-    this.#outputs = new Map(parts.outputs.map((output) => [output.outputUuid, output]));
-  }
-
-  /** What is attached now. */
-  get outputs(): readonly AttachedOutput[] {
-    return [...this.#outputs.values()];
   }
 
   pause(): Promise<void> {
@@ -76,29 +72,30 @@ export class Orders {
 
   /** What the runner has and what the store has is the same in the end, however often it is tried. */
   attach(store: AttachmentStore): Promise<void> {
+    const { outputs } = this.#parts;
     return this.#turns.take(async () => {
       this.expectLiving("given an output");
       const output = await store.attach();
-      if (this.#outputs.has(output.outputUuid)) return;
+      if (outputs.has(output.outputUuid)) return;
       try {
-        this.expectLiving("given an output");
-        const attachment = attachmentOf(output);
-        if (attachment !== null) await this.#attach(attachment);
+        await outputs.add(output, (attachment) => {
+          this.expectLiving("given an output");
+          return this.#attach(attachment);
+        });
       } catch (error) {
         await store.detach();
         throw error;
       }
-      this.#outputs.set(output.outputUuid, output);
     });
   }
 
   detach(outputUuid: string, store: Pick<AttachmentStore, "detach">): Promise<void> {
+    const { outputs } = this.#parts;
     return this.#turns.take(async () => {
-      const output = this.#outputs.get(outputUuid);
-      if (output !== undefined) {
+      if (outputs.has(outputUuid)) {
         this.expectLiving("relieved of an output");
-        if (attachmentOf(output) !== null) await this.ask({ type: "detach", attachment: outputUuid });
-        this.#outputs.delete(outputUuid);
+        if (outputs.isRouted(outputUuid)) await this.ask({ type: "detach", attachment: outputUuid });
+        outputs.delete(outputUuid);
       }
       await store.detach();
     });
@@ -130,6 +127,19 @@ export class Orders {
   syncFeed(sync: () => Promise<void>): Promise<void> {
     const { ledger } = this.#parts;
     return this.#turns.takeSurely(async () => (ledger.state === "running" ? sync() : undefined));
+  }
+
+  /** Looks after what is attached: other ways for outputs that get nowhere, the recording by the room there is. */
+  tend(): Promise<void> {
+    const { outputs, recorder } = this.#parts;
+    return this.#turns.takeSurely(async () => {
+      if (!LIVING.includes(this.#parts.ledger.state)) return;
+      await recorder.tend();
+      await outputs.tend(
+        async (attachment) => void (await this.ask({ type: "detach", attachment })),
+        (attachment) => this.#attach(attachment),
+      );
+    });
   }
 
   /** Of a run through which data flows: makes it what the process should be. */

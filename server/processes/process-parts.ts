@@ -1,5 +1,6 @@
 /** What a supervised process is made of. */
 import type { Logger } from "pino";
+import type { RouteOutput } from "../outputs/output-route.ts";
 import type { Slots } from "../slots.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import type { AttachedOutput } from "../store/attachments.ts";
@@ -50,6 +51,8 @@ export interface ProcessNeeds {
   readonly log: Logger;
   readonly limits: ProcessLimits;
   readonly pictures: PictureSockets;
+  readonly routeOutput: RouteOutput;
+  readonly recordings: RecordingPlace;
   /** Of processes that are started: when a server takes up many, they do not slow each other down to failure. */
   readonly slots: Slots;
   /** Rejects when the signal is aborted: then the runner is somebody else's. */
@@ -58,7 +61,17 @@ export interface ProcessNeeds {
   replaceRunner(): void;
 }
 
+/** Where processes are recorded. */
+export interface RecordingPlace {
+  /** There is room. */
+  isAllowed(): boolean;
+  /** The path of a file that is not there yet. */
+  nextFile(processUuid: string): Promise<string>;
+}
+
 export interface ProcessParts extends ProcessOffers {
+  /** Its key has process recording. */
+  readonly hasRecording: boolean;
   readonly row: ProcessRow;
   readonly input: ProcessInput;
   readonly outputs: readonly AttachedOutput[];

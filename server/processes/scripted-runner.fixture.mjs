@@ -18,6 +18,7 @@ let nextTrackId = 1;
 let runningMs = 0;
 let ticks = 0;
 const attached = new Map();
+const outputs = {};
 const live = {};
 
 const tell = (message) => process.connected && process.send(message);
@@ -26,6 +27,16 @@ const enter = (next, failure = null) => {
   state = next;
   tell({ type: "state", state, failure });
 };
+
+/** As an output of the real one does, at once live. */
+function attach(name, slot, params) {
+  attached.set(name, slot);
+  outputs[name] = params;
+  if (params.url === undefined) return;
+  const status = script.outputStatus ?? "live";
+  const detail = status === "live" ? null : "rtmp://ada:secret@there/ is away";
+  tell({ type: "attachment", attachment: name, status, detail, framesSent: 5, framesDropped: 1 });
+}
 
 function leave(code = 0) {
   process.disconnect?.();
@@ -80,7 +91,7 @@ const answers = {
     script = job.params.script ?? {};
     positionNs = BigInt(job.positionNs);
     nextTrackId = job.firstTrackId;
-    for (const { id: name, slot } of job.attach) attached.set(name, slot);
+    for (const { id: name, slot, params } of job.attach) attach(name, slot, params);
     enter("starting");
     if (script.crashesAtStart) process.kill(process.pid, "SIGKILL");
     if (script.refuses) {
@@ -108,13 +119,14 @@ const answers = {
     enter("finished");
     leave();
   },
-  attach({ id, attachment, slot }) {
+  attach({ id, attachment, slot, params }) {
     if (script.refusesAttach) return reply(id, null, { kind: "failed", detail: "no encoder" });
-    attached.set(attachment, slot);
+    attach(attachment, slot, params);
     reply(id);
   },
   detach({ id, attachment }) {
     attached.delete(attachment);
+    delete outputs[attachment];
     reply(id);
   },
   set({ id, nodes }) {
@@ -127,7 +139,7 @@ const answers = {
     reply(id);
   },
   describe({ id }) {
-    reply(id, { pid: process.pid, attached: Object.fromEntries(attached), live, job, state });
+    reply(id, { pid: process.pid, attached: Object.fromEntries(attached), outputs, live, job, state });
   },
   deliver({ id, message }) {
     tell({ type: "message", channel: "echo", message });

@@ -70,7 +70,7 @@ export class Starts {
     const { input, offers, slots, params } = await limit.race(this.#check(order));
     const row = await this.#insert(order, input.label, params, limit);
     const checksMs = Math.round(performance.now() - requestedMs);
-    const process = this.#needs.hold({ row, input, offers, slots, outputs: [] });
+    const process = this.#needs.hold({ row, input, offers, slots, outputs: [], hasRecording: order.user.hasRecording });
     const { uuid, sourceUuid } = row;
     try {
       this.#needs.expectOpen();

@@ -1,6 +1,7 @@
 /** One process that this machine holds: its life, what it is asked for, and those who follow and watch it. */
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { LiveProperties, ProcessRow } from "../store/processes.ts";
+import { Again } from "./again.ts";
 import type { LiveProcess } from "./describe-process.ts";
 import { Feed } from "./feed.ts";
 import { FEED } from "./job.ts";
@@ -9,9 +10,11 @@ import { Launcher } from "./launcher.ts";
 import { Ledger } from "./ledger.ts";
 import { Life } from "./life.ts";
 import { type AttachmentStore, Orders } from "./orders.ts";
+import { ProcessOutputs } from "./process-outputs.ts";
 import type { ProcessNeeds, ProcessParts } from "./process-parts.ts";
 import type { Picture, ProcessError, ProcessNotice, ProcessState } from "./processes.ts";
 import { Reception } from "./reception.ts";
+import { RECORDING, Recorder } from "./recorder.ts";
 import type { RunnerReport } from "./runner.ts";
 import type { StartLimit } from "./start-limit.ts";
 import { Whereabouts } from "./whereabouts.ts";
@@ -24,6 +27,7 @@ export class SupervisedProcess {
   readonly #whereabouts: Whereabouts;
   readonly #life: Life;
   readonly #orders: Orders;
+  readonly #outputs: ProcessOutputs;
 
   constructor(parts: ProcessParts, needs: ProcessNeeds) {
     const { row, input } = parts;
@@ -43,10 +47,20 @@ export class SupervisedProcess {
     this.#ledger = ledger;
     this.#reception = reception;
     this.#feed = feed;
+    const outputs = new ProcessOutputs(parts.outputs, needs.routeOutput);
+    const recorder = new Recorder({
+      log,
+      isWanted: () => parts.hasRecording && RECORDING in parts.slots && needs.recordings.isAllowed(),
+      nextFile: () => needs.recordings.nextFile(row.uuid),
+      attach: async ({ id, slot, params }) =>
+        void (await this.#orders.ask({ type: "attach", attachment: id, slot, params })),
+      detach: async (attachment) => void (await this.#orders.ask({ type: "detach", attachment })),
+    });
+    const tending = new Again(() => this.#tend(limits.lookupMs));
+    this.#outputs = outputs;
     this.#whereabouts = new Whereabouts(input.locate, limits.lookupMs, () => this.#life.move());
     const launcher = new Launcher({
-      ...{ row, input, needs, ledger, feed },
-      outputs: () => this.#orders.outputs,
+      ...{ row, input, needs, ledger, feed, outputs, recorder },
       findSource: () => this.#whereabouts.find(),
       onReport: (report) => this.#hear(report),
       onRun: (run) => this.#life.noteRun(run),
@@ -55,13 +69,19 @@ export class SupervisedProcess {
       ...{ ledger, reception, limits, log, isFile: input.isFile, label: row.sourceUrl, endsAt: row.endsAt },
       launch: (order, signal) => launcher.launch(order, signal),
       restore: () => this.#orders.restore(),
-      onRunEnded: () => this.#whereabouts.setLost(false),
+      onRunEnded: () => {
+        this.#whereabouts.setLost(false);
+        outputs.endRun();
+        recorder.endRun();
+      },
       onClose: () => {
+        void tending.close();
         launcher.close();
         input.release?.();
       },
     });
-    this.#orders = new Orders({ ...parts, life: this.#life, ledger, feed, replyMs: limits.replyMs });
+    this.#orders = new Orders({ ...parts, outputs, recorder, life: this.#life, ledger, feed, replyMs: limits.replyMs });
+    tending.begin(limits.lookupMs);
   }
 
   /** Settles when no runner is left and its end is written down, or never will be. Never rejects. */
@@ -95,8 +115,11 @@ export class SupervisedProcess {
     const { error, restarts, startedAt, finishedAt } = this.#ledger;
     const { reconnecting, stats } = this.#reception;
     const state = this.#life.shownState;
-    // A runner that is paused has told its last numbers while it ran.
-    return { state, error, restarts, startedAt, finishedAt, reconnecting, stats: state === "running" ? stats : null };
+    return {
+      ...{ state, error, restarts, startedAt, finishedAt, reconnecting, outputs: this.#outputs.states },
+      // A runner that is paused has told its last numbers while it ran.
+      stats: state === "running" ? stats : null,
+    };
   }
 
   /** See `Life`. */
@@ -184,5 +207,12 @@ export class SupervisedProcess {
   #hear(report: RunnerReport): void {
     this.#reception.hear(report);
     if (report.type === "reconnecting") this.#whereabouts.setLost(report.reconnecting);
+    if (report.type === "attachment") this.#outputs.hear(report);
+  }
+
+  /** What fails here fails because the run ends, or is tried again. */
+  async #tend(everyMs: number): Promise<number> {
+    await this.#orders.tend().catch(() => {});
+    return everyMs * (0.75 + Math.random() / 2);
   }
 }

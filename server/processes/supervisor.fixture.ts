@@ -73,6 +73,9 @@ export async function openStage(sql: Sql, options: StageOptions = {}): Promise<S
       const uri = "rtsp://ada:secret@camera/";
       return { uri, isFile, label: "rtsp://***@camera/", telemetry: null, locate: options.locate ?? (async () => uri) };
     },
+    routeOutput: async ({ type, url }) =>
+      type === "rtmp" || type === "rtsp" ? { params: { url }, release() {} } : null,
+    recordings: { isAllowed: () => false, nextFile: async () => "/nowhere/0.mp4" },
     metrics: null,
     ...options.needs,
   });

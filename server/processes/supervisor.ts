@@ -3,6 +3,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
+import type { RouteOutput } from "../outputs/output-route.ts";
 import { ServiceError } from "../service-error.ts";
 import { attachOutput, detachOutput, findAttached } from "../store/attachments.ts";
 import type { Sql } from "../store/client.ts";
@@ -14,7 +15,7 @@ import type { LiveProcess } from "./describe-process.ts";
 import { Holdings, type ProcessMetrics } from "./holdings.ts";
 import { limitsOf } from "./limits.ts";
 import { PictureSockets } from "./picture-sockets.ts";
-import type { FirstInput, ProcessLimits, ProcessOffers } from "./process-parts.ts";
+import type { FirstInput, ProcessLimits, ProcessOffers, RecordingPlace } from "./process-parts.ts";
 import type { Picture, Processes, ProcessNotice, ProcessState, StartedProcess, StartOrder } from "./processes.ts";
 import { refuseState } from "./refusals.ts";
 import { SpareRunners } from "./spare.ts";
@@ -37,6 +38,10 @@ export interface SupervisorNeeds {
   prepare(order: PrepareOrder): Promise<ProcessOffers & { readonly params: JsonRecord }>;
   /** Rejects with `source_not_found`, `source_file_missing` or `address_refused`. */
   resolveInput(userUuid: string, sourceUuid: string, how?: ResolveOptions): Promise<FirstInput>;
+  /** Which way outputs go. */
+  readonly routeOutput: RouteOutput;
+  /** Where processes are recorded whose keys have that. */
+  readonly recordings: RecordingPlace;
   readonly metrics: ProcessMetrics | null;
 }
 

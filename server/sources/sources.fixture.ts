@@ -61,7 +61,10 @@ export async function openSourcesService(settings: Readonly<Record<string, strin
   const open = () => Sources.open({ sql, config, log: silentLog, nodeUuid, probeEntry: PROBE_ENTRY, media, signer });
   const sources = await open();
   const app = await openApp(
-    [...sourceEndpoints(sources), ...outputEndpoints({ sql, config, hub: { rtspPort: media.rtspPort, signer } })],
+    [
+      ...sourceEndpoints(sources),
+      ...outputEndpoints({ sql, config, hub: { rtspPort: media.rtspPort, signer }, processes: { view: () => null } }),
+    ],
     {
       config,
       authenticate: async (key) => {

@@ -51,6 +51,12 @@ export async function createUser(sql: Sql, user: NewUser): Promise<UserRow | Use
   });
 }
 
+/** Whether processes of this user are recorded. */
+export async function findHasRecording(sql: Queries, uuid: string): Promise<boolean> {
+  const [found] = await sql<Pick<UserRow, "hasRecording">[]>`select has_recording from users where uuid = ${uuid}`;
+  return found?.hasRecording ?? false;
+}
+
 /** Makes one only if there is no user yet, revoked ones included: of several servers that start at once, one does. */
 export async function createFirstUser(sql: Sql, user: NewUser): Promise<UserRow | null> {
   return sql.begin(async (tx) => {

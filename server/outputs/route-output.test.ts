@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { makeConfig } from "../api/app.fixture.ts";
+import { StillMedia } from "../media/media.fixture.ts";
+import type { ServiceError } from "../service-error.ts";
+import type { AttachedOutput } from "../store/attachments.ts";
+import { NoRoute } from "./output-route.ts";
+import { routeOutputs } from "./route-output.ts";
+
+const media = new StillMedia();
+const route = routeOutputs({ media, network: makeConfig({ NETWORK_DENY: "10.9.0.0/16" }).network });
+const output = (type: AttachedOutput["type"], url: string | null): AttachedOutput => ({
+  ...{ outputUuid: "a", type, url, settings: "720p", username: "ada" },
+});
+
+test("an rtsp output goes to the hub below its owner's name, with a token that is good until it is released", async () => {
+  const found = (await route(output("rtsp", "rtsp://north/cam-1"), null)) ?? assert.fail();
+  const url = new URL(String(found.params.url));
+  assert.deepEqual([url.hostname, url.pathname, found.params.resolution], ["127.0.0.1", "/ada/north/cam-1", "720p"]);
+  const allows = () => media.tokens.allows(url.password, "publish", "ada/north/cam-1");
+  assert.deepEqual([allows(), media.tokens.allows(url.password, "play", "ada/north/cam-1")], [true, false]);
+  assert.equal(await route(output("rtsp", "rtsp://north/cam-1"), found), found);
+  found.release();
+  assert.equal(allows(), false);
+});
+
+test("an rtmp output keeps its name and is connected to by number", async () => {
+  const url = "rtmp://u:p@localhost:1935/live/key?a=b";
+  const found = (await route(output("rtmp", url), null)) ?? assert.fail();
+  assert.equal(found.params.url, url);
+  assert.match(String(found.params.address), /^(127\.0\.0\.1|::1)$/);
+});
+
+test("of several addresses another is tried when one fails, and the only one stays", async () => {
+  const only = (await route(output("rtmp", "rtmp://127.0.0.1/live/a"), null)) ?? assert.fail();
+  assert.equal(await route(output("rtmp", "rtmp://127.0.0.1/live/a"), only), only);
+  const moved = { params: { ...only.params, address: "192.0.2.1" }, release() {} };
+  assert.equal((await route(output("rtmp", "rtmp://127.0.0.1/live/a"), moved))?.params.address, "127.0.0.1");
+});
+
+test("addresses that may not be connected to are refused, names that lead nowhere are not there", async () => {
+  for (const url of ["rtmp://169.254.169.254/live/a", "rtmp://10.9.1.1/live/a", "rtmps://metadata/live/a"])
+    await assert.rejects(route(output("rtmp", url), null), (error: ServiceError) => error.code === "address_refused");
+  await assert.rejects(route(output("rtmp", "rtmp://nowhere.invalid/live/a"), null), NoRoute);
+});
+
+test("data goes nowhere", async () => {
+  assert.equal(await route(output("detection_data", null), null), null);
+});

@@ -1,0 +1,151 @@
+/** Processed video on its way out of the whole service: played by strangers' players, pushed to a strangers' server, recorded. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
+import { promisify } from "node:util";
+import { listDescendants } from "../../cli/serve/serving.fixture.ts";
+import type { OutputRecord } from "../../schemas/api/outputs.ts";
+import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
+import { nginxIsMissing, openNginx } from "../nginx-rtmp.fixture.ts";
+import { createKey, MASTER_KEY, TestService, uploadVideo } from "./service.fixture.ts";
+
+const run = promisify(execFile);
+const SIZE = [320, 180];
+
+const service = await TestService.start({ env: { WINDHOVER_RECORDINGS_RESERVE_BYTES: "0" } });
+after(() => service.close());
+const clip = join(service.folder.path, "clip.mp4");
+await run("ffmpeg", [
+  ...["-v", "error", "-f", "lavfi", "-i", `testsrc=size=${SIZE.join("x")}:rate=25`, "-t", "120"],
+  ...["-c:v", "libx264", "-preset", "ultrafast", clip],
+]);
+const source = await uploadVideo(service, clip);
+/** Looks for nothing, which is cheap. */
+const startProcess = async (): Promise<string> => {
+  const json = { params: { every: 1000 } };
+  const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`, { json });
+  return started.process_uuid;
+};
+const uuid = await startProcess();
+const info = () => service.expect<ProcessRecord>(200, "GET", `/process/${uuid}`);
+const read = (output: OutputRecord) => service.expect<OutputRecord>(200, "GET", `/output/${output.uuid}`);
+
+async function until<T>(what: string, look: () => Promise<T | false>): Promise<T> {
+  const deadlineMs = performance.now() + 60_000;
+  for (;;) {
+    const found = await look();
+    if (found !== false) return found;
+    assert.ok(performance.now() < deadlineMs, `it never came about that ${what}`);
+    await wait(50);
+  }
+}
+
+async function attach(type: "rtsp" | "rtmp", url: string, settings: string | null = null): Promise<OutputRecord> {
+  const json = { alias: "out", type, url, settings };
+  const output = await service.expect<OutputRecord>(201, "POST", "/output", { json });
+  const attached = await service.expect<OutputRecord>(200, "POST", `/process/${uuid}/${output.uuid}`);
+  assert.ok(["starting", "live"].includes(attached.status), attached.status);
+  return output;
+}
+
+const awaitStatus = (output: OutputRecord, status: OutputRecord["status"]) =>
+  until(`the output is ${status}`, async () => {
+    const shown = await read(output);
+    return shown.status === status && shown;
+  });
+
+const detach = (output: OutputRecord) => service.expect(200, "DELETE", `/process/${uuid}/${output.uuid}`);
+const withKey = (output: OutputRecord) => `${output.play_url ?? assert.fail()}?api_key=${MASTER_KEY}`;
+
+/** Frames that ffmpeg decodes of so many, and one of them as a picture. */
+async function playWithFfmpeg(url: string, frames: number, picture: string): Promise<number> {
+  const { stderr } = await run("ffmpeg", [
+    ...["-v", "error", "-stats", "-nostdin", "-y", "-rtsp_transport", "tcp", "-i", url],
+    ...["-map", "0:v", "-frames:v", String(frames), "-f", "null", "-"],
+    ...["-map", "0:v", "-frames:v", "1", picture],
+  ]);
+  return Number(/frame= *(\d+)[^\r\n]*\s*$/.exec(stderr.trim())?.[1]);
+}
+
+const findPids = (program: string): readonly number[] =>
+  listDescendants(service.serving.pid).filter((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(program));
+
+test("an rtsp output is played by ffmpeg and GStreamer, at its resolution, and survives its hub", async () => {
+  const output = await attach("rtsp", "rtsp://yard/processed", "1080p");
+  const { frames_sent: before } = await awaitStatus(output, "live");
+  const picture = join(service.folder.path, "frame.png");
+  assert.equal(await playWithFfmpeg(withKey(output), 40, picture), 40);
+  const { stdout } = await run("ffprobe", [
+    ...["-v", "error", "-show_entries", "stream=width,height", "-of", "csv=p=0", picture],
+  ]);
+  assert.deepEqual(stdout.trim().split(",").map(Number), SIZE, "never enlarged");
+  await run("timeout", [
+    ...["60", "gst-launch-1.0", "rtspsrc", `location=${withKey(output)}`, "protocols=tcp", "latency=0"],
+    ..."! rtph264depay ! h264parse ! avdec_h264 ! identity eos-after=30 ! fakesink".split(" "),
+  ]);
+  await until("frames are counted", async () => (await read(output)).frames_sent > before);
+  const [runner = 0] = findPids("runner.mjs");
+  const [hub = 0] = findPids("hub.mjs");
+  process.kill(hub, "SIGKILL");
+  await awaitStatus(output, "retrying");
+  await awaitStatus(output, "live");
+  assert.equal(await playWithFfmpeg(withKey(output), 10, picture), 10);
+  const record = await info();
+  assert.deepEqual([record.state, record.stats.restarts, record.outputs], ["running", 0, [output.uuid]]);
+  assert.deepEqual(
+    record.output_states.map(({ output_uuid, status, status_detail }) => [output_uuid, status, status_detail]),
+    [[output.uuid, "live", null]],
+  );
+  assert.ok(findPids("runner.mjs").includes(runner), "its runner was started again");
+  for (const format of ["json", "dot", "mermaid", "launch"]) {
+    const { text } = await service.call("GET", `/process/${uuid}/graph?format=${format}`);
+    assert.doesNotMatch(text, /run_[\w-]{20}/);
+    assert.ok(!text.includes(service.folder.path), format);
+  }
+  await detach(output);
+  assert.equal((await read(output)).status, "idle");
+});
+
+test("an rtmp output finds a server again that was away", { skip: nginxIsMissing }, async () => {
+  const nginx = await openNginx();
+  const output = await attach("rtmp", `rtmp://127.0.0.1:${nginx.port}/live/yard?token=sesame`, "360p");
+  await awaitStatus(output, "live");
+  await nginx.kill();
+  const { status_detail } = await awaitStatus(output, "retrying");
+  assert.ok((status_detail ?? "").length > 0);
+  await nginx.start();
+  await awaitStatus(output, "live");
+  const { text } = await service.call("GET", `/process/${uuid}/graph`);
+  assert.doesNotMatch(text + JSON.stringify(await read(output)), /sesame/);
+  await detach(output);
+});
+
+test("a process of a key with recording is recorded, run by run, for its owner alone", async () => {
+  const path = (index: number) => `/process/${uuid}/recording/${index}`;
+  const [runner = 0] = findPids("runner.mjs");
+  const { stats } = await info();
+  process.kill(runner, "SIGKILL");
+  await until("it runs again", async () => (await info()).stats.restarts > stats.restarts);
+  await until("it is recorded again", async () => (await service.call("GET", path(1))).status === 200);
+  const response = await fetch(`${service.url}${path(0)}`, { headers: { api_key: MASTER_KEY } });
+  const first = Buffer.from(await response.arrayBuffer());
+  const file = join(service.folder.path, "first.mp4");
+  await writeFile(file, first);
+  const { stdout } = await run("ffprobe", [
+    ...["-v", "error", "-count_frames", "-select_streams", "v:0"],
+    ...["-show_entries", "stream=nb_read_frames", "-of", "csv=p=0", file],
+  ]);
+  assert.ok(Number(stdout) > 25, stdout);
+  const part = await fetch(`${service.url}${path(0)}`, { headers: { api_key: MASTER_KEY, range: "bytes=4-7" } });
+  assert.deepEqual([part.status, await part.text()], [206, "ftyp"]);
+  const stranger = await createKey(service, "eve", "--recording");
+  assert.equal((await service.call("GET", path(0), { key: stranger })).status, 404);
+  assert.equal((await service.call("GET", path(99))).status, 404);
+  await service.expect(200, "DELETE", `/process/${uuid}`);
+  assert.equal((await service.call("GET", path(1))).status, 200);
+  assert.doesNotMatch(service.serving.stderr, /run_[\w-]{20}|sesame/);
+});
