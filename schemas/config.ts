@@ -85,7 +85,10 @@ export const Config = section({
     stop_seconds: seconds(5, "A stopping media hub may take; then it is killed"),
   }),
   recordings: section({
-    enabled: Type.Boolean({ default: true, description: "Streams that are published here are recorded." }),
+    enabled: Type.Boolean({
+      default: true,
+      description: "Streams that are published here are recorded, and processes of keys that have that.",
+    }),
     retention_days: Type.Number({
       exclusiveMinimum: 0,
       default: 7,

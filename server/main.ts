@@ -115,7 +115,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     prepare: (order) => library.prepare(order),
     routeOutput: routeOutputs({ media, network: config.network }),
     recordings: {
-      isAllowed: () => recordings.trouble === null,
+      isAllowed: () => config.recordings.enabled && recordings.trouble === null,
       nextFile: (uuid) => processRecordings.nextFile(uuid),
     },
     resolveInput: (userUuid, sourceUuid, how) => sources.resolveInput(userUuid, sourceUuid, how),

@@ -1,6 +1,11 @@
 /** Files below a folder of folders that have not been written to for too long: recordings of processes. */
 import { readdir, rm, rmdir, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+
+interface FoundFile {
+  readonly path: string;
+  readonly modifiedMs: number;
+}
 
 /** Resolves with how many were removed. A folder that is not there holds none. */
 export async function removeOldFiles(folder: string, beforeMs: number): Promise<number> {
@@ -19,4 +24,22 @@ export async function removeOldFiles(folder: string, beforeMs: number): Promise<
     if (removed > before) await rmdir(inner).catch(() => {});
   }
   return removed;
+}
+
+/** The one that was written to before all others, and not lately. False: there is none. */
+export async function removeOldestFile(folder: string, beforeMs: number): Promise<boolean> {
+  const files: FoundFile[] = [];
+  for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
+    if (!entry.isDirectory()) continue;
+    for (const name of await readdir(join(folder, entry.name)).catch(() => [])) {
+      const path = join(folder, entry.name, name);
+      const found = await stat(path).catch(() => null);
+      if (found?.isFile()) files.push({ path, modifiedMs: found.mtimeMs });
+    }
+  }
+  const [oldest] = files.filter(({ modifiedMs }) => modifiedMs < beforeMs).sort((a, b) => a.modifiedMs - b.modifiedMs);
+  if (oldest === undefined) return false;
+  await rm(oldest.path, { force: true });
+  await rmdir(dirname(oldest.path)).catch(() => {});
+  return true;
 }

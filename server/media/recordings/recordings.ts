@@ -23,7 +23,7 @@ import type { User } from "../../user.ts";
 import type { RecordingSubject } from "../admission.ts";
 import type { RecordingReport } from "../hub-process.ts";
 import { DiskGuard } from "./disk-guard.ts";
-import { removeOldFiles } from "./old-files.ts";
+import { removeOldestFile, removeOldFiles } from "./old-files.ts";
 import { putRecordingsInOrder } from "./put-in-order.ts";
 import { RecordingFolder } from "./recording-folder.ts";
 import { RecordingLedger } from "./recording-ledger.ts";
@@ -46,6 +46,8 @@ export interface SegmentFile extends Pick<FoundSegment, "alias" | "startedAt" | 
 
 const DAY_MS = 86_400_000;
 const FAILED_MS = 10_000;
+/** What has been written to since is still being written. */
+const WRITTEN_MS = 60_000;
 
 export class Recordings {
   readonly folder: RecordingFolder;
@@ -159,8 +161,13 @@ export class Recordings {
       return true;
     }
     const segment = await removeOldestSegment(sql, nodeUuid);
-    if (segment !== null) await this.folder.removeSegment(segment.recordingUuid, segment.index);
-    return segment !== null;
+    if (segment !== null) {
+      await this.folder.removeSegment(segment.recordingUuid, segment.index);
+      return true;
+    }
+    for (const folder of this.#parts.otherFolders ?? [])
+      if (await removeOldestFile(folder, Date.now() - WRITTEN_MS)) return true;
+    return false;
   }
 
   async #attempt(act: () => Promise<void>, everyMs: number): Promise<number> {
