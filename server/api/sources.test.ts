@@ -92,6 +92,14 @@ test("credentials are never shown, and masked ones are not taken", async () => {
   assert.doesNotMatch(service.app.logged.join(), /hunter2/);
 });
 
+test("a stream that is resumed is looked up when it is located, and not before", async () => {
+  const { body } = await ada.call("POST", "/stream", stream("rtsp://192.0.2.7/moved"));
+  await service.sql`update sources set input_url = 'rtsp://169.254.169.254/moved' where uuid = ${body.uuid}`;
+  const resolve = (isResumed: boolean) => service.sources.resolveInput(ada.user.uuid, body.uuid, { isResumed });
+  await assert.rejects(resolve(false), { code: "address_refused" });
+  await assert.rejects((await resolve(true)).locate(), { code: "address_refused" });
+});
+
 test("PATCH changes alias and telemetry, keeps what is left out, and a masked password", async () => {
   const cfg = mqtt({ ...BROKER, username: "u", password: "hunter3" });
   const { body } = await ada.call("POST", "/stream", stream("rtsp://192.0.2.6/x", { telemetry_cfg: cfg }));

@@ -223,6 +223,25 @@ test("an upload from which nothing comes is given up, and leaves nothing", async
   await expectNothingLeft();
 });
 
+test("an upload that trickles is given up, however often something comes, and leaves nothing", async () => {
+  const socket = await sendPart(ada, 10 * 2 ** 20, Buffer.alloc(100_000, 1));
+  const answer = readAnswer(socket);
+  let sent = 0;
+  // For many times as long as nothing at all would be waited for; then it is the client that goes.
+  const trickle = setInterval(() => {
+    sent += 1;
+    if (sent > 100) socket.destroy();
+    else if (socket.writable) socket.write(Buffer.alloc(10, 1));
+  }, 100);
+  try {
+    assert.match(await answer, /^HTTP\/1.1 408 .*request_timeout/s);
+    assert.ok(sent > 0);
+  } finally {
+    clearInterval(trickle);
+  }
+  await untilNothingIsLeft();
+});
+
 const PART = '--b\r\ncontent-disposition: form-data; name="file"; filename="a.mp4"\r\n\r\n';
 const MULTIPART = { "content-type": "multipart/form-data; boundary=b" };
 const BROKEN: readonly (readonly [
