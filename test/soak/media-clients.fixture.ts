@@ -26,7 +26,7 @@ export async function makeLoop(file: string, { size = "320x240", kilobits = 300 
 /** A program that runs from `resume` on, and is started again when it ends, until it is stopped. */
 abstract class Client {
   lives = 0;
-  /** What it said last, for whoever must find out why it went. */
+  /** What it said last. */
   lastWords = "";
   readonly #program: string;
   readonly #args: readonly string[];
@@ -50,6 +50,12 @@ abstract class Client {
   async ended(): Promise<void> {
     const child = this.#child;
     if (child !== null && child.exitCode === null && child.signalCode === null) await once(child, "exit");
+  }
+
+  /** For whoever must find out why nothing comes of it. */
+  toString(): string {
+    const state = this.#child === null ? "does not run" : `runs as ${this.#child.pid}`;
+    return `${this.#program} ${state}, in its life ${this.lives}; it said ${this.lastWords.slice(-500)}`;
   }
 
   signal(name: NodeJS.Signals): void {

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { promisify } from "node:util";
 import { listDescendants } from "../../cli/serve/serving.fixture.ts";
+import type { OutputRecord } from "../../schemas/api/outputs.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
 import { Detections } from "../api/process-client.fixture.ts";
@@ -93,7 +94,7 @@ export class MediaStage {
   }
 
   play(kind: PlayerKind, path: string): Player {
-    const player = new Player(kind, this.address("rtsp", path).replace("://", `://any:${MASTER_KEY}@`));
+    const player = new Player(kind, this.#withKey(path));
     this.#clients.push(player);
     return player;
   }
@@ -136,6 +137,32 @@ export class MediaStage {
 
   info({ process_uuid }: StartedProcess): Promise<ProcessRecord> {
     return this.service.expect<ProcessRecord>(200, "GET", `/process/${process_uuid}`);
+  }
+
+  async addOutput(path: string): Promise<OutputRecord> {
+    const json = { alias: path, type: "rtsp", url: `rtsp://${path}`, settings: "360p" };
+    return this.service.expect<OutputRecord>(201, "POST", "/output", { json });
+  }
+
+  async attach({ process_uuid }: StartedProcess, { uuid }: OutputRecord): Promise<void> {
+    await this.service.expect(200, "POST", `/process/${process_uuid}/${uuid}`);
+  }
+
+  async detach({ process_uuid }: StartedProcess, { uuid }: OutputRecord): Promise<void> {
+    await this.service.expect(200, "DELETE", `/process/${process_uuid}/${uuid}`);
+  }
+
+  async outputStatus({ uuid }: OutputRecord): Promise<OutputRecord["status"]> {
+    return (await this.service.expect<OutputRecord>(200, "GET", `/output/${uuid}`)).status;
+  }
+
+  /** Decodes the first pictures that come; rejects with what a player finds wrong with them. */
+  async look(path: string, pictures: number): Promise<void> {
+    const input = ["-rtsp_transport", "tcp", "-i", this.#withKey(path)];
+    const { stderr } = await run("ffmpeg", [
+      ...["-v", "error", "-nostdin", ...input, "-frames:v", String(pictures), "-f", "null", "-"],
+    ]);
+    assert.equal(stderr, "", `a player finds faults in ${path}`);
   }
 
   async recordingsOf({ uuid }: SourceRecord): Promise<readonly Recording[]> {
@@ -192,6 +219,10 @@ export class MediaStage {
       return open.every((isOpen) => isOpen);
     });
     return performance.now() - sinceMs;
+  }
+
+  #withKey(path: string): string {
+    return this.address("rtsp", path).replace("://", `://any:${MASTER_KEY}@`);
   }
 
   #pids(pattern: RegExp): readonly number[] {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { after, before, type TestContext, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
+import type { DetectionMessage } from "../../schemas/detection-message.ts";
 import { Crowd, HABITS } from "./crowd.fixture.ts";
 import { makeLoop, type Player, type PlayerKind, type Publisher } from "./media-clients.fixture.ts";
 import { filesOf, MediaStage, measureSlowness, median, rssOf, until } from "./media-stage.fixture.ts";
@@ -27,9 +28,12 @@ before(async () => {
 after(() => stage?.close());
 
 /** Resolves when each has shown so many more. */
-async function moves(what: string, clients: readonly { pictures: number }[], more = 10): Promise<void> {
-  const goals = clients.map(({ pictures }) => pictures + more);
-  await until(`${what}: pictures come`, () => clients.every(({ pictures }, i) => pictures >= (goals[i] as number)));
+async function moves(what: string, players: readonly Player[], more = 10): Promise<void> {
+  const goals = players.map(({ pictures }) => pictures + more);
+  const waiting = () => players.filter(({ pictures }, i) => pictures < (goals[i] ?? 0));
+  await until(`${what}: pictures come`, () => waiting().length === 0).catch((error: Error) => {
+    throw new Error(`${error.message}\n${waiting().map(String).join("\n")}`);
+  });
 }
 
 /** By the clock, a limit that is told for a machine that is not busy with other things. */
@@ -155,6 +159,64 @@ test("publishers that are killed or freeze are missed in time, cost nobody else 
   }
   await moves("at the end", [first.player, second.player]);
 });
+
+interface Losses {
+  /** Pictures that are missing between those that were told of, of all. */
+  readonly share: number;
+  readonly longestMs: number;
+}
+
+function findLosses(messages: readonly DetectionMessage[]): Losses {
+  const times = messages.map(({ timestamp }) => Date.parse(timestamp));
+  const steps = times.slice(1).map((time, i) => time - (times[i] ?? 0));
+  const due = Math.round(((times.at(-1) ?? 0) - (times[0] ?? 0)) / PICTURE_MS) + 1;
+  return { share: Math.max(0, due - times.length) / due, longestMs: Math.max(...steps) };
+}
+
+const PICTURE_MS = 40;
+/** Of all pictures, more than without any output. */
+const MOST_MISSING = 0.02;
+
+test("outputs that come and go cost the process no picture, and each can be played from its first one", {
+  timeout: TIMEOUT_MS,
+}, async (t) => {
+  t.after(() => stage.clear());
+  const lanes = await Promise.all(
+    (["rtsp", "rtmp"] as const).map(async (protocol) => {
+      const path = `attached/${protocol}`;
+      const source = await stage.register(protocol, path);
+      stage.publish(protocol, path);
+      await stage.awaitStatus(source, "streaming");
+      const running = await stage.startProcess(source);
+      return { running, output: await stage.addOutput(`shown/${protocol}`), path: `shown/${protocol}` };
+    }),
+  );
+  const control = await Promise.all(lanes.map(({ running }) => running.detections.next(rounds(50, 500))));
+  const starts = lanes.map(({ running }) => running.detections.messages.length);
+  const total = rounds(1, 50);
+  for (let round = 0; round < total; round++) {
+    await Promise.all(
+      lanes.map(async ({ running, output, path }) => {
+        await stage.attach(running, output);
+        await until("it is live", async () => (await stage.outputStatus(output)) === "live");
+        await stage.look(path, 10);
+        await stage.detach(running, output);
+        assert.equal(await stage.outputStatus(output), "idle");
+      }),
+    );
+    progress("outputs", round + 1, total);
+  }
+  for (const [i, { running }] of lanes.entries()) {
+    const [alone, shared] = [findLosses(control[i] ?? []), findLosses(running.detections.messages.slice(starts[i]))];
+    t.diagnostic(`missing: ${describe(alone)} alone, ${describe(shared)} while outputs came and went`);
+    assert.ok(shared.share <= alone.share + MOST_MISSING, `missing: ${describe(shared)}, ${describe(alone)} alone`);
+    const { state, stats } = await stage.info(running);
+    assert.deepEqual([state, stats.restarts], ["running", 0]);
+  }
+  await stage.service.expect(200, "DELETE", "/processes");
+});
+
+const describe = ({ share, longestMs }: Losses): string => `${(share * 100).toFixed(2)} %, at most ${longestMs} ms`;
 
 /** From addresses that no client of ours has, so that the limit of one address is theirs. */
 const STRANGERS = 1200;
