@@ -274,6 +274,24 @@ test("a publisher is let go when no picture comes, and sound alone does not keep
   assert.deepEqual(told.slice(1), ["unpublished a/b: no picture came for 0.04 s"]);
 });
 
+test("a frozen publisher is let go a quarter of a second after its time at the latest", (t) => {
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const { streams, clock } = open(t, { frozenMs: 5000 });
+  const publication = streams.publish("a/b", "rtsp", null);
+  publication.begin(TRACKS);
+  const pass = () => {
+    clock.ms += 10;
+    t.mock.timers.tick(10);
+  };
+  // Right after a look of the watchdog: the next ones all come too early, up to the last.
+  pass();
+  const pictureMs = clock.ms;
+  publication.write(key(0));
+  while (streams.list().length > 0 && clock.ms < 60_000) pass();
+  const tookMs = clock.ms - pictureMs;
+  assert.ok(tookMs >= 5000 && tookMs <= 5250, `it was let go after ${tookMs} ms`);
+});
+
 test("nobody is let go for a time in which the hub itself stood still", async (t) => {
   const { streams, clock } = open(t, { frozenMs: 40 });
   const publication = streams.publish("a/b", "rtmp", null);

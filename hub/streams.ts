@@ -52,6 +52,9 @@ export interface StreamEvents {
   unpublished?(path: string, reason: string): void;
 }
 
+/** So much later than its time a frozen publisher is let go at most. */
+const CHECK_MS = 250;
+
 export class Streams {
   readonly #limits: StreamLimits;
   readonly #events: StreamEvents;
@@ -67,7 +70,7 @@ export class Streams {
     this.#events = events;
     this.#log = log;
     this.#now = now;
-    this.#checkMs = Math.min(Math.max(limits.frozenMs / 4, 10), 1000);
+    this.#checkMs = Math.min(Math.max(limits.frozenMs / 4, 10), CHECK_MS);
     this.#checkedAt = now();
     this.#watchdog = setInterval(() => this.#letFrozenGo(), this.#checkMs);
     this.#watchdog.unref();
