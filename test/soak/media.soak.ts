@@ -13,7 +13,7 @@ import { progress, rounds } from "./rounds.fixture.ts";
 const TIMEOUT_MS = rounds(240_000, 3_000_000);
 /** In `npm test` short, so that it need not be waited for. */
 const FROZEN_SECONDS = rounds(2, 5);
-const HELLO_SECONDS = rounds(4, 10);
+const HELLO_SECONDS = rounds(3, 10);
 
 let stage: MediaStage;
 before(async () => {
@@ -175,14 +175,14 @@ function findLosses(messages: readonly DetectionMessage[]): Losses {
 
 const PICTURE_MS = 40;
 /** Of all pictures, more than without any output. */
-const MOST_MISSING = 0.02;
+const MOST_MISSING = rounds(0.05, 0.005);
 
 test("outputs that come and go cost the process no picture, and each can be played from its first one", {
   timeout: TIMEOUT_MS,
 }, async (t) => {
   t.after(() => stage.clear());
   const lanes = await Promise.all(
-    (["rtsp", "rtmp"] as const).map(async (protocol) => {
+    (["rtsp", "rtmp"] as const).slice(0, rounds(1, 2)).map(async (protocol) => {
       const path = `attached/${protocol}`;
       const source = await stage.register(protocol, path);
       stage.publish(protocol, path);
@@ -320,7 +320,7 @@ test("publishers with two players each, for long: no picture is lost, memory and
   const shown = players.map(({ pictures }) => pictures);
   const sent = publishers.map(({ sentSeconds }) => sentSeconds);
 
-  const [warmSeconds, seconds] = [rounds(1, 60), rounds(4, 600)];
+  const [warmSeconds, seconds] = [rounds(1, 60), rounds(3, 600)];
   await wait(warmSeconds * 1000);
   const files = filesOf(hub);
   const memory: number[] = [];
@@ -329,7 +329,7 @@ test("publishers with two players each, for long: no picture is lost, memory and
     memory.push(rssOf(hub));
     progress(`hub ${memory.at(-1)?.toFixed(0)} MB, ${filesOf(hub)} files`, i + 1, seconds);
   }
-  const quarter = Math.floor(seconds / 4);
+  const quarter = Math.ceil(seconds / 4);
   const [first, last] = [median(memory.slice(0, quarter)), median(memory.slice(-quarter))];
   t.diagnostic(`the hub: ${first.toFixed(1)} MB at first, ${last.toFixed(1)} MB at last; ${filesOf(hub)} files`);
   if (isLong) assert.ok(last <= first * MOST_GROWTH, `it grew from ${first} MB to ${last} MB`);
