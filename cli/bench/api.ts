@@ -45,6 +45,8 @@ const startOurs = (folder: string, key: string): Promise<BenchChild> =>
     WINDHOVER_DATA_DIR: join(folder, "data"),
     WINDHOVER_BOOTSTRAP_KEY: key,
     WINDHOVER_HTTP_PORT: "0",
+    WINDHOVER_RTSP_PORT: "0",
+    WINDHOVER_RTMP_PORT: "0",
     WINDHOVER_RUNNERS_SPARE: "0",
     // The limit itself stays at work: it is part of what a request costs.
     WINDHOVER_LIMITS_REQUESTS_PER_MINUTE: "1000000000",

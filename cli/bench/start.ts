@@ -46,6 +46,8 @@ export default async function start(args: readonly string[], terminal: Terminal)
     WINDHOVER_DATA_DIR: join(folder, "data"),
     WINDHOVER_BOOTSTRAP_KEY: key,
     WINDHOVER_HTTP_PORT: "0",
+    WINDHOVER_RTSP_PORT: "0",
+    WINDHOVER_RTMP_PORT: "0",
   });
   try {
     const client = new Client(service.url, key);

@@ -1,21 +1,21 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { Page } from "playwright-core";
+import {
+  countSoundBytes,
+  HeadlessBrowser,
+  medianAgeMs,
+  type ShownFrame,
+  untilState,
+  watchFrames,
+} from "../../cli/bench/media/browser.ts";
 import { publishTimeCode, type TimeCodePublisher } from "../../cli/bench/media/time-code-publisher.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
 import { MASTER_KEY, TestService } from "../api/service.fixture.ts";
-import {
-  countSoundBytes,
-  medianAgeMs,
-  type ShownFrame,
-  TestBrowser,
-  untilState,
-  watchFrames,
-} from "./browser.fixture.ts";
 
 const FRAMES = 60;
 
-const [service, browser] = await Promise.all([TestService.start(), TestBrowser.open()]);
+const [service, browser] = await Promise.all([TestService.start(), HeadlessBrowser.open()]);
 const publishers: TimeCodePublisher[] = [];
 after(async () => {
   await browser.close();

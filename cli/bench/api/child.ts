@@ -11,6 +11,8 @@ const KEPT_CHARACTERS = 2000;
 
 export interface BenchChild {
   readonly url: string;
+  /** Of the service: `rtsp://host:port`. */
+  readonly rtsp?: string;
   stop(): Promise<void>;
 }
 
@@ -24,10 +26,10 @@ export async function startChild(args: readonly string[], cwd: string, env: Node
   const limit = setTimeout(() => child.kill("SIGKILL"), START_LIMIT_MS);
   try {
     for await (const line of createInterface({ input: child.stdout })) {
-      const { event, url } = JSON.parse(line) as { event: string; url: string };
+      const { event, url, rtsp } = JSON.parse(line) as { event: string; url: string; rtsp?: string };
       if (event !== "ready") continue;
       child.stdout.resume();
-      return { url, stop: () => stop(child) };
+      return { url, ...(rtsp !== undefined && { rtsp }), stop: () => stop(child) };
     }
   } finally {
     clearTimeout(limit);

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Browser, chromium, type Page } from "playwright-core";
-import { ageMs, readTimeCode } from "../../cli/bench/media/time-code.ts";
+import { ageMs, readTimeCode } from "./time-code.ts";
 
 const IN_PAGE = fileURLToPath(new URL("in-page.js", import.meta.url));
 /** Not a measure of anything: only so that a hang becomes a failure. */
@@ -19,7 +19,7 @@ export interface ShownFrame {
   readonly width: number;
 }
 
-export class TestBrowser {
+export class HeadlessBrowser {
   readonly #browser: Browser;
   /** What pages complained of: errors of scripts, and what the security policy forbade. */
   readonly complaints: string[] = [];
@@ -30,7 +30,7 @@ export class TestBrowser {
     this.#browser = browser;
   }
 
-  static async open(): Promise<TestBrowser> {
+  static async open(): Promise<HeadlessBrowser> {
     const executablePath = (process.env.PATH ?? "")
       .split(delimiter)
       .map((folder) => join(folder, "chromium"))
@@ -38,7 +38,7 @@ export class TestBrowser {
     if (executablePath === undefined) throw new Error("there is no chromium; npm test installs it on Debian");
     // Tests may run as root, for whom Chromium has no sandbox; the pages are ours.
     const args = ["--no-sandbox", "--disable-dev-shm-usage", "--autoplay-policy=no-user-gesture-required"];
-    return new TestBrowser(await chromium.launch({ executablePath, args }));
+    return new HeadlessBrowser(await chromium.launch({ executablePath, args }));
   }
 
   async show(url: string, { width = 960, height = 540 } = {}): Promise<Page> {
