@@ -168,7 +168,7 @@ export class Life {
   /** The source's data has come. */
   noteFlowing(): void {
     this.#judge.noteFlowing();
-    this.#parts.reception.reconnect(false);
+    this.#parts.reception.noteFlowing();
   }
 
   /** Run after run, until its end. */

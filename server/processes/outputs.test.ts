@@ -38,8 +38,10 @@ async function passwordOf(stage: Stage, process: string, output: string): Promis
   return new URL(String((await paramsOf(stage, process, output)).url)).password;
 }
 
-const restarted = ({ hear }: Stage, uuid: string) =>
-  hear(uuid, (notice) => notice.type === "stats" && notice.stats.restarts > 0);
+async function restarted({ hear, reach }: Stage, uuid: string): Promise<void> {
+  await hear(uuid, (notice) => notice.type === "stats" && notice.stats.restarts > 0);
+  await reach(uuid, "running");
+}
 
 test("an rtsp output has a token while it is attached, and another in every run", async () => {
   const opened = await stage();

@@ -16,6 +16,8 @@ export class Reception {
   readonly #followers: Followers;
   #hasFlowed = false;
   #reconnecting = false;
+  /** This run has lost its source, by its own last word. */
+  #isLost = false;
   #stats: RunnerStats | null = null;
 
   constructor(ledger: Ledger, log: Logger) {
@@ -53,7 +55,7 @@ export class Reception {
     if (report.type === "flowing") this.#hasFlowed = true;
     else if (report.type === "message") this.#pass(report.channel, report.message as JsonRecord);
     else if (report.type === "progress") this.#advance(report);
-    else if (report.type === "reconnecting") this.reconnect(report.reconnecting);
+    else if (report.type === "reconnecting") this.#lose(report.reconnecting);
     else if (report.type === "log")
       this.#log.info({ node: report.node, level: report.level }, maskCredentials(report.message));
   }
@@ -64,13 +66,24 @@ export class Reception {
     this.tell({ type: "reconnecting", reconnecting });
   }
 
+  /** The run is what it should be: what was lost before it is found, unless it has been lost again since. */
+  noteFlowing(): void {
+    this.reconnect(this.#isLost);
+  }
+
   beginRun(): void {
     this.#hasFlowed = false;
+    this.#isLost = false;
   }
 
   endRun(): void {
     this.#stats = null;
     this.meter.endRun();
+  }
+
+  #lose(isLost: boolean): void {
+    this.#isLost = isLost;
+    this.reconnect(isLost);
   }
 
   #pass(channel: string, message: JsonRecord): void {

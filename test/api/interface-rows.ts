@@ -81,7 +81,7 @@ export const ENDPOINTS = {
     [OUTPUTS, "an identical output is the one there is, by type, url and settings"],
   ],
   "POST /process/{process_uuid}/{output_uuid}": [
-    [INTERFACE, "takes a data output, and no video output that its graph has no slot for"],
+    [INTERFACE, "takes outputs of data and of video, and says how they get on"],
     [SUPERVISOR, "outputs are attached to one process at a time, within the limit, and let go at its end"],
   ],
   "GET /process/{process_uuid}/tracks": { comesWith: "track reports" },

@@ -132,15 +132,19 @@ describe("a running process", () => {
     assert.equal(record.source_url, clip.input_url);
   });
 
-  test("takes a data output, and no video output that its graph has no slot for", async () => {
+  test("takes outputs of data and of video, and says how they get on", async () => {
     const make = (body: object) => service.call<OutputRecord>("POST", "/output", { json: body });
     const data = (await make({ alias: "data", type: "detection_data" })).body;
     const video = (await make({ alias: "video", type: "rtmp", url: "rtmp://127.0.0.1:1/live/x" })).body;
-    await service.expect(200, "POST", `/process/${uuid}/${data.uuid}`);
-    const { outputs } = await service.expect<ProcessRecord>(200, "GET", `/process/${uuid}`);
-    assert.deepEqual(outputs, [data.uuid]);
-    const refused = await service.call<Problem>("POST", `/process/${uuid}/${video.uuid}`);
-    assert.equal(refused.body.code, "graph_lacks");
+    for (const output of [data, video]) await service.expect(200, "POST", `/process/${uuid}/${output.uuid}`);
+    const { outputs, output_states } = await service.expect<ProcessRecord>(200, "GET", `/process/${uuid}`);
+    assert.deepEqual(outputs, [data.uuid, video.uuid]);
+    assert.deepEqual(
+      output_states.map(({ output_uuid }) => output_uuid),
+      outputs,
+    );
+    assert.equal(output_states[0]?.status, "live");
+    await service.expect(200, "DELETE", `/process/${uuid}/${video.uuid}`);
     assert.equal(await codeOf(service.call("DELETE", `/output/${data.uuid}`)), "409 output_in_use");
     await service.expect(200, "DELETE", `/process/${uuid}/${data.uuid}`);
   });
