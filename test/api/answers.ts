@@ -80,7 +80,8 @@ export class Answers {
     const declared = operation.responses[String(status)];
     if (declared === undefined) return [`${status} is not declared`];
     if (status === 204 || text === "") return [];
-    const media = declared.content?.[type];
+    // A file may be of any type, and is then said to be.
+    const media = declared.content?.[type] ?? declared.content?.["*/*"];
     if (media === undefined) return [`${status} as "${type}" is not declared`];
     return type === "application/json" && media.schema !== undefined ? this.check(media.schema, JSON.parse(text)) : [];
   }
