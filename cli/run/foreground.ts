@@ -136,7 +136,8 @@ export class ForegroundRun {
   }
 
   #hear(event: GraphEvent): void {
-    const isStats = event.type === "element" && event.event.type === "stats";
+    // Of `output` every change is in the log as well.
+    const isStats = event.type === "element" && (event.event.type === "stats" || event.event.type === "output");
     if (!isStats || this.#settings.stats) reportEvent(event, this.#reporter);
     if (event.type === "log" && event.level === "error") this.#errors += 1;
     const { seconds } = this.#settings;

@@ -51,6 +51,7 @@ export class PublishHandler implements Pick<Handler, "process" | "flush" | "clos
   #tellStatus(): void {
     const detail = this.#detail;
     if (detail !== null) this.#services.log.warn(`nothing can be published now: ${detail}`);
+    else if (this.#outlet.status === "live") this.#services.log.info("what comes is published");
     this.#report();
   }
 

@@ -5,51 +5,10 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { ForkedHub } from "../../../hub/hub.fixture.ts";
 import { temporaryFolder } from "../../../test/graph.fixture.ts";
-import { ForkedRunner, times } from "./runner.fixture.ts";
+import { ForkedRunner } from "./runner.fixture.ts";
+import { SENT } from "./sent.fixture.ts";
 
 const SECRET = "run_sesame";
-
-/** Without a model: one printed line for each frame. */
-const GRAPH = `
-graph: sent
-about: Tells of every frame, and sends pictures of it away.
-chains:
-  main:
-    - source
-    - decode
-    - stage: { buffers: 500 } # so that a busy machine drops none
-    - tee: { name: frames }
-  data:
-    - from: frames
-    - stage: { buffers: 500 }
-    - print
-slots:
-  rtsp:
-    params:
-      url: { type: string }
-      resolution: { enum: [360p, 720p, 1080p, null], default: null }
-    chain:
-      - from: frames
-      - stage: { buffers: 500 }
-      - resize: { to: $resolution }
-      - encode: { resolution: $resolution, keyframe-seconds: 0.4 }
-      - publish: { url: $url }
-  recording:
-    params: { path: { type: string } }
-    chain:
-      - from: frames
-      - stage: { buffers: 500 }
-      - encode
-      - record: { path: $path }
-  slow:
-    params: { url: { type: string } }
-    chain:
-      - from: frames
-      - stage: { buffers: 2 }
-      - identity: { sleep-time: 200000 } # microseconds for each frame
-      - encode: { keyframe-seconds: 0.4 }
-      - publish: { url: $url }
-`;
 
 const hub = await ForkedHub.open();
 after(() => hub.remove());
@@ -58,7 +17,7 @@ const published = (path: string) => hub.next("published", ({ stream }) => stream
 
 async function startRunner(size: string, more: object = {}): Promise<ForkedRunner> {
   const runner = new ForkedRunner();
-  const job = { graph: "sent", graphText: GRAPH, sourceUri: `test:ball?${size}&fps=25` };
+  const job = { graph: "sent", graphText: SENT, sourceUri: `test:ball?${size}&fps=25` };
   await runner.start({ ...job, ...more });
   await runner.until("flowing");
   return runner;
@@ -108,28 +67,6 @@ test("what encodes too slowly loses frames of its own, says so, and costs nobody
   await runner.ask({ type: "stop" });
   await runner.exited;
   assert.equal(runner.of("progress").at(-1)?.stats.frames_dropped, 0);
-});
-
-test("outputs that come and go cost the others and what is found no frame", async () => {
-  const runner = await startRunner("width=128&height=96");
-  const params = { url: await urlOf("anna/steady") };
-  await runner.ask({ type: "attach", attachment: "steady", slot: "rtsp", params });
-  await published("anna/steady");
-  for (let round = 0; round < 4; round++) {
-    const url = await urlOf(`anna/round-${round}`);
-    await runner.ask({ type: "attach", attachment: "guest", slot: "rtsp", params: { url } });
-    // Some go before they are there.
-    if (round % 2 === 0) await published(`anna/round-${round}`);
-    await runner.ask({ type: "detach", attachment: "guest" });
-  }
-  await runner.ask({ type: "stop" });
-  await runner.exited;
-  assert.deepEqual(
-    times(runner),
-    times(runner).map((_, index) => index * 40),
-  );
-  assert.equal(of(runner, "steady").at(-1)?.framesDropped, 0);
-  assert.deepEqual([...new Set(of(runner, "steady").map(({ status }) => status))], ["starting", "live"]);
 });
 
 for (const [size, resolution, shown] of [

@@ -1,0 +1,47 @@
+/** Outputs that come and go on a graph that runs, with everything else on it busy: what is found loses no frame. */
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { ForkedRunner, times } from "../../graphs/runtime/runner/runner.fixture.ts";
+import { SENT } from "../../graphs/runtime/runner/sent.fixture.ts";
+import { ForkedHub } from "../../hub/hub.fixture.ts";
+import { progress, rounds } from "./rounds.fixture.ts";
+
+const hub = await ForkedHub.open();
+after(() => hub.remove());
+const urlOf = async (path: string): Promise<string> => (await hub.rtsp(path)).replace("//", "//run:sesame@");
+const published = (path: string) => hub.next("published", ({ stream }) => stream.path === path);
+
+test("outputs that come and go cost the others and what is found no frame", { timeout: 1_800_000 }, async () => {
+  const runner = new ForkedRunner();
+  const sourceUri = "test:ball?width=320&height=180&fps=25";
+  await runner.start({ graph: "sent", graphText: SENT, sourceUri });
+  await runner.until("flowing");
+  const of = (attachment: string) => runner.of("attachment").filter((told) => told.attachment === attachment);
+  const load = ["steady", "load-1", "load-2"];
+  for (const attachment of load) {
+    const params = { url: await urlOf(`anna/${attachment}`) };
+    await runner.ask({ type: "attach", attachment, slot: "rtsp", params });
+  }
+  for (const attachment of load) await published(`anna/${attachment}`);
+  const total = rounds(4, 50);
+  for (let round = 0; round < total; round++) {
+    const path = `anna/round-${round}`;
+    await runner.ask({ type: "attach", attachment: "guest", slot: "rtsp", params: { url: await urlOf(path) } });
+    // Some go before they are there.
+    if (round % 2 === 0) await published(path);
+    await runner.ask({ type: "detach", attachment: "guest" });
+    if (round % 2 === 0) await hub.next("unpublished", (gone) => gone.path === path);
+    progress("outputs", round + 1, total);
+  }
+  await runner.ask({ type: "stop" });
+  assert.deepEqual(await runner.exited, [0, null], runner.stderr);
+  const told = times(runner);
+  assert.deepEqual(
+    told,
+    told.map((_, index) => index * 40),
+  );
+  for (const attachment of load) {
+    assert.equal(of(attachment).at(-1)?.framesDropped, 0);
+    assert.deepEqual([...new Set(of(attachment).map(({ status }) => status))], ["starting", "live"]);
+  }
+});
