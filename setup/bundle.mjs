@@ -31,35 +31,43 @@ const INDEX = "elements/index.ts";
 const BANNER = [
   'import { createRequire as __createRequire } from "node:module";',
   "const require = __createRequire(import.meta.url);",
-  'const __moduleUrl = (path) => new URL(path, new URL("../../", import.meta.url)).href;',
+  // Of the folder that holds build/, however deep in it this is.
+  'const __moduleUrl = (path) => new URL(path, import.meta.url.replace(/build\\/(?!.*\\/build\\/).*$/, "")).href;',
 ].join("\n");
 
 export const isBundled = () => findBundle("cli") !== null;
 
-/** What is half made is never taken for a bundle: the list of its files goes first and comes last. */
-export async function buildBundle() {
+/** Everything that is bundled is bundled so. */
+export function bundle(options) {
   // It comes with tsx, and is the version that tsx reads our sources with.
   const { build } = createRequire(createRequire(import.meta.url).resolve("tsx/package.json"))("esbuild");
+  return build({
+    absWorkingDir: ROOT,
+    outExtension: { ".js": ".mjs" },
+    bundle: true,
+    splitting: true,
+    platform: "node",
+    format: "esm",
+    target: "node20",
+    keepNames: true,
+    logLevel: "silent",
+    banner: { js: BANNER },
+    ...options,
+    plugins: [asIfInPlace, ...(options.plugins ?? [])],
+  });
+}
+
+/** What is half made is never taken for a bundle: the list of its files goes first and comes last. */
+export async function buildBundle() {
   const fresh = `${OUT}.${process.pid}`;
   rmSync(fresh, { recursive: true, force: true });
   mkdirSync(fresh, { recursive: true });
   try {
-    const { metafile } = await build({
-      absWorkingDir: ROOT,
+    const { metafile } = await bundle({
       entryPoints: ENTRIES,
       outdir: fresh,
-      outExtension: { ".js": ".mjs" },
-      bundle: true,
-      splitting: true,
-      platform: "node",
-      format: "esm",
-      target: "node20",
-      keepNames: true,
       metafile: true,
-      logLevel: "silent",
       external: ["onnxruntime-node"],
-      banner: { js: BANNER },
-      plugins: [asIfInPlace],
     });
     writeFileSync(join(fresh, LIST), JSON.stringify(describeInputs(Object.keys(metafile.inputs))));
     mkdirSync(OUT, { recursive: true });

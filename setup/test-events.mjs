@@ -14,20 +14,26 @@ export default async function* writeEvents(events) {
 }
 
 /**
+ * @param {ReadonlyMap<string, string>} files from each that was run to the one it was written in
  * @param {string} root where the tests were started
  * @returns {{ executed: number, silent: string[], running: string[] }} `silent` are files that
  * ended well without a test
  */
 export function readEvents(path, files, root) {
-  const tests = new Map(files.map((file) => [file, { registered: 0, failed: false, done: false, running: new Set() }]));
+  const tests = new Map(
+    [...files.values()].map((file) => [file, { registered: 0, failed: false, done: false, running: new Set() }]),
+  );
+  // With source maps a test is told of by the file it was written in, and the file as a whole by the one that was run.
+  const sourceOf = (file) => files.get(file) ?? file;
   let executed = 0;
   for (const line of (existsSync(path) ? readFileSync(path, "utf8") : "").split("\n")) {
     // The last line may be cut off when the run was ended.
     if (!line.endsWith("}")) continue;
     const event = JSON.parse(line);
-    const test = tests.get(event.file);
+    const source = sourceOf(event.file);
+    const test = tests.get(source);
     if (test === undefined) continue;
-    const isFile = resolve(root, event.name) === event.file;
+    const isFile = sourceOf(resolve(root, event.name)) === source;
     if (event.type === "test:dequeue" && !isFile) test.running.add(event.name);
     if (event.type === "test:complete") {
       if (isFile) test.done = true;

@@ -9,6 +9,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { bundleTests } from "./bundle-tests.mjs";
 import { runChecks } from "./check.mjs";
 import { CommandFailure, endCommandsOnSignal, runCommand } from "./command.mjs";
 import { findSoaks, findTests } from "./find-tests.mjs";
@@ -30,11 +31,17 @@ async function runTests(files, limits, environment) {
   const env = { ...environment, ORT_DISABLE_TELEMETRY: "1" };
   const folder = mkdtempSync(join(tmpdir(), "windhover-test-"));
   const events = join(folder, "events.ndjson");
+  const bundled = await bundleTests(files);
   const args = [
-    ...["--import", "tsx", "--test", `--test-concurrency=${limits.concurrency}`, `--test-timeout=${limits.fileMs}`],
+    ...[
+      "--enable-source-maps",
+      "--test",
+      `--test-concurrency=${limits.concurrency}`,
+      `--test-timeout=${limits.fileMs}`,
+    ],
     ...["--test-reporter=spec", "--test-reporter-destination=stdout"],
     ...["--test-reporter=./setup/test-events.mjs", `--test-reporter-destination=${events}`],
-    ...files,
+    ...bundled.keys(),
   ];
   const faults = [];
   try {
@@ -42,7 +49,7 @@ async function runTests(files, limits, environment) {
       if (!(error instanceof CommandFailure)) throw error;
       faults.push(error.late ? `the tests took longer than ${limits.totalMs / MINUTE_MS} minutes` : "tests failed");
     });
-    const { executed, silent, running } = readEvents(events, files, ROOT);
+    const { executed, silent, running } = readEvents(events, bundled, ROOT);
     if (executed === 0) faults.push("not one test was executed");
     for (const file of silent) faults.push(`${relative(ROOT, file)} holds no test`);
     for (const test of running) faults.push(`still running when it was ended: ${relative(ROOT, test)}`);
