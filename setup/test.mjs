@@ -18,12 +18,20 @@ import { readEvents } from "./test-events.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const MINUTE_MS = 60_000;
+const SHOWN_FILES = 20;
 
 /** A file that takes longer is ended by Node and named in its report; the total is for when even that does not help. */
 const LIMITS = {
   test: { fileMs: 5 * MINUTE_MS, totalMs: 20 * MINUTE_MS, concurrency: 2 },
   soak: { fileMs: 60 * MINUTE_MS, totalMs: 240 * MINUTE_MS, concurrency: 1 },
 };
+
+/** Where to look when the tests take too long. */
+function showSlowest(slowest) {
+  console.log("the slowest files, in seconds:");
+  for (const { file, ms } of slowest.slice(0, SHOWN_FILES))
+    console.log(`${(ms / 1000).toFixed(1).padStart(7)}  ${relative(ROOT, file)}`);
+}
 
 /** @returns {Promise<string[]>} what is wrong, in sentences; none when all is well */
 async function runTests(files, limits, environment) {
@@ -49,7 +57,8 @@ async function runTests(files, limits, environment) {
       if (!(error instanceof CommandFailure)) throw error;
       faults.push(error.late ? `the tests took longer than ${limits.totalMs / MINUTE_MS} minutes` : "tests failed");
     });
-    const { executed, silent, running } = readEvents(events, bundled, ROOT);
+    const { executed, slowest, silent, running } = readEvents(events, bundled, ROOT);
+    if (files.length > SHOWN_FILES) showSlowest(slowest);
     if (executed === 0) faults.push("not one test was executed");
     for (const file of silent) faults.push(`${relative(ROOT, file)} holds no test`);
     for (const test of running) faults.push(`still running when it was ended: ${relative(ROOT, test)}`);
