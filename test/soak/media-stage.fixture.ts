@@ -111,8 +111,8 @@ export class MediaStage {
   }
 
   /** Looks at it until it is stopped; then all that it has been, one after the other. */
-  followStatus(source: SourceRecord): () => Promise<readonly string[]> {
-    const seen: string[] = [];
+  async followStatus(source: SourceRecord): Promise<() => Promise<readonly string[]>> {
+    const seen = [await this.statusOf(source)];
     let isFollowed = true;
     const following = (async () => {
       while (isFollowed) {

@@ -77,7 +77,7 @@ test("a killed hub is back at once: no process restarts, everybody comes again, 
         }),
       ),
     );
-    const followed = lanes.map(({ shown }) => stage.followStatus(shown));
+    const followed = await Promise.all(lanes.map(({ shown }) => stage.followStatus(shown)));
     const lives = players.map((player) => player.lives);
     const backMs = await stage.killHub();
     await assertWithin(t, "the hub is back", backMs, 2000);
