@@ -6,6 +6,7 @@
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { makeKey } from "../../server/keys/key.ts";
 import { CommandFailure } from "../command.ts";
@@ -17,6 +18,7 @@ import { playFrames } from "./media/play-frames.ts";
 import { publishTimeCode } from "./media/time-code-publisher.ts";
 
 const COMMAND = fileURLToPath(new URL("../windhover.mjs", import.meta.url));
+const STATUS_LIMIT_MS = 60_000;
 const [WIDTH, HEIGHT, FRAMES] = [1280, 720, 90];
 
 /** By the name of the way: what it may take, in milliseconds; null where nothing is promised. */
@@ -54,6 +56,7 @@ export default async function glass(args: readonly string[], terminal: Terminal)
     const { uuid } = await call<Source>("POST", "/stream", { alias: "glass", stream_type: "rtsp", input_url });
     const publisher = publishTimeCode({ url: `${input_url}?api_key=${key}`, width: WIDTH, height: HEIGHT });
     try {
+      await untilStatus(call, `/source/${uuid}`, "streaming");
       const source = await call<Source>("GET", `/source/${uuid}`);
       const ages = new Map<string, number[]>(Object.keys(LIMITS).map((name) => [name, []]));
       const stages: Stages[] = [];
@@ -107,7 +110,7 @@ async function measureProcessed(call: Call, sourceUuid: string, key: string): Pr
   try {
     await call("POST", `/process/${process_uuid}/${output.uuid}`);
     const url = `${output.play_url}?api_key=${key}`;
-    await untilPlayable(call, output.uuid);
+    await untilStatus(call, `/output/${output.uuid}`, "live");
     const ages = await playFrames(url, WIDTH, HEIGHT, FRAMES);
     const { stats } = await call<ProcessNumbers>("GET", `/process/${process_uuid}`);
     return {
@@ -120,14 +123,14 @@ async function measureProcessed(call: Call, sourceUuid: string, key: string): Pr
   }
 }
 
-async function untilPlayable(call: Call, uuid: string): Promise<void> {
-  const untilMs = performance.now() + 60_000;
+async function untilStatus(call: Call, path: string, expected: string): Promise<void> {
+  const untilMs = performance.now() + STATUS_LIMIT_MS;
   while (performance.now() < untilMs) {
-    const { status } = await call<{ status: string }>("GET", `/output/${uuid}`);
-    if (status === "live") return;
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    const { status } = await call<{ status: string }>("GET", path);
+    if (status === expected) return;
+    await sleep(100);
   }
-  throw new CommandFailure("the output did not become live");
+  throw new CommandFailure(`${path} did not become ${expected}`);
 }
 
 async function print(
