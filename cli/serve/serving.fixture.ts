@@ -74,6 +74,12 @@ export class Serving {
     return (await this.event("ready")).url ?? "";
   }
 
+  /** What it logged as errors last: why a test that waits for it waits in vain. */
+  get errors(): string {
+    const isError = (line: string) => /^\{"level":[56]0,/.test(line) || !line.startsWith("{");
+    return this.stderr.split("\n").filter(isError).slice(-20).join("\n");
+  }
+
   /** Cleanly; resolves with its exit code. */
   async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<number | null> {
     this.child.kill(signal);

@@ -1,5 +1,6 @@
 /** ffmpeg as a publisher of a test picture, in real time. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { setTimeout as wait } from "node:timers/promises";
 
 /** 25 pictures a second, until it is ended or so many seconds have been sent. `url` with the key. */
 export function spawnPublisher(url: string, seconds = 600): ChildProcess {
@@ -15,4 +16,22 @@ export function spawnPublisher(url: string, seconds = 600): ChildProcess {
   );
   publisher.stderr?.resume();
   return publisher;
+}
+
+/** As a drone does: whenever its stream breaks off, or is refused, it is published anew, until it is told to end. */
+export function keepPublishing(url: string): { end: () => void } {
+  const stopping = new AbortController();
+  let publisher: ChildProcess;
+  const begin = () => {
+    publisher = spawnPublisher(url);
+    publisher.once("exit", () => {
+      wait(200, undefined, { signal: stopping.signal }).then(begin, () => {});
+    });
+  };
+  begin();
+  const end = () => {
+    stopping.abort();
+    publisher.kill("SIGKILL");
+  };
+  return { end };
 }

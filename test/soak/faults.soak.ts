@@ -146,7 +146,9 @@ for (const victim of VICTIMS)
     const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${uuid}`);
     for (let round = 0; round < ROUNDS; round++) {
       await sleep(random.next() * 300);
-      await endure(service, victim, started, await makeClip(folder, 30 + round));
+      await endure(service, victim, started, await makeClip(folder, 30 + round)).catch((cause: Error) => {
+        throw new Error(`${cause.message}; the service logged:\n${service.serving.errors}`, { cause });
+      });
       progress(`faults of the ${victim}`, round + 1, ROUNDS);
     }
     const record = await readProcess(service, started.process_uuid);
