@@ -5,6 +5,7 @@
 import type { Logger } from "pino";
 import postgres from "postgres";
 import type { Config } from "../../schemas/config.ts";
+import { forgetLostTransactions } from "./lost-transactions.ts";
 
 type Types = { bigint: number };
 export type Sql = postgres.Sql<Types>;
@@ -47,7 +48,7 @@ function locate({ host, port }: Address): { host?: string; port?: number; path?:
 /** Connects with the first query, and again with the next one after a connection is lost. */
 export function connectClient(address: Address, limits: Config["database"], log: Logger): Sql {
   const statementMs = Math.ceil(limits.statement_seconds * 1000);
-  return postgres<{ bigint: typeof bigint }>({
+  const client = postgres<{ bigint: typeof bigint }>({
     ...locate(address),
     database: address.database,
     user: address.user,
@@ -73,5 +74,6 @@ export function connectClient(address: Address, limits: Config["database"], log:
       idle_in_transaction_session_timeout: statementMs,
       ...address.parameters,
     },
-  }) as unknown as Sql;
+  });
+  return forgetLostTransactions(client as unknown as Sql);
 }

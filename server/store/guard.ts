@@ -5,11 +5,10 @@
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "./client.ts";
 import type { Clients } from "./clients.ts";
+import { codeOf, LOST } from "./fault-codes.ts";
 
-/** A connection that was there is not any more; codes of the client, of Node's sockets, and of PostgreSQL. */
-const LOST = ["CONNECTION_CLOSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "57P01", "57P02", "25P03"];
 /** None can be had; or PostgreSQL is coming up, out of connections, too slow. */
-const AWAY = new Set([
+const AWAY = new Set<unknown>([
   ...LOST,
   ...["CONNECTION_DESTROYED", "CONNECTION_ENDED", "CONNECT_TIMEOUT"],
   ...["ECONNREFUSED", "ENOENT", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"],
@@ -18,9 +17,7 @@ const AWAY = new Set([
 const DISK_FULL = "53100";
 const RETRY_AFTER_SECONDS = 2;
 
-const codeOf = (error: unknown): unknown => (error instanceof Error && "code" in error ? error.code : undefined);
-
-export const isAway = (error: unknown): boolean => AWAY.has(codeOf(error) as string);
+export const isAway = (error: unknown): boolean => AWAY.has(codeOf(error));
 
 const unavailable = (detail: string, cause?: unknown): ServiceError =>
   new ServiceError("database_unavailable", { detail, retryAfterSeconds: RETRY_AFTER_SECONDS, cause });
@@ -103,7 +100,7 @@ async function runGuarded<T>(
   try {
     return await within(run(), limitMs, () => new Silence());
   } catch (error) {
-    if (error instanceof Silence || LOST.includes(codeOf(error) as string)) onLost();
+    if (error instanceof Silence || LOST.has(codeOf(error))) onLost();
     throw error instanceof Silence
       ? unavailable("The database does not answer. Try again in a moment.")
       : translate(error);
