@@ -54,14 +54,15 @@ const FIRST: KeyOrder = {
   allocatedMs: null,
   expiresAt: null,
   hasTrackLogger: true,
-  hasRecording: true,
+  // Would take a core from detection and fill the disk of whoever only tries it: for that a key is made with --recording.
+  hasRecording: false,
   hasEnhancement: true,
   isGraphAuthor: true,
   isOperator: true,
   limits: {},
 };
 
-/** On an empty database one master key that may do everything; else null. Throws `KeyFault` for a given key that is none. */
+/** On an empty database one master key that may do everything, and records nothing of it; else null. Throws `KeyFault` for a given key that is none. */
 export async function createFirstKey(sql: Sql, givenKey: string | null): Promise<string | null> {
   const key = givenKey ?? makeKey();
   const row = await createFirstUser(sql, toNewUser(key, FIRST, null));
