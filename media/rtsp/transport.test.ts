@@ -11,6 +11,7 @@ const TRANSPORTS: readonly [string, unknown][] = [
   ["RTP/AVP;multicast;client_port=5000-5001", null],
   ["RTP/AVP;unicast", null],
   ["RTP/AVP;unicast;client_port=0-1", null],
+  ["RTP/AVP;unicast;client_port=5000-0", null],
   ["RTP/AVP;unicast;client_port=70000-70001", null],
   ["RTP/AVP/TCP;interleaved=300-301", null],
   ["RTP/SAVP;unicast;client_port=5000-5001", null],

@@ -43,7 +43,7 @@ function readOne(text: string): Transport | null {
     case "RTP/AVP":
     case "RTP/AVP/UDP": {
       const ports = readPair(parameters.get("client_port") ?? "", MOST_PORT);
-      return ports === null || ports[0] === 0 ? null : { kind: "udp", ports, isRecord };
+      return ports === null || ports.includes(0) ? null : { kind: "udp", ports, isRecord };
     }
     default:
       return null;
