@@ -15,7 +15,7 @@ const FRAME_HEAD_BYTES = 4;
 
 const REQUEST = /^([A-Z_]{1,32}) (\S+) (RTSP|HTTP)\/(\d+)\.(\d+)$/;
 const RESPONSE = /^RTSP\/(\d+)\.\d+ (\d{3})(?: (.*))?$/;
-const HEADER = /^([!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}):[ \t]*(.*?)[ \t]*$/;
+const HEADER = /^([!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}):(.*)$/;
 
 export class MessageReader {
   #bytes: Buffer = Buffer.alloc(0);
@@ -119,7 +119,8 @@ function readHeaders(lines: readonly string[]): Headers {
     const key = name.toLowerCase();
     const former = headers.get(key);
     // As if they had come in one line (RFC 2616, 4.2). Of a length there is one, and of a challenge the lines differ.
-    headers.set(key, former === undefined || key === "content-length" ? value : `${former}, ${value}`);
+    const text = trim(value);
+    headers.set(key, former === undefined || key === "content-length" ? text : `${former}, ${text}`);
   }
   return headers;
 }
@@ -141,4 +142,15 @@ function readFirst(first: string, headers: Headers, body: Uint8Array): RtspItem 
   const [, , status, reason] = RESPONSE.exec(first) ?? [];
   if (status === undefined) throw new RtspFault(400, "neither a request nor an answer of RTSP");
   return { kind: "response", status: Number(status), reason: reason ?? "", headers, body };
+}
+
+const isBlank = (text: string, at: number): boolean => text[at] === " " || text[at] === "\t";
+
+/** Blanks at both ends, each looked at once: a pattern would try anew at every blank in the middle. */
+function trim(text: string): string {
+  let begin = 0;
+  let end = text.length;
+  while (begin < end && isBlank(text, begin)) begin++;
+  while (end > begin && isBlank(text, end - 1)) end--;
+  return text.slice(begin, end);
 }
