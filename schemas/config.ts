@@ -74,6 +74,7 @@ export const Config = section({
     hls_bytes: count(64 * 2 ** 20, "The newest segments of one stream's HLS, kept in memory.", 1_048_576),
     verdict_seconds: seconds(5, "Whom to let in must be known"),
     url_seconds: seconds(3600, "Signed addresses of HLS, WebRTC and recordings are good for", 1),
+    watch_seconds: seconds(43_200, "Whoever has begun to watch by HLS or WebRTC may go on without asking again for", 1),
     wrong_keys: count(5, "Wrong keys from one address after which it is answered slowly.", 1),
     wrong_key_seconds: seconds(3, "An address that is answered slowly waits"),
     recheck_seconds: seconds(10, "Whether those who were let in may stay is looked at every"),

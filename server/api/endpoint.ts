@@ -48,6 +48,8 @@ export interface Endpoint<
   readonly description?: string;
   readonly isDeprecated?: boolean;
   readonly access: A;
+  /** Of `signed`: asked by one who watches already, whose token is one for going on. */
+  isGoingOn?(params: Readonly<Record<string, string>>): boolean;
   /** Of the parameters in the path; those that are not named are UUIDs. A value that does not fit is a path that is not there. */
   readonly params?: P;
   /** Values arrive as the schema says: `?limit=5` as a number. Unknown ones are ignored. */

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Config } from "../../schemas/config.ts";
 import type { ErrorCode } from "../../schemas/errors.ts";
+import { goingOn } from "../media/sign.ts";
 import { ServiceError } from "../service-error.ts";
 import type { User } from "../user.ts";
 import { acceptsGzip, compress, LEAST_COMPRESSED } from "./compress.ts";
@@ -91,14 +92,16 @@ export class Frame {
   /** Throws when there is nothing but a token, and it is not good. */
   #isSigned(
     { incoming }: Exchange,
-    { path }: AnyEndpoint,
+    { path, isGoingOn }: AnyEndpoint,
     params: Readonly<Record<string, string>>,
     search: URLSearchParams,
   ): boolean {
     const token = search.get("token");
     if (token === null) return false;
     const [, kind, name = ""] = path.split("/");
-    if (this.#parts.isSigned(`${kind}/${params[name.slice(1, -1)]}`, token)) return true;
+    const resource = `${kind}/${params[name.slice(1, -1)]}`;
+    if (this.#parts.isSigned(resource, token)) return true;
+    if (isGoingOn?.(params) === true && this.#parts.isSigned(goingOn(resource), token)) return true;
     if (incoming.headers.api_key !== undefined || search.has("api_key")) return false;
     throw new ServiceError("signature_invalid", {
       detail: "This address has expired, or is for something else; ask for a new one, or send your API key.",

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { after, before, beforeEach, test } from "node:test";
 import { askHubAt } from "../media/forward.ts";
 import { StillMedia, testSigner } from "../media/media.fixture.ts";
+import { goingOn } from "../media/sign.ts";
 import { newUuid } from "../uuid.ts";
 import { makeUser, openApp, type TestApp } from "./app.fixture.ts";
 import { mediaEndpoints } from "./media.ts";
@@ -80,10 +81,28 @@ test("HLS is asked of the hub with a token to go on with, and passed on as it co
   const asked = new URL(target, "http://hub");
   assert.equal(asked.pathname, "/hls/ada/yard/video.m3u8");
   assert.deepEqual([...asked.searchParams.keys()].sort(), ["_HLS_msn", "_HLS_part", "token"]);
-  assert.ok(signer.isGood(`source/${uuid}`, asked.searchParams.get("token") ?? ""));
+  const onward = asked.searchParams.get("token") ?? "";
+  assert.ok(signer.isGood(goingOn(`source/${uuid}`), onward));
   const signed = await app.call(`/source/${uuid}/hls/index.m3u8?token=${token()}`);
   assert.equal(signed.status, 200);
-  assert.equal(new URL(target, "http://hub").searchParams.get("token"), token());
+  assert.equal(new URL(target, "http://hub").searchParams.get("token"), onward);
+});
+
+test("a player goes on with the token of its playlist, which begins nothing anew", async () => {
+  let target = "";
+  answer = (request, response) => {
+    target = request.url ?? "";
+    response.end("#EXTM3U");
+  };
+  const onward = signer.signGoingOn(`source/${uuid}`);
+  const next = await app.call(`/source/${uuid}/hls/video.m3u8?token=${onward}`);
+  assert.equal(next.status, 200);
+  assert.equal(new URL(target, "http://hub").searchParams.get("token"), onward);
+  for (const beginning of ["hls/index.m3u8", "whep"]) {
+    const method = beginning === "whep" ? "POST" : "GET";
+    const refused = await app.call(`/source/${uuid}/${beginning}?token=${onward}`, { method });
+    assert.equal(await codeOf(refused), "signature_invalid", beginning);
+  }
 });
 
 test("names that could lead elsewhere are no files", async () => {

@@ -5,7 +5,7 @@ import { type Static, type TObject, Type } from "typebox";
 import type { ErrorCode } from "../../schemas/errors.ts";
 import type { AskHub } from "../media/forward.ts";
 import type { Media } from "../media/media.ts";
-import type { Resource, Signer } from "../media/sign.ts";
+import { goingOn, type Resource, type Signer } from "../media/sign.ts";
 import type { Watched } from "../media/watch-urls.ts";
 import type { WatchedPaths } from "../media/watched-paths.ts";
 import { ServiceError } from "../service-error.ts";
@@ -37,6 +37,8 @@ const SDP = "application/sdp";
 /** Offers of browsers have a few kilobytes. */
 const SDP_BYTES = 65_536;
 const WORDS_BYTES = 2_000;
+/** The playlist that players begin with. */
+const BEGINNING = "index.m3u8";
 
 const FileName = Type.String({ pattern: "^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$" });
 const SessionId = Type.String({ pattern: "^[A-Za-z0-9_-]{1,128}$" });
@@ -83,13 +85,15 @@ function watchEndpoints(kind: Watched, needs: MediaNeeds): readonly AnyEndpoint[
       description:
         "`index.m3u8` is where players begin; `hls_url` of the record is its address. What playlists refer to is reached with a token of its own.",
       access,
+      isGoingOn: ({ file }) => file !== BEGINNING,
       params: Type.Object({ file: FileName }) as TObject,
       query: HlsQuery,
       answers: { 200: { description: "A playlist, or a piece of the stream.", mediaType: "*/*" } },
       errors,
       async handle({ user, params, query, raw, signal }) {
         const path = await findPath({ user, params });
-        const search = hlsSearch(query as Static<typeof HlsQuery>, raw, signer, `${kind}/${params[uuidName]}`);
+        const search = new URLSearchParams({ token: tokenOf(raw, params, signer, `${kind}/${params[uuidName]}`) });
+        for (const [name, value] of Object.entries(query as Static<typeof HlsQuery>)) search.set(name, String(value));
         const answer = await ask({ method: "GET", target: `/hls/${path}/${params.file}?${search}`, signal });
         if (answer.statusCode === 200) return passOn(answer, raw, stallMs);
         throw await refusalOf(answer, media.find(path) === null ? notLive(path) : null);
@@ -121,7 +125,7 @@ function watchEndpoints(kind: Watched, needs: MediaNeeds): readonly AnyEndpoint[
         onKeyUsed(path);
         const session = answer.headers.location?.split("/").at(-1) ?? "";
         const uuid = params[uuidName];
-        const token = signer.sign(`${kind}/${uuid}`);
+        const token = signer.signGoingOn(`${kind}/${uuid}`);
         const location = `${publicUrl}/${kind}/${uuid}/whep/${session}?token=${token}`;
         return passOn(answer, raw, stallMs, { Location: location });
       },
@@ -133,6 +137,7 @@ function watchEndpoints(kind: Watched, needs: MediaNeeds): readonly AnyEndpoint[
       id: id("leaveStream"),
       summary: `Ends what was begun with POST ${base}/whep`,
       access,
+      isGoingOn: () => true,
       params: Type.Object({ session: SessionId }) as TObject,
       answers: { 200: { description: "It is over.", schema: Type.Object({ deleted: Type.Literal(true) }) } },
       errors: [notFound, "media_unavailable"],
@@ -149,13 +154,14 @@ function watchEndpoints(kind: Watched, needs: MediaNeeds): readonly AnyEndpoint[
   ];
 }
 
-/** With the token that what the playlist refers to is reached by: a player sends nothing else. */
-function hlsSearch(query: Static<typeof HlsQuery>, raw: IncomingMessage, signer: Signer, resource: Resource): string {
+/**
+ * What a playlist refers to is reached with this: a player sends nothing else. It stays the same while a player goes on,
+ * for parts are told apart by their whole addresses.
+ */
+function tokenOf(raw: IncomingMessage, { file }: WatchCall["params"], signer: Signer, resource: Resource): string {
   const given = new URL(raw.url ?? "", "http://localhost").searchParams.get("token");
-  const isGood = given !== null && signer.isGood(resource, given);
-  const search = new URLSearchParams({ token: isGood ? given : signer.sign(resource) });
-  for (const [name, value] of Object.entries(query)) search.set(name, String(value));
-  return search.toString();
+  const isGoingOn = file !== BEGINNING && given !== null && signer.isGood(goingOn(resource), given);
+  return isGoingOn ? given : signer.signGoingOn(resource);
 }
 
 function expectSdp({ headers }: IncomingMessage): void {

@@ -6,7 +6,7 @@ import type { Media, RunToken } from "./media.ts";
 import { RunTokens } from "./run-tokens.ts";
 import { createSigner, type Signer } from "./sign.ts";
 
-export const testSigner = (): Signer => createSigner(randomBytes(32), 3600);
+export const testSigner = (): Signer => createSigner(randomBytes(32), { urlSeconds: 3600, watchSeconds: 7200 });
 
 export const testHub = (): OutputHub => ({ rtspPort: 8554, signer: testSigner() });
 

@@ -44,7 +44,10 @@ const PREFIX = "windhover-hub-";
 /** Resolves when it listens. Rejects with `HubFault`, and then nothing is left running. */
 export async function openMedia(parts: MediaServerParts): Promise<MediaServer> {
   const { sql, config, log, nodeUuid } = parts;
-  const signer = createSigner(await readSigningKey(sql), config.media.url_seconds);
+  const signer = createSigner(await readSigningKey(sql), {
+    urlSeconds: config.media.url_seconds,
+    watchSeconds: config.media.watch_seconds,
+  });
   let hub: MediaHub | null = null;
   const recordings = await Recordings.open({
     ...{ sql, config, log, nodeUuid },

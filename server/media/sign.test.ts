@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { createSigner } from "./sign.ts";
+import { createSigner, goingOn } from "./sign.ts";
 
 const SECRET = Buffer.alloc(32, 7);
 const AT_MS = 1_800_000_000_000;
+const TIMES = { urlSeconds: 60, watchSeconds: 600 };
 
 test("a signed address is good for its own resource until its time is up", () => {
   let nowMs = AT_MS;
-  const signer = createSigner(SECRET, 60, () => nowMs);
+  const signer = createSigner(SECRET, TIMES, () => nowMs);
   const token = signer.sign("source/a");
   assert.ok(signer.isGood("source/a", token));
   assert.ok(!signer.isGood("source/b", token));
@@ -19,9 +20,21 @@ test("a signed address is good for its own resource until its time is up", () =>
   assert.ok(!signer.isGood("source/a", token));
 });
 
+test("who has begun to watch may go on after the address has expired, and cannot begin anew with that", () => {
+  let nowMs = AT_MS;
+  const signer = createSigner(SECRET, TIMES, () => nowMs);
+  const token = signer.signGoingOn("source/a");
+  nowMs += 599_000;
+  assert.ok(signer.isGood(goingOn("source/a"), token));
+  assert.ok(!signer.isGood("source/a", token));
+  assert.ok(!signer.isGood(goingOn("source/b"), token));
+  nowMs += 60_000;
+  assert.ok(!signer.isGood(goingOn("source/a"), token));
+});
+
 test("addresses that are signed soon after each other are alike, and good for long enough", () => {
   let nowMs = AT_MS + 1;
-  const signer = createSigner(SECRET, 3600, () => nowMs);
+  const signer = createSigner(SECRET, { urlSeconds: 3600, watchSeconds: 7200 }, () => nowMs);
   const token = signer.sign("source/a");
   nowMs += 200_000;
   assert.equal(signer.sign("source/a"), token);
@@ -33,12 +46,12 @@ test("addresses that are signed soon after each other are alike, and good for lo
 });
 
 test("another installation's addresses are not good", () => {
-  const token = createSigner(Buffer.alloc(32, 8), 60).sign("source/a");
-  assert.ok(!createSigner(SECRET, 60).isGood("source/a", token));
+  const token = createSigner(Buffer.alloc(32, 8), TIMES).sign("source/a");
+  assert.ok(!createSigner(SECRET, TIMES).isGood("source/a", token));
 });
 
 test("whatever is changed in a token, it is not good any more", () => {
-  const signer = createSigner(SECRET, 60, () => AT_MS);
+  const signer = createSigner(SECRET, TIMES, () => AT_MS);
   const token = signer.sign("source/a");
   const letters = fc.constantFrom(..."0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_.");
   fc.assert(
