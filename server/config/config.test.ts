@@ -155,6 +155,7 @@ describe("faults", () => {
       /less than media\.verdict_seconds/,
     ],
     ["half a range of ports", null, { WINDHOVER_WEBRTC_PORT_FIRST: "5000" }, /webrtc\.port_last must not be below/],
+    ["a name as an address", null, { WINDHOVER_WEBRTC_ADDRESSES: "hub.example" }, /"hub\.example"; expected an IP/],
     ["one port for two servers", null, { WINDHOVER_RTMP_PORT: "8554" }, /rtmp\.port is that of rtsp\.port/],
     ["a name with a port", null, { WINDHOVER_MEDIA_HOSTS: "hub.example:8554" }, /"hub\.example:8554"; expected a name/],
     ["claims that run out before they are renewed", null, { WINDHOVER_NODE_RENEW_SECONDS: "14" }, /half of/],

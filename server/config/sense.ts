@@ -79,6 +79,9 @@ export function judgeSense(
     "is that of rtsp.port; each needs its own",
     "rtsp.port",
   );
+  // A name would be told to browsers, and some look it up and some do not.
+  for (const address of webrtc.addresses)
+    expect("webrtc.addresses", isIP(address) !== 0, `has "${address}"; expected an IP address, not a name`);
   for (const host of media.hosts)
     expect("media.hosts", isHost(host), `has "${host}"; expected a name or an address, without a port`);
   return faults;
