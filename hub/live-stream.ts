@@ -2,6 +2,7 @@
 import type { Tracks, Unit } from "../media/unit.ts";
 import type { StreamInfo } from "../schemas/hub.ts";
 import { GopCache } from "./gop-cache.ts";
+import { describeFault } from "./guard.ts";
 import type { Log } from "./log.ts";
 import { type Publication, type Reader, type StreamLimits, StreamRefusal } from "./streams.ts";
 
@@ -175,7 +176,7 @@ export class LiveStream implements Publication {
 
   /** A fault of ours, which costs this reader its picture and nobody else. */
   #remove(seat: Seat, error: unknown): void {
-    this.#log("error", "a reader failed and was removed", { path: this.path, error: describe(error) });
+    this.#log("error", "a reader failed and was removed", { path: this.path, error: describeFault(error) });
     if (seat.isGone) return;
     this.#leave(seat);
     try {
@@ -192,8 +193,6 @@ export class LiveStream implements Publication {
     this.#seats = this.#seats.filter((other) => other !== seat);
   }
 }
-
-const describe = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error));
 
 export function byteLength(unit: Unit): number {
   let bytes = 0;

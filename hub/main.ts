@@ -1,6 +1,7 @@
 /** The media hub's life: loads everything, says hello, listens as the server tells it to, and never outlives it. */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { HUB_PROTOCOL, type HubMessage, HubRequest, type HubSettings } from "../schemas/hub.ts";
+import { outliveFaults } from "./guard.ts";
 import { type Hub, openHub } from "./hub.ts";
 import { limitLog } from "./log.ts";
 import { Outbox } from "./outbox.ts";
@@ -26,6 +27,7 @@ const outbox = new Outbox((message, done) => {
 });
 const tell = (message: HubMessage): void => outbox.put(message);
 const log = limitLog((level, message, fields) => tell({ type: "log", level, message, ...(fields && { fields }) }));
+outliveFaults(log);
 
 let opening: Promise<Hub> | null = null;
 

@@ -4,6 +4,7 @@
  */
 import { Fragmenter } from "../../media/mp4/fragmenter.ts";
 import type { Tracks, Unit } from "../../media/unit.ts";
+import { describeFault, guardBy } from "../guard.ts";
 import type { Log } from "../log.ts";
 import type { Reader } from "../streams.ts";
 import { Disk } from "./disk.ts";
@@ -59,7 +60,14 @@ export class Recorder implements Reader {
     this.#options = options;
     const disk = new Disk(options.folder, options.reserveBytes);
     this.#writer = new Writer({ ...options, disk });
-    this.#holdTimer = setInterval(() => this.#letHeldGo(), HOLD_CHECK_MS);
+    const guard = guardBy((error) => {
+      options.log("error", "a recording failed", { path: options.path, error: describeFault(error) });
+      this.stop("a fault of the media server");
+    });
+    this.#holdTimer = setInterval(
+      guard(() => this.#letHeldGo()),
+      HOLD_CHECK_MS,
+    );
     this.#holdTimer.unref();
   }
 

@@ -12,6 +12,7 @@ import { EVENT, MESSAGE, type Message } from "../../media/rtmp/message.ts";
 import type { HubSettings } from "../../schemas/hub.ts";
 import { type Connections, plainAddress } from "../connections.ts";
 import { type Doorman, Refused } from "../doorman.ts";
+import { guardBy } from "../guard.ts";
 import { Intake, IntakeFault } from "../intake.ts";
 import type { Log } from "../log.ts";
 import { type Publication, StreamRefusal, type Streams } from "../streams.ts";
@@ -77,10 +78,17 @@ export class RtmpSession {
     };
     this.#timer = setTimeout(() => this.#cut(`it did not publish within ${helloMs / 1000} s`), helloMs);
     socket.setNoDelay(true);
-    socket.on("data", (bytes) => this.#receive(bytes));
+    const guard = guardBy((error) => this.#fail(error));
+    socket.on(
+      "data",
+      guard((bytes: Buffer) => this.#receive(bytes)),
+    );
     // What is wrong is told by the end that follows.
     socket.on("error", () => {});
-    socket.on("close", () => this.#close("the publisher's connection was closed"));
+    socket.on(
+      "close",
+      guard(() => this.#close("the publisher's connection was closed")),
+    );
   }
 
   /** At once. */
@@ -92,19 +100,15 @@ export class RtmpSession {
   #receive(bytes: Buffer): void {
     if (this.#isLeaving) return;
     this.#received += bytes.length;
-    try {
-      if (this.#publication === null && this.#received > HELLO_BYTES) {
-        throw new MediaFault(`${HELLO_BYTES} bytes came, and nothing is published`);
-      }
-      const rest = this.#handshake === null ? bytes : this.#handshake.push(bytes);
-      if (rest === null) return;
-      this.#handshake = null;
-      this.#acknowledge();
-      this.#reader.push(rest);
-      this.#readOn();
-    } catch (error) {
-      this.#fail(error);
+    if (this.#publication === null && this.#received > HELLO_BYTES) {
+      throw new MediaFault(`${HELLO_BYTES} bytes came, and nothing is published`);
     }
+    const rest = this.#handshake === null ? bytes : this.#handshake.push(bytes);
+    if (rest === null) return;
+    this.#handshake = null;
+    this.#acknowledge();
+    this.#reader.push(rest);
+    this.#readOn();
   }
 
   #readOn(): void {

@@ -9,6 +9,7 @@ import { MediaFault } from "../../media/fault.ts";
 import { readBasicPassword } from "../../media/rtsp/authorization.ts";
 import type { RtspRequest } from "../../media/rtsp/message.ts";
 import { writeSdp } from "../../media/rtsp/sdp.ts";
+import { describeFault } from "../guard.ts";
 import { IntakeFault } from "../intake.ts";
 import { readPath } from "../path.ts";
 import { readAnnounced } from "./announced.ts";
@@ -117,7 +118,8 @@ export class Client {
     const { path, recording } = await this.#allow("publish", request, rest);
     const announced = readAnnounced(Buffer.from(request.body).toString("utf8"));
     const publication = this.#parts.streams.publish(path, "rtsp", recording);
-    const publisher = new Publisher(announced, publication, this.#parts.settings.limits);
+    const { unitBytes } = this.#parts.settings.limits;
+    const publisher = new Publisher(announced, publication, { unitBytes, reportMs: this.#parts.reportMs });
     publisher.onFault = (error) => this.fail(error);
     this.#announcedAt = rest;
     this.#publisher = publisher;
@@ -221,10 +223,7 @@ export class Client {
   fail(error: unknown): void {
     const isTheirs = error instanceof IntakeFault || error instanceof MediaFault;
     const reason = isTheirs ? error.message : "a fault of the media server";
-    if (!isTheirs) {
-      const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      this.#parts.log("error", "an RTSP connection failed", { error: text });
-    }
+    if (!isTheirs) this.#parts.log("error", "an RTSP connection failed", { error: describeFault(error) });
     this.#events.end(reason, "finish");
   }
 

@@ -2,6 +2,7 @@
 import type { Socket } from "node:net";
 import { RtspFault, type RtspItem, type RtspRequest, writeResponse } from "../../media/rtsp/message.ts";
 import { MessageReader } from "../../media/rtsp/message-reader.ts";
+import { guardBy } from "../guard.ts";
 import { Client } from "./client.ts";
 import { toRefusal } from "./refusal.ts";
 import type { RtspContext } from "./rtsp-server.ts";
@@ -18,6 +19,7 @@ export class Connection {
   readonly #socket: Socket;
   readonly #client: Client;
   readonly #reader = new MessageReader();
+  readonly #guard = guardBy((error) => this.#fail(error));
   readonly #since = performance.now();
   #heardAtMs = performance.now();
   #isBusy = false;
@@ -37,18 +39,25 @@ export class Connection {
       end: (reason, how) => this.#end(reason, how),
     });
     socket.setNoDelay(true);
+    const guard = this.#guard;
     socket.on("data", (chunk) => {
       if (this.#closeAtMs !== null) return;
       this.#reader.push(chunk);
       this.#pump();
     });
-    socket.on("drain", () => this.#client.drained());
+    socket.on(
+      "drain",
+      guard(() => this.#client.drained()),
+    );
     // What went wrong is of no use to anybody; that it is closed is told by the next event.
     socket.on("error", () => {});
-    socket.on("close", () => this.#client.close("the connection was closed"));
+    socket.on(
+      "close",
+      guard(() => this.#client.close("the connection was closed")),
+    );
   }
 
-  tick(nowMs: number): void {
+  readonly tick = this.#guard((nowMs: number): void => {
     if (this.#closeAtMs !== null) {
       if (nowMs > this.#closeAtMs) this.#socket.destroy();
       return;
@@ -60,7 +69,7 @@ export class Connection {
     } else if (this.#leaveAtMs !== null && nowMs > this.#leaveAtMs) {
       this.finish("the stream is over");
     } else this.#client.tick(nowMs);
-  }
+  });
 
   /** Closes it when what was written has been read, or a little later. */
   finish(reason: string): void {
@@ -84,17 +93,13 @@ export class Connection {
     this.#socket.destroy();
   }
 
-  #pump(): void {
-    try {
-      while (!this.#isBusy && this.#closeAtMs === null) {
-        const item = this.#reader.next();
-        if (item === null) return;
-        this.#take(item);
-      }
-    } catch (error) {
-      this.#fail(error);
+  readonly #pump = this.#guard((): void => {
+    while (!this.#isBusy && this.#closeAtMs === null) {
+      const item = this.#reader.next();
+      if (item === null) return;
+      this.#take(item);
     }
-  }
+  });
 
   #take(item: RtspItem): void {
     this.#heardAtMs = performance.now();

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createSocket } from "node:dgram";
+import { createSocket, Socket } from "node:dgram";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, type TestContext, test } from "node:test";
@@ -34,6 +34,38 @@ async function film(server: Server, path: string, keyEvery = 10) {
   camera.shoot();
   await until(() => server.streams.tracks(path) !== null);
   return camera;
+}
+
+/** A publisher by UDP that may send. `port`: where its packets go. */
+async function announceUdp(server: Server, path: string, rtcpPort: number) {
+  const client = await Talk.open(server.port);
+  const url = server.url(path, null);
+  assert.equal(await client.say("ANNOUNCE", url, BASIC, SDP), "200 OK");
+  const transport = { Transport: `RTP/AVP;unicast;client_port=${rtcpPort - 1}-${rtcpPort};mode=record` };
+  const setUp = await client.ask("SETUP", `${url}/streamid=0`, transport);
+  const port = Number(/server_port=(\d+)-/.exec(setUp?.headers.get("transport") ?? "")?.[1]);
+  assert.equal(port % 2, 0);
+  assert.equal(await client.say("RECORD", url), "200 OK");
+  return { client, url, port };
+}
+
+async function bindUdp(address: string): Promise<Socket> {
+  const socket = createSocket("udp4");
+  socket.bind(0, address);
+  await once(socket, "listening");
+  return socket;
+}
+
+/** A key picture, in one packet. */
+function shootKey(socket: Socket, port: number, sequence: number): void {
+  const header = Buffer.from([0x80, 0xe0, 0, sequence, 0, 0, 0, sequence, 0, 0, 0, 9]);
+  socket.send(Buffer.concat([header, KEY_PICTURE]), port, "127.0.0.1");
+}
+
+async function sendKey(from: string, port: number, sequence: number): Promise<Socket> {
+  const socket = await bindUdp(from);
+  shootKey(socket, port, sequence);
+  return socket;
 }
 
 describe("faults", { concurrency: 4 }, () => {
@@ -151,30 +183,32 @@ describe("faults", { concurrency: 4 }, () => {
 
   test("packets are taken from the publisher's own address alone", async (t) => {
     const server = await open(t);
-    const client = await Talk.open(server.port);
-    const url = server.url("owner/udp", null);
-    assert.equal(await client.say("ANNOUNCE", url, BASIC, SDP), "200 OK");
-    const transport = { Transport: "RTP/AVP;unicast;client_port=40000-40001;mode=record" };
-    const setUp = await client.ask("SETUP", `${url}/streamid=0`, transport);
-    const port = Number(/server_port=(\d+)-/.exec(setUp?.headers.get("transport") ?? "")?.[1]);
-    assert.equal(port % 2, 0);
-    assert.equal(await client.say("RECORD", url), "200 OK");
-    const send = async (from: string, sequence: number) => {
-      const socket = createSocket("udp4");
-      socket.bind(0, from);
-      await once(socket, "listening");
-      const header = Buffer.from([0x80, 0xe0, 0, sequence, 0, 0, 0, sequence, 0, 0, 0, 9]);
-      socket.send(Buffer.concat([header, KEY_PICTURE]), port, "127.0.0.1");
-      return socket;
-    };
-    const stranger = await send("127.0.0.2", 1);
+    const { client, url, port } = await announceUdp(server, "owner/udp", 40_001);
+    const stranger = await sendKey("127.0.0.2", port, 1);
     assert.equal(await client.say("GET_PARAMETER", url), "200 OK");
     assert.equal(server.streams.list().length, 0);
-    const own = await send("127.0.0.1", 1);
+    const own = await sendKey("127.0.0.1", port, 1);
     await until(() => server.streams.list().length === 1);
     assert.equal(server.streams.list()[0]?.pictures, 1);
     stranger.close();
     own.close();
+  });
+
+  test("a fault of ours while a connection is looked after costs that connection and no other", async (t) => {
+    const server = await openServer({}, {}, { reportMs: 50 });
+    t.after(() => server.close());
+    const { client: faulty, port } = await announceUdp(server, "owner/faulty", 40_001);
+    const other = await Talk.open(server.port);
+    const { send } = Socket.prototype;
+    t.mock.method(Socket.prototype, "send", function (this: Socket, ...given: unknown[]) {
+      if (given[1] === 40_001) throw new Error("a fault that nobody thought of");
+      return Reflect.apply(send, this, given) as unknown;
+    });
+    const own = await sendKey("127.0.0.1", port, 1);
+    t.after(() => own.close());
+    await faulty.closed;
+    assert.match(JSON.stringify(server.faults), /a fault that nobody thought of/);
+    assert.equal(await other.say("OPTIONS", "*"), "200 OK");
   });
 
   test("a player by UDP gets its packets at its own address, and is let go when nothing is heard of it", async (t) => {

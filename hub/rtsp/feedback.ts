@@ -4,22 +4,23 @@ import { type RtpPacket, timestampStep } from "../../media/rtp/packet.ts";
 import type { Reorder } from "../../media/rtp/reorder.ts";
 import { type SenderReport, writeReceiverReport } from "../../media/rtp/rtcp.ts";
 
-const REPORT_MS = 5000;
-
 export class Feedback {
   /** Null: nobody is told. */
   send: ((report: Uint8Array) => void) | null = null;
   readonly #reorder: Reorder;
   readonly #clockRate: number;
+  readonly #reportMs: number;
   readonly #ssrc = randomBytes(4).readUInt32BE();
   #jitter = 0;
   #last: { readonly timestamp: number; readonly atMs: number } | null = null;
   #sender: { readonly stamp: number; readonly atMs: number } | null = null;
   #told = { received: 0, lost: 0, atMs: performance.now() };
 
-  constructor(reorder: Reorder, clockRate: number) {
+  /** `reportMs`: from one report to the next. */
+  constructor(reorder: Reorder, clockRate: number, reportMs: number) {
     this.#reorder = reorder;
     this.#clockRate = clockRate;
+    this.#reportMs = reportMs;
   }
 
   count({ timestamp }: RtpPacket): void {
@@ -38,7 +39,7 @@ export class Feedback {
   }
 
   tick(nowMs: number): void {
-    if (this.send === null || this.#last === null || nowMs - this.#told.atMs < REPORT_MS) return;
+    if (this.send === null || this.#last === null || nowMs - this.#told.atMs < this.#reportMs) return;
     const { received, lost, ssrc: senderSsrc, highest } = this.#reorder;
     const lostNow = lost - this.#told.lost;
     const expected = received - this.#told.received + lostNow;

@@ -6,6 +6,7 @@ import { Reorder, type ReorderLimits } from "../../media/rtp/reorder.ts";
 import { readRtcp } from "../../media/rtp/rtcp.ts";
 import { SenderTimes, type TrackTimes } from "../../media/rtp/sender-times.ts";
 import { readParameterSets, type SdpMedia } from "../../media/rtsp/sdp.ts";
+import { guardBy } from "../guard.ts";
 import { Intake } from "../intake.ts";
 import type { Publication } from "../streams.ts";
 import type { Announced } from "./announced.ts";
@@ -17,6 +18,12 @@ interface TrackIntake {
   readonly times: TrackTimes;
   readonly reorder: Reorder;
   readonly feedback: Feedback;
+}
+
+export interface PublisherLimits {
+  readonly unitBytes: number;
+  /** How often it is told, by UDP, what has come. */
+  readonly reportMs: number;
 }
 
 /** Packets that overtake one another do so by little; what takes longer is lost. */
@@ -38,17 +45,18 @@ export class Publisher {
   readonly #tracks = new Map<number, TrackIntake>();
   readonly #channels = new Map<number, { readonly track: number; readonly isRtcp: boolean }>();
   readonly #pairs = new Map<number, UdpPair>();
-  readonly #unitBytes: number;
+  readonly #limits: PublisherLimits;
   #timer: NodeJS.Timeout | null = null;
   /** What it sent cannot be used: it must go. */
   onFault: (error: unknown) => void = () => {};
+  readonly #guard = guardBy((error) => this.onFault(error));
 
-  constructor(announced: Announced, publication: Publication, limits: { readonly unitBytes: number }) {
+  constructor(announced: Announced, publication: Publication, limits: PublisherLimits) {
     this.path = publication.path;
     this.media = announced.media;
     this.#announced = announced;
     this.#publication = publication;
-    this.#unitBytes = limits.unitBytes;
+    this.#limits = limits;
     this.#intake = new Intake(publication, limits);
   }
 
@@ -80,8 +88,9 @@ export class Publisher {
       [pair.rtp, false],
       [pair.rtcp, true],
     ] as const) {
+      const take = this.#guard((packet: Buffer) => this.#take(track, isRtcp, packet));
       socket.on("message", (packet, from) => {
-        if (from.address === address) this.#guard(() => this.#take(track, isRtcp, packet));
+        if (from.address === address) take(packet);
       });
     }
     const feedback = this.#tracks.get(track)?.feedback;
@@ -142,16 +151,16 @@ export class Publisher {
   }
 
   #awaitGap(): void {
-    this.#timer ??= setTimeout(() => {
-      this.#timer = null;
-      this.#guard(() => {
-        for (const { reorder } of this.#tracks.values()) {
-          reorder.flush(performance.now());
-          if (reorder.deadlineMs !== null) this.#awaitGap();
-        }
-      });
-    }, UDP_REORDER.waitMs);
+    this.#timer ??= setTimeout(this.#letGapsGo, UDP_REORDER.waitMs);
   }
+
+  readonly #letGapsGo = this.#guard((): void => {
+    this.#timer = null;
+    for (const { reorder } of this.#tracks.values()) {
+      reorder.flush(performance.now());
+      if (reorder.deadlineMs !== null) this.#awaitGap();
+    }
+  });
 
   #addTrack(index: number, limits: ReorderLimits): void {
     const media = this.media[index] as SdpMedia;
@@ -159,7 +168,7 @@ export class Publisher {
     const depayloader = this.#makeDepayloader(media, times);
     if (depayloader === null) return;
     const reorder = new Reorder(limits, (packet, isAfterLoss) => depayloader.take(packet, isAfterLoss));
-    const feedback = new Feedback(reorder, media.clockRate);
+    const feedback = new Feedback(reorder, media.clockRate, this.#limits.reportMs);
     this.#tracks.set(index, { payloadType: media.payloadType, times, reorder, feedback });
   }
 
@@ -167,7 +176,7 @@ export class Publisher {
   #makeDepayloader(media: SdpMedia, times: TrackTimes): H264Depayloader | AacDepayloader | null {
     const { video, audio } = this.#announced;
     if (media === video) {
-      return new H264Depayloader(this.#unitBytes, ({ timestamp, nals }) =>
+      return new H264Depayloader(this.#limits.unitBytes, ({ timestamp, nals }) =>
         this.#intake.picture({ ...times.place(timestamp, Date.now()), dtsUs: null, nals }),
       );
     }
@@ -175,13 +184,5 @@ export class Publisher {
     return new AacDepayloader(audio.layout, ({ timestamp, frame }) =>
       this.#intake.sound({ ...times.place(timestamp, Date.now()), frame }),
     );
-  }
-
-  #guard(work: () => void): void {
-    try {
-      work();
-    } catch (error) {
-      this.onFault(error);
-    }
   }
 }

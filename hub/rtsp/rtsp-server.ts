@@ -19,12 +19,15 @@ export interface RtspParts {
   readonly log: Log;
   /** Clients that only take must let something be heard more often. */
   readonly sessionSeconds?: number;
+  /** Publishers by UDP are told how much of theirs has come, every so often. */
+  readonly reportMs?: number;
 }
 
 /** What its connections know. */
 export type RtspContext = Required<Omit<RtspParts, "host" | "port">>;
 
 const SESSION_SECONDS = 60;
+const REPORT_MS = 5000;
 
 export interface RtspServer {
   readonly port: number;
@@ -36,7 +39,7 @@ const LISTEN_BACKLOG = 511;
 
 /** Rejects when it cannot listen. */
 export async function openRtsp(parts: RtspParts): Promise<RtspServer> {
-  const context = { sessionSeconds: SESSION_SECONDS, ...parts };
+  const context = { sessionSeconds: SESSION_SECONDS, reportMs: REPORT_MS, ...parts };
   const open = new Map<Socket, Connection>();
   const server = createServer({ noDelay: true }, (socket) => {
     const address = socket.remoteAddress?.replace(/^::ffff:/, "");

@@ -27,7 +27,7 @@ export const LIMITS = {
 export async function openServer(
   given: Partial<typeof LIMITS> = {},
   events: StreamEvents = {},
-  more: { readonly sessionSeconds?: number } = {},
+  more: { readonly sessionSeconds?: number; readonly reportMs?: number } = {},
 ) {
   const limits = { ...LIMITS, ...given };
   const faults: unknown[] = [];

@@ -19,6 +19,7 @@ function open() {
   const sender = new Sender({
     ...{ payloadType: 100, ssrc: 7, waitingBytes: WAITING_BYTES },
     channel: { protectRtp } as unknown as SecureChannel,
+    guard: (work) => work,
     send: (_data, onSent) => {
       if (isStuck) unsent.push(onSent);
       else onSent();

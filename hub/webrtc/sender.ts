@@ -6,6 +6,7 @@
 import { randomBytes } from "node:crypto";
 import { RtpHeader } from "werift";
 import type { Unit } from "../../media/unit.ts";
+import type { Guard } from "../guard.ts";
 import { packetisePicture } from "./picture-packets.ts";
 import type { SecureChannel } from "./secure.ts";
 
@@ -16,6 +17,7 @@ export interface SenderParts {
   /** Bytes that may wait. */
   readonly waitingBytes: number;
   readonly send: (data: Buffer, onSent: () => void) => void;
+  readonly guard: Guard;
 }
 
 interface Waiting {
@@ -59,8 +61,14 @@ export class Sender {
   /** Pictures that this viewer has not got. */
   missed = 0;
 
+  readonly #goOn: () => void;
+
   constructor(parts: SenderParts) {
     this.#parts = parts;
+    this.#goOn = parts.guard(() => {
+      this.#timer = null;
+      this.#flush();
+    });
     this.#header = new RtpHeader({ payloadType: parts.payloadType, ssrc: parts.ssrc });
   }
 
@@ -125,10 +133,7 @@ export class Sender {
       return;
     }
     const pauseMs = this.#underWay < KEPT ? 1 : BLOCKED_MS;
-    this.#timer = setTimeout(() => {
-      this.#timer = null;
-      this.#flush();
-    }, pauseMs);
+    this.#timer = setTimeout(this.#goOn, pauseMs);
   }
 
   #earn(): void {

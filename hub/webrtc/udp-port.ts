@@ -4,6 +4,7 @@
  */
 import { createSocket, type Socket } from "node:dgram";
 import { isIPv6 } from "node:net";
+import { guardBy } from "../guard.ts";
 import { isProven, isStun, readBindingRequest, writeBindingResponse } from "./stun.ts";
 
 /** The way back to one viewer. */
@@ -20,6 +21,8 @@ export interface Peer {
   reach(route: Route, isNominated: boolean): void;
   /** A packet that is no STUN, from an address that has proven itself. */
   receive(data: Buffer): void;
+  /** What it was handed could not be worked off, by a fault of ours: it goes. */
+  fail(error: unknown): void;
 }
 
 /** A viewer with more addresses than this forgets the oldest. */
@@ -78,9 +81,12 @@ export class UdpPort {
   }
 
   #receive(socket: Socket, data: Buffer, address: string, port: number): void {
+    // Nothing can be sent back there; what tries throws.
+    if (port === 0) return;
     const way = `${address} ${port}`;
     if (!isStun(data)) {
-      this.#ways.get(way)?.receive(data);
+      const peer = this.#ways.get(way);
+      if (peer !== undefined) this.#hand(peer, () => peer.receive(data));
       return;
     }
     const request = readBindingRequest(data);
@@ -89,8 +95,14 @@ export class UdpPort {
     const peer = this.#peers.get(ours);
     if (peer === undefined || theirs !== peer.remoteUfrag || !isProven(data, request, peer.password)) return;
     this.#learn(way, peer);
-    socket.send(writeBindingResponse(request.transaction, address, port, peer.password), port, address, () => {});
-    peer.reach({ send: (packet, onSent) => socket.send(packet, port, address, onSent) }, request.isNominating);
+    this.#hand(peer, () => {
+      socket.send(writeBindingResponse(request.transaction, address, port, peer.password), port, address, () => {});
+      peer.reach({ send: (packet, onSent) => socket.send(packet, port, address, onSent) }, request.isNominating);
+    });
+  }
+
+  #hand(peer: Peer, work: () => void): void {
+    guardBy((error) => peer.fail(error))(work)();
   }
 
   #learn(way: string, peer: Peer): void {

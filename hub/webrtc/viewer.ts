@@ -2,6 +2,7 @@
 import { randomBytes, randomInt, randomUUID } from "node:crypto";
 import { writeSenderReport } from "../../media/rtp/rtcp.ts";
 import type { Tracks, Unit } from "../../media/unit.ts";
+import { guardBy } from "../guard.ts";
 import type { Reader } from "../streams.ts";
 import type { Certificate } from "./certificate.ts";
 import { readFeedback } from "./feedback.ts";
@@ -20,6 +21,8 @@ export interface ViewerParts {
   readonly join: (reader: Reader) => () => void;
   /** Called once. */
   readonly onClosed: (reason: string) => void;
+  /** A fault of ours, for the log. */
+  readonly onFault: (error: unknown) => void;
 }
 
 const REPORT_MS = 1000;
@@ -41,6 +44,7 @@ export class Viewer implements Peer, Reader {
   #isClosed = false;
   #heardAtMs = performance.now();
   #timer: NodeJS.Timeout;
+  readonly #guard = guardBy((error) => this.fail(error));
 
   constructor(parts: ViewerParts) {
     this.#parts = parts;
@@ -60,11 +64,13 @@ export class Viewer implements Peer, Reader {
       channel: this.#channel,
       waitingBytes: parts.limits.readerBytes,
       send,
+      guard: this.#guard,
     });
     // Takes its place at once; what comes before it is connected is of no use to it.
     this.#leave = parts.join({ begin: () => {}, take: () => {}, end: (reason) => this.close(reason) });
     const seconds = parts.limits.connectMs / 1000;
-    this.#timer = setTimeout(() => this.close(`it was not connected within ${seconds} s`), parts.limits.connectMs);
+    const giveUp = this.#guard(() => this.close(`it was not connected within ${seconds} s`));
+    this.#timer = setTimeout(giveUp, parts.limits.connectMs);
   }
 
   /** Pictures that it was too slow for. */
@@ -99,7 +105,8 @@ export class Viewer implements Peer, Reader {
 
   #start(): void {
     clearTimeout(this.#timer);
-    this.#timer = setInterval(() => this.#tick(), REPORT_MS);
+    const tick = this.#guard(() => this.#tick());
+    this.#timer = setInterval(tick, REPORT_MS);
     this.#leave();
     this.#cached = [];
     try {
@@ -143,6 +150,11 @@ export class Viewer implements Peer, Reader {
     const report = writeSenderReport({ ssrc: this.ssrc, unixMs: captureMs, timestamp, packets, bytes });
     const sealed = this.#channel.protectRtcp(report);
     if (sealed !== null) this.#route?.send(sealed, () => {});
+  }
+
+  fail(error: unknown): void {
+    this.#parts.onFault(error);
+    this.close("a fault of the media server");
   }
 
   close(reason: string): void {

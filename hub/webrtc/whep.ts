@@ -1,5 +1,6 @@
 /** Browsers watch streams by WebRTC: each sends an offer over HTTP (WHEP) and gets its answer. The server has let it in. */
 import type { HubSettings } from "../../schemas/hub.ts";
+import { describeFault } from "../guard.ts";
 import type { Log } from "../log.ts";
 import { StreamRefusal, type Streams } from "../streams.ts";
 import { listAddresses } from "./addresses.ts";
@@ -58,6 +59,7 @@ export class Whep {
         this.#viewers.delete(viewer.id);
         log("debug", "a viewer by WebRTC has gone", { path, viewer: viewer.id, reason });
       },
+      onFault: (error) => log("error", "a viewer by WebRTC failed", { path, error: describeFault(error) }),
     });
     port.add(viewer);
     this.#viewers.set(viewer.id, viewer);
