@@ -5,33 +5,50 @@ const MESSAGE_HEADER_BYTES = 12;
 const MAX_MESSAGE_BYTES = 16_384;
 const ALERT = 21;
 const HANDSHAKE = 22;
-const CLIENT_HELLO = 1;
 
-/**
- * Whether every record is whole and of a sound size. Once connected, only what is encrypted may come, and the last flight
- * again: a new handshake would undo the first.
- */
-export function isSound(data: Buffer, isConnected: boolean): boolean {
-  if (data.length === 0) return false;
-  for (let at = 0; at < data.length; ) {
-    if (at + RECORD_HEADER_BYTES > data.length) return false;
-    const end = at + RECORD_HEADER_BYTES + data.readUInt16BE(at + 11);
-    if (end > data.length) return false;
-    if (!isSoundRecord(data, at, end, isConnected)) return false;
-    at = end;
-  }
-  return true;
+interface RecordPlace {
+  readonly type: number;
+  readonly isEncrypted: boolean;
+  readonly begin: number;
+  readonly end: number;
 }
 
-function isSoundRecord(data: Buffer, at: number, end: number, isConnected: boolean): boolean {
-  const isEncrypted = data.readUInt16BE(at + 3) > 0;
-  if (isEncrypted) return true;
-  if (data[at] === ALERT) return !isConnected;
-  if (data[at] !== HANDSHAKE) return true;
-  for (let message = at + RECORD_HEADER_BYTES; message < end; ) {
+/** Null where one is not whole. */
+function findRecords(data: Buffer): RecordPlace[] | null {
+  const records: RecordPlace[] = [];
+  for (let at = 0; at < data.length; ) {
+    const begin = at + RECORD_HEADER_BYTES;
+    if (begin > data.length) return null;
+    const end = begin + data.readUInt16BE(at + 11);
+    if (end > data.length) return null;
+    records.push({ type: data[at] as number, isEncrypted: data.readUInt16BE(at + 3) > 0, begin, end });
+    at = end;
+  }
+  return records;
+}
+
+/** During the handshake: whether every record is whole and of a sound size. */
+export function isSound(data: Buffer): boolean {
+  const records = findRecords(data) ?? [];
+  return records.length > 0 && records.every((record) => isSoundRecord(data, record));
+}
+
+/**
+ * After the handshake: `repeat` when the viewer sends its last flight again, for ours was lost; `alert` when it may be saying
+ * good-bye. Nothing else has a meaning then: a new handshake would undo the first.
+ */
+export function readConnected(data: Buffer): "repeat" | "alert" | null {
+  const records = findRecords(data) ?? [];
+  if (records.some(({ type }) => type === HANDSHAKE)) return "repeat";
+  const isAlert = records.length > 0 && records.every(({ type, isEncrypted }) => type === ALERT && isEncrypted);
+  return isAlert ? "alert" : null;
+}
+
+function isSoundRecord(data: Buffer, { type, isEncrypted, begin, end }: RecordPlace): boolean {
+  if (isEncrypted || type !== HANDSHAKE) return true;
+  for (let message = begin; message < end; ) {
     if (message + MESSAGE_HEADER_BYTES > end) return false;
     if (data.readUIntBE(message + 1, 3) > MAX_MESSAGE_BYTES) return false;
-    if (isConnected && data[message] === CLIENT_HELLO) return false;
     message += MESSAGE_HEADER_BYTES + data.readUIntBE(message + 9, 3);
     if (message > end) return false;
   }

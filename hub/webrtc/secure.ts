@@ -15,7 +15,7 @@ import {
 } from "werift";
 import { type Certificate, printFinger } from "./certificate.ts";
 import { provesItsKey } from "./client-proof.ts";
-import { isSound } from "./dtls-records.ts";
+import { isSound, readConnected } from "./dtls-records.ts";
 import type { Offer } from "./offer.ts";
 
 const PROFILES = [ProtectionProfileAeadAes128Gcm, ProtectionProfileAes128CmHmacSha1_80];
@@ -104,7 +104,12 @@ export class SecureChannel {
 
   /** DTLS from the viewer. Anything may be in it. */
   receive(data: Buffer): void {
-    if (this.#isClosed || ++this.#datagrams > DATAGRAMS || !isSound(data, this.#srtp !== null)) return;
+    if (this.#isClosed || ++this.#datagrams > DATAGRAMS) return;
+    if (this.#srtp !== null) {
+      const news = readConnected(data);
+      if (news === "repeat") for (const record of this.#dtls.dtls.lastMessage) this.#events.send(record);
+      if (news !== "alert") return;
+    } else if (!isSound(data)) return;
     try {
       this.#receive(data);
     } catch {
@@ -132,11 +137,20 @@ export class SecureChannel {
   /** Says good-bye, so that a browser knows at once. */
   close(): void {
     if (this.#isClosed) return;
-    if (this.#srtp !== null) this.#events.send(this.#writeCloseNotify());
+    if (this.#srtp !== null) this.#sayGoodBye();
     this.#isClosed = true;
     this.#dtls.onConnect.allUnsubscribe();
     this.#dtls.onError.allUnsubscribe();
     this.#dtls.onClose.allUnsubscribe();
+  }
+
+  /** A courtesy: where it cannot be said, the viewer finds out by itself. */
+  #sayGoodBye(): void {
+    try {
+      this.#events.send(this.#writeCloseNotify());
+    } catch {
+      // The library has lost its cipher.
+    }
   }
 
   #writeCloseNotify(): Buffer {

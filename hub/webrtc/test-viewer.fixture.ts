@@ -55,6 +55,8 @@ export class TestViewer {
   readonly pictures: CodedPicture[] = [];
   /** Datagrams of any kind. */
   received = 0;
+  /** Of these, types of DTLS records that a datagram began with. */
+  readonly records: number[] = [];
   isConnected = false;
   isClosed = false;
   readonly watch = new Watch();
@@ -66,6 +68,7 @@ export class TestViewer {
   #srtcp: SrtcpSession | null = null;
   #port = 0;
   #onDtls: (data: Buffer) => void = () => {};
+  #client: DtlsClient | null = null;
 
   private constructor(socket: Socket, certificate: Certificate, { fingerprint, keyPem }: TestViewerOptions) {
     this.#socket = socket;
@@ -117,6 +120,7 @@ export class TestViewer {
       extendedMasterSecret: true,
     });
     this.#onDtls = (data) => transport.onData(data, ["", 0]);
+    this.#client = client;
     client.onError.subscribe(() => {});
     client.onClose.subscribe(() => {
       this.isClosed = true;
@@ -158,6 +162,22 @@ export class TestViewer {
     if (sealed !== undefined) this.send(sealed);
   }
 
+  /** A record of DTLS as this viewer alone can seal it. */
+  sealRecord(type: number, body: Buffer): Buffer {
+    if (this.#client === null) throw new Error("there was no handshake");
+    const { cipher, dtls, sessionType } = this.#client;
+    const head = { type, version: 0xfefd, epoch: dtls.epoch, sequenceNumber: ++dtls.recordSequenceNumber };
+    const sealed = cipher.cipher.encrypt(sessionType, body, head);
+    const record = Buffer.alloc(13 + sealed.length);
+    record[0] = type;
+    record.writeUInt16BE(head.version, 1);
+    record.writeUInt16BE(head.epoch, 3);
+    record.writeUIntBE(head.sequenceNumber, 5, 6);
+    record.writeUInt16BE(sealed.length, 11);
+    sealed.copy(record, 13);
+    return record;
+  }
+
   close(): void {
     this.#socket.close();
   }
@@ -165,7 +185,10 @@ export class TestViewer {
   #receive(data: Buffer): void {
     this.received++;
     const first = data[0] ?? 0;
-    if (!isStun(data) && first >= 20 && first < 64) this.#onDtls(data);
+    if (!isStun(data) && first >= 20 && first < 64) {
+      this.records.push(first);
+      this.#onDtls(data);
+    }
     const isRtp = first >= 128 && ((data[1] ?? 0) < 192 || (data[1] ?? 0) > 223);
     if (isRtp && this.#srtp !== null) {
       const packet = readRtp(this.#srtp.decrypt(data));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { createSocket } from "node:dgram";
+import { createSocket, Socket } from "node:dgram";
 import { after, test } from "node:test";
 import type { Tracks, Unit } from "../../media/unit.ts";
 import { type Publication, StreamRefusal, Streams } from "../streams.ts";
@@ -242,6 +242,61 @@ test("a viewer that sends garbage once it is let in harms only itself", async ()
     rude.send(Buffer.concat([hello, randomBytes(i % 50)]));
     if (i % 50 === 0) await new Promise((resolve) => setImmediate(resolve));
   }
+  const viewer = await watch(whep);
+  publication.write(picture(1));
+  await viewer.until("a live picture", () => viewer.pictures.length >= 2);
+});
+
+/** A handshake message: its type, its length, its place, and so many bytes of it. */
+function handshakeMessage(type: number, body: Buffer): Buffer {
+  const message = Buffer.alloc(12 + body.length);
+  message[0] = type;
+  message.writeUIntBE(body.length, 1, 3);
+  message.writeUInt16BE(9, 4);
+  message.writeUIntBE(body.length, 9, 3);
+  body.copy(message, 12);
+  return message;
+}
+
+test("no handshake begins anew with a viewer that is connected, however well it is sealed", async () => {
+  const { whep, publication, readers } = open();
+  const viewer = await watch(whep);
+  await viewer.until("a picture", () => viewer.pictures.length >= 1);
+  const before = viewer.records.length;
+  for (let type = 0; type <= 24; type++) {
+    viewer.send(viewer.sealRecord(22, handshakeMessage(type, Buffer.of(0))));
+    viewer.send(viewer.sealRecord(22, handshakeMessage(type, randomBytes(80))));
+    viewer.send(viewer.sealRecord(type, randomBytes(40)).fill(22, 0, 1));
+  }
+  viewer.send(viewer.sealRecord(20, Buffer.of(1)));
+  viewer.send(viewer.sealRecord(23, Buffer.of(1, 2, 3)));
+  // What repeats the last flight is answered with ours: it may have been lost.
+  await viewer.until("our last flight again", () => viewer.records.slice(before, before + 2).length === 2);
+  assert.deepEqual(viewer.records.slice(before, before + 2), [20, 22]);
+  publication.write(picture(1));
+  await viewer.until("a live picture", () => viewer.pictures.length >= 2);
+  assert.equal(readers(), 1);
+});
+
+test("a viewer's good-bye by DTLS is heard", async () => {
+  const { whep, said } = open();
+  const viewer = await watch(whep);
+  viewer.send(viewer.sealRecord(21, Buffer.of(1, 0)));
+  while (said.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+  assert.deepEqual(said, ["the viewer has closed the connection"]);
+});
+
+test("a packet from port 0, where nothing can be sent, is not looked at", async (t) => {
+  const bound: Socket[] = [];
+  const { bind } = Socket.prototype;
+  t.mock.method(Socket.prototype, "bind", function (this: Socket, ...given: unknown[]) {
+    bound.push(this);
+    return Reflect.apply(bind, this, given) as Socket;
+  });
+  const { whep, publication } = open();
+  const { sdp } = await whep.offer("ann/cam", chromiumOffer());
+  const request = writeBindingRequest(readAnswer(sdp));
+  for (const socket of bound) socket.emit("message", request, { address: "127.0.0.1", port: 0 });
   const viewer = await watch(whep);
   publication.write(picture(1));
   await viewer.until("a live picture", () => viewer.pictures.length >= 2);
