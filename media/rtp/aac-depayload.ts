@@ -18,7 +18,8 @@ export interface CodedFrame {
 export class AacDepayloader {
   readonly #layout: AacLayout;
   readonly #emit: (frame: CodedFrame) => void;
-  #fragments: Uint8Array[] = [];
+  /** Filled as its pieces come; so many bytes of it are still missing. */
+  #frame = Buffer.alloc(0);
   #missingBytes = 0;
   #timestamp = 0;
 
@@ -52,15 +53,13 @@ export class AacDepayloader {
   /** A frame above a packet's size comes in several, each with the size of the whole. */
   #gather(timestamp: number, size: number, data: Uint8Array): void {
     if (this.#missingBytes === 0) {
-      this.#fragments = [];
+      this.#frame = Buffer.allocUnsafe(size);
       this.#missingBytes = size;
     }
-    this.#fragments.push(data);
-    this.#missingBytes -= data.length;
-    if (this.#missingBytes > 0) return;
-    const isWhole = this.#missingBytes === 0;
-    this.#missingBytes = 0;
-    if (isWhole) this.#emit({ timestamp, frame: Buffer.concat(this.#fragments) });
+    const isTooMuch = data.length > this.#missingBytes;
+    if (!isTooMuch) this.#frame.set(data, this.#frame.length - this.#missingBytes);
+    this.#missingBytes = isTooMuch ? 0 : this.#missingBytes - data.length;
+    if (this.#missingBytes === 0 && !isTooMuch) this.#emit({ timestamp, frame: this.#frame });
   }
 }
 

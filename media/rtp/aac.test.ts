@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { collectGarbage } from "../../test/soak/rounds.fixture.ts";
 import { AacDepayloader, type CodedFrame } from "./aac-depayload.ts";
 import { AAC_FRAME_BYTES, packetiseAac } from "./aac-payload.ts";
 import { joinPayload, payloadLength } from "./payload.ts";
@@ -68,6 +69,20 @@ test("a frame of which a packet is lost is left out, and the next one is not", (
 
 test("a frame beyond what the format can tell is not sent", () => {
   assert.deepEqual(packetiseAac(new Uint8Array(AAC_FRAME_BYTES + 1), 200), []);
+});
+
+test("packets that promise a frame and bring nothing of it are not kept, however many come", async () => {
+  const depayloader = new AacDepayloader(LAYOUT, () => assert.fail("there is no frame"));
+  const sent: WeakRef<ArrayBufferLike>[] = [];
+  for (let i = 0; i < 1000; i++) {
+    const payload = new Uint8Array([0, 16, (100 << 3) >> 8, (100 << 3) & 0xff]);
+    sent.push(new WeakRef(payload.buffer));
+    depayloader.take(packet(payload, 5), false);
+  }
+  // What a weak reference was made of is kept for the turn.
+  await new Promise((resolve) => setImmediate(resolve));
+  collectGarbage();
+  assert.ok(sent.filter((buffer) => buffer.deref() !== undefined).length < 10);
 });
 
 test("any payloads at all are frames or nothing", () => {

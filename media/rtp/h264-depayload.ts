@@ -20,6 +20,8 @@ const START = 0x80;
 const END = 0x40;
 /** A picture has a few; more are an attack. */
 const MOST_NALS = 4096;
+/** Of what fragments are gathered in, at least. */
+const FIRST_BYTES = 16_384;
 
 export class H264Depayloader {
   readonly #maxBytes: number;
@@ -31,7 +33,9 @@ export class H264Depayloader {
   #hasKey = false;
   #isDamaged = false;
   #needsKey = false;
-  #fragments: Uint8Array[] = [];
+  /** The unit that comes in fragments, copied: of a packet nothing is kept, be it ever so small. Used again for the next. */
+  #fragments = Buffer.alloc(0);
+  #fragmentBytes = 0;
   /** Pictures that were left out. */
   lost = 0;
 
@@ -60,7 +64,7 @@ export class H264Depayloader {
   #read(payload: Uint8Array): void {
     const type = nalType(payload);
     if (payload.length === 0 || type === 0) return;
-    if (type <= LAST_SINGLE) this.#add([payload]);
+    if (type <= LAST_SINGLE) this.#add(payload);
     else if (type === STAP_A) this.#readAggregate(payload);
     else if (type === FU_A) this.#readFragment(payload);
     else this.#isDamaged = true;
@@ -75,7 +79,7 @@ export class H264Depayloader {
         this.#isDamaged = true;
         return;
       }
-      this.#add([payload.subarray(at + 2, end)]);
+      this.#add(payload.subarray(at + 2, end));
       at = end;
     }
   }
@@ -84,22 +88,34 @@ export class H264Depayloader {
     if (payload.length < 3) return;
     const indicator = payload[0] as number;
     const header = payload[1] as number;
-    if ((header & START) !== 0) this.#fragments = [Uint8Array.of((indicator & 0xe0) | (header & 0x1f))];
-    else if (this.#fragments.length === 0) {
+    const isStart = (header & START) !== 0;
+    if (isStart) this.#fragmentBytes = 0;
+    else if (this.#fragmentBytes === 0) {
       this.#isDamaged = true;
       return;
     }
     this.#count(payload.length - 2);
-    this.#fragments.push(payload.subarray(2));
+    if (isStart) this.#append(Uint8Array.of((indicator & 0xe0) | (header & 0x1f)));
+    this.#append(payload.subarray(2));
     if ((header & END) === 0) return;
-    const fragments = this.#fragments;
-    this.#fragments = [];
-    this.#keep(fragments);
+    this.#keep(this.#fragments.subarray(0, this.#fragmentBytes));
+    this.#fragmentBytes = 0;
   }
 
-  #add(pieces: readonly Uint8Array[]): void {
-    for (const piece of pieces) this.#count(piece.length);
-    this.#keep(pieces);
+  #append(bytes: Uint8Array): void {
+    const end = this.#fragmentBytes + bytes.length;
+    if (end > this.#fragments.length) {
+      const larger = Buffer.allocUnsafe(Math.max(2 * end, FIRST_BYTES));
+      this.#fragments.copy(larger, 0, 0, this.#fragmentBytes);
+      this.#fragments = larger;
+    }
+    this.#fragments.set(bytes, this.#fragmentBytes);
+    this.#fragmentBytes = end;
+  }
+
+  #add(nal: Uint8Array): void {
+    this.#count(nal.length);
+    this.#keep(nal);
   }
 
   #count(bytes: number): void {
@@ -107,9 +123,9 @@ export class H264Depayloader {
     if (this.#bytes > this.#maxBytes) throw new MediaFault(`a picture of more than ${this.#maxBytes} bytes`);
   }
 
-  #keep(pieces: readonly Uint8Array[]): void {
+  #keep(bytes: Uint8Array): void {
     if (this.#nals.length === MOST_NALS) throw new MediaFault(`a picture of more than ${MOST_NALS} NAL units`);
-    const nal = Buffer.concat(pieces);
+    const nal = Buffer.from(bytes);
     this.#nals.push(nal);
     const type = nalType(nal);
     if (type >= NAL.slice && type <= NAL.idr) this.#hasSlice = true;
@@ -118,7 +134,7 @@ export class H264Depayloader {
 
   /** What has been gathered is one picture, or nothing worth telling of. */
   #finish(): void {
-    const isWhole = !this.#isDamaged && this.#fragments.length === 0;
+    const isWhole = !this.#isDamaged && this.#fragmentBytes === 0;
     if (this.#hasKey && isWhole) this.#needsKey = false;
     if (this.#hasSlice && isWhole && !this.#needsKey) {
       this.#emit({ timestamp: this.#timestamp as number, nals: this.#nals });
@@ -127,7 +143,7 @@ export class H264Depayloader {
       this.#needsKey = true;
     }
     this.#nals = [];
-    this.#fragments = [];
+    this.#fragmentBytes = 0;
     this.#bytes = 0;
     this.#hasSlice = false;
     this.#hasKey = false;

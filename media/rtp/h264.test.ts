@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { collectGarbage } from "../../test/soak/rounds.fixture.ts";
 import { MediaFault } from "../fault.ts";
 import { type CodedPicture, H264Depayloader } from "./h264-depayload.ts";
 import { packetise } from "./h264-payload.ts";
@@ -111,6 +112,22 @@ test("a marker on the parameter sets does not end the picture", () => {
 
 test("a picture above the limit is a fault", () => {
   assert.throws(() => depayload(toPackets([key(10_001)])), MediaFault);
+});
+
+test("of the packets of a picture that does not end only its own bytes are kept", async () => {
+  const depayloader = new H264Depayloader(2 ** 20, () => assert.fail("there is no picture"));
+  const sent: WeakRef<ArrayBufferLike>[] = [];
+  for (let i = 0; i < 1000; i++) {
+    const chunk = new Uint8Array(1000);
+    chunk.set([0x7c, i === 0 ? 0x85 : 0x05, 1], 500);
+    sent.push(new WeakRef(chunk.buffer));
+    const payload = chunk.subarray(500, 503);
+    depayloader.take({ marker: false, payloadType: 96, sequence: i, timestamp: 1, ssrc: 1, payload }, false);
+  }
+  // What a weak reference was made of is kept for the turn.
+  await new Promise((resolve) => setImmediate(resolve));
+  collectGarbage();
+  assert.ok(sent.filter((buffer) => buffer.deref() !== undefined).length < 10);
 });
 
 test("any payloads at all are pictures, nothing, or a fault of the format", () => {
