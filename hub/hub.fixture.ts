@@ -24,6 +24,7 @@ export const LIMITS: HubSettings["limits"] = {
   connectionsPerAddress: 100,
   helloMs: 10_000,
   frozenMs: 10_000,
+  keylessMs: 30_000,
   stalledMs: 10_000,
   readerBytes: 8 * 2 ** 20,
   unitBytes: 8 * 2 ** 20,

@@ -83,7 +83,9 @@ export class Intake {
       if (parts.length === MOST_PARTS) throw new IntakeFault(`a picture of more than ${MOST_PARTS} NAL units`);
       parts.push(nal);
     }
-    if (!hasSlice || !this.#isReady(isKey)) return;
+    if (!hasSlice) return;
+    this.#publication.heard();
+    if (!this.#isReady(isKey)) return;
     if (this.#sets.isNew) this.#times.setDepth(this.#sets.reorderFrames ?? 0);
     const times = this.#times.picture(ptsUs, dtsUs, isB, this.#now() * 1000);
     if (isKey) this.#tellTracks();

@@ -26,7 +26,8 @@ export class LiveStream implements Publication {
   readonly ended: Promise<string>;
   onBegun: () => void = () => {};
   onClosed: (reason: string) => void = () => {};
-  /** By the clock it was given: when the last picture came. */
+  /** By the clock it was given: when something of a picture came last, and when one that could be written did. */
+  heardAt: number;
   pictureAt: number;
 
   readonly #protocol: StreamInfo["protocol"];
@@ -54,7 +55,8 @@ export class LiveStream implements Publication {
     this.#log = log;
     this.#now = now;
     this.#cache = new GopCache(limits.cacheBytes);
-    this.pictureAt = now();
+    this.heardAt = now();
+    this.pictureAt = this.heardAt;
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
     });
@@ -85,11 +87,18 @@ export class LiveStream implements Publication {
     const seats = this.#seats;
     this.#cache.add(unit);
     for (const seat of seats) this.#hand(seat, unit);
-    if (unit.kind === "video") this.pictureAt = this.#now();
+    if (unit.kind === "video") {
+      this.pictureAt = this.#now();
+      this.heardAt = this.pictureAt;
+    }
     if (!this.#isPlayable) {
       this.#isPlayable = true;
       this.onBegun();
     }
+  }
+
+  heard(): void {
+    this.heardAt = this.#now();
   }
 
   join(reader: Reader): () => void {

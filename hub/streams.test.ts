@@ -15,7 +15,7 @@ const VIDEO = {
 } as const;
 const AUDIO = { codec: "aac", config: new Uint8Array(2), sampleRate: 48_000, channels: 2 } as const;
 const TRACKS: Tracks = { video: VIDEO, audio: null };
-const LIMITS = { publishers: 3, readersPerStream: 4, cacheBytes: 1000, frozenMs: 60_000 };
+const LIMITS = { publishers: 3, readersPerStream: 4, cacheBytes: 1000, frozenMs: 60_000, keylessMs: 60_000 };
 
 const unit = (kind: Unit["kind"], ms: number, isKey: boolean, bytes = 10): Unit => ({
   kind,
@@ -267,11 +267,38 @@ test("a publisher is let go when no picture comes, and sound alone does not keep
     publication.write(isFrozen ? sound(clock.ms) : key(clock.ms));
   }, 1);
   t.after(() => clearInterval(alive));
-  assert.equal(await silent.ended, "no key picture with SPS and PPS came for 0.04 s");
+  assert.equal(await silent.ended, "no picture came for 0.04 s");
   assert.equal(streams.list().length, 1);
   isFrozen = true;
   assert.equal(await publication.ended, "no picture came for 0.04 s");
   assert.deepEqual(told.slice(1), ["unpublished a/b: no picture came for 0.04 s"]);
+});
+
+test("a publisher from which pictures come stays while they wait for a key picture, but not for ever", (t) => {
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const { streams, told, clock } = open(t, { frozenMs: 5000, keylessMs: 30_000 });
+  const [begun, waiting] = [streams.publish("a/b", "rtsp", null), streams.publish("a/c", "rtsp", null)];
+  begun.begin(TRACKS);
+  begun.write(key(0));
+  const pass = (ms: number) => {
+    for (const until = clock.ms + ms; clock.ms < until; ) {
+      for (const publication of [begun, waiting]) publication.heard();
+      clock.ms += 250;
+      t.mock.timers.tick(250);
+    }
+  };
+  pass(20_000);
+  assert.equal(streams.list().length, 1);
+  begun.write(key(20_000));
+  pass(20_000);
+  assert.equal(streams.list().length, 1);
+  assert.equal(
+    kindOf(() => streams.publish("a/c", "rtsp", null)),
+    "done",
+    "the other never had a key picture, and has gone",
+  );
+  pass(20_000);
+  assert.deepEqual(told.slice(1), ["unpublished a/b: no key picture with SPS and PPS came for 30 s"]);
 });
 
 test("a frozen publisher is let go a quarter of a second after its time at the latest", (t) => {

@@ -25,6 +25,8 @@ export interface Publication {
   /** Before the first unit, and whenever they change. */
   begin(tracks: Tracks): void;
   write(unit: Unit): void;
+  /** Something of a picture has come, even if nothing can be written before the next key picture. */
+  heard(): void;
   close(reason: string): void;
   /** With the reason, once it is closed by whomever: its publisher, the watchdog, the server. Never rejects. */
   readonly ended: Promise<string>;
@@ -44,6 +46,7 @@ export interface StreamLimits {
   readonly readersPerStream: number;
   readonly cacheBytes: number;
   readonly frozenMs: number;
+  readonly keylessMs: number;
 }
 
 /** A stream can be played, and cannot any more. Neither may throw. */
@@ -124,12 +127,14 @@ export class Streams {
     // While we stood still ourselves, nothing could come from anybody.
     const late = Math.max(now - this.#checkedAt - 2 * this.#checkMs, 0);
     this.#checkedAt = now;
+    const { frozenMs, keylessMs } = this.#limits;
     for (const stream of [...this.#live.values()]) {
+      stream.heardAt += late;
       stream.pictureAt += late;
-      if (now - stream.pictureAt < this.#limits.frozenMs) continue;
-      const seconds = this.#limits.frozenMs / 1000;
-      const what = stream.isPlayable ? "picture" : "key picture with SPS and PPS";
-      stream.close(`no ${what} came for ${seconds} s`);
+      if (now - stream.heardAt >= frozenMs) stream.close(`no picture came for ${frozenMs / 1000} s`);
+      else if (now - stream.pictureAt >= keylessMs) {
+        stream.close(`no key picture with SPS and PPS came for ${keylessMs / 1000} s`);
+      }
     }
   }
 }

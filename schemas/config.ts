@@ -65,7 +65,8 @@ export const Config = section({
     connections: count(1000, "Connections at once to RTSP and RTMP together.", 1),
     connections_per_address: count(200, "The same from one address.", 1),
     hello_seconds: seconds(10, "Whoever connects must have said what for"),
-    frozen_seconds: seconds(5, "A publisher from which no picture comes is let go after"),
+    frozen_seconds: seconds(5, "A publisher from which no picture comes at all is let go after"),
+    keyless_seconds: seconds(30, "A publisher without a key picture to begin or to go on with is let go after"),
     stalled_seconds: seconds(10, "A player that takes nothing is let go after"),
     reader_bytes: count(8 * 2 ** 20, "Bytes that may wait for a player; more cost it pictures.", 65_536),
     unit_bytes: count(8 * 2 ** 20, "One coded picture.", 65_536),
@@ -92,6 +93,7 @@ export const Config = section({
     }),
     retention_days: Type.Number({
       exclusiveMinimum: 0,
+      maximum: 36_500,
       default: 7,
       description: "Recordings are kept for so many days.",
     }),

@@ -18,6 +18,8 @@ export const HubSettings = Type.Object({
   httpSocket: Type.String(),
   /** Where recordings go: `<folder>/<recording>/<index>.mp4`. */
   recordingsFolder: Type.String(),
+  /** Recordings of which the server may not have heard everything: all of their files are told before `repaired`. */
+  untold: Type.Array(Type.String()),
   segmentSeconds: Type.Number({ exclusiveMinimum: 0 }),
   /** Recording stops when less is free. */
   reserveBytes: Count,
@@ -34,8 +36,10 @@ export const HubSettings = Type.Object({
     connectionsPerAddress: Count,
     /** A connection that has not been let in after this is closed. */
     helloMs: Milliseconds,
-    /** A publisher from which no picture comes for this long is let go. */
+    /** A publisher from which nothing of a picture comes for this long is let go. */
     frozenMs: Milliseconds,
+    /** So is one from which pictures come, but none that can be decoded: it begins, or a packet was lost, and no key picture follows. */
+    keylessMs: Milliseconds,
     /** A reader that takes nothing for this long is let go. */
     stalledMs: Milliseconds,
     /** Bytes that may wait for a reader; more cost it pictures up to the next key frame. */
@@ -83,8 +87,10 @@ export const HubRequest = Type.Union([
   HubVerdict,
   /** Whoever publishes or reads this path must go: its source or output is gone, or its key is. */
   Type.Object({ type: Type.Literal("expel"), path: Type.String(), reason: Type.String() }),
-  /** Recordings must stop, or may go on with the next publication: the disk. */
+  /** Recordings must stop, or may be made again: the disk. */
   Type.Object({ type: Type.Literal("recording"), allowed: Type.Boolean() }),
+  /** A stream that is live is to be recorded from now on. One that is not live, or is recorded already: `recorded`, at once. */
+  Type.Object({ type: Type.Literal("record"), path: Type.String(), recording: Type.String() }),
   /** Closes everything, tells of every recording's end, exits 0. */
   Type.Object({ type: Type.Literal("stop") }),
 ]);

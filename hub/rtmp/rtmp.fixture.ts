@@ -18,7 +18,14 @@ export const KEY = "wh_1_secret";
 
 const LIMITS: HubSettings["limits"] = {
   ...{ publishers: 8, readersPerStream: 8, connections: 500, connectionsPerAddress: 500 },
-  ...{ helloMs: 20_000, frozenMs: 20_000, stalledMs: 20_000, readerBytes: 2 ** 23, unitBytes: 2 ** 21 },
+  ...{
+    helloMs: 20_000,
+    frozenMs: 20_000,
+    keylessMs: 20_000,
+    stalledMs: 20_000,
+    readerBytes: 2 ** 23,
+    unitBytes: 2 ** 21,
+  },
   ...{ cacheBytes: 2 ** 25, hlsIdleMs: 1000, hlsBytes: 2 ** 25, connectMs: 1000, verdictMs: 5000 },
 };
 

@@ -56,10 +56,12 @@ async function bindUdp(address: string): Promise<Socket> {
   return socket;
 }
 
-/** A key picture, in one packet. */
+/** A picture in one packet. */
+const rtpPacket = (sequence: number, payload: Buffer): Buffer =>
+  Buffer.concat([Buffer.from([0x80, 0xe0, 0, sequence, 0, 0, 0, sequence, 0, 0, 0, 9]), payload]);
+
 function shootKey(socket: Socket, port: number, sequence: number): void {
-  const header = Buffer.from([0x80, 0xe0, 0, sequence, 0, 0, 0, sequence, 0, 0, 0, 9]);
-  socket.send(Buffer.concat([header, KEY_PICTURE]), port, "127.0.0.1");
+  socket.send(rtpPacket(sequence, KEY_PICTURE), port, "127.0.0.1");
 }
 
 async function sendKey(from: string, port: number, sequence: number): Promise<Socket> {
@@ -179,6 +181,22 @@ describe("faults", { concurrency: 4 }, () => {
     camera.shoot(60_000);
     await camera.publisher.closed;
     assert.deepEqual(ended, ["a picture of more than 50000 bytes"]);
+  });
+
+  test("a publisher that waits for its next key picture after a lost packet is not frozen", async (t) => {
+    const server = await open(t, { frozenMs: 1500 });
+    const { port } = await announceUdp(server, "owner/lossy", 40_001);
+    const socket = await sendKey("127.0.0.1", port, 1);
+    t.after(() => socket.close());
+    await until(() => server.streams.list()[0]?.pictures === 1);
+    // The second is missing; of those that follow none can be shown.
+    for (let sequence = 3; sequence < 53; sequence++) {
+      socket.send(rtpPacket(sequence, Buffer.from([0x41, 0xe0, 1, 2, 3])), port, "127.0.0.1");
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    assert.equal(server.streams.list()[0]?.pictures, 1);
+    shootKey(socket, port, 53);
+    await until(() => server.streams.list()[0]?.pictures === 2);
   });
 
   test("packets are taken from the publisher's own address alone", async (t) => {

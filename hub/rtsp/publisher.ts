@@ -14,6 +14,7 @@ import { Feedback } from "./feedback.ts";
 import type { UdpPair } from "./udp-pair.ts";
 
 interface TrackIntake {
+  readonly isVideo: boolean;
   readonly payloadType: number;
   readonly times: TrackTimes;
   readonly reorder: Reorder;
@@ -145,6 +146,7 @@ export class Publisher {
     }
     const packet = readRtp(bytes);
     if (packet === null || packet.payloadType !== track.payloadType) return;
+    if (track.isVideo) this.#publication.heard();
     track.feedback.count(packet);
     track.reorder.take(packet, performance.now());
     if (track.reorder.deadlineMs !== null) this.#awaitGap();
@@ -164,12 +166,13 @@ export class Publisher {
 
   #addTrack(index: number, limits: ReorderLimits): void {
     const media = this.media[index] as SdpMedia;
-    const times = this.#times.addTrack(media.clockRate, media === this.#announced.video);
+    const isVideo = media === this.#announced.video;
+    const times = this.#times.addTrack(media.clockRate, isVideo);
     const depayloader = this.#makeDepayloader(media, times);
     if (depayloader === null) return;
     const reorder = new Reorder(limits, (packet, isAfterLoss) => depayloader.take(packet, isAfterLoss));
     const feedback = new Feedback(reorder, media.clockRate, this.#limits.reportMs);
-    this.#tracks.set(index, { payloadType: media.payloadType, times, reorder, feedback });
+    this.#tracks.set(index, { isVideo, payloadType: media.payloadType, times, reorder, feedback });
   }
 
   /** Null for a track that is ignored. */

@@ -14,6 +14,7 @@ export const LIMITS = {
   connectionsPerAddress: 100,
   helloMs: 5000,
   frozenMs: 3000,
+  keylessMs: 20_000,
   stalledMs: 5000,
   readerBytes: 2 ** 20,
   unitBytes: 8 * 2 ** 20,

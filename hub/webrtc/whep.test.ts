@@ -35,7 +35,13 @@ after(async () => {
 });
 
 function open({ stalledMs = 20_000, connectMs = 20_000, readersPerStream = 4, tracks = TRACKS } = {}) {
-  const streams = new Streams({ publishers: 4, readersPerStream, cacheBytes: 2 ** 24, frozenMs: 600_000 });
+  const streams = new Streams({
+    publishers: 4,
+    readersPerStream,
+    cacheBytes: 2 ** 24,
+    frozenMs: 600_000,
+    keylessMs: 600_000,
+  });
   const said: string[] = [];
   const whep = new Whep({
     settings: {
@@ -306,7 +312,13 @@ test("a port that is taken is named in the refusal", async () => {
   const taken = createSocket("udp4");
   await new Promise<void>((resolve) => taken.bind(0, resolve));
   const { port } = taken.address();
-  const streams = new Streams({ publishers: 1, readersPerStream: 1, cacheBytes: 2 ** 20, frozenMs: 600_000 });
+  const streams = new Streams({
+    publishers: 1,
+    readersPerStream: 1,
+    cacheBytes: 2 ** 20,
+    frozenMs: 600_000,
+    keylessMs: 600_000,
+  });
   const whep = new Whep({
     settings: {
       webrtc: { addresses: [], portFirst: port, portLast: port },

@@ -64,6 +64,7 @@ const makeSettings = (folder: string): HubSettings => ({
     connectionsPerAddress: 1000,
     helloMs: 10_000,
     frozenMs: 10_000,
+    keylessMs: 30_000,
     stalledMs: 10_000,
     readerBytes: 8 * 2 ** 20,
     unitBytes: 8 * 2 ** 20,
