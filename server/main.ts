@@ -87,7 +87,6 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   const opening = openLibrary(knowledge, config, shutDown);
   const { sql, health } = await openStore(config, log, shutDown);
   signal.throwIfAborted();
-  const firstKey = await createFirstKey(sql, config.bootstrap_key);
   const node = await joinNodes(sql, config.node, log);
   shutDown.add("node", SPARE_MS, () => node.leave());
   const { probeEntry, runnerEntry, hubEntry, softwareVersion } = knowledge;
@@ -154,6 +153,9 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   app = running;
   shutDown.add("streams", config.streams.close_seconds * 1000 + SPARE_MS, () => streams.close());
   shutDown.add("requests", SPARE_MS, () => running.refuse());
+  // Last: a key is shown once, and a start that failed after it was made would have shown it to nobody.
+  signal.throwIfAborted();
+  const firstKey = await createFirstKey(sql, config.bootstrap_key);
   log.info({ url: running.url, resumed, ms: Math.round(performance.now()) }, "ready");
   const url = config.public_url?.replace(/\/+$/, "") ?? running.url.replace(EVERY_ADDRESS, "//localhost:");
   const { hostname } = new URL(url);

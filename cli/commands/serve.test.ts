@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
-import { createServer } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { makeClip } from "../../test/graph.fixture.ts";
@@ -46,6 +46,16 @@ describe("a service on data of its own", () => {
     assert.deepEqual(await awaitGone(children), []);
     return code;
   }
+
+  test("a start that fails has made no key that nobody was shown", async () => {
+    const taken = createServer().listen(0, "127.0.0.1");
+    await once(taken, "listening");
+    const port = String((taken.address() as AddressInfo).port);
+    const failed = folder.serve({ env: { ...NO_SPARE, WINDHOVER_HTTP_PORT: port } });
+    assert.equal((await failed.ended).code, 1, failed.stderr);
+    taken.close();
+    assert.doesNotMatch(failed.stdout, /master_key/);
+  });
 
   test("the first start prints a master key, then a ready line, and answers", async () => {
     serving = folder.serve();
