@@ -250,13 +250,14 @@ export class Client {
     if (!hasSession || given !== this.#session) throw new RequestRefusal(454, "this connection has no such session");
   }
 
-  /** Asks the server, unless it has said so a moment ago. */
+  /** Asks the server, unless it has said so a moment ago. For every publication anew: each has a recording of its own. */
   async #allow(action: Right["action"], request: RtspRequest, rest: string): Promise<Right> {
     const target = readPath(rest);
     if (target === null) throw new RequestRefusal(404, "rtsp://<host>/<username>/<path> is expected");
     const { path, apiKey } = target;
     const known = this.#right;
-    if (known?.action === action && known.path === path && performance.now() < known.untilMs) return known;
+    const isKnown = action === "play" && known?.action === action && known.path === path;
+    if (isKnown && performance.now() < known.untilMs) return known;
     const password = readBasicPassword(request.headers.get("authorization"));
     const secret = password ?? apiKey ?? readRequestUrl(request.url)?.password ?? null;
     if (secret === null) throw new RequestRefusal(401, "a key is needed: as the password, or as ?api_key=");

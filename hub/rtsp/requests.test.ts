@@ -140,6 +140,16 @@ describe("requests", () => {
     assert.match(await client.say("PLAY", at("owner/order"), { Session: client.session ?? "" }), /^455 /);
   });
 
+  test("leave to publish is asked for every time: each publication has a recording of its own", async () => {
+    const client = await talk();
+    const asked = server.asked.length;
+    for (let i = 1; i <= 2; i++) {
+      assert.equal(await client.say("ANNOUNCE", at("owner/twice"), BASIC, SDP), "200 OK");
+      assert.equal(server.asked.length, asked + i);
+      assert.equal(await client.say("TEARDOWN", at("owner/twice")), "200 OK");
+    }
+  });
+
   test("a session is of no use on another connection", async () => {
     const camera = await FakeCamera.open(server.url("owner/cam"));
     camera.shoot();
