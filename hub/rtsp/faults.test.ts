@@ -212,6 +212,27 @@ describe("faults", { concurrency: 4 }, () => {
     own.close();
   });
 
+  test("once a publisher has sent, nobody else at its address can put pictures into its stream", async (t) => {
+    const server = await open(t);
+    const own = await bindUdp("127.0.0.1");
+    const told = own.address().port;
+    const { client, url, port } = await announceUdp(server, "owner/latched", told + 1);
+    // It is heard before the publisher, as one that guesses the port may be.
+    const stranger = await sendKey("127.0.0.1", port, 1);
+    t.after(() => {
+      own.close();
+      stranger.close();
+    });
+    await until(() => server.streams.list()[0]?.pictures === 1);
+    shootKey(own, port, 2);
+    await until(() => server.streams.list()[0]?.pictures === 2);
+    for (let i = 0; i < 20; i++) shootKey(stranger, port, 100 + i);
+    shootKey(own, port, 3);
+    await until(() => server.streams.list()[0]?.pictures === 3);
+    assert.equal(await client.say("GET_PARAMETER", url), "200 OK");
+    assert.equal(server.streams.list()[0]?.pictures, 3);
+  });
+
   test("a fault of ours while a connection is looked after costs that connection and no other", async (t) => {
     const server = await openServer({}, {}, { reportMs: 50 });
     t.after(() => server.close());

@@ -79,21 +79,26 @@ export class Publisher {
     return true;
   }
 
-  /** Whatever comes from another address is not looked at. */
-  addPair(track: number, pair: UdpPair, address: string, rtcpPort: number): void {
+  /** Whatever comes from another address is not looked at, nor from another port than the first packet came from. */
+  addPair(track: number, pair: UdpPair, address: string, ports: readonly [number, number]): void {
     this.kind = "udp";
     this.#pairs.get(track)?.close();
     this.#pairs.set(track, pair);
     this.#addTrack(track, UDP_REORDER);
-    for (const [socket, isRtcp] of [
-      [pair.rtp, false],
-      [pair.rtcp, true],
+    for (const [socket, isRtcp, toldPort] of [
+      [pair.rtp, false, ports[0]],
+      [pair.rtcp, true, ports[1]],
     ] as const) {
       const take = this.#guard((packet: Buffer) => this.#take(track, isRtcp, packet));
+      let port: number | null = null;
       socket.on("message", (packet, from) => {
-        if (from.address === address) take(packet);
+        if (from.address !== address) return;
+        // Behind a NAT it is another than it told; where the told one is heard of, it was no NAT.
+        if (port === null || from.port === toldPort) port = from.port;
+        if (from.port === port) take(packet);
       });
     }
+    const [, rtcpPort] = ports;
     const feedback = this.#tracks.get(track)?.feedback;
     if (feedback !== undefined) feedback.send = (report) => pair.rtcp.send(report, rtcpPort, address, () => {});
   }

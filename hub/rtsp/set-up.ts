@@ -89,7 +89,7 @@ export async function setUpPublisher(
     pair.close();
     throw new RequestRefusal(455, "the session is over");
   }
-  publisher.addPair(index, pair, wire.address, transport.ports[1]);
+  publisher.addPair(index, pair, wire.address, transport.ports);
   return { headers: { Transport: `${describeUdp(transport.ports, pair)};mode=record` } };
 }
 
