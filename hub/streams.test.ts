@@ -31,6 +31,7 @@ const sound = (ms: number): Unit => unit("audio", ms, true);
 
 function open(t: TestContext, limits: Partial<typeof LIMITS> = {}) {
   const told: string[] = [];
+  const logged: string[] = [];
   const clock = { ms: 0, looks: 0 };
   const streams = new Streams(
     { ...LIMITS, ...limits },
@@ -39,14 +40,17 @@ function open(t: TestContext, limits: Partial<typeof LIMITS> = {}) {
         told.push(`published ${path} ${width}x${height} ${hasAudio} ${recording}`),
       unpublished: (path, reason) => told.push(`unpublished ${path}: ${reason}`),
     },
-    (level, message) => told.push(`${level}: ${message}`),
+    (level, message, fields) => {
+      if (level === "info") logged.push(`${message}: ${fields?.path} by ${fields?.protocol}, ${fields?.reason}`);
+      else told.push(`${level}: ${message}`);
+    },
     () => {
       clock.looks++;
       return clock.ms;
     },
   );
   t.after(() => streams.close("the test is over"));
-  return { streams, told, clock };
+  return { streams, told, logged, clock };
 }
 
 const kindOf = (call: () => unknown): string => {
@@ -329,6 +333,20 @@ test("nobody is let go for a time in which the hub itself stood still", async (t
   // Until the watchdog has looked, and looked again.
   while (clock.looks < looks + 2) await new Promise((resolve) => setTimeout(resolve, 1));
   assert.equal(streams.list().length, 1);
+});
+
+test("that a stream has begun, and why it has ended, is in the log, also of one that never could be played", (t) => {
+  const { streams, logged } = open(t);
+  const publication = streams.publish("a/b", "rtmp", null);
+  publication.begin(TRACKS);
+  publication.write(key(0));
+  publication.close("the SPS is damaged");
+  streams.publish("a/c", "rtsp", null).close("it sends nothing");
+  assert.deepEqual(logged, [
+    "a stream has begun: a/b by rtmp, undefined",
+    "a stream has ended: a/b by rtmp, the SPS is damaged",
+    "a stream has ended: a/c by rtsp, it sends nothing",
+  ]);
 });
 
 test("whoever is expelled goes, publisher and readers", async (t) => {

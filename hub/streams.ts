@@ -85,9 +85,13 @@ export class Streams {
     if (this.#live.size >= this.#limits.publishers)
       throw new StreamRefusal("too_many", `${this.#limits.publishers} streams are being published, which is the most`);
     const stream = new LiveStream(path, protocol, this.#limits, this.#log, this.#now);
-    stream.onBegun = () => this.#events.published?.(stream.info(), recording);
+    stream.onBegun = () => {
+      this.#log("info", "a stream has begun", { path, protocol });
+      this.#events.published?.(stream.info(), recording);
+    };
     stream.onClosed = (reason) => {
       this.#live.delete(path);
+      this.#log("info", "a stream has ended", { path, protocol, reason });
       if (stream.isPlayable) this.#events.unpublished?.(path, reason);
     };
     this.#live.set(path, stream);

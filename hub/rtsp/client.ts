@@ -36,6 +36,8 @@ export interface ClientEvents {
   heard(): void;
   /** `cut`: at once; `finish`: when what was written has gone; `leave`: when the client has, or after a while. */
   end(reason: string, how: "cut" | "finish" | "leave"): void;
+  /** The session is over, and with it what was to come of its end: another may begin. */
+  over(): void;
 }
 
 interface Right {
@@ -85,6 +87,10 @@ export class Client {
 
   get isStreaming(): boolean {
     return this.#player?.isPlaying === true || this.#publisher?.isRecording === true;
+  }
+
+  get isPublishing(): boolean {
+    return this.#publisher !== null;
   }
 
   /** Nothing else tells whether it is still there: a publisher's pictures do, and so does what a connection takes. */
@@ -240,6 +246,7 @@ export class Client {
     this.#session = newSession();
     publisher?.close(reason);
     player?.close();
+    this.#events.over();
   }
 
   /** `isNeeded`: the request is about a session, and must name it. */

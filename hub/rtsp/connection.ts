@@ -3,8 +3,10 @@ import type { Socket } from "node:net";
 import { RtspFault, type RtspItem, type RtspRequest, writeResponse } from "../../media/rtsp/message.ts";
 import { MessageReader } from "../../media/rtsp/message-reader.ts";
 import { guardBy } from "../guard.ts";
+import { readPath } from "../path.ts";
 import { Client } from "./client.ts";
-import { toRefusal } from "./refusal.ts";
+import { type RequestRefusal, toRefusal } from "./refusal.ts";
+import { readRequestUrl } from "./request-url.ts";
 import type { RtspContext } from "./rtsp-server.ts";
 
 /** Nobody tries so many keys on one connection by mistake. */
@@ -17,6 +19,7 @@ const FAREWELL_MS = 2000;
 export class Connection {
   readonly #parts: RtspContext;
   readonly #socket: Socket;
+  readonly #address: string;
   readonly #client: Client;
   readonly #reader = new MessageReader();
   readonly #guard = guardBy((error) => this.#fail(error));
@@ -32,11 +35,15 @@ export class Connection {
   constructor(parts: RtspContext, socket: Socket, address: string) {
     this.#parts = parts;
     this.#socket = socket;
+    this.#address = address;
     this.#client = new Client(parts, socket, address, {
       heard: () => {
         this.#heardAtMs = performance.now();
       },
       end: (reason, how) => this.#end(reason, how),
+      over: () => {
+        this.#leaveAtMs = null;
+      },
     });
     socket.setNoDelay(true);
     const guard = this.#guard;
@@ -131,8 +138,17 @@ export class Connection {
       const challenge = refusal.status === 401 ? { "WWW-Authenticate": 'Basic realm="Windhover"' } : {};
       this.#write(writeResponse(refusal.status, refusal.message, { ...common, ...challenge }));
       this.#parts.connections.refuse();
+      // That a key is needed is no refusal yet: clients that have one show it when they are asked.
+      if (error !== refusal || refusal.status !== 401) this.#logRefusal(request, refusal);
       if (refusal.status === 401 && ++this.#wrongKeys >= MOST_WRONG_KEYS) this.finish("too many wrong keys");
     }
+  }
+
+  /** Of publishers, as with RTMP: whoever runs it wants to know why a drone is not seen. Players only ask again. */
+  #logRefusal({ method, url }: RtspRequest, { message }: RequestRefusal): void {
+    const level = this.#client.isPublishing || method === "ANNOUNCE" ? "info" : "debug";
+    const path = readPath(readRequestUrl(url)?.rest ?? "")?.path;
+    this.#parts.log(level, `rtsp: ${method} is refused: ${message}`, { address: this.#address, path });
   }
 
   #write(response: Buffer): void {

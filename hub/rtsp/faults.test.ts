@@ -282,6 +282,25 @@ describe("faults", { concurrency: 4 }, () => {
     await player.closed;
   });
 
+  test("a player whose stream is over may play another one on the same connection, for as long as it likes", async (t) => {
+    const server = await open(t);
+    const first = await film(server, "owner/first");
+    const second = await film(server, "owner/second");
+    const { player } = await watch(server, "owner/first");
+    await first.publisher.close();
+    await until(() => server.streams.tracks("owner/first") === null);
+    assert.equal(await player.say("TEARDOWN", server.url("owner/first", null)), "200 OK");
+    player.session = null;
+    player.frames.length = 0;
+    const url = server.url("owner/second", null);
+    assert.equal(await player.say("SETUP", `${url}/trackID=0`, { ...BASIC, ...PLAY_TCP }), "200 OK");
+    assert.equal(await player.say("PLAY", url), "200 OK");
+    const shooting = setInterval(() => second.shoot(), 40);
+    t.after(() => clearInterval(shooting));
+    // Longer than it would have had to say good-bye.
+    await until(() => countPictures(player) > 75);
+  });
+
   test("when a picture was taken is known to the stream and to its players as the publisher told it", async (t) => {
     const server = await open(t);
     const camera = await FakeCamera.open(server.url("owner/time"));

@@ -150,6 +150,21 @@ describe("requests", () => {
     }
   });
 
+  test("why a publisher is refused is in the log, without its key; that it must show one is not", async () => {
+    server.logged.length = 0;
+    const client = await talk();
+    assert.match(await client.say("ANNOUNCE", at("owner/why"), {}, SDP), /^401 a key is needed/);
+    assert.match(await client.say("ANNOUNCE", `${at("owner/why")}?api_key=secret`, {}, SDP), /^401 the key is wrong/);
+    assert.match(await client.say("ANNOUNCE", at("other/why"), BASIC, SDP), /^403/);
+    const h265 = SDP.replace("H264", "H265");
+    assert.match(await client.say("ANNOUNCE", at("owner/why"), BASIC, h265), /^415/);
+    assert.deepEqual(server.logged, [
+      'rtsp: ANNOUNCE is refused: the key is wrong {"address":"127.0.0.1","path":"owner/why"}',
+      'rtsp: ANNOUNCE is refused: this is not your path {"address":"127.0.0.1","path":"other/why"}',
+      'rtsp: ANNOUNCE is refused: H.264 is expected, H.265 was announced: set the encoder to H.264 {"address":"127.0.0.1","path":"owner/why"}',
+    ]);
+  });
+
   test("a session is of no use on another connection", async () => {
     const camera = await FakeCamera.open(server.url("owner/cam"));
     camera.shoot();

@@ -32,8 +32,10 @@ export async function openServer(
 ) {
   const limits = { ...LIMITS, ...given };
   const faults: unknown[] = [];
+  const logged: string[] = [];
   const log: Log = (level, message, fields) => {
     if (level === "error") faults.push([message, fields]);
+    if (level === "info" || level === "warn") logged.push(`${message} ${JSON.stringify(fields)}`);
   };
   const streams = new Streams(limits, events, log);
   const connections = new Connections(limits);
@@ -55,6 +57,7 @@ export async function openServer(
     connections,
     asked,
     faults,
+    logged,
     url: (path: string, key: string | null = KEY) =>
       key === null ? `rtsp://127.0.0.1:${server.port}/${path}` : `rtsp://any:${key}@127.0.0.1:${server.port}/${path}`,
     async close() {
