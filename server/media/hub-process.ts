@@ -6,6 +6,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { Logger } from "pino";
 import { HUB_PROTOCOL, type HubMessage, type HubRequest, type HubSettings } from "../../schemas/hub.ts";
+import { Deadline } from "../processes/deadline.ts";
 import { RunnerOutput } from "../processes/runner-output.ts";
 import { readHubMessage } from "./hub-messages.ts";
 
@@ -61,7 +62,7 @@ export class HubProcess {
   #isReady = false;
   #reason: string | null = null;
   #exit: HubExit | null = null;
-  #watchdog: NodeJS.Timeout;
+  #watchdog: Deadline;
   #resolveReady: (ports: HubPorts) => void = () => {};
   #rejectReady: (fault: HubFault) => void = () => {};
 
@@ -76,7 +77,7 @@ export class HubProcess {
     });
     this.ready.catch(() => {});
     this.gone = this.#awaitExit();
-    this.#watchdog = setTimeout(() => this.kill(`it did not listen within ${loadMs / 1000} s`), loadMs);
+    this.#watchdog = new Deadline(loadMs, () => this.kill(`it did not listen within ${loadMs / 1000} s`));
     for (const stream of [this.#child.stdout, this.#child.stderr]) if (stream !== null) this.#output.drain(stream);
     this.#child.on("message", (said) => this.#hear(said));
   }
@@ -115,8 +116,8 @@ export class HubProcess {
   }
 
   #watch(limitMs: number, reason: string): void {
-    clearTimeout(this.#watchdog);
-    this.#watchdog = setTimeout(() => this.kill(reason), limitMs);
+    this.#watchdog.close();
+    this.#watchdog = new Deadline(limitMs, () => this.kill(reason));
   }
 
   #hear(said: unknown): void {
@@ -148,7 +149,7 @@ export class HubProcess {
       const leave = (code: number | null, signal: string | null): void => {
         if (this.#exit !== null) return;
         this.#exit = { code, signal, reason: this.#reason };
-        clearTimeout(this.#watchdog);
+        this.#watchdog.close();
         this.#rejectReady(new HubFault(describeHubExit(this.#exit), false));
         resolve(this.#exit);
       };

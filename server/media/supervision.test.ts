@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { makeConfig } from "../api/app.fixture.ts";
+import { Deadline } from "../processes/deadline.ts";
+import { backOff } from "../processes/restart.ts";
 import { silentLog } from "../store/database.fixture.ts";
 import type { RecordingReport } from "./hub-process.ts";
 import { MediaHub } from "./media-hub.ts";
@@ -38,7 +40,7 @@ function open(entry: URL, settings: Readonly<Record<string, string>> = {}) {
     places: { httpSocket: join(folder, `${Math.random()}`.slice(2, 12)), recordingsFolder: folder },
     tokens: new RunTokens(),
     judge: async () => ({ refusal: { kind: "unauthorized", detail: "nobody" }, recording: null }),
-    recordings: { hear: ({ type }) => void heard.push(type), loseHub: () => void losses++ },
+    recordings: { hear: ({ type }) => void heard.push(type), loseHub: () => void losses++, untold: [] },
   });
   return { opening, heard, losses: () => losses };
 }
@@ -59,16 +61,42 @@ test("a hub that hangs is started again on the same ports", async () => {
   assert.throws(() => process.kill(hub.pid ?? 0, 0), "nothing is left running");
 });
 
+test("a server that stood still for longer than a hub may be silent keeps its hub", async () => {
+  const silentMs = 2000;
+  const { opening, heard } = open(REAL, { MEDIA_SILENT_SECONDS: String(silentMs / 1000) });
+  const hub = await opening;
+  try {
+    await until("it has looked for what was left", () => heard.includes("repaired"));
+    const { pid } = hub;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, silentMs + 500);
+    // By the time that this one is missed, the hub would have been.
+    await new Promise<void>((resolve) => new Deadline(1, resolve));
+    assert.deepEqual([hub.pid, hub.trouble, hub.numbers.restarts], [pid, null, 0]);
+  } finally {
+    await hub.close();
+  }
+});
+
 test("a port that is taken is told in words, and nothing is left running", async () => {
+  const pids = join(folder, "pids");
+  const noting = await script(
+    "noting",
+    `import { appendFileSync } from "node:fs";`,
+    `appendFileSync(${JSON.stringify(pids)}, process.pid + "\\n");`,
+    `await import(${JSON.stringify(REAL.href)});`,
+  );
   const taken = createServer();
   const port = await new Promise<number>((resolve) =>
     taken.listen(0, "127.0.0.1", () => resolve((taken.address() as { port: number }).port)),
   );
-  await assert.rejects(open(REAL, { RTMP_PORT: String(port) }).opening, {
+  await assert.rejects(open(noting, { RTMP_PORT: String(port) }).opening, {
     name: "HubFault",
     message: new RegExp(`127\\.0\\.0\\.1:${port} for RTMP: something else listens there`),
   });
   taken.close();
+  const started = (await readFile(pids, "utf8")).trim().split("\n").map(Number);
+  assert.ok(started.length > 1, "it is tried more than once");
+  for (const pid of started) assert.throws(() => process.kill(pid, 0));
 });
 
 test("a hub of another version, one that talks nonsense, and one that never listens do not start", async () => {
@@ -91,13 +119,29 @@ test("a hub of another version, one that talks nonsense, and one that never list
 });
 
 test("a hub that dies again and again is tried again and again, more and more slowly, until it is closed", async () => {
-  const entry = await script("dying", HELLO, READY, "setTimeout(() => process.exit(7), 300);");
-  const { opening, losses } = open(entry, { MEDIA_RESTART_FIRST_SECONDS: "0.1" });
+  const firstMs = 100;
+  const lives = join(folder, "lives");
+  const note = (what: string) => `appendFileSync(${JSON.stringify(lives)}, "${what} " + Date.now() + "\\n");`;
+  const entry = await script(
+    "dying",
+    `import { appendFileSync } from "node:fs";`,
+    note("born"),
+    ...[HELLO, READY, `process.on("exit", () => { ${note("died")} });`, "setTimeout(() => process.exit(7), 200);"],
+  );
+  const { opening, losses } = open(entry, { MEDIA_RESTART_FIRST_SECONDS: String(firstMs / 1000) });
   const hub = await opening;
-  await until("it has died three times", () => hub.numbers.restarts >= 3);
+  await until("it has died four times", () => hub.numbers.restarts >= 4);
   assert.match(hub.trouble ?? (await until("it is gone", () => hub.trouble)), /ended with code 7/);
-  assert.ok(losses() >= 3);
+  assert.ok(losses() >= 4);
   await hub.close();
+  const moments = (await readFile(lives, "utf8")).trim().split("\n");
+  const at = (what: string) => moments.flatMap((line) => (line.startsWith(what) ? [Number(line.split(" ")[1])] : []));
+  const [born, died] = [at("born"), at("died")];
+  for (const attempt of [1, 2, 3]) {
+    const leastMs = backOff(attempt, { firstMs, mostMs: 10_000 }, 0);
+    const pauseMs = (born[attempt] ?? Number.NaN) - (died[attempt - 1] ?? Number.NaN);
+    assert.ok(pauseMs >= Math.floor(leastMs), `pause ${attempt} was of ${pauseMs} ms, not of ${leastMs}`);
+  }
 });
 
 test("one that does not stop when it is told to is killed", async () => {

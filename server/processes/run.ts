@@ -3,6 +3,7 @@
  * too long or grows too large is ended; that is a crash like any other.
  */
 import type { RunnerJob } from "../../schemas/runner.ts";
+import { Deadline } from "./deadline.ts";
 import { describeExit, type Runner, type RunnerOrder, RunnerRefusal, type RunnerReport } from "./runner.ts";
 
 /** Why it does not run any more. `source`: nothing comes in; `graph`: it does not compile; `crash`: worth another try. */
@@ -32,7 +33,7 @@ export class Run {
   #verdict: RunEnd | null = null;
   #isStopping = false;
   #flow: () => void = () => {};
-  #watchdog: NodeJS.Timeout | undefined;
+  #watchdog: Deadline | undefined;
   #farewell: NodeJS.Timeout | undefined;
 
   constructor(runner: Runner, job: RunnerJob, limits: RunLimits, onReport: (report: RunnerReport) => void) {
@@ -81,7 +82,7 @@ export class Run {
     if (report.type === "state") this.#enter(report);
     if (report.type === "progress" && report.stats.rss_bytes > this.#limits.memoryBytes)
       this.kill(`it took ${mebibytes(report.stats.rss_bytes)}, and ${mebibytes(this.#limits.memoryBytes)} are allowed`);
-    if (this.#watchdog !== undefined) this.#watchdog.refresh();
+    this.#watchdog?.refresh();
     this.#onReport(report);
   }
 
@@ -109,11 +110,11 @@ export class Run {
 
   #watch(): void {
     const { silentMs } = this.#limits;
-    this.#watchdog ??= setTimeout(() => this.kill(`it said nothing for ${silentMs / 1000} s`), silentMs);
+    this.#watchdog ??= new Deadline(silentMs, () => this.kill(`it said nothing for ${silentMs / 1000} s`));
   }
 
   #unwatch(): void {
-    clearTimeout(this.#watchdog);
+    this.#watchdog?.close();
     this.#watchdog = undefined;
   }
 

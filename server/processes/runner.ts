@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import type { Logger } from "pino";
 import { RUNNER_PROTOCOL, type RunnerMessage, type RunnerRequest } from "../../schemas/runner.ts";
 import type { InputFault } from "../service-error.ts";
+import { Deadline } from "./deadline.ts";
 import { readMessage } from "./runner-messages.ts";
 import { RunnerOutput } from "./runner-output.ts";
 
@@ -55,7 +56,7 @@ const SECRETS = { DATABASE_URL: undefined, WINDHOVER_DATABASE_URL: undefined, WI
 const MOST_WAITING = 64;
 
 interface Waiting {
-  readonly timer: NodeJS.Timeout;
+  readonly deadline: Deadline;
   resolve(result: unknown): void;
   reject(error: Error): void;
 }
@@ -116,11 +117,11 @@ export class Runner {
       return Promise.reject(new RunnerRefusal("busy", `${MOST_WAITING} requests wait for the runner already`));
     const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
+      const deadline = new Deadline(limitMs, () => {
         this.#waiting.delete(id);
         reject(new RunnerSilence(`the runner did not answer "${order.type}" within ${limitMs / 1000} s`));
-      }, limitMs);
-      this.#waiting.set(id, { timer, resolve, reject });
+      });
+      this.#waiting.set(id, { deadline, resolve, reject });
       this.#child.send({ ...order, id }, (error) => {
         if (error !== null) this.#settle(id, ({ reject }) => reject(new RunnerSilence("the runner is gone")));
       });
@@ -158,7 +159,7 @@ export class Runner {
     const waiting = this.#waiting.get(id);
     if (waiting === undefined) return;
     this.#waiting.delete(id);
-    clearTimeout(waiting.timer);
+    waiting.deadline.close();
     settle(waiting);
   }
 

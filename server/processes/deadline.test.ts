@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { Deadline } from "./deadline.ts";
+
+const LIMIT_MS = 400;
+
+let folder: string;
+let talker: ChildProcess;
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "windhover-deadline-"));
+  const file = join(folder, "talker.mjs");
+  await writeFile(file, `setInterval(() => process.send("here"), 50); process.on("disconnect", () => process.exit());`);
+  talker = fork(file, [], { execArgv: [] });
+  await once(talker, "message");
+});
+after(async () => {
+  talker.kill("SIGKILL");
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** The whole program does nothing, as while it is stopped. */
+const standStill = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+
+test("one that talks is heard in time though we stood still for longer than that", async () => {
+  let isMissed = false;
+  const deadline = new Deadline(LIMIT_MS, () => {
+    isMissed = true;
+  });
+  let heard = 0;
+  talker.on("message", () => {
+    heard++;
+    deadline.refresh();
+  });
+  standStill(3 * LIMIT_MS);
+  while (heard < 40) await once(talker, "message");
+  deadline.close();
+  talker.removeAllListeners("message");
+  assert.equal(isMissed, false);
+});
+
+test("one that says nothing is missed, once, and not when nobody waits any more", async () => {
+  let missed = 0;
+  const closed = new Deadline(1, () => assert.fail("it was closed"));
+  await new Promise<void>((resolve) => {
+    new Deadline(LIMIT_MS, () => {
+      missed++;
+      resolve();
+    });
+    closed.close();
+  });
+  assert.equal(missed, 1);
+});
