@@ -7,7 +7,7 @@ import { type Static, Type } from "typebox";
 const section = <P extends Parameters<typeof Type.Object>[0]>(properties: P) =>
   Type.Object(properties, { additionalProperties: false });
 const seconds = (value: number, description: string, minimum = 0.1) =>
-  Type.Number({ minimum, default: value, description: `${description}, in seconds.` });
+  Type.Number({ minimum, default: value, description: `${description} (seconds).` });
 const count = (value: number, description: string, minimum = 0) =>
   Type.Integer({ minimum, default: value, description });
 const list = (description: string) => Type.Array(Type.String(), { default: [], description });

@@ -101,13 +101,18 @@ export function listChoices(choices: readonly string[]): string {
 
 /** `a whole number from 1 to 10`. */
 export function describeSchema(schema: unknown): string {
-  if (!isSchema(schema)) return "a value";
-  if ("const" in schema) return JSON.stringify(schema.const);
-  if (Array.isArray(schema.enum)) return listChoices(schema.enum.map((choice) => JSON.stringify(choice)));
+  return listChoices([...new Set(choicesOf(schema))]);
+}
+
+/** Of a choice of choices all: `"a", "b" or null`, with one "or". */
+function choicesOf(schema: unknown): readonly string[] {
+  if (!isSchema(schema)) return ["a value"];
+  if ("const" in schema) return [JSON.stringify(schema.const)];
+  if (Array.isArray(schema.enum)) return schema.enum.map((choice) => JSON.stringify(choice));
   const variants = schema.anyOf ?? schema.oneOf;
-  if (Array.isArray(variants)) return listChoices([...new Set(variants.map(describeSchema))]);
+  if (Array.isArray(variants)) return variants.flatMap(choicesOf);
   const types = Array.isArray(schema.type) ? schema.type : [schema.type];
-  return listChoices(types.map((type) => describeType(type, schema)));
+  return types.map((type) => describeType(type, schema));
 }
 
 function describeType(type: unknown, schema: Schema): string {

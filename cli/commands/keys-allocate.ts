@@ -15,7 +15,7 @@ export default {
   usage: "MASTER [NAME] MINUTES",
   options: KEYS_OPTIONS,
   notes: `${KEYS_NOTES} All or nothing: no more than is pending is handed out.`,
-  examples: ["keys allocate acme 6000", "keys allocate acme acme-north 500", "keys allocate acme acme 100"],
+  examples: ["keys allocate acme 6000", "keys allocate acme acme-north 500"],
   async run(given, terminal) {
     expectPositionals(given, 2, 3, "MASTER [NAME] MINUTES");
     const [master = "", ...rest] = given.positionals;

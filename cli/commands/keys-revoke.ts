@@ -11,7 +11,7 @@ export default {
   usage: "NAME|ID…",
   options: KEYS_OPTIONS,
   notes: `${KEYS_NOTES} Children of a revoked master keep theirs. What belongs to the key stays; what runs is stopped within seconds.`,
-  examples: ["keys revoke acme-north", "keys revoke wh_k3v9q2m7xa"],
+  examples: ["keys revoke acme-north", "keys revoke lab prometheus"],
   async run(given, terminal) {
     expectPositionals(given, 1, 1000, "a NAME or an ID; `keys list` tells them");
     const revoked = await withKeys(given, false, (sql) => revoke(sql, [...new Set(given.positionals)]));

@@ -91,6 +91,7 @@ for (const [words, code, told] of [
   ["create x --master acme --pending 5", 2, /--pending is for master keys/],
   ["create x --minutes 1.5", 2, /--minutes is "1.5"/],
   ["create x --expires 2026-02-31", 2, /--expires is "2026-02-31"/],
+  ["create x --expires 2020-01-01", 2, /which is over; expected a day or a time to come/],
   ["create x --expires tomorrow", 2, /expected a date such as/],
   ["create x --limit proceses=3", 2, /did you mean "processes"\?/],
   ["create x --limit processes=-3", 2, /expected a whole number/],

@@ -59,6 +59,8 @@ export function readExpiry(text: string | undefined): Date | null {
   const time = new Date(isDate ? `${text}T23:59:59.999Z` : text);
   // 2026-02-31 would silently become a day in March.
   const isReal = !Number.isNaN(time.getTime()) && (!isDate || time.toISOString().startsWith(text));
+  if ((isDate || isTime) && isReal && time.getTime() <= Date.now())
+    throw new UsageFault(`--expires is "${text}", which is over; expected a day or a time to come`);
   if ((isDate || isTime) && isReal) return time;
   throw new UsageFault(
     `--expires is "${text}"; expected a date such as 2027-12-31, or a time such as 2027-12-31T18:00Z`,

@@ -7,7 +7,8 @@ import { Alias } from "./sources.ts";
 export const OUTPUT_TYPES = ["rtsp", "rtmp", "detection_data", "drone_data"] as const;
 export const OUTPUT_STATUSES = ["idle", "starting", "live", "retrying", "failed"] as const;
 
-const SETTINGS_MEAN = "The resolution. Null keeps that of the input. Ignored where there is no video.";
+const SETTINGS_MEAN =
+  "The most lines of the picture: a smaller one is never enlarged, and the aspect stays. Null keeps the size of the input. Ignored where there is no video.";
 const Settings = Type.Union([Type.Enum(["360p", "720p", "1080p"]), Type.Null()], { description: SETTINGS_MEAN });
 
 const RtspPath = Type.String({

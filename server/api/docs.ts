@@ -45,7 +45,8 @@ const ERROR_LIST = page(
   "Windhover API: errors",
   `<link rel="icon" href="icon.svg"><style>
 body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 52rem; padding: 0 1rem }
-td, th { text-align: left; padding: .3rem 1rem .3rem 0; border-bottom: 1px solid #ddd } tr:target { background: #fff3c4 }
+td:last-child { overflow-wrap: anywhere } code { overflow-wrap: anywhere }
+td, th { text-align: left; vertical-align: top; padding: .3rem 1rem .3rem 0; border-bottom: 1px solid #ddd } tr:target { background: #fff3c4 }
 </style>
 `,
   `<h1>Errors</h1><p>Every answer that is an error has one of these as its <code>code</code>.</p>
@@ -127,6 +128,17 @@ export const docsFiles: readonly AnyEndpoint[] = [
       if (asset === undefined) throw new ServiceError("path_not_found", { detail: "There is no such file." });
       return send(asset, headers);
     },
+  }),
+  defineEndpoint({
+    method: "GET",
+    path: "/",
+    tag: "Operations",
+    id: "getFront",
+    summary: "Leads whoever opens the address of the service in a browser to `/docs`.",
+    access: "none",
+    answers: { 302: { description: "To `/docs`." } },
+    errors: [],
+    handle: () => new Response(null, { status: 302, headers: { Location: "docs" } }),
   }),
   defineEndpoint({
     method: "GET",

@@ -2,6 +2,8 @@
 
 const FIRST_WAIT_MS = 1000;
 const MOST_WAIT_MS = 10_000;
+/** A stream that is away may begin at any moment, and asking for it costs the server little. */
+const OFFLINE_WAIT_MS = 1500;
 
 const find = (id) => document.getElementById(id);
 const video = find("video");
@@ -19,9 +21,10 @@ export function withRights(address) {
 
 /** A stream that cannot be had now (`isFinal`: nor later, by this address), told to the viewer in these words. */
 export class Unavailable extends Error {
-  constructor(title, detail = "", { isFinal = false, otherPage = null } = {}) {
+  constructor(title, detail = "", { isFinal = false, isOffline = false, otherPage = null } = {}) {
     super(title);
     this.detail = detail;
+    this.isOffline = isOffline;
     this.isFinal = isFinal;
     this.otherPage = otherPage;
   }
@@ -31,7 +34,7 @@ export class Unavailable extends Error {
 export async function explain(answer) {
   const problem = await answer.json().catch(() => ({}));
   const detail = typeof problem.detail === "string" ? problem.detail : "";
-  if (answer.status === 404) return new Unavailable("Stream offline");
+  if (answer.status === 404) return new Unavailable("Stream offline", "", { isOffline: true });
   if (answer.status === 401 || answer.status === 403) {
     const words = "This address has expired, or is not complete. Ask for a new one.";
     return new Unavailable("Not allowed", words, { isFinal: true });
@@ -65,8 +68,8 @@ export const showDelay = (ms) =>
   ms < 950 ? `${Math.round(ms / 10) * 10} ms behind` : `${(ms / 1000).toFixed(1)} s behind`;
 
 /**
- * Plays for ever: `play(video, signal)` resolves or rejects when there is no picture any more, and is called again after a
- * wait that grows as long as there was none. `live()` tells that a picture is there.
+ * Plays for ever: `play(video, live, signal)` resolves or rejects when there is no picture any more, and is called again
+ * after a wait that grows as long as the server does not answer. `live()` tells that a picture is there.
  */
 export async function keepPlaying(play) {
   let waitMs = FIRST_WAIT_MS;
@@ -89,6 +92,7 @@ export async function keepPlaying(play) {
       show("fault", reason.message, reason.message, reason.detail, reason.otherPage);
       return;
     }
+    if (reason.isOffline) waitMs = Math.min(waitMs, OFFLINE_WAIT_MS);
     const again = waitMs * (0.8 + 0.4 * Math.random());
     show(
       "wait",
