@@ -23,6 +23,8 @@ export interface Hub {
   /** Whoever publishes or reads this path goes. */
   expel(path: string, reason: string): void;
   allowRecording(isAllowed: boolean): void;
+  /** A stream that is live, from now on. */
+  record(path: string, recording: string): void;
   /** Resolves when everybody has gone and every recording is on the disk and told. */
   close(): Promise<void>;
 }
@@ -82,6 +84,7 @@ export async function openHub(settings: HubSettings, { tell, log }: HubParts): P
     settle: (verdict) => doorman.settle(verdict),
     expel: (path, reason) => streams.expel(path, reason),
     allowRecording: (isAllowed) => recordings.allow(isAllowed),
+    record: (path, recording) => recordings.beginLate(streams, path, recording),
     close() {
       clearInterval(stats);
       return close();

@@ -46,6 +46,7 @@ function take(request: HubRequest): void {
   else if (request.type === "verdict") whenOpen((hub) => hub.settle(request));
   else if (request.type === "expel") whenOpen((hub) => hub.expel(request.path, request.reason));
   else if (request.type === "recording") whenOpen((hub) => hub.allowRecording(request.allowed));
+  else if (request.type === "record") whenOpen((hub) => hub.record(request.path, request.recording));
   else void leave();
 }
 

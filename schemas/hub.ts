@@ -79,6 +79,11 @@ export const HubVerdict = Type.Object({
   refusal: Type.Union([Refusal, Type.Null()]),
   /** Of a publisher: the name of the recording to make of it; null for none. */
   recording: Type.Union([Type.String(), Type.Null()]),
+  /**
+   * Of a publisher that is a runner of the server's: it takes no place of others, and as long as its connection answers
+   * its pictures may stay away, as while it is paused.
+   */
+  isOwn: Type.Optional(Type.Boolean()),
 });
 export type HubVerdict = Static<typeof HubVerdict>;
 

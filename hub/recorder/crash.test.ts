@@ -42,7 +42,7 @@ async function inspect(name: string): Promise<Intact> {
 async function repair(folder: string, options: Partial<RepairOptions> = {}): Promise<RecordingMessage[]> {
   const messages: RecordingMessage[] = [];
   const tell = (message: RecordingMessage) => messages.push(message);
-  await repairRecordings({ folder, isActive: () => false, tell, log: () => {}, ...options });
+  await repairRecordings({ folder, isActive: () => false, isUntold: () => false, tell, log: () => {}, ...options });
   return messages;
 }
 
@@ -117,6 +117,27 @@ test("a disk that takes no more ends a recording, and what it took plays", async
 });
 
 describe("what is repaired", () => {
+  test("files that were finished are told too, of recordings that the server does not know all of", async (t) => {
+    const { recorder, folder, file, segments } = await TestRecording.open(t).then((made) => ({
+      ...{ recorder: made.recorder, folder: made.folder, file: made.file(0) },
+      segments: () => made.segments,
+    }));
+    const clip = makeClip({ seconds: 2 });
+    recorder.begin(clip.tracks);
+    for (const unit of clip.units) recorder.take(unit);
+    recorder.end();
+    await recorder.done;
+    const before = readFileSync(file);
+    assert.deepEqual(await repair(folder), [], "nothing to repair");
+    const told = await repair(folder, { isUntold: () => true });
+    assert.deepEqual(
+      told.map(({ type }) => type),
+      ["segment", "recorded"],
+    );
+    assert.deepEqual(told[0]?.type === "segment" && told[0].segment, segments().at(-1), "as its writer told it");
+    assert.ok(readFileSync(file).equals(before), "it is left as it is");
+  });
+
   test("files that are nothing go, and folders that have nothing; others stay", async (t) => {
     const folder = await makeFolder(t);
     const write = (recording: string, name: string, content: string) => {

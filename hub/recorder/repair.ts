@@ -1,6 +1,7 @@
 /**
  * Files that were being written when the hub was killed: what is not whole is cut off, the index is written, and what is
- * left is told as if it had been finished. One without a whole fragment goes.
+ * left is told as if it had been finished. One without a whole fragment goes. Of recordings that the server knows too
+ * little of, files that were finished are told as well.
  */
 import { type FileHandle, open, readdir, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -18,6 +19,8 @@ export interface RepairOptions {
   readonly folder: string;
   /** It is being recorded now, and whole. */
   readonly isActive: (recording: string) => boolean;
+  /** All of its files are told, and not just those that had to be repaired. */
+  readonly isUntold: (recording: string) => boolean;
   readonly tell: (message: RecordingMessage) => void;
   readonly log: Log;
 }
@@ -27,7 +30,7 @@ const MOST_HEAD_BYTES = 65_536;
 const TAIL_BYTES = 64;
 
 /** Never rejects: what cannot be repaired is logged and left. */
-export async function repairRecordings({ folder, isActive, tell, log }: RepairOptions): Promise<void> {
+export async function repairRecordings({ folder, isActive, isUntold, tell, log }: RepairOptions): Promise<void> {
   for (const recording of await list(folder)) {
     if (isActive(recording)) continue;
     let last: RecordedSegment | null = null;
@@ -35,7 +38,7 @@ export async function repairRecordings({ folder, isActive, tell, log }: RepairOp
       const index = FILE_NAME.exec(name)?.[1];
       if (index === undefined) continue;
       try {
-        const found = await repairFile(join(folder, recording, name));
+        const found = await repairFile(join(folder, recording, name), isUntold(recording));
         if (found === null) continue;
         last = { recording, index: Number(index), ...found };
         tell({ type: "segment", segment: last });
@@ -50,18 +53,23 @@ export async function repairRecordings({ folder, isActive, tell, log }: RepairOp
   }
 }
 
-/** Null: there is nothing to be done, or nothing left. */
-async function repairFile(name: string): Promise<Omit<RecordedSegment, "recording" | "index"> | null> {
+/** Null: there is nothing to be done or told, or nothing left. */
+async function repairFile(
+  name: string,
+  isUntold: boolean,
+): Promise<Omit<RecordedSegment, "recording" | "index"> | null> {
   const file = await open(name, "r+");
   let isOurs = true;
   try {
     const { size } = await file.stat();
     const tail = await readAt(file, Math.max(size - TAIL_BYTES, 0), TAIL_BYTES);
-    if (findRandomAccess(tail, size) !== null) return null;
+    const isFinished = findRandomAccess(tail, size) !== null;
+    if (isFinished && !isUntold) return null;
     const intact = await findIntact(file);
     if (intact.bytes === 0) await rm(name, { force: true });
     const head = await readHead(file, intact);
     if (head === null) return null;
+    if (isFinished) return { ...head.label, durationMs: intact.durationUs / 1000, bytes: size };
     await file.truncate(intact.bytes);
     const segment = SegmentFile.resume(file, head.bytes, intact);
     isOurs = false;

@@ -1,7 +1,7 @@
 /** Video files and streams. */
 import { type Static, Type } from "typebox";
 import { when } from "./conditions.ts";
-import { listing, Timestamp, Uuid } from "./records.ts";
+import { listing, PageQuery, Timestamp, Uuid } from "./records.ts";
 import { TelemetryMessage } from "./telemetry.ts";
 
 /** Aliases are shown, never used as a path. */
@@ -150,6 +150,7 @@ const RecordingRecord = Type.Object(
     alias: Type.String(),
     started_at: Timestamp,
     stopped_at: Type.Union([Timestamp, Type.Null()]),
+    detail: Type.Union([Type.String(), Type.Null()], { description: "Why it ended, if not because its stream did." }),
     duration_seconds: Type.Number({ minimum: 0 }),
     size_bytes: Type.Integer({ minimum: 0 }),
     segments: Type.Array(
@@ -164,5 +165,19 @@ const RecordingRecord = Type.Object(
   },
   { title: "Recording" },
 );
+
+const moment = (description: string) =>
+  Type.String({
+    pattern:
+      "^[12]\\d{3}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])(T([01]\\d|2[0-3]):[0-5]\\d(:[0-5]\\d(\\.\\d{1,6})?)?(Z|[+-]([01]\\d|2[0-3]):[0-5]\\d))?$",
+    description: `${description} ISO 8601: \`2026-05-17T08:30:00Z\`, or a day.`,
+  });
+
+export const RecordingQuery = Type.Object({
+  ...PageQuery.properties,
+  source_uuid: Type.Optional(Uuid),
+  since: Type.Optional(moment("Those that went on then or later.")),
+  until: Type.Optional(moment("Those that had begun before.")),
+});
 
 export const RecordingListing = listing({ recordings: Type.Array(RecordingRecord) });

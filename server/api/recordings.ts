@@ -1,7 +1,7 @@
 /** Recordings of media-server sources. */
 import { Type } from "typebox";
-import { Deleted, PageQuery } from "../../schemas/api/records.ts";
-import { RecordingListing } from "../../schemas/api/sources.ts";
+import { Deleted } from "../../schemas/api/records.ts";
+import { RecordingListing, RecordingQuery } from "../../schemas/api/sources.ts";
 import type { Recordings } from "../media/recordings/recordings.ts";
 import type { Signer } from "../media/sign.ts";
 import type { RecordingRow } from "../store/recordings.ts";
@@ -29,11 +29,17 @@ export function recordingEndpoints({ recordings, signer, stallMs }: RecordingNee
       description:
         "Each time a stream is published a recording begins, and ends with it; `stopped_at` is null until then. They are kept when their source is deleted, for as long as recordings are kept.",
       access: "key",
-      query: PageQuery,
+      query: RecordingQuery,
       answers: { 200: { description: "Newest first.", schema: RecordingListing } },
       errors: [],
       async handle({ user, query, publicUrl }) {
-        const { rows, nextCursor } = await recordings.list(user, query);
+        const { source_uuid: sourceUuid, since, until, ...page } = query;
+        const { rows, nextCursor } = await recordings.list(user, {
+          ...page,
+          ...(sourceUuid !== undefined && { sourceUuid }),
+          ...(since !== undefined && { since: new Date(since) }),
+          ...(until !== undefined && { until: new Date(until) }),
+        });
         const next = nextCursor === null ? {} : { next_cursor: nextCursor };
         return { status: 200, body: { recordings: rows.map((row) => describe(row, signer, publicUrl)), ...next } };
       },
@@ -92,6 +98,7 @@ function describe(row: RecordingRow, signer: Signer, publicUrl: string) {
     alias: row.alias,
     started_at: row.startedAt,
     stopped_at: row.stoppedAt,
+    detail: row.detail,
     duration_seconds: sum(segments.map(({ durationMs }) => durationMs)) / 1000,
     size_bytes: sum(segments.map(({ sizeBytes }) => sizeBytes)),
     segments: segments.map(({ index, startedAtMs, durationMs, sizeBytes }) => ({

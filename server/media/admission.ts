@@ -8,7 +8,7 @@ import type { User } from "../user.ts";
 import type { RunTokens } from "./run-tokens.ts";
 import type { WrongKeys } from "./wrong-keys.ts";
 
-export type Judgement = Pick<HubVerdict, "refusal" | "recording">;
+export type Judgement = Pick<HubVerdict, "refusal" | "recording" | "isOwn">;
 type RefusalKind = NonNullable<HubVerdict["refusal"]>["kind"];
 
 /** What is recorded, and whose it is. */
@@ -16,6 +16,8 @@ export interface RecordingSubject {
   readonly userUuid: string;
   readonly sourceUuid: string;
   readonly alias: string;
+  /** Of the stream. */
+  readonly path: string;
 }
 
 export interface AdmissionNeeds {
@@ -55,7 +57,7 @@ export class Admission {
     const { tokens, keys, wrongKeys, sleep } = this.#needs;
     if (secret === null || secret === "") return refuse("unauthorized", NO_KEY);
     if (tokens.isToken(secret))
-      return tokens.allows(secret, action, path) ? grant() : refuse("unauthorized", WRONG_KEY);
+      return tokens.allows(secret, action, path) ? { ...grant(), isOwn: true } : refuse("unauthorized", WRONG_KEY);
     const isSlow = wrongKeys.isSlow(address) && !keys.isKnown(secret);
     // Before it is looked up: guesses are then few, whatever they cost.
     if (isSlow) await sleep();
@@ -78,7 +80,7 @@ export class Admission {
       return refuse("forbidden", `/${path} is the path of an rtsp output: its process alone publishes there.`);
     onKeyUsed(path);
     if (action === "play" || source === null) return grant();
-    return grant(nameRecording({ userUuid: user.uuid, sourceUuid: source.uuid, alias: source.alias }));
+    return grant(nameRecording({ userUuid: user.uuid, sourceUuid: source.uuid, alias: source.alias, path }));
   }
 
   #refuseFor(error: unknown, isSlow: boolean): Judgement {
@@ -91,5 +93,5 @@ export class Admission {
 }
 
 /** Of several with one path that of the protocol, else the newest. */
-const chooseSource = (sources: readonly NamingSource[], protocol: string): NamingSource | null =>
+export const chooseSource = (sources: readonly NamingSource[], protocol: string): NamingSource | null =>
   sources.find(({ streamType }) => streamType === protocol) ?? sources[0] ?? null;

@@ -30,6 +30,8 @@ export interface MediaHubParts {
     hear(report: RecordingReport): void;
     /** What it was recording is over. */
     loseHub(): void;
+    /** Names of those that the next hub is to tell of. */
+    readonly untold: readonly string[];
   };
 }
 
@@ -117,6 +119,11 @@ export class MediaHub implements Media {
     this.#send({ type: "recording", allowed });
   }
 
+  /** A stream that is live, from now on. To a hub that is gone: nothing. */
+  record(path: string, recording: string): void {
+    this.#send({ type: "record", path, recording });
+  }
+
   /** Resolves when no process is left and what it said last was heard. */
   async close(): Promise<void> {
     this.#closing.abort();
@@ -140,8 +147,8 @@ export class MediaHub implements Media {
 
   /** Rejects with `HubFault`, and then it is gone. */
   async #start(): Promise<HubProcess> {
-    const { config, entry, log, places } = this.#parts;
-    const settings = hubSettings(config, places);
+    const { config, entry, log, places, recordings } = this.#parts;
+    const settings = hubSettings(config, { ...places, untold: recordings.untold });
     const { rtsp, rtmp } = settings;
     const hub: HubProcess = new HubProcess({
       entry,
@@ -158,6 +165,8 @@ export class MediaHub implements Media {
     } catch (error) {
       hub.kill("it does not listen");
       await hub.gone;
+      // One port listens before the other: somebody may have published.
+      this.#forgetStreams();
       throw error;
     }
     if (!this.#isRecordingAllowed) hub.send({ type: "recording", allowed: false });
@@ -172,7 +181,6 @@ export class MediaHub implements Media {
     let startedMs = performance.now();
     while (!this.#closing.signal.aborted) {
       if (hub !== null) this.#lose(await hub.gone, hub.lastLines);
-      else this.#streams.clear();
       if (this.#closing.signal.aborted) return;
       if (performance.now() - startedMs > WELL_MS) this.#crashes = 0;
       await this.#pause();
@@ -189,12 +197,16 @@ export class MediaHub implements Media {
   }
 
   #lose(exit: HubExit | null, lastLines: readonly string[]): void {
-    this.#streams.clear();
-    this.#parts.recordings.loseHub();
+    this.#forgetStreams();
     if (exit === null || this.#closing.signal.aborted) return;
     this.#trouble = `${describeHubExit(exit)}; it is being started again`;
     this.#restarts++;
     this.#parts.log.error({ exit, lines: lastLines }, describeHubExit(exit));
+  }
+
+  #forgetStreams(): void {
+    this.#streams.clear();
+    this.#parts.recordings.loseHub();
   }
 
   async #pause(): Promise<void> {

@@ -76,6 +76,7 @@ export async function openMedia(parts: MediaServerParts): Promise<MediaServer> {
   }
   // It may have changed while the hub was not there to be told.
   hub.allowRecording(recordings.trouble === null);
+  recordings.follow(hub);
   const stallMs = config.media.stalled_seconds * 1000;
   const endpoints = [
     ...mediaEndpoints({

@@ -9,6 +9,7 @@ export interface KeptRecording {
   readonly alias: string;
   readonly startedAt: Date;
   readonly stoppedAt: Date | null;
+  readonly detail: string | null;
   /** By their index. */
   readonly segments: readonly SegmentRow[];
 }
@@ -28,7 +29,7 @@ export async function claimRecordings(
   return sql<KeptRecording[]>`
     update recordings set node_uuid = ${nodeUuid}
     where uuid in (select value::uuid from jsonb_array_elements_text(${sql.json(uuids)}))
-    returning uuid, user_uuid, source_uuid, alias, started_at, stopped_at,
+    returning uuid, user_uuid, source_uuid, alias, started_at, stopped_at, detail,
       (select coalesce(jsonb_agg(jsonb_build_object(
           'index', index, 'startedAtMs', round(extract(epoch from recording_segments.started_at) * 1000),
           'durationMs', duration_ms, 'sizeBytes', size_bytes) order by index), '[]')
@@ -69,29 +70,29 @@ export async function removeOldSegments(sql: Sql, nodeUuid: string, before: Date
     returning segments.recording_uuid, segments.index`;
 }
 
-/** The oldest that has ended; null when there is none. */
-export async function removeOldestRecording(sql: Sql, nodeUuid: string): Promise<string | null> {
-  const [row] = await sql<{ uuid: string }[]>`
-    delete from recordings
-    where uuid = (
-      select uuid from recordings where node_uuid = ${nodeUuid} and stopped_at is not null
-      order by started_at, uuid limit 1)
-    returning uuid`;
-  return row?.uuid ?? null;
+export interface OldestSegment extends RemovedSegment {
+  readonly endedAt: Date;
+  readonly sizeBytes: number;
 }
 
-/** The oldest file of those that go on, but none that is being written. */
-export async function removeOldestSegment(sql: Sql, nodeUuid: string): Promise<RemovedSegment | null> {
-  const [row] = await sql<RemovedSegment[]>`
-    delete from recording_segments
-    where (recording_uuid, index) = (
-      select segments.recording_uuid, segments.index
-      from recording_segments as segments join recordings on recordings.uuid = segments.recording_uuid
-      where recordings.node_uuid = ${nodeUuid} and recordings.stopped_at is null
-        and exists (
-          select from recording_segments as later
-          where later.recording_uuid = segments.recording_uuid and later.index > segments.index)
-      order by segments.started_at limit 1)
-    returning recording_uuid, index`;
-  return row ?? null;
+/** Null when there is none, but for those that are being written. */
+export async function findOldestSegment(sql: Sql, nodeUuid: string): Promise<OldestSegment | null> {
+  const [row] = await sql<OldestSegment[]>`
+    select segments.recording_uuid, segments.index, segments.size_bytes,
+      segments.started_at + make_interval(secs => segments.duration_ms / 1000.0) as ended_at
+    from recording_segments as segments join recordings on recordings.uuid = segments.recording_uuid
+    where recordings.node_uuid = ${nodeUuid}
+      and (recordings.stopped_at is not null or exists (
+        select from recording_segments as later
+        where later.recording_uuid = segments.recording_uuid and later.index > segments.index))
+    order by ended_at, segments.index limit 1`;
+  return row === undefined ? null : { ...row, sizeBytes: Number(row.sizeBytes) };
+}
+
+/** With its recording, when that has ended and this was the last of it. */
+export async function removeSegment(sql: Sql, { recordingUuid, index }: RemovedSegment): Promise<void> {
+  await forgetSegments(sql, recordingUuid, [index]);
+  await sql`
+    delete from recordings where uuid = ${recordingUuid} and stopped_at is not null
+      and not exists (select from recording_segments where recording_uuid = recordings.uuid)`;
 }

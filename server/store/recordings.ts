@@ -25,8 +25,21 @@ export interface RecordingRow {
   readonly segments: readonly SegmentRow[];
 }
 
-export async function listRecordings(sql: Sql, userUuid: string, request: PageRequest): Promise<Page<RecordingRow>> {
+export interface RecordingsRequest extends PageRequest {
+  readonly sourceUuid?: string;
+  /** Those that went on at some time since. */
+  readonly since?: Date;
+  /** Those that had begun before. */
+  readonly until?: Date;
+}
+
+export async function listRecordings(
+  sql: Sql,
+  userUuid: string,
+  request: RecordingsRequest,
+): Promise<Page<RecordingRow>> {
   const { place, fetch } = readPage(request);
+  const { sourceUuid, since, until } = request;
   const rows = await sql<RecordingRow[]>`
     select uuid, source_uuid, alias, detail, ${isoTime(sql, sql`started_at`)} as started_at,
       ${isoTime(sql, sql`stopped_at`)} as stopped_at,
@@ -35,6 +48,9 @@ export async function listRecordings(sql: Sql, userUuid: string, request: PageRe
           'durationMs', duration_ms, 'sizeBytes', size_bytes) order by index), '[]')
        from recording_segments where recording_uuid = recordings.uuid) as segments
     from recordings where user_uuid = ${userUuid}
+    ${sourceUuid === undefined ? sql`` : sql`and source_uuid = ${sourceUuid}`}
+    ${since === undefined ? sql`` : sql`and coalesce(recordings.stopped_at >= ${since}, true)`}
+    ${until === undefined ? sql`` : sql`and recordings.started_at < ${until}`}
     ${place === null ? sql`` : sql`and (recordings.started_at, uuid) < (${place.createdAt}::text::timestamptz, ${place.uuid})`}
     order by recordings.started_at desc, uuid desc limit ${fetch}`;
   return cutPage(rows, request, ({ startedAt, uuid }) => ({ createdAt: startedAt, uuid }));
@@ -116,9 +132,23 @@ const removeIfEmpty = (sql: Queries, uuid: string) => sql`
   delete from recordings where uuid = ${uuid} and stopped_at is not null
     and not exists (select from recording_segments where recording_uuid = recordings.uuid)`;
 
-/** Resolves with whose disk it is on. Rejects with `recording_not_found`, or `recording_unavailable` while it goes on. */
-export async function deleteRecording(sql: Sql, userUuid: string, uuid: string): Promise<string> {
-  return sql.begin(async (transaction) => {
+export interface Deletion {
+  readonly userUuid: string;
+  readonly uuid: string;
+  /** The machine that is to delete it. */
+  readonly nodeUuid: string;
+}
+
+/**
+ * `removeFiles` goes first: a row without files is put in order by the next start, files without a row would come back.
+ * Rejects with `recording_not_found`, or `recording_unavailable` while it goes on or where its files are elsewhere.
+ */
+export async function deleteRecording(
+  sql: Sql,
+  { userUuid, uuid, nodeUuid }: Deletion,
+  removeFiles: () => Promise<void>,
+): Promise<void> {
+  await sql.begin(async (transaction) => {
     const [row] = await transaction<{ nodeUuid: string; stoppedAt: Date | null }[]>`
       select node_uuid, stopped_at from recordings where uuid = ${uuid} and user_uuid = ${userUuid} for update`;
     if (row === undefined) throw recordingNotFound(uuid);
@@ -126,8 +156,12 @@ export async function deleteRecording(sql: Sql, userUuid: string, uuid: string):
       throw new ServiceError("recording_unavailable", {
         detail: "this recording goes on; it can be deleted when its stream has stopped",
       });
+    if (row.nodeUuid !== nodeUuid)
+      throw new ServiceError("recording_unavailable", {
+        detail: "the files of this recording are on another machine, which alone can delete them",
+      });
+    await removeFiles();
     await transaction`delete from recordings where uuid = ${uuid}`;
-    return row.nodeUuid;
   });
 }
 

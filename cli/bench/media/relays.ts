@@ -54,6 +54,7 @@ const makeSettings = (folder: string): HubSettings => ({
   rtmp: { host: "127.0.0.1", port: 0 },
   httpSocket: join(folder, "hub.sock"),
   recordingsFolder: join(folder, "recordings"),
+  untold: [],
   segmentSeconds: 600,
   reserveBytes: 0,
   webrtc: { addresses: [], portFirst: 0, portLast: 0 },

@@ -3,20 +3,22 @@ import { test } from "node:test";
 import { silentLog } from "../../store/database.fixture.ts";
 import { DiskGuard } from "./disk-guard.ts";
 
-/** A disk with so much free, and recordings of 30 each. */
-function open(free: number, recordings: number) {
-  const disk = { free, recordings };
+/** A disk with so much free, and recordings of 30 each, whose space comes back at once or later. */
+function open(free: number, recordings: number, isSlow = false) {
+  const disk = { free, recordings, owed: 0, nowMs: 0 };
   const allowed: boolean[] = [];
   const guard = new DiskGuard({
     reserveBytes: 100,
     log: silentLog,
     freeBytes: async () => disk.free,
     removeOldest: async () => {
-      if (disk.recordings === 0) return false;
+      if (disk.recordings === 0) return null;
       disk.recordings--;
-      disk.free += 30;
-      return true;
+      if (isSlow) disk.owed += 30;
+      else disk.free += 30;
+      return 30;
     },
+    now: () => disk.nowMs,
     onAllowed: (isAllowed) => void allowed.push(isAllowed),
   });
   return { disk, guard, allowed };
@@ -45,4 +47,23 @@ test("when none is left nothing is recorded, until there is a little more room t
   disk.free = 111;
   await guard.look();
   assert.deepEqual([guard.isAllowed, guard.trouble, allowed], [true, null, [false, true]]);
+});
+
+test("space that comes back late costs no more recordings, and ends none", async () => {
+  const { disk, guard, allowed } = open(60, 50, true);
+  for (; disk.nowMs < 10_000; disk.nowMs += 1000) await guard.look();
+  assert.deepEqual([disk.recordings, allowed], [48, []]);
+  disk.free += disk.owed;
+  disk.nowMs = 60_000;
+  await guard.look();
+  assert.deepEqual([disk.recordings, allowed], [48, []]);
+});
+
+test("space that does not come back costs more in time, and in the end recording stops", async () => {
+  const { disk, guard, allowed } = open(60, 3, true);
+  await guard.look();
+  assert.deepEqual([disk.recordings, allowed], [1, []]);
+  disk.nowMs += 60_000;
+  await guard.look();
+  assert.deepEqual([disk.recordings, allowed], [0, [false]]);
 });

@@ -4,7 +4,7 @@ import { mkdir, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { temporaryFolder } from "../../../test/graph.fixture.ts";
-import { removeOldestFile, removeOldFiles } from "./old-files.ts";
+import { findOldestFile, removeFile, removeOldFiles } from "./old-files.ts";
 import { ProcessRecordings, processRecordingsFolder } from "./process-recordings.ts";
 
 async function write(path: string, ageMs: number): Promise<void> {
@@ -43,12 +43,16 @@ test("what is too old goes, the oldest of the rest goes first, and what is being
   await write(join(folder, "b", "1.mp4"), 0);
   assert.equal(await removeOldFiles(folder, Date.now() - 8_000_000), 1);
   assert.equal(existsSync(join(folder, "a", "0.mp4")), false);
-  const remove = () => removeOldestFile(folder, Date.now() - 60_000);
-  assert.equal(await remove(), true);
+  const remove = async () => {
+    const oldest = await findOldestFile(folder, Date.now() - 60_000);
+    if (oldest !== null) await removeFile(oldest);
+    return oldest?.sizeBytes ?? null;
+  };
+  assert.equal(await remove(), 4);
   assert.deepEqual([existsSync(join(folder, "b", "0.mp4")), existsSync(join(folder, "a", "1.mp4"))], [false, true]);
-  assert.equal(await remove(), true);
+  assert.equal(await remove(), 4);
   assert.equal(existsSync(join(folder, "a")), false, "a folder without files goes too");
-  assert.equal(await remove(), false);
+  assert.equal(await remove(), null);
   assert.equal(existsSync(join(folder, "b", "1.mp4")), true);
-  assert.equal(await removeOldestFile(join(data, "nowhere"), 0), false);
+  assert.equal(await findOldestFile(join(data, "nowhere"), Date.now()), null);
 });

@@ -2,9 +2,10 @@
 import { readdir, rm, rmdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
-interface FoundFile {
+export interface FoundFile {
   readonly path: string;
   readonly modifiedMs: number;
+  readonly sizeBytes: number;
 }
 
 /** Resolves with how many were removed. A folder that is not there holds none. */
@@ -26,20 +27,23 @@ export async function removeOldFiles(folder: string, beforeMs: number): Promise<
   return removed;
 }
 
-/** The one that was written to before all others, and not lately. False: there is none. */
-export async function removeOldestFile(folder: string, beforeMs: number): Promise<boolean> {
-  const files: FoundFile[] = [];
+/** The one that was written to before all others, and not lately. Null: there is none. */
+export async function findOldestFile(folder: string, beforeMs: number): Promise<FoundFile | null> {
+  let oldest: FoundFile | null = null;
   for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
     if (!entry.isDirectory()) continue;
     for (const name of await readdir(join(folder, entry.name)).catch(() => [])) {
       const path = join(folder, entry.name, name);
       const found = await stat(path).catch(() => null);
-      if (found?.isFile()) files.push({ path, modifiedMs: found.mtimeMs });
+      if (!found?.isFile() || found.mtimeMs >= Math.min(beforeMs, oldest?.modifiedMs ?? beforeMs)) continue;
+      oldest = { path, modifiedMs: found.mtimeMs, sizeBytes: found.size };
     }
   }
-  const [oldest] = files.filter(({ modifiedMs }) => modifiedMs < beforeMs).sort((a, b) => a.modifiedMs - b.modifiedMs);
-  if (oldest === undefined) return false;
-  await rm(oldest.path, { force: true });
-  await rmdir(dirname(oldest.path)).catch(() => {});
-  return true;
+  return oldest;
+}
+
+/** With its folder, when that was the last one. */
+export async function removeFile({ path }: Pick<FoundFile, "path">): Promise<void> {
+  await rm(path, { force: true });
+  await rmdir(dirname(path)).catch(() => {});
 }

@@ -14,35 +14,37 @@ interface OrderNeeds {
   readonly isOwnDatabase: boolean;
 }
 
-/** Resolves with those that were not brought to an end: the hub repairs their files and tells how much there is. */
-export async function putRecordingsInOrder(needs: OrderNeeds): Promise<readonly KeptRecording[]> {
+/** What the hub is to tell of, file by file, since less of it was written down than is there. */
+export interface Untold {
+  /** Not brought to an end, or with files that have no row. */
+  readonly kept: readonly KeptRecording[];
+  /** Files without a recording: it was made while the database was away. */
+  readonly names: readonly string[];
+}
+
+/** No file goes here: what nobody knows of may be a good recording all the same. */
+export async function putRecordingsInOrder(needs: OrderNeeds): Promise<Untold> {
   const { sql, folder, nodeUuid, log, isOwnDatabase } = needs;
   const names = await folder.list();
   const kept = await claimRecordings(sql, nodeUuid, names);
   const known = new Set(kept.map(({ uuid }) => uuid));
   const strays = names.filter((name) => !known.has(name));
   if (isOwnDatabase) {
-    for (const name of strays) await folder.remove(name);
     const forgotten = await forgetOthers(sql, names);
     if (forgotten > 0) log.warn({ count: forgotten }, "forgot recordings whose files are gone");
   }
-  if (strays.length > 0) {
-    const words = isOwnDatabase ? "removed recordings that nobody knows" : "there are recordings that nobody knows";
-    log.warn({ count: strays.length }, words);
-  }
-  for (const recording of kept) await matchFiles(recording, needs);
-  return kept.filter(({ stoppedAt }) => stoppedAt === null);
+  const untold: KeptRecording[] = [];
+  for (const recording of kept) if (await matchFiles(recording, needs)) untold.push(recording);
+  return { kept: untold, names: strays };
 }
 
-async function matchFiles({ uuid, stoppedAt, segments }: KeptRecording, needs: OrderNeeds): Promise<void> {
-  const { sql, folder, isOwnDatabase } = needs;
+/** Whether there is more to it than was written down. */
+async function matchFiles({ uuid, stoppedAt, segments }: KeptRecording, { sql, folder }: OrderNeeds): Promise<boolean> {
   const files = new Set(await folder.listSegments(uuid));
   const missing = segments.map(({ index }) => index).filter((index) => !files.has(index));
   await forgetSegments(sql, uuid, missing);
-  // Its last files may not have been written down yet.
-  if (stoppedAt === null) return;
+  if (stoppedAt === null) return true;
   if (missing.length > 0) await closeRecording(sql, uuid, stoppedAt, "some of its files are gone");
-  if (!isOwnDatabase) return;
   const known = new Set(segments.map(({ index }) => index));
-  for (const index of files) if (!known.has(index)) await folder.removeSegment(uuid, index);
+  return [...files].some((index) => !known.has(index));
 }

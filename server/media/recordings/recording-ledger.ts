@@ -6,14 +6,19 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { RecordedSegment } from "../../../schemas/hub.ts";
 import type { Sql } from "../../store/client.ts";
+import { findSubjects } from "../../store/recording-subjects.ts";
 import type { KeptRecording } from "../../store/recording-upkeep.ts";
 import { reviseSegment, type SegmentRow, saveRecording } from "../../store/recordings.ts";
 import { newUuid } from "../../uuid.ts";
 import type { RecordingSubject } from "../admission.ts";
 
+type Ending = { readonly stoppedAt: Date; readonly detail: string | null };
+
 interface Entry {
   readonly uuid: string;
-  readonly subject: RecordingSubject;
+  /** Null of one whose files alone are there: what was published at their path. */
+  subject: Omit<RecordingSubject, "path"> | null;
+  path: string | null;
   readonly namedMs: number;
   startedAtMs: number | null;
   /** Not written down yet, by index. */
@@ -22,17 +27,23 @@ interface Entry {
   latest: SegmentRow | null;
   /** The hub that was writing it is gone. */
   isLost: boolean;
-  end: { readonly stoppedAt: Date; readonly detail: string | null } | null;
+  /** How it ended, of one that had ended before: files of it have come to light since. */
+  readonly known: Ending | null;
+  end: Ending | null;
 }
 
 interface LedgerParts {
   readonly sql: Sql;
   readonly log: Logger;
   readonly nodeUuid: string;
+  /** Nobody publishes what it is a recording of any more. */
+  onUnknown(uuid: string, path: string | null): Promise<void>;
 }
 
 /** A publisher that was let in and never sent a picture is not recorded. */
 const UNUSED_MS = 600_000;
+/** One that is being made has been told of by then: the first key picture was there before it began. */
+const BEGIN_MS = 30_000;
 const RETRY_FIRST_MS = 250;
 const RETRY_MOST_MS = 5_000;
 const FOREIGN_KEY_VIOLATION = "23503";
@@ -51,17 +62,38 @@ export class RecordingLedger {
   name(subject: RecordingSubject): string {
     this.#forgetUnused();
     const uuid = newUuid();
-    const empty = { startedAtMs: null, unwritten: new Map(), latest: null, isLost: false, end: null };
-    this.#entries.set(uuid, { uuid, subject, namedMs: performance.now(), ...empty });
+    this.#add({ uuid, subject, path: subject.path, startedAtMs: null, latest: null, isLost: false, known: null });
     return uuid;
   }
 
-  /** One that an earlier server did not bring to an end. */
-  adopt({ uuid, userUuid, sourceUuid, alias, startedAt, segments }: KeptRecording): void {
+  /** One that an earlier server did not bring to an end, or of which there are files that it did not write down. */
+  adopt({ uuid, userUuid, sourceUuid, alias, startedAt, stoppedAt, detail, segments }: KeptRecording): void {
     const latest = segments.at(-1) ?? null;
-    const known = { startedAtMs: startedAt.getTime(), unwritten: new Map(), latest, isLost: true, end: null };
+    const known = stoppedAt === null ? null : { stoppedAt, detail };
     const subject = { userUuid, sourceUuid, alias };
-    this.#entries.set(uuid, { uuid, subject, namedMs: performance.now(), ...known });
+    this.#add({ uuid, subject, path: null, startedAtMs: startedAt.getTime(), latest, isLost: true, known });
+  }
+
+  /** One of which there are files and nothing else. */
+  adoptFiles(uuid: string): void {
+    this.#add({ uuid, subject: null, path: null, startedAtMs: null, latest: null, isLost: true, known: null });
+  }
+
+  /** Those that the next hub is to tell of. */
+  get untold(): readonly string[] {
+    return [...this.#entries.values()].filter(({ isLost, end }) => isLost && end === null).map(({ uuid }) => uuid);
+  }
+
+  /** The hub is recording it, or is about to. */
+  isRecorded(path: string): boolean {
+    const sinceMs = performance.now() - BEGIN_MS;
+    return [...this.#entries.values()].some(
+      (entry) =>
+        entry.path === path &&
+        entry.end === null &&
+        !entry.isLost &&
+        (entry.startedAtMs !== null || entry.namedMs > sinceMs),
+    );
   }
 
   /** Being written now. */
@@ -69,7 +101,7 @@ export class RecordingLedger {
     return [...this.#entries.values()].filter(({ latest, end }) => latest !== null && end === null).length;
   }
 
-  note({ recording, index, startedAtMs, durationMs, bytes }: RecordedSegment): void {
+  note({ recording, path, index, startedAtMs, durationMs, bytes }: RecordedSegment): void {
     const entry = this.#entries.get(recording);
     const segment = { index, startedAtMs, durationMs, sizeBytes: bytes };
     if (entry === undefined) {
@@ -77,7 +109,8 @@ export class RecordingLedger {
       return;
     }
     entry.startedAtMs ??= startedAtMs;
-    entry.latest = segment;
+    entry.path ??= path;
+    if (entry.latest === null || entry.latest.index <= index) entry.latest = segment;
     entry.unwritten.set(index, segment);
     this.#write();
   }
@@ -85,7 +118,9 @@ export class RecordingLedger {
   conclude(recording: string, stoppedAtMs: number, detail: string | null): void {
     const entry = this.#entries.get(recording);
     if (entry === undefined) return;
-    entry.end = { stoppedAt: new Date(stoppedAtMs), detail };
+    const { known } = entry;
+    if (known === null) entry.end = { stoppedAt: new Date(stoppedAtMs), detail };
+    else entry.end = { ...known, stoppedAt: new Date(Math.max(stoppedAtMs, known.stoppedAt.getTime())) };
     this.#write();
   }
 
@@ -116,11 +151,15 @@ export class RecordingLedger {
     );
   }
 
+  #add(entry: Omit<Entry, "namedMs" | "unwritten" | "end">): void {
+    this.#entries.set(entry.uuid, { ...entry, namedMs: performance.now(), unwritten: new Map(), end: null });
+  }
+
   #forgetUnused(): void {
     const beforeMs = performance.now() - UNUSED_MS;
-    for (const { uuid, namedMs, startedAtMs } of this.#entries.values()) {
+    for (const { uuid, namedMs, startedAtMs, isLost } of this.#entries.values()) {
       if (namedMs > beforeMs) return;
-      if (startedAtMs === null) this.#entries.delete(uuid);
+      if (startedAtMs === null && !isLost) this.#entries.delete(uuid);
     }
   }
 
@@ -148,10 +187,17 @@ export class RecordingLedger {
   }
 
   async #writeOne(entry: Entry): Promise<void> {
-    const { uuid, subject, startedAtMs, end } = entry;
+    const { uuid, startedAtMs, end } = entry;
     const segments = [...entry.unwritten.values()];
     if (startedAtMs !== null) {
-      const { sql, nodeUuid } = this.#parts;
+      const { sql, nodeUuid, onUnknown } = this.#parts;
+      entry.subject ??= await this.#findSubject(entry.path);
+      const { subject } = entry;
+      if (subject === null) {
+        this.#entries.delete(uuid);
+        await onUnknown(uuid, entry.path);
+        return;
+      }
       try {
         await saveRecording(sql, { uuid, ...subject, nodeUuid, startedAt: new Date(startedAtMs), segments, end });
       } catch (error) {
@@ -163,5 +209,11 @@ export class RecordingLedger {
     for (const segment of segments)
       if (entry.unwritten.get(segment.index) === segment) entry.unwritten.delete(segment.index);
     if (end !== null && entry.unwritten.size === 0) this.#entries.delete(uuid);
+  }
+
+  async #findSubject(path: string | null): Promise<Entry["subject"]> {
+    if (path === null) return null;
+    const [found] = await findSubjects(this.#parts.sql, [{ path, protocol: null }]);
+    return found ?? null;
   }
 }

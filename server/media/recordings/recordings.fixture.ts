@@ -62,7 +62,7 @@ export class RecordingStage {
     order: { readonly startedAtMs?: number; readonly files?: number; readonly isOpen?: boolean } = {},
   ) {
     const { startedAtMs = Date.now(), files = 1, isOpen = false } = order;
-    const uuid = recordings.name({ userUuid: this.user.uuid, sourceUuid: newUuid(), alias: "yard" });
+    const uuid = recordings.name({ userUuid: this.user.uuid, sourceUuid: newUuid(), alias: "yard", path: "ada/yard" });
     if (uuid === null) throw new Error("it may not be recorded");
     for (let index = 0; index < files; index++) {
       const segment = {

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
-import { mkdir, readdir, utimes, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { existsSync } from "node:fs";
+import { mkdir, readdir, rm, utimes, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import { newUuid } from "../../uuid.ts";
+import { removeOldest } from "./oldest.ts";
 import { DAY_MS, RecordingStage } from "./recordings.fixture.ts";
 import type { Recordings } from "./recordings.ts";
 
@@ -19,6 +21,7 @@ before(async () => {
 afterEach(async () => {
   for (const recordings of begun.splice(0)) await recordings.close();
   await stage.sql`delete from recordings`;
+  await rm(join(stage.dataDir, "recordings"), { recursive: true, force: true });
 });
 after(() => stage?.close());
 
@@ -38,7 +41,7 @@ test("what the hub tells is written down as it grows, and one that has nothing l
   const [closed] = await stage.until(recordings, ([first]) => first?.stoppedAt !== null);
   assert.deepEqual([closed?.segments[1]?.sizeBytes, closed?.segments[1]?.durationMs], [99, 2500]);
   assert.equal(closed?.detail, "the disk is full");
-  const unused = recordings.name({ userUuid: stage.user.uuid, sourceUuid: newUuid(), alias: "x" }) ?? "";
+  const unused = recordings.name({ userUuid: stage.user.uuid, sourceUuid: newUuid(), alias: "x", path: "ada/x" }) ?? "";
   recordings.hear({ type: "recorded", recording: unused, stoppedAtMs: Date.now(), detail: null });
   assert.deepEqual(await uuidsOf(recordings), [uuid]);
 });
@@ -71,36 +74,53 @@ test("after a crash of the hub a recording ends as its repair tells, or else as 
   assert.equal(find(untold)?.stoppedAt, new Date(1_001_000).toISOString());
 });
 
-test("after a crash of the server what was open is closed, and rows and files fit together again", async () => {
+test("rows of files that are gone go, and no file does", async () => {
   const first = await begin();
   const open = await stage.record(first, { isOpen: true, files: 2 });
   const whole = await stage.record(first, { files: 3 });
   const empty = await stage.record(first);
+  const ended = await stage.record(first, { files: 1 });
   await first.close();
   await first.folder.removeSegment(whole, 1);
   await first.folder.remove(empty);
-  await stage.write(first, whole, 7);
+  await stage.write(first, ended, 7);
   const stray = newUuid();
   await stage.write(first, stray, 0);
   await writeFile(join(first.folder.path, "notes.txt"), "not ours");
 
   const second = await begin();
-  assert.deepEqual(new Set(await uuidsOf(second)), new Set([open, whole]));
+  assert.deepEqual(new Set(await uuidsOf(second)), new Set([open, whole, ended]));
   const rows = await stage.list(second);
   assert.deepEqual(
     rows.find(({ uuid }) => uuid === whole)?.segments.map(({ index }) => index),
     [0, 2],
   );
-  assert.deepEqual(await second.folder.listSegments(whole), [0, 2]);
-  assert.deepEqual(new Set(await readdir(second.folder.path)), new Set([open, whole, "notes.txt"]));
-  // A file of which the crashed server had not been told.
-  await stage.write(second, open, 2);
-  const segment = { recording: open, path: "ada/yard", index: 2, startedAtMs: Date.now(), durationMs: 400, bytes: 10 };
-  second.hear({ type: "segment", segment });
-  second.hear({ type: "repaired" });
-  const closed = await stage.until(second, (all) => all.every(({ stoppedAt }) => stoppedAt !== null));
-  assert.equal(closed.find(({ uuid }) => uuid === open)?.segments.length, 3);
-  assert.equal((await second.find(stage.user, open, 2)).sizeBytes, 10);
+  assert.deepEqual(new Set(await readdir(second.folder.path)), new Set([open, whole, ended, stray, "notes.txt"]));
+  assert.deepEqual(await second.folder.listSegments(ended), [0, 7]);
+  assert.deepEqual(new Set(second.untold), new Set([open, ended, stray]), "the hub tells what there is of these");
+});
+
+test("the oldest goes first, be it of a stream that goes on, of one that has ended, or of a process", async () => {
+  const recordings = await begin();
+  const at = (days: number) => Date.now() - days * DAY_MS;
+  const ended = await stage.record(recordings, { startedAtMs: at(2), files: 2 });
+  const open = await stage.record(recordings, { startedAtMs: at(6), files: 2, isOpen: true });
+  const processFolder = join(stage.dataDir, "process-recordings", newUuid());
+  await mkdir(processFolder, { recursive: true });
+  const film = join(processFolder, "0.mp4");
+  await writeFile(film, "film");
+  await utimes(film, at(4) / 1000, at(4) / 1000);
+  const nodeUuid = (await stage.sql`select node_uuid from recordings limit 1`)[0]?.nodeUuid;
+  const needs = { sql: stage.sql, nodeUuid, folder: recordings.folder, otherFolders: [dirname(processFolder)] };
+  assert.equal(await removeOldest(needs), 10);
+  assert.deepEqual(await recordings.folder.listSegments(open), [1]);
+  assert.equal(await removeOldest(needs), 4);
+  assert.deepEqual([existsSync(processFolder), existsSync(dirname(processFolder))], [false, true]);
+  assert.equal(await removeOldest(needs), 10);
+  assert.deepEqual(await recordings.folder.listSegments(ended), [1]);
+  assert.equal(await removeOldest(needs), 10);
+  assert.deepEqual(await uuidsOf(recordings), [open], "with its last file a recording is gone");
+  assert.equal(await removeOldest(needs), null, "what is being written stays");
 });
 
 test("what is too old goes with its files, of a recording that goes on as well", async () => {
@@ -133,6 +153,31 @@ test("a recording is its owner's, is deleted with its files, and not while it go
   await recordings.remove(stage.user, uuid);
   assert.deepEqual(await recordings.folder.list(), [open]);
   await assert.rejects(recordings.remove(stage.user, uuid), { code: "recording_not_found" });
+});
+
+test("a recording on the disk of another machine is not deleted here", async () => {
+  const recordings = await begin();
+  const uuid = await stage.record(recordings);
+  await stage.sql`update recordings set node_uuid = ${newUuid()}`;
+  await assert.rejects(recordings.remove(stage.user, uuid), { code: "recording_unavailable" });
+  assert.deepEqual([await uuidsOf(recordings), await recordings.folder.list()], [[uuid], [uuid]]);
+});
+
+test("recordings of one source, and of a time, are listed apart", async () => {
+  const recordings = await begin();
+  const [old, young, open] = [
+    await stage.record(recordings, { startedAtMs: Date.now() - 3 * DAY_MS }),
+    await stage.record(recordings, { startedAtMs: Date.now() - DAY_MS }),
+    await stage.record(recordings, { startedAtMs: Date.now() - 3 * DAY_MS, isOpen: true }),
+  ];
+  const list = async (request: Parameters<Recordings["list"]>[1]) =>
+    new Set((await recordings.list(stage.user, request)).rows.map(({ uuid }) => uuid));
+  const sourceUuid = (await stage.list(recordings)).find(({ uuid }) => uuid === old)?.sourceUuid ?? "";
+  const middle = new Date(Date.now() - 2 * DAY_MS);
+  assert.deepEqual(await list({ sourceUuid }), new Set([old]));
+  assert.deepEqual(await list({ since: middle }), new Set([young, open]), "one that goes on is of now, too");
+  assert.deepEqual(await list({ until: middle }), new Set([old, open]));
+  assert.deepEqual(await list({ sourceUuid, since: middle }), new Set());
 });
 
 test("pages of recordings follow each other, newest first", async () => {

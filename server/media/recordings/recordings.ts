@@ -4,26 +4,24 @@ import type { Config } from "../../../schemas/config.ts";
 import { Again } from "../../processes/again.ts";
 import { ServiceError } from "../../service-error.ts";
 import type { Sql } from "../../store/client.ts";
-import type { Page, PageRequest } from "../../store/page.ts";
-import {
-  removeOldestRecording,
-  removeOldestSegment,
-  removeOldRecordings,
-  removeOldSegments,
-} from "../../store/recording-upkeep.ts";
+import type { Page } from "../../store/page.ts";
+import { removeOldRecordings, removeOldSegments } from "../../store/recording-upkeep.ts";
 import {
   deleteRecording,
   type FoundSegment,
   findSegment,
   listRecordings,
   type RecordingRow,
+  type RecordingsRequest,
   recordingNotFound,
 } from "../../store/recordings.ts";
 import type { User } from "../../user.ts";
 import type { RecordingSubject } from "../admission.ts";
 import type { RecordingReport } from "../hub-process.ts";
 import { DiskGuard } from "./disk-guard.ts";
-import { removeOldestFile, removeOldFiles } from "./old-files.ts";
+import { type LiveRecorder, LiveRecordings } from "./live-recordings.ts";
+import { removeOldFiles } from "./old-files.ts";
+import { removeOldest } from "./oldest.ts";
 import { putRecordingsInOrder } from "./put-in-order.ts";
 import { RecordingFolder } from "./recording-folder.ts";
 import { RecordingLedger } from "./recording-ledger.ts";
@@ -46,14 +44,13 @@ export interface SegmentFile extends Pick<FoundSegment, "alias" | "startedAt" | 
 
 const DAY_MS = 86_400_000;
 const FAILED_MS = 10_000;
-/** What has been written to since is still being written. */
-const WRITTEN_MS = 60_000;
 
 export class Recordings {
   readonly folder: RecordingFolder;
   readonly #parts: RecordingsParts;
   readonly #ledger: RecordingLedger;
   readonly #disk: DiskGuard;
+  readonly #live: LiveRecordings;
   readonly #sweeping: Again;
   readonly #looking: Again;
 
@@ -62,16 +59,28 @@ export class Recordings {
     const { sweep_seconds, disk_seconds, reserve_bytes } = config.recordings;
     this.folder = folder;
     this.#parts = parts;
-    this.#ledger = new RecordingLedger({ sql, log, nodeUuid });
+    const ledger = new RecordingLedger({
+      ...{ sql, log, nodeUuid },
+      onUnknown: (uuid, path) => this.#leaveUnknown(uuid, path),
+    });
+    this.#ledger = ledger;
+    this.#live = new LiveRecordings({
+      ...{ sql, log },
+      isRecorded: (path) => ledger.isRecorded(path),
+      name: (subject) => this.name(subject),
+    });
     this.#disk = new DiskGuard({
       reserveBytes: reserve_bytes,
       log,
       freeBytes: () => folder.freeBytes(),
-      removeOldest: () => this.#removeOldest(),
-      onAllowed,
+      removeOldest: () => removeOldest({ sql, nodeUuid, folder, otherFolders: parts.otherFolders ?? [] }),
+      onAllowed: (isAllowed) => {
+        this.#live.forgive();
+        onAllowed(isAllowed);
+      },
     });
     this.#sweeping = new Again(() => this.#attempt(() => this.sweep(), sweep_seconds * 1000));
-    this.#looking = new Again(() => this.#attempt(() => this.#disk.look(), disk_seconds * 1000));
+    this.#looking = new Again(() => this.#attempt(() => this.#look(), disk_seconds * 1000));
   }
 
   /** Makes the folder and puts in order what is in it. */
@@ -80,9 +89,10 @@ export class Recordings {
     const folder = new RecordingFolder(config.data_dir);
     await folder.prepare();
     const isOwnDatabase = config.database.url === null;
-    const open = await putRecordingsInOrder({ sql, folder, nodeUuid, log, isOwnDatabase });
+    const untold = await putRecordingsInOrder({ sql, folder, nodeUuid, log, isOwnDatabase });
     const recordings = new Recordings(parts, folder);
-    for (const recording of open) recordings.#ledger.adopt(recording);
+    for (const recording of untold.kept) recordings.#ledger.adopt(recording);
+    for (const name of untold.names) recordings.#ledger.adoptFiles(name);
     await recordings.sweep();
     recordings.#sweeping.begin(config.recordings.sweep_seconds * 1000);
     if (config.recordings.enabled) recordings.#looking.begin(0);
@@ -97,6 +107,16 @@ export class Recordings {
   /** Null when all is well. */
   get trouble(): string | null {
     return this.#disk.trouble;
+  }
+
+  /** Names of those that the next hub is to tell of. */
+  get untold(): readonly string[] {
+    return this.#ledger.untold;
+  }
+
+  /** From now on streams that are live and not recorded are: there was no room, or their recording failed. */
+  follow(recorder: LiveRecorder): void {
+    this.#live.follow(recorder);
   }
 
   /** Null when it is not to be recorded. */
@@ -119,7 +139,7 @@ export class Recordings {
     this.#ledger.loseHub();
   }
 
-  list(user: User, request: PageRequest): Promise<Page<RecordingRow>> {
+  list(user: User, request: RecordingsRequest): Promise<Page<RecordingRow>> {
     return listRecordings(this.#parts.sql, user.uuid, request);
   }
 
@@ -136,8 +156,8 @@ export class Recordings {
 
   /** Rejects with `recording_not_found` or `recording_unavailable`. */
   async remove(user: User, uuid: string): Promise<void> {
-    await deleteRecording(this.#parts.sql, user.uuid, uuid);
-    await this.folder.remove(uuid);
+    const { sql, nodeUuid } = this.#parts;
+    await deleteRecording(sql, { userUuid: user.uuid, uuid, nodeUuid }, () => this.folder.remove(uuid));
   }
 
   /** What is too old goes. First its rows: files without rows are found by the next start. */
@@ -153,21 +173,18 @@ export class Recordings {
     if (recordings.length + files > 0) log.info({ recordings: recordings.length, files }, "removed what was too old");
   }
 
-  async #removeOldest(): Promise<boolean> {
-    const { sql, nodeUuid } = this.#parts;
-    const recording = await removeOldestRecording(sql, nodeUuid);
-    if (recording !== null) {
-      await this.folder.remove(recording);
-      return true;
-    }
-    const segment = await removeOldestSegment(sql, nodeUuid);
-    if (segment !== null) {
-      await this.folder.removeSegment(segment.recordingUuid, segment.index);
-      return true;
-    }
-    for (const folder of this.#parts.otherFolders ?? [])
-      if (await removeOldestFile(folder, Date.now() - WRITTEN_MS)) return true;
-    return false;
+  async #look(): Promise<void> {
+    await this.#disk.look();
+    if (this.#disk.isAllowed) await this.#live.look();
+  }
+
+  /** Files of something that no source is there for any more: to an own database nobody's. */
+  async #leaveUnknown(uuid: string, path: string | null): Promise<void> {
+    const { log, config } = this.#parts;
+    const isRemoved = config.database.url === null;
+    if (isRemoved) await this.folder.remove(uuid);
+    const words = isRemoved ? "removed a recording that is nobody's" : "there is a recording that nobody knows";
+    log.warn({ recording: uuid, path }, words);
   }
 
   async #attempt(act: () => Promise<void>, everyMs: number): Promise<number> {

@@ -1,0 +1,92 @@
+/** Recordings as the real media hub makes and tells them. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { silentLog } from "../../store/database.fixture.ts";
+import { renewNode } from "../../store/nodes.ts";
+import { newUuid } from "../../uuid.ts";
+import { addSource, exitOf, MediaService, until } from "../media-service.fixture.ts";
+import { type MediaServer, openMedia } from "../open-media.ts";
+
+const HUB_ENTRY = new URL("../../../hub/hub.mjs", import.meta.url);
+
+let service: MediaService;
+let ada: string;
+before(async () => {
+  service = await MediaService.open({ RECORDINGS_SEGMENT_SECONDS: "1", RECORDINGS_DISK_SECONDS: "0.1" });
+  ada = await service.addUser("ada");
+});
+after(() => service?.close());
+
+const recordingsOf = async (source: string) =>
+  (await service.call(ada, "GET", `/sources/recordings?source_uuid=${source}`)).body.recordings;
+
+test("a stream that is live is recorded again when there is room again, and why it was not is told", async () => {
+  const source = await addSource(service.sql, "ada", "ada/room");
+  const { hub } = service.server;
+  const publisher = service.publish("rtsp", "ada/room", ada);
+  const listed = (count: number) =>
+    until(`${count} are listed, the last with something in it`, async () => {
+      const found = await recordingsOf(source);
+      return found.length === count && found[0].size_bytes > 0 && found;
+    });
+  const [first] = await listed(1);
+  hub.allowRecording(false);
+  await until("it has ended", async () => (await recordingsOf(source))[0].stopped_at !== null);
+  hub.allowRecording(true);
+  const [second, ended] = await listed(2);
+  assert.deepEqual([ended.uuid, second.stopped_at], [first.uuid, null]);
+  assert.match(ended.detail, /disk is nearly full/);
+  assert.equal(second.detail, null);
+  publisher.kill("SIGKILL");
+  await until("it has ended with its stream", async () => (await recordingsOf(source))[0].stopped_at !== null);
+  assert.equal((await recordingsOf(source)).length, 2);
+});
+
+test("finished files that were not written down are listed after the next start, and stay after the one after", async () => {
+  const source = await addSource(service.sql, "ada", "ada/outage");
+  const publisher = service.publish("rtsp", "ada/outage", ada, 4);
+  assert.equal(await exitOf(publisher), 0);
+  const [whole] = await until("it has ended", async () => {
+    const found = await recordingsOf(source);
+    return found[0]?.stopped_at != null && found;
+  });
+  assert.ok(whole.segments.length >= 3, `${whole.segments.length} files`);
+  await service.server.close();
+  const sizes = (recording: typeof whole) =>
+    recording.segments.map(({ index, size_bytes, started_at }: typeof whole) => [index, size_bytes, started_at]);
+
+  // The database was away from the second file on, and then the server was killed.
+  await service.sql`update recordings set stopped_at = null where uuid = ${whole.uuid}`;
+  await service.sql`delete from recording_segments where recording_uuid = ${whole.uuid} and index > 0`;
+  const started = await restart();
+  const [second] = await settled(source);
+  assert.deepEqual(sizes(second), sizes(whole));
+  assert.equal(second.detail, "the media server was restarted");
+  await started.close();
+
+  // It had ended when one was forgotten; and it was begun while the database was away.
+  await service.sql`delete from recording_segments where recording_uuid = ${whole.uuid} and index = 1`;
+  await (await restartAndSettle(source, whole.segments.length)).close();
+  await service.sql`delete from recordings`;
+  await (await restartAndSettle(source, whole.segments.length)).close();
+  const [last] = await recordingsOf(source);
+  assert.deepEqual([last.uuid, last.alias, sizes(last)], [whole.uuid, "outage", sizes(whole)]);
+});
+
+async function restart(): Promise<MediaServer> {
+  const nodeUuid = newUuid();
+  await renewNode(service.sql, nodeUuid);
+  return openMedia({ sql: service.sql, config: service.config, log: silentLog, nodeUuid, hubEntry: HUB_ENTRY });
+}
+
+const settled = (source: string, files = 2) =>
+  until("everything is written down", async () => {
+    const found = await recordingsOf(source);
+    return found[0]?.stopped_at != null && found[0].segments.length >= files && found;
+  });
+
+async function restartAndSettle(source: string, files: number): Promise<MediaServer> {
+  const server = await restart();
+  await settled(source, files);
+  return server;
+}
