@@ -18,6 +18,16 @@ test("so many are let in from one address and altogether, and a place is free ag
   assert.equal(connections.admit("10.0.0.4"), null);
 });
 
+test("a tenth is kept for this machine, whose processes get in when strangers do not", () => {
+  const connections = new Connections({ connections: 20, connectionsPerAddress: 20 });
+  for (let i = 0; i < 18; i++) assert.ok(connections.admit(`10.0.0.${i}`));
+  assert.equal(connections.admit("10.0.1.1"), null);
+  assert.equal(connections.admit("128.0.0.1"), null);
+  assert.ok(connections.admit("::ffff:127.0.0.1"));
+  assert.ok(connections.admit("::1"));
+  assert.equal(connections.admit("127.0.0.1"), null);
+});
+
 test("an IPv4 address is the same when it comes as IPv6", () => {
   const connections = new Connections({ connections: 10, connectionsPerAddress: 1 });
   assert.ok(connections.admit("::ffff:10.0.0.1"));

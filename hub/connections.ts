@@ -1,10 +1,16 @@
-/** How many connections there may be at once to RTSP and RTMP together, and from one address. */
+/**
+ * How many connections there may be at once to RTSP and RTMP together, and from one address. Some are kept for this machine
+ * itself: a crowd of strangers cannot keep its processes from their streams.
+ */
 import { isIPv6 } from "node:net";
 
 export interface ConnectionLimits {
   readonly connections: number;
   readonly connectionsPerAddress: number;
 }
+
+/** Of all, that only connections from this machine may use. */
+const OWN_SHARE = 0.1;
 
 export class Connections {
   readonly #limits: ConnectionLimits;
@@ -33,7 +39,9 @@ export class Connections {
   admit(address: string | undefined): (() => void) | null {
     const origin = originOf(address ?? "");
     const here = this.#byAddress.get(origin) ?? 0;
-    if (this.#count >= this.#limits.connections || here >= this.#limits.connectionsPerAddress) {
+    const { connections, connectionsPerAddress } = this.#limits;
+    const most = isLoopback(address ?? "") ? connections : connections - Math.floor(connections * OWN_SHARE);
+    if (this.#count >= most || here >= connectionsPerAddress) {
       this.#refused++;
       return null;
     }
@@ -59,6 +67,11 @@ export class Connections {
 export function plainAddress(address: string): string {
   const plain = address.replace(/%.*$/, "").toLowerCase();
   return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/.exec(plain)?.[1] ?? plain;
+}
+
+function isLoopback(address: string): boolean {
+  const plain = plainAddress(address);
+  return plain === "::1" || plain.startsWith("127.");
 }
 
 /** One for all that one host can have: an IPv4 address, or the first 64 bits of IPv6. */
