@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Tracks, Unit } from "../../media/unit.ts";
 import type { Delivery } from "./delivery.ts";
-import { Player, VIDEO } from "./player.ts";
+import { AUDIO, Player, VIDEO } from "./player.ts";
 
 const TRACKS: Tracks = {
   video: { codec: "h264", sps: Uint8Array.of(0x67), pps: Uint8Array.of(0x68), width: 2, height: 2, reorders: false },
@@ -116,4 +116,28 @@ test("sound is left out once it is another one than the player was told of", () 
   player.begin({ ...TRACKS, audio: { ...audio, config: Uint8Array.of(0x11, 0x90) } });
   player.take(sound, false);
   assert.deepEqual(gate.given, [0, 77]);
+});
+
+test("a player of the sound alone hears it, whether there were pictures before it came or not", () => {
+  const audio = { codec: "aac", config: Uint8Array.of(0x11, 0x90), sampleRate: 48_000, channels: 2 } as const;
+  const gate = new Gate();
+  const player = new Player("a/b", { ...TRACKS, audio }, gate, LIMITS);
+  player.addTrack(AUDIO, "rtsp://h/a/b/trackID=1");
+  player.join((reader) => {
+    reader.begin({ ...TRACKS, audio });
+    return () => {};
+  });
+  player.start(0);
+  const hear = () =>
+    player.take(
+      { kind: "audio", dtsUs: 0, ptsUs: 0, captureMs: 0, isKey: true, parts: [new Uint8Array(60_000)] },
+      false,
+    );
+  hear();
+  assert.equal(gate.given.length, 1);
+  gate.hasRoom = false;
+  for (let i = 0; i < 3; i++) hear();
+  gate.hasRoom = true;
+  hear();
+  assert.ok(gate.given.length > 1, "after some was left out, too");
 });

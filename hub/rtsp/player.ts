@@ -77,8 +77,9 @@ export class Player implements Reader {
     return sender.ssrc;
   }
 
-  get trackCount(): number {
-    return this.#tracks.size;
+  /** One of the sound alone has no key picture to wait for. */
+  get #hasVideo(): boolean {
+    return this.#tracks.has(VIDEO);
   }
 
   /**
@@ -96,7 +97,7 @@ export class Player implements Reader {
     this.#queue = squeeze(this.#joining);
     this.#joining = null;
     this.#queuedBytes = this.#queue.reduce((sum, { unit }) => sum + byteLength(unit), 0);
-    this.#needsKey = this.#queue.length === 0;
+    this.#needsKey = this.#hasVideo && this.#queue.length === 0;
     return this.#describeStart();
   }
 
@@ -202,7 +203,7 @@ export class Player implements Reader {
     const isUseful = last > 0;
     const dropped = isUseful ? this.#queue.slice(0, last) : this.#queue;
     this.#queue = isUseful ? this.#queue.slice(last) : [];
-    this.#needsKey = !isUseful;
+    this.#needsKey = this.#hasVideo && !isUseful;
     for (const { unit } of dropped) {
       this.#queuedBytes -= byteLength(unit);
       if (unit.kind === "video") this.missed++;
