@@ -19,8 +19,8 @@ export interface Delivery {
   close(): void;
 }
 
-/** So much may wait in the socket; the rest waits as units, which all players share and which can still be left out. */
-const WINDOW_BYTES = 262_144;
+/** So much may wait in the socket, which tells of no progress before all of it has gone; the rest waits as units, which all players share and which can still be left out. */
+const WINDOW_BYTES = 65_536;
 
 export class TcpDelivery implements Delivery {
   readonly kind = "tcp";
