@@ -97,6 +97,33 @@ test("every PPS of a stream that has several is in front of its key pictures", (
   assert.throws(() => intake.setVideo(new BitWriter().ue(16).nal(0x68)), /more than 16 PPS/);
 });
 
+/** The same SPS or PPS, or key slice, by other numbers: the one that x264 writes is always 0. */
+function renumber(nal: Uint8Array): Uint8Array {
+  const bits = [...nal.subarray(1)].flatMap((byte) => [...byte.toString(2).padStart(8, "0")]);
+  const type = nalType(nal);
+  // Where a number 0, which is written `1`, becomes 1, written `010`: after the profile; both at once; after the slice's type.
+  const [at, count] = type === NAL.sps ? [24, 1] : type === NAL.pps ? [0, 2] : [8, 1];
+  bits.splice(at, count, ...(count === 2 ? "010010" : "010"));
+  while (bits.length % 8 !== 0) bits.push("0");
+  const bytes = bits.join("").match(/.{8}/g) ?? [];
+  return Uint8Array.from([nal[0] as number, ...bytes.map((byte) => Number.parseInt(byte, 2))]);
+}
+
+test("of two SPS both are in front of every key picture, and none is news while another one is in use", (t) => {
+  const { reader, send } = open(t);
+  const others = PLAIN[0]?.filter((nal) => [NAL.sps, NAL.pps].includes(nalType(nal) as 7)).map(renumber) ?? [];
+  send([[...others, ...(PLAIN[0] ?? [])], ...PLAIN.slice(1, 6)]);
+  send([[...(PLAIN[6] ?? []), ...others]]);
+  assert.equal(reader.tracks.length, 1);
+  const key = PLAIN[6]?.map((nal) => (nalType(nal) === NAL.idr ? renumber(nal) : nal)) ?? [];
+  send([key]);
+  assert.equal(reader.tracks.length, 2, "a key picture of the other one is a new beginning");
+  assert.deepEqual(reader.tracks[1]?.video.sps, new Uint8Array(others[0] ?? []));
+  const keys = reader.units.filter(({ unit }) => unit.kind === "video" && unit.isKey);
+  assert.equal(keys.length, 3);
+  for (const { unit } of keys.slice(1)) assert.deepEqual(typesOf(unit.parts).slice(0, 4), [7, 7, 8, 8]);
+});
+
 test("nothing begins before a key picture with its SPS and PPS", (t) => {
   const { intake, reader, send } = open(t);
   intake.setAudio(AUDIO);

@@ -66,7 +66,7 @@ export class Intake {
   picture({ ptsUs, dtsUs, captureMs, nals }: Picture): void {
     const parts: Uint8Array[] = [];
     let bytes = 0;
-    let hasSlice = false;
+    let firstSlice: Uint8Array | null = null;
     let isKey = false;
     let isB = false;
     for (const nal of nals) {
@@ -77,14 +77,15 @@ export class Intake {
       else if (type === NAL.sei) isKey ||= hasRecoveryPoint(nal);
       else if (type >= NAL.slice && type <= NAL.idr) {
         isKey ||= type === NAL.idr;
-        if (!hasSlice) isB = isBidirectional(nal);
-        hasSlice = true;
+        if (firstSlice === null) isB = isBidirectional(nal);
+        firstSlice ??= nal;
       } else continue;
       if (parts.length === MOST_PARTS) throw new IntakeFault(`a picture of more than ${MOST_PARTS} NAL units`);
       parts.push(nal);
     }
-    if (!hasSlice) return;
+    if (firstSlice === null) return;
     this.#publication.heard();
+    if (isKey) this.#sets.use(firstSlice);
     if (!this.#isReady(isKey)) return;
     if (this.#sets.isNew) this.#times.setDepth(this.#sets.reorderFrames ?? 0);
     const times = this.#times.picture(ptsUs, dtsUs, isB, this.#now() * 1000);

@@ -7,50 +7,68 @@ import type { VideoTrack } from "../media/unit.ts";
 
 /** What an AVC configuration can tell of one. */
 const MOST_BYTES = 65_535;
-/** A stream has one or two; more are kept of none that is heard of. */
-const MOST_PPS = 16;
+/** A stream has one or two of each; more are kept of none that is heard of. */
+const MOST_SETS = 16;
+/** The numbers are among the first few bytes. */
+const HEAD_BYTES = 16;
+
+interface KnownSps {
+  readonly bytes: Uint8Array;
+  readonly sps: Sps;
+}
+
+interface KnownPps {
+  readonly bytes: Uint8Array;
+  readonly spsId: number;
+}
 
 export class ParameterSets {
-  #bytes: Uint8Array | null = null;
-  #sps: Sps | null = null;
-  readonly #pps = new Map<number, Uint8Array>();
-  /** The SPS, and every PPS by its number. */
+  readonly #sps = new Map<number, KnownSps>();
+  readonly #pps = new Map<number, KnownPps>();
+  /** The number of the SPS that the last key picture was made by; the first one before that. */
+  #current: number | null = null;
+  /** As readers were told of it. */
+  #told: KnownSps | null = null;
+  /** Every SPS and every PPS by its number. */
   #all: readonly Uint8Array[] = [];
-  #isNew = false;
 
   get isComplete(): boolean {
-    return this.#sps !== null && this.#pps.size > 0;
+    return this.#inUse !== null && this.#pps.size > 0;
   }
 
-  /** There is another SPS than readers were told of. Another PPS is no news to them: key units begin with it. */
+  /** There is another SPS in use than readers were told of. Another PPS is no news to them: key units begin with it. */
   get isNew(): boolean {
-    return this.#isNew;
+    return this.#inUse !== this.#told;
   }
 
   /** See `Sps`. */
   get reorderFrames(): number | null {
-    return this.#sps?.reorderFrames ?? null;
+    return this.#inUse?.sps.reorderFrames ?? null;
   }
 
   /** Throws a `MediaFault` for what is neither SPS nor PPS. */
   keep(set: Uint8Array): void {
     if (set.length > MOST_BYTES) throw new MediaFault(`a parameter set of more than ${MOST_BYTES} bytes`);
     if (nalType(set) === NAL.pps) this.#keepPps(set);
-    else if (this.#bytes === null || !isSame(this.#bytes, set)) {
-      this.#sps = readSps(set);
-      this.#bytes = copy(set);
-      this.#isNew = true;
-      this.#arrange();
-    }
+    else this.#keepSps(set);
+  }
+
+  /** The first slice of a key picture: from now on what it was made by is in use. What cannot be read changes nothing. */
+  use(slice: Uint8Array): void {
+    const [, , ppsId = -1] = readNumbers(slice, 3) ?? [];
+    const spsId = this.#pps.get(ppsId)?.spsId;
+    if (spsId !== undefined && this.#sps.has(spsId)) this.#current = spsId;
   }
 
   /** Those that are known, now told to readers. Only when complete. */
   settle(reorders: boolean): VideoTrack {
-    const [pps] = this.#pps.values();
-    if (this.#sps === null || this.#bytes === null || pps === undefined) throw new Error("no SPS or PPS yet");
-    this.#isNew = false;
-    const { width, height } = this.#sps;
-    return { codec: "h264", sps: this.#bytes, pps, width, height, reorders };
+    const inUse = this.#inUse;
+    const all = [...this.#pps.values()];
+    const pps = all.find(({ spsId }) => spsId === this.#current) ?? all[0];
+    if (inUse === null || pps === undefined) throw new Error("no SPS or PPS yet");
+    this.#told = inUse;
+    const { width, height } = inUse.sps;
+    return { codec: "h264", sps: inUse.bytes, pps: pps.bytes, width, height, reorders };
   }
 
   /** A key picture with them in front, whether it came with them or not. */
@@ -58,27 +76,43 @@ export class ParameterSets {
     return [...this.#all, ...nals.filter((nal) => nalType(nal) !== NAL.sps && nalType(nal) !== NAL.pps)];
   }
 
+  get #inUse(): KnownSps | null {
+    return this.#current === null ? null : (this.#sps.get(this.#current) ?? null);
+  }
+
+  #keepSps(set: Uint8Array): void {
+    for (const { bytes } of this.#sps.values()) if (isSame(bytes, set)) return;
+    const sps = readSps(set);
+    // After the profile, its constraints and the level.
+    const [id = 0] = readNumbers(set.subarray(3), 1) ?? [];
+    if (!this.#sps.has(id) && this.#sps.size === MOST_SETS) throw new MediaFault(`more than ${MOST_SETS} SPS`);
+    this.#sps.set(id, { bytes: copy(set), sps });
+    this.#current ??= id;
+    this.#arrange();
+  }
+
   #keepPps(set: Uint8Array): void {
-    const id = readPpsId(set);
-    const known = this.#pps.get(id);
-    if (known !== undefined && isSame(known, set)) return;
-    if (known === undefined && this.#pps.size === MOST_PPS) throw new MediaFault(`more than ${MOST_PPS} PPS`);
-    this.#pps.set(id, copy(set));
+    for (const { bytes } of this.#pps.values()) if (isSame(bytes, set)) return;
+    const [id, spsId] = readNumbers(set, 2) ?? [];
+    if (id === undefined || spsId === undefined) throw new MediaFault("the PPS is damaged: its number is cut off");
+    if (!this.#pps.has(id) && this.#pps.size === MOST_SETS) throw new MediaFault(`more than ${MOST_SETS} PPS`);
+    this.#pps.set(id, { bytes: copy(set), spsId });
     this.#arrange();
   }
 
   #arrange(): void {
-    this.#all = this.#bytes === null ? [] : [this.#bytes, ...this.#pps.values()];
+    this.#all = [...this.#sps.values(), ...this.#pps.values()].map(({ bytes }) => bytes);
   }
 }
 
-function readPpsId(pps: Uint8Array): number {
+/** So many that a NAL unit begins with, after its first byte. Null where they are cut off or out of all range. */
+function readNumbers(nal: Uint8Array, count: number): number[] | null {
   try {
-    return new BitReader(pps, 16).unsigned(255);
+    const bits = new BitReader(nal, HEAD_BYTES);
+    return Array.from({ length: count }, () => bits.unsigned());
   } catch (error) {
-    throw error instanceof MediaFault
-      ? new MediaFault(`the PPS is damaged: ${error.message}`, { cause: error })
-      : error;
+    if (error instanceof MediaFault) return null;
+    throw error;
   }
 }
 
