@@ -19,6 +19,8 @@ export type Question = Omit<AuthorizeRequest, "type" | "id">;
 export interface Admission {
   /** Of a publisher: the name of the recording to make of it. */
   readonly recording: string | null;
+  /** Of a publisher: it is a runner of the server's. */
+  readonly isOwn?: boolean;
 }
 
 interface Waiting {
@@ -46,10 +48,10 @@ export class Doorman {
     if (this.#isClosed || this.#waiting.size >= MOST_WAITING) return Promise.reject(unavailable("it is shutting down"));
     const id = ++this.#last;
     return new Promise((resolve, reject) => {
-      const settle = ({ refusal, recording }: Omit<HubVerdict, "type" | "id">) => {
+      const settle = ({ refusal, recording, isOwn = false }: Omit<HubVerdict, "type" | "id">) => {
         clearTimeout(timer);
         this.#waiting.delete(id);
-        if (refusal === null) resolve({ recording });
+        if (refusal === null) resolve({ recording, isOwn });
         else reject(new Refused(refusal));
       };
       const timer = setTimeout(

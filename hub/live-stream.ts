@@ -21,8 +21,16 @@ interface Seat {
   isGone: boolean;
 }
 
+interface StreamOrigin {
+  readonly path: string;
+  readonly protocol: StreamInfo["protocol"];
+  /** Of a runner of the server's. */
+  readonly isOwn: boolean;
+}
+
 export class LiveStream implements Publication {
   readonly path: string;
+  readonly isOwn: boolean;
   readonly ended: Promise<string>;
   onBegun: () => void = () => {};
   onClosed: (reason: string) => void = () => {};
@@ -48,8 +56,9 @@ export class LiveStream implements Publication {
   /** Of readers that have gone. */
   #missed = 0;
 
-  constructor(path: string, protocol: StreamInfo["protocol"], limits: StreamLimits, log: Log, now: () => number) {
+  constructor({ path, protocol, isOwn }: StreamOrigin, limits: StreamLimits, log: Log, now: () => number) {
     this.path = path;
+    this.isOwn = isOwn;
     this.#protocol = protocol;
     this.#limits = limits;
     this.#log = log;

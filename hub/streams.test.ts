@@ -375,3 +375,30 @@ test("what was published, read and missed is counted, also of readers that have 
   leave();
   assert.deepEqual(streams.list(), [{ path: "a/b", pictures: 2, bytes: 120, readers: 1, missed: 5 }]);
 });
+
+test("a runner of the server's may pause for any time once it can be played, and takes no place of others", (t) => {
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const { streams, told, clock } = open(t, { publishers: 1, frozenMs: 1000, keylessMs: 1000 });
+  const own = streams.publish("ann/out", "rtsp", null, true);
+  const silent = streams.publish("ann/silent", "rtsp", null, true);
+  own.begin(TRACKS);
+  own.write(key(0));
+  assert.equal(
+    kindOf(() => streams.publish("ann/cam", "rtsp", null)),
+    "done",
+  );
+  assert.equal(
+    kindOf(() => streams.publish("ann/cam-2", "rtsp", null)),
+    "too_many",
+  );
+  for (let passed = 0; passed < 20; passed++) {
+    clock.ms += 250;
+    t.mock.timers.tick(250);
+  }
+  assert.deepEqual(
+    ["ann/out", "ann/silent", "ann/cam"].map((path) => kindOf(() => streams.publish(path, "rtsp", null, true))),
+    ["busy", "done", "done"],
+  );
+  silent.close("");
+  assert.deepEqual(told, ["published ann/out 640x360 false null"]);
+});

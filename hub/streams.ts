@@ -79,12 +79,15 @@ export class Streams {
     this.#watchdog.unref();
   }
 
-  /** The path is taken from now on; it can be played when its first key picture has come. Throws a `StreamRefusal`. */
-  publish(path: string, protocol: StreamInfo["protocol"], recording: string | null): Publication {
+  /**
+   * The path is taken from now on; it can be played when its first key picture has come. Throws a `StreamRefusal`. `isOwn`:
+   * of a runner of the server's, whose pictures may stay away for any time, and who takes no place of others.
+   */
+  publish(path: string, protocol: StreamInfo["protocol"], recording: string | null, isOwn = false): Publication {
     if (this.#live.has(path)) throw new StreamRefusal("busy", `${path} is being published already`);
-    if (this.#live.size >= this.#limits.publishers)
+    if (!isOwn && this.#countForeign() >= this.#limits.publishers)
       throw new StreamRefusal("too_many", `${this.#limits.publishers} streams are being published, which is the most`);
-    const stream = new LiveStream(path, protocol, this.#limits, this.#log, this.#now);
+    const stream = new LiveStream({ path, protocol, isOwn }, this.#limits, this.#log, this.#now);
     stream.onBegun = () => {
       this.#log("info", "a stream has begun", { path, protocol });
       this.#events.published?.(stream.info(), recording);
@@ -126,6 +129,12 @@ export class Streams {
     for (const stream of [...this.#live.values()]) stream.close(reason);
   }
 
+  #countForeign(): number {
+    let count = 0;
+    for (const { isOwn } of this.#live.values()) if (!isOwn) count++;
+    return count;
+  }
+
   #letFrozenGo(): void {
     const now = this.#now();
     // While we stood still ourselves, nothing could come from anybody.
@@ -135,6 +144,7 @@ export class Streams {
     for (const stream of [...this.#live.values()]) {
       stream.heardAt += late;
       stream.pictureAt += late;
+      if (stream.isOwn && stream.isPlayable) continue;
       if (now - stream.heardAt >= frozenMs) stream.close(`no picture came for ${frozenMs / 1000} s`);
       else if (now - stream.pictureAt >= keylessMs) {
         stream.close(`no key picture with SPS and PPS came for ${keylessMs / 1000} s`);

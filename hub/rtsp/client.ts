@@ -44,6 +44,7 @@ interface Right {
   readonly action: "publish" | "play";
   readonly path: string;
   readonly recording: string | null;
+  readonly isOwn: boolean;
   readonly untilMs: number;
 }
 
@@ -93,9 +94,13 @@ export class Client {
     return this.#publisher !== null;
   }
 
-  /** Nothing else tells whether it is still there: a publisher's pictures do, and so does what a connection takes. */
+  /**
+   * Nothing else tells whether it is still there: a publisher's pictures do, unless they may stay away, and so does what a
+   * connection takes.
+   */
   get mustBeHeard(): boolean {
-    return !this.isStreaming || this.#player?.delivery.kind === "udp";
+    const isOwn = this.#publisher !== null && this.#right?.isOwn === true;
+    return !this.isStreaming || isOwn || this.#player?.delivery.kind === "udp";
   }
 
   async handle(request: RtspRequest): Promise<Answer> {
@@ -121,9 +126,9 @@ export class Client {
   async announce(request: RtspRequest): Promise<Answer> {
     if (this.#player !== null || this.#publisher !== null) throw wrongState("this session is in use");
     const { rest } = expectUrl(request);
-    const { path, recording } = await this.#allow("publish", request, rest);
+    const { path, recording, isOwn } = await this.#allow("publish", request, rest);
     const announced = readAnnounced(Buffer.from(request.body).toString("utf8"));
-    const publication = this.#parts.streams.publish(path, "rtsp", recording);
+    const publication = this.#parts.streams.publish(path, "rtsp", recording, isOwn);
     const { unitBytes } = this.#parts.settings.limits;
     const publisher = new Publisher(announced, publication, { unitBytes, reportMs: this.#parts.reportMs });
     publisher.onFault = (error) => this.fail(error);
@@ -269,10 +274,16 @@ export class Client {
     const secret = password ?? apiKey ?? readRequestUrl(request.url)?.password ?? null;
     if (secret === null) throw new RequestRefusal(401, "a key is needed: as the password, or as ?api_key=");
     const { address } = this.#wire;
-    const { recording } = await this.#parts.doorman.authorize({ action, protocol: "rtsp", path, secret, address });
+    const { recording, isOwn = false } = await this.#parts.doorman.authorize({
+      action,
+      protocol: "rtsp",
+      path,
+      secret,
+      address,
+    });
     if (this.#isClosed) throw new RequestRefusal(503, "the connection is closed");
     const seconds = Math.min(RIGHT_SECONDS, this.#parts.sessionSeconds);
-    this.#right = { action, path, recording, untilMs: performance.now() + seconds * 1000 };
+    this.#right = { action, path, recording, isOwn, untilMs: performance.now() + seconds * 1000 };
     return this.#right;
   }
 }
