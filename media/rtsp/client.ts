@@ -2,7 +2,7 @@
 import { connect, type Socket } from "node:net";
 import type { RtspAddress } from "./address.ts";
 import { Authorization } from "./authorization.ts";
-import { type RtspItem, type RtspResponse, writeRequest, writeResponse } from "./message.ts";
+import { RtspFault, type RtspItem, type RtspResponse, writeRequest, writeResponse } from "./message.ts";
 import { MessageReader } from "./message-reader.ts";
 
 export interface ClientOptions {
@@ -116,8 +116,9 @@ export class RtspClient {
     this.#reader.push(chunk);
     try {
       for (let item = this.#reader.next(); item !== null; item = this.#reader.next()) this.#take(item);
-    } catch {
-      this.fail("the server does not speak RTSP");
+    } catch (error) {
+      if (error instanceof RtspFault) this.fail("the server does not speak RTSP");
+      else this.fail(error instanceof Error ? error.message : String(error));
     }
   }
 

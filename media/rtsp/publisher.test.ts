@@ -3,6 +3,8 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import type { Tracks, Unit } from "../unit.ts";
+import { readRtspAddress } from "./address.ts";
+import { RtspClient } from "./client.ts";
 import { type RtspFrame, type RtspRequest, writeResponse } from "./message.ts";
 import { MessageReader } from "./message-reader.ts";
 import { publishRtsp } from "./publisher.ts";
@@ -158,4 +160,19 @@ test("it asks now and then whether the server is still there", async (t) => {
   );
   const publisher = await publishRtsp(server.at(), TRACKS, { stepMs: 300 });
   assert.equal(await publisher.closed, "the server did not answer OPTIONS within 0.3 s");
+});
+
+test("a packet that cannot be dealt with is not called a fault of the server's RTSP", async (t) => {
+  const server = await serve(t, () => null);
+  const onFrame = () => {
+    throw new Error("the picture is damaged");
+  };
+  const reasons: string[] = [];
+  for (const said of [Buffer.from([0x24, 0, 0, 1, 7]), Buffer.from("no RTSP\r\n\r\n")]) {
+    const client = await RtspClient.open(readRtspAddress(server.at()), { stepMs: 5000, onFrame });
+    while (server.sockets.length <= reasons.length) await new Promise((resolve) => setImmediate(resolve));
+    server.sockets.at(-1)?.write(said);
+    reasons.push(await client.closed);
+  }
+  assert.deepEqual(reasons, ["the picture is damaged", "the server does not speak RTSP"]);
 });
