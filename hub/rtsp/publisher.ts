@@ -61,10 +61,6 @@ export class Publisher {
     this.#intake = new Intake(publication, limits);
   }
 
-  get ended(): Promise<string> {
-    return this.#publication.ended;
-  }
-
   get isSetUp(): boolean {
     return this.#tracks.has(this.media.indexOf(this.#announced.video));
   }

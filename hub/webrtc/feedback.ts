@@ -3,24 +3,18 @@
 export interface Feedback {
   /** Sequence numbers of packets it has missed. */
   readonly lost: readonly number[];
-  /** It cannot go on without a key picture. */
-  readonly wantsKey: boolean;
   readonly saysGoodbye: boolean;
 }
 
 const BYE = 203;
 const TRANSPORT_FEEDBACK = 205;
-const PAYLOAD_FEEDBACK = 206;
 const GENERIC_NACK = 1;
-const PICTURE_LOSS = 1;
-const FULL_INTRA = 4;
 /** Of one compound packet. */
 const MAX_LOST = 512;
 
 /** Of a compound packet that has been authenticated; reads as far as it is sound. */
 export function readFeedback(packet: Buffer): Feedback {
   const lost: number[] = [];
-  let wantsKey = false;
   let saysGoodbye = false;
   for (let at = 0; at + 4 <= packet.length; ) {
     const count = (packet[at] as number) & 0x1f;
@@ -28,11 +22,10 @@ export function readFeedback(packet: Buffer): Feedback {
     const end = at + 4 + packet.readUInt16BE(at + 2) * 4;
     if (end > packet.length) break;
     if (type === BYE) saysGoodbye = true;
-    else if (type === PAYLOAD_FEEDBACK && (count === PICTURE_LOSS || count === FULL_INTRA)) wantsKey = true;
     else if (type === TRANSPORT_FEEDBACK && count === GENERIC_NACK) readLost(packet, at + 12, end, lost);
     at = end;
   }
-  return { lost, wantsKey, saysGoodbye };
+  return { lost, saysGoodbye };
 }
 
 /** RFC 4585, 6.2.1: a sequence number, and a bit for each of the 16 after it. */

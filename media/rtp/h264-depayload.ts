@@ -36,8 +36,6 @@ export class H264Depayloader {
   /** The unit that comes in fragments, copied: of a packet nothing is kept, be it ever so small. Used again for the next. */
   #fragments = Buffer.alloc(0);
   #fragmentBytes = 0;
-  /** Pictures that were left out. */
-  lost = 0;
 
   constructor(maxBytes: number, emit: (picture: CodedPicture) => void) {
     this.#maxBytes = maxBytes;
@@ -139,7 +137,6 @@ export class H264Depayloader {
     if (this.#hasSlice && isWhole && !this.#needsKey) {
       this.#emit({ timestamp: this.#timestamp as number, nals: this.#nals });
     } else if (this.#hasSlice || this.#isDamaged) {
-      this.lost++;
       this.#needsKey = true;
     }
     this.#nals = [];

@@ -44,7 +44,7 @@ function depayload(packets: readonly RtpPacket[], lost: (i: number) => boolean =
       isAfterLoss = false;
     }
   }
-  return { pictures, lost: depayloader.lost };
+  return { pictures };
 }
 
 const anyNal = fc

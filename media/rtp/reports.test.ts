@@ -20,13 +20,14 @@ test("a receiver report is a whole packet of words", () => {
     ...{ ssrc: 1, senderSsrc: 2, fractionLost: 300, lost: 1e9, highest: 2 ** 33, jitter: 1.5, stamp: 3, sinceMs: 1000 },
   });
   assert.equal(report.length % 4, 0);
-  assert.deepEqual(readRtcp(report), { sender: null, hasLeft: false });
+  assert.deepEqual(readRtcp(report), { sender: null });
   assert.equal(report.readUInt32BE(28), 65_536);
 });
 
 test("a good-bye follows a report", () => {
   const bye = new RtpSender(96, 90_000).bye(NOW, 0);
-  assert.equal(readRtcp(bye)?.hasLeft, true);
+  assert.ok(readRtcp(bye)?.sender);
+  assert.equal(bye[bye.length - 7], 203);
 });
 
 test("whatever comes is a report or nothing, and never a fault", () => {

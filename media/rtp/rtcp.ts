@@ -11,7 +11,6 @@ export interface SenderReport {
 
 export interface RtcpNews {
   readonly sender: SenderReport | null;
-  readonly hasLeft: boolean;
 }
 
 export interface Sent {
@@ -49,17 +48,15 @@ const CNAME = 1;
 export function readRtcp(bytes: Uint8Array): RtcpNews | null {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let sender: SenderReport | null = null;
-  let hasLeft = false;
   let at = 0;
   while (at + 4 <= bytes.length) {
     const end = at + 4 + view.getUint16(at + 2) * 4;
     if (view.getUint8(at) >> 6 !== 2 || end > bytes.length) return null;
     const type = view.getUint8(at + 1);
     if (type === SENDER && end - at >= 28) sender = readSender(view, at);
-    if (type === BYE) hasLeft = true;
     at = end;
   }
-  return at === 0 ? null : { sender, hasLeft };
+  return at === 0 ? null : { sender };
 }
 
 function readSender(view: DataView, at: number): SenderReport {

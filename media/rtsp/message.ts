@@ -43,20 +43,17 @@ export const REASONS: Readonly<Record<number, string>> = {
   401: "Unauthorized",
   403: "Forbidden",
   404: "Not Found",
-  405: "Method Not Allowed",
   413: "Request Entity Too Large",
   414: "Request-URI Too Large",
   415: "Unsupported Media Type",
   453: "Not Enough Bandwidth",
   454: "Session Not Found",
   455: "Method Not Valid in This State",
-  459: "Aggregate Operation Not Allowed",
   461: "Unsupported Transport",
   500: "Internal Server Error",
   501: "Not Implemented",
   503: "Service Unavailable",
   505: "RTSP Version Not Supported",
-  551: "Option not supported",
 };
 
 type Fields = Readonly<Record<string, string | number | null>>;
