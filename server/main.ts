@@ -115,6 +115,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     routeOutput: routeOutputs({ media, network: config.network }),
     recordings: {
       isAllowed: () => config.recordings.enabled && recordings.trouble === null,
+      segmentMs: config.recordings.segment_seconds * 1000,
       nextFile: (uuid) => processRecordings.nextFile(uuid),
     },
     resolveInput: (userUuid, sourceUuid, how) => sources.resolveInput(userUuid, sourceUuid, how),
@@ -133,7 +134,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   const endpoints = [
     ...informationEndpoints({ sql, softwareVersion, components }),
     ...sourceEndpoints(sources),
-    ...processEndpoints({ sql, processes, hub }),
+    ...processEndpoints({ sql, processes, hub, recordings: processRecordings }),
     ...streams.endpoints,
     ...outputEndpoints({ sql, config, hub, processes }),
     ...processRecordingEndpoints({ sql, recordings: processRecordings, stallMs: config.media.stalled_seconds * 1000 }),

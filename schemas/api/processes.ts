@@ -47,7 +47,10 @@ const Stats = Type.Object(
     inference_ms: Type.Number(),
     restarts: Type.Integer({ description: "After crashes." }),
   },
-  { description: "Of the last second. All but `restarts` are 0 while it does not run." },
+  {
+    description:
+      "Of the last second in which it ran. Rates are 0 while it does not run; the last numbers of one that has ended are kept for a while.",
+  },
 );
 
 export const ProcessRecord = Type.Object(
@@ -69,6 +72,32 @@ export const ProcessRecord = Type.Object(
     output_states: Type.Array(
       Type.Object({ output_uuid: Uuid, type: Type.Enum([...OUTPUT_TYPES]), ...OutputProgress }),
       { description: "How the outputs get on, while it is active." },
+    ),
+    recording: Type.Union(
+      [
+        Type.Object({
+          is_recording: Type.Boolean(),
+          status_detail: Type.Union([Type.String(), Type.Null()], { description: "Why it is not recorded." }),
+          frames_dropped: Type.Integer({
+            minimum: 0,
+            description: "Since its runner was started: they came faster than they could be encoded.",
+          }),
+        }),
+        Type.Null(),
+      ],
+      { description: "How its recording gets on, while it is active. Null where the key has no process recording." },
+    ),
+    recordings: Type.Array(
+      Type.Object({
+        index: Type.Integer({ minimum: 0 }),
+        written_at: Timestamp,
+        size_bytes: Type.Integer({ minimum: 0 }),
+        download_url: Type.String({ description: "For a while, without a key." }),
+      }),
+      {
+        description:
+          "The processed video, of keys with process recording: files, in their order, as far as they are kept.",
+      },
     ),
     alerts: Type.Array(Uuid),
     telemetry: Type.Union([

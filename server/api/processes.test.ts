@@ -14,7 +14,8 @@ before(async () => {
   database = await testDatabase();
   stage = await openStage(database.sql);
   const { supervisor: processes, user } = stage;
-  const endpoints = processEndpoints({ sql: database.sql, processes, hub: testHub() });
+  const recordings = { list: async () => [] };
+  const endpoints = processEndpoints({ sql: database.sql, processes, hub: testHub(), recordings });
   app = await openApp(endpoints, { authenticate: async () => user });
 });
 after(async () => {
@@ -87,7 +88,7 @@ test("a process is shown with what runs it, and listed until it ends", async () 
   assert.deepEqual(rest, {
     ...{ uuid, process_uuid: uuid, state: "running", reconnecting: false, source_uuid: stage.sourceUuid },
     ...{ source_url: "rtsp://***@camera/", graph: "detect", params: { script: {} }, finished_at: null, error: null },
-    ...{ outputs: [], output_states: [], alerts: [], telemetry: null },
+    ...{ outputs: [], output_states: [], recording: null, recordings: [], alerts: [], telemetry: null },
     stats: {
       ...{ fps_in: 25, fps_processed: 20, fps_out: 25, frames_dropped: 0, latency_ms: { p50: 1, p95: 2 } },
       ...{ inference_ms: 3, restarts: 0 },

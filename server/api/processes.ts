@@ -12,6 +12,7 @@ import {
 import { Deleted } from "../../schemas/api/records.ts";
 import type { ErrorCode } from "../../schemas/errors.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
+import type { ProcessRecordings } from "../media/recordings/process-recordings.ts";
 import { describeOutput, findState, type OutputHub } from "../outputs/describe-output.ts";
 import { describeProcess, type LiveProcess } from "../processes/describe-process.ts";
 import type { Processes } from "../processes/processes.ts";
@@ -19,27 +20,33 @@ import { describeStarted } from "../processes/urls.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { findOutput } from "../store/outputs.ts";
-import { findProcess, listProcesses } from "../store/processes.ts";
+import { findProcess, listProcesses, type ProcessView } from "../store/processes.ts";
 import type { User } from "../user.ts";
 import { type AnyEndpoint, defineEndpoint, type Endpoint, type JsonAnswer } from "./endpoint.ts";
+import { describeFiles } from "./process-recordings.ts";
 
 export interface ProcessNeeds {
   readonly sql: Sql;
   readonly processes: Processes & { view(uuid: string): LiveProcess | null };
   readonly hub: OutputHub;
+  readonly recordings: Pick<ProcessRecordings, "list">;
 }
 
 const tag = "Process";
 const access = "key";
 
-export function processEndpoints({ sql, processes, hub }: ProcessNeeds): readonly AnyEndpoint[] {
-  const describe = async (user: User, uuid: string): Promise<JsonAnswer> => {
+export function processEndpoints({ sql, processes, hub, recordings }: ProcessNeeds): readonly AnyEndpoint[] {
+  const show = async (row: ProcessView, user: User, publicUrl: string): Promise<ProcessRecord> => {
+    const files = user.hasRecording ? await recordings.list(row.uuid) : [];
+    return describeProcess(row, processes.view(row.uuid), describeFiles(files, row.uuid, hub.signer, publicUrl));
+  };
+  const describe = async (user: User, uuid: string, publicUrl: string): Promise<JsonAnswer> => {
     const row = await findProcess(sql, user.uuid, uuid);
     if (row === null)
       throw new ServiceError("process_not_found", {
         detail: `there is no process ${uuid}; GET /processes?state=all lists yours`,
       });
-    return { status: 200, body: describeProcess(row, processes.view(uuid)) };
+    return { status: 200, body: await show(row, user, publicUrl) };
   };
   return [
     defineEndpoint({
@@ -82,12 +89,13 @@ export function processEndpoints({ sql, processes, hub }: ProcessNeeds): readonl
       query: ProcessQuery,
       answers: { 200: { description: "Newest first.", schema: ProcessListing } },
       errors: [],
-      async handle({ user, query }) {
+      async handle({ user, query, publicUrl }) {
         const { rows, nextCursor } = await listProcesses(sql, user.uuid, {
           ...query,
           withEnded: query.state === "all",
         });
-        const listed = rows.map((row) => describeProcess(row, processes.view(row.uuid)));
+        const listed: ProcessRecord[] = [];
+        for (const row of rows) listed.push(await show(row, user, publicUrl));
         return { status: 200, body: { processes: listed, ...(nextCursor !== null && { next_cursor: nextCursor }) } };
       },
     }),
@@ -100,7 +108,7 @@ export function processEndpoints({ sql, processes, hub }: ProcessNeeds): readonl
       access,
       answers: { 200: { description: "The process.", schema: ProcessRecord } },
       errors: ["process_not_found"],
-      handle: ({ user, params }) => describe(user, params.process_uuid ?? ""),
+      handle: ({ user, params, publicUrl }) => describe(user, params.process_uuid ?? "", publicUrl),
     }),
     defineEndpoint({
       method: "POST",
@@ -112,9 +120,9 @@ export function processEndpoints({ sql, processes, hub }: ProcessNeeds): readonl
       access,
       answers: { 200: { description: "It is paused.", schema: ProcessRecord } },
       errors: ["process_not_found", "wrong_state", "pipeline_failed"],
-      async handle({ user, params: { process_uuid: uuid = "" } }) {
+      async handle({ user, params: { process_uuid: uuid = "" }, publicUrl }) {
         await processes.pause(user, uuid);
-        return describe(user, uuid);
+        return describe(user, uuid, publicUrl);
       },
     }),
     defineEndpoint({
@@ -127,9 +135,9 @@ export function processEndpoints({ sql, processes, hub }: ProcessNeeds): readonl
       access,
       answers: { 200: { description: "It runs.", schema: ProcessRecord } },
       errors: ["process_not_found", "wrong_state", "pipeline_failed"],
-      async handle({ user, params: { process_uuid: uuid = "" } }) {
+      async handle({ user, params: { process_uuid: uuid = "" }, publicUrl }) {
         await processes.resume(user, uuid);
-        return describe(user, uuid);
+        return describe(user, uuid, publicUrl);
       },
     }),
     ...withOld(

@@ -4,6 +4,7 @@ import { describeState } from "../outputs/describe-output.ts";
 import type { ProcessView } from "../store/processes.ts";
 import type { OutputState } from "./process-outputs.ts";
 import type { ProcessError, ProcessState } from "./processes.ts";
+import type { RecordingState } from "./recorder.ts";
 
 /** What the machine that runs it knows better than the database, which hears of it a little later. */
 export interface LiveProcess {
@@ -15,11 +16,18 @@ export interface LiveProcess {
   readonly finishedAt: Date | null;
   readonly stats: RunnerStats | null;
   readonly outputs: readonly OutputState[];
+  /** Null of one that is not to be recorded. */
+  readonly recording: RecordingState | null;
 }
 
 /** As clients see it. */
-export function describeProcess(row: ProcessView, live: LiveProcess | null): ProcessRecord {
-  const { state, error, reconnecting, restarts, startedAt, finishedAt, stats, outputs } = live ?? written(row);
+export function describeProcess(
+  row: ProcessView,
+  live: LiveProcess | null,
+  recordings: ProcessRecord["recordings"],
+): ProcessRecord {
+  const { state, error, reconnecting, restarts, startedAt, finishedAt, stats, outputs, recording } =
+    live ?? written(row);
   return {
     uuid: row.uuid,
     process_uuid: row.uuid,
@@ -38,6 +46,12 @@ export function describeProcess(row: ProcessView, live: LiveProcess | null): Pro
       type: output.type,
       ...describeState(output),
     })),
+    recording: recording && {
+      is_recording: recording.isRecording,
+      status_detail: recording.detail,
+      frames_dropped: recording.framesDropped,
+    },
+    recordings,
     alerts: [...row.alerts],
     telemetry: null,
     stats: { ...describeStats(stats), restarts },
@@ -53,6 +67,7 @@ const written = (row: ProcessView): LiveProcess => ({
   finishedAt: row.finishedAt,
   stats: null,
   outputs: [],
+  recording: null,
 });
 
 const describeStats = (stats: RunnerStats | null): Omit<ProcessRecord["stats"], "restarts"> => ({

@@ -132,6 +132,7 @@ test("a process of a key with recording is recorded in every run, each in a file
   let hasRoom = true;
   const recordings = {
     isAllowed: () => hasRoom,
+    segmentMs: 600_000,
     nextFile: async (uuid: string) => {
       files.push(`/data/${uuid}/${files.length}.mp4`);
       return files.at(-1) ?? "";
@@ -156,14 +157,18 @@ test("a process of a key with recording is recorded in every run, each in a file
   assert.equal(await pathNow(), `/data/${uuid}/1.mp4`);
   hasRoom = false;
   while ((await pathNow()) !== undefined);
+  const stopped = { isRecording: false, detail: "the disk is nearly full", framesDropped: 0 };
+  assert.deepEqual(supervisor.view(uuid)?.recording, stopped);
+  assert.equal(supervisor.view(plain)?.recording, null);
   hasRoom = true;
   while ((await pathNow()) !== `/data/${uuid}/2.mp4`);
+  assert.deepEqual(supervisor.view(uuid)?.recording, { isRecording: true, detail: null, framesDropped: 0 });
 });
 
 test("a process that is taken up again is recorded if its key has that, and goes on if it cannot be", async () => {
   const slots = { feed: {}, recording: {} };
   const broken: StageOptions["needs"] = {
-    recordings: { isAllowed: () => true, nextFile: () => Promise.reject(new Error("no such disk")) },
+    recordings: { isAllowed: () => true, segmentMs: 1000, nextFile: () => Promise.reject(new Error("no such disk")) },
     prepare: async ({ params }) => ({ params, offers: new Set<string>(), slots }),
   };
   const first = await stage({ needs: broken });
@@ -173,7 +178,7 @@ test("a process that is taken up again is recorded if its key has that, and goes
   assert.deepEqual((await first.inside(uuid)).attached, {});
   await first.supervisor.close();
   const path = `/data/${newUuid()}/0.mp4`;
-  const needs = { ...broken, recordings: { isAllowed: () => true, nextFile: async () => path } };
+  const needs = { ...broken, recordings: { isAllowed: () => true, segmentMs: 600_000, nextFile: async () => path } };
   const second = await stage({ needs, user: first.user, sourceUuid: first.sourceUuid });
   await second.reach(uuid, "running");
   assert.equal((await paramsOf(second, uuid, "recording")).path, path);

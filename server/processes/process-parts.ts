@@ -65,6 +65,8 @@ export interface ProcessNeeds {
 export interface RecordingPlace {
   /** There is room. */
   isAllowed(): boolean;
+  /** Of one file. */
+  readonly segmentMs: number;
   /** The path of a file that is not there yet. */
   nextFile(processUuid: string): Promise<string>;
 }

@@ -28,6 +28,7 @@ export class SupervisedProcess {
   readonly #life: Life;
   readonly #orders: Orders;
   readonly #outputs: ProcessOutputs;
+  readonly #recorder: Recorder;
 
   constructor(parts: ProcessParts, needs: ProcessNeeds) {
     const { row, input } = parts;
@@ -50,7 +51,10 @@ export class SupervisedProcess {
     const outputs = new ProcessOutputs(parts.outputs, needs.routeOutput);
     const recorder = new Recorder({
       log,
-      isWanted: () => parts.hasRecording && RECORDING in parts.slots && needs.recordings.isAllowed(),
+      isOffered: parts.hasRecording && RECORDING in parts.slots,
+      segmentMs: needs.recordings.segmentMs,
+      hasRoom: () => needs.recordings.isAllowed(),
+      isFlowing: () => ledger.state === "running",
       nextFile: () => needs.recordings.nextFile(row.uuid),
       attach: async ({ id, slot, params }) =>
         void (await this.#orders.ask({ type: "attach", attachment: id, slot, params })),
@@ -58,6 +62,7 @@ export class SupervisedProcess {
     });
     const tending = new Again(() => this.#tend(limits.lookupMs));
     this.#outputs = outputs;
+    this.#recorder = recorder;
     this.#whereabouts = new Whereabouts(input.locate, limits.lookupMs, () => this.#life.move());
     const launcher = new Launcher({
       ...{ row, input, needs, ledger, feed, outputs, recorder },
@@ -117,6 +122,7 @@ export class SupervisedProcess {
     const state = this.#life.shownState;
     return {
       ...{ state, error, restarts, startedAt, finishedAt, reconnecting, outputs: this.#outputs.states },
+      recording: this.#recorder.state,
       // A runner that is paused has told its last numbers while it ran.
       stats: state === "running" ? stats : null,
     };
@@ -207,7 +213,9 @@ export class SupervisedProcess {
   #hear(report: RunnerReport): void {
     this.#reception.hear(report);
     if (report.type === "reconnecting") this.#whereabouts.setLost(report.reconnecting);
-    if (report.type === "attachment") this.#outputs.hear(report);
+    if (report.type !== "attachment") return;
+    this.#outputs.hear(report);
+    this.#recorder.hear(report);
   }
 
   /** What fails here fails because the run ends, or is tried again. */

@@ -75,7 +75,7 @@ export async function openStage(sql: Sql, options: StageOptions = {}): Promise<S
     },
     routeOutput: async ({ type, url }) =>
       type === "rtmp" || type === "rtsp" ? { params: { url }, release() {} } : null,
-    recordings: { isAllowed: () => false, nextFile: async () => "/nowhere/0.mp4" },
+    recordings: { isAllowed: () => false, segmentMs: 600_000, nextFile: async () => "/nowhere/0.mp4" },
     metrics: null,
     ...options.needs,
   });

@@ -24,3 +24,12 @@ export function findSubjects(sql: Queries, published: readonly PublishedPath[]):
       join sources on sources.user_uuid = users.uuid and sources.hub_path = paths.path
     order by paths.path, (sources.stream_type = paths.protocol) desc nulls last, sources.created_at desc`;
 }
+
+/** Of the owner of a process: it has process recording still, and is neither revoked nor expired. */
+export async function isKeyGood(sql: Queries, processUuid: string): Promise<boolean> {
+  const [row] = await sql`
+    select from processes join users on users.uuid = user_uuid
+    where processes.uuid = ${processUuid} and users.has_recording
+      and users.revoked_at is null and coalesce(users.expires_at > now(), true)`;
+  return row !== undefined;
+}

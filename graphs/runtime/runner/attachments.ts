@@ -11,6 +11,8 @@ type Meters = Pick<Pipeline, "meter" | "meters">;
 /** What an element says of its way out: the event `output`. */
 type Said = Pick<Told, "status" | "detail" | "framesSent" | "framesDropped">;
 
+const SILENT: Said = { status: "live", detail: null, framesSent: 0, framesDropped: 0 };
+
 interface Attachment {
   readonly id: string;
   readonly segment: string;
@@ -91,9 +93,12 @@ export class Attachments {
   }
 
   #tellOf(attachment: Attachment): void {
-    const { id, said, told } = attachment;
-    if (said === null) return;
-    const framesDropped = said.framesDropped + this.#countQueueDrops(attachment);
+    const { id, told } = attachment;
+    const queueDrops = this.#countQueueDrops(attachment);
+    // What is written to a file says nothing of itself; what its queues dropped is told all the same.
+    if (attachment.said === null && queueDrops === 0) return;
+    const said = attachment.said ?? SILENT;
+    const framesDropped = said.framesDropped + queueDrops;
     const message: Told = { type: "attachment", attachment: id, ...said, framesDropped };
     if (isDeepStrictEqual(message, told)) return;
     attachment.told = message;

@@ -1,4 +1,4 @@
-/** Recordings of processes on the disk: `<data_dir>/process-recordings/<process>/<index>.mp4`, a file for each run. */
+/** Recordings of processes on the disk: `<data_dir>/process-recordings/<process>/<index>.mp4`, at least one file for each run. */
 import { mkdir, readdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { silentLog } from "../store/database.fixture.ts";
+import { Recorder } from "./recorder.ts";
+
+function open(segmentMs: number) {
+  const asked: string[] = [];
+  const wishes = { hasRoom: true, isFlowing: true, fails: "" };
+  let files = 0;
+  const ask = async (order: string) => {
+    if (order.startsWith(wishes.fails) && wishes.fails !== "") throw new Error("the runner is busy");
+    asked.push(order);
+  };
+  const recorder = new Recorder({
+    ...{ log: silentLog, isOffered: true, segmentMs },
+    hasRoom: () => wishes.hasRoom,
+    isFlowing: () => wishes.isFlowing,
+    nextFile: async () => `/${files++}.mp4`,
+    attach: ({ id, params }) => ask(`attach ${id} ${params.path}`),
+    detach: (id) => ask(`detach ${id}`),
+  });
+  return { recorder, asked, wishes };
+}
+
+const told = (attachment: string, framesDropped: number) =>
+  ({ type: "attachment", attachment, status: "live", detail: null, framesSent: 0, framesDropped }) as const;
+
+test("a file that is long enough is followed by another, which begins before it ends", async () => {
+  const { recorder, asked } = open(0);
+  await recorder.prepare();
+  assert.deepEqual(
+    recorder.begin().map(({ id, params }) => [id, params.path]),
+    [["recording", "/0.mp4"]],
+  );
+  recorder.hear(told("recording", 3));
+  await recorder.tend();
+  recorder.hear(told("recording-next", 4));
+  recorder.hear(told("recording", 99));
+  await recorder.tend();
+  assert.deepEqual(asked, [
+    ...["attach recording-next /1.mp4", "detach recording"],
+    ...["attach recording /2.mp4", "detach recording-next"],
+  ]);
+  assert.deepEqual(recorder.state, { isRecording: true, detail: null, framesDropped: 7 });
+});
+
+test("a file that is not long enough, or through which nothing flows, goes on", async () => {
+  for (const [segmentMs, isFlowing] of [
+    [600_000, true],
+    [0, false],
+  ] as const) {
+    const { recorder, asked, wishes } = open(segmentMs);
+    wishes.isFlowing = isFlowing;
+    await recorder.prepare();
+    recorder.begin();
+    await recorder.tend();
+    assert.deepEqual(asked, []);
+  }
+});
+
+test("a file goes on when the next cannot begin, and one that could not be ended is ended later", async () => {
+  const { recorder, asked, wishes } = open(0);
+  await recorder.prepare();
+  recorder.begin();
+  wishes.fails = "attach";
+  await assert.rejects(recorder.tend());
+  assert.deepEqual([asked, recorder.state?.isRecording], [[], true]);
+  wishes.fails = "detach";
+  await assert.rejects(recorder.tend());
+  wishes.fails = "";
+  wishes.hasRoom = false;
+  await recorder.tend();
+  assert.deepEqual(asked, ["attach recording-next /2.mp4", "detach recording", "detach recording-next"]);
+  assert.deepEqual(recorder.state, { isRecording: false, detail: "the disk is nearly full", framesDropped: 0 });
+});
