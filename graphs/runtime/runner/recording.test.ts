@@ -1,0 +1,35 @@
+/** Files that follow each other while a graph runs. */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { test } from "node:test";
+import { temporaryFolder } from "../../../test/graph.fixture.ts";
+import { ForkedRunner } from "./runner.fixture.ts";
+import { SENT } from "./sent.fixture.ts";
+
+const FRAMES = 75;
+
+const countFrames = (file: string): number =>
+  Number(
+    execFileSync("ffprobe", [
+      ...["-v", "error", "-count_frames", "-select_streams", "v:0"],
+      ...["-show_entries", "stream=nb_read_frames", "-of", "csv=p=0", file],
+    ]).toString(),
+  );
+
+test("a file that begins before the last one is ended leaves no frame between them", async () => {
+  const folder = temporaryFolder();
+  const [first, second] = [join(folder, "0.mp4"), join(folder, "1.mp4")];
+  const runner = new ForkedRunner();
+  await runner.start({
+    ...{ graph: "sent", graphText: SENT, sourceUri: `test:ball?width=64&height=48&fps=25&seconds=${FRAMES / 25}` },
+    attach: [{ id: "recording", slot: "recording", params: { path: first } }],
+  });
+  await runner.until("flowing");
+  await runner.ask({ type: "attach", attachment: "recording-next", slot: "recording", params: { path: second } });
+  await runner.ask({ type: "detach", attachment: "recording" });
+  assert.deepEqual(await runner.exited, [0, null], runner.stderr);
+  const [early, late] = [countFrames(first), countFrames(second)];
+  assert.ok(early < FRAMES && late < FRAMES && early > 0 && late > 0, `${early} and ${late}: each has a part`);
+  assert.ok(early + late >= FRAMES, `${early} and ${late} of ${FRAMES}`);
+});
