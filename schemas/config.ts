@@ -60,7 +60,8 @@ export const Config = section({
     hosts: list(
       "Names and addresses by which clients call this machine in `input_url`, besides those of `public_url` and the machine's own.",
     ),
-    publishers: count(64, "Streams that are published at once.", 1),
+    publishers: count(64, "Streams that are published at once; outputs of processes do not count.", 1),
+    publishers_per_key: count(32, "The same with one key.", 1),
     readers_per_stream: count(64, "Players of one stream.", 1),
     connections: count(1000, "Connections at once to RTSP and RTMP together.", 1),
     connections_per_address: count(200, "The same from one address.", 1),

@@ -24,7 +24,7 @@ before(async () => {
 });
 after(() => database?.close());
 
-function open(wrongKeysAllowed = 5) {
+function open(wrongKeysAllowed = 5, mostPublished = 5) {
   const { sql } = database;
   const tokens = new RunTokens();
   const wrongKeys = new WrongKeys(wrongKeysAllowed);
@@ -32,7 +32,7 @@ function open(wrongKeysAllowed = 5) {
   const used: string[] = [];
   let slept = 0;
   const admission = new Admission({
-    ...{ sql, tokens, wrongKeys, log: silentLog },
+    ...{ sql, tokens, wrongKeys, mostPublished, log: silentLog, livePaths: () => ["ada/live", "ada/processed"] },
     keys: new Authenticator(findKeyIn(sql, makeConfig()), wrongKeys),
     sleep: async () => void slept++,
     nameRecording: (subject) => {
@@ -112,7 +112,7 @@ test("the token of a run allows its own action on its own path, and records noth
   const { ask, kindOf, tokens, used } = open();
   const publish = tokens.issue("publish", "ada/processed");
   const order = { path: "ada/processed", secret: publish.token };
-  assert.deepEqual(await ask(order), { refusal: null, recording: null });
+  assert.deepEqual(await ask(order), { refusal: null, recording: null, isOwn: true });
   assert.equal(await kindOf({ ...order, action: "play" }), "unauthorized");
   assert.equal(await kindOf({ ...order, path: "ada/yard" }), "unauthorized");
   publish.revoke();
@@ -139,7 +139,8 @@ test("while the database is away nobody is called wrong", async () => {
   const { ask } = (() => {
     const wrongKeys = new WrongKeys(5);
     const admission = new Admission({
-      ...{ sql: database.sql, tokens: new RunTokens(), wrongKeys, log: silentLog },
+      ...{ sql: database.sql, tokens: new RunTokens(), wrongKeys, log: silentLog, mostPublished: 1 },
+      livePaths: () => [],
       keys: {
         authenticate: () => Promise.reject(new Error("it is away")),
         isKnown: () => false,
@@ -155,4 +156,17 @@ test("while the database is away nobody is called wrong", async () => {
     address: "192.0.2.1",
   });
   assert.equal(refusal?.kind, "unavailable");
+});
+
+test("a key publishes no more streams at once than it may; those of its processes do not count", async () => {
+  const ofOne = open(5, 1);
+  const publish = { action: "publish", path: "ada/yard", secret: ada } as const;
+  assert.match((await ofOne.ask(publish)).refusal?.detail ?? "", /publishes 1 streams already/);
+  const ofTwo = open(5, 2);
+  assert.equal((await ofTwo.ask(publish)).refusal?.kind, "forbidden");
+  const { token } = ofTwo.tokens.issue("publish", "ada/processed");
+  assert.equal((await ofTwo.ask(publish)).refusal, null);
+  assert.deepEqual(await ofTwo.ask({ action: "publish", path: "ada/processed", secret: token }), {
+    ...{ refusal: null, recording: null, isOwn: true },
+  });
 });

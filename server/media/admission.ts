@@ -5,6 +5,7 @@ import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { findPathNames, type NamingSource } from "../store/hub-paths.ts";
 import type { User } from "../user.ts";
+import { PublishingPlaces } from "./publishing-places.ts";
 import type { RunTokens } from "./run-tokens.ts";
 import type { WrongKeys } from "./wrong-keys.ts";
 
@@ -29,6 +30,10 @@ export interface AdmissionNeeds {
     isKnown(key: string): boolean;
   };
   readonly wrongKeys: WrongKeys;
+  /** Streams that one key may publish at once. */
+  readonly mostPublished: number;
+  /** Paths that can be played now. */
+  livePaths(): readonly string[];
   /** For as long as an address that is answered slowly has to wait. */
   sleep(): Promise<void>;
   /** The name under which it is recorded; null when it is not to be. */
@@ -39,6 +44,8 @@ export interface AdmissionNeeds {
 
 const NO_KEY = "Give your API key as the password, or as ?api_key= in the address.";
 const WRONG_KEY = "This API key does not exist, or has been revoked.";
+const tooManyStreams = (most: number): string =>
+  `This key publishes ${most} streams already, which is the most; end one first.`;
 const TOO_MANY = "Too many wrong keys came from this address; it is answered slowly for a while.";
 
 const grant = (recording: string | null = null): Judgement => ({ refusal: null, recording });
@@ -46,9 +53,12 @@ const refuse = (kind: RefusalKind, detail: string): Judgement => ({ refusal: { k
 
 export class Admission {
   readonly #needs: AdmissionNeeds;
+  readonly #places: PublishingPlaces;
 
   constructor(needs: AdmissionNeeds) {
+    const { mostPublished, tokens, livePaths } = needs;
     this.#needs = needs;
+    this.#places = new PublishingPlaces(mostPublished, () => livePaths().filter((path) => !tokens.publishes(path)));
   }
 
   /** Never rejects. Who has no right to a path does not learn whether it exists. */
@@ -80,6 +90,7 @@ export class Admission {
       return refuse("forbidden", `/${path} is the path of an rtsp output: its process alone publishes there.`);
     onKeyUsed(path);
     if (action === "play" || source === null) return grant();
+    if (!this.#places.take(user.username, path)) return refuse("forbidden", tooManyStreams(this.#needs.mostPublished));
     return grant(nameRecording({ userUuid: user.uuid, sourceUuid: source.uuid, alias: source.alias, path }));
   }
 
@@ -93,5 +104,5 @@ export class Admission {
 }
 
 /** Of several with one path that of the protocol, else the newest. */
-export const chooseSource = (sources: readonly NamingSource[], protocol: string): NamingSource | null =>
+const chooseSource = (sources: readonly NamingSource[], protocol: string): NamingSource | null =>
   sources.find(({ streamType }) => streamType === protocol) ?? sources[0] ?? null;

@@ -89,7 +89,7 @@ export async function openMedia(parts: MediaServerParts): Promise<MediaServer> {
   return { hub, signer, recordings, endpoints, close };
 }
 
-function openHub(
+async function openHub(
   { sql, config, log, hubEntry }: MediaServerParts,
   recordings: Recordings,
   httpSocket: string,
@@ -97,15 +97,18 @@ function openHub(
 ): Promise<MediaHub> {
   const tokens = new RunTokens();
   const wrongKeys = new WrongKeys(config.media.wrong_keys);
+  let hub: MediaHub | null = null;
   const admission = new Admission({
-    ...{ sql, log, tokens, wrongKeys, onKeyUsed },
+    ...{ sql, log, tokens, wrongKeys, onKeyUsed, mostPublished: config.media.publishers_per_key },
+    livePaths: () => hub?.livePaths ?? [],
     keys: new Authenticator(findKeyIn(sql, config), wrongKeys),
     sleep: () => wait(config.media.wrong_key_seconds * 1000),
     nameRecording: (subject) => recordings.name(subject),
   });
-  return MediaHub.open({
+  hub = await MediaHub.open({
     ...{ config, log, tokens, recordings, entry: hubEntry },
     places: { httpSocket, recordingsFolder: recordings.folder.path },
     judge: (request) => admission.judge(request),
   });
+  return hub;
 }

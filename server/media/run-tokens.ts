@@ -26,6 +26,12 @@ export class RunTokens {
     return secret.startsWith(PREFIX);
   }
 
+  /** A runner may publish there. */
+  publishes(path: string): boolean {
+    for (const right of this.#rights.values()) if (right.action === "publish" && right.path === path) return true;
+    return false;
+  }
+
   allows(token: string, action: Action, path: string): boolean {
     const right = this.#rights.get(digestOf(token));
     return right?.action === action && right.path === path;
