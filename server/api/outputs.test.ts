@@ -106,6 +106,14 @@ test("an output that is attached says so and cannot be deleted; with its process
   assert.equal((await ada.call("DELETE", `/output/${body.uuid}`)).status, 200);
 });
 
+test("the path of an rtsp output has room for its owner's name before it", async () => {
+  const most = 255 - ada.user.username.length - 1;
+  const reply = await ada.call("POST", "/output", output("rtsp", `rtsp://${"x".repeat(most + 1)}`));
+  assert.deepEqual([reply.status, reply.body.errors?.[0]?.path], [422, "/url"]);
+  const fits = await ada.call("POST", "/output", output("rtsp", `rtsp://${"x".repeat(Math.min(most, 248))}`));
+  assert.equal(fits.status, 201);
+});
+
 test("an output of another user is not there", async () => {
   const { body } = await ada.call("POST", "/output", output("rtsp", "rtsp://mine"));
   const eve = await service.addUser();

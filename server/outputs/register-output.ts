@@ -16,6 +16,9 @@ interface Needs {
   readonly config: Config;
 }
 
+/** Of a path of the hub. */
+const MOST_PATH_CHARACTERS = 255;
+
 /** The body has the shape of its type already. */
 export async function registerNewOutput(
   { sql, config }: Needs,
@@ -26,11 +29,11 @@ export async function registerNewOutput(
   const { url, settings } = readTarget(body);
   if (type === "rtsp") expectPathAlone(url ?? "");
   if (type === "rtmp") expectReadable(url ?? "");
+  const path = type === "rtsp" ? expectShort(hubPath(user.username, (url ?? "").slice("rtsp://".length))) : null;
   const identity = identifyOutput(type, url, settings);
   const identical = await findIdenticalOutput(sql, user.uuid, identity);
   if (identical !== null) return { output: identical, isNew: false };
   if (type === "rtmp") await guardAddress(url ?? "", config.network, "/url");
-  const path = type === "rtsp" ? hubPath(user.username, (url ?? "").slice("rtsp://".length)) : null;
   const output = { uuid: newUuid(), alias, type, url, settings, identity, hubPath: path };
   return registerOutput(sql, user.uuid, output, user.limits.outputsRegistered);
 }
@@ -47,6 +50,13 @@ function expectPathAlone(url: string): void {
   const [first = ""] = url.slice("rtsp://".length).split("/");
   if (isIP(first) === 0 && first.toLowerCase() !== "localhost") return;
   throw invalid(`names the host ${first}; expected rtsp:// and the path alone, as this service serves it itself`);
+}
+
+/** The hub takes no longer ones, and the owner's name is a part of them. */
+function expectShort(path: string): string {
+  if (path.length <= MOST_PATH_CHARACTERS) return path;
+  const most = MOST_PATH_CHARACTERS - path.indexOf("/") - 1;
+  throw invalid(`names a path of ${path.length - path.indexOf("/") - 1} characters; expected at most ${most}`);
 }
 
 function expectReadable(url: string): void {

@@ -30,6 +30,7 @@ export async function attachOutput(
       throw new ServiceError("output_in_use", {
         detail: `the output is attached to process ${holder.processUuid}; detach it there (DELETE /process/${holder.processUuid}/${outputUuid}) or register another`,
       });
+    await expectAlone(sql, user.uuid, output);
     const active = await countAttached(sql, user.uuid);
     const limit = user.limits.outputsActive;
     if (active >= limit)
@@ -75,6 +76,20 @@ async function findOutput(sql: Queries, userUuid: string, outputUuid: string): P
       detail: `there is no output ${outputUuid}; GET /outputs lists those there are`,
     });
   return found;
+}
+
+/** Two would fight for one address, and one of them would encode for nobody. */
+async function expectAlone(sql: Queries, userUuid: string, { outputUuid, url }: AttachedOutput): Promise<void> {
+  if (url === null) return;
+  const [other] = await sql<{ outputUuid: string; processUuid: string }[]>`
+    select output_uuid, process_uuid
+    from process_outputs join outputs on outputs.uuid = output_uuid
+    where user_uuid = ${userUuid} and url = ${url} and output_uuid <> ${outputUuid} limit 1`;
+  if (other === undefined) return;
+  const { outputUuid: uuid, processUuid } = other;
+  throw new ServiceError("path_in_use", {
+    detail: `the output ${uuid} goes there already, attached to process ${processUuid}; detach it there (DELETE /process/${processUuid}/${uuid}) or register this one with another address`,
+  });
 }
 
 async function countAttached(sql: Queries, userUuid: string): Promise<number> {
