@@ -206,6 +206,13 @@ export class Frame {
     return this.#answerError(exchange, error, undefined, { Allow: path.methods });
   }
 
+  /** What passes by itself, and is nobody's fault, needs no trace. */
+  #logFault(exchange: Exchange, told: ServiceError): void {
+    const isPassing = told.retryAfterSeconds !== null && told.cause === undefined;
+    if (isPassing) exchange.log.warn({ detail: told.message }, told.code);
+    else exchange.log.error({ err: told.cause ?? told }, told.code);
+  }
+
   #answerError(
     exchange: Exchange,
     error: ServiceError,
@@ -214,7 +221,7 @@ export class Frame {
   ): Promise<Response> {
     const told = this.#judgeCode(error, route?.endpoint);
     exchange.code = told.code;
-    if (told.status >= 500 && told.code !== "shutting_down") exchange.log.error({ err: told.cause ?? told }, told.code);
+    if (told.status >= 500 && told.code !== "shutting_down") this.#logFault(exchange, told);
     // What of the body has not arrived would be taken for the next request's.
     const isUnread = hasBody(exchange.incoming) && !exchange.incoming.complete;
     return this.#send(exchange, told.status, JSON.stringify(toProblem(told, exchange.requestId)), {
