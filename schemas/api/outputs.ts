@@ -52,7 +52,9 @@ export interface VideoTarget {
 /** How an output gets on. Counts are since it was attached, or since its process was last started again. */
 export const OutputProgress = {
   status: Type.Enum([...OUTPUT_STATUSES]),
-  status_detail: Type.Union([Type.String(), Type.Null()], { description: "Why it is not live, where that is known." }),
+  status_detail: Type.Union([Type.String(), Type.Null()], {
+    description: "Why it is not live, or gets nothing to send, where that is known.",
+  }),
   frames_sent: Type.Integer({ minimum: 0 }),
   frames_dropped: Type.Integer({
     minimum: 0,

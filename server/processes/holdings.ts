@@ -10,6 +10,7 @@ import { deleteProcess } from "../store/processes.ts";
 import { readStandings } from "../store/standing.ts";
 import type { AdoptionNeeds } from "./adoption.ts";
 import { Again } from "./again.ts";
+import type { LiveProcess } from "./describe-process.ts";
 import { Lease } from "./lease.ts";
 import { Orphans } from "./orphans.ts";
 import type { PictureSockets } from "./picture-sockets.ts";
@@ -42,11 +43,16 @@ export interface HoldingNeeds extends AdoptionNeeds {
 /** Minutes that are about to run out are looked at more often, but not more often than this. */
 const LEAST_LOOK_MS = 200;
 
+/** Their last numbers are remembered. */
+const MOST_ENDED = 256;
+
 export class Holdings {
   readonly #needs: HoldingNeeds;
   readonly #usage: UsageWriter;
   readonly #slots: Slots;
   readonly #held = new Map<string, SupervisedProcess>();
+  /** Oldest first. */
+  readonly #ended = new Map<string, LiveProcess>();
   readonly #orphans: Orphans;
   /** Starts that came to nothing and are still in the database, with their fences. */
   readonly #remains = new Map<string, number>();
@@ -63,6 +69,11 @@ export class Holdings {
     this.#orphans = new Orphans({ ...needs, take: (parts) => this.hold(parts).resume() });
     this.#usage = new UsageWriter(needs.sql);
     this.#slots = new Slots(needs.config.runners.parallel);
+  }
+
+  /** Of one that ended here not long ago: what it was in the end. */
+  lastView(uuid: string): LiveProcess | null {
+    return this.#ended.get(uuid) ?? null;
   }
 
   get(uuid: string): SupervisedProcess | null {
@@ -153,9 +164,16 @@ export class Holdings {
     await Promise.all([...this.#held.values()].map((process) => process.halt()));
   }
 
+  #noteEnd(uuid: string, view: LiveProcess): void {
+    this.#ended.set(uuid, { ...view, outputs: [] });
+    const [oldest] = this.#ended.keys();
+    if (this.#ended.size > MOST_ENDED && oldest !== undefined) this.#ended.delete(oldest);
+  }
+
   #letGo(process: SupervisedProcess): void {
     const { uuid } = process.row;
     if (this.#held.get(uuid) === process) this.#held.delete(uuid);
+    if (!process.isActive) this.#noteEnd(uuid, process.view);
     this.#needs.metrics?.forgetProcess(uuid);
     this.#usage.close(usageOf(process));
     void this.#usage.flush().catch(() => {});

@@ -253,12 +253,20 @@ export class Life {
       await this.#conclude(verdict.state, verdict.error);
       return false;
     }
-    log.warn({ end, waitMs: Math.round(verdict.waitMs) }, "its runner ended; it is started again");
-    if (verdict.isCrash) ledger.restarts++;
-    else reception.reconnect(true);
+    if (verdict.isCrash) {
+      log.warn({ end, waitMs: Math.round(verdict.waitMs) }, "its runner ended; it is started again");
+      ledger.restarts++;
+    } else this.#awaitSource(end);
     this.enter("starting");
     await sleep(verdict.waitMs, this.#interruption.signal);
     return true;
+  }
+
+  /** Told once: it is tried again and again. */
+  #awaitSource(end: RunEnd): void {
+    const { log, reception, label } = this.#parts;
+    if (!reception.reconnecting) log.info({ end }, `it waits for ${label}`);
+    reception.reconnect(true);
   }
 
   /** Whatever is waited for is waited for no longer. */

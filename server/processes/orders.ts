@@ -130,12 +130,17 @@ export class Orders {
   }
 
   /** Looks after what is attached: other ways for outputs that get nowhere, the recording by the room there is. */
-  tend(): Promise<void> {
-    const { outputs, recorder } = this.#parts;
+  async tend(): Promise<void> {
+    const { outputs, recorder, ledger } = this.#parts;
+    // Nothing flows through one that is paused: its outputs are not at fault.
+    const isRunning = (): boolean => ledger.state === "running";
+    const detours = isRunning() ? await outputs.seek() : [];
     return this.#turns.takeSurely(async () => {
-      if (!LIVING.includes(this.#parts.ledger.state)) return;
+      if (!LIVING.includes(ledger.state)) return;
       await recorder.tend();
-      await outputs.tend(
+      if (!isRunning()) return;
+      await outputs.follow(
+        detours,
         async (attachment) => void (await this.ask({ type: "detach", attachment })),
         (attachment) => this.#attach(attachment),
       );

@@ -108,8 +108,9 @@ test("one that gets nowhere is attached again when there is another way", async 
   const outputs = new ProcessOutputs([output("a"), output("b", "rtsp")], ways.route);
   await outputs.prepare();
   const orders: string[] = [];
-  const tend = () =>
-    outputs.tend(
+  const tend = async () =>
+    outputs.follow(
+      await outputs.seek(),
       async (uuid) => void orders.push(`detach ${uuid}`),
       async ({ id, params }) => void orders.push(`attach ${id} ${params.url}`),
     );
@@ -130,4 +131,35 @@ test("one that gets nowhere is attached again when there is another way", async 
   ways.next = "three";
   await tend();
   assert.deepEqual(orders, ["attach a three"]);
+});
+
+test("names are looked up all at once, and what has changed meanwhile is left as it is", async () => {
+  let asked = 0;
+  let answer = (): void => {};
+  const all = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  let hasBegun = false;
+  const ways = new Ways();
+  const outputs = new ProcessOutputs([output("a"), output("b")], async (given, failing) => {
+    if (!hasBegun) return ways.route(given, failing);
+    if (++asked === 2) answer();
+    await all;
+    return ways.route(given, failing);
+  });
+  await outputs.prepare();
+  for (const uuid of ["a", "b"]) outputs.hear(report(uuid, "retrying"));
+  hasBegun = true;
+  ways.next = "two";
+  const detours = await outputs.seek();
+  outputs.delete("a");
+  const orders: string[] = [];
+  await outputs.follow(
+    detours,
+    async (uuid) => void orders.push(`detach ${uuid}`),
+    async ({ id, params }) => void orders.push(`attach ${id} ${params.url}`),
+  );
+  assert.deepEqual(orders, ["detach b", "attach b two"]);
+  outputs.endRun();
+  assert.equal(ways.open.size, 1, "that of b's first way, which the runner has let go of");
 });

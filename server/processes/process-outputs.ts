@@ -21,6 +21,16 @@ interface Entry {
   state: OutputState;
 }
 
+/** A way, none that is needed, or why there is none. */
+type Found = OutputRoute | null | Error;
+
+/** Another way for an output, in place of one that leads nowhere. */
+export interface Detour {
+  readonly entry: Entry;
+  readonly from: OutputRoute | null;
+  readonly found: Found;
+}
+
 export class ProcessOutputs {
   readonly #route: RouteOutput;
   readonly #entries = new Map<string, Entry>();
@@ -64,9 +74,9 @@ export class ProcessOutputs {
     const entry = makeEntry(output);
     this.#coming = entry;
     try {
-      await this.#find(entry, (error) => {
-        throw error;
-      });
+      const found = await this.#ask(output, null);
+      if (found instanceof ServiceError) throw found;
+      this.#take(entry, found);
       const attachment = attachmentOf(entry);
       if (attachment !== null) await attach(attachment);
       this.#entries.set(output.outputUuid, entry);
@@ -83,17 +93,35 @@ export class ProcessOutputs {
     this.#entries.delete(uuid);
   }
 
-  /** Another way for those that get nowhere, where there is one. `detach` and `attach` put it into effect. */
-  async tend(
+  /** Other ways for those that get nowhere, all looked for at once: names may take long to be found. Never rejects. */
+  async seek(): Promise<readonly Detour[]> {
+    const failing = [...this.#entries.values()].filter(
+      ({ output, state }) => output.type === "rtmp" && state.status === "retrying",
+    );
+    return Promise.all(
+      failing.map(async (entry) => {
+        const { route: from } = entry;
+        return { entry, from, found: await this.#ask(entry.output, from) };
+      }),
+    );
+  }
+
+  /** Where nothing has changed since they were found. `detach` and `attach` put them into effect. */
+  async follow(
+    detours: readonly Detour[],
     detach: (uuid: string) => Promise<void>,
     attach: (attachment: Attachment) => Promise<void>,
   ): Promise<void> {
-    for (const entry of [...this.#entries.values()]) {
-      if (entry.output.type !== "rtmp" || entry.state.status !== "retrying") continue;
-      const { route } = entry;
-      await this.#find(entry);
-      if (entry.route === route) continue;
-      if (route !== null) await detach(entry.output.outputUuid);
+    for (const { entry, from, found } of detours) {
+      const { outputUuid } = entry.output;
+      if (this.#entries.get(outputUuid) !== entry || entry.route !== from) {
+        if (found instanceof Error || found === from) continue;
+        found?.release();
+        continue;
+      }
+      this.#take(entry, found);
+      if (entry.route === from) continue;
+      if (from !== null) await detach(outputUuid);
       const attachment = attachmentOf(entry);
       if (attachment === null) continue;
       try {
@@ -122,16 +150,21 @@ export class ProcessOutputs {
     }
   }
 
-  async #find(entry: Entry, refuse: (error: ServiceError) => void = () => {}): Promise<void> {
-    const failing = entry.route;
-    try {
-      entry.route = await this.#route(entry.output, failing);
-      if (entry.route !== failing) entry.state = firstState(entry.output);
-    } catch (error) {
+  async #find(entry: Entry): Promise<void> {
+    this.#take(entry, await this.#ask(entry.output, entry.route));
+  }
+
+  #ask(output: AttachedOutput, failing: OutputRoute | null): Promise<Found> {
+    return this.#route(output, failing).catch((error: Error) => error);
+  }
+
+  #take(entry: Entry, found: Found): void {
+    if (found instanceof Error) {
       entry.route = null;
-      const status = error instanceof ServiceError ? "failed" : "retrying";
-      this.#note(entry, status, error as Error);
-      if (error instanceof ServiceError) refuse(error);
+      this.#note(entry, found instanceof ServiceError ? "failed" : "retrying", found);
+    } else if (found !== entry.route) {
+      entry.route = found;
+      entry.state = firstState(entry.output);
     }
   }
 

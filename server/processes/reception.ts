@@ -35,7 +35,7 @@ export class Reception {
     return this.#reconnecting;
   }
 
-  /** Null while no runner has told any. */
+  /** The last that a runner told; null while a run has not told any. */
   get stats(): RunnerStats | null {
     return this.#stats;
   }
@@ -56,8 +56,7 @@ export class Reception {
     else if (report.type === "message") this.#pass(report.channel, report.message as JsonRecord);
     else if (report.type === "progress") this.#advance(report);
     else if (report.type === "reconnecting") this.#lose(report.reconnecting);
-    else if (report.type === "log")
-      this.#log.info({ node: report.node, level: report.level }, maskCredentials(report.message));
+    else if (report.type === "log") this.#write(report);
   }
 
   reconnect(reconnecting: boolean): void {
@@ -74,16 +73,24 @@ export class Reception {
   beginRun(): void {
     this.#hasFlowed = false;
     this.#isLost = false;
+    this.#stats = null;
   }
 
   endRun(): void {
-    this.#stats = null;
     this.meter.endRun();
   }
 
   #lose(isLost: boolean): void {
     this.#isLost = isLost;
     this.reconnect(isLost);
+  }
+
+  #write({ level, node, message }: RunnerReport & { type: "log" }): void {
+    const line = maskCredentials(message);
+    if (level === "error") this.#log.error({ node }, line);
+    else if (level === "warn") this.#log.warn({ node }, line);
+    else if (level === "debug") this.#log.debug({ node }, line);
+    else this.#log.info({ node }, line);
   }
 
   #pass(channel: string, message: JsonRecord): void {

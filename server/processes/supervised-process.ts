@@ -4,6 +4,7 @@ import type { LiveProperties, ProcessRow } from "../store/processes.ts";
 import { Again } from "./again.ts";
 import type { LiveProcess } from "./describe-process.ts";
 import { Feed } from "./feed.ts";
+import { explainHalt, stopRates } from "./halt.ts";
 import { FEED } from "./job.ts";
 import type { LaunchTimes } from "./launch.ts";
 import { Launcher } from "./launcher.ts";
@@ -121,10 +122,11 @@ export class SupervisedProcess {
     const { reconnecting, stats } = this.#reception;
     const state = this.#life.shownState;
     return {
-      ...{ state, error, restarts, startedAt, finishedAt, reconnecting, outputs: this.#outputs.states },
+      ...{ state, error, restarts, startedAt, finishedAt, reconnecting },
+      outputs: explainHalt(this.#outputs.states, { state, reconnecting }),
       recording: this.#recorder.state,
-      // A runner that is paused has told its last numbers while it ran.
-      stats: state === "running" ? stats : null,
+      // A runner that is paused, or gone, has told its last numbers while it ran.
+      stats: stats === null || (state === "running" && this.#life.run !== null) ? stats : stopRates(stats),
     };
   }
 

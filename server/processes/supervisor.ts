@@ -102,9 +102,9 @@ export class Supervisor implements Processes {
     return this.#spares.trouble;
   }
 
-  /** Of a process that this machine runs: newer than what is written down. */
+  /** Of a process that this machine runs, or ran not long ago: newer, and more, than what is written down. */
   view(uuid: string): LiveProcess | null {
-    return this.held(uuid)?.view ?? null;
+    return this.held(uuid)?.view ?? this.#holdings.lastView(uuid);
   }
 
   held(uuid: string): SupervisedProcess | null {
