@@ -1,5 +1,9 @@
 /** Whole sessions as clients send them, and ways to spoil them. */
+import { createSocket, type Socket as UdpSocket } from "node:dgram";
+import { once } from "node:events";
+import { connect } from "node:net";
 import fc from "fast-check";
+import { packetiseAac } from "../../media/rtp/aac-payload.ts";
 import { packetise } from "../../media/rtp/h264-payload.ts";
 import { PAYLOAD_BYTES } from "../../media/rtp/payload.ts";
 import { frame, RtpSender } from "../../media/rtp/sender.ts";
@@ -11,8 +15,42 @@ function ask(sequence: number, method: string, url: string, lines: readonly stri
   return Buffer.from([`${method} ${url} RTSP/1.0`, `CSeq: ${sequence}`, ...lines, ...length, "", body].join("\r\n"));
 }
 
-/** The pieces of a publisher's session. The id of a session cannot be known, so that it is left out where it may be. */
-export function publisherSession(url: string, key: string): Buffer[] {
+/** What goes over UDP where the session is not spoilt before: to which of a track's ports. */
+export interface Datagram {
+  readonly isRtcp: boolean;
+  readonly bytes: Buffer;
+}
+
+/** Every packet is whole in one piece. */
+function cut(pieces: readonly Uint8Array[]): Buffer[] {
+  const packets: Buffer[] = [];
+  for (let i = 0; i + 1 < pieces.length; i += 2) packets.push(Buffer.concat(pieces.slice(i, i + 2)));
+  return packets;
+}
+
+/** Of both tracks: pictures in one packet and in several, sound, and reports. */
+export function publisherDatagrams(): Datagram[] {
+  const [video, audio] = [new RtpSender(96, 90_000), new RtpSender(97, 44_100)];
+  const pictures = [0, 1, 2, 3].flatMap((i) => {
+    const slice = Buffer.alloc(3000, 0x11);
+    slice[0] = i === 0 ? 0x65 : 0x41;
+    return cut(video.write(packetise(i === 0 ? [...SETS, slice] : [slice], PAYLOAD_BYTES), i * 40_000, null));
+  });
+  const sounds = [300, 3000].flatMap((bytes, i) =>
+    cut(audio.write(packetiseAac(new Uint8Array(bytes).fill(7), PAYLOAD_BYTES), i * 20_000, null)),
+  );
+  const reports = [video.report(Date.now(), 0), audio.bye(Date.now(), 0)];
+  return [
+    ...[...pictures, ...sounds].map((bytes) => ({ isRtcp: false, bytes })),
+    ...reports.map((bytes) => ({ isRtcp: true, bytes })),
+  ];
+}
+
+/**
+ * The pieces of a publisher's session. The id of a session cannot be known, so that it is left out where it may be.
+ * `ports`: of a client by UDP, for each track; null: all over TCP, packets too.
+ */
+export function publisherSession(url: string, key: string, ports: readonly string[] | null = null): Buffer[] {
   const rights = [`Authorization: Basic ${Buffer.from(`any:${key}`).toString("base64")}`];
   const sprop = SETS.map((set) => set.toString("base64")).join(",");
   const sdp = [
@@ -21,40 +59,138 @@ export function publisherSession(url: string, key: string): Buffer[] {
     ...["m=audio 0 RTP/AVP 97", "a=rtpmap:97 mpeg4-generic/44100/2", "a=control:streamid=1"],
     ...["a=fmtp:97 mode=AAC-hbr;sizelength=13;indexlength=3;indexdeltalength=3;config=1210", ""],
   ].join("\r\n");
-  const sender = new RtpSender(96, 90_000);
-  const pictures = Array.from({ length: 4 }, (_, i) => {
-    const slice = Buffer.alloc(3000, 0x11);
-    slice[0] = i === 0 ? 0x65 : 0x41;
-    return Buffer.concat(sender.write(packetise(i === 0 ? [...SETS, slice] : [slice], PAYLOAD_BYTES), i * 40_000, 0));
-  });
+  const way = (track: number): string[] => [
+    ports === null
+      ? `Transport: RTP/AVP/TCP;unicast;interleaved=${track * 2}-${track * 2 + 1};mode=record`
+      : `Transport: RTP/AVP;unicast;client_port=${ports[track]};mode=record`,
+  ];
+  const isSound = (bytes: Buffer): boolean => ((bytes[1] as number) & 0x7f) === 97;
+  const packets = publisherDatagrams().map(({ isRtcp, bytes }) =>
+    frame((isSound(bytes) ? 2 : 0) + (isRtcp ? 1 : 0), bytes),
+  );
   return [
     ask(1, "OPTIONS", url, []),
     ask(2, "ANNOUNCE", url, [...rights, "Content-Type: application/sdp"], sdp),
-    ask(3, "SETUP", `${url}/streamid=0`, ["Transport: RTP/AVP/TCP;unicast;interleaved=0-1;mode=record"]),
-    ask(4, "SETUP", `${url}/streamid=1`, ["Transport: RTP/AVP;unicast;client_port=40000-40001;mode=record"]),
+    ask(3, "SETUP", `${url}/streamid=0`, way(0)),
+    ask(4, "SETUP", `${url}/streamid=1`, way(1)),
     ask(5, "RECORD", url, ["Session: SESSION"]),
-    frame(1, sender.report(Date.now(), 0)),
-    ...pictures,
+    ...(ports === null ? packets : []),
     ask(6, "TEARDOWN", url, ["Session: SESSION"]),
   ];
 }
 
-export function playerSession(url: string, key: string): Buffer[] {
+export function playerSession(url: string, key: string, ports: string | null = null): Buffer[] {
   const rights = [`Authorization: Basic ${Buffer.from(`any:${key}`).toString("base64")}`];
+  const way = ports === null ? "RTP/AVP/TCP;unicast;interleaved=0-1" : `RTP/AVP;unicast;client_port=${ports}`;
   return [
     ask(1, "DESCRIBE", url, rights),
-    ask(2, "SETUP", `${url}/trackID=0`, [...rights, "Transport: RTP/AVP/TCP;unicast;interleaved=0-1"]),
+    ask(2, "SETUP", `${url}/trackID=0`, [...rights, `Transport: ${way}`]),
     ask(3, "PLAY", url, [...rights, "Session: SESSION", "Range: npt=0-"]),
-    frame(1, Buffer.from([0x80, 201, 0, 1, 0, 0, 0, 1])),
+    ...(ports === null ? [frame(1, RECEIVER_REPORT)] : []),
     ask(4, "GET_PARAMETER", url, rights),
     ask(5, "TEARDOWN", url, ["Session: SESSION"]),
   ];
 }
 
+const RECEIVER_REPORT = Buffer.from([0x80, 201, 0, 1, 0, 0, 0, 1]);
+export const PLAYER_DATAGRAMS: readonly Datagram[] = [{ isRtcp: true, bytes: RECEIVER_REPORT }];
+
+/** Ports as clients tell them, and as none does. */
+export const clientPorts: fc.Arbitrary<string> = fc.constantFrom(
+  ...["40000-40001", "40000-40001", "40000", "40000-0", "0-40000", "0", "1-1", "65535", "65534-65535", "40000-40001-2"],
+);
+
+export interface Conversation {
+  /** Sent to the ports that the server answered with, before the last piece. */
+  readonly datagrams?: readonly Datagram[];
+  /** Stays so long before its last piece: until it has been looked after. */
+  readonly lingerMs?: number;
+}
+
+/** For an answer: one that lingers is to get far. */
+const QUICK_MS = 5;
+const PATIENT_MS = 500;
+
+/** Says it piece by piece, each when the one before was answered or a moment has passed, and tells all that came back. */
+export async function converse(
+  port: number,
+  pieces: readonly Buffer[],
+  { datagrams = [], lingerMs = 0 }: Conversation = {},
+): Promise<Buffer> {
+  const socket = connect(port, "127.0.0.1");
+  const chunks: Buffer[] = [];
+  let isClosed = false;
+  let wake: () => void = () => {};
+  socket.on("data", (chunk) => {
+    chunks.push(chunk);
+    wake();
+  });
+  socket.on("error", () => {});
+  const closed = new Promise<void>((resolve) => {
+    socket.once("close", () => {
+      isClosed = true;
+      wake();
+      resolve();
+    });
+  });
+  const heard = (): string => Buffer.concat(chunks).toString("latin1");
+  const pause = (ms: number) =>
+    new Promise<void>((resolve) => {
+      wake = resolve;
+      setTimeout(resolve, ms);
+    });
+  let session = "none";
+  for (const [i, piece] of pieces.entries()) {
+    if (isClosed) break;
+    if (i === pieces.length - 1 && lingerMs > 0) {
+      await scatter(datagrams, heard());
+      await new Promise((resolve) => setTimeout(resolve, lingerMs));
+    }
+    const answered = pause(lingerMs > 0 ? PATIENT_MS : QUICK_MS);
+    socket.write(Buffer.from(piece.toString("latin1").replace("SESSION", session), "latin1"));
+    await answered;
+    session = /\r\nSession: ([0-9a-f]+)/.exec(heard())?.[1] ?? session;
+  }
+  socket.end();
+  setTimeout(() => socket.destroy(), 20);
+  await closed;
+  return Buffer.concat(chunks);
+}
+
+/** To every pair of ports that was answered. */
+async function scatter(datagrams: readonly Datagram[], answers: string): Promise<void> {
+  const pairs = [...answers.matchAll(/server_port=(\d+)-(\d+)/g)];
+  if (pairs.length === 0) return;
+  const socket: UdpSocket = createSocket("udp4");
+  socket.on("error", () => {});
+  socket.bind(0, "127.0.0.1");
+  await once(socket, "listening");
+  const sent = pairs.flatMap(([, rtp, rtcp]) =>
+    datagrams.map(
+      ({ isRtcp, bytes }) =>
+        new Promise<void>((resolve) => {
+          socket.send(bytes, Number(isRtcp ? rtcp : rtp), "127.0.0.1", () => resolve());
+        }),
+    ),
+  );
+  await Promise.all(sent);
+  socket.close();
+}
+
+/** The same ways to spoil, for packets. */
+export const spoilDatagrams = (spoil: Spoil, datagrams: readonly Datagram[]): Datagram[] =>
+  [false, true].flatMap((isRtcp) =>
+    spoil(datagrams.filter((one) => one.isRtcp === isRtcp).map(({ bytes }) => bytes)).map((bytes) => ({
+      isRtcp,
+      // What is more than a datagram holds is not sent at all.
+      bytes: bytes.subarray(0, 60_000),
+    })),
+  );
+
 const place = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 const at = (bytes: Buffer, where: number): number => Math.floor(bytes.length * where);
 
-type Spoil = (pieces: readonly Buffer[]) => Buffer[];
+export type Spoil = (pieces: readonly Buffer[]) => Buffer[];
 
 /** Works on the pieces first and on their bytes then, so that many stay as they were and get far. */
 export const spoiling: fc.Arbitrary<Spoil> = fc

@@ -1,47 +1,20 @@
 import assert from "node:assert/strict";
-import { connect } from "node:net";
 import { test } from "node:test";
 import fc from "fast-check";
-import { playerSession, publisherSession, spoiling } from "./fuzz.fixture.ts";
+import {
+  clientPorts,
+  converse,
+  PLAYER_DATAGRAMS,
+  playerSession,
+  publisherDatagrams,
+  publisherSession,
+  spoilDatagrams,
+  spoiling,
+} from "./fuzz.fixture.ts";
 import { KEY, openServer } from "./rtsp.fixture.ts";
 import { FakeCamera, Talk, until } from "./talk.fixture.ts";
 
 const RUNS = 300;
-
-/** Says it piece by piece, each when the one before was answered or a moment has passed, and tells all that came back. */
-async function converse(port: number, pieces: readonly Buffer[]): Promise<Buffer> {
-  const socket = connect(port, "127.0.0.1");
-  const chunks: Buffer[] = [];
-  let isClosed = false;
-  let wake: () => void = () => {};
-  socket.on("data", (chunk) => {
-    chunks.push(chunk);
-    wake();
-  });
-  socket.on("error", () => {});
-  const closed = new Promise<void>((resolve) => {
-    socket.once("close", () => {
-      isClosed = true;
-      wake();
-      resolve();
-    });
-  });
-  let session = "none";
-  for (const piece of pieces) {
-    if (isClosed) break;
-    const answered = new Promise<void>((resolve) => {
-      wake = resolve;
-      setTimeout(resolve, 5);
-    });
-    socket.write(Buffer.from(piece.toString("latin1").replace("SESSION", session), "latin1"));
-    await answered;
-    session = /\r\nSession: ([0-9a-f]+)/.exec(Buffer.concat(chunks).toString("latin1"))?.[1] ?? session;
-  }
-  socket.end();
-  setTimeout(() => socket.destroy(), 20);
-  await closed;
-  return Buffer.concat(chunks);
-}
 
 test("no spoilt session brings the server down, leaves anything behind, or gets a packet without a key", async () => {
   const server = await openServer({ publishers: 200, helloMs: 60_000 });
@@ -71,6 +44,49 @@ test("no spoilt session brings the server down, leaves anything behind, or gets 
     assert.deepEqual(server.faults, []);
     await until(() => server.connections.count === 1);
     await until(() => server.streams.list().every(({ path, readers }) => path === "owner/live" && readers === 0));
+    assert.equal(await (await Talk.open(server.port)).say("OPTIONS", "*"), "200 OK");
+  } finally {
+    clearInterval(shooting);
+    await camera.publisher.close();
+    await server.close();
+  }
+});
+
+const REPORT_MS = 20;
+/** The server looks after its connections more often than this. */
+const LINGER_MS = 600;
+const AT_ONCE = 25;
+
+test("no spoilt session by UDP, nor any packet to its ports, is more than its own end", async () => {
+  let published = 0;
+  const events = { published: () => void published++ };
+  const server = await openServer({ publishers: 200, helloMs: 60_000 }, events, { reportMs: REPORT_MS });
+  const camera = await FakeCamera.open(server.url("owner/live"));
+  const shooting = setInterval(() => camera.shoot(3000), 10);
+  const one = fc.record({
+    isPlayer: fc.boolean(),
+    ports: clientPorts,
+    // Most sessions stay whole, so that packets get somewhere.
+    talk: fc.option(spoiling, { freq: 2 }),
+    packets: spoiling,
+  });
+  try {
+    await until(() => server.streams.tracks("owner/live") !== null);
+    await fc.assert(
+      fc.asyncProperty(fc.array(one, { minLength: AT_ONCE, maxLength: AT_ONCE }), async (clients) => {
+        const talking = clients.map(({ isPlayer, ports, talk, packets }, i) => {
+          const url = server.url(isPlayer ? "owner/live" : `owner/fuzz-${i}`, null);
+          const session = isPlayer ? playerSession(url, KEY, ports) : publisherSession(url, KEY, [ports, ports]);
+          const datagrams = spoilDatagrams(packets, isPlayer ? PLAYER_DATAGRAMS : publisherDatagrams());
+          return converse(server.port, talk?.(session) ?? session, { datagrams, lingerMs: LINGER_MS });
+        });
+        await Promise.all(talking);
+      }),
+      { numRuns: 3, endOnFailure: true },
+    );
+    assert.deepEqual(server.faults, []);
+    assert.ok(published > 1, `only ${published} got as far as pictures`);
+    await until(() => server.connections.count === 1);
     assert.equal(await (await Talk.open(server.port)).say("OPTIONS", "*"), "200 OK");
   } finally {
     clearInterval(shooting);
