@@ -189,6 +189,7 @@ export function processEndpoints({ sql, processes, hub, recordings }: ProcessNee
           "output_not_found",
           "wrong_state",
           "output_in_use",
+          "path_in_use",
           "outputs_limit_reached",
         ] as const),
         ...(["graph_lacks", "pipeline_failed", "address_refused"] as const),
