@@ -7,7 +7,16 @@ import { connect } from "node:net";
 import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
-import { KEY, MediaPorts, SECRET, type Session, WRONG_KEY } from "./media-ports.fixture.ts";
+import {
+  clientPorts,
+  converse,
+  publisherDatagrams,
+  publisherSession,
+  spoilDatagrams,
+  spoiling,
+} from "../../hub/rtsp/fuzz.fixture.ts";
+import { TestViewer } from "../../hub/webrtc/test-viewer.fixture.ts";
+import { KEY, MediaPorts, SECRET, SECRET_PATH, type Session, WRONG_KEY } from "./media-ports.fixture.ts";
 import { mutate, mutations } from "./mutate.fixture.ts";
 import { collectGarbage, progress, rounds, rssMb } from "./rounds.fixture.ts";
 
@@ -138,4 +147,66 @@ test(`${TOTAL} spoilt sessions break nothing (seed ${SEED})`, { timeout: 3_600_0
   assert.ok(sum.granted > TOTAL / 10 && sum.published > TOTAL / 20, `it got deep enough: ${JSON.stringify(sum)}`);
   assert.ok(rssMb() - warmMb < MOST_GROWTH_MB, `it grew from ${warmMb.toFixed(0)} to ${rssMb().toFixed(0)} MB`);
   assert.equal(countSockets(), socketsBefore, "sockets are left");
+});
+
+const UDP_ROUNDS = rounds(2, 100);
+const AT_ONCE = 20;
+/** Longer than the server takes to look after its connections. */
+const LINGER_MS = 600;
+
+test(`${UDP_ROUNDS * AT_ONCE} publishers by UDP with spoilt packets break nothing (seed ${SEED})`, {
+  timeout: 3_600_000,
+}, async () => {
+  const client = fc.record({ port: clientPorts, talk: fc.option(spoiling, { freq: 2 }), packets: spoiling });
+  ports.look();
+  await fc.assert(
+    fc.asyncProperty(fc.array(client, { minLength: AT_ONCE, maxLength: AT_ONCE }), async (clients) => {
+      const talking = clients.map(({ port, talk, packets }, i) => {
+        const url = `rtsp://127.0.0.1:${ports.rtspPort}/owner/udp-${i}`;
+        const session = publisherSession(url, KEY, [port, port]);
+        const datagrams = spoilDatagrams(packets, publisherDatagrams());
+        return converse(ports.rtspPort, talk?.(session) ?? session, { datagrams, lingerMs: LINGER_MS });
+      });
+      await Promise.all(talking);
+      await settle();
+      assert.deepEqual(ports.faults, []);
+    }),
+    { numRuns: UDP_ROUNDS, seed: SEED, endOnFailure: true },
+  );
+  assert.ok(ports.look().published.length > 0, "some got as far as pictures");
+});
+
+const VIEWERS = rounds(3, 100);
+const RECORDS = 200;
+
+test(`${VIEWERS} viewers by WebRTC that seal whatever they like break nothing (seed ${SEED})`, {
+  timeout: 3_600_000,
+}, async () => {
+  const whep = ports.openWhep();
+  const record = fc.tuple(fc.integer({ min: 0, max: 30 }), fc.uint8Array({ maxLength: 200 }), fc.boolean());
+  const join = async () => {
+    const viewer = await TestViewer.create();
+    const { sdp } = await whep.offer(SECRET_PATH, viewer.offer);
+    await viewer.connect(sdp);
+    return viewer;
+  };
+  try {
+    await fc.assert(
+      fc.asyncProperty(fc.array(record, { minLength: RECORDS, maxLength: RECORDS }), async (records) => {
+        const rude = await join();
+        for (const [type, body, isRtcp] of records) {
+          if (isRtcp) rude.sendRtcp(Buffer.from([0x81, 192 + type, 0, body.length % 50, 0, 0, 0, 1, ...body]));
+          // A good-bye would end it.
+          else if (type !== 21) rude.send(rude.sealRecord(type, Buffer.from([type, ...body])));
+        }
+        const other = await join();
+        await other.until("a picture for another viewer", () => other.pictures.length > 0);
+        for (const viewer of [rude, other]) viewer.close();
+        assert.deepEqual(ports.faults, []);
+      }),
+      { numRuns: VIEWERS, seed: SEED, endOnFailure: true },
+    );
+  } finally {
+    await whep.closeAll();
+  }
 });

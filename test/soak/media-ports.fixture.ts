@@ -11,6 +11,7 @@ import { ffmpeg, runProgram } from "../../hub/rtmp/rtmp.fixture.ts";
 import { openRtmp } from "../../hub/rtmp/rtmp-server.ts";
 import { openRtsp } from "../../hub/rtsp/rtsp-server.ts";
 import { Streams } from "../../hub/streams.ts";
+import { Whep } from "../../hub/webrtc/whep.ts";
 import { NAL, nalType, splitStartCodes } from "../../media/h264/nal.ts";
 
 /** Of the same length. */
@@ -18,8 +19,9 @@ export const KEY = "wh_right_0123456789abcdef";
 export const WRONG_KEY = "wh_wrong_0123456789abcdef";
 /** In every picture of the stream at `SECRET_PATH`. */
 export const SECRET = Buffer.from("only-for-its-owner-4711");
-const SECRET_PATH = "owner/secret";
+export const SECRET_PATH = "owner/secret";
 const PLAYED_PACKETS = "10";
+const REPORT_MS = 20;
 
 const LIMITS = {
   ...{ publishers: 8, readersPerStream: 64, connections: 100, connectionsPerAddress: 100 },
@@ -60,7 +62,7 @@ export class MediaPorts {
     const doorman = { authorize: (question: Question) => ports.#authorize(question) };
     const log = ports.#log;
     const parts = { host: "127.0.0.1", port: 0, settings: { limits: LIMITS }, streams, doorman, connections, log };
-    const [rtsp, rtmp] = [await openRtsp(parts), await openRtmp(parts)];
+    const [rtsp, rtmp] = [await openRtsp({ ...parts, reportMs: REPORT_MS }), await openRtmp(parts)];
     ports.#ports = { rtsp: rtsp.port, rtmp: rtmp.port };
     const stop = ports.#publishSecret();
     ports.#close = async () => {
@@ -73,6 +75,17 @@ export class MediaPorts {
 
   close(): Promise<void> {
     return this.#close();
+  }
+
+  get rtspPort(): number {
+    return this.#ports.rtsp;
+  }
+
+  /** Browsers watch what only its owner may see: those that were let in. */
+  openWhep(): Whep {
+    const webrtc = { addresses: [], portFirst: 0, portLast: 0 };
+    const limits = { connectMs: 20_000, stalledMs: 20_000, readerBytes: 2 ** 20 };
+    return new Whep({ settings: { webrtc, limits }, streams: this.streams, log: this.#log });
   }
 
   get others(): string[] {
