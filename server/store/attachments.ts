@@ -30,13 +30,13 @@ export async function attachOutput(
       throw new ServiceError("output_in_use", {
         detail: `the output is attached to process ${holder.processUuid}; detach it there (DELETE /process/${holder.processUuid}/${outputUuid}) or register another`,
       });
-    await expectAlone(sql, user.uuid, output);
     const active = await countAttached(sql, user.uuid);
     const limit = user.limits.outputsActive;
     if (active >= limit)
       throw new ServiceError("outputs_limit_reached", {
         detail: `${active} outputs of this key are attached and it may have ${limit}; detach one and try again`,
       });
+    await expectAlone(sql, user.uuid, output);
     await sql`insert into process_outputs (output_uuid, process_uuid) values (${outputUuid}, ${processUuid})`;
     return output;
   });
