@@ -8,6 +8,8 @@ export interface Announced {
   /** All, also those that are ignored: the publisher sets them up too. */
   readonly media: readonly SdpMedia[];
   readonly video: SdpMedia;
+  /** The sound that is left out, and why. Null: none is. */
+  readonly leftOut: string | null;
   readonly audio: { readonly media: SdpMedia; readonly track: AudioTrack; readonly layout: AacLayout } | null;
 }
 
@@ -15,7 +17,11 @@ export interface Announced {
 export function readAnnounced(sdp: string): Announced {
   const media = readSdp(sdp);
   if (media === null) throw new RequestRefusal(400, "a session description (SDP) is expected");
-  return { media, video: findVideo(media), audio: findAudio(media) };
+  const audio = findAudio(media);
+  const other = audio === null ? media.find(({ kind }) => kind === "audio") : undefined;
+  const leftOut =
+    other === undefined ? null : `AAC by RFC 3640 (mpeg4-generic) is expected, ${nameOf(other)} was announced`;
+  return { media, video: findVideo(media), audio, leftOut };
 }
 
 function findVideo(media: readonly SdpMedia[]): SdpMedia {
@@ -24,9 +30,11 @@ function findVideo(media: readonly SdpMedia[]): SdpMedia {
   if (h264 !== undefined) return h264;
   const [first] = videos;
   if (first === undefined) throw new RequestRefusal(415, "H.264 is expected, no video was announced");
-  const name = first.encoding.replace(/[^A-Z0-9.-]/g, "").replace(/^H26/, "H.26") || "something else";
-  throw new RequestRefusal(415, `H.264 is expected, ${name} was announced: set the encoder to H.264`);
+  throw new RequestRefusal(415, `H.264 is expected, ${nameOf(first)} was announced: set the encoder to H.264`);
 }
+
+const nameOf = ({ encoding }: SdpMedia): string =>
+  encoding.replace(/[^A-Z0-9.-]/g, "").replace(/^H26/, "H.26") || "something else";
 
 function findAudio(media: readonly SdpMedia[]): Announced["audio"] {
   for (const one of media) {

@@ -132,6 +132,9 @@ export class Client {
     const { unitBytes } = this.#parts.settings.limits;
     const publisher = new Publisher(announced, publication, { unitBytes, reportMs: this.#parts.reportMs });
     publisher.onFault = (error) => this.fail(error);
+    const { leftOut } = announced;
+    const { address } = this.#wire;
+    if (leftOut !== null) this.#parts.log("warn", `rtsp: sound is left out: ${leftOut}`, { address, path });
     this.#announcedAt = rest;
     this.#publisher = publisher;
     publication.ended.then((reason) => {

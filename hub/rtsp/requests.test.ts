@@ -165,6 +165,13 @@ describe("requests", () => {
     ]);
   });
 
+  test("sound that cannot be taken is left out, which is in the log", async () => {
+    server.logged.length = 0;
+    const latm = ["m=audio 0 RTP/AVP 97", "a=rtpmap:97 MP4A-LATM/44100", "a=control:streamid=1", ""].join("\r\n");
+    assert.equal(await announce("owner/latm", SDP + latm), "200 OK");
+    assert.match(server.logged[0] ?? "", /^rtsp: sound is left out: AAC by RFC 3640 .*MP4A-LATM was announced/);
+  });
+
   test("a session is of no use on another connection", async () => {
     const camera = await FakeCamera.open(server.url("owner/cam"));
     camera.shoot();
