@@ -25,9 +25,11 @@ export const TABLE: readonly Row[] = [
   { part: "graphs/runtime", may: ["schemas", "elements", "native", "graphs/compiler"] },
   // Wire formats, pure: what the hub and the element `publish` both speak.
   { part: "media", may: [] },
+  // Formats of telemetry, pure: from what comes in to samples.
+  { part: "telemetry", may: ["schemas"] },
   { part: "hub", may: ["schemas", "media"] },
-  { part: "server", may: ["schemas", "graphs/compiler"] },
-  { part: "cli", may: ["schemas", "native", "elements", "models", "graphs", "media", "hub", "server"] },
+  { part: "server", may: ["schemas", "graphs/compiler", "telemetry"] },
+  { part: "cli", may: ["schemas", "native", "elements", "models", "graphs", "media", "hub", "server", "telemetry"] },
   { part: "console", may: [], types: ["schemas"] },
   { part: "setup", may: [] },
 ];

@@ -50,6 +50,27 @@ const Stats = Type.Object(
   { description: "Of the last second. All but `restarts` are 0 while it does not run." },
 );
 
+export const TELEMETRY_STATES = ["connecting", "waiting", "receiving", "stale", "static"] as const;
+
+const TelemetryInfo = Type.Object({
+  state: Type.Enum([...TELEMETRY_STATES], {
+    description:
+      "`connecting`: the broker is away; `waiting`: nothing has come yet; `stale`: nothing has come for too long to be used.",
+  }),
+  age_ms: Type.Union([Type.Number({ minimum: 0 }), Type.Null()], { description: "Since the last message came in." }),
+  detail: Type.Union([Type.String(), Type.Null()], {
+    description: "Why there is none, or why it is of no use: what is missing, and what to do.",
+  }),
+  geolocation: Type.Enum(["full", "reduced", "none"], {
+    description: "`reduced`: angles and estimated distances, no places.",
+  }),
+  offset_ms: Type.Union([Type.Number(), Type.Null()], {
+    description: "Added to the times of messages to get the time of the video; set, or estimated.",
+  }),
+  messages_received: Type.Integer({ minimum: 0 }),
+  messages_refused: Type.Integer({ minimum: 0, description: "They could not be read." }),
+});
+
 export const ProcessRecord = Type.Object(
   {
     uuid: Uuid,
@@ -71,10 +92,7 @@ export const ProcessRecord = Type.Object(
       { description: "How the outputs get on, while it is active." },
     ),
     alerts: Type.Array(Uuid),
-    telemetry: Type.Union([
-      Type.Object({ state: Type.String(), age_ms: Type.Union([Type.Number(), Type.Null()]) }),
-      Type.Null(),
-    ]),
+    telemetry: Type.Union([TelemetryInfo, Type.Null()], { description: "Null: the source has none." }),
     stats: Stats,
   },
   { title: "Process" },
