@@ -39,8 +39,6 @@ const POLICY = "/usr/sbin/policy-rc.d";
 /** What the same comes to on a system without dpkg. */
 const PROGRAMS = ["g++", "pkg-config", "gst-inspect-1.0", "postgres"];
 const TEST_PROGRAMS = ["ffmpeg", "chromium", "mosquitto"];
-/** Programs that do not know `--version`. */
-const SPELLINGS = { ffmpeg: "-version", mosquitto: "-h" };
 /** What the addon is compiled and linked with, by the names pkg-config knows. */
 export const LIBRARIES = [
   "gstreamer-1.0",
@@ -74,7 +72,8 @@ export function inspectSystem({ forTests } = { forTests: false }) {
 
 function inspectForeignSystem(forTests) {
   const answers = (program, args) => spawnSync(program, args, { stdio: "ignore" }).status === 0;
-  const isThere = (program) => answers(program, [SPELLINGS[program] ?? "--version"]);
+  // Whatever it answers: not all of them know this word.
+  const isThere = (program) => spawnSync(program, ["--version"], { stdio: "ignore" }).error === undefined;
   const programs = [...PROGRAMS, ...(forTests ? TEST_PROGRAMS : [])].filter((program) => !isThere(program));
   if (programs.includes("pkg-config")) return programs;
   return [...programs, ...LIBRARIES.filter((library) => !answers("pkg-config", ["--exists", library]))];
