@@ -230,7 +230,7 @@ function toNative(known: Told, view: FieldsOfView | null, settings: Settings): P
 }
 
 /** What the laser range finder points at. */
-function readMeasured(data: Part, payload: string | null): Reading["measured"] | null {
+function readMeasured(data: Part, payload: string | null): NonNullable<Reading["measured"]> | null {
   const from = payload === null ? undefined : data[payload];
   if (!isPart(from) || from.measure_target_error_state !== 0) return null;
   const [latitude, longitude, altitude, distance] = ["latitude", "longitude", "altitude", "distance"].map(

@@ -1,4 +1,4 @@
-import type { CameraMotion } from "../../../schemas/camera-motion.ts";
+import type { CameraMotion } from "../schemas/camera-motion.ts";
 
 /** Pixels by which a point may be off and still agree. */
 const TOLERANCE = 0.8;
