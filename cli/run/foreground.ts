@@ -6,6 +6,8 @@ import { explainFailure } from "../../graphs/runtime/explain-failure.ts";
 import { findOrigins } from "../../graphs/runtime/origins.ts";
 import { RunningGraph, type RunResult, type SlotRequest } from "../../graphs/runtime/running-graph.ts";
 import type { Pipeline } from "../../native/pipeline.ts";
+import type { JsonRecord } from "../../schemas/json.ts";
+import { TRACK_REPORT_CHANNEL, type TrackReport } from "../../schemas/track-report.ts";
 import { EXIT } from "../command.ts";
 import { writeText } from "../draw-svg.ts";
 import type { Knowledge } from "../knowledge.ts";
@@ -23,6 +25,7 @@ import type { RunSettings } from "./settings.ts";
 import { Snapshots } from "./snapshots.ts";
 import { Status } from "./status.ts";
 import { StreamTime } from "./stream-time.ts";
+import { TracksFile } from "./tracks-file.ts";
 import { FileWatch } from "./watch.ts";
 import { WrittenFiles } from "./written-files.ts";
 
@@ -42,6 +45,7 @@ export class ForegroundRun {
   readonly #files = new WrittenFiles();
   readonly #cut = new AbortController();
   readonly #timers = new Set<NodeJS.Timeout>();
+  #tracks: TracksFile | null = null;
   #graph: RunningGraph | null = null;
   #status: Status | null = null;
   #watch: FileWatch | null = null;
@@ -71,13 +75,16 @@ export class ForegroundRun {
     this.#watch?.follow(this.#origin.files());
     const startMs = performance.now();
     try {
+      if (this.#settings.tracks !== null) this.#tracks = new TracksFile(this.#settings.tracks, plan.source?.uri ?? "");
       const result = this.#judge(await this.#play(compiled, attach));
       const seconds = (performance.now() - startMs) / 1000;
       this.#status?.close();
       if (!(await this.#snapshots.finish())) this.#incomplete = true;
+      this.#tracks?.finish(this.#reporter);
       await this.#summarise(result, this.#graph?.plan ?? plan, seconds);
       return result.state === "finished" && !this.#incomplete && this.#errors === 0 ? EXIT.ok : EXIT.failed;
     } finally {
+      this.#tracks?.close();
       this.#watch?.close();
       deafen();
       for (const timer of this.#timers) clearTimeout(timer);
@@ -92,7 +99,8 @@ export class ForegroundRun {
         attach,
         signal: this.#cut.signal,
         onEvent: (event) => this.#hear(event),
-        print: (line) => this.#origin.print?.(line) ?? this.#terminal.print(line),
+        print: (line) => this.#print(line),
+        send: (_node, channel, message) => this.#take(channel, message),
         onBuilt: (pipeline, segments) => this.#place(pipeline, segments),
         onClosing: () => this.#keep(),
       });
@@ -104,6 +112,16 @@ export class ForegroundRun {
     if (this.#interrupted || this.#terminal.isClosed) void this.#graph.stop();
     if (this.#settings.dot !== null) await this.#writeDot(this.#graph, this.#settings.dot);
     return this.#graph.ended;
+  }
+
+  /** Messages are lines, but for the summaries of tracks: those are for their file. */
+  async #take(channel: string, message: JsonRecord): Promise<void> {
+    if (channel === TRACK_REPORT_CHANNEL) this.#tracks?.take(message as TrackReport);
+    else await this.#print(JSON.stringify(message));
+  }
+
+  #print(line: string): Promise<void> {
+    return this.#origin.print?.(line) ?? this.#terminal.print(line);
   }
 
   /** The graph itself tells a wanted end from a fault, once there is one. */
