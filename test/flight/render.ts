@@ -9,12 +9,13 @@ type Triple = [number, number, number];
 export class Renderer {
   readonly #lens: Lens;
   readonly #ground: Ground = makeGround();
-  readonly #targets = listTargets();
+  readonly #targets: readonly Target[];
   readonly #sprites = new Map<string, Sprite>();
   readonly #frame: Uint8Array;
 
-  constructor(lens: Lens) {
+  constructor(lens: Lens, targets = listTargets()) {
     this.#lens = lens;
+    this.#targets = targets;
     this.#frame = new Uint8Array((lens.width * lens.height * 3) / 2);
   }
 

@@ -63,9 +63,6 @@ function listTargetsSeen(pose: Pose, lens: Lens, seconds: number): readonly True
   });
 }
 
-/** The share of a box that is within the picture. */
-export function shareInside([left, top, width, height]: TrueTarget["box"], lens: Lens): number {
-  const wide = Math.min(left + width, lens.width) - Math.max(left, 0);
-  const high = Math.min(top + height, lens.height) - Math.max(top, 0);
-  return (Math.max(0, wide) * Math.max(0, high)) / (width * height);
-}
+/** Nothing of it is cut off. */
+export const isWhole = ([left, top, width, height]: TrueTarget["box"], lens: Lens): boolean =>
+  left >= 0 && top >= 0 && left + width <= lens.width && top + height <= lens.height;
