@@ -52,7 +52,7 @@ const Stats = Type.Object(
 
 export const TELEMETRY_STATES = ["connecting", "waiting", "receiving", "stale", "static"] as const;
 
-const TelemetryInfo = Type.Object({
+export const TelemetryInfo = Type.Object({
   state: Type.Enum([...TELEMETRY_STATES], {
     description:
       "`connecting`: the broker is away; `waiting`: nothing has come yet; `stale`: nothing has come for too long to be used.",
@@ -67,9 +67,10 @@ const TelemetryInfo = Type.Object({
   offset_ms: Type.Union([Type.Number(), Type.Null()], {
     description: "Added to the times of messages to get the time of the video; set, or estimated.",
   }),
-  messages_received: Type.Integer({ minimum: 0 }),
+  messages_received: Type.Integer({ minimum: 0, description: "All that came in, used or not." }),
   messages_refused: Type.Integer({ minimum: 0, description: "They could not be read." }),
 });
+export type TelemetryInfo = Static<typeof TelemetryInfo>;
 
 export const ProcessRecord = Type.Object(
   {

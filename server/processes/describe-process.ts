@@ -1,4 +1,4 @@
-import type { ProcessRecord } from "../../schemas/api/processes.ts";
+import type { ProcessRecord, TelemetryInfo } from "../../schemas/api/processes.ts";
 import type { RunnerStats } from "../../schemas/runner.ts";
 import { describeState } from "../outputs/describe-output.ts";
 import type { ProcessView } from "../store/processes.ts";
@@ -15,11 +15,13 @@ export interface LiveProcess {
   readonly finishedAt: Date | null;
   readonly stats: RunnerStats | null;
   readonly outputs: readonly OutputState[];
+  readonly telemetry: TelemetryInfo | null;
 }
 
 /** As clients see it. */
 export function describeProcess(row: ProcessView, live: LiveProcess | null): ProcessRecord {
-  const { state, error, reconnecting, restarts, startedAt, finishedAt, stats, outputs } = live ?? written(row);
+  const { state, error, reconnecting, restarts, startedAt, finishedAt, stats, outputs, telemetry } =
+    live ?? written(row);
   return {
     uuid: row.uuid,
     process_uuid: row.uuid,
@@ -39,7 +41,7 @@ export function describeProcess(row: ProcessView, live: LiveProcess | null): Pro
       ...describeState(output),
     })),
     alerts: [...row.alerts],
-    telemetry: null,
+    telemetry,
     stats: { ...describeStats(stats), restarts },
   };
 }
@@ -53,6 +55,7 @@ const written = (row: ProcessView): LiveProcess => ({
   finishedAt: row.finishedAt,
   stats: null,
   outputs: [],
+  telemetry: null,
 });
 
 const describeStats = (stats: RunnerStats | null): Omit<ProcessRecord["stats"], "restarts"> => ({

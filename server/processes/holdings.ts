@@ -8,6 +8,7 @@ import { type Claim, claimFree, renewClaims, stopUnheld, type UnheldClaim } from
 import type { Sql } from "../store/client.ts";
 import { deleteProcess } from "../store/processes.ts";
 import { readStandings } from "../store/standing.ts";
+import type { TelemetryNumbers } from "../telemetry/standing.ts";
 import type { AdoptionNeeds } from "./adoption.ts";
 import { Again } from "./again.ts";
 import { Lease } from "./lease.ts";
@@ -22,6 +23,7 @@ import { within } from "./within.ts";
 
 export interface ProcessMetrics {
   observeProcess(uuid: string, stats: RunnerStats & { readonly restarts: number }): void;
+  observeTelemetry(uuid: string, numbers: TelemetryNumbers): void;
   forgetProcess(uuid: string): void;
 }
 
@@ -86,9 +88,9 @@ export class Holdings {
   }
 
   hold(parts: ProcessParts): SupervisedProcess {
-    const { limits, pictures, spares, sql, log, metrics, routeOutput, recordings } = this.#needs;
+    const { limits, pictures, spares, sql, log, config, metrics, routeOutput, recordings } = this.#needs;
     const process = new SupervisedProcess(parts, {
-      ...{ sql, log, limits, pictures, slots: this.#slots, routeOutput, recordings },
+      ...{ sql, log, config, limits, pictures, slots: this.#slots, routeOutput, recordings },
       takeRunner: (signal) => spares.take(signal),
       replaceRunner: () => spares.fill(),
     });
@@ -96,7 +98,9 @@ export class Holdings {
     this.#held.set(uuid, process);
     if (metrics !== null)
       process.follow((notice) => {
-        if (notice.type === "stats") metrics.observeProcess(uuid, notice.stats);
+        if (notice.type !== "stats") return;
+        metrics.observeProcess(uuid, notice.stats);
+        if (process.telemetryNumbers !== null) metrics.observeTelemetry(uuid, process.telemetryNumbers);
       });
     void process.ended.then(() => this.#letGo(process));
     return process;

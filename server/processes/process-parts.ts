@@ -1,5 +1,6 @@
 /** What a supervised process is made of. */
 import type { Logger } from "pino";
+import type { Config } from "../../schemas/config.ts";
 import type { RouteOutput } from "../outputs/output-route.ts";
 import type { Slots } from "../slots.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
@@ -16,6 +17,8 @@ export interface ProcessInput {
   /** With credentials. */
   readonly uri: string;
   readonly isFile: boolean;
+  /** How its telemetry comes; null: it has none. */
+  readonly telemetry: TelemetrySetting | null;
   /** Where to find it now, by an address that may be connected to. Rejects when it is nowhere. */
   readonly locate: () => Promise<string>;
   /** It is not run on any more. */
@@ -26,7 +29,6 @@ export interface ProcessInput {
 export interface FirstInput extends ProcessInput {
   /** What clients are told of it, nothing secret. */
   readonly label: string;
-  readonly telemetry: TelemetrySetting | null;
 }
 
 /** What a process can be asked for, as its graph says. */
@@ -49,6 +51,7 @@ export interface ProcessLimits extends RunLimits {
 export interface ProcessNeeds {
   readonly sql: Sql;
   readonly log: Logger;
+  readonly config: Pick<Config, "telemetry" | "network">;
   readonly limits: ProcessLimits;
   readonly pictures: PictureSockets;
   readonly routeOutput: RouteOutput;

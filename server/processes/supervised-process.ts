@@ -1,6 +1,11 @@
 /** One process that this machine holds: its life, what it is asked for, and those who follow and watch it. */
 import type { JsonRecord } from "../../schemas/json.ts";
+import { TELEMETRY_CHANNEL } from "../../schemas/telemetry.ts";
+import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import type { LiveProperties, ProcessRow } from "../store/processes.ts";
+import type { IncomingMessage } from "../telemetry/channel.ts";
+import { ProcessTelemetry, refuseTelemetry } from "../telemetry/process-telemetry.ts";
+import type { TelemetryNumbers } from "../telemetry/standing.ts";
 import { Again } from "./again.ts";
 import type { LiveProcess } from "./describe-process.ts";
 import { Feed } from "./feed.ts";
@@ -19,6 +24,9 @@ import type { RunnerReport } from "./runner.ts";
 import type { StartLimit } from "./start-limit.ts";
 import { Whereabouts } from "./whereabouts.ts";
 
+/** The channel of messages in native form. */
+const DRONE_DATA = "drone_data";
+
 export class SupervisedProcess {
   readonly row: ProcessRow;
   readonly #ledger: Ledger;
@@ -28,6 +36,7 @@ export class SupervisedProcess {
   readonly #life: Life;
   readonly #orders: Orders;
   readonly #outputs: ProcessOutputs;
+  readonly #telemetry: ProcessTelemetry | null;
 
   constructor(parts: ProcessParts, needs: ProcessNeeds) {
     const { row, input } = parts;
@@ -75,12 +84,14 @@ export class SupervisedProcess {
         recorder.endRun();
       },
       onClose: () => {
+        this.#telemetry?.close();
         void tending.close();
         launcher.close();
         input.release?.();
       },
     });
     this.#orders = new Orders({ ...parts, outputs, recorder, life: this.#life, ledger, feed, replyMs: limits.replyMs });
+    this.#telemetry = input.telemetry === null ? null : this.#openTelemetry(input.telemetry, needs.config);
     tending.begin(limits.lookupMs);
   }
 
@@ -117,9 +128,15 @@ export class SupervisedProcess {
     const state = this.#life.shownState;
     return {
       ...{ state, error, restarts, startedAt, finishedAt, reconnecting, outputs: this.#outputs.states },
+      telemetry: this.#telemetry?.info ?? null,
       // A runner that is paused has told its last numbers while it ran.
       stats: state === "running" ? stats : null,
     };
+  }
+
+  /** Null: its source has none. */
+  get telemetryNumbers(): TelemetryNumbers | null {
+    return this.#telemetry?.numbers ?? null;
   }
 
   /** See `Life`. */
@@ -194,8 +211,20 @@ export class SupervisedProcess {
     this.#orders.expectOffer(offer);
   }
 
+  /** Throws where no client may bring any. */
+  expectTelemetry(): (message: IncomingMessage) => void {
+    if (this.#telemetry === null) throw refuseTelemetry();
+    return this.#telemetry.expectReceiver();
+  }
+
   follow(listener: (notice: ProcessNotice) => void): () => void {
-    return this.#reception.follow(this.#life.shownState, listener);
+    const unfollow = this.#reception.follow(this.#life.shownState, listener);
+    if (this.#telemetry === null) return unfollow;
+    const { info, lasting } = this.#telemetry;
+    listener({ type: "telemetry", telemetry: info });
+    // What never changes is told once, and would be nothing to whoever comes later.
+    if (lasting !== null) listener({ type: "message", channel: DRONE_DATA, message: lasting });
+    return unfollow;
   }
 
   /** While it is paused or started again, the feed comes with the next frames. */
@@ -208,6 +237,22 @@ export class SupervisedProcess {
     this.#reception.hear(report);
     if (report.type === "reconnecting") this.#whereabouts.setLost(report.reconnecting);
     if (report.type === "attachment") this.#outputs.hear(report);
+    if (report.type === "element") this.#telemetry?.hear(report.event as JsonRecord);
+  }
+
+  #openTelemetry(setting: TelemetrySetting, config: ProcessNeeds["config"]): ProcessTelemetry {
+    const telemetry = new ProcessTelemetry({
+      ...{ setting, config, graph: this.row.graph },
+      deliver: (message) => this.#orders.ask({ type: "deliver", channel: TELEMETRY_CHANNEL, message }),
+      publish: (message) => this.#reception.tell({ type: "message", channel: DRONE_DATA, message }),
+      announce: (info) => this.#reception.tell({ type: "telemetry", telemetry: info }),
+    });
+    this.#reception.follow(this.state, (notice) => {
+      if (notice.type !== "state" && notice.type !== "restarting") return;
+      const { state } = this;
+      telemetry.noteRunner(state === "running" || state === "paused" ? state : "gone");
+    });
+    return telemetry;
   }
 
   /** What fails here fails because the run ends, or is tried again. */

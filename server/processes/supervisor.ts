@@ -9,6 +9,7 @@ import { attachOutput, detachOutput, findAttached } from "../store/attachments.t
 import type { Sql } from "../store/client.ts";
 import { findProcess } from "../store/processes.ts";
 import { readStandings } from "../store/standing.ts";
+import type { IncomingMessage } from "../telemetry/channel.ts";
 import type { User } from "../user.ts";
 import type { PrepareOrder, ResolveOptions } from "./adoption.ts";
 import type { LiveProcess } from "./describe-process.ts";
@@ -178,6 +179,10 @@ export class Supervisor implements Processes {
 
   async deliver(user: User, uuid: string, channel: string, message: JsonRecord): Promise<void> {
     await (await this.#expectHeld(user, uuid)).deliver(channel, message);
+  }
+
+  async openTelemetry(user: User, uuid: string): Promise<(message: IncomingMessage) => void> {
+    return (await this.#expectActive(user, uuid)).expectTelemetry();
   }
 
   async follow(user: User, uuid: string, listener: (notice: ProcessNotice) => void): Promise<() => void> {
