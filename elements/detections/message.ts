@@ -1,6 +1,7 @@
 /** From what the frame metadata says to the detection message of the interface. Pure. */
 import type { DetectionMessage, TrackEntry } from "../../schemas/detection-message.ts";
 import type { Box, Detection, Detections, Track, Tracks } from "../../schemas/detections.ts";
+import type { Place, Places } from "../../schemas/places.ts";
 import type { Frame, Job } from "../element.ts";
 
 export type MessageFrame = Pick<Frame, "captureNs" | "inputSize" | "meta">;
@@ -17,11 +18,16 @@ export function makeMessage(
   const found = (meta.tracks ?? meta.detections) as Tracks | Detections | undefined;
   const isPredicted = includePredicted && meta.tracks !== undefined;
   if (found === undefined || !(found.inferred || isPredicted)) return null;
+  const places = meta.places as Places | undefined;
   return {
     timestamp: new Date(Number(captureNs / 1_000_000n)).toISOString(),
     source_uri: sourceUri,
     process_uuid: uuid,
-    active_tracks: found.objects.map((object) => describe(object, inputSize)),
+    active_tracks: found.objects.map((object, i) => ({
+      ...describe(object, inputSize),
+      ...describePlace(places?.objects[i] ?? null),
+    })),
+    ...(places === undefined || places.ageMs === null ? {} : { telemetry_age_ms: Math.round(places.ageMs) }),
   };
 }
 
@@ -37,5 +43,41 @@ function describe(object: Detection | Track, { width, height }: Frame["inputSize
   };
 }
 
+/** What is not known is left out. */
+function describePlace(place: Place | null): Partial<TrackEntry> {
+  if (place === null) return {};
+  const { spot, distance } = place;
+  return {
+    ...(spot === null
+      ? {}
+      : {
+          latitude: part(spot.latitude, PARTS_OF_DEGREE),
+          longitude: part(spot.longitude, PARTS_OF_DEGREE),
+          altitude: part(spot.altitude, PARTS_OF_METRE),
+        }),
+    ...(distance === null ? {} : { distance: part(distance, PARTS_OF_METRE) }),
+    azimuth: part(place.azimuth, PARTS_OF_ANGLE),
+    elevation: part(place.elevation, PARTS_OF_ANGLE),
+    ...(place.isDistanceEstimated ? { distance_estimated: true } : {}),
+    ...(spot === null ? {} : describeMotion(spot)),
+  };
+}
+
+function describeMotion({ errorM, speedMps, heading }: NonNullable<Place["spot"]>): Partial<TrackEntry> {
+  return {
+    position_error_m: part(errorM, PARTS_OF_METRE),
+    ...(speedMps === null ? {} : { speed_mps: part(speedMps, PARTS_OF_METRE) }),
+    // 359.9999 is rounded to the north and not to 360.
+    ...(heading === null ? {} : { heading: part(heading, PARTS_OF_ANGLE) % 360 }),
+  };
+}
+
+/** A ten-millionth of a degree is a centimetre on the ground. */
+const PARTS_OF_DEGREE = 10_000_000;
+const PARTS_OF_METRE = 100;
+const PARTS_OF_ANGLE = 1000;
+
 /** To so many parts of one: short numbers, the same on every machine. Never the negative zero. */
-const round = (box: Box, parts: number): Box => box.map((value) => Math.round(value * parts) / parts + 0) as Box;
+const part = (value: number, parts: number): number => Math.round(value * parts) / parts + 0;
+
+const round = (box: Box, parts: number): Box => box.map((value) => part(value, parts)) as Box;
