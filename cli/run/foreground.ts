@@ -7,6 +7,7 @@ import { findOrigins } from "../../graphs/runtime/origins.ts";
 import { RunningGraph, type RunResult, type SlotRequest } from "../../graphs/runtime/running-graph.ts";
 import type { Pipeline } from "../../native/pipeline.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
+import { TELEMETRY_CHANNEL } from "../../schemas/telemetry.ts";
 import { TRACK_REPORT_CHANNEL, type TrackReport } from "../../schemas/track-report.ts";
 import { EXIT } from "../command.ts";
 import { writeText } from "../draw-svg.ts";
@@ -25,6 +26,7 @@ import type { RunSettings } from "./settings.ts";
 import { Snapshots } from "./snapshots.ts";
 import { Status } from "./status.ts";
 import { StreamTime } from "./stream-time.ts";
+import type { Flight } from "./telemetry-file.ts";
 import { TracksFile } from "./tracks-file.ts";
 import { FileWatch } from "./watch.ts";
 import { WrittenFiles } from "./written-files.ts";
@@ -64,7 +66,12 @@ export class ForegroundRun {
     this.#snapshots = new Snapshots(settings.snapshots, this.#reporter);
   }
 
-  async run(compiled: Compiled, plan: GraphPlan, attach: readonly SlotRequest[]): Promise<number> {
+  async run(
+    compiled: Compiled,
+    plan: GraphPlan,
+    attach: readonly SlotRequest[],
+    flight: Flight | null,
+  ): Promise<number> {
     const hush = showLog(this.#settings.log, this.#settings.json, this.#terminal);
     const deafen = onInterrupt(
       () => this.#interrupt(),
@@ -76,7 +83,7 @@ export class ForegroundRun {
     const startMs = performance.now();
     try {
       if (this.#settings.tracks !== null) this.#tracks = new TracksFile(this.#settings.tracks, plan.source?.uri ?? "");
-      const result = this.#judge(await this.#play(compiled, attach));
+      const result = this.#judge(await this.#play(compiled, attach, flight));
       const seconds = (performance.now() - startMs) / 1000;
       this.#status?.close();
       if (!(await this.#snapshots.finish())) this.#incomplete = true;
@@ -92,11 +99,13 @@ export class ForegroundRun {
     }
   }
 
-  async #play(compiled: Compiled, attach: readonly SlotRequest[]): Promise<RunResult> {
+  async #play(compiled: Compiled, attach: readonly SlotRequest[], flight: Flight | null): Promise<RunResult> {
+    if (flight?.lack) this.#reporter.warn(`telemetry: ${flight.lack}`, { type: "telemetry", lack: flight.lack });
     try {
       this.#graph = await RunningGraph.start(compiled, {
         ...this.#knowledge,
         attach,
+        deliver: flight?.samples.map((message) => ({ channel: TELEMETRY_CHANNEL, message })) ?? [],
         signal: this.#cut.signal,
         onEvent: (event) => this.#hear(event),
         print: (line) => this.#print(line),
