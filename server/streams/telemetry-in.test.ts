@@ -92,7 +92,7 @@ test("of what is faster than can be used the newest is, and the client is told",
   }
 });
 
-test("a process that is stuck gathers no more than it may, and hears the newest afterwards", async () => {
+test("a process that is stuck gathers no more than it may, and hears the newest few afterwards", async () => {
   const stage = await openStage();
   try {
     const process = stage.start();
@@ -108,8 +108,8 @@ test("a process that is stuck gathers no more than it may, and hears the newest 
     const gathered = process.delivered.length;
     assert.ok(gathered <= 8, `${gathered} are under way`);
     open();
-    await eventually(() => process.delivered.length === gathered + 1, "one more comes");
-    assert.equal(process.delivered.at(-1)?.timeMs, 30_000);
+    await eventually(() => process.delivered.at(-1)?.timeMs === 30_000, "the newest comes");
+    assert.ok(process.delivered.length <= 2 * gathered, `${process.delivered.length} of 30 came`);
     await listener.close();
   } finally {
     await stage.close();

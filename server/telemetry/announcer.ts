@@ -4,7 +4,8 @@ const EVERY_MS = 1_000;
 export class Announcer {
   readonly #read: () => Readonly<Record<string, unknown>>;
   readonly #announce: () => void;
-  #told: string;
+  /** Null before it has begun. */
+  #told: string | null = null;
   #toldMs = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -12,12 +13,16 @@ export class Announcer {
   constructor(read: () => Readonly<Record<string, unknown>>, announce: () => void) {
     this.#read = read;
     this.#announce = announce;
+  }
+
+  /** What it is now is known. */
+  begin(): void {
     this.#told = this.#write();
   }
 
   /** It may have changed. */
   look(): void {
-    if (this.#isClosed || this.#timer !== undefined || this.#write() === this.#told) return;
+    if (this.#isClosed || this.#told === null || this.#timer !== undefined || this.#write() === this.#told) return;
     const waitMs = this.#toldMs + EVERY_MS - performance.now();
     if (waitMs <= 0) {
       this.#tell();

@@ -1,10 +1,10 @@
 /**
  * Brings samples to the runner of a process, in order. While there is none, or it is paused, nothing is brought; a runner
- * that does not answer gathers no more than a few, and of what comes meanwhile only the newest.
+ * that does not answer gathers no more than a few, and of what comes meanwhile only the newest few wait for it.
  */
 import type { TelemetrySample } from "../../schemas/telemetry.ts";
 
-/** A new runner is told so many of the last: it takes two to tell where a camera is between them. */
+/** So many of the last wait for a runner, and are told to a new one: it takes two to tell where a camera is between them. */
 const REMEMBERED = 8;
 /** Brought and not yet answered. */
 const MOST_UNDERWAY = 8;
@@ -13,6 +13,8 @@ export interface CourierNeeds {
   /** Resolves with how many elements took it. */
   deliver(sample: TelemetrySample): Promise<unknown>;
   onListeners(count: number): void;
+  /** One gave way to newer ones: the runner does not keep up. */
+  onLost(): void;
 }
 
 export class Courier {
@@ -31,8 +33,16 @@ export class Courier {
 
   put(sample: TelemetrySample): void {
     this.#recent.push(sample);
-    if (this.#recent.length > REMEMBERED) this.#recent.shift();
-    this.#owed = this.#isNew ? this.#recent.length : 1;
+    // While it is paused, what is missed is not missed.
+    const isPaused = !this.#isOpen && !this.#isNew;
+    this.#owed = isPaused ? 1 : this.#owed + 1;
+    if (this.#recent.length > REMEMBERED) {
+      this.#recent.shift();
+      if (this.#owed > REMEMBERED) {
+        this.#owed = REMEMBERED;
+        if (this.#isOpen) this.#needs.onLost();
+      }
+    }
     this.#bring();
   }
 

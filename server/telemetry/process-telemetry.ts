@@ -62,6 +62,9 @@ export class ProcessTelemetry {
     this.#courier = new Courier({
       deliver: (sample) => needs.deliver(sample),
       onListeners: (count) => this.#note(() => (standing.listeners = count)),
+      onLost: () => {
+        standing.thinned += 1;
+      },
     });
     this.#thinner = new Thinner({
       perSecond,
@@ -77,6 +80,7 @@ export class ProcessTelemetry {
       tell: (trouble) => this.#note(() => (standing.trouble = trouble)),
     });
     standing.advice = this.#channel.advice;
+    this.#announcer.begin();
   }
 
   get info(): TelemetryInfo {

@@ -19,7 +19,7 @@ const checkEvent = checkBy(GeolocationEvent);
 export interface TelemetryNumbers {
   readonly received: number;
   readonly refused: number;
-  /** They came too fast. */
+  /** They came too fast, for us or for the runner. */
   readonly thinned: number;
   /** Since the last message came in; null: none has. */
   readonly ageMs: number | null;
