@@ -166,6 +166,14 @@ export const Config = section({
     retry_first_seconds: seconds(0.5, "A broker that is away is tried again after; twice as long each time"),
     retry_most_seconds: seconds(15, "But after no more than"),
   }),
+  report: section({
+    flush_seconds: seconds(1, "What was seen of tracks is written down every"),
+    queued_tracks: count(20_000, "Tracks that may wait for the database; more cost the oldest.", 1),
+    queued_points: count(100_000, "The same in points of their paths.", 1),
+    batch_points: count(5_000, "Points that are written down at once, and tracks.", 1),
+    retry_first_seconds: seconds(0.2, "While the database is away it is tried again after; twice as long each time"),
+    retry_most_seconds: seconds(5, "But after no more than"),
+  }),
   usage: section({ flush_seconds: seconds(5, "Minutes used are written down every") }),
   node: section({
     lease_seconds: seconds(15, "What a machine claimed is free again after it has been silent for"),

@@ -39,6 +39,8 @@ export interface HoldingNeeds extends AdoptionNeeds {
   readonly recordings: RecordingPlace;
   readonly spares: SpareRunners;
   readonly metrics: ProcessMetrics | null;
+  /** Keeps what processes tell of tracks. */
+  readonly tracks?: { follow(process: SupervisedProcess): void } | undefined;
 }
 
 /** Minutes that are about to run out are looked at more often, but not more often than this. */
@@ -102,6 +104,7 @@ export class Holdings {
         metrics.observeProcess(uuid, notice.stats);
         if (process.telemetryNumbers !== null) metrics.observeTelemetry(uuid, process.telemetryNumbers);
       });
+    this.#needs.tracks?.follow(process);
     void process.ended.then(() => this.#letGo(process));
     return process;
   }

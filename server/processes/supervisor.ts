@@ -13,7 +13,7 @@ import type { IncomingMessage } from "../telemetry/channel.ts";
 import type { User } from "../user.ts";
 import type { PrepareOrder, ResolveOptions } from "./adoption.ts";
 import type { LiveProcess } from "./describe-process.ts";
-import { Holdings, type ProcessMetrics } from "./holdings.ts";
+import { type HoldingNeeds, Holdings, type ProcessMetrics } from "./holdings.ts";
 import { limitsOf } from "./limits.ts";
 import { PictureSockets } from "./picture-sockets.ts";
 import type { FirstInput, ProcessLimits, ProcessOffers, RecordingPlace } from "./process-parts.ts";
@@ -44,6 +44,7 @@ export interface SupervisorNeeds {
   /** Where processes are recorded whose keys have that. */
   readonly recordings: RecordingPlace;
   readonly metrics: ProcessMetrics | null;
+  readonly tracks?: HoldingNeeds["tracks"];
 }
 
 /** So often it is looked whether another machine has stopped what it was to. */
