@@ -34,7 +34,7 @@ export const offsetDown = (lens: Lens, y: number): number => (2 * y - 1) * lens.
  */
 export const azimuthDeg = (right: number): number => Math.atan(right) / RADIANS;
 export const elevationDeg = (right: number, down: number): number =>
-  Math.atan2(-down, Math.sqrt(1 + right * right)) / RADIANS;
+  Math.atan2(0 - down, Math.sqrt(1 + right * right)) / RADIANS;
 
 /**
  * Yaw clockwise from true north, then pitch up from the horizon, then roll clockwise as seen along the view: the picture's

@@ -21,8 +21,9 @@ export interface Motion {
   readonly heading: number | null;
 }
 
-/** Better than that a speed must be known, metres a second, to be told. */
+/** Better than that a speed must be known to be told: metres a second, or as a part of it. */
 const KNOWN_MPS = 2;
+const KNOWN_PART = 1 / 3;
 const LEAST_SPOTS = 3;
 const LEAST_TIME_S = 0.5;
 /** Slower than that something stands: boxes breathe. */
@@ -135,12 +136,13 @@ const spread = ({ xx, xy, xz, yy, yz, zz }: Covariance, a: Vector, b: Vector): n
   a.z * (xz * b.x + yz * b.y + zz * b.z);
 
 function describe({ filter, plane, spots, firstS, lastS }: Course, { latitude, longitude }: Spot): Motion {
-  const doubtMps = filter.speedDoubt();
-  if (spots < LEAST_SPOTS || lastS - firstS < LEAST_TIME_S || doubtMps > KNOWN_MPS) return UNKNOWN_MOTION;
+  if (spots < LEAST_SPOTS || lastS - firstS < LEAST_TIME_S) return UNKNOWN_MOTION;
   const { east, north } = localFrame(latitude, longitude);
   const velocity = combine(plane.first, filter.velocityX, plane.second, filter.velocityY, plane.first, 0);
   const [eastward, northward] = [dot(velocity, east), dot(velocity, north)];
   const speedMps = Math.sqrt(eastward * eastward + northward * northward);
+  const doubtMps = filter.speedDoubt();
+  if (doubtMps > Math.max(KNOWN_MPS, speedMps * KNOWN_PART)) return UNKNOWN_MOTION;
   const isStanding = speedMps < Math.max(STANDING_MPS, doubtMps / 2);
   return { speedMps, heading: isStanding ? null : toHeading(eastward, northward) };
 }
