@@ -22,16 +22,16 @@ export interface Match {
 
 const WINDOW_MS = 12_000;
 const MOST_SIGHTS = 160;
-const LEAST_SIGHTS = 20;
+const LEAST_SIGHTS = 40;
 /** How far off the clocks may be. */
 export const REACH_MS = 1500;
 const STEP_MS = 20;
 /** Mean square of how the motion differs from its mean, in heights of the frame a second: less is noise. */
 const LEAST_MOTION = 0.03;
 const LEAST_LIKENESS = 0.8;
-const WORST_ERROR_MS = 40;
+const WORST_ERROR_MS = 50;
 /** What is wrong with one sight is often wrong with the next, too. */
-const CAUTION = 3;
+const CAUTION = 2;
 
 export class TurnMatch {
   #sights: Sight[] = [];
