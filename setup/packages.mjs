@@ -30,6 +30,7 @@ export const TEST_PACKAGES = {
   ffmpeg: "publishes to the media server and plays from it; makes and checks files",
   chromium: "plays in a browser, without a screen",
   mosquitto: "the broker that telemetry comes from",
+  python3: "reads files for maps with a parser that is not ours",
 };
 
 const NO_CLUSTER = "/etc/postgresql-common/createcluster.d/windhover.conf";
@@ -38,7 +39,7 @@ const POLICY = "/usr/sbin/policy-rc.d";
 
 /** What the same comes to on a system without dpkg. */
 const PROGRAMS = ["g++", "pkg-config", "gst-inspect-1.0", "postgres"];
-const TEST_PROGRAMS = ["ffmpeg", "chromium", "mosquitto"];
+const TEST_PROGRAMS = ["ffmpeg", "chromium", "mosquitto", "python3"];
 /** What the addon is compiled and linked with, by the names pkg-config knows. */
 export const LIBRARIES = [
   "gstreamer-1.0",
