@@ -71,13 +71,13 @@ function goOn<T>(
   motion: Motion<T>,
 ): Joined<T> | null {
   if (byMs > reachMs) return null;
-  const held = { value: near.value, method: "beyond", ageMs: byMs, gapMs: null, rate: 0 } as const;
-  if (byMs === 0) return { ...held, method: "between" };
+  const method = byMs === 0 ? "between" : "beyond";
+  const held = { value: near.value, method, ageMs: byMs, gapMs: null, rate: 0 } as const;
   const gapMs = earlier === null ? 0 : Math.abs(near.timeMs - earlier.timeMs);
   if (earlier === null || gapMs === 0 || gapMs > LONGEST_BASELINE_MS) return held;
   const rate = findRate(earlier, near, motion);
   const brake = rate > motion.fastest ? motion.fastest / rate : 1;
-  const value = motion.move(earlier.value, near.value, 1 + (brake * byMs) / gapMs);
+  const value = byMs === 0 ? near.value : motion.move(earlier.value, near.value, 1 + (brake * byMs) / gapMs);
   return { ...held, value, gapMs, rate: rate * brake };
 }
 
