@@ -17,8 +17,6 @@ export interface ProcessInput {
   /** With credentials. */
   readonly uri: string;
   readonly isFile: boolean;
-  /** How its telemetry comes; null: it has none. */
-  readonly telemetry: TelemetrySetting | null;
   /** Where to find it now, by an address that may be connected to. Rejects when it is nowhere. */
   readonly locate: () => Promise<string>;
   /** It is not run on any more. */
@@ -29,6 +27,7 @@ export interface ProcessInput {
 export interface FirstInput extends ProcessInput {
   /** What clients are told of it, nothing secret. */
   readonly label: string;
+  readonly telemetry: TelemetrySetting | null;
 }
 
 /** What a process can be asked for, as its graph says. */

@@ -148,22 +148,26 @@ test("a process runs without its broker, says so, and has its telemetry when the
   });
 });
 
-test("the setting of the start holds; a server that takes it up opens the channel again", async () => {
-  const settings: TelemetrySetting[] = [SOCKET];
-  const telemetry = () => settings[0] ?? null;
+test("the setting of the start holds, for a server that takes the process up as well; its end forgets it", async () => {
+  let setting: TelemetrySetting = { ...SOCKET, parameters: { sensor_hfov: 60, sensor_vfov: 34 } };
+  const telemetry = () => setting;
   const first = await openStage(database.sql, { telemetry });
   const uuid = await first.start();
-  settings[0] = STATIC;
+  setting = STATIC;
   assert.equal(infoOf(first, uuid).state, "waiting");
   await first.supervisor.close();
   const { user, sourceUuid } = first;
-  await withStage({ user, sourceUuid, telemetry: () => SOCKET }, async (stage) => {
+  await withStage({ user, sourceUuid, telemetry }, async (stage) => {
     await stage.reach(uuid, "running");
     const heard = await follow(stage, uuid);
     const receive = await stage.supervisor.openTelemetry(user, uuid);
     receive({ payload: JSON.stringify(FULL) });
     await eventually(() => heard.brought().length === 1, "the runner is brought it");
     await stage.supervisor.stop(user, uuid);
+    assert.equal((await stage.row(uuid))?.telemetryCfg, null);
+    const next = await stage.start();
+    assert.equal(infoOf(stage, next).state, "static");
+    await stage.supervisor.stop(user, next);
   });
 });
 

@@ -91,7 +91,7 @@ export class SupervisedProcess {
       },
     });
     this.#orders = new Orders({ ...parts, outputs, recorder, life: this.#life, ledger, feed, replyMs: limits.replyMs });
-    this.#telemetry = input.telemetry === null ? null : this.#openTelemetry(input.telemetry, needs.config);
+    this.#telemetry = row.telemetryCfg === null ? null : this.#openTelemetry(row.telemetryCfg, needs.config);
     tending.begin(limits.lookupMs);
   }
 
