@@ -52,7 +52,7 @@ export class TelemetryHandler implements Omit<Handler, "update" | "format"> {
   }
 
   process(frame: Frame): Promise<void> | undefined {
-    const frameMs = Number(frame.captureNs) / 1e6;
+    const frameMs = Number(frame.captureNs / 1000n) / 1000;
     const beforeMs = frame.discontinuity ? null : this.#lastFrameMs;
     this.#lastFrameMs = frameMs;
     if (this.#samples.isEmpty && this.#samples.fixed === null) return;
@@ -66,7 +66,11 @@ export class TelemetryHandler implements Omit<Handler, "update" | "format"> {
       write();
       return;
     }
-    return this.#awaited.wait(() => !this.#isAwaited(sampleMs), waitMs, frame.signal).then(write);
+    return this.#awaited
+      .wait(() => !this.#isAwaited(sampleMs), waitMs, frame.signal)
+      .then(() => {
+        if (!frame.signal.aborted) write();
+      });
   }
 
   update(properties: TelemetryProperties): void {
