@@ -18,6 +18,9 @@ export interface Mosquitto {
   readonly user: { readonly username: string; readonly password: string } | null;
   /** A client of its own, closed with the test. */
   connect(): Promise<MqttClient>;
+  /** It is there and does nothing, until it is thawed. */
+  freeze(): void;
+  thaw(): void;
   kill(): Promise<void>;
   /** Again on the same port. */
   start(): Promise<void>;
@@ -47,9 +50,11 @@ export async function openMosquitto({
   writeFileSync(file, describe(port, user === null ? null : passwords));
   const clients: MqttClient[] = [];
   let kill = async () => {};
+  let signal = (_name: NodeJS.Signals): void => {};
   const start = async () => {
     const child = spawn("mosquitto", ["-c", file], { stdio: "ignore", env: ENVIRONMENT });
     const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+    signal = (name) => void child.kill(name);
     kill = async () => {
       child.kill("SIGKILL");
       await gone;
@@ -68,6 +73,8 @@ export async function openMosquitto({
   return {
     ...{ port, user, start },
     kill: () => kill(),
+    freeze: () => signal("SIGSTOP"),
+    thaw: () => signal("SIGCONT"),
     async connect() {
       const client = await connectAsync({ host: "127.0.0.1", port, ...user, reconnectPeriod: 50 });
       // While the broker is killed.

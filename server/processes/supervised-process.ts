@@ -1,4 +1,6 @@
 /** One process that this machine holds: its life, what it is asked for, and those who follow and watch it. */
+import type { Logger } from "pino";
+import type { TelemetryInfo } from "../../schemas/api/processes.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { TELEMETRY_CHANNEL } from "../../schemas/telemetry.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
@@ -91,7 +93,7 @@ export class SupervisedProcess {
       },
     });
     this.#orders = new Orders({ ...parts, outputs, recorder, life: this.#life, ledger, feed, replyMs: limits.replyMs });
-    this.#telemetry = row.telemetryCfg === null ? null : this.#openTelemetry(row.telemetryCfg, needs.config);
+    this.#telemetry = row.telemetryCfg === null ? null : this.#openTelemetry(row.telemetryCfg, needs.config, log);
     tending.begin(limits.lookupMs);
   }
 
@@ -240,12 +242,18 @@ export class SupervisedProcess {
     if (report.type === "element") this.#telemetry?.hear(report.event as JsonRecord);
   }
 
-  #openTelemetry(setting: TelemetrySetting, config: ProcessNeeds["config"]): ProcessTelemetry {
+  #openTelemetry(setting: TelemetrySetting, config: ProcessNeeds["config"], log: Logger): ProcessTelemetry {
+    let known: TelemetryInfo["state"] | null = null;
     const telemetry = new ProcessTelemetry({
       ...{ setting, config, graph: this.row.graph },
       deliver: (message) => this.#orders.ask({ type: "deliver", channel: TELEMETRY_CHANNEL, message }),
       publish: (message) => this.#reception.tell({ type: "message", channel: DRONE_DATA, message }),
-      announce: (info) => this.#reception.tell({ type: "telemetry", telemetry: info }),
+      announce: (info) => {
+        const { state, detail } = info;
+        if (state !== known) log.info({ state, detail }, "telemetry");
+        known = state;
+        this.#reception.tell({ type: "telemetry", telemetry: info });
+      },
     });
     this.#reception.follow(this.state, (notice) => {
       if (notice.type !== "state" && notice.type !== "restarting") return;

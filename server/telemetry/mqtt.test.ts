@@ -243,6 +243,39 @@ test("one that speaks no MQTT is left alone again, without end and without harm"
   assert.equal(stateOf(kept), "connecting");
 });
 
+test("one that takes the connection and says nothing is given up, and tried again", async () => {
+  let calls = 0;
+  const open = new Set<Socket>();
+  const mute = createServer((socket) => {
+    calls += 1;
+    open.add(socket);
+    socket.on("error", () => {});
+  });
+  await new Promise<void>((resolve) => mute.listen(0, "127.0.0.1", resolve));
+  after(() => {
+    for (const socket of open) socket.destroy();
+    mute.close();
+  });
+  const address = mute.address();
+  assert.ok(typeof address === "object" && address !== null);
+  const kept = keepTelemetry(mqttSetting(address.port), { TELEMETRY_CONNECT_SECONDS: "0.1" });
+  await eventually(() => calls >= 2, "it is tried again");
+  assert.match(kept.telemetry.info.detail ?? "", /does not answer/);
+});
+
+test("a broker that freezes is noticed, and used again when it goes on", async () => {
+  const broker = await openMosquitto();
+  const kept = keepTelemetry(mqttSetting(broker.port), {
+    TELEMETRY_KEEPALIVE_SECONDS: "1",
+    TELEMETRY_CONNECT_SECONDS: "0.5",
+  });
+  await isOpen(kept);
+  broker.freeze();
+  await eventually(() => stateOf(kept) === "connecting", "that is noticed");
+  broker.thaw();
+  await isOpen(kept);
+});
+
 test("after its end nothing comes, and the broker is left", async () => {
   const broker = await openMosquitto();
   const kept = keepTelemetry(mqttSetting(broker.port));
