@@ -19,16 +19,19 @@ export function makeMessage(
   const isPredicted = includePredicted && meta.tracks !== undefined;
   if (found === undefined || !(found.inferred || isPredicted)) return null;
   const places = meta.places as Places | undefined;
-  return {
+  const message: DetectionMessage = {
     timestamp: new Date(Number(captureNs / 1_000_000n)).toISOString(),
     source_uri: sourceUri,
     process_uuid: uuid,
-    active_tracks: found.objects.map((object, i) => ({
-      ...describe(object, inputSize),
-      ...describePlace(places?.objects[i] ?? null),
-    })),
-    ...(places === undefined || places.ageMs === null ? {} : { telemetry_age_ms: Math.round(places.ageMs) }),
+    active_tracks: found.objects.map((object, i) => {
+      const entry = describe(object, inputSize);
+      const place = places?.objects[i] ?? null;
+      if (place !== null) addPlace(entry, place);
+      return entry;
+    }),
   };
+  if (places !== undefined && places.ageMs !== null) message.telemetry_age_ms = Math.round(places.ageMs);
+  return message;
 }
 
 function describe(object: Detection | Track, { width, height }: Frame["inputSize"]): TrackEntry {
@@ -44,32 +47,21 @@ function describe(object: Detection | Track, { width, height }: Frame["inputSize
 }
 
 /** What is not known is left out. */
-function describePlace(place: Place | null): Partial<TrackEntry> {
-  if (place === null) return {};
-  const { spot, distance } = place;
-  return {
-    ...(spot === null
-      ? {}
-      : {
-          latitude: part(spot.latitude, PARTS_OF_DEGREE),
-          longitude: part(spot.longitude, PARTS_OF_DEGREE),
-          altitude: part(spot.altitude, PARTS_OF_METRE),
-        }),
-    ...(distance === null ? {} : { distance: part(distance, PARTS_OF_METRE) }),
-    azimuth: part(place.azimuth, PARTS_OF_ANGLE),
-    elevation: part(place.elevation, PARTS_OF_ANGLE),
-    ...(place.isDistanceEstimated ? { distance_estimated: true } : {}),
-    ...(spot === null ? {} : describeMotion(spot)),
-  };
-}
-
-function describeMotion({ errorM, speedMps, heading }: NonNullable<Place["spot"]>): Partial<TrackEntry> {
-  return {
-    position_error_m: part(errorM, PARTS_OF_METRE),
-    ...(speedMps === null ? {} : { speed_mps: part(speedMps, PARTS_OF_METRE) }),
-    // 359.9999 is rounded to the north and not to 360.
-    ...(heading === null ? {} : { heading: part(heading, PARTS_OF_ANGLE) % 360 }),
-  };
+function addPlace(entry: TrackEntry, { spot, distance, azimuth, elevation, isDistanceEstimated }: Place): void {
+  if (spot !== null) {
+    entry.latitude = part(spot.latitude, PARTS_OF_DEGREE);
+    entry.longitude = part(spot.longitude, PARTS_OF_DEGREE);
+    entry.altitude = part(spot.altitude, PARTS_OF_METRE);
+  }
+  if (distance !== null) entry.distance = part(distance, PARTS_OF_METRE);
+  entry.azimuth = part(azimuth, PARTS_OF_ANGLE);
+  entry.elevation = part(elevation, PARTS_OF_ANGLE);
+  if (isDistanceEstimated) entry.distance_estimated = true;
+  if (spot === null) return;
+  entry.position_error_m = part(spot.errorM, PARTS_OF_METRE);
+  if (spot.speedMps !== null) entry.speed_mps = part(spot.speedMps, PARTS_OF_METRE);
+  // 359.9999 is rounded to the north and not to 360.
+  if (spot.heading !== null) entry.heading = part(spot.heading, PARTS_OF_ANGLE) % 360;
 }
 
 /** A ten-millionth of a degree is a centimetre on the ground. */

@@ -1,10 +1,11 @@
 /**
  * How far off a spot on the ground may be: what is not known well (angles, lens, foot of the box, place and height of the
- * camera) carried through the geometry by its derivatives, which are taken by small steps and so hold for any terrain.
+ * camera) carried through the geometry to first order. Each cause tilts or shifts the ray; near the spot the ground is the
+ * plane that touches it there.
  */
 import type { CameraAxes } from "./camera.ts";
-import { meetGround, type Ray, type Terrain } from "./ground.ts";
-import { cross, dot, normalise, step, subtract, type Vector } from "./vector.ts";
+import type { Ray, Terrain } from "./ground.ts";
+import { combine, cross, dot, normalise, step, type Vector } from "./vector.ts";
 import type { LocalFrame } from "./wgs84.ts";
 
 /** One standard deviation each. */
@@ -32,6 +33,8 @@ export interface Scene {
 export interface Sighted {
   readonly ray: Ray;
   readonly distanceM: number;
+  /** Of the ground there: of length 1. */
+  readonly normal: Vector;
   readonly right: number;
   readonly down: number;
   /** One standard deviation of both. */
@@ -52,58 +55,38 @@ export interface Covariance {
 /** One standard deviation: the root of the mean square of the distance. */
 export const errorM = ({ xx, yy, zz }: Covariance): number => Math.sqrt(xx + yy + zz);
 
-const SMALL_ANGLE = 1e-6;
-const SMALL_STEP_M = 1e-3;
-
 /** Null at the horizon, where the least change of an angle loses the ground. */
-export function spreadErrors(scene: Scene, sighted: Sighted): Covariance | null {
-  const { axes, local, doubts } = scene;
-  const { from, along } = sighted.ray;
-  const across = normalise(step(axes.right, along, -dot(axes.right, along)));
-  const beneath = cross(along, across);
-  const spot = step(from, along, sighted.distanceM);
-  const turned = (axis: Vector) =>
-    derive(scene, spot, { from, along: normalise(step(along, axis, SMALL_ANGLE)) }, SMALL_ANGLE);
-  const moved = (axis: Vector) => derive(scene, spot, { from: step(from, axis, SMALL_STEP_M), along }, SMALL_STEP_M);
-  const byAcross = turned(across);
-  const byBeneath = turned(beneath);
-  const byEast = moved(local.east);
-  const byNorth = moved(local.north);
-  const byUp = moved(local.up);
-  if (byAcross === null || byBeneath === null || byEast === null || byNorth === null || byUp === null) return null;
-
+export function spreadErrors({ axes, local, doubts }: Scene, sighted: Sighted): Covariance | null {
+  const { ray, distanceM, normal, right, down } = sighted;
+  const falling = -dot(ray.along, normal);
+  if (!(falling > 0)) return null;
   const sum: Covariance = { xx: 0, xy: 0, xz: 0, yy: 0, yz: 0, zz: 0 };
-  /** A turn of the ray towards `axis`; one along the ray changes nothing. */
-  const addTurn = (axis: Vector, by: number): void =>
-    add(sum, byAcross, dot(axis, across) * by, byBeneath, dot(axis, beneath) * by);
-  addTurn(across, doubts.attitude);
-  addTurn(beneath, doubts.attitude);
-  addTurn(cross(local.up, along), doubts.heading);
-  const { right, down } = sighted;
-  const length = Math.sqrt(1 + right * right + down * down);
-  addTurn(axes.right, sighted.rightDoubt / length);
-  addTurn(axes.down, sighted.downDoubt / length);
-  addTurn(step(scale(axes.right, right), axes.down, down), doubts.lens / length);
-  add(sum, byEast, doubts.positionM * Math.SQRT1_2, byNorth, 0);
-  add(sum, byEast, 0, byNorth, doubts.positionM * Math.SQRT1_2);
-  add(sum, byUp, doubts.heightM, byUp, 0);
+  /** The ray is shifted to one side by so many metres where it meets the ground: how far the spot goes. */
+  const shift = (side: Vector, metres: number): void => {
+    const onward = dot(side, normal) / falling;
+    addCause(
+      sum,
+      (side.x + ray.along.x * onward) * metres,
+      (side.y + ray.along.y * onward) * metres,
+      (side.z + ray.along.z * onward) * metres,
+    );
+  };
+  const across = normalise(step(axes.right, ray.along, -dot(axes.right, ray.along)));
+  shift(across, doubts.attitude * distanceM);
+  shift(cross(ray.along, across), doubts.attitude * distanceM);
+  shift(cross(local.up, ray.along), doubts.heading * distanceM);
+  const depthM = distanceM / Math.sqrt(1 + right * right + down * down);
+  shift(axes.right, sighted.rightDoubt * depthM);
+  shift(axes.down, sighted.downDoubt * depthM);
+  shift(combine(axes.right, right, axes.down, down, axes.ahead, 0), doubts.lens * depthM);
+  shift(local.east, doubts.positionM * Math.SQRT1_2);
+  shift(local.north, doubts.positionM * Math.SQRT1_2);
+  shift(local.up, doubts.heightM);
   return sum;
 }
 
-/** How far the spot goes for a change of 1, going by a `small` one. */
-function derive({ terrain, limitM }: Scene, spot: Vector, changed: Ray, small: number): Vector | null {
-  // Twice the limit: a spot just within it still has an error.
-  const distanceM = meetGround(terrain, changed, 2 * limitM);
-  return distanceM === null ? null : scale(subtract(step(changed.from, changed.along, distanceM), spot), 1 / small);
-}
-
-const scale = ({ x, y, z }: Vector, by: number): Vector => ({ x: x * by, y: y * by, z: z * by });
-
-/** One independent cause, that moves the spot by `a · byA + b · byB`. */
-function add(sum: Covariance, a: Vector, byA: number, b: Vector, byB: number): void {
-  const x = a.x * byA + b.x * byB;
-  const y = a.y * byA + b.y * byB;
-  const z = a.z * byA + b.z * byB;
+/** One cause that has nothing to do with the others, and by how much it moves the spot. */
+function addCause(sum: Covariance, x: number, y: number, z: number): void {
   sum.xx += x * x;
   sum.xy += x * y;
   sum.xz += x * z;

@@ -1,6 +1,6 @@
 /** Where a ray from the camera meets the ground. */
-import { dot, step, type Vector } from "./vector.ts";
-import { EQUATOR_M, localFrame, POLE_M, toGeodetic } from "./wgs84.ts";
+import { combine, dot, normalise, step, type Vector } from "./vector.ts";
+import { EQUATOR_M, type Geodetic, heightAndUp, localFrame, POLE_M, toGeodetic } from "./wgs84.ts";
 
 /** How high the ground is. Another one, from a file of heights, is one more object. */
 export interface Terrain {
@@ -29,6 +29,22 @@ export function meetGround(terrain: Terrain, ray: Ray, limitM: number): number |
   return distanceM !== null && distanceM <= limitM ? distanceM : null;
 }
 
+/** Metres to either side within which a slope is measured. */
+const SLOPE_REACH_M = 2;
+
+/** At right angles to the ground at a spot on it, of length 1. */
+export function findNormal(terrain: Terrain, spot: Vector, { latitude, longitude }: Geodetic): Vector {
+  const { east, north, up } = localFrame(latitude, longitude);
+  if (terrain.levelM !== undefined) return up;
+  const heightAt = (along: Vector, byM: number): number => {
+    const place = toGeodetic(step(spot, along, byM));
+    return terrain.heightAt(place.latitude, place.longitude);
+  };
+  const rise = (along: Vector): number =>
+    (heightAt(along, SLOPE_REACH_M) - heightAt(along, -SLOPE_REACH_M)) / (2 * SLOPE_REACH_M);
+  return normalise(combine(up, 1, east, -rise(east), north, -rise(north)));
+}
+
 /** So near the ground the point is on it. */
 const ON_GROUND_M = 1e-7;
 
@@ -36,10 +52,10 @@ function meetLevel(heightM: number, ray: Ray): number | null {
   let distanceM = meetEllipsoid(EQUATOR_M + heightM, POLE_M + heightM, ray);
   // All points as high above an ellipsoid do not make one: some millimetres remain.
   for (let round = 0; distanceM !== null && round < 4; round++) {
-    const { latitude, longitude, heightM: reachedM } = toGeodetic(step(ray.from, ray.along, distanceM));
+    const { heightM: reachedM, up } = heightAndUp(step(ray.from, ray.along, distanceM));
     const tooHighM = reachedM - heightM;
     if (Math.abs(tooHighM) < ON_GROUND_M) break;
-    const falling = -dot(ray.along, localFrame(latitude, longitude).up);
+    const falling = -dot(ray.along, up);
     distanceM = falling > 0 ? distanceM + tooHighM / falling : null;
   }
   return distanceM;

@@ -57,12 +57,20 @@ export class GeolocateHandler implements Pick<Handler, "process" | "flush"> {
       kind,
       this.#properties.footError,
     );
-    const place = { azimuth, elevation, distance: distanceM, isDistanceEstimated };
-    if (spot === null) return { ...place, spot: null };
+    return {
+      azimuth,
+      elevation,
+      distance: distanceM,
+      isDistanceEstimated,
+      spot: spot && this.#describe(object, timeS, spot),
+    };
+  }
+
+  #describe(object: Detection | Track, timeS: number, spot: LocatedSpot): NonNullable<Place["spot"]> {
     const { latitude, longitude, heightM, covariance } = spot;
     const { speedMps, heading } = this.#follow(object, timeS, spot);
     const altitude = heightM - this.#properties.geoidSeparationM;
-    return { ...place, spot: { latitude, longitude, altitude, errorM: errorM(covariance), speedMps, heading } };
+    return { latitude, longitude, altitude, errorM: errorM(covariance), speedMps, heading };
   }
 
   #follow(object: Detection | Track, timeS: number, spot: LocatedSpot): Motion {

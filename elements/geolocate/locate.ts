@@ -2,7 +2,7 @@ import type { Box } from "../../schemas/detections.ts";
 import { azimuthDeg, direct, elevationDeg, offsetDown, offsetRight } from "./camera.ts";
 import { estimateDistanceM, isCutBelow } from "./distance.ts";
 import { type Covariance, spreadErrors } from "./error.ts";
-import { meetGround } from "./ground.ts";
+import { findNormal, meetGround } from "./ground.ts";
 import type { Sight, World } from "./sight.ts";
 import type { Kind } from "./sizes.ts";
 import { step, type Vector } from "./vector.ts";
@@ -22,6 +22,8 @@ export interface LocatedSpot {
   readonly longitude: number;
   /** Above the ellipsoid. */
   readonly heightM: number;
+  /** From the camera. */
+  readonly distanceM: number;
   /** ECEF. */
   readonly point: Vector;
   readonly covariance: Covariance;
@@ -39,35 +41,29 @@ export function locate({ lens, world }: Sight, box: Box, { isAirborne, size }: K
   const [left, top, width, height] = box;
   const right = offsetRight(lens, left + width / 2);
   const down = offsetDown(lens, isAirborne ? top + height / 2 : top + height);
-  const angles = { azimuth: azimuthDeg(right), elevation: elevationDeg(right, down) };
+  // Written out here and below: spreading an object costs more than all the geometry.
+  const azimuth = azimuthDeg(right);
+  const elevation = elevationDeg(right, down);
   if (world === null || isAirborne) {
     const distanceM = size === null ? null : estimateDistanceM(size, lens, box);
-    return { ...angles, distanceM, isDistanceEstimated: distanceM !== null, spot: null };
+    return { azimuth, elevation, distanceM, isDistanceEstimated: distanceM !== null, spot: null };
   }
   const footDoubt = isCutBelow(box) ? Math.max(footError, CUT_FOOT_ERROR) : footError;
-  const found = meet(
-    world,
-    right,
-    down,
-    2 * lens.halfWidth * width * footError,
-    2 * lens.halfHeight * height * footDoubt,
-  );
-  return { ...angles, distanceM: found?.distanceM ?? null, isDistanceEstimated: false, spot: found?.spot ?? null };
+  const rightDoubt = 2 * lens.halfWidth * width * footError;
+  const downDoubt = 2 * lens.halfHeight * height * footDoubt;
+  const spot = meet(world, right, down, rightDoubt, downDoubt);
+  return { azimuth, elevation, distanceM: spot?.distanceM ?? null, isDistanceEstimated: false, spot };
 }
 
-function meet(
-  world: World,
-  right: number,
-  down: number,
-  rightDoubt: number,
-  downDoubt: number,
-): { distanceM: number; spot: LocatedSpot } | null {
+function meet(world: World, right: number, down: number, rightDoubt: number, downDoubt: number): LocatedSpot | null {
   const ray = { from: world.from, along: direct(world.axes, right, down) };
   const distanceM = meetGround(world.terrain, ray, world.limitM);
   if (distanceM === null) return null;
-  const covariance = spreadErrors(world, { ray, distanceM, right, down, rightDoubt, downDoubt });
-  if (covariance === null) return null;
   const point = step(ray.from, ray.along, distanceM);
-  const { latitude, longitude, heightM } = toGeodetic(point);
-  return { distanceM, spot: { latitude, longitude, heightM, point, covariance } };
+  const place = toGeodetic(point);
+  const normal = findNormal(world.terrain, point, place);
+  const covariance = spreadErrors(world, { ray, distanceM, normal, right, down, rightDoubt, downDoubt });
+  if (covariance === null) return null;
+  const { latitude, longitude, heightM } = place;
+  return { latitude, longitude, heightM, distanceM, point, covariance };
 }

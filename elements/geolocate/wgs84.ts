@@ -41,32 +41,40 @@ export function toEcef({ latitude, longitude, heightM }: Geodetic): Vector {
   };
 }
 
-/** Bowring's formula, twice: to less than a millionth of a metre from the deepest sea to far beyond what flies. */
-export function toGeodetic({ x, y, z }: Vector): Geodetic {
-  const fromAxisM = Math.sqrt(x * x + y * y);
+/** Sine and cosine of the latitude by Bowring's formula, twice: to less than a millionth of a metre wherever one flies. */
+function resolveLatitude(fromAxisM: number, z: number): { readonly sin: number; readonly cos: number } {
   let sin = z * EQUATOR_M;
   let cos = fromAxisM * POLE_M;
-  for (let round = 0; ; round++) {
-    const length = Math.sqrt(sin * sin + cos * cos);
-    sin /= length;
-    cos /= length;
-    const top = z + SECOND_ECCENTRICITY2 * POLE_M * sin * sin * sin;
-    const bottom = fromAxisM - ECCENTRICITY2 * EQUATOR_M * cos * cos * cos;
-    if (round === 1) {
-      const along = Math.sqrt(top * top + bottom * bottom);
-      const sinLatitude = top / along;
-      return {
-        latitude: Math.atan2(top, bottom) / RADIANS,
-        longitude: Math.atan2(y, x) / RADIANS,
-        heightM:
-          fromAxisM * (bottom / along) +
-          z * sinLatitude -
-          EQUATOR_M * Math.sqrt(1 - ECCENTRICITY2 * sinLatitude * sinLatitude),
-      };
-    }
-    sin = top * (1 - FLATTENING);
-    cos = bottom;
+  for (let round = 0; round < 2; round++) {
+    const reduced = Math.sqrt(sin * sin + cos * cos);
+    const [reducedSin, reducedCos] = [sin / reduced, cos / reduced];
+    sin = (z + SECOND_ECCENTRICITY2 * POLE_M * reducedSin ** 3) * (round === 0 ? 1 - FLATTENING : 1);
+    cos = fromAxisM - ECCENTRICITY2 * EQUATOR_M * reducedCos ** 3;
   }
+  const length = Math.sqrt(sin * sin + cos * cos);
+  return { sin: sin / length, cos: cos / length };
+}
+
+const heightBy = (fromAxisM: number, z: number, sin: number, cos: number): number =>
+  fromAxisM * cos + z * sin - EQUATOR_M * Math.sqrt(1 - ECCENTRICITY2 * sin * sin);
+
+export function toGeodetic({ x, y, z }: Vector): Geodetic {
+  const fromAxisM = Math.sqrt(x * x + y * y);
+  const { sin, cos } = resolveLatitude(fromAxisM, z);
+  return {
+    latitude: Math.atan2(sin, cos) / RADIANS,
+    longitude: Math.atan2(y, x) / RADIANS,
+    heightM: heightBy(fromAxisM, z, sin, cos),
+  };
+}
+
+/** Of a point, metres above the ellipsoid, and which way is up there: without a single angle. */
+export function heightAndUp({ x, y, z }: Vector): { readonly heightM: number; readonly up: Vector } {
+  const fromAxisM = Math.sqrt(x * x + y * y);
+  const { sin, cos } = resolveLatitude(fromAxisM, z);
+  // On the axis any direction across it will do: it counts nothing.
+  const across = fromAxisM === 0 ? 0 : cos / fromAxisM;
+  return { heightM: heightBy(fromAxisM, z, sin, cos), up: { x: x * across, y: y * across, z: sin } };
 }
 
 export function localFrame(latitude: number, longitude: number): LocalFrame {
