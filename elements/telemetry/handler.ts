@@ -1,4 +1,4 @@
-import { Value } from "typebox/value";
+import { Compile } from "typebox/compile";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { TELEMETRY_CHANNEL, TelemetrySample } from "../../schemas/telemetry.ts";
 import type { Frame, Handler, Services } from "../element.ts";
@@ -22,6 +22,9 @@ const DENSE_MS = 1500;
 const NEAR_MS = 1000;
 /** Frames further apart have little in common. */
 const LONGEST_STEP_MS = 1000;
+
+/** Compiled: a flight may have very many. */
+const SAMPLE = Compile(TelemetrySample);
 
 type Needs = Pick<Services, "listen" | "log" | "job">;
 
@@ -95,7 +98,7 @@ export class TelemetryHandler implements Omit<Handler, "update" | "format"> {
   }
 
   #take(message: JsonRecord): void {
-    if (!Value.Check(TelemetrySample, message)) {
+    if (!SAMPLE.Check(message)) {
       if (!this.#isUseless) this.#services.log.warn("what came as telemetry is no sample, and is not used");
       this.#isUseless = true;
       return;
@@ -138,9 +141,13 @@ export class TelemetryHandler implements Omit<Handler, "update" | "format"> {
     if (first === null || last === null || !this.#turns.isDue(frameMs)) return;
     const told = { fromMs: first.timeMs + this.#alignmentMs, toMs: last.timeMs + this.#alignmentMs };
     const aspect = frame.format.width / frame.format.height;
+    // Steps follow each other: the end of one is the beginning of the next.
+    let end: { readonly ms: number; readonly camera: Camera | null } | null = null;
+    const look = (ms: number): Camera | null =>
+      end?.ms === ms ? end.camera : asCamera(this.#find(ms - this.#alignmentMs));
     const match = this.#turns.match(this.#offset.targetMs, told, (fromMs, toMs) => {
-      const from = asCamera(this.#find(fromMs - this.#alignmentMs));
-      const to = asCamera(this.#find(toMs - this.#alignmentMs));
+      const [from, to] = [look(fromMs), look(toMs)];
+      end = { ms: toMs, camera: to };
       return from === null || to === null ? null : findCentreShift(from, to, aspect);
     });
     if (match !== null) this.#offset.noteMatch(match);

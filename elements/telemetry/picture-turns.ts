@@ -4,7 +4,7 @@ import { type Foresee, type Match, TurnMatch } from "./turn-match.ts";
 
 /** So often is enough to see a camera turn, and costs little. */
 const LOOK_EVERY_MS = 95;
-const MATCH_EVERY_MS = 1000;
+const MATCH_EVERY_MS = 2000;
 const LONGEST_STEP_MS = 500;
 
 /** Looks at some frames, and tells by which offset telemetry explains best how they moved. */

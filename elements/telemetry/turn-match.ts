@@ -26,6 +26,8 @@ const LEAST_SIGHTS = 40;
 /** How far off the clocks may be. */
 export const REACH_MS = 1500;
 const STEP_MS = 20;
+/** The way by telemetry is reckoned at these steps: turns take longer. */
+const WAY_STEP_MS = 50;
 /** Mean square of how the motion differs from its mean, in heights of the frame a second: less is noise. */
 const LEAST_MOTION = 0.03;
 const LEAST_LIKENESS = 0.8;
@@ -71,10 +73,10 @@ interface Way {
 }
 
 function sumUp(foresee: Foresee, startMs: number, endMs: number): Way | null {
-  const count = Math.ceil((endMs - startMs) / STEP_MS) + 2;
+  const count = Math.ceil((endMs - startMs) / WAY_STEP_MS) + 2;
   const way = { startMs, right: new Float64Array(count), down: new Float64Array(count) };
   for (let i = 1; i < count; i++) {
-    const step = foresee(startMs + (i - 1) * STEP_MS, startMs + i * STEP_MS);
+    const step = foresee(startMs + (i - 1) * WAY_STEP_MS, startMs + i * WAY_STEP_MS);
     if (step === null) return null;
     way.right[i] = (way.right[i - 1] as number) + step[0];
     way.down[i] = (way.down[i - 1] as number) + step[1];
@@ -101,7 +103,7 @@ function isLively(sights: readonly Sight[]): boolean {
  */
 function miss(sights: readonly Sight[], way: Way, offsetMs: number): number {
   const read = (path: Float64Array, timeMs: number): number => {
-    const place = (timeMs - way.startMs) / STEP_MS;
+    const place = (timeMs - way.startMs) / WAY_STEP_MS;
     const i = Math.min(Math.max(Math.floor(place), 0), path.length - 2);
     return (path[i] as number) + ((path[i + 1] as number) - (path[i] as number)) * (place - i);
   };
