@@ -143,7 +143,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...streams.endpoints,
     ...outputEndpoints({ sql, config, hub, processes }),
     ...processRecordingEndpoints({ sql, recordings: processRecordings, stallMs: config.media.stalled_seconds * 1000 }),
-    ...trackEndpoints({ sql, tracks, stallMs: config.media.stalled_seconds * 1000 }),
+    ...trackEndpoints({ sql, processes, tracks, stallMs: config.media.stalled_seconds * 1000 }),
     ...mediaServer.endpoints,
     ...playerEndpoints,
     ...graphEndpoints({ library, config }),

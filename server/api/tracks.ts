@@ -3,6 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { TrackCollection, TracksQuery } from "../../schemas/api/tracks.ts";
 import type { WholeTrack } from "../../tracks/format.ts";
 import { TRACKS_FORMATS } from "../../tracks/formats.ts";
+import type { Processes } from "../processes/processes.ts";
 import { within } from "../processes/within.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
@@ -15,6 +16,7 @@ import { type AnswerShape, type AnyEndpoint, defineEndpoint } from "./endpoint.t
 
 interface TrackNeeds {
   readonly sql: Sql;
+  readonly processes: Pick<Processes, "expectOffer">;
   readonly tracks: Pick<TrackLog, "flush">;
   /** A client that takes nothing for so long is let go. */
   readonly stallMs: number;
@@ -23,7 +25,7 @@ interface TrackNeeds {
 /** What was told in the last moment is worth so long a wait, but no failure. */
 const FLUSH_MS = 2_000;
 
-export function trackEndpoints({ sql, tracks, stallMs }: TrackNeeds): readonly AnyEndpoint[] {
+export function trackEndpoints({ sql, processes, tracks, stallMs }: TrackNeeds): readonly AnyEndpoint[] {
   return [
     defineEndpoint({
       method: "GET",
@@ -36,9 +38,11 @@ export function trackEndpoints({ sql, tracks, stallMs }: TrackNeeds): readonly A
       access: "key",
       query: TracksQuery,
       answers: { 200: ANSWER },
-      errors: ["process_not_found", "report_not_found"],
+      errors: ["process_not_found", "report_not_found", "graph_lacks"],
       async handle({ user, params, query, raw, log }) {
         const process = await expectLogged(sql, user, params.process_uuid ?? "");
+        const isActive = process.state !== "finished" && process.state !== "failed";
+        if (isActive) await expectReport(processes, user, process.uuid);
         const format = TRACKS_FORMATS[query.format];
         const headers = {
           "Content-Type": format.mediaType,
@@ -50,8 +54,7 @@ export function trackEndpoints({ sql, tracks, stallMs }: TrackNeeds): readonly A
         const pieces = exportTracks(sql, {
           processUuid: process.uuid,
           origin: { title: process.sourceUrl, processUuid: process.uuid },
-          format,
-          isActive: process.state !== "finished" && process.state !== "failed",
+          ...{ format, isActive },
         });
         // Before anything is promised: a database that is away is still an answer of its own.
         const first = await pieces.next();
@@ -73,6 +76,15 @@ async function expectLogged(sql: Sql, user: User, uuid: string): Promise<Process
   throw new ServiceError("report_not_found", {
     detail: `the key of the process ${uuid} had no track logger when it was started; GET /user_info tells whether it has one`,
   });
+}
+
+/** Of one that is just being taken up, or ends in this very moment, nobody can tell; then it has what there is. */
+async function expectReport(processes: TrackNeeds["processes"], user: User, uuid: string): Promise<void> {
+  try {
+    await processes.expectOffer(user, uuid, "report");
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === "graph_lacks") throw error;
+  }
 }
 
 interface Way {

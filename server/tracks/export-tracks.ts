@@ -2,7 +2,7 @@
  * The tracks of a process, written in a format, piece by piece. Read page by page, each in a query of its own: a client
  * that takes its time holds no connection, and a process of any length takes the memory of a page and of one path.
  */
-import type { TrackPoint, TrackSummary } from "../../schemas/track-report.ts";
+import type { TrackPoint } from "../../schemas/track-report.ts";
 import type { TracksFormat, TracksOrigin, WholeTrack } from "../../tracks/format.ts";
 import type { Queries } from "../store/client.ts";
 import { type PointPlace, readPoints, readTracks } from "../store/tracks.ts";
@@ -40,40 +40,53 @@ async function* readWholeTracks(sql: Queries, processUuid: string): AsyncGenerat
     const tracks = await readTracks(sql, processUuid, after, TRACKS_A_PAGE);
     const [first, last] = [tracks[0], tracks.at(-1)];
     if (first === undefined || last === undefined) return;
-    yield* joinPoints(tracks, readPathPoints(sql, processUuid, first.id, last.id));
+    const points = new PointPages(sql, processUuid, first.id, last.id);
+    for (const track of tracks) yield { ...track, points: await points.take(track.id) };
     after = last.id;
   }
 }
 
-type PlacedPoint = PointPlace & { readonly point: TrackPoint };
+/** The points of some tracks, page by page, in their order. */
+class PointPages {
+  readonly #sql: Queries;
+  readonly #processUuid: string;
+  readonly #lastTrackId: number;
+  #after: PointPlace;
+  #page: Awaited<ReturnType<typeof readPoints>> = [];
+  #at = 0;
+  #isLastPage = false;
 
-async function* readPathPoints(
-  sql: Queries,
-  processUuid: string,
-  firstTrackId: number,
-  lastTrackId: number,
-): AsyncGenerator<PlacedPoint> {
-  for (let after: PointPlace = { trackId: firstTrackId, index: -1 }; ; ) {
-    const points = await readPoints(sql, processUuid, { after, lastTrackId }, POINTS_A_PAGE);
-    yield* points;
-    const last = points.at(-1);
-    if (last === undefined || points.length < POINTS_A_PAGE) return;
-    after = last;
+  constructor(sql: Queries, processUuid: string, firstTrackId: number, lastTrackId: number) {
+    this.#sql = sql;
+    this.#processUuid = processUuid;
+    this.#lastTrackId = lastTrackId;
+    this.#after = { trackId: firstTrackId, index: -1 };
   }
-}
 
-/** Both by track: each gets its own. Points of tracks that came in between are left for the next time. */
-async function* joinPoints(
-  tracks: readonly TrackSummary[],
-  points: AsyncGenerator<PlacedPoint>,
-): AsyncGenerator<WholeTrack> {
-  let next = await points.next();
-  for (const track of tracks) {
-    const path: TrackPoint[] = [];
-    while (!next.done && next.value.trackId <= track.id) {
-      if (next.value.trackId === track.id) path.push(next.value.point);
-      next = await points.next();
+  /** Of this track, which comes behind those that were asked for before. */
+  async take(trackId: number): Promise<readonly TrackPoint[]> {
+    const points: TrackPoint[] = [];
+    for (;;) {
+      const next = this.#page[this.#at];
+      if (next === undefined) {
+        if (!(await this.#turn())) return points;
+      } else {
+        if (next.trackId > trackId) return points;
+        // One below it came while this was read, and its track is not among those that were.
+        if (next.trackId === trackId) points.push(next.point);
+        this.#at += 1;
+      }
     }
-    yield { ...track, points: path };
+  }
+
+  /** False when there is no more. */
+  async #turn(): Promise<boolean> {
+    if (this.#isLastPage) return false;
+    const wanted = { after: this.#after, lastTrackId: this.#lastTrackId };
+    this.#page = await readPoints(this.#sql, this.#processUuid, wanted, POINTS_A_PAGE);
+    this.#at = 0;
+    this.#after = this.#page.at(-1) ?? this.#after;
+    this.#isLastPage = this.#page.length < POINTS_A_PAGE;
+    return this.#page.length > 0;
   }
 }
