@@ -21,6 +21,8 @@ export interface Finding {
   readonly errorM: number;
   /** What was said about how wrong it may be. */
   readonly saidErrorM: number | null;
+  /** How far in time the nearest telemetry lay. */
+  readonly ageMs: number | null;
 }
 
 /** So much of two boxes must be common to both. */
@@ -94,6 +96,7 @@ export function judge(messages: readonly Told[], truth: Truth, startMs: number):
           found: [east, north] as const,
           errorM: Math.hypot(east - realEast, north - realNorth),
           saidErrorM: entry.position_error_m ?? null,
+          ageMs: message.telemetry_age_ms ?? null,
         },
       ];
     });

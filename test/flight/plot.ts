@@ -43,7 +43,7 @@ function drawPanel({ title, findings }: Panel, top: number, { east, north }: Bou
     MARGIN + (e - east[0]) * scale,
     top + (north[1] - n) * scale,
   ];
-  const marks = [label(MARGIN, top - 16, title, { size: 14, bold: true })];
+  const marks = [label(MARGIN, top - 16, title, { size: 13, bold: true })];
   for (let e = east[0]; e <= east[1]; e += GRID_M) {
     const [x, y] = at([e, north[0]]);
     marks.push(line(x, y, x, at([e, north[1]])[1], FAINT), label(x, y + 14, `${e} m`, { anchor: "middle", size: 10 }));
@@ -57,7 +57,7 @@ function drawPanel({ title, findings }: Panel, top: number, { east, north }: Bou
     marks.push(line(x1, y1, x2, y2, "#bbbbbb", 0.5), dot(x2, y2, 1.6, COLOURS[5]));
   }
   for (const { real } of findings) marks.push(dot(...at(real), 1.3, COLOURS[0]));
-  const legend = top - 16;
+  const legend = top - 2;
   marks.push(dot(WIDTH - 170, legend - 4, 3, COLOURS[0]), label(WIDTH - 162, legend, "true"));
   marks.push(dot(WIDTH - 110, legend - 4, 3, COLOURS[5]), label(WIDTH - 102, legend, "found"));
   return [...marks, ...drawErrors(findings, at([east[0], north[0]])[1] + 34, highest)];
