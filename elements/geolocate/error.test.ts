@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type CameraAxes, direct, offsetDown, offsetRight } from "./camera.ts";
 import { errorM } from "./error.ts";
-import { meetGround } from "./ground.ts";
+import { meetGround, type Terrain } from "./ground.ts";
 import { locate } from "./locate.ts";
 import { boxOn, type Flown, locateFoot, PROPERTIES, sightOf, telemetryOf } from "./sight.fixture.ts";
-import { openSight, type World } from "./sight.ts";
+import { openSight, type Sight, type World } from "./sight.ts";
 import { combine, cross, dot, step, subtract, type Vector } from "./vector.ts";
 
 /** Numbers with mean 0 and standard deviation 1 that are the same in every run. */
@@ -25,8 +25,7 @@ function turn(vector: Vector, axis: Vector, angle: number): Vector {
 }
 
 /** Cameras that are wrong by chance, each by as much as is said; the root of the mean square of how far off the spot is. */
-function drawErrorM(flown: Flown, x: number, y: number, draws: number): number {
-  const { lens, world } = sightOf(flown);
+function drawErrorM({ lens, world }: Sight, x: number, y: number, draws: number): number {
   assert.ok(world);
   const next = normals(7);
   const [right, down] = [offsetRight(lens, x), offsetDown(lens, y)];
@@ -75,20 +74,25 @@ function meet(world: World, axes: CameraAxes, from: Vector, right: number, down:
   return step(from, along, meetGround(world.terrain, { from, along }, 1e6) ?? Number.NaN);
 }
 
-const CASES: readonly (readonly [name: string, flown: Flown, x: number, y: number])[] = [
+/** Falls to the north as steeply as 1 in 4, and rises to the east. */
+const SLOPE: Terrain = { heightAt: (latitude, longitude) => -latitude * 27_640 + longitude * 20_000 };
+
+const CASES: readonly (readonly [name: string, flown: Flown, x: number, y: number, terrain?: Terrain])[] = [
   ["straight down", { pitch: -90 }, 0.5, 0.5],
   ["the corner of a picture from above", { pitch: -90, yaw: 30 }, 0.95, 0.1],
   ["45 degrees down", { pitch: -45, yaw: 200, latitude: 52 }, 0.5, 0.5],
   ["the left of a rolled picture", { pitch: -35, roll: 25, latitude: -33 }, 0.1, 0.6],
   ["12 degrees down from 40 m", { pitch: -12, relAltitude: 40, latitude: 70 }, 0.7, 0.5],
   ["beside the pole", { pitch: -30, latitude: 89.9999 }, 0.5, 0.5],
+  ["down a slope", { pitch: -40 }, 0.6, 0.5, SLOPE],
 ];
 
-for (const [name, flown, x, y] of CASES)
+for (const [name, flown, x, y, terrain] of CASES)
   test(`the error is that of cameras wrong by chance: ${name}`, () => {
-    const { spot } = locateFoot(sightOf(flown), x, y);
+    const sight = sightOf(flown, {}, terrain);
+    const { spot } = locateFoot(sight, x, y);
     assert.ok(spot);
-    const drawn = drawErrorM(flown, x, y, 5000);
+    const drawn = drawErrorM(sight, x, y, terrain === undefined ? 5000 : 2000);
     const ratio = errorM(spot.covariance) / drawn;
     assert.ok(ratio > 0.94 && ratio < 1.06, `${errorM(spot.covariance)} m, drawn ${drawn} m`);
   });
@@ -112,7 +116,7 @@ test("looking straight down, only what matters there counts", () => {
 
 test("what joining by time has left in doubt is added", () => {
   const doubtful = { ...telemetryOf({ pitch: -45 }), doubt: { angle: 2, position: 10, height: 5 } };
-  const sight = openSight(doubtful, PROPERTIES);
+  const sight = openSight(doubtful, PROPERTIES, null);
   assert.ok(sight);
   const { spot } = locateFoot(sight, 0.5, 0.5);
   const same = errorAt(

@@ -7,15 +7,16 @@ import type { FrameTelemetry } from "../../schemas/telemetry.ts";
 import { compiledText, start } from "../../test/graph.fixture.ts";
 import type { ElementEvent, Frame, FrameMetadata } from "../element.ts";
 import { detection, detections, marker, track, tracks } from "../marks.fixture.ts";
+import type { Terrain } from "./ground.ts";
 import { GeolocateHandler } from "./handler.ts";
 import { project } from "./projection.fixture.ts";
 import { boxOn, PROPERTIES, telemetryOf } from "./sight.fixture.ts";
 
 const validate = new Ajv2020({ strict: true }).compile(Places);
 
-function open() {
+function open(terrain: Terrain | null = null) {
   const events: ElementEvent[] = [];
-  const handler = new GeolocateHandler(PROPERTIES, { emit: (event) => void events.push(event) });
+  const handler = new GeolocateHandler(PROPERTIES, { emit: (event) => void events.push(event) }, terrain);
   const shoot = (meta: FrameMetadata, ms = 0): Places | undefined => {
     let places: Places | undefined;
     const frame: Partial<Frame> = {
@@ -105,6 +106,14 @@ test("at or above the horizon there are angles only", () => {
   assert.deepEqual([above?.spot, above?.distance, above?.isDistanceEstimated], [null, null, false]);
   assert.ok((above?.elevation ?? 0) > 0);
   assert.ok(below?.spot);
+});
+
+test("a terrain takes the place of level ground, whatever the height above it is said to be", () => {
+  const { shoot } = open({ heightAt: () => 60 });
+  const position = { latitude: 0, longitude: 0, altitude: 100, relAltitude: 0 };
+  const place = shoot({ telemetry: without({ position }), tracks: ONE })?.objects[0];
+  assert.ok(Math.abs((place?.distance ?? 0) - 40 * Math.SQRT2) < 0.01, `${place?.distance}`);
+  assert.ok(Math.abs((place?.spot?.altitude ?? 0) - 60) < 1e-6);
 });
 
 test("numbers that no camera has are no reason to fall", () => {

@@ -12,12 +12,13 @@ export default defineElement({
   about: "Tells where on earth every object is, from where the camera was and how it looked.",
   example: `
 graph: geolocate-example
-about: Every object of a clip and its place, one line a frame.
+about: Every object of a clip and its place, one line a frame; run it with --telemetry FILE.
 chains:
   main:
     - source
     - decode
     - detect
+    - telemetry
     - track
     - geolocate: { max-distance-m: 5000 }
     - print: { keys: [tracks, places] }

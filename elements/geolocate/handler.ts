@@ -3,6 +3,7 @@ import type { Place, Places } from "../../schemas/places.ts";
 import type { FrameTelemetry } from "../../schemas/telemetry.ts";
 import type { Frame, Handler, Services } from "../element.ts";
 import { errorM } from "./error.ts";
+import type { Terrain } from "./ground.ts";
 import { type LocatedSpot, locate } from "./locate.ts";
 import { ModeNews } from "./mode-news.ts";
 import { type Motion, Motions, UNKNOWN_MOTION } from "./motion.ts";
@@ -16,10 +17,13 @@ export class GeolocateHandler implements Pick<Handler, "process" | "flush"> {
   readonly #news: ModeNews;
   /** As many as the model has labels. */
   readonly #kinds = new Map<string, Kind>();
+  readonly #terrain: Terrain | null;
   #properties: GeolocateProperties;
 
-  constructor(properties: GeolocateProperties, services: Pick<Services, "emit">) {
+  /** Without a terrain the ground is level. */
+  constructor(properties: GeolocateProperties, services: Pick<Services, "emit">, terrain: Terrain | null = null) {
     this.#properties = properties;
+    this.#terrain = terrain;
     this.#news = new ModeNews((event) => services.emit(event));
   }
 
@@ -30,7 +34,7 @@ export class GeolocateHandler implements Pick<Handler, "process" | "flush"> {
       detections?: Detections;
     };
     if (tracks !== undefined) this.#motions.forget(tracks.ended);
-    const sight = telemetry === undefined ? null : openSight(telemetry, this.#properties);
+    const sight = telemetry === undefined ? null : openSight(telemetry, this.#properties, this.#terrain);
     const mode = sight === null ? "none" : sight.world === null ? "reduced" : "full";
     this.#news.update(frame.captureNs, mode, explain(telemetry, sight), telemetry?.offsetMs ?? null);
     const found = tracks ?? detections;

@@ -1,6 +1,7 @@
 /** Cameras for tests: what `telemetry` would have written, and what `geolocate` makes of a point of the picture. */
 import type { Box } from "../../schemas/detections.ts";
 import type { FrameTelemetry } from "../../schemas/telemetry.ts";
+import type { Terrain } from "./ground.ts";
 import { type Located, locate } from "./locate.ts";
 import type { GeolocateProperties } from "./properties.ts";
 import { openSight, type Sight } from "./sight.ts";
@@ -45,8 +46,12 @@ export const telemetryOf = (flown: Flown): FrameTelemetry => ({
   doubt: { angle: 0, position: 0, height: 0 },
 });
 
-export function sightOf(flown: Flown, properties: Partial<GeolocateProperties> = {}): Sight {
-  const sight = openSight(telemetryOf(flown), { ...PROPERTIES, ...properties });
+export function sightOf(
+  flown: Flown,
+  properties: Partial<GeolocateProperties> = {},
+  terrain: Terrain | null = null,
+): Sight {
+  const sight = openSight(telemetryOf(flown), { ...PROPERTIES, ...properties }, terrain);
   if (sight === null) throw new Error("the test has fields of view that no camera has");
   return sight;
 }

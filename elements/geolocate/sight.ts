@@ -2,7 +2,7 @@
 import type { CameraAttitude, CameraPosition, FrameTelemetry } from "../../schemas/telemetry.ts";
 import { type Lens, makeLens, turnCamera } from "./camera.ts";
 import type { Scene } from "./error.ts";
-import { levelTerrain } from "./ground.ts";
+import { levelTerrain, type Terrain } from "./ground.ts";
 import type { GeolocateProperties } from "./properties.ts";
 import type { Vector } from "./vector.ts";
 import { localFrame, RADIANS, toEcef } from "./wgs84.ts";
@@ -20,31 +20,41 @@ export interface World extends Scene {
   readonly from: Vector;
 }
 
-/** Null where not even the fields of view are of use. */
-export function openSight(telemetry: FrameTelemetry, properties: GeolocateProperties): Sight | null {
+/** Null where not even the fields of view are of use. Without a terrain the ground is as low everywhere as below the camera. */
+export function openSight(
+  telemetry: FrameTelemetry,
+  properties: GeolocateProperties,
+  terrain: Terrain | null,
+): Sight | null {
   const { hfov, vfov, position, attitude } = telemetry;
   if (!isFieldOfView(hfov) || !isFieldOfView(vfov)) return null;
   const lens = makeLens(hfov, vfov);
-  const reason = findLack(position, attitude);
+  const reason = findLack(position, attitude, terrain);
   if (reason !== null || position === null || attitude === null) return { lens, world: null, reason };
-  return { lens, world: openWorld(position, attitude, telemetry.doubt, properties), reason: null };
+  return { lens, world: openWorld(position, attitude, terrain, telemetry.doubt, properties), reason: null };
 }
 
 const isFieldOfView = (degrees: number): boolean => degrees > 0 && degrees < 180;
 
-function findLack(position: CameraPosition | null, attitude: CameraAttitude | null): string | null {
+function findLack(
+  position: CameraPosition | null,
+  attitude: CameraAttitude | null,
+  terrain: Terrain | null,
+): string | null {
   if (position === null && attitude === null) return "the telemetry has neither the camera's position nor its attitude";
   if (position === null) return "the telemetry does not have the camera's position";
   if (attitude === null) return "the telemetry does not have the camera's attitude";
   if (![...Object.values(position), ...Object.values(attitude)].every(Number.isFinite))
     return "the telemetry has a position or an attitude that is no number";
-  if (position.relAltitude <= 0) return "the camera is not above the ground: rel_altitude is 0 or less";
+  if (terrain === null && position.relAltitude <= 0)
+    return "the camera is not above the ground: rel_altitude is 0 or less";
   return null;
 }
 
 function openWorld(
   { latitude, longitude, altitude, relAltitude }: CameraPosition,
   attitude: CameraAttitude,
+  terrain: Terrain | null,
   doubt: FrameTelemetry["doubt"],
   properties: GeolocateProperties,
 ): World {
@@ -56,7 +66,7 @@ function openWorld(
     from: toEcef({ latitude, longitude, heightM }),
     local,
     axes: turnCamera(attitude, local),
-    terrain: levelTerrain(heightM - relAltitude),
+    terrain: terrain ?? levelTerrain(heightM - relAltitude),
     limitM: properties.maxDistanceM,
     doubts: {
       attitude: Math.hypot(properties.attitudeErrorDeg, doubt.angle) * RADIANS,
