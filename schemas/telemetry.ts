@@ -41,11 +41,11 @@ export const TELEMETRY_CHANNEL = "telemetry";
 
 /** Metadata key `telemetry`: what held when the frame was taken. Not there where nothing is known. */
 export const FrameTelemetry = Type.Object({
-  /** `fixed`: it always holds; `between`: samples lie before and after the frame; `beyond`: only before it. */
+  /** `fixed`: it always holds; `between`: samples lie before and after the frame; `beyond`: only before it, or only after it. */
   method: Type.Union([Type.Literal("fixed"), Type.Literal("between"), Type.Literal("beyond")]),
   /** From the nearest sample to the frame, by the clock of the video; 0 for `fixed`. */
   ageMs: Type.Number({ minimum: 0 }),
-  /** Added to the times of samples to get the time of the video. */
+  /** Added to the times of samples to get the time of the video; of a file's, after its first was put at the first frame. */
   offsetMs: Type.Number(),
   hfov: Type.Number({ exclusiveMinimum: 0, exclusiveMaximum: 180 }),
   vfov: Type.Number({ exclusiveMinimum: 0, exclusiveMaximum: 180 }),

@@ -91,7 +91,7 @@ export function readFlight({ file, format: name, parameters }: TelemetryOrder): 
     lack = reading.lack;
   }
   if (samples.length === 0) throw new CommandFailure(`${file} has no message in it; expected one a line`);
-  return { samples, lack };
+  return { samples: samples.sort((a, b) => (a.timeMs ?? 0) - (b.timeMs ?? 0)), lack };
 }
 
 function readLine(format: TelemetryFormat, line: string, place: string) {

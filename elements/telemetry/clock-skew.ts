@@ -1,7 +1,8 @@
 /** How far the sender's clock is from ours, as far as the arrival of its messages tells. */
 
-const WINDOW = 64;
 const WINDOW_MS = 60_000;
+/** What comes within this counts once, by the quickest: what was stored while a broker was away comes all at once. */
+const MOMENT_MS = 250;
 /** Messages that came quickly tell it best, and one that came before it was sent must not decide alone. */
 const QUANTILE = 0.1;
 /** Clocks that differ by less are taken for the same: the way of a message takes time too. */
@@ -10,15 +11,19 @@ const DIFFERENT_MS = 1500;
 const SAME_MS = 1000;
 
 export class ClockSkew {
-  readonly #arrivals: { readonly receivedMs: number; readonly skewMs: number }[] = [];
+  #moments: { readonly receivedMs: number; readonly skewMs: number }[] = [];
   #differs = false;
   #skewMs = 0;
 
   note(timeMs: number, receivedMs: number): void {
-    this.#arrivals.push({ receivedMs, skewMs: receivedMs - timeMs });
-    while (this.#arrivals.length > WINDOW || receivedMs - (this.#arrivals[0]?.receivedMs ?? receivedMs) > WINDOW_MS)
-      this.#arrivals.shift();
-    const skews = this.#arrivals.map(({ skewMs }) => skewMs).sort((a, b) => a - b);
+    const skewMs = receivedMs - timeMs;
+    const last = this.#moments.at(-1);
+    if (last === undefined || Math.abs(receivedMs - last.receivedMs) >= MOMENT_MS) {
+      this.#moments = this.#moments.filter((one) => receivedMs - one.receivedMs <= WINDOW_MS);
+      this.#moments.push({ receivedMs, skewMs });
+    } else if (skewMs < last.skewMs) this.#moments[this.#moments.length - 1] = { ...last, skewMs };
+    else return;
+    const skews = this.#moments.map((one) => one.skewMs).sort((a, b) => a - b);
     this.#skewMs = skews[Math.floor(QUANTILE * skews.length)] ?? 0;
     this.#differs = Math.abs(this.#skewMs) > (this.#differs ? SAME_MS : DIFFERENT_MS);
   }
@@ -33,7 +38,7 @@ export class ClockSkew {
   }
 
   restart(): void {
-    this.#arrivals.length = 0;
+    this.#moments = [];
     this.#differs = false;
     this.#skewMs = 0;
   }

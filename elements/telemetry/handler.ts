@@ -20,6 +20,8 @@ export interface TelemetryProperties {
 /** The motion of the picture is told where samples are at least so dense, and the frame is so near to them: else the picture itself tells it better. */
 const DENSE_MS = 1500;
 const NEAR_MS = 1000;
+/** And so well the clocks must be known to agree. */
+const AGREE_MS = 50;
 /** Frames further apart have little in common. */
 const LONGEST_STEP_MS = 1000;
 
@@ -165,7 +167,8 @@ export class TelemetryHandler implements Omit<Handler, "update" | "format"> {
   ): void {
     const pose = this.#find(sampleMs);
     if (pose === null) return;
-    const motion = stepMs === null ? null : this.#findMotion(frame, pose, sampleMs - stepMs, stepMs);
+    const isSure = stepMs !== null && errorMs <= AGREE_MS;
+    const motion = !isSure ? null : this.#findMotion(frame, pose, sampleMs - stepMs, stepMs);
     const telemetry = describePose(pose, pose.isFixed ? 0 : offsetMs, errorMs);
     frame.write({ telemetry, ...(motion !== null && { cameraMotion: motion }) });
   }

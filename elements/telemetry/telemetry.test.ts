@@ -174,6 +174,15 @@ for (const [what, given, samples] of [
   });
 }
 
+test("the picture's motion is not told while it is only known by arrivals when messages were sent", () => {
+  const { deliver, tell } = open({ offsetMs: "auto" });
+  for (const at of [0, 500, 1000]) deliver(sample(START + at - 60_000, at / 100, { receivedMs: START + at }));
+  tell(START + 600);
+  const { telemetry, cameraMotion } = tell(START + 640);
+  near(telemetry?.attitude?.yaw, 6.4);
+  assert.equal(cameraMotion, undefined);
+});
+
 test("a live frame waits for the sample after it, and those after it wait in turn", async () => {
   const { handler, deliver, begin } = open({ waitMs: 60_000 / 12 });
   assert.ok((handler.inFlight ?? 0) > 1);
