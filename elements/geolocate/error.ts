@@ -4,7 +4,7 @@
  * plane that touches it there.
  */
 import type { CameraAxes } from "./camera.ts";
-import type { Ray, Terrain } from "./ground.ts";
+import type { Ray } from "./ground.ts";
 import { combine, cross, dot, normalise, step, type Vector } from "./vector.ts";
 import type { LocalFrame } from "./wgs84.ts";
 
@@ -21,11 +21,9 @@ export interface Doubts {
   readonly heightM: number;
 }
 
-export interface Scene {
-  readonly terrain: Terrain;
+export interface DoubtedCamera {
   readonly axes: CameraAxes;
   readonly local: LocalFrame;
-  readonly limitM: number;
   readonly doubts: Doubts;
 }
 
@@ -56,7 +54,7 @@ export interface Covariance {
 export const errorM = ({ xx, yy, zz }: Covariance): number => Math.sqrt(xx + yy + zz);
 
 /** Null at the horizon, where the least change of an angle loses the ground. */
-export function spreadErrors({ axes, local, doubts }: Scene, sighted: Sighted): Covariance | null {
+export function spreadErrors({ axes, local, doubts }: DoubtedCamera, sighted: Sighted): Covariance | null {
   const { ray, distanceM, normal, right, down } = sighted;
   const falling = -dot(ray.along, normal);
   if (!(falling > 0)) return null;

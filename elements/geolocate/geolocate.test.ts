@@ -156,6 +156,16 @@ test("a change of mode, reason or offset is told, at most once a second", () => 
   ]);
 });
 
+test("a video that begins again is told of at once", () => {
+  const { shoot, events } = open();
+  shoot({ telemetry: DOWN_45, tracks: ONE }, 5000);
+  shoot({ telemetry: without({ position: null }), tracks: ONE }, 100);
+  assert.deepEqual(
+    events.map(({ mode }) => mode),
+    ["full", "reduced"],
+  );
+});
+
 /** Somebody who walks east at 1.5 m/s along the equator, 100 m north of the camera. */
 function walker(ms: number, change: Partial<Track> = {}): Track {
   const longitude = (1.5 * (ms / 1000) - 5) / 111_319.49;

@@ -65,7 +65,7 @@ test("what stands has a speed near 0 and no heading", () => {
   assert.equal(last.heading, null);
 });
 
-test("spots that jump about are smoothed, across the view more than they are along it", () => {
+test("spots that jump about are smoothed most where they are least sure", () => {
   const motions = new Motions();
   const { east, north } = localFrame(0, 0);
   const start = toEcef({ latitude: 0, longitude: 0, heightM: 0 });

@@ -34,7 +34,7 @@ export class PlaneFilter {
 
   /** One standard deviation, both axes together. */
   speedDoubt(): number {
-    return Math.sqrt(this.#vxx + this.#vyy);
+    return Math.sqrt(Math.max(this.#vxx + this.#vyy, 0));
   }
 
   /** Another origin. */

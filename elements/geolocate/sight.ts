@@ -1,7 +1,7 @@
 /** What the telemetry of a frame allows to say of the objects in it. */
 import type { CameraAttitude, CameraPosition, FrameTelemetry } from "../../schemas/telemetry.ts";
 import { type Lens, makeLens, turnCamera } from "./camera.ts";
-import type { Scene } from "./error.ts";
+import type { DoubtedCamera } from "./error.ts";
 import { levelTerrain, type Terrain } from "./ground.ts";
 import type { GeolocateProperties } from "./properties.ts";
 import type { Vector } from "./vector.ts";
@@ -15,9 +15,11 @@ export interface Sight {
   readonly reason: string | null;
 }
 
-export interface World extends Scene {
+export interface World extends DoubtedCamera {
   /** Where the camera is: ECEF. */
   readonly from: Vector;
+  readonly terrain: Terrain;
+  readonly limitM: number;
 }
 
 /** Null where not even the fields of view are of use. Without a terrain the ground is as low everywhere as below the camera. */
