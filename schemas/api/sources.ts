@@ -71,7 +71,7 @@ export const TelemetryCfg = Type.Object(
   {
     title: "TelemetryCfg",
     description:
-      "`mqtt` needs the parameters `ip`, `port` and `topic`; `websocket` none; `static` has the telemetry itself as its parameters, and the format `native` only.",
+      "`mqtt` (3.1.1 or 5, without TLS) needs the parameters `ip`, `port` and `topic`; `websocket` none; `static` has the telemetry itself as its parameters, and the format `native` only.",
     allOf: [
       when("type", ["mqtt"], Type.Object({ parameters: MqttParameters })),
       when(

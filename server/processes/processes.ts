@@ -71,8 +71,6 @@ export interface Processes {
   expectOffer(user: User, uuid: string, offer: string): Promise<void>;
   setProperties(user: User, uuid: string, nodes: Readonly<Record<string, JsonRecord>>): Promise<void>;
   describe(user: User, uuid: string, format: "json" | "dot" | "mermaid" | "launch"): Promise<unknown>;
-  /** What an element is sent from outside. */
-  deliver(user: User, uuid: string, channel: string, message: JsonRecord): Promise<void>;
   /** Where a client brings telemetry; nothing comes of it once the process has ended. `telemetry_not_taken` where it may not. */
   openTelemetry(user: User, uuid: string): Promise<(message: IncomingMessage) => void>;
   /**

@@ -201,10 +201,6 @@ export class SupervisedProcess {
     return this.#orders.describe(format);
   }
 
-  deliver(channel: string, message: JsonRecord): Promise<void> {
-    return this.#orders.deliver(channel, message);
-  }
-
   expectLiving(wish: string): void {
     this.#orders.expectLiving(wish);
   }
@@ -246,7 +242,8 @@ export class SupervisedProcess {
     let known: TelemetryInfo["state"] | null = null;
     const telemetry = new ProcessTelemetry({
       ...{ setting, config, graph: this.row.graph },
-      deliver: (message) => this.#orders.ask({ type: "deliver", channel: TELEMETRY_CHANNEL, message }),
+      // Not by an order: a runner that is slow to take telemetry need not be ended for it.
+      deliver: async (message) => this.#life.run?.request({ type: "deliver", channel: TELEMETRY_CHANNEL, message }),
       publish: (message) => this.#reception.tell({ type: "message", channel: DRONE_DATA, message }),
       announce: (info) => {
         const { state, detail } = info;

@@ -178,10 +178,6 @@ export class Supervisor implements Processes {
     return (await this.#expectHeld(user, uuid)).describe(format);
   }
 
-  async deliver(user: User, uuid: string, channel: string, message: JsonRecord): Promise<void> {
-    await (await this.#expectHeld(user, uuid)).deliver(channel, message);
-  }
-
   async openTelemetry(user: User, uuid: string): Promise<(message: IncomingMessage) => void> {
     return (await this.#expectActive(user, uuid)).expectTelemetry();
   }

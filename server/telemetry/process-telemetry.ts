@@ -6,7 +6,7 @@ import type { TelemetryInfo } from "../../schemas/api/processes.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { TelemetrySample } from "../../schemas/telemetry.ts";
-import { TelemetryFault, type TelemetryFormat } from "../../telemetry/format.ts";
+import { type Reading, TelemetryFault, type TelemetryFormat } from "../../telemetry/format.ts";
 import { createFormat } from "../../telemetry/formats.ts";
 import { ServiceError } from "../service-error.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
@@ -133,22 +133,30 @@ export class ProcessTelemetry {
   }
 
   #use(message: IncomingMessage): void {
-    const { payload, isLasting = false } = message;
-    try {
-      const { sample, native, lack } = this.#format.read(payload, Date.now());
+    const reading = this.#read(message);
+    if (reading !== null) {
+      const { sample, native, lack } = reading;
+      const { isLasting = false } = message;
       this.#standing.noteUse(lack);
-      // The newest is not stale for so long again.
+      // Not stale for so long again.
       this.#staleTimer.refresh();
       if (isLasting) this.#lasting = native;
       this.#needs.publish(native);
       this.#courier.put(isLasting ? { ...sample, timeMs: null } : sample);
+    }
+    this.#announcer.look();
+  }
+
+  /** Null when it cannot be read: whatever trips a format is the fault of the message, and of no other. */
+  #read(message: IncomingMessage): Reading | null {
+    try {
+      return this.#format.read(message.payload, Date.now());
     } catch (error) {
-      // What a stranger sends may trip a format in ways that nobody thought of: that is its message's fault.
       this.#standing.refused += 1;
       this.#standing.refusal = describeFault(error);
       message.refuse?.(error as Error);
+      return null;
     }
-    this.#announcer.look();
   }
 
   #drop(message: IncomingMessage): void {
