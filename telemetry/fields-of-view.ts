@@ -5,14 +5,6 @@ export interface FieldsOfView {
   readonly vfov: number;
 }
 
-/** Part of the wide view that is shown, in fractions of it. */
-export interface Region {
-  readonly left: number;
-  readonly top: number;
-  readonly right: number;
-  readonly bottom: number;
-}
-
 /** Diagonal field of view of the wide camera in degrees, as its maker states it for the whole sensor, which is 4:3. */
 const DIAGONALS: Readonly<Record<string, number>> = {
   "52-0-0": 84, // M30

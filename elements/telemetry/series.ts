@@ -53,13 +53,13 @@ export class Series<T> {
     return { before: this.#entries[place - 1] ?? null, after: this.#entries[place] ?? null };
   }
 
-  /** The newest one that is at least so much older than the last, else the first; null when there is but one. */
+  /** The newest one at or before a time, else the first. */
   findBefore(timeMs: number): Timed<T> | null {
     const place = this.#count(timeMs);
     return this.#entries[Math.max(0, place - 1)] ?? null;
   }
 
-  /** The oldest one at or after a time. */
+  /** The oldest one at or after a time, else the last. */
   findAfter(timeMs: number): Timed<T> | null {
     const place = this.#count(timeMs - 1e-6);
     return this.#entries[Math.min(place, this.#entries.length - 1)] ?? null;
