@@ -20,11 +20,12 @@ import { FPS, LENS, type Shot, writeMp4 } from "./write-clip.ts";
 const MEDIAN_M = 2;
 /** How much worse it is without interpolation: several times. */
 const LEAST_RATIO = 2.5;
-const LEAST_PLACES = 15;
+const LEAST_PLACES = 30;
+/** Seconds of the flight: most of a pan there and back. */
+const SPAN = 5;
 
-const isLong = process.env.WINDHOVER_SOAK === "1";
-const SHOT: Shot = { flight: { ...FLIGHT, seconds: isLong ? 45 : 15 }, lens: LENS, fps: FPS };
-const SECONDS = SHOT.flight.seconds;
+/** Longer than is needed but by slow machines: it is ended when enough has been told. */
+const SHOT: Shot = { flight: { ...FLIGHT, seconds: 30 }, lens: { ...LENS, width: 640, height: 360 }, fps: FPS };
 const PLOTS = join(tmpdir(), "windhover-flight");
 
 const noModel = await withoutModel("default");
@@ -51,17 +52,19 @@ describe("a flight through the running service", { skip: noModel }, () => {
     drone.on("message", (data) => answers.push(String(data)));
     await once(drone, "open");
     const flown = flight.sendTelemetry((text) => drone.send(text));
-    await flight.until(SECONDS * 0.4, SECONDS * 0.7);
+    await flight.gather(LEAST_PLACES, SPAN);
+    await flight.waitFor("telemetry", ({ telemetry }) => telemetry?.geolocation === "full");
     const { telemetry } = await flight.info();
     const turn = flight.heard;
     await flight.set("telemetry", { join: "latest" });
     // What was on its way.
     await flight.hearMore(2);
     const turned = flight.heard;
-    await flown;
+    await flight.gather(LEAST_PLACES, SPAN, turned);
     await flight.land();
+    await flown;
     assert.deepEqual(answers, []);
-    assert.deepEqual([telemetry?.state, telemetry?.geolocation], ["receiving", "full"]);
+    assert.equal(telemetry?.state, "receiving");
     const joined = flight.judge(0, turn);
     const latest = flight.judge(turned);
     const plot = join(PLOTS, "interpolated-and-latest.svg");
@@ -86,8 +89,7 @@ describe("a flight through the running service", { skip: noModel }, () => {
     const flown = flight.sendTelemetry((text) => {
       if (drone.connected) drone.publish(topic, text);
     });
-    await flight.waitFor("telemetry", ({ telemetry }) => telemetry?.geolocation === "full");
-    await flight.until(SECONDS * 0.2, SECONDS * 0.5);
+    await flight.gather(LEAST_PLACES, SPAN / 2);
     const killed = flight.heard;
     await broker.kill();
     await flight.waitFor("a broker that is away", ({ telemetry }) => telemetry?.state === "connecting");
@@ -95,8 +97,9 @@ describe("a flight through the running service", { skip: noModel }, () => {
     const before = (await flight.info()).telemetry?.messages_received ?? 0;
     await flight.waitFor("a broker that is back", ({ telemetry }) => (telemetry?.messages_received ?? 0) > before + 1);
     const back = flight.heard;
-    await flown;
+    await flight.gather(LEAST_PLACES, SPAN / 2, back);
     await flight.land();
+    await flown;
     const [first, last] = [flight.judge(0, killed), flight.judge(back)];
     const plot = join(PLOTS, "broker-killed.svg");
     writePlot(plot, [

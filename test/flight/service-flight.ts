@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
 import { Detections } from "../api/process-client.fixture.ts";
-import { type TestService, uploadVideo } from "../api/service.fixture.ts";
+import { createKey, type TestService, uploadVideo } from "../api/service.fixture.ts";
 import { type Finding, findStart, judge } from "./judge.ts";
 import { Random } from "./random.ts";
 import { type TelemetryFaults, tellTelemetry, USUAL } from "./telemetry.ts";
@@ -19,12 +19,15 @@ export class ServiceFlight {
   /** Unix time of the first frame, by the messages of the service. */
   readonly startMs: number;
   readonly #service: TestService;
+  readonly #key: string;
   readonly #shot: Shot;
   readonly #truth: Truth;
   readonly #detections: Detections;
+  #isOver = false;
 
   private constructor(
     service: TestService,
+    key: string,
     shot: Shot,
     truth: Truth,
     started: StartedProcess,
@@ -34,6 +37,7 @@ export class ServiceFlight {
     this.started = started;
     this.startMs = startMs;
     this.#service = service;
+    this.#key = key;
     this.#shot = shot;
     this.#truth = truth;
     this.#detections = detections;
@@ -46,9 +50,11 @@ export class ServiceFlight {
     shot: Shot,
     telemetry_cfg: NonNullable<SourceRecord["telemetry_cfg"]>,
   ): Promise<ServiceFlight> {
-    const source = await uploadVideo(service, clip);
-    await service.expect(200, "PATCH", `/source/${source.uuid}`, { json: { telemetry_cfg } });
-    const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`);
+    // Not the first key of the service: its processes are recorded, and that takes time which is short here.
+    const key = await createKey(service, `drone-${telemetry_cfg.type}`);
+    const source = await uploadVideo(service, clip, { key });
+    await service.expect(200, "PATCH", `/source/${source.uuid}`, { key, json: { telemetry_cfg } });
+    const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`, { key });
     const detections = await Detections.open(started.detection_data_url);
     const truth = tellTruth(shot.flight, shot.lens, shot.fps);
     let startMs: number | null = null;
@@ -56,12 +62,7 @@ export class ServiceFlight {
       startMs = findStart(detections.messages, truth);
       return startMs !== null;
     });
-    return new ServiceFlight(service, shot, truth, started, detections, startMs ?? assert.fail());
-  }
-
-  /** Seconds of the flight that have passed. */
-  get seconds(): number {
-    return (Date.now() - this.startMs) / 1000;
+    return new ServiceFlight(service, key, shot, truth, started, detections, startMs ?? assert.fail());
   }
 
   /**
@@ -74,6 +75,7 @@ export class ServiceFlight {
     for (const { seconds, message } of tellTelemetry(flight, lens, faults, this.startMs)) {
       const dueMs = this.startMs + seconds * 1000 + DELAY_MS.least + DELAY_MS.spread * random.next();
       if (dueMs > Date.now()) await sleep(dueMs - Date.now());
+      if (this.#isOver) return;
       send(JSON.stringify(message));
     }
   }
@@ -87,25 +89,27 @@ export class ServiceFlight {
     await this.#detections.next(count);
   }
 
-  /** Until places have been told over so many seconds of the flight, or it is as far as that. */
-  async until(span: number, latest: number): Promise<void> {
-    await this.#detections.until(`places over ${span} s`, () => {
-      const times = this.judge().map(({ seconds }) => seconds);
-      return Math.max(...times) - Math.min(...times) >= span || this.seconds >= latest;
+  /** Until so many places have been told, over so many seconds of the flight, after a message. */
+  async gather(places: number, span: number, from = 0): Promise<void> {
+    await this.#detections.until(`${places} places over ${span} s`, () => {
+      const times = this.judge(from).map(({ seconds }) => seconds);
+      return times.length >= places && Math.max(...times) - Math.min(...times) >= span;
     });
   }
 
   info(): Promise<ProcessRecord> {
-    return this.#service.expect<ProcessRecord>(200, "GET", `/process/${this.started.process_uuid}`);
+    return this.#service.expect<ProcessRecord>(200, "GET", `/process/${this.started.process_uuid}`, { key: this.#key });
   }
 
   async set(node: string, properties: object): Promise<void> {
     const path = `/process/${this.started.process_uuid}/graph`;
-    await this.#service.expect(200, "PATCH", path, { json: { [node]: properties } });
+    await this.#service.expect(200, "PATCH", path, { key: this.#key, json: { [node]: properties } });
   }
 
+  /** Ends it where it is. */
   async land(): Promise<void> {
-    await this.#detections.closed;
+    await this.#service.expect(200, "DELETE", `/process/${this.started.process_uuid}`, { key: this.#key });
+    this.#isOver = true;
     // Known better now than in the beginning.
     const startMs = findStart(this.#detections.messages, this.#truth) ?? this.startMs;
     assert.ok(Math.abs(startMs - this.startMs) < 500 / this.#shot.fps, `off by ${startMs - this.startMs} ms`);
