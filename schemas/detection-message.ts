@@ -25,6 +25,22 @@ export const TrackEntry = Type.Object(
     distance: Type.Optional(Type.Number({ minimum: 0, description: "Metres from the observer to the object." })),
     azimuth: Type.Optional(Type.Number({ description: "Degrees from the line of sight, positive to the right." })),
     elevation: Type.Optional(Type.Number({ description: "Degrees from the line of sight, positive above it." })),
+    distance_estimated: Type.Optional(
+      Type.Literal(true, { description: "Ours: the distance is an estimate from the usual size of such an object." }),
+    ),
+    position_error_m: Type.Optional(
+      Type.Number({ minimum: 0, description: "Ours: one standard deviation of the place, metres across the ground." }),
+    ),
+    speed_mps: Type.Optional(
+      Type.Number({ minimum: 0, description: "Ours: metres a second over the ground, smoothed." }),
+    ),
+    heading: Type.Optional(
+      Type.Number({
+        minimum: 0,
+        maximum: 360,
+        description: "Ours: where it moves to, degrees from true north, clockwise.",
+      }),
+    ),
   },
   { title: "TrackEntry", additionalProperties: false },
 );
@@ -39,6 +55,12 @@ export const DetectionMessage = Type.Object(
     source_uri: Type.String({ description: "Of the input stream, without credentials." }),
     process_uuid: Type.String(),
     active_tracks: Type.Array(TrackEntry),
+    telemetry_age_ms: Type.Optional(
+      Type.Number({
+        minimum: 0,
+        description: "Ours: how far in time the nearest telemetry lies from the picture. Not there without telemetry.",
+      }),
+    ),
     dropped: Type.Optional(
       Type.Integer({
         minimum: 1,

@@ -40,6 +40,7 @@ export const ERRORS = {
   output_in_use: { status: 409, title: "This output is attached to a process" },
   path_in_use: { status: 409, title: "This stream path is in use" },
   socket_in_use: { status: 409, title: "Somebody is connected to this socket" },
+  telemetry_not_taken: { status: 409, title: "The source of this process takes no telemetry from a websocket" },
   subscription_exists: { status: 409, title: "There is such a subscription already" },
   graph_lacks: { status: 409, title: "The graph of this process does not offer this" },
   minutes_unlimited: { status: 409, title: "This key has no limit of minutes to add to" },

@@ -15,6 +15,7 @@ import { processGraphEndpoints } from "./api/process-graph.ts";
 import { processRecordingEndpoints } from "./api/process-recordings.ts";
 import { processEndpoints } from "./api/processes.ts";
 import { sourceEndpoints } from "./api/sources.ts";
+import { trackEndpoints } from "./api/tracks.ts";
 import { type GraphKnowledge, GraphLibrary } from "./graphs/library.ts";
 import { checkHealth } from "./health.ts";
 import { Authenticator } from "./keys/authenticate.ts";
@@ -33,6 +34,7 @@ import { StartFault } from "./start-fault.ts";
 import { type Database, openDatabase } from "./store/database.ts";
 import { joinNodes } from "./store/nodes.ts";
 import { Streams } from "./streams/streams.ts";
+import { TrackLog } from "./tracks/track-log.ts";
 
 /** What the server may not find out itself: it loads neither elements nor GStreamer nor models. */
 export interface ServerKnowledge extends GraphKnowledge {
@@ -107,8 +109,11 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   const closeMs = config.http.close_seconds * 1000;
   // Closed below the processes: while they stop it listens, and whoever asks hears why it is refused.
   shutDown.add("api", closeMs + SPARE_MS, () => app?.close(closeMs));
+  const tracks = new TrackLog({ sql, config: config.report, log: partOf(log, "tracks") });
+  // Below the processes: what they tell at their end is kept.
+  shutDown.add("tracks", SPARE_MS * 3, () => tracks.close());
   const processes = await Supervisor.open({
-    ...{ sql, config, log: partOf(log, "processes"), nodeUuid, runnerEntry, metrics },
+    ...{ sql, config, log: partOf(log, "processes"), nodeUuid, runnerEntry, metrics, tracks },
     // A private database is nobody else's.
     isAlone: config.database.url === null,
     prepare: (order) => library.prepare(order),
@@ -138,6 +143,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...streams.endpoints,
     ...outputEndpoints({ sql, config, hub, processes }),
     ...processRecordingEndpoints({ sql, recordings: processRecordings, stallMs: config.media.stalled_seconds * 1000 }),
+    ...trackEndpoints({ sql, processes, tracks, stallMs: config.media.stalled_seconds * 1000 }),
     ...mediaServer.endpoints,
     ...playerEndpoints,
     ...graphEndpoints({ library, config }),

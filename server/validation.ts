@@ -3,7 +3,7 @@ import { Ajv2020, type AnySchema, type ValidateFunction } from "ajv/dist/2020.js
 import addFormats from "ajv-formats";
 import type { TSchema } from "typebox";
 import { ANY_CASE } from "../schemas/api/records.ts";
-import { describeFaults } from "./describe-fault.ts";
+import { describeFaults } from "../schemas/describe-fault.ts";
 import type { InputFault } from "./service-error.ts";
 
 /** No faults: the value fits. Paths are JSON pointers. */

@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { CommandFailure, runCommand } from "./command.mjs";
 
@@ -24,17 +25,21 @@ export const PACKAGES = {
   "libpango1.0-dev": "headers for laying out text",
 };
 
-/** What the tests need besides: 111 MB to fetch. */
+/** What the tests need besides: 112 MB to fetch. */
 export const TEST_PACKAGES = {
   ffmpeg: "publishes to the media server and plays from it; makes and checks files",
   chromium: "plays in a browser, without a screen",
+  mosquitto: "the broker that telemetry comes from",
+  python3: "reads files for maps with a parser that is not ours",
 };
 
 const NO_CLUSTER = "/etc/postgresql-common/createcluster.d/windhover.conf";
+/** Debian asks it before a package starts its service. */
+const POLICY = "/usr/sbin/policy-rc.d";
 
 /** What the same comes to on a system without dpkg. */
 const PROGRAMS = ["g++", "pkg-config", "gst-inspect-1.0", "postgres"];
-const TEST_PROGRAMS = ["ffmpeg", "chromium"];
+const TEST_PROGRAMS = ["ffmpeg", "chromium", "mosquitto", "python3"];
 /** What the addon is compiled and linked with, by the names pkg-config knows. */
 export const LIBRARIES = [
   "gstreamer-1.0",
@@ -68,8 +73,8 @@ export function inspectSystem({ forTests } = { forTests: false }) {
 
 function inspectForeignSystem(forTests) {
   const answers = (program, args) => spawnSync(program, args, { stdio: "ignore" }).status === 0;
-  // ffmpeg knows only this spelling, and the others do not know it.
-  const isThere = (program) => answers(program, [program === "ffmpeg" ? "-version" : "--version"]);
+  // Whatever it answers: not all of them know this word.
+  const isThere = (program) => spawnSync(program, ["--version"], { stdio: "ignore" }).error === undefined;
   const programs = [...PROGRAMS, ...(forTests ? TEST_PROGRAMS : [])].filter((program) => !isThere(program));
   if (programs.includes("pkg-config")) return programs;
   return [...programs, ...LIBRARIES.filter((library) => !answers("pkg-config", ["--exists", library]))];
@@ -81,7 +86,7 @@ export async function installPackages(missing, { onProgress }) {
     throw new Error(
       `This system has no apt-get, and these were not found: ${missing.join(", ")}.\n` +
         `Install GStreamer 1.22 or later with its base, good, bad, ugly, libav and RTSP-server parts and their headers,\n` +
-        `cairo, pango, g++, pkg-config and PostgreSQL 13 or later (for the tests ffmpeg and chromium, too)\n` +
+        `cairo, pango, g++, pkg-config and PostgreSQL 13 or later (for the tests ffmpeg, chromium and mosquitto, too)\n` +
         `by your system's own means, then start again.`,
     );
   }
@@ -103,14 +108,23 @@ export async function installPackages(missing, { onProgress }) {
     if (!(error instanceof CommandFailure)) throw error;
   });
   const install = () => run([...apt, "install", "--no-install-recommends", ...missing], followInstallation(onProgress));
-  if (!missing.some((name) => name.startsWith("postgresql-"))) return install();
+  const script = (text) => run([...asRoot, "sh", "-c", text]);
+  const files = [];
   // Installing PostgreSQL would make a database for the whole system and start it: not what was asked for.
-  await run([...asRoot, "mkdir", "--parents", dirname(NO_CLUSTER)]);
-  await run([...asRoot, "sh", "-c", `echo "create_main_cluster = false" > ${NO_CLUSTER}`]);
+  if (missing.some((name) => name.startsWith("postgresql-"))) {
+    files.push(NO_CLUSTER);
+    await run([...asRoot, "mkdir", "--parents", dirname(NO_CLUSTER)]);
+    await script(`echo "create_main_cluster = false" > ${NO_CLUSTER}`);
+  }
+  // The same with a broker. Where there is a policy already, it is the system's own, and stays.
+  if (missing.includes("mosquitto") && !existsSync(POLICY)) {
+    files.push(POLICY);
+    await script(`printf '#!/bin/sh\\nexit 101\\n' > ${POLICY} && chmod 755 ${POLICY}`);
+  }
   try {
     await install();
   } finally {
-    await run([...asRoot, "rm", "--force", NO_CLUSTER]);
+    if (files.length > 0) await run([...asRoot, "rm", "--force", ...files]);
   }
 }
 

@@ -20,14 +20,25 @@ export const TABLE: readonly Row[] = [
   { part: "elements/*", may: ["schemas", "elements/element.ts"] },
   { part: "elements/detect", may: ["schemas", "elements/element.ts", "models"] },
   { part: "elements/publish", may: ["schemas", "elements/element.ts", "media"] },
+  { part: "elements/track", may: ["schemas", "elements/element.ts", "vision"] },
+  { part: "elements/telemetry", may: ["schemas", "elements/element.ts", "vision"] },
   { part: "models", may: ["schemas"] },
   { part: "graphs/compiler", may: ["schemas", "elements"] },
   { part: "graphs/runtime", may: ["schemas", "elements", "native", "graphs/compiler"] },
   // Wire formats, pure: what the hub and the element `publish` both speak.
   { part: "media", may: [] },
+  // What can be seen in pictures without a model, pure: how the camera moved.
+  { part: "vision", may: ["schemas"] },
+  // Formats of telemetry, pure: from what comes in to samples.
+  { part: "telemetry", may: ["schemas"] },
+  // Formats of exported tracks, pure: from tracks to files.
+  { part: "tracks", may: ["schemas"] },
   { part: "hub", may: ["schemas", "media"] },
-  { part: "server", may: ["schemas", "graphs/compiler"] },
-  { part: "cli", may: ["schemas", "native", "elements", "models", "graphs", "media", "hub", "server"] },
+  { part: "server", may: ["schemas", "graphs/compiler", "telemetry", "tracks"] },
+  {
+    part: "cli",
+    may: ["schemas", "native", "elements", "models", "graphs", "media", "hub", "server", "telemetry", "tracks"],
+  },
   { part: "console", may: [], types: ["schemas"] },
   { part: "setup", may: [] },
 ];

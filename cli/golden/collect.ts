@@ -6,6 +6,7 @@ import { explainFailure } from "../../graphs/runtime/explain-failure.ts";
 import { findOrigins } from "../../graphs/runtime/origins.ts";
 import { RunningGraph, type RunResult } from "../../graphs/runtime/running-graph.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
+import { TRACK_REPORT_CHANNEL } from "../../schemas/track-report.ts";
 import { CommandFailure } from "../command.ts";
 import type { Knowledge } from "../knowledge.ts";
 import { FrameCount } from "../run/frame-count.ts";
@@ -39,6 +40,8 @@ export async function collect(
       ...knowledge,
       signal: cut.signal,
       async send(node, channel, message) {
+        // Summaries of what the other messages tell frame by frame.
+        if (channel === TRACK_REPORT_CHANNEL) return;
         if (said.length >= MOST_MESSAGES) cut.abort();
         else said.push({ node, channel, message: leaveOutJob(message) });
       },

@@ -6,6 +6,9 @@ import { explainFailure } from "../../graphs/runtime/explain-failure.ts";
 import { findOrigins } from "../../graphs/runtime/origins.ts";
 import { RunningGraph, type RunResult, type SlotRequest } from "../../graphs/runtime/running-graph.ts";
 import type { Pipeline } from "../../native/pipeline.ts";
+import type { JsonRecord } from "../../schemas/json.ts";
+import { TELEMETRY_CHANNEL } from "../../schemas/telemetry.ts";
+import { TRACK_REPORT_CHANNEL, type TrackReport } from "../../schemas/track-report.ts";
 import { EXIT } from "../command.ts";
 import { writeText } from "../draw-svg.ts";
 import type { Knowledge } from "../knowledge.ts";
@@ -23,6 +26,8 @@ import type { RunSettings } from "./settings.ts";
 import { Snapshots } from "./snapshots.ts";
 import { Status } from "./status.ts";
 import { StreamTime } from "./stream-time.ts";
+import type { Flight } from "./telemetry-file.ts";
+import { TracksFile } from "./tracks-file.ts";
 import { FileWatch } from "./watch.ts";
 import { WrittenFiles } from "./written-files.ts";
 
@@ -42,6 +47,7 @@ export class ForegroundRun {
   readonly #files = new WrittenFiles();
   readonly #cut = new AbortController();
   readonly #timers = new Set<NodeJS.Timeout>();
+  #tracks: TracksFile | null = null;
   #graph: RunningGraph | null = null;
   #status: Status | null = null;
   #watch: FileWatch | null = null;
@@ -60,7 +66,12 @@ export class ForegroundRun {
     this.#snapshots = new Snapshots(settings.snapshots, this.#reporter);
   }
 
-  async run(compiled: Compiled, plan: GraphPlan, attach: readonly SlotRequest[]): Promise<number> {
+  async run(
+    compiled: Compiled,
+    plan: GraphPlan,
+    attach: readonly SlotRequest[],
+    flight: Flight | null,
+  ): Promise<number> {
     const hush = showLog(this.#settings.log, this.#settings.json, this.#terminal);
     const deafen = onInterrupt(
       () => this.#interrupt(),
@@ -71,13 +82,16 @@ export class ForegroundRun {
     this.#watch?.follow(this.#origin.files());
     const startMs = performance.now();
     try {
-      const result = this.#judge(await this.#play(compiled, attach));
+      if (this.#settings.tracks !== null) this.#tracks = new TracksFile(this.#settings.tracks, plan.source?.uri ?? "");
+      const result = this.#judge(await this.#play(compiled, attach, flight));
       const seconds = (performance.now() - startMs) / 1000;
       this.#status?.close();
       if (!(await this.#snapshots.finish())) this.#incomplete = true;
+      this.#tracks?.finish(this.#reporter);
       await this.#summarise(result, this.#graph?.plan ?? plan, seconds);
       return result.state === "finished" && !this.#incomplete && this.#errors === 0 ? EXIT.ok : EXIT.failed;
     } finally {
+      this.#tracks?.close();
       this.#watch?.close();
       deafen();
       for (const timer of this.#timers) clearTimeout(timer);
@@ -85,14 +99,17 @@ export class ForegroundRun {
     }
   }
 
-  async #play(compiled: Compiled, attach: readonly SlotRequest[]): Promise<RunResult> {
+  async #play(compiled: Compiled, attach: readonly SlotRequest[], flight: Flight | null): Promise<RunResult> {
+    if (flight?.lack) this.#reporter.warn(`telemetry: ${flight.lack}`, { type: "telemetry", lack: flight.lack });
     try {
       this.#graph = await RunningGraph.start(compiled, {
         ...this.#knowledge,
         attach,
+        deliver: flight?.samples.map((message) => ({ channel: TELEMETRY_CHANNEL, message })) ?? [],
         signal: this.#cut.signal,
         onEvent: (event) => this.#hear(event),
-        print: (line) => this.#origin.print?.(line) ?? this.#terminal.print(line),
+        print: (line) => this.#print(line),
+        send: (_node, channel, message) => this.#take(channel, message),
         onBuilt: (pipeline, segments) => this.#place(pipeline, segments),
         onClosing: () => this.#keep(),
       });
@@ -104,6 +121,16 @@ export class ForegroundRun {
     if (this.#interrupted || this.#terminal.isClosed) void this.#graph.stop();
     if (this.#settings.dot !== null) await this.#writeDot(this.#graph, this.#settings.dot);
     return this.#graph.ended;
+  }
+
+  /** Messages are lines, but for the summaries of tracks: those are for their file. */
+  async #take(channel: string, message: JsonRecord): Promise<void> {
+    if (channel === TRACK_REPORT_CHANNEL) this.#tracks?.take(message as TrackReport);
+    else await this.#print(JSON.stringify(message));
+  }
+
+  #print(line: string): Promise<void> {
+    return this.#origin.print?.(line) ?? this.#terminal.print(line);
   }
 
   /** The graph itself tells a wanted end from a fault, once there is one. */

@@ -15,6 +15,8 @@ import type { GraphOrigin } from "./graph-origin.ts";
 import { expectNode } from "./places.ts";
 import type { RunSettings } from "./settings.ts";
 import { expectSourceFiles } from "./source-file.ts";
+import { expectTelemetry, readFlight } from "./telemetry-file.ts";
+import { expectReport } from "./tracks-file.ts";
 import { expectVideoSlot, VIDEO_SLOT } from "./video-slot.ts";
 
 export async function runGraph(
@@ -33,9 +35,13 @@ export async function runGraph(
   for (const { file } of settings.snapshots) expectRoom("snapshot", file);
   if (settings.svg !== null) expectRoom("svg", settings.svg);
   if (settings.dot !== null) expectRoom("dot", settings.dot);
+  if (settings.tracks !== null) expectReport(compiled.plan);
+  if (settings.tracks !== null) expectRoom("tracks", settings.tracks.file);
+  if (settings.telemetry !== null) expectTelemetry(compiled.plan);
   expectSourceFiles(compiled.plan);
+  const flight = settings.telemetry === null ? null : readFlight(settings.telemetry);
   if (settings.svg !== null) await writeSvg(compiled.plan, settings.svg);
-  return new ForegroundRun(origin, settings, knowledge, terminal).run(compiled, compiled.plan, attach);
+  return new ForegroundRun(origin, settings, knowledge, terminal).run(compiled, compiled.plan, attach, flight);
 }
 
 function compileOrShow(origin: GraphOrigin, terminal: Terminal): Compiled | null {

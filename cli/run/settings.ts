@@ -2,6 +2,8 @@
 import { readPictureType } from "../../elements/snapshot/picture-file.ts";
 import { readSlotWords } from "../arguments.ts";
 import { type Given, type Options, UsageFault } from "../command.ts";
+import { readTelemetryOrder, type TelemetryOrder } from "./telemetry-file.ts";
+import { readTracksFile, type TracksOrder } from "./tracks-file.ts";
 
 export const RUN_OPTIONS = {
   stats: {
@@ -38,6 +40,22 @@ export const RUN_OPTIONS = {
     value: "FILE",
     about: "Write the video with what was found drawn on it: attaches the graph's slot `video`, as video:path=FILE.",
   },
+  tracks: {
+    type: "string",
+    value: "FILE",
+    about: "Write every track with its path, by the element `report`: .geojson, .kml or .csv.",
+  },
+  telemetry: {
+    type: "string",
+    value: "FILE",
+    about: "What the drone told during the flight, one message a line. The first counts as told with the first frame.",
+  },
+  "telemetry-format": {
+    type: "string",
+    value: "NAME[:name=value,…]",
+    about:
+      "Of its messages: native (the default) or vendor_a, with settings such as vendor_a:sensor_hfov=71,sensor_vfov=44.",
+  },
   log: { type: "string", value: "LEVELS", about: "Show GStreamer's log, as in GST_DEBUG: 3, or rtspsrc:5,*:2." },
   svg: { type: "string", value: "FILE", about: "Draw the graph." },
   dot: { type: "string", value: "FILE", about: "Write the pipeline as it runs, in Graphviz's language." },
@@ -68,6 +86,8 @@ export interface RunSettings {
   readonly pace: "realtime" | "fast" | null;
   readonly attach: readonly { readonly slot: string; readonly params: Readonly<Record<string, string>> }[];
   readonly video: string | null;
+  readonly tracks: TracksOrder | null;
+  readonly telemetry: TelemetryOrder | null;
   readonly log: string | null;
   readonly watch: boolean;
   readonly svg: string | null;
@@ -86,6 +106,8 @@ export function readSettings(given: Given): RunSettings {
     pace: given.choice("pace", ["realtime", "fast"]) ?? null,
     attach: given.texts("attach").map(readSlotWords),
     video: given.text("video") ?? null,
+    tracks: readTracksFile(given.text("tracks")),
+    telemetry: readTelemetryOrder(given),
     log: readLevels(given.text("log")),
     watch: given.flag("watch"),
     svg: given.text("svg") ?? null,

@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { DetectionMessage } from "../../schemas/detection-message.ts";
 import type { Box } from "../../schemas/detections.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
+import type { Place, Places } from "../../schemas/places.ts";
 import { compiledText, start } from "../../test/graph.fixture.ts";
 import type { Frame, FrameMetadata, Services } from "../element.ts";
 import { detection, detections, marker, track, tracks } from "../marks.fixture.ts";
@@ -139,4 +140,62 @@ chains:
       [480, 540, 240, 270],
     ],
   );
+});
+
+const PLACE: Place = {
+  azimuth: -12.34567,
+  elevation: -0.00001,
+  distance: 141.4213,
+  isDistanceEstimated: false,
+  spot: {
+    latitude: 47.123456789,
+    longitude: -179.99999999,
+    altitude: -3.1449,
+    errorM: 4.2055,
+    speedMps: 1.38889,
+    heading: 359.9999,
+  },
+};
+const placesOf = (objects: Places["objects"]): Places => ({ mode: "full", objects, ageMs: 12.6 });
+
+test("a place goes into the entry of its object, in few digits", async () => {
+  const { sent, tell } = await run();
+  const two = tracks([track(1, HALF), track(2, HALF)]);
+  await tell({ tracks: two, places: placesOf([null, PLACE]) });
+  const [message] = sent;
+  assert.equal(message?.telemetry_age_ms, 13);
+  assert.equal(message?.active_tracks[0]?.azimuth, undefined);
+  const { track_id, class_id, class_name, bbox, scaled_bbox, confidence, ...place } = message?.active_tracks[1] ?? {};
+  assert.deepEqual(place, {
+    latitude: 47.1234568,
+    longitude: -180,
+    altitude: -3.14,
+    distance: 141.42,
+    azimuth: -12.346,
+    elevation: 0,
+    position_error_m: 4.21,
+    speed_mps: 1.39,
+    heading: 0,
+  });
+});
+
+test("what is not known of a place is left out, and an estimate says so", async () => {
+  const { sent, tell } = await run();
+  const one = tracks([track(1, HALF)]);
+  const still = { ...PLACE, spot: PLACE.spot && { ...PLACE.spot, speedMps: null, heading: null } };
+  await tell({ tracks: one, places: placesOf([still]) });
+  await tell({ tracks: one, places: placesOf([{ ...PLACE, isDistanceEstimated: true, spot: null }]) });
+  await tell({ tracks: one, places: placesOf([{ ...PLACE, distance: null, spot: null }]) });
+  const names = sent.map(({ active_tracks: [entry] }) => Object.keys(entry ?? {}).slice(6));
+  assert.deepEqual(names, [
+    ["latitude", "longitude", "altitude", "distance", "azimuth", "elevation", "position_error_m"],
+    ["distance", "azimuth", "elevation", "distance_estimated"],
+    ["azimuth", "elevation"],
+  ]);
+});
+
+test("places of detections that nobody tracks are told of too", async () => {
+  const { sent, tell } = await run();
+  await tell({ detections: detections([detection(HALF)]), places: placesOf([PLACE]) });
+  assert.equal(sent[0]?.active_tracks[0]?.latitude, 47.1234568);
 });

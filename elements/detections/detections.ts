@@ -28,7 +28,7 @@ chains:
       description: "Also tells of the frames between two inferences, where tracks are predicted.",
     }),
   }),
-  reads: [{ oneOf: ["tracks", "detections"] }],
+  reads: [{ oneOf: ["tracks", "detections"] }, { optional: "places" }],
   caps: "ANY",
   create({ includePredicted }, services) {
     let predicted = includePredicted;

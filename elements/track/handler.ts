@@ -1,7 +1,7 @@
 import type { CameraMotion } from "../../schemas/camera-motion.ts";
 import type { Box, Detection, Detections, Track, Tracks } from "../../schemas/detections.ts";
+import { PictureMotion } from "../../vision/picture-motion.ts";
 import type { Frame, FrameFormat, Handler } from "../element.ts";
-import { PictureMotion } from "./camera-motion/picture-motion.ts";
 import { FrameClock } from "./frame-clock.ts";
 import type { Sighting } from "./mot-tracker.ts";
 import { DEFAULT_SETTINGS, type TrackerSettings } from "./settings.ts";

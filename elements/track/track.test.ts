@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Detections, Tracks } from "../../schemas/detections.ts";
+import type { LumaPlane } from "../../vision/grey.ts";
+import { openPan, paintObject } from "../../vision/scene.fixture.ts";
 import type { Frame, FrameMetadata } from "../element.ts";
-import type { LumaPlane } from "./camera-motion/grey.ts";
-import { openPan, paintObject } from "./camera-motion/scene.fixture.ts";
 import { TrackHandler, type TrackProperties } from "./handler.ts";
 
 const [WIDTH, HEIGHT] = [640, 360];

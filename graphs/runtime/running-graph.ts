@@ -45,10 +45,17 @@ export interface RunOptions {
   readonly signal?: AbortSignal;
   /** Slots to attach before the first frame. */
   readonly attach?: readonly SlotRequest[];
+  /** For elements that listen, before the first frame; again at a relaunch. */
+  readonly deliver?: readonly Delivery[];
   /** The pipeline is built and about to play, slots attached: the moment for limits, taps and grabs. Again at a relaunch. */
   onBuilt?(pipeline: Pipeline, segments: readonly PlanSegment[]): void;
   /** The stream is over and the pipeline about to close: the moment for last readings. */
   onClosing?(pipeline: Pipeline): void;
+}
+
+export interface Delivery {
+  readonly channel: string;
+  readonly message: JsonRecord;
 }
 
 export interface SlotRequest {
@@ -296,6 +303,7 @@ export class RunningGraph {
       this.#options.signal?.throwIfAborted();
       await launch.start(async () => {
         await prepare();
+        for (const { channel, message } of this.#options.deliver ?? []) launch.deliver(channel, message);
         this.#options.onBuilt?.(this.pipeline, this.segments());
       });
     } catch (error) {

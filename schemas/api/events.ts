@@ -1,6 +1,7 @@
 /** What `GET /process/{process_uuid}/events` sends: the `data` of each kind of event. */
 import { type Static, Type } from "typebox";
 import { DetectionMessage, TrackEntry } from "../detection-message.ts";
+import { TelemetryInfo } from "./processes.ts";
 import { Timestamp, Uuid } from "./records.ts";
 
 /** In whatever event comes next. */
@@ -44,6 +45,13 @@ export const StatsEvent = Type.Object(
   { title: "StatsEvent" },
 );
 export type StatsEvent = Static<typeof StatsEvent>;
+
+/** First, and whenever it changes otherwise than in its numbers; at most once a second. Not of a source without telemetry. */
+export const TelemetryEvent = Type.Object(
+  { process_uuid: Uuid, timestamp: Timestamp, telemetry: TelemetryInfo, dropped },
+  { title: "TelemetryEvent" },
+);
+export type TelemetryEvent = Static<typeof TelemetryEvent>;
 
 /** A notice of an alert, as its outputs get it. */
 export const AlertEvent = Type.Object(

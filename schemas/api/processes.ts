@@ -53,6 +53,28 @@ const Stats = Type.Object(
   },
 );
 
+export const TELEMETRY_STATES = ["connecting", "waiting", "receiving", "stale", "static"] as const;
+
+export const TelemetryInfo = Type.Object({
+  state: Type.Enum([...TELEMETRY_STATES], {
+    description:
+      "`connecting`: the broker is away; `waiting`: nothing has come yet; `stale`: nothing has come for too long to be used.",
+  }),
+  age_ms: Type.Union([Type.Number({ minimum: 0 }), Type.Null()], { description: "Since the last message came in." }),
+  detail: Type.Union([Type.String(), Type.Null()], {
+    description: "Why there is none, or why it is of no use: what is missing, and what to do.",
+  }),
+  geolocation: Type.Enum(["full", "reduced", "none"], {
+    description: "`reduced`: angles and estimated distances, no places.",
+  }),
+  offset_ms: Type.Union([Type.Number(), Type.Null()], {
+    description: "Added to the times of messages to get the time of the video; set, or estimated.",
+  }),
+  messages_received: Type.Integer({ minimum: 0, description: "All that came in, used or not." }),
+  messages_refused: Type.Integer({ minimum: 0, description: "They could not be read." }),
+});
+export type TelemetryInfo = Static<typeof TelemetryInfo>;
+
 export const ProcessRecord = Type.Object(
   {
     uuid: Uuid,
@@ -100,10 +122,7 @@ export const ProcessRecord = Type.Object(
       },
     ),
     alerts: Type.Array(Uuid),
-    telemetry: Type.Union([
-      Type.Object({ state: Type.String(), age_ms: Type.Union([Type.Number(), Type.Null()]) }),
-      Type.Null(),
-    ]),
+    telemetry: Type.Union([TelemetryInfo, Type.Null()], { description: "Null: the source has none." }),
     stats: Stats,
   },
   { title: "Process" },

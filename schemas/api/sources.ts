@@ -30,6 +30,8 @@ const adapter = {
 const plainText = (maxLength: number, description: string, more: { readonly secret?: true } = {}) =>
   Type.String({ minLength: 1, maxLength, pattern: "^[^\\u0000-\\u001f\\u007f]*$", description, ...more });
 
+const LEVEL = "(\\+|[^+#/\\u0000-\\u001f\\u007f]*)";
+
 export const MqttParameters = Type.Object({
   ip: Type.String({
     minLength: 1,
@@ -38,7 +40,13 @@ export const MqttParameters = Type.Object({
     description: "Address or name of the broker's host, without a port.",
   }),
   port: Type.Integer({ minimum: 1, maximum: 65_535 }),
-  topic: plainText(1024, "The topic to read, 1 to 1024 characters without control characters."),
+  topic: Type.String({
+    minLength: 1,
+    maxLength: 1024,
+    pattern: `^(#|${LEVEL}(/${LEVEL})*(/#)?)$`,
+    description:
+      "The topic to read, 1 to 1024 characters without control characters. `+` stands for one whole level, `#` at the end for all that follow.",
+  }),
   username: Type.Optional(plainText(255, "A user of the broker, 1 to 255 characters.")),
   password: Type.Optional(
     plainText(
@@ -63,7 +71,7 @@ export const TelemetryCfg = Type.Object(
   {
     title: "TelemetryCfg",
     description:
-      "`mqtt` needs the parameters `ip`, `port` and `topic`; `websocket` none; `static` has the telemetry itself as its parameters, and the format `native` only.",
+      "`mqtt` (3.1.1 or 5, without TLS) needs the parameters `ip`, `port` and `topic`; `websocket` none; `static` has the telemetry itself as its parameters, and the format `native` only.",
     allOf: [
       when("type", ["mqtt"], Type.Object({ parameters: MqttParameters })),
       when(

@@ -42,9 +42,12 @@ export const TelemetryMessage = Type.Object(fields, {
 });
 export type TelemetryMessage = Static<typeof TelemetryMessage>;
 
+/** Formats other than the native one need not tell how wide the camera looks. */
 export const DroneDataMessage = Type.Object(
   {
     ...fields,
+    sensor_hfov: Type.Optional(fields.sensor_hfov),
+    sensor_vfov: Type.Optional(fields.sensor_vfov),
     dropped: Type.Optional(
       Type.Integer({ minimum: 1, description: "So many messages before this one were lost: the client is too slow." }),
     ),

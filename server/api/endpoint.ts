@@ -73,6 +73,8 @@ export interface AnswerShape {
   readonly mediaType?: string;
   /** Other media types that it can be asked for in. */
   readonly otherTypes?: readonly string[];
+  /** By media type. */
+  readonly examples?: Readonly<Record<string, unknown>>;
 }
 
 export interface Call<A extends Access, P extends TObject, Q extends TObject, B extends TSchema> {

@@ -126,12 +126,13 @@ function describeBody({ body, isBodyOptional, rawBody }: AnyEndpoint, shared: Sh
 
 function describeAnswers({ answers }: AnyEndpoint, shared: SharedSchemas): object {
   const entries = Object.entries<AnswerShape>(answers).map(
-    ([status, { description, schema, mediaType, otherTypes = [] }]) => {
+    ([status, { description, schema, mediaType, otherTypes = [], examples = {} }]) => {
       if (schema === undefined && mediaType === undefined) return [status, { description }];
       const type = mediaType ?? "application/json";
+      const exampleOf = (type: string) => (type in examples ? { example: examples[type] } : {});
       const content = {
-        [type]: schema === undefined ? {} : { schema: shared.refer(schema) },
-        ...Object.fromEntries(otherTypes.map((other) => [other, {}])),
+        [type]: { ...(schema !== undefined && { schema: shared.refer(schema) }), ...exampleOf(type) },
+        ...Object.fromEntries(otherTypes.map((other) => [other, exampleOf(other)])),
       };
       return [status, { description, content }];
     },

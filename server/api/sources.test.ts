@@ -225,6 +225,16 @@ const REFUSED: readonly (readonly [why: string, body: unknown, path: string])[] 
     "/telemetry_cfg/parameters/sensor_hfov",
   ],
   ["mqtt without a topic", withTelemetry(mqtt({ ip: "h", port: 1 })), "/telemetry_cfg/parameters/topic"],
+  [
+    "mqtt with a wildcard in the middle of a topic",
+    withTelemetry(mqtt({ ip: "h", port: 1, topic: "a/#/b" })),
+    "/telemetry_cfg/parameters/topic",
+  ],
+  [
+    "mqtt with a wildcard within a level",
+    withTelemetry(mqtt({ ip: "h", port: 1, topic: "a/b+" })),
+    "/telemetry_cfg/parameters/topic",
+  ],
   ["a port as text", withTelemetry(mqtt({ ...BROKER, port: "1883" })), "/telemetry_cfg/parameters/port"],
   ["port 0", withTelemetry(mqtt({ ...BROKER, port: 0 })), "/telemetry_cfg/parameters/port"],
   ["a broker with a path", withTelemetry(mqtt({ ...BROKER, ip: "h/x" })), "/telemetry_cfg/parameters/ip"],

@@ -28,6 +28,20 @@ test("a process has its numbers while it runs, and none afterwards", async () =>
   assert.match(ended, /^windhover_process_fps_in\{process="two"\} 30$/m);
 });
 
+test("telemetry has its numbers too, and an age once a message has come", async () => {
+  const metrics = new Metrics();
+  metrics.observeTelemetry("one", { received: 0, refused: 0, thinned: 0, ageMs: null });
+  assert.doesNotMatch(await metrics.print(), /telemetry_age_seconds\{/);
+  metrics.observeTelemetry("one", { received: 7, refused: 2, thinned: 1, ageMs: 1500 });
+  const text = await metrics.print();
+  for (const line of ["messages_received", "messages_refused", "messages_thinned", "age_seconds"].map(
+    (name, at) => `windhover_telemetry_${name}{process="one"} ${[7, 2, 1, 1.5][at]}`,
+  ))
+    assert.ok(text.includes(line), line);
+  metrics.forgetProcess("one");
+  assert.doesNotMatch(await metrics.print(), /process="one"/);
+});
+
 test("requests are counted by the pattern of their route, whatever is asked for", async () => {
   const metrics = new Metrics();
   metrics.observeRequest({ method: "GET", route: "/process/{process_uuid}", status: 200, seconds: 0.02 });

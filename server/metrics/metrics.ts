@@ -2,6 +2,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { RunnerStats } from "../../schemas/runner.ts";
 import type { MediaNumbers } from "../media/live-streams.ts";
+import type { TelemetryNumbers } from "../telemetry/standing.ts";
 
 export interface AnsweredRequest {
   readonly method: string;
@@ -30,6 +31,18 @@ const PROCESS_GAUGES: readonly (readonly [name: string, help: string, read: (sta
   ["runner_loop_delay_seconds", "Delay of its runner's event loop", (stats) => stats.loop_delay_ms / 1000],
 ];
 
+/** Of the telemetry of a process: name, what it means, and how to read it. Null: there is nothing to tell. */
+const TELEMETRY_GAUGES: readonly (readonly [
+  name: string,
+  help: string,
+  read: (numbers: TelemetryNumbers) => number | null,
+])[] = [
+  ["messages_received", "Telemetry messages that came in so far", ({ received }) => received],
+  ["messages_refused", "Telemetry messages that could not be read so far", ({ refused }) => refused],
+  ["messages_thinned", "Telemetry messages left out so far because they came too fast", ({ thinned }) => thinned],
+  ["age_seconds", "Since the last telemetry message came in", ({ ageMs }) => (ageMs === null ? null : ageMs / 1000)],
+];
+
 /** Of the media hub: name, what it means, and how to read it. */
 const MEDIA_GAUGES: readonly (readonly [name: string, help: string, read: (numbers: MediaNumbers) => number])[] = [
   ["streams", "Streams that are published", ({ streams }) => streams],
@@ -47,6 +60,7 @@ export class Metrics {
   readonly #registry = new Registry();
   readonly #requests: Histogram<"method" | "route" | "status">;
   readonly #processes: readonly (readonly [Gauge<"process">, (stats: ProcessStats) => number])[];
+  readonly #telemetry: readonly (readonly [Gauge<"process">, (numbers: TelemetryNumbers) => number | null])[];
   readonly #media: readonly (readonly [Gauge, (numbers: MediaNumbers) => number])[];
   readonly #components: Gauge<"component">;
   readonly #checks: Counter<"component">;
@@ -63,6 +77,10 @@ export class Metrics {
     });
     this.#processes = PROCESS_GAUGES.map(([name, help, read]) => [
       new Gauge({ name: `windhover_process_${name}`, help, labelNames: ["process"], registers }),
+      read,
+    ]);
+    this.#telemetry = TELEMETRY_GAUGES.map(([name, help, read]) => [
+      new Gauge({ name: `windhover_telemetry_${name}`, help, labelNames: ["process"], registers }),
       read,
     ]);
     this.#media = MEDIA_GAUGES.map(([name, help, read]) => [
@@ -92,9 +110,16 @@ export class Metrics {
     for (const [gauge, read] of this.#processes) gauge.set({ process: uuid }, read(stats));
   }
 
+  observeTelemetry(uuid: string, numbers: TelemetryNumbers): void {
+    for (const [gauge, read] of this.#telemetry) {
+      const value = read(numbers);
+      if (value !== null) gauge.set({ process: uuid }, value);
+    }
+  }
+
   /** It has ended: its numbers end with it. */
   forgetProcess(uuid: string): void {
-    for (const [gauge] of this.#processes) gauge.remove({ process: uuid });
+    for (const [gauge] of [...this.#processes, ...this.#telemetry]) gauge.remove({ process: uuid });
   }
 
   observeMedia(numbers: MediaNumbers): void {

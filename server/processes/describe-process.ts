@@ -1,4 +1,4 @@
-import type { ProcessRecord } from "../../schemas/api/processes.ts";
+import type { ProcessRecord, TelemetryInfo } from "../../schemas/api/processes.ts";
 import type { RunnerStats } from "../../schemas/runner.ts";
 import { describeState } from "../outputs/describe-output.ts";
 import type { ProcessView } from "../store/processes.ts";
@@ -18,6 +18,7 @@ export interface LiveProcess {
   readonly outputs: readonly OutputState[];
   /** Null of one that is not to be recorded. */
   readonly recording: RecordingState | null;
+  readonly telemetry: TelemetryInfo | null;
 }
 
 /** As clients see it. */
@@ -26,7 +27,7 @@ export function describeProcess(
   live: LiveProcess | null,
   recordings: ProcessRecord["recordings"],
 ): ProcessRecord {
-  const { state, error, reconnecting, restarts, startedAt, finishedAt, stats, outputs, recording } =
+  const { state, error, reconnecting, restarts, startedAt, finishedAt, stats, outputs, recording, telemetry } =
     live ?? written(row);
   return {
     uuid: row.uuid,
@@ -53,7 +54,7 @@ export function describeProcess(
     },
     recordings,
     alerts: [...row.alerts],
-    telemetry: null,
+    telemetry,
     stats: { ...describeStats(stats), restarts },
   };
 }
@@ -68,6 +69,7 @@ const written = (row: ProcessView): LiveProcess => ({
   stats: null,
   outputs: [],
   recording: null,
+  telemetry: null,
 });
 
 const describeStats = (stats: RunnerStats | null): Omit<ProcessRecord["stats"], "restarts"> => ({

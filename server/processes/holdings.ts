@@ -8,6 +8,7 @@ import { type Claim, claimFree, renewClaims, stopUnheld, type UnheldClaim } from
 import type { Sql } from "../store/client.ts";
 import { deleteProcess } from "../store/processes.ts";
 import { readStandings } from "../store/standing.ts";
+import type { TelemetryNumbers } from "../telemetry/standing.ts";
 import type { AdoptionNeeds } from "./adoption.ts";
 import { Again } from "./again.ts";
 import type { LiveProcess } from "./describe-process.ts";
@@ -23,6 +24,7 @@ import { within } from "./within.ts";
 
 export interface ProcessMetrics {
   observeProcess(uuid: string, stats: RunnerStats & { readonly restarts: number }): void;
+  observeTelemetry(uuid: string, numbers: TelemetryNumbers): void;
   forgetProcess(uuid: string): void;
 }
 
@@ -38,6 +40,8 @@ export interface HoldingNeeds extends AdoptionNeeds {
   readonly recordings: RecordingPlace;
   readonly spares: SpareRunners;
   readonly metrics: ProcessMetrics | null;
+  /** Keeps what processes tell of tracks. */
+  readonly tracks?: { follow(process: SupervisedProcess): void } | undefined;
 }
 
 /** Minutes that are about to run out are looked at more often, but not more often than this. */
@@ -97,9 +101,9 @@ export class Holdings {
   }
 
   hold(parts: ProcessParts): SupervisedProcess {
-    const { limits, pictures, spares, sql, log, metrics, routeOutput, recordings } = this.#needs;
+    const { limits, pictures, spares, sql, log, config, metrics, routeOutput, recordings } = this.#needs;
     const process = new SupervisedProcess(parts, {
-      ...{ sql, log, limits, pictures, slots: this.#slots, routeOutput, recordings },
+      ...{ sql, log, config, limits, pictures, slots: this.#slots, routeOutput, recordings },
       takeRunner: (signal) => spares.take(signal),
       replaceRunner: () => spares.fill(),
     });
@@ -107,8 +111,11 @@ export class Holdings {
     this.#held.set(uuid, process);
     if (metrics !== null)
       process.follow((notice) => {
-        if (notice.type === "stats") metrics.observeProcess(uuid, notice.stats);
+        if (notice.type !== "stats") return;
+        metrics.observeProcess(uuid, notice.stats);
+        if (process.telemetryNumbers !== null) metrics.observeTelemetry(uuid, process.telemetryNumbers);
       });
+    this.#needs.tracks?.follow(process);
     void process.ended.then(() => this.#letGo(process));
     return process;
   }

@@ -1,5 +1,4 @@
 /** What a process is asked for while it lives, one after the other, and what of it must be restored in a new run. */
-import type { JsonRecord } from "../../schemas/json.ts";
 import type { RunnerJob } from "../../schemas/runner.ts";
 import type { AttachedOutput } from "../store/attachments.ts";
 import type { LiveProperties } from "../store/processes.ts";
@@ -116,11 +115,6 @@ export class Orders {
       this.expectLiving("described");
       return this.ask({ type: "describe", format });
     });
-  }
-
-  async deliver(channel: string, message: JsonRecord): Promise<void> {
-    this.expectLiving("sent something");
-    await this.ask({ type: "deliver", channel, message });
   }
 
   /** The feed is for who watches now, if it runs. */

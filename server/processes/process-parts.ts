@@ -1,5 +1,6 @@
 /** What a supervised process is made of. */
 import type { Logger } from "pino";
+import type { Config } from "../../schemas/config.ts";
 import type { RouteOutput } from "../outputs/output-route.ts";
 import type { Slots } from "../slots.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
@@ -49,6 +50,7 @@ export interface ProcessLimits extends RunLimits {
 export interface ProcessNeeds {
   readonly sql: Sql;
   readonly log: Logger;
+  readonly config: Pick<Config, "telemetry" | "network">;
   readonly limits: ProcessLimits;
   readonly pictures: PictureSockets;
   readonly routeOutput: RouteOutput;

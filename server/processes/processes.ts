@@ -1,7 +1,9 @@
 /** What the rest of the server may ask of running processes. The supervisor keeps these promises. */
+import type { TelemetryInfo } from "../../schemas/api/processes.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { RunnerStats } from "../../schemas/runner.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
+import type { IncomingMessage } from "../telemetry/channel.ts";
 import type { User } from "../user.ts";
 
 export type ProcessState = "starting" | "running" | "paused" | "stopping" | "finished" | "failed";
@@ -20,6 +22,8 @@ export type ProcessNotice =
   | { readonly type: "restarting" }
   | { readonly type: "reconnecting"; readonly reconnecting: boolean }
   | { readonly type: "stats"; readonly stats: RunnerStats & { readonly restarts: number } }
+  /** Whenever its standing has changed, at most once a second. */
+  | { readonly type: "telemetry"; readonly telemetry: TelemetryInfo }
   | { readonly type: "ended" };
 
 /** One JPEG of the feed. */
@@ -67,8 +71,8 @@ export interface Processes {
   expectOffer(user: User, uuid: string, offer: string): Promise<void>;
   setProperties(user: User, uuid: string, nodes: Readonly<Record<string, JsonRecord>>): Promise<void>;
   describe(user: User, uuid: string, format: "json" | "dot" | "mermaid" | "launch"): Promise<unknown>;
-  /** What an element is sent from outside: telemetry. */
-  deliver(user: User, uuid: string, channel: string, message: JsonRecord): Promise<void>;
+  /** Where a client brings telemetry; nothing comes of it once the process has ended. `telemetry_not_taken` where it may not. */
+  openTelemetry(user: User, uuid: string): Promise<(message: IncomingMessage) => void>;
   /**
    * Of a process that is not finished, else `process_not_found`. The listener must not block and must not throw, and hears
    * the present state first. Returns how to stop. Restarts of the runner go unnoticed but for their state.

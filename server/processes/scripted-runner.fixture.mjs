@@ -66,6 +66,7 @@ function tick() {
   const message = { timestamp, source_uri: job.sourceLabel, process_uuid: job.uuid, active_tracks: [track] };
   tell({ type: "message", channel: "detection_data", message });
   if (!script.tellsNoProgress) progress();
+  if (ticks === script.elementAt) tell({ type: "element", node: "geolocate", event: script.elementEvent });
   if (ticks === script.crashAt) process.kill(process.pid, "SIGKILL");
   if (ticks === script.exitAt) process.exit(3);
   if (ticks === script.garbageAt) tell({ type: "progress", positionNs: -1 });

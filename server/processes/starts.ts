@@ -68,7 +68,7 @@ export class Starts {
 
   async #start(order: StartOrder, requestedMs: number, limit: StartLimit): Promise<StartedProcess> {
     const { input, offers, slots, params } = await limit.race(this.#check(order));
-    const row = await this.#insert(order, input.label, params, limit);
+    const row = await this.#insert(order, input, params, limit);
     const checksMs = Math.round(performance.now() - requestedMs);
     const process = this.#needs.hold({ row, input, offers, slots, outputs: [], hasRecording: order.user.hasRecording });
     const { uuid, sourceUuid } = row;
@@ -95,7 +95,7 @@ export class Starts {
 
   async #insert(
     { user, sourceUuid, graph, graphText, forSeconds }: StartOrder,
-    label: string,
+    { label, telemetry }: FirstInput,
     params: JsonRecord,
     limit: StartLimit,
   ): Promise<ProcessRow> {
@@ -105,7 +105,7 @@ export class Starts {
       sql,
       {
         ...{ uuid, userUuid: user.uuid, sourceUuid, sourceUrl: label, graph, graphText: graphText ?? null, params },
-        ...{ hasTrackLogger: user.hasTrackLogger, nextTrackId: 1, nodeUuid },
+        ...{ hasTrackLogger: user.hasTrackLogger, telemetryCfg: telemetry, nextTrackId: 1, nodeUuid },
         endsAt: forSeconds === undefined ? null : new Date(Date.now() + forSeconds * 1000),
         leaseSeconds: config.node.lease_seconds,
       },

@@ -1,6 +1,13 @@
 /** One process that this machine holds: its life, what it is asked for, and those who follow and watch it. */
+import type { Logger } from "pino";
+import type { TelemetryInfo } from "../../schemas/api/processes.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
+import { TELEMETRY_CHANNEL } from "../../schemas/telemetry.ts";
+import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import type { LiveProperties, ProcessRow } from "../store/processes.ts";
+import type { IncomingMessage } from "../telemetry/channel.ts";
+import { ProcessTelemetry, refuseTelemetry } from "../telemetry/process-telemetry.ts";
+import type { TelemetryNumbers } from "../telemetry/standing.ts";
 import { Again } from "./again.ts";
 import type { LiveProcess } from "./describe-process.ts";
 import { Feed } from "./feed.ts";
@@ -20,6 +27,9 @@ import type { RunnerReport } from "./runner.ts";
 import type { StartLimit } from "./start-limit.ts";
 import { Whereabouts } from "./whereabouts.ts";
 
+/** The channel of messages in native form. */
+const DRONE_DATA = "drone_data";
+
 export class SupervisedProcess {
   readonly row: ProcessRow;
   readonly #ledger: Ledger;
@@ -30,6 +40,7 @@ export class SupervisedProcess {
   readonly #orders: Orders;
   readonly #outputs: ProcessOutputs;
   readonly #recorder: Recorder;
+  readonly #telemetry: ProcessTelemetry | null;
 
   constructor(parts: ProcessParts, needs: ProcessNeeds) {
     const { row, input } = parts;
@@ -81,12 +92,14 @@ export class SupervisedProcess {
         recorder.endRun();
       },
       onClose: () => {
+        this.#telemetry?.close();
         void tending.close();
         launcher.close();
         input.release?.();
       },
     });
     this.#orders = new Orders({ ...parts, outputs, recorder, life: this.#life, ledger, feed, replyMs: limits.replyMs });
+    this.#telemetry = row.telemetryCfg === null ? null : this.#openTelemetry(row.telemetryCfg, needs.config, log);
     tending.begin(limits.lookupMs);
   }
 
@@ -125,9 +138,15 @@ export class SupervisedProcess {
       ...{ state, error, restarts, startedAt, finishedAt, reconnecting },
       outputs: explainHalt(this.#outputs.states, { state, reconnecting }),
       recording: this.#recorder.state,
+      telemetry: this.#telemetry?.info ?? null,
       // A runner that is paused, or gone, has told its last numbers while it ran.
       stats: stats === null || (state === "running" && this.#life.run !== null) ? stats : stopRates(stats),
     };
+  }
+
+  /** Null: its source has none. */
+  get telemetryNumbers(): TelemetryNumbers | null {
+    return this.#telemetry?.numbers ?? null;
   }
 
   /** See `Life`. */
@@ -190,10 +209,6 @@ export class SupervisedProcess {
     return this.#orders.describe(format);
   }
 
-  deliver(channel: string, message: JsonRecord): Promise<void> {
-    return this.#orders.deliver(channel, message);
-  }
-
   expectLiving(wish: string): void {
     this.#orders.expectLiving(wish);
   }
@@ -202,8 +217,20 @@ export class SupervisedProcess {
     this.#orders.expectOffer(offer);
   }
 
+  /** Throws where no client may bring any. */
+  expectTelemetry(): (message: IncomingMessage) => void {
+    if (this.#telemetry === null) throw refuseTelemetry();
+    return this.#telemetry.expectReceiver();
+  }
+
   follow(listener: (notice: ProcessNotice) => void): () => void {
-    return this.#reception.follow(this.#life.shownState, listener);
+    const unfollow = this.#reception.follow(this.#life.shownState, listener);
+    if (this.#telemetry === null) return unfollow;
+    const { info, lasting } = this.#telemetry;
+    listener({ type: "telemetry", telemetry: info });
+    // What never changes is told once, and would be nothing to whoever comes later.
+    if (lasting !== null) listener({ type: "message", channel: DRONE_DATA, message: lasting });
+    return unfollow;
   }
 
   /** While it is paused or started again, the feed comes with the next frames. */
@@ -215,9 +242,32 @@ export class SupervisedProcess {
   #hear(report: RunnerReport): void {
     this.#reception.hear(report);
     if (report.type === "reconnecting") this.#whereabouts.setLost(report.reconnecting);
+    if (report.type === "element") this.#telemetry?.hear(report.event as JsonRecord);
     if (report.type !== "attachment") return;
     this.#outputs.hear(report);
     this.#recorder.hear(report);
+  }
+
+  #openTelemetry(setting: TelemetrySetting, config: ProcessNeeds["config"], log: Logger): ProcessTelemetry {
+    let known: TelemetryInfo["state"] | null = null;
+    const telemetry = new ProcessTelemetry({
+      ...{ setting, config, graph: this.row.graph },
+      // Not by an order: a runner that is slow to take telemetry need not be ended for it.
+      deliver: async (message) => this.#life.run?.request({ type: "deliver", channel: TELEMETRY_CHANNEL, message }),
+      publish: (message) => this.#reception.tell({ type: "message", channel: DRONE_DATA, message }),
+      announce: (info) => {
+        const { state, detail } = info;
+        if (state !== known) log.info({ state, detail }, "telemetry");
+        known = state;
+        this.#reception.tell({ type: "telemetry", telemetry: info });
+      },
+    });
+    this.#reception.follow(this.state, (notice) => {
+      if (notice.type !== "state" && notice.type !== "restarting") return;
+      const { state } = this;
+      telemetry.noteRunner(state === "running" || state === "paused" ? state : "gone");
+    });
+    return telemetry;
   }
 
   /** What fails here fails because the run ends, or is tried again. */

@@ -5,6 +5,7 @@ import { pino } from "pino";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { makeConfig, makeUser } from "../api/app.fixture.ts";
 import { ServiceError } from "../service-error.ts";
+import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import type { Sql } from "../store/client.ts";
 import { findProcess, type ProcessView } from "../store/processes.ts";
 import { createUser, toUser } from "../store/users.ts";
@@ -43,6 +44,8 @@ export interface Stage {
 export interface StageOptions {
   readonly settings?: Readonly<Record<string, string>>;
   readonly isFile?: boolean;
+  /** How its telemetry comes; asked at each start. */
+  telemetry?(): TelemetrySetting | null;
   /** Where the source is. */
   locate?(): Promise<string>;
   readonly user?: User;
@@ -71,7 +74,8 @@ export async function openStage(sql: Sql, options: StageOptions = {}): Promise<S
       const found = await sql`select from sources where uuid = ${uuid} and user_uuid = ${userUuid}`;
       if (found.length === 0) throw new ServiceError("source_not_found", { detail: uuid });
       const uri = "rtsp://ada:secret@camera/";
-      return { uri, isFile, label: "rtsp://***@camera/", telemetry: null, locate: options.locate ?? (async () => uri) };
+      const telemetry = options.telemetry?.() ?? null;
+      return { uri, isFile, label: "rtsp://***@camera/", telemetry, locate: options.locate ?? (async () => uri) };
     },
     routeOutput: async ({ type, url }) =>
       type === "rtmp" || type === "rtsp" ? { params: { url }, release() {} } : null,

@@ -9,10 +9,11 @@ import { attachOutput, detachOutput, findAttached } from "../store/attachments.t
 import type { Sql } from "../store/client.ts";
 import { findProcess } from "../store/processes.ts";
 import { readStandings } from "../store/standing.ts";
+import type { IncomingMessage } from "../telemetry/channel.ts";
 import type { User } from "../user.ts";
 import type { PrepareOrder, ResolveOptions } from "./adoption.ts";
 import type { LiveProcess } from "./describe-process.ts";
-import { Holdings, type ProcessMetrics } from "./holdings.ts";
+import { type HoldingNeeds, Holdings, type ProcessMetrics } from "./holdings.ts";
 import { limitsOf } from "./limits.ts";
 import { PictureSockets } from "./picture-sockets.ts";
 import type { FirstInput, ProcessLimits, ProcessOffers, RecordingPlace } from "./process-parts.ts";
@@ -43,6 +44,7 @@ export interface SupervisorNeeds {
   /** Where processes are recorded whose keys have that. */
   readonly recordings: RecordingPlace;
   readonly metrics: ProcessMetrics | null;
+  readonly tracks?: HoldingNeeds["tracks"];
 }
 
 /** So often it is looked whether another machine has stopped what it was to. */
@@ -176,8 +178,8 @@ export class Supervisor implements Processes {
     return (await this.#expectHeld(user, uuid)).describe(format);
   }
 
-  async deliver(user: User, uuid: string, channel: string, message: JsonRecord): Promise<void> {
-    await (await this.#expectHeld(user, uuid)).deliver(channel, message);
+  async openTelemetry(user: User, uuid: string): Promise<(message: IncomingMessage) => void> {
+    return (await this.#expectActive(user, uuid)).expectTelemetry();
   }
 
   async follow(user: User, uuid: string, listener: (notice: ProcessNotice) => void): Promise<() => void> {

@@ -84,7 +84,8 @@ export async function saveSnapshot(sql: Queries, { uuid, fence }: Claim, snapsho
         live = ${sql.json(snapshot.live)}, state = ${snapshot.state}, error_code = ${snapshot.errorCode},
         error_detail = ${snapshot.errorDetail}, position_ns = ${snapshot.positionNs},
         next_track_id = ${snapshot.nextTrackId}, restarts = ${snapshot.restarts}, started_at = ${snapshot.startedAt},
-        finished_at = ${snapshot.finishedAt}
+        finished_at = ${snapshot.finishedAt},
+        telemetry_cfg = case when ${snapshot.state} in ('finished', 'failed') then null else telemetry_cfg end
       where uuid = ${uuid} and fence = ${fence}
       returning uuid, state),
     freed as (

@@ -3,6 +3,7 @@ import type { JsonRecord } from "../../schemas/json.ts";
 import type { LiveValues } from "../../schemas/live-values.ts";
 import type { ProcessState } from "../processes/processes.ts";
 import { ServiceError } from "../service-error.ts";
+import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import type { Queries, Sql } from "./client.ts";
 import { lockUser } from "./lock-user.ts";
 import { cutPage, type Page, type PageRequest, readPage } from "./page.ts";
@@ -23,6 +24,8 @@ export interface ProcessRow {
   /** Properties by node, set while it ran. */
   readonly live: LiveProperties;
   readonly hasTrackLogger: boolean;
+  /** How its telemetry comes, as it was when it started; null: it has none, or has ended. */
+  readonly telemetryCfg: TelemetrySetting | null;
   readonly desired: Desired;
   readonly state: ProcessState;
   readonly errorCode: string | null;
@@ -47,7 +50,16 @@ export interface ProcessView extends ProcessRow {
 export interface NewProcess
   extends Pick<
     ProcessRow,
-    "uuid" | "userUuid" | "sourceUuid" | "sourceUrl" | "graph" | "graphText" | "params" | "hasTrackLogger" | "endsAt"
+    | "uuid"
+    | "userUuid"
+    | "sourceUuid"
+    | "sourceUrl"
+    | "graph"
+    | "graphText"
+    | "params"
+    | "hasTrackLogger"
+    | "telemetryCfg"
+    | "endsAt"
   > {
   readonly nodeUuid: string;
   readonly leaseSeconds: number;
@@ -70,11 +82,12 @@ export async function insertProcess(sql: Sql, process: NewProcess, limit: number
       });
     const [inserted] = await sql<ProcessRow[]>`
       insert into processes
-        (uuid, user_uuid, source_uuid, source_url, graph, graph_text, params, has_track_logger, desired, state,
-         next_track_id, ends_at, node_uuid, lease_until, fence)
+        (uuid, user_uuid, source_uuid, source_url, graph, graph_text, params, has_track_logger, telemetry_cfg,
+         desired, state, next_track_id, ends_at, node_uuid, lease_until, fence)
       values
         (${row.uuid}, ${userUuid}, ${sourceUuid}, ${row.sourceUrl}, ${row.graph}, ${row.graphText}, ${sql.json(params)},
-         ${row.hasTrackLogger}, 'running', 'starting', ${row.nextTrackId}, ${row.endsAt}, ${row.nodeUuid},
+         ${row.hasTrackLogger}, ${row.telemetryCfg === null ? null : sql.json({ ...row.telemetryCfg })},
+         'running', 'starting', ${row.nextTrackId}, ${row.endsAt}, ${row.nodeUuid},
          now() + make_interval(secs => ${leaseSeconds}), 1)
       returning *`;
     if (inserted === undefined) throw new Error("the new process was not returned");

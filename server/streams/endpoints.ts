@@ -1,7 +1,7 @@
 /** The streams of a process, as endpoints: two that answer, and the websockets for those who ask without an upgrade. */
 import type { IncomingMessage } from "node:http";
 import { Type } from "typebox";
-import { AlertEvent, DetectionsEvent, StateEvent, StatsEvent } from "../../schemas/api/events.ts";
+import { AlertEvent, DetectionsEvent, StateEvent, StatsEvent, TelemetryEvent } from "../../schemas/api/events.ts";
 import { Problem } from "../../schemas/api/problem.ts";
 import { DroneDataMessage, TelemetryMessage } from "../../schemas/api/telemetry.ts";
 import { DetectionMessage } from "../../schemas/detection-message.ts";
@@ -51,13 +51,13 @@ const events = (watching: Watching, viewers: number) =>
     tag: "Process",
     id: "watchEvents",
     summary: "What happens in a process, as server-sent events",
-    description: `\`detections\` (one frame on which inference ran), \`state\` (first, last and whenever it changes), \`stats\` (once a second), \`alert\` (a notice). Any number of viewers, up to ${viewers} of one process with those of its feed. A viewer that does not keep up loses the oldest events, and the next one says how many (\`dropped\`). Nothing is sent again: \`Last-Event-ID\` is ignored. Ends with the process.`,
+    description: `\`detections\` (one frame on which inference ran), \`state\` (first, last and whenever it changes), \`stats\` (once a second), \`telemetry\` (of a source that has some: first, and when its standing changes), \`alert\` (a notice). Any number of viewers, up to ${viewers} of one process with those of its feed. A viewer that does not keep up loses the oldest events, and the next one says how many (\`dropped\`). Nothing is sent again: \`Last-Event-ID\` is ignored. Ends with the process.`,
     access: "url-key",
     answers: {
       200: {
         description: "Events; `data` is JSON.",
         mediaType: EVENTS_TYPE,
-        schema: Type.Union([DetectionsEvent, StateEvent, StatsEvent, AlertEvent]),
+        schema: Type.Union([DetectionsEvent, StateEvent, StatsEvent, TelemetryEvent, AlertEvent]),
       },
     },
     errors: ["process_not_found", "wrong_state", "viewers_limit_reached"],
@@ -108,7 +108,7 @@ const SOCKETS = [
     summary: "Websocket: telemetry messages as received",
     schema: DroneDataMessage,
     words:
-      "A client that does not keep up loses the oldest messages, and is told how many in the next one (`dropped`).",
+      "Whatever format they came in, in the native fields; of a source with static telemetry its one message, first thing. A client that does not keep up loses the oldest messages, and is told how many in the next one (`dropped`).",
   },
   {
     channel: "telemetry",
@@ -117,7 +117,7 @@ const SOCKETS = [
     summary: "Websocket: where the camera is, sent by the client",
     schema: TelemetryMessage,
     words:
-      'Each text frame is one JSON telemetry message. One that is not valid is answered with `{"error": {…}}` and changes nothing; a valid one is not answered.',
+      'Each text frame is one JSON telemetry message, native or in the format of the source. Where the telemetry of the source does not come by `websocket`, the socket is refused with 409 and the reason. A message that is not valid is answered with `{"error": {…}}` and changes nothing; a valid one is not answered.',
   },
 ] as const;
 
@@ -139,6 +139,7 @@ function describeSocket({ channel, id, tag, summary, schema, words }: (typeof SO
       "socket_in_use",
       "wrong_state",
       ...(channel === "detection_data" ? (["graph_lacks"] as const) : []),
+      ...(channel === "telemetry" ? (["telemetry_not_taken"] as const) : []),
     ],
     handle({ requestId }) {
       const detail = "This address is a websocket: open it with a websocket client, as ws:// or wss://.";

@@ -1,5 +1,5 @@
 /** Server-sent events of a process, for one viewer. */
-import type { StateEvent, StatsEvent } from "../../schemas/api/events.ts";
+import type { StateEvent, StatsEvent, TelemetryEvent } from "../../schemas/api/events.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { ProcessError, ProcessNotice, ProcessState } from "../processes/processes.ts";
@@ -8,7 +8,7 @@ import { writeLetter } from "./letters.ts";
 import { type Letter, Outbox } from "./outbox.ts";
 import { Wake } from "./wake.ts";
 
-export type EventName = "detections" | "state" | "stats" | "alert";
+export type EventName = "detections" | "state" | "stats" | "telemetry" | "alert";
 
 interface EventLetter extends Letter {
   readonly event: EventName;
@@ -74,6 +74,13 @@ export class EventLines implements Pieces {
       case "reconnecting": {
         const { reconnecting } = notice;
         if (this.#standing !== null) this.#tellState({ ...this.#standing, reconnecting });
+        return;
+      }
+      case "telemetry": {
+        const { telemetry } = notice;
+        const timestamp = new Date().toISOString();
+        const event: TelemetryEvent = { process_uuid: this.#processUuid, timestamp, telemetry };
+        this.#put("telemetry", event);
         return;
       }
       case "restarting":

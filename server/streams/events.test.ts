@@ -3,8 +3,9 @@ import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
 import { after, before, describe, test } from "node:test";
 import type { TSchema } from "typebox";
-import { AlertEvent, DetectionsEvent, StateEvent, StatsEvent } from "../../schemas/api/events.ts";
+import { AlertEvent, DetectionsEvent, StateEvent, StatsEvent, TelemetryEvent } from "../../schemas/api/events.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
+import { ProcessTelemetry } from "../telemetry/process-telemetry.ts";
 import { newUuid } from "../uuid.ts";
 import { checkBy } from "../validation.ts";
 import type { StagedProcess } from "./staged-processes.fixture.ts";
@@ -14,6 +15,7 @@ const SCHEMAS: Readonly<Record<string, TSchema>> = {
   detections: DetectionsEvent,
   state: StateEvent,
   stats: StatsEvent,
+  telemetry: TelemetryEvent,
   alert: AlertEvent,
 };
 const STATS = {
@@ -86,6 +88,8 @@ describe("events of a process", () => {
     });
     process.detect();
     process.tell({ type: "stats", stats: STATS });
+    assert.ok(process.telemetry instanceof ProcessTelemetry);
+    process.tell({ type: "telemetry", telemetry: process.telemetry.info });
     process.tell({ type: "message", channel: "drone_data", message: { timestamp: 1 } });
     const notice = {
       id: newUuid(),
@@ -105,7 +109,7 @@ describe("events of a process", () => {
     process.end("failed", "source_lost");
     for (const events of await Promise.all(told)) {
       const names = events.map(({ event }) => event);
-      assert.deepEqual(names, ["state", "detections", "stats", "alert", "state", "state", "state"]);
+      assert.deepEqual(names, ["state", "detections", "stats", "telemetry", "alert", "state", "state", "state"]);
       const states = events.filter(({ event }) => event === "state").map(({ data }) => [data.state, data.reconnecting]);
       assert.deepEqual(states, [
         ["running", false],

@@ -24,7 +24,7 @@ import { TelemetryIntake } from "./telemetry-in.ts";
 
 export interface SocketNeeds {
   readonly config: Config["streams"];
-  readonly processes: Pick<Processes, "follow" | "deliver" | "expectOffer">;
+  readonly processes: Pick<Processes, "follow" | "openTelemetry" | "expectOffer">;
   readonly authenticate: Authenticate;
 }
 
@@ -97,7 +97,7 @@ export class Sockets {
     const offer = OFFERS[target.channel];
     if (offer !== undefined) await processes.expectOffer(user, target.processUuid, offer);
     const name = nameOf(target);
-    const client = this.#createClient(user, target);
+    const client = await this.#createClient(user, target);
     const unfollow = await processes.follow(user, target.processUuid, listenFor(target.channel, client));
     try {
       // From here on nothing waits: of those that come at once exactly one passes.
@@ -144,15 +144,15 @@ export class Sockets {
     return accepted;
   }
 
-  #createClient(user: User, { channel, processUuid }: Target): SocketClient {
+  async #createClient(user: User, { channel, processUuid }: Target): Promise<SocketClient> {
     if (channel !== "telemetry") {
       // Some clients send words to keep the connection alive: nobody listens, and nobody minds.
       return new SocketClient(this.#needs.config, () => {});
     }
     const { config, processes } = this.#needs;
+    const receive = await processes.openTelemetry(user, processUuid);
     const intake = new TelemetryIntake({
-      config,
-      deliver: (message) => processes.deliver(user, processUuid, "telemetry", message),
+      ...{ config, receive },
       answer: (refusal) => client.send(writeLetter(refusal)),
     });
     const client: SocketClient = new SocketClient(config, (received) => intake.take(received));

@@ -1,15 +1,31 @@
+import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
+import type { TelemetrySample } from "../../schemas/telemetry.ts";
 import type { Picture, Processes, ProcessNotice, ProcessState } from "../processes/processes.ts";
 import { ServiceError } from "../service-error.ts";
+import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
+import type { IncomingMessage } from "../telemetry/channel.ts";
+import { ProcessTelemetry, refuseTelemetry } from "../telemetry/process-telemetry.ts";
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";
 
-/** A process that does what the test says. */
+export interface StagedParts {
+  readonly config: Config;
+  readonly offers?: readonly string[];
+  /** How its telemetry comes: to the socket, unless the test says otherwise. */
+  readonly setting?: TelemetrySetting | null;
+}
+
+const SOCKET: TelemetrySetting = { type: "websocket", format: "native", parameters: {} };
+
+/** A process that does what the test says; what becomes of its telemetry is real. */
 export class StagedProcess {
   readonly uuid = newUuid();
   readonly user: User;
   readonly offers: readonly string[];
-  readonly delivered: JsonRecord[] = [];
+  /** Its source's telemetry, or what a client hears that wants to send some. */
+  readonly telemetry: ProcessTelemetry | ServiceError;
+  readonly delivered: TelemetrySample[] = [];
   readonly followers = new Set<(notice: ProcessNotice) => void>();
   readonly watchers = new Set<(picture: Picture) => void>();
   isOver = false;
@@ -17,9 +33,15 @@ export class StagedProcess {
   /** What `deliver` waits for. */
   gate: () => Promise<void> = async () => {};
 
-  constructor(user: User, offers: readonly string[] = ["detections", "feed"]) {
+  constructor(user: User, { offers = ["detections", "feed"], config, setting = SOCKET }: StagedParts) {
     this.user = user;
     this.offers = offers;
+    this.telemetry = setting === null ? refuseTelemetry() : this.#openTelemetry(setting, config);
+  }
+
+  get receiver(): (message: IncomingMessage) => void {
+    if (this.telemetry instanceof ServiceError) throw this.telemetry;
+    return this.telemetry.expectReceiver();
   }
 
   tell(notice: ProcessNotice): void {
@@ -43,17 +65,41 @@ export class StagedProcess {
 
   end(state: "finished" | "failed" = "finished", code = "pipeline_failed"): void {
     this.isOver = true;
+    this.leave();
     this.tell({ type: "state", state, error: state === "failed" ? { code, detail: "It broke." } : null });
     this.tell({ type: "ended" });
     this.followers.clear();
     this.watchers.clear();
   }
+
+  leave(): void {
+    if (this.telemetry instanceof ProcessTelemetry) this.telemetry.close();
+  }
+
+  #openTelemetry(setting: TelemetrySetting, config: Config): ProcessTelemetry {
+    const telemetry = new ProcessTelemetry({
+      ...{ setting, config, graph: "staged" },
+      deliver: async (sample) => {
+        this.delivered.push(sample);
+        await this.gate();
+        return 1;
+      },
+      publish: (message) => this.tell({ type: "message", channel: "drone_data", message }),
+      announce: (info) => this.tell({ type: "telemetry", telemetry: info }),
+    });
+    telemetry.noteRunner("running");
+    return telemetry;
+  }
 }
 
-type Staged = Pick<Processes, "follow" | "watch" | "deliver" | "expectOffer">;
+type Staged = Pick<Processes, "follow" | "watch" | "openTelemetry" | "expectOffer">;
 
 export class StagedProcesses implements Staged {
   readonly #all = new Map<string, StagedProcess>();
+
+  close(): void {
+    for (const process of this.#all.values()) process.leave();
+  }
 
   add(process: StagedProcess): StagedProcess {
     this.#all.set(process.uuid, process);
@@ -65,10 +111,8 @@ export class StagedProcesses implements Staged {
     if (!offers.includes(offer)) throw new ServiceError("graph_lacks", { detail: `It has no ${offer}.` });
   }
 
-  async deliver(user: User, uuid: string, channel: string, message: JsonRecord): Promise<void> {
-    const process = this.#find(user, uuid);
-    process.delivered.push({ channel, ...message });
-    await process.gate();
+  async openTelemetry(user: User, uuid: string): Promise<(message: IncomingMessage) => void> {
+    return this.#find(user, uuid).receiver;
   }
 
   async follow(user: User, uuid: string, listener: (notice: ProcessNotice) => void): Promise<() => void> {

@@ -10,15 +10,19 @@ import type { JsonRecord } from "../../schemas/json.ts";
 import { makeConfig, makeUser } from "../api/app.fixture.ts";
 import { createApp } from "../api/app.ts";
 import { ServiceError } from "../service-error.ts";
+import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import type { User } from "../user.ts";
 import { checkBy } from "../validation.ts";
 import { StagedProcess, StagedProcesses } from "./staged-processes.fixture.ts";
 import { Streams } from "./streams.ts";
 
-/** Keys are the names of users. `section`: settings of `streams`. */
-export async function openStage(section: Readonly<Record<string, number>> = {}) {
+/** Keys are the names of users. `section`: settings of `streams`; `more`: others, as the environment has them. */
+export async function openStage(
+  section: Readonly<Record<string, number>> = {},
+  more: Readonly<Record<string, string>> = {},
+) {
   const settings = Object.entries(section).map(([name, value]) => [`STREAMS_${name.toUpperCase()}`, String(value)]);
-  const config = makeConfig(Object.fromEntries(settings));
+  const config = makeConfig({ ...Object.fromEntries(settings), ...more });
   const users = { ada: makeUser("ada"), bob: makeUser("bob") };
   /** Addresses that wrong keys came from. */
   const failures: string[] = [];
@@ -47,8 +51,16 @@ export async function openStage(section: Readonly<Record<string, number>> = {}) 
     streams,
     port: running.port,
     url: running.url,
-    start: (offers?: readonly string[]): StagedProcess => processes.add(new StagedProcess(users.ada, offers)),
+    start: (offers?: readonly string[], setting?: TelemetrySetting | null): StagedProcess =>
+      processes.add(
+        new StagedProcess(users.ada, {
+          config,
+          ...(offers !== undefined && { offers }),
+          ...(setting !== undefined && { setting }),
+        }),
+      ),
     async close(): Promise<void> {
+      processes.close();
       await streams.close();
       await running.close(0);
     },

@@ -10,7 +10,7 @@ import { Watching } from "./watching.ts";
 
 export interface StreamsNeeds {
   readonly config: Config["streams"];
-  readonly processes: Pick<Processes, "follow" | "watch" | "deliver" | "expectOffer">;
+  readonly processes: Pick<Processes, "follow" | "watch" | "openTelemetry" | "expectOffer">;
   readonly authenticate: Authenticate;
 }
 

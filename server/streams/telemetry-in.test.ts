@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { TelemetryRefusal } from "../../schemas/api/telemetry.ts";
+import { DroneDataMessage, TelemetryRefusal } from "../../schemas/api/telemetry.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
-import { ServiceError } from "../service-error.ts";
+import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import { checkBy } from "../validation.ts";
-import { Listener, openStage } from "./streams.fixture.ts";
-import { readTelemetry } from "./telemetry-in.ts";
+import { eventually, Listener, openStage, refusalOf } from "./streams.fixture.ts";
 
 const checkRefusal = checkBy(TelemetryRefusal);
+const checkDrone = checkBy(DroneDataMessage);
 const codeOf = (answer: JsonRecord | undefined) => (answer as TelemetryRefusal | undefined)?.error.code;
 
 const REDUCED = { timestamp: 1_760_000_000, sensor_hfov: 60, sensor_vfov: 34 };
@@ -26,50 +26,6 @@ const FULL = {
   drone_roll: -2,
 };
 
-test("a message with the fields of view alone is one, and so is one with everything", () => {
-  assert.deepEqual(readTelemetry(JSON.stringify(REDUCED)), REDUCED);
-  assert.deepEqual(readTelemetry(JSON.stringify(FULL)), FULL);
-});
-
-test("what we do not know is left out", () => {
-  const text = `{"__proto__": {"x": 1}, "battery": 80, ${JSON.stringify(REDUCED).slice(1)}`;
-  assert.deepEqual(readTelemetry(text), REDUCED);
-});
-
-const refused: readonly (readonly [text: string, code: string, path?: string])[] = [
-  ["", "malformed_json"],
-  ["{", "malformed_json"],
-  ['{"timestamp": NaN}', "malformed_json"],
-  ["null", "invalid_input"],
-  ["[]", "invalid_input"],
-  ["7", "invalid_input"],
-  [JSON.stringify({ ...REDUCED, timestamp: undefined }), "invalid_input", "timestamp"],
-  [JSON.stringify({ ...REDUCED, sensor_hfov: undefined }), "invalid_input", "sensor_hfov"],
-  [JSON.stringify({ ...REDUCED, sensor_hfov: 0 }), "invalid_input", "/sensor_hfov"],
-  [JSON.stringify({ ...REDUCED, sensor_vfov: 180 }), "invalid_input", "/sensor_vfov"],
-  [JSON.stringify({ ...FULL, latitude: 90.1 }), "invalid_input", "/latitude"],
-  [JSON.stringify({ ...FULL, longitude: -181 }), "invalid_input", "/longitude"],
-  [JSON.stringify({ ...FULL, latitude: "41.4" }), "invalid_input", "/latitude"],
-  [JSON.stringify({ ...FULL, altitude: null }), "invalid_input", "/altitude"],
-  [JSON.stringify(FULL).replace('"speed":3.5', '"speed":1e999'), "invalid_input", "/speed"],
-  [JSON.stringify({ ...REDUCED, timestamp: "2026-01-01T00:00:00Z" }), "invalid_input", "/timestamp"],
-];
-for (const [text, code, path] of refused) {
-  test(`refuses ${text.slice(0, 60) || "nothing"}`, () => {
-    assert.throws(
-      () => readTelemetry(text),
-      (error: unknown) => {
-        assert.ok(error instanceof ServiceError);
-        assert.equal(error.code, code);
-        if (path === undefined) return true;
-        const told = (error.errors ?? []).map((fault) => `${fault.path} ${fault.message}`).join("\n");
-        assert.ok(told.includes(path), `${told} should name ${path}`);
-        return true;
-      },
-    );
-  });
-}
-
 test("valid messages reach the process in order, the others are answered and change nothing", async () => {
   const stage = await openStage();
   try {
@@ -85,10 +41,13 @@ test("valid messages reach the process in order, the others are answered and cha
     assert.deepEqual(answers.map(codeOf), ["malformed_json", "invalid_input", "malformed_json"]);
     listener.socket.send("last");
     await listener.expect(4);
-    assert.deepEqual(process.delivered, [
-      { channel: "telemetry", ...FULL },
-      { channel: "telemetry", ...REDUCED },
-    ]);
+    assert.deepEqual(
+      process.delivered.map(({ timeMs, position }) => [timeMs, position?.latitude]),
+      [
+        [REDUCED.timestamp * 1000, FULL.latitude],
+        [REDUCED.timestamp * 1000, undefined],
+      ],
+    );
     await listener.close();
   } finally {
     await stage.close();
@@ -112,8 +71,29 @@ test("a flood is bounded, said once a second and survived", async () => {
   }
 });
 
-test("a process that does not keep up gathers no more than it may", async () => {
-  const stage = await openStage({ queued_messages: 4 });
+test("of what is faster than can be used the newest is, and the client is told", async () => {
+  const stage = await openStage({ received_per_second: 1000 }, { TELEMETRY_MESSAGES_PER_SECOND: "4" });
+  try {
+    const process = stage.start();
+    const listener = await Listener.open(stage, process, "telemetry");
+    for (let i = 1; i <= 100; i++) listener.socket.send(JSON.stringify({ ...REDUCED, timestamp: i }));
+    const newest = () => process.delivered.at(-1)?.timeMs;
+    await eventually(() => newest() === 100_000, "the newest comes through");
+    const answers = await listener.expect(1);
+    assert.deepEqual(new Set(answers.map(codeOf)), new Set(["rate_limited"]));
+    assert.ok(process.delivered.length < 20, `${process.delivered.length} of 100 came through`);
+    assert.deepEqual(
+      process.delivered.slice(0, 4).map(({ timeMs }) => timeMs),
+      [1000, 2000, 3000, 4000],
+    );
+    await listener.close();
+  } finally {
+    await stage.close();
+  }
+});
+
+test("a process that is stuck gathers no more than it may, and hears the newest few afterwards", async () => {
+  const stage = await openStage();
   try {
     const process = stage.start();
     let open = () => {};
@@ -122,35 +102,62 @@ test("a process that does not keep up gathers no more than it may", async () => 
     });
     process.gate = () => opened;
     const listener = await Listener.open(stage, process, "telemetry");
-    for (let i = 0; i < 6; i++) listener.socket.send(JSON.stringify({ ...REDUCED, timestamp: i }));
-    const answers = await listener.expect(2);
-    assert.deepEqual(new Set(answers.map(codeOf)), new Set(["rate_limited"]));
-    assert.equal(process.delivered.length, 4);
-    open();
-    await opened;
-    listener.socket.send(JSON.stringify(REDUCED));
+    for (let i = 1; i <= 30; i++) listener.socket.send(JSON.stringify({ ...REDUCED, timestamp: i }));
     listener.socket.send("last");
-    await listener.expect(3);
-    assert.equal(process.delivered.length, 5);
+    await listener.expect(1);
+    const gathered = process.delivered.length;
+    assert.ok(gathered <= 8, `${gathered} are under way`);
+    open();
+    await eventually(() => process.delivered.at(-1)?.timeMs === 30_000, "the newest comes");
+    assert.ok(process.delivered.length <= 2 * gathered, `${process.delivered.length} of 30 came`);
     await listener.close();
   } finally {
     await stage.close();
   }
 });
 
-test("what the process says against a message is answered", async () => {
+test("messages of a vendor come in by the socket as well, and faults in them are answered", async () => {
   const stage = await openStage();
   try {
-    const process = stage.start();
-    process.gate = async () => {
-      throw new ServiceError("graph_lacks", { detail: "This graph uses no telemetry." });
-    };
+    const parameters = { sensor_hfov: 60, sensor_vfov: 34 };
+    const process = stage.start(undefined, { type: "websocket", format: "vendor_a", parameters });
+    const drone = await Listener.open(stage, process, "drone_data");
     const listener = await Listener.open(stage, process, "telemetry");
-    listener.socket.send(JSON.stringify(REDUCED));
+    const data = { latitude: 41.4, longitude: 2.17, height: 180, elevation: 60, attitude_head: 118 };
+    listener.socket.send(JSON.stringify({ timestamp: 1_760_000_000_000, data }));
+    listener.socket.send(JSON.stringify({ timestamp: 1_760_000_000_000 }));
     const [answer] = await listener.expect(1);
-    assert.equal(codeOf(answer), "graph_lacks");
-    await listener.close();
+    assert.equal(codeOf(answer), "invalid_input");
+    const [message] = await drone.expect(1);
+    assert.deepEqual(checkDrone(message), []);
+    assert.equal(message?.latitude, 41.4);
+    assert.equal(message?.timestamp, 1_760_000_000);
+    assert.equal(Math.round(process.delivered[0]?.hfov ?? 0), 60);
+    for (const each of [drone, listener]) await each.close();
   } finally {
     await stage.close();
   }
 });
+
+const elsewhere: readonly (readonly [string, TelemetrySetting | null, RegExp])[] = [
+  ["has no telemetry", null, /has no telemetry_cfg/],
+  [
+    "has static telemetry",
+    { type: "static", format: "native", parameters: { sensor_hfov: 60, sensor_vfov: 34 } },
+    /comes by "static"/,
+  ],
+];
+for (const [what, setting, detail] of elsewhere) {
+  test(`the socket of a process whose source ${what} is refused, and says what to do`, async () => {
+    const stage = await openStage();
+    try {
+      const { uuid } = stage.start(undefined, setting);
+      const refusal = await refusalOf(stage, `/process/${uuid}/telemetry?api_key=ada`);
+      assert.deepEqual([refusal.status, refusal.code], [409, "telemetry_not_taken"]);
+      assert.match(refusal.detail, detail);
+      assert.match(refusal.detail, /PATCH \/source/);
+    } finally {
+      await stage.close();
+    }
+  });
+}

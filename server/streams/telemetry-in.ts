@@ -1,81 +1,61 @@
-/** What a client sends to the telemetry socket: checked, and handed to the process. Only what is wrong is answered. */
-import { TelemetryMessage, type TelemetryRefusal } from "../../schemas/api/telemetry.ts";
+/** What a client sends to the telemetry socket, handed to the process. Only what is wrong is answered. */
+import type { TelemetryRefusal } from "../../schemas/api/telemetry.ts";
 import { ERRORS } from "../../schemas/errors.ts";
-import type { JsonRecord } from "../../schemas/json.ts";
+import { TelemetryFault } from "../../telemetry/format.ts";
 import { toServiceError } from "../api/problem.ts";
 import { ServiceError } from "../service-error.ts";
-import { checkBy } from "../validation.ts";
+import type { IncomingMessage } from "../telemetry/channel.ts";
 import type { Received } from "./socket-client.ts";
 
-const FIELDS = Object.keys(TelemetryMessage.properties);
-const check = checkBy(TelemetryMessage);
-
 interface IntakeNeeds {
-  readonly config: { readonly queued_messages: number; readonly received_per_second: number };
-  deliver(message: JsonRecord): Promise<void>;
+  readonly config: { readonly received_per_second: number };
+  receive(message: IncomingMessage): void;
   answer(refusal: TelemetryRefusal): void;
 }
 
+/** Whoever sends too fast is told once a second: another answer to each message would be too much as well. */
+const EXCESS_MS = 1_000;
+
 export class TelemetryIntake {
   readonly #needs: IntakeNeeds;
-  /** Handed over and not yet taken. A process that is stuck must not gather messages here. */
-  #underway = 0;
+  #excessToldMs = Number.NEGATIVE_INFINITY;
 
   constructor(needs: IntakeNeeds) {
     this.#needs = needs;
   }
 
   take(received: Received): void {
-    try {
-      this.#hand(readTelemetry(this.#expectText(received)));
-    } catch (error) {
-      this.#refuse(error);
+    const { config, receive } = this.#needs;
+    if (received.type === "text") receive({ payload: received.text, refuse: (error) => this.#refuse(error) });
+    else if (received.type === "binary") {
+      const detail = "Expected one JSON object in each text frame; this frame is binary.";
+      this.#refuse(new ServiceError("malformed_json", { detail }));
+    } else {
+      const detail = `Expected at most ${config.received_per_second} messages a second. What comes above that is not used.`;
+      this.#refuse(new ServiceError("rate_limited", { detail }));
     }
   }
 
-  #expectText(received: Received): string {
-    const { queued_messages, received_per_second } = this.#needs.config;
-    switch (received.type) {
-      case "text":
-        if (this.#underway < queued_messages) return received.text;
-        throw new ServiceError("rate_limited", { detail: "The process does not keep up; this message is not used." });
-      case "excess": {
-        const detail = `Expected at most ${received_per_second} messages a second. What comes above that is not used.`;
-        throw new ServiceError("rate_limited", { detail });
-      }
-      case "binary": {
-        const detail = "Expected one JSON object in each text frame; this frame is binary.";
-        throw new ServiceError("malformed_json", { detail });
-      }
-    }
+  #refuse(thrown: Error): void {
+    const error = toRefused(thrown);
+    if (error.code === "rate_limited" && !this.#mayTellExcess()) return;
+    this.#needs.answer(toRefusal(error));
   }
 
-  #hand(message: JsonRecord): void {
-    this.#underway += 1;
-    this.#needs
-      .deliver(message)
-      .catch((error: unknown) => this.#refuse(error))
-      .finally(() => {
-        this.#underway -= 1;
-      });
-  }
-
-  #refuse(error: unknown): void {
-    this.#needs.answer(toRefusal(toServiceError(error)));
+  #mayTellExcess(): boolean {
+    const nowMs = performance.now();
+    if (nowMs - this.#excessToldMs < EXCESS_MS) return false;
+    this.#excessToldMs = nowMs;
+    return true;
   }
 }
 
-/** Throws what the client is to be told. What we do not know is left out. */
-export function readTelemetry(text: string): JsonRecord {
-  const message = parse(text);
-  const errors = check(message);
-  if (errors.length > 0) {
-    const detail =
-      "Expected a telemetry message: a JSON object with numbers for timestamp, sensor_hfov and sensor_vfov.";
-    throw new ServiceError("invalid_input", { detail, errors });
-  }
-  const fields = Object.entries(message as TelemetryMessage);
-  return Object.fromEntries(fields.filter(([name]) => FIELDS.includes(name)));
+/** What is no JSON has no faults to point at. */
+function toRefused(error: Error): ServiceError {
+  if (!(error instanceof TelemetryFault)) return toServiceError(error);
+  const { message: detail, faults } = error;
+  if (faults.length === 0) return new ServiceError("malformed_json", { detail });
+  return new ServiceError("invalid_input", { detail, errors: faults });
 }
 
 export function toRefusal(error: ServiceError): TelemetryRefusal {
@@ -83,13 +63,4 @@ export function toRefusal(error: ServiceError): TelemetryRefusal {
   return {
     error: { code, title: ERRORS[code].title, detail: message, ...(errors !== null && { errors: [...errors] }) },
   };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    const detail = "Expected one JSON object in each text frame; this is no JSON.";
-    throw new ServiceError("malformed_json", { detail, cause });
-  }
 }

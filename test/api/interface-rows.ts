@@ -5,7 +5,7 @@
 
 /** File and name of a test, as they are written; what a name is put together of, as `…`. */
 export type Shown = readonly [file: string, name: string];
-export type Part = "telemetry" | "track reports" | "alerts" | "webhooks";
+export type Part = "track reports" | "alerts" | "webhooks";
 
 export type Evidence = readonly [Shown, ...Shown[]] | { readonly comesWith: Part };
 
@@ -17,6 +17,9 @@ const OUTPUTS = "server/api/outputs.test.ts";
 const INFORMATION = "server/api/information.test.ts";
 const SOCKETS = "server/streams/sockets.test.ts";
 const SUPERVISOR = "server/processes/supervisor.test.ts";
+const TELEMETRY = "server/telemetry/real-runner.test.ts";
+const TELEMETRY_IN = "server/streams/telemetry-in.test.ts";
+const PROCESS_TELEMETRY = "server/processes/process-telemetry.test.ts";
 
 const MEDIA_HUB = "server/media/media-hub.test.ts";
 const RECORDINGS = "server/media/recordings/recordings.test.ts";
@@ -110,14 +113,21 @@ export const STREAMS = {
       "loses the oldest messages, is told how many in the next one, and gets the newest",
     ],
   ],
-  // The socket is there; what it sends comes with telemetry.
   "/process/{process_uuid}/drone_data": [
+    [
+      TELEMETRY,
+      "frames get the telemetry of their time, also after the broker was killed in mid-flight and the runner too",
+    ],
+    [PROCESS_TELEMETRY, "static telemetry holds at every time, for every runner and for everybody who listens later"],
     [SOCKETS, "are refused when the graph detects nothing, but exist for drone data and telemetry all the same"],
   ],
   "/process/{process_uuid}/telemetry": [
+    [TELEMETRY_IN, "valid messages reach the process in order, the others are answered and change nothing"],
+    [TELEMETRY_IN, "messages of a vendor come in by the socket as well, and faults in them are answered"],
+    [TELEMETRY_IN, "the socket of a process whose source … is refused, and says what to do"],
     [
-      "server/streams/telemetry-in.test.ts",
-      "valid messages reach the process in order, the others are answered and change nothing",
+      PROCESS_TELEMETRY,
+      "what a client sends reaches the runner and drone_data; paused nothing does, but the newest on resume",
     ],
   ],
 } as const satisfies Readonly<Record<string, Evidence>>;

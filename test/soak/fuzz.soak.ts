@@ -29,6 +29,8 @@ async function makeThings(): Promise<readonly string[]> {
   };
   await service.send("DELETE", "/processes", {});
   const video = (await uploadVideo(service, clip)).uuid;
+  const telemetry_cfg = { type: "static", parameters: { sensor_hfov: 60, sensor_vfov: 34 } };
+  await service.send("PATCH", `/source/${video}`, { json: { telemetry_cfg } });
   const stream = await make("/stream", { alias: "yard", input_url: "rtsp://127.0.0.1:9/none", stream_type: "rtsp" });
   const output = await make("/output", { alias: "data", type: "detection_data" });
   const process = await make(`/start?source_uuid=${video}`, { params: { every: 1000 } });

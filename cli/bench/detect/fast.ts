@@ -24,7 +24,8 @@ const graph = await RunningGraph.start(compiled, {
   onBuilt(pipeline, segments) {
     for (const node of findOrigins(segments)) pipeline.limit(node, { frames: Number(frames) });
   },
-  async send() {
+  async send(_node, channel) {
+    if (channel !== "detection_data") return;
     lastMs = performance.now();
     if (count++ > 0) return;
     firstMs = lastMs;

@@ -1,8 +1,12 @@
 /** What ajv finds wrong, in words for whoever sent it. */
 import type { ErrorObject } from "ajv/dist/2020.js";
-import { maskCredentials } from "../schemas/mask.ts";
-import { didYouMean } from "../schemas/suggest.ts";
-import type { InputFault } from "./service-error.ts";
+import { maskCredentials } from "./mask.ts";
+import { didYouMean } from "./suggest.ts";
+
+interface InputFault {
+  readonly path: string;
+  readonly message: string;
+}
 
 const MOST_SHOWN = 60;
 const MOST_CHOICES = 12;

@@ -1,4 +1,4 @@
-import type { CameraMotion } from "../../../schemas/camera-motion.ts";
+import type { CameraMotion } from "../schemas/camera-motion.ts";
 import { findCorners, type Region } from "./corners.ts";
 import { Flow } from "./flow.ts";
 import { buildPyramid, chooseStep, type Grey, type LumaPlane, shrink } from "./grey.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { CameraMotion } from "../../../schemas/camera-motion.ts";
+import type { CameraMotion } from "../schemas/camera-motion.ts";
 import { PictureMotion } from "./picture-motion.ts";
 import { openPan, paintObject, renderScene } from "./scene.fixture.ts";
 

@@ -1,4 +1,4 @@
-import type { CameraMotion } from "../../../schemas/camera-motion.ts";
+import type { CameraMotion } from "../schemas/camera-motion.ts";
 
 /** Pixels by which a point may be off and still agree. */
 const TOLERANCE = 0.8;
@@ -9,6 +9,8 @@ const ENOUGH_SHARE = 0.85;
 const LEAST = 12;
 const LEAST_SHARE = 0.4;
 const ROUNDS = 2;
+/** Sum of squared distances from their middle, in pixels, of points that do not lie in one place. */
+const LEAST_SIZE = 1;
 
 /**
  * The motion that most points agree on, or null when it is unsure. Points are x and y by turns; those not found again are
@@ -25,7 +27,7 @@ export function fitSimilarity(before: Float32Array, after: Float32Array): Camera
     return known[seed % known.length] as number;
   };
   for (let trial = 0; trial < TRIALS && most < ENOUGH_SHARE * known.length; trial++) {
-    const motion = fit(before, after, [draw(), draw()]);
+    const motion = fitLeastSquares(before, after, [draw(), draw()], LEAST_SIZE);
     if (motion === null) continue;
     let count = 0;
     for (const i of known) if (isNear(before, after, i, motion)) count++;
@@ -38,7 +40,7 @@ export function fitSimilarity(before: Float32Array, after: Float32Array): Camera
     const motion: CameraMotion | null = chosen;
     if (motion === null) return null;
     agreeing = known.filter((i) => isNear(before, after, i, motion));
-    chosen = fit(before, after, agreeing);
+    chosen = fitLeastSquares(before, after, agreeing, LEAST_SIZE);
   }
   return agreeing.length < Math.max(LEAST, LEAST_SHARE * known.length) ? null : chosen;
 }
@@ -49,8 +51,13 @@ function listKnown(points: Float32Array): readonly number[] {
   return known;
 }
 
-/** Least squares over the given points. Null when they lie in one place. */
-function fit(before: Float32Array, after: Float32Array, points: readonly number[]): CameraMotion | null {
+/** Points are x and y by turns; `points` says where in them. Null when they lie in one place. */
+export function fitLeastSquares(
+  before: ArrayLike<number>,
+  after: ArrayLike<number>,
+  points: readonly number[],
+  leastSize: number,
+): CameraMotion | null {
   let [x, y, toX, toY] = [0, 0, 0, 0];
   for (const i of points) {
     x += (before[i] as number) / points.length;
@@ -68,7 +75,7 @@ function fit(before: Float32Array, after: Float32Array, points: readonly number[
     across += right * toDown - down * toRight;
     size += right * right + down * down;
   }
-  if (size < 1) return null;
+  if (size < leastSize) return null;
   const a = along / size;
   const b = across / size;
   return { a, b, right: toX - a * x + b * y, down: toY - b * x - a * y };

@@ -1,4 +1,4 @@
-import type { CameraMotion } from "../../../schemas/camera-motion.ts";
+import type { CameraMotion } from "../schemas/camera-motion.ts";
 import type { LumaPlane } from "./grey.ts";
 
 /** A made-up scene without end: brightness of every point, smooth and nowhere the same. */

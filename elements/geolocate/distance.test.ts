@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Box } from "../../schemas/detections.ts";
+import { makeLens } from "./camera.ts";
+import { estimateDistanceM } from "./distance.ts";
+import { findKind } from "./sizes.ts";
+
+/** Sees 2 m by 2 m at a distance of 1 m. */
+const LENS = makeLens(90, 90);
+const near = (found: number | null, expected: number, part = 1e-3) =>
+  assert.ok(found !== null && Math.abs(found / expected - 1) < part, `${found} m and not ${expected}`);
+
+test("what fills a tenth of a picture that is 2 d high is 0.2 d high", () => {
+  const person = findKind("person").size;
+  assert.ok(person);
+  // 1.7 m / 0.2, whatever the width is.
+  near(estimateDistanceM(person, LENS, [0.48, 0.45, 0.04, 0.1]), 8.5);
+  near(estimateDistanceM(person, LENS, [0.4, 0.45, 0.2, 0.1]), 8.5);
+});
+
+test("of height and width, where both are known, the product counts", () => {
+  const size = { heightM: 2, widthM: 8 };
+  near(estimateDistanceM(size, LENS, [0.45, 0.475, 0.1, 0.05]), Math.sqrt((2 / 0.1) * (8 / 0.2)));
+  near(estimateDistanceM({ heightM: null, widthM: 8 }, LENS, [0.45, 0.475, 0.1, 0.05]), 40);
+});
+
+test("at the edge of a wide picture the same thing is larger, and as far away", () => {
+  // 0.1 m at 1 m, held at 45 degrees to the right, across the ray: seen from tan(45° - 2.862°) to tan(45° + 2.862°).
+  const half = Math.atan(0.05);
+  const [low, high] = [Math.tan(Math.PI / 4 - half), Math.tan(Math.PI / 4 + half)];
+  const wide = makeLens(120, 90);
+  const across = (tangent: number): number => 0.5 + tangent / (2 * wide.halfWidth);
+  near(
+    estimateDistanceM({ heightM: null, widthM: 0.1 }, wide, [across(low), 0.45, across(high) - across(low), 0.1]),
+    1,
+  );
+});
+
+test("a box that the frame cuts off, or that has no extent, tells nothing", () => {
+  const size = { heightM: 1, widthM: 1 };
+  const cut: Box[] = [
+    [0, 0.4, 0.1, 0.1],
+    [0.4, 0, 0.1, 0.1],
+    [0.9, 0.4, 0.1, 0.1],
+    [0.4, 0.9, 0.1, 0.1],
+    [0.4, 0.4, 0, 0],
+  ];
+  for (const box of cut) assert.equal(estimateDistanceM(size, LENS, box), null, `${box}`);
+});
+
+test("kinds are found however a model spells them", () => {
+  assert.deepEqual(findKind("Awning-Tricycle"), findKind("awning_tricycle"));
+  assert.equal(findKind("awning tricycle").size?.heightM, 1.6);
+  assert.equal(findKind("AIRPLANE").isAirborne, true);
+  assert.equal(findKind("drone").isAirborne, true);
+  assert.equal(findKind("car").isAirborne, false);
+  assert.deepEqual(findKind("no such thing"), { isAirborne: false, size: null });
+  assert.deepEqual(findKind("constructor"), { isAirborne: false, size: null });
+});

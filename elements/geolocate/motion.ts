@@ -1,0 +1,155 @@
+/**
+ * Speed and heading over the ground of each track: a Kalman filter that takes the speed for constant, in metres on the
+ * plane that touches the earth where the track is, fed with spots and how sure they are.
+ */
+import type { Covariance } from "./error.ts";
+import { PlaneFilter } from "./plane-filter.ts";
+import { combine, cross, dot, normalise, step, subtract, type Vector } from "./vector.ts";
+import { localFrame, RADIANS } from "./wgs84.ts";
+
+export interface Spot {
+  readonly latitude: number;
+  readonly longitude: number;
+  /** ECEF. */
+  readonly point: Vector;
+  readonly covariance: Covariance;
+}
+
+export interface Motion {
+  readonly speedMps: number | null;
+  /** Degrees from true north; null while it stands or that cannot be told. */
+  readonly heading: number | null;
+}
+
+/** Better than that a speed must be known to be told: metres a second, or as a part of it. */
+const KNOWN_MPS = 2;
+const KNOWN_PART = 1 / 3;
+const LEAST_SPOTS = 3;
+const LEAST_TIME_S = 0.5;
+/** Slower than that something stands: boxes breathe. */
+const STANDING_MPS = 0.4;
+/** Further from where its plane touches the earth, a track gets another plane. */
+const PLANE_REACH_M = 1000;
+/** Not seen for so long, a track is forgotten, whoever failed to say that it has ended. */
+const FORGET_S = 60;
+const MOST_TRACKS = 4096;
+
+export const UNKNOWN_MOTION: Motion = { speedMps: null, heading: null };
+
+interface Course {
+  readonly filter: PlaneFilter;
+  readonly firstS: number;
+  lastS: number;
+  spots: number;
+  plane: { origin: Vector; first: Vector; second: Vector };
+}
+
+export class Motions {
+  /** Those heard of last come last. */
+  readonly #courses = new Map<number, Course>();
+
+  get size(): number {
+    return this.#courses.size;
+  }
+
+  /** Takes a spot that a detection supports. */
+  take(id: number, timeS: number, spot: Spot): Motion {
+    const known = this.#courses.get(id);
+    this.#courses.delete(id);
+    const course = known === undefined || timeS < known.lastS ? begin(timeS, spot) : known;
+    this.#courses.set(id, course);
+    if (course === known) advance(course, timeS, spot);
+    this.#forgetOld(timeS);
+    return describe(course, spot);
+  }
+
+  /** What is known of a track that this frame says nothing new of. */
+  recall(id: number, spot: Spot): Motion {
+    const course = this.#courses.get(id);
+    return course === undefined ? UNKNOWN_MOTION : describe(course, spot);
+  }
+
+  forget(ids: readonly number[]): void {
+    for (const id of ids) this.#courses.delete(id);
+  }
+
+  clear(): void {
+    this.#courses.clear();
+  }
+
+  #forgetOld(timeS: number): void {
+    for (const [id, { lastS }] of this.#courses) {
+      if (timeS - lastS <= FORGET_S && this.#courses.size <= MOST_TRACKS) return;
+      this.#courses.delete(id);
+    }
+  }
+}
+
+function begin(timeS: number, { latitude, longitude, point, covariance }: Spot): Course {
+  const { east, north } = localFrame(latitude, longitude);
+  const plane = { origin: point, first: east, second: north };
+  return {
+    filter: new PlaneFilter(
+      0,
+      0,
+      spread(covariance, east, east),
+      spread(covariance, east, north),
+      spread(covariance, north, north),
+    ),
+    firstS: timeS,
+    lastS: timeS,
+    spots: 1,
+    plane,
+  };
+}
+
+function advance(course: Course, timeS: number, { latitude, longitude, point, covariance }: Spot): void {
+  const { filter } = course;
+  filter.predict(timeS - course.lastS);
+  course.lastS = timeS;
+  course.spots++;
+  let { origin, first, second } = course.plane;
+  const away = subtract(point, origin);
+  if (dot(away, away) > PLANE_REACH_M * PLANE_REACH_M) {
+    // The new axes are the old ones, laid flat: nothing that the filter knows turns.
+    const { up } = localFrame(latitude, longitude);
+    filter.move(-dot(away, first), -dot(away, second));
+    first = normalise(step(first, up, -dot(first, up)));
+    second = cross(up, first);
+    origin = point;
+    course.plane = { origin, first, second };
+  }
+  const offset = subtract(point, origin);
+  filter.correct(
+    dot(offset, first),
+    dot(offset, second),
+    spread(covariance, first, first),
+    spread(covariance, first, second),
+    spread(covariance, second, second),
+  );
+}
+
+/** Of a covariance between two directions. */
+const spread = ({ xx, xy, xz, yy, yz, zz }: Covariance, a: Vector, b: Vector): number =>
+  a.x * (xx * b.x + xy * b.y + xz * b.z) +
+  a.y * (xy * b.x + yy * b.y + yz * b.z) +
+  a.z * (xz * b.x + yz * b.y + zz * b.z);
+
+function describe({ filter, plane, spots, firstS, lastS }: Course, { latitude, longitude }: Spot): Motion {
+  if (spots < LEAST_SPOTS || lastS - firstS < LEAST_TIME_S) return UNKNOWN_MOTION;
+  const { east, north } = localFrame(latitude, longitude);
+  const velocity = combine(plane.first, filter.velocityX, plane.second, filter.velocityY, plane.first, 0);
+  const [eastward, northward] = [dot(velocity, east), dot(velocity, north)];
+  const speedMps = Math.sqrt(eastward * eastward + northward * northward);
+  const doubtMps = filter.speedDoubt();
+  if (doubtMps > Math.max(KNOWN_MPS, speedMps * KNOWN_PART)) return UNKNOWN_MOTION;
+  const isStanding = speedMps < Math.max(STANDING_MPS, doubtMps / 2);
+  return { speedMps, heading: isStanding ? null : toHeading(eastward, northward) };
+}
+
+function toHeading(eastward: number, northward: number): number {
+  const degrees = Math.atan2(eastward, northward) / RADIANS;
+  // Of a number just below 0 the sum is 360.
+  const heading = degrees < 0 ? degrees + 360 : degrees;
+  return heading < 360 ? heading : 0;
+}

@@ -1,0 +1,90 @@
+/**
+ * The WGS-84 ellipsoid (NGA.STND.0036): between degrees and metres from the earth's centre (ECEF: x through latitude 0
+ * longitude 0, z through the north pole). Nothing here minds the poles or the date line.
+ */
+import type { Vector } from "./vector.ts";
+
+export const RADIANS = Math.PI / 180;
+
+/** Metres: of the equator, and from the centre to a pole. */
+export const EQUATOR_M = 6_378_137;
+const FLATTENING = 1 / 298.257223563;
+export const POLE_M = EQUATOR_M * (1 - FLATTENING);
+const ECCENTRICITY2 = FLATTENING * (2 - FLATTENING);
+const SECOND_ECCENTRICITY2 = ECCENTRICITY2 / (1 - ECCENTRICITY2);
+
+export interface Geodetic {
+  /** Degrees. */
+  readonly latitude: number;
+  /** Degrees, from -180 to 180. */
+  readonly longitude: number;
+  /** Metres above the ellipsoid. */
+  readonly heightM: number;
+}
+
+/** The directions east, north and up at a place, of length 1. */
+export interface LocalFrame {
+  readonly east: Vector;
+  readonly north: Vector;
+  readonly up: Vector;
+}
+
+export function toEcef({ latitude, longitude, heightM }: Geodetic): Vector {
+  const sin = Math.sin(latitude * RADIANS);
+  const cos = Math.cos(latitude * RADIANS);
+  const normalM = EQUATOR_M / Math.sqrt(1 - ECCENTRICITY2 * sin * sin);
+  const fromAxisM = (normalM + heightM) * cos;
+  return {
+    x: fromAxisM * Math.cos(longitude * RADIANS),
+    y: fromAxisM * Math.sin(longitude * RADIANS),
+    z: (normalM * (1 - ECCENTRICITY2) + heightM) * sin,
+  };
+}
+
+/** Sine and cosine of the latitude by Bowring's formula, twice: to less than a millionth of a metre wherever one flies. */
+function resolveLatitude(fromAxisM: number, z: number): { readonly sin: number; readonly cos: number } {
+  let sin = z * EQUATOR_M;
+  let cos = fromAxisM * POLE_M;
+  for (let round = 0; round < 2; round++) {
+    const reduced = Math.sqrt(sin * sin + cos * cos);
+    const [reducedSin, reducedCos] = [sin / reduced, cos / reduced];
+    sin = (z + SECOND_ECCENTRICITY2 * POLE_M * reducedSin ** 3) * (round === 0 ? 1 - FLATTENING : 1);
+    cos = fromAxisM - ECCENTRICITY2 * EQUATOR_M * reducedCos ** 3;
+  }
+  const length = Math.sqrt(sin * sin + cos * cos);
+  return { sin: sin / length, cos: cos / length };
+}
+
+const heightBy = (fromAxisM: number, z: number, sin: number, cos: number): number =>
+  fromAxisM * cos + z * sin - EQUATOR_M * Math.sqrt(1 - ECCENTRICITY2 * sin * sin);
+
+export function toGeodetic({ x, y, z }: Vector): Geodetic {
+  const fromAxisM = Math.sqrt(x * x + y * y);
+  const { sin, cos } = resolveLatitude(fromAxisM, z);
+  return {
+    latitude: Math.atan2(sin, cos) / RADIANS,
+    longitude: Math.atan2(y, x) / RADIANS,
+    heightM: heightBy(fromAxisM, z, sin, cos),
+  };
+}
+
+/** Of a point, metres above the ellipsoid, and which way is up there: without a single angle. */
+export function heightAndUp({ x, y, z }: Vector): { readonly heightM: number; readonly up: Vector } {
+  const fromAxisM = Math.sqrt(x * x + y * y);
+  const { sin, cos } = resolveLatitude(fromAxisM, z);
+  // On the axis any direction across it will do: it counts nothing.
+  const across = fromAxisM === 0 ? 0 : cos / fromAxisM;
+  return { heightM: heightBy(fromAxisM, z, sin, cos), up: { x: x * across, y: y * across, z: sin } };
+}
+
+export function localFrame(latitude: number, longitude: number): LocalFrame {
+  const sinLatitude = Math.sin(latitude * RADIANS);
+  const cosLatitude = Math.cos(latitude * RADIANS);
+  const sinLongitude = Math.sin(longitude * RADIANS);
+  const cosLongitude = Math.cos(longitude * RADIANS);
+  return {
+    east: { x: -sinLongitude, y: cosLongitude, z: 0 },
+    north: { x: -sinLatitude * cosLongitude, y: -sinLatitude * sinLongitude, z: cosLatitude },
+    up: { x: cosLatitude * cosLongitude, y: cosLatitude * sinLongitude, z: sinLatitude },
+  };
+}

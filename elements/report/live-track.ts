@@ -1,0 +1,85 @@
+/** What is known of one track while it lives: sums, and the points that nobody was told of yet. */
+import type { Track } from "../../schemas/detections.ts";
+import { MOST_POINTS, type ReportedTrack, type TrackPoint, type TrackSummary } from "../../schemas/track-report.ts";
+import { isWorthKeeping, type Thinning } from "./thinning.ts";
+
+export class LiveTrack {
+  readonly id: number;
+  #classId = 0;
+  #className = "";
+  #sightings = 0;
+  #confidenceSum = 0;
+  #best = 0;
+  #least = 1;
+  #firstSeenMs = 0;
+  #last: TrackPoint | null = null;
+  /** The last that was kept. */
+  #kept: TrackPoint | null = null;
+  #points: TrackPoint[] = [];
+  #pointsTold = 0;
+  #isLive = true;
+  #isTold = false;
+
+  constructor(id: number) {
+    this.id = id;
+  }
+
+  get lastSeenMs(): number {
+    return this.#last?.timeMs ?? 0;
+  }
+
+  /** Something is new since it was last told of. */
+  get hasNews(): boolean {
+    return !this.#isTold;
+  }
+
+  see({ classId, className, confidence }: Track, point: TrackPoint, thinning: Thinning): void {
+    this.#classId = classId;
+    this.#className = className;
+    this.#firstSeenMs = this.#sightings === 0 ? point.timeMs : Math.min(this.#firstSeenMs, point.timeMs);
+    this.#sightings += 1;
+    this.#confidenceSum += confidence;
+    this.#best = Math.max(this.#best, confidence);
+    this.#least = Math.min(this.#least, confidence);
+    this.#last = point;
+    this.#isTold = false;
+    if (isWorthKeeping(this.#kept, point, point.timeMs - this.#firstSeenMs, thinning)) this.#keep(point);
+  }
+
+  /** Where it was seen last is always kept. */
+  end(): void {
+    if (this.#last !== null && this.#last !== this.#kept) this.#keep(this.#last);
+    this.#isLive = false;
+    this.#isTold = false;
+  }
+
+  /** At most so many points; what is left stays news. */
+  tell(mostPoints: number): ReportedTrack {
+    const points = this.#points.splice(0, mostPoints);
+    const pointsBefore = this.#pointsTold;
+    this.#pointsTold += points.length;
+    this.#isTold = this.#points.length === 0;
+    return { ...this.#sumUp(), pointsBefore, points };
+  }
+
+  #keep(point: TrackPoint): void {
+    if (this.#pointsTold + this.#points.length >= MOST_POINTS) return;
+    this.#kept = point;
+    this.#points.push(point);
+  }
+
+  #sumUp(): TrackSummary {
+    const mean = Math.min(this.#best, Math.max(this.#least, this.#confidenceSum / this.#sightings));
+    return {
+      id: this.id,
+      classId: this.#classId,
+      className: this.#className,
+      firstSeenMs: this.#firstSeenMs,
+      lastSeenMs: this.lastSeenMs,
+      sightings: this.#sightings,
+      confidence: { best: this.#best, mean, least: this.#least },
+      box: this.#last?.box ?? [0, 0, 0, 0],
+      isLive: this.#isLive,
+    };
+  }
+}

@@ -1,0 +1,255 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import type { Box, Track } from "../../schemas/detections.ts";
+import type { Place, Places } from "../../schemas/places.ts";
+import {
+  MOST_REPORTED_POINTS,
+  MOST_REPORTED_TRACKS,
+  type ReportedTrack,
+  type TrackPoint,
+  TrackReport,
+} from "../../schemas/track-report.ts";
+import { compiledText, start } from "../../test/graph.fixture.ts";
+import { marker, track, tracks } from "../marks.fixture.ts";
+import { ReportHandler } from "./handler.ts";
+import { isWorthKeeping, measureM, type Thinning } from "./thinning.ts";
+
+const validate = new Ajv2020({ strict: true }).compile(TrackReport);
+const BOX: Box = [0.25, 0.5, 0.125, 0.25];
+const START_MS = 1_700_000_000_000;
+const DEFAULT: Thinning = { pointSeconds: 1, pointMetres: 2 };
+const size = { width: 1920, height: 1080 };
+
+const spot = (latitude: number, longitude: number, errorM = 0.5) => ({
+  ...{ latitude, longitude, altitude: 30, errorM },
+  speedMps: null,
+  heading: null,
+});
+const place = (where: TrackPoint["spot"]): Place => ({
+  ...{ azimuth: 0, elevation: -30, distance: 100, isDistanceEstimated: false },
+  spot: where,
+});
+const places = (...objects: (Place | null)[]): Places => ({ mode: "full", objects, ageMs: 20 });
+
+function reporting(thinning = DEFAULT) {
+  const sent: TrackReport[] = [];
+  const handler = new ReportHandler(thinning, async (report) => {
+    assert.ok(validate(report), JSON.stringify(validate.errors));
+    assert.ok(report.tracks.reduce((sum, { points }) => sum + points.length, 0) <= MOST_REPORTED_POINTS);
+    sent.push(structuredClone(report));
+  });
+  const show = (ms: number, objects: Track[], more: { ended?: number[]; inferred?: boolean; places?: Places } = {}) =>
+    handler.process({
+      captureNs: BigInt(START_MS + ms) * 1_000_000n + 999_999n,
+      inputSize: size,
+      meta: {
+        tracks: tracks(objects, { ended: more.ended ?? [], inferred: more.inferred ?? true }),
+        ...(more.places !== undefined && { places: more.places }),
+      },
+    });
+  const told = (id: number): ReportedTrack[] => sent.flatMap((report) => report.tracks.filter((one) => one.id === id));
+  return { handler, show, sent, told };
+}
+
+describe("a track report", () => {
+  test("sums up what was seen of a track, and says when it has ended", async () => {
+    const { show, told } = reporting();
+    await show(0, [track(7, BOX, { classId: 2, className: "truck", confidence: 0.5 })]);
+    await show(400, [track(7, BOX, { classId: 2, className: "car", confidence: 0.9 })]);
+    await show(800, [track(7, [0.5, 0.5, 0.1, 0.1], { classId: 2, className: "car", confidence: 0.7 })]);
+    await show(2000, [], { ended: [7] });
+    const last = told(7).at(-1);
+    assert.ok(last);
+    const { points, pointsBefore, confidence, ...summary } = last;
+    assert.deepEqual(summary, {
+      id: 7,
+      classId: 2,
+      className: "car",
+      firstSeenMs: START_MS,
+      lastSeenMs: START_MS + 800,
+      sightings: 3,
+      box: [960, 540, 192, 108],
+      isLive: false,
+    });
+    assert.equal(confidence.best, 0.9);
+    assert.equal(confidence.least, 0.5);
+    assert.ok(Math.abs(confidence.mean - 0.7) < 1e-9);
+    // The first sighting and, since it has ended, the last.
+    assert.deepEqual([pointsBefore, points.map(({ timeMs }) => timeMs - START_MS)], [1, [800]]);
+  });
+
+  test("comes at most once a second, with what is new, and at once when a track has ended", async () => {
+    const { show, sent } = reporting();
+    for (let ms = 0; ms <= 3000; ms += 100) await show(ms, [track(1, BOX), ...(ms < 1000 ? [track(2, BOX)] : [])]);
+    assert.equal(sent.length, 4);
+    assert.deepEqual(
+      sent.map((report) => report.tracks.map(({ id }) => id)),
+      [[1, 2], [1, 2], [1], [1]],
+    );
+    await show(3100, [track(1, BOX)], { ended: [2] });
+    assert.deepEqual(
+      sent.at(-1)?.tracks.map(({ id, isLive }) => [id, isLive]),
+      [[2, false]],
+    );
+  });
+
+  test("of the end of a stream has all tracks that lived, and nothing is held afterwards", async () => {
+    const { handler, show, sent, told } = reporting();
+    await show(0, [track(1, BOX), track(2, BOX)]);
+    await handler.end();
+    assert.deepEqual([told(1).at(-1)?.isLive, told(2).at(-1)?.isLive], [false, false]);
+    const { length } = sent;
+    await handler.close();
+    await show(5000, []);
+    assert.equal(sent.length, length);
+  });
+
+  test("counts sightings, not predictions, and knows nothing of a track that was only predicted", async () => {
+    const { handler, show, told } = reporting();
+    await show(0, [track(1, BOX, { confidence: 0.8 })]);
+    await show(500, [track(1, BOX, { predicted: true, confidence: 0.1 }), track(2, BOX, { predicted: true })]);
+    await show(1000, [track(1, BOX, { confidence: 0.1 })], { inferred: false });
+    await handler.end();
+    assert.deepEqual(told(2), []);
+    const last = told(1).at(-1);
+    assert.deepEqual([last?.sightings, last?.confidence.least, last?.lastSeenMs], [1, 0.8, START_MS]);
+  });
+
+  test("has the place of each track, by the order of the tracks, and none where there is none", async () => {
+    const { handler, show, told } = reporting();
+    const here = spot(48.1, 11.5);
+    await show(0, [track(1, BOX, { predicted: true }), track(2, BOX), track(3, BOX)], {
+      places: places(place(spot(1, 1)), place(here), place(null)),
+    });
+    await show(1000, [track(4, BOX)], { places: { mode: "none", objects: [], ageMs: null } });
+    await handler.end();
+    assert.deepEqual(
+      [2, 3, 4].map((id) => told(id)[0]?.points[0]?.spot),
+      [here, null, null],
+    );
+  });
+
+  test("tells every point once and in order, in messages of bounded size", async () => {
+    const { handler, show, sent } = reporting({ pointSeconds: 0.2, pointMetres: 0 });
+    const crowd = Array.from({ length: 250 }, (_, i) => track(i + 1, BOX));
+    for (let ms = 0; ms < 3000; ms += 100) await show(ms, crowd);
+    await handler.end();
+    assert.ok(sent.every((report) => report.tracks.length <= MOST_REPORTED_TRACKS));
+    for (const { id } of crowd) {
+      const parts = sent.flatMap((report) => report.tracks.filter((one) => one.id === id));
+      let expected = 0;
+      for (const { pointsBefore, points } of parts) {
+        assert.equal(pointsBefore, expected);
+        expected += points.length;
+      }
+      assert.deepEqual(
+        parts.flatMap(({ points }) => points.map(({ timeMs }) => timeMs - START_MS)),
+        [...Array.from({ length: 15 }, (_, i) => i * 200), 2900],
+      );
+    }
+  });
+
+  test("ends what `track` has forgotten in a seek", async () => {
+    const { handler, show, told } = reporting();
+    await show(0, [track(1, BOX)]);
+    handler.flush();
+    await show(100, [track(2, BOX)]);
+    assert.equal(told(1).at(-1)?.isLive, false);
+  });
+
+  test("holds nothing of a track that was never said to have ended", async () => {
+    const { show, told } = reporting();
+    await show(0, [track(1, BOX)]);
+    await show(600_000, [track(2, BOX)]);
+    assert.equal(told(1).at(-1)?.isLive, false);
+  });
+
+  test("follows a change of the thinning while it runs", async () => {
+    const { handler, show, told } = reporting({ pointSeconds: 3600, pointMetres: 0 });
+    for (let ms = 0; ms <= 3000; ms += 500) await show(ms, [track(1, BOX)]);
+    handler.update({ pointSeconds: 0.5, pointMetres: 0 });
+    for (let ms = 3500; ms <= 4500; ms += 500) await show(ms, [track(1, BOX)]);
+    await handler.end();
+    assert.deepEqual(
+      told(1).flatMap(({ points }) => points.map(({ timeMs }) => timeMs - START_MS)),
+      [0, 3500, 4000, 4500],
+    );
+  });
+});
+
+describe("thinning", () => {
+  const pointAt = (ms: number, where: TrackPoint["spot"] = null): TrackPoint => ({
+    ...{ timeMs: START_MS + ms, confidence: 0.9, box: BOX },
+    spot: where,
+  });
+  const metresNorth = (metres: number, errorM?: number) => spot(48 + metres / 111_195, 11, errorM);
+
+  test("keeps a point every second, and sooner when it has moved further than two metres and its error", () => {
+    const first = pointAt(0, metresNorth(0));
+    const cases: readonly (readonly [TrackPoint, boolean])[] = [
+      [pointAt(999, metresNorth(0)), false],
+      [pointAt(1000, metresNorth(0)), true],
+      [pointAt(500, metresNorth(1.9)), false],
+      [pointAt(500, metresNorth(2.1)), true],
+      [pointAt(500, metresNorth(2.1, 5)), false],
+      [pointAt(500, metresNorth(5.1, 5)), true],
+      // Faster than five times a second is noise.
+      [pointAt(100, metresNorth(50)), false],
+      // Its place is lost.
+      [pointAt(500, null), true],
+      // The clock was set back.
+      [pointAt(-1000, metresNorth(0)), true],
+    ];
+    for (const [next, isKept] of cases) assert.equal(isWorthKeeping(first, next, 1000, DEFAULT), isKept);
+  });
+
+  test("measures across the date line and at the poles", () => {
+    assert.ok(Math.abs(measureM(spot(0, 179.99999), spot(0, -179.99999)) - 2.224) < 0.01);
+    assert.ok(measureM(spot(90, 0), spot(90, 170)) < 1e-6);
+  });
+
+  for (const [words, jumpM] of [
+    ["stands still", 0],
+    ["jumps to and fro", 40],
+  ] as const)
+    test(`keeps a bounded number of points of a track that stays for a day and ${words}`, () => {
+      let [kept, last] = [0, null as TrackPoint | null];
+      for (let ms = 0; ms < 86_400_000; ms += 1_000) {
+        const next = pointAt(ms, metresNorth(ms % 2_000 === 0 ? 0 : jumpM));
+        if (!isWorthKeeping(last, next, ms, DEFAULT)) continue;
+        [kept, last] = [kept + 1, next];
+      }
+      assert.ok(kept >= 1_000 && kept < 20_000, String(kept));
+    });
+});
+
+test("a graph with it tells of its tracks on a channel of their own, the end of the stream included", async () => {
+  const sent: (readonly [channel: string, message: TrackReport])[] = [];
+  const mark = marker((frame) => ({ tracks: tracks([track(1, [0.5, 0.5, 0.25, 0.25], { ageMs: frame.index })]) }));
+  const text = `
+graph: reported
+about: One object in a picture that is made smaller.
+chains:
+  main:
+    - source: { uri: "test:smpte?width=640&height=480&frames=30&fps=10" }
+    - decode
+    - resize: { to: 360p }
+    - mark
+    - report
+    - print: { every: 1000 }
+`;
+  const graph = await start(compiledText(text, mark), [mark], {
+    send: async (_node, channel, message) => void sent.push([channel, message as TrackReport]),
+    print: async () => {},
+  });
+  assert.deepEqual(await graph.ended, { state: "finished", error: null });
+  assert.deepEqual([...new Set(sent.map(([channel]) => channel))], ["track_report"]);
+  assert.equal(sent.length, 4);
+  const last = sent.at(-1)?.[1].tracks[0];
+  assert.deepEqual([last?.sightings, last?.isLive, last?.box], [30, false, [320, 240, 160, 120]]);
+  assert.deepEqual(
+    sent.flatMap(([, { tracks }]) => tracks.flatMap(({ points }) => points.map(({ timeMs }) => timeMs))),
+    [0, 1000, 2000, 2900],
+  );
+});

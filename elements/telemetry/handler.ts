@@ -1,0 +1,192 @@
+import { Compile } from "typebox/compile";
+import type { JsonRecord } from "../../schemas/json.ts";
+import { TELEMETRY_CHANNEL, TelemetrySample } from "../../schemas/telemetry.ts";
+import type { Frame, Handler, Services } from "../element.ts";
+import { Awaited } from "./awaited.ts";
+import { type Camera, findCameraMotion, findCentreShift } from "./camera-motion.ts";
+import { ClockOffset } from "./clock-offset.ts";
+import { PictureTurns } from "./picture-turns.ts";
+import { describePose, findPose, type Pose } from "./pose.ts";
+import { Samples } from "./samples.ts";
+
+export interface TelemetryProperties {
+  readonly offsetMs: "auto" | number;
+  readonly join: "interpolate" | "latest";
+  readonly extrapolateMs: number;
+  readonly waitMs: number;
+  readonly cameraMotion: boolean;
+}
+
+/** The motion of the picture is told where samples are at least so dense, and the frame is so near to them: else the picture itself tells it better. */
+const DENSE_MS = 1500;
+const NEAR_MS = 1000;
+/** And so well the clocks must be known to agree. */
+const AGREE_MS = 50;
+/** Frames further apart have little in common. */
+const LONGEST_STEP_MS = 1000;
+
+/** Compiled: a flight may have very many. */
+const SAMPLE = Compile(TelemetrySample);
+
+type Needs = Pick<Services, "listen" | "log" | "job">;
+
+/** Writes `telemetry` and `cameraMotion`. Frames that wait for a sample are joined when it comes; each knows the one before it. */
+export class TelemetryHandler implements Omit<Handler, "update" | "format"> {
+  readonly inFlight: number;
+  readonly latencyMs: number;
+  readonly #services: Needs;
+  readonly #samples = new Samples();
+  readonly #offset: ClockOffset;
+  readonly #turns = new PictureTurns();
+  readonly #awaited = new Awaited();
+  readonly #deafen: () => void;
+  #properties: TelemetryProperties;
+  /** Of samples read from a file, whose first belongs to the first frame: what leads from their times to those of the video. */
+  #alignmentMs = 0;
+  #firstFrameMs: number | null = null;
+  #lastFrameMs: number | null = null;
+  #isUseless = false;
+
+  constructor(properties: TelemetryProperties, services: Needs) {
+    this.#properties = properties;
+    this.#services = services;
+    this.#offset = new ClockOffset(properties.offsetMs);
+    this.inFlight = services.job.live && properties.waitMs > 0 ? 64 : 1;
+    this.latencyMs = services.job.live ? properties.waitMs : 0;
+    this.#deafen = services.listen(TELEMETRY_CHANNEL, (message) => this.#take(message));
+  }
+
+  process(frame: Frame): Promise<void> | undefined {
+    const frameMs = Number(frame.captureNs / 1000n) / 1000;
+    const beforeMs = frame.discontinuity ? null : this.#lastFrameMs;
+    this.#lastFrameMs = frameMs;
+    if (this.#samples.isEmpty && this.#samples.fixed === null) return;
+    this.#align(frameMs);
+    this.#look(frame, frameMs);
+    const offset = this.#offset.read(frameMs);
+    const sampleMs = frameMs - offset.offsetMs - this.#alignmentMs;
+    const write = (): void => this.#write(frame, sampleMs, beforeMs === null ? null : frameMs - beforeMs, offset);
+    const { waitMs } = this.#properties;
+    if (!this.#services.job.live || waitMs === 0 || !this.#isAwaited(sampleMs)) {
+      write();
+      return;
+    }
+    return this.#awaited
+      .wait(() => !this.#isAwaited(sampleMs), waitMs, frame.signal)
+      .then(() => {
+        if (!frame.signal.aborted) write();
+      });
+  }
+
+  update(properties: TelemetryProperties): void {
+    this.#properties = properties;
+    this.#offset.set(properties.offsetMs);
+    if (!this.#offset.isEstimated) this.#turns.forget();
+  }
+
+  flush(): void {
+    this.#lastFrameMs = null;
+    this.#turns.forget();
+    this.#awaited.release();
+  }
+
+  end(): void {
+    this.#awaited.release();
+  }
+
+  close(): void {
+    this.#deafen();
+    this.#awaited.release();
+  }
+
+  #take(message: JsonRecord): void {
+    if (!SAMPLE.Check(message)) {
+      if (!this.#isUseless) this.#services.log.warn("what came as telemetry is no sample, and is not used");
+      this.#isUseless = true;
+      return;
+    }
+    const { timeMs, receivedMs } = message;
+    const verdict = this.#samples.take(message);
+    if (verdict === "restarted") {
+      this.#offset.restart();
+      this.#turns.forget();
+      this.#services.log.warn("the clock of the telemetry has been set: its samples before that are forgotten");
+    }
+    if (verdict !== "ignored" && timeMs !== null && receivedMs !== null) this.#offset.noteArrival(timeMs, receivedMs);
+    // The first sample of a file is known once all of it has come, which is before the first frame.
+    if (receivedMs === null) this.#alignmentMs = this.#findAlignment();
+    this.#awaited.tell();
+  }
+
+  #align(frameMs: number): void {
+    if (this.#firstFrameMs !== null) return;
+    this.#firstFrameMs = frameMs;
+    this.#alignmentMs = this.#findAlignment();
+  }
+
+  #findAlignment(): number {
+    const startMs = this.#samples.fileStartMs;
+    return startMs === null || this.#firstFrameMs === null ? 0 : this.#firstFrameMs - startMs;
+  }
+
+  /** Whether a sample after that time may still come: none has, and one came not long ago. */
+  #isAwaited(sampleMs: number): boolean {
+    const last = (this.#samples.attitudes.last ?? this.#samples.spots.last)?.timeMs;
+    return last !== undefined && last < sampleMs && sampleMs - last < this.#properties.extrapolateMs;
+  }
+
+  #look(frame: Frame, frameMs: number): void {
+    const { attitudes } = this.#samples;
+    if (!this.#offset.isEstimated || attitudes.size < 2) return;
+    this.#turns.look(frame, frameMs);
+    const { first, last } = attitudes;
+    if (first === null || last === null || !this.#turns.isDue(frameMs)) return;
+    const told = { fromMs: first.timeMs + this.#alignmentMs, toMs: last.timeMs + this.#alignmentMs };
+    const aspect = frame.format.width / frame.format.height;
+    // Steps follow each other: the end of one is the beginning of the next.
+    let end: { readonly ms: number; readonly camera: Camera | null } | null = null;
+    const look = (ms: number): Camera | null =>
+      end?.ms === ms ? end.camera : asCamera(this.#find(ms - this.#alignmentMs));
+    const match = this.#turns.match(this.#offset.targetMs, told, (fromMs, toMs) => {
+      const [from, to] = [look(fromMs), look(toMs)];
+      end = { ms: toMs, camera: to };
+      return from === null || to === null ? null : findCentreShift(from, to, aspect);
+    });
+    if (match !== null) this.#offset.noteMatch(match);
+  }
+
+  #find(sampleMs: number): Pose | null {
+    return findPose(this.#samples, sampleMs, this.#properties);
+  }
+
+  #write(
+    frame: Frame,
+    sampleMs: number,
+    stepMs: number | null,
+    { offsetMs, errorMs }: { readonly offsetMs: number; readonly errorMs: number },
+  ): void {
+    const pose = this.#find(sampleMs);
+    if (pose === null) return;
+    const isSure = stepMs !== null && errorMs <= AGREE_MS;
+    const motion = !isSure ? null : this.#findMotion(frame, pose, sampleMs - stepMs, stepMs);
+    const telemetry = describePose(pose, pose.isFixed ? 0 : offsetMs, errorMs);
+    frame.write({ telemetry, ...(motion !== null && { cameraMotion: motion }) });
+  }
+
+  /** Both ends by what is known now: a sample that corrects what was foreseen is no motion of the camera. */
+  #findMotion(frame: Frame, pose: Pose, beforeMs: number, stepMs: number) {
+    const { cameraMotion, join } = this.#properties;
+    if (!cameraMotion || join === "latest" || pose.isFixed || !isDense(pose)) return null;
+    if (stepMs <= 0 || stepMs > LONGEST_STEP_MS) return null;
+    const before = this.#find(beforeMs);
+    if (before === null || !isDense(before)) return null;
+    const [from, to] = [asCamera(before), asCamera(pose)];
+    return from === null || to === null ? null : findCameraMotion(from, to, frame.format.width / frame.format.height);
+  }
+}
+
+const isDense = ({ attitude }: Pose): boolean =>
+  attitude !== null && attitude.gapMs !== null && attitude.gapMs <= DENSE_MS && attitude.ageMs <= NEAR_MS;
+
+const asCamera = (pose: Pose | null): Camera | null =>
+  pose?.attitude ? { view: pose.view.value, attitude: pose.attitude.value, spot: pose.spot?.value ?? null } : null;

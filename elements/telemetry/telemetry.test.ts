@@ -1,0 +1,299 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Value } from "typebox/value";
+import { CameraMotion } from "../../schemas/camera-motion.ts";
+import type { JsonRecord } from "../../schemas/json.ts";
+import { FrameTelemetry, type TelemetrySample } from "../../schemas/telemetry.ts";
+import { collector, compiledText, start } from "../../test/graph.fixture.ts";
+import { openPan } from "../../vision/scene.fixture.ts";
+import type { Frame, Plane, Services } from "../element.ts";
+import { TelemetryHandler, type TelemetryProperties } from "./handler.ts";
+
+const START = 1_760_000_000_000;
+const PROPERTIES: TelemetryProperties = {
+  offsetMs: 0,
+  join: "interpolate",
+  extrapolateMs: 3000,
+  waitMs: 0,
+  cameraMotion: true,
+};
+
+interface Written {
+  readonly telemetry?: FrameTelemetry;
+  readonly cameraMotion?: CameraMotion;
+}
+
+function open(given: Partial<TelemetryProperties> = {}, live = true) {
+  const warned: string[] = [];
+  let take: ((message: JsonRecord) => void) | null = null;
+  const services = {
+    job: { live },
+    log: { warn: (message: string) => void warned.push(message) },
+    listen(channel: string, taker: (message: JsonRecord) => void) {
+      assert.equal(channel, "telemetry");
+      take = taker;
+      return () => {
+        take = null;
+      };
+    },
+  } as Partial<Services> as Services;
+  const handler = new TelemetryHandler({ ...PROPERTIES, ...given }, services);
+  const deliver = (message: JsonRecord): void => take?.(message);
+  const begin = (ms: number, more: Partial<Frame> = {}) => {
+    let written: Written = {};
+    const frame = {
+      captureNs: BigInt(Math.round(ms * 1e3)) * 1000n,
+      discontinuity: false,
+      format: { caps: "", mediaType: "video/x-raw", pixels: null, width: 640, height: 360, fps: 30 },
+      planes: [],
+      signal: new AbortController().signal,
+      write: (part: Written) => {
+        written = part;
+        assert.ok(part.telemetry === undefined || Value.Check(FrameTelemetry, part.telemetry));
+        assert.ok(part.cameraMotion === undefined || Value.Check(CameraMotion, part.cameraMotion));
+      },
+      ...more,
+    } as Partial<Frame> as Frame;
+    const settled = handler.process(frame);
+    return { settled, read: () => written };
+  };
+  const tell = (ms: number, more?: Partial<Frame>): Written => begin(ms, more).read();
+  return { handler, deliver, begin, tell, warned, isHeard: () => take !== null };
+}
+
+const sample = (timeMs: number | null, yaw: number, more: Partial<TelemetrySample> = {}): TelemetrySample => ({
+  timeMs,
+  receivedMs: timeMs,
+  hfov: 60,
+  vfov: 36,
+  position: { latitude: 52, longitude: 5, altitude: 120, relAltitude: 100 },
+  attitude: { yaw, pitch: -45, roll: 0 },
+  ...more,
+});
+
+const near = (actual: number | undefined, expected: number, within = 1e-6): void =>
+  assert.ok(Math.abs((actual ?? Number.NaN) - expected) <= within, `${actual} is not ${expected}`);
+
+test("without telemetry nothing is written", () => {
+  const { tell } = open();
+  assert.deepEqual(tell(START), {});
+});
+
+test("a frame gets what held when it was taken, and the offset that was used", () => {
+  const { deliver, tell } = open({ offsetMs: 200 });
+  for (const at of [0, 500, 1000]) deliver(sample(START + at, at / 100));
+  const { telemetry } = tell(START + 450);
+  assert.equal(telemetry?.offsetMs, 200);
+  assert.equal(telemetry?.ageMs, 250);
+  near(telemetry?.attitude?.yaw, 2.5);
+});
+
+test("an offset changes while it runs", () => {
+  const { handler, deliver, tell } = open();
+  for (const at of [0, 500, 1000]) deliver(sample(START + at, at / 100));
+  near(tell(START + 500).telemetry?.attitude?.yaw, 5);
+  handler.update({ ...PROPERTIES, offsetMs: -250 });
+  near(tell(START + 500).telemetry?.attitude?.yaw, 7.5);
+});
+
+test("what is no sample is not used, and said once", () => {
+  const { deliver, tell, warned } = open();
+  for (const junk of [
+    {},
+    { timestamp: 1 },
+    { ...sample(START, 1), hfov: "60" },
+    { ...sample(START, 1), timeMs: "now" },
+  ])
+    deliver(junk as JsonRecord);
+  assert.deepEqual(tell(START), {});
+  assert.equal(warned.length, 1);
+});
+
+test("the first message of a file belongs to the first frame, whatever either clock says", () => {
+  for (const live of [false, true]) {
+    const { deliver, tell } = open({ offsetMs: 100 }, live);
+    for (const at of [500, 0, 1000]) deliver(sample(START + at, at / 100, { receivedMs: null }));
+    near(tell(7_000).telemetry?.attitude?.yaw, -1);
+    near(tell(7_350).telemetry?.attitude?.yaw, 2.5);
+    assert.equal(tell(7_350).telemetry?.offsetMs, 100);
+  }
+});
+
+test("a clock that is off by an hour is corrected by itself, and one that has been set is followed", () => {
+  const { deliver, tell, warned } = open({ offsetMs: "auto" });
+  const send = (ms: number, clockMs: number) =>
+    deliver(sample(START + ms + clockMs, ms / 100, { receivedMs: START + ms + 30 }));
+  for (let ms = 0; ms <= 3000; ms += 500) send(ms, -3_600_000);
+  near(tell(START + 2780).telemetry?.attitude?.yaw, 27.5);
+  near(tell(START + 2780).telemetry?.offsetMs, 3_600_030);
+  for (let ms = 3500; ms <= 6000; ms += 500) send(ms, 0);
+  near(tell(START + 5750).telemetry?.attitude?.yaw, 57.5);
+  assert.match(warned.join(), /has been set/);
+});
+
+test("the picture's motion is told from the frame before, in heights of the frame", () => {
+  const { deliver, tell } = open();
+  for (const at of [0, 500, 1000]) deliver(sample(START + at, at / 100));
+  assert.equal(tell(START + 400).cameraMotion, undefined, "there is no frame before");
+  const { cameraMotion } = tell(START + 440);
+  assert.ok(cameraMotion !== undefined);
+  // 0.4 degrees of yaw, seen at 45 degrees down, are 0.0049 radians to the left, of a focal length of 1.54 heights: 0.0076.
+  // What is aside moves faster, by its distance from the middle squared: on the average over the picture 0.107 more of it.
+  near(cameraMotion.right + cameraMotion.a * 0.889 - cameraMotion.b * 0.5 - 0.889, -0.0076 * 1.107, 0.0001);
+  assert.equal(tell(START + 480, { discontinuity: true }).cameraMotion, undefined, "a gap came before");
+});
+
+test("a sample that corrects what was foreseen is no motion of the camera", () => {
+  const { deliver, tell } = open();
+  for (const at of [0, 500]) deliver(sample(START + at, at / 50));
+  near(tell(START + 960).telemetry?.attitude?.yaw, 19.2);
+  deliver(sample(START + 1000, 10));
+  const { telemetry, cameraMotion } = tell(START + 1000);
+  near(telemetry?.attitude?.yaw, 10);
+  assert.ok(cameraMotion !== undefined && Math.abs(cameraMotion.right) < 0.01, JSON.stringify(cameraMotion));
+});
+
+for (const [what, given, samples] of [
+  ["it is not asked for", { cameraMotion: false }, [sample(START, 0), sample(START + 500, 5), sample(START + 1000, 9)]],
+  ["samples are taken as they are", { join: "latest" }, [sample(START, 0), sample(START + 500, 5)]],
+  ["samples are far apart", {}, [sample(START - 1000, 0), sample(START + 1000, 9)]],
+  [
+    "it is not known how the camera looks",
+    {},
+    [sample(START, 0, { attitude: null }), sample(START + 1000, 0, { attitude: null })],
+  ],
+  ["telemetry is fixed", {}, [sample(null, 5)]],
+] as const) {
+  test(`the picture's motion is not told where ${what}`, () => {
+    const { deliver, tell } = open(given);
+    for (const one of samples) deliver(one);
+    tell(START + 600);
+    const { telemetry, cameraMotion } = tell(START + 640);
+    assert.notEqual(telemetry, undefined);
+    assert.equal(cameraMotion, undefined);
+  });
+}
+
+test("the picture's motion is not told while it is only known by arrivals when messages were sent", () => {
+  const { deliver, tell } = open({ offsetMs: "auto" });
+  for (const at of [0, 500, 1000]) deliver(sample(START + at - 60_000, at / 100, { receivedMs: START + at }));
+  tell(START + 600);
+  const { telemetry, cameraMotion } = tell(START + 640);
+  near(telemetry?.attitude?.yaw, 6.4);
+  assert.equal(cameraMotion, undefined);
+});
+
+test("a live frame waits for the sample after it, and those after it wait in turn", async () => {
+  const { handler, deliver, begin } = open({ waitMs: 60_000 / 12 });
+  assert.ok((handler.inFlight ?? 0) > 1);
+  for (const at of [0, 500]) deliver(sample(START + at, at / 100));
+  const first = begin(START + 600);
+  const second = begin(START + 900);
+  assert.deepEqual([first.read(), second.read()], [{}, {}]);
+  deliver(sample(START + 800, 20));
+  await first.settled;
+  near(first.read().telemetry?.attitude?.yaw, 10);
+  assert.equal(first.read().telemetry?.method, "between");
+  assert.deepEqual(second.read(), {});
+  deliver(sample(START + 1000, 10));
+  await second.settled;
+  near(second.read().telemetry?.attitude?.yaw, 15);
+});
+
+test("a frame that waited in vain goes on with what should hold", async () => {
+  const { deliver, begin } = open({ waitMs: 1 });
+  for (const at of [0, 500]) deliver(sample(START + at, at / 100));
+  const { settled, read } = begin(START + 600);
+  await settled;
+  assert.equal(read().telemetry?.method, "beyond");
+});
+
+test("nobody waits once the frame is discarded, the stream ends or the element is closed", async () => {
+  const discard = new AbortController();
+  for (const [more, stop] of [
+    [{ signal: discard.signal }, () => discard.abort()],
+    [{}, (handler: TelemetryHandler) => handler.end()],
+    [{}, (handler: TelemetryHandler) => handler.flush()],
+    [{}, (handler: TelemetryHandler) => handler.close()],
+  ] as const) {
+    const { handler, deliver, begin } = open({ waitMs: 5000 });
+    for (const at of [0, 500]) deliver(sample(START + at, at / 100));
+    const { settled } = begin(START + 600, more);
+    stop(handler);
+    await settled;
+    handler.close();
+  }
+});
+
+test("a recording does not wait, and a frame for which nothing will come does not either", () => {
+  const recording = open({ waitMs: 5000 }, false);
+  const silent = open({ waitMs: 5000 });
+  for (const { deliver } of [recording, silent]) for (const at of [0, 500]) deliver(sample(START + at, at / 100));
+  assert.equal(recording.begin(START + 600).settled, undefined);
+  assert.equal(silent.begin(START + 4000).settled, undefined);
+});
+
+test("once closed it listens no more", () => {
+  const { handler, isHeard } = open();
+  assert.ok(isHeard());
+  handler.close();
+  assert.ok(!isHeard());
+});
+
+test("the offset of two clocks is found by how the picture turns, the same every time", () => {
+  const [width, height] = [320, 180];
+  const furthest = 400;
+  const scene = openPan(width, height, furthest);
+  const focal = width / 2 / Math.tan(Math.PI / 6);
+  /** Pixels by which the scene has moved to the right after some seconds, and the yaw that does so. */
+  const swing = (seconds: number): number => Math.round(120 * Math.sin(seconds * 0.8) + 40 * Math.sin(seconds * 2.1));
+  const yaw = (seconds: number): number => (-swing(seconds) / focal) * (180 / Math.PI);
+  const run = (aheadMs: number): number | undefined => {
+    const { deliver, tell } = open({ offsetMs: "auto" }, false);
+    const format = { caps: "", mediaType: "video/x-raw", pixels: "I420", width, height, fps: 10 };
+    for (let ms = 0; ms <= 20_000; ms += 250) {
+      const attitude = { yaw: yaw((ms + aheadMs) / 1000), pitch: 0, roll: 0 };
+      deliver(
+        sample(START + ms, 0, {
+          receivedMs: null,
+          position: null,
+          attitude,
+          vfov: 2 * Math.atan((Math.tan(Math.PI / 6) * 9) / 16) * (180 / Math.PI),
+        }),
+      );
+    }
+    let offsetMs: number | undefined;
+    for (let ms = 0; ms <= 14_000; ms += 100)
+      offsetMs = tell(ms, { format, planes: [scene(swing(ms / 1000)) as Plane] }).telemetry?.offsetMs;
+    return offsetMs;
+  };
+  near(run(180), 180, 25);
+  assert.equal(run(180), run(180));
+  near(run(0), 0, 25);
+});
+
+test("in a graph samples are there before the first frame", async () => {
+  const seen: Written[] = [];
+  const text = `
+graph: joined
+about: Frames with telemetry.
+chains:
+  main:
+    - source: { uri: "test:ball?width=320&height=180&frames=5" }
+    - decode
+    - telemetry: { offset-ms: 0 }
+    - collect
+`;
+  const collect = collector((frame) => void seen.push(frame.meta as Written));
+  const samples = [0, 500, 1000].map((at) => sample(START + at, at / 100, { receivedMs: null }));
+  const deliver = samples.map((message) => ({ channel: "telemetry", message }));
+  const graph = await start(compiledText(text, collect), [collect], { deliver });
+  assert.deepEqual(await graph.ended, { state: "finished", error: null });
+  assert.equal(seen.length, 5);
+  assert.ok(seen.every(({ telemetry }) => telemetry?.method === "between"));
+  near(seen[0]?.telemetry?.attitude?.yaw, 0);
+  assert.deepEqual(
+    seen.map(({ cameraMotion }) => cameraMotion !== undefined),
+    [false, true, true, true, true],
+  );
+});

@@ -1,0 +1,141 @@
+/** Tracks of processes and the points of their paths. */
+import type { TrackPoint, TrackSummary } from "../../schemas/track-report.ts";
+import type { Queries, Sql } from "./client.ts";
+
+export interface NumberedPoint extends TrackPoint {
+  /** Of this track, from 0. */
+  readonly index: number;
+}
+
+/** Something new of a track: the whole summary, and some points. */
+export interface TrackNews extends TrackSummary {
+  readonly processUuid: string;
+  readonly points: readonly NumberedPoint[];
+}
+
+/** What PostgreSQL takes in no text: a label of a model may say anything. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for.
+const UNSTORABLE = /\u0000|\p{Surrogate}/gu;
+
+/**
+ * Writing the same twice changes nothing, and an older summary never replaces a newer one. Of a process that is gone
+ * nothing is kept.
+ */
+export async function writeTracks(sql: Sql, news: readonly TrackNews[]): Promise<void> {
+  const tracks = news.map(({ points: _, confidence, className, ...track }) => ({
+    ...{ ...track, ...confidence },
+    className: className.replaceAll(UNSTORABLE, "\ufffd"),
+  }));
+  const points = news.flatMap(({ processUuid, id, points }) => points.map((point) => flatten(processUuid, id, point)));
+  await sql.begin(async (sql) => {
+    await sql`
+      insert into tracks (process_uuid, track_id, class_id, class_name, first_seen, last_seen, sightings,
+        best_confidence, mean_confidence, least_confidence, box, is_live)
+      select processes.uuid, id, "classId", "className", to_timestamp("firstSeenMs" / 1000.0),
+        to_timestamp("lastSeenMs" / 1000.0), sightings, best, mean, least, box, "isLive"
+      from jsonb_to_recordset(${sql.json(tracks)}) as news (
+        "processUuid" uuid, id bigint, "classId" integer, "className" text, "firstSeenMs" numeric, "lastSeenMs" numeric,
+        sightings integer, best double precision,
+        mean double precision, least double precision, box jsonb, "isLive" boolean)
+      join processes on processes.uuid = "processUuid"
+      on conflict (process_uuid, track_id) do update set
+        class_id = excluded.class_id, class_name = excluded.class_name, first_seen = excluded.first_seen,
+        last_seen = excluded.last_seen, sightings = excluded.sightings, best_confidence = excluded.best_confidence,
+        mean_confidence = excluded.mean_confidence, least_confidence = excluded.least_confidence, box = excluded.box,
+        is_live = tracks.is_live and excluded.is_live
+      where tracks.sightings <= excluded.sightings`;
+    if (points.length > 0)
+      await sql`
+        insert into track_points (process_uuid, track_id, index, seen_at, confidence, box_left, box_top, box_width,
+          box_height, latitude, longitude, altitude, error_m, speed_mps, heading)
+        select processes.uuid, id, index, to_timestamp("timeMs" / 1000.0), confidence, "left", top, width, height,
+          latitude, longitude, altitude, "errorM", "speedMps", heading
+        from jsonb_to_recordset(${sql.json(points)}) as points (
+          "processUuid" uuid, id bigint, index integer, "timeMs" numeric, confidence double precision,
+          "left" double precision, top double precision, width double precision, height double precision,
+          latitude double precision, longitude double precision, altitude double precision, "errorM" double precision,
+          "speedMps" double precision, heading double precision)
+        join processes on processes.uuid = "processUuid"
+        on conflict do nothing`;
+  });
+}
+
+function flatten(processUuid: string, id: number, { index, timeMs, confidence, box, spot }: NumberedPoint) {
+  const [left, top, width, height] = box;
+  return { processUuid, id, index, timeMs, confidence, left, top, width, height, ...spot };
+}
+
+/** Of a process: those up to this one. */
+export interface EndedTracks {
+  readonly processUuid: string;
+  readonly lastTrackId: number;
+}
+
+/** None of them is seen any more: the runner that followed them is gone. */
+export async function endTracks(sql: Queries, ended: readonly EndedTracks[]): Promise<void> {
+  if (ended.length === 0) return;
+  await sql`
+    update tracks set is_live = false
+    from jsonb_to_recordset(${sql.json(ended.map((one) => ({ ...one })))}) as ended ("processUuid" uuid, "lastTrackId" bigint)
+    where process_uuid = "processUuid" and track_id <= "lastTrackId" and is_live`;
+}
+
+/** By id, those above `after`. */
+export async function readTracks(
+  sql: Queries,
+  processUuid: string,
+  after: number,
+  limit: number,
+): Promise<readonly TrackSummary[]> {
+  const rows = await sql<(Omit<TrackSummary, "confidence"> & TrackSummary["confidence"])[]>`
+    select track_id as id, class_id, class_name, round(extract(epoch from first_seen) * 1000)::bigint as first_seen_ms,
+      round(extract(epoch from last_seen) * 1000)::bigint as last_seen_ms, sightings, best_confidence as best,
+      mean_confidence as mean, least_confidence as least, box, is_live
+    from tracks where process_uuid = ${processUuid} and track_id > ${after}
+    order by track_id limit ${limit}`;
+  return rows.map(({ best, mean, least, ...row }) => ({ ...row, confidence: { best, mean, least } }));
+}
+
+export interface PointPlace {
+  readonly trackId: number;
+  readonly index: number;
+}
+
+interface PointRow extends PointPlace {
+  readonly timeMs: number;
+  readonly confidence: number;
+  readonly boxLeft: number;
+  readonly boxTop: number;
+  readonly boxWidth: number;
+  readonly boxHeight: number;
+  readonly latitude: number | null;
+  readonly longitude: number;
+  readonly altitude: number;
+  readonly errorM: number;
+  readonly speedMps: number | null;
+  readonly heading: number | null;
+}
+
+/** By track and index, those behind `after` of tracks up to `lastTrackId`. */
+export async function readPoints(
+  sql: Queries,
+  processUuid: string,
+  { after, lastTrackId }: { readonly after: PointPlace; readonly lastTrackId: number },
+  limit: number,
+): Promise<readonly (PointPlace & { readonly point: TrackPoint })[]> {
+  const rows = await sql<PointRow[]>`
+    select track_id, index, round(extract(epoch from seen_at) * 1000)::bigint as time_ms, confidence, box_left, box_top,
+      box_width, box_height, latitude, longitude, altitude, error_m, speed_mps, heading
+    from track_points
+    where process_uuid = ${processUuid} and (track_id, index) > (${after.trackId}::bigint, ${after.index}::integer)
+      and track_id <= ${lastTrackId}
+    order by track_id, index limit ${limit}`;
+  return rows.map((row) => ({ trackId: row.trackId, index: row.index, point: toPoint(row) }));
+}
+
+function toPoint(row: PointRow): TrackPoint {
+  const { timeMs, confidence, boxLeft, boxTop, boxWidth, boxHeight, latitude } = row;
+  const { longitude, altitude, errorM, speedMps, heading } = row;
+  const spot = latitude === null ? null : { latitude, longitude, altitude, errorM, speedMps, heading };
+  return { timeMs, confidence, box: [boxLeft, boxTop, boxWidth, boxHeight], spot };
+}

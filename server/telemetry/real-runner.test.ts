@@ -1,0 +1,111 @@
+/** From a real broker through the supervisor into a real runner, and onto its frames. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
+import { ENTRY } from "../../graphs/runtime/runner/runner.fixture.ts";
+import { DroneDataMessage } from "../../schemas/api/telemetry.ts";
+import { type Mosquitto, openMosquitto } from "../../test/mosquitto.fixture.ts";
+import { makeConfig, makeUser, openApp, type TestApp } from "../api/app.fixture.ts";
+import { openStage, type Stage } from "../processes/supervisor.fixture.ts";
+import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
+import { eventually, Listener } from "../streams/streams.fixture.ts";
+import { Streams } from "../streams/streams.ts";
+import { checkBy } from "../validation.ts";
+import { FULL, mqttSetting } from "./telemetry.fixture.ts";
+
+const checkDrone = checkBy(DroneDataMessage);
+const SOURCE = "test:ball?width=64&height=48";
+const JOINED = `
+graph: joined
+about: What telemetry says of every frame.
+chains:
+  main:
+    - source
+    - decode
+    - telemetry: { offset-ms: 0 }
+    - print: { keys: [telemetry] }
+`;
+
+let database: TestDatabase;
+let broker: Mosquitto;
+let stage: Stage;
+let streams: Streams;
+let app: TestApp;
+
+before(async () => {
+  database = await testDatabase();
+  stage = await openStage(database.sql, {
+    settings: {
+      RUNNERS_SPARE: "1",
+      RUNNERS_START_SECONDS: "30",
+      RUNNERS_LOAD_SECONDS: "60",
+      TELEMETRY_RETRY_FIRST_SECONDS: "0.1",
+      TELEMETRY_RETRY_MOST_SECONDS: "0.2",
+    },
+    needs: {
+      runnerEntry: pathToFileURL(ENTRY),
+      prepare: async ({ params }) => ({ params, offers: new Set(["print"]), slots: {} }),
+      resolveInput: async () => ({
+        ...{ uri: SOURCE, isFile: false, label: "test:ball", locate: async () => SOURCE },
+        telemetry: mqttSetting(broker.port),
+      }),
+    },
+  });
+  const { limits } = makeUser("ada");
+  const authenticate = async () => ({ ...stage.user, limits });
+  streams = new Streams({ config: makeConfig().streams, processes: stage.supervisor, authenticate });
+  app = await openApp(streams.endpoints, { authenticate, onUpgrade: streams.upgrade });
+});
+after(async () => {
+  await streams.close();
+  await stage.supervisor.close();
+  await app.close(0);
+  await database.close();
+});
+
+test("frames get the telemetry of their time, also after the broker was killed in mid-flight and the runner too", async () => {
+  // Opened here and not above: it ends with the test that opened it.
+  broker = await openMosquitto();
+  const { supervisor, user, sourceUuid } = stage;
+  const { uuid } = await supervisor.start({ user, sourceUuid, graph: "joined", graphText: JOINED, params: {} });
+  const latitudes = new Set<number>();
+  await supervisor.follow(user, uuid, (notice) => {
+    if (notice.type !== "message" || notice.channel !== "print") return;
+    const found = /"latitude":\s?(-?[\d.]+)/.exec(String(notice.message.line));
+    if (found !== null) latitudes.add(Math.round(Number(found[1])));
+  });
+  const drone = await Listener.open(app, { uuid }, "drone_data");
+  const client = await broker.connect();
+  const infoOf = () => supervisor.view(uuid)?.telemetry ?? assert.fail("it has no telemetry");
+  /** Again and again until frames have it: which frame a sample meets is not ours to say. */
+  const send = async (latitude: number) => {
+    const message = () => JSON.stringify({ ...FULL, latitude, timestamp: Date.now() / 1000 });
+    await eventually(async () => {
+      await client.publishAsync("drone/7", message(), { qos: 1 });
+      await wait(50);
+      return latitudes.has(latitude);
+    }, `frames are at ${latitude} degrees north`);
+  };
+  await eventually(() => infoOf().state === "waiting", "the broker is connected to");
+  await send(10);
+  const [message] = await drone.expect(1);
+  assert.deepEqual(checkDrone(message), []);
+  assert.equal(message?.latitude, 10);
+  await broker.kill();
+  await eventually(() => infoOf().state === "connecting", "its death is noticed");
+  assert.equal(supervisor.view(uuid)?.state, "running");
+  await broker.start();
+  await eventually(() => infoOf().state !== "connecting", "it is connected to again");
+  await send(20);
+  const pid = supervisor.held(uuid)?.runnerPid ?? assert.fail("it has no runner");
+  process.kill(pid, "SIGKILL");
+  // On a busy machine each takes its time.
+  await eventually(() => ![pid, undefined].includes(supervisor.held(uuid)?.runnerPid), "there is another runner");
+  await eventually(() => supervisor.held(uuid)?.state === "running", "it runs");
+  await send(30);
+  assert.equal(infoOf().state, "receiving");
+  assert.equal(supervisor.view(uuid)?.restarts, 1);
+  await supervisor.stop(user, uuid);
+  assert.equal((await drone.closed).code, 1000);
+});

@@ -1,0 +1,62 @@
+/** The telemetry of a process without the process: what would reach its runner and those who follow it is kept. */
+import { after } from "node:test";
+import type { TelemetryInfo } from "../../schemas/api/processes.ts";
+import type { JsonRecord } from "../../schemas/json.ts";
+import type { TelemetrySample } from "../../schemas/telemetry.ts";
+import { makeConfig } from "../api/app.fixture.ts";
+import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
+import { ProcessTelemetry } from "./process-telemetry.ts";
+
+/** Short, so that a test need not wait. */
+const SETTINGS = { TELEMETRY_RETRY_FIRST_SECONDS: "0.1", TELEMETRY_RETRY_MOST_SECONDS: "0.2" };
+
+export const REDUCED = { timestamp: 1_760_000_000, sensor_hfov: 60, sensor_vfov: 34 };
+export const FULL = {
+  ...REDUCED,
+  latitude: 41.4,
+  longitude: 2.17,
+  speed: 3.5,
+  camera_pitch: -45,
+  camera_yaw: 120,
+  camera_roll: 0,
+  altitude: 180,
+  rel_altitude: 60,
+};
+
+export interface KeptTelemetry {
+  readonly telemetry: ProcessTelemetry;
+  readonly delivered: TelemetrySample[];
+  readonly published: JsonRecord[];
+  readonly announced: TelemetryInfo[];
+  /** What `deliver` waits for. */
+  gate: () => Promise<unknown>;
+}
+
+/** Its runner runs. Closed with the test. */
+export function keepTelemetry(
+  setting: TelemetrySetting,
+  settings: Readonly<Record<string, string>> = {},
+): KeptTelemetry {
+  const delivered: TelemetrySample[] = [];
+  const published: JsonRecord[] = [];
+  const announced: TelemetryInfo[] = [];
+  const telemetry = new ProcessTelemetry({
+    ...{ setting, config: makeConfig({ ...SETTINGS, ...settings }), graph: "detect" },
+    deliver: async (sample) => {
+      delivered.push(sample);
+      return kept.gate();
+    },
+    publish: (message) => published.push(message),
+    announce: (info) => announced.push(info),
+  });
+  const kept: KeptTelemetry = { telemetry, delivered, published, announced, gate: async () => 1 };
+  telemetry.noteRunner("running");
+  after(() => telemetry.close());
+  return kept;
+}
+
+export const mqttSetting = (port: number, more: JsonRecord = {}): TelemetrySetting => ({
+  type: "mqtt",
+  format: "native",
+  parameters: { ip: "127.0.0.1", port, topic: "drone/7", ...more },
+});

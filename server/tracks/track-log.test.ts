@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Config } from "../../schemas/config.ts";
+import { MOST_REPORTED_TRACKS } from "../../schemas/track-report.ts";
+import type { Sql } from "../store/client.ts";
+import { silentLog, type TestDatabase, testDatabase } from "../store/database.fixture.ts";
+import { readPoints, readTracks } from "../store/tracks.ts";
+import { newUuid } from "../uuid.ts";
+import { TrackLog } from "./track-log.ts";
+import { insertProcess, pointOf, reported, ToldProcess } from "./tracks.fixture.ts";
+
+const SETTINGS: Config["report"] = {
+  ...{ flush_seconds: 3600, queued_tracks: 1000, queued_points: 1000, batch_points: 10 },
+  ...{ retry_first_seconds: 0.01, retry_most_seconds: 0.05 },
+};
+
+let database: TestDatabase;
+let sql: Sql;
+before(async () => {
+  database = await testDatabase();
+  sql = database.sql;
+});
+after(() => database.close());
+
+function openLog(change: Partial<Config["report"]> = {}) {
+  const log = new TrackLog({ sql, config: { ...SETTINGS, ...change }, log: silentLog });
+  after(() => log.close().catch(() => {}));
+  return log;
+}
+
+async function logged(log: TrackLog, change: Partial<ToldProcess["row"]> = {}): Promise<ToldProcess> {
+  const process = new ToldProcess(await insertProcess(sql), change);
+  log.follow(process);
+  return process;
+}
+
+const tracksOf = ({ row }: ToldProcess) => readTracks(sql, row.uuid, 0, 1000);
+const pointsOf = ({ row }: ToldProcess) =>
+  readPoints(sql, row.uuid, { after: { trackId: 0, index: -1 }, lastTrackId: 1e9 }, 1000);
+
+test("what is told of a track is kept as it was told, and grows", async () => {
+  const log = openLog();
+  const process = await logged(log);
+  process.report(reported(7, { className: "\u0000car\ud800", points: [pointOf(0, 48.13721234567)] }));
+  await log.flush();
+  const next = reported(7, { sightings: 9, isLive: false, pointsBefore: 1, points: [pointOf(1)] });
+  process.report(next);
+  await log.flush();
+  const { points: _, pointsBefore: __, ...summary } = next;
+  assert.deepEqual(await tracksOf(process), [summary]);
+  assert.deepEqual(await pointsOf(process), [
+    { trackId: 7, index: 0, point: pointOf(0, 48.13721234567) },
+    { trackId: 7, index: 1, point: pointOf(1) },
+  ]);
+});
+
+test("the same twice is kept once, and a summary that comes late replaces none that is newer", async () => {
+  const log = openLog();
+  const process = await logged(log);
+  for (const sightings of [5, 5, 2]) {
+    process.report(reported(1, { sightings }));
+    await log.flush();
+  }
+  assert.deepEqual(
+    (await tracksOf(process)).map(({ sightings }) => sightings),
+    [5],
+  );
+  assert.equal((await pointsOf(process)).length, 1);
+});
+
+test("many tracks are kept in several steps", async () => {
+  const log = openLog();
+  const process = await logged(log);
+  for (let first = 1; first <= 250; first += 50)
+    process.report(...Array.from({ length: 50 }, (_, i) => reported(first + i, { points: [pointOf(0), pointOf(1)] })));
+  await log.flush();
+  assert.deepEqual([(await tracksOf(process)).length, (await pointsOf(process)).length], [250, 500]);
+});
+
+test("nothing is kept of a key without the track logger, of other channels, or of what is no report", async () => {
+  const log = openLog();
+  const without = await logged(log, { hasTrackLogger: false });
+  without.report(reported(1));
+  const process = await logged(log);
+  process.tell({ type: "message", channel: "detection_data", message: { tracks: [reported(1)] } });
+  const crowd = Array.from({ length: MOST_REPORTED_TRACKS + 1 }, (_, i) => reported(i + 1));
+  for (const message of [{}, { tracks: [{}] }, { tracks: crowd }, { tracks: [{ ...reported(1), sightings: -1 }] }])
+    process.tell({ type: "message", channel: "track_report", message });
+  await log.flush();
+  assert.deepEqual([await tracksOf(without), await tracksOf(process)], [[], []]);
+});
+
+test("what a runner followed is not live when it is gone; what the next one follows is", async () => {
+  const log = openLog();
+  const process = await logged(log);
+  process.report(reported(1));
+  await log.flush();
+  process.report(reported(2));
+  process.tell({ type: "restarting" });
+  process.report(reported(1001));
+  await log.flush();
+  const liveIds = async () => (await tracksOf(process)).filter(({ isLive }) => isLive).map(({ id }) => id);
+  assert.deepEqual(await liveIds(), [1001]);
+  // The server itself was started again.
+  const later = openLog();
+  later.follow(new ToldProcess(process.row.uuid, { nextTrackId: 2001 }));
+  await later.flush();
+  assert.deepEqual(await liveIds(), []);
+});
+
+test("while the database refuses everything waits and is tried again, newer and older together", async () => {
+  const log = openLog({ flush_seconds: 0.02 });
+  const process = await logged(log);
+  await sql`alter table tracks rename to tracks_away`;
+  try {
+    process.report(reported(1, { sightings: 2 }));
+    await assert.rejects(log.flush());
+    process.report(reported(1, { sightings: 3, pointsBefore: 1, points: [pointOf(1)] }));
+    await assert.rejects(log.flush());
+  } finally {
+    await sql`alter table tracks_away rename to tracks`;
+  }
+  // By itself.
+  while ((await tracksOf(process))[0]?.sightings !== 3) await new Promise((resolve) => setTimeout(resolve, 10));
+  assert.deepEqual(
+    (await pointsOf(process)).map(({ index }) => index),
+    [0, 1],
+  );
+});
+
+test("a track that cannot be kept keeps none of the others from it", async () => {
+  const log = openLog({ batch_points: 100 });
+  const process = await logged(log);
+  await sql`alter table tracks add constraint odd check (class_name <> 'odd')`;
+  try {
+    process.report(...[1, 2, 3, 4, 5].map((id) => reported(id, { className: id === 3 ? "odd" : "car" })));
+    await log.flush();
+  } finally {
+    await sql`alter table tracks drop constraint odd`;
+  }
+  assert.deepEqual(
+    (await tracksOf(process)).map(({ id }) => id),
+    [1, 2, 4, 5],
+  );
+});
+
+test("tracks go with their process, and of one that is gone nothing is kept", async () => {
+  const log = openLog();
+  const process = await logged(log);
+  const stranger = new ToldProcess(newUuid());
+  log.follow(stranger);
+  process.report(reported(1));
+  stranger.report(reported(1));
+  await log.flush();
+  assert.equal((await pointsOf(process)).length, 1);
+  assert.deepEqual(await tracksOf(stranger), []);
+  await sql`delete from processes where uuid = ${process.row.uuid}`;
+  assert.deepEqual([await tracksOf(process), await pointsOf(process)], [[], []]);
+});
+
+test("what is told last is kept when it is closed", async () => {
+  const log = openLog();
+  const process = await logged(log);
+  process.report(reported(1));
+  await log.close();
+  assert.equal((await tracksOf(process)).length, 1);
+});

@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { pointOf, reported } from "./tracks.fixture.ts";
+import { WaitingTracks } from "./waiting-tracks.ts";
+
+const LARGE = { tracks: 1000, points: 1000 };
+const indicesOf = (points: readonly { readonly index: number }[]) => points.map(({ index }) => index);
+
+test("news of a track are one, with the newest summary and all points", () => {
+  const waiting = new WaitingTracks(LARGE);
+  waiting.add("p", reported(1, { sightings: 2 }));
+  waiting.add("q", reported(1));
+  waiting.add("p", reported(1, { sightings: 5, pointsBefore: 1, points: [pointOf(1), pointOf(2)] }));
+  const taken = waiting.take(100);
+  assert.deepEqual(
+    taken.map(({ processUuid, sightings, points }) => [processUuid, sightings, indicesOf(points)]),
+    [
+      ["p", 5, [0, 1, 2]],
+      ["q", 2, [0]],
+    ],
+  );
+  assert.ok(waiting.isEmpty);
+});
+
+test("what could not be written comes before what came in the meantime, and does not replace it", () => {
+  const waiting = new WaitingTracks(LARGE);
+  waiting.add("p", reported(1, { sightings: 2 }));
+  const taken = waiting.take(100);
+  waiting.add("p", reported(1, { sightings: 9, pointsBefore: 1, points: [pointOf(1)] }));
+  waiting.putBack(taken);
+  const [news] = waiting.take(100);
+  assert.deepEqual([news?.sightings, indicesOf(news?.points ?? [])], [9, [0, 1]]);
+});
+
+test("what a runner followed that is gone is not live, and what the next one follows is", () => {
+  const waiting = new WaitingTracks(LARGE);
+  for (const id of [1, 2, 3]) waiting.add("p", reported(id));
+  waiting.add("q", reported(1));
+  waiting.end({ processUuid: "p", lastTrackId: 2 });
+  assert.deepEqual(
+    waiting.take(100).map(({ isLive }) => isLive),
+    [false, false, true, true],
+  );
+});
+
+test("too much costs the oldest, and is counted", () => {
+  const waiting = new WaitingTracks({ tracks: 2, points: 3 });
+  for (const id of [1, 2, 3]) waiting.add("p", reported(id));
+  waiting.add("p", reported(3, { pointsBefore: 1, points: [pointOf(1), pointOf(2)] }));
+  assert.deepEqual(waiting.takeLosses(), { tracks: 1, points: 2 });
+  assert.deepEqual(waiting.takeLosses(), { tracks: 0, points: 0 });
+  assert.deepEqual(
+    waiting.take(100).map(({ id, points }) => [id, points.length]),
+    [
+      [2, 0],
+      [3, 3],
+    ],
+  );
+});
+
+test("whatever comes and fails, it stays within its limits and every point is written, waiting or counted as lost", () => {
+  const step = fc.oneof(
+    fc.record({
+      act: fc.constant("add" as const),
+      id: fc.integer({ min: 1, max: 8 }),
+      points: fc.integer({ min: 0, max: 6 }),
+    }),
+    fc.record({ act: fc.constantFrom("write" as const, "fail" as const), most: fc.integer({ min: 1, max: 20 }) }),
+  );
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const waiting = new WaitingTracks({ tracks: 4, points: 10 });
+      const told = new Map<number, number>();
+      let [written, lost] = [0, 0];
+      for (const one of steps) {
+        if (one.act === "add") {
+          const pointsBefore = told.get(one.id) ?? 0;
+          const points = Array.from({ length: one.points }, (_, i) => pointOf(i));
+          waiting.add("p", reported(one.id, { pointsBefore, points }));
+          told.set(one.id, pointsBefore + one.points);
+        } else {
+          const taken = waiting.take(one.most);
+          assert.ok(taken.length <= 4);
+          if (one.act === "fail") waiting.putBack(taken);
+          else written += taken.reduce((sum, { points }) => sum + points.length, 0);
+        }
+        lost += waiting.takeLosses().points;
+      }
+      const left = waiting.take(1000);
+      const held = left.reduce((sum, { points }) => sum + points.length, 0);
+      assert.ok(left.length <= 4 && held <= 10);
+      assert.equal(
+        written + lost + held,
+        [...told.values()].reduce((sum, count) => sum + count, 0),
+      );
+    }),
+  );
+});

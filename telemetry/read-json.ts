@@ -1,0 +1,25 @@
+import { Ajv2020, type AnySchema, type ValidateFunction } from "ajv/dist/2020.js";
+import type { TSchema } from "typebox";
+import { describeFaults } from "../schemas/describe-fault.ts";
+import { TelemetryFault } from "./format.ts";
+
+const ajv = new Ajv2020({ strict: false, allErrors: true, verbose: true, logger: false });
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+/** Throws `TelemetryFault` without `faults`: what is no JSON has no places to point at. */
+export function readJson(payload: Uint8Array | string): unknown {
+  try {
+    return JSON.parse(typeof payload === "string" ? payload : decoder.decode(payload));
+  } catch {
+    throw new TelemetryFault("Expected one JSON object in each message; this is no JSON.");
+  }
+}
+
+/** Compiled when it is first needed. Throws `TelemetryFault` with every fault, and `detail` as its message. */
+export function expectBy(schema: TSchema, detail: string): (value: unknown) => void {
+  let validate: ValidateFunction | undefined;
+  return (value) => {
+    validate ??= ajv.compile(schema as AnySchema);
+    if (!validate(value)) throw new TelemetryFault(detail, describeFaults(validate.errors ?? []));
+  };
+}

@@ -1,0 +1,73 @@
+/** What the drone would say of a flight: native messages, with the faults that real ones have. */
+import type { TelemetryMessage } from "../../schemas/api/telemetry.ts";
+import { type Lens, vfovOf } from "./camera.ts";
+import { Random } from "./random.ts";
+import { type Flight, poseAt } from "./trajectory.ts";
+import { ORIGIN, toPlace } from "./world.ts";
+
+export interface TelemetryFaults {
+  readonly hz: number;
+  /** By how much the drone's clock is ahead of the camera's. */
+  readonly clockAheadMs: number;
+  /** Times what is usual; 0 for none. */
+  readonly noise: number;
+}
+
+export const USUAL: TelemetryFaults = { hz: 2, clockAheadMs: 50, noise: 1 };
+
+/** One standard deviation each: of satellites, which wander slowly, of the barometer and of the gimbal. */
+const WANDER_M = 0.4;
+const WANDER_SECONDS = 30;
+const HEIGHT_M = 0.25;
+const JITTER_M = 0.08;
+const ANGLE_DEG = 0.08;
+/** How the gimbal sits on the drone, for the whole flight. */
+const MOUNTING_DEG = 0.12;
+
+export interface Said {
+  /** When it was so, from the beginning of the flight. */
+  readonly seconds: number;
+  readonly message: TelemetryMessage;
+}
+
+/** `epochMs`: Unix time of the first frame by the camera's clock. The first message is of that moment. */
+export function tellTelemetry(flight: Flight, lens: Lens, faults: TelemetryFaults, epochMs: number): readonly Said[] {
+  const { hz, clockAheadMs, noise } = faults;
+  const random = new Random(11);
+  // What lasts is off by just one standard deviation: neither luck nor bad luck.
+  const wander = [1, -1, 1];
+  const mounting = [MOUNTING_DEG, -MOUNTING_DEG, MOUNTING_DEG];
+  const keep = Math.exp(-1 / (hz * WANDER_SECONDS));
+  const vfov = vfovOf(lens);
+  return Array.from({ length: Math.floor(flight.seconds * hz) + 2 }, (_, index) => {
+    const seconds = index / hz;
+    const pose = poseAt(flight, seconds);
+    for (const [axis, before] of wander.entries())
+      wander[axis] = before * keep + random.normal() * Math.sqrt(1 - keep * keep);
+    const off = (axis: number, size: number): number =>
+      noise * ((wander[axis] ?? 0) * size + random.normal() * JITTER_M);
+    const turned = (axis: number, value: number): number =>
+      roundTo(value + noise * ((mounting[axis] ?? 0) + random.normal() * ANGLE_DEG), noise > 0 ? 0.1 : 1e-9);
+    const at = toPlace([pose.at[0] + off(0, WANDER_M), pose.at[1] + off(1, WANDER_M), 0]);
+    const above = roundTo(pose.at[2] + off(2, HEIGHT_M), noise > 0 ? 0.1 : 1e-9);
+    return {
+      seconds,
+      message: {
+        timestamp: (epochMs + clockAheadMs + seconds * 1000) / 1000,
+        latitude: roundTo(at.latitude, 1e-8),
+        longitude: roundTo(at.longitude, 1e-8),
+        altitude: ORIGIN.altitude + above,
+        rel_altitude: above,
+        camera_yaw: (turned(0, pose.yaw) + 360) % 360,
+        camera_pitch: turned(1, pose.pitch),
+        camera_roll: turned(2, pose.roll),
+        sensor_hfov: lens.hfov,
+        sensor_vfov: vfov,
+        drone_yaw: 90,
+        speed: flight.speed,
+      },
+    };
+  });
+}
+
+const roundTo = (value: number, step: number): number => Math.round(value / step) * step;

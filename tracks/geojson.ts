@@ -1,0 +1,65 @@
+/**
+ * GeoJSON (RFC 7946): a collection with a feature for every track. A path is a LineString, one place a Point, no place
+ * null, which the RFC calls unlocated. Altitudes are metres above mean sea level.
+ */
+import type { TracksFormat, TracksOrigin, WholeTrack } from "./format.ts";
+import { cutAtDateLine, findMotion, findPath, type PathPoint } from "./path.ts";
+import { roundAngle, roundDegrees, roundMetres, toPercent, toTime } from "./rounding.ts";
+
+export const geojson: TracksFormat = {
+  mediaType: "application/geo+json",
+  extension: "geojson",
+  writeHead: ({ title, processUuid }: TracksOrigin) => {
+    const members = { type: "FeatureCollection", name: title, ...(processUuid && { process_uuid: processUuid }) };
+    return `${JSON.stringify(members).slice(0, -1)},"features":[`;
+  },
+  writeTrack: (track, isFirst) => `${isFirst ? "\n" : ",\n"}${JSON.stringify(makeFeature(track))}`,
+  writeFoot: () => "\n]}\n",
+};
+
+function makeFeature(track: WholeTrack): object {
+  const path = findPath(track.points);
+  const { geometry, times } = makeGeometry(path);
+  const { speedMps, heading, errorM } = findMotion(path);
+  return {
+    type: "Feature",
+    id: track.id,
+    geometry,
+    properties: {
+      track_id: track.id,
+      class_id: track.classId,
+      class_name: track.className,
+      first_seen: toTime(track.firstSeenMs),
+      last_seen: toTime(track.lastSeenMs),
+      is_live: track.isLive,
+      sightings: track.sightings,
+      max_confidence: toPercent(track.confidence.best),
+      mean_confidence: toPercent(track.confidence.mean),
+      min_confidence: toPercent(track.confidence.least),
+      bbox_pixels: track.box,
+      speed_mps: speedMps === null ? null : roundMetres(speedMps),
+      heading: heading === null ? null : roundAngle(heading),
+      position_error_m: errorM === null ? null : roundMetres(errorM),
+      times,
+    },
+  };
+}
+
+/** `times` has the shape of `coordinates`: one for every position. */
+function makeGeometry(path: readonly PathPoint[]): { readonly geometry: object | null; readonly times: unknown } {
+  const [first] = path;
+  if (first === undefined) return { geometry: null, times: null };
+  if (path.length === 1)
+    return { geometry: { type: "Point", coordinates: positionOf(first) }, times: toTime(first.timeMs) };
+  const parts = cutAtDateLine(path);
+  const lines = parts.map((part) => part.map(positionOf));
+  const times = parts.map((part) => part.map(({ timeMs }) => toTime(timeMs)));
+  if (lines.length === 1) return { geometry: { type: "LineString", coordinates: lines[0] }, times: times[0] };
+  return { geometry: { type: "MultiLineString", coordinates: lines }, times };
+}
+
+const positionOf = ({ longitude, latitude, altitude }: PathPoint): readonly number[] => [
+  roundDegrees(longitude),
+  roundDegrees(latitude),
+  roundMetres(altitude),
+];

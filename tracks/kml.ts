@@ -1,0 +1,95 @@
+/**
+ * KML 2.2: a placemark for every track that has a place, with the time in which it was seen. LineString and not gx:Track:
+ * every map reads it. It is drawn on the ground, wherever the map takes that to be.
+ */
+import type { TracksFormat, TracksOrigin, WholeTrack } from "./format.ts";
+import { cutAtDateLine, findMotion, findPath, type PathPoint } from "./path.ts";
+import { roundAngle, roundDegrees, roundMetres, toPercent, toTime, writePlain } from "./rounding.ts";
+import { escapeXml } from "./xml.ts";
+
+/** By class, as `overlay` draws them on the video: seven colours, and lighter tints of them. Red, green and blue. */
+const COLOURS = [
+  ...["e69f00", "56b4e9", "009e73", "f0e442", "cc79a7", "0072b2", "d55e00"],
+  ...["f3cf80", "abdaf4", "80cfb9", "f8f2a1", "e6bcd3", "80b9d9", "eaaf80"],
+] as const;
+
+export const kml: TracksFormat = {
+  mediaType: "application/vnd.google-earth.kml+xml",
+  extension: "kml",
+  writeHead,
+  writeTrack,
+  writeFoot: () => "</Document>\n</kml>\n",
+};
+
+function writeHead({ title, processUuid }: TracksOrigin): string {
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    '<kml xmlns="http://www.opengis.net/kml/2.2">',
+    "<Document>",
+    `<name>Tracks of ${escapeXml(title)}</name>`,
+    ...(processUuid === null ? [] : [`<description>Process ${escapeXml(processUuid)}</description>`]),
+    ...COLOURS.map(writeStyle),
+    "",
+  ].join("\n");
+}
+
+/** KML has its colours the other way round: opacity, blue, green, red. */
+function writeStyle(rgb: string, index: number): string {
+  const colour = `ff${rgb.slice(4)}${rgb.slice(2, 4)}${rgb.slice(0, 2)}`;
+  return `<Style id="colour-${index}"><IconStyle><color>${colour}</color><scale>0.8</scale></IconStyle><LineStyle><color>${colour}</color><width>3</width></LineStyle></Style>`;
+}
+
+function writeTrack(track: WholeTrack): string {
+  const path = findPath(track.points);
+  if (path.length === 0) return "";
+  const seen = `from ${toTime(track.firstSeenMs)} to ${toTime(track.lastSeenMs)}`;
+  return [
+    `<Placemark id="track-${track.id}">`,
+    `<name>${escapeXml(track.className)} ${track.id}</name>`,
+    `<description>Seen ${seen}, at best with ${toPercent(track.confidence.best)} % confidence.</description>`,
+    `<TimeSpan><begin>${toTime(track.firstSeenMs)}</begin><end>${toTime(track.lastSeenMs)}</end></TimeSpan>`,
+    `<styleUrl>#colour-${track.classId % COLOURS.length}</styleUrl>`,
+    `<ExtendedData>${listData(track, path).map(writeData).join("")}</ExtendedData>`,
+    writeGeometry(path),
+    "</Placemark>",
+    "",
+  ].join("\n");
+}
+
+type Data = readonly [name: string, value: string | number];
+
+function listData(track: WholeTrack, path: readonly PathPoint[]): readonly Data[] {
+  const { speedMps, heading, errorM } = findMotion(path);
+  return [
+    ["track_id", track.id],
+    ["class_id", track.classId],
+    ["class_name", track.className],
+    ["sightings", track.sightings],
+    ["max_confidence", toPercent(track.confidence.best)],
+    ["mean_confidence", toPercent(track.confidence.mean)],
+    ["min_confidence", toPercent(track.confidence.least)],
+    ...(speedMps === null ? [] : ([["speed_mps", roundMetres(speedMps)]] as const)),
+    ...(heading === null ? [] : ([["heading", roundAngle(heading)]] as const)),
+    ...(errorM === null ? [] : ([["position_error_m", roundMetres(errorM)]] as const)),
+  ];
+}
+
+const writeData = ([name, value]: Data): string =>
+  `<Data name="${name}"><value>${escapeXml(String(value))}</value></Data>`;
+
+function writeGeometry(path: readonly PathPoint[]): string {
+  if (path.length === 1) return `<Point><coordinates>${writePositions(path)}</coordinates></Point>`;
+  const lines = cutAtDateLine(path).map(
+    (part) => `<LineString><tessellate>1</tessellate><coordinates>${writePositions(part)}</coordinates></LineString>`,
+  );
+  return lines.length === 1 ? (lines[0] ?? "") : `<MultiGeometry>${lines.join("")}</MultiGeometry>`;
+}
+
+const writePositions = (path: readonly PathPoint[]): string =>
+  path
+    .map(({ longitude, latitude, altitude }) =>
+      [writePlain(roundDegrees(longitude)), writePlain(roundDegrees(latitude)), writePlain(roundMetres(altitude))].join(
+        ",",
+      ),
+    )
+    .join(" ");
