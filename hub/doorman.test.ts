@@ -30,7 +30,7 @@ test("each question gets its own answer, in whatever order they come", async () 
   assert.deepEqual({ ...a, id: 0 }, { type: "authorize", id: 0, ...QUESTION });
   doorman.settle({ type: "verdict", id: b.id, refusal: { kind: "forbidden", detail: "not yours" }, recording: null });
   doorman.settle({ type: "verdict", id: a.id, refusal: null, recording: "r1" });
-  assert.deepEqual(await first, { recording: "r1" });
+  assert.deepEqual(await first, { recording: "r1", isOwn: false });
   await assert.rejects(second, { kind: "forbidden", detail: "not yours", message: "not yours" });
 });
 

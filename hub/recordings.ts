@@ -66,7 +66,8 @@ export class Recordings {
   #refuse(path: string, recording: string, detail: string): void {
     const { tell, log } = this.#parts;
     log("warn", "a stream is not recorded", { path, recording, detail });
-    tell({ type: "recorded", recording, stoppedAtMs: Date.now(), detail });
+    // Under the name of one that is being made it would end that one for the server.
+    if (!this.#active.has(recording)) tell({ type: "recorded", recording, stoppedAtMs: Date.now(), detail });
   }
 
   #record(streams: Pick<Streams, "read">, path: string, recording: string): void {
