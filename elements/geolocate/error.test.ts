@@ -114,6 +114,19 @@ test("looking straight down, only what matters there counts", () => {
   assert.ok(Math.abs(errorAt({ pitch: -90 }) - expected) < 0.01);
 });
 
+test("a lens in doubt counts at the edge of the picture, and not in its middle", () => {
+  const sure = { attitudeErrorDeg: 0, headingErrorDeg: 0, positionErrorM: 0, heightErrorM: 0 };
+  const sight = sightOf({ pitch: -90, hfov: 90, vfov: 60 }, sure);
+  const errorOf = (x: number): number => {
+    const { spot } = locate(sight, boxOn(x, 0.5), { isAirborne: false, size: null }, 0);
+    assert.ok(spot);
+    return errorM(spot.covariance);
+  };
+  // The edge is 100 m from the middle: 1 % of it.
+  assert.ok(Math.abs(errorOf(1) - 1) < 0.001);
+  assert.ok(errorOf(0.5) < 1e-9);
+});
+
 test("what joining by time has left in doubt is added", () => {
   const doubtful = { ...telemetryOf({ pitch: -45 }), doubt: { angle: 2, position: 10, height: 5 } };
   const sight = openSight(doubtful, PROPERTIES, null);

@@ -183,11 +183,13 @@ test("a track has speed and heading after a while, also while it is predicted, u
   };
   assert.deepEqual(motionAt(0), [null, null]);
   for (let ms = 100; ms < 6000; ms += 100) motionAt(ms);
-  for (const [speedMps, heading] of [motionAt(6000), motionAt(6100, { predicted: true })]) {
+  // Where a tracker only thinks that it is, teaches nothing.
+  const thought = { predicted: true, box: boxOn(0.8, 0.8) };
+  for (const [speedMps, heading] of [motionAt(6000), motionAt(6100, thought), motionAt(6200, thought)]) {
     assert.ok(Math.abs((speedMps ?? 0) - 1.5) < 0.05, `${speedMps}`);
     assert.ok(Math.abs((heading ?? 0) - 90) < 2, `${heading}`);
   }
-  assert.deepEqual(motionAt(6200, {}, [1]), [null, null]);
+  assert.deepEqual(motionAt(6300, {}, [1]), [null, null]);
 });
 
 test("after a seek no speed is remembered", () => {

@@ -1,0 +1,88 @@
+/** Events to a topic of a broker, MQTT 3.1.1 or 5. */
+import { randomBytes } from "node:crypto";
+import { connect, type Socket } from "node:net";
+import { MqttClient } from "mqtt";
+import type { MqttTarget } from "../../schemas/cot-target.ts";
+import type { Link, OpenLink } from "./outlet.ts";
+import { explain } from "./reasons.ts";
+
+const KEEPALIVE_SECONDS = 15;
+const CONNECT_MS = 10_000;
+/** "Unacceptable protocol version" in 3.1.1 and in 5. */
+const VERSION_CODES = [1, 132];
+/** All that a broker has to say to somebody who reads no topic: confirmations, and that it is still there. */
+const ANSWERS = { atFirstBytes: 65_536, anEventBytes: 64, aSecondBytes: 64 };
+
+/** `address`: the number to connect to instead of looking up the host. */
+export function openMqtt(target: MqttTarget, address: string | null): OpenLink {
+  // The older one first: brokers that know only the newer are rarer.
+  let version: 4 | 5 = 4;
+  return (signal) => {
+    let socket: Socket | null = null;
+    const open = (): Socket => {
+      socket = connect({ host: address ?? target.host, port: target.port, noDelay: true, autoSelectFamily: true });
+      return socket;
+    };
+    const client = new MqttClient(open, describeClient(target, version));
+    let reason: string | null = null;
+    const end = (): void => void client.end(true);
+    signal.addEventListener("abort", end, { once: true });
+    client.on("error", (error) => {
+      if (VERSION_CODES.includes(Number((error as { code?: unknown }).code))) version = version === 4 ? 5 : 4;
+      reason ??= explain(error, target.host);
+    });
+    const closed = new Promise<string>((resolve) => {
+      client.once("close", () => {
+        signal.removeEventListener("abort", end);
+        end();
+        resolve(reason ?? `${target.host}: the broker closed the connection`);
+      });
+    });
+    return new Promise<Link>((resolve, reject) => {
+      void closed.then((why) => reject(new Error(why)));
+      client.once("connect", () => resolve(makeLink(client, socket, target, closed)));
+    });
+  };
+}
+
+function makeLink(client: MqttClient, socket: Socket | null, target: MqttTarget, closed: Promise<string>): Link {
+  const { topic, qos, host } = target;
+  const openedMs = performance.now();
+  let events = 0;
+  socket?.on("data", () => {
+    const { atFirstBytes, anEventBytes, aSecondBytes } = ANSWERS;
+    const most = atFirstBytes + events * anEventBytes + ((performance.now() - openedMs) / 1000) * aSecondBytes;
+    if (socket.bytesRead <= most) return;
+    socket.destroy(Object.assign(new Error("it sends more than a broker answers"), { code: "EPROTO" }));
+  });
+  return {
+    closed,
+    send(event, done) {
+      events++;
+      client.publish(topic, event, { qos }, (error) => {
+        // What is lost with the connection is told of by its end.
+        if (error === undefined || error === null) done(null);
+        else if (client.connected) done(new Error(explain(error, host)));
+      });
+    },
+    async close() {
+      client.end(false);
+      await closed;
+    },
+  };
+}
+
+/** A new object for each client: it writes into it. */
+const describeClient = ({ username, password }: MqttTarget, protocolVersion: 4 | 5) => ({
+  protocolVersion,
+  clientId: `windhover-${randomBytes(8).toString("hex")}`,
+  clean: true,
+  ...(username !== undefined && { username }),
+  ...(password !== undefined && { password }),
+  keepalive: KEEPALIVE_SECONDS,
+  connectTimeout: CONNECT_MS,
+  // Ours to do, with longer and longer waits.
+  reconnectPeriod: 0,
+  resubscribe: false,
+  queueQoSZero: false,
+});
