@@ -29,7 +29,7 @@ test("the numbers of all users are for who runs the service, not for any master 
   assert.equal(read.status, 200);
   const text = await read.text();
   assert.match(text, /^windhover_component_up\{component="database"\} 1$/m);
-  assert.match(text, /^windhover_media_hub_restarts 3$/m);
+  assert.match(text, /^windhover_media_hub_restarts_total 3$/m);
   assert.equal((await app.call("/metrics?api_key=operator", { method: "HEAD" })).status, 200);
   const refused = await app.call("/metrics", { headers: { api_key: "customer" } });
   assert.equal(refused.status, 403);

@@ -34,7 +34,7 @@ test("telemetry has its numbers too, and an age once a message has come", async 
   assert.doesNotMatch(await metrics.print(), /telemetry_age_seconds\{/);
   metrics.observeTelemetry("one", { received: 7, refused: 2, thinned: 1, ageMs: 1500 });
   const text = await metrics.print();
-  for (const line of ["messages_received", "messages_refused", "messages_thinned", "age_seconds"].map(
+  for (const line of ["messages_received_total", "messages_refused_total", "messages_thinned_total", "age_seconds"].map(
     (name, at) => `windhover_telemetry_${name}{process="one"} ${[7, 2, 1, 1.5][at]}`,
   ))
     assert.ok(text.includes(line), line);

@@ -3,6 +3,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 import type { RunnerStats } from "../../schemas/runner.ts";
 import type { MediaNumbers } from "../media/live-streams.ts";
 import type { TelemetryNumbers } from "../telemetry/standing.ts";
+import { Readings, type Row } from "./readings.ts";
 
 export interface AnsweredRequest {
   readonly method: string;
@@ -17,51 +18,44 @@ export type ProcessStats = RunnerStats & { readonly restarts: number };
 const METHODS = ["GET", "HEAD", "OPTIONS", "POST", "PATCH", "DELETE"];
 const SECONDS = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30];
 
-/** Of a process: name, what it means, and how to read it from its stats. */
-const PROCESS_GAUGES: readonly (readonly [name: string, help: string, read: (stats: ProcessStats) => number])[] = [
+const OF_PROCESSES: readonly Row<ProcessStats>[] = [
   ["fps_in", "Frames that come in, per second", (stats) => stats.fps_in],
   ["fps_processed", "Frames that are looked at, per second", (stats) => stats.fps_processed],
   ["fps_out", "Frames that go out, per second", (stats) => stats.fps_out],
   ["latency_p50_seconds", "From capture to the sink, median", (stats) => stats.latency_ms.p50 / 1000],
   ["latency_p95_seconds", "From capture to the sink, 95 of 100", (stats) => stats.latency_ms.p95 / 1000],
   ["inference_seconds", "One look of the model", (stats) => stats.inference_ms / 1000],
-  ["frames_dropped", "Frames dropped by this runner so far", (stats) => stats.frames_dropped],
-  ["restarts", "Restarts after a crash", (stats) => stats.restarts],
+  ["frames_dropped_total", "Frames dropped by this runner", (stats) => stats.frames_dropped],
+  ["restarts_total", "Restarts after a crash", (stats) => stats.restarts],
   ["runner_rss_bytes", "Memory of its runner", (stats) => stats.rss_bytes],
   ["runner_loop_delay_seconds", "Delay of its runner's event loop", (stats) => stats.loop_delay_ms / 1000],
 ];
 
-/** Of the telemetry of a process: name, what it means, and how to read it. Null: there is nothing to tell. */
-const TELEMETRY_GAUGES: readonly (readonly [
-  name: string,
-  help: string,
-  read: (numbers: TelemetryNumbers) => number | null,
-])[] = [
-  ["messages_received", "Telemetry messages that came in so far", ({ received }) => received],
-  ["messages_refused", "Telemetry messages that could not be read so far", ({ refused }) => refused],
-  ["messages_thinned", "Telemetry messages left out so far because they came too fast", ({ thinned }) => thinned],
+const OF_TELEMETRY: readonly Row<TelemetryNumbers>[] = [
+  ["messages_received_total", "Telemetry messages that came in", ({ received }) => received],
+  ["messages_refused_total", "Telemetry messages that could not be read", ({ refused }) => refused],
+  ["messages_thinned_total", "Telemetry messages left out because they came too fast", ({ thinned }) => thinned],
   ["age_seconds", "Since the last telemetry message came in", ({ ageMs }) => (ageMs === null ? null : ageMs / 1000)],
 ];
 
-/** Of the media hub: name, what it means, and how to read it. */
-const MEDIA_GAUGES: readonly (readonly [name: string, help: string, read: (numbers: MediaNumbers) => number])[] = [
+const OF_MEDIA: readonly Row<MediaNumbers>[] = [
   ["streams", "Streams that are published", ({ streams }) => streams],
   ["readers", "Players, HLS, WebRTC and recordings of all streams", ({ readers }) => readers],
   ["connections", "Connections to RTSP and RTMP", ({ connections }) => connections],
   ["hub_rss_bytes", "Memory of the media hub", ({ rssBytes }) => rssBytes],
-  ["hub_restarts", "Restarts of the media hub after a crash", ({ restarts }) => restarts],
-  ["pictures", "Pictures that were published so far", ({ pictures }) => pictures],
-  ["bytes", "Bytes that were published so far", ({ bytes }) => bytes],
-  ["missed_pictures", "Pictures that slow players have missed so far", ({ missed }) => missed],
-  ["refused", "Connections that were refused so far", ({ refused }) => refused],
+  ["hub_restarts_total", "Restarts of the media hub after a crash", ({ restarts }) => restarts],
+  ["pictures_total", "Pictures that were published", ({ pictures }) => pictures],
+  ["bytes_total", "Bytes that were published", ({ bytes }) => bytes],
+  ["missed_pictures_total", "Pictures that slow players have missed", ({ missed }) => missed],
+  ["refused_total", "Connections that were refused", ({ refused }) => refused],
 ];
 
 export class Metrics {
   readonly #registry = new Registry();
   readonly #requests: Histogram<"method" | "route" | "status">;
-  readonly #processes: readonly (readonly [Gauge<"process">, (stats: ProcessStats) => number])[];
-  readonly #telemetry: readonly (readonly [Gauge<"process">, (numbers: TelemetryNumbers) => number | null])[];
-  readonly #media: readonly (readonly [Gauge, (numbers: MediaNumbers) => number])[];
+  readonly #processes: Readings<ProcessStats>;
+  readonly #telemetry: Readings<TelemetryNumbers>;
+  readonly #media: Readings<MediaNumbers>;
   readonly #components: Gauge<"component">;
   readonly #checks: Counter<"component">;
 
@@ -75,18 +69,9 @@ export class Metrics {
       buckets: SECONDS,
       registers,
     });
-    this.#processes = PROCESS_GAUGES.map(([name, help, read]) => [
-      new Gauge({ name: `windhover_process_${name}`, help, labelNames: ["process"], registers }),
-      read,
-    ]);
-    this.#telemetry = TELEMETRY_GAUGES.map(([name, help, read]) => [
-      new Gauge({ name: `windhover_telemetry_${name}`, help, labelNames: ["process"], registers }),
-      read,
-    ]);
-    this.#media = MEDIA_GAUGES.map(([name, help, read]) => [
-      new Gauge({ name: `windhover_media_${name}`, help, registers }),
-      read,
-    ]);
+    this.#processes = new Readings("windhover_process_", OF_PROCESSES, { labelNames: ["process"], registers });
+    this.#telemetry = new Readings("windhover_telemetry_", OF_TELEMETRY, { labelNames: ["process"], registers });
+    this.#media = new Readings("windhover_media_", OF_MEDIA, { labelNames: [], registers });
     this.#components = new Gauge({
       name: "windhover_component_up",
       help: "1 when a part of the service is well, else 0",
@@ -107,23 +92,21 @@ export class Metrics {
   }
 
   observeProcess(uuid: string, stats: ProcessStats): void {
-    for (const [gauge, read] of this.#processes) gauge.set({ process: uuid }, read(stats));
+    this.#processes.observe(stats, { process: uuid });
   }
 
   observeTelemetry(uuid: string, numbers: TelemetryNumbers): void {
-    for (const [gauge, read] of this.#telemetry) {
-      const value = read(numbers);
-      if (value !== null) gauge.set({ process: uuid }, value);
-    }
+    this.#telemetry.observe(numbers, { process: uuid });
   }
 
   /** It has ended: its numbers end with it. */
   forgetProcess(uuid: string): void {
-    for (const [gauge] of [...this.#processes, ...this.#telemetry]) gauge.remove({ process: uuid });
+    this.#processes.forget({ process: uuid });
+    this.#telemetry.forget({ process: uuid });
   }
 
   observeMedia(numbers: MediaNumbers): void {
-    for (const [gauge, read] of this.#media) gauge.set(read(numbers));
+    this.#media.observe(numbers, {});
   }
 
   observeComponents(components: Readonly<Record<string, string>>): void {

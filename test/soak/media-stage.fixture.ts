@@ -199,7 +199,7 @@ export class MediaStage {
     return this.#pids(/runner\.mjs/);
   }
 
-  /** `connections`, `missed_pictures`, … */
+  /** `connections`, `missed_pictures_total`, … */
   async metric(name: string): Promise<number> {
     const text = await this.service.expect<string>(200, "GET", "/metrics");
     const value = new RegExp(`^windhover_media_${name} (\\S+)$`, "m").exec(text)?.[1];

@@ -240,14 +240,14 @@ test("more than a thousand strangers disturb nobody, are held to the limits, and
   for (let round = 0; round < total; round++) {
     const hub = stage.hubPid;
     const lives = clients.map((client) => client.lives);
-    const missed = await stage.metric("missed_pictures");
+    const missed = await stage.metric("missed_pictures_total");
     const gaps = players.map((player) => player.gaps.length);
     const before = await until("only clients of ours are connected", async () => {
       const connections = await stage.metric("connections");
       return connections === clients.length && connections;
     });
     const files = filesOf(hub);
-    const refused = await stage.metric("refused");
+    const refused = await stage.metric("refused_total");
     const [silent] = HABITS;
     const single = new Crowd();
     const crowd = new Crowd();
@@ -258,7 +258,7 @@ test("more than a thousand strangers disturb nobody, are held to the limits, and
 
     for (let i = 0; i < MOST_OF_ONE_ADDRESS + 50; i++) single.add(stage.ports.rtsp, "rtsp", "127.0.2.1", silent);
     await until("those beyond the limit of an address are refused", async () => {
-      return (await stage.metric("refused")) >= refused + 50;
+      return (await stage.metric("refused_total")) >= refused + 50;
     });
     let most = 0;
     for (let i = 0; i < STRANGERS; i++) {
@@ -270,7 +270,7 @@ test("more than a thousand strangers disturb nobody, are held to the limits, and
       most = Math.max(most, await stage.metric("connections"));
       return crowd.open === 0 && single.open === 0;
     });
-    const turnedAway = (await stage.metric("refused")) - refused;
+    const turnedAway = (await stage.metric("refused_total")) - refused;
     t.diagnostic(`${most} connections at most, ${turnedAway} refused; answered with ${crowd.received} bytes`);
     assert.ok(most <= MOST_CONNECTIONS, `${most} connections at once`);
     await until("only clients of ours are left", async () => (await stage.metric("connections")) === before);
@@ -281,7 +281,7 @@ test("more than a thousand strangers disturb nobody, are held to the limits, and
       lives,
       "nobody was cut off",
     );
-    assert.equal(await stage.metric("missed_pictures"), missed);
+    assert.equal(await stage.metric("missed_pictures_total"), missed);
     assert.deepEqual(
       players.map((player) => player.gaps.length),
       gaps,
@@ -316,7 +316,7 @@ test("publishers with two players each, for long: no picture is lost, memory and
   const clients = [...publishers, ...players];
   const lives = clients.map((client) => client.lives);
   const hub = stage.hubPid;
-  const missed = await stage.metric("missed_pictures");
+  const missed = await stage.metric("missed_pictures_total");
   const shown = players.map(({ pictures }) => pictures);
   const sent = publishers.map(({ sentSeconds }) => sentSeconds);
 
@@ -335,7 +335,7 @@ test("publishers with two players each, for long: no picture is lost, memory and
   if (isLong) assert.ok(last <= first * MOST_GROWTH, `it grew from ${first} MB to ${last} MB`);
   // A recording that begins its next file has both open for a moment.
   assert.ok(filesOf(hub) <= files + paths.length, `${filesOf(hub)} files are open, ${files} were`);
-  assert.equal(await stage.metric("missed_pictures"), missed);
+  assert.equal(await stage.metric("missed_pictures_total"), missed);
   assert.deepEqual(
     clients.map((client) => client.lives),
     lives,
