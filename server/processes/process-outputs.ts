@@ -89,7 +89,7 @@ export class ProcessOutputs {
     attach: (attachment: Attachment) => Promise<void>,
   ): Promise<void> {
     for (const entry of [...this.#entries.values()]) {
-      if (entry.output.type !== "rtmp" || entry.state.status !== "retrying") continue;
+      if (!goesAway(entry.output) || entry.state.status !== "retrying") continue;
       const { route } = entry;
       await this.#find(entry);
       if (entry.route === route) continue;
@@ -140,11 +140,14 @@ export class ProcessOutputs {
   }
 }
 
+/** To an address that a client has named, which may be one of several. */
+const goesAway = ({ type }: AttachedOutput): boolean => type === "rtmp" || type === "cot";
+
 const makeEntry = (output: AttachedOutput): Entry => ({ output, route: null, state: firstState(output) });
 
 /** Data is there as soon as the process runs. */
 const firstState = ({ outputUuid, type }: AttachedOutput): OutputState => {
-  const status = type === "rtsp" || type === "rtmp" ? "starting" : "live";
+  const status = type === "detection_data" || type === "drone_data" ? "live" : "starting";
   return { outputUuid, type, status, detail: null, framesSent: 0, framesDropped: 0 };
 };
 
