@@ -5,6 +5,7 @@ export interface Link {
   /** `done` once, when it has been taken or why it was not; never, when the connection is lost before. */
   send(event: Buffer, done: (error: Error | null) => void): void;
   readonly closed: Promise<string>;
+  /** Never rejects. */
   close(): Promise<void>;
 }
 
@@ -43,6 +44,7 @@ export class EventOutlet {
   #waitMs: number;
   #timer: NodeJS.Timeout | undefined;
   #connecting: Promise<void> = Promise.resolve();
+  #isConnecting = false;
   #isClosed = false;
   #onIdle = (): void => {};
 
@@ -80,40 +82,46 @@ export class EventOutlet {
     this.#pump();
   }
 
-  /** Within its limit. What waits still goes where there is a way. */
+  /** Within its limit. What waits still goes where there is a way, or one was just being opened. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    const idle = new Promise<void>((resolve) => {
-      this.#onIdle = resolve;
-    });
-    const limit = setTimeout(
-      () => {
-        this.#onIdle();
-        this.#cut.abort();
-      },
-      this.#link === null ? 0 : this.#limits.closeMs,
-    );
-    this.#pump();
-    if (this.#link !== null) await idle;
-    await this.#connecting;
-    await this.#link?.close().catch(() => {});
+    const isHopeful = this.#link !== null || this.#isConnecting;
+    const isOver = new Promise<void>((resolve) => this.#cut.signal.addEventListener("abort", () => resolve()));
+    const limit = setTimeout(() => this.#cut.abort(), isHopeful ? this.#limits.closeMs : 0);
+    await Promise.race([this.#finish(), isOver]);
     clearTimeout(limit);
+    this.#cut.abort();
     this.#eventsDropped += this.#waiting.length + this.#underWay.size;
     this.#waiting = [];
     this.#underWay.clear();
   }
 
+  async #finish(): Promise<void> {
+    const idle = new Promise<void>((resolve) => {
+      this.#onIdle = resolve;
+    });
+    this.#pump();
+    if (this.#isConnecting && this.#waiting.length > 0) await this.#connecting;
+    if (this.#link !== null) await idle;
+    await this.#link?.close();
+  }
+
   #connect(): void {
+    this.#isConnecting = true;
     this.#connecting = this.#open(this.#cut.signal).then(
       (link) => this.#begin(link),
       (error: Error) => this.#retry(error.message),
     );
   }
 
-  #begin(link: Link): Promise<void> | undefined {
-    if (this.#isClosed) return link.close().catch(() => {});
+  #begin(link: Link): void {
+    this.#isConnecting = false;
+    if (this.#cut.signal.aborted) {
+      void link.close();
+      return;
+    }
     const beganMs = performance.now();
     this.#link = link;
     this.#become("live", null);
@@ -125,10 +133,10 @@ export class EventOutlet {
       this.#retry(reason);
     });
     this.#pump();
-    return undefined;
   }
 
   #retry(reason: string): void {
+    this.#isConnecting = false;
     if (this.#isClosed) {
       this.#onIdle();
       return;

@@ -1,10 +1,11 @@
-/** Where processed video goes. */
+/** Where processed video goes, and what was found in it. */
 import { type Static, Type } from "typebox";
+import { COT_URL, COT_URL_MEANS } from "../cot-target.ts";
 import { when } from "./conditions.ts";
 import { listing, Timestamp, Uuid } from "./records.ts";
 import { Alias } from "./sources.ts";
 
-export const OUTPUT_TYPES = ["rtsp", "rtmp", "detection_data", "drone_data"] as const;
+export const OUTPUT_TYPES = ["rtsp", "rtmp", "detection_data", "drone_data", "cot"] as const;
 export const OUTPUT_STATUSES = ["idle", "starting", "live", "retrying", "failed"] as const;
 
 const SETTINGS_MEAN =
@@ -24,12 +25,18 @@ const RtmpUrl = Type.String({
   description: "`rtmp://host:port/path`, of at most 2048 characters.",
 });
 
+/** An extension: objects on maps, as Cursor on Target events. */
+const CotUrl = Type.String({ maxLength: 2048, pattern: COT_URL, description: COT_URL_MEANS });
+
 export const NewOutput = Type.Object(
   {
     alias: Alias,
     type: Type.Enum([...OUTPUT_TYPES]),
     url: Type.Optional(
-      Type.Unknown({ description: "Of video outputs; its scheme is the type. Ignored where there is no video." }),
+      Type.Unknown({
+        description:
+          "Of video outputs, whose scheme is the type, and of `cot`: `udp` or `mqtt`. Ignored with other types.",
+      }),
     ),
     settings: Type.Optional(Type.Unknown({ description: SETTINGS_MEAN })),
   },
@@ -38,13 +45,14 @@ export const NewOutput = Type.Object(
     allOf: [
       when("type", ["rtsp"], Type.Object({ url: RtspPath, settings: Type.Optional(Settings) })),
       when("type", ["rtmp"], Type.Object({ url: RtmpUrl, settings: Type.Optional(Settings) })),
+      when("type", ["cot"], Type.Object({ url: CotUrl })),
     ],
   },
 );
 export type NewOutput = Static<typeof NewOutput>;
 
-/** What a body holds whose type is one of video. */
-export interface VideoTarget {
+/** What a body holds whose type goes to a URL; settings are those of video. */
+export interface OutputTarget {
   readonly url: string;
   readonly settings?: Static<typeof Settings>;
 }
@@ -55,7 +63,7 @@ export const OutputProgress = {
   status_detail: Type.Union([Type.String(), Type.Null()], {
     description: "Why it is not live, or gets nothing to send, where that is known.",
   }),
-  frames_sent: Type.Integer({ minimum: 0 }),
+  frames_sent: Type.Integer({ minimum: 0, description: "Of `cot`: events." }),
   frames_dropped: Type.Integer({
     minimum: 0,
     description: "They came faster than they could be encoded, or than they were taken.",

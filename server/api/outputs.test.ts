@@ -81,6 +81,17 @@ test("the password of an rtmp output is not shown", async () => {
   assert.doesNotMatch(service.app.logged.join(), /hunter4/);
 });
 
+test("a cot output has an address of its own kind, whose password is not shown, and no settings", async () => {
+  const url = "mqtt://maps:hunter5@192.0.2.1:1883/site/cot?qos=1";
+  const { status, body } = await ada.call("POST", "/output", output("cot", url, { settings: "720p" }));
+  assert.deepEqual([status, body.type, body.settings, body.play_url], [201, "cot", null, null]);
+  assert.equal(body.url, "mqtt://***@192.0.2.1:1883/site/cot?qos=1");
+  assert.equal((await ada.call("POST", "/output", output("cot", body.url))).status, 422);
+  assert.equal((await ada.call("POST", "/output", output("cot", url))).body.uuid, body.uuid);
+  assert.equal((await ada.call("POST", "/output", output("cot", "udp://239.2.3.1:6969"))).status, 201);
+  assert.doesNotMatch(service.app.logged.join(), /hunter5/);
+});
+
 test("the limit of outputs holds when raced, and what is there already passes it", async () => {
   const eve = await service.addUser({ outputsRegistered: 2 });
   const replies = await Promise.all(
@@ -158,6 +169,11 @@ const REFUSED: readonly (readonly [why: string, body: unknown, path: string])[] 
   ["rtmp with two @", output("rtmp", "rtmp://a@b@192.0.2.1/live/x"), "/url"],
   ["a url that is no text", { alias: "x", type: "rtmp", url: 5 }, "/url"],
   ["rtmp with an empty part", output("rtmp", "rtmp://192.0.2.1/live//x"), "/url"],
+  ["cot without url", output("cot"), "/url"],
+  ["cot with a url of another type", output("cot", "rtmp://192.0.2.1/live/x"), "/url"],
+  ["cot to no port", output("cot", "udp://192.0.2.1"), "/url"],
+  ["cot to a wildcard", output("cot", "mqtt://192.0.2.1/a/+"), "/url"],
+  ["cot too far", output("cot", "udp://239.2.3.1:6969?ttl=900"), "/url"],
   ["unknown settings", output("rtsp", "rtsp://a", { settings: "4k" }), "/settings"],
   ["unknown settings of rtmp", output("rtmp", "rtmp://192.0.2.1/live/x", { settings: 7 }), "/settings"],
 ];
@@ -179,4 +195,6 @@ test("POST /output connects to no denied address", async () => {
   const reply = await ada.call("POST", "/output", output("rtmp", "rtmp://169.254.169.254:1935/live/x"));
   assert.deepEqual([reply.status, reply.body.code], [422, "address_refused"]);
   assert.equal(reply.body.errors[0].path, "/url");
+  const datagrams = await ada.call("POST", "/output", output("cot", "udp://169.254.169.254:80"));
+  assert.deepEqual([datagrams.status, datagrams.body.code], [422, "address_refused"]);
 });

@@ -1,15 +1,16 @@
 import { isIP } from "node:net";
-import type { NewOutput, VideoTarget } from "../../schemas/api/outputs.ts";
+import type { NewOutput, OutputTarget } from "../../schemas/api/outputs.ts";
 import type { Config } from "../../schemas/config.ts";
+import { readCotTarget } from "../../schemas/cot-target.ts";
 import { hubPath } from "../media/media.ts";
 import { ServiceError } from "../service-error.ts";
 import { readAuthority } from "../sources/authority.ts";
-import { guardAddress } from "../sources/guard-address.ts";
 import { identifyOutput } from "../sources/identity.ts";
 import type { Sql } from "../store/client.ts";
 import { findIdenticalOutput, type OutputRow, registerOutput } from "../store/outputs.ts";
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";
+import { guardTarget } from "./guard-target.ts";
 
 interface Needs {
   readonly sql: Sql;
@@ -28,21 +29,22 @@ export async function registerNewOutput(
   const { alias, type } = body;
   const { url, settings } = readTarget(body);
   if (type === "rtsp") expectPathAlone(url ?? "");
-  if (type === "rtmp") expectReadable(url ?? "");
+  if (type === "rtmp" || type === "cot") expectReadable(url ?? "");
+  if (type === "cot") expectTarget(url ?? "");
   const path = type === "rtsp" ? expectShort(hubPath(user.username, (url ?? "").slice("rtsp://".length))) : null;
   const identity = identifyOutput(type, url, settings);
   const identical = await findIdenticalOutput(sql, user.uuid, identity);
   if (identical !== null) return { output: identical, isNew: false };
-  if (type === "rtmp") await guardAddress(url ?? "", config.network, "/url");
+  if (type === "rtmp" || type === "cot") await guardTarget(url ?? "", config.network);
   const output = { uuid: newUuid(), alias, type, url, settings, identity, hubPath: path };
   return registerOutput(sql, user.uuid, output, user.limits.outputsRegistered);
 }
 
 /** Data has none: whatever stands there changes nothing. */
 function readTarget(body: NewOutput): Pick<OutputRow, "url" | "settings"> {
-  if (body.type !== "rtsp" && body.type !== "rtmp") return { url: null, settings: null };
-  const { url, settings = null } = body as VideoTarget;
-  return { url, settings };
+  if (body.type === "detection_data" || body.type === "drone_data") return { url: null, settings: null };
+  const { url, settings = null } = body as OutputTarget;
+  return { url, settings: body.type === "cot" ? null : settings };
 }
 
 /** It is we who serve it: an address in front would be taken for a part of the path. */
@@ -63,6 +65,11 @@ function expectReadable(url: string): void {
   const authority = readAuthority(url);
   if (typeof authority === "string") throw invalid(`cannot be read: ${authority}`);
   if (authority.userinfo?.includes("***")) throw invalid("has masked credentials (***); send the real ones");
+}
+
+function expectTarget(url: string): void {
+  const target = readCotTarget(url);
+  if (typeof target === "string") throw invalid(target);
 }
 
 const invalid = (message: string): ServiceError =>

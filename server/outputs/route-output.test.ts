@@ -44,6 +44,33 @@ test("addresses that may not be connected to are refused, names that lead nowher
   await assert.rejects(route(output("rtmp", "rtmp://nowhere.invalid/live/a"), null), NoRoute);
 });
 
+test("a cot output goes to its address, by number, a multicast group of datagrams too", async () => {
+  const broker = (await route(output("cot", "mqtt://u:p@localhost:1883/maps"), null)) ?? assert.fail();
+  const { address, ...rest } = broker.params;
+  assert.match(String(address), /^(127\.0\.0\.1|::1)$/);
+  assert.deepEqual(rest, { url: "mqtt://u:p@localhost:1883/maps" });
+  const group = await route(output("cot", "udp://239.2.3.1:6969"), null);
+  assert.deepEqual(group?.params, { url: "udp://239.2.3.1:6969", address: "239.2.3.1" });
+  for (const url of [
+    "udp://169.254.169.254:80",
+    "udp://metadata:80",
+    "udp://10.9.1.1:80",
+    "udp://224.0.0.251:5353",
+    "udp://255.255.255.255:6969",
+    "udp://[ff02::1]:6969",
+    "udp://[::ffff:169.254.169.254]:80",
+    "mqtt://239.2.3.1/cot",
+    "mqtt://169.254.169.254/cot",
+  ])
+    await assert.rejects(route(output("cot", url), null), (error: ServiceError) => error.code === "address_refused");
+});
+
+test("a group that an operator denies is denied", async () => {
+  const strict = routeOutputs({ media, network: makeConfig({ NETWORK_DENY: "239.0.0.0/8" }).network });
+  const refused = strict(output("cot", "udp://239.2.3.1:6969"), null);
+  await assert.rejects(refused, (error: ServiceError) => error.code === "address_refused");
+});
+
 test("data goes nowhere", async () => {
   assert.equal(await route(output("detection_data", null), null), null);
 });

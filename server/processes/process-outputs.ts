@@ -96,7 +96,7 @@ export class ProcessOutputs {
   /** Other ways for those that get nowhere, all looked for at once: names may take long to be found. Never rejects. */
   async seek(): Promise<readonly Detour[]> {
     const failing = [...this.#entries.values()].filter(
-      ({ output, state }) => output.type === "rtmp" && state.status === "retrying",
+      ({ output, state }) => goesAway(output) && state.status === "retrying",
     );
     return Promise.all(
       failing.map(async (entry) => {
@@ -173,11 +173,14 @@ export class ProcessOutputs {
   }
 }
 
+/** To an address that a client has named, which may be one of several. */
+const goesAway = ({ type }: AttachedOutput): boolean => type === "rtmp" || type === "cot";
+
 const makeEntry = (output: AttachedOutput): Entry => ({ output, route: null, state: firstState(output) });
 
 /** Data is there as soon as the process runs. */
 const firstState = ({ outputUuid, type }: AttachedOutput): OutputState => {
-  const status = type === "rtsp" || type === "rtmp" ? "starting" : "live";
+  const status = type === "detection_data" || type === "drone_data" ? "live" : "starting";
   return { outputUuid, type, status, detail: null, framesSent: 0, framesDropped: 0 };
 };
 

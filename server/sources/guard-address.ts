@@ -12,15 +12,21 @@ type NetworkConfig = Config["network"];
 /** Names that mean a cloud's own services wherever they lead to. */
 const REFUSED_NAMES = new Set(["metadata", "metadata.google.internal", "metadata.goog", "instance-data.ec2.internal"]);
 
-const lists = new WeakMap<NetworkConfig, BlockList>();
+const lists = { alone: new WeakMap<NetworkConfig, BlockList>(), groups: new WeakMap<NetworkConfig, BlockList>() };
 
 /**
  * The addresses that the host of this URL stands for now; a name that leads nowhere has none. Rejects with
  * `address_refused` when one of them may not be connected to, and for a URL that could be read in two ways. Whoever
  * connects should use one of these addresses, or ask again right before: names change.
  * @param path which input of the client's it came by
+ * @param allowsGroups multicast addresses of IPv4 will do, but for those that never leave a link
  */
-export async function guardAddress(url: string, network: NetworkConfig, path: string): Promise<readonly string[]> {
+export async function guardAddress(
+  url: string,
+  network: NetworkConfig,
+  path: string,
+  { allowsGroups = false }: { readonly allowsGroups?: boolean } = {},
+): Promise<readonly string[]> {
   const refuse = (reason: string): ServiceError =>
     new ServiceError("address_refused", {
       detail: `${maskCredentials(url).slice(0, 200)}: ${reason}`,
@@ -31,7 +37,7 @@ export async function guardAddress(url: string, network: NetworkConfig, path: st
   const { host } = authority;
   if (REFUSED_NAMES.has(host.toLowerCase().replace(/\.$/, ""))) throw refuse(`${host} is not for streams`);
   const addresses = await resolveHost(host, network.resolve_seconds * 1000);
-  const list = listOf(network);
+  const list = listOf(network, allowsGroups);
   const blocked = addresses.find((address) => isBlocked(list, address));
   if (blocked === undefined) return addresses;
   const leads = blocked === host ? "" : `${host} leads to ${blocked}, and `;
@@ -46,11 +52,12 @@ export function pinAddress(url: string, address: string): string {
   return `${url.slice(0, authority.hostAt)}${numeric}${url.slice(authority.hostAt + authority.writtenHost.length)}`;
 }
 
-function listOf(network: NetworkConfig): BlockList {
-  const known = lists.get(network);
+function listOf(network: NetworkConfig, allowsGroups: boolean): BlockList {
+  const kept = allowsGroups ? lists.groups : lists.alone;
+  const known = kept.get(network);
   if (known !== undefined) return known;
-  const made = blockNetworks(network.deny);
-  lists.set(network, made);
+  const made = blockNetworks(network.deny, { allowsGroups });
+  kept.set(network, made);
   return made;
 }
 

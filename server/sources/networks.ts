@@ -13,10 +13,13 @@ const NEVER: readonly string[] = [
   // No single host: everybody, nobody, or this machine by another name.
   "0.0.0.0/8",
   "::",
-  "224.0.0.0/4",
   "255.255.255.255",
   "ff00::/8",
 ];
+
+/** Of these some will do for datagrams; those of the link are for routers and for finding services. */
+const GROUPS = "224.0.0.0/4";
+const LINK_GROUPS = "224.0.0.0/24";
 
 const MOST_BITS = { ipv4: 32, ipv6: 128 } as const;
 
@@ -32,9 +35,12 @@ export function readNetwork(text: string): { address: string; bits: number; fami
 }
 
 /** Throws for an entry of `network.deny` that is no network. */
-export function blockNetworks(denied: readonly string[]): BlockList {
+export function blockNetworks(
+  denied: readonly string[],
+  { allowsGroups = false }: { readonly allowsGroups?: boolean } = {},
+): BlockList {
   const list = new BlockList();
-  for (const text of [...NEVER, ...denied]) {
+  for (const text of [...NEVER, allowsGroups ? LINK_GROUPS : GROUPS, ...denied]) {
     const network = readNetwork(text);
     if (network === null) throw new Error(`network.deny: "${text}" is no network; expected one like 10.0.0.0/8`);
     list.addSubnet(network.address, network.bits, network.family);

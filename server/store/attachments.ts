@@ -3,10 +3,11 @@ import { ServiceError } from "../service-error.ts";
 import type { User } from "../user.ts";
 import type { Queries, Sql } from "./client.ts";
 import { lockUser } from "./lock-user.ts";
+import type { OutputRow } from "./outputs.ts";
 
 export interface AttachedOutput {
   readonly outputUuid: string;
-  readonly type: "rtsp" | "rtmp" | "detection_data" | "drone_data";
+  readonly type: OutputRow["type"];
   readonly url: string | null;
   readonly settings: string | null;
   /** Of its owner: rtsp outputs are served below that name. */

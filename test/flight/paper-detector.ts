@@ -59,8 +59,8 @@ function see(box: TrueTarget["box"], { lens }: Truth, random: Random): Detection
 
 export const PAPER_DETECTOR = "detect-on-paper";
 
-/** In the place of `detect`. No frame goes on before `ready`. */
-export const paperDetector = (seen: readonly (readonly Detection[])[], ready: Promise<void>): AnyElement =>
+/** In the place of `detect`. */
+export const paperDetector = (seen: readonly (readonly Detection[])[]): AnyElement =>
   defineElement({
     kind: "transform",
     name: PAPER_DETECTOR,
@@ -70,8 +70,7 @@ export const paperDetector = (seen: readonly (readonly Detection[])[], ready: Pr
     properties: Type.Object({}),
     writes: ["detections"],
     create: () => ({
-      async process(frame) {
-        await ready;
+      process(frame) {
         const objects = [...(seen[frame.index] ?? [])];
         frame.write({ detections: { inferred: true, model: "paper", confidence: 0.5, objects, weak: [] } });
       },

@@ -1,5 +1,6 @@
 /** A flight through the running service: the clip as its source, telemetry as a drone sends it, and what comes back. */
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
@@ -51,7 +52,7 @@ export class ServiceFlight {
     telemetry_cfg: NonNullable<SourceRecord["telemetry_cfg"]>,
   ): Promise<ServiceFlight> {
     // Not the first key of the service: its processes are recorded, and that takes time which is short here.
-    const key = await createKey(service, `drone-${telemetry_cfg.type}`);
+    const key = await createKey(service, `drone-${randomUUID().slice(0, 8)}`);
     const source = await uploadVideo(service, clip, { key });
     await service.expect(200, "PATCH", `/source/${source.uuid}`, { key, json: { telemetry_cfg } });
     const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`, { key });

@@ -44,7 +44,7 @@ export async function trackPan({ clip, truth, seen, cameraMotion, telemetry }: P
       },
     }),
   });
-  await run(clip, makeGraph(cameraMotion), (ready) => [paperDetector(seen, ready), note], telemetry ?? []);
+  await run(clip, makeGraph(cameraMotion), [paperDetector(seen), note], telemetry ?? []);
   assert.equal(results.length, truth.frames.length);
   return scoreMot([{ name: cameraMotion, truth: truth.frames.map((_, index) => boxesOf(truth, index)), results }])
     .combined;
@@ -63,22 +63,13 @@ chains:
     - ${NOTE}
 `;
 
-/** All of the telemetry is there before the first frame, as it is when it comes from a file. */
-async function run(
-  clip: string,
-  text: string,
-  listElements: (ready: Promise<void>) => readonly AnyElement[],
-  said: readonly Said[],
-): Promise<void> {
-  let go = (): void => {};
-  const extra = listElements(new Promise((resolve) => (go = resolve)));
+async function run(clip: string, text: string, extra: readonly AnyElement[], said: readonly Said[]): Promise<void> {
   const source = { uri: clip, pace: "fast" } as const;
   const compiled = compile({ file: "pan.yaml", text }, { ...inputWith(...extra), source });
   assert.deepEqual(compiled.faults, []);
-  const graph = await start(compiled, extra, { send: async () => {} });
-  for (const { message } of said)
-    assert.equal(graph.deliver(TELEMETRY_CHANNEL, { ...readNative(JSON.stringify(message), null).sample }), 1);
-  go();
+  const samples = said.map(({ message }) => readNative(JSON.stringify(message), null).sample);
+  const deliver = samples.map((message) => ({ channel: TELEMETRY_CHANNEL, message }));
+  const graph = await start(compiled, extra, { send: async () => {}, deliver });
   assert.deepEqual(await graph.ended, { state: "finished", error: null });
 }
 

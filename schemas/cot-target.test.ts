@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readCotTarget } from "./cot-target.ts";
+
+test("where events go is read out of the address", () => {
+  assert.deepEqual(readCotTarget("udp://239.2.3.1:6969?ttl=8"), {
+    ...{ scheme: "udp", host: "239.2.3.1", port: 6969, ttl: 8 },
+  });
+  assert.deepEqual(readCotTarget("udp://[2001:db8::1]:4242/"), {
+    ...{ scheme: "udp", host: "2001:db8::1", port: 4242, ttl: 1 },
+  });
+  assert.deepEqual(readCotTarget("mqtt://maps:a%40b@tak.example/site/3%2F4?qos=1"), {
+    ...{ scheme: "mqtt", host: "tak.example", port: 1883, topic: "site/3/4", qos: 1 },
+    ...{ username: "maps", password: "a@b" },
+  });
+  assert.deepEqual(readCotTarget("mqtt://10.0.0.1:1884/cot"), {
+    ...{ scheme: "mqtt", host: "10.0.0.1", port: 1884, topic: "cot", qos: 0 },
+    ...{ username: undefined, password: undefined },
+  });
+});
+
+for (const url of [
+  "udp://host",
+  "udp://host:0",
+  "udp://host:70000",
+  "udp://user@host:1",
+  "udp://host:1/path",
+  "udp://host:1?ttl=0",
+  "udp://host:1?ttl=256",
+  "udp://host:1?ttl=2&x=1",
+  "udp://host:1#x",
+  "mqtt://host",
+  "mqtt://host/",
+  "mqtt://host/a/+/b",
+  "mqtt://host/a/%23",
+  "mqtt://host/%00",
+  "mqtt://host/$SYS/x",
+  "mqtt://host/a?qos=2",
+  "mqtt://host/a%zz",
+  "mqtt://a@b@host/a",
+  "mqtts://host/a",
+  "tcp://host:1",
+  `mqtt://host/${"a".repeat(1025)}`,
+])
+  test(`${url.slice(0, 40)} is no target`, () => {
+    assert.equal(typeof readCotTarget(url), "string");
+  });
