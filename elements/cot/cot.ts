@@ -1,6 +1,6 @@
 /**
  * Tells maps where the objects are: an event of Cursor on Target for every track that has a place on the ground, as ATAK,
- * WinTAK, iTAK and TAK servers read it. Frames never wait for the network: what cannot be sent is dropped and counted.
+ * WinTAK and TAK servers read it. Frames never wait for the network: what cannot be sent is dropped and counted.
  */
 import { Type } from "typebox";
 import { COT_URL, COT_URL_MEANS } from "../../schemas/cot-target.ts";

@@ -25,6 +25,10 @@ export function openMqtt(target: MqttTarget, address: string | null): OpenLink {
     };
     const client = new MqttClient(open, describeClient(target, version));
     let reason: string | null = null;
+    let isGreeted = false;
+    client.once("connect", () => {
+      isGreeted = true;
+    });
     const end = (): void => void client.end(true);
     signal.addEventListener("abort", end, { once: true });
     client.on("error", (error) => {
@@ -35,6 +39,8 @@ export function openMqtt(target: MqttTarget, address: string | null): OpenLink {
       client.once("close", () => {
         signal.removeEventListener("abort", end);
         end();
+        // Some close without a word when they do not know a version.
+        if (!isGreeted && reason === null && !signal.aborted) version = version === 4 ? 5 : 4;
         resolve(reason ?? `${target.host}: the broker closed the connection`);
       });
     });

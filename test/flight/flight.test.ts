@@ -98,6 +98,7 @@ describe("a flight through the running service", { skip: noModel }, () => {
     await flight.waitFor("a broker that is back", ({ telemetry }) => (telemetry?.messages_received ?? 0) > before + 1);
     const back = flight.heard;
     await flight.gather(LEAST_PLACES, SPAN / 2, back);
+    const offsetMs = (await flight.info()).telemetry?.offset_ms;
     await flight.land();
     await flown;
     const [first, last] = [flight.judge(0, killed), flight.judge(back)];
@@ -107,7 +108,7 @@ describe("a flight through the running service", { skip: noModel }, () => {
       { title: `Since it is back: ${sumUp(last)}`, findings: last },
     ]);
     t.diagnostic(`before: ${sumUp(first)}`);
-    t.diagnostic(`after: ${sumUp(last)}; plot: ${plot}`);
+    t.diagnostic(`after: ${sumUp(last)}; samples moved by ${offsetMs} ms; plot: ${plot}`);
     assert.ok(medianOf(first) < MEDIAN_M, `${medianOf(first)} m`);
     assert.ok(medianOf(last) < MEDIAN_M, `${medianOf(last)} m`);
   });

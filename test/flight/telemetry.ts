@@ -16,13 +16,13 @@ export interface TelemetryFaults {
 export const USUAL: TelemetryFaults = { hz: 2, clockAheadMs: 50, noise: 1 };
 
 /** One standard deviation each: of satellites, which wander slowly, of the barometer and of the gimbal. */
-const WANDER_M = 0.4;
-const WANDER_SECONDS = 30;
-const HEIGHT_M = 0.25;
+const WANDER_M = 0.3;
+const WANDER_SECONDS = 120;
+const HEIGHT_M = 0.2;
 const JITTER_M = 0.08;
 const ANGLE_DEG = 0.08;
 /** How the gimbal sits on the drone, for the whole flight. */
-const MOUNTING_DEG = 0.12;
+const MOUNTING_DEG = 0.1;
 
 export interface Said {
   /** When it was so, from the beginning of the flight. */

@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { Watch } from "../../test/watch.fixture.ts";
+import { EventOutlet, type Link } from "./outlet.ts";
+
+type Done = (error: Error | null) => void;
+
+/** A way that the test opens, breaks and answers for. */
+function stand(answer: ((done: Done) => void) | null = (done) => done(null)) {
+  const watch = new Watch();
+  const taken: string[] = [];
+  const statuses: string[] = [];
+  let opened = 0;
+  let lose = (_reason: string): void => {};
+  const state = { isThere: true, answer };
+  const open = async (): Promise<Link> => {
+    opened++;
+    if (!state.isThere) throw new Error("nobody is there");
+    const closed = new Promise<string>((resolve) => {
+      lose = resolve;
+    });
+    return {
+      closed,
+      send(event, done) {
+        taken.push(String(event));
+        state.answer?.(done);
+        watch.look();
+      },
+      close: async () => lose("closed"),
+    };
+  };
+  const limits = { firstWaitMs: 1, mostWaitMs: 4, closeMs: 50, mostWaiting: 5, mostUnderWay: 2 };
+  const outlet = new EventOutlet(
+    open,
+    () => {
+      statuses.push(`${outlet.status} ${outlet.detail}`);
+      watch.look();
+    },
+    limits,
+  );
+  after(() => outlet.close());
+  const send = (...events: readonly string[]) => {
+    for (const event of events) outlet.send(Buffer.from(event));
+  };
+  const until = (what: string, holds: () => boolean) => watch.until(what, holds);
+  return { outlet, send, taken, statuses, state, until, lose: (reason: string) => lose(reason), opened: () => opened };
+}
+
+test("events go in order, and what came before the way was open goes first", async () => {
+  const { outlet, send, taken, until } = stand();
+  send("a", "b");
+  await until("both", () => taken.length === 2);
+  send("c");
+  assert.deepEqual([taken, outlet.eventsSent, outlet.eventsDropped], [["a", "b", "c"], 3, 0]);
+});
+
+test("of too many that wait the oldest give way, counted", async () => {
+  const { outlet, send, taken, until } = stand();
+  send("a", "b", "c", "d", "e", "f", "g");
+  assert.equal(outlet.eventsDropped, 2);
+  await until("the rest", () => taken.length === 5);
+  assert.deepEqual(taken, ["c", "d", "e", "f", "g"]);
+});
+
+test("what was under way when the way was lost goes again, before the rest", async () => {
+  const { send, taken, state, until, lose, outlet } = stand(null);
+  send("a", "b", "c");
+  await until("as many as may be under way", () => taken.length === 2);
+  state.answer = (done) => done(null);
+  lose("the cable");
+  await until("all", () => taken.length === 5);
+  assert.deepEqual(taken, ["a", "b", "a", "b", "c"]);
+  assert.deepEqual([outlet.eventsSent, outlet.eventsDropped, outlet.status], [3, 0, "live"]);
+});
+
+test("an event that is not taken is dropped and told, and the next that is ends that", async () => {
+  const { outlet, send, state, statuses, until } = stand((done) => done(new Error("no way there")));
+  send("a");
+  await until("the reason", () => outlet.detail === "no way there");
+  assert.deepEqual([outlet.status, outlet.eventsDropped], ["retrying", 1]);
+  state.answer = (done) => done(null);
+  send("b");
+  assert.deepEqual([outlet.status, outlet.detail, outlet.eventsSent], ["live", null, 1]);
+  assert.deepEqual(statuses, ["live null", "retrying no way there", "live null"]);
+});
+
+test("a way that is not there is tried again until it is, and why is told once", async () => {
+  const { state, statuses, until, opened, lose, outlet } = stand();
+  await until("live", () => outlet.status === "live");
+  state.isThere = false;
+  lose("nobody is there");
+  await until("retrying", () => outlet.status === "retrying");
+  while (opened() < 4) await new Promise((resolve) => setImmediate(resolve));
+  state.isThere = true;
+  await until("live again", () => outlet.status === "live");
+  assert.deepEqual(statuses, ["live null", "retrying nobody is there", "live null"]);
+});
+
+test("closing sends what waits, and waits for nobody who does not take it", async () => {
+  const quick = stand();
+  quick.send("a");
+  await quick.outlet.close();
+  assert.deepEqual([quick.taken, quick.outlet.eventsSent], [["a"], 1]);
+  const stuck = stand(null);
+  stuck.send("a", "b", "c");
+  await stuck.outlet.close();
+  assert.deepEqual([stuck.outlet.eventsSent, stuck.outlet.eventsDropped], [0, 3]);
+});
