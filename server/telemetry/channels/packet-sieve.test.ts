@@ -53,7 +53,10 @@ test("keeps what is short and leaves out what is long, wherever the network cuts
 
 test("a long packet that is no message, and what is no packet at all, ends it", () => {
   assert.throws(() => sift([packet(0x20, 300)], 200), /no message/);
-  // It would have to be answered.
-  assert.throws(() => sift([packet(0x32, 300)], 200), /no message/);
   assert.throws(() => sift([Buffer.alloc(9, 0xff)], 200), /no MQTT/);
+});
+
+test("a message of another quality than 0 ends it, however short: it would be kept until the broker confirms it", () => {
+  for (const kind of [0x32, 0x34, 0x3b, 0x3d, 0x36])
+    for (const bytes of [10, 300]) assert.throws(() => sift([packet(kind, bytes)], 200), /quality of service/);
 });

@@ -1,11 +1,11 @@
 /**
  * Looks at how long the packets of a broker are (MQTT, 2.1: one byte, then the length in up to four) and leaves out
- * messages that are too long before anybody gathers them. Only messages that need no answer can be left out: those of
- * quality of service 0, which is what is subscribed to.
+ * messages that are too long before anybody gathers them. Messages come with quality of service 0, which is what is
+ * subscribed to: one of another quality would be kept until the broker confirms it, which it need never do.
  */
-const PUBLISH_AT_MOST_ONCE = 0x30;
-/** Without the flags "again" and "retained". */
-const KIND = 0b1111_0110;
+const PUBLISH = 0x30;
+const KIND = 0b1111_0000;
+const QUALITY = 0b0000_0110;
 const MOST_LENGTH_BYTES = 4;
 
 export interface SieveOptions {
@@ -67,11 +67,14 @@ export class PacketSieve {
 
   #begin(length: number): void {
     const { mostBytes, onLeftOut } = this.#options;
+    const [first = 0] = this.#head;
+    const isMessage = (first & KIND) === PUBLISH;
+    if (isMessage && (first & QUALITY) !== 0)
+      throw new Error("it sends messages of a quality of service that was not asked for; that is 0");
     this.#missing = length;
     this.#isKept = length <= mostBytes;
     if (this.#isKept) return;
-    if (((this.#head[0] ?? 0) & KIND) !== PUBLISH_AT_MOST_ONCE)
-      throw new Error(`it sends a packet of ${length} bytes that is no message`);
+    if (!isMessage) throw new Error(`it sends a packet of ${length} bytes that is no message`);
     onLeftOut(length);
   }
 }
