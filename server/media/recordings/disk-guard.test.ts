@@ -67,3 +67,28 @@ test("space that does not come back costs more in time, and in the end recording
   await guard.look();
   assert.deepEqual([disk.recordings, allowed], [0, [false]]);
 });
+
+test("what others write after a removal is seen at once, also while some of the space is still to come", async () => {
+  for (const isSlow of [false, true]) {
+    const { disk, guard, allowed } = open(60, 5, isSlow);
+    await guard.look();
+    disk.nowMs += 2000;
+    disk.free -= 35;
+    await guard.look();
+    assert.deepEqual([disk.recordings, disk.free + disk.owed, allowed], [2, 115, []], `slow: ${isSlow}`);
+  }
+});
+
+test("space that came back is not counted twice", async () => {
+  const { disk, guard } = open(60, 5, true);
+  await guard.look();
+  disk.free += 30;
+  disk.nowMs += 1000;
+  await guard.look();
+  disk.free += 30;
+  disk.nowMs += 1000;
+  await guard.look();
+  disk.free -= 30;
+  await guard.look();
+  assert.deepEqual([disk.recordings, disk.free], [2, 90]);
+});

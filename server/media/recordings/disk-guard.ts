@@ -18,12 +18,21 @@ const MOST_REMOVED = 200;
 /** File systems give space back after a while, and not before whoever downloads the file is done: until then it counts as free. */
 const FREED_MS = 15_000;
 
+interface Debt {
+  readonly bytes: number;
+  readonly untilMs: number;
+}
+
+const sum = (debts: readonly Debt[]): number => debts.reduce((total, { bytes }) => total + bytes, 0);
+
 export class DiskGuard {
   readonly #parts: DiskGuardParts;
   readonly #now: () => number;
   #isAllowed = true;
-  /** What should be free, by what was removed. */
-  #promised = { bytes: 0, untilMs: 0 };
+  /** What was removed and is not free yet, oldest first. */
+  #owed: readonly Debt[] = [];
+  /** At the last look: what is free beyond that has come back. */
+  #lastFree = 0;
 
   constructor(parts: DiskGuardParts) {
     this.#parts = parts;
@@ -42,27 +51,43 @@ export class DiskGuard {
   async look(): Promise<void> {
     const { reserveBytes, freeBytes } = this.#parts;
     const free = await freeBytes();
-    const expected = Math.max(free, this.#now() < this.#promised.untilMs ? this.#promised.bytes : 0);
-    const room = expected < reserveBytes ? await this.#makeRoom(free) : expected;
+    this.#settle(free);
+    const expected = free + sum(this.#owed);
+    const room = expected < reserveBytes ? await this.#makeRoom(free, expected) : expected;
     if (this.#isAllowed && room < reserveBytes) this.#allow(false, free);
     else if (!this.#isAllowed && free >= reserveBytes * COMFORT) this.#allow(true, free);
   }
 
+  /** Only what is missing is owed: what others write meanwhile must be seen. */
+  #settle(free: number): void {
+    let returned = Math.max(0, free - this.#lastFree);
+    this.#lastFree = free;
+    this.#owed = this.#owed.flatMap(({ bytes, untilMs }) => {
+      const left = Math.max(0, bytes - returned);
+      returned -= bytes - left;
+      return left > 0 && this.#now() < untilMs ? [{ bytes: left, untilMs }] : [];
+    });
+  }
+
   /** Resolves with what should be free then. */
-  async #makeRoom(before: number): Promise<number> {
+  async #makeRoom(before: number, expected: number): Promise<number> {
     const { reserveBytes, freeBytes, removeOldest, log } = this.#parts;
-    let room = before;
-    let promised = before;
+    let room = expected;
+    let promised = expected;
+    let free = before;
     let removed = 0;
     while (room < reserveBytes * COMFORT && removed < MOST_REMOVED) {
       const bytes = await removeOldest();
       if (bytes === null) break;
       removed++;
       promised += bytes;
-      room = Math.max(await freeBytes(), promised);
+      free = await freeBytes();
+      room = Math.max(free, promised);
     }
     if (removed === 0) return room;
-    this.#promised = { bytes: promised, untilMs: this.#now() + FREED_MS };
+    this.#settle(free);
+    const bytes = promised - free - sum(this.#owed);
+    if (bytes > 0) this.#owed = [...this.#owed, { bytes, untilMs: this.#now() + FREED_MS }];
     log.warn({ removed, before, expected: room }, "removed the oldest recordings: the disk is nearly full");
     return room;
   }
