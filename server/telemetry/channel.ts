@@ -9,6 +9,8 @@ export interface IncomingMessage {
   readonly payload: Uint8Array | string;
   /** It holds at every time, and for everybody who comes later. */
   readonly isLasting?: boolean;
+  /** It was kept for whoever comes, and may be of any time: nothing says where anything is now. */
+  readonly isKept?: boolean;
   /** To whoever sent it, where somebody listens: why it is not used. Must not throw. */
   refuse?(error: Error): void;
 }

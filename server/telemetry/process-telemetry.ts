@@ -133,8 +133,11 @@ export class ProcessTelemetry {
   }
 
   #use(message: IncomingMessage): void {
+    const { isKept = false } = message;
     const reading = this.#read(message);
-    if (reading !== null) {
+    // It says where the drone was once: for those who look, and for nothing that is placed now.
+    if (reading !== null && isKept) this.#needs.publish(reading.native);
+    else if (reading !== null) {
       const { sample, native, lack } = reading;
       const { isLasting = false } = message;
       this.#standing.noteUse(lack);
@@ -149,8 +152,11 @@ export class ProcessTelemetry {
 
   /** Null when it cannot be read: whatever trips a format is the fault of the message, and of no other. */
   #read(message: IncomingMessage): Reading | null {
+    const { format, parameters } = this.#needs.setting;
+    // What follows must not be completed by it.
+    const reader = message.isKept === true ? createFormat(format, parameters) : this.#format;
     try {
-      return this.#format.read(message.payload, Date.now());
+      return reader.read(message.payload, Date.now());
     } catch (error) {
       this.#standing.refused += 1;
       this.#standing.refusal = describeFault(error);

@@ -24,7 +24,8 @@ export interface ConnectionNeeds {
   readonly config: Pick<Config, "telemetry" | "network">;
   readonly version: ProtocolVersion;
   readonly signal: AbortSignal;
-  onMessage(payload: Uint8Array): void;
+  /** A kept one is of a time before we came. */
+  onMessage(payload: Uint8Array, isKept: boolean): void;
   /** It was not gathered. */
   onTooLarge(bytes: number): void;
   /** Messages come from now on. */
@@ -84,8 +85,8 @@ function keep(broker: Broker, addresses: readonly string[], needs: ConnectionNee
       end();
     });
   });
-  client.on("message", (_topic, payload) =>
-    payload.length > mostBytes ? onTooLarge(payload.length) : onMessage(payload),
+  client.on("message", (_topic, payload, { retain }) =>
+    payload.length > mostBytes ? onTooLarge(payload.length) : onMessage(payload, retain),
   );
   client.on("error", (error) => {
     const { code } = error as { code?: unknown };

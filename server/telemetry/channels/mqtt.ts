@@ -29,7 +29,7 @@ async function keepConnected(broker: Broker, needs: ChannelNeeds, signal: AbortS
     let openedMs = Number.POSITIVE_INFINITY;
     const { reason, isOfVersion } = await stayConnected(broker, {
       ...{ config, version, signal },
-      onMessage: (payload) => take({ payload }),
+      onMessage: (payload, isKept) => take({ payload, isKept }),
       onTooLarge: (bytes) => refuse(`it has ${bytes} bytes, and at most ${message_bytes} are read`),
       onOpen: () => {
         openedMs = performance.now();
