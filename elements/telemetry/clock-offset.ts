@@ -2,8 +2,17 @@
 import { ClockSkew } from "./clock-skew.ts";
 import type { Match } from "./turn-match.ts";
 
-/** One standard deviation each, in milliseconds. */
-const ERRORS = { set: 10, same: 40, different: 150 } as const;
+/**
+ * One standard deviation each, in milliseconds. Samples of a file begin with the video. What is received and live is known
+ * by arrivals alone until the picture has matched: frames without a clock of their own are stamped when they come, late.
+ */
+const ERRORS = { set: 10, file: 40, arrival: 400 } as const;
+/** A live frame is here so long after it was taken; one that is earlier or later has been stamped by a clock of its own. */
+const FRAME_MS = { least: -500, most: 10_000 } as const;
+/** Samples and frames that are as late as each other by this come from one clock, ours or not. */
+const SHARED_MS = 1500;
+/** Once they do, by this. */
+const STILL_SHARED_MS = 2000;
 /** What is that far off helps nobody by being followed slowly. */
 const JUMP_MS = 400;
 /** Milliseconds a second of video. */
@@ -13,10 +22,17 @@ const AGREE_MS = 80;
 /** Share of a new match. */
 const TRUST = 0.25;
 
+/** `ours`: the video's clock is ours; `shared`: it is the sender's; `apart`: neither. */
+type Clocks = "ours" | "shared" | "apart";
+
 export class ClockOffset {
   readonly #skew = new ClockSkew();
+  readonly #videoSkew = new ClockSkew();
+  #clocks: Clocks = "ours";
+  #differs = false;
+  #baseMs = 0;
   #setting: "auto" | number;
-  /** By matches, besides the skew. */
+  /** By matches, besides what arrivals tell. */
   #fine: Match | null = null;
   #candidate: Match | null = null;
   #appliedMs: number | null = null;
@@ -44,14 +60,49 @@ export class ClockOffset {
     this.#fine = null;
     this.#candidate = null;
     this.#appliedMs = null;
+    this.#weigh();
+  }
+
+  /** The video may go on by another clock: after a pause or a new connection. */
+  restartVideo(): void {
+    this.#videoSkew.restart();
   }
 
   noteArrival(timeMs: number, receivedMs: number): void {
     this.#skew.note(timeMs, receivedMs);
+    this.#weigh();
+  }
+
+  /** Of live video: when a frame was taken by its own word, and when it came here by our clock. */
+  noteFrame(frameMs: number, nowMs: number): void {
+    this.#videoSkew.note(frameMs, nowMs);
+    this.#weigh();
+  }
+
+  /** Which clocks there are, and what arrivals alone tell of the offset. What matches have found stays where it is. */
+  #weigh(): void {
+    const [before, wasMs, differed] = [this.#clocks, this.#baseMs, this.#differs];
+    const [sampleMs, frameMs] = [this.#skew.measuredMs, this.#videoSkew.measuredMs];
+    this.#differs = this.#skew.differs;
+    this.#clocks = sampleMs === null || frameMs === null ? "ours" : this.#compare(sampleMs, frameMs);
+    if (this.#clocks === "shared") this.#baseMs = 0;
+    else this.#baseMs = this.#clocks === "ours" ? this.#skew.offsetMs : (sampleMs ?? 0) - (frameMs ?? 0);
+    if (before === this.#clocks && differed === this.#differs) return;
+    const movedMs = wasMs - this.#baseMs;
+    const move = (match: Match | null) => match && { ...match, offsetMs: match.offsetMs + movedMs };
+    this.#fine = move(this.#fine);
+    this.#candidate = move(this.#candidate);
+  }
+
+  #compare(sampleMs: number, frameMs: number): Clocks {
+    const hasOwn = frameMs < FRAME_MS.least || frameMs > FRAME_MS.most;
+    if (!hasOwn && !this.#skew.differs) return "ours";
+    if (Math.abs(sampleMs - frameMs) < (this.#clocks === "shared" ? STILL_SHARED_MS : SHARED_MS)) return "shared";
+    return hasOwn ? "apart" : "ours";
   }
 
   noteMatch({ offsetMs, errorMs }: Match): void {
-    const found = { offsetMs: offsetMs - this.#skew.offsetMs, errorMs };
+    const found = { offsetMs: offsetMs - this.#baseMs, errorMs };
     const agrees = this.#candidate !== null && Math.abs(found.offsetMs - this.#candidate.offsetMs) < AGREE_MS;
     this.#candidate = found;
     if (!agrees) return;
@@ -70,12 +121,18 @@ export class ClockOffset {
     const away = target - applied;
     const most = FOLLOW * passed;
     this.#appliedMs = Math.abs(away) > JUMP_MS ? target : applied + Math.min(Math.max(away, -most), most);
-    const known = this.#fine?.errorMs ?? (this.#skew.differs ? ERRORS.different : ERRORS.same);
-    return { offsetMs: this.#appliedMs, errorMs: Math.max(known, ERRORS.set) };
+    return { offsetMs: this.#appliedMs, errorMs: Math.max(this.#fine?.errorMs ?? this.#arrivalErrorMs, ERRORS.set) };
+  }
+
+  get #arrivalErrorMs(): number {
+    const skewMs = this.#skew.measuredMs;
+    if (skewMs === null) return ERRORS.file;
+    // A clock that is off by so little that it was left alone.
+    return this.#clocks === "ours" && !this.#differs ? Math.max(ERRORS.arrival, Math.abs(skewMs)) : ERRORS.arrival;
   }
 
   /** Where the offset is going to. */
   get targetMs(): number {
-    return this.#setting === "auto" ? this.#skew.offsetMs + (this.#fine?.offsetMs ?? 0) : this.#setting;
+    return this.#setting === "auto" ? this.#baseMs + (this.#fine?.offsetMs ?? 0) : this.#setting;
   }
 }

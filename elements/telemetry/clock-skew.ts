@@ -1,4 +1,4 @@
-/** How far the sender's clock is from ours, as far as the arrival of its messages tells. */
+/** How far the sender's clock is from ours, as far as the arrival of its messages (or frames) tells. */
 
 const WINDOW_MS = 60_000;
 /** What comes within this counts once, by the quickest: what was stored while a broker was away comes all at once. */
@@ -31,6 +31,11 @@ export class ClockSkew {
   /** To be added to its times. */
   get offsetMs(): number {
     return this.#differs ? this.#skewMs : 0;
+  }
+
+  /** As it was measured; null before anything has come. */
+  get measuredMs(): number | null {
+    return this.#moments.length === 0 ? null : this.#skewMs;
   }
 
   get differs(): boolean {

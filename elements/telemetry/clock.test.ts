@@ -89,3 +89,35 @@ test("matches come on top of a clock that is off", () => {
   offset.noteArrival(START, START + 5);
   assert.equal(offset.targetMs, 0);
 });
+
+test("what matches have found stays when clocks come to differ, and to agree again", () => {
+  const offset = new ClockOffset("auto");
+  let ms = 0;
+  const hear = (untilMs: number, delayMs: number): void => {
+    for (; ms < untilMs; ms += 500) offset.noteArrival(START + ms - 1400, START + ms + delayMs);
+  };
+  hear(30_000, 80);
+  for (const offsetMs of [1400, 1400]) offset.noteMatch({ offsetMs, errorMs: 15 });
+  assert.equal(offset.targetMs, 1400);
+  hear(120_000, 120);
+  assert.equal(offset.targetMs, 1400);
+  hear(240_000, -450);
+  assert.ok(Math.abs(offset.targetMs - 1400) < 600, `${offset.targetMs}`);
+});
+
+test("until a match, what is received is as uncertain as arrivals are; what is read from a file is not", () => {
+  const file = new ClockOffset("auto");
+  assert.equal(file.read(0).errorMs, 40);
+  for (const [skewMs, errorMs] of [
+    [60, 400],
+    [-1200, 1200],
+    [60_000, 400],
+  ] as const) {
+    const offset = new ClockOffset("auto");
+    offset.noteArrival(START, START + skewMs);
+    assert.equal(offset.read(0).errorMs, errorMs);
+    const match = { offsetMs: offset.targetMs, errorMs: 15 };
+    for (const one of [match, match]) offset.noteMatch(one);
+    assert.equal(offset.read(1).errorMs, 15);
+  }
+});

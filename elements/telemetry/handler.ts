@@ -44,6 +44,7 @@ export class TelemetryHandler implements Omit<Handler, "update" | "format"> {
   readonly #turns = new PictureTurns();
   readonly #awaited = new Awaited();
   readonly #deafen: () => void;
+  readonly #now: () => number;
   #properties: TelemetryProperties;
   /** Of samples read from a file, whose first belongs to the first frame: what leads from their times to those of the video. */
   #alignmentMs = 0;
@@ -51,7 +52,9 @@ export class TelemetryHandler implements Omit<Handler, "update" | "format"> {
   #lastFrameMs: number | null = null;
   #isUseless = false;
 
-  constructor(properties: TelemetryProperties, services: Needs) {
+  /** `now`: our clock, Unix milliseconds; read for live video only. */
+  constructor(properties: TelemetryProperties, services: Needs, now: () => number = Date.now) {
+    this.#now = now;
     this.#properties = properties;
     this.#services = services;
     this.#offset = new ClockOffset(properties.offsetMs);
@@ -64,6 +67,8 @@ export class TelemetryHandler implements Omit<Handler, "update" | "format"> {
     const frameMs = Number(frame.captureNs / 1000n) / 1000;
     const beforeMs = frame.discontinuity ? null : this.#lastFrameMs;
     this.#lastFrameMs = frameMs;
+    if (frame.discontinuity) this.#offset.restartVideo();
+    if (this.#services.job.live) this.#offset.noteFrame(frameMs, this.#now());
     if (this.#samples.isEmpty && this.#samples.fixed === null) return;
     this.#align(frameMs);
     this.#look(frame, frameMs);
@@ -90,6 +95,7 @@ export class TelemetryHandler implements Omit<Handler, "update" | "format"> {
 
   flush(): void {
     this.#lastFrameMs = null;
+    this.#offset.restartVideo();
     this.#turns.forget();
     this.#awaited.release();
   }

@@ -23,7 +23,8 @@ interface Written {
   readonly cameraMotion?: CameraMotion;
 }
 
-function open(given: Partial<TelemetryProperties> = {}, live = true) {
+/** Frames come here `lateMs` after they were taken, by their own word. */
+function open(given: Partial<TelemetryProperties> = {}, live = true, lateMs = 100) {
   const warned: string[] = [];
   let take: ((message: JsonRecord) => void) | null = null;
   const services = {
@@ -37,10 +38,13 @@ function open(given: Partial<TelemetryProperties> = {}, live = true) {
       };
     },
   } as Partial<Services> as Services;
-  const handler = new TelemetryHandler({ ...PROPERTIES, ...given }, services);
+  const clock = { lateMs };
+  let nowMs = 0;
+  const handler = new TelemetryHandler({ ...PROPERTIES, ...given }, services, () => nowMs);
   const deliver = (message: JsonRecord): void => take?.(message);
   const begin = (ms: number, more: Partial<Frame> = {}) => {
     let written: Written = {};
+    nowMs = ms + clock.lateMs;
     const frame = {
       captureNs: BigInt(Math.round(ms * 1e3)) * 1000n,
       discontinuity: false,
@@ -58,7 +62,7 @@ function open(given: Partial<TelemetryProperties> = {}, live = true) {
     return { settled, read: () => written };
   };
   const tell = (ms: number, more?: Partial<Frame>): Written => begin(ms, more).read();
-  return { handler, deliver, begin, tell, warned, isHeard: () => take !== null };
+  return { handler, deliver, begin, tell, warned, clock, isHeard: () => take !== null };
 }
 
 const sample = (timeMs: number | null, yaw: number, more: Partial<TelemetrySample> = {}): TelemetrySample => ({
@@ -129,6 +133,38 @@ test("a clock that is off by an hour is corrected by itself, and one that has be
   for (let ms = 3500; ms <= 6000; ms += 500) send(ms, 0);
   near(tell(START + 5750).telemetry?.attitude?.yaw, 57.5);
   assert.match(warned.join(), /has been set/);
+});
+
+test("a video that has a clock of its own is joined, be it that of the telemetry or another one", () => {
+  const hour = 3_600_000;
+  for (const [what, videoBehindMs, behindMs, withinMs] of [
+    ["one clock 8 s behind", 8000, 8000, 0],
+    ["one clock an hour behind", hour, hour, 0],
+    ["one clock an hour ahead", -hour, -hour, 0],
+    ["a camera an hour behind", hour, 0, 200],
+    ["a camera an hour ahead", -hour, 0, 200],
+    ["each its own", hour, -hour, 200],
+    ["telemetry a minute behind", 0, 60_000, 60],
+  ] as const) {
+    const { deliver, tell } = open({ offsetMs: "auto" }, true, videoBehindMs + 200);
+    for (let ms = 0; ms <= 20_000; ms += 500)
+      deliver(sample(START + ms - behindMs, ms / 100, { receivedMs: START + ms + 60 }));
+    const { telemetry } = tell(START + 15_000 - videoBehindMs);
+    const offMs = Math.abs((telemetry?.attitude?.yaw ?? Number.NaN) - 150) * 100;
+    assert.ok(offMs <= withinMs + 1, `${what}: off by ${offMs} ms`);
+    assert.ok((telemetry?.doubt.angle ?? 0) > 3.9, `${what}: 400 ms of doubt at 10 degrees a second`);
+  }
+});
+
+test("a video that went on after a pause, with times that stay behind by it, is joined by when it comes now", () => {
+  const { handler, deliver, tell, clock } = open({ offsetMs: "auto" });
+  for (let ms = 0; ms <= 30_000; ms += 500) {
+    deliver(sample(START + ms, ms / 200, { receivedMs: START + ms + 60 }));
+    if (ms < 10_000) tell(START + ms);
+  }
+  handler.flush();
+  clock.lateMs += 15_000;
+  near(tell(START + 10_000).telemetry?.attitude?.yaw, 125, 1);
 });
 
 test("the picture's motion is told from the frame before, in heights of the frame", () => {

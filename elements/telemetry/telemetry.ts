@@ -25,7 +25,7 @@ chains:
       default: "auto",
       live: true,
       description:
-        "Added to the times of telemetry to get the time of the video. auto takes clocks that differ by less than a second and a half for the same, and corrects that by how the picture turns.",
+        "Added to the times of telemetry to get the time of the video. auto takes clocks that differ by less than a second and a half for the same, measures by arrivals those that differ by more, the one of the video too, and corrects that by how the picture turns.",
     }),
     join: Type.Enum(["interpolate", "latest"], {
       default: "interpolate",
