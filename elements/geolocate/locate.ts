@@ -5,7 +5,7 @@ import { type Covariance, spreadErrors } from "./error.ts";
 import { findNormal, meetGround } from "./ground.ts";
 import type { Sight, World } from "./sight.ts";
 import type { Kind } from "./sizes.ts";
-import { step, type Vector } from "./vector.ts";
+import { dot, step, type Vector } from "./vector.ts";
 import { toGeodetic } from "./wgs84.ts";
 
 export interface Located {
@@ -27,6 +27,8 @@ export interface LocatedSpot {
   /** ECEF. */
   readonly point: Vector;
   readonly covariance: Covariance;
+  /** See motion.ts. */
+  readonly lastingM: number;
 }
 
 /** The foot of a box that is cut off at the bottom of the frame lies below it, who knows how far: by half of what is seen. */
@@ -65,5 +67,8 @@ function meet(world: World, right: number, down: number, rightDoubt: number, dow
   const covariance = spreadErrors(world, { ray, distanceM, normal, right, down, rightDoubt, downDoubt });
   if (covariance === null) return null;
   const { latitude, longitude, heightM } = place;
-  return { latitude, longitude, heightM, distanceM, point, covariance };
+  const { angle, positionM } = world.joining;
+  // Up or down the picture it goes further, by how flat the ray meets the ground.
+  const lastingM = Math.hypot((angle * distanceM) / -dot(ray.along, normal), positionM);
+  return { latitude, longitude, heightM, distanceM, point, covariance, lastingM };
 }

@@ -5,10 +5,11 @@ import { combine, step, type Vector } from "./vector.ts";
 import { localFrame, toEcef, toGeodetic } from "./wgs84.ts";
 
 /** As sure along all directions. */
-function spotAt(point: Vector, errorM: number): Spot {
+function spotAt(point: Vector, errorM: number, lastingM = 0): Spot {
   const { latitude, longitude } = toGeodetic(point);
   const square = errorM ** 2 / 2;
-  return { latitude, longitude, point, covariance: { xx: square, xy: 0, xz: 0, yy: square, yz: 0, zz: square } };
+  const covariance = { xx: square, xy: 0, xz: 0, yy: square, yz: 0, zz: square };
+  return { latitude, longitude, point, covariance, lastingM };
 }
 
 interface Walk {
@@ -75,7 +76,7 @@ test("spots that jump about are smoothed most where they are least sure", () => 
     const point = step(step(start, east, 3 * (i / 10)), north, i % 2 === 0 ? 2 : -2);
     const { latitude, longitude } = toGeodetic(point);
     const covariance = { xx: 0, xy: 0, xz: 0, yy: 0.2 ** 2, yz: 0, zz: 5 ** 2 };
-    last = motions.take(1, i / 10, { latitude, longitude, point, covariance });
+    last = motions.take(1, i / 10, { latitude, longitude, point, covariance, lastingM: 0 });
   }
   near(last.speedMps, 3, 0.1);
   near(last.heading, 90, 4);
@@ -145,4 +146,21 @@ test("a time that goes back begins anew, and a spot that is seen twice at one ti
     const { speedMps } = motions.take(2, 10 + i / 10, sure);
     assert.ok(speedMps === null || Number.isFinite(speedMps));
   }
+});
+
+test("a place that sways with the turns of the camera, by clocks that may not agree, is not told as a speed", () => {
+  const { east } = localFrame(48, 11);
+  const start = toEcef({ latitude: 48, longitude: 11, heightM: 0 });
+  const told = (lastingM: number): number => {
+    const motions = new Motions();
+    let count = 0;
+    for (let i = 0; i <= 300; i++) {
+      const [sway, turn] = [Math.sin(i / 10), Math.abs(Math.cos(i / 10))];
+      const { heading } = motions.take(1, i / 10, spotAt(step(start, east, 5 * sway), 2, lastingM * turn));
+      if (heading !== null) count++;
+    }
+    return count;
+  };
+  assert.ok(told(0) > 100);
+  assert.equal(told(7), 0);
 });

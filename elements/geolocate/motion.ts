@@ -13,6 +13,8 @@ export interface Spot {
   /** ECEF. */
   readonly point: Vector;
   readonly covariance: Covariance;
+  /** Of the error, what is the same from frame to frame and changes with how the camera moves: one standard deviation. */
+  readonly lastingM: number;
 }
 
 export interface Motion {
@@ -33,6 +35,9 @@ const PLANE_REACH_M = 1000;
 /** Not seen for so long, a track is forgotten, whoever failed to say that it has ended. */
 const FORGET_S = 60;
 const MOST_TRACKS = 4096;
+/** An error that lasts comes and goes with the turns of the camera, within about this; and so long the filter remembers it. */
+const TURN_S = 1;
+const MEMORY_S = 2;
 
 export const UNKNOWN_MOTION: Motion = { speedMps: null, heading: null };
 
@@ -41,6 +46,8 @@ interface Course {
   readonly firstS: number;
   lastS: number;
   spots: number;
+  /** The most of late. */
+  lastingM: number;
   plane: { origin: Vector; first: Vector; second: Vector };
 }
 
@@ -85,7 +92,7 @@ export class Motions {
   }
 }
 
-function begin(timeS: number, { latitude, longitude, point, covariance }: Spot): Course {
+function begin(timeS: number, { latitude, longitude, point, covariance, lastingM }: Spot): Course {
   const { east, north } = localFrame(latitude, longitude);
   const plane = { origin: point, first: east, second: north };
   return {
@@ -99,12 +106,14 @@ function begin(timeS: number, { latitude, longitude, point, covariance }: Spot):
     firstS: timeS,
     lastS: timeS,
     spots: 1,
+    lastingM,
     plane,
   };
 }
 
-function advance(course: Course, timeS: number, { latitude, longitude, point, covariance }: Spot): void {
+function advance(course: Course, timeS: number, { latitude, longitude, point, covariance, lastingM }: Spot): void {
   const { filter } = course;
+  course.lastingM = Math.max(lastingM, course.lastingM * Math.exp((course.lastS - timeS) / MEMORY_S));
   filter.predict(timeS - course.lastS);
   course.lastS = timeS;
   course.spots++;
@@ -135,13 +144,14 @@ const spread = ({ xx, xy, xz, yy, yz, zz }: Covariance, a: Vector, b: Vector): n
   a.y * (xy * b.x + yy * b.y + yz * b.z) +
   a.z * (xz * b.x + yz * b.y + zz * b.z);
 
-function describe({ filter, plane, spots, firstS, lastS }: Course, { latitude, longitude }: Spot): Motion {
+function describe({ filter, plane, spots, firstS, lastS, lastingM }: Course, { latitude, longitude }: Spot): Motion {
   if (spots < LEAST_SPOTS || lastS - firstS < LEAST_TIME_S) return UNKNOWN_MOTION;
   const { east, north } = localFrame(latitude, longitude);
   const velocity = combine(plane.first, filter.velocityX, plane.second, filter.velocityY, plane.first, 0);
   const [eastward, northward] = [dot(velocity, east), dot(velocity, north)];
   const speedMps = Math.sqrt(eastward * eastward + northward * northward);
-  const doubtMps = filter.speedDoubt();
+  // The filter takes the error of each spot for a new one.
+  const doubtMps = Math.hypot(filter.speedDoubt(), lastingM / TURN_S);
   if (doubtMps > Math.max(KNOWN_MPS, speedMps * KNOWN_PART)) return UNKNOWN_MOTION;
   const isStanding = speedMps < Math.max(STANDING_MPS, doubtMps / 2);
   return { speedMps, heading: isStanding ? null : toHeading(eastward, northward) };

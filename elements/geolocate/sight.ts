@@ -20,6 +20,8 @@ export interface World extends DoubtedCamera {
   readonly from: Vector;
   readonly terrain: Terrain;
   readonly limitM: number;
+  /** What joining by time adds to the doubts: it lasts from frame to frame. Radians and metres. */
+  readonly joining: { readonly angle: number; readonly positionM: number };
 }
 
 /** Null where not even the fields of view are of use. Without a terrain the ground is as low everywhere as below the camera. */
@@ -70,6 +72,7 @@ function openWorld(
     axes: turnCamera(attitude, local),
     terrain: terrain ?? levelTerrain(heightM - relAltitude),
     limitM: properties.maxDistanceM,
+    joining: { angle: doubt.angle * RADIANS, positionM: doubt.position },
     doubts: {
       attitude: Math.hypot(properties.attitudeErrorDeg, doubt.angle) * RADIANS,
       heading: properties.headingErrorDeg * RADIANS,
