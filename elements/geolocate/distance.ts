@@ -7,8 +7,9 @@ const EDGE = 0.002;
 
 export const isCutBelow = ([, top, , height]: Box): boolean => top + height > 1 - EDGE;
 
-export const isCut = (box: Box): boolean =>
-  box[0] < EDGE || box[1] < EDGE || box[0] + box[2] > 1 - EDGE || isCutBelow(box);
+export const isCutAside = ([left, , width]: Box): boolean => left < EDGE || left + width > 1 - EDGE;
+
+export const isCut = (box: Box): boolean => box[1] < EDGE || isCutAside(box) || isCutBelow(box);
 
 /**
  * Metres to something of this size that fills the box. Height and width both count where both are known: their product

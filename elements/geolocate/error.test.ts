@@ -6,6 +6,7 @@ import { meetGround, type Terrain } from "./ground.ts";
 import { locate } from "./locate.ts";
 import { boxOn, type Flown, locateFoot, PROPERTIES, sightOf, telemetryOf } from "./sight.fixture.ts";
 import { openSight, type Sight, type World } from "./sight.ts";
+import { findKind } from "./sizes.ts";
 import { combine, cross, dot, step, subtract, type Vector } from "./vector.ts";
 
 /** Numbers with mean 0 and standard deviation 1 that are the same in every run. */
@@ -118,7 +119,7 @@ test("a lens in doubt counts at the edge of the picture, and not in its middle",
   const sure = { attitudeErrorDeg: 0, headingErrorDeg: 0, positionErrorM: 0, heightErrorM: 0 };
   const sight = sightOf({ pitch: -90, hfov: 90, vfov: 60 }, sure);
   const errorOf = (x: number): number => {
-    const { spot } = locate(sight, boxOn(x, 0.5), { isAirborne: false, size: null }, 0);
+    const { spot } = locate(sight, boxOn(x, 0.5, 0), { isAirborne: false, size: null }, 0);
     assert.ok(spot);
     return errorM(spot.covariance);
   };
@@ -153,15 +154,36 @@ test("a foot that is cut off at the bottom of the picture is in doubt", () => {
   assert.ok(errorOf(1) > 2 * errorOf(0.99));
 });
 
-test("nothing in doubt, no error", () => {
-  const sure = {
-    attitudeErrorDeg: 0,
-    headingErrorDeg: 0,
-    lensError: 0,
-    positionErrorM: 0,
-    heightErrorM: 0,
-    footError: 0,
+test("an object that is cut off at the side of the picture is in doubt", () => {
+  const sight = sightOf({ pitch: -30 });
+  const errorOf = (x: number): number => {
+    const { spot } = locate(sight, boxOn(x, 0.9, 0.3, 0.1), { isAirborne: false, size: null }, PROPERTIES.footError);
+    assert.ok(spot);
+    return errorM(spot.covariance);
   };
-  const { spot } = locate(sightOf({ pitch: -30 }, sure), boxOn(0.4, 0.6), { isAirborne: false, size: null }, 0);
+  assert.ok(errorOf(0.15) > 2 * errorOf(0.16));
+  assert.ok(errorOf(0.85) > 2 * errorOf(0.84));
+});
+
+const SURE = {
+  attitudeErrorDeg: 0,
+  headingErrorDeg: 0,
+  lensError: 0,
+  positionErrorM: 0,
+  heightErrorM: 0,
+  footError: 0,
+};
+
+test("the foot is where an object is nearest: half of its length is in doubt, along the view", () => {
+  for (const flown of [{ pitch: -90 }, { pitch: -45 }, { pitch: -10, roll: 20 }]) {
+    const { spot } = locate(sightOf(flown, SURE), boxOn(0.5, 0.5), findKind("car"), 0);
+    assert.ok(spot && Math.abs(errorM(spot.covariance) - 1.5) < 1e-9, JSON.stringify(flown));
+    // At latitude 0, looking north: x is up, y is east.
+    if (!("roll" in flown)) assert.ok(Math.sqrt(spot.covariance.yy) < 1e-6);
+  }
+});
+
+test("nothing in doubt, no error", () => {
+  const { spot } = locate(sightOf({ pitch: -30 }, SURE), boxOn(0.4, 0.6), { isAirborne: false, size: null }, 0);
   assert.equal(spot && errorM(spot.covariance), 0);
 });

@@ -38,6 +38,8 @@ export interface Sighted {
   /** One standard deviation of both. */
   readonly rightDoubt: number;
   readonly downDoubt: number;
+  /** Metres on the ground from the foot of the box, where the object is nearest, to its middle; 0 where nobody knows. */
+  readonly halfLengthM: number;
 }
 
 /** Of a spot: how its errors along three axes go together, square metres. ECEF. */
@@ -76,6 +78,8 @@ export function spreadErrors({ axes, local, doubts }: DoubtedCamera, sighted: Si
   const depthM = distanceM / Math.sqrt(1 + right * right + down * down);
   shift(axes.right, sighted.rightDoubt * depthM);
   shift(axes.down, sighted.downDoubt * depthM);
+  const onward = normalise(step(axes.down, ray.along, dot(axes.down, normal) / falling));
+  addCause(sum, onward.x * sighted.halfLengthM, onward.y * sighted.halfLengthM, onward.z * sighted.halfLengthM);
   shift(combine(axes.right, right, axes.down, down, axes.ahead, 0), doubts.lens * depthM);
   shift(local.east, doubts.positionM * Math.SQRT1_2);
   shift(local.north, doubts.positionM * Math.SQRT1_2);

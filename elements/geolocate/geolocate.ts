@@ -80,7 +80,8 @@ chains:
       minimum: 0,
       maximum: 1,
       live: true,
-      description: "How well the foot of an object is found, as a fraction of the height and width of its box.",
+      description:
+        "How well the foot of an object is found, as a fraction of the height and width of its box. Half of the usual length of its class comes on top: the foot is where it is nearest, not its middle.",
     }),
   }),
   reads: [{ oneOf: ["tracks", "detections"] }, { optional: "telemetry" }],

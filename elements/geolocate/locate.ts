@@ -1,7 +1,7 @@
 import type { Box } from "../../schemas/detections.ts";
 import { azimuthDeg, direct, elevationDeg, offsetDown, offsetRight } from "./camera.ts";
-import { estimateDistanceM, isCutBelow } from "./distance.ts";
-import { type Covariance, spreadErrors } from "./error.ts";
+import { estimateDistanceM, isCutAside, isCutBelow } from "./distance.ts";
+import { type Covariance, type Sighted, spreadErrors } from "./error.ts";
 import { findNormal, meetGround } from "./ground.ts";
 import type { Sight, World } from "./sight.ts";
 import type { Kind } from "./sizes.ts";
@@ -31,7 +31,7 @@ export interface LocatedSpot {
   readonly lastingM: number;
 }
 
-/** The foot of a box that is cut off at the bottom of the frame lies below it, who knows how far: by half of what is seen. */
+/** The foot of a box that is cut off at the bottom of the frame lies below it, or aside, who knows how far: by half of what is seen. */
 const CUT_FOOT_ERROR = 0.5;
 
 /**
@@ -50,21 +50,23 @@ export function locate({ lens, world }: Sight, box: Box, { isAirborne, size }: K
     const distanceM = size === null ? null : estimateDistanceM(size, lens, box);
     return { azimuth, elevation, distanceM, isDistanceEstimated: distanceM !== null, spot: null };
   }
-  const footDoubt = isCutBelow(box) ? Math.max(footError, CUT_FOOT_ERROR) : footError;
-  const rightDoubt = 2 * lens.halfWidth * width * footError;
-  const downDoubt = 2 * lens.halfHeight * height * footDoubt;
-  const spot = meet(world, right, down, rightDoubt, downDoubt);
+  const doubtWhere = (isCutOff: boolean): number => (isCutOff ? Math.max(footError, CUT_FOOT_ERROR) : footError);
+  const rightDoubt = 2 * lens.halfWidth * width * doubtWhere(isCutAside(box));
+  const downDoubt = 2 * lens.halfHeight * height * doubtWhere(isCutBelow(box));
+  const halfLengthM = (size?.widthM ?? 0) / 2;
+  const spot = meet(world, { right, down, rightDoubt, downDoubt, halfLengthM });
   return { azimuth, elevation, distanceM: spot?.distanceM ?? null, isDistanceEstimated: false, spot };
 }
 
-function meet(world: World, right: number, down: number, rightDoubt: number, downDoubt: number): LocatedSpot | null {
+function meet(world: World, foot: Omit<Sighted, "ray" | "distanceM" | "normal">): LocatedSpot | null {
+  const { right, down, rightDoubt, downDoubt, halfLengthM } = foot;
   const ray = { from: world.from, along: direct(world.axes, right, down) };
   const distanceM = meetGround(world.terrain, ray, world.limitM);
   if (distanceM === null) return null;
   const point = step(ray.from, ray.along, distanceM);
   const place = toGeodetic(point);
   const normal = findNormal(world.terrain, point, place);
-  const covariance = spreadErrors(world, { ray, distanceM, normal, right, down, rightDoubt, downDoubt });
+  const covariance = spreadErrors(world, { ray, distanceM, normal, right, down, rightDoubt, downDoubt, halfLengthM });
   if (covariance === null) return null;
   const { latitude, longitude, heightM } = place;
   const { angle, positionM } = world.joining;
