@@ -34,7 +34,8 @@ export class Memory<Name extends string> {
     return known;
   }
 
-  forget(names: readonly Name[]): void {
-    for (const name of names) this.#kept.delete(name);
+  /** What was told after `untilMs` stays. */
+  forget(names: readonly Name[], untilMs = Number.POSITIVE_INFINITY): void {
+    for (const name of names) if ((this.#kept.get(name)?.timeMs ?? 0) <= untilMs) this.#kept.delete(name);
   }
 }

@@ -135,6 +135,31 @@ test("the region that the live view shows is preferred to the zoom", () => {
   near(open()(camera(region, "67-0-0")).sample.hfov, 8.24);
 });
 
+test("a region that was told before does not outlive another zoom, or a region that is none", () => {
+  const none = { left: 0, top: 0, right: 0, bottom: 0 };
+  const narrow = { left: 0.475, top: 0.475, right: 0.525, bottom: 0.525 };
+  const message = (zoom: number | null, region: unknown) => ({
+    ...DATA,
+    "53-0-0": { ...GIMBAL, zoom_factor: zoom },
+    ...(region !== null && { cameras: [{ payload_index: "53-0-0", liveview_world_region: region }] }),
+  });
+  for (const [next, hfov] of [
+    [message(1, null), 71.5],
+    [message(1, none), 71.5],
+    [message(20, null), 4.13],
+    [message(null, null), 4.13],
+  ] as const) {
+    const read = open();
+    near(read(message(20, narrow)).sample.hfov, 4.13);
+    near(read(next, 500).sample.hfov, hfov);
+    near(read(next, 1000).sample.hfov, hfov);
+  }
+  const late = open();
+  late(message(20, narrow), 500);
+  late(message(1, null), 0);
+  near(late(message(null, null), 600).sample.hfov, 4.13);
+});
+
 test("the camera of the pilot is never the one", () => {
   const { sample, lack } = open()({ ...DATA, "53-0-0": undefined, "39-0-7": GIMBAL });
   assert.equal(sample.attitude, null);

@@ -36,7 +36,8 @@ const PAYLOAD = {
 } as const satisfies Record<string, Range>;
 
 /** In the entry of `data.cameras` of that payload: shares of the wide view, of `liveview_world_region`. */
-type Field = keyof typeof AIRCRAFT | keyof typeof PAYLOAD | "region_width" | "region_height";
+const REGION = ["region_width", "region_height"] as const;
+type Field = keyof typeof AIRCRAFT | keyof typeof PAYLOAD | (typeof REGION)[number];
 
 /** What the pilot looks through, never what the video is of. */
 const FIRST_PERSON = "39-0-7";
@@ -90,6 +91,7 @@ class VendorA implements TelemetryFormat {
     const timeMs = toMilliseconds(timestamp);
     this.#choosePayload(data);
     const told = collect(data, this.#payload);
+    if (this.#outdatesRegion(data, told, timeMs)) this.#memory.forget(REGION, timeMs);
     this.#memory.keep(timeMs, told);
     const known = this.#memory.recall(timeMs, told);
     const native = toNative(known, this.#findView(known), this.#settings);
@@ -119,7 +121,15 @@ class VendorA implements TelemetryFormat {
     // A message that leaves the known camera out and tells of an unknown one is partial, not a change of cameras.
     if (this.#payload !== null && findWideView(this.#payload) !== null && findWideView(next) === null) return;
     this.#payload = next;
-    this.#memory.forget([...Object.keys(PAYLOAD), "region_width", "region_height"] as Field[]);
+    this.#memory.forget([...(Object.keys(PAYLOAD) as Field[]), ...REGION]);
+  }
+
+  /** A region that is none, or another zoom without a region: the one that was told before does not hold any more. */
+  #outdatesRegion(data: Part, told: Told, timeMs: number): boolean {
+    if (this.#payload === null || told.has("region_width")) return false;
+    if (pickRegion(data.cameras, this.#payload) !== null) return true;
+    const [zoom, before] = [told.get("zoom_factor"), this.#memory.recall(timeMs, new Map()).get("zoom_factor")];
+    return zoom !== undefined && before !== undefined && zoom !== before;
   }
 
   #findView(known: Told): FieldsOfView | null {
@@ -197,13 +207,18 @@ function collect(data: Part, payload: string | null): Told {
 
 /** Null where there is none, or it is none: some cameras say 0 everywhere. */
 function findRegion(cameras: unknown, payload: string): { width: number; height: number } | null {
-  if (!Array.isArray(cameras)) return null;
-  const camera: unknown = cameras.find((one) => isPart(one) && one.payload_index === payload);
-  const region = isPart(camera) ? camera.liveview_world_region : undefined;
-  if (!isPart(region)) return null;
+  const region = pickRegion(cameras, payload);
+  if (region === null) return null;
   const [left, top, right, bottom] = [region.left, region.top, region.right, region.bottom].map(Number);
   const [width, height] = [Number(right) - Number(left), Number(bottom) - Number(top)];
   return width > 0 && width <= 1 && height > 0 && height <= 1 ? { width, height } : null;
+}
+
+function pickRegion(cameras: unknown, payload: string): Part | null {
+  if (!Array.isArray(cameras)) return null;
+  const camera: unknown = cameras.find((one) => isPart(one) && one.payload_index === payload);
+  const region = isPart(camera) ? camera.liveview_world_region : undefined;
+  return isPart(region) ? region : null;
 }
 
 function toNative(known: Told, view: FieldsOfView | null, settings: Settings): Partial<TelemetryMessage> {
