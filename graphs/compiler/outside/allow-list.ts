@@ -7,6 +7,7 @@
 /** Elements of a graph that is tried. `encode` stands in for the encoders: their own properties name files. */
 export const ALLOWED_ELEMENTS: ReadonlySet<string> = new Set([
   ...["source", "decode", "stage", "detect", "track", "overlay", "resize", "encode", "detections", "feed"],
+  ...["telemetry", "geolocate", "report"],
   ...["queue", "tee", "identity", "capsfilter", "fakesink", "clocksync", "valve"],
   ...["videoconvert", "videoscale", "videorate", "videocrop", "aspectratiocrop", "videobox", "videoflip"],
   ...["videobalance", "gamma", "deinterlace", "gaussianblur", "compositor"],

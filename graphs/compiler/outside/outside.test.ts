@@ -147,4 +147,16 @@ describe("of our own elements", () => {
       "detect: { classes: [person], confidence: 0.5 }\n    - track\n    - overlay\n    - textoverlay: { text: hello }";
     assert.deepEqual(judge(graphOf(steps)), []);
   });
+
+  test("a graph that tells where things are passes, but for one that sends it to maps", () => {
+    const steps = [
+      "detect",
+      "telemetry: { offset-ms: auto, join: latest }",
+      "track",
+      "geolocate: { max-distance-m: 500 }",
+      "report",
+    ].join("\n    - ");
+    assert.deepEqual(judge(graphOf(steps)), []);
+    assert.match(judge(graphOf(`${steps}\n    - cot: { url: "udp://239.2.3.1:6969" }`)).join(), /may not be used/);
+  });
 });
