@@ -48,7 +48,7 @@ interface Report extends ElementEvent {
 }
 
 /** The element alone, shown frames by hand. Closed with the test. */
-function open(url: string, change: Partial<CotProperties> = {}) {
+function open(url: string, change: Partial<CotProperties> = {}, job: Partial<Services["job"]> = {}) {
   const reports: Report[] = [];
   const logged: string[] = [];
   const watch = new Watch();
@@ -57,7 +57,7 @@ function open(url: string, change: Partial<CotProperties> = {}) {
     reports.push(event as Report);
     watch.look();
   };
-  const services = { node: "cot", job: { uuid: UUID }, log, emit } as unknown as Services;
+  const services = { node: "cot", job: { uuid: UUID, live: true, ...job }, log, emit } as unknown as Services;
   const properties = { address: null, intervalMs: 1000, staleSeconds: 15, affiliation: "u", ...change } as const;
   const handler = new CotHandler({ url, ...properties }, services);
   after(() => handler.close());
@@ -92,6 +92,25 @@ test("a track is told of at most once an interval, by the time of its pictures, 
     [1, 2100, 5100],
     [1, 2500, 2500],
   ]);
+});
+
+test("runs in the foreground do not share the names of their tracks, but where the same clip must give the same bytes", async () => {
+  const uuid = "00000000-0000-0000-0000-000000000000";
+  const uidOf = async (job: Partial<Services["job"]>) => {
+    const receiver = await openReceiver();
+    const { car, logged } = open(receiver.url, {}, job);
+    car(0);
+    await receiver.until(1);
+    return { uid: parseEvents(receiver.texts)[0]?.attributes.uid ?? "", logged };
+  };
+  const [first, second] = [await uidOf({ uuid, live: true }), await uidOf({ uuid, live: true })];
+  assert.match(first.uid, /^windhover\.[0-9a-f-]{36}\.1$/);
+  assert.notEqual(first.uid, second.uid);
+  assert.doesNotMatch(first.logged.join(), /1970/);
+  const fast = await uidOf({ uuid, live: false });
+  assert.equal(fast.uid, `windhover.${uuid}.1`);
+  assert.match(fast.logged.join(), /1970/);
+  assert.equal((await uidOf({})).uid, `windhover.${UUID}.1`);
 });
 
 test("tracks without a spot, predictions and frames that nobody looked at are not told of", async () => {
@@ -270,6 +289,33 @@ test("a server that never answers does not keep the element from closing either"
   car(0);
   await handler.close();
   assert.deepEqual([reports.at(-1)?.framesSent, reports.at(-1)?.framesDropped], [0, 2]);
+});
+
+test("nothing stays open to a broker that is frozen and does not hang up", async () => {
+  const CONNACK = Buffer.from([0x20, 2, 0, 0]);
+  const watch = new Watch();
+  let isGone = false;
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    socket.on("error", () => {});
+    socket.on("close", () => {
+      isGone = true;
+      watch.look();
+    });
+    // Never read, but to see it reset: what is written to somebody who has gone is answered so.
+    const poke = setInterval(() => socket.write(Buffer.from([0xd0, 0])), 20);
+    socket.on("close", () => clearInterval(poke));
+    socket.once("data", () => socket.write(CONNACK));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  after(() => server.close());
+  const address = server.address();
+  assert.ok(typeof address === "object" && address !== null);
+  const { car, handler, until } = open(`mqtt://127.0.0.1:${address.port}/cot?qos=1`);
+  await until("live");
+  car(0);
+  await handler.close();
+  await watch.until("a socket that is gone", () => isGone);
 });
 
 test("somebody who floods instead of answering is left", async () => {

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { type CotTarget, readCotTarget } from "../../schemas/cot-target.ts";
 import type { Tracks } from "../../schemas/detections.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
@@ -29,12 +30,15 @@ interface Shown {
 const REPORT_EVERY_MS = 1000;
 /** `track` gives everything up before; what it forgot in a seek must not stay here for ever. */
 const FORGOTTEN_MS = 120_000;
+/** Of a run in the foreground: all of them have it, and maps would take their tracks for the same. */
+const NO_UUID = /^[0-]*$/;
 /** Brokers say what they want, at any length. */
 const MOST_LETTERS = 300;
 
 export class CotHandler implements Pick<Handler, "flush" | "close"> {
   readonly #services: Services;
   readonly #outlet: EventOutlet;
+  readonly #uuid: string;
   /** Tracks that the map has, by id. */
   readonly #shown = new Map<number, Shown>();
   #properties: CotProperties;
@@ -47,6 +51,12 @@ export class CotHandler implements Pick<Handler, "flush" | "close"> {
     if (typeof target === "string") throw new Error(`the url of cot ${target}`);
     this.#properties = properties;
     this.#services = services;
+    const { uuid, live } = services.job;
+    this.#uuid = live && NO_UUID.test(uuid) ? randomUUID() : uuid;
+    if (!live)
+      services.log.warn(
+        "at pace fast the times of events begin with 1970, and maps show none of them: run it in real time to see them",
+      );
     this.#outlet = new EventOutlet(openerOf(target, properties.address), () => this.#tellStatus());
     this.#report();
   }
@@ -85,7 +95,7 @@ export class CotHandler implements Pick<Handler, "flush" | "close"> {
     for (const [index, { id, className, confidence, predicted }] of objects.entries()) {
       const spot = places?.objects[index]?.spot ?? null;
       if (predicted || spot === null) continue;
-      const sighting = { processUuid: this.#services.job.uuid, id, className, confidence, spot };
+      const sighting = { processUuid: this.#uuid, id, className, confidence, spot };
       const toldMs = this.#shown.get(id)?.toldMs ?? Number.NEGATIVE_INFINITY;
       const isDue = Math.abs(this.#nowMs - toldMs) >= this.#properties.intervalMs;
       if (isDue) this.#tell(sighting, this.#properties.staleSeconds * 1000);

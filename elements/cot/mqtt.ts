@@ -30,14 +30,19 @@ export function openMqtt(target: MqttTarget, address: string | null): OpenLink {
       isGreeted = true;
     });
     const end = (): void => void client.end(true);
-    signal.addEventListener("abort", end, { once: true });
+    // Of somebody who is being left politely, `end` takes no more orders.
+    const drop = (): void => {
+      end();
+      socket?.destroy();
+    };
+    signal.addEventListener("abort", drop, { once: true });
     client.on("error", (error) => {
       if (VERSION_CODES.includes(Number((error as { code?: unknown }).code))) version = version === 4 ? 5 : 4;
       reason ??= explain(error, target.host);
     });
     const closed = new Promise<string>((resolve) => {
       client.once("close", () => {
-        signal.removeEventListener("abort", end);
+        signal.removeEventListener("abort", drop);
         end();
         // Some close without a word when they do not know a version.
         if (!isGreeted && reason === null && !signal.aborted) version = version === 4 ? 5 : 4;
