@@ -8,6 +8,9 @@ export const RUNNER_PROTOCOL = 1;
 
 const Properties = Type.Record(Type.String(), Type.Unknown());
 
+/** A fault in it takes it out and is told as `attachment`, status `failed`; without this it ends the run. */
+const isExpendable = Type.Optional(Type.Boolean());
+
 /** What to run. */
 export const RunnerJob = Type.Object({
   uuid: Type.String(),
@@ -29,7 +32,7 @@ export const RunnerJob = Type.Object({
   epochMs: Type.Optional(Type.Number({ minimum: 0 })),
   firstTrackId: Type.Integer({ minimum: 1 }),
   /** Slots to attach before the first frame. */
-  attach: Type.Array(Type.Object({ id: Type.String(), slot: Type.String(), params: Properties })),
+  attach: Type.Array(Type.Object({ id: Type.String(), slot: Type.String(), params: Properties, isExpendable })),
   /** The Unix socket that pictures go to, framed as schemas/picture-stream.ts says. */
   pictureSocket: Type.String(),
   /** Live sources: how long a lost one is tried again. */
@@ -51,7 +54,7 @@ export const RunnerRequest = Type.Union([
   /** Ends the stream, lets what is under way arrive, closes, exits 0. */
   request("stop", {}),
   /** `attachment` names it in `detach` and in events. */
-  request("attach", { attachment: Type.String(), slot: Type.String(), params: Properties }),
+  request("attach", { attachment: Type.String(), slot: Type.String(), params: Properties, isExpendable }),
   request("detach", { attachment: Type.String() }),
   /** Live properties by node; all or nothing. */
   request("set", { nodes: Type.Record(Type.String(), Properties) }),

@@ -8,6 +8,8 @@ export type GraphState = "starting" | "running" | "paused" | "stopping" | "finis
 export type GraphEvent =
   | { readonly type: "state"; readonly state: GraphState; readonly error?: string }
   | { readonly type: "element"; readonly node: string; readonly event: ElementEvent }
+  /** An expendable slot has failed and is gone. */
+  | { readonly type: "dropped"; readonly segment: string; readonly reason: string }
   | { readonly type: "changed"; readonly changes: readonly PlanChange[] }
   | {
       readonly type: "log";

@@ -24,6 +24,8 @@ export interface LaunchHost {
   print(line: string): Promise<void>;
   send(node: string, channel: string, message: JsonRecord): Promise<void>;
   show?(node: string, captureNs: bigint, bytes: Uint8Array): boolean;
+  /** Whether the graph can do without what that native node belongs to: then its failure does not end it. */
+  spare(node: string, failure: GraphFailure): boolean;
   readonly job: Job;
   /** Where files begin. */
   readonly fromNs: bigint;
@@ -164,12 +166,12 @@ export class Launch {
   }
 
   /** Takes a branch out once its sinks have seen the end. Rejects when it had to be cut off, or is still there. */
-  async detach(name: string): Promise<void> {
+  async detach(name: string, limitMs: number = LIMITS.branchMs): Promise<void> {
     const attached = this.#attached.get(name);
     if (attached === undefined) throw new Error(`"${name}" is not attached`);
     await closeDrivers([attached]);
     try {
-      await this.pipeline.removeBranch(name, LIMITS.branchMs);
+      await this.pipeline.removeBranch(name, limitMs);
     } finally {
       this.#attached.delete(name);
       await leave(attached);
@@ -328,9 +330,10 @@ export class Launch {
 
   #take(message: BusMessage): void {
     if (message.type === "eos") this.#finish();
-    else if (message.type === "error")
-      this.#finish(new GraphFailure(this.#author(message.node), message.message, message.debug));
-    else if (message.type === "warning")
+    else if (message.type === "error") {
+      const failure = new GraphFailure(this.#author(message.node), message.message, message.debug);
+      if (!this.#host.spare(message.node, failure)) this.#finish(failure);
+    } else if (message.type === "warning")
       this.#host.log("warn", this.#author(message.node), message.message, { debug: message.debug });
   }
 

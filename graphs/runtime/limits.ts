@@ -12,6 +12,8 @@ export const LIMITS = {
   updateMs: 5_000,
   /** A branch that leaves: until its sinks have seen the end. */
   branchMs: 5_000,
+  /** The same of one that has failed: its sinks may never see it. */
+  failedBranchMs: 500,
   /** A source connection that is torn down; RTSP says goodbye to a camera that may not answer. */
   ingestCloseMs: 4_000,
 } as const;

@@ -63,6 +63,8 @@ export interface SlotRequest {
   readonly params: JsonRecord;
   /** Names this attachment; default: counted. */
   readonly instance?: string;
+  /** A fault in it takes it out, which the event `dropped` tells; without this it ends the graph. */
+  readonly isExpendable?: boolean;
 }
 
 export interface RunResult {
@@ -91,6 +93,9 @@ export class RunningGraph {
   #settle: (result: RunResult) => void = () => {};
   /** Slots that are attached, by the name of their segment. */
   readonly #slots = new Map<string, SlotInstance>();
+  /** Those that the graph goes on without when they fail, and those that have. */
+  readonly #expendable = new Map<string, PlanSegment>();
+  readonly #failed = new Set<string>();
   #instances = 0;
   /** Outlives launches. */
   #nextTrackId: number;
@@ -118,8 +123,8 @@ export class RunningGraph {
     void graph.ended.then(() => options.signal?.removeEventListener("abort", cut));
     options.onEvent?.({ type: "state", state: "starting" });
     await graph.#startLaunch(async () => {
-      for (const { slot, params, instance } of options.attach ?? [])
-        await graph.#attach(slot, params, instance ?? graph.#nextInstance());
+      for (const request of options.attach ?? [])
+        await graph.#attach({ ...request, instance: request.instance ?? graph.#nextInstance() });
     });
     graph.#enter("running");
     return graph;
@@ -143,8 +148,8 @@ export class RunningGraph {
   }
 
   /** Attaches a slot; the result names this attachment. */
-  attach(slot: string, params: JsonRecord, instance = this.#nextInstance()): Promise<string> {
-    return this.#inTurn(() => this.#attach(slot, params, instance));
+  attach(slot: string, params: JsonRecord, instance = this.#nextInstance(), isExpendable = false): Promise<string> {
+    return this.#inTurn(() => this.#attach({ slot, params, instance, isExpendable }));
   }
 
   /** Rejects when it had to be cut off, or is still there: then it can be tried again. */
@@ -153,7 +158,7 @@ export class RunningGraph {
       try {
         await this.#launch.detach(name);
       } finally {
-        if (!this.has(name)) this.#slots.delete(name);
+        if (!this.has(name)) this.#forget(name);
       }
     });
   }
@@ -184,7 +189,7 @@ export class RunningGraph {
       else await this.#change(target, changes);
       this.#compiled = next;
       for (const name of this.#slots.keys())
-        if (!target.branches.some((branch) => branch.name === name)) this.#slots.delete(name);
+        if (!target.branches.some((branch) => branch.name === name)) this.#forget(name);
       this.#options.onEvent?.({ type: "changed", changes });
       return changes;
     });
@@ -254,12 +259,42 @@ export class RunningGraph {
     return String(this.#instances);
   }
 
-  async #attach(slot: string, params: JsonRecord, instance: string): Promise<string> {
+  async #attach(request: SlotInstance): Promise<string> {
+    const { slot, params, instance, isExpendable = false } = request;
     const { segment, faults } = this.#compiled.slot(slot, instance, params);
     if (segment === null) throw new GraphFaults(faults);
+    // Before it is there: it may fail at once.
+    if (!this.has(segment.name)) this.#expendable.delete(segment.name);
+    if (isExpendable) this.#expendable.set(segment.name, segment);
     await this.#launch.attach(segment);
-    this.#slots.set(segment.name, { slot, params, instance });
+    this.#slots.set(segment.name, request);
     return segment.name;
+  }
+
+  #forget(name: string): void {
+    this.#slots.delete(name);
+    this.#expendable.delete(name);
+  }
+
+  #spare(node: string, failure: GraphFailure): boolean {
+    const segment = [...this.#expendable.values()].find(({ nodes }) => nodes.some(({ name }) => name === node));
+    if (segment === undefined) return false;
+    const { name } = segment;
+    // One fault brings others with it: the first says why.
+    if (this.#failed.has(name)) return true;
+    this.#failed.add(name);
+    this.#changing = this.#changing.then(() => this.#drop(name, failure.message));
+    return true;
+  }
+
+  async #drop(name: string, reason: string): Promise<void> {
+    if (this.has(name)) {
+      // That it did not come to its end is no news.
+      await this.#launch.detach(name, LIMITS.failedBranchMs).catch(() => {});
+      this.#slots.delete(name);
+      this.#options.onEvent?.({ type: "dropped", segment: name, reason });
+    }
+    this.#failed.delete(name);
   }
 
   #target(next: Compiled): Target {
@@ -288,6 +323,7 @@ export class RunningGraph {
         giveUpSeconds: this.#options.giveUpSeconds ?? null,
         nextTrackId: () => this.#nextTrackId++,
       },
+      spare: (node, failure) => this.#spare(node, failure),
       closing: () => this.#options.onClosing?.(this.pipeline),
     });
   }

@@ -63,6 +63,18 @@ void send_end(GstElement* bin, GstPad* sink) {
   auto send = [](GstElement*, gpointer pad) { gst_pad_send_event(GST_PAD(pad), gst_event_new_eos()); };
   gst_element_call_async(bin, send, gst_object_ref(sink), gst_object_unref);
 }
+// A branch that has told of its error is about to be taken out, and takes nothing any more: that is no reason for the
+// tee to stop the stream of all the others.
+GstFlowReturn spare(GstObject* bin, GstFlowReturn result) {
+  bool failed = result != GST_FLOW_OK && bin != nullptr && g_object_get_data(G_OBJECT(bin), kBranchFailed) != nullptr;
+  return failed ? GST_FLOW_OK : result;
+}
+GstFlowReturn on_buffer(GstPad* pad, GstObject* bin, GstBuffer* buffer) {
+  return spare(bin, gst_proxy_pad_chain_default(pad, bin, buffer));
+}
+GstFlowReturn on_buffers(GstPad* pad, GstObject* bin, GstBufferList* buffers) {
+  return spare(bin, gst_proxy_pad_chain_list_default(pad, bin, buffers));
+}
 void free_unlinking(gpointer data) {
   auto* unlinking = static_cast<Unlinking*>(data);
   gst_object_unref(unlinking->sink);
@@ -78,7 +90,7 @@ std::string PipelineCore::add_branch(const std::string& name, const std::string&
 
   GstElement* bin = gst_bin_new(("branch:" + name).c_str());
   gst_object_ref_sink(bin);
-  g_object_set_data(G_OBJECT(bin), "windhover-branch", bin);
+  g_object_set_data(G_OBJECT(bin), kBranch, bin);
   Branch branch{bin, tee, nullptr, nullptr};
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -93,6 +105,8 @@ std::string PipelineCore::add_branch(const std::string& name, const std::string&
     if (target == nullptr) error = "branch \"" + name + "\" must begin with an element that has a sink pad";
     else {
       branch.sink_pad = GST_PAD(gst_object_ref(gst_ghost_pad_new("sink", target)));
+      gst_pad_set_chain_function(branch.sink_pad, on_buffer);
+      gst_pad_set_chain_list_function(branch.sink_pad, on_buffers);
       gst_pad_set_active(branch.sink_pad, TRUE);
       gst_element_add_pad(bin, branch.sink_pad);
       gst_object_unref(target);

@@ -247,7 +247,7 @@ std::string PipelineCore::node_of(GstObject* source) const {
   GstObject* at = source == nullptr ? nullptr : GST_OBJECT(gst_object_ref(source));
   while (at != nullptr && at != GST_OBJECT(pipeline)) {
     GstObject* parent = gst_object_get_parent(at);
-    bool is_branch = g_object_get_data(G_OBJECT(at), "windhover-branch") != nullptr;
+    bool is_branch = g_object_get_data(G_OBJECT(at), kBranch) != nullptr;
     if (GST_IS_ELEMENT(at) && !is_branch) {
       gchar* own = gst_object_get_name(at);
       name = own;
@@ -261,6 +261,17 @@ std::string PipelineCore::node_of(GstObject* source) const {
 }
 
 namespace {
+// Before the streaming thread goes on: what it returns then is met by a tee that must not stop for it.
+void mark_failed(GstObject* source) {
+  GstObject* at = source == nullptr ? nullptr : GST_OBJECT(gst_object_ref(source));
+  while (at != nullptr) {
+    if (g_object_get_data(G_OBJECT(at), kBranch) != nullptr) g_object_set_data(G_OBJECT(at), kBranchFailed, at);
+    GstObject* parent = gst_object_get_parent(at);
+    gst_object_unref(at);
+    at = parent;
+  }
+}
+
 struct MessageTask : Task {
   std::shared_ptr<PipelineCore> core;
   std::atomic<int>* queued;
@@ -323,7 +334,7 @@ void PipelineCore::deliver(GstMessage* message) {
       task->fields.emplace_back("message", error->message);
       task->fields.emplace_back("debug", debug == nullptr ? "" : debug);
       task->code = error->code;
-      if (is_error) note_error(source, error->message);
+      if (is_error) note_error(source, error->message), mark_failed(source);
       g_clear_error(&error);
       g_free(debug);
       vital = is_error;

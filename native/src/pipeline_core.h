@@ -38,6 +38,10 @@ struct Branch {
   GstPad* sink_pad = nullptr;
 };
 
+// Data of a branch's bin: it is one; something in it has told of an error (set on whatever thread that was).
+inline constexpr char kBranch[] = "windhover-branch";
+inline constexpr char kBranchFailed[] = "windhover-branch-failed";
+
 class Relay;
 
 class PipelineCore : public std::enable_shared_from_this<PipelineCore> {

@@ -1,4 +1,5 @@
 /** What a process is asked for while it lives, one after the other, and what of it must be restored in a new run. */
+import type { Logger } from "pino";
 import type { RunnerJob } from "../../schemas/runner.ts";
 import type { AttachedOutput } from "../store/attachments.ts";
 import type { LiveProperties } from "../store/processes.ts";
@@ -15,7 +16,8 @@ import { Turns } from "./turns.ts";
 
 export interface OrdersParts extends Pick<ProcessParts, "row" | "offers" | "slots"> {
   readonly outputs: ProcessOutputs;
-  readonly recorder: Recorder;
+  readonly recorder: Pick<Recorder, "tend">;
+  readonly log: Logger;
   readonly life: Life;
   readonly ledger: Ledger;
   readonly feed: Feed;
@@ -125,13 +127,14 @@ export class Orders {
 
   /** Looks after what is attached: other ways for outputs that get nowhere, the recording by the room there is. */
   async tend(): Promise<void> {
-    const { outputs, recorder, ledger } = this.#parts;
+    const { outputs, recorder, ledger, log } = this.#parts;
     // Nothing flows through one that is paused: its outputs are not at fault.
     const isRunning = (): boolean => ledger.state === "running";
     const detours = isRunning() ? await outputs.seek() : [];
     return this.#turns.takeSurely(async () => {
       if (!LIVING.includes(ledger.state)) return;
-      await recorder.tend();
+      // Its fault is no other's: the outputs come all the same.
+      await recorder.tend().catch((error) => log.warn({ err: error }, "its recording could not be looked after"));
       if (!isRunning()) return;
       await outputs.follow(
         detours,

@@ -6,6 +6,7 @@ import { Recorder } from "./recorder.ts";
 function open(segmentMs: number) {
   const asked: string[] = [];
   const wishes = { hasRoom: true, isFlowing: true, fails: "" };
+  const clock = { nowMs: 0 };
   let files = 0;
   const ask = async (order: string) => {
     if (order.startsWith(wishes.fails) && wishes.fails !== "") throw new Error("the runner is busy");
@@ -18,8 +19,9 @@ function open(segmentMs: number) {
     nextFile: async () => `/${files++}.mp4`,
     attach: ({ id, params }) => ask(`attach ${id} ${params.path}`),
     detach: (id) => ask(`detach ${id}`),
+    now: () => clock.nowMs,
   });
-  return { recorder, asked, wishes };
+  return { recorder, asked, wishes, clock };
 }
 
 const told = (attachment: string, framesDropped: number) =>
@@ -59,12 +61,13 @@ test("a file that is not long enough, or through which nothing flows, goes on", 
 });
 
 test("a file goes on when the next cannot begin, and one that could not be ended is ended later", async () => {
-  const { recorder, asked, wishes } = open(0);
+  const { recorder, asked, wishes, clock } = open(0);
   await recorder.prepare();
   recorder.begin();
   wishes.fails = "attach";
-  await assert.rejects(recorder.tend());
+  await recorder.tend();
   assert.deepEqual([asked, recorder.state?.isRecording], [[], true]);
+  clock.nowMs += 5_000;
   wishes.fails = "detach";
   await assert.rejects(recorder.tend());
   wishes.fails = "";
@@ -72,4 +75,24 @@ test("a file goes on when the next cannot begin, and one that could not be ended
   await recorder.tend();
   assert.deepEqual(asked, ["attach recording-next /2.mp4", "detach recording", "detach recording-next"]);
   assert.deepEqual(recorder.state, { isRecording: false, detail: "the disk is nearly full", framesDropped: 0 });
+});
+
+test("a file that cannot be written ends with its reason, and is tried again, rarer and rarer", async () => {
+  const { recorder, asked, clock } = open(600_000);
+  const waits: number[] = [];
+  await recorder.prepare();
+  recorder.begin();
+  for (let round = 0; round < 3; round++) {
+    recorder.hear({ ...told("recording", 2), status: "failed", detail: "No space left on the resource." });
+    assert.equal(recorder.state?.isRecording, false);
+    assert.match(recorder.state?.detail ?? "", /No space left.*tried again/);
+    const sinceMs = clock.nowMs;
+    const begun = asked.length;
+    for (; asked.length < begun + 2; clock.nowMs += 500) await recorder.tend();
+    assert.deepEqual(asked.slice(begun), ["detach recording", `attach recording /${round + 1}.mp4`]);
+    waits.push(clock.nowMs - sinceMs);
+  }
+  assert.deepEqual(recorder.state, { isRecording: true, detail: null, framesDropped: 6 });
+  const [first = 0, , third = 0] = waits;
+  assert.ok(first >= 2500 && third > first, waits.join());
 });

@@ -3,7 +3,9 @@
  * one has become long enough, so that the oldest can go while it runs.
  */
 import type { Logger } from "pino";
+import { maskCredentials } from "../../schemas/mask.ts";
 import type { RunnerJob, RunnerMessage } from "../../schemas/runner.ts";
+import { backOff } from "./restart.ts";
 
 type Attachment = RunnerJob["attach"][number];
 type Report = RunnerMessage & { type: "attachment" };
@@ -26,6 +28,7 @@ export interface RecorderNeeds {
   nextFile(): Promise<string>;
   attach(attachment: Attachment): Promise<void>;
   detach(attachment: string): Promise<void>;
+  now?(): number;
 }
 
 /** How it gets on, as long as the process is active. */
@@ -37,6 +40,9 @@ export interface RecordingState {
   readonly framesDropped: number;
 }
 
+/** A file that could not be begun or written to is followed by another so much later, and rarer and rarer. */
+const AGAIN = { firstMs: 5_000, mostMs: 300_000 };
+
 const NO_ROOM = "the disk is nearly full";
 
 export class Recorder {
@@ -45,14 +51,19 @@ export class Recorder {
   /** What is being written. */
   #current: { readonly name: string; readonly sinceMs: number } | null = null;
   /** What should have been ended. */
-  #leaving: string | null = null;
+  readonly #leaving = new Set<string>();
   #detail: string | null = null;
+  readonly #now: () => number;
+  /** In a row, also of runs before this one. */
+  #failures = 0;
+  #notBeforeMs = 0;
   /** In this run, by the name of the attachment; and those of files that have ended. */
   readonly #dropped = new Map<string, number>();
   #droppedBefore = 0;
 
   constructor(needs: RecorderNeeds) {
     this.#needs = needs;
+    this.#now = needs.now ?? (() => performance.now());
   }
 
   /** Null of one that is not to be recorded. */
@@ -70,6 +81,7 @@ export class Recorder {
   async prepare(): Promise<void> {
     this.#prepared = null;
     if (!this.#needs.isOffered) return;
+    if (this.#now() < this.#notBeforeMs) return;
     if (this.#needs.hasRoom()) this.#prepared = await this.#makeAttachment(RECORDING);
     else this.#detail = NO_ROOM;
   }
@@ -86,16 +98,21 @@ export class Recorder {
     this.#forget();
   }
 
-  hear({ attachment, framesDropped }: Report): void {
-    if (attachment === this.#current?.name || attachment === this.#leaving)
-      this.#dropped.set(attachment, framesDropped);
+  hear({ attachment, framesDropped, status, detail }: Report): void {
+    const current = this.#current;
+    if (attachment === current?.name || this.#leaving.has(attachment)) this.#dropped.set(attachment, framesDropped);
+    if (status !== "failed" || attachment !== current?.name) return;
+    this.#current = null;
+    this.#leaving.add(attachment);
+    if (this.#now() - current.sinceMs > AGAIN.mostMs) this.#failures = 0;
+    this.#fail(detail ?? "its file cannot be written", null);
   }
 
   /** Ends it where there is no more room, begins again when there is, and begins the next file when it is time to. */
   async tend(): Promise<void> {
     const { isOffered, segmentMs, hasRoom, isFlowing, log } = this.#needs;
     if (!isOffered) return;
-    if (this.#leaving !== null) await this.#end(this.#leaving);
+    for (const name of [...this.#leaving]) await this.#end(name);
     const current = this.#current;
     if (!hasRoom()) {
       this.#detail = NO_ROOM;
@@ -104,8 +121,9 @@ export class Recorder {
       this.#current = null;
       await this.#end(current.name);
     } else if (!isFlowing()) return;
+    else if (this.#now() < this.#notBeforeMs) return;
     else if (current === null) await this.#start(RECORDING);
-    else if (performance.now() - current.sinceMs >= segmentMs) {
+    else if (this.#now() - current.sinceMs >= segmentMs) {
       // Both for a moment: so that no frame is between them.
       await this.#start(current.name === NAMES[0] ? NAMES[1] : NAMES[0]);
       if (this.#current !== current) await this.#end(current.name);
@@ -115,37 +133,52 @@ export class Recorder {
   async #start(name: string): Promise<void> {
     const attachment = await this.#makeAttachment(name);
     if (attachment === null) return;
-    await this.#needs.attach(attachment);
+    try {
+      await this.#needs.attach(attachment);
+    } catch (error) {
+      this.#fail((error as Error).message, error);
+      return;
+    }
     this.#note(name);
   }
 
   async #end(name: string): Promise<void> {
-    this.#leaving = name;
+    this.#leaving.add(name);
     await this.#needs.detach(name);
-    this.#leaving = null;
+    this.#leaving.delete(name);
     this.#droppedBefore += this.#dropped.get(name) ?? 0;
     this.#dropped.delete(name);
   }
 
   #note(name: string): void {
-    this.#current = { name, sinceMs: performance.now() };
+    this.#current = { name, sinceMs: this.#now() };
     this.#detail = null;
+  }
+
+  #fail(reason: string, err: unknown): void {
+    this.#failures += 1;
+    const waitMs = backOff(this.#failures, AGAIN, Math.random());
+    this.#notBeforeMs = this.#now() + waitMs;
+    this.#detail = `it could not be written: ${maskCredentials(reason)}; it is tried again`;
+    this.#needs.log.warn({ err, reason: this.#detail, waitMs: Math.round(waitMs) }, "it is not recorded");
   }
 
   #forget(): void {
     this.#prepared = null;
     this.#current = null;
-    this.#leaving = null;
+    this.#leaving.clear();
     this.#dropped.clear();
     this.#droppedBefore = 0;
   }
 
   async #makeAttachment(name: string): Promise<Attachment | null> {
     try {
-      return { id: name, slot: RECORDING, params: { path: await this.#needs.nextFile() } };
+      // The process is worth more than its recording.
+      return { id: name, slot: RECORDING, params: { path: await this.#needs.nextFile() }, isExpendable: true };
     } catch (error) {
-      this.#needs.log.warn({ err: error }, "it cannot be recorded");
-      this.#detail = "no file can be made for it";
+      // Its message names folders of this machine.
+      const { code = "unknown" } = error as { code?: string };
+      this.#fail(`no file can be made for it (${code})`, error);
       return null;
     }
   }

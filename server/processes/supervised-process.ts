@@ -68,8 +68,7 @@ export class SupervisedProcess {
       hasRoom: () => needs.recordings.isAllowed(),
       isFlowing: () => ledger.state === "running",
       nextFile: () => needs.recordings.nextFile(row.uuid),
-      attach: async ({ id, slot, params }) =>
-        void (await this.#orders.ask({ type: "attach", attachment: id, slot, params })),
+      attach: async ({ id, ...rest }) => void (await this.#orders.ask({ type: "attach", attachment: id, ...rest })),
       detach: async (attachment) => void (await this.#orders.ask({ type: "detach", attachment })),
     });
     const tending = new Again(() => this.#tend(limits.lookupMs));
@@ -98,7 +97,16 @@ export class SupervisedProcess {
         input.release?.();
       },
     });
-    this.#orders = new Orders({ ...parts, outputs, recorder, life: this.#life, ledger, feed, replyMs: limits.replyMs });
+    this.#orders = new Orders({
+      ...parts,
+      log,
+      outputs,
+      recorder,
+      life: this.#life,
+      ledger,
+      feed,
+      replyMs: limits.replyMs,
+    });
     this.#telemetry = row.telemetryCfg === null ? null : this.#openTelemetry(row.telemetryCfg, needs.config, log);
     tending.begin(limits.lookupMs);
   }

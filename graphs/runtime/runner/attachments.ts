@@ -83,6 +83,14 @@ export class Attachments {
     return true;
   }
 
+  /** Its branch is gone; it stays known until it is detached. */
+  fail(segment: string, detail: string): void {
+    const attachment = [...this.#attached.values()].find((each) => each.segment === segment);
+    if (attachment === undefined) return;
+    attachment.said = { ...(attachment.said ?? SILENT), status: "failed", detail };
+    this.#tellOf(attachment);
+  }
+
   /** The counts, where they have changed. */
   tell(): void {
     for (const attachment of this.#attached.values()) this.#tellOf(attachment);

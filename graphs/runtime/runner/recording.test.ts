@@ -33,3 +33,21 @@ test("a file that begins before the last one is ended leaves no frame between th
   assert.ok(early < FRAMES && late < FRAMES && early > 0 && late > 0, `${early} and ${late}: each has a part`);
   assert.ok(early + late >= FRAMES, `${early} and ${late} of ${FRAMES}`);
 });
+
+test("a recording that cannot be written is taken out and told of, and the run goes on to its end", async () => {
+  const runner = new ForkedRunner();
+  const full = { slot: "recording", params: { path: "/dev/full" }, isExpendable: true };
+  await runner.start({
+    ...{ graph: "sent", graphText: SENT, sourceUri: `test:ball?width=64&height=48&fps=25&seconds=${FRAMES / 25}` },
+    attach: [{ id: "recording", ...full }],
+  });
+  await runner.until("flowing");
+  const isFailed = (id: string) =>
+    runner.until("attachment", ({ attachment, status }) => attachment === id && status === "failed");
+  assert.match((await isFailed("recording")).detail ?? "", /space left/);
+  await runner.ask({ type: "detach", attachment: "recording" });
+  await runner.ask({ type: "attach", attachment: "recording-next", ...full });
+  await isFailed("recording-next");
+  assert.deepEqual(await runner.exited, [0, null], runner.stderr);
+  assert.equal(runner.messages.length, FRAMES, "every frame has its line");
+});

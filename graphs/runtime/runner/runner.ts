@@ -86,7 +86,7 @@ export class Runner implements RequestHandler {
       case "resume":
         return this.#resume();
       case "attach":
-        return this.#attach(request.attachment, request.slot, request.params as JsonRecord);
+        return this.#attach(request);
       case "detach":
         return this.#detach(request.attachment);
       case "set":
@@ -145,7 +145,9 @@ export class Runner implements RequestHandler {
         giveUpSeconds: job.giveUpSeconds,
         fromNs,
         epochNs: BigInt(Math.round(job.epochMs ?? Date.now() - Number(fromNs / 1_000_000n))) * 1_000_000n,
-        attach: job.attach.map(({ id, slot, params }) => ({ slot, instance: id, params: params as JsonRecord })),
+        attach: job.attach.map(({ id, slot, params, isExpendable = false }) => ({
+          ...{ slot, instance: id, params: params as JsonRecord, isExpendable },
+        })),
         signal: this.#cut.signal,
         onEvent: (event) => this.#hear(event),
         print: async (line) => this.#send("print", { line }),
@@ -194,7 +196,7 @@ export class Runner implements RequestHandler {
     this.#enter("running");
   }
 
-  async #attach(attachment: string, slot: string, params: JsonRecord): Promise<void> {
+  async #attach({ attachment, slot, params, isExpendable }: RunnerRequest & { type: "attach" }): Promise<void> {
     const { graph } = this.#expectRunning();
     if (this.#attachments.has(attachment)) throw new Refusal("wrong_state", `"${attachment}" is attached already`);
     if (graph.plan.slots[slot] === undefined) {
@@ -203,7 +205,7 @@ export class Runner implements RequestHandler {
     }
     this.#attachments.add(attachment, segmentOf(slot, attachment));
     try {
-      await graph.attach(slot, params, attachment);
+      await graph.attach(slot, params as JsonRecord, attachment, isExpendable);
       this.#attachments.meter(attachment, graph.segments());
     } catch (error) {
       this.#attachments.delete(attachment);
@@ -216,7 +218,8 @@ export class Runner implements RequestHandler {
     const segment = this.#attachments.segmentOf(attachment);
     if (segment === null) throw new Refusal("wrong_state", `"${attachment}" is not attached`);
     try {
-      await graph.detach(segment);
+      // One that has failed is gone already.
+      if (graph.has(segment)) await graph.detach(segment);
     } catch (error) {
       if (graph.has(segment)) throw error;
       // Cut off: it is gone all the same.
@@ -234,6 +237,7 @@ export class Runner implements RequestHandler {
   #hear(event: GraphEvent): void {
     if (event.type === "element") this.#statistics.hear(event.event);
     if (event.type === "element" && this.#attachments.hear(event.node, event.event)) return;
+    if (event.type === "dropped") this.#attachments.fail(event.segment, maskCredentials(event.reason));
     for (const message of retell(event)) {
       if (message.type === "reconnecting") this.#reconnect(message.reconnecting, message.detail);
       else this.#tell(message);

@@ -1,5 +1,5 @@
 /** Recordings of processes on the disk: `<data_dir>/process-recordings/<process>/<index>.mp4`, at least one file for each run. */
-import { mkdir, readdir, stat } from "node:fs/promises";
+import { mkdir, open, readdir, rm, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 
 export interface ProcessRecording {
@@ -21,11 +21,19 @@ export class ProcessRecordings {
     this.#folder = processRecordingsFolder(dataDir);
   }
 
-  /** Path of the next file, which can be written right away. */
+  /** Path of the next file, which can be written right away. Rejects where it cannot: whoever writes it need not find out. */
   async nextFile(process: string): Promise<string> {
     const folder = join(this.#folder, process);
     await mkdir(folder, { recursive: true });
-    return join(folder, `${((await this.#listIndices(process)).at(-1) ?? -1) + 1}.mp4`);
+    const path = join(folder, `${((await this.#listIndices(process)).at(-1) ?? -1) + 1}.mp4`);
+    const file = await open(path, "wx");
+    try {
+      await file.writeFile("room?");
+    } finally {
+      await file.close();
+      await rm(path);
+    }
+    return path;
   }
 
   /** Those of one process that have anything in them; none of a process that was not recorded. */
