@@ -311,7 +311,7 @@ test("nothing stays open to a broker that is frozen and does not hang up", async
   after(() => server.close());
   const address = server.address();
   assert.ok(typeof address === "object" && address !== null);
-  const { car, handler, until } = open(`mqtt://127.0.0.1:${address.port}/cot?qos=1`);
+  const { car, handler, until } = open(`mqtt://127.0.0.1:${address.port}/cot`);
   await until("live");
   car(0);
   await handler.close();
