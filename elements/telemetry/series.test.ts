@@ -31,3 +31,13 @@ test("there are never more than may be: the oldest goes", () => {
   series.cut(9);
   assert.equal(series.size, 0);
 });
+
+test("what is at a time is at or after it, by Unix milliseconds too", () => {
+  const start = 1_760_000_000_000;
+  const series = new Series<string>(9);
+  for (const at of [1, 2, 3]) series.put(start + at, `${at}`);
+  assert.equal(series.findAfter(start + 2)?.value, "2");
+  assert.equal(series.findAfter(start + 2.5)?.value, "3");
+  series.cut(start + 2);
+  assert.equal(series.first?.value, "2");
+});

@@ -41,7 +41,7 @@ export class Series<T> {
 
   /** Forgets what is older. */
   cut(timeMs: number): void {
-    if ((this.#entries[0]?.timeMs ?? timeMs) < timeMs) this.#entries.splice(0, this.#count(timeMs - 1e-6));
+    if ((this.#entries[0]?.timeMs ?? timeMs) < timeMs) this.#entries.splice(0, this.#countBefore(timeMs));
   }
 
   clear(): void {
@@ -61,8 +61,13 @@ export class Series<T> {
 
   /** The oldest one at or after a time, else the last. */
   findAfter(timeMs: number): Timed<T> | null {
-    const place = this.#count(timeMs - 1e-6);
+    const place = this.#countBefore(timeMs);
     return this.#entries[Math.min(place, this.#entries.length - 1)] ?? null;
+  }
+
+  #countBefore(timeMs: number): number {
+    const place = this.#count(timeMs);
+    return this.#entries[place - 1]?.timeMs === timeMs ? place - 1 : place;
   }
 
   /** How many are at or before a time. Most are asked for and put at the end. */
