@@ -51,6 +51,8 @@ export const FrameTelemetry = Type.Object({
   vfov: Type.Number({ exclusiveMinimum: 0, exclusiveMaximum: 180 }),
   position: Type.Union([CameraPosition, Type.Null()]),
   attitude: Type.Union([CameraAttitude, Type.Null()]),
+  /** One of the two is null because the last of it was told too long ago, not because it is never told. */
+  isLate: Type.Optional(Type.Literal(true)),
   /** One standard deviation of what joining by time alone adds: angles in degrees, position across and height in metres. */
   doubt: Type.Object({ angle: Type.Number(), position: Type.Number(), height: Type.Number() }),
 });

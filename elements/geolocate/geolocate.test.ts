@@ -134,6 +134,14 @@ test("numbers that no camera has are no reason to fall", () => {
   );
 });
 
+test("what is late is not said to be missing", () => {
+  const { shoot, events } = open();
+  shoot({ telemetry: without({ position: null, attitude: null, isLate: true }), tracks: ONE }, 0);
+  shoot({ telemetry: without({ position: null, attitude: null }), tracks: ONE }, 2000);
+  assert.match(`${events[0]?.reason}`, /too long ago.*`extrapolate-ms`/);
+  assert.match(`${events[1]?.reason}`, /has neither/);
+});
+
 test("a change of mode, reason or offset is told, at most once a second", () => {
   const { shoot, events } = open();
   const reduced = without({ attitude: null });
@@ -152,8 +160,9 @@ test("a change of mode, reason or offset is told, at most once a second", () => 
     { type: "geolocation", mode: "full", reason: null, offsetMs: 0 },
     { type: "geolocation", mode: "reduced", reason: "the telemetry does not have the camera's attitude", offsetMs: 0 },
     { type: "geolocation", mode: "reduced", reason: "the telemetry does not have the camera's attitude", offsetMs: 50 },
-    { type: "geolocation", mode: "none", reason: "there is no telemetry of the time of the picture", offsetMs: null },
+    { type: "geolocation", mode: "none", reason: events.at(-1)?.reason, offsetMs: null },
   ]);
+  assert.match(`${events.at(-1)?.reason}`, /no telemetry of the time of the picture; .*telemetry_offset_ms/);
 });
 
 test("a video that begins again is told of at once", () => {

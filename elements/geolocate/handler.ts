@@ -92,7 +92,8 @@ export class GeolocateHandler implements Pick<Handler, "process" | "flush"> {
 }
 
 function explain(telemetry: FrameTelemetry | undefined, sight: Sight | null): string | null {
-  if (telemetry === undefined) return "there is no telemetry of the time of the picture";
+  if (telemetry === undefined)
+    return "there is no telemetry of the time of the picture; where it comes all the same, clocks differ: set telemetry_offset_ms";
   if (sight === null) return "the telemetry has fields of view that are not between 0 and 180 degrees";
   return sight.reason;
 }

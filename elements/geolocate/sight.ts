@@ -24,16 +24,19 @@ export interface World extends DoubtedCamera {
   readonly joining: { readonly angle: number; readonly positionM: number };
 }
 
+const LATE =
+  "the last position or attitude of the camera was told too long ago for this picture: telemetry must come more often than `extrapolate-ms` of the element `telemetry`";
+
 /** Null where not even the fields of view are of use. Without a terrain the ground is as low everywhere as below the camera. */
 export function openSight(
   telemetry: FrameTelemetry,
   properties: GeolocateProperties,
   terrain: Terrain | null,
 ): Sight | null {
-  const { hfov, vfov, position, attitude } = telemetry;
+  const { hfov, vfov, position, attitude, isLate } = telemetry;
   if (!isFieldOfView(hfov) || !isFieldOfView(vfov)) return null;
   const lens = makeLens(hfov, vfov);
-  const reason = findLack(position, attitude, terrain);
+  const reason = isLate ? LATE : findLack(position, attitude, terrain);
   if (reason !== null || position === null || attitude === null) return { lens, world: null, reason };
   return { lens, world: openWorld(position, attitude, terrain, telemetry.doubt, properties), reason: null };
 }

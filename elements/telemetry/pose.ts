@@ -11,6 +11,8 @@ export interface Pose {
   readonly attitude: Joined<Quaternion> | null;
   readonly spot: Joined<Spot> | null;
   readonly isFixed: boolean;
+  /** There are samples of an attitude or spot that is null, and all are too far away in time. */
+  readonly isLate: boolean;
 }
 
 export interface JoinSettings {
@@ -35,12 +37,13 @@ export function findPose(samples: Samples, timeMs: number, { join: how, extrapol
   if (view === null) return null;
   const attitude = find(samples.attitudes, timeMs, extrapolateMs, TURNING);
   const spot = find(samples.spots, timeMs, extrapolateMs, FLIGHT);
-  return {
-    view,
+  const known = {
     attitude: attitude ?? (fixed?.attitude ? hold(toQuaternion(fixed.attitude)) : null),
     spot: spot ?? (fixed?.position ? hold(toSpot(fixed.position)) : null),
-    isFixed: samples.isEmpty,
   };
+  const isLate =
+    (known.attitude === null && samples.attitudes.size > 0) || (known.spot === null && samples.spots.size > 0);
+  return { view, ...known, isFixed: samples.isEmpty, isLate };
 }
 
 /** One standard deviation of what nobody foresees, a second squared: degrees (and as many more as it turns a second), metres. */
@@ -54,7 +57,7 @@ const UNKNOWN_CLIMB = 2;
 
 /** `offsetErrorMs`: one standard deviation of how well the clocks are known to agree. */
 export function describePose(pose: Pose, offsetMs: number, offsetErrorMs: number): FrameTelemetry {
-  const { view, attitude, spot, isFixed } = pose;
+  const { view, attitude, spot, isFixed, isLate } = pose;
   const told = [attitude, spot].filter((part) => part !== null);
   const parts = told.length === 0 ? [view] : told;
   const isBeyond = parts.some(({ method }) => method === "beyond");
@@ -67,6 +70,7 @@ export function describePose(pose: Pose, offsetMs: number, offsetErrorMs: number
     ...view.value,
     position: spot === null ? null : describeSpot(spot.value),
     attitude: attitude === null ? null : toAttitude(attitude.value),
+    ...(isLate && { isLate }),
     doubt: {
       angle: doubt(attitude, TURN + (attitude?.rate ?? 0), UNKNOWN_TURN),
       position: doubt(spot, DRIFT, UNKNOWN_DRIFT),

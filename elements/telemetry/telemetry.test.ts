@@ -135,6 +135,17 @@ test("a clock that is off by an hour is corrected by itself, and one that has be
   assert.match(warned.join(), /has been set/);
 });
 
+test("where position and attitude are missing it is told whether they are late or never told", () => {
+  const seldom = open();
+  seldom.deliver(sample(START, 10));
+  assert.equal(seldom.tell(START + 2000).telemetry?.isLate, undefined);
+  const { telemetry } = seldom.tell(START + 5000);
+  assert.deepEqual([telemetry?.attitude, telemetry?.position, telemetry?.isLate], [null, null, true]);
+  const never = open();
+  never.deliver(sample(START, 10, { attitude: null, position: null }));
+  assert.equal(never.tell(START + 5000).telemetry?.isLate, undefined);
+});
+
 test("a video that has a clock of its own is joined, be it that of the telemetry or another one", () => {
   const hour = 3_600_000;
   for (const [what, videoBehindMs, behindMs, withinMs] of [
