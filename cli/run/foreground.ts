@@ -100,6 +100,7 @@ export class ForegroundRun {
   }
 
   async #play(compiled: Compiled, attach: readonly SlotRequest[], flight: Flight | null): Promise<RunResult> {
+    if (flight?.cut) this.#reporter.warn(`telemetry: ${flight.cut}`, { type: "telemetry", cut: flight.cut });
     if (flight?.lack) this.#reporter.warn(`telemetry: ${flight.lack}`, { type: "telemetry", lack: flight.lack });
     try {
       this.#graph = await RunningGraph.start(compiled, {

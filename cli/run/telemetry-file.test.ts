@@ -42,7 +42,8 @@ for (const [what, lines, expected] of [
     [said(0), "", { ...said(1), latitude: 91 }],
     /bad\.ndjson:3: .*\n {2}\/latitude is 91; expected a number from -90 to 90/,
   ],
-  ["a line that is no JSON", [said(0), "{"], /bad\.ndjson:2: .*no JSON/],
+  ["a line that is no JSON", [said(0), "{", said(1)], /bad\.ndjson:2: .*no JSON/],
+  ["a file whose only line is cut off", ["{"], /bad\.ndjson:1: .*no JSON/],
   ["a file without messages", ["", " "], /no message in it/],
 ] as const) {
   test(`${what} is refused, and where it is told`, () => {
@@ -53,6 +54,15 @@ for (const [what, lines, expected] of [
     );
   });
 }
+
+test("a recording that was cut off is read up to there, and a mark before the first line is no fault", () => {
+  const { samples, cut } = readFlight(
+    order(write("cut.ndjson", [`\uFEFF${JSON.stringify(said(0))}`, said(1), '{"times', ""])),
+  );
+  assert.equal(samples.length, 2);
+  assert.match(cut ?? "", /cut\.ndjson:3: .*left out/);
+  assert.equal(readFlight(order(write("whole.ndjson", [said(0), ""]))).cut, null);
+});
 
 test("a file that is not there is missed, with one that is meant", () => {
   write("flight.ndjson", [said(0)]);
@@ -103,7 +113,7 @@ test("a run joins the flight to its frames, the same every time", async () => {
 });
 
 test("a bad line and a graph without telemetry are refused before anything runs", async () => {
-  const bad = write("refused.ndjson", [said(0), "nonsense"]);
+  const bad = write("refused.ndjson", [said(0), "nonsense", said(1)]);
   const [line, graph] = await Promise.all([
     windhover(["launch", LINE, "--frames", "1", "--telemetry", bad]),
     windhover(["launch", "source uri=test:ball ! decode ! print", "--frames", "1", "--telemetry", bad]),

@@ -26,6 +26,8 @@ export interface Flight {
   readonly samples: readonly TelemetrySample[];
   /** Why the last of them is of less use than it could be. */
   readonly lack: string | null;
+  /** Where and why the last line was left out: a recording that was cut off ends in the middle of one. */
+  readonly cut: string | null;
 }
 
 export function readTelemetryOrder(given: Given): TelemetryOrder | null {
@@ -80,18 +82,37 @@ export function readFlight({ file, format: name, parameters }: TelemetryOrder): 
   const format = createFormat(name, parameters);
   const samples: TelemetrySample[] = [];
   let lack: string | null = null;
+  let cut: string | null = null;
   let number = 0;
-  for (const line of readText(file).split("\n")) {
+  // Some editors put a mark before the first line.
+  const lines = readText(file)
+    .replace(/^\uFEFF/, "")
+    .trimEnd()
+    .split("\n");
+  for (const line of lines) {
     number += 1;
     if (line.trim() === "") continue;
     if (samples.length === MOST_MESSAGES)
       throw new CommandFailure(`${file}:${number}: expected at most ${MOST_MESSAGES} messages`);
+    if (number === lines.length && samples.length > 0 && !isJson(line)) {
+      cut = `${file}:${number}: the last line is cut off, and left out`;
+      break;
+    }
     const reading = readLine(format, line, `${file}:${number}`);
     samples.push(reading.sample);
     lack = reading.lack;
   }
   if (samples.length === 0) throw new CommandFailure(`${file} has no message in it; expected one a line`);
-  return { samples: samples.sort((a, b) => (a.timeMs ?? 0) - (b.timeMs ?? 0)), lack };
+  return { samples: samples.sort((a, b) => (a.timeMs ?? 0) - (b.timeMs ?? 0)), lack, cut };
+}
+
+function isJson(line: string): boolean {
+  try {
+    JSON.parse(line);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function readLine(format: TelemetryFormat, line: string, place: string) {
