@@ -10,11 +10,18 @@ interface Kept {
 
 export class Memory<Name extends string> {
   readonly #kept = new Map<Name, Kept>();
+  readonly #lasting: ReadonlySet<Name>;
   #newestMs = Number.NEGATIVE_INFINITY;
+
+  /** `lasting`: what changes only when somebody changes it, and holds until it is told anew. */
+  constructor(lasting: readonly Name[] = []) {
+    this.#lasting = new Set(lasting);
+  }
 
   /** Messages may come out of order: what is newer stays. A clock that went back by much has been set: all is forgotten. */
   keep(timeMs: number, told: ReadonlyMap<Name, number>): void {
-    if (Math.abs(timeMs - this.#newestMs) > LONGEST_MS) {
+    // Forward it may be a gap as well: what ages has aged then, and what lasts still holds.
+    if (this.#newestMs - timeMs > LONGEST_MS) {
       this.#kept.clear();
       this.#newestMs = timeMs;
     }
@@ -28,7 +35,7 @@ export class Memory<Name extends string> {
     const known = new Map<Name, number>();
     for (const [name, kept] of this.#kept) {
       const ageMs = timeMs - kept.timeMs;
-      if (ageMs >= 0 && ageMs <= LONGEST_MS) known.set(name, kept.value);
+      if (ageMs >= 0 && (ageMs <= LONGEST_MS || this.#lasting.has(name))) known.set(name, kept.value);
     }
     for (const [name, value] of told) known.set(name, value);
     return known;

@@ -6,6 +6,9 @@ import { TelemetryFault } from "./format.ts";
 const ajv = new Ajv2020({ strict: false, allErrors: true, verbose: true, logger: false });
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
+/** Of one message: whoever mends these finds the others. */
+const MOST_FAULTS = 20;
+
 /** Throws `TelemetryFault` without `faults`: what is no JSON has no places to point at. */
 export function readJson(payload: Uint8Array | string): unknown {
   try {
@@ -15,11 +18,12 @@ export function readJson(payload: Uint8Array | string): unknown {
   }
 }
 
-/** Compiled when it is first needed. Throws `TelemetryFault` with every fault, and `detail` as its message. */
+/** Compiled when it is first needed. Throws `TelemetryFault` with the faults, and `detail` as its message. */
 export function expectBy(schema: TSchema, detail: string): (value: unknown) => void {
   let validate: ValidateFunction | undefined;
   return (value) => {
     validate ??= ajv.compile(schema as AnySchema);
-    if (!validate(value)) throw new TelemetryFault(detail, describeFaults(validate.errors ?? []));
+    if (!validate(value))
+      throw new TelemetryFault(detail, describeFaults((validate.errors ?? []).slice(0, MOST_FAULTS)));
   };
 }

@@ -160,6 +160,46 @@ test("a region that was told before does not outlive another zoom, or a region t
   near(late(message(null, null), 600).sample.hfov, 4.13);
 });
 
+test("zoom and region hold until they are told anew, through gaps, and not beyond another camera or a clock set back", () => {
+  const zoomed = { ...DATA, "53-0-0": { ...GIMBAL, zoom_factor: 5 } };
+  const untold = { ...DATA, "53-0-0": GIMBAL };
+  const read = open();
+  near(read(zoomed).sample.hfov, 16.4);
+  for (const afterMs of [4000, 12_000, 20_000, 600_000]) near(read(untold, afterMs).sample.hfov, 16.4);
+  near(read({ ...DATA, "53-0-0": { ...GIMBAL, zoom_factor: 1 } }, 601_000).sample.hfov, 71.5);
+  read(zoomed, 602_000);
+  near(
+    read({ ...DATA, "53-0-0": undefined, "52-0-0": GIMBAL }, 603_000).sample.hfov,
+    open()({ ...DATA, "53-0-0": undefined, "52-0-0": GIMBAL }).sample.hfov ?? 0,
+  );
+  const again = open();
+  again(zoomed);
+  near(again(untold, -60_000).sample.hfov, 71.5);
+  const region = { left: 0.4, top: 0.45, right: 0.6, bottom: 0.65 };
+  const shown = open();
+  shown({ ...zoomed, cameras: [{ payload_index: "53-0-0", liveview_world_region: region }] });
+  near(shown(untold, 30_000).sample.hfov, 16.4);
+});
+
+test("a message of many faults is refused with some of them, and one of many cameras with one", () => {
+  const refuse = (data: unknown) => {
+    try {
+      open()(data);
+    } catch (error) {
+      return (error as TelemetryFault).faults;
+    }
+    return null;
+  };
+  const cameras = (count: number, value: unknown) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`${index}-0-0`, value]));
+  assert.deepEqual(
+    refuse(cameras(5000, 1))?.map(({ path }) => path),
+    ["/data"],
+  );
+  assert.equal(refuse(cameras(32, { gimbal_yaw: "north", gimbal_roll: "up" }))?.length, 20);
+  assert.equal(refuse(cameras(32, GIMBAL)), null);
+});
+
 test("the camera of the pilot is never the one", () => {
   const { sample, lack } = open()({ ...DATA, "53-0-0": undefined, "39-0-7": GIMBAL });
   assert.equal(sample.attitude, null);

@@ -1,12 +1,12 @@
 /**
  * The OSD message of a drone vendor's flight platform: `{timestamp, data}` in JSON. A message tells a part; what it does not
- * tell holds as it was told last, for a while.
+ * tell holds as it was told last, for a while; zoom and region until they are told anew.
  */
 import { Type } from "typebox";
 import type { TelemetryMessage } from "../schemas/api/telemetry.ts";
 import { normaliseDegrees } from "./degrees.ts";
 import { type FieldsOfView, findWideView, narrowView } from "./fields-of-view.ts";
-import type { FormatParameters, Reading, TelemetryFormat } from "./format.ts";
+import { type FormatParameters, type Reading, TelemetryFault, type TelemetryFormat } from "./format.ts";
 import { Memory } from "./memory.ts";
 import { toMilliseconds, toSample } from "./native.ts";
 import { expectBy, readJson } from "./read-json.ts";
@@ -42,6 +42,8 @@ type Field = keyof typeof AIRCRAFT | keyof typeof PAYLOAD | (typeof REGION)[numb
 /** What the pilot looks through, never what the video is of. */
 const FIRST_PERSON = "39-0-7";
 const PAYLOAD_KEY = /^\d{1,5}-\d{1,5}-\d{1,5}$/;
+/** No drone carries as many; each is looked at. */
+const MOST_PAYLOADS = 32;
 
 const numbers = (ranges: Record<string, Range>) =>
   Object.fromEntries(
@@ -72,11 +74,22 @@ type Part = Readonly<Record<string, unknown>>;
 type Told = ReadonlyMap<Field, number>;
 const isPart = (value: unknown): value is Part => typeof value === "object" && value !== null && !Array.isArray(value);
 
+/** Before it is held against the form: a message of nothing but faulty cameras would take long to explain. */
+function expectFewPayloads(value: unknown): void {
+  const data = isPart(value) ? value.data : null;
+  const count = isPart(data) ? Object.keys(data).filter((name) => PAYLOAD_KEY.test(name)).length : 0;
+  if (count <= MOST_PAYLOADS) return;
+  const message = `has ${count} cameras; expected at most ${MOST_PAYLOADS}`;
+  throw new TelemetryFault("Expected an OSD message, which tells of the cameras of one drone.", [
+    { path: "/data", message },
+  ]);
+}
+
 export const createVendorA = (parameters: FormatParameters): TelemetryFormat => new VendorA(parameters);
 
 class VendorA implements TelemetryFormat {
   readonly #settings: Settings;
-  readonly #memory = new Memory<Field>();
+  readonly #memory = new Memory<Field>(["zoom_factor", ...REGION]);
   /** The camera that the gimbal's angles are of. */
   #payload: string | null = null;
 
@@ -86,6 +99,7 @@ class VendorA implements TelemetryFormat {
 
   read(payload: Uint8Array | string, receivedMs: number | null): Reading {
     const value = readJson(payload);
+    expectFewPayloads(value);
     expectEnvelope(value);
     const { timestamp, data } = value as { timestamp: number; data: Part };
     const timeMs = toMilliseconds(timestamp);
