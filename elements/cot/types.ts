@@ -5,14 +5,13 @@ export type Affiliation = "u" | "n" | "f" | "h";
 
 type Row = readonly [names: string, symbol: string];
 
-/** Battle dimension first: G on the ground, S on the sea, A in the air; E-V is equipment, a vehicle. */
+/** Battle dimension first: G on the ground, S on the sea; E-V is equipment, a vehicle. What flies has no place on the ground. */
 const SYMBOLS: readonly Row[] = [
   [
     "car, vehicle, small vehicle, large vehicle, suv, pickup, taxi, van, bus, truck, lorry, trailer, tank, armored vehicle, armoured vehicle, tractor, excavator, train, tram, bicycle, bike, motorcycle, motor, motorbike, scooter, tricycle, awning tricycle",
     "G-E-V",
   ],
   ["boat, ship, vessel, kayak, canoe, jet ski", "S"],
-  ["airplane, aeroplane, plane, aircraft, helicopter, drone, uav, kite, bird", "A"],
 ];
 
 /** Persons, animals and everything else that stands on the ground. */
@@ -22,5 +21,12 @@ const BY_NAME: ReadonlyMap<string, string> = new Map(
   SYMBOLS.flatMap(([names, symbol]) => names.split(", ").map((name) => [name, symbol] as const)),
 );
 
+/** `Small-vehicle` and `small_vehicle` are the same, as in `geolocate`. */
+const plain = (className: string): string =>
+  className
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[-_\s]+/g, " ");
+
 export const typeOf = (className: string, affiliation: Affiliation): string =>
-  `a-${affiliation}-${BY_NAME.get(className.toLowerCase().replaceAll(/[_-]/g, " ")) ?? ON_THE_GROUND}`;
+  `a-${affiliation}-${BY_NAME.get(plain(className)) ?? ON_THE_GROUND}`;
