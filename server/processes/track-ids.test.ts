@@ -28,7 +28,15 @@ test("messages without tracks change nothing", () => {
     { active_tracks: null },
     { active_tracks: ["x"] },
     { active_tracks: [{}] },
+    { tracks: 7 },
+    { tracks: ["x", null] },
   ])
     assert.equal(ids.noteMessage(message), false);
   assert.equal(ids.next, 5);
+});
+
+test("ids of a report of tracks count as told", () => {
+  const ids = new TrackIds(5);
+  ids.noteMessage({ tracks: [{ id: 7 }, { id: 9 }, null, {}] });
+  assert.equal(ids.next, 10);
 });

@@ -34,11 +34,16 @@ export class TrackIds {
     return true;
   }
 
-  /** From a message to clients. */
-  noteMessage({ active_tracks: tracks }: JsonRecord): boolean {
-    if (!Array.isArray(tracks)) return false;
+  /** From a message to clients, or from a report of tracks, which is kept. */
+  noteMessage({ active_tracks: shown, tracks: reported }: JsonRecord): boolean {
     let highest = 0;
-    for (const track of tracks) if (typeof track?.track_id === "number") highest = Math.max(highest, track.track_id);
+    for (const track of Array.isArray(shown) ? shown : []) highest = Math.max(highest, readId(track, "track_id"));
+    for (const track of Array.isArray(reported) ? reported : []) highest = Math.max(highest, readId(track, "id"));
     return this.advance(highest + 1);
   }
+}
+
+function readId(track: unknown, name: string): number {
+  const id = (track as JsonRecord | null)?.[name];
+  return typeof id === "number" ? id : 0;
 }
