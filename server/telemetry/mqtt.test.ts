@@ -287,3 +287,16 @@ test("after its end nothing comes, and the broker is left", async () => {
   await eventually(() => witness.delivered.length === 1, "others still hear");
   assert.equal(kept.delivered.length, 0);
 });
+
+test("a broker that goes away before it answers is not said to refuse the topic", async () => {
+  const CONNACK = Buffer.from([0x20, 2, 0, 0]);
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.on("data", (chunk: Buffer) => ((chunk[0] ?? 0) >> 4 === 1 ? socket.write(CONNACK) : socket.destroy()));
+  });
+  after(() => server.close());
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const kept = keepTelemetry(mqttSetting((server.address() as { port: number }).port));
+  await eventually(() => /tried again/.test(kept.telemetry.info.detail ?? ""), "it is lost");
+  assert.match(kept.telemetry.info.detail ?? "", /closed the connection/);
+});

@@ -81,6 +81,8 @@ function keep(broker: Broker, addresses: readonly string[], needs: ConnectionNee
     client.subscribe(broker.topic, { qos: 0 }, (error, granted) => {
       const isGranted = granted?.every(({ qos }) => qos < 128) ?? false;
       if (error === null && isGranted) return onOpen();
+      // It went away before it answered: that says nothing of the topic.
+      if (error !== null && granted === undefined && !client.connected) return;
       reason ??= `the broker does not let us read the topic ${broker.topic}${error === null ? "" : `: ${error.message}`}`;
       end();
     });
