@@ -139,3 +139,14 @@ function toPoint(row: PointRow): TrackPoint {
   const spot = latitude === null ? null : { latitude, longitude, altitude, errorM, speedMps, heading };
   return { timeMs, confidence, box: [boxLeft, boxTop, boxWidth, boxHeight], spot };
 }
+
+/** At most so many of each, whatever their process does. Says how many have gone. */
+export async function removeOldTracks(sql: Sql, before: Date, most: number): Promise<number> {
+  const points = await sql`
+    delete from track_points
+    where ctid = any(array(select ctid from track_points where seen_at < ${before} limit ${most} for update skip locked))`;
+  const tracks = await sql`
+    delete from tracks
+    where ctid = any(array(select ctid from tracks where last_seen < ${before} limit ${most} for update skip locked))`;
+  return points.count + tracks.count;
+}

@@ -7,11 +7,11 @@ import { silentLog, type TestDatabase, testDatabase } from "../store/database.fi
 import { readPoints, readTracks } from "../store/tracks.ts";
 import { newUuid } from "../uuid.ts";
 import { TrackLog } from "./track-log.ts";
-import { insertProcess, pointOf, reported, ToldProcess } from "./tracks.fixture.ts";
+import { insertProcess, pointOf, reported, START_MS, ToldProcess } from "./tracks.fixture.ts";
 
 const SETTINGS: Config["report"] = {
   ...{ flush_seconds: 3600, queued_tracks: 1000, queued_points: 1000, batch_points: 10 },
-  ...{ retry_first_seconds: 0.01, retry_most_seconds: 0.05 },
+  ...{ retry_first_seconds: 0.01, retry_most_seconds: 0.05, retention_days: 7, sweep_seconds: 1e6 },
 };
 
 let database: TestDatabase;
@@ -164,4 +164,28 @@ test("what is told last is kept when it is closed", async () => {
   process.report(reported(1));
   await log.close();
   assert.equal((await tracksOf(process)).length, 1);
+});
+
+test("points that are too old go, also of a track that is still seen, and tracks that were not seen since", async () => {
+  const log = openLog({ batch_points: 2 });
+  const process = await logged(log);
+  const day = 86_400;
+  const path = [0, 1, 2, 3, 4, 8 * day].map((second) => pointOf(second));
+  process.report(
+    reported(1, { points: path, lastSeenMs: START_MS + 8 * day * 1000 }),
+    reported(2, { points: [pointOf(5)] }),
+    reported(3, { points: [pointOf(6)] }),
+  );
+  await log.flush();
+  await log.sweep(START_MS + 7 * day * 1000);
+  assert.equal((await pointsOf(process)).length, 8, "at the very edge all is there");
+  await log.sweep(START_MS + 8 * day * 1000);
+  assert.deepEqual(
+    (await pointsOf(process)).map(({ trackId, index }) => [trackId, index]),
+    [[1, 5]],
+  );
+  assert.deepEqual(
+    (await tracksOf(process)).map(({ id }) => id),
+    [1],
+  );
 });

@@ -13,7 +13,7 @@ import { backOff } from "../processes/restart.ts";
 import { within } from "../processes/within.ts";
 import type { Sql } from "../store/client.ts";
 import type { ProcessRow } from "../store/processes.ts";
-import { type EndedTracks, endTracks, type TrackNews, writeTracks } from "../store/tracks.ts";
+import { type EndedTracks, endTracks, removeOldTracks, type TrackNews, writeTracks } from "../store/tracks.ts";
 import { checkBy } from "../validation.ts";
 import { WaitingTracks } from "./waiting-tracks.ts";
 
@@ -33,6 +33,7 @@ export interface LoggedProcess {
 const CLOSE_MS = 3_000;
 /** PostgreSQL's classes of faults that are the data's own: trying again mends none of them. */
 const BAD_DATA = /^2[23]/;
+const DAY_MS = 86_400_000;
 
 const check = checkBy(TrackReport);
 
@@ -42,14 +43,17 @@ export class TrackLog {
   /** Their runners are gone: what was live then is not. */
   #ended = new Map<string, EndedTracks>();
   readonly #writing = new Again(() => this.#writeAgain());
+  readonly #sweeping = new Again(() => this.#sweepAgain());
+  #isClosed = false;
   #turn: Promise<void> = Promise.resolve();
   #failures = 0;
 
   constructor(needs: TrackLogNeeds) {
-    const { queued_tracks: tracks, queued_points: points, flush_seconds } = needs.config;
+    const { queued_tracks: tracks, queued_points: points, flush_seconds, sweep_seconds } = needs.config;
     this.#needs = needs;
     this.#waiting = new WaitingTracks({ tracks, points });
     this.#writing.begin(flush_seconds * 1000);
+    this.#sweeping.begin(sweep_seconds * 1000 * Math.random());
   }
 
   follow(process: LoggedProcess): void {
@@ -76,7 +80,19 @@ export class TrackLog {
     return done;
   }
 
+  /** What is too old goes, a little at a time: others need the database meanwhile. */
+  async sweep(nowMs = Date.now()): Promise<void> {
+    const { sql, config, log } = this.#needs;
+    const before = new Date(nowMs - config.retention_days * DAY_MS);
+    let removed = 0;
+    for (let some = 1; some > 0 && !this.#isClosed; removed += some)
+      some = await removeOldTracks(sql, before, config.batch_points);
+    if (removed > 0) log.info({ removed }, "removed tracks and points that were too old");
+  }
+
   async close(): Promise<void> {
+    this.#isClosed = true;
+    await within(CLOSE_MS, this.#sweeping.close());
     await within(CLOSE_MS, this.#writing.close());
     await within(CLOSE_MS, this.flush());
   }
@@ -107,6 +123,14 @@ export class TrackLog {
     if (this.#failures === 0) return config.flush_seconds * 1000;
     const rule = { firstMs: config.retry_first_seconds * 1000, mostMs: config.retry_most_seconds * 1000 };
     return backOff(this.#failures, rule, Math.random());
+  }
+
+  async #sweepAgain(): Promise<number> {
+    const { config, log } = this.#needs;
+    await this.sweep().catch((error: unknown) =>
+      log.warn({ err: error }, "old tracks could not be removed; it is tried again"),
+    );
+    return config.sweep_seconds * 1000 * (0.75 + Math.random() / 2);
   }
 
   async #write(): Promise<void> {
