@@ -140,6 +140,20 @@ test("what is too old goes with its files, of a recording that goes on as well",
   assert.deepEqual(await readdir(processFolder), ["1.mp4"]);
 });
 
+test("an old file that cannot be removed keeps no other from going", async () => {
+  const recordings = await begin({ RECORDINGS_RETENTION_DAYS: "7" });
+  const long = await stage.record(recordings, { startedAtMs: Date.now() - 8 * DAY_MS, files: 4, isOpen: true });
+  for (const index of [0, 1]) {
+    const path = recordings.folder.segmentPath(long, index);
+    await rm(path);
+    // No file at all.
+    await mkdir(path);
+  }
+  const other = await stage.record(recordings, { startedAtMs: Date.now() - 8 * DAY_MS, files: 3, isOpen: true });
+  await recordings.sweep();
+  assert.deepEqual(await recordings.folder.listSegments(other), [2]);
+});
+
 test("a recording is its owner's, is deleted with its files, and not while it goes on", async () => {
   const recordings = await begin();
   const uuid = await stage.record(recordings);

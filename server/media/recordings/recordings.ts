@@ -160,17 +160,24 @@ export class Recordings {
     await deleteRecording(sql, { userUuid: user.uuid, uuid, nodeUuid }, () => this.folder.remove(uuid));
   }
 
-  /** What is too old goes. First its rows: files without rows are found by the next start. */
+  /** What is too old goes. First its rows: files without rows are found by the next start. One that stays keeps no other. */
   async sweep(): Promise<void> {
     const { sql, config, nodeUuid, log, otherFolders = [] } = this.#parts;
     const before = new Date(Date.now() - config.recordings.retention_days * DAY_MS);
     const recordings = await removeOldRecordings(sql, nodeUuid, before);
-    for (const uuid of recordings) await this.folder.remove(uuid);
+    for (const uuid of recordings) await this.#removeFiles(uuid, () => this.folder.remove(uuid));
     const segments = await removeOldSegments(sql, nodeUuid, before);
-    for (const { recordingUuid, index } of segments) await this.folder.removeSegment(recordingUuid, index);
+    for (const { recordingUuid: uuid, index } of segments)
+      await this.#removeFiles(uuid, () => this.folder.removeSegment(uuid, index));
     let files = segments.length;
     for (const folder of otherFolders) files += await removeOldFiles(folder, before.getTime());
     if (recordings.length + files > 0) log.info({ recordings: recordings.length, files }, "removed what was too old");
+  }
+
+  async #removeFiles(recording: string, remove: () => Promise<unknown>): Promise<void> {
+    await remove().catch((error: unknown) =>
+      this.#parts.log.warn({ err: error, recording }, "files of an old recording could not be removed"),
+    );
   }
 
   async #look(): Promise<void> {
