@@ -55,5 +55,7 @@ export const FrameTelemetry = Type.Object({
   isLate: Type.Optional(Type.Literal(true)),
   /** One standard deviation of what joining by time alone adds: angles in degrees, position across and height in metres. */
   doubt: Type.Object({ angle: Type.Number(), position: Type.Number(), height: Type.Number() }),
+  /** The part of it that comes from clocks that may differ: it is the same from frame to frame, and no noise. */
+  lasting: Type.Optional(Type.Object({ angle: Type.Number(), position: Type.Number() })),
 });
 export type FrameTelemetry = Static<typeof FrameTelemetry>;

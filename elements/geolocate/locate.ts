@@ -69,7 +69,7 @@ function meet(world: World, foot: Omit<Sighted, "ray" | "distanceM" | "normal">)
   const covariance = spreadErrors(world, { ray, distanceM, normal, right, down, rightDoubt, downDoubt, halfLengthM });
   if (covariance === null) return null;
   const { latitude, longitude, heightM } = place;
-  const { angle, positionM } = world.joining;
+  const { angle, positionM } = world.lasting;
   // Up or down the picture it goes further, by how flat the ray meets the ground.
   const lastingM = Math.hypot((angle * distanceM) / -dot(ray.along, normal), positionM);
   return { latitude, longitude, heightM, distanceM, point, covariance, lastingM };

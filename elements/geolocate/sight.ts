@@ -20,8 +20,8 @@ export interface World extends DoubtedCamera {
   readonly from: Vector;
   readonly terrain: Terrain;
   readonly limitM: number;
-  /** What joining by time adds to the doubts: it lasts from frame to frame. Radians and metres. */
-  readonly joining: { readonly angle: number; readonly positionM: number };
+  /** Of the doubts, what is the same from frame to frame. Radians and metres. */
+  readonly lasting: { readonly angle: number; readonly positionM: number };
 }
 
 const LATE =
@@ -38,7 +38,7 @@ export function openSight(
   const lens = makeLens(hfov, vfov);
   const reason = isLate ? LATE : findLack(position, attitude, terrain);
   if (reason !== null || position === null || attitude === null) return { lens, world: null, reason };
-  return { lens, world: openWorld(position, attitude, terrain, telemetry.doubt, properties), reason: null };
+  return { lens, world: openWorld(position, attitude, terrain, telemetry, properties), reason: null };
 }
 
 const isFieldOfView = (degrees: number): boolean => degrees > 0 && degrees < 180;
@@ -62,7 +62,7 @@ function openWorld(
   { latitude, longitude, altitude, relAltitude }: CameraPosition,
   attitude: CameraAttitude,
   terrain: Terrain | null,
-  doubt: FrameTelemetry["doubt"],
+  { doubt, lasting }: FrameTelemetry,
   properties: GeolocateProperties,
 ): World {
   // Altitudes are above mean sea level. It counts as the ellipsoid unless told otherwise: only the height above the ground
@@ -75,7 +75,7 @@ function openWorld(
     axes: turnCamera(attitude, local),
     terrain: terrain ?? levelTerrain(heightM - relAltitude),
     limitM: properties.maxDistanceM,
-    joining: { angle: doubt.angle * RADIANS, positionM: doubt.position },
+    lasting: { angle: (lasting?.angle ?? 0) * RADIANS, positionM: lasting?.position ?? 0 },
     doubts: {
       attitude: Math.hypot(properties.attitudeErrorDeg, doubt.angle) * RADIANS,
       heading: properties.headingErrorDeg * RADIANS,

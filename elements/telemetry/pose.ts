@@ -61,8 +61,10 @@ export function describePose(pose: Pose, offsetMs: number, offsetErrorMs: number
   const told = [attitude, spot].filter((part) => part !== null);
   const parts = told.length === 0 ? [view] : told;
   const isBeyond = parts.some(({ method }) => method === "beyond");
+  const lasting = (part: Joined<unknown> | null): number =>
+    part === null || isFixed ? 0 : (part.rate * offsetErrorMs) / 1000;
   const doubt = (part: Joined<unknown> | null, unforeseen: number, unknown: number): number =>
-    part === null || isFixed ? 0 : Math.hypot(spread(part, unforeseen, unknown), (part.rate * offsetErrorMs) / 1000);
+    part === null || isFixed ? 0 : Math.hypot(spread(part, unforeseen, unknown), lasting(part));
   return {
     method: isFixed ? "fixed" : isBeyond ? "beyond" : "between",
     ageMs: Math.max(...parts.map(({ ageMs }) => ageMs)),
@@ -76,6 +78,7 @@ export function describePose(pose: Pose, offsetMs: number, offsetErrorMs: number
       position: doubt(spot, DRIFT, UNKNOWN_DRIFT),
       height: doubt(spot, CLIMB, UNKNOWN_CLIMB),
     },
+    lasting: { angle: lasting(attitude), position: lasting(spot) },
   };
 }
 

@@ -135,6 +135,19 @@ test("a clock that is off by an hour is corrected by itself, and one that has be
   assert.match(warned.join(), /has been set/);
 });
 
+test("what clocks leave in doubt is told apart from what lies between samples", () => {
+  for (const [offsetMs, angle] of [
+    [0, 0.1],
+    ["auto", 4],
+  ] as const) {
+    const { deliver, tell } = open({ offsetMs });
+    for (const at of [0, 500, 1000]) deliver(sample(START + at, at / 100, { receivedMs: START + at + 60 }));
+    const { telemetry } = tell(START + 750);
+    near(telemetry?.lasting?.angle, angle, 0.01);
+    assert.ok((telemetry?.doubt.angle ?? 0) > angle + 0.01);
+  }
+});
+
 test("where position and attitude are missing it is told whether they are late or never told", () => {
   const seldom = open();
   seldom.deliver(sample(START, 10));
