@@ -78,7 +78,7 @@ export function describePose(pose: Pose, offsetMs: number, offsetErrorMs: number
       position: doubt(spot, DRIFT, UNKNOWN_DRIFT),
       height: doubt(spot, CLIMB, UNKNOWN_CLIMB),
     },
-    lasting: { angle: lasting(attitude), position: lasting(spot) },
+    ...(!isFixed && { lasting: { angle: lasting(attitude), position: lasting(spot) } }),
   };
 }
 
