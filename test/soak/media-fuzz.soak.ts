@@ -186,22 +186,28 @@ test(`${VIEWERS} viewers by WebRTC that seal whatever they like break nothing (s
   const record = fc.tuple(fc.integer({ min: 0, max: 30 }), fc.uint8Array({ maxLength: 200 }), fc.boolean());
   const join = async () => {
     const viewer = await TestViewer.create();
-    const { sdp } = await whep.offer(SECRET_PATH, viewer.offer);
+    const { id, sdp } = await whep.offer(SECRET_PATH, viewer.offer);
     await viewer.connect(sdp);
-    return viewer;
+    const leave = () => {
+      viewer.close();
+      // Or it keeps its place until it is missed, and there are so many places.
+      whep.close(id);
+    };
+    return { viewer, leave };
   };
   try {
     await fc.assert(
       fc.asyncProperty(fc.array(record, { minLength: RECORDS, maxLength: RECORDS }), async (records) => {
-        const rude = await join();
+        const { viewer: rude, leave: leaveRudely } = await join();
         for (const [type, body, isRtcp] of records) {
           if (isRtcp) rude.sendRtcp(Buffer.from([0x81, 192 + type, 0, body.length % 50, 0, 0, 0, 1, ...body]));
           // A good-bye would end it.
           else if (type !== 21) rude.send(rude.sealRecord(type, Buffer.from([type, ...body])));
         }
-        const other = await join();
+        const { viewer: other, leave } = await join();
         await other.until("a picture for another viewer", () => other.pictures.length > 0);
-        for (const viewer of [rude, other]) viewer.close();
+        leaveRudely();
+        leave();
         assert.deepEqual(ports.faults, []);
       }),
       { numRuns: VIEWERS, seed: SEED, endOnFailure: true },
