@@ -140,8 +140,16 @@ export interface Frame {
   tensor(target: Float32Array | Uint8Array, order: TensorOrder): Promise<TensorGeometry>;
   /** Draws on the planes, on the streaming thread. Needs `access: "write"`; raw I420 and NV12. */
   draw(shapes: readonly Shape[]): Promise<void>;
-  /** The frame as a picture file, encoded on the streaming thread. */
-  image(type: "image/png" | "image/jpeg"): Promise<Uint8Array>;
+  /** The frame, or a part of it, as a picture file, encoded on the streaming thread. */
+  image(type: "image/png" | "image/jpeg", part?: PicturePart): Promise<Uint8Array>;
+}
+
+/** What to take of a frame for a picture. */
+export interface PicturePart {
+  /** In fractions of the frame, within it. Default: all of it. */
+  readonly region?: { readonly x: number; readonly y: number; readonly width: number; readonly height: number };
+  /** Made smaller, aspect kept, until its longer side has no more pixels than this. Never made larger. */
+  readonly mostPixels?: number;
 }
 
 export interface TensorOrder {

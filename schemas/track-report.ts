@@ -11,6 +11,9 @@ export const TRACK_REPORT_CHANNEL = "track_report";
 
 /** Of one track, however long it lives: the element thins more and more, and then stops. */
 export const MOST_POINTS = 100_000;
+/** A JPEG of one object, its longer side no longer than this. Plates must stay readable in it. */
+export const MOST_PATCH_PIXELS = 640;
+export const MOST_PATCH_BYTES = 96 * 1024;
 /** In one message. */
 export const MOST_REPORTED_TRACKS = 100;
 export const MOST_REPORTED_POINTS = 500;
@@ -32,6 +35,18 @@ export const TrackPoint = Type.Object({
   spot: Type.Union([TrackSpot, Type.Null()]),
 });
 export type TrackPoint = Static<typeof TrackPoint>;
+
+/**
+ * A picture of the object, the best there is. It travels with what is said of the track, unlike the pictures of the feed:
+ * a few a second, each bounded, so that neither the channel nor the order of the two is in doubt.
+ */
+export const TrackPatch = Type.Object({
+  timeMs: unixMs,
+  confidence: Track.properties.confidence,
+  /** In base64. */
+  jpeg: Type.String({ pattern: "^[A-Za-z0-9+/]+={0,2}$", maxLength: Math.ceil(MOST_PATCH_BYTES / 3) * 4 }),
+});
+export type TrackPatch = Static<typeof TrackPatch>;
 
 /** Everything about a track but its points. Times are those of the pictures; predictions do not count as sightings. */
 export const TrackSummary = Type.Object({
@@ -61,6 +76,8 @@ export const ReportedTrack = Type.Object({
   pointsBefore: Type.Integer({ minimum: 0, maximum: MOST_POINTS }),
   /** Those that are new. */
   points: Type.Array(TrackPoint, { maxItems: MOST_REPORTED_POINTS }),
+  /** A better one than all before. */
+  patch: Type.Optional(TrackPatch),
 });
 export type ReportedTrack = Static<typeof ReportedTrack>;
 

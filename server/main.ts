@@ -113,7 +113,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   // Below the processes: what they tell at their end is kept.
   shutDown.add("tracks", SPARE_MS * 3, () => tracks.close());
   const processes = await Supervisor.open({
-    ...{ sql, config, log: partOf(log, "processes"), nodeUuid, runnerEntry, metrics, tracks },
+    ...{ sql, config, log: partOf(log, "processes"), nodeUuid, runnerEntry, metrics, listeners: [tracks] },
     // A private database is nobody else's.
     isAlone: config.database.url === null,
     prepare: (order) => library.prepare(order),

@@ -22,7 +22,11 @@ export const TABLE: readonly Row[] = [
   { part: "elements/publish", may: ["schemas", "elements/element.ts", "media"] },
   { part: "elements/track", may: ["schemas", "elements/element.ts", "vision"] },
   { part: "elements/telemetry", may: ["schemas", "elements/element.ts", "vision"] },
+  { part: "elements/report", may: ["schemas", "elements/element.ts", "vision"] },
+  { part: "elements/alerts", may: ["schemas", "elements/element.ts", "vision"] },
   { part: "models", may: ["schemas"] },
+  // What can be said of a track by its picture: colours, kinds, plates. A process of its own in the service.
+  { part: "enhance", may: ["schemas", "models"] },
   { part: "graphs/compiler", may: ["schemas", "elements"] },
   { part: "graphs/runtime", may: ["schemas", "elements", "native", "graphs/compiler"] },
   // Wire formats, pure: what the hub and the element `publish` both speak.

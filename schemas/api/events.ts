@@ -1,5 +1,6 @@
 /** What `GET /process/{process_uuid}/events` sends: the `data` of each kind of event. */
 import { type Static, Type } from "typebox";
+import { AlertEventName } from "../alerts.ts";
 import { DetectionMessage, TrackEntry } from "../detection-message.ts";
 import { TelemetryInfo } from "./processes.ts";
 import { Timestamp, Uuid } from "./records.ts";
@@ -54,20 +55,22 @@ export const TelemetryEvent = Type.Object(
 export type TelemetryEvent = Static<typeof TelemetryEvent>;
 
 /** A notice of an alert, as its outputs get it. */
-export const AlertEvent = Type.Object(
+export const AlertNotice = Type.Object(
   {
-    id: Type.String(),
+    id: Type.String({ description: "The same in every copy of this notice: what came twice is known by it." }),
     alert_uuid: Uuid,
     alias: Type.String(),
     type: Type.String(),
     process_uuid: Uuid,
     source_uuid: Uuid,
     timestamp: Timestamp,
-    event: Type.Union([Type.Literal("triggered"), Type.Literal("updated"), Type.Literal("cleared")]),
+    event: AlertEventName,
     tracks: Type.Array(TrackEntry),
     data: Type.Record(Type.String(), Type.Unknown()),
-    dropped,
   },
-  { title: "AlertEvent" },
+  { title: "AlertNotice" },
 );
+export type AlertNotice = Static<typeof AlertNotice>;
+
+export const AlertEvent = Type.Object({ ...AlertNotice.properties, dropped }, { title: "AlertEvent" });
 export type AlertEvent = Static<typeof AlertEvent>;

@@ -40,8 +40,12 @@ export interface HoldingNeeds extends AdoptionNeeds {
   readonly recordings: RecordingPlace;
   readonly spares: SpareRunners;
   readonly metrics: ProcessMetrics | null;
-  /** Keeps what processes tell of tracks. */
-  readonly tracks?: { follow(process: SupervisedProcess): void } | undefined;
+  /** Those who hear of every process that is held here, from its first moment: its tracks, its alerts, its webhooks. */
+  readonly listeners?: readonly ProcessListener[] | undefined;
+}
+
+export interface ProcessListener {
+  follow(process: SupervisedProcess): void;
 }
 
 /** Minutes that are about to run out are looked at more often, but not more often than this. */
@@ -115,7 +119,7 @@ export class Holdings {
         metrics.observeProcess(uuid, notice.stats);
         if (process.telemetryNumbers !== null) metrics.observeTelemetry(uuid, process.telemetryNumbers);
       });
-    this.#needs.tracks?.follow(process);
+    for (const listener of this.#needs.listeners ?? []) listener.follow(process);
     void process.ended.then(() => this.#letGo(process));
     return process;
   }

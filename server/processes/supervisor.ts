@@ -44,7 +44,7 @@ export interface SupervisorNeeds {
   /** Where processes are recorded whose keys have that. */
   readonly recordings: RecordingPlace;
   readonly metrics: ProcessMetrics | null;
-  readonly tracks?: HoldingNeeds["tracks"];
+  readonly listeners?: HoldingNeeds["listeners"];
 }
 
 /** So often it is looked whether another machine has stopped what it was to. */

@@ -1,0 +1,42 @@
+/** The contract of a type of alert: one folder below this one. Evaluation is pure: it knows no time but that of the pictures. */
+import type { AlertConfiguration, AlertEventName, AlertTypeDefinition } from "../../schemas/alerts.ts";
+import type { Track } from "../../schemas/detections.ts";
+import type { JsonRecord } from "../../schemas/json.ts";
+import type { Place } from "../../schemas/places.ts";
+
+/** One object on one picture. */
+export interface Sighting {
+  readonly track: Track;
+  readonly place: Place | null;
+}
+
+/** One picture, as every rule sees it. */
+export interface Scene {
+  /** Unix time of the picture. Never goes back but after a seek, of which `Evaluator.forget` tells. */
+  readonly timeMs: number;
+  /** Whether detections of this very picture went into it. */
+  readonly inferred: boolean;
+  readonly sightings: readonly Sighting[];
+  /** Ids that were given up with this picture and will not come again. */
+  readonly ended: readonly number[];
+}
+
+export interface Verdict {
+  readonly event: AlertEventName;
+  /** Of this picture, or of one before where the object has gone since. */
+  readonly sightings: readonly Sighting[];
+  readonly data: JsonRecord;
+}
+
+/** One rule at work. What it remembers is bounded by what is in the picture and by its windows. */
+export interface Evaluator {
+  /** In the order in which they are to be told. */
+  see(scene: Scene): readonly Verdict[];
+  /** Pictures were discarded, or skipped: nothing that was seen before goes on. */
+  forget(): void;
+}
+
+export interface AlertType extends AlertTypeDefinition {
+  /** The configuration has passed the schemas, with defaults filled in, and `check`. */
+  create(configuration: Required<AlertConfiguration>): Evaluator;
+}
