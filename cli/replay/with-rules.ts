@@ -1,5 +1,5 @@
 import type { Compiled } from "../../graphs/compiler/compile.ts";
-import type { GraphPlan, PlanSegment } from "../../graphs/compiler/plan.ts";
+import type { GraphPlan, PlanNode, PlanSegment } from "../../graphs/compiler/plan.ts";
 import type { AlertRule } from "../../schemas/alerts.ts";
 import type { Json } from "../../schemas/json.ts";
 import { UsageFault } from "../command.ts";
@@ -14,15 +14,15 @@ export function expectAlerts({ graph, offers }: Pick<GraphPlan, "graph" | "offer
   );
 }
 
-/** The same graph with these rules from its first frame on, in place of those it may have itself, as in the service. */
+/** The same graph with these rules beside its own from the first frame on; of several elements the first has them, as in the service. */
 export function withRules(compiled: Compiled, plan: GraphPlan, rules: readonly AlertRule[]): Compiled {
-  const give = (segment: PlanSegment): PlanSegment => ({
-    ...segment,
-    nodes: segment.nodes.map((node) =>
-      node.element === ELEMENT
-        ? { ...node, properties: { ...node.properties, rules: rules as unknown as Json } }
-        : node,
-    ),
-  });
-  return { ...compiled, plan: { ...plan, main: give(plan.main), branches: plan.branches.map(give) } };
+  const segments = [plan.main, ...plan.branches];
+  const first = segments.flatMap(({ nodes }) => nodes).find(({ element }) => element === ELEMENT);
+  const give = (node: PlanNode): PlanNode => {
+    if (node !== first) return node;
+    const own = (node.properties.rules ?? []) as readonly Json[];
+    return { ...node, properties: { ...node.properties, rules: [...own, ...(rules as unknown as Json[])] } };
+  };
+  const change = (segment: PlanSegment): PlanSegment => ({ ...segment, nodes: segment.nodes.map(give) });
+  return { ...compiled, plan: { ...plan, main: change(plan.main), branches: plan.branches.map(change) } };
 }
