@@ -1,4 +1,5 @@
 /** What a runner is told to run. */
+import type { LiveValues } from "../../schemas/live-values.ts";
 import type { RunnerJob } from "../../schemas/runner.ts";
 import type { ProcessRow } from "../store/processes.ts";
 
@@ -12,6 +13,8 @@ export interface JobParts {
   /** When its first data came; null in the run in which it does. A file's first frame counts as taken then. */
   readonly startedAt: Date | null;
   readonly firstTrackId: number;
+  /** What holds from the first frame on. */
+  readonly live: LiveValues;
   /** Besides the feed. */
   readonly attached: RunnerJob["attach"];
   readonly hasViewers: boolean;
@@ -32,6 +35,7 @@ export function makeJob(parts: JobParts): RunnerJob {
     positionNs: String(parts.positionNs),
     ...(parts.startedAt !== null && { epochMs: parts.startedAt.getTime() }),
     firstTrackId: parts.firstTrackId,
+    ...(Object.keys(parts.live).length > 0 && { live: parts.live }),
     attach: parts.hasViewers ? [...attached, { id: FEED, slot: FEED, params: {} }] : attached,
     pictureSocket: parts.pictureSocket,
     giveUpSeconds: parts.giveUpSeconds,

@@ -17,9 +17,10 @@ import type { LaunchTimes } from "./launch.ts";
 import { Launcher } from "./launcher.ts";
 import { Ledger } from "./ledger.ts";
 import { Life } from "./life.ts";
+import { LiveSupply, type SuppliedValues } from "./live-supply.ts";
 import { type AttachmentStore, Orders } from "./orders.ts";
 import { ProcessOutputs } from "./process-outputs.ts";
-import type { ProcessNeeds, ProcessParts } from "./process-parts.ts";
+import type { AlertNode, ProcessNeeds, ProcessParts } from "./process-parts.ts";
 import type { Picture, ProcessError, ProcessNotice, ProcessState } from "./processes.ts";
 import { Reception } from "./reception.ts";
 import { RECORDING, Recorder } from "./recorder.ts";
@@ -32,6 +33,8 @@ const DRONE_DATA = "drone_data";
 
 export class SupervisedProcess {
   readonly row: ProcessRow;
+  /** Where rules of alerts are evaluated; null where its graph does not. */
+  readonly alertNode: AlertNode | null;
   readonly #ledger: Ledger;
   readonly #reception: Reception;
   readonly #feed: Feed;
@@ -40,6 +43,7 @@ export class SupervisedProcess {
   readonly #orders: Orders;
   readonly #outputs: ProcessOutputs;
   readonly #recorder: Recorder;
+  readonly #supply = new LiveSupply();
   readonly #telemetry: ProcessTelemetry | null;
 
   constructor(parts: ProcessParts, needs: ProcessNeeds) {
@@ -47,6 +51,7 @@ export class SupervisedProcess {
     const { limits, sql } = needs;
     const log = needs.log.child({ process: row.uuid });
     this.row = row;
+    this.alertNode = parts.alertNode ?? null;
     const ledger = new Ledger(row, {
       ...{ sql, saveMs: limits.saveMs },
       onLost: () => this.lose(),
@@ -76,7 +81,7 @@ export class SupervisedProcess {
     this.#recorder = recorder;
     this.#whereabouts = new Whereabouts(input.locate, limits.lookupMs, () => this.#life.move());
     const launcher = new Launcher({
-      ...{ row, input, needs, ledger, feed, outputs, recorder },
+      ...{ row, input, needs, ledger, feed, outputs, recorder, supply: this.#supply },
       findSource: () => this.#whereabouts.find(),
       onReport: (report) => this.#hear(report),
       onRun: (run) => this.#life.noteRun(run),
@@ -105,6 +110,7 @@ export class SupervisedProcess {
       life: this.#life,
       ledger,
       feed,
+      supply: this.#supply,
       replyMs: limits.replyMs,
     });
     this.#telemetry = row.telemetryCfg === null ? null : this.#openTelemetry(row.telemetryCfg, needs.config, log);
@@ -211,6 +217,21 @@ export class SupervisedProcess {
 
   setProperties(nodes: LiveProperties): Promise<void> {
     return this.#orders.setProperties(nodes);
+  }
+
+  /** Live values that hold from the first frame of every run on. Only whoever supplies them sets these properties. */
+  supplyLive(values: SuppliedValues): void {
+    this.#supply.add(values);
+  }
+
+  /** They have changed. Resolves when the runner has them; while there is none to have them, at once. */
+  syncSupply(): Promise<void> {
+    return this.#orders.syncSupply();
+  }
+
+  /** Those who follow it hear this too. */
+  tell(notice: ProcessNotice): void {
+    this.#reception.tell(notice);
   }
 
   describe(format: "json" | "dot" | "mermaid" | "launch"): Promise<unknown> {
