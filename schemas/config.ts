@@ -176,12 +176,24 @@ export const Config = section({
     flush_seconds: seconds(1, "What was seen of tracks is written down every"),
     queued_tracks: count(20_000, "Tracks that may wait for the database; more cost the oldest.", 1),
     queued_points: count(100_000, "The same in points of their paths.", 1),
+    queued_patch_bytes: count(
+      64 * 1024 * 1024,
+      "The same in bytes of pictures of tracks; more cost the oldest pictures.",
+      0,
+    ),
+    window_minutes: Type.Integer({
+      minimum: 1,
+      maximum: 1440,
+      default: 5,
+      description:
+        "The report of a process that runs tells of the last so many minutes; that of a finished one of all.",
+    }),
     batch_points: count(5_000, "Points that are written down at once, and tracks; and removed.", 1),
     retention_days: Type.Number({
       exclusiveMinimum: 0,
       maximum: 36_500,
       default: 7,
-      description: "Tracks and their paths are kept for so many days, also of processes that run.",
+      description: "Tracks, their paths and their pictures are kept for so many days, also of processes that run.",
     }),
     sweep_seconds: seconds(600, "Those that are older are removed every", 1),
     retry_first_seconds: seconds(0.2, "While the database is away it is tried again after; twice as long each time"),
