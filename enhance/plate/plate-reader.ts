@@ -12,17 +12,22 @@ import { findTextRegions, type TextRegion } from "./text-regions.ts";
 
 /** Small pictures are enlarged to this for the network that finds: it misses letters of few pixels. */
 const LONGEST_SIDE = 640;
-const MOST_ENLARGED = 3;
+const MOST_ENLARGED = 2;
 /** Sides that the network takes. */
 const STEP = 32;
 const LINE_HEIGHT = 48;
 const MOST_WIDTH = 480;
-/** Cut out a little larger and smaller, and once more from a coarser picture. */
+/**
+ * How a line is cut out, by its height: as it was found; wider, so that a letter that was not found is seen and the two
+ * disagree; and a little larger from a coarser picture.
+ */
 const CUTS = [
-  { grow: 1, height: LINE_HEIGHT },
-  { grow: 1.15, height: LINE_HEIGHT },
-  { grow: 1.05, height: 32 },
+  { wider: 0, higher: 0, pixels: LINE_HEIGHT },
+  { wider: 1.4, higher: 0.1, pixels: LINE_HEIGHT },
+  { wider: 0.2, higher: 0.15, pixels: 32 },
 ] as const;
+/** The longer side of a picture: a plate is a third of a car at most, and its letters a quarter of that. */
+const LEAST_SIDE = 100;
 const MOST_READ = 4;
 
 type Run = (planes: Planes) => Promise<{ readonly data: Float32Array; readonly dims: readonly number[] }>;
@@ -38,6 +43,7 @@ export class PlateReader {
 
   /** Null: none that can be read. The surest, where there are several. */
   async read(picture: Picture): Promise<Plate | null> {
+    if (Math.max(picture.width, picture.height) < LEAST_SIDE) return null;
     const regions = (await this.#findRegions(picture)).filter(isPlateShaped).slice(0, MOST_READ);
     const plates: Plate[] = [];
     for (const region of regions) {
@@ -63,13 +69,12 @@ export class PlateReader {
 
   async #readRegion(picture: Picture, region: TextRegion): Promise<Plate | null> {
     const lines: (Line | null)[] = [];
-    for (const { grow, height } of CUTS) {
-      const margin = (grow - 1) * region.height;
-      const cut = { ...region, width: region.width + margin, height: region.height + margin };
-      const level = straighten(picture, cut, height, MOST_WIDTH);
-      const scaled = resize(level, Math.round((level.width * LINE_HEIGHT) / height), LINE_HEIGHT);
-      const width = Math.max(LINE_HEIGHT, Math.ceil(scaled.width / 8) * 8);
-      const { data, dims } = await this.#read(toPlanes(scaled, width, LINE_HEIGHT, READING));
+    for (const { wider, higher, pixels } of CUTS) {
+      const [width, height] = [region.width + wider * region.height, region.height * (1 + higher)];
+      const level = straighten(picture, { ...region, width, height }, pixels, MOST_WIDTH);
+      const scaled = resize(level, Math.round((level.width * LINE_HEIGHT) / pixels), LINE_HEIGHT);
+      const padded = Math.max(LINE_HEIGHT, Math.ceil(scaled.width / 8) * 8);
+      const { data, dims } = await this.#read(toPlanes(scaled, padded, LINE_HEIGHT, READING));
       const line = readLine(data, dims[2] ?? 1);
       // The others cannot agree with nothing.
       if (line === null) return null;
