@@ -137,7 +137,7 @@ export interface Rest {
   readonly dueAt: Date | null;
 }
 
-/** Nothing can be sent now. False: something came, or it is another's. One that is closed and empty goes. */
+/** Nothing can be sent now. False: something came, it was closed, or it is another's. One that is closed and empty goes. */
 export async function restDestination(sql: Queries, { uuid, nodeUuid, nextSeq, dueAt }: Rest): Promise<boolean> {
   const mine = sql`uuid = ${uuid} and node_uuid = ${nodeUuid} and next_seq = ${nextSeq}`;
   if (dueAt === null) {
@@ -145,7 +145,8 @@ export async function restDestination(sql: Queries, { uuid, nodeUuid, nextSeq, d
     if (gone.count > 0) return true;
   }
   const rested = await sql`
-    update destinations set wake_at = ${dueAt}, failures = 0, node_uuid = null, lease_until = null where ${mine}`;
+    update destinations set wake_at = ${dueAt}, failures = 0, node_uuid = null, lease_until = null
+    where ${mine} and (not is_closed or ${dueAt !== null})`;
   return rested.count > 0;
 }
 
