@@ -4,7 +4,6 @@
  */
 import type { Logger } from "pino";
 import { ALERT_CHANNEL, AlertFinding, type AlertTypeDefinition } from "../../schemas/alerts.ts";
-import type { AlertNotice } from "../../schemas/api/events.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { Delivery } from "../delivery/delivery.ts";
@@ -19,6 +18,7 @@ import type { ProcessRow } from "../store/processes.ts";
 import { newUuid } from "../uuid.ts";
 import { checkBy } from "../validation.ts";
 import { AlertTypes } from "./configuration.ts";
+import { draftNotice } from "./draft-notice.ts";
 import { endProcess } from "./end-process.ts";
 import { NoticeWriter } from "./notice-writer.ts";
 import { ProcessAlerts } from "./process-alerts.ts";
@@ -174,12 +174,9 @@ export class Alerts {
       this.needs.log.error({ process: processUuid, fault }, "a finding of an alert that is none was not told");
       return;
     }
-    const { alert, type, timeMs, event, tracks, data } = message as unknown as AlertFinding;
-    if (!alerts.has(alert)) return;
-    const draft: Omit<AlertNotice, "alias"> = {
-      ...{ id: newUuid(), alert_uuid: alert, type, process_uuid: processUuid, source_uuid: sourceUuid },
-      ...{ timestamp: new Date(timeMs).toISOString(), event, tracks, data },
-    };
+    const finding = message as unknown as AlertFinding;
+    if (!alerts.has(finding.alert)) return;
+    const draft = draftNotice(finding, { id: newUuid(), processUuid, sourceUuid });
     const bytes = Buffer.byteLength(JSON.stringify(draft));
     this.#writer.add({ draft, bytes, tell: (notice) => process.tell({ type: "alert", notice }) });
   }

@@ -10,6 +10,7 @@ import { backOff } from "../processes/restart.ts";
 import { sleep } from "../processes/sleep.ts";
 import { findReceivers } from "../store/alert-pairs.ts";
 import type { Sql } from "../store/client.ts";
+import { nameNotice } from "./draft-notice.ts";
 import { type WaitingNotice, WaitingNotices } from "./waiting-notices.ts";
 
 export interface NoticeWriterNeeds {
@@ -117,7 +118,7 @@ export class NoticeWriter {
       const notices = batch.flatMap(({ draft, tell }) => {
         const found = receivers.get(`${draft.process_uuid} ${draft.alert_uuid}`);
         // Of an alert that is gone nobody wants to hear.
-        return found === undefined ? [] : [{ notice: { ...draft, alias: found.alias }, output: found.output, tell }];
+        return found === undefined ? [] : [{ notice: nameNotice(draft, found.alias), output: found.output, tell }];
       });
       const parcels = notices.flatMap(({ notice, output }) =>
         output.map(
