@@ -10,6 +10,7 @@ export async function closeSubscriptions(
 ): Promise<void> {
   await sql.begin(async (transaction) => {
     const gone = await deleteSubscriptions(transaction, uuids);
-    for (const uuid of gone) await delivery.closeDestination(transaction, uuid);
+    // Sent together and done in this order.
+    await Promise.all(gone.map((uuid) => delivery.closeDestination(transaction, uuid)));
   });
 }

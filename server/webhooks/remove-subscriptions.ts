@@ -17,7 +17,8 @@ export function removeSubscriptions(
       transaction,
       chosen.map(({ uuid }) => uuid),
     );
-    for (const uuid of gone) await delivery.removeDestination(transaction, uuid);
+    // Sent together and done in this order.
+    await Promise.all(gone.map((uuid) => delivery.removeDestination(transaction, uuid)));
     return gone;
   });
 }
