@@ -19,6 +19,7 @@ import { processGraphEndpoints } from "./api/process-graph.ts";
 import { processRecordingEndpoints } from "./api/process-recordings.ts";
 import { processEndpoints } from "./api/processes.ts";
 import { sourceEndpoints } from "./api/sources.ts";
+import { trackedProcessEndpoints } from "./api/tracked-processes.ts";
 import { trackEndpoints } from "./api/tracks.ts";
 import { webhookEndpoints } from "./api/webhooks.ts";
 import { Outbox } from "./delivery/outbox.ts";
@@ -175,7 +176,11 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...streams.endpoints,
     ...outputEndpoints({ sql, config, hub, processes }),
     ...processRecordingEndpoints({ sql, recordings: processRecordings, stallMs: config.media.stalled_seconds * 1000 }),
-    ...trackEndpoints({ sql, processes, tracks, stallMs: config.media.stalled_seconds * 1000 }),
+    ...trackEndpoints({
+      ...{ sql, config: config.report, processes, tracks },
+      stallMs: config.media.stalled_seconds * 1000,
+    }),
+    ...trackedProcessEndpoints({ sql, recordings: processRecordings, signer: hub.signer }),
     ...enhancementEndpoints({ sql, enhancements }),
     ...alertEndpoints({ alerts, processes }),
     ...webhookEndpoints({ sql, config: config.webhooks, processes, delivery: outbox, webhooks }),
