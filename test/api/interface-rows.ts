@@ -1,5 +1,5 @@
 /**
- * Every row of the interface's tables of endpoints, sockets, errors and limits, and the test that shows it. A row that
+ * Every row of the interface's tables of endpoints, sockets, events, errors and limits, and the test that shows it. A row that
  * comes with a later part of the service says with which.
  */
 
@@ -24,6 +24,9 @@ const PROCESS_TELEMETRY = "server/processes/process-telemetry.test.ts";
 const MEDIA_HUB = "server/media/media-hub.test.ts";
 const RECORDINGS = "server/media/recordings/recordings.test.ts";
 
+const WEBHOOKS = "server/api/webhooks.test.ts";
+const GATHERERS = "server/webhooks/gather/gather.test.ts";
+
 const ON_A_CLIP: Shown = [
   WORKFLOW,
   "on an uploaded clip: upload, sources, start, detections, feed, pause, resume, info, stop",
@@ -35,6 +38,15 @@ const PUBLISHED: Shown = [
 ];
 const STOPS_ALL: Shown = [INTERFACE, "all are stopped by DELETE /processes, and by its deprecated path"];
 const ONE_CLIENT: Shown = [SOCKETS, "take one client at a time, and the next one as soon as it has gone"];
+
+const SUBSCRIBED: Shown = [
+  WEBHOOKS,
+  "a subscription is made with its defaults, shows its secret once, is listed with its standing, and is gone once deleted",
+];
+const NOTIFIED: Shown = [
+  WEBHOOKS,
+  "new-tracks and target-count arrive signed and as the interface has them, gathered by the interval, and end with the process",
+];
 
 export const ENDPOINTS = {
   "GET /status": [[INFORMATION, "anybody may ask how the service is; a valid key sees its parts"]],
@@ -99,9 +111,12 @@ export const ENDPOINTS = {
   "GET /active/alerts": { comesWith: "alerts" },
   "PATCH /alert/{alert_uuid}": { comesWith: "alerts" },
   "DELETE /alert/{alert_uuid}": { comesWith: "alerts" },
-  "POST /subscribe/{process_uuid}": { comesWith: "webhooks" },
-  "GET /subscriptions/{process_uuid}": { comesWith: "webhooks" },
-  "DELETE /subscriptions/{process_uuid}": { comesWith: "webhooks" },
+  "POST /subscribe/{process_uuid}": [SUBSCRIBED, [WEBHOOKS, "POST /subscribe refuses …"]],
+  "GET /subscriptions/{process_uuid}": [SUBSCRIBED, [WEBHOOKS, "the listing comes in pages, newest first"]],
+  "DELETE /subscriptions/{process_uuid}": [
+    SUBSCRIBED,
+    [WEBHOOKS, "what is to be deleted is named in the query or in a body, by url, by type, or not at all for all"],
+  ],
 } as const satisfies Readonly<Record<string, Evidence>>;
 
 export const STREAMS = {
@@ -130,6 +145,32 @@ export const STREAMS = {
       "what a client sends reaches the runner and drone_data; paused nothing does, but the newest on resume",
     ],
   ],
+} as const satisfies Readonly<Record<string, Evidence>>;
+
+export const EVENT_ROWS = {
+  "new-tracks: a new track is detected on the subscribed process": [
+    NOTIFIED,
+    [
+      GATHERERS,
+      "every new track is told exactly once, in the order in which they were shown, for any pictures and interval",
+    ],
+  ],
+  "(second type): the number of detected targets changes": [
+    NOTIFIED,
+    [
+      GATHERERS,
+      "counts tell a chain of changes that leads from 0 to the last picture's, for any pictures and interval",
+    ],
+  ],
+  "Notifications are spaced by at least backoff_seconds": [
+    NOTIFIED,
+    [
+      GATHERERS,
+      "two notifications are never nearer than the interval, but for the last of a process; the first comes at once",
+    ],
+  ],
+  "Body of a new-tracks notification": [NOTIFIED],
+  "Alert notifications": { comesWith: "alerts" },
 } as const satisfies Readonly<Record<string, Evidence>>;
 
 export const ERROR_ROWS = {
@@ -182,7 +223,10 @@ export const LIMIT_ROWS = {
   "Outputs per process": [
     [SUPERVISOR, "outputs are attached to one process at a time, within the limit, and let go at its end"],
   ],
-  Subscriptions: { comesWith: "webhooks" },
+  Subscriptions: [
+    [WEBHOOKS, "one subscription per event type and notification_url: another is refused, also when raced"],
+    [WEBHOOKS, "as many subscriptions as a key may have, over all its processes, also when raced"],
+  ],
   "Source recording retention": [
     [RECORDINGS, "what is too old goes with its files, of a recording that goes on as well"],
   ],
