@@ -14,7 +14,10 @@ const Channel = Type.Integer({ minimum: 0, maximum: 255 });
 
 export const NamedColour = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 40, description: "As people call it: `silver`, `red`." }),
-  rgb: Type.Tuple([Channel, Channel, Channel], { description: "As it is in the picture, sRGB." }),
+  // A list and no tuple, which is spelt differently in the drafts of JSON Schema.
+  rgb: Type.Unsafe<[red: number, green: number, blue: number]>(
+    Type.Array(Channel, { minItems: 3, maxItems: 3, description: "As it is in the picture, sRGB." }),
+  ),
   share: Type.Number({
     minimum: 0,
     maximum: 1,
