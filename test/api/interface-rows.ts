@@ -27,6 +27,24 @@ const RECORDINGS = "server/media/recordings/recordings.test.ts";
 const WEBHOOKS = "server/api/webhooks.test.ts";
 const GATHERERS = "server/webhooks/gather/gather.test.ts";
 
+const ALERTS = "server/api/alerts.test.ts";
+const ALERTS_NOTIFY: Shown = [
+  "test/api/alerts.test.ts",
+  "each type notifies its broker; a forced change is live at once, and client, output and tracks do not notice",
+];
+const ALERT_KEPT: Shown = [
+  ALERTS,
+  "an alert is registered, shown, listed, and gone once deleted; its secrets are shown once",
+];
+const ALERT_RUNS: Shown = [
+  ALERTS,
+  "a registered alert runs on what runs and on what is started later; a change waits for a start, or is forced",
+];
+const ONE_OFF_ALERT: Shown = [
+  ALERTS,
+  "an alert of one process is refused where its graph evaluates none, and goes with its process",
+];
+
 const ON_A_CLIP: Shown = [
   WORKFLOW,
   "on an uploaded clip: upload, sources, start, detections, feed, pause, resume, info, stop",
@@ -104,13 +122,27 @@ export const ENDPOINTS = {
   "GET /tracked_processes": { comesWith: "track reports" },
   "POST /decorate_tracks/{process_uuid}": { comesWith: "track reports" },
   "GET /decorate_tracks/{process_uuid}/status": { comesWith: "track reports" },
-  "GET /alert_description": { comesWith: "alerts" },
-  "POST /alert": { comesWith: "alerts" },
-  "POST /alert/{process_uuid}": { comesWith: "alerts" },
-  "GET /alerts": { comesWith: "alerts" },
-  "GET /active/alerts": { comesWith: "alerts" },
-  "PATCH /alert/{alert_uuid}": { comesWith: "alerts" },
-  "DELETE /alert/{alert_uuid}": { comesWith: "alerts" },
+  "GET /alert_description": [
+    [ALERTS, "… is described, and its example posts as it is"],
+    [ALERTS, "a type that is not there is refused with those that are, and the nearest"],
+  ],
+  "POST /alert": [ALERTS_NOTIFY, ALERT_RUNS, ALERT_KEPT, [ALERTS, "POST /alert refuses …"]],
+  "POST /alert/{process_uuid}": [ALERTS_NOTIFY, ONE_OFF_ALERT],
+  "GET /alerts": [
+    ALERT_KEPT,
+    [ALERTS, "the limit of alerts holds when raced; an alert of another user is not there; the listing comes in pages"],
+  ],
+  "GET /active/alerts": [ALERT_RUNS, ONE_OFF_ALERT],
+  "PATCH /alert/{alert_uuid}": [
+    ALERTS_NOTIFY,
+    ALERT_RUNS,
+    [ALERTS, "two changes at once both hold"],
+    [
+      ALERTS,
+      "a change needs nothing that it leaves out, replaces a part whole, and never takes a password to another broker",
+    ],
+  ],
+  "DELETE /alert/{alert_uuid}": [ALERT_KEPT, ALERT_RUNS],
   "POST /subscribe/{process_uuid}": [SUBSCRIBED, [WEBHOOKS, "POST /subscribe refuses …"]],
   "GET /subscriptions/{process_uuid}": [SUBSCRIBED, [WEBHOOKS, "the listing comes in pages, newest first"]],
   "DELETE /subscriptions/{process_uuid}": [
@@ -170,7 +202,13 @@ export const EVENT_ROWS = {
     ],
   ],
   "Body of a new-tracks notification": [NOTIFIED],
-  "Alert notifications": { comesWith: "alerts" },
+  "Alert notifications": [
+    ALERTS_NOTIFY,
+    [
+      ALERTS,
+      "what a process finds is a notice: written down for every output, then told, with the alias of the moment",
+    ],
+  ],
 } as const satisfies Readonly<Record<string, Evidence>>;
 
 export const ERROR_ROWS = {
