@@ -30,17 +30,20 @@ export async function insertParcels(sql: Queries, parcels: readonly NewParcel[],
   const news = parcels.map(({ dueAt, ...parcel }, at) => ({ ...parcel, at, dueAt: dueAt?.toISOString() ?? null }));
   const places = await sql<Place[]>`
     with news as (
-      select "destinationUuid" as uuid, at, id, body, coalesce("dueAt", now()) as due_at,
+      select distinct on (uuid, id) "destinationUuid" as uuid, at, id, body, coalesce("dueAt", now()) as due_at,
         coalesce("dueAt" > now(), false) as is_open
       from jsonb_to_recordset(${sql.json(news)}) as news (
         "destinationUuid" uuid, at integer, id text, body text, "dueAt" timestamptz(3))
+      order by uuid, id, at
     ), held as materialized (
       select uuid, next_seq, is_stopped from destinations
       where uuid in (select uuid from news) and not is_closed
       order by uuid for no key update
     ), numbered as (
       select news.*, next_seq + row_number() over (partition by uuid order by at) - 1 as seq
-      from news join held using (uuid) where not is_stopped
+      from news join held using (uuid)
+      where not is_stopped and not exists (
+        select from parcels where destination_uuid = news.uuid and parcels.id = news.id)
     ), refused as (
       update destinations set dropped = dropped + amount
       from (select uuid, count(*) as amount from news join held using (uuid) where is_stopped group by uuid) as refused
