@@ -21,6 +21,7 @@ const TELEMETRY = "server/telemetry/real-runner.test.ts";
 const TELEMETRY_IN = "server/streams/telemetry-in.test.ts";
 const PROCESS_TELEMETRY = "server/processes/process-telemetry.test.ts";
 
+const ENHANCEMENT = "server/enhancement/enhancements.test.ts";
 const MEDIA_HUB = "server/media/media-hub.test.ts";
 const RECORDINGS = "server/media/recordings/recordings.test.ts";
 
@@ -53,6 +54,14 @@ const ON_A_CAMERA: Shown = [WORKFLOW, "on a live RTSP camera, by its name"];
 const PUBLISHED: Shown = [
   "test/api/media.test.ts",
   "is offline, streaming, processing; its process outlives gaps of the stream and the hub; it is recorded",
+];
+const DECORATED: Shown = [
+  ENHANCEMENT,
+  "what cannot be started is refused with 503 and has failed; a new POST starts again, and every track is decorated",
+];
+const ENHANCEMENT_RESUMES: Shown = [
+  ENHANCEMENT,
+  "a child that is killed midway is replaced, another server goes on, and every track is done once",
 ];
 const STOPS_ALL: Shown = [INTERFACE, "all are stopped by DELETE /processes, and by its deprecated path"];
 const ONE_CLIENT: Shown = [SOCKETS, "take one client at a time, and the next one as soon as it has gone"];
@@ -120,8 +129,8 @@ export const ENDPOINTS = {
   "GET /process/{process_uuid}/tracks": { comesWith: "track reports" },
   "DELETE /process/{process_uuid}/tracks": { comesWith: "track reports" },
   "GET /tracked_processes": { comesWith: "track reports" },
-  "POST /decorate_tracks/{process_uuid}": { comesWith: "track reports" },
-  "GET /decorate_tracks/{process_uuid}/status": { comesWith: "track reports" },
+  "POST /decorate_tracks/{process_uuid}": [DECORATED, ENHANCEMENT_RESUMES],
+  "GET /decorate_tracks/{process_uuid}/status": [DECORATED],
   "GET /alert_description": [
     [ALERTS, "… is described, and its example posts as it is"],
     [ALERTS, "a type that is not there is refused with those that are, and the nearest"],
@@ -227,9 +236,13 @@ export const ERROR_ROWS = {
   ],
   "POST /start 404: source file not found locally": [[INTERFACE, "with 404 when the file of the source is gone"]],
   "POST /start 503: error starting the pipeline": [[INTERFACE, "with 503 when the pipeline cannot be started"]],
-  "POST /decorate_tracks/{process_uuid} 403": { comesWith: "track reports" },
-  "POST /decorate_tracks/{process_uuid} 404": { comesWith: "track reports" },
-  "POST /decorate_tracks/{process_uuid} 503": { comesWith: "track reports" },
+  "POST /decorate_tracks/{process_uuid} 403": [
+    [ENHANCEMENT, "it is refused to a wrong key, without enhancement, at the limit of processes and without minutes"],
+  ],
+  "POST /decorate_tracks/{process_uuid} 404": [
+    [ENHANCEMENT, "without a report, or of another user's, there is nothing to enhance"],
+  ],
+  "POST /decorate_tracks/{process_uuid} 503": [DECORATED],
   "POST /output with an existing output is not an error": [
     [OUTPUTS, "an identical output is the one there is, by type, url and settings"],
   ],
