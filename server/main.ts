@@ -188,7 +188,9 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...playerEndpoints,
     ...graphEndpoints({ library, config }),
     ...processGraphEndpoints({ library, processes, config }),
-    ...operationsEndpoints({ config, metrics, components, mediaNumbers: () => media.numbers }),
+    ...operationsEndpoints({
+      ...{ config, metrics, components, mediaNumbers: () => media.numbers, readDelivery: () => outbox.read() },
+    }),
   ];
   // Before anybody can ask for them: a process that should run is never found missing.
   const resumed = await processes.takeUp();

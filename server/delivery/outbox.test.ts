@@ -121,7 +121,7 @@ test("receivers that hang take no place of those that do not, and a thousand tha
   }
   assert.deepEqual(receiver.received.map(numberOf), range(1, 5));
   assert.ok(held.size <= 2, `${held.size} requests hang at once`);
-  assert.equal((await outbox.numbers()).find(({ kind }) => kind === "webhook")?.waiting, 1040);
+  assert.equal((await outbox.read()).find(({ kind }) => kind === "webhook")?.waiting, 1040);
   await sql`delete from destinations where uuid in ${sql([...away, ...hanging])}`;
 });
 

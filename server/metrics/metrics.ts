@@ -1,6 +1,7 @@
 /** What Prometheus is told. Every name begins with `windhover_`, but for those of Node's own process. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { RunnerStats } from "../../schemas/runner.ts";
+import type { DeliveryReading } from "../delivery/delivery-counts.ts";
 import type { MediaNumbers } from "../media/live-streams.ts";
 import type { TelemetryNumbers } from "../telemetry/standing.ts";
 import { Readings, type Row } from "./readings.ts";
@@ -50,12 +51,23 @@ const OF_MEDIA: readonly Row<MediaNumbers>[] = [
   ["refused_total", "Connections that were refused", ({ refused }) => refused],
 ];
 
+const OF_DELIVERY: readonly Row<DeliveryReading>[] = [
+  ["waiting", "Notices that wait for their receivers, of all servers on this database", ({ waiting }) => waiting],
+  ["destinations", "Receivers, of all servers on this database", ({ destinations }) => destinations],
+  ["failing", "Receivers that did not take the last notice", ({ failing }) => failing],
+  ["attempts_total", "Attempts to deliver a notice", ({ attempts }) => attempts],
+  ["failures_total", "Attempts that failed", ({ failures }) => failures],
+  ["delivered_total", "Notices that were delivered", ({ delivered }) => delivered],
+  ["dropped_total", "Notices given up: too many waited, or it took too long", ({ dropped }) => dropped],
+];
+
 export class Metrics {
   readonly #registry = new Registry();
   readonly #requests: Histogram<"method" | "route" | "status">;
   readonly #processes: Readings<ProcessStats>;
   readonly #telemetry: Readings<TelemetryNumbers>;
   readonly #media: Readings<MediaNumbers>;
+  readonly #delivery: Readings<DeliveryReading>;
   readonly #components: Gauge<"component">;
   readonly #checks: Counter<"component">;
 
@@ -72,6 +84,7 @@ export class Metrics {
     this.#processes = new Readings("windhover_process_", OF_PROCESSES, { labelNames: ["process"], registers });
     this.#telemetry = new Readings("windhover_telemetry_", OF_TELEMETRY, { labelNames: ["process"], registers });
     this.#media = new Readings("windhover_media_", OF_MEDIA, { labelNames: [], registers });
+    this.#delivery = new Readings("windhover_delivery_", OF_DELIVERY, { labelNames: ["kind"], registers });
     this.#components = new Gauge({
       name: "windhover_component_up",
       help: "1 when a part of the service is well, else 0",
@@ -107,6 +120,10 @@ export class Metrics {
 
   observeMedia(numbers: MediaNumbers): void {
     this.#media.observe(numbers, {});
+  }
+
+  observeDelivery(readings: readonly DeliveryReading[]): void {
+    for (const reading of readings) this.#delivery.observe(reading, { kind: reading.kind });
   }
 
   observeComponents(components: Readonly<Record<string, string>>): void {
