@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Static } from "typebox";
-import { TrackReportRecord } from "../../schemas/api/track-reports.ts";
+import { TrackedListing, TrackReportRecord } from "../../schemas/api/track-reports.ts";
 import type { ReportedTrack } from "../../schemas/track-report.ts";
+import type { AnyEndpoint, JsonAnswer } from "../api/endpoint.ts";
+import { trackedProcessEndpoints } from "../api/tracked-processes.ts";
 import type { Sql } from "../store/client.ts";
 import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
 import { deleteReport, writeEndedReports } from "../store/track-reports.ts";
@@ -224,6 +226,25 @@ describe("what is kept of a report", () => {
       rows.map(({ uuid, trackCount, alias, enhancement }) => [uuid, trackCount, alias, enhancement]),
       [[processUuid, 1, null, null]],
     );
+  });
+
+  test("is listed with its video where the key has process recording", async () => {
+    const uuid = await insertProcess(sql);
+    const [owner] = await sql<[{ userUuid: string }]>`select user_uuid from processes where uuid = ${uuid}`;
+    const files = [0, 1].map((index) => ({ index, path: "", sizeBytes: 1, modifiedAt: new Date(START_MS) }));
+    const [endpoint] = trackedProcessEndpoints({
+      ...{ sql, recordings: { list: async () => files } },
+      signer: { sign: (resource) => `signed-${resource.split("/")[0]}` },
+    });
+    for (const [hasRecording, expected] of [
+      [true, `https://here/process/${uuid}/recording/0?token=signed-process`],
+      [false, null],
+    ] as const) {
+      const call = { user: { uuid: owner.userUuid, hasRecording }, query: {}, publicUrl: "https://here" };
+      const { body } = (await endpoint?.handle(call as unknown as Parameters<AnyEndpoint["handle"]>[0])) as JsonAnswer;
+      assert.deepEqual(checkBy(TrackedListing)(body), []);
+      assert.equal((body as Static<typeof TrackedListing>).tracked_processes[0]?.video_url, expected);
+    }
   });
 
   test("goes with its process, and pictures with tracks that are too old", async () => {

@@ -46,6 +46,9 @@ const ONE_OFF_ALERT: Shown = [
   "an alert of one process is refused where its graph evaluates none, and goes with its process",
 ];
 
+const TRACKS = "test/api/tracks.test.ts";
+const REPORTS = "server/tracks/report-tracks.test.ts";
+
 const ON_A_CLIP: Shown = [
   WORKFLOW,
   "on an uploaded clip: upload, sources, start, detections, feed, pause, resume, info, stop",
@@ -73,6 +76,11 @@ const SUBSCRIBED: Shown = [
 const NOTIFIED: Shown = [
   WEBHOOKS,
   "new-tracks and target-count arrive signed and as the interface has them, gathered by the interval, and end with the process",
+];
+
+const REPORT_LISTED: Shown = [
+  TRACKS,
+  "a process with a report is listed until the report is deleted, and then it has none",
 ];
 
 export const ENDPOINTS = {
@@ -126,9 +134,18 @@ export const ENDPOINTS = {
     [INTERFACE, "takes outputs of data and of video, and says how they get on"],
     [SUPERVISOR, "outputs are attached to one process at a time, within the limit, and let go at its end"],
   ],
-  "GET /process/{process_uuid}/tracks": { comesWith: "track reports" },
-  "DELETE /process/{process_uuid}/tracks": { comesWith: "track reports" },
-  "GET /tracked_processes": { comesWith: "track reports" },
+  "GET /process/{process_uuid}/tracks": [
+    [
+      TRACKS,
+      "the report of a process that has ended is whole, in pages or not, by GET and POST, with pictures and places",
+    ],
+    [REPORTS, "says of each track what was told of it, with its best picture"],
+  ],
+  "DELETE /process/{process_uuid}/tracks": [
+    REPORT_LISTED,
+    [REPORTS, "of a process that runs can be deleted, and it goes on with what comes"],
+  ],
+  "GET /tracked_processes": [REPORT_LISTED, [REPORTS, "is listed with its video where the key has process recording"]],
   "POST /decorate_tracks/{process_uuid}": [DECORATED, ENHANCEMENT_RESUMES],
   "GET /decorate_tracks/{process_uuid}/status": [DECORATED],
   "GET /alert_description": [
@@ -281,7 +298,13 @@ export const LIMIT_ROWS = {
   "Source recording retention": [
     [RECORDINGS, "what is too old goes with its files, of a recording that goes on as well"],
   ],
-  "Track report window": { comesWith: "track reports" },
+  "Track report window": [
+    [
+      REPORTS,
+      "the window is the last minutes of a process that runs and the whole of one that has ended, and can be narrowed",
+    ],
+    [REPORTS, "leaves out what was not seen in its window, and of the others what was seen before it"],
+  ],
   "maximum number of registered sources": [
     [SOURCES, "the limit of sources holds when raced, and what is there already passes it"],
   ],
