@@ -232,7 +232,7 @@ describe("what is kept of a report", () => {
     const uuid = await insertProcess(sql);
     const [owner] = await sql<[{ userUuid: string }]>`select user_uuid from processes where uuid = ${uuid}`;
     const files = [0, 1].map((index) => ({ index, path: "", sizeBytes: 1, modifiedAt: new Date(START_MS) }));
-    const [endpoint] = trackedProcessEndpoints({
+    const [endpoint = assert.fail("no endpoint")] = trackedProcessEndpoints({
       ...{ sql, recordings: { list: async () => files } },
       signer: { sign: (resource) => `signed-${resource.split("/")[0]}` },
     });
@@ -241,7 +241,7 @@ describe("what is kept of a report", () => {
       [false, null],
     ] as const) {
       const call = { user: { uuid: owner.userUuid, hasRecording }, query: {}, publicUrl: "https://here" };
-      const { body } = (await endpoint?.handle(call as unknown as Parameters<AnyEndpoint["handle"]>[0])) as JsonAnswer;
+      const { body } = (await endpoint.handle(call as unknown as Parameters<AnyEndpoint["handle"]>[0])) as JsonAnswer;
       assert.deepEqual(checkBy(TrackedListing)(body), []);
       assert.equal((body as Static<typeof TrackedListing>).tracked_processes[0]?.video_url, expected);
     }
