@@ -56,7 +56,7 @@ function briefData(data: JsonRecord): string {
 
 /** Pictures and whatever else is long are left to the lines of `--json`. */
 function briefValue(value: Json | undefined): string | null {
-  if (value === null || value === undefined) return null;
+  if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) return null;
   const text = typeof value === "string" ? value : JSON.stringify(value);
   return text.length > MOST_VALUE_CHARACTERS ? null : text;
 }
