@@ -19,6 +19,7 @@ import type { AttemptResult, Delivery, DeliveryStanding, Destination, Parcel, Ta
 import { DeliveryCounts, type DeliveryReading } from "./delivery-counts.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { Receipts } from "./receipts.ts";
+import { BROKEN } from "./turn.ts";
 
 export interface OutboxNeeds {
   readonly sql: Sql;
@@ -128,6 +129,9 @@ export class Outbox implements Delivery {
       });
       if (fault === null) return tell(true, status, "it was delivered");
       return tell(false, fault.status ?? null, fault.reason);
+    } catch (error) {
+      this.#needs.log.error({ err: error }, "a courier broke");
+      return tell(false, null, BROKEN.reason);
     } finally {
       this.#attempts -= 1;
     }
