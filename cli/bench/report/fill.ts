@@ -47,32 +47,33 @@ async function insertProcess(sql: Sql): Promise<string> {
     insert into processes (uuid, user_uuid, source_uuid, source_url, graph, params, has_track_logger, desired, state,
       created_at, started_at, finished_at)
     select ${uuid}, uuid, ${newUuid()}, 'rtsp://camera/main', 'detect', '{}', true, 'stopped', 'finished',
-      to_timestamp(${BEGAN_S}), to_timestamp(${BEGAN_S}), to_timestamp(${BEGAN_S + DAY_SECONDS})
+      to_timestamp(${BEGAN_S}::double precision), to_timestamp(${BEGAN_S}::double precision), to_timestamp(${BEGAN_S + DAY_SECONDS}::double precision)
     from users limit 1`;
   return uuid;
 }
 
 /** The first so many are parked all day; the others pass one after the other. */
 async function insertTracks(sql: Sql, uuid: string, size: ReportSize, first: number, last: number): Promise<void> {
-  const begin = sql`(case when id <= ${size.parked} then 0 else ${DAY_SECONDS - 60} * (id::double precision / ${size.tracks}) end)`;
-  const length = sql`(case when id <= ${size.parked} then ${DAY_SECONDS} else ${size.pointsEach} end)`;
-  const points = sql`(case when id <= ${size.parked} then ${size.parkedPoints} else ${size.pointsEach} end)`;
+  const begin = sql`(case when id <= ${size.parked}::integer then 0 else
+    ${DAY_SECONDS - 60}::double precision * id / ${size.tracks}::integer end)`;
+  const length = sql`(case when id <= ${size.parked}::integer then ${DAY_SECONDS}::integer else ${size.pointsEach}::integer end)`;
+  const points = sql`(case when id <= ${size.parked}::integer then ${size.parkedPoints}::integer else ${size.pointsEach}::integer end)`;
   const spot = sql`jsonb_build_object('latitude', 48.1372345, 'longitude', 11.5755123, 'altitude', 519.25,
     'timeMs', ${BEGAN_S}::bigint * 1000)`;
   await sql`
     insert into tracks (process_uuid, track_id, class_id, class_name, first_seen, last_seen, sightings, best_confidence,
       mean_confidence, least_confidence, box, is_live, first_spot, last_spot)
-    select ${uuid}, id, 2, 'car', to_timestamp(${BEGAN_S} + ${begin}), to_timestamp(${BEGAN_S} + ${begin} + ${length}),
+    select ${uuid}, id, 2, 'car', to_timestamp(${BEGAN_S}::double precision + ${begin}), to_timestamp(${BEGAN_S}::double precision + ${begin} + ${length}),
       ${points} * 10, 0.9127, 0.8342, 0.6213, '[480.25, 540.5, 240.75, 270]', false, ${spot}, ${spot}
     from generate_series(${first}::integer, ${last}::integer) as id`;
   await sql`
     insert into track_points (process_uuid, track_id, index, seen_at, confidence, box_left, box_top, box_width, box_height,
       latitude, longitude, altitude, error_m, speed_mps, heading)
-    select ${uuid}, id, index, to_timestamp(${BEGAN_S} + ${begin} + ${length} * index::double precision / ${points}),
+    select ${uuid}, id, index, to_timestamp(${BEGAN_S}::double precision + ${begin} + ${length} * index::double precision / ${points}),
       0.5 + 0.4 * random(), 480.25, 540.5, 240.75, 270, 48.1 + random() / 100, 11.5 + random() / 100, 519.25, 1.4, 11.1, 90
     from generate_series(${first}::integer, ${last}::integer) as id, generate_series(0, ${points} - 1) as index`;
   await sql`
     insert into track_patches
-    select ${uuid}, id, to_timestamp(${BEGAN_S} + ${begin}), 0.9, decode(repeat(md5(id::text), ${size.patchBytes / 16}), 'hex')
+    select ${uuid}, id, to_timestamp(${BEGAN_S}::double precision + ${begin}), 0.9, decode(repeat(md5(id::text), ${size.patchBytes / 16}::integer), 'hex')
     from generate_series(${first}::integer, ${last}::integer) as id`;
 }
