@@ -189,7 +189,14 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...graphEndpoints({ library, config }),
     ...processGraphEndpoints({ library, processes, config }),
     ...operationsEndpoints({
-      ...{ config, metrics, components, mediaNumbers: () => media.numbers, readDelivery: () => outbox.read() },
+      ...{
+        config,
+        metrics,
+        components,
+        mediaNumbers: () => media.numbers,
+        alertNumbers: () => alerts.numbers,
+        readDelivery: () => outbox.read(),
+      },
     }),
   ];
   // Before anybody can ask for them: a process that should run is never found missing.

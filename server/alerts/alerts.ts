@@ -20,7 +20,7 @@ import { checkBy } from "../validation.ts";
 import { AlertTypes } from "./configuration.ts";
 import { draftNotice } from "./draft-notice.ts";
 import { endProcess } from "./end-process.ts";
-import { NoticeWriter } from "./notice-writer.ts";
+import { type AlertNumbers, NoticeWriter } from "./notice-writer.ts";
 import { ProcessAlerts } from "./process-alerts.ts";
 
 export interface AlertNeeds {
@@ -78,9 +78,8 @@ export class Alerts {
     this.#sweeping.begin(config.alerts.sweep_seconds * 1000 * Math.random());
   }
 
-  /** Notices that were never written down, since the start. */
-  get lost(): number {
-    return this.#writer.lost;
+  get numbers(): AlertNumbers {
+    return this.#writer.numbers;
   }
 
   follow(process: AlertedProcess): void {

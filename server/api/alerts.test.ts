@@ -404,8 +404,8 @@ test("notices that cannot be written down wait in order, the oldest are lost and
     });
   for (const id of ["1", "2", "3", "4", "bad", "5", "6"]) add(id);
   const waiting = writer.idle();
-  while (writer.lost === 0) await new Promise(setImmediate);
+  while (writer.numbers.lost === 0) await new Promise(setImmediate);
   isAway = false;
   await waiting;
-  assert.deepEqual([kept, told, writer.lost], [["3", "4", "5", "6"], kept, 3]);
+  assert.deepEqual([kept, told, writer.numbers.lost], [["3", "4", "5", "6"], kept, 3]);
 });

@@ -1,5 +1,6 @@
 /** What those who run the service look at. */
 import type { Config } from "../../schemas/config.ts";
+import type { AlertNumbers } from "../alerts/notice-writer.ts";
 import type { DeliveryReading } from "../delivery/delivery-counts.ts";
 import type { MediaNumbers } from "../media/live-streams.ts";
 import type { Metrics } from "../metrics/metrics.ts";
@@ -13,6 +14,7 @@ interface OperationsNeeds {
   mediaNumbers(): MediaNumbers;
   /** Never rejects. */
   readDelivery(): Promise<readonly DeliveryReading[]>;
+  alertNumbers?(): AlertNumbers;
 }
 
 /**
@@ -41,6 +43,7 @@ export function operationsEndpoints(needs: OperationsNeeds): readonly AnyEndpoin
           });
         metrics.observeComponents(await components());
         metrics.observeMedia(mediaNumbers());
+        if (needs.alertNumbers !== undefined) metrics.observeAlerts(needs.alertNumbers());
         metrics.observeDelivery(await readDelivery());
         return new Response(await metrics.print(), { headers: { "content-type": metrics.contentType } });
       },

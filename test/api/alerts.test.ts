@@ -8,6 +8,7 @@ import { after, test } from "node:test";
 import type { AlertDescription, AlertRecord } from "../../schemas/api/alerts.ts";
 import { AlertEvent, AlertNotice } from "../../schemas/api/events.ts";
 import type { OutputRecord } from "../../schemas/api/outputs.ts";
+import type { Problem } from "../../schemas/api/problem.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import { checkBy } from "../../server/validation.ts";
 import { MISSING_CLIP, testClip } from "../clips.fixture.ts";
@@ -143,6 +144,12 @@ test("each type notifies its broker; a forced change is live at once, and client
   const info = () => service.expect<ProcessRecord>(200, "GET", `/process/${uuid}`);
   assert.deepEqual((await info()).alerts.sort(), all.map((alert) => alert.uuid).sort());
 
+  const refused = await service.expect<Problem>(422, "PATCH", `/process/${uuid}/graph`, {
+    json: { alerts: { rules: [] } },
+  });
+  assert.deepEqual(refused.errors?.[0]?.path, "/alerts/rules");
+  assert.match(refused.errors?.[0]?.message ?? "", /POST \/alert/);
+
   const output = await service.expect<OutputRecord>(201, "POST", "/output", {
     json: { alias: "out", type: "rtsp", url: "rtsp://yard", settings: "360p" },
   });
@@ -197,8 +204,7 @@ test("each type notifies its broker; a forced change is live at once, and client
   assert.deepEqual([now.state, now.stats.restarts, now.started_at], ["running", 0, before.started_at]);
   assert.equal(now.output_states[0]?.status, "live");
 
-  const counts = follow.uuid;
-  await service.expect(200, "PATCH", `/alert/${counts}`, { json: { status: "inactive" } });
+  await service.expect(200, "PATCH", `/alert/${follow.uuid}`, { json: { status: "inactive" } });
   const followed = notices.of(follow).length;
   await service.expect(200, "DELETE", `/process/${uuid}`);
   assert.equal(notices.of(follow).filter(({ event }) => event === "cleared").length, 0, "none is made up");
