@@ -105,7 +105,10 @@ test("receivers that hang take no place of those that do not, and a thousand tha
   );
   const away = range(1, 1000).map(() => newUuid());
   await sql.begin(async (tx) => {
-    for (const uuid of away) await outbox.saveDestination(tx, { uuid, userUuid: user, target: nowhere });
+    await tx`
+      insert into destinations (uuid, user_uuid, kind, target)
+      select value::uuid, ${user}, 'webhook', ${tx.json({ ...nowhere })}
+      from jsonb_array_elements_text(${tx.json(away)})`;
     await outbox.enqueue(
       tx,
       [...away, ...hanging].map((uuid) => parcel(uuid, { number: 1 })),
