@@ -23,7 +23,7 @@ import { progress, rounds, seededRandom } from "./rounds.fixture.ts";
 const CHILD = fileURLToPath(new URL("delivery.child.ts", import.meta.url));
 const LOAD_MS = rounds(0, 60_000);
 /** Between two blows, at most. */
-const NOTICES = rounds(100, 1000);
+const NOTICES = rounds(100, 300);
 /** Nobody waits for ever. */
 const LIMIT_MS = 120_000;
 
