@@ -49,6 +49,8 @@ test("people have the colours they wear when they stand; what flies says how it 
   const flying = await enhance("airplane", jpeg);
   assert.deepEqual(flying.attributes, { against_sky: true, apparent_shape: "wide", contrast: "darker" });
   assert.equal(flying.vehicle_type, "aeroplane");
+  const registered = await enhance("airplane", jpeg, readers);
+  assert.deepEqual([registered.plate, registered.attributes.registration], [null, { text: "AB123CD", confidence: 99 }]);
   assert.equal((await enhance("bird", jpeg)).vehicle_type, null);
 });
 

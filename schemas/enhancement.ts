@@ -41,7 +41,7 @@ export const EnhancedData = Type.Object(
     plate: orNull(Plate),
     attributes: Type.Record(Type.String({ maxLength: 100 }), Type.Unknown(), {
       description:
-        "What there is to say of this kind of object: of people `upper_colour` and `lower_colour`, of what flies `against_sky` and `apparent_shape`.",
+        "What there is to say of this kind of object: of people `upper_colour` and `lower_colour`, of what flies `against_sky`, `apparent_shape`, `contrast` and, where it can be read, `registration`.",
     }),
   },
   { title: "EnhancedData", description: "What the best picture of a track shows; null where it does not show it." },
