@@ -17,7 +17,8 @@ const LIMITS = {
   ...{ restart_first_seconds: 1, restart_most_seconds: 1 },
 };
 const DAY_SECONDS = 86_400;
-const BEGAN_S = 1_700_000_000;
+/** Yesterday: what is older than `report.retention_days` is swept away meanwhile. */
+const BEGAN_S = Math.floor(Date.now() / 1000) - DAY_SECONDS - 3600;
 /** Rows of one statement. */
 const SOME = 5_000;
 
