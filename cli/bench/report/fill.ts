@@ -62,12 +62,6 @@ async function insertTracks(sql: Sql, uuid: string, size: ReportSize, first: num
   const spot = sql`jsonb_build_object('latitude', 48.1372345, 'longitude', 11.5755123, 'altitude', 519.25,
     'timeMs', ${BEGAN_S}::bigint * 1000)`;
   await sql`
-    insert into tracks (process_uuid, track_id, class_id, class_name, first_seen, last_seen, sightings, best_confidence,
-      mean_confidence, least_confidence, box, is_live, first_spot, last_spot)
-    select ${uuid}, id, 2, 'car', to_timestamp(${BEGAN_S}::double precision + ${begin}), to_timestamp(${BEGAN_S}::double precision + ${begin} + ${length}),
-      ${points} * 10, 0.9127, 0.8342, 0.6213, '[480.25, 540.5, 240.75, 270]', false, ${spot}, ${spot}
-    from generate_series(${first}::integer, ${last}::integer) as id`;
-  await sql`
     insert into track_points (process_uuid, track_id, index, seen_at, confidence, box_left, box_top, box_width, box_height,
       latitude, longitude, altitude, error_m, speed_mps, heading)
     select ${uuid}, id, index, to_timestamp(${BEGAN_S}::double precision + ${begin} + ${length} * index::double precision / ${points}),
@@ -76,5 +70,12 @@ async function insertTracks(sql: Sql, uuid: string, size: ReportSize, first: num
   await sql`
     insert into track_patches
     select ${uuid}, id, to_timestamp(${BEGAN_S}::double precision + ${begin}), 0.9, decode(repeat(md5(id::text), ${size.patchBytes / 16}::integer), 'hex')
+    from generate_series(${first}::integer, ${last}::integer) as id`;
+  // Last: the server writes down what it says of a track as soon as it finds one that has ended.
+  await sql`
+    insert into tracks (process_uuid, track_id, class_id, class_name, first_seen, last_seen, sightings, best_confidence,
+      mean_confidence, least_confidence, box, is_live, first_spot, last_spot)
+    select ${uuid}, id, 2, 'car', to_timestamp(${BEGAN_S}::double precision + ${begin}), to_timestamp(${BEGAN_S}::double precision + ${begin} + ${length}),
+      ${points} * 10, 0.9127, 0.8342, 0.6213, '[480.25, 540.5, 240.75, 270]', false, ${spot}, ${spot}
     from generate_series(${first}::integer, ${last}::integer) as id`;
 }
