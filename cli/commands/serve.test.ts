@@ -12,7 +12,7 @@ const NO_SPARE = { WINDHOVER_RUNNERS_SPARE: "0" };
 
 let folder: ServingFolder;
 before(async () => {
-  folder = await ServingFolder.make();
+  folder = await ServingFolder.make({ isNew: true });
 });
 after(() => folder.close());
 
