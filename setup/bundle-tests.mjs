@@ -6,6 +6,7 @@ import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { bundle } from "./bundle.mjs";
+import { findChildren } from "./find-tests.mjs";
 import { groupTests } from "./group-tests.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -45,8 +46,9 @@ function isAlive(pid) {
 }
 
 /**
- * @returns {Promise<{ runs: Map<string, string[]>, alone: Map<string, string> }>} `runs` goes from each file to run to
- * those that it was written in, and `alone` from each of those to the file that runs nothing else
+ * @returns {Promise<{ runs: Map<string, string[]>, alone: Map<string, string>, children: string }>} `runs` goes from each
+ * file to run to those that it was written in, and `alone` from each of those to the file that runs nothing else;
+ * `children` is the folder of the programs that tests start
  */
 export async function bundleTests(files) {
   for (const name of existsSync(FOLDER) ? readdirSync(FOLDER) : []) if (!isAlive(Number(name))) forget(name);
@@ -54,7 +56,13 @@ export async function bundleTests(files) {
   // Those of other folders are none of the project's: what the set-up itself is tested with.
   const outOf = (file) => join(orderOf(file), relative(ROOT, file).replaceAll("..", "_").replace(/\.ts$/, ""));
   const { metafile } = await bundle({
-    entryPoints: files.map((file) => ({ in: file, out: outOf(file) })),
+    entryPoints: [
+      ...files.map((file) => ({ in: file, out: outOf(file) })),
+      ...findChildren(ROOT).map((file) => ({
+        in: file,
+        out: join("children", relative(ROOT, file).replace(/\.ts$/, "")),
+      })),
+    ],
     outdir: OUT,
     sourcemap: "linked",
     metafile: true,
@@ -69,7 +77,7 @@ export async function bundleTests(files) {
     writeFileSync(path, group.map((file) => `import ${JSON.stringify(alone.get(file))};\n`).join(""));
     runs.set(path, group);
   }
-  return { runs, alone };
+  return { runs, alone, children: join(OUT, "children") };
 }
 
 /** Node runs files in the order of their names. Those of the whole service take longest: at the end, one would be waited for. */

@@ -44,9 +44,9 @@ function showSlowest(slowest) {
 
 /** @returns {Promise<string[]>} what is wrong, in sentences; none when all is well */
 async function runTests(files, limits, environment, isOnce) {
+  const { runs, alone, children } = await bundleTests(files);
   // Tests that load onnxruntime by themselves must not report to its makers either.
-  const env = { ...environment, ORT_DISABLE_TELEMETRY: "1" };
-  const { runs, alone } = await bundleTests(files);
+  const env = { ...environment, ORT_DISABLE_TELEMETRY: "1", TEST_CHILDREN: children };
   const first = await runFiles(runs, limits, env);
   if (files.length > SHOWN_FILES) showSlowest(first.slowest);
   const { failed } = first;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import test from "node:test";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { GraphEvent } from "../../graphs/runtime/events.ts";
+import { childCommand } from "../../test/child.fixture.ts";
 import { collector, compiledLaunch, start } from "../../test/graph.fixture.ts";
 import { makeLightModel } from "./detect.fixture.ts";
 import { detectWith, finished, run } from "./run.fixture.ts";
@@ -106,8 +106,8 @@ test("a stop at any moment ends, whatever the worker is doing", NO_HANG, async (
 });
 
 test("a process that exits while it looks exits with its own code", NO_HANG, async () => {
-  const program = fileURLToPath(new URL("exit.fixture.ts", import.meta.url));
-  const child = promisify(execFile)(process.execPath, ["--import", "tsx", program], { timeout: 30_000 });
+  const program = childCommand(new URL("exit.child.ts", import.meta.url));
+  const child = promisify(execFile)(process.execPath, program, { timeout: 30_000 });
   await assert.rejects(child, (error: { code?: number; stderr?: string }) => {
     // onnxruntime may say what it misses on this machine; an abort would have another code, and words of its own.
     assert.equal(error.code, 5, error.stderr);

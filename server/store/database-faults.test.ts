@@ -11,6 +11,7 @@ import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { childCommand } from "../../test/child.fixture.ts";
 import { isAlive } from "../is-alive.ts";
 import { connectClient } from "./client.ts";
 import { DATABASE_LIMITS, silentLog, testPostgres } from "./database.fixture.ts";
@@ -19,7 +20,7 @@ import { copyDatabase, testFolder } from "./database-template.fixture.ts";
 import { readDatabaseUrl } from "./database-url.ts";
 import { DatabaseFault } from "./fault.ts";
 
-const SERVER = fileURLToPath(new URL("./database-server.fixture.ts", import.meta.url));
+const SERVER = new URL("./database-server.child.ts", import.meta.url);
 const folders: string[] = [];
 after(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))));
 
@@ -47,7 +48,7 @@ async function waitForEnd(pid: number): Promise<void> {
 
 /** In a process group of its own, as a shell would start it. */
 function startServer(dataDir: string, ...before: readonly string[]): ChildProcess {
-  const [program = "", ...args] = [...before, process.execPath, "--import", "tsx", SERVER, dataDir];
+  const [program = "", ...args] = [...before, process.execPath, ...childCommand(SERVER), dataDir];
   return spawn(program, args, { detached: true, stdio: ["ignore", "pipe", "pipe"] });
 }
 
@@ -117,7 +118,7 @@ test("a disk that takes no more leaves nothing half-made", async () => {
 });
 
 const ANYBODY = ["--reuid=65534", "--regid=65534", "--clear-groups"];
-const canReadUs = () => spawnSync("setpriv", [...ANYBODY, "test", "-r", SERVER]).status === 0;
+const canReadUs = () => spawnSync("setpriv", [...ANYBODY, "test", "-r", fileURLToPath(SERVER)]).status === 0;
 
 test("any other user than root runs it as itself", {
   skip:

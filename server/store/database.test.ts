@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
 import { isAlive } from "../is-alive.ts";
 import { ServiceError } from "../service-error.ts";
 import { DATABASE_LIMITS, silentLog } from "./database.fixture.ts";
@@ -86,11 +87,11 @@ test("what was committed is there after PostgreSQL is killed, again and again", 
   const writers = [1, 2, 3, 4].map(write);
   for (let round = 0; round < 3; round++) {
     const before = told.length;
-    while (told.length < before + 50) await new Promise(setImmediate);
+    while (told.length < before + 50) await wait(10);
     process.kill(await readPid(dataDir), "SIGKILL");
   }
   const last = told.length;
-  while (told.length < last + 50) await new Promise(setImmediate);
+  while (told.length < last + 50) await wait(10);
   isDone = true;
   await Promise.all(writers);
   const kept = new Set((await database.sql<{ n: number }[]>`select n from birds`).map(({ n }) => n));
@@ -111,15 +112,15 @@ test("while it cannot be restarted, queries are refused in time and health says 
   process.kill(await readPid(dataDir), "SIGKILL");
   const unavailable = (error: unknown) =>
     error instanceof ServiceError && error.code === "database_unavailable" && error.retryAfterSeconds !== null;
-  while ((await database.health()) === null) await new Promise(setImmediate);
+  while ((await database.health()) === null) await wait(10);
   await assert.rejects(database.sql`select 1`, unavailable);
   await assert.rejects(
     database.sql.begin((tx) => tx`select 1`),
     unavailable,
   );
-  while (!/made by PostgreSQL 9/.test((await database.health()) ?? "")) await new Promise(setImmediate);
+  while (!/made by PostgreSQL 9/.test((await database.health()) ?? "")) await wait(10);
   await writeFile(version, "15\n");
-  while ((await database.health()) !== null) await new Promise(setImmediate);
+  while ((await database.health()) !== null) await wait(10);
   assert.equal((await database.sql`select 1`).length, 1);
   await database.close();
 });
@@ -129,7 +130,7 @@ test("closing while it is down ends the attempts", async () => {
   const config = configure(dataDir, { restart_first_seconds: 600, restart_most_seconds: 600 });
   const database = await openDatabase(config, silentLog);
   process.kill(await readPid(dataDir), "SIGKILL");
-  while ((await database.health()) === null) await new Promise(setImmediate);
+  while ((await database.health()) === null) await wait(10);
   await database.close();
 });
 
