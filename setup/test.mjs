@@ -14,7 +14,7 @@ import { bundleTests } from "./bundle-tests.mjs";
 import { runChecks } from "./check.mjs";
 import { CommandFailure, endCommandsOnSignal, runCommand } from "./command.mjs";
 import { findSoaks, findTests } from "./find-tests.mjs";
-import { showStep } from "./progress.mjs";
+import { showSteps } from "./progress.mjs";
 import { readEvents } from "./test-events.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -102,10 +102,10 @@ function showUnsteady(unsteady) {
 }
 
 /** Says why when there are none; the tests that need one are skipped then. */
-async function fetchClips() {
+async function fetchClips(show) {
   const args = ["--import", "tsx", "test/fetch-clips.ts"];
   try {
-    await showStep("test clips", () => runCommand(process.execPath, args, { cwd: ROOT }));
+    await show("test clips", () => runCommand(process.execPath, args, { cwd: ROOT }));
   } catch (error) {
     if (!(error instanceof CommandFailure)) throw error;
     console.log(`${error.lines.join("\n")}\nTests that need it are skipped.`);
@@ -123,8 +123,8 @@ async function main(words) {
   const isOnce = args.length < words.length || process.env.WINDHOVER_TEST_ONCE === "1";
   const files = findTests(ROOT, args);
   if (files.length === 0) return ["no file named *.test.ts was found"];
-  const failedChecks = args.length === 0 ? await runChecks() : [];
-  if (args.length === 0) await fetchClips();
+  const prepare = (show) => Promise.all([runChecks(show), fetchClips(show)]);
+  const [failedChecks] = args.length === 0 ? await showSteps(prepare) : [[]];
   const faults = await runTests(files, LIMITS.test, process.env, isOnce);
   return [...failedChecks.map((title) => `check failed: ${title} (see above the tests)`), ...faults];
 }
