@@ -65,6 +65,8 @@ export async function bundleTests(files) {
     ],
     outdir: OUT,
     sourcemap: "linked",
+    // The sources are at hand.
+    sourcesContent: false,
     metafile: true,
     external: LEFT_ALONE,
     plugins: [beginningsInPlace],

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import test from "node:test";
+import { describe, test } from "node:test";
 import { promisify } from "node:util";
 import type { GraphEvent } from "../../graphs/runtime/events.ts";
 import { childCommand } from "../../test/child.fixture.ts";
@@ -9,7 +9,7 @@ import { makeLightModel } from "./detect.fixture.ts";
 import { detectWith, finished, run } from "./run.fixture.ts";
 import { type Act, SCRIPTED_WORKER, scriptModel } from "./worker/script.fixture.ts";
 
-const NO_HANG = { timeout: 60_000 };
+const NO_HANG = { timeout: 120_000 };
 const light = makeLightModel();
 
 test(
@@ -32,48 +32,51 @@ const failuresIn = (events: readonly GraphEvent[]) =>
 const warningsIn = (events: readonly GraphEvent[]) =>
   events.filter((event) => event.type === "log" && event.level === "warn").length;
 
-for (const act of ["fail", "throw", "hang", "exit"] as const satisfies readonly Act[])
-  for (const live of [false, true])
-    test(
-      `a worker told to ${act} ${live ? "live costs looks and no frame" : "at pace fast costs nothing"}, and the graph says so`,
-      NO_HANG,
-      async () => {
-        const model = scriptModel("well", "well", "well", act);
-        const { seen, events } = await finished(detectWith(model, SCRIPTED_WORKER), {
-          picture: `width=64&height=32&fps=25&frames=${live ? 60 : 12}`,
-          properties: "limit-ms=1000",
-          live,
-        });
-        assert.equal(seen.length, live ? 60 : 12);
-        const looked = seen.filter(({ detections }) => detections.inferred).length;
-        if (live) assert.ok(looked > 2 && looked < 60, `${looked} were looked at`);
-        else assert.equal(looked, 12);
-        assert.deepEqual(failuresIn(events), [1]);
-        assert.equal(warningsIn(events), 1);
-        assert.ok(live || seen.at(-1)?.detections.inferred);
-      },
+/** Side by side: most of them wait for a limit, or for pictures at their pace. */
+describe("a worker that does not do its work", { concurrency: 3 }, () => {
+  for (const act of ["fail", "throw", "hang", "exit"] as const satisfies readonly Act[])
+    for (const live of [false, true])
+      test(
+        `a worker told to ${act} ${live ? "live costs looks and no frame" : "at pace fast costs nothing"}, and the graph says so`,
+        NO_HANG,
+        async () => {
+          const model = scriptModel("well", "well", "well", act);
+          const { seen, events } = await finished(detectWith(model, SCRIPTED_WORKER), {
+            picture: `width=64&height=32&fps=25&frames=${live ? 60 : 12}`,
+            properties: "limit-ms=1000",
+            live,
+          });
+          assert.equal(seen.length, live ? 60 : 12);
+          const looked = seen.filter(({ detections }) => detections.inferred).length;
+          if (live) assert.ok(looked > 2 && looked < 60, `${looked} were looked at`);
+          else assert.equal(looked, 12);
+          assert.deepEqual(failuresIn(events), [1]);
+          assert.equal(warningsIn(events), 1);
+          assert.ok(live || seen.at(-1)?.detections.inferred);
+        },
+      );
+
+  test("live, a worker that hangs on its first frame is given up long before the limit", NO_HANG, async () => {
+    const { seen, events } = await finished(detectWith(scriptModel("well", "hang"), SCRIPTED_WORKER), {
+      picture: "width=64&height=32&fps=25&frames=60",
+      properties: "limit-ms=600000",
+      live: true,
+    });
+    assert.equal(seen.length, 60);
+    assert.deepEqual(failuresIn(events), [1]);
+  });
+
+  test("a thread left behind is told of by the graph", NO_HANG, async () => {
+    const { events } = await finished(detectWith(scriptModel("well", "well", "stick"), SCRIPTED_WORKER), {
+      picture: "width=64&height=32&fps=25&frames=12",
+      properties: "limit-ms=1000",
+    });
+    const told = events.flatMap((event) =>
+      event.type === "element" && event.event.state === "left-behind" ? [event.event.threads] : [],
     );
-
-test("live, a worker that hangs on its first frame is given up long before the limit", NO_HANG, async () => {
-  const { seen, events } = await finished(detectWith(scriptModel("well", "hang"), SCRIPTED_WORKER), {
-    picture: "width=64&height=32&fps=25&frames=60",
-    properties: "limit-ms=600000",
-    live: true,
+    assert.deepEqual(told, [1]);
+    assert.equal(warningsIn(events), 2);
   });
-  assert.equal(seen.length, 60);
-  assert.deepEqual(failuresIn(events), [1]);
-});
-
-test("a thread left behind is told of by the graph", NO_HANG, async () => {
-  const { events } = await finished(detectWith(scriptModel("well", "well", "stick"), SCRIPTED_WORKER), {
-    picture: "width=64&height=32&fps=25&frames=12",
-    properties: "limit-ms=1000",
-  });
-  const told = events.flatMap((event) =>
-    event.type === "element" && event.event.state === "left-behind" ? [event.event.threads] : [],
-  );
-  assert.deepEqual(told, [1]);
-  assert.equal(warningsIn(events), 2);
 });
 
 test("live, three failures in a row end the graph with the reason", NO_HANG, async () => {

@@ -12,7 +12,7 @@ const service = await TestService.start({
   env: { WINDHOVER_LIMITS_PROCESSES: "2", WINDHOVER_RUNNERS_START_SECONDS: "30" },
 });
 after(() => service.close());
-const clip = await makeClip(temporaryFolder(), 3_000);
+const clip = await makeClip(temporaryFolder(), 3_000, "width=64&height=48");
 
 const TOTAL = rounds(120, 5_000);
 /** Requests delete, too: what they can find is made anew after so many. */
