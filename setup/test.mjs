@@ -7,7 +7,7 @@
  *   node setup/test.mjs --once …         what fails is not tried again; WINDHOVER_TEST_ONCE=1 says the same
  */
 import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { bundleTests } from "./bundle-tests.mjs";
@@ -23,7 +23,8 @@ const SHOWN_FILES = 20;
 
 /** A file that takes longer is ended by Node and named in its report; the total is for when even that does not help. */
 const LIMITS = {
-  test: { fileMs: 5 * MINUTE_MS, totalMs: 20 * MINUTE_MS, concurrency: 2 },
+  // One more than there are processors: tests wait nearly as long as they compute.
+  test: { fileMs: 5 * MINUTE_MS, totalMs: 20 * MINUTE_MS, concurrency: Math.min(availableParallelism() + 1, 4) },
   soak: { fileMs: 60 * MINUTE_MS, totalMs: 240 * MINUTE_MS, concurrency: 1 },
 };
 

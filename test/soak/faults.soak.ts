@@ -127,6 +127,7 @@ async function endure(service: TestService, victim: Victim, started: StartedProc
 
 let camera: Camera;
 let service: TestService;
+let uuid = "";
 before(async () => {
   camera = await startCamera();
   service = await TestService.start({
@@ -136,6 +137,8 @@ before(async () => {
       WINDHOVER_RUNNERS_RESTART_MOST_SECONDS: "1",
     },
   });
+  const json = { alias: "yard", input_url: camera.url, stream_type: "rtsp" };
+  ({ uuid } = await service.expect<SourceRecord>(201, "POST", "/stream", { json }));
 });
 after(async () => {
   await service?.close();
@@ -147,9 +150,6 @@ for (const victim of VICTIMS)
     timeout: rounds(600_000, 7_200_000),
   }, async () => {
     const random = seededRandom();
-    const { uuid } = await service.expect<SourceRecord>(201, "POST", "/stream", {
-      json: { alias: `yard of the ${victim}`, input_url: camera.url, stream_type: "rtsp" },
-    });
     const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${uuid}`);
     for (let round = 0; round < ROUNDS; round++) {
       await sleep(random.next() * 300);
