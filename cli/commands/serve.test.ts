@@ -47,14 +47,24 @@ describe("a service on data of its own", () => {
     return code;
   }
 
-  test("a start that fails has made no key that nobody was shown", async () => {
+  test("a start whose port is in use says so, ends with 1, leaves nothing, and has made no key that nobody was shown", async () => {
     const taken = createServer().listen(0, "127.0.0.1");
     await once(taken, "listening");
-    const port = String((taken.address() as AddressInfo).port);
-    const failed = folder.serve({ env: { ...NO_SPARE, WINDHOVER_HTTP_PORT: port } });
-    assert.equal((await failed.ended).code, 1, failed.stderr);
-    taken.close();
-    assert.doesNotMatch(failed.stdout, /master_key/);
+    const { port } = taken.address() as AddressInfo;
+    try {
+      const failed = folder.serve({
+        env: { ...NO_SPARE, WINDHOVER_HTTP_PORT: String(port), WINDHOVER_LOG_LEVEL: "debug" },
+      });
+      await untilLogged(failed, /"part":"database"/);
+      const children = listDescendants(failed.pid);
+      assert.equal((await failed.ended).code, 1, failed.stderr);
+      const words = `^windhover: cannot listen on 127\\.0\\.0\\.1:${port}: another program`;
+      assert.match(failed.stderr, new RegExp(words, "m"));
+      assert.deepEqual(await awaitGone(children), []);
+      assert.doesNotMatch(failed.stdout, /ready|master_key/);
+    } finally {
+      taken.close();
+    }
   });
 
   test("the first start prints a master key, then a ready line, and answers", async () => {
@@ -155,26 +165,6 @@ describe("a service on data of its own", () => {
 });
 
 describe("a service that cannot start", () => {
-  test("says that its port is in use, ends with 1 and leaves nothing", async () => {
-    const taken = createServer();
-    taken.listen(0, "127.0.0.1");
-    await once(taken, "listening");
-    const { port } = taken.address() as { port: number };
-    try {
-      const env = { ...NO_SPARE, WINDHOVER_HTTP_PORT: String(port), WINDHOVER_LOG_LEVEL: "debug" };
-      const serving = folder.serve({ env });
-      await untilLogged(serving, /"part":"database"/);
-      const children = listDescendants(serving.pid);
-      assert.equal((await serving.ended).code, 1);
-      const words = `^windhover: cannot listen on 127\\.0\\.0\\.1:${port}: another program`;
-      assert.match(serving.stderr, new RegExp(words, "m"));
-      assert.deepEqual(await awaitGone(children), []);
-      assert.doesNotMatch(serving.stdout, /ready/);
-    } finally {
-      taken.close();
-    }
-  });
-
   const NOWHERE = { DATABASE_URL: "postgres://u:hunter2@127.0.0.1:1/x", WINDHOVER_DATABASE_START_SECONDS: "1" };
   const rows: readonly (readonly [what: string, env: NodeJS.ProcessEnv, says: RegExp])[] = [
     ["wrong settings", { WINDHOVER_HTTP_PORT: "x", WINDHOVER_HTP_HOST: "y" }, /HTP_HOST[\s\S]*http\.port is "x"/],
