@@ -40,7 +40,7 @@ export function readEvents(path, runs, root) {
     if (!line.endsWith("}")) continue;
     const event = JSON.parse(line);
     // With source maps a test is told of by the file it was written in, and the file as a whole by the one that was run.
-    const run = event.nesting === 0 ? resolve(root, event.name) : "";
+    const run = resolve(root, event.name);
     if (runs.has(run)) {
       if (event.type === "test:complete") took.set(run, event.ms ?? 0);
       for (const file of runs.get(run)) {

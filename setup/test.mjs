@@ -61,7 +61,7 @@ async function runTests(files, limits, environment, isOnce) {
 
 const FAILED = "tests failed";
 
-/** @returns the faults in sentences; `mayRunAgain` when every one of them is a test that failed in a run that ended */
+/** @returns the faults in sentences; `mayRunAgain` when tests failed in a run that came to its end */
 async function runFiles(runs, limits, env) {
   const folder = mkdtempSync(join(tmpdir(), "windhover-test-"));
   const events = join(folder, "events.ndjson");
