@@ -55,10 +55,11 @@ export async function bundleTests(files) {
   process.once("exit", () => forget(String(process.pid)));
   // Those of other folders are none of the project's: what the set-up itself is tested with.
   const outOf = (file) => join(orderOf(file), relative(ROOT, file).replaceAll("..", "_").replace(/\.ts$/, ""));
+  const children = files.some((file) => file.startsWith(ROOT)) ? findChildren(ROOT) : [];
   const { metafile } = await bundle({
     entryPoints: [
       ...files.map((file) => ({ in: file, out: outOf(file) })),
-      ...findChildren(ROOT).map((file) => ({
+      ...children.map((file) => ({
         in: file,
         out: join("children", relative(ROOT, file).replace(/\.ts$/, "")),
       })),
