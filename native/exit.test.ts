@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { childCommand } from "../test/child.fixture.ts";
 import { NO_HANG } from "./pipeline.fixture.ts";
 
-const CHILD = fileURLToPath(new URL("exit.fixture.ts", import.meta.url));
+const CHILD = childCommand(new URL("exit.child.ts", import.meta.url));
 /** Longer than an ending environment ever waits for its pipelines. */
 const LIMIT_MS = 30_000;
 
@@ -17,7 +17,7 @@ interface Ending {
 }
 
 async function end(mode: string, kill?: NodeJS.Signals): Promise<Ending> {
-  const child = spawn(process.execPath, ["--import", "tsx", CHILD, mode], { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, [...CHILD, mode], { stdio: ["ignore", "pipe", "pipe"] });
   const late = setTimeout(() => child.kill("SIGKILL"), LIMIT_MS);
   let out = "";
   let errors = "";

@@ -3,19 +3,19 @@ import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import test from "node:test";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { childCommand } from "../test/child.fixture.ts";
 import { withFolder } from "./film.fixture.ts";
 
 const LIMIT = { timeout: 120_000 };
-const CHILD = fileURLToPath(new URL("leaks.fixture.ts", import.meta.url));
+const CHILD = childCommand(new URL("leaks.child.ts", import.meta.url));
 
 /** What GStreamer's own tracer names when it ends. */
 async function alive(...args: string[]): Promise<string[]> {
   return withFolder(async (folder) => {
     const log = join(folder, "leaks.log");
     const env = { ...process.env, GST_TRACERS: "leaks", GST_DEBUG: "GST_TRACER:7", GST_DEBUG_FILE: log };
-    const { stdout } = await promisify(execFile)(process.execPath, ["--import", "tsx", CHILD, ...args], { env });
+    const { stdout } = await promisify(execFile)(process.execPath, [...CHILD, ...args], { env });
     assert.match(stdout, /everything once/);
     return [...(await readFile(log, "utf8")).matchAll(/object-alive, type-name=\(string\)(\w+)/g)].map(
       ([, type]) => type ?? "",

@@ -2,10 +2,12 @@
  * Bundles the tests into build/tests/ for as long as they run: each runs in a process of its own, and reading the same hundreds of files as
  * TypeScript again in each would take a third of all the time.
  */
-import { existsSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { bundle } from "./bundle.mjs";
+import { findChildren } from "./find-tests.mjs";
+import { groupTests } from "./group-tests.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 /** Of each run its own: a test of the set-up runs tests, too. */
@@ -25,10 +27,11 @@ const LEFT_ALONE = [
 const beginningsInPlace = {
   name: "beginnings-in-place",
   setup(build) {
-    build.onResolve({ filter: /^\..*\.mjs$/ }, ({ path, resolveDir }) => ({
-      path: pathToFileURL(resolve(resolveDir, path)).href,
-      external: true,
-    }));
+    build.onResolve({ filter: /^\..*\.mjs$/ }, ({ path, resolveDir }) => {
+      // Libraries of hundreds of such files are what bundling is for.
+      if (resolveDir.includes("node_modules")) return undefined;
+      return { path: pathToFileURL(resolve(resolveDir, path)).href, external: true };
+    });
   },
 };
 
@@ -42,18 +45,44 @@ function isAlive(pid) {
   }
 }
 
-/** @returns {Promise<Map<string, string>>} from the file of each bundled test to the file it was written in */
+/**
+ * @returns {Promise<{ runs: Map<string, string[]>, alone: Map<string, string>, children: string }>} `runs` goes from each
+ * file to run to those that it was written in, and `alone` from each of those to the file that runs nothing else;
+ * `children` is the folder of the programs that tests start
+ */
 export async function bundleTests(files) {
   for (const name of existsSync(FOLDER) ? readdirSync(FOLDER) : []) if (!isAlive(Number(name))) forget(name);
   process.once("exit", () => forget(String(process.pid)));
   // Those of other folders are none of the project's: what the set-up itself is tested with.
-  const names = new Map(files.map((file) => [relative(ROOT, file).replaceAll("..", "_").replace(/\.ts$/, ""), file]));
-  await bundle({
-    entryPoints: [...names].map(([name, file]) => ({ in: file, out: name })),
+  const outOf = (file) => join(orderOf(file), relative(ROOT, file).replaceAll("..", "_").replace(/\.ts$/, ""));
+  const children = files.some((file) => file.startsWith(ROOT)) ? findChildren(ROOT) : [];
+  const { metafile } = await bundle({
+    entryPoints: [
+      ...files.map((file) => ({ in: file, out: outOf(file) })),
+      ...children.map((file) => ({
+        in: file,
+        out: join("children", relative(ROOT, file).replace(/\.ts$/, "")),
+      })),
+    ],
     outdir: OUT,
     sourcemap: "linked",
+    // The sources are at hand.
+    sourcesContent: false,
+    metafile: true,
     external: LEFT_ALONE,
     plugins: [beginningsInPlace],
   });
-  return new Map([...names].map(([name, file]) => [join(OUT, `${name}.mjs`), file]));
+  const alone = new Map(files.map((file) => [file, join(OUT, `${outOf(file)}.mjs`)]));
+  const { single, groups } = groupTests(files, metafile.inputs, ROOT);
+  const runs = new Map(single.map((file) => [alone.get(file), [file]]));
+  for (const [i, group] of groups.entries()) {
+    const path = join(OUT, `${LAST}-together-${i + 1}.mjs`);
+    writeFileSync(path, group.map((file) => `import ${JSON.stringify(alone.get(file))};\n`).join(""));
+    runs.set(path, group);
+  }
+  return { runs, alone, children: join(OUT, "children") };
 }
+
+/** Node runs files in the order of their names. Those of the whole service take longest: at the end, one would be waited for. */
+const LAST = 3;
+const orderOf = (file) => (relative(ROOT, file).startsWith("test") ? "1" : "2");

@@ -6,7 +6,7 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CommandFailure, endCommandsOnSignal, runCommand } from "./command.mjs";
-import { showStep } from "./progress.mjs";
+import { showSteps } from "./progress.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const bin = (name) => join(ROOT, "node_modules/.bin", name);
@@ -21,23 +21,23 @@ const CHECKS = [
   },
 ];
 
-/** Runs all of them, shows what the failing ones said, and returns their titles. */
-export async function runChecks() {
+/** Runs all of them as `showSteps` lets it, shows what the failing ones said, and returns their titles. */
+export async function runChecks(show) {
   const failed = [];
-  for (const { title, command, mend } of CHECKS) {
-    const [program, ...args] = command;
+  const run = async ({ title, command: [program, ...args], mend }) => {
     try {
-      await showStep(`check: ${title}`, () => runCommand(program, args, { cwd: ROOT, limitMs: 5 * 60_000 }));
+      await show(`check: ${title}`, () => runCommand(program, args, { cwd: ROOT, limitMs: 5 * 60_000 }));
     } catch (error) {
       if (!(error instanceof CommandFailure)) throw error;
       console.error([...error.lines, error.message, ...(mend ? [`  to mend it: ${mend}`] : [])].join("\n"));
       failed.push(title);
     }
-  }
+  };
+  await Promise.all(CHECKS.map(run));
   return failed;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   endCommandsOnSignal();
-  if ((await runChecks()).length > 0) process.exitCode = 1;
+  if ((await showSteps(runChecks)).length > 0) process.exitCode = 1;
 }

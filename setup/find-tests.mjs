@@ -29,6 +29,9 @@ export function findTests(root, paths) {
   });
 }
 
+/** Programs that tests start. */
+export const findChildren = (root) => findFiles(root, ".child.ts");
+
 /** @param {readonly string[]} names such as `stops`; none means all of them */
 export function findSoaks(root, names) {
   const folder = join(root, "test/soak");

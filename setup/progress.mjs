@@ -4,38 +4,45 @@ const FRAME_MS = 100;
 const REMINDER_MS = 30_000;
 
 /**
- * Shows one step while `work` runs: on a terminal a line with a spinner and the seconds so far, elsewhere a line at the
- * start, one at the end and one now and then between. `work` gets a function that says what is being done just now.
+ * Shows steps that may run side by side: on a terminal one line with a spinner, the seconds so far and what is being
+ * done, elsewhere a line at the start of each, one at its end and one now and then between.
+ *
+ * @param {(show: (title: string, work: (onProgress: (text: string) => void) => Promise<T>) => Promise<T>) => Promise<R>} act
  */
-export async function showStep(title, work, output = process.stdout) {
-  const startMs = performance.now();
-  const seconds = () => `${((performance.now() - startMs) / 1000).toFixed(1)} s`;
-  let detail = "";
+export async function showSteps(act, output = process.stdout) {
+  const running = new Set();
   let frame = 0;
-  const draw = (mark, text) => {
-    const line = `${mark} ${title} ${seconds()}${text === "" ? "" : ` · ${text}`}`;
-    output.write(`\r\x1b[K${line.slice(0, (output.columns || 80) - 1)}`);
+  const secondsOf = ({ startMs }) => `${((performance.now() - startMs) / 1000).toFixed(1)} s`;
+  const draw = () => {
+    const mark = FRAMES[frame++ % FRAMES.length];
+    const texts = [...running].map((step) => `${step.title} ${secondsOf(step)}${step.detail && ` · ${step.detail}`}`);
+    output.write(`\r\x1b[K${`${mark} ${texts.join(" | ")}`.slice(0, (output.columns || 80) - 1)}`);
   };
-  const tick = output.isTTY
-    ? () => draw(FRAMES[frame++ % FRAMES.length], detail)
-    : () => output.write(`  ${title}: ${seconds()}${detail === "" ? "" : `, ${detail}`}\n`);
-  if (output.isTTY) tick();
-  else output.write(`${title} …\n`);
-  const timer = setInterval(tick, output.isTTY ? FRAME_MS : REMINDER_MS);
-  let mark = "✗";
+  const remind = () => {
+    for (const step of running)
+      output.write(`  ${step.title}: ${secondsOf(step)}${step.detail && `, ${step.detail}`}\n`);
+  };
+  const timer = setInterval(output.isTTY ? draw : remind, output.isTTY ? FRAME_MS : REMINDER_MS);
+  const show = async (title, work) => {
+    const step = { title, startMs: performance.now(), detail: "" };
+    running.add(step);
+    if (output.isTTY) draw();
+    else output.write(`${title} …\n`);
+    let mark = "✗";
+    try {
+      const result = await work((text) => {
+        step.detail = text;
+      });
+      mark = "✓";
+      return result;
+    } finally {
+      running.delete(step);
+      output.write(`${output.isTTY ? "\r\x1b[K" : ""}${mark} ${title} ${secondsOf(step)}\n`);
+    }
+  };
   try {
-    const result = await work((text) => {
-      detail = text;
-    });
-    mark = "✓";
-    return result;
+    return await act(show);
   } finally {
     clearInterval(timer);
-    if (output.isTTY) {
-      draw(mark, "");
-      output.write("\n");
-    } else {
-      output.write(`${mark} ${title} ${seconds()}\n`);
-    }
   }
 }

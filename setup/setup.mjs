@@ -21,58 +21,79 @@ const models = await import("./models.mjs");
 const modules = await import("./node-modules.mjs");
 const { inspectSystem, installPackages } = await import("./packages.mjs");
 const { isRegistryWarm, warmRegistry } = await import("./plugin-registry.mjs");
-const { showStep } = await import("./progress.mjs");
+const { showSteps } = await import("./progress.mjs");
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const SHOWN_LINES = 20;
 const PURPOSE = { forTests: process.argv.includes("--tests") };
 
 /**
- * In the order in which each needs the ones before it. `isDone` is quick; `work` is not, and may return what a person
- * should know of a step that did not give all it could.
+ * Stages follow each other; the lanes of a stage run side by side, the steps of a lane one after the other. `isDone` is
+ * quick; `work` is not, and may return what a person should know of a step that did not give all it could.
  */
-const STEPS = [
-  {
-    title: "Debian packages",
-    isDone: () => inspectSystem(PURPOSE).missing.length === 0,
-    work: (onProgress) => installPackages(inspectSystem(PURPOSE).missing, { onProgress }),
-  },
-  {
-    title: "Node packages",
-    isDone: () => modules.areModulesFresh(ROOT),
-    work: (onProgress) => modules.installModules(ROOT, { onProgress }),
-  },
-  {
-    title: "windhover command",
-    isDone: () => modules.isCommandLinked(ROOT),
-    work: () => modules.linkCommand(ROOT),
-  },
-  {
-    title: "bundle of the programs",
-    isDone: () => isBundled(),
-    work: () => buildBundle(),
-  },
-  {
-    title: "GStreamer addon",
-    isDone: () => isAddonFresh(),
-    work: (onProgress) => buildAddon({ onProgress }),
-  },
-  {
-    title: "plugin registry",
-    isDone: () => isRegistryWarm(ROOT, inspectSystem().versions),
-    work: () => warmRegistry(ROOT, inspectSystem().versions),
-  },
-  {
-    title: "models",
-    isDone: () => models.areModelsThere(ROOT),
-    work: (onProgress) => models.installModels(ROOT, { onProgress }),
-  },
+const STAGES = [
+  [
+    [
+      {
+        title: "Debian packages",
+        isDone: () => inspectSystem(PURPOSE).missing.length === 0,
+        work: (onProgress) => installPackages(inspectSystem(PURPOSE).missing, { onProgress }),
+      },
+    ],
+    [
+      {
+        title: "Node packages",
+        isDone: () => modules.areModulesFresh(ROOT),
+        work: (onProgress) => modules.installModules(ROOT, { onProgress }),
+      },
+      {
+        title: "windhover command",
+        isDone: () => modules.isCommandLinked(ROOT),
+        work: () => modules.linkCommand(ROOT),
+      },
+      {
+        title: "bundle of the programs",
+        isDone: () => isBundled(),
+        work: () => buildBundle(),
+      },
+    ],
+  ],
+  [
+    [
+      {
+        title: "GStreamer addon",
+        isDone: () => isAddonFresh(),
+        work: (onProgress) => buildAddon({ onProgress }),
+      },
+      {
+        title: "plugin registry",
+        isDone: () => isRegistryWarm(ROOT, inspectSystem().versions),
+        work: () => warmRegistry(ROOT, inspectSystem().versions),
+      },
+    ],
+    [
+      {
+        title: "models",
+        isDone: () => models.areModelsThere(ROOT),
+        work: (onProgress) => models.installModels(ROOT, { onProgress }),
+      },
+    ],
+  ],
 ];
 
 async function setUp() {
-  for (const { title, isDone, work } of STEPS) {
+  for (const lanes of STAGES) {
+    const outcomes = await showSteps((show) => Promise.allSettled(lanes.map((steps) => runLane(steps, show))));
+    // Only now: what runs beside it is not left half done.
+    const failed = outcomes.find(({ status }) => status === "rejected");
+    if (failed !== undefined) throw failed.reason;
+  }
+}
+
+async function runLane(steps, show) {
+  for (const { title, isDone, work } of steps) {
     if (isDone()) continue;
-    const note = await showStep(title, async (onProgress) => work(onProgress));
+    const note = await show(title, async (onProgress) => work(onProgress));
     if (typeof note === "string") console.warn(note);
   }
 }
@@ -86,7 +107,7 @@ function explain(error) {
 
 endCommandsOnSignal();
 try {
-  if (STEPS.every(({ isDone }) => isDone())) {
+  if (STAGES.flat(2).every(({ isDone }) => isDone())) {
     if (!process.argv.includes("--quiet")) console.log("✓ everything is set up");
   } else {
     const onWait = () => console.log("waiting for another set-up of this checkout to finish");

@@ -1,6 +1,6 @@
 /**
- * A reporter for `node --test` that keeps what its own report does not say: how many tests each file has run, and which
- * were still running when it had to be ended.
+ * A reporter for `node --test` that keeps what its own report does not say: how many tests each file has run, which
+ * failed, and which were still running when it had to be ended.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -8,53 +8,75 @@ import { resolve } from "node:path";
 export default async function* writeEvents(events) {
   for await (const { type, data } of events) {
     if (!["test:dequeue", "test:complete", "test:pass", "test:fail"].includes(type)) continue;
-    const { name, file, nesting } = data;
-    yield `${JSON.stringify({ type, name, file, nesting, suite: data.details?.type === "suite", skip: Boolean(data.skip), ms: data.details?.duration_ms })}\n`;
+    const { name, file, nesting, details } = data;
+    const isOwn = details?.error?.failureType !== "subtestsFailed";
+    const suite = details?.type === "suite";
+    yield `${JSON.stringify({ type, name, file, nesting, suite, isOwn, skip: Boolean(data.skip), ms: details?.duration_ms })}\n`;
   }
 }
 
 /**
- * @param {ReadonlyMap<string, string>} files from each that was run to the one it was written in
+ * @param {ReadonlyMap<string, readonly string[]>} runs from each file that was run to those it was written in
  * @param {string} root where the tests were started
- * @returns {{ executed: number, slowest: { file: string, ms: number }[], silent: string[], running: string[] }}
- * `slowest` are all files, those that took longest first; `silent` are files that
- * ended well without a test
+ * @returns {{
+ *   executed: number,
+ *   slowest: { files: readonly string[], ms: number }[],
+ *   silent: string[],
+ *   running: string[],
+ *   failed: { file: string, tests: string[] }[],
+ * }} `slowest` are all runs, those that took longest first; `silent` are files that ended well without a test; `failed`
+ * are files with the tests in them that failed, none where the file failed as a whole
  */
-export function readEvents(path, files, root) {
+export function readEvents(path, runs, root) {
+  const took = new Map([...runs.keys()].map((run) => [run, 0]));
   const tests = new Map(
-    [...files.values()].map((file) => [file, { registered: 0, failed: false, done: false, running: new Set(), ms: 0 }]),
+    [...runs.values()]
+      .flat()
+      .map((file) => [file, { registered: 0, hasFailed: false, failing: [], done: false, running: new Set() }]),
   );
-  // With source maps a test is told of by the file it was written in, and the file as a whole by the one that was run.
-  const sourceOf = (file) => files.get(file) ?? file;
   let executed = 0;
   for (const line of (existsSync(path) ? readFileSync(path, "utf8") : "").split("\n")) {
     // The last line may be cut off when the run was ended.
     if (!line.endsWith("}")) continue;
     const event = JSON.parse(line);
-    const source = sourceOf(event.file);
-    const test = tests.get(source);
-    if (test === undefined) continue;
-    const isFile = sourceOf(resolve(root, event.name)) === source;
-    if (event.type === "test:dequeue" && !isFile) test.running.add(event.name);
-    if (event.type === "test:complete") {
-      if (isFile) {
-        test.done = true;
-        test.ms = event.ms ?? 0;
-      } else test.running.delete(event.name);
+    // With source maps a test is told of by the file it was written in, and the file as a whole by the one that was run.
+    const run = resolve(root, event.name);
+    if (runs.has(run)) {
+      if (event.type === "test:complete") took.set(run, event.ms ?? 0);
+      for (const file of runs.get(run)) {
+        if (event.type === "test:complete") tests.get(file).done = true;
+        if (event.type === "test:fail") tests.get(file).hasFailed = true;
+      }
+      continue;
     }
-    if (event.type === "test:fail" && isFile) test.failed = true;
-    if ((event.type === "test:pass" || event.type === "test:fail") && !isFile && !event.suite) {
+    const test = tests.get(event.file) ?? tests.get(runs.get(event.file)?.[0]);
+    if (test === undefined) continue;
+    if (event.type === "test:dequeue") test.running.add(event.name);
+    if (event.type === "test:complete") test.running.delete(event.name);
+    if (event.type === "test:fail") {
+      test.hasFailed = true;
+      if (event.isOwn) test.failing.push(event.name);
+    }
+    if ((event.type === "test:pass" || event.type === "test:fail") && !event.suite) {
       test.registered++;
       if (!event.skip) executed++;
     }
   }
   const entries = [...tests];
+  // Of files that ran together, those with a failed test are at fault; where none has one, any of them may have ended all.
+  const isAtFault = (file, { failing }) => {
+    const together = [...runs.values()].find((files) => files.includes(file)) ?? [];
+    return failing.length > 0 || together.every((other) => tests.get(other).failing.length === 0);
+  };
   return {
     executed,
-    slowest: entries.map(([file, { ms }]) => ({ file, ms })).sort((a, b) => b.ms - a.ms),
-    silent: entries.filter(([, test]) => test.done && !test.failed && test.registered === 0).map(([file]) => file),
+    slowest: [...runs].map(([run, files]) => ({ files, ms: took.get(run) })).sort((a, b) => b.ms - a.ms),
+    silent: entries.filter(([, test]) => test.done && !test.hasFailed && test.registered === 0).map(([file]) => file),
     running: entries
       .filter(([, test]) => !test.done && test.running.size > 0)
       .map(([file, test]) => `${file}: ${[...test.running].join(" > ")}`),
+    failed: entries
+      .filter(([file, test]) => test.hasFailed && isAtFault(file, test))
+      .map(([file, { failing }]) => ({ file, tests: failing })),
   };
 }

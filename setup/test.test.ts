@@ -9,15 +9,31 @@ import { fileURLToPath } from "node:url";
 const folder = mkdtempSync(join(tmpdir(), "windhover-suite-"));
 after(() => rmSync(folder, { recursive: true }));
 
-function runSuite(files: Record<string, string>, ...args: string[]) {
+const runSuite = (files: Record<string, string>, ...args: string[]) => runSuiteWith({}, files, ...args);
+
+function runSuiteWith(more: NodeJS.ProcessEnv, files: Record<string, string>, ...args: string[]) {
   const paths = Object.entries(files).map(([name, text]) => {
     writeFileSync(join(folder, name), text);
     return join(folder, name);
   });
   // A `node --test` inside another takes itself for one of the other's files unless this is gone.
-  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const { NODE_TEST_CONTEXT: _, WINDHOVER_TEST_ONCE: __, ...env } = process.env;
   const script = fileURLToPath(new URL("./test.mjs", import.meta.url));
-  return spawnSync(process.execPath, [script, ...args, ...paths], { env, encoding: "utf8" });
+  return spawnSync(process.execPath, [script, ...args, ...paths], { env: { ...env, ...more }, encoding: "utf8" });
+}
+
+let count = 0;
+/** Fails until it has been run so often. */
+function failing(name: string, times: number): string {
+  const file = join(folder, `count-${count++}`);
+  return `
+    import { appendFileSync, readFileSync } from "node:fs";
+    import { test } from "node:test";
+    test("steady", () => {});
+    test("${name}", () => {
+      appendFileSync("${file}", "x");
+      if (readFileSync("${file}").length <= ${times}) throw new Error("on purpose");
+    });`;
 }
 
 const PASSING = `import { test } from "node:test"; test("passes", () => {});`;
@@ -27,14 +43,6 @@ test("a passing file passes, with node's own closing lines", () => {
   assert.equal(stderr, "");
   assert.equal(status, 0);
   assert.match(stdout, /pass 1\n/);
-});
-
-test("a failing test fails the run", () => {
-  const { status, stderr } = runSuite({
-    "failing.test.ts": `import { test } from "node:test"; test("fails", () => { throw new Error("on purpose"); });`,
-  });
-  assert.equal(status, 1);
-  assert.match(stderr, /tests failed/);
 });
 
 test("a file without a test fails the run although node calls it a success", () => {
@@ -53,4 +61,58 @@ test("an unknown soak test is answered with the known ones", () => {
   const { status, stderr } = runSuite({}, "--soak", "no-such-soak");
   assert.equal(status, 1);
   assert.match(stderr, /no soak test no-such-soak; there are /);
+});
+
+test("a test that fails once passes alone, and is named as unsteady after its failure was shown", () => {
+  const { status, stdout, stderr } = runSuite({ "first.test.ts": PASSING, "late.test.ts": failing("wobbles", 1) });
+  assert.equal(status, 0, stdout);
+  assert.equal(stderr, "");
+  assert.match(
+    stdout,
+    /on purpose[\s\S]*once more, and alone: .*late\.test\.ts\n[\s\S]*unsteady: .*late\.test\.ts: wobbles\n/,
+  );
+  assert.doesNotMatch(stdout, /unsteady: .*(steady|passes)\n/);
+  assert.doesNotMatch(stdout, /once more, and alone: .*first/);
+});
+
+test("a test that fails twice fails the run and is not called unsteady", () => {
+  const { status, stdout, stderr } = runSuite({ "broken.test.ts": failing("breaks", 2) });
+  assert.equal(status, 1);
+  assert.match(stderr, /tests failed/);
+  assert.match(stdout, /once more/);
+  assert.doesNotMatch(stdout, /unsteady/);
+});
+
+test("of a file that ended before its tests the second verdict counts too", () => {
+  const marker = JSON.stringify(join(folder, "has-ended"));
+  const { status, stdout } = runSuite({
+    "ends.test.ts": `
+      import { existsSync, writeFileSync } from "node:fs";
+      import { test } from "node:test";
+      test("ends", () => {
+        if (existsSync(${marker})) return;
+        writeFileSync(${marker}, "");
+        process.exit(3);
+      });`,
+  });
+  assert.equal(status, 0, stdout);
+  assert.match(stdout, /unsteady: .*ends\.test\.ts: /);
+});
+
+test("more files than a noise would hit fail at once", () => {
+  const names = ["one", "two", "three", "four"];
+  const { status, stdout } = runSuite(Object.fromEntries(names.map((name) => [`${name}.test.ts`, failing(name, 1)])));
+  assert.equal(status, 1);
+  for (const name of names) assert.match(stdout, new RegExp(`✖ ${name} \\(`));
+  assert.doesNotMatch(stdout, /once more/);
+});
+
+test("whoever wants one verdict gets it", () => {
+  const byWord = runSuite({ "late.test.ts": failing("wobbles", 1) }, "--once");
+  const byVariable = runSuiteWith({ WINDHOVER_TEST_ONCE: "1" }, { "late.test.ts": failing("wobbles", 1) });
+  for (const { status, stdout, stderr } of [byWord, byVariable]) {
+    assert.equal(status, 1);
+    assert.match(stderr, /tests failed/);
+    assert.doesNotMatch(stdout, /once more/);
+  }
 });

@@ -76,8 +76,9 @@ function findRow(path: string): Row | undefined {
 /** The folder a file may always import from: `elements/track` for the row `elements/*`. */
 const ownPart = (row: Row, path: string): string => path.split("/").slice(0, row.part.split("/").length).join("/");
 
-/** Tests and their fixtures are free: they may import what they test together. Nothing else may import them. */
-export const isTest = (path: string): boolean => path.startsWith("test/") || /\.(test|soak|fixture)\.ts$/.test(path);
+/** Tests, their fixtures and the programs they start are free: they may import what they test together. Nothing else may import them. */
+export const isTest = (path: string): boolean =>
+  path.startsWith("test/") || /\.(test|soak|fixture|child)\.ts$/.test(path);
 
 const describe = (file: SourceFile, { specifier, line }: Import): string => `${file.path}:${line} imports ${specifier}`;
 

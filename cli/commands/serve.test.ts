@@ -12,7 +12,7 @@ const NO_SPARE = { WINDHOVER_RUNNERS_SPARE: "0" };
 
 let folder: ServingFolder;
 before(async () => {
-  folder = await ServingFolder.make();
+  folder = await ServingFolder.make({ isNew: true });
 });
 after(() => folder.close());
 
@@ -47,14 +47,24 @@ describe("a service on data of its own", () => {
     return code;
   }
 
-  test("a start that fails has made no key that nobody was shown", async () => {
+  test("a start whose port is in use says so, ends with 1, leaves nothing, and has made no key that nobody was shown", async () => {
     const taken = createServer().listen(0, "127.0.0.1");
     await once(taken, "listening");
-    const port = String((taken.address() as AddressInfo).port);
-    const failed = folder.serve({ env: { ...NO_SPARE, WINDHOVER_HTTP_PORT: port } });
-    assert.equal((await failed.ended).code, 1, failed.stderr);
-    taken.close();
-    assert.doesNotMatch(failed.stdout, /master_key/);
+    const { port } = taken.address() as AddressInfo;
+    try {
+      const failed = folder.serve({
+        env: { ...NO_SPARE, WINDHOVER_HTTP_PORT: String(port), WINDHOVER_LOG_LEVEL: "debug" },
+      });
+      await untilLogged(failed, /"part":"database"/);
+      const children = listDescendants(failed.pid);
+      assert.equal((await failed.ended).code, 1, failed.stderr);
+      const words = `^windhover: cannot listen on 127\\.0\\.0\\.1:${port}: another program`;
+      assert.match(failed.stderr, new RegExp(words, "m"));
+      assert.deepEqual(await awaitGone(children), []);
+      assert.doesNotMatch(failed.stdout, /ready|master_key/);
+    } finally {
+      taken.close();
+    }
   });
 
   test("the first start prints a master key, then a ready line, and answers", async () => {
@@ -88,7 +98,7 @@ describe("a service on data of its own", () => {
   });
 
   test("the numbers of a process come with it", async () => {
-    const clip = await readFile(await makeClip(folder.path, 10_000, "width=64&height=48"));
+    const clip = await readFile(await makeClip(folder.path, 5_000, "width=64&height=48"));
     const form = new FormData();
     form.append("file", new Blob([new Uint8Array(clip)]), "clip.mp4");
     const source = await read<{ uuid: string }>("/video", { method: "POST", body: form });
@@ -155,38 +165,20 @@ describe("a service on data of its own", () => {
 });
 
 describe("a service that cannot start", () => {
-  test("says that its port is in use, ends with 1 and leaves nothing", async () => {
-    const taken = createServer();
-    taken.listen(0, "127.0.0.1");
-    await once(taken, "listening");
-    const { port } = taken.address() as { port: number };
-    try {
-      const env = { ...NO_SPARE, WINDHOVER_HTTP_PORT: String(port), WINDHOVER_LOG_LEVEL: "debug" };
-      const serving = folder.serve({ env });
-      await untilLogged(serving, /"part":"database"/);
-      const children = listDescendants(serving.pid);
-      assert.equal((await serving.ended).code, 1);
-      const words = `^windhover: cannot listen on 127\\.0\\.0\\.1:${port}: another program`;
-      assert.match(serving.stderr, new RegExp(words, "m"));
-      assert.deepEqual(await awaitGone(children), []);
-      assert.doesNotMatch(serving.stdout, /ready/);
-    } finally {
-      taken.close();
-    }
-  });
-
   const NOWHERE = { DATABASE_URL: "postgres://u:hunter2@127.0.0.1:1/x", WINDHOVER_DATABASE_START_SECONDS: "1" };
   const rows: readonly (readonly [what: string, env: NodeJS.ProcessEnv, says: RegExp])[] = [
     ["wrong settings", { WINDHOVER_HTTP_PORT: "x", WINDHOVER_HTP_HOST: "y" }, /HTP_HOST[\s\S]*http\.port is "x"/],
     ["a data folder that cannot be", { WINDHOVER_DATA_DIR: "/dev/null/data" }, /data folder \/dev\/null\/data/],
     ["a database that is not there", NOWHERE, /did not answer/],
   ];
-  for (const [what, env, says] of rows)
-    test(`says so without a stack: ${what}`, async () => {
-      const serving = folder.serve({ env });
-      assert.equal((await serving.ended).code, 1);
-      assert.match(serving.stderr, says);
-      assert.doesNotMatch(serving.stderr, /hunter2|\n {4}at /);
-      assert.equal(serving.stdout, "");
-    });
+  describe("says so without a stack", { concurrency: true }, () => {
+    for (const [what, env, says] of rows)
+      test(what, async () => {
+        const serving = folder.serve({ env });
+        assert.equal((await serving.ended).code, 1);
+        assert.match(serving.stderr, says);
+        assert.doesNotMatch(serving.stderr, /hunter2|\n {4}at /);
+        assert.equal(serving.stdout, "");
+      });
+  });
 });

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { copyDatabase } from "../../server/store/database-template.fixture.ts";
 
 const COMMAND = fileURLToPath(new URL("../windhover.mjs", import.meta.url));
 /** Not a measure of anything: only so that a hang becomes a failure. */
@@ -101,10 +102,12 @@ export class ServingFolder {
     this.path = path;
   }
 
-  static async make(): Promise<ServingFolder> {
+  /** `isNew`: not even a database is made. */
+  static async make({ isNew = false } = {}): Promise<ServingFolder> {
     const path = await mkdtemp(join(tmpdir(), "windhover-serve-"));
     // For user postgres, when root tests: else the database would be kept elsewhere, and stay there.
     await chmod(path, 0o755);
+    if (!isNew) await copyDatabase(join(path, "data"));
     return new ServingFolder(path);
   }
 

@@ -1,7 +1,7 @@
 /** Stops, cuts and failures at bad moments: everything that was opened is closed, and nothing waits for ever. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { test } from "node:test";
+import { describe, test } from "node:test";
 import { Type } from "typebox";
 import { type AnyElement, defineElement, type Handler } from "../../elements/element.ts";
 import { collector, compiledLaunch, compiledText, start, temporaryFolder } from "../../test/graph.fixture.ts";
@@ -196,29 +196,31 @@ test("a slot that could not be detached is still there, and can be detached agai
   await graph.stop();
 });
 
-test("a handler that never closes does not keep a graph from ending, and is told of", async () => {
-  const events: GraphEvent[] = [];
-  const element = step(() => ({ process() {}, close: () => new Promise(() => {}) }));
-  const extra = [element, sink];
-  const graph = await start(compiledText(graphText(""), ...extra), extra, {
-    onEvent: (event) => void events.push(event),
+describe("what does not end by itself", { concurrency: true }, () => {
+  test("a handler that never closes does not keep a graph from ending, and is told of", async () => {
+    const events: GraphEvent[] = [];
+    const element = step(() => ({ process() {}, close: () => new Promise(() => {}) }));
+    const extra = [element, sink];
+    const graph = await start(compiledText(graphText(""), ...extra), extra, {
+      onEvent: (event) => void events.push(event),
+    });
+    assert.deepEqual(await graph.stop(), FINISHED);
+    const warnings = events.flatMap((event) => (event.type === "log" ? [event.message] : []));
+    assert.match(warnings.join("\n"), /did not (close|stop) within/);
   });
-  assert.deepEqual(await graph.stop(), FINISHED);
-  const warnings = events.flatMap((event) => (event.type === "log" ? [event.message] : []));
-  assert.match(warnings.join("\n"), /did not (close|stop) within/);
-});
 
-test("a stream that does not come to its end is cut off, and that is said", async () => {
-  const events: GraphEvent[] = [];
-  const element = step(() => ({ process() {}, end: () => new Promise(() => {}) }));
-  const extra = [element, sink];
-  const graph = await start(compiledText(graphText(""), ...extra), extra, {
-    onEvent: (event) => void events.push(event),
+  test("a stream that does not come to its end is cut off, and that is said", async () => {
+    const events: GraphEvent[] = [];
+    const element = step(() => ({ process() {}, end: () => new Promise(() => {}) }));
+    const extra = [element, sink];
+    const graph = await start(compiledText(graphText(""), ...extra), extra, {
+      onEvent: (event) => void events.push(event),
+    });
+    await flowing();
+    assert.deepEqual(await graph.stop(), FINISHED);
+    const warnings = events.flatMap((event) => (event.type === "log" ? [event.message] : []));
+    assert.match(warnings.join("\n"), /cut off: the stream did not come to its end/);
   });
-  await flowing();
-  assert.deepEqual(await graph.stop(), FINISHED);
-  const warnings = events.flatMap((event) => (event.type === "log" ? [event.message] : []));
-  assert.match(warnings.join("\n"), /cut off: the stream did not come to its end/);
 });
 
 test("a listener that throws at the end does not keep the pipeline open", async () => {

@@ -5,20 +5,20 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "no
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { makeClip } from "../../media/mp4/clip.fixture.ts";
 import { countWithGstreamer, hashPictures, probePackets } from "../../media/mp4/decode.fixture.ts";
 import { findIntact, type Intact } from "../../media/mp4/find-intact.ts";
+import { runChild } from "../../test/child.fixture.ts";
 import { makeFolder, TestRecording } from "./recorder.fixture.ts";
 import { type RepairOptions, repairRecordings } from "./repair.ts";
 import type { RecordingMessage } from "./writer.ts";
 
-const PROGRAM = fileURLToPath(new URL("crash.fixture.ts", import.meta.url));
+const { file: PROGRAM, execArgv } = runChild(new URL("crash.child.ts", import.meta.url));
 type Said = RecordingMessage | { readonly type?: undefined; readonly fedUs: number };
 
 /** Until `isEnough`, then it is killed; or until it ends by itself. */
 async function record(folder: string, isEnough: (said: Said) => boolean, ...more: readonly string[]) {
-  const child = fork(PROGRAM, [folder, ...more], { execArgv: ["--import", "tsx"] });
+  const child = fork(PROGRAM, [folder, ...more], { execArgv: [...execArgv] });
   const said: Said[] = [];
   child.on("message", (message: Said) => {
     said.push(message);

@@ -3,8 +3,9 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { makeConfig } from "../api/app.fixture.ts";
-import { silentLog, testFolder } from "../store/database.fixture.ts";
+import { silentLog } from "../store/database.fixture.ts";
 import { type Database, openDatabase } from "../store/database.ts";
+import { copyDatabase, testFolder } from "../store/database-template.fixture.ts";
 import { openStage, type Stage } from "./supervisor.fixture.ts";
 
 let folder: string;
@@ -12,6 +13,7 @@ let database: Database;
 let stage: Stage;
 before(async () => {
   folder = await testFolder();
+  await copyDatabase(folder);
   database = await openDatabase(makeConfig({ DATA_DIR: folder }), silentLog);
   stage = await openStage(database.sql);
 });

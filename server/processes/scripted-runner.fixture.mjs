@@ -76,7 +76,8 @@ function tick() {
   if (ticks === script.crashAt) process.kill(process.pid, "SIGKILL");
   if (ticks === script.exitAt) process.exit(3);
   if (ticks === script.garbageAt) tell({ type: "progress", positionNs: -1 });
-  if (ticks === script.hangAt) for (;;);
+  // Blocked for ever, without taking the processor from everybody else.
+  if (ticks === script.hangAt) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
   if (ticks === script.loseSourceAt) fail({ kind: "source", detail: "rtsp://ada:secret@camera/ is gone" });
   if (ticks === script.reconnectAt && job.sourceUri === script.reconnectFrom)
     tell({ type: "reconnecting", reconnecting: true, detail: "gone" });

@@ -11,20 +11,29 @@ import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { childCommand } from "../../test/child.fixture.ts";
 import { isAlive } from "../is-alive.ts";
 import { connectClient } from "./client.ts";
-import { DATABASE_LIMITS, silentLog, testFolder, testPostgres } from "./database.fixture.ts";
+import { DATABASE_LIMITS, silentLog, testPostgres } from "./database.fixture.ts";
 import { openDatabase } from "./database.ts";
+import { copyDatabase, testFolder } from "./database-template.fixture.ts";
 import { readDatabaseUrl } from "./database-url.ts";
 import { DatabaseFault } from "./fault.ts";
 
-const SERVER = fileURLToPath(new URL("./database-server.fixture.ts", import.meta.url));
+const SERVER = new URL("./database-server.child.ts", import.meta.url);
 const folders: string[] = [];
 after(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))));
 
-async function newDataDir(): Promise<string> {
+async function emptyDataDir(): Promise<string> {
   const folder = await testFolder();
   folders.push(folder);
+  return folder;
+}
+
+/** With a database in it, for what is not about making one. */
+async function filledDataDir(): Promise<string> {
+  const folder = await emptyDataDir();
+  await copyDatabase(folder);
   return folder;
 }
 
@@ -39,7 +48,7 @@ async function waitForEnd(pid: number): Promise<void> {
 
 /** In a process group of its own, as a shell would start it. */
 function startServer(dataDir: string, ...before: readonly string[]): ChildProcess {
-  const [program = "", ...args] = [...before, process.execPath, "--import", "tsx", SERVER, dataDir];
+  const [program = "", ...args] = [...before, process.execPath, ...childCommand(SERVER), dataDir];
   return spawn(program, args, { detached: true, stdio: ["ignore", "pipe", "pipe"] });
 }
 
@@ -61,7 +70,7 @@ async function readPid(server: ChildProcess): Promise<number> {
 }
 
 test("a server that is killed leaves no PostgreSQL behind, and the next one finds what was committed", async () => {
-  const dataDir = await newDataDir();
+  const dataDir = await filledDataDir();
   for (let round = 1; round <= 2; round++) {
     const server = startServer(dataDir);
     const pid = await readPid(server);
@@ -76,7 +85,7 @@ test("a server that is killed leaves no PostgreSQL behind, and the next one find
 });
 
 test("Ctrl-C, which reaches the whole process group, does not take the database from under the server", async () => {
-  const server = startServer(await newDataDir());
+  const server = startServer(await filledDataDir());
   const pid = await readPid(server);
   const said = readAll(server.stdout);
   process.kill(-(server.pid ?? 0), "SIGINT");
@@ -86,7 +95,7 @@ test("Ctrl-C, which reaches the whole process group, does not take the database 
 });
 
 test("of two servers that start at once on the same data one is refused, and the other works", async () => {
-  const dataDir = await newDataDir();
+  const dataDir = await emptyDataDir();
   const servers = [startServer(dataDir), startServer(dataDir)];
   const errors = servers.map((server) => readAll(server.stderr));
   const lines = await Promise.all(servers.map(readLine));
@@ -98,7 +107,7 @@ test("of two servers that start at once on the same data one is refused, and the
 });
 
 test("a disk that takes no more leaves nothing half-made", async () => {
-  const dataDir = await newDataDir();
+  const dataDir = await emptyDataDir();
   // No file may grow beyond 1 MB: for a program it looks much like a full disk.
   const server = startServer(dataDir, "prlimit", "--fsize=1000000");
   const said = await readAll(server.stderr);
@@ -109,14 +118,14 @@ test("a disk that takes no more leaves nothing half-made", async () => {
 });
 
 const ANYBODY = ["--reuid=65534", "--regid=65534", "--clear-groups"];
-const canReadUs = () => spawnSync("setpriv", [...ANYBODY, "test", "-r", SERVER]).status === 0;
+const canReadUs = () => spawnSync("setpriv", [...ANYBODY, "test", "-r", fileURLToPath(SERVER)]).status === 0;
 
 test("any other user than root runs it as itself", {
   skip:
     (process.getuid?.() !== 0 && "this is what all the other tests show") ||
     (!canReadUs() && "nobody but root can read this folder"),
 }, async () => {
-  const dataDir = await newDataDir();
+  const dataDir = await emptyDataDir();
   await chown(dataDir, 65534, 65534);
   await chmod(dataDir, 0o700);
   const server = startServer(dataDir, "setpriv", ...ANYBODY);

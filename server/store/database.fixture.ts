@@ -1,14 +1,12 @@
 /** A migrated PostgreSQL of the test's own, below the folder for temporary files. It works as root and as any user. */
-import { chmod, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
 import { type Logger, pino } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import { connectClient, type Sql } from "./client.ts";
 import { Clients } from "./clients.ts";
+import { copyDatabase, testFolder } from "./database-template.fixture.ts";
 import { readDatabaseUrl } from "./database-url.ts";
 import { guardSql } from "./guard.ts";
-import { migrate } from "./migrate.ts";
 import { type PrivatePostgres, startPrivatePostgres } from "./private-postgres.ts";
 
 export interface TestDatabase {
@@ -41,20 +39,15 @@ export async function testDatabase(): Promise<TestDatabase> {
     await clients.end();
     await postgres.close();
   };
-  try {
-    await migrate(clients.current);
-  } catch (error) {
-    await close();
-    throw error;
-  }
   return { sql, url: postgres.url, close };
 }
 
-/** An empty one. */
+/** Not connected to. */
 export async function testPostgres(settings: Readonly<Record<string, string>> = {}) {
   const dataDir = await testFolder();
   let postgres: PrivatePostgres;
   try {
+    await copyDatabase(dataDir);
     postgres = await startPrivatePostgres({
       dataDir,
       connections: 50,
@@ -76,11 +69,4 @@ export async function testPostgres(settings: Readonly<Record<string, string>> = 
       await rm(dataDir, { recursive: true, force: true });
     },
   };
-}
-
-/** That the user of PostgreSQL may enter too. */
-export async function testFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "windhover-db-"));
-  await chmod(folder, 0o755);
-  return folder;
 }

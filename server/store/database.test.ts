@@ -2,18 +2,27 @@ import assert from "node:assert/strict";
 import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
 import { isAlive } from "../is-alive.ts";
 import { ServiceError } from "../service-error.ts";
-import { DATABASE_LIMITS, silentLog, testFolder } from "./database.fixture.ts";
+import { DATABASE_LIMITS, silentLog } from "./database.fixture.ts";
 import { borrowDatabase, type Database, openDatabase } from "./database.ts";
+import { copyDatabase, testFolder } from "./database-template.fixture.ts";
 import { DatabaseFault } from "./fault.ts";
 
 const folders: string[] = [];
 after(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))));
 
-async function newDataDir(): Promise<string> {
+async function emptyDataDir(): Promise<string> {
   const folder = await testFolder();
   folders.push(folder);
+  return folder;
+}
+
+/** With a database in it, for what is not about making one. */
+async function filledDataDir(): Promise<string> {
+  const folder = await emptyDataDir();
+  await copyDatabase(folder);
   return folder;
 }
 
@@ -28,7 +37,7 @@ const readPid = async (dataDir: string): Promise<number> =>
 const isFault = (words: RegExp) => (error: unknown) => error instanceof DatabaseFault && words.test(error.message);
 
 test("a private database is open to nobody else, is shared with commands, and leaves nothing running", async () => {
-  const dataDir = await newDataDir();
+  const dataDir = await emptyDataDir();
   const config = configure(dataDir);
   const database = await openDatabase(config, silentLog);
   const pid = await readPid(dataDir);
@@ -59,7 +68,7 @@ test("a private database is open to nobody else, is shared with commands, and le
 });
 
 test("what was committed is there after PostgreSQL is killed, again and again", async () => {
-  const dataDir = await newDataDir();
+  const dataDir = await filledDataDir();
   const database = await openDatabase(configure(dataDir), silentLog);
   await database.sql`create table birds (n int primary key)`;
   const told: number[] = [];
@@ -78,11 +87,11 @@ test("what was committed is there after PostgreSQL is killed, again and again", 
   const writers = [1, 2, 3, 4].map(write);
   for (let round = 0; round < 3; round++) {
     const before = told.length;
-    while (told.length < before + 50) await new Promise(setImmediate);
+    while (told.length < before + 50) await wait(10);
     process.kill(await readPid(dataDir), "SIGKILL");
   }
   const last = told.length;
-  while (told.length < last + 50) await new Promise(setImmediate);
+  while (told.length < last + 50) await wait(10);
   isDone = true;
   await Promise.all(writers);
   const kept = new Set((await database.sql<{ n: number }[]>`select n from birds`).map(({ n }) => n));
@@ -96,37 +105,37 @@ test("what was committed is there after PostgreSQL is killed, again and again", 
 });
 
 test("while it cannot be restarted, queries are refused in time and health says why", async () => {
-  const dataDir = await newDataDir();
+  const dataDir = await filledDataDir();
   const database = await openDatabase(configure(dataDir, { wait_seconds: 0.1 }), silentLog);
   const version = join(dataDir, "postgres/data/PG_VERSION");
   await writeFile(version, "9\n");
   process.kill(await readPid(dataDir), "SIGKILL");
   const unavailable = (error: unknown) =>
     error instanceof ServiceError && error.code === "database_unavailable" && error.retryAfterSeconds !== null;
-  while ((await database.health()) === null) await new Promise(setImmediate);
+  while ((await database.health()) === null) await wait(10);
   await assert.rejects(database.sql`select 1`, unavailable);
   await assert.rejects(
     database.sql.begin((tx) => tx`select 1`),
     unavailable,
   );
-  while (!/made by PostgreSQL 9/.test((await database.health()) ?? "")) await new Promise(setImmediate);
+  while (!/made by PostgreSQL 9/.test((await database.health()) ?? "")) await wait(10);
   await writeFile(version, "15\n");
-  while ((await database.health()) !== null) await new Promise(setImmediate);
+  while ((await database.health()) !== null) await wait(10);
   assert.equal((await database.sql`select 1`).length, 1);
   await database.close();
 });
 
 test("closing while it is down ends the attempts", async () => {
-  const dataDir = await newDataDir();
+  const dataDir = await filledDataDir();
   const config = configure(dataDir, { restart_first_seconds: 600, restart_most_seconds: 600 });
   const database = await openDatabase(config, silentLog);
   process.kill(await readPid(dataDir), "SIGKILL");
-  while ((await database.health()) === null) await new Promise(setImmediate);
+  while ((await database.health()) === null) await wait(10);
   await database.close();
 });
 
 test("a lock file that was left behind is seen through, even if another process has its number", async () => {
-  const dataDir = await newDataDir();
+  const dataDir = await filledDataDir();
   await (await openDatabase(configure(dataDir), silentLog)).close();
   const data = join(dataDir, "postgres/data");
   const lines = [process.pid, data, 1, 5432, join(dataDir, "postgres/socket"), "", "", "ready", ""];
@@ -137,7 +146,7 @@ test("a lock file that was left behind is seen through, even if another process 
 });
 
 test("data of another version of PostgreSQL, or no data at all, is named and left alone", async () => {
-  const dataDir = await newDataDir();
+  const dataDir = await emptyDataDir();
   const data = join(dataDir, "postgres/data");
   await mkdir(data, { recursive: true });
   await writeFile(join(data, "PG_VERSION"), "9\n");
@@ -155,7 +164,7 @@ test("data of another version of PostgreSQL, or no data at all, is named and lef
 });
 
 test("a data directory with a long path has its socket elsewhere", async () => {
-  const dataDir = join(await newDataDir(), ..."ab".split("").map((letter) => letter.repeat(100)));
+  const dataDir = join(await emptyDataDir(), ..."ab".split("").map((letter) => letter.repeat(100)));
   const database = await openDatabase(configure(dataDir), silentLog);
   assert.equal(await database.health(), null);
   const borrowed = await borrowDatabase(configure(dataDir), silentLog);
@@ -171,7 +180,7 @@ test("a data directory with a long path has its socket elsewhere", async () => {
 test("a data directory that user postgres may not enter keeps its database elsewhere", {
   skip: process.getuid?.() !== 0 && "only root has another user run PostgreSQL",
 }, async () => {
-  const dataDir = await newDataDir();
+  const dataDir = await emptyDataDir();
   await chmod(dataDir, 0o700);
   const warnings: string[] = [];
   const log = Object.assign(Object.create(silentLog), { warn: (_: object, text: string) => warnings.push(text) });

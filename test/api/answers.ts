@@ -42,6 +42,8 @@ const ANYWHERE: readonly ErrorCode[] = [
   "headers_too_large",
 ];
 const PROBLEM = "application/problem+json";
+/** One for all: what has been compiled is known by its schema. */
+const PROBLEM_SCHEMA = { $ref: "#/components/schemas/Problem" };
 
 export class Answers {
   readonly operations: readonly Operation[];
@@ -91,7 +93,7 @@ export class Answers {
     const known = ERRORS[problem.code];
     if (known?.status !== status || problem.status !== status)
       return [`${status} with the code "${problem.code}" and the status ${problem.status}`];
-    const faults = this.check({ $ref: "#/components/schemas/Problem" }, problem);
+    const faults = this.check(PROBLEM_SCHEMA, problem);
     const isDeclared = operation?.responses[String(status)] !== undefined || ANYWHERE.includes(problem.code);
     return isDeclared ? faults : [...faults, `${status} "${problem.code}" is not declared`];
   }

@@ -13,6 +13,7 @@ import { ENDPOINTS, type Evidence } from "./interface-rows.ts";
 import { createKey, MASTER_KEY, TestService, uploadVideo } from "./service.fixture.ts";
 
 const NOWHERE = "01890000-0000-7000-8000-000000000000";
+const SMALL = "width=64&height=48";
 const folder = temporaryFolder();
 let service: TestService;
 let clip: SourceRecord;
@@ -21,12 +22,16 @@ let strangerKey = "";
 before(async () => {
   service = await TestService.start();
   strangerKey = await createKey(service, "stranger");
-  clip = await uploadVideo(service, await makeClip(folder, 500));
+  clip = await uploadVideo(service, await makeClip(folder, 500, SMALL));
 });
 after(() => service?.close());
 
+/** Looks for nothing, which is cheap. */
 const start = (uuid: string, key = MASTER_KEY) =>
-  service.call<StartedProcess & Problem>("POST", `/start?source_uuid=${uuid}`, { key });
+  service.call<StartedProcess & Problem>("POST", `/start?source_uuid=${uuid}`, {
+    key,
+    json: { params: { every: 1000 } },
+  });
 const codeOf = async (answer: Promise<{ status: number; body: unknown }>): Promise<string> => {
   const { status, body } = await answer;
   return `${status} ${(body as Problem).code}`;
@@ -71,7 +76,7 @@ describe("POST /start is refused", () => {
 
   test("with 403 when as many processes run as may", async () => {
     const key = await createKey(service, "single", "--limit", "processes=1");
-    const source = await uploadVideo(service, await makeClip(folder, 501), { key });
+    const source = await uploadVideo(service, await makeClip(folder, 501, SMALL), { key });
     const both = await Promise.all([start(source.uuid, key), start(source.uuid, key)]);
     assert.deepEqual(both.map(({ status }) => status).sort(), [201, 403]);
     assert.equal(both.find(({ status }) => status === 403)?.body.code, "processes_limit_reached");
@@ -202,7 +207,7 @@ describe("a graph that is tried", () => {
 
   test("runs, and may use nothing that leaves the graph", async () => {
     const key = await createKey(service, "author", "--graph-author");
-    const { uuid } = await uploadVideo(service, await makeClip(folder, 502), { key });
+    const { uuid } = await uploadVideo(service, await makeClip(folder, 502, SMALL), { key });
     const attempt = (text: string) =>
       service.call<StartedProcess & Problem>("POST", "/graphs/try", { json: { yaml: text, source_uuid: uuid }, key });
     const refused = await attempt(yaml.replace("detections", "filesink: { location: /tmp/x }"));

@@ -63,7 +63,9 @@ describe("a media-server source", () => {
     };
     const first = publish();
     await awaitStatus(source.uuid, "streaming");
-    const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`);
+    // Looks for nothing, which is cheap, and tells of every picture.
+    const json = { params: { every: 1000, include_predicted: true } };
+    const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`, { json });
     const uuid = started.process_uuid;
     assert.equal((await read(source.uuid)).status, "processing");
     const detections = await Detections.open(started.detection_data_url);

