@@ -46,7 +46,7 @@ export function webhookEndpoints({ sql, config, processes, delivery, webhooks }:
       id: "subscribe",
       summary: "Subscribes an address to a process",
       description:
-        "Notifications are POSTed as JSON, signed as Standard Webhooks says: `webhook-id`, `webhook-timestamp`, `webhook-signature`. Any 2xx takes one; else it is tried again, less and less often, for ten minutes, and those behind it wait. Redirects are not followed. At least once: one that comes twice has the same `webhook-id`. The first goes out at once; what happens within the interval is gathered into the next. While a receiver is away they wait, and come one after the other when it is back. Tracks that are shown when the subscription begins are new to it. A subscription ends with its process: what was gathered is sent at once.",
+        "Notifications are POSTed as JSON, signed as Standard Webhooks says: `webhook-id`, `webhook-timestamp`, `webhook-signature`. Any 2xx takes one; else it is tried again, less and less often, for ten minutes, and those behind it wait. Redirects are not followed. At least once: one that comes twice has the same `webhook-id`. The first goes out at once; what happens within the interval is gathered into the next. While a receiver is away the one that it has not taken waits, and what happens meanwhile is gathered into the next, an interval after that one. Tracks that are shown when the subscription begins are new to it. A subscription ends with its process: what was gathered is sent at once.",
       access,
       body: NewSubscription,
       answers: { 201: { description: "Subscribed. The secret is shown once.", schema: CreatedSubscription } },

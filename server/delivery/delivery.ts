@@ -22,6 +22,8 @@ export type Target =
       readonly secret: string;
       /** With userinfo, if any. */
       readonly authUrl: string | null;
+      /** So long after one has arrived the next is sent, not sooner; until it is closed. */
+      readonly spacingMs?: number;
     };
 
 /** A receiver: one output of an alert, or one subscription. */
@@ -37,7 +39,7 @@ export interface Parcel {
   readonly destinationUuid: string;
   /** What is sent, as JSON. */
   readonly body: JsonRecord;
-  /** Not sooner, and may be amended until then. Default: at once. */
+  /** Not sooner, and may be amended until it is on its way. Default: at once. */
   readonly dueAt?: Date;
 }
 
@@ -70,7 +72,7 @@ export interface Delivery {
   removeDestination(sql: Queries, uuid: string): Promise<void>;
   /** In this order. Where more wait than may, the oldest of that destination go, counted. */
   enqueue(sql: Queries, parcels: readonly Parcel[]): Promise<void>;
-  /** Another body, and another time, for one that is not due yet. False: it is on its way, or gone. */
+  /** Another body, and another time, for one that waits for its time or its turn. False: it is on its way, or gone. */
   amend(sql: Queries, parcel: Parcel): Promise<boolean>;
   /** After the transaction: something new waits. */
   wake(): void;

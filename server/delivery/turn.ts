@@ -42,9 +42,9 @@ export async function takeTurn(destination: ClaimedDestination, needs: TurnNeeds
   while (!signal.aborted) {
     const waiting = await readWaiting(sql, { uuid, nodeUuid }, { most: courier.most, bytes: BATCH_BYTES });
     if (waiting === null) return;
-    const { parcels, nextSeq, dueAt } = waiting;
+    const { parcels, ...rest } = waiting;
     if (parcels.length === 0) {
-      if (await restDestination(sql, { uuid, nodeUuid, nextSeq, dueAt })) return;
+      if (await restDestination(sql, { uuid, nodeUuid, ...rest })) return;
       continue;
     }
     let arrived = 0;

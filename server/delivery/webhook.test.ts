@@ -17,6 +17,7 @@ import {
   enqueue,
   makeOutbox,
   openOutbox,
+  parcel,
   range,
   SECRET,
   standing,
@@ -72,6 +73,48 @@ test("notices are posted in order, each signed, again when the receiver fails, u
   assert.equal(failed.headers["content-type"], "application/json");
   assert.equal(failed.headers["user-agent"], "Windhover/1.2.3");
   assert.equal(failed.headers.authorization, `Basic ${Buffer.from("ada:p@ss").toString("base64")}`);
+});
+
+test("notices that keep a distance keep it on the wire, however many wait; the rest of a closed receiver goes at once", async () => {
+  const spacingMs = 300;
+  const timesMs: number[] = [];
+  const receiver = await openReceiver({
+    "/spaced": (response) => {
+      timesMs.push(performance.now());
+      response.writeHead(204).end();
+    },
+  });
+  const uuid = await add(webhookTarget(`${receiver.url}/spaced`, { spacingMs }));
+  await send(uuid, range(1, 3));
+  await eventually(async () => (await stand(uuid)).delivered === 3, "three are delivered");
+  const [first = 0, second = 0, third = 0] = timesMs;
+  for (const gapMs of [second - first, third - second]) assert.ok(gapMs >= spacingMs - 5, `${gapMs} ms`);
+  await outbox.saveDestination(database.sql, {
+    ...{ uuid, userUuid: user, target: webhookTarget(`${receiver.url}/spaced`, { spacingMs: 3_600_000 }) },
+  });
+  await send(uuid, range(4, 6));
+  await outbox.closeDestination(database.sql, uuid);
+  outbox.wake();
+  await eventually(() => receiver.received.length === 6, "the rest is delivered");
+  assert.deepEqual(receiver.received.map(numberOf), range(1, 6));
+});
+
+test("what waits for its distance can be amended until it is on its way", async () => {
+  const receiver = await openReceiver({ "/grown": status(204) });
+  const target = webhookTarget(`${receiver.url}/grown`, { spacingMs: 3_600_000 });
+  const uuid = await add(target);
+  const [first, second] = [1, 2].map((number) => ({ ...parcel(uuid, { number }), dueAt: new Date() }));
+  assert.ok(first !== undefined && second !== undefined);
+  await outbox.enqueue(database.sql, [first]);
+  outbox.wake();
+  await eventually(async () => (await stand(uuid)).delivered === 1, "the first is delivered");
+  await outbox.enqueue(database.sql, [second]);
+  outbox.wake();
+  assert.equal(await outbox.amend(database.sql, { ...second, body: { ...second.body, number: 3 } }), true);
+  await outbox.saveDestination(database.sql, { uuid, userUuid: user, target: { ...target, spacingMs: 0 } as Target });
+  outbox.wake();
+  await eventually(() => receiver.received.length === 2, "the second is delivered");
+  assert.deepEqual(receiver.received.map(numberOf), [1, 3]);
 });
 
 test("a receiver that hangs, leads elsewhere, fails or never ends is told of in words, and holds up nobody", async () => {

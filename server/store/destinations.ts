@@ -19,9 +19,11 @@ export async function saveDestination(sql: Queries, { uuid, userUuid, target }: 
       wake_at = case when destinations.wake_at is null then null else now() end`;
 }
 
-/** Woken even when nothing waits: whoever looks removes it then. */
+/** Woken even when nothing waits: whoever looks removes it then. What waited for its distance to the last waits no more. */
 export async function closeDestination(sql: Queries, uuid: string): Promise<void> {
-  await sql`update destinations set is_closed = true, wake_at = coalesce(wake_at, now()) where uuid = ${uuid}`;
+  await sql`update destinations set is_closed = true,
+    wake_at = case when failures > 0 then coalesce(wake_at, now()) else now() end
+    where uuid = ${uuid}`;
 }
 
 export async function removeDestination(sql: Queries, uuid: string): Promise<void> {
@@ -135,14 +137,17 @@ export interface Rest {
   readonly nextSeq: number;
   /** Of the first that waits for its time. */
   readonly dueAt: Date | null;
+  /** As it was then, too. */
+  readonly isClosed: boolean;
 }
 
 /** Nothing can be sent now. False: something came, it was closed, or it is another's. One that is closed and empty goes. */
-export async function restDestination(sql: Queries, { uuid, nodeUuid, nextSeq, dueAt }: Rest): Promise<boolean> {
+export async function restDestination(sql: Queries, rest: Rest): Promise<boolean> {
+  const { uuid, nodeUuid, nextSeq, dueAt, isClosed } = rest;
   const mine = sql`uuid = ${uuid} and node_uuid = ${nodeUuid} and next_seq = ${nextSeq}`;
   const rested = await sql`
     update destinations set wake_at = ${dueAt}, failures = 0, node_uuid = null, lease_until = null
-    where ${mine} and (not is_closed or ${dueAt !== null})`;
+    where ${mine} and is_closed = ${isClosed} and (not is_closed or ${dueAt !== null})`;
   if (rested.count > 0 || dueAt !== null) return rested.count > 0;
   const gone = await sql`delete from destinations where ${mine} and is_closed`;
   return gone.count > 0;

@@ -7,6 +7,8 @@ export interface GatheringRow {
   /** The last that was made, and how many tracks it tells of. */
   readonly parcelId: string | null;
   readonly parcelCount: number;
+  /** Something is on its way to its receiver. */
+  readonly isWaiting: boolean;
 }
 
 /** Of these, those that are there still, while the process is held under this claim. Locked until the end of the transaction. */
@@ -16,7 +18,8 @@ export async function lockGathering(
   uuids: readonly string[],
 ): Promise<ReadonlyMap<string, GatheringRow>> {
   const rows = await sql<GatheringRow[]>`
-    select subscriptions.uuid, parcel_id, parcel_count
+    select subscriptions.uuid, parcel_id, parcel_count,
+      exists (select from parcels where destination_uuid = subscriptions.uuid) as is_waiting
     from subscriptions join processes on processes.uuid = process_uuid
     where subscriptions.uuid in ${sql([...uuids])} and process_uuid = ${processUuid} and fence = ${fence}
     order by subscriptions.uuid for update of subscriptions`;

@@ -26,6 +26,13 @@ export interface Trimmed {
   readonly dropped: number;
 }
 
+const findSpacing = (sql: Queries) => sql`coalesce((target->>'spacingMs')::double precision, 0)`;
+
+/** For the sake of the distance to the last that has arrived. Null: at once. A clock that was set back counts for nothing. */
+const findNotBefore = (sql: Queries) => sql`
+  case when not is_closed and last_delivered_at <= now()
+    then last_delivered_at + make_interval(secs => ${findSpacing(sql)} / 1000) end`;
+
 /** So much of the bound may be exceeded before the oldest go, so that not every parcel pays for looking. */
 const SLACK = 0.01;
 
@@ -43,16 +50,19 @@ export async function insertParcels(
   const places = await sql<Place[]>`
     with news as (
       select distinct on (uuid, id) "destinationUuid" as uuid, at, id, body, coalesce("dueAt", now()) as due_at,
-        coalesce("dueAt" > now(), false) as is_open
+        "dueAt" is not null as is_timed
       from jsonb_to_recordset(${sql.json(news)}) as news (
         "destinationUuid" uuid, at integer, id text, body text, "dueAt" timestamptz(3))
       order by uuid, id, at
     ), held as materialized (
-      select uuid, next_seq, is_stopped from destinations
+      select uuid, next_seq, is_stopped, ${findSpacing(sql)} as spacing_ms, ${findNotBefore(sql)} as not_before
+      from destinations
       where uuid in (select uuid from news) and not is_closed
       order by uuid for no key update
     ), numbered as (
-      select news.*, next_seq + row_number() over (partition by uuid order by at) - 1 as seq
+      select uuid, id, body, due_at, next_seq + row_number() over (partition by uuid order by at) - 1 as seq,
+        due_at > now() or (is_timed and spacing_ms > 0 and (coalesce(not_before > now(), false) or exists (
+          select from parcels where destination_uuid = news.uuid))) as is_open
       from news join held using (uuid)
       where not is_stopped and not exists (
         select from parcels where destination_uuid = news.uuid and parcels.id = news.id)
@@ -130,12 +140,18 @@ export interface Waiting {
   readonly nextSeq: number;
   /** In order. */
   readonly parcels: readonly WaitingParcel[];
-  /** When the first of those that are left will be due; null when none is left that is known of. */
+  /** When the first of those that are left may be sent; null when none is left that is known of. */
   readonly dueAt: Date | null;
+  readonly isClosed: boolean;
 }
 
-interface WaitingRow extends WaitingParcel {
+interface ReceiverRow {
   readonly nextSeq: number;
+  readonly isClosed: boolean;
+  readonly isSpaced: boolean;
+}
+
+interface WaitingRow extends WaitingParcel, ReceiverRow {
   readonly isOpen: boolean;
   readonly isDue: boolean;
   readonly dueAt: Date;
@@ -147,8 +163,9 @@ export async function readWaiting(
   { uuid, nodeUuid }: { readonly uuid: string; readonly nodeUuid: string },
   { most, bytes }: { readonly most: number; readonly bytes: number },
 ): Promise<Waiting | null> {
-  const rows = await sql<(WaitingRow | { nextSeq: number; seq: null })[]>`
-    select next_seq, seq, id, body, is_open, due_at, due_at <= now() as is_due
+  const rows = await sql<(WaitingRow | (ReceiverRow & { seq: null }))[]>`
+    select next_seq, is_closed, ${findSpacing(sql)} > 0 as is_spaced, seq, id, body, is_open,
+      greatest(due_at, ${findNotBefore(sql)}) as due_at, greatest(due_at, ${findNotBefore(sql)}) <= now() as is_due
     from destinations left join lateral (
       select *, sum(octet_length(body)) over (order by seq) - octet_length(body) as bytes_before
       from (select * from parcels where destination_uuid = ${uuid} order by seq limit ${most}) as oldest
@@ -156,16 +173,16 @@ export async function readWaiting(
     where uuid = ${uuid} and node_uuid = ${nodeUuid} order by seq`;
   const [first] = rows;
   if (first === undefined) return null;
-  const { nextSeq } = first;
+  const { nextSeq, isClosed, isSpaced } = first;
   const waiting = rows.filter((row): row is WaitingRow => row.seq !== null);
   const [head] = waiting;
-  if (head === undefined) return { nextSeq, parcels: [], dueAt: null };
-  if (head.isOpen) {
-    const closed = head.isDue ? await closeParcel(sql, uuid, head.seq) : null;
-    return { nextSeq, parcels: closed === null ? [] : [closed], dueAt: head.dueAt };
+  if (head === undefined) return { nextSeq, isClosed, parcels: [], dueAt: null };
+  if (!head.isOpen && !isSpaced) {
+    const openAt = waiting.findIndex(({ isOpen }) => isOpen);
+    return { nextSeq, isClosed, parcels: openAt < 0 ? waiting : waiting.slice(0, openAt), dueAt: null };
   }
-  const openAt = waiting.findIndex(({ isOpen }) => isOpen);
-  return { nextSeq, parcels: openAt < 0 ? waiting : waiting.slice(0, openAt), dueAt: null };
+  const ready = head.isOpen && head.isDue ? await closeParcel(sql, uuid, head.seq) : head.isDue ? head : null;
+  return { nextSeq, isClosed, parcels: ready === null ? [] : [ready], dueAt: head.dueAt };
 }
 
 /** From now on it stays as it is. Null: it was amended just now, and is not due. */

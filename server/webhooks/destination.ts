@@ -8,7 +8,8 @@ export const destinationOf = ({
   notificationUrl,
   secret,
   authUrl,
+  policy,
 }: NewSubscriptionRow): Destination => ({
   ...{ uuid, userUuid },
-  target: { kind: "webhook", url: notificationUrl, secret, authUrl },
+  target: { kind: "webhook", url: notificationUrl, secret, authUrl, spacingMs: policy.backoff_seconds * 1000 },
 });

@@ -1,6 +1,6 @@
 /**
- * Tracks are in the outbox as soon as they are gathered, in a parcel that is not due yet and grows: who falls over
- * meanwhile has forgotten none.
+ * Tracks are in the outbox as soon as they are gathered, in a parcel that is not due yet, or waits for its turn, and
+ * grows: who falls over meanwhile has forgotten none, and a receiver that was away for long hears of them at once.
  */
 import type { DetectionMessage } from "../../schemas/detection-message.ts";
 import { newUuid } from "../uuid.ts";
@@ -55,10 +55,19 @@ export class TrackDrafts implements Drafts {
     if (kind === "late" || this.#isEnding) this.#forget(parcel);
   }
 
-  /** It is on its way by now: what comes is for the next. One that grew meanwhile may still be in time. */
+  /**
+   * Without an interval it is on its way by now: what comes is for the next. One that grew meanwhile may still be in
+   * time. With an interval only the outbox can tell: it may wait behind one that has not arrived.
+   */
   #close(nowMs: number): void {
     const parcel = this.#parcel;
-    if (parcel !== null && parcel.dueMs <= nowMs && parcel.written === this.#gatherer.count) this.#forget(parcel);
+    if (
+      this.#rule.backoffMs === 0 &&
+      parcel !== null &&
+      parcel.dueMs <= nowMs &&
+      parcel.written === this.#gatherer.count
+    )
+      this.#forget(parcel);
   }
 
   #forget({ written, writtenMs, dueMs }: OpenParcel): void {
@@ -77,6 +86,7 @@ export class TrackDrafts implements Drafts {
       body: { id: parcel.id, ...body },
       dueMs,
       isAmended: parcel.written > 0,
+      isPatient: false,
       trackCount: body.track_count,
       toldCount: 0,
       nextMs: Math.max(nowMs, dueMs) + this.#rule.backoffMs,

@@ -14,6 +14,8 @@ export interface Draft {
   readonly dueMs: number;
   /** It is in the outbox already, and changes. */
   readonly isAmended: boolean;
+  /** Not written while an earlier one waits for its receiver. */
+  readonly isPatient: boolean;
   /** So many new tracks are in it. */
   readonly trackCount: number;
   /** Of target-count: what it tells. */
@@ -22,9 +24,12 @@ export interface Draft {
   readonly nextMs: number;
 }
 
-/** `written`: the outbox has it, with so many tracks. `late`: it was on its way before it could change, with so many. */
+/**
+ * `written`: the outbox has it, with so many tracks. `late`: it was on its way before it could change, with so many.
+ * `waits`: the outbox has it not, for an earlier one is there still.
+ */
 export interface Outcome {
-  readonly kind: "written" | "late";
+  readonly kind: "written" | "late" | "waits";
   readonly trackCount: number;
 }
 

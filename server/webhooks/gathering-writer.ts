@@ -25,8 +25,10 @@ const BATCH = 100;
 const BAD_DATA = /^2[23]/;
 /** A clock that is set must not let it sleep for long. */
 const MOST_WAIT_MS = 60_000;
-/** Of a process that has ended: what was on its way before it could change leaves a rest. */
-const MOST_ROUNDS = 3;
+/** What was on its way before it could change leaves a rest, which is written at once. */
+const ROUNDS = 2;
+/** Of a process that has ended. */
+const LAST_ROUNDS = 3;
 
 export class GatheringWriter {
   readonly #needs: WriterNeeds;
@@ -110,7 +112,7 @@ export class GatheringWriter {
     if (!gathering.isLoaded) gathering.load((await listSubscriptions(sql, gathering.claim.uuid)).rows);
     // As they are now: one that ends meanwhile is written once more.
     const { isEnded, isLeft } = gathering;
-    for (let round = 0; round < (isEnded ? MOST_ROUNDS : 1); round += 1) {
+    for (let round = 0; round < (isEnded ? LAST_ROUNDS : ROUNDS); round += 1) {
       const drafts = gathering.drafts(Date.now());
       await this.#writeAll(
         gathering,

@@ -130,6 +130,13 @@ export class Stage {
     return rows.map(({ body, dueAt, ...rest }) => ({ ...rest, dueMs: dueAt.getTime(), body: JSON.parse(body) }));
   }
 
+  /** What waits has arrived at its receiver. Resolves with it. */
+  async arrive(subscriptionUuid: string): Promise<readonly WaitingParcel[]> {
+    const waiting = await this.parcels(subscriptionUuid);
+    await this.sql`delete from parcels where destination_uuid = ${subscriptionUuid}`;
+    return waiting;
+  }
+
   /** Ids of tracks, by parcel. */
   async toldIds(subscriptionUuid: string): Promise<readonly (readonly number[])[]> {
     const parcels = await this.parcels(subscriptionUuid);

@@ -115,20 +115,46 @@ test("a count is written when it is due, without another picture; what changed a
   }
   lasting.show(1, 2);
   await stage.webhooks.flush();
+  const first = await stage.arrive(quick);
   lasting.show(1);
-  await eventually(async () => (await stage.parcels(quick)).length === 2, "the second count");
+  await eventually(async () => (await stage.parcels(quick)).length === 1, "the second count");
   wavering.end();
   await eventually(async () => (await rowsOf(wavering)) === 0, "its subscription is gone");
-  const told = async (uuid: string) => {
-    const bodies = (await stage.parcels(uuid)).map(({ body }) => body);
+  const read = (parcels: Awaited<ReturnType<Stage["parcels"]>>) => {
+    const bodies = parcels.map(({ body }) => body);
     for (const body of bodies) assert.deepEqual(checkTargetCount(body), []);
     return bodies.map((body) => [body.track_count, "previous_count" in body && body.previous_count]);
   };
-  assert.deepEqual(await told(slow), [[2, 0]]);
-  assert.deepEqual(await told(quick), [
+  assert.deepEqual(read(await stage.parcels(slow)), [[2, 0]]);
+  assert.deepEqual(read([...first, ...(await stage.parcels(quick))]), [
     [2, 0],
     [1, 2],
   ]);
+});
+
+test("while a receiver is away tracks are gathered into the one that waits, and only the last count is told", async () => {
+  const stage = await openStage();
+  const process = await stage.process();
+  const tracks = await stage.subscribe(process, "new-tracks", { backoffSeconds: 0.1 });
+  const counts = await stage.subscribe(process, "target-count", { backoffSeconds: 0.1 });
+  const shown = [[1], [1, 2], [1, 2, 3], [1, 2, 3, 4], [4]];
+  for (const ids of shown) {
+    process.show(...ids);
+    await stage.webhooks.flush();
+    const dueMs = (await stage.parcels(tracks)).at(-1)?.dueMs ?? 0;
+    await eventually(() => Date.now() > dueMs, "its time has come");
+  }
+  assert.deepEqual(await stage.toldIds(tracks), [[1], [2, 3, 4]]);
+  const countsOf = async () => (await stage.parcels(counts)).map(({ body }) => body.track_count);
+  assert.deepEqual(await countsOf(), [1]);
+  await stage.arrive(counts);
+  process.show(4, 5, 6);
+  await eventually(async () => (await stage.parcels(counts)).length > 0, "the count of now");
+  assert.deepEqual(await countsOf(), [3]);
+  process.show(6);
+  process.end();
+  await eventually(async () => (await rowsOf(process)) === 0, "its subscriptions are gone");
+  assert.deepEqual(await countsOf(), [3, 1]);
 });
 
 test("a server that is killed forgets nothing that was gathered, and the next one tells nothing twice", async () => {

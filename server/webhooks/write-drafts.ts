@@ -51,9 +51,11 @@ async function enqueueNew(
 ): Promise<readonly Written[]> {
   const fresh = drafts.filter(({ draft }) => !draft.isAmended);
   const isThere = ({ uuid, draft }: SubscriptionDraft) => rows.get(uuid)?.parcelId === draft.id;
-  const parcels = fresh.filter((one) => !isThere(one)).map(toParcel);
+  const waits = ({ uuid, draft }: SubscriptionDraft) => draft.isPatient && rows.get(uuid)?.isWaiting === true;
+  const parcels = fresh.filter((one) => !isThere(one) && !waits(one)).map(toParcel);
   if (parcels.length > 0) await outbox.enqueue(sql, parcels);
   return fresh.map((one) => {
+    if (!isThere(one) && waits(one)) return [one.uuid, { kind: "waits", trackCount: 0, isNews: false }];
     const trackCount = isThere(one) ? (rows.get(one.uuid)?.parcelCount ?? 0) : one.draft.trackCount;
     return [one.uuid, { kind: "written", trackCount, isNews: !isThere(one) }];
   });

@@ -14,6 +14,8 @@ export class TargetCountGatherer implements Gatherer {
   readonly #backoffMs: number;
   #nextMs: number;
   #toldCount: number;
+  /** Before that. */
+  #previousCount: number;
   #latest: DetectionMessage | null = null;
   #dueMs: number | null = null;
 
@@ -22,6 +24,7 @@ export class TargetCountGatherer implements Gatherer {
     this.#backoffMs = Math.max(rule.backoffMs, LEAST_COUNT_MS);
     this.#nextMs = nextMs;
     this.#toldCount = count;
+    this.#previousCount = count;
   }
 
   get dueMs(): number | null {
@@ -39,6 +42,7 @@ export class TargetCountGatherer implements Gatherer {
     if (this.#latest === null || this.#dueMs === null) return null;
     const { process_uuid, timestamp, active_tracks: active } = this.#latest;
     const previous = this.#toldCount;
+    this.#previousCount = previous;
     this.#toldCount = active.length;
     this.#nextMs = atMs + this.#backoffMs;
     this.#dueMs = null;
@@ -50,5 +54,12 @@ export class TargetCountGatherer implements Gatherer {
       previous_count: previous,
       ...(this.#rule.format === "full" && { active_tracks: active.slice(0, MOST_TOLD) }),
     };
+  }
+
+  /** What was taken last is not told after all. It, or what is then, is told no sooner than this. */
+  putBack(nextMs: number): void {
+    this.#toldCount = this.#previousCount;
+    this.#nextMs = nextMs;
+    this.#dueMs = this.#latest?.active_tracks.length === this.#toldCount ? null : nextMs;
   }
 }
