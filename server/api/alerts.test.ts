@@ -5,6 +5,7 @@ import type { AlertRecord } from "../../schemas/api/alerts.ts";
 import { type AlertNotice, AlertNotice as AlertNoticeSchema } from "../../schemas/api/events.ts";
 import { type AlertsService, CLASSES, gate, MQTT, OWN_RULE, openAlerts } from "../alerts/alerts.fixture.ts";
 import { NoticeWriter } from "../alerts/notice-writer.ts";
+import type { WaitingNotice } from "../alerts/waiting-notices.ts";
 import { addUser } from "../processes/supervisor.fixture.ts";
 import { silentLog, type TestDatabase, testDatabase } from "../store/database.fixture.ts";
 import { newUuid } from "../uuid.ts";
@@ -28,6 +29,15 @@ afterEach(async () => {
   await stage.supervisor.stopAll(stage.user);
   for (const uuid of uuidsOf((await call("GET", "/alerts")).body)) await call("DELETE", `/alert/${uuid}`);
 });
+
+function noticeOf(processUuid: string, alertUuid: string, id: string, tell: WaitingNotice["tell"]): WaitingNotice {
+  const { row } = service.stage.supervisor.held(processUuid) ?? assert.fail();
+  const draft = {
+    ...{ id, alert_uuid: alertUuid, type: "flow-control", process_uuid: row.uuid, source_uuid: row.sourceUuid },
+    ...{ timestamp: new Date().toISOString(), event: "triggered" as const, tracks: [], data: {} },
+  };
+  return { draft, bytes: 100, tell };
+}
 
 const countOf = (count: number) => ({ trigger: { count } });
 const uuidsOf = (body: { alerts: readonly AlertRecord[] }) => body.alerts.map(({ uuid }) => uuid);
@@ -372,6 +382,38 @@ test("a restart of the service is no start: its processes go on with the alerts 
   await next.close();
 });
 
+test("a notice that is being written down while its outputs are replaced still has its receiver", async () => {
+  const { stage, alerts, call, make } = service;
+  const { sql } = database;
+  const process = await stage.start();
+  const { uuid } = await make();
+  const { delivery } = alerts.needs;
+  const patches: ReturnType<typeof call>[] = [];
+  const isWaitedFor = async (): Promise<void> => {
+    const waiting = () => sql`
+      select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    while ((await waiting()).length === 0) await new Promise(setImmediate);
+  };
+  const writer = new NoticeWriter({
+    ...{ sql, config: makeConfig().alerts, log: silentLog },
+    delivery: {
+      wake() {},
+      async enqueue(transaction, parcels) {
+        patches.push(call("PATCH", `/alert/${uuid}?force=true`, mqtt({ topic: "elsewhere" })));
+        await Promise.race([...patches, isWaitedFor()]);
+        await delivery.enqueue(transaction, parcels);
+      },
+    },
+  });
+  writer.add(noticeOf(process, uuid, "between", () => {}));
+  await writer.idle();
+  assert.deepEqual(
+    (await Promise.all(patches)).map(({ status }) => status),
+    [200],
+  );
+  assert.equal((await sql`select from parcels where id = 'between'`).length, 1);
+});
+
 test("notices that cannot be written down wait in order, the oldest are lost and counted, and one bad one keeps none back", async () => {
   const { stage, make } = service;
   const process = await stage.start();
@@ -392,16 +434,7 @@ test("notices that cannot be written down wait in order, the oldest are lost and
     },
   });
   const told: string[] = [];
-  const { row } = stage.supervisor.held(process) ?? assert.fail();
-  const add = (id: string) =>
-    writer.add({
-      draft: {
-        ...{ id, alert_uuid: uuid, type: "flow-control", process_uuid: row.uuid, source_uuid: row.sourceUuid },
-        ...{ timestamp: new Date().toISOString(), event: "triggered" as const, tracks: [], data: {} },
-      },
-      bytes: 100,
-      tell: (notice) => told.push(notice.id),
-    });
+  const add = (id: string) => writer.add(noticeOf(process, uuid, id, (notice) => told.push(notice.id)));
   for (const id of ["1", "2", "3", "4", "bad", "5", "6"]) add(id);
   const waiting = writer.idle();
   while (writer.numbers.lost === 0) await new Promise(setImmediate);

@@ -38,11 +38,14 @@ export async function isPaired(sql: Queries, alertUuid: string): Promise<boolean
   return (await sql`select from process_alerts where alert_uuid = ${alertUuid} limit 1`).length > 0;
 }
 
-/** All processes run with the newest. */
+/** All processes run with the newest. What is just being written down for the outputs before is waited for. */
 export async function renewPairs(sql: Queries, alertUuid: string): Promise<void> {
   await sql`
+    with held as materialized (
+      select uuid from process_alerts where alert_uuid = ${alertUuid} order by uuid for no key update
+    )
     update process_alerts set configuration = alerts.configuration, output = alerts.output
-    from alerts where alerts.uuid = ${alertUuid} and alert_uuid = alerts.uuid`;
+    from alerts where alerts.uuid = ${alertUuid} and process_alerts.uuid in (select uuid from held)`;
 }
 
 /** Those that are active, on these processes, oldest first. */
@@ -55,7 +58,10 @@ export async function listRunning(sql: Queries, processUuids: readonly string[])
     order by alerts.created_at, alerts.uuid`;
 }
 
-/** Who is told what these processes find of these alerts, by `<process> <alert>`: until the end of the transaction. */
+/**
+ * Who is told what these processes find of these alerts, by `<process> <alert>`. Until the end of the transaction nobody
+ * changes that: an output that is closed meanwhile would take nothing.
+ */
 export async function findReceivers(
   sql: Queries,
   pairs: readonly { readonly processUuid: string; readonly alertUuid: string }[],
@@ -67,7 +73,7 @@ export async function findReceivers(
     where process_alerts.process_uuid in ${sql([...new Set(pairs.map(({ processUuid }) => processUuid))])}
       and alert_uuid in ${sql([...new Set(pairs.map(({ alertUuid }) => alertUuid))])}
     order by alert_uuid, process_alerts.uuid
-    for key share of process_alerts`;
+    for share of process_alerts`;
   return new Map(
     rows.map(({ processUuid, alertUuid, alias, output }) => [`${processUuid} ${alertUuid}`, { alias, output }]),
   );
