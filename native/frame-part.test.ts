@@ -114,6 +114,16 @@ test("a part has the same bytes every time, whatever was in memory before", NO_H
   assert.deepEqual([...new Set(others)], [first]);
 });
 
+test("a part as JPEG has the colours that every reader of them takes it to have", NO_HANG, async () => {
+  const jpeg = Buffer.from(await take("I420", { region: { x: 0.1, y: 0.1, width: 87 / 640, height: 79 / 480 } }));
+  assert.equal(jpeg.subarray(6, 10).toString(), "JFIF");
+  assert.equal(jpeg.includes("Adobe"), false);
+  const frame = jpeg.indexOf(Buffer.from([0xff, 0xc0]));
+  const [components, ...rest] = jpeg.subarray(frame + 9);
+  const sampling = [1, 4, 7].map((at) => rest[at]);
+  assert.deepEqual([components, ...sampling], [3, 0x22, 0x11, 0x11]);
+});
+
 test("a part that is none is refused in words, and the frame goes on", NO_HANG, async () => {
   const region = { x: 0.1, y: 0.1, width: 0.2, height: 0.2 };
   let refused = 0;

@@ -124,4 +124,33 @@ GstBuffer* cut_frame(const GstVideoFrame& frame, const PictureCut& cut, int colu
   return buffer;
 }
 
+GstBuffer* to_jpeg_colours(GstBuffer* buffer, GstVideoInfo* info, std::string* error) {
+  GstVideoInfo from = *info;
+  gst_video_info_set_format(info, GST_VIDEO_FORMAT_I420, from.width, from.height);
+  gst_video_colorimetry_from_string(&info->colorimetry, "1:4:0:0");
+  info->par_n = from.par_n;
+  info->par_d = from.par_d;
+  info->fps_n = from.fps_n;
+  info->fps_d = from.fps_d;
+  GstBuffer* made = gst_buffer_new_allocate(nullptr, GST_VIDEO_INFO_SIZE(info), nullptr);
+  GstVideoConverter* converter = gst_video_converter_new(&from, info, nullptr);
+  GstVideoFrame in, out;
+  bool done = false;
+  if (made != nullptr && converter != nullptr && gst_video_frame_map(&in, &from, buffer, GST_MAP_READ)) {
+    if (gst_video_frame_map(&out, info, made, GST_MAP_WRITE)) {
+      gst_video_converter_frame(converter, &in, &out);
+      gst_video_frame_unmap(&out);
+      done = true;
+    }
+    gst_video_frame_unmap(&in);
+  }
+  if (converter != nullptr) gst_video_converter_free(converter);
+  gst_buffer_unref(buffer);
+  if (!done) {
+    *error = "no memory for a part of the frame";
+    gst_clear_buffer(&made);
+  }
+  return made;
+}
+
 }  // namespace windhover

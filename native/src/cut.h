@@ -28,4 +28,9 @@ std::string check_cut(const PictureCut& cut);
 GstBuffer* cut_frame(const GstVideoFrame& frame, const PictureCut& cut, int column_step, GstVideoInfo* info, int* width,
                      std::string* error);
 
+// An RGB picture in the colours of nearly every JPEG: Y'CbCr by BT.601 in full range, with half as many of the last two.
+// Takes the buffer, whose columns are even; `info` describes it, and then what is returned. Any thread.
+// The caller owns the buffer. Null with the reason in `error`.
+GstBuffer* to_jpeg_colours(GstBuffer* buffer, GstVideoInfo* info, std::string* error);
+
 }  // namespace windhover

@@ -261,7 +261,9 @@ struct ImageJob : PromisedJob {
     }
     GstVideoInfo info;
     // `jpegenc` fills the last block of a row up with whatever is in memory: it gets whole blocks.
-    GstBuffer* part = windhover::cut_frame(frame, *cut, is_jpeg() ? 8 : 1, &info, &width, &error);
+    GstBuffer* part = windhover::cut_frame(frame, *cut, is_jpeg() ? 16 : 1, &info, &width, &error);
+    // Else it would write RGB, which is larger, and which some who read JPEGs take for something else.
+    if (part != nullptr && is_jpeg()) part = windhover::to_jpeg_colours(part, &info, &error);
     if (part == nullptr) return error;
     encode(part, info, &error);
     gst_buffer_unref(part);
