@@ -181,7 +181,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
       stallMs: config.media.stalled_seconds * 1000,
     }),
     ...trackedProcessEndpoints({ sql, recordings: processRecordings, signer: hub.signer }),
-    ...enhancementEndpoints({ sql, enhancements }),
+    ...enhancementEndpoints({ sql, enhancements, tracks }),
     ...alertEndpoints({ alerts, processes }),
     ...webhookEndpoints({ sql, config: config.webhooks, processes, delivery: outbox, webhooks }),
     ...mediaServer.endpoints,

@@ -1,21 +1,27 @@
 /** Enhancement of the report of a finished process: what its pictures show, track by track. */
 import { EnhancementStarted, EnhancementState } from "../../schemas/api/enhancement.ts";
 import type { Enhancements } from "../enhancement/enhancements.ts";
+import { within } from "../processes/within.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { type EnhancementRow, findEnhancement, findReport, type ReportView } from "../store/enhancements.ts";
+import type { TrackLog } from "../tracks/track-log.ts";
 import type { User } from "../user.ts";
 import { type AnyEndpoint, defineEndpoint } from "./endpoint.ts";
 
 interface EnhancementEndpointNeeds {
   readonly sql: Sql;
   readonly enhancements: Pick<Enhancements, "start">;
+  readonly tracks: Pick<TrackLog, "flush">;
 }
+
+/** What was told in the last moment of a process is worth so long a wait, but no failure. */
+const FLUSH_MS = 2_000;
 
 const tag = "Track reports";
 const access = "key";
 
-export function enhancementEndpoints({ sql, enhancements }: EnhancementEndpointNeeds): readonly AnyEndpoint[] {
+export function enhancementEndpoints({ sql, enhancements, tracks }: EnhancementEndpointNeeds): readonly AnyEndpoint[] {
   return [
     defineEndpoint({
       method: "POST",
@@ -24,7 +30,7 @@ export function enhancementEndpoints({ sql, enhancements }: EnhancementEndpointN
       id: "enhanceTracks",
       summary: "Starts the enhancement of the report of a finished process",
       description:
-        "Every track gets `enhanced_data`: the type, colour and plate of vehicles, the colours that people wear, what can be said of things that fly; null where its picture does not show it. While one is under way, asking again changes nothing; after that it begins anew. It counts as an active process, and uses no minutes.",
+        "Every track gets `enhanced_data`: the type, colour and plate of vehicles, the colours that people wear, what can be said of things that fly; null where its picture does not show it. While one is under way, asking again changes nothing; after that it begins anew. Refused while as many processes and enhancements are under way as the key may have processes; it keeps no process from being started, and uses no minutes.",
       access,
       answers: { 200: { description: "It is under way.", schema: EnhancementStarted } },
       errors: [
@@ -41,6 +47,7 @@ export function enhancementEndpoints({ sql, enhancements }: EnhancementEndpointN
           throw new ServiceError("wrong_state", {
             detail: `the process is ${state}; its report can be enhanced once it has finished`,
           });
+        await within(FLUSH_MS, tracks.flush()).catch(() => {});
         await enhancements.start(user, uuid);
         return { status: 200, body: { process_uuid: uuid } };
       },
