@@ -27,6 +27,9 @@ export interface AlertNumbers {
   readonly waiting: number;
 }
 
+/** At once: each is written once for every output, and more than the database takes in one would never be written. */
+const BATCH_BYTES = 2 * 2 ** 20;
+
 /** PostgreSQL's classes of faults that are the data's own: trying again mends none of them. */
 const BAD_DATA = /^2[23]/;
 
@@ -71,7 +74,7 @@ export class NoticeWriter {
   async #writeAll(): Promise<void> {
     const { config } = this.#needs;
     while (!this.#waiting.isEmpty) {
-      const taken = this.#waiting.take(this.#alone > 0 ? 1 : config.batch_notices);
+      const taken = this.#waiting.take({ notices: this.#alone > 0 ? 1 : config.batch_notices, bytes: BATCH_BYTES });
       try {
         await this.#commit(taken);
         this.#alone = Math.max(0, this.#alone - 1);

@@ -40,11 +40,17 @@ export class WaitingNotices {
     this.#shrink();
   }
 
-  /** The oldest. */
-  take(most: number): readonly WaitingNotice[] {
-    const taken = this.#waiting.splice(0, most);
-    for (const { bytes } of taken) this.#bytes -= bytes;
-    return taken;
+  /** The oldest; one at least, however large. */
+  take(most: NoticeBounds): readonly WaitingNotice[] {
+    let amount = 0;
+    let bytes = 0;
+    for (const notice of this.#waiting) {
+      if (amount > 0 && (amount >= most.notices || bytes + notice.bytes > most.bytes)) break;
+      amount += 1;
+      bytes += notice.bytes;
+    }
+    this.#bytes -= bytes;
+    return this.#waiting.splice(0, amount);
   }
 
   /** What could not be written is still the oldest. */
