@@ -26,6 +26,8 @@ export interface Sending<P extends Sendable> {
   readonly signal: AbortSignal;
   /** The last attempt failed: one first, and the others when that has arrived. */
   readonly isCareful: boolean;
+  /** Others should go: nothing more is begun after what is under way. */
+  isOver(): boolean;
   /** In order. HTTP says with which status. */
   onDelivered(parcel: P, status: number | null): void;
 }
@@ -33,7 +35,7 @@ export interface Sending<P extends Sendable> {
 export interface Courier<T extends Target = Target> {
   /** So many at a time. */
   readonly most: number;
-  /** In this order. Null when all have arrived, else what became of the first that has not. Rejects for faults of its own. */
+  /** In this order. Null when all have arrived or it is over, else what became of the first that has not. Rejects for faults of its own. */
   send<P extends Sendable>(target: T, parcels: readonly P[], sending: Sending<P>): Promise<DeliveryFault | null>;
   close(): Promise<void>;
 }

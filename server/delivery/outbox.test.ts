@@ -42,6 +42,8 @@ test("where more wait than may the oldest go, counted, and the newest arrive in 
   const full = await standing(outbox, sql, uuid);
   assert.ok(full.waiting >= 198 && full.waiting <= 202, `${full.waiting} wait`);
   assert.equal(full.waiting + full.dropped, 501);
+  const [counted] = await sql<{ count: number }[]>`select count(*) from parcels where destination_uuid = ${uuid}`;
+  assert.equal(full.waiting, counted?.count);
   await outbox.saveDestination(sql, { uuid, userUuid: user, target: webhookTarget(`${receiver.url}/hook`) });
   outbox.wake();
   await eventually(async () => (await standing(outbox, sql, uuid)).waiting === 0, "nothing waits");
@@ -126,6 +128,30 @@ test("receivers that hang take no place of those that do not, and a thousand tha
   assert.ok(held.size <= 2, `${held.size} requests hang at once`);
   assert.equal((await outbox.read()).find(({ kind }) => kind === "webhook")?.waiting, 1040);
   await sql`delete from destinations where uuid in ${sql([...away, ...hanging])}`;
+});
+
+test("receivers that are slow keep no place for long, and many of one user keep no other waiting", async () => {
+  const slow = range(1, 12).map((at) => `/slow/${at}`);
+  const answerLate: Parameters<typeof openReceiver>[0][string] = (response) =>
+    void setTimeout(() => response.writeHead(200).end(), 150);
+  const receiver = await openReceiver({
+    ...Object.fromEntries(slow.map((path) => [path, answerLate])),
+    "/quick": status(200),
+  });
+  const outbox = await openOutbox(sql, { DELIVERY_AT_ONCE: "4" });
+  const crowd = await addUser(sql);
+  for (const path of slow) {
+    const uuid = await addDestination(outbox, sql, crowd, webhookTarget(`${receiver.url}${path}`));
+    await enqueue(outbox, sql, uuid, range(1, 20));
+  }
+  await eventually(() => receiver.received.length >= 3, "the places are taken");
+  const quick = await addDestination(outbox, sql, user, webhookTarget(`${receiver.url}/quick`));
+  await enqueue(outbox, sql, quick, [1]);
+  await eventually(() => receiver.at("/quick").length === 1, "the quick one has it");
+  const counts = slow.map((path) => receiver.at(path).length);
+  assert.ok(counts.includes(0), `it had to wait for all: ${counts}`);
+  assert.ok(Math.max(...counts) < 20, `it had to wait for all of one: ${counts}`);
+  await sql`delete from users where uuid = ${crowd}`;
 });
 
 test("two servers on one database deliver each notice once and in order; what one leaves the other takes over", async () => {

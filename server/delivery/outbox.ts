@@ -122,7 +122,7 @@ export class Outbox implements Delivery {
     let status: number | null = null;
     try {
       const fault = await this.#couriers[target.kind].send(target, [{ id, body: JSON.stringify(body) }], {
-        ...{ signal: this.#closing.signal, isCareful: false },
+        ...{ signal: this.#closing.signal, isCareful: false, isOver: () => false },
         onDelivered: (_, answered) => {
           status = answered;
         },

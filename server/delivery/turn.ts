@@ -36,6 +36,7 @@ export async function takeTurn(destination: ClaimedDestination, needs: TurnNeeds
   const { uuid, target } = destination;
   const { kind } = target;
   const untilMs = performance.now() + TURN_MS;
+  const isOver = () => needs.isOver() || performance.now() > untilMs;
   let { failures } = destination;
   // What has arrived in an earlier turn is not found again.
   await receipts.settle();
@@ -50,7 +51,7 @@ export async function takeTurn(destination: ClaimedDestination, needs: TurnNeeds
     let arrived = 0;
     const fault = await courier
       .send(target, parcels, {
-        ...{ signal, isCareful: failures > 0 },
+        ...{ signal, isOver, isCareful: failures > 0 },
         onDelivered: ({ seq }) => {
           receipts.add({ destinationUuid: uuid, seq });
           arrived += 1;
@@ -68,7 +69,7 @@ export async function takeTurn(destination: ClaimedDestination, needs: TurnNeeds
       if (!signal.aborted) await fail(destination, { fault, failed, failures }, needs);
       return;
     }
-    if (needs.isOver() || performance.now() > untilMs) return yieldDestination(sql, uuid, nodeUuid);
+    if (isOver()) return yieldDestination(sql, uuid, nodeUuid);
   }
 }
 

@@ -30,14 +30,16 @@ export async function removeDestination(sql: Queries, uuid: string): Promise<voi
   await sql`delete from destinations where uuid = ${uuid}`;
 }
 
+/** Reckoned from what came and went: counting every parcel would take long just when many wait. */
+const countWaiting = (sql: Queries) => sql`greatest(0, next_seq - 1 - delivered - dropped)`;
+
 export async function readStandings(
   sql: Queries,
   uuids: readonly string[],
 ): Promise<ReadonlyMap<string, DeliveryStanding>> {
   if (uuids.length === 0) return new Map();
   const rows = await sql<(DeliveryStanding & { uuid: string })[]>`
-    select uuid, delivered, dropped, last_attempt_at, last_delivered_at, last_error,
-      (select count(*) from parcels where destination_uuid = uuid) as waiting
+    select uuid, delivered, dropped, last_attempt_at, last_delivered_at, last_error, ${countWaiting(sql)} as waiting
     from destinations where uuid in ${sql([...uuids])}`;
   return new Map(rows.map(({ uuid, ...standing }) => [uuid, standing]));
 }
@@ -49,10 +51,10 @@ export interface DeliveryNumbers {
   readonly failing: number;
 }
 
-/** Of all users. Reckoned from what came and went: counting every parcel would take long just when many wait. */
+/** Of all users. */
 export const readNumbers = (sql: Queries): Promise<readonly DeliveryNumbers[]> => sql<DeliveryNumbers[]>`
   select kind, count(*) as destinations, count(*) filter (where failures > 0) as failing,
-    coalesce(sum(greatest(0, next_seq - 1 - delivered - dropped)), 0)::bigint as waiting
+    coalesce(sum(${countWaiting(sql)}), 0)::bigint as waiting
   from destinations group by kind`;
 
 export interface FreePlaces {
@@ -67,18 +69,27 @@ export interface Claimer {
   readonly leaseSeconds: number;
 }
 
-/** Those that have waited longest, at most so many of each kind. Of two that ask at once, one gets it. */
+/**
+ * Those that have waited longest, at most so many of each kind, of the users with the fewest under way: one with a thousand
+ * slow receivers keeps nobody waiting. Of two that ask at once, one gets it.
+ */
 export async function claimDestinations(
   sql: Queries,
   { nodeUuid, leaseSeconds }: Claimer,
   places: Readonly<Record<Target["kind"], FreePlaces>>,
 ): Promise<readonly ClaimedDestination[]> {
   return sql<ClaimedDestination[]>`
-    with ranked as (
-      select uuid, kind, failures > 0 as is_failing,
-        row_number() over (partition by kind, failures > 0 order by wake_at, uuid) as place
-      from destinations
+    with busy as (
+      select user_uuid, kind, count(*) as amount from destinations
+      where node_uuid is not null and lease_until >= now() group by user_uuid, kind
+    ), due as (
+      select uuid, kind, failures > 0 as is_failing, wake_at,
+        coalesce(amount, 0) + row_number() over (partition by kind, failures > 0, user_uuid order by wake_at, uuid) as turn
+      from destinations left join busy using (user_uuid, kind)
       where wake_at <= now() and (lease_until is null or lease_until < now())
+    ), ranked as (
+      select uuid, kind, is_failing, row_number() over (partition by kind, is_failing order by turn, wake_at, uuid) as place
+      from due
     ), chosen as (
       select uuid from ranked where place <= case
         when kind = 'mqtt' and is_failing then ${places.mqtt.failing}::integer

@@ -67,7 +67,7 @@ export async function insertParcels(
       where not is_stopped and not exists (
         select from parcels where destination_uuid = news.uuid and parcels.id = news.id)
     ), refused as (
-      update destinations set dropped = dropped + amount
+      update destinations set dropped = dropped + amount, next_seq = next_seq + amount
       from (select uuid, count(*) as amount from news join held using (uuid) where is_stopped group by uuid) as refused
       where destinations.uuid = refused.uuid
     ), counted as (
@@ -107,10 +107,10 @@ async function trim(sql: Queries, { uuid, lastSeq, trimmedSeq }: Place, most: nu
   return row?.trimmed ?? 0;
 }
 
-/** Never kept: for each of these one more is lost. */
+/** Never kept: for each of these one more is lost. All that are dropped have had a number, by which those that wait are reckoned. */
 export async function countDropped(sql: Queries, destinationUuids: readonly string[]): Promise<void> {
   for (const uuid of [...destinationUuids].sort())
-    await sql`update destinations set dropped = dropped + 1 where uuid = ${uuid}`;
+    await sql`update destinations set dropped = dropped + 1, next_seq = next_seq + 1 where uuid = ${uuid}`;
 }
 
 /** False: it is on its way, or gone. */

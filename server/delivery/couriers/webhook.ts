@@ -36,7 +36,7 @@ export class WebhookCourier implements Courier {
   async send<P extends Sendable>(
     target: Target,
     parcels: readonly P[],
-    { signal, onDelivered }: Sending<P>,
+    { signal, isOver, onDelivered }: Sending<P>,
   ): Promise<DeliveryFault | null> {
     if (target.kind !== "webhook") return { reason: "it is no webhook" };
     let agent: Agent | null = null;
@@ -49,6 +49,8 @@ export class WebhookCourier implements Courier {
         const fault = judge(receiver, answer);
         if (fault !== null) return fault;
         onDelivered(parcel, answer.status);
+        // One that takes long for each must not keep its place for all of them.
+        if (isOver()) break;
       }
       return null;
     } catch (error) {
