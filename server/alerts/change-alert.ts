@@ -113,7 +113,9 @@ export async function changeAlert(
     const update = { alias: body.alias ?? row.alias, status, configuration, output, weight: weigh(configuration) };
     await updateAlert(transaction, user.uuid, uuid, update, boundsOf(user));
     if (isAtOnce) await renewPairs(transaction, uuid);
-    await settleDestinations(alerts, transaction, user, uuid, known);
+    // One that wanted nothing more is asked again by whoever names it again.
+    const isAnew = given !== undefined || (status === "active" && row.status === "inactive");
+    await settleDestinations(alerts, transaction, user, uuid, { known, isAnew });
     return { alert: await findAlert(transaction, user.uuid, uuid), shown: newSecrets(output, known) };
   });
   alerts.needs.delivery.wake();
@@ -147,14 +149,14 @@ async function settleDestinations(
   sql: Queries,
   user: User,
   alertUuid: string,
-  before: readonly StoredOutput[],
+  before: { readonly known: readonly StoredOutput[]; readonly isAnew: boolean },
 ): Promise<void> {
   const now = new Map((await listOutputs(sql, alertUuid)).map((output) => [output.uuid, output]));
-  const known = new Map(before.map((output) => [output.uuid, output]));
+  const known = new Map(before.known.map((output) => [output.uuid, output]));
   for (const { uuid } of sortOutputs([...new Map([...known, ...now]).values()])) {
     const [old, output] = [known.get(uuid), now.get(uuid)];
     if (output === undefined) await delivery.closeDestination(sql, uuid);
-    else if (old === undefined || !isSameOutput(old, output))
+    else if (before.isAnew || old === undefined || !isSameOutput(old, output))
       await delivery.saveDestination(sql, destinationOf(output, user.uuid));
   }
 }

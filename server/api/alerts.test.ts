@@ -382,6 +382,23 @@ test("a restart of the service is no start: its processes go on with the alerts 
   await next.close();
 });
 
+test("a webhook that wanted nothing more is asked again once it is named again, or the alert is made active again", async () => {
+  const { call, make } = service;
+  const { sql } = database;
+  const { uuid } = await make(gate({ output: [{ type: "webhook", config: { url: "http://127.0.0.1:9/" } }] }));
+  const [row] = await sql<{ uuid: string }[]>`select output->0->>'uuid' as uuid from alerts where uuid = ${uuid}`;
+  const isStopped = async () =>
+    (await sql`select from destinations where uuid = ${row?.uuid ?? ""} and is_stopped`).length;
+  const shown = (await call("GET", `/alert/${uuid}`)).body as AlertRecord;
+  for (const changes of [[{ output: shown.output }], [{ status: "inactive" }, { status: "active" }]]) {
+    await sql`update destinations set is_stopped = true where uuid = ${row?.uuid ?? ""}`;
+    await call("PATCH", `/alert/${uuid}`, { alias: "other" });
+    assert.equal(await isStopped(), 1);
+    for (const change of changes) assert.equal((await call("PATCH", `/alert/${uuid}`, change)).status, 200);
+    assert.equal(await isStopped(), 0);
+  }
+});
+
 test("a notice that is being written down while its outputs are replaced still has its receiver", async () => {
   const { stage, alerts, call, make } = service;
   const { sql } = database;

@@ -150,7 +150,7 @@ export function alertEndpoints({ alerts, processes }: AlertEndpointNeeds): reado
       id: "changeAlert",
       summary: "Changes an alert, by the alert's uuid",
       description:
-        "What is left out stays. Each of `trigger`, `region`, `filter`, `parameters` and `output` that is sent replaces the whole of it and begins the alert anew. `status` and `alias` hold at once. A changed configuration waits for the next start of a process as `pending`, or, with `force`, is live on every running process at once, without a restart: no client, output or track is disturbed. A crash of a runner or of the service is no start. While the alert is inactive it runs nowhere, and nothing waits. `force` may be in the query or in the body; the query wins.",
+        "What is left out stays. Each of `trigger`, `region`, `filter`, `parameters` and `output` that is sent replaces the whole of it and begins the alert anew. `status` and `alias` hold at once. A changed configuration waits for the next start of a process as `pending`, or, with `force`, is live on every running process at once, without a restart: no client, output or track is disturbed. A crash of a runner or of the service is no start. While the alert is inactive it runs nowhere, and nothing waits. A webhook that answered 410 Gone is told nothing more until `output` is sent again or the alert is made active again. `force` may be in the query or in the body; the query wins.",
       access,
       query: AlertChangeQuery,
       body: AlertChange,
