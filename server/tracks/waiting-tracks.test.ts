@@ -60,6 +60,22 @@ test("too much costs the oldest, and is counted", () => {
   );
 });
 
+test("of points those go that have waited longest, whichever track was first", () => {
+  const waiting = new WaitingTracks({ ...LARGE, points: 4 });
+  const add = (id: number, pointsBefore: number, count: number) =>
+    waiting.add("p", reported(id, { pointsBefore, points: Array.from({ length: count }, (_, i) => pointOf(i)) }));
+  add(1, 0, 3);
+  add(2, 0, 3);
+  add(1, 3, 2);
+  assert.deepEqual(
+    waiting.take(100).map(({ id, points }) => [id, points.map(({ index }) => index)]),
+    [
+      [1, [3, 4]],
+      [2, []],
+    ],
+  );
+});
+
 test("the newest picture of a track is the one that is written, however writing goes", () => {
   const waiting = new WaitingTracks(LARGE);
   waiting.add("p", reported(1, { patch: patchOf(4) }));

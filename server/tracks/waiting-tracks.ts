@@ -26,6 +26,9 @@ export class WaitingTracks {
   readonly #limits: WaitingLimits;
   /** The oldest first. */
   readonly #news = new Map<string, TrackNews>();
+  /** Of these, those with points and those with a picture: what has to go is found without a look at all that have none. */
+  readonly #withPoints = new Set<string>();
+  readonly #withPatch = new Set<string>();
   #points = 0;
   #patchBytes = 0;
   #lost = NONE;
@@ -103,11 +106,17 @@ export class WaitingTracks {
     this.#weigh(this.#news.get(key), -1);
     this.#weigh(news, 1);
     this.#news.set(key, news);
+    if (news.points.length > 0) this.#withPoints.add(key);
+    else this.#withPoints.delete(key);
+    if (news.patch !== null) this.#withPatch.add(key);
+    else this.#withPatch.delete(key);
   }
 
   #delete(key: string): void {
     this.#weigh(this.#news.get(key), -1);
     this.#news.delete(key);
+    this.#withPoints.delete(key);
+    this.#withPatch.delete(key);
   }
 
   #weigh(news: TrackNews | undefined, sign: 1 | -1): void {
@@ -118,22 +127,25 @@ export class WaitingTracks {
 
   #shrink(): void {
     for (const [key, news] of this.#news) {
-      const isFull = this.#news.size > this.#limits.tracks;
-      const hasManyPoints = this.#points > this.#limits.points;
-      const hasManyPatches = this.#patchBytes > this.#limits.patchBytes;
-      if (!isFull && !hasManyPoints && !hasManyPatches) return;
-      if (isFull) {
-        this.lose(news);
-        this.#delete(key);
-        continue;
-      }
-      const less = { ...news, ...(hasManyPoints && { points: [] }), ...(hasManyPatches && { patch: null }) };
-      this.#count({
-        points: news.points.length - less.points.length,
-        patches: news.patch !== null && less.patch === null ? 1 : 0,
-      });
-      this.#set(less);
+      if (this.#news.size <= this.#limits.tracks) break;
+      this.lose(news);
+      this.#delete(key);
     }
+    for (const key of this.#withPoints) {
+      if (this.#points <= this.#limits.points) break;
+      this.#lessen(key, { points: [] });
+    }
+    for (const key of this.#withPatch) {
+      if (this.#patchBytes <= this.#limits.patchBytes) break;
+      this.#lessen(key, { patch: null });
+    }
+  }
+
+  #lessen(key: string, less: Partial<Pick<TrackNews, "points" | "patch">>): void {
+    const news = this.#news.get(key);
+    if (news === undefined) return;
+    this.#count(less.points === undefined ? { patches: 1 } : { points: news.points.length });
+    this.#set({ ...news, ...less });
   }
 }
 
