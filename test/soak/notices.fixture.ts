@@ -120,9 +120,10 @@ export async function openHook(heard: Heard, choose: () => number): Promise<Abse
 
 /** Hears the notices of a process, and comes again when the service does. Those of the time in between it does not hear. */
 export function followNotices(service: TestService, processUuid: string, heard: Heard): { stop(): Promise<void> } {
-  const leaving = new AbortController();
-  const { signal } = leaving;
-  const listen = async (): Promise<void> => {
+  // One for each connection: a signal that all of them shared would gather their listeners.
+  let connection = new AbortController();
+  let isOver = false;
+  const listen = async ({ signal }: AbortController): Promise<void> => {
     const headers = { api_key: MASTER_KEY };
     const response = await fetch(`${service.url}/process/${processUuid}/events`, { headers, signal });
     let text = "";
@@ -137,14 +138,16 @@ export function followNotices(service: TestService, processUuid: string, heard: 
     }
   };
   const following = (async () => {
-    while (!signal.aborted) {
-      await listen().catch(() => {});
+    while (!isOver) {
+      connection = new AbortController();
+      await listen(connection).catch(() => {});
       await wait(20);
     }
   })();
   return {
     stop() {
-      leaving.abort();
+      isOver = true;
+      connection.abort();
       return following;
     },
   };
