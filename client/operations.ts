@@ -661,11 +661,11 @@ export type TrackCollection = {
         }
       | {
           readonly type: "LineString";
-          readonly coordinates: readonly (readonly [number, number, number][]);
+          readonly coordinates: readonly (readonly [number, number, number])[];
         }
       | {
           readonly type: "MultiLineString";
-          readonly coordinates: readonly (readonly (readonly [number, number, number][][]));
+          readonly coordinates: readonly (readonly (readonly [number, number, number])[])[];
         }
       | null;
     readonly properties: {

@@ -58,6 +58,9 @@ export class ApiError extends Error {
   }
 }
 
+type Body = NonNullable<RequestInit["body"]>;
+type Problem = ConstructorParameters<typeof ApiError>[1];
+
 const LIMIT_MS = 30_000;
 
 /** Rejects with `ApiError`, and with an `AbortError` when the call's own signal was aborted. */
@@ -86,12 +89,12 @@ function makeRequest(base: string, { method, path, query = [], bodyType }: Route
   const search = new URLSearchParams();
   for (const name of query)
     if (input[name] !== undefined && input[name] !== null) search.set(name, String(input[name]));
-  const init: { method: string; headers: Headers; body?: BodyInit } = { method, headers };
+  const init: { method: string; headers: Headers; body?: Body } = { method, headers };
   if (bodyType !== undefined && input.body !== undefined) {
     const isJson = bodyType === "application/json";
     // A form says its own type, with its boundary.
     if (bodyType !== "multipart/form-data") headers.set("Content-Type", bodyType);
-    init.body = isJson ? JSON.stringify(input.body) : (input.body as BodyInit);
+    init.body = isJson ? JSON.stringify(input.body) : (input.body as Body);
   }
   return { target: search.size > 0 ? `${target}?${search}` : target, init };
 }
@@ -104,6 +107,6 @@ async function readAnswer(answer: Response): Promise<unknown> {
 }
 
 async function readProblem(answer: Response): Promise<ApiError> {
-  const problem = await answer.json().catch(() => ({}));
+  const problem = (await answer.json().catch(() => ({}))) as Problem;
   return new ApiError(answer.status, problem, answer.headers.get("Retry-After"));
 }

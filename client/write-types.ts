@@ -51,7 +51,7 @@ function writeList({ items = {}, minItems, maxItems }: Schema, indent: string): 
   const item = writeType(items, indent);
   if (minItems !== undefined && minItems === maxItems && minItems <= MOST_LISTED)
     return `readonly [${Array.from({ length: minItems }, () => item).join(", ")}]`;
-  return `readonly ${item.includes("|") ? `(${item})` : item}[]`;
+  return `readonly ${/\||^readonly /.test(item) ? `(${item})` : item}[]`;
 }
 
 function writeObject(schema: Schema, indent: string): string {

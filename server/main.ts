@@ -6,6 +6,7 @@ import { mkdir } from "node:fs/promises";
 import type { Logger } from "pino";
 import type { Config } from "../schemas/config.ts";
 import { type AppParts, createApp, type RunningApp } from "./api/app.ts";
+import { consoleEndpoints } from "./api/console.ts";
 import { graphEndpoints } from "./api/graphs.ts";
 import { informationEndpoints } from "./api/information.ts";
 import { operationsEndpoints } from "./api/operations.ts";
@@ -43,6 +44,8 @@ export interface ServerKnowledge extends GraphKnowledge {
   readonly runnerEntry: URL;
   readonly probeEntry: URL;
   readonly hubEntry: URL;
+  /** What the set-up made of the console. */
+  readonly consoleFolder: string;
 }
 
 export interface ServerParts {
@@ -146,6 +149,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...trackEndpoints({ sql, processes, tracks, stallMs: config.media.stalled_seconds * 1000 }),
     ...mediaServer.endpoints,
     ...playerEndpoints,
+    ...consoleEndpoints({ config, folder: knowledge.consoleFolder }),
     ...graphEndpoints({ library, config }),
     ...processGraphEndpoints({ library, processes, config }),
     ...operationsEndpoints({ config, metrics, components, mediaNumbers: () => media.numbers }),

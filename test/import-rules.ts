@@ -43,7 +43,9 @@ export const TABLE: readonly Row[] = [
     part: "cli",
     may: ["schemas", "native", "elements", "models", "graphs", "media", "hub", "server", "telemetry", "tracks"],
   },
-  { part: "console", may: [], types: ["schemas"] },
+  // For others to use as well: it knows nothing of ours but the document that it was made from.
+  { part: "client", may: [] },
+  { part: "console", may: ["client"], types: ["schemas"] },
   { part: "setup", may: [] },
 ];
 

@@ -1,0 +1,17 @@
+/** All pages, in the order of the navigation. A page is a folder below `pages/`, loaded when it is first looked at. */
+import type { ComponentType } from "preact";
+
+export interface Page {
+  /** First part of its address. */
+  readonly name: string;
+  readonly title: string;
+  load(): Promise<ComponentType>;
+}
+
+export const PAGES: readonly Page[] = [
+  {
+    name: "processes",
+    title: "Processes",
+    load: async () => (await import("./pages/processes/processes.ts")).Processes,
+  },
+];
