@@ -29,7 +29,6 @@ export function useAsked<T>(
 ): Asking<T> {
   const [asked, setAsked] = useState<Asked<T>>({ state: "loading" });
   const again = useRef(() => {});
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the caller says what the question depends on.
   useEffect(() => {
     const ending = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;

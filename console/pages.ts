@@ -9,6 +9,7 @@ export interface Page {
 }
 
 export const PAGES: readonly Page[] = [
+  { name: "sources", title: "Sources", load: async () => (await import("./pages/sources/sources.ts")).Sources },
   {
     name: "processes",
     title: "Processes",
