@@ -1,0 +1,103 @@
+/** Where the processed video goes: what is attached, with its address, and how to attach more. */
+import type { Output, Process } from "../../../client/client.ts";
+import { useAsked } from "../../asking.ts";
+import { html } from "../../html.ts";
+import { Copyable } from "../../parts/copy.ts";
+import { Shown } from "../../parts/states.ts";
+import { attempt } from "../../parts/toasts.ts";
+import { windhover } from "../../session.ts";
+
+const EVERY_MS = 3_000;
+
+export function Outputs({ process, onChange }: { process: Process; onChange: () => void }) {
+  const { asked, reload } = useAsked((signal) => windhover.listOutputs({}, { signal }), [process.uuid], EVERY_MS);
+  const after = () => {
+    reload();
+    onChange();
+  };
+  return html`
+    <section class="card stack" aria-label="Outputs">
+      <h2>Outputs</h2>
+      <${Shown} asked=${asked} onRetry=${reload}>
+        ${({ outputs }: { outputs: readonly Output[] }) => html`
+          <${Attached} process=${process} outputs=${outputs.filter((output) => output.attached_to === process.uuid)} onChange=${after} />
+          <${Attach} process=${process} outputs=${outputs.filter((output) => output.attached_to === null)} onChange=${after} />
+        `}
+      </${Shown}>
+    </section>
+  `;
+}
+
+interface Parts {
+  readonly process: Process;
+  readonly outputs: readonly Output[];
+  readonly onChange: () => void;
+}
+
+const Attached = ({ process, outputs, onChange }: Parts) => {
+  if (outputs.length === 0) return html`<p class="hint">Nothing is attached.</p>`;
+  const detach = async (output: Output): Promise<void> => {
+    await attempt(
+      () => windhover.detachOutput({ process_uuid: process.uuid, output_uuid: output.uuid }),
+      `${output.alias} is detached`,
+    );
+    onChange();
+  };
+  return html`<ul class="plain-list">${outputs.map(
+    (output) => html`
+      <li key=${output.uuid}>
+        <div class="row spread"><strong>${output.alias}</strong><span class="state ${output.status}">${output.status}</span></div>
+        <${Copyable} label=${`address of ${output.alias}`} text=${output.play_url ?? output.url ?? output.type} />
+        ${output.status_detail !== null && html`<p class="hint">${output.status_detail}</p>`}
+        <div class="row">
+          ${output.webrtc_url !== undefined && html`<a class="button" target="_blank" href=${output.webrtc_url}>Watch</a>`}
+          <button type="button" class="plain" onClick=${() => void detach(output)}>Detach</button>
+        </div>
+      </li>
+    `,
+  )}</ul>`;
+};
+
+function Attach({ process, outputs, onChange }: Parts) {
+  const attach = async (event: SubmitEvent): Promise<void> => {
+    event.preventDefault();
+    const form = event.currentTarget as HTMLFormElement;
+    const data = new FormData(form);
+    const path = String(data.get("path") ?? "").trim();
+    const settings = String(data.get("settings") ?? "");
+    const done = await attempt(async () => {
+      const known = String(data.get("known") ?? "");
+      const output_uuid = known !== "" ? known : await register(path, settings);
+      await windhover.attachOutput({ process_uuid: process.uuid, output_uuid });
+    }, "Attached");
+    if (done) form.reset();
+    onChange();
+  };
+  return html`
+    <details>
+      <summary>Attach an output</summary>
+      <form class="stack" onSubmit=${attach}>
+        ${
+          outputs.length > 0 &&
+          html`<label>One that is registered
+            <select name="known"><option value="">A new one</option>${outputs.map((output) => html`<option value=${output.uuid}>${output.alias} (${output.type})</option>`)}</select>
+          </label>`
+        }
+        <label>Stream path or RTMP address <input name="path" placeholder="gate/processed, or rtmp://server/live/key" spellcheck="false" /></label>
+        <label>Resolution
+          <select name="settings"><option value="">As the input</option><option>360p</option><option>720p</option><option>1080p</option></select>
+        </label>
+        <div class="row"><button>Attach</button></div>
+      </form>
+    </details>
+  `;
+}
+
+async function register(path: string, settings: string): Promise<string> {
+  const isRtmp = /^rtmps?:\/\//.test(path);
+  const url = isRtmp || path.startsWith("rtsp://") ? path : `rtsp://${path}`;
+  const output = await windhover.registerOutput({
+    body: { alias: path, type: isRtmp ? "rtmp" : "rtsp", url, settings: settings === "" ? null : settings },
+  });
+  return output.uuid;
+}
