@@ -181,7 +181,8 @@ export interface Addon {
   copyFrame(call: number): Uint8Array;
   orderTensor(call: number, target: Float32Array | Uint8Array, order: object): Promise<Record<string, number>>;
   orderDraw(call: number, numbers: Float64Array, texts: readonly string[]): Promise<void>;
-  orderImage(call: number, type: string): Promise<Uint8Array>;
+  /** `part` mirrors `PicturePart` in elements/element.ts. */
+  orderImage(call: number, type: string, part?: object): Promise<Uint8Array>;
   listFactories(): unknown[];
   describeFactory(name: string): unknown;
   setRank(name: string, rank: number): boolean;

@@ -91,8 +91,8 @@ export class NativeFrame {
     });
   }
 
-  image(type: "image/png" | "image/jpeg"): Promise<Uint8Array> {
-    return this.#order(() => addon.orderImage(this.#call, type));
+  image(type: "image/png" | "image/jpeg", part?: object): Promise<Uint8Array> {
+    return this.#order(() => addon.orderImage(this.#call, type, part));
   }
 
   /**

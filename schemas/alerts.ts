@@ -22,13 +22,20 @@ export const AlertConfiguration = Type.Object({
 });
 export type AlertConfiguration = Static<typeof AlertConfiguration>;
 
+/** Of one element `alerts`. */
+export const MOST_RULES = 256;
+
 /** One of `rules` of the element `alerts`. */
-export const AlertRule = Type.Object({
-  /** Whose findings these are. In graphs any name will do. */
-  alert: Type.String({ minLength: 1, maxLength: 100 }),
-  type: Type.String({ minLength: 1, maxLength: 100 }),
-  ...AlertConfiguration.properties,
-});
+export const AlertRule = Type.Object(
+  {
+    /** Whose findings these are. In graphs any name will do. */
+    alert: Type.String({ minLength: 1, maxLength: 100 }),
+    type: Type.String({ minLength: 1, maxLength: 100 }),
+    ...AlertConfiguration.properties,
+  },
+  // A misspelt name would silently do nothing.
+  { additionalProperties: false },
+);
 export type AlertRule = Static<typeof AlertRule>;
 
 export const AlertEventName = Type.Union([Type.Literal("triggered"), Type.Literal("updated"), Type.Literal("cleared")]);

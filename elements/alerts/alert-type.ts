@@ -16,6 +16,7 @@ export interface Scene {
   readonly timeMs: number;
   /** Whether detections of this very picture went into it. */
   readonly inferred: boolean;
+  /** Rules go by those that were seen. A track that was only predicted to be somewhere is nowhere new. */
   readonly sightings: readonly Sighting[];
   /** Ids that were given up with this picture and will not come again. */
   readonly ended: readonly number[];
@@ -26,6 +27,8 @@ export interface Verdict {
   /** Of this picture, or of one before where the object has gone since. */
   readonly sightings: readonly Sighting[];
   readonly data: JsonRecord;
+  /** The track whose best picture goes with it, as `patch` of its data. */
+  readonly patchOf?: number;
 }
 
 /** One rule at work. What it remembers is bounded by what is in the picture and by its windows. */
@@ -34,9 +37,20 @@ export interface Evaluator {
   see(scene: Scene): readonly Verdict[];
   /** Pictures were discarded, or skipped: nothing that was seen before goes on. */
   forget(): void;
+  /** Tracks of the last scene of which a verdict with a picture may come. */
+  readonly suspects?: Iterable<number>;
 }
 
 export interface AlertType extends AlertTypeDefinition {
   /** The configuration has passed the schemas, with defaults filled in, and `check`. */
   create(configuration: Required<AlertConfiguration>): Evaluator;
 }
+
+export const NO_VERDICTS: readonly Verdict[] = [];
+
+/** A track that was not seen for a moment is taken to be where it was: detectors blink. */
+export const HOLD_MS = 1_000;
+/** `track` gives everything up before; what it forgot must not stay here for ever. */
+export const FORGOTTEN_MS = 120_000;
+/** Of what makes up a verdict, so much is told at most. */
+export const MOST_TOLD = 100;

@@ -8,12 +8,21 @@ import { adviseOnYaml } from "./yaml-advice.ts";
 import { findExcess } from "./yaml-guard.ts";
 import { YamlConverter } from "./yaml-values.ts";
 
+/** What the text is to be, in the words of faults. */
+interface Wanted {
+  readonly noun: string;
+  /** What a document of it is or begins with. */
+  readonly begins: string;
+}
+
+const GRAPH: Wanted = { noun: "graph", begins: "a map that begins with `graph: NAME`" };
+
 /** Null when the text is not one YAML document; the faults say why. */
-export function readYaml(file: string | null, text: string, faults: FaultList): Located | null {
+export function readYaml(file: string | null, text: string, faults: FaultList, wanted: Wanted = GRAPH): Located | null {
   const start: Position = { file, line: 1, column: 1 };
   const bytes = Buffer.byteLength(text);
   if (bytes > MAX_TEXT_BYTES) {
-    const found = `the text has ${(bytes / 1e6).toFixed(1)} MB, which is too large for a graph`;
+    const found = `the text has ${(bytes / 1e6).toFixed(1)} MB, which is too large for a ${wanted.noun}`;
     faults.add("file_too_large", start, found, { expected: `at most ${MAX_TEXT_BYTES / 1e6} MB` });
     return null;
   }
@@ -26,7 +35,7 @@ export function readYaml(file: string | null, text: string, faults: FaultList): 
   if (control >= 0) {
     const code = text.charCodeAt(control).toString(16).padStart(4, "0");
     faults.add("yaml_syntax", locate(control), `the file is not text: it holds the character U+${code}`, {
-      expected: "a graph in YAML, saved as UTF-8",
+      expected: `a ${wanted.noun} in YAML, saved as UTF-8`,
     });
     return null;
   }
@@ -35,10 +44,10 @@ export function readYaml(file: string | null, text: string, faults: FaultList): 
     faults.add("yaml_too_complex", locate(excess.offset), excess.message);
     return null;
   }
-  const document = composeOne(text, locate, faults);
+  const document = composeOne(text, locate, faults, wanted);
   if (document === null) return null;
   if (document.contents === null || isEmptyScalar(document.contents)) {
-    faults.add("document_shape", start, "the document is empty", { expected: "a map that begins with `graph: NAME`" });
+    faults.add("document_shape", start, "the document is empty", { expected: wanted.begins });
     return null;
   }
   return new YamlConverter(locate, faults).convert(document.contents);
@@ -51,7 +60,12 @@ function countLines(text: string): LineCounter {
   return lines;
 }
 
-function composeOne(text: string, locate: (offset: number) => Position, faults: FaultList): Document | null {
+function composeOne(
+  text: string,
+  locate: (offset: number) => Position,
+  faults: FaultList,
+  { noun }: Wanted,
+): Document | null {
   const composer = new Composer({ uniqueKeys: false, merge: true, prettyErrors: false });
   let only: Document | null = null;
   for (const document of composer.compose(new Parser().parse(text), true, text.length)) {
@@ -66,7 +80,7 @@ function composeOne(text: string, locate: (offset: number) => Position, faults: 
     if (only !== null) {
       const offset = document.range?.[0] ?? 0;
       faults.add("document_shape", locate(offset), "a second document begins here", {
-        expected: "one graph a file, without `---` between parts",
+        expected: `one ${noun} a file, without \`---\` between parts`,
       });
       return null;
     }

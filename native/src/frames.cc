@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "addon.h"
+#include "cut.h"
 #include "draw.h"
 #include "element_core.h"
 #include "picture.h"
@@ -12,6 +14,8 @@
 #include "tensor.h"
 
 namespace {
+using windhover::PictureCut;
+using windhover::Region;
 using windhover::Shape;
 using windhover::TensorGeometry;
 using windhover::TensorOrder;
@@ -177,6 +181,10 @@ struct TensorJob : PromisedJob {
   }
 };
 
+Region read_region(Napi::Object from) {
+  return {from.Get("x").ToNumber(), from.Get("y").ToNumber(), from.Get("width").ToNumber(), from.Get("height").ToNumber()};
+}
+
 TensorOrder tensor_order(Napi::Object from) {
   TensorOrder order;
   auto is = [&](const char* key, const char* value) { return from.Get(key).ToString().Utf8Value() == value; };
@@ -194,10 +202,7 @@ TensorOrder tensor_order(Napi::Object from) {
   three("mean", order.mean);
   three("std", order.std_dev);
   if (from.Get("padding").IsNumber()) order.padding = from.Get("padding").ToNumber();
-  if (from.Get("region").IsObject()) {
-    auto region = from.Get("region").As<Napi::Object>();
-    order.region = {region.Get("x").ToNumber(), region.Get("y").ToNumber(), region.Get("width").ToNumber(), region.Get("height").ToNumber()};
-  }
+  if (from.Get("region").IsObject()) order.region = read_region(from.Get("region").As<Napi::Object>());
   return order;
 }
 
@@ -242,22 +247,45 @@ Napi::Value order_draw(const Napi::CallbackInfo& info) {
 
 struct ImageJob : PromisedJob {
   std::string type;
+  // All of the frame, as it is, without one.
+  std::optional<PictureCut> cut;
   SharedSample picture;
   using PromisedJob::PromisedJob;
   std::string execute(GstVideoFrame& frame) override {
-    GstCaps* caps = gst_video_info_to_caps(&frame.info);
     std::string error;
-    picture = encode_picture(frame.buffer, caps, type, &error);
-    gst_caps_unref(caps);
+    if (!cut) {
+      encode(frame.buffer, frame.info, &error);
+      return error;
+    }
+    GstVideoInfo info;
+    GstBuffer* part = windhover::cut_frame(frame, *cut, &info, &error);
+    if (part == nullptr) return error;
+    encode(part, info, &error);
+    gst_buffer_unref(part);
     return error;
+  }
+  void encode(GstBuffer* buffer, const GstVideoInfo& info, std::string* error) {
+    GstCaps* caps = gst_video_info_to_caps(&info);
+    picture = encode_picture(buffer, caps, type, error);
+    gst_caps_unref(caps);
   }
   Napi::Value result(Napi::Env env) override { return picture_bytes(env, picture); }
 };
 
-// orderImage(call, "image/png" | "image/jpeg") -> Promise<Uint8Array>
+// orderImage(call, "image/png" | "image/jpeg", part | undefined) -> Promise<Uint8Array>
 Napi::Value order_image(const Napi::CallbackInfo& info) {
   auto job = std::make_unique<ImageJob>(info.Env());
   job->type = info[1].As<Napi::String>().Utf8Value();
+  if (info[2].IsObject()) {
+    auto part = info[2].As<Napi::Object>();
+    job->cut.emplace();
+    if (part.Get("region").IsObject()) job->cut->region = read_region(part.Get("region").As<Napi::Object>());
+    // 0 means that nothing was asked for, which nobody can ask for.
+    if (!part.Get("mostPixels").IsUndefined()) {
+      const double most = part.Get("mostPixels").ToNumber();
+      job->cut->most_pixels = most == 0 ? -1 : most;
+    }
+  }
   return order(info.Env(), call_of(info), std::move(job));
 }
 }  // namespace

@@ -16,10 +16,6 @@ namespace {
 
 constexpr int side_limit = 16384;
 
-struct PixelRect {
-  int x, y, width, height;
-};
-
 struct Placement {
   // Pixels of the frame that are taken, and pixels of the tensor that they fill.
   PixelRect from, to;
@@ -56,18 +52,10 @@ std::string check_order(const TensorOrder& order, size_t out_elements) {
   return {};
 }
 
-// Whole pixels, at least one of them, of a fraction of `length` pixels.
-void take_pixels(double from, double extent, int length, int* first, int* count) {
-  const double low = std::max(from, 0.0), high = std::min(from + extent, 1.0);
-  *first = std::min(static_cast<int>(std::lround(low * length)), length - 1);
-  *count = std::max(static_cast<int>(std::lround(high * length)) - *first, 1);
-}
-
 Placement place(const YuvPlanes& planes, const TensorOrder& order) {
   Placement placed{};
   PixelRect &from = placed.from, &to = placed.to;
-  take_pixels(order.region.x, order.region.width, planes.width, &from.x, &from.width);
-  take_pixels(order.region.y, order.region.height, planes.height, &from.y, &from.height);
+  from = take_pixels(order.region, planes.width, planes.height);
   to = {0, 0, order.width, order.height};
   if (order.fit == TensorOrder::Fit::letterbox) {
     const double wide = from.width, high = from.height, scale = std::min(order.width / wide, order.height / high);

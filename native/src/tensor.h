@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <string>
 
+#include "region.h"
+
 namespace windhover {
 
 // Mirrors `TensorOrder` in elements/element.ts.
@@ -14,11 +16,6 @@ struct TensorOrder {
   enum class Anchor { centre, top_left };
   enum class Layout { nchw, nhwc };
   enum class Colours { rgb, bgr };
-  // Fractions of the frame.
-  struct Region {
-    double x = 0, y = 0, width = 1, height = 1;
-  };
-
   int width = 0;
   int height = 0;
   Fit fit = Fit::letterbox;

@@ -7,7 +7,7 @@
 /** Elements of a graph that is tried. `encode` stands in for the encoders: their own properties name files. */
 export const ALLOWED_ELEMENTS: ReadonlySet<string> = new Set([
   ...["source", "decode", "stage", "detect", "track", "overlay", "resize", "encode", "detections", "feed"],
-  ...["telemetry", "geolocate", "report"],
+  ...["telemetry", "geolocate", "alerts", "report"],
   ...["queue", "tee", "identity", "capsfilter", "fakesink", "clocksync", "valve"],
   ...["videoconvert", "videoscale", "videorate", "videocrop", "aspectratiocrop", "videobox", "videoflip"],
   ...["videobalance", "gamma", "deinterlace", "gaussianblur", "compositor"],
@@ -16,6 +16,7 @@ export const ALLOWED_ELEMENTS: ReadonlySet<string> = new Set([
 
 /** Texts that only ever say what to draw, to look for or to let through. All others name something outside the graph. */
 export const FREE_TEXTS: Readonly<Record<string, readonly string[]>> = {
+  alerts: ["rules"],
   detect: ["classes"],
   overlay: ["classes"],
   print: ["keys"],

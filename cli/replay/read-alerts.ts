@@ -1,0 +1,116 @@
+/** `--alerts FILE`: bodies of `POST /alert`, or records of it, held against what the service holds them against. */
+import { ALERT_TYPES } from "../../elements/alerts/types.ts";
+import type { Fault } from "../../graphs/compiler/fault.ts";
+import { FaultList } from "../../graphs/compiler/fault-list.ts";
+import type { AlertConfiguration, AlertRule, AlertTypeDefinition } from "../../schemas/alerts.ts";
+import { CONFIGURATION_FIELDS, MOST_RULES } from "../../schemas/alerts.ts";
+import { newAlertOf } from "../../schemas/api/alerts.ts";
+import { checkConfiguration, findAlertType } from "../../schemas/check-alert.ts";
+import type { JsonRecord } from "../../schemas/json.ts";
+import { checkOutputs, type GivenOutput } from "../../server/alerts/outputs.ts";
+import { checkBy } from "../../server/validation.ts";
+import { isUuid, uuidOf } from "./identify.ts";
+import { locatePointer, readBodies, showPointer, type WrittenBody } from "./read-bodies.ts";
+import { type Receiver, readReceiver } from "./sending.ts";
+
+export interface ReplayedAlert {
+  readonly uuid: string;
+  readonly alias: string;
+  readonly type: string;
+  readonly configuration: Required<AlertConfiguration>;
+  readonly to: readonly Receiver[];
+  readonly isActive: boolean;
+}
+
+export interface AlertFile {
+  readonly text: string;
+  /** None where there are faults. */
+  readonly alerts: readonly ReplayedAlert[];
+  readonly faults: readonly Fault[];
+}
+
+const checkBody = checkBy(newAlertOf(ALERT_TYPES));
+
+/** Throws `CommandFailure` for a file that cannot be read. */
+export function readAlerts(file: string, classNames: readonly string[] | null): AlertFile {
+  const { text, bodies, faults: unreadable } = readBodies(file, "alerts");
+  const faults = new FaultList(file);
+  faults.addAll(unreadable);
+  const taken = new Set<string>();
+  const alerts = bodies.flatMap((body) => {
+    const alert = readAlert(body, classNames, taken, (path, message) =>
+      faults.add("bad_property", locatePointer(body.at, path), `${showPointer(path)} ${message}`.trim()),
+    );
+    return alert === null ? [] : [alert];
+  });
+  const [first] = bodies;
+  if (first !== undefined && alerts.filter(({ isActive }) => isActive).length > MOST_RULES)
+    faults.add("document_shape", first.at.at, `the list has ${alerts.length} alerts`, {
+      expected: `at most ${MOST_RULES} that are active`,
+    });
+  const found = faults.sorted();
+  return { text, alerts: found.length === 0 ? alerts : [], faults: found };
+}
+
+type Tell = (path: string, message: string) => void;
+
+function readAlert(
+  { value }: WrittenBody,
+  classNames: readonly string[] | null,
+  taken: Set<string>,
+  tell: Tell,
+): ReplayedAlert | null {
+  const type = findType(value, tell);
+  if (type === null) return null;
+  const shape = checkBody(value);
+  for (const { path, message } of shape) tell(path, message);
+  if (shape.length > 0) return null;
+  const output = value.output as unknown as readonly GivenOutput[];
+  const flaws = checkOutputs(output);
+  for (const { path, message } of flaws) tell(path, message);
+  const { configuration, faults } = checkConfiguration(type, pickConfiguration(value), classNames);
+  for (const { path, message } of faults ?? []) tell(path, message);
+  if (configuration === undefined || flaws.length > 0) return null;
+  const alias = String(value.alias);
+  return {
+    uuid: identify(value, alias, taken),
+    alias,
+    type: type.name,
+    configuration,
+    to: (output as unknown as readonly JsonRecord[]).flatMap(readReceiver),
+    isActive: value.status !== "inactive",
+  };
+}
+
+/** First of all: by another type all the rest would be judged wrongly. */
+function findType({ type }: JsonRecord, tell: Tell): AlertTypeDefinition | null {
+  if (typeof type !== "string") {
+    const names = ALERT_TYPES.map(({ name }) => name).join(", ");
+    tell("/type", type === undefined ? `is missing; expected ${names}` : `is no text; expected ${names}`);
+    return null;
+  }
+  const found = findAlertType(ALERT_TYPES, type);
+  if (typeof found !== "string") return found;
+  tell("/type", found);
+  return null;
+}
+
+const pickConfiguration = (value: JsonRecord): AlertConfiguration =>
+  Object.fromEntries(
+    CONFIGURATION_FIELDS.flatMap((field) => (value[field] === undefined ? [] : [[field, value[field]]])),
+  );
+
+/** Its own where it has one that no other in the file has; else one that follows from its name and place. */
+function identify(value: JsonRecord, alias: string, taken: Set<string>): string {
+  const own = value.uuid ?? value.alert_uuid;
+  let uuid = isUuid(own) ? own : uuidOf("alert", alias);
+  for (let number = 2; taken.has(uuid); number++) uuid = uuidOf("alert", alias, String(number));
+  taken.add(uuid);
+  return uuid;
+}
+
+export const ruleOf = ({ uuid, type, configuration }: ReplayedAlert): AlertRule => ({
+  alert: uuid,
+  type,
+  ...configuration,
+});

@@ -1,0 +1,91 @@
+/** What came of it, when the recording is over. */
+import type { JsonRecord } from "../../schemas/json.ts";
+import { alignTable } from "../eval/table.ts";
+import { formatRate, formatTime } from "../run/progress.ts";
+import type { Paint } from "../terminal.ts";
+import { describeReceiver, type Sender } from "./sending.ts";
+import type { RowTally, Tally } from "./tally.ts";
+
+export interface Span {
+  readonly startMs: number;
+  readonly clipSeconds: number;
+  /** That it took, on the clock on the wall. */
+  readonly seconds: number;
+  readonly isInterrupted: boolean;
+}
+
+const rateOf = ({ clipSeconds, seconds }: Span): number => (seconds > 0 ? clipSeconds / seconds : 0);
+
+export function formatSummary(senders: readonly Sender[], tally: Tally, span: Span, paint: Paint): string {
+  const both = senders.map((sender, row) => ({ sender, tally: tally.rows[row] as RowTally }));
+  const of = (kind: Sender["kind"]) => both.filter(({ sender }) => sender.kind === kind);
+  const at = (timeMs: number | null): string => (timeMs === null ? "-" : formatTime((timeMs - span.startMs) / 1000, 2));
+  const alerts = of("alert").map(({ sender, tally: { events, firstMs, lastMs } }) => [
+    sender.name,
+    ...["triggered", "updated", "cleared"].map((event) => String(events[event] ?? 0)),
+    at(firstMs),
+    at(lastMs),
+    goesTo(sender),
+  ]);
+  const webhooks = of("webhook").map(({ sender, tally: { count, firstMs, lastMs } }) => [
+    sender.name,
+    String(count),
+    at(firstMs),
+    at(lastMs),
+    goesTo(sender),
+  ]);
+  return [
+    ...(alerts.length === 0
+      ? []
+      : [alignTable(["alert", "triggered", "updated", "cleared", "first", "last", "would go to"], alerts, paint)]),
+    ...(webhooks.length === 0
+      ? []
+      : [alignTable(["subscription", "notifications", "first", "last", "would go to"], webhooks, paint)]),
+    describeSpan(tally, span),
+    ...(tally.sent === 0 ? [explainSilence(tally)] : []),
+  ].join("\n\n");
+}
+
+const goesTo = ({ to }: Sender): string => to.map(describeReceiver).join(", ") || "nobody";
+
+function describeSpan(tally: Tally, span: Span): string {
+  const speed = `${formatTime(span.clipSeconds, 1)} in ${span.seconds.toFixed(1)} s, ${formatRate(rateOf(span))} times as fast as it was`;
+  const sent = `${tally.sent} would have been sent; nothing was.`;
+  return `${span.isInterrupted ? "Interrupted: so far " : ""}${speed}. ${sent}`;
+}
+
+/** What there was to be told of, so that whoever waited in vain sees why. */
+export function explainSilence({ tracks, messages, untracked }: Tally): string {
+  const none = "Nothing would have been sent.";
+  if (messages === 0) return `${none} The graph tells of no objects: it has no element \`detections\`.`;
+  if (tracks.length === 0 && untracked > 0)
+    return `${none} Objects were seen, but without ids: without \`track\` nobody follows them.`;
+  if (tracks.length === 0) return `${none} No track was seen in ${messages} pictures.`;
+  const count = tracks.reduce((sum, [, each]) => sum + each, 0);
+  const list = tracks.map(([name, each]) => `${each} ${name}`).join(", ");
+  return `${none} There ${count === 1 ? "was 1 track" : `were ${count} tracks`} in ${messages} pictures: ${list}. Look at the classes, the region and the least confidence, area and age of each filter.`;
+}
+
+export function summarise(senders: readonly Sender[], tally: Tally, span: Span): JsonRecord {
+  const iso = (timeMs: number | null): string | null => (timeMs === null ? null : new Date(timeMs).toISOString());
+  const rows = senders.map(({ kind, name, type, to }, row) => {
+    const { events, count, firstMs, lastMs } = tally.rows[row] as RowTally;
+    const times = { first: iso(firstMs), last: iso(lastMs), to };
+    if (kind === "webhook") return { subscription: name, notifications: count, ...times };
+    const { triggered = 0, updated = 0, cleared = 0 } = events;
+    return { alert: name, type, triggered, updated, cleared, ...times };
+  });
+  return {
+    type: "summary",
+    interrupted: span.isInterrupted,
+    rows,
+    would_have_sent: tally.sent,
+    clip_seconds: round(span.clipSeconds),
+    seconds: round(span.seconds),
+    clip_seconds_a_second: round(rateOf(span)),
+    pictures: tally.messages,
+    tracks: Object.fromEntries(tally.tracks),
+  } as unknown as JsonRecord;
+}
+
+const round = (value: number): number => Math.round(value * 1000) / 1000;

@@ -1,0 +1,16 @@
+/** Fields that several types have, each with what it means there. */
+import { Type } from "typebox";
+
+const DAY_SECONDS = 86_400;
+
+export const seconds = (description: string, fallback: number, least = 0) =>
+  Type.Number({ default: fallback, minimum: least, maximum: DAY_SECONDS, description });
+
+export const count = (description: string, fallback: number) =>
+  Type.Integer({ default: fallback, minimum: 1, maximum: 1000, description });
+
+/** Of a type that has nothing to say here. */
+export const none = (description: string) => Type.Object({}, { additionalProperties: false, description });
+
+/** Where the notices of an example go. */
+export const exampleOutput = (topic: string) => [{ type: "mqtt", config: { host: "localhost:1883", topic } }];
