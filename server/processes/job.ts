@@ -1,9 +1,7 @@
 /** What a runner is told to run. */
 import type { RunnerJob } from "../../schemas/runner.ts";
 import type { ProcessRow } from "../store/processes.ts";
-
-/** The feed is attached under this name, outputs under their uuids. */
-export const FEED = "feed";
+import type { PictureSlot } from "./feed.ts";
 
 export interface JobParts {
   readonly row: Pick<ProcessRow, "uuid" | "sourceUrl" | "graph" | "graphText" | "params">;
@@ -12,9 +10,10 @@ export interface JobParts {
   /** When its first data came; null in the run in which it does. A file's first frame counts as taken then. */
   readonly startedAt: Date | null;
   readonly firstTrackId: number;
-  /** Besides the feed. */
+  /** Besides what viewers need. */
   readonly attached: RunnerJob["attach"];
-  readonly hasViewers: boolean;
+  /** What viewers watch; attached under its own name, as outputs are under their uuids. */
+  readonly watched: readonly PictureSlot[];
   readonly pictureSocket: string;
   readonly giveUpSeconds: number;
 }
@@ -32,7 +31,7 @@ export function makeJob(parts: JobParts): RunnerJob {
     positionNs: String(parts.positionNs),
     ...(parts.startedAt !== null && { epochMs: parts.startedAt.getTime() }),
     firstTrackId: parts.firstTrackId,
-    attach: parts.hasViewers ? [...attached, { id: FEED, slot: FEED, params: {} }] : attached,
+    attach: [...attached, ...parts.watched.map((slot) => ({ id: slot, slot, params: {} }))],
     pictureSocket: parts.pictureSocket,
     giveUpSeconds: parts.giveUpSeconds,
   };

@@ -74,14 +74,14 @@ export class Launcher {
 
   async #takeRunner(signal: AbortSignal): Promise<Runner> {
     const { needs, feed } = this.#parts;
-    this.#pictureSocket ??= await needs.pictures.listen((picture) => feed.show(picture));
+    this.#pictureSocket ??= await needs.pictures.listen((slot, picture) => feed.show(slot, picture));
     return needs.takeRunner(signal);
   }
 
   #makeJob(sourceUri: string): RunnerJob {
     const { row, input, ledger, feed, outputs, recorder, needs } = this.#parts;
-    const { hasViewers } = feed;
-    feed.noteRun(hasViewers);
+    const { watched } = feed;
+    feed.noteRun(watched);
     const { positionNs, startedAt, trackIds } = ledger;
     return makeJob({
       row,
@@ -90,7 +90,7 @@ export class Launcher {
       startedAt,
       firstTrackId: trackIds.next,
       attached: [...outputs.attachments, ...recorder.begin()],
-      hasViewers,
+      watched,
       pictureSocket: this.#pictureSocket?.path ?? "",
       giveUpSeconds: needs.limits.giveUpMs / 1000,
     });

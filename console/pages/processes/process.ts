@@ -16,7 +16,7 @@ const isActive = ({ state }: Process): boolean => state !== "finished" && state 
 
 export function ProcessPage({ uuid }: { uuid: string }) {
   const { asked, reload } = useAsked(
-    (signal) => windhover.getProcess({ process_uuid: uuid }, { signal }),
+    (signal) => windhover.readProcess({ process_uuid: uuid }, { signal }),
     [uuid],
     EVERY_MS,
   );
