@@ -15,4 +15,11 @@ export const PAGES: readonly Page[] = [
     title: "Processes",
     load: async () => (await import("./pages/processes/processes.ts")).Processes,
   },
+  {
+    name: "recordings",
+    title: "Recordings",
+    load: async () => (await import("./pages/recordings/recordings.ts")).Recordings,
+  },
+  { name: "graphs", title: "Graphs", load: async () => (await import("./pages/graphs/graphs.ts")).Graphs },
+  { name: "usage", title: "Usage", load: async () => (await import("./pages/usage/usage.ts")).Usage },
 ];
