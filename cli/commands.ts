@@ -31,6 +31,10 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     about: "Run a graph written as one line, gst-launch style.",
     load: async () => (await import("./commands/launch.ts")).default,
   },
+  replay: {
+    about: "Show what alerts and webhooks would have sent on a recording.",
+    load: async () => (await import("./commands/replay.ts")).default,
+  },
   check: {
     about: "Check graph files; silent when all is well.",
     load: async () => (await import("./commands/check.ts")).default,

@@ -31,6 +31,8 @@ export const RunnerJob = Type.Object({
    */
   epochMs: Type.Optional(Type.Number({ minimum: 0 })),
   firstTrackId: Type.Integer({ minimum: 1 }),
+  /** Live properties by node that hold from the first frame on; `set` changes them later. */
+  live: Type.Optional(Type.Record(Type.String(), Properties)),
   /** Slots to attach before the first frame. */
   attach: Type.Array(Type.Object({ id: Type.String(), slot: Type.String(), params: Properties, isExpendable })),
   /** The Unix socket that pictures go to, framed as schemas/picture-stream.ts says. */

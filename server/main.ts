@@ -4,9 +4,13 @@
  */
 import { mkdir } from "node:fs/promises";
 import type { Logger } from "pino";
+import type { AlertTypeDefinition } from "../schemas/alerts.ts";
 import type { Config } from "../schemas/config.ts";
+import { Alerts } from "./alerts/alerts.ts";
+import { alertEndpoints } from "./api/alerts.ts";
 import { type AppParts, createApp, type RunningApp } from "./api/app.ts";
 import { consoleEndpoints } from "./api/console.ts";
+import { enhancementEndpoints } from "./api/enhancement.ts";
 import { graphEndpoints } from "./api/graphs.ts";
 import { informationEndpoints } from "./api/information.ts";
 import { operationsEndpoints } from "./api/operations.ts";
@@ -17,6 +21,8 @@ import { processRecordingEndpoints } from "./api/process-recordings.ts";
 import { processEndpoints } from "./api/processes.ts";
 import { sourceEndpoints } from "./api/sources.ts";
 import { trackEndpoints } from "./api/tracks.ts";
+import { Outbox } from "./delivery/outbox.ts";
+import { Enhancements } from "./enhancement/enhancements.ts";
 import { type GraphKnowledge, GraphLibrary } from "./graphs/library.ts";
 import { checkHealth } from "./health.ts";
 import { Authenticator } from "./keys/authenticate.ts";
@@ -46,6 +52,10 @@ export interface ServerKnowledge extends GraphKnowledge {
   readonly hubEntry: URL;
   /** What the set-up made of the console. */
   readonly consoleFolder: string;
+  readonly enhancerEntry: URL;
+  readonly alertTypes: readonly AlertTypeDefinition[];
+  /** Of all installed models. */
+  classNames(): Promise<readonly string[]>;
 }
 
 export interface ServerParts {
@@ -112,11 +122,23 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   const closeMs = config.http.close_seconds * 1000;
   // Closed below the processes: while they stop it listens, and whoever asks hears why it is refused.
   shutDown.add("api", closeMs + SPARE_MS, () => app?.close(closeMs));
+  // Below the processes: what they tell at their end is kept.
+  const outbox = await Outbox.open({
+    ...{ sql, config, log: partOf(log, "delivery"), nodeUuid, softwareVersion },
+    isAlone: config.database.url === null,
+  });
+  shutDown.add("delivery", SPARE_MS * 4, () => outbox.close());
   const tracks = new TrackLog({ sql, config: config.report, log: partOf(log, "tracks") });
   // Below the processes: what they tell at their end is kept.
   shutDown.add("tracks", SPARE_MS * 3, () => tracks.close());
+  const alerts = new Alerts({
+    ...{ sql, config, log: partOf(log, "alerts"), delivery: outbox, alertTypes: knowledge.alertTypes },
+    classNames: () => knowledge.classNames(),
+  });
+  // Below the processes: what they find last is told.
+  shutDown.add("alerts", SPARE_MS * 4, () => alerts.close());
   const processes = await Supervisor.open({
-    ...{ sql, config, log: partOf(log, "processes"), nodeUuid, runnerEntry, metrics, listeners: [tracks] },
+    ...{ sql, config, log: partOf(log, "processes"), nodeUuid, runnerEntry, metrics, listeners: [tracks, alerts] },
     // A private database is nobody else's.
     isAlone: config.database.url === null,
     prepare: (order) => library.prepare(order),
@@ -129,6 +151,11 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     resolveInput: (userUuid, sourceUuid, how) => sources.resolveInput(userUuid, sourceUuid, how),
   });
   shutDown.add("processes", config.runners.stop_seconds * 2000 + SPARE_MS, () => processes.close());
+  const enhancements = new Enhancements({
+    ...{ sql, config, log: partOf(log, "enhancement"), nodeUuid, entry: knowledge.enhancerEntry },
+    isAlone: config.database.url === null,
+  });
+  shutDown.add("enhancements", SPARE_MS * 2, () => enhancements.close());
   const gate = new LoginGate(config.limits.failed_logins_per_minute);
   const { authenticate } = new Authenticator(findKeyIn(sql, config), gate);
   const streams = new Streams({ config: config.streams, processes, authenticate });
@@ -147,6 +174,8 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...outputEndpoints({ sql, config, hub, processes }),
     ...processRecordingEndpoints({ sql, recordings: processRecordings, stallMs: config.media.stalled_seconds * 1000 }),
     ...trackEndpoints({ sql, processes, tracks, stallMs: config.media.stalled_seconds * 1000 }),
+    ...enhancementEndpoints({ sql, enhancements }),
+    ...alertEndpoints({ alerts, processes }),
     ...mediaServer.endpoints,
     ...playerEndpoints,
     ...consoleEndpoints({ config, folder: knowledge.consoleFolder }),
@@ -156,6 +185,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   ];
   // Before anybody can ask for them: a process that should run is never found missing.
   const resumed = await processes.takeUp();
+  await enhancements.takeUp();
   const running = await listen({
     ...{ config, endpoints, authenticate, log: partOf(log, "api"), onUpgrade: streams.upgrade },
     isSigned: (resource, token) => signer.isGood(resource, token),

@@ -20,6 +20,8 @@ export interface UserLimits {
   readonly sources: number;
   readonly outputsRegistered: number;
   readonly outputsActive: number;
+  readonly alerts: number;
+  readonly subscriptions: number;
   readonly videoBytes: number;
   readonly storageBytes: number;
   readonly requestsPerMinute: number;

@@ -17,6 +17,7 @@ const OUT = join(ROOT, "build/bundle");
 const ENTRIES = {
   cli: "cli/main.ts",
   compiler: "graphs/compiler/worker/worker.ts",
+  enhance: "enhance/main.ts",
   hub: "hub/main.ts",
   inference: "elements/detect/worker/worker.ts",
   probe: "graphs/runtime/probe/main.ts",

@@ -22,6 +22,8 @@ import { CommandFailure, runCommand } from "./command.mjs";
 const NEEDED = "default";
 /** `aerial` first: it has the weights of the one before. */
 const WANTED = ["aerial", "quality"];
+/** Not detectors: without a card, by their names. */
+const READERS = ["plates"];
 const LIMIT_MS = 30 * 60_000;
 
 const stampOf = (root) => join(root, "build/models.stamp");
@@ -63,10 +65,11 @@ function writeStamp(root, content) {
 
 /** Returns what is to be said when only some could be had; throws when the one that is needed could not. */
 export async function installModels(root, { onProgress }) {
-  const files = await getModels(root, [NEEDED], onProgress);
+  const files = await getModels(root, [cardOf(root, NEEDED)], onProgress);
   let note;
   try {
-    files.push(...(await getModels(root, WANTED, onProgress)));
+    const asked = [...WANTED.map((name) => cardOf(root, name)), ...READERS];
+    files.push(...(await getModels(root, asked, onProgress)));
   } catch (error) {
     note = `${error.message}\nEverything else works without. To try again: npx windhover models get`;
   }
@@ -74,10 +77,11 @@ export async function installModels(root, { onProgress }) {
   return note;
 }
 
-async function getModels(root, names, onProgress) {
-  // By file: a model of the user may have taken the name.
-  const cards = names.map((name) => join(root, `models/cards/${name}.yaml`));
-  const command = [join(root, "cli/windhover.mjs"), "models", "get", ...cards, "--json"];
+/** By file: a model of the user may have taken the name. */
+const cardOf = (root, name) => join(root, `models/cards/${name}.yaml`);
+
+async function getModels(root, asked, onProgress) {
+  const command = [join(root, "cli/windhover.mjs"), "models", "get", ...asked, "--json"];
   const onLine = (line) => {
     const { type, text } = readEvent(line);
     if (type === "progress") onProgress(text);

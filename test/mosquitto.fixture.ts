@@ -90,6 +90,7 @@ const describe = (port: number, passwords: string | null): string => `
 listener ${port} 127.0.0.1
 user ${userInfo().username}
 persistence false
+max_queued_messages 0
 log_dest none
 ${passwords === null ? "allow_anonymous true" : `allow_anonymous false\npassword_file ${passwords}`}
 `;

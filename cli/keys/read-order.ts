@@ -12,6 +12,8 @@ export const LIMITS: Readonly<Record<string, keyof UserLimits>> = {
   sources: "sources",
   outputs_registered: "outputsRegistered",
   outputs_active: "outputsActive",
+  alerts: "alerts",
+  subscriptions: "subscriptions",
   video_bytes: "videoBytes",
   storage_bytes: "storageBytes",
   requests_per_minute: "requestsPerMinute",

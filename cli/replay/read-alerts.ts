@@ -8,7 +8,7 @@ import { newAlertOf } from "../../schemas/api/alerts.ts";
 import { checkConfiguration, findAlertType } from "../../schemas/check-alert.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { checkOutputs, type GivenOutput } from "../../server/alerts/outputs.ts";
-import { checkBy } from "../../server/validation.ts";
+import { checkAndFillBy } from "../../server/validation.ts";
 import { isUuid, uuidOf } from "./identify.ts";
 import { locatePointer, readBodies, showPointer, type WrittenBody } from "./read-bodies.ts";
 import { type Receiver, readReceiver } from "./sending.ts";
@@ -29,7 +29,7 @@ export interface AlertFile {
   readonly faults: readonly Fault[];
 }
 
-const checkBody = checkBy(newAlertOf(ALERT_TYPES));
+const checkBody = checkAndFillBy(newAlertOf(ALERT_TYPES));
 
 /** Throws `CommandFailure` for a file that cannot be read. */
 export function readAlerts(file: string, classNames: readonly string[] | null): AlertFile {
@@ -62,7 +62,7 @@ function readAlert(
 ): ReplayedAlert | null {
   const type = findType(value, tell);
   if (type === null) return null;
-  const shape = checkBody(value);
+  const shape = checkBody(structuredClone(value));
   for (const { path, message } of shape) tell(path, message);
   if (shape.length > 0) return null;
   const output = value.output as unknown as readonly GivenOutput[];

@@ -4,6 +4,7 @@ import { DetectionMessage } from "../../schemas/detection-message.ts";
 import { checkBy } from "../../server/validation.ts";
 import { CommandFailure } from "../command.ts";
 import { findNearFile } from "../near-file.ts";
+import { NO_UUID } from "./identify.ts";
 import { showPointer } from "./read-bodies.ts";
 import { splitLines } from "./split-lines.ts";
 
@@ -62,7 +63,7 @@ function readLine(text: string): DetectionMessage | string {
   // A line of a golden has the message beside who sent it, without whose job it was.
   if (!("channel" in value) || !("message" in value)) return value as DetectionMessage;
   if (value.channel !== CHANNEL) return "other";
-  return { source_uri: "", process_uuid: "", ...(value.message as object) } as DetectionMessage;
+  return { source_uri: "", process_uuid: NO_UUID, ...(value.message as object) } as DetectionMessage;
 }
 
 function judge(message: DetectionMessage, lastMs: number): string | null {

@@ -1,66 +1,85 @@
 /**
- * From recorded detection messages back to what the element `alerts` sees. Messages say less than frames: not how old a
- * track was before it was first told of, nor whether a box is where the object was seen or where it should be by now.
+ * From recorded detection messages back to the frames that the element `alerts` sees. Messages say less than frames: not
+ * how old a track was before it was first told of, nor whether a box is where the object was seen or where it should be
+ * by now.
  */
-import type { Scene, Sighting } from "../../elements/alerts/alert-type.ts";
+import type { AlertsFrame } from "../../elements/alerts/handler.ts";
 import { LookPace } from "../../elements/track/look-pace.ts";
 import { DEFAULT_SETTINGS } from "../../elements/track/settings.ts";
 import type { DetectionMessage, TrackEntry } from "../../schemas/detection-message.ts";
-import type { Place } from "../../schemas/places.ts";
+import type { Track, Tracks } from "../../schemas/detections.ts";
+import type { Json } from "../../schemas/json.ts";
+import type { Place, Places } from "../../schemas/places.ts";
 
 interface Known {
+  readonly entry: TrackEntry;
   readonly firstMs: number;
   readonly lastMs: number;
-  /** Of its box, in fractions of the frame. */
-  readonly centre: readonly [x: number, y: number];
   readonly velocity: readonly [right: number, down: number];
 }
+
+/** There are no pixels: whatever asks for a picture goes without. */
+const GONE = AbortSignal.abort();
+const NO_FORMAT = { caps: "", mediaType: "video/x-raw", pixels: null, fps: 0 } as const;
 
 /** One recording, in the order of its messages. Remembers only tracks that may still come again. */
 export class Scenes {
   readonly #known = new Map<number, Known>();
   readonly #pace = new LookPace();
   #lastMs: number | null = null;
+  /** Of the picture. Any will do as long as nothing was seen. */
+  #size = { width: 1, height: 1 };
 
-  /** As long as a time later than that of the message before; one that is not is for the caller to refuse. */
-  next(message: DetectionMessage): Scene {
+  /** Times never go back from one message to the next. */
+  next(message: DetectionMessage): AlertsFrame {
     const timeMs = Date.parse(message.timestamp);
     if (this.#lastMs !== null) this.#pace.note((timeMs - this.#lastMs) / 1000);
     this.#lastMs = timeMs;
+    this.#size = sizeOfInput(message) ?? this.#size;
     // Without tracking all ids are 0: objects that nobody follows have no alerts either, as in the graph.
     const entries = message.active_tracks.filter(({ track_id }) => track_id > 0);
-    const sightings = entries.map((entry) => this.#see(entry, timeMs));
-    return { timeMs, inferred: true, sightings, ended: this.#giveUp(timeMs) };
+    const objects = entries.map((entry) => this.#see(entry, timeMs));
+    const tracks: Tracks = { inferred: true, objects, ended: this.#giveUp(timeMs) };
+    const places: Places = { mode: "full", objects: entries.map(placeOf), ageMs: null };
+    return {
+      captureNs: BigInt(timeMs) * 1_000_000n,
+      inputSize: this.#size,
+      format: { ...NO_FORMAT, ...this.#size },
+      meta: { tracks: tracks as unknown as Json, places: places as unknown as Json },
+      signal: GONE,
+      image: () => Promise.reject(new Error("messages have no pictures")),
+    };
   }
 
-  #see(entry: TrackEntry, timeMs: number): Sighting {
-    const [x, y, width, height] = entry.scaled_bbox;
-    const centre = [x + width / 2, y + height / 2] as const;
+  /** What was recorded of the track where that is what is meant: its numbers were rounded only once. */
+  restore(entry: TrackEntry): TrackEntry {
+    const known = this.#known.get(entry.track_id)?.entry;
+    return known?.scaled_bbox.every((value, index) => value === entry.scaled_bbox[index]) ? known : entry;
+  }
+
+  #see(entry: TrackEntry, timeMs: number): Track {
     const before = this.#known.get(entry.track_id);
     const known: Known = {
+      entry,
       firstMs: before?.firstMs ?? timeMs,
       lastMs: timeMs,
-      centre,
-      velocity: before === undefined ? [0, 0] : velocityBetween(before, centre, timeMs),
+      velocity: before === undefined ? [0, 0] : velocitySince(before, entry, timeMs),
     };
     this.#known.set(entry.track_id, known);
     return {
-      track: {
-        id: entry.track_id,
-        classId: entry.class_id,
-        className: entry.class_name,
-        confidence: entry.confidence / 100,
-        box: [x, y, width, height],
-        predicted: false,
-        ageMs: timeMs - known.firstMs,
-        velocity: [...known.velocity],
-      },
-      place: placeOf(entry),
+      id: entry.track_id,
+      classId: entry.class_id,
+      className: entry.class_name,
+      confidence: entry.confidence / 100,
+      box: entry.scaled_bbox,
+      predicted: false,
+      ageMs: timeMs - known.firstMs,
+      velocity: [...known.velocity],
     };
   }
 
   /** As the tracker does: unseen for its time of life, which is longer where one looks seldom. */
-  #giveUp(timeMs: number): readonly number[] {
+  #giveUp(timeMs: number): number[] {
     const lifeMs = this.#pace.stretch(DEFAULT_SETTINGS.maxAgeS) * 1000;
     const ended = [...this.#known].filter(([, { lastMs }]) => timeMs - lastMs > lifeMs).map(([id]) => id);
     for (const id of ended) this.#known.delete(id);
@@ -68,14 +87,18 @@ export class Scenes {
   }
 }
 
-function velocityBetween(before: Known, [x, y]: Known["centre"], timeMs: number): readonly [number, number] {
+function velocitySince(before: Known, { scaled_bbox: now }: TrackEntry, timeMs: number): readonly [number, number] {
   const seconds = (timeMs - before.lastMs) / 1000;
   if (seconds <= 0) return before.velocity;
-  return [(x - before.centre[0]) / seconds, (y - before.centre[1]) / seconds];
+  const then = before.entry.scaled_bbox;
+  return [
+    (now[0] + now[2] / 2 - then[0] - then[2] / 2) / seconds,
+    (now[1] + now[3] / 2 - then[1] - then[3] / 2) / seconds,
+  ];
 }
 
 function placeOf(entry: TrackEntry): Place | null {
-  const { latitude, longitude, altitude, azimuth, elevation } = entry;
+  const { latitude, longitude, altitude = 0, azimuth, elevation } = entry;
   if (azimuth === undefined || elevation === undefined) return null;
   const isPlaced = latitude !== undefined && longitude !== undefined;
   return {
@@ -87,7 +110,7 @@ function placeOf(entry: TrackEntry): Place | null {
       ? {
           latitude,
           longitude,
-          altitude: altitude ?? 0,
+          altitude,
           errorM: entry.position_error_m ?? 0,
           speedMps: entry.speed_mps ?? null,
           heading: entry.heading ?? null,
@@ -97,7 +120,7 @@ function placeOf(entry: TrackEntry): Place | null {
 }
 
 /** Of the picture that the boxes are in; by the largest of them, as they are rounded. Null where there is none. */
-export function sizeOfInput({ active_tracks }: DetectionMessage): { width: number; height: number } | null {
+function sizeOfInput({ active_tracks }: DetectionMessage): { width: number; height: number } | null {
   const sizes = active_tracks.flatMap(({ bbox, scaled_bbox }) =>
     scaled_bbox[2] > 0 && scaled_bbox[3] > 0
       ? [{ width: bbox[2] / scaled_bbox[2], height: bbox[3] / scaled_bbox[3], area: bbox[2] * bbox[3] }]

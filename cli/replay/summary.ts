@@ -3,6 +3,7 @@ import type { JsonRecord } from "../../schemas/json.ts";
 import { alignTable } from "../eval/table.ts";
 import { formatRate, formatTime } from "../run/progress.ts";
 import type { Paint } from "../terminal.ts";
+import { padTo, widthOf } from "../text.ts";
 import { describeReceiver, type Sender } from "./sending.ts";
 import type { RowTally, Tally } from "./tally.ts";
 
@@ -35,15 +36,19 @@ export function formatSummary(senders: readonly Sender[], tally: Tally, span: Sp
     goesTo(sender),
   ]);
   return [
-    ...(alerts.length === 0
-      ? []
-      : [alignTable(["alert", "triggered", "updated", "cleared", "first", "last", "would go to"], alerts, paint)]),
-    ...(webhooks.length === 0
-      ? []
-      : [alignTable(["subscription", "notifications", "first", "last", "would go to"], webhooks, paint)]),
+    ...drawTable(["alert", "triggered", "updated", "cleared", "first", "last", "would go to"], alerts, paint),
+    ...drawTable(["subscription", "notifications", "first", "last", "would go to"], webhooks, paint),
     describeSpan(tally, span),
     ...(tally.sent === 0 ? [explainSilence(tally)] : []),
   ].join("\n\n");
+}
+
+/** Nothing without rows. The last column stands left, as text does. */
+function drawTable(heads: readonly string[], rows: readonly (readonly string[])[], paint: Paint): readonly string[] {
+  if (rows.length === 0) return [];
+  const width = Math.max(...[heads, ...rows].map((cells) => widthOf(cells.at(-1) ?? "")));
+  const fill = (cells: readonly string[]) => [...cells.slice(0, -1), padTo(cells.at(-1) ?? "", width)];
+  return [alignTable(fill(heads), rows.map(fill), paint)];
 }
 
 const goesTo = ({ to }: Sender): string => to.map(describeReceiver).join(", ") || "nobody";

@@ -42,6 +42,11 @@ export class VirtualTime {
     return inOrder([...this.#notice(nowMs), ...this.#gather((subscription) => subscription.see(message, nowMs))]);
   }
 
+  /** Where nobody tells what is seen: what was found so far, in order. */
+  flush(): readonly Sending[] {
+    return this.#notice(Number.POSITIVE_INFINITY);
+  }
+
   /** The recording is over, and with it the process. */
   end(): readonly Sending[] {
     const noticed = this.#notice(Number.POSITIVE_INFINITY);

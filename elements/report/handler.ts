@@ -9,14 +9,23 @@ import {
 } from "../../schemas/track-report.ts";
 import type { Frame, Handler } from "../element.ts";
 import { LiveTrack } from "./live-track.ts";
+import { Patches, type PatchFrame, type Sighting } from "./patches.ts";
 import type { Thinning } from "./thinning.ts";
 
-export type ReportFrame = Pick<Frame, "captureNs" | "inputSize" | "meta">;
+export type ReportFrame = PatchFrame & Pick<Frame, "captureNs" | "inputSize" | "meta">;
+
+export interface ReportSettings extends Thinning {
+  /** Whether pictures are taken, and of how many pixels at most. */
+  readonly patches: boolean;
+  readonly patchPixels: number;
+}
 
 /** By the time of the pictures: at pace fast nothing reads the clock. */
 const TELL_EVERY_MS = 1_000;
 /** `track` gives everything up before; what it forgot in a seek must not stay here for ever. */
 const FORGOTTEN_MS = 120_000;
+/** Of pictures in one message, in characters, so that none holds up what comes behind it. */
+const MOST_PATCHES_LENGTH = 256 * 1024;
 
 /** Reads `tracks` and `places`. Holds live tracks only; those that ended are told of once more and are gone. */
 export class ReportHandler implements Pick<Handler, "flush"> {
@@ -24,29 +33,39 @@ export class ReportHandler implements Pick<Handler, "flush"> {
   /** Ended, and not told of yet. */
   #ended: LiveTrack[] = [];
   readonly #send: (report: TrackReport) => Promise<void>;
-  #thinning: Thinning;
+  readonly #patches: Patches;
+  #settings: ReportSettings;
   #toldMs = Number.NEGATIVE_INFINITY;
 
-  constructor(thinning: Thinning, send: (report: TrackReport) => Promise<void>) {
-    this.#thinning = thinning;
+  constructor(
+    settings: ReportSettings,
+    send: (report: TrackReport) => Promise<void>,
+    onPatchFault: (error: unknown) => void = () => {},
+  ) {
+    this.#settings = settings;
     this.#send = send;
+    this.#patches = new Patches(onPatchFault);
   }
 
-  process(frame: ReportFrame): Promise<void> | undefined {
+  async process(frame: ReportFrame): Promise<void> {
     const tracks = frame.meta.tracks as Tracks;
     const nowMs = Number(frame.captureNs / 1_000_000n);
-    if (tracks.inferred) this.#see(tracks, frame, nowMs);
+    if (tracks.inferred) {
+      const seen = this.#see(tracks, frame, nowMs);
+      const { patches, patchPixels } = this.#settings;
+      if (patches) await this.#patches.take(frame, seen, nowMs, patchPixels);
+    }
     for (const id of tracks.ended) this.#end(this.#live.get(id));
     const isDue = Math.abs(nowMs - this.#toldMs) >= TELL_EVERY_MS;
-    if (!isDue && this.#ended.length === 0) return undefined;
-    if (!isDue) return this.#tell([]);
+    if (!isDue && this.#ended.length === 0) return;
+    if (!isDue) return await this.#tell([]);
     this.#toldMs = nowMs;
     this.#endForgotten(nowMs);
-    return this.#tell([...this.#live.values()].filter(({ hasNews }) => hasNews));
+    await this.#tell([...this.#live.values()].filter(({ hasNews }) => hasNews));
   }
 
-  update(thinning: Thinning): void {
-    this.#thinning = thinning;
+  update(settings: ReportSettings): void {
+    this.#settings = settings;
   }
 
   /** `track` forgets them all: none of them comes again. */
@@ -64,14 +83,18 @@ export class ReportHandler implements Pick<Handler, "flush"> {
     return this.end();
   }
 
-  #see({ objects }: Tracks, { inputSize, meta }: ReportFrame, timeMs: number): void {
+  #see({ objects }: Tracks, { inputSize, meta }: ReportFrame, timeMs: number): readonly Sighting[] {
     const places = meta.places as Places | undefined;
+    const seen: Sighting[] = [];
     for (const [index, track] of objects.entries()) {
       if (track.predicted) continue;
       const spot = places?.objects[index]?.spot ?? null;
       const box = toPixels(track.box, inputSize);
-      this.#find(track).see(track, { timeMs, confidence: track.confidence, box, spot }, this.#thinning);
+      const sitter = this.#find(track);
+      sitter.see(track, { timeMs, confidence: track.confidence, box, spot }, this.#settings);
+      seen.push({ sitter, track });
     }
+    return seen;
   }
 
   #find({ id }: Track): LiveTrack {
@@ -100,13 +123,16 @@ export class ReportHandler implements Pick<Handler, "flush"> {
     this.#ended = [];
     let tracks: ReportedTrack[] = [];
     let room = MOST_REPORTED_POINTS;
+    let patches = 0;
     const flush = async (): Promise<void> => {
       const report = { tracks };
-      [tracks, room] = [[], MOST_REPORTED_POINTS];
+      [tracks, room, patches] = [[], MOST_REPORTED_POINTS, 0];
       if (report.tracks.length > 0) await this.#send(report);
     };
     for (const track of waiting)
       while (track.hasNews) {
+        if (patches + track.patchLength > MOST_PATCHES_LENGTH) await flush();
+        patches += track.patchLength;
         const told = track.tell(room);
         tracks.push(told);
         room -= told.points.length;

@@ -1,9 +1,16 @@
 /** What is known of one track while it lives: sums, and the points that nobody was told of yet. */
 import type { Track } from "../../schemas/detections.ts";
-import { MOST_POINTS, type ReportedTrack, type TrackPoint, type TrackSummary } from "../../schemas/track-report.ts";
+import {
+  MOST_POINTS,
+  type ReportedTrack,
+  type TrackPatch,
+  type TrackPoint,
+  type TrackSummary,
+} from "../../schemas/track-report.ts";
+import type { Sitter } from "./patches.ts";
 import { isWorthKeeping, type Thinning } from "./thinning.ts";
 
-export class LiveTrack {
+export class LiveTrack implements Sitter {
   readonly id: number;
   #classId = 0;
   #className = "";
@@ -19,6 +26,10 @@ export class LiveTrack {
   #pointsTold = 0;
   #isLive = true;
   #isTold = false;
+  #patchScore = 0;
+  #patchTimeMs = 0;
+  /** Nobody was told of it yet. */
+  #patch: TrackPatch | null = null;
 
   constructor(id: number) {
     this.id = id;
@@ -26,6 +37,28 @@ export class LiveTrack {
 
   get lastSeenMs(): number {
     return this.#last?.timeMs ?? 0;
+  }
+
+  get patchScore(): number {
+    return this.#patchScore;
+  }
+
+  get patchTimeMs(): number {
+    return this.#patchTimeMs;
+  }
+
+  /** Characters that telling of it takes for its picture. */
+  get patchLength(): number {
+    return this.#patch?.jpeg.length ?? 0;
+  }
+
+  /** Null: there was none to be had; one as good is not tried again. */
+  keepPatch(patch: TrackPatch | null, score: number): void {
+    this.#patchScore = score;
+    this.#patchTimeMs = this.lastSeenMs;
+    if (patch === null) return;
+    this.#patch = patch;
+    this.#isTold = false;
   }
 
   /** Something is new since it was last told of. */
@@ -59,7 +92,9 @@ export class LiveTrack {
     const pointsBefore = this.#pointsTold;
     this.#pointsTold += points.length;
     this.#isTold = this.#points.length === 0;
-    return { ...this.#sumUp(), pointsBefore, points };
+    const patch = this.#patch;
+    this.#patch = null;
+    return { ...this.#sumUp(), pointsBefore, points, ...(patch !== null && { patch }) };
   }
 
   #keep(point: TrackPoint): void {

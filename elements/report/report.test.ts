@@ -4,6 +4,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import type { Box, Track } from "../../schemas/detections.ts";
 import type { Place, Places } from "../../schemas/places.ts";
 import {
+  MOST_PATCH_BYTES,
   MOST_REPORTED_POINTS,
   MOST_REPORTED_TRACKS,
   type ReportedTrack,
@@ -11,15 +12,17 @@ import {
   TrackReport,
 } from "../../schemas/track-report.ts";
 import { compiledText, start } from "../../test/graph.fixture.ts";
+import type { PicturePart } from "../element.ts";
 import { marker, track, tracks } from "../marks.fixture.ts";
-import { ReportHandler } from "./handler.ts";
-import { isWorthKeeping, measureM, type Thinning } from "./thinning.ts";
+import { ReportHandler, type ReportSettings } from "./handler.ts";
+import { isWorthKeeping, measureM } from "./thinning.ts";
 
 const validate = new Ajv2020({ strict: true }).compile(TrackReport);
 const BOX: Box = [0.25, 0.5, 0.125, 0.25];
 const START_MS = 1_700_000_000_000;
-const DEFAULT: Thinning = { pointSeconds: 1, pointMetres: 2 };
+const DEFAULT: ReportSettings = { pointSeconds: 1, pointMetres: 2, patches: false, patchPixels: 640 };
 const size = { width: 1920, height: 1080 };
+const format = { ...size, caps: "", mediaType: "video/x-raw", pixels: "I420", fps: 30 };
 
 const spot = (latitude: number, longitude: number, errorM = 0.5) => ({
   ...{ latitude, longitude, altitude: 30, errorM },
@@ -32,9 +35,14 @@ const place = (where: TrackPoint["spot"]): Place => ({
 });
 const places = (...objects: (Place | null)[]): Places => ({ mode: "full", objects, ageMs: 20 });
 
-function reporting(thinning = DEFAULT) {
+function reporting(change: Partial<ReportSettings> = {}, bytesOf = (_pixels: number) => 9) {
   const sent: TrackReport[] = [];
-  const handler = new ReportHandler(thinning, async (report) => {
+  const asked: PicturePart[] = [];
+  const image = async (_type: string, part: PicturePart = {}) => {
+    asked.push(part);
+    return new Uint8Array(bytesOf(part.mostPixels ?? 0)).fill(asked.length);
+  };
+  const handler = new ReportHandler({ ...DEFAULT, ...change }, async (report) => {
     assert.ok(validate(report), JSON.stringify(validate.errors));
     assert.ok(report.tracks.reduce((sum, { points }) => sum + points.length, 0) <= MOST_REPORTED_POINTS);
     sent.push(structuredClone(report));
@@ -42,14 +50,14 @@ function reporting(thinning = DEFAULT) {
   const show = (ms: number, objects: Track[], more: { ended?: number[]; inferred?: boolean; places?: Places } = {}) =>
     handler.process({
       captureNs: BigInt(START_MS + ms) * 1_000_000n + 999_999n,
-      inputSize: size,
+      ...{ inputSize: size, format, image },
       meta: {
         tracks: tracks(objects, { ended: more.ended ?? [], inferred: more.inferred ?? true }),
         ...(more.places !== undefined && { places: more.places }),
       },
     });
   const told = (id: number): ReportedTrack[] => sent.flatMap((report) => report.tracks.filter((one) => one.id === id));
-  return { handler, show, sent, told };
+  return { handler, show, sent, told, asked };
 }
 
 describe("a track report", () => {
@@ -168,13 +176,102 @@ describe("a track report", () => {
   test("follows a change of the thinning while it runs", async () => {
     const { handler, show, told } = reporting({ pointSeconds: 3600, pointMetres: 0 });
     for (let ms = 0; ms <= 3000; ms += 500) await show(ms, [track(1, BOX)]);
-    handler.update({ pointSeconds: 0.5, pointMetres: 0 });
+    handler.update({ ...DEFAULT, pointSeconds: 0.5, pointMetres: 0 });
     for (let ms = 3500; ms <= 4500; ms += 500) await show(ms, [track(1, BOX)]);
     await handler.end();
     assert.deepEqual(
       told(1).flatMap(({ points }) => points.map(({ timeMs }) => timeMs - START_MS)),
       [0, 3500, 4000, 4500],
     );
+  });
+});
+
+describe("the picture of a track", () => {
+  const near = (side: number, at = 0.4): Box => [at, at, side, side];
+
+  test("is taken of its box and some of its surroundings, and told of once", async () => {
+    const { show, told, asked } = reporting({ patches: true, patchPixels: 320 });
+    await show(0, [track(1, [0.5, 0.25, 0.1, 0.2], { confidence: 0.75 })]);
+    await show(1000, [track(1, [0.5, 0.25, 0.1, 0.2], { confidence: 0.75 })]);
+    const [{ region, mostPixels } = {}] = asked;
+    assert.ok(region !== undefined && region.x < 0.5 && region.width > 0.1 && region.height > 0.2);
+    assert.equal(mostPixels, 260);
+    const jpeg = Buffer.alloc(9, 1).toString("base64");
+    assert.deepEqual(
+      told(1).map(({ patch }) => patch),
+      [{ timeMs: START_MS, confidence: 0.75, jpeg }, undefined],
+    );
+  });
+
+  test("is taken again only when it has become clearly better, and not with every frame that it comes nearer", async () => {
+    const { show, asked } = reporting({ patches: true });
+    await show(0, [track(1, near(0.1))]);
+    await show(500, [track(1, near(0.11))]);
+    assert.equal(asked.length, 1);
+    await show(600, [track(1, near(0.15))]);
+    assert.equal(asked.length, 2);
+    await show(700, [track(1, near(0.25))]);
+    assert.equal(asked.length, 2);
+    await show(1100, [track(1, near(0.25))]);
+    await show(1600, [track(1, [0, 0, 0.25, 0.25])]);
+    assert.equal(asked.length, 3);
+  });
+
+  test("is taken of real sightings only, and of none where it is not wanted", async () => {
+    const { handler, show, asked } = reporting({ patches: true });
+    await show(0, [track(1, BOX, { predicted: true })]);
+    await show(100, [track(2, BOX)], { inferred: false });
+    handler.update(DEFAULT);
+    await show(200, [track(3, BOX)]);
+    assert.deepEqual(asked, []);
+  });
+
+  test("is a bounded number in a frame and in a second, those first that have none, and the same ones every time", async () => {
+    const run = async () => {
+      const { handler, show, asked, sent } = reporting({ patches: true });
+      const crowd = Array.from({ length: 30 }, (_, i) => track(i + 1, near(0.05 + i * 0.01, 0.2)));
+      const inFrame: number[] = [];
+      for (let ms = 0; ms < 3000; ms += 100) {
+        const before = asked.length;
+        await show(ms, crowd);
+        inFrame.push(asked.length - before);
+      }
+      await handler.end();
+      return { inFrame, sent };
+    };
+    const first = await run();
+    assert.ok(Math.max(...first.inFrame) <= 2);
+    for (const second of [0, 1, 2])
+      assert.ok(first.inFrame.slice(second * 10, second * 10 + 10).reduce((sum, some) => sum + some) <= 12);
+    const withPatch = first.sent.flatMap((report) => report.tracks.filter(({ patch }) => patch !== undefined));
+    assert.equal(new Set(withPatch.map(({ id }) => id)).size, 30);
+    assert.deepEqual((await run()).sent, first.sent);
+  });
+
+  test("fits what a message may hold: it is made smaller, and left out when that does not help", async () => {
+    const { show, told, asked } = reporting({ patches: true }, (pixels) =>
+      pixels > 400 ? MOST_PATCH_BYTES + 1 : 1000,
+    );
+    await show(0, [track(1, [0.1, 0.1, 0.8, 0.8])]);
+    assert.deepEqual(
+      asked.map(({ mostPixels }) => mostPixels),
+      [640, 448, 313],
+    );
+    assert.equal(told(1)[0]?.patch?.jpeg.length, 1336);
+    const noisy = reporting({ patches: true }, () => MOST_PATCH_BYTES + 1);
+    await noisy.show(0, [track(1, BOX)]);
+    await noisy.show(1000, [track(1, BOX)]);
+    assert.deepEqual([noisy.told(1)[0]?.patch, noisy.asked.length], [undefined, 4]);
+  });
+
+  test("comes with as many messages as large ones need", async () => {
+    const { handler, show, sent } = reporting({ patches: true }, () => MOST_PATCH_BYTES);
+    const crowd = Array.from({ length: 6 }, (_, i) => track(i + 1, near(0.2)));
+    for (let ms = 1; ms < 900; ms += 100) await show(ms, crowd);
+    await handler.end();
+    for (const { tracks } of sent)
+      assert.ok(tracks.reduce((sum, { patch }) => sum + (patch?.jpeg.length ?? 0), 0) <= 256 * 1024);
+    assert.equal(sent.flatMap(({ tracks }) => tracks).filter(({ patch }) => patch !== undefined).length, 6);
   });
 });
 
@@ -248,6 +345,10 @@ chains:
   assert.equal(sent.length, 4);
   const last = sent.at(-1)?.[1].tracks[0];
   assert.deepEqual([last?.sightings, last?.isLive, last?.box], [30, false, [320, 240, 160, 120]]);
+  const patches = sent.flatMap(([, { tracks }]) => tracks.flatMap(({ patch }) => patch ?? []));
+  assert.deepEqual([patches.length, patches[0]?.timeMs], [1, 0]);
+  // A JPEG: its first and its last two bytes.
+  assert.match(Buffer.from(patches[0]?.jpeg ?? "", "base64").toString("hex"), /^ffd8.*ffd9$/);
   assert.deepEqual(
     sent.flatMap(([, { tracks }]) => tracks.flatMap(({ points }) => points.map(({ timeMs }) => timeMs))),
     [0, 1000, 2000, 2900],

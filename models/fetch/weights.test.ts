@@ -50,7 +50,7 @@ async function fetchAll(cards: readonly ModelCard[], order = fetching()): Promis
   try {
     for (const [i, card] of cards.entries())
       await fetcher.fetch(
-        { card, file: join(folder, "card.yaml"), origin: "given", askedFor: "here/my card.yaml" },
+        { card, file: join(folder, "card.yaml"), askedFor: "here/my card.yaml" },
         join(place, `${i}.onnx`),
       );
     for (const i of cards.keys()) assert.deepEqual(readFileSync(join(place, `${i}.onnx`)), WEIGHTS);

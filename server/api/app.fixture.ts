@@ -25,6 +25,8 @@ export const makeUser = (username: string, limits: Partial<User["limits"]> = {})
     sources: 4,
     outputsRegistered: 4,
     outputsActive: 4,
+    alerts: 100,
+    subscriptions: 1000,
     videoBytes: 1,
     storageBytes: 1,
     requestsPerMinute: 100_000,

@@ -52,6 +52,15 @@ export interface DeliveryStanding {
   readonly lastError: string | null;
 }
 
+export interface AttemptResult {
+  readonly delivered: boolean;
+  /** Of HTTP; null where none came, and for brokers. */
+  readonly status: number | null;
+  /** In words, nothing secret in it. */
+  readonly detail: string;
+  readonly ms: number;
+}
+
 export interface Delivery {
   /** Made, or pointed elsewhere: what waits goes to the new target. */
   saveDestination(sql: Queries, destination: Destination): Promise<void>;
@@ -65,5 +74,7 @@ export interface Delivery {
   amend(sql: Queries, parcel: Parcel): Promise<boolean>;
   /** After the transaction: something new waits. */
   wake(): void;
+  /** Once and now, past what waits and whatever came of earlier ones. Nothing is kept of it. Never rejects. */
+  attempt(destination: Destination, parcel: Omit<Parcel, "dueAt">): Promise<AttemptResult>;
   standings(sql: Queries, uuids: readonly string[]): Promise<ReadonlyMap<string, DeliveryStanding>>;
 }

@@ -8,9 +8,11 @@ import type {
   DescribedGraph,
   GraphSummary,
 } from "../../graphs/compiler/worker/messages.ts";
+import type { AlertRule } from "../../schemas/alerts.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { Registry } from "../../schemas/registry.ts";
+import type { AlertNode } from "../processes/process-parts.ts";
 import { ServiceError } from "../service-error.ts";
 import { CompileQueueFull, CompileThread, CompileTimeout } from "./compile-thread.ts";
 import { refuseInput, refuseName } from "./refusals.ts";
@@ -41,8 +43,12 @@ export interface PreparedOrder {
   readonly offers: ReadonlySet<string>;
   /** Slots that can be attached, with the JSON Schema of their params. */
   readonly slots: Readonly<Record<string, JsonRecord>>;
+  /** Where rules of alerts are evaluated. Of several the first: each would tell of everything. */
+  readonly alertNode: AlertNode | null;
   readonly plan: GraphPlan;
 }
+
+const ALERTS = "alerts";
 
 type GraphLimits = Pick<Config, "graphs" | "runners">;
 
@@ -108,7 +114,13 @@ export class GraphLibrary {
     if (answer.type === "refused") throw refuseInput(graph, answer.refusal, sourceUri);
     if (answer.type !== "prepared") throw new Error(`the compiler answered "${answer.type}" to "prepare"`);
     const { plan } = answer.prepared;
-    return { params: plan.params, offers: new Set(plan.offers), slots: plan.slots, plan };
+    return {
+      params: plan.params,
+      offers: new Set(plan.offers),
+      slots: plan.slots,
+      alertNode: findAlertNode(plan),
+      plan,
+    };
   }
 
   async close(): Promise<void> {
@@ -134,6 +146,13 @@ export class GraphLibrary {
       throw error;
     }
   }
+}
+
+function findAlertNode({ main, branches }: GraphPlan): AlertNode | null {
+  const node = [main, ...branches].flatMap(({ nodes }) => nodes).find(({ element }) => element === ALERTS);
+  if (node === undefined) return null;
+  const { rules = [] } = node.properties as { readonly rules?: readonly AlertRule[] };
+  return { name: node.author, rules };
 }
 
 const isOutOfMemory = (error: unknown): error is Error =>

@@ -6,6 +6,12 @@ import type { JsonRecord } from "../../schemas/json.ts";
 import { type InputFault, ServiceError } from "../service-error.ts";
 import type { GraphLibrary } from "./library.ts";
 
+/** What alerts make of the process's rules would be undone, or undo it. */
+const ALERTS = "alerts";
+const RULES = "rules";
+const USE_ALERTS =
+  "is set by the alerts of the process; use POST /alert/{process_uuid}, PATCH and DELETE /alert/{alert_uuid}";
+
 type Known = Pick<GraphLibrary, "elements" | "registry">;
 
 /** Throws `invalid_input`. Of nodes and properties that are not there, the runner tells. */
@@ -19,6 +25,7 @@ export function expectInside(
     const element = elements.get(node);
     if (element === undefined) return [];
     return Object.keys(properties).flatMap((property): readonly InputFault[] => {
+      if (element === ALERTS && property === RULES) return [{ path: `/${node}/${property}`, message: USE_ALERTS }];
       if (!isThere(element, property, known) || reachOf(element, property, known) === "inside") return [];
       const message = "names something on the server, and cannot be set by clients";
       return [{ path: `/${node}/${property}`, message }];

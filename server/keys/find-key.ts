@@ -20,6 +20,8 @@ export function readLimits({ limits }: Config): UserLimits {
     sources: limits.sources,
     outputsRegistered: limits.outputs_registered,
     outputsActive: limits.outputs_active,
+    alerts: limits.alerts,
+    subscriptions: limits.subscriptions,
     videoBytes: limits.video_bytes,
     storageBytes: limits.storage_bytes,
     requestsPerMinute: limits.requests_per_minute,

@@ -41,9 +41,9 @@ export async function adopt(row: ProcessRow, needs: AdoptionNeeds): Promise<Proc
   }
   try {
     const input = await needs.resolveInput(row.userUuid, row.sourceUuid, { isResumed: true });
-    const { offers, slots } = await needs.prepare({ ...row, sourceUri: input.uri });
+    const { offers, slots, alertNode = null } = await needs.prepare({ ...row, sourceUri: input.uri });
     const hasRecording = await findHasRecording(sql, row.userUuid);
-    return { row, input, offers, slots, outputs: await listAttached(sql, row.uuid), hasRecording };
+    return { row, input, offers, slots, alertNode, outputs: await listAttached(sql, row.uuid), hasRecording };
   } catch (error) {
     if (!(error instanceof ServiceError) || PASSING.has(error.code)) throw error;
     await end(row, "failed", { code: error.code, detail: error.message }, sql);

@@ -1,4 +1,5 @@
 /** What a runner is told to run. */
+import type { LiveValues } from "../../schemas/live-values.ts";
 import type { RunnerJob } from "../../schemas/runner.ts";
 import type { ProcessRow } from "../store/processes.ts";
 import type { PictureSlot } from "./feed.ts";
@@ -10,6 +11,8 @@ export interface JobParts {
   /** When its first data came; null in the run in which it does. A file's first frame counts as taken then. */
   readonly startedAt: Date | null;
   readonly firstTrackId: number;
+  /** What holds from the first frame on. */
+  readonly live: LiveValues;
   /** Besides what viewers need. */
   readonly attached: RunnerJob["attach"];
   /** What viewers watch; attached under its own name, as outputs are under their uuids. */
@@ -31,6 +34,7 @@ export function makeJob(parts: JobParts): RunnerJob {
     positionNs: String(parts.positionNs),
     ...(parts.startedAt !== null && { epochMs: parts.startedAt.getTime() }),
     firstTrackId: parts.firstTrackId,
+    ...(Object.keys(parts.live).length > 0 && { live: parts.live }),
     attach: [...attached, ...parts.watched.map((slot) => ({ id: slot, slot, params: {} }))],
     pictureSocket: parts.pictureSocket,
     giveUpSeconds: parts.giveUpSeconds,

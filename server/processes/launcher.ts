@@ -4,6 +4,7 @@ import type { Feed } from "./feed.ts";
 import { makeJob } from "./job.ts";
 import { type Launched, launch, type Patience } from "./launch.ts";
 import type { Ledger } from "./ledger.ts";
+import type { LiveSupply } from "./live-supply.ts";
 import type { PictureSocket } from "./picture-sockets.ts";
 import type { ProcessOutputs } from "./process-outputs.ts";
 import type { ProcessNeeds, ProcessParts } from "./process-parts.ts";
@@ -17,6 +18,7 @@ export interface LauncherParts extends Pick<ProcessParts, "row" | "input"> {
   readonly feed: Feed;
   readonly outputs: ProcessOutputs;
   readonly recorder: Recorder;
+  readonly supply: LiveSupply;
   /** Rejects when the source is nowhere. */
   findSource(): Promise<string>;
   onReport(report: RunnerReport): void;
@@ -67,8 +69,8 @@ export class Launcher {
 
   /** What is attached finds its way meanwhile. */
   async #findSource(): Promise<string> {
-    const { findSource, outputs, recorder } = this.#parts;
-    const [sourceUri] = await Promise.all([findSource(), outputs.prepare(), recorder.prepare()]);
+    const { findSource, outputs, recorder, supply } = this.#parts;
+    const [sourceUri] = await Promise.all([findSource(), outputs.prepare(), recorder.prepare(), supply.prepare()]);
     return sourceUri;
   }
 
@@ -79,7 +81,7 @@ export class Launcher {
   }
 
   #makeJob(sourceUri: string): RunnerJob {
-    const { row, input, ledger, feed, outputs, recorder, needs } = this.#parts;
+    const { row, input, ledger, feed, outputs, recorder, supply, needs } = this.#parts;
     const { watched } = feed;
     feed.noteRun(watched);
     const { positionNs, startedAt, trackIds } = ledger;
@@ -89,6 +91,7 @@ export class Launcher {
       positionNs: input.isFile ? positionNs : 0,
       startedAt,
       firstTrackId: trackIds.next,
+      live: supply.beginRun(),
       attached: [...outputs.attachments, ...recorder.begin()],
       watched,
       pictureSocket: this.#pictureSocket?.path ?? "",

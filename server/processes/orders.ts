@@ -6,6 +6,7 @@ import type { LiveProperties } from "../store/processes.ts";
 import type { Feed } from "./feed.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Life } from "./life.ts";
+import type { LiveSupply } from "./live-supply.ts";
 import type { ProcessOutputs } from "./process-outputs.ts";
 import type { ProcessParts } from "./process-parts.ts";
 import type { ProcessState } from "./processes.ts";
@@ -21,6 +22,7 @@ export interface OrdersParts extends Pick<ProcessParts, "row" | "offers" | "slot
   readonly life: Life;
   readonly ledger: Ledger;
   readonly feed: Feed;
+  readonly supply: LiveSupply;
   /** A runner must answer, and an order get its turn. */
   readonly replyMs: number;
 }
@@ -112,6 +114,14 @@ export class Orders {
     });
   }
 
+  /** What others supply is what the runner has, if there is one; the next one begins with it. */
+  syncSupply(): Promise<void> {
+    const { ledger } = this.#parts;
+    return this.#turns.takeSurely(async () => {
+      if (LIVING.includes(ledger.state)) await this.#syncSupply();
+    });
+  }
+
   describe(format: "json" | "dot" | "mermaid" | "launch"): Promise<unknown> {
     return this.#turns.take(async () => {
       this.expectLiving("described");
@@ -151,6 +161,8 @@ export class Orders {
       life.noteFlowing();
       const { live, desired } = ledger;
       if (Object.keys(live).length > 0) await this.ask({ type: "set", nodes: live });
+      // It may have changed since the job was made.
+      await this.#syncSupply();
       if (desired === "paused") await this.ask({ type: "pause" });
       if (life.run === null || !life.isWanted) return;
       life.enter(desired === "paused" ? "paused" : "running");
@@ -187,6 +199,10 @@ export class Orders {
       if (error instanceof RunnerSilence) run.kill(error.message);
       throw refuseRequest(error as Error);
     }
+  }
+
+  async #syncSupply(): Promise<void> {
+    await this.#parts.supply.sync(async (nodes) => void (await this.ask({ type: "set", nodes })));
   }
 
   async #attach({ id, slot, params }: RunnerJob["attach"][number]): Promise<void> {

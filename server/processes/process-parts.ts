@@ -1,5 +1,6 @@
 /** What a supervised process is made of. */
 import type { Logger } from "pino";
+import type { AlertRule } from "../../schemas/alerts.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { RouteOutput } from "../outputs/output-route.ts";
 import type { Slots } from "../slots.ts";
@@ -34,6 +35,15 @@ export interface FirstInput extends ProcessInput {
 export interface ProcessOffers {
   readonly offers: ReadonlySet<string>;
   readonly slots: Readonly<Record<string, unknown>>;
+  /** Where rules of alerts are evaluated; without it nowhere. */
+  readonly alertNode?: AlertNode | null;
+}
+
+export interface AlertNode {
+  /** The author's name of it. */
+  readonly name: string;
+  /** Those that the graph itself has; they stay besides those of the service. */
+  readonly rules: readonly AlertRule[];
 }
 
 export interface ProcessLimits extends RunLimits {

@@ -1,4 +1,5 @@
 /** What the rest of the server may ask of running processes. The supervisor keeps these promises. */
+import type { AlertNotice } from "../../schemas/api/events.ts";
 import type { TelemetryInfo } from "../../schemas/api/processes.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { RunnerStats } from "../../schemas/runner.ts";
@@ -25,6 +26,8 @@ export type ProcessNotice =
   | { readonly type: "stats"; readonly stats: RunnerStats & { readonly restarts: number } }
   /** Whenever its standing has changed, at most once a second. */
   | { readonly type: "telemetry"; readonly telemetry: TelemetryInfo }
+  /** One that is written down: its outputs get it in any case. */
+  | { readonly type: "alert"; readonly notice: AlertNotice }
   | { readonly type: "ended" };
 
 /** One JPEG of the feed. */

@@ -5,6 +5,11 @@
 const TICK_MS = 25;
 const TICK_NS = 25_000_000n;
 
+const TRACK = {
+  ...{ class_id: 2, class_name: "car", confidence: 90 },
+  ...{ bbox: [480, 540, 240, 135], scaled_bbox: [0.25, 0.5, 0.125, 0.125] },
+};
+
 const hello = process.env.SCRIPTED_HELLO ?? "";
 if (hello === "crash") process.exit(4);
 if (hello === "garbage") process.send("good morning");
@@ -61,11 +66,12 @@ function tick() {
   ticks += 1;
   positionNs += TICK_NS;
   runningMs += TICK_MS * (script.runningFactor ?? 1);
-  const track = { track_id: nextTrackId++ };
+  const track = { ...TRACK, track_id: nextTrackId++ };
   const timestamp = new Date().toISOString();
   const message = { timestamp, source_uri: job.sourceLabel, process_uuid: job.uuid, active_tracks: [track] };
   tell({ type: "message", channel: "detection_data", message });
   if (!script.tellsNoProgress) progress();
+  if (script.finds && ticks % script.finds === 0) find();
   if (ticks === script.elementAt) tell({ type: "element", node: "geolocate", event: script.elementEvent });
   if (ticks === script.crashAt) process.kill(process.pid, "SIGKILL");
   if (ticks === script.exitAt) process.exit(3);
@@ -81,6 +87,14 @@ function tick() {
   }
 }
 
+/** As the element `alerts` does: every rule finds something. */
+function find() {
+  for (const { alert, type } of Object.values(live).flatMap(({ rules = [] }) => rules)) {
+    const message = { alert, type, timeMs: Date.now(), event: "triggered", tracks: [], data: { ticks } };
+    tell({ type: "message", channel: "alerts", message });
+  }
+}
+
 function fail(failure) {
   enter("failed", failure);
   leave();
@@ -93,6 +107,7 @@ const answers = {
     positionNs = BigInt(job.positionNs);
     nextTrackId = job.firstTrackId;
     for (const { id: name, slot, params } of job.attach) attach(name, slot, params);
+    Object.assign(live, job.live);
     enter("starting");
     if (script.crashesAtStart) process.kill(process.pid, "SIGKILL");
     if (script.refuses) {

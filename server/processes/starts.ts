@@ -67,10 +67,12 @@ export class Starts {
   }
 
   async #start(order: StartOrder, requestedMs: number, limit: StartLimit): Promise<StartedProcess> {
-    const { input, offers, slots, params } = await limit.race(this.#check(order));
-    const row = await this.#insert(order, input, params, limit);
+    const { input, offers, slots, alertNode = null, params } = await limit.race(this.#check(order));
+    const row = await this.#insert(order, { input, params, alertNode }, limit);
     const checksMs = Math.round(performance.now() - requestedMs);
-    const process = this.#needs.hold({ row, input, offers, slots, outputs: [], hasRecording: order.user.hasRecording });
+    const process = this.#needs.hold({
+      ...{ row, input, offers, slots, alertNode, outputs: [], hasRecording: order.user.hasRecording },
+    });
     const { uuid, sourceUuid } = row;
     try {
       this.#needs.expectOpen();
@@ -95,8 +97,7 @@ export class Starts {
 
   async #insert(
     { user, sourceUuid, graph, graphText, forSeconds }: StartOrder,
-    { label, telemetry }: FirstInput,
-    params: JsonRecord,
+    { input: { label, telemetry }, params, alertNode }: Pick<Checked, "input" | "params" | "alertNode">,
     limit: StartLimit,
   ): Promise<ProcessRow> {
     const { sql, nodeUuid, config } = this.#needs;
@@ -106,6 +107,7 @@ export class Starts {
       {
         ...{ uuid, userUuid: user.uuid, sourceUuid, sourceUrl: label, graph, graphText: graphText ?? null, params },
         ...{ hasTrackLogger: user.hasTrackLogger, telemetryCfg: telemetry, nextTrackId: 1, nodeUuid },
+        takesAlerts: alertNode !== null,
         endsAt: forSeconds === undefined ? null : new Date(Date.now() + forSeconds * 1000),
         leaseSeconds: config.node.lease_seconds,
       },

@@ -16,9 +16,10 @@ import type { LaunchTimes } from "./launch.ts";
 import { Launcher } from "./launcher.ts";
 import { Ledger } from "./ledger.ts";
 import { Life } from "./life.ts";
+import { LiveSupply, type SuppliedValues } from "./live-supply.ts";
 import { type AttachmentStore, Orders } from "./orders.ts";
 import { ProcessOutputs } from "./process-outputs.ts";
-import type { ProcessNeeds, ProcessParts } from "./process-parts.ts";
+import type { AlertNode, ProcessNeeds, ProcessParts } from "./process-parts.ts";
 import type { Picture, ProcessError, ProcessNotice, ProcessState } from "./processes.ts";
 import { Reception } from "./reception.ts";
 import { RECORDING, Recorder } from "./recorder.ts";
@@ -31,6 +32,8 @@ const DRONE_DATA = "drone_data";
 
 export class SupervisedProcess {
   readonly row: ProcessRow;
+  /** Where rules of alerts are evaluated; null where its graph does not. */
+  readonly alertNode: AlertNode | null;
   readonly #ledger: Ledger;
   readonly #reception: Reception;
   readonly #feed: Feed;
@@ -39,6 +42,7 @@ export class SupervisedProcess {
   readonly #orders: Orders;
   readonly #outputs: ProcessOutputs;
   readonly #recorder: Recorder;
+  readonly #supply = new LiveSupply();
   readonly #telemetry: ProcessTelemetry | null;
 
   constructor(parts: ProcessParts, needs: ProcessNeeds) {
@@ -46,6 +50,7 @@ export class SupervisedProcess {
     const { limits, sql } = needs;
     const log = needs.log.child({ process: row.uuid });
     this.row = row;
+    this.alertNode = parts.alertNode ?? null;
     const ledger = new Ledger(row, {
       ...{ sql, saveMs: limits.saveMs },
       onLost: () => this.lose(),
@@ -75,7 +80,7 @@ export class SupervisedProcess {
     this.#recorder = recorder;
     this.#whereabouts = new Whereabouts(input.locate, limits.lookupMs, () => this.#life.move());
     const launcher = new Launcher({
-      ...{ row, input, needs, ledger, feed, outputs, recorder },
+      ...{ row, input, needs, ledger, feed, outputs, recorder, supply: this.#supply },
       findSource: () => this.#whereabouts.find(),
       onReport: (report) => this.#hear(report),
       onRun: (run) => this.#life.noteRun(run),
@@ -104,6 +109,7 @@ export class SupervisedProcess {
       life: this.#life,
       ledger,
       feed,
+      supply: this.#supply,
       replyMs: limits.replyMs,
     });
     this.#telemetry = row.telemetryCfg === null ? null : this.#openTelemetry(row.telemetryCfg, needs.config, log);
@@ -210,6 +216,21 @@ export class SupervisedProcess {
 
   setProperties(nodes: LiveProperties): Promise<void> {
     return this.#orders.setProperties(nodes);
+  }
+
+  /** Live values that hold from the first frame of every run on. Only whoever supplies them sets these properties. */
+  supplyLive(values: SuppliedValues): void {
+    this.#supply.add(values);
+  }
+
+  /** They have changed. Resolves when the runner has them; while there is none to have them, at once. */
+  syncSupply(): Promise<void> {
+    return this.#orders.syncSupply();
+  }
+
+  /** Those who follow it hear this too. */
+  tell(notice: ProcessNotice): void {
+    this.#reception.tell(notice);
   }
 
   describe(format: "json" | "dot" | "mermaid" | "launch"): Promise<unknown> {

@@ -4,6 +4,7 @@ import type { LiveValues } from "../../schemas/live-values.ts";
 import type { ProcessState } from "../processes/processes.ts";
 import { ServiceError } from "../service-error.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
+import { pairProcess } from "./alert-pairs.ts";
 import type { Queries, Sql } from "./client.ts";
 import { lockUser } from "./lock-user.ts";
 import { cutPage, type Page, type PageRequest, readPage } from "./page.ts";
@@ -63,6 +64,8 @@ export interface NewProcess
   > {
   readonly nodeUuid: string;
   readonly leaseSeconds: number;
+  /** Registered alerts apply to it. */
+  readonly takesAlerts: boolean;
   readonly nextTrackId: number;
 }
 
@@ -71,7 +74,7 @@ export interface NewProcess
  * has as many as may be: of two at once, one.
  */
 export async function insertProcess(sql: Sql, process: NewProcess, limit: number): Promise<ProcessRow> {
-  const { userUuid, sourceUuid, leaseSeconds, params, ...row } = process;
+  const { userUuid, sourceUuid, leaseSeconds, params, takesAlerts, ...row } = process;
   return sql.begin(async (sql) => {
     await lockUser(sql, userUuid);
     await expectSource(sql, userUuid, sourceUuid);
@@ -83,14 +86,15 @@ export async function insertProcess(sql: Sql, process: NewProcess, limit: number
     const [inserted] = await sql<ProcessRow[]>`
       insert into processes
         (uuid, user_uuid, source_uuid, source_url, graph, graph_text, params, has_track_logger, telemetry_cfg,
-         desired, state, next_track_id, ends_at, node_uuid, lease_until, fence)
+         takes_alerts, desired, state, next_track_id, ends_at, node_uuid, lease_until, fence)
       values
         (${row.uuid}, ${userUuid}, ${sourceUuid}, ${row.sourceUrl}, ${row.graph}, ${row.graphText}, ${sql.json(params)},
          ${row.hasTrackLogger}, ${row.telemetryCfg === null ? null : sql.json({ ...row.telemetryCfg })},
-         'running', 'starting', ${row.nextTrackId}, ${row.endsAt}, ${row.nodeUuid},
+         ${takesAlerts}, 'running', 'starting', ${row.nextTrackId}, ${row.endsAt}, ${row.nodeUuid},
          now() + make_interval(secs => ${leaseSeconds}), 1)
       returning *`;
     if (inserted === undefined) throw new Error("the new process was not returned");
+    if (takesAlerts) await pairProcess(sql, userUuid, row.uuid);
     return inserted;
   });
 }
@@ -130,7 +134,9 @@ const viewOf = (sql: Queries) => sql`
     select output_uuid from process_outputs where process_uuid = processes.uuid
     order by attached_at, output_uuid)) as outputs,
   to_jsonb(array(
-    select alerts.uuid from alerts where alerts.process_uuid = processes.uuid
+    select alerts.uuid from process_alerts join alerts on alerts.uuid = process_alerts.alert_uuid
+    where process_alerts.process_uuid = processes.uuid and alerts.status = 'active'
+      and processes.state not in ('finished', 'failed')
     order by alerts.created_at, alerts.uuid)) as alerts`;
 
 async function expectSource(sql: Queries, userUuid: string, sourceUuid: string): Promise<void> {

@@ -81,7 +81,7 @@ test("a user comes back as it was made", async () => {
 
 test("limits of a user are those of the configuration but for its own", async () => {
   const configured = {
-    ...{ processes: 4, sources: 100, outputsRegistered: 100, outputsActive: 8 },
+    ...{ processes: 4, sources: 100, outputsRegistered: 100, outputsActive: 8, alerts: 100, subscriptions: 10 },
     ...{ videoBytes: 1, storageBytes: 2, requestsPerMinute: 3 },
   };
   const user = toUser(await make("limited", { limits: { sources: 5 } }), configured);

@@ -15,7 +15,7 @@ interface EventLetter extends Letter {
 }
 
 /** Channels of messages that are told, and as what. */
-const CHANNELS: Readonly<Record<string, EventName>> = { detection_data: "detections", alert: "alert" };
+const CHANNELS: Readonly<Record<string, EventName>> = { detection_data: "detections" };
 /** A browser that has lost the connection comes back after so long. */
 const RETRY_MS = 2000;
 const COMMENT = Buffer.from(": still here\n\n");
@@ -83,6 +83,9 @@ export class EventLines implements Pieces {
         this.#put("telemetry", event);
         return;
       }
+      case "alert":
+        this.#put("alert", notice.notice as JsonRecord);
+        return;
       case "restarting":
         return;
       case "ended":

@@ -3,7 +3,14 @@ import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
 import { after, before, describe, test } from "node:test";
 import type { TSchema } from "typebox";
-import { AlertEvent, DetectionsEvent, StateEvent, StatsEvent, TelemetryEvent } from "../../schemas/api/events.ts";
+import {
+  AlertEvent,
+  type AlertNotice,
+  DetectionsEvent,
+  StateEvent,
+  StatsEvent,
+  TelemetryEvent,
+} from "../../schemas/api/events.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { ProcessTelemetry } from "../telemetry/process-telemetry.ts";
 import { newUuid } from "../uuid.ts";
@@ -91,7 +98,7 @@ describe("events of a process", () => {
     assert.ok(process.telemetry instanceof ProcessTelemetry);
     process.tell({ type: "telemetry", telemetry: process.telemetry.info });
     process.tell({ type: "message", channel: "drone_data", message: { timestamp: 1 } });
-    const notice = {
+    const notice: AlertNotice = {
       id: newUuid(),
       alert_uuid: newUuid(),
       alias: "gate",
@@ -103,7 +110,7 @@ describe("events of a process", () => {
       tracks: [],
       data: {},
     };
-    process.tell({ type: "message", channel: "alert", message: notice });
+    process.tell({ type: "alert", notice });
     process.tell({ type: "reconnecting", reconnecting: true });
     process.tell({ type: "reconnecting", reconnecting: false });
     process.end("failed", "source_lost");

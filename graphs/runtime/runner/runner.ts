@@ -112,6 +112,7 @@ export class Runner implements RequestHandler {
   async #start(job: RunnerJob): Promise<void> {
     if (this.#state !== "idle") throw new Refusal("wrong_state", `it is ${this.#state}: a runner is started once`);
     this.#enter("starting");
+    this.#live = (job.live ?? {}) as LiveValues;
     const compiled = this.#compile(job);
     const graph = await this.#run(job, compiled);
     this.#running = { graph, job, description: new Description(graph, job) };
@@ -124,7 +125,7 @@ export class Runner implements RequestHandler {
 
   #compile(job: RunnerJob): Compiled {
     try {
-      return compileJob(job, this.#knowledge);
+      return compileJob(job, this.#knowledge, this.#live);
     } catch (error) {
       const failure = { kind: "graph", detail: (error as Error).message } as const;
       this.#conclude(failure);

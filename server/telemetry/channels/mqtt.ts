@@ -2,11 +2,12 @@
  * Telemetry from a topic of a broker, MQTT 3.1.1 or 5, plain (`mqtt://`): brokers with TLS are not reached by this
  * channel. A broker that is away is tried again until the process ends; nothing else waits for it.
  */
+import type { ProtocolVersion } from "../../mqtt/broker-client.ts";
 import { backOff } from "../../processes/restart.ts";
 import { sleep } from "../../processes/sleep.ts";
 import { brokerUrl } from "../../sources/telemetry-cfg.ts";
 import type { ChannelNeeds, TelemetryChannel } from "../channel.ts";
-import { type Broker, type ProtocolVersion, stayConnected } from "./broker-connection.ts";
+import { type Broker, stayConnected } from "./broker-connection.ts";
 
 export function openMqtt(needs: ChannelNeeds): TelemetryChannel {
   const broker = readBroker(needs.parameters);

@@ -32,9 +32,11 @@ export interface Gatherer {
   take(atMs: number): WebhookNotification | null;
 }
 
-/** Never further away than the interval: a clock that is set back must silence nobody. */
+/**
+ * Never further away than a notification that waits for its own time allows: a clock that is set back must silence nobody.
+ */
 export const dueAfter = (nowMs: number, nextMs: number, backoffMs: number): number =>
-  Math.min(Math.max(nowMs, nextMs), nowMs + backoffMs);
+  Math.min(Math.max(nowMs, nextMs), nowMs + 2 * backoffMs);
 
 /** `2026-11-15T17:40:33.123Z` as `2026-11-15 17:40:33.1230`: pictures are timed to the millisecond. */
 export const writeTimestamp = (iso: string): string => iso.replace("T", " ").replace("Z", "0");

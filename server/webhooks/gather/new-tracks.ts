@@ -69,7 +69,7 @@ export class NewTracksGatherer implements Gatherer {
     const gathered = this.#gathered;
     gathered.count += 1;
     gathered.message = message;
-    gathered.dueMs = Math.min(gathered.dueMs, nowMs + backoffMs);
+    gathered.dueMs = Math.min(gathered.dueMs, dueAfter(nowMs, Number.POSITIVE_INFINITY, backoffMs));
     if (gathered.entries.length < MOST_TOLD) gathered.entries.push(entry);
   }
 }

@@ -1,0 +1,199 @@
+/** From the settings of a replay to its summary. */
+import { basename } from "node:path";
+import type { Compiled } from "../../graphs/compiler/compile.ts";
+import { GraphFaults } from "../../graphs/compiler/fault.ts";
+import type { GraphPlan } from "../../graphs/compiler/plan.ts";
+import { ALERT_CHANNEL, type AlertFinding } from "../../schemas/alerts.ts";
+import type { DetectionMessage } from "../../schemas/detection-message.ts";
+import type { JsonRecord } from "../../schemas/json.ts";
+import { EXIT, UsageFault } from "../command.ts";
+import { compileGraph } from "../compile-graph.ts";
+import { writeText } from "../draw-svg.ts";
+import { expectRoom } from "../expect-room.ts";
+import { GraphFiles, locateGraph } from "../graph-files.ts";
+import { loadKnowledge } from "../knowledge.ts";
+import { onInterrupt } from "../run/interrupt.ts";
+import { Reporter } from "../run/reporter.ts";
+import { expectFile } from "../run/source-file.ts";
+import { expectTelemetry, readFlight } from "../run/telemetry-file.ts";
+import { showFaults } from "../show-faults.ts";
+import type { Terminal } from "../terminal.ts";
+import { drawTimeline } from "./draw-timeline.ts";
+import { findLooking, listMissed } from "./known-classes.ts";
+import { Outlet } from "./outlet.ts";
+import { PatchFolder } from "./patches.ts";
+import { playClip } from "./play-clip.ts";
+import { playMessages } from "./play-messages.ts";
+import { ruleOf } from "./read-alerts.ts";
+import { type Replayed, readReplayed } from "./read-order.ts";
+import { listSenders, Replay } from "./replay.ts";
+import type { ReplaySettings } from "./settings.ts";
+import { formatSummary, type Span, summarise } from "./summary.ts";
+import { expectAlerts, withRules } from "./with-rules.ts";
+
+type ClipSource = ReplaySettings["source"] & { readonly kind: "clip" };
+
+/** What a source has come to. */
+interface Played {
+  readonly clipSeconds: number;
+  /** Said already, or null. */
+  readonly failure: string | null;
+  readonly errors: number;
+}
+
+export async function runReplay(settings: ReplaySettings, terminal: Terminal): Promise<number> {
+  const { source, out, svg } = settings;
+  if (out !== null) expectRoom("out", out);
+  if (svg !== null) expectRoom("svg", svg);
+  if (source.kind === "clip") expectFile(source.clip);
+  const reporter = new Reporter(terminal, settings);
+  const replayed = await readReplayed(settings, reporter, terminal);
+  if (replayed === null) return EXIT.refused;
+  const play = source.kind === "clip" ? await prepareClip(source, replayed, settings, reporter, terminal) : null;
+  if (source.kind === "clip" && play === null) return EXIT.refused;
+  const senders = listSenders(replayed);
+  const outlet = new Outlet({ senders, file: out, isJson: settings.json, isQuiet: settings.quiet }, terminal);
+  const patches = settings.patches === null ? null : new PatchFolder(settings.patches);
+  const order = { ...replayed, patches, keepsMarks: svg !== null };
+  const replay = new Replay(order, outlet, source.kind === "clip" ? source.startMs : null);
+  const stop = new AbortController();
+  const deafen = onInterrupt(
+    () => stop.abort(),
+    () => process.exit(EXIT.failed),
+  );
+  terminal.onClosed(() => stop.abort());
+  const beganMs = performance.now();
+  try {
+    const played =
+      play === null
+        ? await playRecording(settings, replayed, replay, reporter, terminal, stop.signal)
+        : await play(replay, stop.signal);
+    await replay.end();
+    const seconds = (performance.now() - beganMs) / 1000;
+    const span = {
+      startMs: replay.startMs,
+      clipSeconds: played.clipSeconds,
+      seconds,
+      isInterrupted: stop.signal.aborted,
+    };
+    if (svg !== null) {
+      const title = basename(source.kind === "clip" ? source.clip : source.file);
+      await writeText(svg, drawTimeline(senders, replay.marks, { ...span, title }));
+    }
+    if (played.failure !== null)
+      reporter.error(`windhover: ${played.failure}`, { type: "error", message: played.failure });
+    await tellEnd(replay, senders, span, outlet, terminal);
+    return played.failure === null && played.errors === 0 ? EXIT.ok : EXIT.failed;
+  } finally {
+    deafen();
+    outlet.close();
+  }
+}
+
+async function tellEnd(
+  { tally }: Replay,
+  senders: Parameters<typeof formatSummary>[0],
+  span: Span,
+  outlet: Outlet,
+  terminal: Terminal,
+): Promise<void> {
+  if (terminal.isClosed) return;
+  if (terminal.isJson) terminal.say(JSON.stringify(summarise(senders, tally, span)));
+  else if (outlet.isReadable) await terminal.print(`\n${formatSummary(senders, tally, span, terminal.paintOut)}`);
+  else terminal.say(formatSummary(senders, tally, span, terminal.paintErr));
+}
+
+async function playRecording(
+  { source, quiet }: ReplaySettings,
+  { alerts }: Replayed,
+  replay: Replay,
+  reporter: Reporter,
+  terminal: Terminal,
+  signal: AbortSignal,
+): Promise<Played> {
+  const file = source.kind === "messages" ? source.file : "";
+  await playMessages(file, alerts.map(ruleOf), replay, { reporter, terminal, isQuiet: quiet, signal });
+  return { clipSeconds: replay.seconds, failure: null, errors: 0 };
+}
+
+type Play = (replay: Replay, signal: AbortSignal) => Promise<Played>;
+
+/** Everything that can be known before the first frame. Null when the graph has faults; they have been shown. */
+async function prepareClip(
+  source: ClipSource,
+  { alerts, subscribers }: Replayed,
+  { quiet }: ReplaySettings,
+  reporter: Reporter,
+  terminal: Terminal,
+): Promise<Play | null> {
+  const files = new GraphFiles(locateGraph(source.graph));
+  const knowledge = await loadKnowledge();
+  const compiled = compileOrShow(
+    () => compileGraph(files, source, { ...knowledge, source: { uri: source.clip, pace: "fast" } }),
+    files,
+    terminal,
+  );
+  const plan = compiled?.plan ?? null;
+  if (compiled === null || plan === null) return null;
+  if (alerts.length > 0) expectAlerts(plan);
+  if (subscribers.length > 0) expectDetections(plan);
+  if (source.telemetry !== null) expectTelemetry(plan);
+  warnOfClasses(plan, alerts, reporter);
+  const flight = source.telemetry === null ? null : readFlight(source.telemetry);
+  for (const lack of [flight?.cut, flight?.lack])
+    if (lack) reporter.warn(`telemetry: ${lack}`, { type: "telemetry", lack });
+  const ruled = withRules(compiled, plan, alerts.map(ruleOf));
+  const tellsMessages = plan.offers.includes(DETECTIONS);
+  return async (replay, signal) => {
+    const take = async (channel: string, message: JsonRecord): Promise<void> => {
+      if (channel === ALERT_CHANNEL) replay.find(message as unknown as AlertFinding);
+      if (channel === DETECTION_CHANNEL) await replay.see(message as unknown as DetectionMessage);
+      else if (!tellsMessages) await replay.flush();
+    };
+    const { startMs } = source;
+    const order = { compiled: ruled, plan, startMs, flight, isQuiet: quiet, take, signal };
+    return playClip(order, knowledge, reporter, terminal);
+  };
+}
+
+const DETECTIONS = "detections";
+const DETECTION_CHANNEL = "detection_data";
+
+function expectDetections({ graph, offers }: GraphPlan): void {
+  if (offers.includes(DETECTIONS)) return;
+  throw new UsageFault(
+    `--subscriptions go by what the element \`${DETECTIONS}\` tells, and the graph "${graph}" has none`,
+  );
+}
+
+function compileOrShow(compile: () => Compiled, files: GraphFiles, terminal: Terminal): Compiled | null {
+  const textOf = (file: string | null) => files.textOf(file);
+  try {
+    const compiled = compile();
+    showFaults(compiled.faults, textOf, terminal);
+    return compiled;
+  } catch (error) {
+    if (!(error instanceof GraphFaults)) throw error;
+    showFaults(error.faults, textOf, terminal);
+    return null;
+  }
+}
+
+/** The service takes classes of any installed model; this graph looks with one. */
+function warnOfClasses(plan: GraphPlan, alerts: Replayed["alerts"], reporter: Reporter): void {
+  const looking = findLooking(plan);
+  if (looking === null) return;
+  for (const { alias, configuration } of alerts) {
+    const missed = listMissed(configuration.filter as JsonRecord, looking);
+    if (missed.length === 0) continue;
+    const names = missed.map((name) => `"${name}"`).join(", ");
+    reporter.warn(
+      `"${alias}" waits for ${names} in vain: the graph, with the model ${looking.model}, finds no such thing`,
+      {
+        type: "classes",
+        alert: alias,
+        missed,
+      },
+    );
+  }
+}

@@ -1,0 +1,50 @@
+/** The child's life: loads everything, says so, enhances what it is told to in order, and never outlives the server. */
+import { setPriority } from "node:os";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { ENHANCE_PROTOCOL, type EnhanceMessage, EnhanceRequest, type TrackToEnhance } from "../schemas/enhancement.ts";
+import { enhanceTrack, type Readers } from "./enhance-track.ts";
+import { openPlateReader } from "./plate/plate-reader.ts";
+
+/** It has time: what runs live goes first. */
+const NICE = 10;
+
+if (process.send === undefined) {
+  process.stderr.write("this is a part of Windhover: `windhover serve` starts it\n");
+  process.exit(2);
+}
+
+// A Ctrl-C in the terminal reaches all of its processes: it is the server that ends this one.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
+process.once("disconnect", () => process.kill(process.pid, "SIGKILL"));
+setPriority(NICE);
+
+const isRequest = new Ajv2020({ strict: false }).compile<EnhanceRequest>(EnhanceRequest);
+const tell = (message: EnhanceMessage): void => {
+  process.send?.(message);
+};
+
+tell({ type: "hello", protocol: ENHANCE_PROTOCOL, pid: process.pid });
+try {
+  const { readers, lacks } = await openReaders();
+  let work = Promise.resolve();
+  process.on("message", (message) => {
+    if (!isRequest(message)) throw new Error("the server said something that no server of this version says");
+    work = work.then(() => enhance(message.tracks, readers));
+  });
+  tell({ type: "ready", lacks });
+} catch (error) {
+  tell({ type: "failed", detail: String((error as Error).message).slice(0, 2000) });
+}
+
+async function openReaders(): Promise<{ readonly readers: Readers; readonly lacks: string[] }> {
+  const plates = await openPlateReader();
+  if (typeof plates === "string") return { readers: {}, lacks: [`plates are not read: ${plates}`.slice(0, 2000)] };
+  return { readers: { readPlate: (picture) => plates.read(picture) }, lacks: [] };
+}
+
+async function enhance(tracks: readonly TrackToEnhance[], readers: Readers): Promise<void> {
+  for (const track of tracks) {
+    const data = await enhanceTrack(track, readers);
+    tell({ type: "enhanced", track: { id: track.id, data }, memoryBytes: process.memoryUsage.rss() });
+  }
+}

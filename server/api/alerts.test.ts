@@ -1,0 +1,345 @@
+import assert from "node:assert/strict";
+import { after, afterEach, before, test } from "node:test";
+import { ALERT_TYPES } from "../../elements/alerts/types.ts";
+import type { AlertRecord } from "../../schemas/api/alerts.ts";
+import { type AlertNotice, AlertNotice as AlertNoticeSchema } from "../../schemas/api/events.ts";
+import { type AlertsService, CLASSES, gate, MQTT, OWN_RULE, openAlerts } from "../alerts/alerts.fixture.ts";
+import { addUser } from "../processes/supervisor.fixture.ts";
+import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
+import { newUuid } from "../uuid.ts";
+import { checkBy } from "../validation.ts";
+
+let database: TestDatabase;
+let service: AlertsService;
+before(async () => {
+  database = await testDatabase();
+  service = await openAlerts(database.sql);
+});
+after(async () => {
+  await service?.close();
+  await database?.close();
+});
+
+/** Whatever a test leaves. */
+afterEach(async () => {
+  const { stage, call } = service;
+  await stage.supervisor.stopAll(stage.user);
+  for (const uuid of uuidsOf((await call("GET", "/alerts")).body)) await call("DELETE", `/alert/${uuid}`);
+});
+
+const countOf = (count: number) => ({ trigger: { count } });
+const uuidsOf = (body: { alerts: readonly AlertRecord[] }) => body.alerts.map(({ uuid }) => uuid);
+
+for (const { name } of ALERT_TYPES)
+  test(`${name} is described, and its example posts as it is`, async () => {
+    const { call } = service;
+    const { status, body } = await call("GET", `/alert_description?name=${name}`);
+    assert.deepEqual([status, body.name, body.type], [200, name, name]);
+    for (const part of ["trigger", "region", "filter", "parameters"]) assert.equal(body.schemas[part].type, "object");
+    assert.deepEqual((await call("GET", `/alert_description?type=${name}`)).body, body);
+    const made = await call("POST", "/alert", body.example);
+    assert.equal(made.status, 201, JSON.stringify(made.body));
+    assert.equal(made.body.type, name);
+    assert.equal((await call("DELETE", `/alert/${made.body.uuid}`)).status, 200);
+  });
+
+test("a type that is not there is refused with those that are, and the nearest", async () => {
+  const { call } = service;
+  const wrong = await call("GET", "/alert_description?name=grid-densty");
+  assert.deepEqual([wrong.status, wrong.body.errors[0].path], [422, "name"]);
+  assert.match(wrong.body.errors[0].message, /flow-control.*did you mean "grid-density"/);
+  assert.equal((await call("GET", "/alert_description")).status, 422);
+});
+
+test("an alert is registered, shown, listed, and gone once deleted; its secrets are shown once", async () => {
+  const { call, make, app } = service;
+  const output = [
+    { type: "mqtt", config: { host: "mqtt://ada:hunter6@localhost", topic: "a" } },
+    { type: "mqtt", config: { host: "127.0.0.1:9", topic: "b", qos: 0, username: "bo", password: "hunter7" } },
+    { type: "webhook", config: { url: "http://127.0.0.1:9/hook?token=hunter8" } },
+  ];
+  const made = await make(gate({ output, filter: { class_names: ["car"] } }));
+  const { uuid, alert_uuid, created_at, delivery, ...rest } = made;
+  const secret = String(made.output[2]?.config.secret);
+  assert.match(secret, /^whsec_[A-Za-z0-9+/]{32}$/);
+  assert.equal(alert_uuid, uuid);
+  assert.match(created_at, /Z$/);
+  assert.deepEqual(
+    delivery.map(({ type, waiting, last_error }) => [type, waiting, last_error]),
+    [
+      ["mqtt", 0, null],
+      ["mqtt", 0, null],
+      ["webhook", 0, null],
+    ],
+  );
+  assert.deepEqual(rest.output.slice(0, 2), [
+    { type: "mqtt", config: { host: "mqtt://localhost", topic: "a", qos: 1, username: "ada", password: "***" } },
+    { type: "mqtt", config: { host: "127.0.0.1:9", topic: "b", qos: 0, username: "bo", password: "***" } },
+  ]);
+  assert.deepEqual(rest.output[2]?.config, { url: "http://127.0.0.1:9/hook?token=***", secret });
+  assert.deepEqual(
+    [rest.alias, rest.type, rest.status, rest.process_uuid, rest.pending],
+    ["gate", "flow-control", "active", null, null],
+  );
+  // Whole, with defaults.
+  assert.deepEqual(rest.trigger, { count: 1, direction: "any", cooldown_seconds: 0 });
+  assert.deepEqual(rest.filter.class_names, ["car"]);
+  const shown = (await call("GET", `/alert/${uuid}`)).body as AlertRecord;
+  assert.equal(shown.output[2]?.config.secret, "***");
+  assert.deepEqual((await call("GET", "/alerts")).body, { alerts: [shown] });
+  const back = await call("PATCH", `/alert/${uuid}`, { ...shown, alias: "other" });
+  assert.deepEqual(back, { status: 200, body: { ...shown, alias: "other" } });
+  const [{ output: kept } = { output: [] }] = await database.sql`select output from alerts where uuid = ${uuid}`;
+  assert.deepEqual(
+    kept.map(({ config }: { config: Record<string, unknown> }) => config.password ?? config.url),
+    ["hunter6", "hunter7", "http://127.0.0.1:9/hook?token=hunter8"],
+  );
+  assert.equal(kept[2].config.secret, secret);
+  assert.deepEqual(await call("DELETE", `/alert/${uuid}`), { status: 200, body: { deleted: true, uuid } });
+  for (const method of ["GET", "DELETE", "PATCH"]) {
+    const gone = await call(method, `/alert/${uuid}`, method === "PATCH" ? {} : undefined);
+    assert.deepEqual([gone.status, gone.body.code], [404, "alert_not_found"]);
+  }
+  const left = await database.sql`select from destinations where not is_closed`;
+  assert.equal(left.length, 0);
+  assert.doesNotMatch(app.logged.join(), /hunter|whsec_/);
+});
+
+const webhook = (url: string, more: object = {}) => ({ output: [{ type: "webhook", config: { url, ...more } }] });
+const mqtt = (config: object) => ({ output: [{ type: "mqtt", config: { ...MQTT.config, ...config } }] });
+const grid = (more: object) => ({ ...gate(), type: "grid-density", region: {}, ...more });
+const square = (...polygon: readonly (readonly number[])[]) => grid({ region: { type: "image", polygon } });
+
+const REFUSED: readonly (readonly [why: string, body: object, ...paths: readonly string[]])[] = [
+  ["an unknown type", gate({ type: "flow" }), "/type"],
+  ["no alias and no output", { type: "filter-search" }, "/alias", "/output"],
+  ["no outputs", gate({ output: [] }), "/output"],
+  ["17 outputs", gate({ output: Array(17).fill(MQTT) }), "/output"],
+  ["an output of an unknown type", gate({ output: [{ type: "kafka", config: {} }] }), "/output/0/type"],
+  ["an output without a configuration", gate({ output: [{ type: "mqtt" }] }), "/output/0/config"],
+  ["a topic with a wildcard", gate(mqtt({ topic: "a/#" })), "/output/0/config/topic"],
+  ["an empty topic", gate(mqtt({ topic: "" })), "/output/0/config/topic"],
+  ["a topic with a NUL", gate(mqtt({ topic: "a\u0000" })), "/output/0/config/topic"],
+  ["qos 3", gate(mqtt({ qos: 3 })), "/output/0/config/qos"],
+  ["a misspelt field of an output", gate(mqtt({ user: "x" })), "/output/0/config/user"],
+  ["a broker of another kind", gate(mqtt({ host: "amqp://127.0.0.1" })), "/output/0/config/host"],
+  ["a broker with a path", gate(mqtt({ host: "mqtt://127.0.0.1/a" })), "/output/0/config/host"],
+  ["a port that is none", gate(mqtt({ host: "127.0.0.1:99999" })), "/output/0/config/host"],
+  ["a password without a name", gate(mqtt({ password: "x" })), "/output/0/config/username"],
+  ["a password that was never sent", gate(mqtt({ username: "a", password: "***" })), "/output/0/config/password"],
+  ["a broker that no name server knows", gate(mqtt({ host: "broker.invalid" })), "/output/0/config/host"],
+  ["a webhook by ftp", gate(webhook("ftp://127.0.0.1/x")), "/output/0/config/url"],
+  ["a secret that is none", gate(webhook("http://127.0.0.1/x", { secret: "abc" })), "/output/0/config/secret"],
+  ["a polygon of two points", square([0, 0], [1, 1]), "/region/polygon"],
+  ["a polygon that crosses itself", square([0, 0], [1, 1], [1, 0], [0, 1]), "/region/polygon"],
+  ["a polygon outside of the frame", square([0, 0], [1.5, 1], [1, 0]), "/region/polygon/1"],
+  ["cooldown -1", gate({ trigger: { cooldown_seconds: -1 } }), "/trigger/cooldown_seconds"],
+  ["a misspelt trigger", gate({ trigger: { cuont: 1 } }), "/trigger/cuont"],
+  ["a misspelt part", gate({ triger: {} }), "/triger"],
+  ["a line without its points", gate({ region: {} }), "/region/line"],
+  [
+    "unknown classes",
+    gate({ filter: { class_names: ["car", "cra", "ufo"] } }),
+    "/filter/class_names/1",
+    "/filter/class_names/2",
+  ],
+];
+for (const [why, body, ...paths] of REFUSED)
+  test(`POST /alert refuses ${why}`, async () => {
+    const reply = await service.call("POST", "/alert", body);
+    assert.deepEqual([reply.status, reply.body.code], [422, "invalid_input"], JSON.stringify(reply.body));
+    assert.deepEqual(reply.body.errors.map(({ path }: { path: string }) => path).sort(), paths);
+  });
+
+test("an unknown class is told with the nearest and with all that are known", async () => {
+  const { body } = await service.call("POST", "/alert", gate({ filter: { class_names: ["cra"] } }));
+  assert.match(body.errors[0].message, /"cra".*did you mean "car"/);
+  for (const name of CLASSES) assert.match(body.errors[0].message, new RegExp(`\\b${name}\\b`));
+});
+
+test("POST /alert connects to no denied address", async () => {
+  for (const [field, output] of [
+    ["host", mqtt({ host: "169.254.169.254" })],
+    ["host", mqtt({ host: "metadata.google.internal" })],
+    ["url", webhook("http://169.254.169.254/latest")],
+    ["url", webhook("http://[fe80::1]/")],
+  ] as const) {
+    const { status, body } = await service.call("POST", "/alert", gate(output));
+    assert.deepEqual([status, body.code, body.errors[0].path], [422, "address_refused", `/output/0/config/${field}`]);
+  }
+});
+
+test("the limit of alerts holds when raced; an alert of another user is not there; the listing comes in pages", async () => {
+  const eve = await addUser(database.sql);
+  service.addUser({ ...eve, limits: { ...eve.limits, alerts: 3 } });
+  const { call } = service;
+  const raced = await Promise.all(Array.from({ length: 6 }, () => call("POST", "/alert", gate(), eve)));
+  assert.deepEqual(raced.map(({ status }) => status).sort(), [201, 201, 201, 403, 403, 403]);
+  assert.equal(raced.find(({ status }) => status === 403)?.body.code, "alerts_limit_reached");
+  const first = await call("GET", "/alerts?limit=2", undefined, eve);
+  const second = await call("GET", `/alerts?limit=2&cursor=${first.body.next_cursor}`, undefined, eve);
+  assert.equal(second.body.next_cursor, undefined);
+  const all = uuidsOf((await call("GET", "/alerts", undefined, eve)).body);
+  assert.deepEqual([...uuidsOf(first.body), ...uuidsOf(second.body)], all);
+  assert.deepEqual((await call("GET", "/alerts")).body, { alerts: [] });
+  for (const method of ["GET", "PATCH", "DELETE"])
+    assert.equal((await call(method, `/alert/${all[0]}`, method === "PATCH" ? {} : undefined)).status, 404);
+});
+
+test("two changes at once both hold", async () => {
+  const { call, make } = service;
+  const { uuid } = await make();
+  const counts = [2, 3, 4, 5];
+  await Promise.all([
+    ...counts.map((count) => call("PATCH", `/alert/${uuid}`, countOf(count))),
+    call("PATCH", `/alert/${uuid}`, { filter: { class_names: ["dog"] } }),
+    call("PATCH", `/alert/${uuid}`, { alias: "raced" }),
+  ]);
+  const { body } = await call("GET", `/alert/${uuid}`);
+  assert.ok(counts.includes(body.trigger.count));
+  assert.deepEqual([body.alias, body.filter.class_names, body.pending], ["raced", ["dog"], null]);
+});
+
+test("a change needs nothing that it leaves out, replaces a part whole, and never takes a password to another broker", async () => {
+  const { call, make } = service;
+  const output = mqtt({ username: "ada", password: "hunter9" }).output;
+  const { uuid } = await make(gate({ output, trigger: { count: 3, direction: "forward" } }));
+  const path = `/alert/${uuid}`;
+  assert.equal((await call("PATCH", path, {})).status, 200);
+  assert.deepEqual((await call("PATCH", path, countOf(7))).body.trigger, {
+    count: 7,
+    direction: "any",
+    cooldown_seconds: 0,
+  });
+  for (const [body, at] of [
+    [{ trigger: { count: 0 } }, "/trigger/count"],
+    [{ trigger: null }, "/trigger"],
+    [{ type: "grid-density" }, "/type"],
+    [{ filter: { class_names: ["ufo"] } }, "/filter/class_names/0"],
+    [mqtt({ host: "127.0.0.1:10", username: "ada", password: "***" }), "/output/0/config/password"],
+  ] as const) {
+    const refused = await call("PATCH", path, body);
+    assert.deepEqual([refused.status, refused.body.errors?.[0]?.path], [422, at]);
+  }
+  const moved = await call("PATCH", path, mqtt({ topic: "elsewhere", username: "eve", password: "***" }));
+  assert.deepEqual(moved.body.output[0].config, {
+    ...MQTT.config,
+    topic: "elsewhere",
+    qos: 1,
+    username: "eve",
+    password: "***",
+  });
+  const [kept] =
+    await database.sql`select target from destinations where not is_closed and user_uuid = ${service.stage.user.uuid}`;
+  assert.deepEqual([kept?.target.password, kept?.target.topic], ["hunter9", "elsewhere"]);
+  const hooked = await call("PATCH", path, webhook("http://127.0.0.1:9/hook"));
+  assert.match(hooked.body.output[0].config.secret, /^whsec_/, "the one time");
+  assert.equal((await call("GET", path)).body.output[0].config.secret, "***");
+});
+
+test("a registered alert runs on what runs and on what is started later; a change waits for a start, or is forced", async () => {
+  const { stage, call, make, rules } = service;
+  const first = await stage.start({}, { graph: "ruled" });
+  const bare = await stage.start({}, { graph: "bare" });
+  const made = await make(gate(countOf(1)));
+  const { uuid } = made;
+  const path = `/alert/${uuid}`;
+  const triggers = async (process: string) => (await rules(process))[uuid]?.count;
+  assert.deepEqual(Object.keys(await rules(first)), [OWN_RULE.alert, uuid]);
+  const listed = (await call("GET", "/active/alerts")).body.alerts;
+  assert.deepEqual(listed, [{ ...made, process_uuid: first }], "and not on the one whose graph evaluates none");
+  assert.deepEqual([(await stage.row(first))?.alerts, (await stage.row(bare))?.alerts], [[uuid], []]);
+
+  const waiting = (await call("PATCH", path, countOf(2))).body;
+  assert.deepEqual([waiting.trigger.count, waiting.pending.trigger.count], [1, 2]);
+  assert.equal(await triggers(first), 1);
+  const { pid } = await stage.inside(first);
+  process.kill(pid, "SIGKILL");
+  await stage.hear(first, (notice) => notice.type === "restarting");
+  await stage.reach(first, "running");
+  const restarted = await stage.inside(first);
+  assert.deepEqual([restarted.pid === pid, await triggers(first)], [false, 1], "a crash is no start");
+  assert.deepEqual(Object.keys(restarted.job.live as object), ["watch"], "from the first frame on");
+
+  const second = await stage.start();
+  assert.deepEqual([await triggers(first), await triggers(second)], [1, 2]);
+  const both = (await call("GET", "/active/alerts?limit=1")).body;
+  const rest = (await call("GET", `/active/alerts?cursor=${both.next_cursor}`)).body;
+  assert.deepEqual(
+    [...both.alerts, ...rest.alerts].map((entry) => [
+      entry.process_uuid,
+      entry.trigger.count,
+      entry.pending?.trigger.count,
+    ]),
+    [
+      [second, 2, undefined],
+      [first, 1, 2],
+    ],
+  );
+  const forced = (await call("PATCH", `${path}?force=true`, { ...countOf(3), force: false })).body;
+  assert.deepEqual([forced.trigger.count, forced.pending], [3, null], "the query wins");
+  assert.deepEqual([await triggers(first), await triggers(second)], [3, 3]);
+
+  await call("PATCH", path, { status: "inactive" });
+  assert.deepEqual([Object.keys(await rules(first)), await rules(second)], [[OWN_RULE.alert], {}]);
+  assert.deepEqual(
+    [(await call("GET", "/active/alerts")).body, (await stage.row(first))?.alerts],
+    [{ alerts: [] }, []],
+  );
+  assert.equal((await call("PATCH", path, countOf(4))).body.pending, null, "it runs nowhere: nothing waits");
+  await call("PATCH", path, { status: "active" });
+  assert.deepEqual([await triggers(first), await triggers(second)], [4, 4]);
+
+  await call("DELETE", path);
+  assert.deepEqual([Object.keys(await rules(first)), await rules(second)], [[OWN_RULE.alert], {}]);
+});
+
+test("an alert of one process is refused where its graph evaluates none, and goes with its process", async () => {
+  const { stage, call, make, rules } = service;
+  const bare = await stage.start({}, { graph: "bare" });
+  const refused = await call("POST", `/alert/${bare}`, gate());
+  assert.deepEqual([refused.status, refused.body.code], [409, "graph_lacks"]);
+  const absent = await call("POST", `/alert/${newUuid()}`, gate());
+  assert.deepEqual([absent.status, absent.body.code], [404, "process_not_found"]);
+  const [process, other] = [await stage.start(), await stage.start()];
+  const { uuid, ...made } = await make(gate(), process);
+  assert.equal(made.process_uuid, process);
+  assert.deepEqual([Object.keys(await rules(process)), await rules(other)], [[uuid], {}]);
+  assert.deepEqual((await call("GET", "/alerts")).body, { alerts: [] });
+  assert.deepEqual(uuidsOf((await call("GET", "/active/alerts")).body), [uuid]);
+  assert.equal((await call("PATCH", `/alert/${uuid}?force=true`, countOf(9))).body.trigger.count, 9);
+  assert.equal((await rules(process))[uuid]?.count, 9);
+  await stage.supervisor.stop(stage.user, process);
+  assert.equal((await call("GET", `/alert/${uuid}`)).status, 404);
+  assert.deepEqual((await call("GET", "/active/alerts")).body, { alerts: [] });
+});
+
+test("what a process finds is a notice: written down for every output, then told, with the alias of the moment", async () => {
+  const { stage, call, make } = service;
+  const process = await stage.start({ finds: 2 }, { graph: "ruled" });
+  const check = checkBy(AlertNoticeSchema);
+  const { uuid } = await make(gate({ output: [MQTT, ...mqtt({ topic: "other" }).output] }));
+  const heard: AlertNotice[] = [];
+  const counts: number[] = [];
+  await stage.hear(process, (notice) => {
+    if (notice.type !== "alert") return false;
+    heard.push(notice.notice);
+    void database.sql`select from parcels where id = ${notice.notice.id}`.then((rows) => counts.push(rows.length));
+    if (heard.length === 2) void call("PATCH", `/alert/${uuid}`, { alias: "renamed" });
+    return notice.notice.alias === "renamed" && counts.length >= 2;
+  });
+  for (const notice of heard) assert.deepEqual(check(notice), []);
+  assert.deepEqual([...new Set(heard.map(({ alert_uuid }) => alert_uuid))], [uuid], "and not those of the graph's own");
+  assert.deepEqual(
+    [heard[0]?.alias, heard[0]?.process_uuid, heard[0]?.source_uuid],
+    ["gate", process, stage.sourceUuid],
+  );
+  assert.deepEqual(counts.slice(0, 2), [2, 2]);
+  const ticks = heard.map(({ data }) => Number(data.ticks));
+  assert.deepEqual(
+    ticks,
+    [...ticks].sort((a, b) => a - b),
+  );
+  const shown = (await call("GET", `/alert/${uuid}`)).body as AlertRecord;
+  assert.ok(shown.delivery.every(({ waiting }) => waiting > 0));
+});

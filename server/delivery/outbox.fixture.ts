@@ -1,0 +1,84 @@
+/** Outboxes on a real database, with receivers of a user of the test's own. */
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { after } from "node:test";
+import type { JsonRecord } from "../../schemas/json.ts";
+import { makeConfig } from "../api/app.fixture.ts";
+import type { Sql } from "../store/client.ts";
+import { silentLog } from "../store/database.fixture.ts";
+import { createUser } from "../store/users.ts";
+import { newUuid } from "../uuid.ts";
+import type { DeliveryStanding, Target } from "./delivery.ts";
+import { Outbox, type OutboxNeeds } from "./outbox.ts";
+
+/** Short, so that a test need not wait. */
+const SETTINGS = {
+  DELIVERY_RETRY_FIRST_SECONDS: "0.1",
+  DELIVERY_RETRY_MOST_SECONDS: "0.2",
+  DELIVERY_LOOK_SECONDS: "0.2",
+};
+
+export type Settings = Readonly<Record<string, string>>;
+
+/** Closed with the test. */
+export async function openOutbox(sql: Sql, settings: Settings = {}, more: Partial<OutboxNeeds> = {}): Promise<Outbox> {
+  const config = makeConfig({ ...SETTINGS, ...settings });
+  const outbox = await Outbox.open({
+    ...{ sql, config, log: silentLog, nodeUuid: newUuid(), softwareVersion: "1.2.3", isAlone: false, ...more },
+  });
+  after(() => outbox.close());
+  return outbox;
+}
+
+export async function addUser(sql: Sql): Promise<string> {
+  const user = await createUser(sql, {
+    ...{ username: `user-${randomBytes(4).toString("hex")}`, masterUuid: null, product: "test" },
+    ...{ keyId: newUuid(), keySha256: randomBytes(32), limits: {}, expiresAt: null, allocatedMs: null, pendingMs: 0 },
+    ...{ hasTrackLogger: false, hasRecording: false, hasEnhancement: false, isGraphAuthor: false, isOperator: false },
+  });
+  assert.ok(typeof user === "object");
+  return user.uuid;
+}
+
+/** Resolves with its uuid. */
+export async function addDestination(outbox: Outbox, sql: Sql, userUuid: string, target: Target): Promise<string> {
+  const uuid = newUuid();
+  await outbox.saveDestination(sql, { uuid, userUuid, target });
+  return uuid;
+}
+
+export const mqttTarget = (port: number, more: Partial<Extract<Target, { kind: "mqtt" }>> = {}): Target => ({
+  ...{ kind: "mqtt", url: `mqtt://127.0.0.1:${port}`, topic: "alerts/yard", qos: 1 },
+  ...{ username: null, password: null, ...more },
+});
+
+export const SECRET = `whsec_${Buffer.from("a secret of twenty-four.").toString("base64")}`;
+
+export const webhookTarget = (url: string, more: Partial<Extract<Target, { kind: "webhook" }>> = {}): Target => ({
+  ...{ kind: "webhook", url, secret: SECRET, authUrl: null, ...more },
+});
+
+/** Bodies with these numbers, in one transaction. */
+export async function enqueue(outbox: Outbox, sql: Sql, uuid: string, numbers: readonly number[]): Promise<void> {
+  await sql.begin((tx) =>
+    outbox.enqueue(
+      tx,
+      numbers.map((number) => parcel(uuid, { number })),
+    ),
+  );
+  outbox.wake();
+}
+
+export function parcel(destinationUuid: string, more: JsonRecord) {
+  const id = newUuid();
+  return { id, destinationUuid, body: { id, ...more } };
+}
+
+export async function standing(outbox: Outbox, sql: Sql, uuid: string): Promise<DeliveryStanding> {
+  const found = (await outbox.standings(sql, [uuid])).get(uuid);
+  assert.ok(found !== undefined, "the receiver is not known");
+  return found;
+}
+
+export const range = (from: number, to: number): readonly number[] =>
+  Array.from({ length: to - from + 1 }, (_, at) => from + at);

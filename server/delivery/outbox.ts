@@ -1,0 +1,167 @@
+/** Notices on their way to their receivers, kept in the database until they have arrived. */
+import type { Logger } from "pino";
+import type { JsonRecord } from "../../schemas/json.ts";
+import { within } from "../processes/within.ts";
+import type { Queries, Sql } from "../store/client.ts";
+import {
+  closeDestination,
+  type DeliveryNumbers,
+  freeLeases,
+  readNumbers,
+  readStandings,
+  removeDestination,
+  saveDestination,
+} from "../store/destinations.ts";
+import { amendParcel, countDropped, insertParcels } from "../store/parcels.ts";
+import type { Courier, CourierConfig } from "./courier.ts";
+import { MqttCourier } from "./couriers/mqtt.ts";
+import { WebhookCourier } from "./couriers/webhook.ts";
+import type { AttemptResult, Delivery, DeliveryStanding, Destination, Parcel, Target } from "./delivery.ts";
+import { type DeliveryCount, DeliveryCounts } from "./delivery-counts.ts";
+import { Dispatcher } from "./dispatcher.ts";
+import { Receipts } from "./receipts.ts";
+
+export interface OutboxNeeds {
+  readonly sql: Sql;
+  readonly config: CourierConfig;
+  readonly log: Logger;
+  readonly nodeUuid: string;
+  /** Told to receivers. */
+  readonly softwareVersion: string;
+  /** Nobody else uses this database: what is claimed in it was claimed by somebody who is gone. */
+  readonly isAlone: boolean;
+  /** Certificates to trust instead of those that everybody does. */
+  readonly authorities?: string;
+}
+
+/** For the last words to the database. */
+const CLOSE_MS = 3_000;
+
+export class Outbox implements Delivery {
+  readonly #needs: OutboxNeeds;
+  readonly #couriers: Readonly<Record<Target["kind"], Courier>>;
+  readonly #counts = new DeliveryCounts();
+  readonly #receipts: Receipts;
+  readonly #dispatcher: Dispatcher;
+  readonly #closing = new AbortController();
+  /** Attempts that were asked for, past what waits. */
+  #attempts = 0;
+
+  private constructor(needs: OutboxNeeds) {
+    const { sql, config, log, nodeUuid } = needs;
+    this.#needs = needs;
+    this.#couriers = { mqtt: new MqttCourier(needs), webhook: new WebhookCourier(needs) };
+    this.#receipts = new Receipts(sql, log);
+    this.#dispatcher = new Dispatcher({
+      ...{ sql, config: config.delivery, log, nodeUuid, counts: this.#counts },
+      ...{ couriers: this.#couriers, receipts: this.#receipts },
+    });
+  }
+
+  static async open(needs: OutboxNeeds): Promise<Outbox> {
+    if (needs.isAlone) await freeLeases(needs.sql, null);
+    return new Outbox(needs);
+  }
+
+  saveDestination(sql: Queries, destination: Destination): Promise<void> {
+    return saveDestination(sql, destination);
+  }
+
+  closeDestination(sql: Queries, uuid: string): Promise<void> {
+    return closeDestination(sql, uuid);
+  }
+
+  removeDestination(sql: Queries, uuid: string): Promise<void> {
+    return removeDestination(sql, uuid);
+  }
+
+  async enqueue(sql: Queries, parcels: readonly Parcel[]): Promise<void> {
+    const { queued } = this.#needs.config.delivery;
+    const written = parcels.map(write);
+    const fit = written.filter((parcel) => !this.#isTooLarge(parcel));
+    const trimmed = await insertParcels(sql, fit, queued);
+    if (trimmed > 0) this.#needs.log.warn({ dropped: trimmed }, "the oldest notices were dropped: too many wait");
+    if (fit.length === written.length) return;
+    const large = written.filter((parcel) => this.#isTooLarge(parcel));
+    this.#needs.log.error(
+      { notices: large.map(({ id }) => id).slice(0, 10) },
+      "notices were dropped: they are too large",
+    );
+    await countDropped(
+      sql,
+      large.map(({ destinationUuid }) => destinationUuid),
+    );
+  }
+
+  async amend(sql: Queries, parcel: Parcel): Promise<boolean> {
+    const written = write(parcel);
+    // What was there before is better than nothing.
+    if (this.#isTooLarge(written)) return false;
+    return amendParcel(sql, written);
+  }
+
+  wake(): void {
+    this.#dispatcher.wake();
+  }
+
+  standings(sql: Queries, uuids: readonly string[]): Promise<ReadonlyMap<string, DeliveryStanding>> {
+    return readStandings(sql, uuids);
+  }
+
+  async attempt({ target }: Destination, { id, body }: Omit<Parcel, "dueAt">): Promise<AttemptResult> {
+    const startedMs = performance.now();
+    const tell = (delivered: boolean, status: number | null, detail: string): AttemptResult => ({
+      ...{ delivered, status, detail, ms: Math.round(performance.now() - startedMs) },
+    });
+    if (this.#attempts >= this.#needs.config.delivery.at_once)
+      return tell(false, null, "too many receivers are being tried just now; try again in a moment");
+    this.#attempts += 1;
+    let status: number | null = null;
+    try {
+      const fault = await this.#couriers[target.kind].send(target, [{ id, body: JSON.stringify(body) }], {
+        ...{ signal: this.#closing.signal, isCareful: false },
+        onDelivered: (_, answered) => {
+          status = answered;
+        },
+      });
+      if (fault === null) return tell(true, status, "it was delivered");
+      return tell(false, fault.status ?? null, fault.reason);
+    } finally {
+      this.#attempts -= 1;
+    }
+  }
+
+  count(kind: Target["kind"]): DeliveryCount {
+    return this.#counts.of(kind);
+  }
+
+  /** Of all servers on this database. */
+  numbers(): Promise<readonly DeliveryNumbers[]> {
+    return readNumbers(this.#needs.sql);
+  }
+
+  /** What has not arrived stays in the database, and is delivered by whoever comes next. */
+  async close(): Promise<void> {
+    await this.#dispatcher.close();
+    this.#closing.abort();
+    await within(CLOSE_MS, this.#receipts.close());
+    await within(
+      CLOSE_MS,
+      this.#dispatcher
+        .free()
+        .catch((error: unknown) =>
+          this.#needs.log.warn({ err: error }, "receivers could not be given back: others wait for the lease"),
+        ),
+    );
+    await Promise.all(Object.values(this.#couriers).map((courier) => courier.close()));
+  }
+
+  #isTooLarge({ body }: { readonly body: string }): boolean {
+    const { body_bytes } = this.#needs.config.delivery;
+    return body.length > body_bytes || Buffer.byteLength(body) > body_bytes;
+  }
+}
+
+function write({ id, destinationUuid, body, dueAt }: Parcel) {
+  return { id, destinationUuid, body: JSON.stringify(body satisfies JsonRecord), dueAt: dueAt ?? null };
+}

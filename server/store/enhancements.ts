@@ -1,0 +1,185 @@
+/** The work of enhancing reports: who does it, how far it is, and what was found out. Claimed as processes are. */
+import type { EnhancementStatus } from "../../schemas/api/enhancement.ts";
+import type { EnhancedTrack, TrackToEnhance } from "../../schemas/enhancement.ts";
+import type { ProcessState } from "../processes/processes.ts";
+import { ServiceError } from "../service-error.ts";
+import type { Queries, Sql } from "./client.ts";
+import { lockUser } from "./lock-user.ts";
+
+export interface EnhancementRow {
+  readonly processUuid: string;
+  readonly status: EnhancementStatus;
+  readonly fault: string | null;
+  readonly total: number;
+  readonly done: number;
+  readonly lastTrackId: number;
+  readonly crashes: number;
+  readonly nodeUuid: string | null;
+  readonly fence: number;
+}
+
+/** What there is to enhance. */
+export interface ReportView {
+  readonly uuid: string;
+  readonly state: ProcessState;
+  readonly hasTrackLogger: boolean;
+  readonly isDeleted: boolean;
+}
+
+export async function findReport(sql: Queries, userUuid: string, uuid: string): Promise<ReportView | null> {
+  const [found] = await sql<ReportView[]>`
+    select uuid, state, has_track_logger, report_deleted_at is not null as is_deleted
+    from processes where uuid = ${uuid} and user_uuid = ${userUuid}`;
+  return found ?? null;
+}
+
+/** What is written with an earlier fence is lost. */
+export type EnhancementClaim = Pick<EnhancementRow, "processUuid" | "fence">;
+
+export interface NewEnhancement {
+  readonly processUuid: string;
+  readonly userUuid: string;
+  readonly nodeUuid: string;
+  readonly leaseSeconds: number;
+  /** Active processes and enhancements of the user together. */
+  readonly limit: number;
+}
+
+/** Of two at once one is new, and the other is the same. One that has ended begins again. */
+export async function insertEnhancement(
+  sql: Sql,
+  { processUuid, userUuid, nodeUuid, leaseSeconds, limit }: NewEnhancement,
+): Promise<{ readonly row: EnhancementRow; readonly isNew: boolean }> {
+  return sql.begin(async (sql) => {
+    await lockUser(sql, userUuid);
+    const running = await findEnhancement(sql, processUuid);
+    if (running?.status === "RUNNING") return { row: running, isNew: false };
+    await expectPlace(sql, userUuid, limit);
+    const [row] = await sql<EnhancementRow[]>`
+      insert into enhancements (process_uuid, status, total, node_uuid, lease_until)
+      select ${processUuid}, 'RUNNING', count(*), ${nodeUuid}, now() + make_interval(secs => ${leaseSeconds})
+      from tracks where process_uuid = ${processUuid}
+      on conflict (process_uuid) do update set
+        status = 'RUNNING', fault = null, total = excluded.total, done = 0, last_track_id = 0, crashes = 0,
+        started_at = now(), ended_at = null, node_uuid = excluded.node_uuid, lease_until = excluded.lease_until,
+        fence = enhancements.fence + 1
+      returning *`;
+    if (row === undefined) throw new Error("the new enhancement was not returned");
+    return { row, isNew: true };
+  });
+}
+
+async function expectPlace(sql: Queries, userUuid: string, limit: number): Promise<void> {
+  const [row] = await sql<{ processes: number; enhancements: number }[]>`
+    select
+      (select count(*) from processes where user_uuid = ${userUuid} and state not in ('finished', 'failed')) as processes,
+      (select count(*) from enhancements join processes on uuid = process_uuid
+        where user_uuid = ${userUuid} and status = 'RUNNING') as enhancements`;
+  const { processes = 0, enhancements = 0 } = row ?? {};
+  if (processes + enhancements < limit) return;
+  throw new ServiceError("processes_limit_reached", {
+    detail: `${processes} processes and ${enhancements} enhancements of this key are active and it may have ${limit}; stop one (DELETE /process/{process_uuid}) or wait, and try again`,
+  });
+}
+
+export async function findEnhancement(sql: Queries, processUuid: string): Promise<EnhancementRow | null> {
+  const [row] = await sql<EnhancementRow[]>`select * from enhancements where process_uuid = ${processUuid}`;
+  return row ?? null;
+}
+
+/** Those that nobody works on, be it what this machine itself did not renew in time. */
+export async function claimEnhancements(
+  sql: Queries,
+  nodeUuid: string,
+  leaseSeconds: number,
+  { isAlone, most }: { readonly isAlone: boolean; readonly most: number },
+): Promise<readonly EnhancementRow[]> {
+  return sql<EnhancementRow[]>`
+    update enhancements
+    set node_uuid = ${nodeUuid}, lease_until = now() + make_interval(secs => ${leaseSeconds}), fence = fence + 1
+    where process_uuid in (
+      select process_uuid from enhancements
+      where status = 'RUNNING' and (lease_until is null or lease_until < now()
+        or (${isAlone} and node_uuid is distinct from ${nodeUuid}))
+      order by started_at limit ${most}
+      for update skip locked)
+    returning *`;
+}
+
+/** Of these claims, those that are still this machine's. */
+export async function renewEnhancements(
+  sql: Queries,
+  leaseSeconds: number,
+  claims: readonly EnhancementClaim[],
+): Promise<readonly EnhancementClaim[]> {
+  const given = claims.map(({ processUuid, fence }) => ({ processUuid, fence }));
+  return sql<EnhancementClaim[]>`
+    update enhancements set lease_until = now() + make_interval(secs => ${leaseSeconds})
+    from jsonb_to_recordset(${sql.json(given)}) as claims ("processUuid" uuid, fence bigint)
+    where process_uuid = "processUuid" and enhancements.fence = claims.fence and status = 'RUNNING'
+    returning process_uuid, enhancements.fence`;
+}
+
+/** So that the next server goes on at once. */
+export async function releaseEnhancement(sql: Queries, { processUuid, fence }: EnhancementClaim): Promise<void> {
+  await sql`
+    update enhancements set node_uuid = null, lease_until = null
+    where process_uuid = ${processUuid} and fence = ${fence}`;
+}
+
+/** By id, those above `after`, each with its picture. */
+export async function readTracksToEnhance(
+  sql: Queries,
+  processUuid: string,
+  after: number,
+  limit: number,
+): Promise<readonly TrackToEnhance[]> {
+  const rows = await sql<{ id: number; className: string; jpeg: Buffer | null }[]>`
+    select tracks.track_id as id, class_name, jpeg
+    from tracks left join track_patches using (process_uuid, track_id)
+    where tracks.process_uuid = ${processUuid} and tracks.track_id > ${after}
+    order by tracks.track_id limit ${limit}`;
+  return rows.map(({ jpeg, ...row }) => ({ ...row, jpeg: jpeg?.toString("base64") ?? null }));
+}
+
+/** What was found out and the place, in one: each track is done once. False: somebody else does it now, or it is gone. */
+export async function writeEnhanced(
+  sql: Sql,
+  { processUuid, fence }: EnhancementClaim,
+  tracks: readonly EnhancedTrack[],
+): Promise<boolean> {
+  const lastTrackId = tracks.at(-1)?.id ?? 0;
+  return sql.begin(async (sql) => {
+    const moved = await sql`
+      update enhancements set done = done + ${tracks.length}, last_track_id = ${lastTrackId}, crashes = 0
+      where process_uuid = ${processUuid} and fence = ${fence} and status = 'RUNNING' and last_track_id < ${lastTrackId}`;
+    if (moved.count === 0) return false;
+    await sql`
+      update tracks set enhanced_data = data
+      from jsonb_to_recordset(${sql.json(tracks.map((track) => ({ ...track })) as never)}) as news (id bigint, data jsonb)
+      where process_uuid = ${processUuid} and track_id = id`;
+    return true;
+  });
+}
+
+/** Returns how many there were without a track that was done between them; null: it is somebody else's now. */
+export async function countCrash(sql: Queries, { processUuid, fence }: EnhancementClaim): Promise<number | null> {
+  const [row] = await sql<{ crashes: number }[]>`
+    update enhancements set crashes = crashes + 1
+    where process_uuid = ${processUuid} and fence = ${fence} and status = 'RUNNING'
+    returning crashes`;
+  return row?.crashes ?? null;
+}
+
+/** `fault` null: every track is done. */
+export async function endEnhancement(
+  sql: Queries,
+  { processUuid, fence }: EnhancementClaim,
+  fault: string | null,
+): Promise<void> {
+  await sql`
+    update enhancements set
+      status = ${fault === null ? "FINISHED" : "FAILED"}, fault = ${fault}, ended_at = now(), node_uuid = null,
+      lease_until = null, total = case when ${fault === null} then done else total end
+    where process_uuid = ${processUuid} and fence = ${fence} and status = 'RUNNING'`;
+}

@@ -1,0 +1,55 @@
+/** From what a client wishes to what is kept, checked. */
+import { randomBytes } from "node:crypto";
+import type { NewSubscription } from "../../schemas/api/webhooks.ts";
+import type { Config } from "../../schemas/config.ts";
+import type { Destination } from "../delivery/delivery.ts";
+import { type InputFault, ServiceError } from "../service-error.ts";
+import { readAuthority } from "../sources/authority.ts";
+import { guardAddress } from "../sources/guard-address.ts";
+import type { NewSubscriptionRow } from "../store/subscriptions.ts";
+import type { User } from "../user.ts";
+import { newUuid } from "../uuid.ts";
+import { destinationOf } from "./destination.ts";
+
+export interface SubscriptionPlace {
+  readonly user: User;
+  readonly processUuid: string;
+  readonly network: Config["network"];
+}
+
+const SECRET_BYTES = 32;
+const MASKED = "***";
+
+/** Rejects with `invalid_input` and `address_refused`. A name that leads nowhere now may lead somewhere later. */
+export async function prepareSubscription(
+  wish: NewSubscription,
+  { user, processUuid, network }: SubscriptionPlace,
+): Promise<{ readonly row: NewSubscriptionRow; readonly destination: Destination }> {
+  const { notification_url: url, auth_url: authUrl = null } = wish;
+  const faults = [
+    ...checkUrl("/notification_url", url, false),
+    ...(authUrl === null ? [] : checkUrl("/auth_url", authUrl, true)),
+  ];
+  if (faults.length > 0)
+    throw new ServiceError("invalid_input", {
+      detail: faults.map(({ path, message }) => `${path} ${message}.`).join(" "),
+      errors: faults,
+    });
+  await guardAddress(url, network, "/notification_url");
+  if (authUrl !== null) await guardAddress(authUrl, network, "/auth_url");
+  const row = {
+    ...{ uuid: newUuid(), userUuid: user.uuid, processUuid, eventType: wish.event_type },
+    ...{ notificationUrl: url, authUrl, policy: wish.notifier_policy_args, format: wish.notification_format },
+    secret: `whsec_${randomBytes(SECRET_BYTES).toString("base64")}`,
+  };
+  return { row, destination: destinationOf(row) };
+}
+
+function checkUrl(path: string, url: string, mayLogIn: boolean): readonly InputFault[] {
+  const authority = readAuthority(url);
+  if (typeof authority === "string") return [{ path, message: `cannot be read: ${authority}` }];
+  if (!URL.canParse(url)) return [{ path, message: "cannot be read: it is no URL" }];
+  if (url.includes(MASKED)) return [{ path, message: "has masked credentials (***); send the real ones" }];
+  if (authority.userinfo === null || mayLogIn) return [];
+  return [{ path, message: "has a user or password in it; a receiver that needs a login takes them in `auth_url`" }];
+}

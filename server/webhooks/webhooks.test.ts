@@ -1,0 +1,290 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { NewTracksNotification, TargetCountNotification } from "../../schemas/api/webhooks.ts";
+import type { Sql } from "../store/client.ts";
+import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
+import { eventually } from "../streams/streams.fixture.ts";
+import { checkBy } from "../validation.ts";
+import { ShownProcess, Stage, stillOutbox } from "./webhooks.fixture.ts";
+
+let database: TestDatabase;
+let sql: Sql;
+before(async () => {
+  database = await testDatabase();
+  sql = database.sql;
+});
+after(() => database?.close());
+
+const HOUR_MS = 3_600_000;
+const checkNewTracks = checkBy(NewTracksNotification);
+const checkTargetCount = checkBy(TargetCountNotification);
+
+async function openStage(parts: Parameters<typeof Stage.open>[1] = {}): Promise<Stage> {
+  const stage = await Stage.open(sql, parts);
+  after(() => stage.close());
+  return stage;
+}
+
+/** The next start of the server takes the process up. */
+async function takeUp(stage: Stage, { row, fence }: ShownProcess, nextTrackId: number) {
+  await sql`update processes set fence = ${fence + 1} where uuid = ${row.uuid}`;
+  const next = await openStage({ user: stage.user });
+  const process = new ShownProcess(row.uuid, { nextTrackId, fence: fence + 1 });
+  next.webhooks.follow(process);
+  return { next, process };
+}
+
+const rowsOf = async ({ row }: ShownProcess): Promise<number> =>
+  (await sql`select from subscriptions where process_uuid = ${row.uuid}`).count;
+
+test("the first tracks go out at once, those of the interval into one parcel that grows until its time", async () => {
+  const stage = await openStage();
+  const process = await stage.process();
+  const uuid = await stage.subscribe(process, "new-tracks", { format: "full" });
+  process.show(4);
+  await stage.webhooks.flush();
+  for (const ids of [[4, 5], [4], [3, 4, 6]]) {
+    process.show(...ids);
+    await stage.webhooks.flush();
+  }
+  const [first, second, ...rest] = await stage.parcels(uuid);
+  assert.deepEqual([rest, await stage.toldIds(uuid)], [[], [[4], [5, 3, 6]]]);
+  assert.deepEqual([first?.isOpen, second?.isOpen], [false, true]);
+  assert.equal((second?.dueMs ?? 0) - (first?.dueMs ?? 0) >= HOUR_MS, true);
+  for (const parcel of [first, second]) {
+    assert.deepEqual(checkNewTracks(parcel?.body), []);
+    assert.equal(parcel?.body.id, parcel?.id);
+  }
+});
+
+test("nothing is written for pictures that show nothing new", async () => {
+  let written = 0;
+  const counting: typeof stillOutbox = {
+    ...stillOutbox,
+    enqueue: async (sql, parcels) => {
+      written += parcels.length;
+      await stillOutbox.enqueue(sql, parcels);
+    },
+    amend: async (sql, parcel) => {
+      written += 1;
+      return stillOutbox.amend(sql, parcel);
+    },
+  };
+  const stage = await openStage({ delivery: counting });
+  const process = await stage.process();
+  await stage.subscribe(process);
+  await stage.subscribe(process, "target-count");
+  for (let picture = 0; picture < 20; picture += 1) {
+    process.show(1, 2);
+    await stage.webhooks.flush();
+  }
+  assert.equal(written, 2);
+});
+
+test("a parcel that is on its way before it could grow leaves the rest to the next, an interval later", async () => {
+  const stage = await openStage();
+  const process = await stage.process();
+  const uuid = await stage.subscribe(process);
+  process.show(1);
+  await stage.webhooks.flush();
+  process.show(2);
+  await stage.webhooks.flush();
+  // Whoever delivers has closed it.
+  await sql`update parcels set is_open = false where destination_uuid = ${uuid}`;
+  process.show(3, 4);
+  await stage.webhooks.flush();
+  await stage.webhooks.flush();
+  assert.deepEqual(await stage.toldIds(uuid), [[1], [2], [3, 4]]);
+  const [, second, third] = await stage.parcels(uuid);
+  assert.equal((third?.dueMs ?? 0) - (second?.dueMs ?? 0) >= HOUR_MS, true);
+});
+
+test("a count is written when it is due: what changed and went back within the interval never is", async () => {
+  const stage = await openStage();
+  const process = await stage.process();
+  const slow = await stage.subscribe(process, "target-count");
+  const quick = await stage.subscribe(process, "target-count", {
+    backoffSeconds: 0.3,
+    url: "http://127.0.0.1:9/b",
+    format: "full",
+  });
+  for (const ids of [[], [1, 2], [1, 2, 3], [1, 2]]) {
+    process.show(...ids);
+    await stage.webhooks.flush();
+  }
+  process.show(1);
+  await eventually(async () => (await stage.parcels(quick)).length === 2, "the second count");
+  const told = async (uuid: string) => (await stage.parcels(uuid)).map(({ body }) => body);
+  for (const body of [...(await told(slow)), ...(await told(quick))]) assert.deepEqual(checkTargetCount(body), []);
+  const counts = (await told(quick)).map((body) => [body.track_count, "previous_count" in body && body.previous_count]);
+  assert.deepEqual(counts, [
+    [2, 0],
+    [1, 2],
+  ]);
+  assert.equal((await told(slow)).length, 1);
+});
+
+test("a server that is killed forgets nothing that was gathered, and the next one tells nothing twice", async () => {
+  const stage = await openStage();
+  const process = await stage.process();
+  const tracks = await stage.subscribe(process);
+  const counts = await stage.subscribe(process, "target-count");
+  for (const ids of [[1, 2], [3]]) {
+    process.show(...ids);
+    await stage.webhooks.flush();
+  }
+  // Killed: nobody says good-bye.
+  const { next, process: again } = await takeUp(stage, process, 1004);
+  again.show(1004, 1005);
+  await next.webhooks.flush();
+  assert.deepEqual(await next.toldIds(tracks), [[1, 2], [3], [1004, 1005]]);
+  const dues = (await next.parcels(tracks)).map(({ dueMs }) => dueMs);
+  for (const [at, dueMs] of dues.slice(1).entries()) assert.ok(dueMs - (dues[at] ?? 0) >= HOUR_MS);
+  // Two were told, and two there are.
+  assert.equal((await next.parcels(counts)).length, 1);
+  again.end();
+  await next.webhooks.flush();
+  assert.equal((await next.parcels(counts)).length, 1);
+});
+
+test("a process that ends sends what was gathered at once, and its subscriptions are gone", async () => {
+  const stage = await openStage();
+  for (const state of ["finished", "failed"] as const) {
+    const process = await stage.process();
+    const tracks = await stage.subscribe(process);
+    const counts = await stage.subscribe(process, "target-count");
+    process.show(1);
+    await stage.webhooks.flush();
+    process.show(2, 3);
+    await stage.webhooks.flush();
+    process.show(2, 4, 5);
+    process.end(state);
+    await eventually(async () => (await rowsOf(process)) === 0, "its subscriptions are gone");
+    assert.deepEqual(await stage.toldIds(tracks), [[1], [2, 3, 4, 5]]);
+    const told = (await stage.parcels(counts)).map(({ body }) => body.track_count);
+    assert.deepEqual(told, [1, 3]);
+    for (const uuid of [tracks, counts]) {
+      for (const { dueMs } of await stage.parcels(uuid)) assert.ok(dueMs <= Date.now());
+      const [destination] = await sql<{ isClosed: boolean }[]>`select is_closed from destinations where uuid = ${uuid}`;
+      assert.equal(destination?.isClosed, true);
+    }
+  }
+});
+
+test("a server that ends leaves its subscriptions to the next, with what was gathered", async () => {
+  const stage = await openStage();
+  const process = await stage.process();
+  const uuid = await stage.subscribe(process);
+  process.show(1);
+  await stage.webhooks.flush();
+  process.show(2);
+  process.halt();
+  await stage.webhooks.close();
+  assert.deepEqual([await stage.toldIds(uuid), await rowsOf(process)], [[[1], [2]], 1]);
+});
+
+test("pictures that come before it is known who has subscribed are not lost", async () => {
+  const stage = await openStage();
+  const process = await stage.process();
+  const uuid = await stage.subscribe(process);
+  const { next, process: again } = await takeUp(stage, process, 1);
+  again.show(7);
+  again.show(8);
+  await next.webhooks.flush();
+  assert.deepEqual(await next.toldIds(uuid), [[7, 8]]);
+});
+
+test("while the database refuses all is gathered in one parcel, and written when it is back", async () => {
+  const stage = await openStage();
+  const process = await stage.process();
+  const uuid = await stage.subscribe(process, "new-tracks", { backoffSeconds: 0 });
+  await sql`alter table parcels rename to parcels_away`;
+  try {
+    for (const id of [1, 2, 3]) {
+      process.show(id);
+      await stage.webhooks.flush();
+    }
+  } finally {
+    await sql`alter table parcels_away rename to parcels`;
+  }
+  await eventually(async () => (await stage.parcels(uuid)).length > 0, "it is written");
+  assert.deepEqual(await stage.toldIds(uuid), [[1, 2, 3]]);
+});
+
+test("a commit of which nobody heard is not written again", async () => {
+  let isDeaf = false;
+  const deaf = new Proxy(sql, {
+    get: (target, name) =>
+      name !== "begin"
+        ? Reflect.get(target, name)
+        : async (work: Parameters<Sql["begin"]>[0]) => {
+            const result = await (target.begin as (work: unknown) => Promise<unknown>)(work);
+            if (isDeaf) throw new Error("the connection is lost");
+            return result;
+          },
+  });
+  const stage = await Stage.open(deaf);
+  after(() => stage.close());
+  const process = await stage.process();
+  const tracks = await stage.subscribe(process);
+  const counts = await stage.subscribe(process, "target-count");
+  for (const ids of [[1], [1, 2], [1, 2, 3]]) {
+    isDeaf = true;
+    process.show(...ids);
+    await stage.webhooks.flush();
+    isDeaf = false;
+    await stage.webhooks.flush();
+  }
+  await stage.webhooks.flush();
+  assert.deepEqual(await stage.toldIds(tracks), [[1], [2, 3]]);
+  assert.equal((await stage.parcels(counts)).length, 1);
+});
+
+test("whoever lost the process to another machine writes nothing more, and one who unsubscribed hears nothing more", async () => {
+  const stage = await openStage();
+  const [lost, left] = [await stage.process(), await stage.process()];
+  const [of, gone] = [await stage.subscribe(lost), await stage.subscribe(left)];
+  await sql`update processes set fence = 2 where uuid = ${lost.row.uuid}`;
+  assert.deepEqual(await stage.webhooks.unsubscribe(left.row.uuid, {}), [gone]);
+  for (const process of [lost, left]) process.show(1);
+  await stage.webhooks.flush();
+  assert.deepEqual([await stage.toldIds(of), await stage.toldIds(gone), await rowsOf(left)], [[], [], 0]);
+});
+
+test("subscriptions of processes that ended unseen are closed in the end", async () => {
+  const stage = await openStage();
+  const process = await stage.process();
+  const uuid = await stage.subscribe(process);
+  await sql`update processes set state = 'finished', finished_at = now() where uuid = ${process.row.uuid}`;
+  await stage.webhooks.sweep();
+  assert.equal(await rowsOf(process), 1);
+  await stage.webhooks.sweep(0);
+  assert.equal(await rowsOf(process), 0);
+  const [destination] = await sql<{ isClosed: boolean }[]>`select is_closed from destinations where uuid = ${uuid}`;
+  assert.equal(destination?.isClosed, true);
+});
+
+test("a thousand subscriptions to a process cost one ear, and all are told", async () => {
+  const stage = await openStage();
+  const first = await stage.process();
+  await sql`
+    insert into subscriptions (uuid, user_uuid, process_uuid, event_type, notification_url, policy, format, secret)
+    select gen_random_uuid(), ${stage.user.uuid}, ${first.row.uuid}, case number % 2 when 0 then 'new-tracks' else 'target-count' end,
+      'http://127.0.0.1:9/' || number, '{"backoff_seconds": 3600}', 'full', 'whsec_'
+    from generate_series(1, 1000) as number`;
+  await sql`
+    insert into destinations (uuid, user_uuid, kind, target)
+    select uuid, user_uuid, 'webhook', '{}' from subscriptions where process_uuid = ${first.row.uuid}`;
+  const { next, process } = await takeUp(stage, first, 1);
+  process.show(1, 2, 3);
+  await next.webhooks.flush();
+  process.show(4);
+  await next.webhooks.flush();
+  assert.equal(process.listeners.length, 1);
+  const [count] = await sql<{ parcels: number; told: number }[]>`
+    select count(*) as parcels, count(distinct destination_uuid) as told
+    from parcels join subscriptions on subscriptions.uuid = destination_uuid where process_uuid = ${process.row.uuid}`;
+  assert.deepEqual({ ...count }, { parcels: 1500, told: 1000 });
+  process.end();
+  await eventually(async () => (await rowsOf(process)) === 0, "its subscriptions are gone");
+});
