@@ -6,7 +6,96 @@ import type { Answer, Call, Transport } from "./transport.ts";
 
 export const API_VERSION = "2.15.2";
 
+export type Alert = {
+  /** Lower case; capitals are taken for the same. */
+  readonly uuid: string;
+  /** Lower case; capitals are taken for the same. */
+  readonly alert_uuid: string;
+  readonly alias: string;
+  readonly type: string;
+  readonly status: "active" | "inactive";
+  readonly trigger: Readonly<Record<string, unknown>>;
+  readonly region: Readonly<Record<string, unknown>>;
+  readonly filter: Readonly<Record<string, unknown>>;
+  readonly parameters: Readonly<Record<string, unknown>>;
+  readonly output: readonly {
+    readonly type: "mqtt" | "webhook";
+    /** Secrets are shown as `***`. */
+    readonly config: Readonly<Record<string, unknown>>;
+  }[];
+  /** The changed configuration, while some running process still runs with what is shown beside it. It holds from the next start of a process on, or at once with `force`. */
+  readonly pending: {
+    readonly trigger: Readonly<Record<string, unknown>>;
+    readonly region: Readonly<Record<string, unknown>>;
+    readonly filter: Readonly<Record<string, unknown>>;
+    readonly parameters: Readonly<Record<string, unknown>>;
+    readonly output: readonly {
+      readonly type: "mqtt" | "webhook";
+      /** Secrets are shown as `***`. */
+      readonly config: Readonly<Record<string, unknown>>;
+    }[];
+  } | null;
+  /** Of a one-off alert, and in the listing of active ones: the process. Null: all processes. */
+  readonly process_uuid: string | null;
+  /** Ours: how its outputs get on, in their order. */
+  readonly delivery: readonly AlertDelivery[];
+  /** UTC, ISO 8601 with milliseconds. */
+  readonly created_at: string;
+};
+
+export type AlertChange = {
+  /** A label of 1 to 255 characters, not blank and without control characters. */
+  readonly alias?: string;
+  /** Cannot be changed; may be sent as it is. */
+  readonly type?: string;
+  readonly status?: "active" | "inactive";
+  /** Who is told: 1 to 16. Each gets every notice, in order, at least once. */
+  readonly output?: readonly AlertOutput[];
+  /** An object; `GET /alert_description` has its schema. */
+  readonly trigger?: unknown;
+  /** An object; `GET /alert_description` has its schema. */
+  readonly region?: unknown;
+  /** An object; `GET /alert_description` has its schema. */
+  readonly filter?: unknown;
+  /** An object; `GET /alert_description` has its schema. */
+  readonly parameters?: unknown;
+  /** A changed configuration is live on every running process at once, and nothing else of it is touched. */
+  readonly force?: boolean;
+};
+
+export type AlertDelivery = {
+  readonly type: "mqtt" | "webhook";
+  readonly waiting: number;
+  readonly delivered: number;
+  /** More waited than may, or were tried for too long. */
+  readonly dropped: number;
+  readonly last_attempt_at: string | null;
+  readonly last_delivered_at: string | null;
+  /** Of the last attempt; null: it went well. */
+  readonly last_error: string | null;
+};
+
+export type AlertDescription = {
+  readonly name: string;
+  /** The same: what an alert has as its type. */
+  readonly type: string;
+  readonly description: string;
+  readonly schemas: {
+    /** JSON Schema. */
+    readonly trigger: Readonly<Record<string, unknown>>;
+    /** JSON Schema. */
+    readonly region: Readonly<Record<string, unknown>>;
+    /** JSON Schema. */
+    readonly filter: Readonly<Record<string, unknown>>;
+    /** JSON Schema. */
+    readonly parameters: Readonly<Record<string, unknown>>;
+  };
+  /** A body of `POST /alert`, as it is. */
+  readonly example: Readonly<Record<string, unknown>>;
+};
+
 export type AlertEvent = {
+  /** The same in every copy of this notice: what came twice is known by it. */
   readonly id: string;
   /** Lower case; capitals are taken for the same. */
   readonly alert_uuid: string;
@@ -23,6 +112,12 @@ export type AlertEvent = {
   readonly data: Readonly<Record<string, unknown>>;
   /** So many events before this one were lost: the viewer is too slow. */
   readonly dropped?: number;
+};
+
+export type AlertOutput = {
+  readonly type: "mqtt" | "webhook";
+  /** Of the type: see `MqttAlertOutput` and `WebhookAlertOutput`. */
+  readonly config: unknown;
 };
 
 export type Allocated = {
@@ -145,6 +240,19 @@ export type ElementSummary = {
   readonly about: string;
 };
 
+export type EnhancementStarted = {
+  /** Lower case; capitals are taken for the same. */
+  readonly process_uuid: string;
+};
+
+export type EnhancementState = {
+  readonly status: "RUNNING" | "FINISHED" | "FAILED";
+  /** How much of the tracks is done. */
+  readonly progress: number;
+  /** `120 of 400 tracks`; of FAILED: why. */
+  readonly detail: string;
+};
+
 export type Graph = {
   readonly name: string;
   readonly about: string;
@@ -205,6 +313,36 @@ export type Login = {
   readonly product: string;
   /** The last day, UTC, on which the key is valid. 9999-12-31 when it does not expire, so that it always is a date. */
   readonly expiration_date: string;
+};
+
+export type MqttAlertOutput = {
+  /** Of the broker: `host`, `host:port`, `mqtt://host:port` or `mqtts://host:port`. */
+  readonly host: string;
+  /** What notices are published to: 1 to 1024 characters without `+`, `#` and control characters. */
+  readonly topic: string;
+  readonly qos?: 0 | 1 | 2;
+  /** A name of 1 to 255 characters. */
+  readonly username?: string;
+  /** Comes back as `***`; that in its place keeps the one before. */
+  readonly password?: string;
+};
+
+/** `GET /alert_description` tells what the configuration of each type holds. */
+export type NewAlert = {
+  /** A label of 1 to 255 characters, not blank and without control characters. */
+  readonly alias: string;
+  readonly type: "grid-density" | "flow-control" | "follow-track" | "filter-search";
+  /** Who is told: 1 to 16. Each gets every notice, in order, at least once. */
+  readonly output: readonly AlertOutput[];
+  readonly status?: "active" | "inactive";
+  /** An object; `GET /alert_description` has its schema. */
+  readonly trigger?: unknown;
+  /** An object; `GET /alert_description` has its schema. */
+  readonly region?: unknown;
+  /** An object; `GET /alert_description` has its schema. */
+  readonly filter?: unknown;
+  /** An object; `GET /alert_description` has its schema. */
+  readonly parameters?: unknown;
 };
 
 export type NewOutput = {
@@ -747,6 +885,13 @@ export type VideoStorage = {
   readonly total_storage_size_bytes: number;
 };
 
+export type WebhookAlertOutput = {
+  /** `http://` or `https://`, of at most 2048 characters: gets every notice by POST. */
+  readonly url: string;
+  /** By which notices are signed, as Standard Webhooks have it: `whsec_` and base64. Left out: one is made. Shown once, in the answer to the request that brought or made it; `***` in its place keeps the one before. */
+  readonly secret?: string;
+};
+
 export class Operations {
   readonly #send: Transport;
 
@@ -918,8 +1063,8 @@ export class Operations {
   }
 
   /** Processed frames as a stream of JPEGs. Each part has `X-Timestamp`, the time of its frame. Frames are encoded only while somebody looks. A slow viewer misses frames; one that takes nothing for `streams.feed_stall_seconds` is let go. Any number of viewers, up to 1000 of one process with those of its events. Ends with the process. */
-  watchFeed(input: { process_uuid: string }, call?: Call): Promise<Answer> {
-    return this.#send({ method: "GET", path: "/process/{process_uuid}/feed" }, input, call);
+  watchFeed(input: { process_uuid: string; overlay?: "boxes" | "none" }, call?: Call): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/process/{process_uuid}/feed", query: ["overlay"] }, input, call);
   }
 
   /** What happens in a process, as server-sent events. `detections` (one frame on which inference ran), `state` (first, last and whenever it changes), `stats` (once a second), `telemetry` (of a source that has some: first, and when its standing changes), `alert` (a notice). Any number of viewers, up to 1000 of one process with those of its feed. A viewer that does not keep up loses the oldest events, and the next one says how many (`dropped`). Nothing is sent again: `Last-Event-ID` is ignored. Ends with the process. */
@@ -1105,6 +1250,86 @@ export class Operations {
     return this.#send({ method: "GET", path: "/process/{process_uuid}/tracks", query: ["format"] }, input, call);
   }
 
+  /** Starts the enhancement of the report of a finished process. Every track gets `enhanced_data`: the type, colour and plate of vehicles, the colours that people wear, what can be said of things that fly; null where its picture does not show it. While one is under way, asking again changes nothing; after that it begins anew. It counts as an active process, and uses no minutes. */
+  enhanceTracks(input: { process_uuid: string }, call?: Call): Promise<EnhancementStarted> {
+    return this.#send({ method: "POST", path: "/decorate_tracks/{process_uuid}" }, input, call);
+  }
+
+  /** How far the enhancement is. FINISHED when every track is done; then `GET /process/{process_uuid}/tracks` shows it. */
+  readEnhancement(input: { process_uuid: string }, call?: Call): Promise<EnhancementState> {
+    return this.#send({ method: "GET", path: "/decorate_tracks/{process_uuid}/status" }, input, call);
+  }
+
+  /** How far the enhancement is. FINISHED when every track is done; then `GET /process/{process_uuid}/tracks` shows it. */
+  askForEnhancement(input: { process_uuid: string }, call?: Call): Promise<EnhancementState> {
+    return this.#send({ method: "POST", path: "/decorate_tracks/{process_uuid}/status" }, input, call);
+  }
+
+  /** What a type of alert does and takes. Types are `grid-density`, `flow-control`, `follow-track`, `filter-search`. */
+  describeAlertType(input: { name?: string; type?: string } = {}, call?: Call): Promise<AlertDescription> {
+    return this.#send({ method: "GET", path: "/alert_description", query: ["name", "type"] }, input, call);
+  }
+
+  /** Registers an alert for all processes. It applies to all active processes whose graph can evaluate it, at once, and to those that are started later. A host that no name server knows is refused; one that is away is not: notices wait for it. */
+  registerAlert(input: { body: NewAlert }, call?: Call): Promise<Alert> {
+    return this.#send({ method: "POST", path: "/alert", bodyType: "application/json" }, input, call);
+  }
+
+  /** Makes an alert for one process, by the process's uuid. It goes with its process. `GET /active/alerts` lists it, `GET /alerts` does not. */
+  addAlert(input: { uuid: string; body: NewAlert }, call?: Call): Promise<Alert> {
+    return this.#send({ method: "POST", path: "/alert/{uuid}", bodyType: "application/json" }, input, call);
+  }
+
+  /** Shows an alert, by the alert's uuid. */
+  readAlert(input: { uuid: string }, call?: Call): Promise<Alert> {
+    return this.#send({ method: "GET", path: "/alert/{uuid}" }, input, call);
+  }
+
+  /** Changes an alert, by the alert's uuid. What is left out stays. Each of `trigger`, `region`, `filter`, `parameters` and `output` that is sent replaces the whole of it and begins the alert anew. `status` and `alias` hold at once. A changed configuration waits for the next start of a process as `pending`, or, with `force`, is live on every running process at once, without a restart: no client, output or track is disturbed. A crash of a runner or of the service is no start. While the alert is inactive it runs nowhere, and nothing waits. `force` may be in the query or in the body; the query wins. */
+  changeAlert(input: { uuid: string; force?: boolean; body: AlertChange }, call?: Call): Promise<Alert> {
+    return this.#send(
+      { method: "PATCH", path: "/alert/{uuid}", query: ["force"], bodyType: "application/json" },
+      input,
+      call,
+    );
+  }
+
+  /** Stops an alert on every process and removes it, by the alert's uuid. Notices that wait for its outputs go with it. */
+  deleteAlert(
+    input: { uuid: string },
+    call?: Call,
+  ): Promise<{
+    readonly deleted: true;
+    /** Lower case; capitals are taken for the same. */
+    readonly uuid: string;
+  }> {
+    return this.#send({ method: "DELETE", path: "/alert/{uuid}" }, input, call);
+  }
+
+  /** Lists your registered alerts, active or not. */
+  listAlerts(
+    input: { limit?: number; cursor?: string } = {},
+    call?: Call,
+  ): Promise<{
+    readonly alerts: readonly Alert[];
+    /** There is more: ask again with this `cursor`. */
+    readonly next_cursor?: string;
+  }> {
+    return this.#send({ method: "GET", path: "/alerts", query: ["limit", "cursor"] }, input, call);
+  }
+
+  /** Lists active alerts with the processes they run on. One entry for every alert and process that it runs on, `process_uuid`, with what it runs with there; those of single processes too. */
+  listActiveAlerts(
+    input: { limit?: number; cursor?: string } = {},
+    call?: Call,
+  ): Promise<{
+    readonly alerts: readonly Alert[];
+    /** There is more: ask again with this `cursor`. */
+    readonly next_cursor?: string;
+  }> {
+    return this.#send({ method: "GET", path: "/active/alerts", query: ["limit", "cursor"] }, input, call);
+  }
+
   /** The graphs that are installed. */
   listGraphs(
     input: { limit?: number; cursor?: string } = {},
@@ -1186,6 +1411,31 @@ export class Operations {
       input,
       call,
     );
+  }
+
+  /** The operator's page. */
+  getConsole(call?: Call): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/console" }, {}, call);
+  }
+
+  /** The operator's page. */
+  getConsolePage(input: { page: string }, call?: Call): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/console/{page}" }, input, call);
+  }
+
+  /** The operator's page. */
+  getConsoleThing(input: { page: string; thing: string }, call?: Call): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/console/{page}/{thing}" }, input, call);
+  }
+
+  /** The operator's page. */
+  getConsolePart(input: { page: string; thing: string; part: string }, call?: Call): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/console/{page}/{thing}/{part}" }, input, call);
+  }
+
+  /** A file of the operator's page. */
+  getConsoleAsset(input: { file: string }, call?: Call): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/console/assets/{file}" }, input, call);
   }
 
   /** Numbers for Prometheus. Frames, latency, drops, inference and memory of every process; streams, players and memory of the media hub; requests by route; health of the parts. Needs the key of an operator (the first key, or one made with `keys create --operator`), in the header or as `?api_key=`, unless `http.metrics_open` is set. */

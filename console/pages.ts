@@ -15,6 +15,7 @@ export const PAGES: readonly Page[] = [
     title: "Processes",
     load: async () => (await import("./pages/processes/processes.ts")).Processes,
   },
+  { name: "alerts", title: "Alerts", load: async () => (await import("./pages/alerts/alerts.ts")).Alerts },
   {
     name: "recordings",
     title: "Recordings",
