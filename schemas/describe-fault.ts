@@ -81,11 +81,20 @@ function describeFault(error: ErrorObject): InputFault {
 
 function describeWanted({ keyword, message }: ErrorObject, schema: unknown): string {
   const described = describeSchema(schema);
+  if (keyword === "minItems" || keyword === "maxItems") return describeLength(schema);
   const isCovered = [
     ...["type", "enum", "const", "anyOf", "oneOf", "pattern", "format", "minLength", "maxLength"],
     ...["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"],
   ].includes(keyword);
   return isCovered ? described : `a value that ${message ?? "fits"}`;
+}
+
+/** Of a list. */
+function describeLength(schema: unknown): string {
+  const { minItems, maxItems } = isSchema(schema) ? schema : {};
+  if (minItems === maxItems) return `a list of ${minItems}`;
+  if (maxItems === undefined) return `a list of at least ${minItems}`;
+  return minItems === undefined ? `a list of at most ${maxItems}` : `a list of ${minItems} to ${maxItems}`;
 }
 
 export function describeValue(value: unknown): string {

@@ -20,7 +20,9 @@ import { processGraphEndpoints } from "./api/process-graph.ts";
 import { processRecordingEndpoints } from "./api/process-recordings.ts";
 import { processEndpoints } from "./api/processes.ts";
 import { sourceEndpoints } from "./api/sources.ts";
+import { trackedProcessEndpoints } from "./api/tracked-processes.ts";
 import { trackEndpoints } from "./api/tracks.ts";
+import { webhookEndpoints } from "./api/webhooks.ts";
 import { Outbox } from "./delivery/outbox.ts";
 import { Enhancements } from "./enhancement/enhancements.ts";
 import { type GraphKnowledge, GraphLibrary } from "./graphs/library.ts";
@@ -42,6 +44,7 @@ import { type Database, openDatabase } from "./store/database.ts";
 import { joinNodes } from "./store/nodes.ts";
 import { Streams } from "./streams/streams.ts";
 import { TrackLog } from "./tracks/track-log.ts";
+import { Webhooks } from "./webhooks/webhooks.ts";
 
 /** What the server may not find out itself: it loads neither elements nor GStreamer nor models. */
 export interface ServerKnowledge extends GraphKnowledge {
@@ -137,8 +140,11 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   });
   // Below the processes: what they find last is told.
   shutDown.add("alerts", SPARE_MS * 4, () => alerts.close());
+  const webhooks = new Webhooks({ sql, config, log: partOf(log, "webhooks"), delivery: outbox });
+  shutDown.add("webhooks", SPARE_MS * 3, () => webhooks.close());
   const processes = await Supervisor.open({
-    ...{ sql, config, log: partOf(log, "processes"), nodeUuid, runnerEntry, metrics, listeners: [tracks, alerts] },
+    ...{ sql, config, log: partOf(log, "processes"), nodeUuid, runnerEntry, metrics },
+    listeners: [tracks, alerts, webhooks],
     // A private database is nobody else's.
     isAlone: config.database.url === null,
     prepare: (order) => library.prepare(order),
@@ -173,9 +179,14 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...streams.endpoints,
     ...outputEndpoints({ sql, config, hub, processes }),
     ...processRecordingEndpoints({ sql, recordings: processRecordings, stallMs: config.media.stalled_seconds * 1000 }),
-    ...trackEndpoints({ sql, processes, tracks, stallMs: config.media.stalled_seconds * 1000 }),
+    ...trackEndpoints({
+      ...{ sql, config: config.report, processes, tracks },
+      stallMs: config.media.stalled_seconds * 1000,
+    }),
+    ...trackedProcessEndpoints({ sql, recordings: processRecordings, signer: hub.signer }),
     ...enhancementEndpoints({ sql, enhancements }),
     ...alertEndpoints({ alerts, processes }),
+    ...webhookEndpoints({ sql, config: config.webhooks, processes, delivery: outbox, webhooks }),
     ...mediaServer.endpoints,
     ...playerEndpoints,
     ...consoleEndpoints({ config, folder: knowledge.consoleFolder }),

@@ -37,8 +37,8 @@ export interface Evaluator {
   see(scene: Scene): readonly Verdict[];
   /** Pictures were discarded, or skipped: nothing that was seen before goes on. */
   forget(): void;
-  /** Tracks of the last scene of which a verdict with a picture may come. */
-  readonly suspects?: Iterable<number>;
+  /** Adds those tracks of which a verdict with a picture may come. */
+  listSuspects?(into: Set<number>): void;
 }
 
 export interface AlertType extends AlertTypeDefinition {
@@ -48,7 +48,7 @@ export interface AlertType extends AlertTypeDefinition {
 
 export const NO_VERDICTS: readonly Verdict[] = [];
 
-/** A track that was not seen for a moment is taken to be where it was: detectors blink. */
+/** A track that was looked for and not seen is taken to be where it was, for so long: detectors blink. */
 export const HOLD_MS = 1_000;
 /** `track` gives everything up before; what it forgot must not stay here for ever. */
 export const FORGOTTEN_MS = 120_000;

@@ -81,7 +81,7 @@ export class AlertsHandler implements Pick<Handler, "flush"> {
     const suspects = new Set<number>();
     for (const rule of this.#rules) {
       for (const verdict of rule.evaluator.see(scene)) found.push({ rule, verdict });
-      for (const id of rule.evaluator.suspects ?? []) suspects.add(id);
+      rule.evaluator.listSuspects?.(suspects);
     }
     return { found, suspects };
   }

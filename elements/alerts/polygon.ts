@@ -8,16 +8,23 @@ const at = (points: readonly Point[], index: number): Point => points[index % po
 export const turn = (a: Point, b: Point, c: Point): number =>
   (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
 
+/** A polygon that many points are held against: x, y, x, y … */
+export const flatten = (polygon: readonly Point[]): Float64Array => Float64Array.from(polygon.flat());
+
 /** The edge belongs to it. */
-export function contains(polygon: readonly Point[], x: number, y: number): boolean {
+export function contains(flat: Float64Array, x: number, y: number): boolean {
   let isInside = false;
-  let [ax, ay] = at(polygon, polygon.length - 1);
-  for (const [bx, by] of polygon) {
+  let ax = flat[flat.length - 2] ?? 0;
+  let ay = flat[flat.length - 1] ?? 0;
+  for (let i = 0; i < flat.length; i += 2) {
+    const bx = flat[i] ?? 0;
+    const by = flat[i + 1] ?? 0;
     const side = (bx - ax) * (y - ay) - (by - ay) * (x - ax);
     if (side === 0 && isBetween(x, ax, bx) && isBetween(y, ay, by)) return true;
     // Half-open in y, so that a ray through a corner meets one of the two edges there and not both.
     if (ay > y !== by > y && side > 0 === by > ay) isInside = !isInside;
-    [ax, ay] = [bx, by];
+    ax = bx;
+    ay = by;
   }
   return isInside;
 }

@@ -2,7 +2,7 @@
 import { type Static, Type } from "typebox";
 import type { ConfigurationFault } from "../../schemas/alerts.ts";
 import type { Sighting } from "./alert-type.ts";
-import { area, contains, findCrossing, type Point } from "./polygon.ts";
+import { area, contains, findCrossing, flatten, type Point } from "./polygon.ts";
 import { type Space, unwrapDeg, xOf, yOf } from "./where.ts";
 
 export const MOST_POINTS = 100;
@@ -96,6 +96,11 @@ function straighten(type: Space, polygon: readonly Point[]): readonly Point[] {
   });
 }
 
+const WHOLE: readonly Point[] = [
+  [0, 0],
+  [1, 1],
+];
+
 /** A region at work. */
 export class Area {
   readonly space: Space;
@@ -103,16 +108,19 @@ export class Area {
   readonly top: number;
   readonly width: number;
   readonly height: number;
-  readonly #polygon: readonly Point[] | null;
+  /** Null for the whole picture. */
+  readonly #polygon: Float64Array | null;
 
   constructor({ type, polygon }: Region) {
     this.space = type;
-    this.#polygon = polygon === undefined ? null : straighten(type, polygon);
-    const [xs, ys] = [0, 1].map((axis) => this.#polygon?.map((point) => point[axis] ?? 0) ?? [0, 1]);
-    this.left = Math.min(...(xs ?? []));
-    this.top = Math.min(...(ys ?? []));
-    this.width = Math.max(...(xs ?? [])) - this.left;
-    this.height = Math.max(...(ys ?? [])) - this.top;
+    const points = polygon === undefined ? WHOLE : straighten(type, polygon);
+    const xs = points.map(([x]) => x);
+    const ys = points.map(([, y]) => y);
+    this.#polygon = polygon === undefined ? null : flatten(points);
+    this.left = Math.min(...xs);
+    this.top = Math.min(...ys);
+    this.width = Math.max(...xs) - this.left;
+    this.height = Math.max(...ys) - this.top;
   }
 
   /** NaN where it is not known. On the map next to the region, should it lie across the date line. */

@@ -60,7 +60,6 @@ export function findColour(picture: Picture, look: Look): NamedColour | null {
   if (Math.min(picture.width, picture.height) < LEAST_SIDE) return null;
   const parts = findParts(shrink(picture, LONGEST_SIDE), look);
   const [greys, hues] = [parts.filter(({ name }) => isGrey(name)), parts.filter(({ name }) => !isGrey(name))];
-  console.log(parts.map((p) => [p.name, p.share.toFixed(2), p.score.toFixed(2), toRgb(p.lab).join("-")].join(" ")));
   const group = findHue(hues);
   const [hueScore, greyScore] = [scoreOf(group), scoreOf(greys)];
   if (hueScore < greyScore) return hueScore * LEAST_LEAD > greyScore ? null : nameGroup(greys, isGrey, lightnessOf);

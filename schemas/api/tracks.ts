@@ -2,12 +2,9 @@
 import { Type } from "typebox";
 import { Timestamp } from "./records.ts";
 
-export const TracksQuery = Type.Object({
-  format: Type.Enum(["geojson", "kml", "csv"], {
-    description:
-      "`geojson` (RFC 7946): a feature for every track, with its path as a LineString, or a Point; cut in two where it crosses the 180th meridian; its geometry is null where nobody knows where it was. `kml` (2.2): a placemark for every track that has a place. `csv` (RFC 4180, with a header): a line for every point, its coordinates empty where there are none; text that a spreadsheet would take for a formula has an apostrophe ahead.",
-  }),
-});
+export const EXPORT_FORMATS = ["geojson", "kml", "csv"] as const;
+export const ABOUT_EXPORTS =
+  "`geojson` (RFC 7946): a feature for every track, with its path as a LineString, or a Point; cut in two where it crosses the 180th meridian; its geometry is null where nobody knows where it was. `kml` (2.2): a placemark for every track that has a place. `csv` (RFC 4180, with a header): a line for every point, its coordinates empty where there are none; text that a spreadsheet would take for a formula has an apostrophe ahead.";
 
 const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) => Type.Union([type, Type.Null()]);
 const Position = Type.Array(Type.Number(), {

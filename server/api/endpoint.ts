@@ -73,6 +73,8 @@ export interface AnswerShape {
   readonly mediaType?: string;
   /** Other media types that it can be asked for in. */
   readonly otherTypes?: readonly string[];
+  /** Of those of them that have one, by media type. */
+  readonly otherSchemas?: Readonly<Record<string, TSchema>>;
   /** By media type. */
   readonly examples?: Readonly<Record<string, unknown>>;
 }

@@ -1,4 +1,5 @@
 /** The OpenAPI 3.1 document of all endpoints. */
+import type { TSchema } from "typebox";
 import { API_VERSION } from "../../schemas/api/information.ts";
 import { Problem } from "../../schemas/api/problem.ts";
 import { ERRORS, type ErrorCode } from "../../schemas/errors.ts";
@@ -126,13 +127,16 @@ function describeBody({ body, isBodyOptional, rawBody }: AnyEndpoint, shared: Sh
 
 function describeAnswers({ answers }: AnyEndpoint, shared: SharedSchemas): object {
   const entries = Object.entries<AnswerShape>(answers).map(
-    ([status, { description, schema, mediaType, otherTypes = [], examples = {} }]) => {
+    ([status, { description, schema, mediaType, otherTypes = [], otherSchemas = {}, examples = {} }]) => {
       if (schema === undefined && mediaType === undefined) return [status, { description }];
       const type = mediaType ?? "application/json";
       const exampleOf = (type: string) => (type in examples ? { example: examples[type] } : {});
+      const schemaOf = (one: TSchema | undefined) => (one === undefined ? {} : { schema: shared.refer(one) });
       const content = {
-        [type]: { ...(schema !== undefined && { schema: shared.refer(schema) }), ...exampleOf(type) },
-        ...Object.fromEntries(otherTypes.map((other) => [other, exampleOf(other)])),
+        [type]: { ...schemaOf(schema), ...exampleOf(type) },
+        ...Object.fromEntries(
+          otherTypes.map((other) => [other, { ...schemaOf(otherSchemas[other]), ...exampleOf(other) }]),
+        ),
       };
       return [status, { description, content }];
     },

@@ -1,5 +1,7 @@
 /** Tracks of processes and the points of their paths. */
-import type { TrackPoint, TrackSummary } from "../../schemas/track-report.ts";
+
+import type { JsonRecord } from "../../schemas/json.ts";
+import type { TrackPatch, TrackPoint, TrackSummary } from "../../schemas/track-report.ts";
 import type { Queries, Sql } from "./client.ts";
 
 export interface NumberedPoint extends TrackPoint {
@@ -11,6 +13,8 @@ export interface NumberedPoint extends TrackPoint {
 export interface TrackNews extends TrackSummary {
   readonly processUuid: string;
   readonly points: readonly NumberedPoint[];
+  /** Better than the one that is kept; null: there is no better one. */
+  readonly patch: TrackPatch | null;
 }
 
 /** What PostgreSQL takes in no text: a label of a model may say anything. */
@@ -22,27 +26,33 @@ const UNSTORABLE = /\u0000|\p{Surrogate}/gu;
  * nothing is kept.
  */
 export async function writeTracks(sql: Sql, news: readonly TrackNews[]): Promise<void> {
-  const tracks = news.map(({ points: _, confidence, className, ...track }) => ({
+  const tracks = news.map(({ points, patch: _, confidence, className, ...track }) => ({
     ...{ ...track, ...confidence },
     className: className.replaceAll(UNSTORABLE, "\ufffd"),
+    ...findSpots(points),
   }));
+  const patches = news.flatMap(({ processUuid, id, patch }) => (patch === null ? [] : [{ processUuid, id, ...patch }]));
   const points = news.flatMap(({ processUuid, id, points }) => points.map((point) => flatten(processUuid, id, point)));
   await sql.begin(async (sql) => {
     await sql`
       insert into tracks (process_uuid, track_id, class_id, class_name, first_seen, last_seen, sightings,
-        best_confidence, mean_confidence, least_confidence, box, is_live)
+        best_confidence, mean_confidence, least_confidence, box, is_live, first_spot, last_spot)
       select processes.uuid, id, "classId", "className", to_timestamp("firstSeenMs" / 1000.0),
-        to_timestamp("lastSeenMs" / 1000.0), sightings, best, mean, least, box, "isLive"
+        to_timestamp("lastSeenMs" / 1000.0), sightings, best, mean, least, box, "isLive",
+        "firstSpot", "lastSpot"
       from jsonb_to_recordset(${sql.json(tracks)}) as news (
         "processUuid" uuid, id bigint, "classId" integer, "className" text, "firstSeenMs" numeric, "lastSeenMs" numeric,
         sightings integer, best double precision,
-        mean double precision, least double precision, box jsonb, "isLive" boolean)
+        mean double precision, least double precision, box jsonb, "isLive" boolean, "firstSpot" jsonb,
+        "lastSpot" jsonb)
       join processes on processes.uuid = "processUuid"
       on conflict (process_uuid, track_id) do update set
         class_id = excluded.class_id, class_name = excluded.class_name, first_seen = excluded.first_seen,
         last_seen = excluded.last_seen, sightings = excluded.sightings, best_confidence = excluded.best_confidence,
         mean_confidence = excluded.mean_confidence, least_confidence = excluded.least_confidence, box = excluded.box,
-        is_live = tracks.is_live and excluded.is_live
+        is_live = tracks.is_live and excluded.is_live,
+        first_spot = coalesce(tracks.first_spot, excluded.first_spot),
+        last_spot = coalesce(excluded.last_spot, tracks.last_spot), report = null
       where tracks.sightings <= excluded.sightings`;
     if (points.length > 0)
       await sql`
@@ -57,7 +67,27 @@ export async function writeTracks(sql: Sql, news: readonly TrackNews[]): Promise
           "speedMps" double precision, heading double precision)
         join processes on processes.uuid = "processUuid"
         on conflict do nothing`;
+    if (patches.length > 0)
+      await sql`
+        insert into track_patches (process_uuid, track_id, seen_at, confidence, jpeg)
+        select processes.uuid, id, to_timestamp("timeMs" / 1000.0), confidence, decode(jpeg, 'base64')
+        from jsonb_to_recordset(${sql.json(patches)}) as patches (
+          "processUuid" uuid, id bigint, "timeMs" numeric, confidence double precision, jpeg text)
+        join processes on processes.uuid = "processUuid"
+        on conflict (process_uuid, track_id) do update set
+          seen_at = excluded.seen_at, confidence = excluded.confidence, jpeg = excluded.jpeg`;
   });
+}
+
+/** Of these points; undefined is null in JSON. */
+function findSpots(points: readonly TrackPoint[]): { firstSpot?: JsonRecord; lastSpot?: JsonRecord } {
+  const show = ({ timeMs, spot }: TrackPoint): JsonRecord => ({
+    ...{ latitude: spot?.latitude ?? 0, longitude: spot?.longitude ?? 0, altitude: spot?.altitude ?? 0 },
+    timeMs,
+  });
+  const known = points.filter(({ spot }) => spot !== null);
+  const [first, last] = [known[0], known.at(-1)];
+  return first === undefined || last === undefined ? {} : { firstSpot: show(first), lastSpot: show(last) };
 }
 
 function flatten(processUuid: string, id: number, { index, timeMs, confidence, box, spot }: NumberedPoint) {
@@ -145,8 +175,14 @@ export async function removeOldTracks(sql: Sql, before: Date, most: number): Pro
   const points = await sql`
     delete from track_points
     where ctid = any(array(select ctid from track_points where seen_at < ${before} limit ${most} for update skip locked))`;
-  const tracks = await sql`
-    delete from tracks
-    where ctid = any(array(select ctid from tracks where last_seen < ${before} limit ${most} for update skip locked))`;
+  const [tracks] = await sql<[{ count: number }]>`
+    with gone as (
+      delete from tracks
+      where ctid = any(array(select ctid from tracks where last_seen < ${before} limit ${most} for update skip locked))
+      returning process_uuid, track_id),
+    pictures as (
+      delete from track_patches using gone
+      where (track_patches.process_uuid, track_patches.track_id) = (gone.process_uuid, gone.track_id))
+    select count(*)::integer as count from gone`;
   return points.count + tracks.count;
 }

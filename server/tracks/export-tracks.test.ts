@@ -33,11 +33,13 @@ test("tracks come by their ids, each with its own points, however pages fall", a
   const counts = [0, 1, 4500, 0, 3, 0];
   const news = counts.map((count, i) => ({
     ...reported(i + 1),
-    processUuid,
+    ...{ processUuid, patch: null },
     points: Array.from({ length: count }, (_, index) => ({ ...pointOf(index, 48 + index / 1e5), index })),
   }));
   await writeTracks(sql, [...news].reverse());
-  await writeTracks(sql, [{ ...reported(2), processUuid: other, points: [{ ...pointOf(0, 1), index: 0 }] }]);
+  await writeTracks(sql, [
+    { ...reported(2), processUuid: other, patch: null, points: [{ ...pointOf(0, 1), index: 0 }] },
+  ]);
   const features = readGeoJson(await join(exported(processUuid, "geojson")));
   assert.deepEqual(
     features.map(({ properties, geometry }) => [

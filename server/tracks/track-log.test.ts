@@ -10,7 +10,8 @@ import { TrackLog } from "./track-log.ts";
 import { insertProcess, pointOf, reported, START_MS, ToldProcess } from "./tracks.fixture.ts";
 
 const SETTINGS: Config["report"] = {
-  ...{ flush_seconds: 3600, queued_tracks: 1000, queued_points: 1000, batch_points: 10 },
+  ...{ flush_seconds: 3600, queued_tracks: 1000, queued_points: 1000, batch_points: 10, window_minutes: 5 },
+  queued_patch_bytes: 1_000_000,
   ...{ retry_first_seconds: 0.01, retry_most_seconds: 0.05, retention_days: 7, sweep_seconds: 1e6 },
 };
 

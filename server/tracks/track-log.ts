@@ -13,6 +13,7 @@ import { backOff } from "../processes/restart.ts";
 import { within } from "../processes/within.ts";
 import type { Sql } from "../store/client.ts";
 import type { ProcessRow } from "../store/processes.ts";
+import { writeEndedReports } from "../store/track-reports.ts";
 import { type EndedTracks, endTracks, removeOldTracks, type TrackNews, writeTracks } from "../store/tracks.ts";
 import { checkBy } from "../validation.ts";
 import { WaitingTracks } from "./waiting-tracks.ts";
@@ -34,6 +35,8 @@ const CLOSE_MS = 3_000;
 /** PostgreSQL's classes of faults that are the data's own: trying again mends none of them. */
 const BAD_DATA = /^2[23]/;
 const DAY_MS = 86_400_000;
+/** Of writing down what has ended; the rest waits for the next time. */
+const MOST_ROUNDS = 20;
 
 const check = checkBy(TrackReport);
 
@@ -49,9 +52,12 @@ export class TrackLog {
   #failures = 0;
 
   constructor(needs: TrackLogNeeds) {
-    const { queued_tracks: tracks, queued_points: points, flush_seconds, sweep_seconds } = needs.config;
+    const { queued_tracks, queued_points, queued_patch_bytes, flush_seconds, sweep_seconds } = needs.config;
     this.#needs = needs;
-    this.#waiting = new WaitingTracks({ tracks, points });
+    this.#waiting = new WaitingTracks({
+      ...{ tracks: queued_tracks, points: queued_points },
+      patchBytes: queued_patch_bytes,
+    });
     this.#writing.begin(flush_seconds * 1000);
     this.#sweeping.begin(sweep_seconds * 1000 * Math.random());
   }
@@ -119,7 +125,8 @@ export class TrackLog {
       log.warn({ err: error }, "tracks could not be written down; it is tried again");
     }
     const lost = this.#waiting.takeLosses();
-    if (lost.tracks + lost.points > 0) log.error(lost, "so many tracks and points are lost: too many waited");
+    if (lost.tracks + lost.points + lost.patches > 0)
+      log.error(lost, "so many tracks, points and pictures are lost: too many waited");
     if (this.#failures === 0) return config.flush_seconds * 1000;
     const rule = { firstMs: config.retry_first_seconds * 1000, mostMs: config.retry_most_seconds * 1000 };
     return backOff(this.#failures, rule, Math.random());
@@ -145,6 +152,8 @@ export class TrackLog {
       }
     }
     await this.#writeEnded();
+    // So that a report need not be put together while somebody waits for it.
+    for (let round = 0; round < MOST_ROUNDS; round++) if ((await writeEndedReports(this.#needs.sql)) === 0) return;
   }
 
   /** One that cannot be written must not keep the others from it. */

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { pointOf, reported } from "./tracks.fixture.ts";
+import { pointOf, reported, START_MS } from "./tracks.fixture.ts";
 import { WaitingTracks } from "./waiting-tracks.ts";
 
-const LARGE = { tracks: 1000, points: 1000 };
+const LARGE = { tracks: 1000, points: 1000, patchBytes: 1000 };
+const patchOf = (length: number) => ({ timeMs: START_MS, confidence: 0.9, jpeg: "A".repeat(length) });
 const indicesOf = (points: readonly { readonly index: number }[]) => points.map(({ index }) => index);
 
 test("news of a track are one, with the newest summary and all points", () => {
@@ -45,11 +46,11 @@ test("what a runner followed that is gone is not live, and what the next one fol
 });
 
 test("too much costs the oldest, and is counted", () => {
-  const waiting = new WaitingTracks({ tracks: 2, points: 3 });
+  const waiting = new WaitingTracks({ tracks: 2, points: 3, patchBytes: 1000 });
   for (const id of [1, 2, 3]) waiting.add("p", reported(id));
   waiting.add("p", reported(3, { pointsBefore: 1, points: [pointOf(1), pointOf(2)] }));
-  assert.deepEqual(waiting.takeLosses(), { tracks: 1, points: 2 });
-  assert.deepEqual(waiting.takeLosses(), { tracks: 0, points: 0 });
+  assert.deepEqual(waiting.takeLosses(), { tracks: 1, points: 2, patches: 0 });
+  assert.deepEqual(waiting.takeLosses(), { tracks: 0, points: 0, patches: 0 });
   assert.deepEqual(
     waiting.take(100).map(({ id, points }) => [id, points.length]),
     [
@@ -57,6 +58,36 @@ test("too much costs the oldest, and is counted", () => {
       [3, 3],
     ],
   );
+});
+
+test("the newest picture of a track is the one that is written, however writing goes", () => {
+  const waiting = new WaitingTracks(LARGE);
+  waiting.add("p", reported(1, { patch: patchOf(4) }));
+  waiting.add("p", reported(1, { patch: patchOf(8) }));
+  waiting.add("p", reported(1));
+  const taken = waiting.take(100);
+  assert.deepEqual(taken[0]?.patch, patchOf(8));
+  waiting.putBack(taken);
+  waiting.add("p", reported(1, { patch: patchOf(12) }));
+  waiting.putBack(taken);
+  assert.deepEqual(waiting.take(100)[0]?.patch, patchOf(12));
+});
+
+test("too many bytes of pictures cost the oldest pictures, not their tracks, and are counted", () => {
+  const waiting = new WaitingTracks({ ...LARGE, patchBytes: 100 });
+  for (const id of [1, 2, 3]) waiting.add("p", reported(id, { patch: patchOf(40) }));
+  waiting.add("p", reported(3, { patch: patchOf(80) }));
+  assert.deepEqual(waiting.takeLosses(), { tracks: 0, points: 0, patches: 2 });
+  assert.deepEqual(
+    waiting.take(100).map(({ patch, points }) => [patch?.jpeg.length ?? 0, points.length]),
+    [
+      [0, 1],
+      [0, 1],
+      [80, 2],
+    ],
+  );
+  waiting.add("p", reported(4, { patch: patchOf(100) }));
+  assert.equal(waiting.takeLosses().patches, 0);
 });
 
 test("whatever comes and fails, it stays within its limits and every point is written, waiting or counted as lost", () => {
@@ -70,7 +101,7 @@ test("whatever comes and fails, it stays within its limits and every point is wr
   );
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-      const waiting = new WaitingTracks({ tracks: 4, points: 10 });
+      const waiting = new WaitingTracks({ tracks: 4, points: 10, patchBytes: 100 });
       const told = new Map<number, number>();
       let [written, lost] = [0, 0];
       for (const one of steps) {

@@ -33,22 +33,23 @@ export class FilterSearch implements Evaluator {
     this.#trigger = trigger;
   }
 
-  see({ timeMs, sightings, ended }: Scene): readonly Verdict[] {
+  see({ timeMs, inferred, sightings, ended }: Scene): readonly Verdict[] {
     let verdicts: Verdict[] | null = null;
+    let matching = 0;
     for (const sighting of sightings) {
       if (!this.#sieve.isSeen(sighting)) continue;
       const match = this.#match(sighting, timeMs);
-      if (match === null || match.isTold || match.sinceMs === null) continue;
+      if (match === null) continue;
+      matching += 1;
+      if (match.isTold || match.sinceMs === null) continue;
       if (timeMs - match.sinceMs < this.#trigger.for_seconds * 1000 || verdicts?.length === MOST_FOUND) continue;
       match.isTold = true;
       verdicts ??= [];
       verdicts.push(describe(sighting, match.sinceMs, timeMs));
     }
     for (const id of ended) this.#matches.delete(id);
-    for (const [id, { seenMs, sinceMs }] of this.#matches) {
-      if (sinceMs !== null && timeMs - seenMs > HOLD_MS) this.#leave(id);
-      if (timeMs - seenMs > FORGOTTEN_MS) this.#matches.delete(id);
-    }
+    // Mostly all of them were seen: then none needs to be asked.
+    if (inferred && matching < this.#matches.size) this.#sweep(timeMs);
     return verdicts ?? NO_VERDICTS;
   }
 
@@ -57,12 +58,8 @@ export class FilterSearch implements Evaluator {
   }
 
   /** Those that match and were not told of yet. */
-  get suspects(): Iterable<number> {
-    return this.#findSuspects();
-  }
-
-  *#findSuspects(): Iterable<number> {
-    for (const [id, { isTold, sinceMs }] of this.#matches) if (!isTold && sinceMs !== null) yield id;
+  listSuspects(into: Set<number>): void {
+    for (const [id, { isTold, sinceMs }] of this.#matches) if (!isTold && sinceMs !== null) into.add(id);
   }
 
   #match(sighting: Sighting, timeMs: number): Match | null {
@@ -81,13 +78,16 @@ export class FilterSearch implements Evaluator {
       this.#matches.set(id, match);
       return match;
     }
-    // Whoever was away for longer than a moment begins anew, also where no picture came in between to tell.
-    if (known.sinceMs === null || timeMs - known.seenMs > HOLD_MS) {
-      known.sinceMs = timeMs;
-      if (!this.#trigger.once_per_track) known.isTold = false;
-    }
+    known.sinceMs ??= timeMs;
     known.seenMs = timeMs;
     return known;
+  }
+
+  #sweep(timeMs: number): void {
+    for (const [id, { seenMs, sinceMs }] of this.#matches) {
+      if (sinceMs !== null && timeMs - seenMs > HOLD_MS) this.#leave(id);
+      if (timeMs - seenMs > FORGOTTEN_MS) this.#matches.delete(id);
+    }
   }
 
   #isMatching(sighting: Sighting): boolean {

@@ -41,6 +41,7 @@ export class FlowControl implements Evaluator {
   readonly #walkers = new Map<number, Walker>();
   /** The last one of each track in the direction asked for, by id, oldest first. */
   readonly #crossings = new Map<number, Crossing>();
+  #sweptMs = Number.NEGATIVE_INFINITY;
   #forward = 0;
   #backward = 0;
   #toldMs = Number.NEGATIVE_INFINITY;
@@ -56,13 +57,18 @@ export class FlowControl implements Evaluator {
     let isNew = false;
     for (const sighting of sightings) if (this.#sieve.isSeen(sighting) && this.#follow(sighting, timeMs)) isNew = true;
     for (const id of ended) this.#walkers.delete(id);
-    for (const [id, { seenMs }] of this.#walkers) if (timeMs - seenMs > FORGOTTEN_MS) this.#walkers.delete(id);
+    if (timeMs - this.#sweptMs > FORGOTTEN_MS / 2) this.#sweep(timeMs);
     return isNew ? this.#judge(timeMs) : NO_VERDICTS;
   }
 
   forget(): void {
     this.#walkers.clear();
     this.#crossings.clear();
+  }
+
+  #sweep(timeMs: number): void {
+    this.#sweptMs = timeMs;
+    for (const [id, { seenMs }] of this.#walkers) if (timeMs - seenMs > FORGOTTEN_MS) this.#walkers.delete(id);
   }
 
   /** True where it has crossed in the direction asked for. */

@@ -38,7 +38,7 @@ export class FollowTrack implements Evaluator {
       quarry.seenMs = scene.timeMs;
     }
     if (scene.ended.includes(quarry.id)) return this.#lose(quarry, "track_ended", scene);
-    if (scene.timeMs - quarry.seenMs >= this.#parameters.lost_after_seconds * 1000)
+    if (scene.inferred && scene.timeMs - quarry.seenMs >= this.#parameters.lost_after_seconds * 1000)
       return this.#lose(quarry, "not_seen", scene);
     if (seen === undefined || scene.timeMs - quarry.toldMs < this.#parameters.interval_seconds * 1000)
       return NO_VERDICTS;

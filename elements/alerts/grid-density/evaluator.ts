@@ -45,8 +45,12 @@ export class GridDensity implements Evaluator {
 
   see(scene: Scene): readonly Verdict[] {
     for (const id of scene.ended) this.#leave(id);
-    for (const sighting of scene.sightings) if (this.#sieve.isSeen(sighting)) this.#place(sighting, scene.timeMs);
-    for (const [id, { seenMs }] of this.#visitors) if (scene.timeMs - seenMs > HOLD_MS) this.#leave(id);
+    let seen = 0;
+    for (const sighting of scene.sightings)
+      if (this.#sieve.isSeen(sighting) && this.#place(sighting, scene.timeMs)) seen += 1;
+    // Mostly everybody is: then nobody needs to be asked.
+    if (scene.inferred && seen < this.#visitors.size)
+      for (const [id, { seenMs }] of this.#visitors) if (scene.timeMs - seenMs > HOLD_MS) this.#leave(id);
     return this.#judge(scene.timeMs);
   }
 
@@ -60,21 +64,23 @@ export class GridDensity implements Evaluator {
     return new Map([...this.#cells].map(([cell, { count }]) => [cell, count]));
   }
 
-  #place(sighting: Sighting, timeMs: number): void {
+  /** Whether it is in a cell. */
+  #place(sighting: Sighting, timeMs: number): boolean {
     const { id } = sighting.track;
     const cell = this.#findCell(sighting);
     const visitor = this.#visitors.get(id);
     if (visitor !== undefined && visitor.cell === cell) {
       visitor.sighting = sighting;
       visitor.seenMs = timeMs;
-      return;
+      return true;
     }
     if (visitor !== undefined) this.#leave(id);
-    if (cell === null) return;
+    if (cell === null) return false;
     this.#visitors.set(id, { sighting, seenMs: timeMs, cell });
     const held = this.#cells.get(cell);
     if (held === undefined) this.#cells.set(cell, { count: 1, sinceMs: null });
     else held.count += 1;
+    return true;
   }
 
   /** Null where it does not count. */

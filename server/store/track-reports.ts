@@ -1,0 +1,151 @@
+/** Tracks as their report shows them: read in pages of bounded size, written once a track has ended, deleted. */
+import type { TrackSummary } from "../../schemas/track-report.ts";
+import { beginEntry, type EntryPatch, type EntryTrack, type KnownSpot } from "../../tracks/report-entry.ts";
+import type { Queries, Sql } from "./client.ts";
+
+export interface ReportPlace {
+  readonly processUuid: string;
+  /** Tracks that were not seen since are left out, and points before it; null: none is. */
+  readonly since: Date | null;
+}
+
+export interface ReportRow {
+  readonly trackId: number;
+  /** As `beginEntry` makes it; null: it lives, or was seen before the window as well. */
+  readonly report: string | null;
+  /** In JSON. */
+  readonly enhanced: string | null;
+  readonly patch: EntryPatch | null;
+}
+
+/** Of a page, about. The first track comes however large it is. */
+const MOST_PAGE_BYTES = 4 * 1024 * 1024;
+/** Of a track that is not written yet: its points, and what they take while they are put together. */
+const BYTES_A_POINT = 100;
+const MOST_POINTS_COUNTED = 100_000;
+const NEVER = new Date(0);
+
+/** By id, those above `after`: at most so many, and fewer where they are large. None is the end. */
+export async function readReportPage(
+  sql: Queries,
+  { processUuid, since }: ReportPlace,
+  { after, limit, withPatches }: { readonly after: number; readonly limit: number; readonly withPatches: boolean },
+): Promise<readonly ReportRow[]> {
+  const from = since ?? NEVER;
+  const patch = withPatches
+    ? sql`left join track_patches patches using (process_uuid, track_id)`
+    : sql`cross join (select null::bytea as jpeg, null::timestamptz as seen_at, null::double precision as confidence) patches`;
+  const rows = await sql<(Omit<ReportRow, "patch"> & { jpeg: string | null; timeMs: number; confidence: number })[]>`
+    select track_id, report, enhanced, encode(jpeg, 'base64') as jpeg, time_ms, confidence
+    from (
+      select *, sum(bytes) over (order by track_id) - bytes as bytes_before
+      from (
+        select track_id, case when is_written then report end as report, enhanced_data::text as enhanced, jpeg,
+          round(extract(epoch from patches.seen_at) * 1000)::bigint as time_ms, patches.confidence,
+          coalesce(octet_length(jpeg), 0) + case when is_written then octet_length(report)
+            else ${BYTES_A_POINT}::bigint * least(sightings, ${MOST_POINTS_COUNTED}) end as bytes
+        from tracks ${patch}
+        cross join lateral (select not is_live and report is not null and first_seen >= ${from} as is_written) state
+        where process_uuid = ${processUuid} and track_id > ${after} and last_seen >= ${from}
+        order by track_id limit ${limit}
+      ) page
+    ) cut
+    where bytes_before < ${MOST_PAGE_BYTES} order by track_id`;
+  return rows.map(({ jpeg, timeMs, confidence, ...row }) => ({
+    ...row,
+    // PostgreSQL breaks the lines of base64, as MIME does.
+    patch: jpeg === null ? null : { jpeg: jpeg.replaceAll("\n", ""), timeMs, confidence },
+  }));
+}
+
+interface EntryRow extends Omit<TrackSummary, "confidence"> {
+  readonly processUuid: string;
+  readonly best: number;
+  readonly mean: number;
+  readonly least: number;
+  readonly firstSpot: KnownSpot | null;
+  readonly lastSpot: KnownSpot | null;
+}
+
+const entryColumns = (sql: Queries) => sql`
+  process_uuid, track_id as id, class_id, class_name, round(extract(epoch from first_seen) * 1000)::bigint as first_seen_ms,
+  round(extract(epoch from last_seen) * 1000)::bigint as last_seen_ms, sightings, best_confidence as best,
+  mean_confidence as mean, least_confidence as least, box, is_live, first_spot, last_spot`;
+
+/** Of these tracks, with their points in the window. */
+export async function readEntries(
+  sql: Queries,
+  { processUuid, since }: ReportPlace,
+  trackIds: readonly number[],
+): Promise<readonly EntryTrack[]> {
+  if (trackIds.length === 0) return [];
+  const rows = await sql<EntryRow[]>`
+    select ${entryColumns(sql)} from tracks where process_uuid = ${processUuid} and track_id = any(${[...trackIds]}::bigint[])`;
+  return addPoints(sql, rows, since);
+}
+
+async function addPoints(sql: Queries, rows: readonly EntryRow[], since: Date | null): Promise<readonly EntryTrack[]> {
+  const places = rows.map(({ processUuid, id }) => ({ processUuid, id }));
+  const found = await sql<{ processUuid: string; trackId: number; timeMs: number; confidence: number }[]>`
+    select process_uuid, track_id, round(extract(epoch from seen_at) * 1000)::bigint as time_ms, confidence
+    from jsonb_to_recordset(${sql.json(places)}) as wanted ("processUuid" uuid, id bigint)
+    join track_points on (process_uuid, track_id) = ("processUuid", id)
+    where seen_at >= ${since ?? NEVER}
+    order by process_uuid, track_id, index`;
+  const points = new Map<string, EntryTrack["points"][number][]>(
+    rows.map((row) => [keyOf(row.processUuid, row.id), []]),
+  );
+  for (const { processUuid, trackId, ...point } of found) points.get(keyOf(processUuid, trackId))?.push(point);
+  return rows.map(({ processUuid, best, mean, least, ...row }) => ({
+    ...row,
+    confidence: { best, mean, least },
+    points: points.get(keyOf(processUuid, row.id)) ?? [],
+  }));
+}
+
+const keyOf = (processUuid: string, id: number): string => `${processUuid}/${id}`;
+
+/** Candidates of one look, and points that are put together at once. */
+const MOST_WRITTEN = 500;
+const MOST_WRITTEN_POINTS = 50_000;
+
+/** Some of the tracks that have ended and are not written yet. Says how many; 0: that was all. */
+export async function writeEndedReports(sql: Queries): Promise<number> {
+  const found = await sql<EntryRow[]>`
+    select ${entryColumns(sql)} from tracks where not is_live and report is null limit ${MOST_WRITTEN}`;
+  let points = 0;
+  const some = found.filter(({ sightings }, i) => {
+    points += Math.min(sightings, MOST_POINTS_COUNTED);
+    return i === 0 || points <= MOST_WRITTEN_POINTS;
+  });
+  if (some.length === 0) return 0;
+  const entries = await addPoints(sql, some, null);
+  const written = entries.map((entry, i) => ({
+    ...{ processUuid: some[i]?.processUuid ?? "", id: entry.id, sightings: entry.sightings },
+    report: beginEntry(entry),
+  }));
+  // Only where nothing new was heard meanwhile.
+  await sql`
+    update tracks set report = written.report
+    from jsonb_to_recordset(${sql.json(written)}) as written ("processUuid" uuid, id bigint, sightings integer, report text)
+    where process_uuid = "processUuid" and track_id = id and tracks.sightings = written.sightings and not is_live`;
+  return some.length;
+}
+
+/** All that was kept of its tracks, so many at a time: others need the database meanwhile. */
+export async function deleteReport(
+  sql: Sql,
+  processUuid: string,
+  { isEnded, most }: { readonly isEnded: boolean; readonly most: number },
+): Promise<void> {
+  // Of a process that runs the report goes on with what is seen from now on.
+  if (isEnded) await sql`update processes set report_deleted_at = now() where uuid = ${processUuid}`;
+  await sql`delete from enhancements where process_uuid = ${processUuid}`;
+  for (const table of ["track_patches", "tracks", "track_points"])
+    for (let some = most; some >= most; )
+      some = (
+        await sql`
+          delete from ${sql(table)} where ctid = any(array(
+            select ctid from ${sql(table)} where process_uuid = ${processUuid} limit ${most} for update))`
+      ).count;
+}
