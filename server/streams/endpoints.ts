@@ -60,13 +60,13 @@ const events = (watching: Watching, viewers: number) =>
     tag: "Process",
     id: "watchEvents",
     summary: "What happens in a process, as server-sent events",
-    description: `\`detections\` (one frame on which inference ran), \`state\` (first, last and whenever it changes), \`stats\` (once a second), \`telemetry\` (of a source that has some: first, and when its standing changes), \`alert\` (a notice). Any number of viewers, up to ${viewers} of one process with those of its feed. A viewer that does not keep up loses the oldest events, and the next one says how many (\`dropped\`). Nothing is sent again: \`Last-Event-ID\` is ignored. Ends with the process.`,
+    description: `\`detections\` (one frame on which inference ran), \`drone\` (where the camera is and looks, as on \`drone_data\`), \`state\` (first, last and whenever it changes), \`stats\` (once a second), \`telemetry\` (of a source that has some: first, and when its standing changes), \`alert\` (a notice). Any number of viewers, up to ${viewers} of one process with those of its feed. A viewer that does not keep up loses the oldest events, and the next one says how many (\`dropped\`). Nothing is sent again: \`Last-Event-ID\` is ignored. Ends with the process.`,
     access: "url-key",
     answers: {
       200: {
         description: "Events; `data` is JSON.",
         mediaType: EVENTS_TYPE,
-        schema: Type.Union([DetectionsEvent, StateEvent, StatsEvent, TelemetryEvent, AlertEvent]),
+        schema: Type.Union([DetectionsEvent, DroneDataMessage, StateEvent, StatsEvent, TelemetryEvent, AlertEvent]),
       },
     },
     errors: ["process_not_found", "wrong_state", "viewers_limit_reached"],
