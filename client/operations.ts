@@ -146,6 +146,38 @@ export type ChildSubscription = {
   readonly expiration_date: string;
 };
 
+export type CreatedSubscription = {
+  /** Lower case; capitals are taken for the same. */
+  readonly uuid: string;
+  /** Lower case; capitals are taken for the same. */
+  readonly subscription_uuid: string;
+  /** Lower case; capitals are taken for the same. */
+  readonly process_uuid: string;
+  /** Credentials are shown as `***`. */
+  readonly notification_url: string;
+  /** `new-tracks`: a track is shown for the first time since the subscription began. `target-count`: another number of targets is in the picture than was told last; a subscription begins at 0. */
+  readonly event_type: "new-tracks" | "target-count";
+  /** Credentials are shown as `***`. */
+  readonly auth_url: string | null;
+  readonly notifier_policy_type: "backoff";
+  readonly notifier_policy_args: {
+    /** The least time between two notifications. */
+    readonly backoff_seconds?: number;
+  };
+  /** `full` adds the entries of the detection message. */
+  readonly notification_format?: "simple" | "full";
+  /** UTC, ISO 8601 with milliseconds. */
+  readonly created_at: string;
+  /** What notifications are signed with (Standard Webhooks). It is not shown again. */
+  readonly secret: string;
+};
+
+export type DeletedReport = {
+  /** Lower case; capitals are taken for the same. */
+  readonly process_uuid: string;
+  readonly deleted: true;
+};
+
 export type DetectionMessage = {
   /** When the picture was taken: UTC, ISO 8601 with milliseconds. */
   readonly timestamp: string;
@@ -238,6 +270,27 @@ export type ElementSummary = {
   /** `windhover` for our own. */
   readonly plugin: string;
   readonly about: string;
+};
+
+/** What the best picture of a track shows; null where it does not show it. */
+export type EnhancedData = {
+  readonly vehicle_type: string | null;
+  readonly colour: {
+    /** As people call it: `silver`, `red`. */
+    readonly name: string;
+    /** As it is in the picture, sRGB. */
+    readonly rgb: readonly unknown[];
+    /** How much of what was looked at has this colour, from 0 to 1. */
+    readonly share: number;
+  } | null;
+  readonly plate: {
+    /** Letters and digits alone. */
+    readonly text: string;
+    /** Percent. */
+    readonly confidence: number;
+  } | null;
+  /** What there is to say of this kind of object: of people `upper_colour` and `lower_colour`, of what flies `against_sky` and `apparent_shape`. */
+  readonly attributes: Readonly<Record<string, unknown>>;
 };
 
 export type EnhancementStarted = {
@@ -363,6 +416,22 @@ export type NewStream = {
   readonly stream_type: "rtsp" | "rtmp";
   /** Null: no telemetry. */
   readonly telemetry_cfg?: TelemetryCfg | null;
+};
+
+export type NewSubscription = {
+  /** An http or https address that takes POST, of at most 2048 characters. */
+  readonly notification_url: string;
+  /** `new-tracks`: a track is shown for the first time since the subscription began. `target-count`: another number of targets is in the picture than was told last; a subscription begins at 0. */
+  readonly event_type: "new-tracks" | "target-count";
+  readonly auth_url?: string | null;
+  /** The first notification goes out at once; what happens within the interval is gathered into the next. */
+  readonly notifier_policy_type?: "backoff";
+  readonly notifier_policy_args?: {
+    /** The least time between two notifications. */
+    readonly backoff_seconds?: number;
+  };
+  /** `full` adds the entries of the detection message. */
+  readonly notification_format?: "simple" | "full";
 };
 
 export type NewVideo = {
@@ -609,6 +678,50 @@ export type Recording = {
   }[];
 };
 
+export type ReportTrack = {
+  readonly track_id: number;
+  readonly class_id: number;
+  readonly category_name: string;
+  /** The last one: [x, y, width, height] in the original resolution. */
+  readonly bbox: readonly [number, number, number, number];
+  /** At `timestamps`: of those sightings in the window that were kept. That is one every second, and sooner while it moves; of a track that is seen for longer than ten minutes one every 600th of its age. */
+  readonly list_confidences: readonly number[];
+  /** Of all sightings, as are the next two. */
+  readonly max_confidence: number;
+  readonly min_confidence: number;
+  readonly mean_confidence: number;
+  /** The best picture of it. Empty while there is none, or where none was asked for. */
+  readonly image_patches: readonly {
+    /** A JPEG in base64. */
+    readonly image: string;
+    readonly confidence: number;
+    /** POSIX time: seconds, to a millisecond. */
+    readonly timestamp: number;
+  }[];
+  readonly timestamps: readonly number[];
+  /** It was on the picture when this was asked for. */
+  readonly is_live: boolean;
+  /** POSIX time: seconds, to a millisecond. */
+  readonly first_seen: number;
+  /** POSIX time: seconds, to a millisecond. */
+  readonly last_seen: number;
+  readonly first_location: {
+    readonly latitude: number;
+    readonly longitude: number;
+    readonly altitude: number;
+    /** POSIX time: seconds, to a millisecond. */
+    readonly timestamp: number;
+  } | null;
+  readonly last_location: {
+    readonly latitude: number;
+    readonly longitude: number;
+    readonly altitude: number;
+    /** POSIX time: seconds, to a millisecond. */
+    readonly timestamp: number;
+  } | null;
+  readonly enhanced_data?: EnhancedData;
+};
+
 export type Source = {
   /** Lower case; capitals are taken for the same. */
   readonly uuid: string;
@@ -715,6 +828,13 @@ export type Subscription = {
   readonly pending_to_allocate: number;
   /** The last day, UTC, on which the key is valid. 9999-12-31 when it does not expire, so that it always is a date. */
   readonly expiration_date: string;
+};
+
+export type SubscriptionChoice = {
+  /** As it was given, or as it is shown. */
+  readonly notification_url?: string;
+  /** `new-tracks`: a track is shown for the first time since the subscription began. `target-count`: another number of targets is in the picture than was told last; a subscription begins at 0. */
+  readonly event_type?: "new-tracks" | "target-count";
 };
 
 /** `mqtt` (3.1.1 or 5, without TLS) needs the parameters `ip`, `port` and `topic`; `websocket` none; `static` has the telemetry itself as its parameters, and the format `native` only. */
@@ -863,6 +983,34 @@ export type TrackEntry = {
   readonly speed_mps?: number;
   /** Ours: where it moves to, degrees from true north, clockwise. */
   readonly heading?: number;
+};
+
+export type TrackReport = {
+  /** Lower case; capitals are taken for the same. */
+  readonly process_uuid: string;
+  /** POSIX time: seconds, to a millisecond. */
+  readonly report_time: number;
+  /** The window covered. Of a process that has ended: how long it ran, rounded up, unless it was narrowed. */
+  readonly time_window_minutes: number;
+  /** Those seen in the window, by their ids. */
+  readonly tracks: readonly ReportTrack[];
+  /** There is more: ask again with this `cursor`. */
+  readonly next_cursor?: string;
+};
+
+export type TrackedProcess = {
+  /** Lower case; capitals are taken for the same. */
+  readonly uuid: string;
+  /** Lower case; capitals are taken for the same. */
+  readonly process_uuid: string;
+  /** Lower case; capitals are taken for the same. */
+  readonly source_uuid: string;
+  readonly alias: string | null;
+  readonly started_at: string | null;
+  readonly finished_at: string | null;
+  readonly track_count: number;
+  readonly enhancement: "RUNNING" | "FINISHED" | "FAILED" | null;
+  readonly video_url: string | null;
 };
 
 export type UserInformation = {
@@ -1067,7 +1215,7 @@ export class Operations {
     return this.#send({ method: "GET", path: "/process/{process_uuid}/feed", query: ["overlay"] }, input, call);
   }
 
-  /** What happens in a process, as server-sent events. `detections` (one frame on which inference ran), `state` (first, last and whenever it changes), `stats` (once a second), `telemetry` (of a source that has some: first, and when its standing changes), `alert` (a notice). Any number of viewers, up to 1000 of one process with those of its feed. A viewer that does not keep up loses the oldest events, and the next one says how many (`dropped`). Nothing is sent again: `Last-Event-ID` is ignored. Ends with the process. */
+  /** What happens in a process, as server-sent events. `detections` (one frame on which inference ran), `drone` (where the camera is and looks, as on `drone_data`), `state` (first, last and whenever it changes), `stats` (once a second), `telemetry` (of a source that has some: first, and when its standing changes), `alert` (a notice). Any number of viewers, up to 1000 of one process with those of its feed. A viewer that does not keep up loses the oldest events, and the next one says how many (`dropped`). Nothing is sent again: `Last-Event-ID` is ignored. Ends with the process. */
   watchEvents(input: { process_uuid: string }, call?: Call): Promise<Answer> {
     return this.#send({ method: "GET", path: "/process/{process_uuid}/events" }, input, call);
   }
@@ -1242,12 +1390,67 @@ export class Operations {
     return this.#send({ method: "GET", path: "/player/{file}" }, input, call);
   }
 
-  /** All tracks of a process as GeoJSON, KML or CSV. Of processes whose key had the track logger when they started: while they run, what was seen so far, and all of it when they have ended. Paths are thinned: a point every second, and sooner when the object has moved more than two metres and than the error of its place (properties of the element `report`). Streamed: a long process makes a long file. */
-  exportTracks(
-    input: { process_uuid: string; format: "geojson" | "kml" | "csv" },
+  /** The track report of a process, or its tracks as GeoJSON, KML or CSV. Of processes whose key had the track logger when they started. The report of a process that runs tells of the last minutes (`report.window_minutes`, 5 unless configured), that of one that has ended of all of it. `limit` and `cursor` page it, by the ids of the tracks; without them it is whole. Streamed: a long process makes a long answer, and pictures make up most of it (`patches=false` leaves them out). Other formats have all tracks, whatever the window. Paths are thinned: a point every second, and sooner when the object has moved more than two metres and than the error of its place (properties of the element `report`). */
+  readTracks(
+    input: {
+      process_uuid: string;
+      format?: "json" | "geojson" | "kml" | "csv";
+      window_minutes?: number;
+      limit?: number;
+      cursor?: string;
+      patches?: boolean;
+    },
     call?: Call,
-  ): Promise<TrackCollection> {
-    return this.#send({ method: "GET", path: "/process/{process_uuid}/tracks", query: ["format"] }, input, call);
+  ): Promise<TrackReport | TrackCollection> {
+    return this.#send(
+      {
+        method: "GET",
+        path: "/process/{process_uuid}/tracks",
+        query: ["format", "window_minutes", "limit", "cursor", "patches"],
+      },
+      input,
+      call,
+    );
+  }
+
+  /** The same as with GET. Of processes whose key had the track logger when they started. The report of a process that runs tells of the last minutes (`report.window_minutes`, 5 unless configured), that of one that has ended of all of it. `limit` and `cursor` page it, by the ids of the tracks; without them it is whole. Streamed: a long process makes a long answer, and pictures make up most of it (`patches=false` leaves them out). Other formats have all tracks, whatever the window. Paths are thinned: a point every second, and sooner when the object has moved more than two metres and than the error of its place (properties of the element `report`). */
+  postTracks(
+    input: {
+      process_uuid: string;
+      format?: "json" | "geojson" | "kml" | "csv";
+      window_minutes?: number;
+      limit?: number;
+      cursor?: string;
+      patches?: boolean;
+    },
+    call?: Call,
+  ): Promise<TrackReport | TrackCollection> {
+    return this.#send(
+      {
+        method: "POST",
+        path: "/process/{process_uuid}/tracks",
+        query: ["format", "window_minutes", "limit", "cursor", "patches"],
+      },
+      input,
+      call,
+    );
+  }
+
+  /** Deletes the track report of a process. Tracks, their paths and their pictures. Of a process that has ended there is no report any more. Of one that runs, what was seen so far is gone, and the report goes on with what is seen from now on; what is on the picture then comes again with it. */
+  deleteTracks(input: { process_uuid: string }, call?: Call): Promise<DeletedReport> {
+    return this.#send({ method: "DELETE", path: "/process/{process_uuid}/tracks" }, input, call);
+  }
+
+  /** Lists your processes that have a track report. Those whose key had the track logger when they started and whose report was not deleted, with the processed video of keys with process recording. Tracks are kept for `report.retention_days`, also of processes that run. */
+  listTrackedProcesses(
+    input: { limit?: number; cursor?: string } = {},
+    call?: Call,
+  ): Promise<{
+    readonly tracked_processes: readonly TrackedProcess[];
+    /** There is more: ask again with this `cursor`. */
+    readonly next_cursor?: string;
+  }> {
+    return this.#send({ method: "GET", path: "/tracked_processes", query: ["limit", "cursor"] }, input, call);
   }
 
   /** Starts the enhancement of the report of a finished process. Every track gets `enhanced_data`: the type, colour and plate of vehicles, the colours that people wear, what can be said of things that fly; null where its picture does not show it. While one is under way, asking again changes nothing; after that it begins anew. It counts as an active process, and uses no minutes. */
@@ -1328,6 +1531,126 @@ export class Operations {
     readonly next_cursor?: string;
   }> {
     return this.#send({ method: "GET", path: "/active/alerts", query: ["limit", "cursor"] }, input, call);
+  }
+
+  /** Subscribes an address to a process. Notifications are POSTed as JSON, signed as Standard Webhooks says: `webhook-id`, `webhook-timestamp`, `webhook-signature`. Any 2xx takes one; else it is tried again, less and less often, for ten minutes, and those behind it wait. Redirects are not followed. At least once: one that comes twice has the same `webhook-id`. The first goes out at once; what happens within the interval is gathered into the next. While a receiver is away they wait, and come one after the other when it is back. Tracks that are shown when the subscription begins are new to it. A subscription ends with its process: what was gathered is sent at once. */
+  subscribe(input: { process_uuid: string; body: NewSubscription }, call?: Call): Promise<CreatedSubscription> {
+    return this.#send({ method: "POST", path: "/subscribe/{process_uuid}", bodyType: "application/json" }, input, call);
+  }
+
+  /** Lists the subscriptions to a process, and how their deliveries get on. */
+  listSubscriptions(
+    input: { process_uuid: string; limit?: number; cursor?: string },
+    call?: Call,
+  ): Promise<{
+    readonly subscriptions: readonly {
+      /** Lower case; capitals are taken for the same. */
+      readonly uuid: string;
+      /** Lower case; capitals are taken for the same. */
+      readonly subscription_uuid: string;
+      /** Lower case; capitals are taken for the same. */
+      readonly process_uuid: string;
+      /** Credentials are shown as `***`. */
+      readonly notification_url: string;
+      /** `new-tracks`: a track is shown for the first time since the subscription began. `target-count`: another number of targets is in the picture than was told last; a subscription begins at 0. */
+      readonly event_type: "new-tracks" | "target-count";
+      /** Credentials are shown as `***`. */
+      readonly auth_url: string | null;
+      readonly notifier_policy_type: "backoff";
+      readonly notifier_policy_args: {
+        /** The least time between two notifications. */
+        readonly backoff_seconds?: number;
+      };
+      /** `full` adds the entries of the detection message. */
+      readonly notification_format?: "simple" | "full";
+      /** UTC, ISO 8601 with milliseconds. */
+      readonly created_at: string;
+      readonly delivery: {
+        /** Notifications that are to be delivered, or gathered into. */
+        readonly waiting: number;
+        /** So many the receiver has taken. */
+        readonly delivered: number;
+        /** So many were given up: they were tried for too long, or too many waited. */
+        readonly dropped: number;
+        readonly last_attempt_at: string | null;
+        readonly last_delivered_at: string | null;
+        /** Null when the last attempt went well. */
+        readonly last_error: string | null;
+      };
+    }[];
+    /** There is more: ask again with this `cursor`. */
+    readonly next_cursor?: string;
+  }> {
+    return this.#send(
+      { method: "GET", path: "/subscriptions/{process_uuid}", query: ["limit", "cursor"] },
+      input,
+      call,
+    );
+  }
+
+  /** Removes subscriptions to a process, and what waits for their receivers. `notification_url` and `event_type` choose among them, in the query or in a body; the query wins. With neither, all of the process are removed. */
+  unsubscribe(
+    input: {
+      process_uuid: string;
+      notification_url?: string;
+      event_type?: "new-tracks" | "target-count";
+      body?: SubscriptionChoice;
+    },
+    call?: Call,
+  ): Promise<{
+    readonly deleted: true;
+    /** Lower case; capitals are taken for the same. */
+    readonly process_uuid: string;
+    /** Of the subscriptions that are gone. */
+    readonly uuids: readonly string[];
+    /** Lower case; capitals are taken for the same. */
+    readonly uuid?: string;
+  }> {
+    return this.#send(
+      {
+        method: "DELETE",
+        path: "/subscriptions/{process_uuid}",
+        query: ["notification_url", "event_type"],
+        bodyType: "application/json",
+      },
+      input,
+      call,
+    );
+  }
+
+  /** Sends a sample to the receivers of a process and tells what became of it. `notification_url` and `event_type` choose among them, in the query or in a body; the query wins. With neither, all are tried. Samples are signed as notifications are, carry `sample: true`, are sent once, and do not wait behind what waits. */
+  testSubscriptions(
+    input: {
+      process_uuid: string;
+      notification_url?: string;
+      event_type?: "new-tracks" | "target-count";
+      body?: SubscriptionChoice;
+    },
+    call?: Call,
+  ): Promise<{
+    readonly tests: readonly {
+      /** Lower case; capitals are taken for the same. */
+      readonly uuid: string;
+      /** Lower case; capitals are taken for the same. */
+      readonly subscription_uuid: string;
+      /** `new-tracks`: a track is shown for the first time since the subscription began. `target-count`: another number of targets is in the picture than was told last; a subscription begins at 0. */
+      readonly event_type: "new-tracks" | "target-count";
+      readonly notification_url: string;
+      readonly delivered: boolean;
+      /** Why not; null when it was delivered. */
+      readonly detail: string | null;
+    }[];
+  }> {
+    return this.#send(
+      {
+        method: "POST",
+        path: "/subscriptions/{process_uuid}/test",
+        query: ["notification_url", "event_type"],
+        bodyType: "application/json",
+      },
+      input,
+      call,
+    );
   }
 
   /** The graphs that are installed. */

@@ -15,7 +15,10 @@ export const PAGES: readonly Page[] = [
     title: "Processes",
     load: async () => (await import("./pages/processes/processes.ts")).Processes,
   },
+  { name: "map", title: "Map", load: async () => (await import("./pages/map/map.ts")).MapPage },
+  { name: "reports", title: "Reports", load: async () => (await import("./pages/reports/reports.ts")).Reports },
   { name: "alerts", title: "Alerts", load: async () => (await import("./pages/alerts/alerts.ts")).Alerts },
+  { name: "webhooks", title: "Webhooks", load: async () => (await import("./pages/webhooks/webhooks.ts")).Webhooks },
   {
     name: "recordings",
     title: "Recordings",
