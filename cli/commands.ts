@@ -70,6 +70,10 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
         about: "Look for objects in pictures and score what is found, as COCO does.",
         load: async () => (await import("./commands/eval-coco.ts")).default,
       },
+      enhance: {
+        about: "Say what the enhancement of a report would of objects in pictures and clips.",
+        load: async () => (await import("./commands/eval-enhance.ts")).default,
+      },
     },
   },
   models: {

@@ -28,13 +28,24 @@ export async function enhanceTrack({ className, jpeg }: TrackToEnhance, readers:
 async function look(picture: Picture, described: Described, readers: Readers): Promise<Partial<EnhancedData>> {
   const { kind, vehicleType, mayHavePlate } = described;
   if (kind === "person") return { attributes: describePerson(picture) };
-  if (kind === "flying") return { colour: findColour(picture, THING), attributes: { ...describeFlying(picture) } };
+  if (kind === "flying") return describeAircraft(picture, vehicleType, readers);
   if (kind === "other") return { colour: findColour(picture, THING) };
   return {
     vehicle_type: (mayHavePlate ? await readers.classifyVehicle?.(picture) : null) ?? vehicleType,
     colour: SEEN_THROUGH.has(vehicleType ?? "") ? null : findColour(picture, VEHICLE),
     plate: mayHavePlate ? ((await readers.readPlate?.(picture)) ?? null) : null,
   };
+}
+
+/** What is painted on aircraft in place of a plate is read as plates are. */
+async function describeAircraft(
+  picture: Picture,
+  vehicleType: string | null,
+  readers: Readers,
+): Promise<Partial<EnhancedData>> {
+  const registration = (vehicleType === null ? null : await readers.readPlate?.(picture)) ?? null;
+  const attributes = { ...describeFlying(picture), ...(registration !== null && { registration }) };
+  return { colour: findColour(picture, THING), attributes };
 }
 
 function describePerson(picture: Picture): EnhancedData["attributes"] {

@@ -13,6 +13,10 @@ export type Region = readonly [number, number, number, number];
 
 const MOST_MEGAPIXELS = 4;
 const MOST_MEMORY_MB = 128;
+const START_OF_SCAN = 0xda;
+const APP14 = 0xee;
+/** "Adob". */
+const ADOB = 0x41646f62;
 
 /** Null for what is no JPEG, damaged, or too large: a picture that nobody can look at is none. */
 export function decodePicture(jpeg: Uint8Array): Picture | null {
@@ -20,11 +24,26 @@ export function decodePicture(jpeg: Uint8Array): Picture | null {
     const { width, height, data } = decode(jpeg, {
       ...{ useTArray: true, formatAsRGBA: false, tolerantDecoding: false },
       ...{ maxResolutionInMP: MOST_MEGAPIXELS, maxMemoryUsageInMB: MOST_MEMORY_MB },
+      colorTransform: !holdsRgb(jpeg),
     });
     return data.length === width * height * 3 ? { width, height, rgb: data } : null;
   } catch {
     return null;
   }
+}
+
+/**
+ * Most JPEGs hold brightness and colour apart. Some hold red, green and blue, and say so in a segment of Adobe's (APP14,
+ * transform 0), which the decoder does not heed.
+ */
+function holdsRgb(jpeg: Uint8Array): boolean {
+  const view = new DataView(jpeg.buffer, jpeg.byteOffset, jpeg.byteLength);
+  for (let at = 2; at + 16 <= jpeg.length && jpeg[at] === 0xff; at += 2 + view.getUint16(at + 2)) {
+    const marker = jpeg[at + 1];
+    if (marker === START_OF_SCAN) return false;
+    if (marker === APP14 && view.getUint32(at + 4) === ADOB) return jpeg[at + 15] === 0;
+  }
+  return false;
 }
 
 /** The part of the region that lies in the picture, of at least one pixel. */

@@ -14,7 +14,10 @@ const Channel = Type.Integer({ minimum: 0, maximum: 255 });
 
 export const NamedColour = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 40, description: "As people call it: `silver`, `red`." }),
-  rgb: Type.Tuple([Channel, Channel, Channel], { description: "As it is in the picture, sRGB." }),
+  // A list and no tuple, which is spelt differently in the drafts of JSON Schema.
+  rgb: Type.Unsafe<[red: number, green: number, blue: number]>(
+    Type.Array(Channel, { minItems: 3, maxItems: 3, description: "As it is in the picture, sRGB." }),
+  ),
   share: Type.Number({
     minimum: 0,
     maximum: 1,
@@ -38,7 +41,7 @@ export const EnhancedData = Type.Object(
     plate: orNull(Plate),
     attributes: Type.Record(Type.String({ maxLength: 100 }), Type.Unknown(), {
       description:
-        "What there is to say of this kind of object: of people `upper_colour` and `lower_colour`, of what flies `against_sky` and `apparent_shape`.",
+        "What there is to say of this kind of object: of people `upper_colour` and `lower_colour`, of what flies `against_sky`, `apparent_shape`, `contrast` and, where it can be read, `registration`.",
     }),
   },
   { title: "EnhancedData", description: "What the best picture of a track shows; null where it does not show it." },

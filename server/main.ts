@@ -192,7 +192,16 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...consoleEndpoints({ config, folder: knowledge.consoleFolder }),
     ...graphEndpoints({ library, config }),
     ...processGraphEndpoints({ library, processes, config }),
-    ...operationsEndpoints({ config, metrics, components, mediaNumbers: () => media.numbers }),
+    ...operationsEndpoints({
+      ...{
+        config,
+        metrics,
+        components,
+        mediaNumbers: () => media.numbers,
+        alertNumbers: () => alerts.numbers,
+        readDelivery: () => outbox.read(),
+      },
+    }),
   ];
   // Before anybody can ask for them: a process that should run is never found missing.
   const resumed = await processes.takeUp();

@@ -41,7 +41,10 @@ export const TABLE: readonly Row[] = [
   { part: "server", may: ["schemas", "graphs/compiler", "telemetry", "tracks"] },
   {
     part: "cli",
-    may: ["schemas", "native", "elements", "models", "graphs", "media", "hub", "server", "telemetry", "tracks"],
+    may: [
+      ...["schemas", "native", "elements", "models", "graphs", "media", "hub", "server", "telemetry", "tracks"],
+      ...["vision", "enhance"],
+    ],
   },
   // For others to use as well: it knows nothing of ours but the document that it was made from.
   { part: "client", may: [] },

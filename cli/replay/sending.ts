@@ -2,6 +2,7 @@
 
 import type { JsonRecord } from "../../schemas/json.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
+import { formatTime } from "../run/progress.ts";
 
 /** Nothing secret in it. */
 export type Receiver =
@@ -36,6 +37,13 @@ export function readReceiver(output: JsonRecord): readonly Receiver[] {
   if (output.type === "webhook") return [{ type: "webhook", url: maskCredentials(String(config.url)) }];
   return [];
 }
+
+/** To a hundredth of a second: `0:05.10`. */
+export const formatClipTime = (timeMs: number, startMs: number): string =>
+  formatTime(Math.round((timeMs - startMs) / 10) / 100 + ROUNDING, 2);
+
+/** A hundredth is no whole number of bits: what is cut off behind it must not be the hundredth itself. */
+const ROUNDING = 1e-6;
 
 export const describeReceiver = (receiver: Receiver): string =>
   receiver.type === "mqtt" ? `${receiver.host} ${receiver.topic}` : receiver.url;

@@ -4,7 +4,7 @@ import { alignTable } from "../eval/table.ts";
 import { formatRate, formatTime } from "../run/progress.ts";
 import type { Paint } from "../terminal.ts";
 import { padTo, widthOf } from "../text.ts";
-import { describeReceiver, type Sender } from "./sending.ts";
+import { describeReceiver, formatClipTime, type Sender } from "./sending.ts";
 import type { RowTally, Tally } from "./tally.ts";
 
 export interface Span {
@@ -20,7 +20,7 @@ const rateOf = ({ clipSeconds, seconds }: Span): number => (seconds > 0 ? clipSe
 export function formatSummary(senders: readonly Sender[], tally: Tally, span: Span, paint: Paint): string {
   const both = senders.map((sender, row) => ({ sender, tally: tally.rows[row] as RowTally }));
   const of = (kind: Sender["kind"]) => both.filter(({ sender }) => sender.kind === kind);
-  const at = (timeMs: number | null): string => (timeMs === null ? "-" : formatTime((timeMs - span.startMs) / 1000, 2));
+  const at = (timeMs: number | null): string => (timeMs === null ? "-" : formatClipTime(timeMs, span.startMs));
   const alerts = of("alert").map(({ sender, tally: { events, firstMs, lastMs } }) => [
     sender.name,
     ...["triggered", "updated", "cleared"].map((event) => String(events[event] ?? 0)),

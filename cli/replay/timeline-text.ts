@@ -1,10 +1,9 @@
 /** What is sent, one line each, for people. */
 import type { TrackEntry } from "../../schemas/detection-message.ts";
 import type { Json, JsonRecord } from "../../schemas/json.ts";
-import { formatTime } from "../run/progress.ts";
 import type { Colour, Paint } from "../terminal.ts";
 import { padTo } from "../text.ts";
-import type { Sender, Sending } from "./sending.ts";
+import { formatClipTime, type Sender, type Sending } from "./sending.ts";
 
 const COLOURS: Readonly<Record<string, Colour>> = { triggered: "yellow", updated: "blue", cleared: "green" };
 const TIME_COLUMNS = 9;
@@ -26,7 +25,7 @@ export function formatSending(
   const colour = COLOURS[event] ?? "cyan";
   const what = sender?.kind === "alert" ? event : "webhook";
   return [
-    paint("dim", formatTime((timeMs - startMs) / 1000, 2).padStart(TIME_COLUMNS)),
+    paint("dim", formatClipTime(timeMs, startMs).padStart(TIME_COLUMNS)),
     padTo(paint("bold", name), width),
     padTo(paint(colour, what), EVENT_COLUMNS),
     sender?.kind === "alert" ? briefNotice(body) : briefWebhook(body),
@@ -57,7 +56,7 @@ function briefData(data: JsonRecord): string {
 
 /** Pictures and whatever else is long are left to the lines of `--json`. */
 function briefValue(value: Json | undefined): string | null {
-  if (value === null || value === undefined) return null;
+  if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) return null;
   const text = typeof value === "string" ? value : JSON.stringify(value);
   return text.length > MOST_VALUE_CHARACTERS ? null : text;
 }

@@ -35,7 +35,7 @@ export interface Verdict {
 export interface Evaluator {
   /** In the order in which they are to be told. */
   see(scene: Scene): readonly Verdict[];
-  /** Pictures were discarded, or skipped: nothing that was seen before goes on. */
+  /** Pictures were discarded, or skipped: nothing that was seen before goes on, and time may begin anew. */
   forget(): void;
   /** Adds those tracks of which a verdict with a picture may come. */
   listSuspects?(into: Set<number>): void;

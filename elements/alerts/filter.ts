@@ -22,20 +22,24 @@ export const Filter = Type.Object(
         description: "Names of classes of the model, such as `person`. Left out or empty: all of them.",
       }),
     ),
-    min_confidence: Type.Number({
-      default: 0,
-      minimum: 0,
-      maximum: 1,
-      description: "From 0 to 1. A sighting that is less sure counts as none.",
-    }),
+    min_confidence: Type.Optional(
+      Type.Number({
+        default: 0,
+        minimum: 0,
+        maximum: 1,
+        description: "From 0 to 1. A sighting that is less sure counts as none.",
+      }),
+    ),
     min_area: fraction("Area of the box at least"),
     max_area: fraction("Area of the box at most"),
-    min_track_age_seconds: Type.Number({
-      default: 0,
-      minimum: 0,
-      maximum: 86_400,
-      description: "Seconds since the track was first seen, at least.",
-    }),
+    min_track_age_seconds: Type.Optional(
+      Type.Number({
+        default: 0,
+        minimum: 0,
+        maximum: 86_400,
+        description: "Seconds since the track was first seen, at least.",
+      }),
+    ),
     min_speed_mps: speed("Speed at least"),
     max_speed_mps: speed("Speed at most"),
   },
@@ -75,11 +79,11 @@ export class Sieve {
   constructor(filter: Filter) {
     const names = filter.class_names ?? [];
     const { min_speed_mps: leastMps, max_speed_mps: mostMps } = filter;
-    this.#minConfidence = filter.min_confidence;
+    this.#minConfidence = filter.min_confidence ?? 0;
     this.#classNames = names.length === 0 ? null : new Set(names);
     this.#minArea = filter.min_area ?? 0;
     this.#maxArea = filter.max_area ?? Number.POSITIVE_INFINITY;
-    this.#minAgeMs = filter.min_track_age_seconds * 1000;
+    this.#minAgeMs = (filter.min_track_age_seconds ?? 0) * 1000;
     this.#speed =
       leastMps === undefined && mostMps === undefined ? null : [leastMps ?? 0, mostMps ?? Number.POSITIVE_INFINITY];
   }

@@ -69,6 +69,7 @@ export class AlertsHandler implements Pick<Handler, "flush"> {
     if (readMs < this.#timeMs - MOST_BACK_MS) {
       this.flush();
       this.#timeMs = Number.NEGATIVE_INFINITY;
+      this.#complainedMs = Number.NEGATIVE_INFINITY;
     }
     this.#timeMs = Math.max(this.#timeMs, readMs);
     const places = frame.meta.places as Places | undefined;

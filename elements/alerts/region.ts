@@ -10,12 +10,14 @@ export const MOST_POINTS = 100;
 /** As a list of two and not as a tuple, which is spelt differently in the drafts of JSON Schema. */
 export const MapPoint = Type.Unsafe<[x: number, y: number]>(Type.Array(Type.Number(), { minItems: 2, maxItems: 2 }));
 
-export const SpaceName = Type.Unsafe<Space>(
-  Type.Enum(["image", "geo"], {
-    default: "image",
-    description:
-      "`image`: points are [x, y] in fractions of the frame, from 0 at the left and top to 1. `geo`: points are [longitude, latitude] in degrees, for tracks that are geolocated; north is up.",
-  }),
+export const SpaceName = Type.Optional(
+  Type.Unsafe<Space>(
+    Type.Enum(["image", "geo"], {
+      default: "image",
+      description:
+        "`image`: points are [x, y] in fractions of the frame, from 0 at the left and top to 1. `geo`: points are [longitude, latitude] in degrees, for tracks that are geolocated; north is up.",
+    }),
+  ),
 );
 
 export const Region = Type.Object(
@@ -32,7 +34,8 @@ export const Region = Type.Object(
   },
   { additionalProperties: false, description: "Where tracks count. Left out: in the whole picture." },
 );
-export type Region = Static<typeof Region>;
+/** With its default. */
+export type Region = Static<typeof Region> & { readonly type: Space };
 
 export function checkRegion({ type, polygon }: Region): readonly ConfigurationFault[] {
   if (polygon === undefined)

@@ -7,78 +7,100 @@ export interface Clusters {
   readonly of: Uint8Array;
 }
 
-const ROUNDS = 12;
+/** Three numbers each, one after the other. */
+type Triples = Float32Array;
+
+const ROUNDS = 10;
 /** Light and shade make one paint brighter and darker: that counts less than its hue. */
 const LIGHTNESS_COUNTS = 0.6;
 
-export function cluster(lab: Float32Array, count: number): Clusters {
+export function cluster(lab: Triples, count: number): Clusters {
+  const traits = readTraits(lab);
   const of = new Uint8Array(lab.length / 3);
-  let centres = chooseCentres(lab, count);
+  let centres = chooseCentres(traits, count);
   for (let round = 0; round < ROUNDS; round++) {
-    assign(lab, centres, of);
-    centres = average(lab, of, centres);
+    assign(traits, centres, of);
+    centres = average(traits, of, centres);
   }
-  assign(lab, centres, of);
-  return { centres, of };
+  assign(traits, centres, of);
+  const means = average(lab, of, centres);
+  return { centres: Array.from({ length: means.length / 3 }, (_, k) => tripleOf(means, k)), of };
+}
+
+/** What pixels are compared by. */
+function readTraits(lab: Triples): Triples {
+  const traits = new Float32Array(lab.length);
+  for (let i = 0; i < lab.length; i += 3) {
+    const counts = hueCounts(lab[i] as number);
+    traits[i] = (lab[i] as number) * LIGHTNESS_COUNTS;
+    traits[i + 1] = (lab[i + 1] as number) * counts;
+    traits[i + 2] = (lab[i + 2] as number) * counts;
+  }
+  return traits;
 }
 
 /** Each as far as can be from those before, the first the one nearest to the mean. */
-function chooseCentres(lab: Float32Array, count: number): Lab[] {
-  const everything = average(lab, new Uint8Array(lab.length / 3), [[0, 0, 0]])[0] as Lab;
-  const farness = new Float32Array(lab.length / 3).fill(Number.POSITIVE_INFINITY);
-  const first = findBest(lab, (index) => -apart(lab, index, everything));
-  const centres = [pixel(lab, first)];
-  while (centres.length < count) {
-    const last = centres.at(-1) as Lab;
-    for (let i = 0; i < farness.length; i++) farness[i] = Math.min(farness[i] as number, apart(lab, i, last));
-    const next = findBest(lab, (index) => farness[index] as number);
+function chooseCentres(traits: Triples, count: number): Triples {
+  const pixels = traits.length / 3;
+  const middle = average(traits, new Uint8Array(pixels), new Float32Array(3));
+  const farness = Float32Array.from({ length: pixels }, (_, i) => -apart(traits, i, middle, 0));
+  const chosen = [findLargest(farness)];
+  farness.fill(Number.POSITIVE_INFINITY);
+  while (chosen.length < count) {
+    const last = chosen.at(-1) as number;
+    for (let i = 0; i < pixels; i++) farness[i] = Math.min(farness[i] as number, apart(traits, i, traits, last));
+    const next = findLargest(farness);
     if ((farness[next] as number) < 1) break;
-    centres.push(pixel(lab, next));
+    chosen.push(next);
   }
-  return centres;
+  return Float32Array.from(chosen.flatMap((index) => [...tripleOf(traits, index)]));
 }
 
-function findBest(lab: Float32Array, score: (index: number) => number): number {
-  let [best, bestScore] = [0, Number.NEGATIVE_INFINITY];
-  for (let i = 0; i < lab.length / 3; i++) {
-    const found = score(i);
-    if (found > bestScore) [best, bestScore] = [i, found];
-  }
+function findLargest(values: Float32Array): number {
+  let best = 0;
+  for (let i = 1; i < values.length; i++) if ((values[i] as number) > (values[best] as number)) best = i;
   return best;
 }
 
-function assign(lab: Float32Array, centres: readonly Lab[], of: Uint8Array): void {
+function assign(traits: Triples, centres: Triples, of: Uint8Array): void {
   for (let i = 0; i < of.length; i++) {
-    let [best, least] = [0, Number.POSITIVE_INFINITY];
-    for (const [k, centre] of centres.entries()) {
-      const distance = apart(lab, i, centre);
-      if (distance < least) [best, least] = [k, distance];
+    let best = 0;
+    let least = Number.POSITIVE_INFINITY;
+    for (let k = 0; k < centres.length / 3; k++) {
+      const distance = apart(traits, i, centres, k);
+      if (distance < least) {
+        best = k;
+        least = distance;
+      }
     }
     of[i] = best;
   }
 }
 
 /** One that nobody belongs to stays where it was. */
-function average(lab: Float32Array, of: Uint8Array, centres: readonly Lab[]): Lab[] {
-  const sums = centres.map(() => [0, 0, 0, 0] as [number, number, number, number]);
+function average(values: Triples, of: Uint8Array, before: Triples): Triples {
+  const sums = new Float64Array(before.length);
+  const counts = new Uint32Array(before.length / 3);
   for (let i = 0; i < of.length; i++) {
-    const sum = sums[of[i] as number] as [number, number, number, number];
-    sum[0] += lab[i * 3] as number;
-    sum[1] += lab[i * 3 + 1] as number;
-    sum[2] += lab[i * 3 + 2] as number;
-    sum[3]++;
+    const k = of[i] as number;
+    counts[k] = (counts[k] as number) + 1;
+    for (let c = 0; c < 3; c++) sums[k * 3 + c] = (sums[k * 3 + c] as number) + (values[i * 3 + c] as number);
   }
-  return sums.map(([l, a, b, count], k) => (count === 0 ? (centres[k] as Lab) : [l / count, a / count, b / count]));
+  return Float32Array.from(before, (value, place) => {
+    const count = counts[Math.floor(place / 3)] as number;
+    return count === 0 ? value : (sums[place] as number) / count;
+  });
 }
 
-function apart(lab: Float32Array, index: number, [l, a, b]: Lab): number {
-  const lightness = lab[index * 3] as number;
-  const [dl, da, db] = [lightness - l, (lab[index * 3 + 1] as number) - a, (lab[index * 3 + 2] as number) - b];
-  return (dl * LIGHTNESS_COUNTS) ** 2 + (da * da + db * db) * hueCounts((lightness + l) / 2) ** 2;
+function apart(some: Triples, index: number, others: Triples, other: number): number {
+  const first = (some[index * 3] as number) - (others[other * 3] as number);
+  const second = (some[index * 3 + 1] as number) - (others[other * 3 + 1] as number);
+  const third = (some[index * 3 + 2] as number) - (others[other * 3 + 2] as number);
+  return first * first + second * second + third * third;
 }
 
-const pixel = (lab: Float32Array, index: number): Lab => [
-  lab[index * 3] as number,
-  lab[index * 3 + 1] as number,
-  lab[index * 3 + 2] as number,
+const tripleOf = (values: Triples, index: number): Lab => [
+  values[index * 3] as number,
+  values[index * 3 + 1] as number,
+  values[index * 3 + 2] as number,
 ];

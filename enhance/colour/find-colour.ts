@@ -44,6 +44,8 @@ const LEAST_SHARE = 0.22;
 const LEAST_LEAD = 1.2;
 /** Degrees: shade and yellow light turn a hue by less. */
 const SAME_HUE = 32;
+/** Of what has no hue. The glass and the tyres of a white car are less. */
+const MOSTLY = 0.6;
 /** Of the score. */
 const STRONGEST = 0.45;
 
@@ -62,11 +64,18 @@ export function findColour(picture: Picture, look: Look): NamedColour | null {
   const [greys, hues] = [parts.filter(({ name }) => isGrey(name)), parts.filter(({ name }) => !isGrey(name))];
   const group = findHue(hues);
   const [hueScore, greyScore] = [scoreOf(group), scoreOf(greys)];
-  if (hueScore < greyScore) return hueScore * LEAST_LEAD > greyScore ? null : nameGroup(greys, isGrey, lightnessOf);
+  if (hueScore < greyScore)
+    return hueScore * LEAST_LEAD > greyScore ? null : nameGroup(takePaint(greys), isGrey, lightnessOf);
   // Another hue that is as strong: it has two colours, and the name of one would mislead.
   const others = findHue(hues.filter((part) => !group.includes(part)));
   if (scoreOf(others) * LEAST_LEAD > hueScore) return null;
   return nameGroup(group, (name) => !isGrey(name), chromaOf);
+}
+
+/** Of what has no hue: where nearly all is black, that is the paint, and what is lighter are reflections in it. */
+function takePaint(greys: readonly Part[]): readonly Part[] {
+  const black = greys.filter(({ name }) => name === "black");
+  return shareOf(black) > shareOf(greys) * MOSTLY ? black : greys;
 }
 
 /** The parts of like hue that count most together. */
@@ -84,13 +93,13 @@ function nameGroup(
   fits: (name: ColourName) => boolean,
   strength: (lab: Lab) => number,
 ): NamedColour | null {
-  const share = parts.reduce((sum, part) => sum + part.share, 0);
+  const share = shareOf(parts);
   if (share < LEAST_SHARE) return null;
   const sorted = [...parts].sort((a, b) => strength(b.lab) - strength(a.lab));
   const enough = scoreOf(parts) * STRONGEST;
   const strong: Part[] = [];
   for (const part of sorted) if (scoreOf(strong) < enough) strong.push(part);
-  const weight = strong.reduce((sum, part) => sum + part.share, 0);
+  const weight = shareOf(strong);
   const mean = [0, 1, 2].map(
     (i) => strong.reduce((sum, part) => sum + (part.lab[i] as number) * part.share, 0) / weight,
   );
@@ -98,6 +107,7 @@ function nameGroup(
   return { name: nameColour(lab, fits), rgb: toRgb(lab), share: Math.round(share * 100) / 100 };
 }
 
+const shareOf = (parts: readonly Part[]): number => parts.reduce((sum, { share }) => sum + share, 0);
 const scoreOf = (parts: readonly Part[]): number => parts.reduce((sum, { score }) => sum + score, 0);
 const lightnessOf = ([lightness]: Lab): number => lightness;
 

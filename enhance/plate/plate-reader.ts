@@ -86,19 +86,30 @@ export class PlateReader {
 
 const toSide = (pixels: number): number => Math.max(STEP, Math.round(pixels / STEP) * STEP);
 
-/** Why there is none, where the networks are not installed or cannot be opened. */
+/** Why there is none, where the networks are not installed. They are loaded when the first picture is looked at. */
 export async function openPlateReader(): Promise<PlateReader | string> {
   try {
     const { finder, reader } = await openPlates();
-    const ort = await loadOnnxruntime();
-    const open = (file: string) =>
-      ort.InferenceSession.create(file, { intraOpNumThreads: 1, executionMode: "sequential" });
-    const [find, read] = [await open(finder), await open(reader)];
-    return new PlateReader(runWith(find, ort.Tensor), runWith(read, ort.Tensor));
+    return new PlateReader(openLater(finder), openLater(reader));
   } catch (error) {
     if (error instanceof ModelFault) return error.message;
     throw error;
   }
+}
+
+/** Most reports show no vehicle that is near enough to have a plate. */
+function openLater(file: string): Run {
+  let opening: Promise<Run> | null = null;
+  return async (planes) => {
+    opening ??= open(file);
+    return (await opening)(planes);
+  };
+}
+
+async function open(file: string): Promise<Run> {
+  const ort = await loadOnnxruntime();
+  const session = await ort.InferenceSession.create(file, { intraOpNumThreads: 1, executionMode: "sequential" });
+  return runWith(session, ort.Tensor);
 }
 
 function runWith(session: InferenceSession, Values: typeof Tensor): Run {

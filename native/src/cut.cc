@@ -44,13 +44,15 @@ bool fill_by_kernel(const GstVideoFrame& frame, const PictureCut& cut, const Siz
   return true;
 }
 
-bool fill_by_converter(const GstVideoFrame& frame, const PixelRect& from, GstVideoFrame* out, std::string* error) {
+bool fill_by_converter(const GstVideoFrame& frame, const PixelRect& from, const Size& size, GstVideoFrame* out,
+                       std::string* error) {
   GstVideoInfo in = frame.info, to = out->info;
   GstStructure* options = gst_structure_new("options",                                                      //
                                             GST_VIDEO_CONVERTER_OPT_SRC_X, G_TYPE_INT, from.x,              //
                                             GST_VIDEO_CONVERTER_OPT_SRC_Y, G_TYPE_INT, from.y,              //
                                             GST_VIDEO_CONVERTER_OPT_SRC_WIDTH, G_TYPE_INT, from.width,      //
                                             GST_VIDEO_CONVERTER_OPT_SRC_HEIGHT, G_TYPE_INT, from.height,    //
+                                            GST_VIDEO_CONVERTER_OPT_DEST_WIDTH, G_TYPE_INT, size.width,     //
                                             GST_VIDEO_CONVERTER_OPT_RESAMPLER_METHOD, GST_TYPE_VIDEO_RESAMPLER_METHOD,
                                             GST_VIDEO_RESAMPLER_METHOD_LINEAR, nullptr);
   GstVideoConverter* converter = gst_video_converter_new(&in, &to, options);
@@ -62,6 +64,16 @@ bool fill_by_converter(const GstVideoFrame& frame, const PixelRect& from, GstVid
   gst_video_converter_frame(converter, &frame, out);
   gst_video_converter_free(converter);
   return true;
+}
+
+void repeat_last_column(const Size& size, GstVideoFrame* out) {
+  const int columns = GST_VIDEO_FRAME_WIDTH(out);
+  const auto stride = static_cast<size_t>(GST_VIDEO_FRAME_PLANE_STRIDE(out, 0));
+  auto* pixels = static_cast<uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(out, 0));
+  for (int y = 0; y < size.height; y++) {
+    const uint8_t* last = pixels + y * stride + static_cast<size_t>(size.width - 1) * 3;
+    for (int x = size.width; x < columns; x++) memcpy(pixels + y * stride + static_cast<size_t>(x) * 3, last, 3);
+  }
 }
 
 }  // namespace
@@ -79,12 +91,15 @@ std::string check_cut(const PictureCut& cut) {
   return {};
 }
 
-GstBuffer* cut_frame(const GstVideoFrame& frame, const PictureCut& cut, GstVideoInfo* info, std::string* error) {
+GstBuffer* cut_frame(const GstVideoFrame& frame, const PictureCut& cut, int column_step, GstVideoInfo* info, int* width,
+                     std::string* error) {
   *error = check_cut(cut);
   if (!error->empty()) return nullptr;
   const PixelRect from = take_pixels(cut.region, GST_VIDEO_FRAME_WIDTH(&frame), GST_VIDEO_FRAME_HEIGHT(&frame));
   const Size size = shrink(from, cut.most_pixels);
-  if (!gst_video_info_set_format(info, GST_VIDEO_FORMAT_RGB, size.width, size.height)) {
+  *width = size.width;
+  const int columns = (size.width + column_step - 1) / column_step * column_step;
+  if (!gst_video_info_set_format(info, GST_VIDEO_FORMAT_RGB, columns, size.height)) {
     *error = "cannot make a picture of " + std::to_string(size.width) + " x " + std::to_string(size.height) + " pixels";
     return nullptr;
   }
@@ -102,7 +117,8 @@ GstBuffer* cut_frame(const GstVideoFrame& frame, const PictureCut& cut, GstVideo
   }
   const GstVideoFormat format = GST_VIDEO_FRAME_FORMAT(&frame);
   const bool is_known = format == GST_VIDEO_FORMAT_I420 || format == GST_VIDEO_FORMAT_NV12;
-  const bool done = is_known ? fill_by_kernel(frame, cut, size, &out, error) : fill_by_converter(frame, from, &out, error);
+  const bool done = is_known ? fill_by_kernel(frame, cut, size, &out, error) : fill_by_converter(frame, from, size, &out, error);
+  if (done) repeat_last_column(size, &out);
   gst_video_frame_unmap(&out);
   if (!done) gst_clear_buffer(&buffer);
   return buffer;

@@ -22,7 +22,10 @@ std::string check_cut(const PictureCut& cut);
 // The part in RGB, whatever the frame's format, matrix and range: an encoder needs to know nothing of those. Shrunk with
 // its aspect, never enlarged.
 // `frame` is mapped for reading by the caller and stays mapped during the call. Any thread, any number at once.
+// Columns are added on its right until there is a multiple of `column_step` of them, each like the last one of the part;
+// `width` is that of the part.
 // The caller owns the buffer; `info` describes it. Null with the reason in `error`.
-GstBuffer* cut_frame(const GstVideoFrame& frame, const PictureCut& cut, GstVideoInfo* info, std::string* error);
+GstBuffer* cut_frame(const GstVideoFrame& frame, const PictureCut& cut, int column_step, GstVideoInfo* info, int* width,
+                     std::string* error);
 
 }  // namespace windhover

@@ -249,6 +249,8 @@ struct ImageJob : PromisedJob {
   std::string type;
   // All of the frame, as it is, without one.
   std::optional<PictureCut> cut;
+  // Of the cut.
+  int width = 0;
   SharedSample picture;
   using PromisedJob::PromisedJob;
   std::string execute(GstVideoFrame& frame) override {
@@ -258,7 +260,8 @@ struct ImageJob : PromisedJob {
       return error;
     }
     GstVideoInfo info;
-    GstBuffer* part = windhover::cut_frame(frame, *cut, &info, &error);
+    // `jpegenc` fills the last block of a row up with whatever is in memory: it gets whole blocks.
+    GstBuffer* part = windhover::cut_frame(frame, *cut, is_jpeg() ? 8 : 1, &info, &width, &error);
     if (part == nullptr) return error;
     encode(part, info, &error);
     gst_buffer_unref(part);
@@ -269,7 +272,12 @@ struct ImageJob : PromisedJob {
     picture = encode_picture(buffer, caps, type, error);
     gst_caps_unref(caps);
   }
-  Napi::Value result(Napi::Env env) override { return picture_bytes(env, picture); }
+  Napi::Value result(Napi::Env env) override {
+    auto bytes = picture_bytes(env, picture).As<Napi::Uint8Array>();
+    if (cut && is_jpeg()) set_jpeg_width(bytes.Data(), bytes.ByteLength(), width);
+    return bytes;
+  }
+  bool is_jpeg() const { return type == "image/jpeg"; }
 };
 
 // orderImage(call, "image/png" | "image/jpeg", part | undefined) -> Promise<Uint8Array>

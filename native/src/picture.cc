@@ -25,3 +25,17 @@ Napi::Value picture_bytes(Napi::Env env, const SharedSample& picture) {
   gst_buffer_unmap(buffer, &map);
   return out;
 }
+
+bool set_jpeg_width(uint8_t* bytes, size_t size, int width) {
+  // Segments up to the one that begins the frame: FF, kind, length of what follows with the length itself.
+  for (size_t at = 2; at + 9 <= size && bytes[at] == 0xff;) {
+    const uint8_t kind = bytes[at + 1];
+    if (kind >= 0xc0 && kind <= 0xc2) {
+      bytes[at + 7] = static_cast<uint8_t>(width >> 8);
+      bytes[at + 8] = static_cast<uint8_t>(width & 0xff);
+      return true;
+    }
+    at += 2 + (static_cast<size_t>(bytes[at + 2]) << 8 | bytes[at + 3]);
+  }
+  return false;
+}

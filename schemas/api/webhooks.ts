@@ -43,7 +43,9 @@ const policy = {
 
 export const NewSubscription = Type.Object(
   {
-    notification_url: WebUrl("An http or https address that takes POST, of at most 2048 characters."),
+    notification_url: WebUrl(
+      "An http or https address that takes POST, of at most 2048 characters. A user and password in it are sent as HTTP Basic.",
+    ),
     event_type: EventTypeName,
     auth_url: Type.Optional(
       Type.Union(

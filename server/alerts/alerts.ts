@@ -20,7 +20,7 @@ import { checkBy } from "../validation.ts";
 import { AlertTypes } from "./configuration.ts";
 import { draftNotice } from "./draft-notice.ts";
 import { endProcess } from "./end-process.ts";
-import { NoticeWriter } from "./notice-writer.ts";
+import { type AlertNumbers, NoticeWriter } from "./notice-writer.ts";
 import { ProcessAlerts } from "./process-alerts.ts";
 
 export interface AlertNeeds {
@@ -54,8 +54,8 @@ interface Held {
 const LEFT_SECONDS = 60;
 /** For the last words to the database. */
 const CLOSE_MS = 3_000;
-/** A start does not wait longer to hear which alerts there are. */
-const PREPARE_MS = 2_000;
+/** What is started again does not wait longer for news. */
+const AGAIN_MS = 500;
 
 const check = checkBy(AlertFinding);
 
@@ -67,7 +67,6 @@ export class Alerts {
   readonly #refreshing = new Again(() => this.#refreshAgain());
   readonly #sweeping = new Again(() => this.#sweepAgain());
   readonly #endings = new Set<Promise<void>>();
-  /** What was read later is applied later. */
   #turn: Promise<void> = Promise.resolve();
 
   constructor(needs: AlertNeeds) {
@@ -79,9 +78,8 @@ export class Alerts {
     this.#sweeping.begin(config.alerts.sweep_seconds * 1000 * Math.random());
   }
 
-  /** Notices that were never written down, since the start. */
-  get lost(): number {
-    return this.#writer.lost;
+  get numbers(): AlertNumbers {
+    return this.#writer.numbers;
   }
 
   follow(process: AlertedProcess): void {
@@ -91,7 +89,7 @@ export class Alerts {
     const held: Held = { process, alerts };
     this.#held.set(row.uuid, held);
     process.supplyLive({
-      prepare: () => this.#prepare(row.uuid),
+      prepare: () => this.#prepare(held),
       get live() {
         return alerts.live;
       },
@@ -105,13 +103,10 @@ export class Alerts {
   }
 
   /** Resolves when the processes that are held here run with what is in the database. Rejects when that is away. */
-  refresh(): Promise<void> {
-    const done = this.#turn.then(() => this.#read());
-    this.#turn = done.then(
-      () => {},
-      () => {},
-    );
-    return done.then((synced) => synced);
+  async refresh(): Promise<void> {
+    const uuids = [...this.#held.keys()];
+    await this.#read(uuids);
+    await Promise.all(uuids.map((uuid) => this.#sync(uuid)));
   }
 
   /** After a change that is written down: within the limit, or later by itself. */
@@ -132,31 +127,25 @@ export class Alerts {
   }
 
   /** Never rejects: a process that is started again has what it had, and any other gets its rules when they can be read. */
-  async #prepare(uuid: string): Promise<void> {
-    const read = this.#turn.then(async () => this.#applyTo(await listRunning(this.needs.sql, [uuid]), [uuid]));
-    this.#turn = read.then(
-      () => {},
-      () => {},
+  async #prepare(held: Held): Promise<void> {
+    const { config, log } = this.needs;
+    const { uuid } = held.process.row;
+    const read = this.#read([uuid]).catch((error: unknown) =>
+      log.warn({ err: error, process: uuid }, "its alerts could not be read; it is tried again"),
     );
-    const safe = read.then(
-      () => {},
-      (error: unknown) =>
-        this.needs.log.warn({ err: error, process: uuid }, "its alerts could not be read; it is tried again"),
-    );
-    await within(PREPARE_MS, safe);
+    await within(held.alerts.isKnown ? AGAIN_MS : config.alerts.apply_seconds * 1000, read);
   }
 
-  /** Resolves when all have been told, whether they took it or not. */
-  async #read(): Promise<void> {
-    const uuids = [...this.#held.keys()];
-    if (uuids.length === 0) return;
-    this.#applyTo(await listRunning(this.needs.sql, uuids), uuids);
-    await Promise.all(uuids.map((uuid) => this.#sync(uuid)));
-  }
-
-  #applyTo(running: Awaited<ReturnType<typeof listRunning>>, uuids: readonly string[]): void {
-    for (const uuid of uuids)
-      this.#held.get(uuid)?.alerts.apply(running.filter(({ processUuid }) => processUuid === uuid));
+  /** One after the other: what was read later is applied later. */
+  #read(uuids: readonly string[]): Promise<void> {
+    if (uuids.length === 0) return Promise.resolve();
+    const done = this.#turn.then(async () => {
+      const running = await listRunning(this.needs.sql, uuids);
+      for (const uuid of uuids)
+        this.#held.get(uuid)?.alerts.apply(running.filter(({ processUuid }) => processUuid === uuid));
+    });
+    this.#turn = done.catch(() => {});
+    return done;
   }
 
   async #sync(uuid: string): Promise<void> {

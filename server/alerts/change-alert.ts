@@ -4,7 +4,7 @@ import { CONFIGURATION_FIELDS, MOST_RULES } from "../../schemas/alerts.ts";
 import type { AlertChange, NewAlert } from "../../schemas/api/alerts.ts";
 import { suggest } from "../../schemas/suggest.ts";
 import { type InputFault, ServiceError } from "../service-error.ts";
-import { listOutputs, renewPairs } from "../store/alert-pairs.ts";
+import { isPaired, listOutputs, renewPairs } from "../store/alert-pairs.ts";
 import {
   type AlertBounds,
   type AlertRow,
@@ -105,7 +105,8 @@ export async function changeAlert(
     if (configuration === null) throw new Error("a configuration without a fault is none");
     const status = body.status ?? row.status;
     // Where it runs nowhere there is nothing that could go on with what it had.
-    const isAtOnce = force || status === "inactive" || row.status === "inactive";
+    const isIdle = status === "inactive" || row.status === "inactive" || !(await isPaired(transaction, uuid));
+    const isAtOnce = force || isIdle;
     const known = await knownOutputs(transaction, row);
     const output =
       given === undefined ? row.output : keepOutputs(given, known, isAtOnce ? isSameReceiver : isSameOutput);
@@ -129,7 +130,7 @@ export async function removeAlert(alerts: Alerts, user: User, uuid: string): Pro
     await lockAlert(transaction, user.uuid, uuid);
     const outputs = await listOutputs(transaction, uuid);
     await deleteAlert(transaction, uuid);
-    for (const output of outputs) await delivery.removeDestination(transaction, output.uuid);
+    for (const each of sortOutputs(outputs)) await delivery.removeDestination(transaction, each.uuid);
   });
 }
 
@@ -148,15 +149,19 @@ async function settleDestinations(
   alertUuid: string,
   before: readonly StoredOutput[],
 ): Promise<void> {
-  const now = await listOutputs(sql, alertUuid);
-  for (const output of now) {
-    const known = before.find(({ uuid }) => uuid === output.uuid);
-    if (known === undefined || !isSameOutput(known, output))
+  const now = new Map((await listOutputs(sql, alertUuid)).map((output) => [output.uuid, output]));
+  const known = new Map(before.map((output) => [output.uuid, output]));
+  for (const { uuid } of sortOutputs([...new Map([...known, ...now]).values()])) {
+    const [old, output] = [known.get(uuid), now.get(uuid)];
+    if (output === undefined) await delivery.closeDestination(sql, uuid);
+    else if (old === undefined || !isSameOutput(old, output))
       await delivery.saveDestination(sql, destinationOf(output, user.uuid));
   }
-  const used = new Set(now.map(({ uuid }) => uuid));
-  for (const { uuid } of before) if (!used.has(uuid)) await delivery.closeDestination(sql, uuid);
 }
+
+/** Whoever locks several destinations does so in this order. */
+const sortOutputs = (outputs: readonly StoredOutput[]): readonly StoredOutput[] =>
+  [...outputs].sort((a, b) => (a.uuid < b.uuid ? -1 : 1));
 
 const newSecrets = (output: readonly StoredOutput[], before: readonly StoredOutput[]): ReadonlySet<string> => {
   const secretOf = (each: StoredOutput) => (each.type === "webhook" ? each.config.secret : null);

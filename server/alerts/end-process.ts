@@ -19,7 +19,8 @@ export async function endProcess(
     const used = new Set<string>();
     for (const alert of alerts) for (const output of await listOutputs(transaction, alert)) used.add(output.uuid);
     const unused = new Set(outputs.map((output) => output.uuid).filter((output) => !used.has(output)));
-    for (const output of unused) await delivery.closeDestination(transaction, output);
+    // By their uuids, as all do who lock several.
+    for (const output of [...unused].sort()) await delivery.closeDestination(transaction, output);
   });
   delivery.wake();
 }

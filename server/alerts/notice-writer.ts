@@ -20,6 +20,13 @@ export interface NoticeWriterNeeds {
   readonly delivery: Pick<Delivery, "enqueue" | "wake">;
 }
 
+export interface AlertNumbers {
+  readonly written: number;
+  /** Never written down: too many waited, or they cannot be kept. */
+  readonly lost: number;
+  readonly waiting: number;
+}
+
 /** PostgreSQL's classes of faults that are the data's own: trying again mends none of them. */
 const BAD_DATA = /^2[23]/;
 
@@ -33,6 +40,7 @@ export class NoticeWriter {
   /** So many are written one by one: some of them cannot be. */
   #alone = 0;
   #lost = 0;
+  #written = 0;
 
   constructor(needs: NoticeWriterNeeds) {
     const { queued_notices: notices, queued_bytes: bytes } = needs.config;
@@ -40,9 +48,9 @@ export class NoticeWriter {
     this.#waiting = new WaitingNotices({ notices, bytes });
   }
 
-  /** Notices that were never written down, since the start. */
-  get lost(): number {
-    return this.#lost;
+  /** Since the start. */
+  get numbers(): AlertNumbers {
+    return { written: this.#written, lost: this.#lost, waiting: this.#waiting.size };
   }
 
   add(notice: WaitingNotice): void {
@@ -128,6 +136,7 @@ export class NoticeWriter {
       if (parcels.length > 0) await delivery.enqueue(transaction, parcels);
       return notices;
     });
+    this.#written += written.length;
     delivery.wake();
     for (const { notice, tell } of written) tell(notice);
   }

@@ -13,10 +13,16 @@ export interface AppliedAlert {
 export class ProcessAlerts {
   readonly #node: AlertNode;
   #alerts: ReadonlyMap<string, AppliedAlert> = new Map();
+  #isKnown = false;
   #isSet = false;
 
   constructor(node: AlertNode) {
     this.#node = node;
+  }
+
+  /** What is to run here has been read. */
+  get isKnown(): boolean {
+    return this.#isKnown;
   }
 
   /** Findings of others are of rules that the graph itself has, or of alerts that were stopped a moment ago. */
@@ -26,6 +32,7 @@ export class ProcessAlerts {
 
   apply(alerts: readonly AppliedAlert[]): void {
     this.#alerts = new Map(alerts.map((alert) => [alert.uuid, alert]));
+    this.#isKnown = true;
     this.#isSet ||= alerts.length > 0;
   }
 

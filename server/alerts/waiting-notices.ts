@@ -26,6 +26,10 @@ export class WaitingNotices {
     this.#most = most;
   }
 
+  get size(): number {
+    return this.#waiting.length;
+  }
+
   get isEmpty(): boolean {
     return this.#waiting.length === 0;
   }

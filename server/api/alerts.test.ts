@@ -4,10 +4,12 @@ import { ALERT_TYPES } from "../../elements/alerts/types.ts";
 import type { AlertRecord } from "../../schemas/api/alerts.ts";
 import { type AlertNotice, AlertNotice as AlertNoticeSchema } from "../../schemas/api/events.ts";
 import { type AlertsService, CLASSES, gate, MQTT, OWN_RULE, openAlerts } from "../alerts/alerts.fixture.ts";
+import { NoticeWriter } from "../alerts/notice-writer.ts";
 import { addUser } from "../processes/supervisor.fixture.ts";
-import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
+import { silentLog, type TestDatabase, testDatabase } from "../store/database.fixture.ts";
 import { newUuid } from "../uuid.ts";
 import { checkBy } from "../validation.ts";
+import { makeConfig } from "./app.fixture.ts";
 
 let database: TestDatabase;
 let service: AlertsService;
@@ -342,4 +344,68 @@ test("what a process finds is a notice: written down for every output, then told
   );
   const shown = (await call("GET", `/alert/${uuid}`)).body as AlertRecord;
   assert.ok(shown.delivery.every(({ waiting }) => waiting > 0));
+});
+
+test("a restart of the service is no start: its processes go on with the alerts that they had", async () => {
+  const { stage } = service;
+  const { user, sourceUuid } = stage;
+  const other = await openAlerts(database.sql, { user, sourceUuid });
+  const process = await other.stage.start();
+  const { uuid } = await other.make(gate(countOf(1)));
+  const oneOff = await other.make(gate(countOf(5)), process);
+  await other.call("PATCH", `/alert/${uuid}`, countOf(2));
+  await other.close();
+  const next = await openAlerts(database.sql, { user, sourceUuid });
+  await next.stage.reach(process, "running");
+  const { job } = await next.stage.inside(process);
+  const rules = (job.live as { watch: { rules: { alert: string; trigger: { count: number } }[] } }).watch.rules;
+  assert.deepEqual(
+    rules.map(({ alert, trigger }) => [alert, trigger.count]),
+    [
+      [uuid, 1],
+      [oneOff.uuid, 5],
+    ],
+  );
+  const shown = (await next.call("GET", `/alert/${uuid}`)).body;
+  assert.deepEqual([shown.trigger.count, shown.pending.trigger.count], [1, 2]);
+  await next.stage.supervisor.stopAll(user);
+  await next.close();
+});
+
+test("notices that cannot be written down wait in order, the oldest are lost and counted, and one bad one keeps none back", async () => {
+  const { stage, make } = service;
+  const process = await stage.start();
+  const { uuid } = await make();
+  let isAway = true;
+  const kept: string[] = [];
+  const writer = new NoticeWriter({
+    sql: database.sql,
+    config: { ...makeConfig().alerts, queued_notices: 5, batch_notices: 3, retry_first_seconds: 0.1 },
+    log: silentLog,
+    delivery: {
+      wake() {},
+      async enqueue(_, parcels) {
+        if (isAway) throw new Error("the database is away");
+        if (parcels.some(({ id }) => id === "bad")) throw Object.assign(new Error("a NUL in it"), { code: "22P05" });
+        kept.push(...parcels.map(({ id }) => id));
+      },
+    },
+  });
+  const told: string[] = [];
+  const { row } = stage.supervisor.held(process) ?? assert.fail();
+  const add = (id: string) =>
+    writer.add({
+      draft: {
+        ...{ id, alert_uuid: uuid, type: "flow-control", process_uuid: row.uuid, source_uuid: row.sourceUuid },
+        ...{ timestamp: new Date().toISOString(), event: "triggered" as const, tracks: [], data: {} },
+      },
+      bytes: 100,
+      tell: (notice) => told.push(notice.id),
+    });
+  for (const id of ["1", "2", "3", "4", "bad", "5", "6"]) add(id);
+  const waiting = writer.idle();
+  while (writer.numbers.lost === 0) await new Promise(setImmediate);
+  isAway = false;
+  await waiting;
+  assert.deepEqual([kept, told, writer.numbers.lost], [["3", "4", "5", "6"], kept, 3]);
 });

@@ -62,6 +62,8 @@ export interface Endpoint<
   readonly rawBody?: { readonly mediaType: string; readonly schema: TSchema };
   /** By status. A schema for JSON, or the media type of something else. */
   readonly answers: Readonly<Record<number, AnswerShape>>;
+  /** What it makes us send to an address of the client's, by name: for the document. */
+  readonly sends?: Readonly<Record<string, { readonly description: string; readonly schema: TSchema }>>;
   /** Codes it may answer with beyond those that every endpoint has. */
   readonly errors: readonly ErrorCode[];
   handle(call: Call<A, P, Q, B>): Promise<Answer> | Answer;

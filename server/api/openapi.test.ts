@@ -6,6 +6,7 @@ import { Uuid } from "../../schemas/api/records.ts";
 import type { Json, JsonRecord } from "../../schemas/json.ts";
 import { openApp } from "./app.fixture.ts";
 import { type AnyEndpoint, defineEndpoint } from "./endpoint.ts";
+import { describeApi } from "./openapi.ts";
 
 const Thing = Type.Object({ uuid: Uuid, size: Type.Integer({ default: 3 }) }, { title: "Thing" });
 const shape = { tag: "Sources", summary: "Does it.", errors: ["source_not_found"] } as const;
@@ -113,4 +114,14 @@ test("/docs and all that it loads come from here, and nothing else may be loaded
     assert.ok((await response.text()).length > 100, file);
   }
   assert.equal((await app.call("/docs/?deep=link")).url, `${app.url}/docs`);
+});
+
+test("what an endpoint makes us send is a webhook of the document, which stays valid", async () => {
+  const sends = { "new-things": { description: "More of them.", schema: Thing } };
+  const told = structuredClone(describeApi([{ ...(endpoints[0] as AnyEndpoint), sends }])) as JsonRecord;
+  const { post } = (told.webhooks as Record<string, { post: JsonRecord }>)["new-things"] ?? assert.fail();
+  const schema = { $ref: "#/components/schemas/Thing" };
+  assert.deepEqual(post.requestBody, { required: true, content: { "application/json": { schema } } });
+  const { valid, errors } = await new Validator().validate(told);
+  assert.ok(valid, JSON.stringify(errors, null, 2));
 });

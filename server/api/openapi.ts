@@ -4,6 +4,7 @@ import { API_VERSION } from "../../schemas/api/information.ts";
 import { Problem } from "../../schemas/api/problem.ts";
 import { ERRORS, type ErrorCode } from "../../schemas/errors.ts";
 import { type Access, type AnswerShape, type AnyEndpoint, TAGS } from "./endpoint.ts";
+import { describeSent } from "./openapi-webhooks.ts";
 import { PROBLEM_TYPE } from "./problem.ts";
 import { parameterNames, parameterSchema } from "./routes.ts";
 import { errorsOf } from "./shared-errors.ts";
@@ -60,6 +61,7 @@ export function describeApi(endpoints: readonly AnyEndpoint[]): Readonly<Record<
       description: TAG_WORDS[name],
     })),
     paths,
+    ...describeSent(ordered, shared),
     components: {
       schemas: shared.list(),
       securitySchemes: {

@@ -13,6 +13,7 @@ async function open(settings: Readonly<Record<string, string>>) {
   const needs = {
     metrics: new Metrics(),
     components: async () => ({ database: "ok" }),
+    readDelivery: async () => [],
     mediaNumbers: () => ({ ...new LiveStreams().numbers, restarts: 3 }),
   };
   const app = await openApp(operationsEndpoints({ ...needs, config: makeConfig(settings) }), {

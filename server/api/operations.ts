@@ -1,5 +1,7 @@
 /** What those who run the service look at. */
 import type { Config } from "../../schemas/config.ts";
+import type { AlertNumbers } from "../alerts/notice-writer.ts";
+import type { DeliveryReading } from "../delivery/delivery-counts.ts";
 import type { MediaNumbers } from "../media/live-streams.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { ServiceError } from "../service-error.ts";
@@ -10,6 +12,9 @@ interface OperationsNeeds {
   readonly metrics: Metrics;
   components(): Promise<Readonly<Record<string, string>>>;
   mediaNumbers(): MediaNumbers;
+  /** Never rejects. */
+  readDelivery(): Promise<readonly DeliveryReading[]>;
+  alertNumbers?(): AlertNumbers;
 }
 
 /**
@@ -17,7 +22,7 @@ interface OperationsNeeds {
  * key. Not the address of the caller either: behind a proxy on this machine everybody would come from it. The key may stand in the URL, as Prometheus has it in `params`.
  */
 export function operationsEndpoints(needs: OperationsNeeds): readonly AnyEndpoint[] {
-  const { config, metrics, components, mediaNumbers } = needs;
+  const { config, metrics, components, mediaNumbers, readDelivery } = needs;
   return [
     defineEndpoint({
       method: "GET",
@@ -26,7 +31,7 @@ export function operationsEndpoints(needs: OperationsNeeds): readonly AnyEndpoin
       id: "readMetrics",
       summary: "Numbers for Prometheus",
       description:
-        "Frames, latency, drops, inference and memory of every process; streams, players and memory of the media hub; requests by route; health of the parts. Needs the key of an operator (the first key, or one made with `keys create --operator`), in the header or as `?api_key=`, unless `http.metrics_open` is set.",
+        "Frames, latency, drops, inference and memory of every process; streams, players and memory of the media hub; notices and their delivery; requests by route; health of the parts. Needs the key of an operator (the first key, or one made with `keys create --operator`), in the header or as `?api_key=`, unless `http.metrics_open` is set.",
       access: config.http.metrics_open ? "none" : "url-key",
       answers: { 200: { description: "The text format of Prometheus.", mediaType: "text/plain" } },
       errors: ["operator_key_needed"],
@@ -38,6 +43,8 @@ export function operationsEndpoints(needs: OperationsNeeds): readonly AnyEndpoin
           });
         metrics.observeComponents(await components());
         metrics.observeMedia(mediaNumbers());
+        if (needs.alertNumbers !== undefined) metrics.observeAlerts(needs.alertNumbers());
+        metrics.observeDelivery(await readDelivery());
         return new Response(await metrics.print(), { headers: { "content-type": metrics.contentType } });
       },
     }),

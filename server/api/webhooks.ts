@@ -4,8 +4,10 @@ import {
   CreatedSubscription,
   DeletedSubscriptions,
   NewSubscription,
+  NewTracksNotification,
   SubscriptionChoice,
   SubscriptionListing,
+  TargetCountNotification,
   TestedSubscriptions,
 } from "../../schemas/api/webhooks.ts";
 import type { Config } from "../../schemas/config.ts";
@@ -48,6 +50,10 @@ export function webhookEndpoints({ sql, config, processes, delivery, webhooks }:
       access,
       body: NewSubscription,
       answers: { 201: { description: "Subscribed. The secret is shown once.", schema: CreatedSubscription } },
+      sends: {
+        "new-tracks": { description: "Tracks that were not told of before.", schema: NewTracksNotification },
+        "target-count": { description: "Another number of targets.", schema: TargetCountNotification },
+      },
       errors: [
         ...(["process_not_found", "graph_lacks", "wrong_state", "subscription_exists"] as const),
         ...(["subscriptions_limit_reached", "address_refused"] as const),

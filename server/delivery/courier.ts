@@ -33,7 +33,7 @@ export interface Sending<P extends Sendable> {
 export interface Courier<T extends Target = Target> {
   /** So many at a time. */
   readonly most: number;
-  /** In this order. Null when all have arrived, else what became of the first that has not. Never rejects. */
+  /** In this order. Null when all have arrived, else what became of the first that has not. Rejects for faults of its own. */
   send<P extends Sendable>(target: T, parcels: readonly P[], sending: Sending<P>): Promise<DeliveryFault | null>;
   close(): Promise<void>;
 }

@@ -8,6 +8,14 @@ export interface DeliveryCount {
   readonly dropped: number;
 }
 
+/** With what the database knows of; null while that is away. */
+export interface DeliveryReading extends DeliveryCount {
+  readonly kind: Target["kind"];
+  readonly waiting: number | null;
+  readonly destinations: number | null;
+  readonly failing: number | null;
+}
+
 const NONE: DeliveryCount = { attempts: 0, failures: 0, delivered: 0, dropped: 0 };
 
 export class DeliveryCounts {

@@ -118,3 +118,21 @@ test("why a broker does not take notices is told in words, without the password"
   await eventually(async () => (await standing(outbox, sql, uuids[1] ?? "")).delivered === 1, "it is delivered");
   assert.equal((await standing(outbox, sql, uuids[1] ?? "")).lastError, null);
 });
+
+test("messages of quality 2 are never more at a time than a broker takes", async () => {
+  const { sql } = database;
+  await sql`delete from destinations`;
+  const broker = await openMosquitto();
+  const heard = await listen(broker);
+  const outbox = await openOutbox(sql);
+  const uuid = await addDestination(outbox, sql, user, mqttTarget(broker.port, { qos: 2 }));
+  await enqueue(outbox, sql, uuid, range(1, 200));
+  await eventually(async () => (await standing(outbox, sql, uuid)).waiting === 0, "nothing waits");
+  await eventually(() => heard.length >= 200, "all arrive");
+  assert.deepEqual(
+    heard.map(({ number }) => number),
+    range(1, 200),
+  );
+  const [reading] = await outbox.read();
+  assert.deepEqual([reading?.attempts, reading?.failures], [200, 0]);
+});

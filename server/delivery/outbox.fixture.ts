@@ -22,12 +22,17 @@ export type Settings = Readonly<Record<string, string>>;
 
 /** Closed with the test. */
 export async function openOutbox(sql: Sql, settings: Settings = {}, more: Partial<OutboxNeeds> = {}): Promise<Outbox> {
-  const config = makeConfig({ ...SETTINGS, ...settings });
-  const outbox = await Outbox.open({
-    ...{ sql, config, log: silentLog, nodeUuid: newUuid(), softwareVersion: "1.2.3", isAlone: false, ...more },
-  });
+  const outbox = await makeOutbox(sql, settings, more);
   after(() => outbox.close());
   return outbox;
+}
+
+/** Whoever makes it closes it. */
+export function makeOutbox(sql: Sql, settings: Settings = {}, more: Partial<OutboxNeeds> = {}): Promise<Outbox> {
+  const config = makeConfig({ ...SETTINGS, ...settings });
+  return Outbox.open({
+    ...{ sql, config, log: silentLog, nodeUuid: newUuid(), softwareVersion: "1.2.3", isAlone: false, ...more },
+  });
 }
 
 export async function addUser(sql: Sql): Promise<string> {

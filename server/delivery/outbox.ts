@@ -5,7 +5,6 @@ import { within } from "../processes/within.ts";
 import type { Queries, Sql } from "../store/client.ts";
 import {
   closeDestination,
-  type DeliveryNumbers,
   freeLeases,
   readNumbers,
   readStandings,
@@ -17,9 +16,10 @@ import type { Courier, CourierConfig } from "./courier.ts";
 import { MqttCourier } from "./couriers/mqtt.ts";
 import { WebhookCourier } from "./couriers/webhook.ts";
 import type { AttemptResult, Delivery, DeliveryStanding, Destination, Parcel, Target } from "./delivery.ts";
-import { type DeliveryCount, DeliveryCounts } from "./delivery-counts.ts";
+import { DeliveryCounts, type DeliveryReading } from "./delivery-counts.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { Receipts } from "./receipts.ts";
+import { BROKEN } from "./turn.ts";
 
 export interface OutboxNeeds {
   readonly sql: Sql;
@@ -80,7 +80,10 @@ export class Outbox implements Delivery {
     const written = parcels.map(write);
     const fit = written.filter((parcel) => !this.#isTooLarge(parcel));
     const trimmed = await insertParcels(sql, fit, queued);
-    if (trimmed > 0) this.#needs.log.warn({ dropped: trimmed }, "the oldest notices were dropped: too many wait");
+    for (const { uuid, kind, dropped } of trimmed) {
+      this.#counts.add(kind, { dropped });
+      this.#needs.log.warn({ destination: uuid, kind, dropped }, "the oldest notices were dropped: too many wait");
+    }
     if (fit.length === written.length) return;
     const large = written.filter((parcel) => this.#isTooLarge(parcel));
     this.#needs.log.error(
@@ -126,18 +129,23 @@ export class Outbox implements Delivery {
       });
       if (fault === null) return tell(true, status, "it was delivered");
       return tell(false, fault.status ?? null, fault.reason);
+    } catch (error) {
+      this.#needs.log.error({ err: error }, "a courier broke");
+      return tell(false, null, BROKEN.reason);
     } finally {
       this.#attempts -= 1;
     }
   }
 
-  count(kind: Target["kind"]): DeliveryCount {
-    return this.#counts.of(kind);
-  }
-
-  /** Of all servers on this database. */
-  numbers(): Promise<readonly DeliveryNumbers[]> {
-    return readNumbers(this.#needs.sql);
+  /** For Prometheus; never rejects. */
+  async read(): Promise<readonly DeliveryReading[]> {
+    const known = await readNumbers(this.#needs.sql).catch(() => null);
+    return (["mqtt", "webhook"] as const).map((kind) => {
+      const none = known === null ? null : 0;
+      const numbers = known?.find((one) => one.kind === kind);
+      const { waiting, destinations, failing } = numbers ?? { waiting: none, destinations: none, failing: none };
+      return { ...this.#counts.of(kind), kind, waiting, destinations, failing };
+    });
   }
 
   /** What has not arrived stays in the database, and is delivered by whoever comes next. */

@@ -27,6 +27,9 @@ const BATCH_BYTES = 1_048_576;
 /** Then others get the place, if any wait. */
 const TURN_MS = 1_000;
 
+/** A fault of ours; the others are not told of it as if it were the receiver's. */
+export const BROKEN: DeliveryFault = { reason: "it could not be sent, for a reason of the service's own" };
+
 /** Rejects when the database does; the receiver is free again after its lease then. */
 export async function takeTurn(destination: ClaimedDestination, needs: TurnNeeds): Promise<void> {
   const { sql, nodeUuid, courier, receipts, counts, signal } = needs;
@@ -45,13 +48,18 @@ export async function takeTurn(destination: ClaimedDestination, needs: TurnNeeds
       continue;
     }
     let arrived = 0;
-    const fault = await courier.send(target, parcels, {
-      ...{ signal, isCareful: failures > 0 },
-      onDelivered: ({ seq }) => {
-        receipts.add({ destinationUuid: uuid, seq });
-        arrived += 1;
-      },
-    });
+    const fault = await courier
+      .send(target, parcels, {
+        ...{ signal, isCareful: failures > 0 },
+        onDelivered: ({ seq }) => {
+          receipts.add({ destinationUuid: uuid, seq });
+          arrived += 1;
+        },
+      })
+      .catch((error: unknown) => {
+        needs.log.error({ destination: uuid, kind, err: error }, "a courier broke");
+        return BROKEN;
+      });
     if (arrived > 0) failures = 0;
     counts.add(kind, { attempts: arrived, delivered: arrived });
     await receipts.settle();

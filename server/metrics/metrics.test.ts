@@ -61,3 +61,16 @@ test("a part that is not well counts as down, and up again when it is", async ()
   assert.match(text, /^windhover_component_up\{component="database"\} 1$/m);
   assert.match(text, /^windhover_component_failures_total\{component="database"\} 1$/m);
 });
+
+test("deliveries are counted by their kind; what nobody knows is not told", async () => {
+  const metrics = new Metrics();
+  const counts = { attempts: 9, failures: 2, delivered: 7, dropped: 1 };
+  metrics.observeDelivery([
+    { ...counts, kind: "mqtt", waiting: 12, destinations: 3, failing: 1 },
+    { ...counts, kind: "webhook", waiting: null, destinations: null, failing: null },
+  ]);
+  const text = await metrics.print();
+  assert.match(text, /^windhover_delivery_waiting\{kind="mqtt"\} 12$/m);
+  assert.match(text, /^windhover_delivery_dropped_total\{kind="webhook"\} 1$/m);
+  assert.doesNotMatch(text, /^windhover_delivery_waiting\{kind="webhook"\}/m);
+});

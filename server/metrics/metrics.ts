@@ -1,6 +1,8 @@
 /** What Prometheus is told. Every name begins with `windhover_`, but for those of Node's own process. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { RunnerStats } from "../../schemas/runner.ts";
+import type { AlertNumbers } from "../alerts/notice-writer.ts";
+import type { DeliveryReading } from "../delivery/delivery-counts.ts";
 import type { MediaNumbers } from "../media/live-streams.ts";
 import type { TelemetryNumbers } from "../telemetry/standing.ts";
 import { Readings, type Row } from "./readings.ts";
@@ -50,12 +52,34 @@ const OF_MEDIA: readonly Row<MediaNumbers>[] = [
   ["refused_total", "Connections that were refused", ({ refused }) => refused],
 ];
 
+const OF_ALERTS: readonly Row<AlertNumbers>[] = [
+  ["notices_total", "Notices of alerts that were written down", ({ written }) => written],
+  [
+    "notices_lost_total",
+    "Notices of alerts that were lost because the database was away for too long",
+    ({ lost }) => lost,
+  ],
+  ["notices_waiting", "Notices of alerts that wait for the database", ({ waiting }) => waiting],
+];
+
+const OF_DELIVERY: readonly Row<DeliveryReading>[] = [
+  ["waiting", "Notices that wait for their receivers, of all servers on this database", ({ waiting }) => waiting],
+  ["destinations", "Receivers, of all servers on this database", ({ destinations }) => destinations],
+  ["failing", "Receivers that did not take the last notice", ({ failing }) => failing],
+  ["attempts_total", "Attempts to deliver a notice", ({ attempts }) => attempts],
+  ["failures_total", "Attempts that failed", ({ failures }) => failures],
+  ["delivered_total", "Notices that were delivered", ({ delivered }) => delivered],
+  ["dropped_total", "Notices given up: too many waited, or it took too long", ({ dropped }) => dropped],
+];
+
 export class Metrics {
   readonly #registry = new Registry();
   readonly #requests: Histogram<"method" | "route" | "status">;
   readonly #processes: Readings<ProcessStats>;
   readonly #telemetry: Readings<TelemetryNumbers>;
   readonly #media: Readings<MediaNumbers>;
+  readonly #alerts: Readings<AlertNumbers>;
+  readonly #delivery: Readings<DeliveryReading>;
   readonly #components: Gauge<"component">;
   readonly #checks: Counter<"component">;
 
@@ -72,6 +96,8 @@ export class Metrics {
     this.#processes = new Readings("windhover_process_", OF_PROCESSES, { labelNames: ["process"], registers });
     this.#telemetry = new Readings("windhover_telemetry_", OF_TELEMETRY, { labelNames: ["process"], registers });
     this.#media = new Readings("windhover_media_", OF_MEDIA, { labelNames: [], registers });
+    this.#alerts = new Readings("windhover_alert_", OF_ALERTS, { labelNames: [], registers });
+    this.#delivery = new Readings("windhover_delivery_", OF_DELIVERY, { labelNames: ["kind"], registers });
     this.#components = new Gauge({
       name: "windhover_component_up",
       help: "1 when a part of the service is well, else 0",
@@ -107,6 +133,14 @@ export class Metrics {
 
   observeMedia(numbers: MediaNumbers): void {
     this.#media.observe(numbers, {});
+  }
+
+  observeAlerts(numbers: AlertNumbers): void {
+    this.#alerts.observe(numbers, {});
+  }
+
+  observeDelivery(readings: readonly DeliveryReading[]): void {
+    for (const reading of readings) this.#delivery.observe(reading, { kind: reading.kind });
   }
 
   observeComponents(components: Readonly<Record<string, string>>): void {

@@ -33,6 +33,11 @@ export async function pairAlert(sql: Queries, alertUuid: string): Promise<void> 
     where alerts.uuid = ${alertUuid}`;
 }
 
+/** Whether some process has it. */
+export async function isPaired(sql: Queries, alertUuid: string): Promise<boolean> {
+  return (await sql`select from process_alerts where alert_uuid = ${alertUuid} limit 1`).length > 0;
+}
+
 /** All processes run with the newest. */
 export async function renewPairs(sql: Queries, alertUuid: string): Promise<void> {
   await sql`

@@ -140,14 +140,12 @@ export interface Rest {
 /** Nothing can be sent now. False: something came, it was closed, or it is another's. One that is closed and empty goes. */
 export async function restDestination(sql: Queries, { uuid, nodeUuid, nextSeq, dueAt }: Rest): Promise<boolean> {
   const mine = sql`uuid = ${uuid} and node_uuid = ${nodeUuid} and next_seq = ${nextSeq}`;
-  if (dueAt === null) {
-    const gone = await sql`delete from destinations where ${mine} and is_closed`;
-    if (gone.count > 0) return true;
-  }
   const rested = await sql`
     update destinations set wake_at = ${dueAt}, failures = 0, node_uuid = null, lease_until = null
     where ${mine} and (not is_closed or ${dueAt !== null})`;
-  return rested.count > 0;
+  if (rested.count > 0 || dueAt !== null) return rested.count > 0;
+  const gone = await sql`delete from destinations where ${mine} and is_closed`;
+  return gone.count > 0;
 }
 
 /** Others may go first; it is looked at again as soon as there is a place. */

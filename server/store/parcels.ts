@@ -2,6 +2,7 @@
  * What waits for receivers. Whoever locks a receiver and its parcels locks the receiver first, and several receivers in
  * the order of their uuids: nobody waits in a circle.
  */
+import type { Target } from "../delivery/delivery.ts";
 import type { Queries } from "./client.ts";
 
 export interface NewParcel {
@@ -14,33 +15,47 @@ export interface NewParcel {
 
 interface Place {
   readonly uuid: string;
+  readonly kind: Target["kind"];
   readonly lastSeq: number;
   readonly trimmedSeq: number;
+}
+
+export interface Trimmed {
+  readonly uuid: string;
+  readonly kind: Target["kind"];
+  readonly dropped: number;
 }
 
 /** So much of the bound may be exceeded before the oldest go, so that not every parcel pays for looking. */
 const SLACK = 0.01;
 
 /**
- * In this order. For receivers that are closed or gone nothing is kept; nor is an id that waits already. Says how many of
- * the oldest had to go.
+ * In this order. For receivers that are closed or gone nothing is kept; nor is an id that waits already. Says of whom
+ * the oldest had to go, and how many.
  */
-export async function insertParcels(sql: Queries, parcels: readonly NewParcel[], most: number): Promise<number> {
-  if (parcels.length === 0) return 0;
+export async function insertParcels(
+  sql: Queries,
+  parcels: readonly NewParcel[],
+  most: number,
+): Promise<readonly Trimmed[]> {
+  if (parcels.length === 0) return [];
   const news = parcels.map(({ dueAt, ...parcel }, at) => ({ ...parcel, at, dueAt: dueAt?.toISOString() ?? null }));
   const places = await sql<Place[]>`
     with news as (
-      select "destinationUuid" as uuid, at, id, body, coalesce("dueAt", now()) as due_at,
+      select distinct on (uuid, id) "destinationUuid" as uuid, at, id, body, coalesce("dueAt", now()) as due_at,
         coalesce("dueAt" > now(), false) as is_open
       from jsonb_to_recordset(${sql.json(news)}) as news (
         "destinationUuid" uuid, at integer, id text, body text, "dueAt" timestamptz(3))
+      order by uuid, id, at
     ), held as materialized (
       select uuid, next_seq, is_stopped from destinations
       where uuid in (select uuid from news) and not is_closed
       order by uuid for no key update
     ), numbered as (
       select news.*, next_seq + row_number() over (partition by uuid order by at) - 1 as seq
-      from news join held using (uuid) where not is_stopped
+      from news join held using (uuid)
+      where not is_stopped and not exists (
+        select from parcels where destination_uuid = news.uuid and parcels.id = news.id)
     ), refused as (
       update destinations set dropped = dropped + amount
       from (select uuid, count(*) as amount from news join held using (uuid) where is_stopped group by uuid) as refused
@@ -50,7 +65,7 @@ export async function insertParcels(sql: Queries, parcels: readonly NewParcel[],
         wake_at = case when failures > 0 and wake_at is not null then wake_at else least(wake_at, due_at) end
       from (select uuid, count(*) as amount, min(due_at) as due_at from numbered group by uuid) as numbers
       where destinations.uuid = numbers.uuid
-      returning destinations.uuid, next_seq - 1 as last_seq, trimmed_seq
+      returning destinations.uuid, kind, next_seq - 1 as last_seq, trimmed_seq
     ), inserted as (
       insert into parcels (destination_uuid, seq, id, body, due_at, is_open)
       select uuid, seq, id, body, due_at, is_open from numbered
@@ -58,9 +73,12 @@ export async function insertParcels(sql: Queries, parcels: readonly NewParcel[],
     )
     select * from counted order by uuid`;
   const slack = Math.floor(most * SLACK);
-  let trimmed = 0;
-  for (const place of places)
-    if (place.lastSeq - most - place.trimmedSeq > slack) trimmed += await trim(sql, place, most);
+  const trimmed: Trimmed[] = [];
+  for (const { uuid, kind, lastSeq, trimmedSeq } of places) {
+    if (lastSeq - most - trimmedSeq <= slack) continue;
+    const dropped = await trim(sql, { uuid, kind, lastSeq, trimmedSeq }, most);
+    if (dropped > 0) trimmed.push({ uuid, kind, dropped });
+  }
   return trimmed;
 }
 

@@ -80,7 +80,8 @@ export async function readEntries(
 ): Promise<readonly EntryTrack[]> {
   if (trackIds.length === 0) return [];
   const rows = await sql<EntryRow[]>`
-    select ${entryColumns(sql)} from tracks where process_uuid = ${processUuid} and track_id = any(${[...trackIds]}::bigint[])`;
+    select ${entryColumns(sql)} from tracks where process_uuid = ${processUuid} and track_id in (
+      select value::bigint from jsonb_array_elements_text(${sql.json([...trackIds])}))`;
   return addPoints(sql, rows, since);
 }
 

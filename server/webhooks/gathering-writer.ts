@@ -60,17 +60,18 @@ export class GatheringWriter {
   }
 
   /** Resolves when all that is to be written now was tried. */
-  flush(): Promise<void> {
-    this.#writing ??= this.#write().finally(() => {
+  async flush(): Promise<void> {
+    // What is under way may have begun before the last was gathered.
+    while (this.#writing !== null) await this.#writing;
+    this.#writing = this.#write().finally(() => {
       this.#writing = null;
       this.look();
     });
-    return this.#writing;
+    await this.#writing;
   }
 
   /** After a last attempt. */
   async close(): Promise<void> {
-    await this.#writing;
     await this.flush();
     this.#isClosed = true;
     clearTimeout(this.#timer);

@@ -20,21 +20,22 @@ export interface SubscriptionPlace {
 const SECRET_BYTES = 32;
 const MASKED = "***";
 
-/** Rejects with `invalid_input` and `address_refused`. A name that leads nowhere now may lead somewhere later. */
+/** Throws `invalid_input`: what the schema cannot say. */
+export function checkAddresses({ notification_url: url, auth_url: authUrl = null }: NewSubscription): void {
+  const faults = [...checkUrl("/notification_url", url), ...(authUrl === null ? [] : checkUrl("/auth_url", authUrl))];
+  if (faults.length === 0) return;
+  throw new ServiceError("invalid_input", {
+    detail: faults.map(({ path, message }) => `${path} ${message}.`).join(" "),
+    errors: faults,
+  });
+}
+
+/** Rejects with `address_refused`. A name that leads nowhere now may lead somewhere later. */
 export async function prepareSubscription(
   wish: NewSubscription,
   { user, processUuid, network }: SubscriptionPlace,
 ): Promise<{ readonly row: NewSubscriptionRow; readonly destination: Destination }> {
   const { notification_url: url, auth_url: authUrl = null } = wish;
-  const faults = [
-    ...checkUrl("/notification_url", url, false),
-    ...(authUrl === null ? [] : checkUrl("/auth_url", authUrl, true)),
-  ];
-  if (faults.length > 0)
-    throw new ServiceError("invalid_input", {
-      detail: faults.map(({ path, message }) => `${path} ${message}.`).join(" "),
-      errors: faults,
-    });
   await guardAddress(url, network, "/notification_url");
   if (authUrl !== null) await guardAddress(authUrl, network, "/auth_url");
   const row = {
@@ -45,11 +46,9 @@ export async function prepareSubscription(
   return { row, destination: destinationOf(row) };
 }
 
-function checkUrl(path: string, url: string, mayLogIn: boolean): readonly InputFault[] {
+function checkUrl(path: string, url: string): readonly InputFault[] {
   const authority = readAuthority(url);
   if (typeof authority === "string") return [{ path, message: `cannot be read: ${authority}` }];
   if (!URL.canParse(url)) return [{ path, message: "cannot be read: it is no URL" }];
-  if (url.includes(MASKED)) return [{ path, message: "has masked credentials (***); send the real ones" }];
-  if (authority.userinfo === null || mayLogIn) return [];
-  return [{ path, message: "has a user or password in it; a receiver that needs a login takes them in `auth_url`" }];
+  return url.includes(MASKED) ? [{ path, message: "has masked credentials (***); send the real ones" }] : [];
 }

@@ -17,6 +17,9 @@ export interface SubscriptionDraft {
 
 const NOBODY: ReadonlySet<number> = new Set();
 
+/** One that is delivered a little late keeps its distance from the next. */
+const SLACK_MS = 200;
+
 /** Of pictures that come before it is known who has subscribed. */
 const MOST_EARLY = 250;
 
@@ -66,7 +69,8 @@ export class ProcessGathering {
   add(row: SubscriptionRow): void {
     if (this.#live.has(row.uuid) || this.#isEnded) return;
     const { eventType, format, policy, toldCount, nextAt } = row;
-    const rule = { eventType, format, backoffMs: policy.backoff_seconds * 1000 };
+    const backoffMs = policy.backoff_seconds * 1000;
+    const rule = { eventType, format, backoffMs: backoffMs === 0 ? 0 : backoffMs + SLACK_MS };
     const before = {
       nextMs: nextAt?.getTime() ?? Number.NEGATIVE_INFINITY,
       lastTrackId: this.#lastTrackId,

@@ -1,11 +1,16 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { NewTracksNotification, TargetCountNotification } from "../../schemas/api/webhooks.ts";
+import type { TrackEntry } from "../../schemas/detection-message.ts";
+import { makeConfig } from "../api/app.fixture.ts";
+import type { ProcessListener } from "../processes/holdings.ts";
+import { openStage as openSupervisor } from "../processes/supervisor.fixture.ts";
 import type { Sql } from "../store/client.ts";
-import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
+import { silentLog, type TestDatabase, testDatabase } from "../store/database.fixture.ts";
 import { eventually } from "../streams/streams.fixture.ts";
 import { checkBy } from "../validation.ts";
 import { ShownProcess, Stage, stillOutbox } from "./webhooks.fixture.ts";
+import { Webhooks } from "./webhooks.ts";
 
 let database: TestDatabase;
 let sql: Sql;
@@ -99,29 +104,31 @@ test("a parcel that is on its way before it could grow leaves the rest to the ne
   assert.equal((third?.dueMs ?? 0) - (second?.dueMs ?? 0) >= HOUR_MS, true);
 });
 
-test("a count is written when it is due: what changed and went back within the interval never is", async () => {
+test("a count is written when it is due, without another picture; what changed and went back never is", async () => {
   const stage = await openStage();
-  const process = await stage.process();
-  const slow = await stage.subscribe(process, "target-count");
-  const quick = await stage.subscribe(process, "target-count", {
-    backoffSeconds: 0.3,
-    url: "http://127.0.0.1:9/b",
-    format: "full",
-  });
+  const [wavering, lasting] = [await stage.process(), await stage.process()];
+  const slow = await stage.subscribe(wavering, "target-count");
+  const quick = await stage.subscribe(lasting, "target-count", { backoffSeconds: 0.3, format: "full" });
   for (const ids of [[], [1, 2], [1, 2, 3], [1, 2]]) {
-    process.show(...ids);
+    wavering.show(...ids);
     await stage.webhooks.flush();
   }
-  process.show(1);
+  lasting.show(1, 2);
+  await stage.webhooks.flush();
+  lasting.show(1);
   await eventually(async () => (await stage.parcels(quick)).length === 2, "the second count");
-  const told = async (uuid: string) => (await stage.parcels(uuid)).map(({ body }) => body);
-  for (const body of [...(await told(slow)), ...(await told(quick))]) assert.deepEqual(checkTargetCount(body), []);
-  const counts = (await told(quick)).map((body) => [body.track_count, "previous_count" in body && body.previous_count]);
-  assert.deepEqual(counts, [
+  wavering.end();
+  await eventually(async () => (await rowsOf(wavering)) === 0, "its subscription is gone");
+  const told = async (uuid: string) => {
+    const bodies = (await stage.parcels(uuid)).map(({ body }) => body);
+    for (const body of bodies) assert.deepEqual(checkTargetCount(body), []);
+    return bodies.map((body) => [body.track_count, "previous_count" in body && body.previous_count]);
+  };
+  assert.deepEqual(await told(slow), [[2, 0]]);
+  assert.deepEqual(await told(quick), [
     [2, 0],
     [1, 2],
   ]);
-  assert.equal((await told(slow)).length, 1);
 });
 
 test("a server that is killed forgets nothing that was gathered, and the next one tells nothing twice", async () => {
@@ -287,4 +294,61 @@ test("a thousand subscriptions to a process cost one ear, and all are told", asy
   assert.deepEqual({ ...count }, { parcels: 1500, told: 1000 });
   process.end();
   await eventually(async () => (await rowsOf(process)) === 0, "its subscriptions are gone");
+});
+
+/** A server with the real supervisor, and all ids that its processes show. */
+async function serve(shown: number[], more: Parameters<typeof openSupervisor>[1] = {}) {
+  const config = makeConfig({ WEBHOOKS_GATHER_SECONDS: "0.01" });
+  const webhooks = new Webhooks({ sql, config, delivery: stillOutbox, log: silentLog });
+  const witness: ProcessListener = {
+    follow: (process) =>
+      void process.follow((notice) => {
+        if (notice.type !== "message") return;
+        for (const { track_id } of notice.message.active_tracks as unknown as TrackEntry[]) shown.push(track_id);
+      }),
+  };
+  const stage = await openSupervisor(sql, { ...more, needs: { listeners: [witness, webhooks] } });
+  const stop = async () => {
+    await stage.supervisor.close();
+    await webhooks.close();
+  };
+  return { stage, webhooks, stop };
+}
+
+async function readTold(uuid: string): Promise<readonly number[]> {
+  const rows = await sql<{ body: string }[]>`select body from parcels where destination_uuid = ${uuid} order by seq`;
+  return rows.flatMap(({ body }) => (JSON.parse(body) as NewTracksNotification).detections.map(({ id }) => id));
+}
+
+test("tracks are told once each while the runner is killed and the server started again; with the process the subscription ends", async () => {
+  const shown: number[] = [];
+  const first = await serve(shown);
+  const { user, sourceUuid, supervisor, inside } = first.stage;
+  const process = await first.stage.start();
+  const wish = {
+    ...{ notification_url: "http://127.0.0.1:9/", event_type: "new-tracks" as const, auth_url: null },
+    ...{ notifier_policy_type: "backoff" as const, notifier_policy_args: { backoff_seconds: 0 } },
+    notification_format: "simple" as const,
+  };
+  const { uuid } = await first.webhooks.subscribe(supervisor, { user, processUuid: process, wish });
+  const tellMore = async (what: string) => {
+    const before = (await readTold(uuid)).length;
+    await eventually(async () => (await readTold(uuid)).length > before + 3, what);
+  };
+  await tellMore("tracks are told");
+  globalThis.process.kill((await inside(process)).pid, "SIGKILL");
+  await first.stage.hear(process, ({ type }) => type === "restarting");
+  await tellMore("the next runner's are told");
+  await first.stop();
+  const second = await serve(shown, { user, sourceUuid });
+  await tellMore("those of the next server are told");
+  await second.stage.supervisor.stop(user, process);
+  await eventually(
+    async () => (await sql`select from subscriptions where process_uuid = ${process}`).count === 0,
+    "the subscription is gone",
+  );
+  await second.stop();
+  const told = await readTold(uuid);
+  assert.deepEqual(told, shown.slice(shown.indexOf(told[0] ?? 0)));
+  assert.equal(new Set(told).size, told.length);
 });

@@ -17,7 +17,7 @@ import { findLeftSubscriptions, insertSubscription, type SubscriptionRow } from 
 import type { User } from "../user.ts";
 import { closeSubscriptions } from "./close-subscriptions.ts";
 import { GatheringWriter } from "./gathering-writer.ts";
-import { prepareSubscription } from "./prepare-subscription.ts";
+import { checkAddresses, prepareSubscription } from "./prepare-subscription.ts";
 import { ProcessGathering } from "./process-gathering.ts";
 import { removeSubscriptions } from "./remove-subscriptions.ts";
 
@@ -81,6 +81,7 @@ export class Webhooks {
     { user, processUuid, wish }: { readonly user: User; readonly processUuid: string; readonly wish: NewSubscription },
   ): Promise<SubscriptionRow> {
     const { sql, config, delivery } = this.#needs;
+    checkAddresses(wish);
     await processes.expectOffer(user, processUuid, "detections");
     const { row, destination } = await prepareSubscription(wish, { user, processUuid, network: config.network });
     const inserted = await sql.begin(async (transaction) => {

@@ -1,15 +1,16 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
-import { ENDPOINTS, ERROR_ROWS, type Evidence, LIMIT_ROWS, type Shown, STREAMS } from "./interface-rows.ts";
+import { ENDPOINTS, ERROR_ROWS, EVENT_ROWS, type Evidence, LIMIT_ROWS, type Shown, STREAMS } from "./interface-rows.ts";
 
 const ROOT = new URL("../../", import.meta.url);
-/** So many rows have the tables of the interface: endpoints by group, sockets, errors with their rules, limits and checks. */
-const COUNTS = { endpoints: 4 + 5 + 7 + 2 + 5 + 7 + 3, streams: 3, errors: 7 + 3 + 3, limits: 11 + 5 };
+/** So many rows have the tables of the interface: endpoints by group, sockets, events, errors with their rules, limits and checks. */
+const COUNTS = { endpoints: 4 + 5 + 7 + 2 + 5 + 7 + 3, streams: 3, events: 5, errors: 7 + 3 + 3, limits: 11 + 5 };
 
 const TABLES: readonly (readonly [keyof typeof COUNTS, Readonly<Record<string, Evidence>>])[] = [
   ["endpoints", ENDPOINTS],
   ["streams", STREAMS],
+  ["events", EVENT_ROWS],
   ["errors", ERROR_ROWS],
   ["limits", LIMIT_ROWS],
 ];

@@ -1,5 +1,5 @@
 /**
- * Every row of the interface's tables of endpoints, sockets, errors and limits, and the test that shows it. A row that
+ * Every row of the interface's tables of endpoints, sockets, events, errors and limits, and the test that shows it. A row that
  * comes with a later part of the service says with which.
  */
 
@@ -21,8 +21,33 @@ const TELEMETRY = "server/telemetry/real-runner.test.ts";
 const TELEMETRY_IN = "server/streams/telemetry-in.test.ts";
 const PROCESS_TELEMETRY = "server/processes/process-telemetry.test.ts";
 
+const ENHANCEMENT = "server/enhancement/enhancements.test.ts";
 const MEDIA_HUB = "server/media/media-hub.test.ts";
 const RECORDINGS = "server/media/recordings/recordings.test.ts";
+
+const WEBHOOKS = "server/api/webhooks.test.ts";
+const GATHERERS = "server/webhooks/gather/gather.test.ts";
+
+const ALERTS = "server/api/alerts.test.ts";
+const ALERTS_NOTIFY: Shown = [
+  "test/api/alerts.test.ts",
+  "each type notifies its broker; a forced change is live at once, and client, output and tracks do not notice",
+];
+const ALERT_KEPT: Shown = [
+  ALERTS,
+  "an alert is registered, shown, listed, and gone once deleted; its secrets are shown once",
+];
+const ALERT_RUNS: Shown = [
+  ALERTS,
+  "a registered alert runs on what runs and on what is started later; a change waits for a start, or is forced",
+];
+const ONE_OFF_ALERT: Shown = [
+  ALERTS,
+  "an alert of one process is refused where its graph evaluates none, and goes with its process",
+];
+
+const TRACKS = "test/api/tracks.test.ts";
+const REPORTS = "server/tracks/report-tracks.test.ts";
 
 const ON_A_CLIP: Shown = [
   WORKFLOW,
@@ -33,8 +58,30 @@ const PUBLISHED: Shown = [
   "test/api/media.test.ts",
   "is offline, streaming, processing; its process outlives gaps of the stream and the hub; it is recorded",
 ];
+const DECORATED: Shown = [
+  ENHANCEMENT,
+  "what cannot be started is refused with 503 and has failed; a new POST starts again, and every track is decorated",
+];
+const ENHANCEMENT_RESUMES: Shown = [
+  ENHANCEMENT,
+  "a child that is killed midway is replaced, another server goes on, and every track is done once",
+];
 const STOPS_ALL: Shown = [INTERFACE, "all are stopped by DELETE /processes, and by its deprecated path"];
 const ONE_CLIENT: Shown = [SOCKETS, "take one client at a time, and the next one as soon as it has gone"];
+
+const SUBSCRIBED: Shown = [
+  WEBHOOKS,
+  "a subscription is made with its defaults, shows its secret once, is listed with its standing, and is gone once deleted",
+];
+const NOTIFIED: Shown = [
+  WEBHOOKS,
+  "new-tracks and target-count arrive signed and as the interface has them, gathered by the interval, and end with the process",
+];
+
+const REPORT_LISTED: Shown = [
+  TRACKS,
+  "a process with a report is listed until the report is deleted, and then it has none",
+];
 
 export const ENDPOINTS = {
   "GET /status": [[INFORMATION, "anybody may ask how the service is; a valid key sees its parts"]],
@@ -87,21 +134,47 @@ export const ENDPOINTS = {
     [INTERFACE, "takes outputs of data and of video, and says how they get on"],
     [SUPERVISOR, "outputs are attached to one process at a time, within the limit, and let go at its end"],
   ],
-  "GET /process/{process_uuid}/tracks": { comesWith: "track reports" },
-  "DELETE /process/{process_uuid}/tracks": { comesWith: "track reports" },
-  "GET /tracked_processes": { comesWith: "track reports" },
-  "POST /decorate_tracks/{process_uuid}": { comesWith: "track reports" },
-  "GET /decorate_tracks/{process_uuid}/status": { comesWith: "track reports" },
-  "GET /alert_description": { comesWith: "alerts" },
-  "POST /alert": { comesWith: "alerts" },
-  "POST /alert/{process_uuid}": { comesWith: "alerts" },
-  "GET /alerts": { comesWith: "alerts" },
-  "GET /active/alerts": { comesWith: "alerts" },
-  "PATCH /alert/{alert_uuid}": { comesWith: "alerts" },
-  "DELETE /alert/{alert_uuid}": { comesWith: "alerts" },
-  "POST /subscribe/{process_uuid}": { comesWith: "webhooks" },
-  "GET /subscriptions/{process_uuid}": { comesWith: "webhooks" },
-  "DELETE /subscriptions/{process_uuid}": { comesWith: "webhooks" },
+  "GET /process/{process_uuid}/tracks": [
+    [
+      TRACKS,
+      "the report of a process that has ended is whole, in pages or not, by GET and POST, with pictures and places",
+    ],
+    [REPORTS, "says of each track what was told of it, with its best picture"],
+  ],
+  "DELETE /process/{process_uuid}/tracks": [
+    REPORT_LISTED,
+    [REPORTS, "of a process that runs can be deleted, and it goes on with what comes"],
+  ],
+  "GET /tracked_processes": [REPORT_LISTED, [REPORTS, "is listed with its video where the key has process recording"]],
+  "POST /decorate_tracks/{process_uuid}": [DECORATED, ENHANCEMENT_RESUMES],
+  "GET /decorate_tracks/{process_uuid}/status": [DECORATED],
+  "GET /alert_description": [
+    [ALERTS, "… is described, and its example posts as it is"],
+    [ALERTS, "a type that is not there is refused with those that are, and the nearest"],
+  ],
+  "POST /alert": [ALERTS_NOTIFY, ALERT_RUNS, ALERT_KEPT, [ALERTS, "POST /alert refuses …"]],
+  "POST /alert/{process_uuid}": [ALERTS_NOTIFY, ONE_OFF_ALERT],
+  "GET /alerts": [
+    ALERT_KEPT,
+    [ALERTS, "the limit of alerts holds when raced; an alert of another user is not there; the listing comes in pages"],
+  ],
+  "GET /active/alerts": [ALERT_RUNS, ONE_OFF_ALERT],
+  "PATCH /alert/{alert_uuid}": [
+    ALERTS_NOTIFY,
+    ALERT_RUNS,
+    [ALERTS, "two changes at once both hold"],
+    [
+      ALERTS,
+      "a change needs nothing that it leaves out, replaces a part whole, and never takes a password to another broker",
+    ],
+  ],
+  "DELETE /alert/{alert_uuid}": [ALERT_KEPT, ALERT_RUNS],
+  "POST /subscribe/{process_uuid}": [SUBSCRIBED, [WEBHOOKS, "POST /subscribe refuses …"]],
+  "GET /subscriptions/{process_uuid}": [SUBSCRIBED, [WEBHOOKS, "the listing comes in pages, newest first"]],
+  "DELETE /subscriptions/{process_uuid}": [
+    SUBSCRIBED,
+    [WEBHOOKS, "what is to be deleted is named in the query or in a body, by url, by type, or not at all for all"],
+  ],
 } as const satisfies Readonly<Record<string, Evidence>>;
 
 export const STREAMS = {
@@ -132,6 +205,38 @@ export const STREAMS = {
   ],
 } as const satisfies Readonly<Record<string, Evidence>>;
 
+export const EVENT_ROWS = {
+  "new-tracks: a new track is detected on the subscribed process": [
+    NOTIFIED,
+    [
+      GATHERERS,
+      "every new track is told exactly once, in the order in which they were shown, for any pictures and interval",
+    ],
+  ],
+  "(second type): the number of detected targets changes": [
+    NOTIFIED,
+    [
+      GATHERERS,
+      "counts tell a chain of changes that leads from 0 to the last picture's, for any pictures and interval",
+    ],
+  ],
+  "Notifications are spaced by at least backoff_seconds": [
+    NOTIFIED,
+    [
+      GATHERERS,
+      "two notifications are never nearer than the interval, but for the last of a process; the first comes at once",
+    ],
+  ],
+  "Body of a new-tracks notification": [NOTIFIED],
+  "Alert notifications": [
+    ALERTS_NOTIFY,
+    [
+      ALERTS,
+      "what a process finds is a notice: written down for every output, then told, with the alias of the moment",
+    ],
+  ],
+} as const satisfies Readonly<Record<string, Evidence>>;
+
 export const ERROR_ROWS = {
   "POST /start 400: source is not live": [[INTERFACE, "with 400 when the source is not live"]],
   "POST /start 403: incorrect api_key": [[INTERFACE, "with 403 for a wrong key"]],
@@ -148,9 +253,13 @@ export const ERROR_ROWS = {
   ],
   "POST /start 404: source file not found locally": [[INTERFACE, "with 404 when the file of the source is gone"]],
   "POST /start 503: error starting the pipeline": [[INTERFACE, "with 503 when the pipeline cannot be started"]],
-  "POST /decorate_tracks/{process_uuid} 403": { comesWith: "track reports" },
-  "POST /decorate_tracks/{process_uuid} 404": { comesWith: "track reports" },
-  "POST /decorate_tracks/{process_uuid} 503": { comesWith: "track reports" },
+  "POST /decorate_tracks/{process_uuid} 403": [
+    [ENHANCEMENT, "it is refused to a wrong key, without enhancement, at the limit of processes and without minutes"],
+  ],
+  "POST /decorate_tracks/{process_uuid} 404": [
+    [ENHANCEMENT, "without a report, or of another user's, there is nothing to enhance"],
+  ],
+  "POST /decorate_tracks/{process_uuid} 503": [DECORATED],
   "POST /output with an existing output is not an error": [
     [OUTPUTS, "an identical output is the one there is, by type, url and settings"],
   ],
@@ -182,11 +291,20 @@ export const LIMIT_ROWS = {
   "Outputs per process": [
     [SUPERVISOR, "outputs are attached to one process at a time, within the limit, and let go at its end"],
   ],
-  Subscriptions: { comesWith: "webhooks" },
+  Subscriptions: [
+    [WEBHOOKS, "one subscription per event type and notification_url: another is refused, also when raced"],
+    [WEBHOOKS, "as many subscriptions as a key may have, over all its processes, also when raced"],
+  ],
   "Source recording retention": [
     [RECORDINGS, "what is too old goes with its files, of a recording that goes on as well"],
   ],
-  "Track report window": { comesWith: "track reports" },
+  "Track report window": [
+    [
+      REPORTS,
+      "the window is the last minutes of a process that runs and the whole of one that has ended, and can be narrowed",
+    ],
+    [REPORTS, "leaves out what was not seen in its window, and of the others what was seen before it"],
+  ],
   "maximum number of registered sources": [
     [SOURCES, "the limit of sources holds when raced, and what is there already passes it"],
   ],

@@ -1,19 +1,21 @@
-/** Tracks of a real process on a real clip, as files: from the runner to the database to maps of other people's. */
+/** Tracks of a real process on a real clip, as its report and as files: from the runner to the database to maps of other people's. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import type { Static } from "typebox";
 import type { Problem } from "../../schemas/api/problem.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
+import { TrackedListing, TrackReportRecord } from "../../schemas/api/track-reports.ts";
 import { TrackCollection } from "../../schemas/api/tracks.ts";
 import { checkBy } from "../../server/validation.ts";
 import { type Feature, readGeoJson } from "../../tracks/rfc7946.fixture.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
 import { paintStreet } from "../golden/street.fixture.ts";
 import { compiledLaunch, start, temporaryFolder } from "../graph.fixture.ts";
-import { createKey, TestService, uploadVideo } from "./service.fixture.ts";
+import { createKey, MASTER_KEY, TestService, uploadVideo } from "./service.fixture.ts";
 
 const NOWHERE = "01890000-0000-7000-8000-000000000000";
 const FRAMES = 75;
@@ -46,6 +48,21 @@ async function makeStreet(): Promise<string> {
 const read = (uuid: string, format: string, key?: string) =>
   service.call<Problem & string>("GET", `/process/${uuid}/tracks?format=${format}`, key === undefined ? {} : { key });
 
+type Report = Static<typeof TrackReportRecord>;
+
+/** The report, held to its schema. */
+async function readReport(uuid: string, query = "", method: "GET" | "POST" = "GET"): Promise<Report> {
+  const report = await service.expect<Report>(200, method, `/process/${uuid}/tracks${query}`);
+  assert.deepEqual(checkBy(TrackReportRecord)(report), []);
+  return report;
+}
+
+async function listTracked(query = ""): Promise<Static<typeof TrackedListing>> {
+  const listed = await service.expect<Static<typeof TrackedListing>>(200, "GET", `/tracked_processes${query}`);
+  assert.deepEqual(checkBy(TrackedListing)(listed), []);
+  return listed;
+}
+
 async function until<T>(look: () => Promise<T | null>): Promise<T> {
   for (;;) {
     const found = await look();
@@ -63,6 +80,9 @@ function readByPython(text: string): { readonly placemarks: readonly { readonly 
 
 const classesOf = (features: readonly Feature[]) => features.map(({ properties }) => properties.class_name);
 
+/** Of the process that has ended in the test below. */
+let endedUuid = "";
+
 test("tracks are exported while a process runs and when it has ended, with where they were", {
   skip: noModel,
   timeout: 300_000,
@@ -72,6 +92,14 @@ test("tracks are exported while a process runs and when it has ended, with where
   await service.expect<SourceRecord>(200, "PATCH", `/source/${sourceUuid}`, { json: { telemetry_cfg } });
   const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${sourceUuid}`);
   const uuid = started.process_uuid;
+
+  const live = await until(async () => {
+    const report = await readReport(uuid);
+    return report.tracks.length > 0 ? report : null;
+  });
+  assert.deepEqual([live.process_uuid, live.time_window_minutes], [uuid, 5]);
+  assert.ok(Math.abs(live.report_time - Date.now() / 1000) < 60);
+  assert.equal((await readReport(uuid, "?window_minutes=2")).time_window_minutes, 2);
 
   const early = await until(async () => {
     const answer = await read(uuid, "geojson");
@@ -120,10 +148,79 @@ test("tracks are exported while a process runs and when it has ended, with where
 
   const head200 = await fetch(`${service.url}/process/${uuid}/tracks?format=csv`, {
     method: "HEAD",
-    headers: { api_key: `wh_0123456789ab_${"A".repeat(43)}` },
+    headers: { api_key: MASTER_KEY },
   });
   assert.deepEqual([head200.status, await head200.text()], [200, ""]);
   assert.equal((await read(uuid, "kml", plainKey)).body.code, "process_not_found");
+  endedUuid = uuid;
+});
+
+test("the report of a process that has ended is whole, in pages or not, by GET and POST, with pictures and places", {
+  skip: noModel,
+}, async () => {
+  const whole = await readReport(endedUuid);
+  assert.equal(whole.time_window_minutes, 1);
+  const cars = whole.tracks.filter(({ category_name }) => category_name === "car");
+  assert.ok(cars.length >= 2, JSON.stringify(whole.tracks.map(({ category_name }) => category_name)));
+  for (const car of cars) {
+    assert.equal(car.is_live, false);
+    assert.equal(car.timestamps.length, car.list_confidences.length);
+    assert.deepEqual([car.timestamps[0], car.timestamps.at(-1)], [car.first_seen, car.last_seen]);
+    assert.ok(car.min_confidence <= car.mean_confidence && car.mean_confidence <= car.max_confidence);
+    const [patch, ...more] = car.image_patches;
+    assert.ok(patch !== undefined && more.length === 0);
+    assert.ok(patch.timestamp >= car.first_seen && patch.timestamp <= car.last_seen);
+    assert.match(Buffer.from(patch.image, "base64").toString("hex"), /^ffd8ff.*ffd9$/);
+  }
+  assert.ok(cars.some(({ last_location: last }) => last !== null && Math.abs(last.latitude - CAMERA.latitude) < 0.001));
+
+  const { report_time: _, ...said } = whole;
+  const { report_time: __, ...posted } = await readReport(endedUuid, "", "POST");
+  assert.deepEqual(posted, said);
+  const packed = await fetch(`${service.url}/process/${endedUuid}/tracks?patches=false`, {
+    headers: { api_key: MASTER_KEY, "accept-encoding": "gzip" },
+  });
+  assert.equal(packed.headers.get("content-encoding"), "gzip");
+  assert.deepEqual(
+    ((await packed.json()) as Report).tracks,
+    whole.tracks.map((track) => ({ ...track, image_patches: [] })),
+  );
+  const paged: Report["tracks"] = [];
+  for (let cursor: string | undefined = ""; cursor !== undefined; ) {
+    const page: Report = await readReport(endedUuid, `?limit=1${cursor === "" ? "" : `&cursor=${cursor}`}`);
+    assert.ok(page.tracks.length <= 1);
+    paged.push(...page.tracks);
+    cursor = page.next_cursor;
+  }
+  assert.deepEqual(paged, whole.tracks);
+  const { status, body } = await service.call<Problem>("GET", `/process/${endedUuid}/tracks?cursor=x`);
+  assert.deepEqual([status, body.code, body.errors?.[0]?.path], [422, "invalid_input", "cursor"]);
+});
+
+test("a process with a report is listed until the report is deleted, and then it has none", {
+  skip: noModel,
+}, async () => {
+  const { tracks } = await readReport(endedUuid, "?patches=false");
+  const [listed] = (await listTracked("?limit=1")).tracked_processes;
+  const { started_at, finished_at, source_uuid, ...told } = listed ?? assert.fail("nothing is listed");
+  assert.ok(started_at !== null && finished_at !== null && started_at < finished_at);
+  const info = await service.expect<ProcessRecord>(200, "GET", `/process/${endedUuid}`);
+  assert.equal(source_uuid, info.source_uuid);
+  const { video_url, ...rest } = told;
+  assert.deepEqual(rest, {
+    ...{ uuid: endedUuid, process_uuid: endedUuid, alias: "street", track_count: tracks.length, enhancement: null },
+  });
+  if (info.recordings?.[0] === undefined) assert.equal(video_url, null);
+  else assert.equal((await fetch(video_url ?? "", { method: "HEAD" })).status, 200);
+
+  const path = `/process/${endedUuid}/tracks`;
+  assert.equal((await service.call<Problem>("DELETE", path, { key: plainKey })).body.code, "process_not_found");
+  assert.deepEqual(await service.expect(200, "DELETE", path), { process_uuid: endedUuid, deleted: true });
+  for (const method of ["GET", "POST", "DELETE"] as const) {
+    const { status, body } = await service.call<Problem>(method, path);
+    assert.deepEqual([status, body.code], [404, "report_not_found"]);
+  }
+  assert.deepEqual((await listTracked()).tracked_processes, []);
 });
 
 describe("tracks are refused", () => {
@@ -133,9 +230,21 @@ describe("tracks are refused", () => {
   });
 
   test("with 422 in a format that there is not, with those there are", async () => {
-    for (const path of [`/process/${NOWHERE}/tracks?format=gpx`, `/process/${NOWHERE}/tracks`]) {
-      const { status, body } = await service.call<Problem>("GET", path);
-      assert.deepEqual([status, body.code, body.errors?.[0]?.path], [422, "invalid_input", "format"]);
+    const { status, body } = await service.call<Problem>("GET", `/process/${NOWHERE}/tracks?format=gpx`);
+    assert.deepEqual([status, body.code, body.errors?.[0]?.path], [422, "invalid_input", "format"]);
+  });
+
+  test("with 422 where a window, a page or its size is none, and says what was expected", async () => {
+    for (const [name, value] of [
+      ["window_minutes", "0"],
+      ["window_minutes", "1.5"],
+      ["window_minutes", "all"],
+      ["limit", "0"],
+      ["limit", "1001"],
+      ["patches", "some"],
+    ]) {
+      const { status, body } = await service.call<Problem>("GET", `/process/${NOWHERE}/tracks?${name}=${value}`);
+      assert.deepEqual([status, body.code, body.errors?.[0]?.path], [422, "invalid_input", name]);
     }
   });
 
@@ -168,5 +277,7 @@ describe("tracks are refused", () => {
         [409, "graph_lacks"],
       ],
     );
+    const { status, body } = await service.call<Problem>("GET", `/process/${unlogged}/tracks`, { key: plainKey });
+    assert.deepEqual([status, body.code], [404, "report_not_found"]);
   });
 });

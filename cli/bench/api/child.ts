@@ -13,6 +13,7 @@ export interface BenchChild {
   readonly url: string;
   /** Of the service: `rtsp://host:port`. */
   readonly rtsp?: string;
+  readonly pid: number;
   stop(): Promise<void>;
 }
 
@@ -29,7 +30,7 @@ export async function startChild(args: readonly string[], cwd: string, env: Node
       const { event, url, rtsp } = JSON.parse(line) as { event: string; url: string; rtsp?: string };
       if (event !== "ready") continue;
       child.stdout.resume();
-      return { url, ...(rtsp !== undefined && { rtsp }), stop: () => stop(child) };
+      return { url, ...(rtsp !== undefined && { rtsp }), pid: child.pid ?? 0, stop: () => stop(child) };
     }
   } finally {
     clearTimeout(limit);

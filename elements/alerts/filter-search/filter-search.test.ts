@@ -86,7 +86,7 @@ describe("each track is told of", () => {
         }
         assert.equal(new Set(told).size, told.length);
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     );
   });
 });

@@ -10,11 +10,13 @@ const schemas = {
   trigger: Type.Object(
     {
       for_seconds: seconds("A track must match the filter inside the region for so long without a break.", 0),
-      once_per_track: Type.Boolean({
-        default: true,
-        description:
-          "Each track is told of once. With false again, after it has left, or stopped to match, and come back.",
-      }),
+      once_per_track: Type.Optional(
+        Type.Boolean({
+          default: true,
+          description:
+            "Each track is told of once. With false again, after it has left, or stopped to match, and come back.",
+        }),
+      ),
     },
     { additionalProperties: false, description: "When a track is found." },
   ),
@@ -24,7 +26,7 @@ const schemas = {
 };
 
 export interface FilterSearchConfiguration {
-  readonly trigger: Static<typeof schemas.trigger>;
+  readonly trigger: Required<Static<typeof schemas.trigger>>;
   readonly region: Region;
   readonly filter: Filter;
 }

@@ -64,6 +64,8 @@ export class FlowControl implements Evaluator {
   forget(): void {
     this.#walkers.clear();
     this.#crossings.clear();
+    this.#toldMs = Number.NEGATIVE_INFINITY;
+    this.#sweptMs = Number.NEGATIVE_INFINITY;
   }
 
   #sweep(timeMs: number): void {

@@ -13,12 +13,14 @@ const schemas = {
         "So many tracks crossed the line within the window, at least. Each counts once, however often it did.",
         1,
       ),
-      direction: Type.Unsafe<"forward" | "backward" | "any">(
-        Type.Enum(["forward", "backward", "any"], {
-          default: "any",
-          description:
-            "`forward`: from the left of the line to its right, as seen by somebody who goes from its first point to its second; of a line from top to bottom that is from the right of the picture to its left.",
-        }),
+      direction: Type.Optional(
+        Type.Unsafe<"forward" | "backward" | "any">(
+          Type.Enum(["forward", "backward", "any"], {
+            default: "any",
+            description:
+              "`forward`: from the left of the line to its right, as seen by somebody who goes from its first point to its second; of a line from top to bottom that is from the right of the picture to its left.",
+          }),
+        ),
       ),
       cooldown_seconds: seconds(
         "So many seconds at least between two notices. With 0, every further crossing is told while enough tracks have crossed.",
@@ -49,10 +51,10 @@ const schemas = {
 };
 
 export interface FlowControlConfiguration {
-  readonly trigger: Static<typeof schemas.trigger>;
-  readonly region: Static<typeof schemas.region>;
+  readonly trigger: Required<Static<typeof schemas.trigger>>;
+  readonly region: Required<Static<typeof schemas.region>>;
   readonly filter: Filter;
-  readonly parameters: Static<typeof schemas.parameters>;
+  readonly parameters: Required<Static<typeof schemas.parameters>>;
 }
 
 export const flowControl: AlertType = {

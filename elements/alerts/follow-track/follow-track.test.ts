@@ -140,7 +140,7 @@ test("for any comings and goings: one at a time, each handed over from the last,
         assert.equal(followed === null, followed === null && there.every((id) => ended.includes(id)));
       }
     }),
-    { numRuns: 300 },
+    { numRuns: 150 },
   );
 });
 

@@ -34,10 +34,15 @@ const schemas = {
   ),
 };
 
+type Followed = Static<typeof schemas.parameters> & {
+  readonly interval_seconds: number;
+  readonly lost_after_seconds: number;
+};
+
 export interface FollowTrackConfiguration {
   readonly region: Region;
   readonly filter: Filter;
-  readonly parameters: Static<typeof schemas.parameters>;
+  readonly parameters: Followed;
 }
 
 export const followTrack: AlertType = {

@@ -57,6 +57,7 @@ export class GridDensity implements Evaluator {
   forget(): void {
     this.#visitors.clear();
     this.#cells.clear();
+    this.#toldMs = Number.NEGATIVE_INFINITY;
   }
 
   /** How many tracks are in each cell that has any, row by row. */

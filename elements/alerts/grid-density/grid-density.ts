@@ -9,7 +9,7 @@ import { GridDensity } from "./evaluator.ts";
 const MOST_CELLS_A_SIDE = 50;
 
 const side = (description: string, fallback: number) =>
-  Type.Integer({ default: fallback, minimum: 1, maximum: MOST_CELLS_A_SIDE, description });
+  Type.Optional(Type.Integer({ default: fallback, minimum: 1, maximum: MOST_CELLS_A_SIDE, description }));
 
 const schemas = {
   trigger: Type.Object(
@@ -38,10 +38,10 @@ const schemas = {
 };
 
 export interface GridDensityConfiguration {
-  readonly trigger: Static<typeof schemas.trigger>;
+  readonly trigger: Required<Static<typeof schemas.trigger>>;
   readonly region: Region;
   readonly filter: Filter;
-  readonly parameters: Static<typeof schemas.parameters>;
+  readonly parameters: Required<Static<typeof schemas.parameters>>;
 }
 
 export const gridDensity: AlertType = {

@@ -154,6 +154,7 @@ describe("of our own elements", () => {
       "telemetry: { offset-ms: auto, join: latest }",
       "track",
       "geolocate: { max-distance-m: 500 }",
+      "alerts: { rules: [{ alert: found, type: filter-search }] }",
       "report",
     ].join("\n    - ");
     assert.deepEqual(judge(graphOf(steps)), []);

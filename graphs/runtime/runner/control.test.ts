@@ -151,3 +151,15 @@ test("requests are answered in order, and signals for the whole terminal are not
   );
   assert.deepEqual(await runner.exited, [0, null], runner.stderr);
 });
+
+test("live properties of the job hold from the first frame on", async () => {
+  const other = new ForkedRunner();
+  await other.start({ sourceUri: "test:ball?width=64&height=48&frames=8", live: { print: { every: 3 } } });
+  await other.exited;
+  const frames = other.messages.map(({ message }) => (JSON.parse(String(message.line)) as { frame: number }).frame);
+  assert.equal(other.states.at(-1), "finished");
+  assert.deepEqual(
+    frames.map((frame) => frame - (frames[0] ?? 0)),
+    [0, 3, 6],
+  );
+});

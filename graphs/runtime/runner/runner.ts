@@ -16,6 +16,7 @@ import { compileJob, type Knowledge } from "./compile-job.ts";
 import { Description } from "./describe.ts";
 import { describeFailure, isPath } from "./failure.ts";
 import { onFirstFrame } from "./first-frame.ts";
+import { patchPlan } from "./patch-plan.ts";
 import { PictureSocket } from "./picture-socket.ts";
 import { Refusal, type RequestHandler } from "./requests.ts";
 import { retell } from "./retell.ts";
@@ -31,6 +32,8 @@ interface Running {
   readonly graph: RunningGraph;
   readonly job: RunnerJob;
   readonly description: Description;
+  /** With the live values that hold. */
+  readonly compiled: Compiled;
 }
 
 /** Of the pipeline, taken while it is there. */
@@ -115,7 +118,7 @@ export class Runner implements RequestHandler {
     this.#live = (job.live ?? {}) as LiveValues;
     const compiled = this.#compile(job);
     const graph = await this.#run(job, compiled);
-    this.#running = { graph, job, description: new Description(graph, job) };
+    this.#running = { graph, job, description: new Description(graph, job), compiled };
     this.#timer = setInterval(() => this.#progress(), PROGRESS_MS);
     void graph.ended.then(async ({ error }) =>
       this.#conclude(error === null ? null : await describeFailure(error, graph.plan, job)),
@@ -125,7 +128,8 @@ export class Runner implements RequestHandler {
 
   #compile(job: RunnerJob): Compiled {
     try {
-      return compileJob(job, this.#knowledge, this.#live);
+      const compiled = compileJob(job, this.#knowledge);
+      return patchPlan(compiled, this.#live, this.#knowledge.elements) ?? compileJob(job, this.#knowledge, this.#live);
     } catch (error) {
       const failure = { kind: "graph", detail: (error as Error).message } as const;
       this.#conclude(failure);
@@ -230,9 +234,14 @@ export class Runner implements RequestHandler {
   }
 
   async #set(nodes: LiveValues): Promise<void> {
-    const { graph, job } = this.#expectRunning();
-    const compile = (live: LiveValues) => compileJob(job, this.#knowledge, live);
-    this.#live = await setLive(graph, { before: this.#live, given: nodes, compile });
+    const { graph, job, compiled } = this.#expectRunning();
+    const changed = await setLive(graph, {
+      ...{ before: this.#live, given: nodes, current: compiled },
+      compile: (live) => compileJob(job, this.#knowledge, live),
+      patch: (given) => patchPlan(compiled, given, this.#knowledge.elements),
+    });
+    this.#live = changed.live;
+    this.#running = { ...this.#expectRunning(), compiled: changed.compiled };
   }
 
   #hear(event: GraphEvent): void {

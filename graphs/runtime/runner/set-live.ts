@@ -11,23 +11,33 @@ export interface LiveChange {
   readonly given: LiveValues;
   /** The graph with such values. Throws `GraphFaults`. */
   compile(live: LiveValues): Compiled;
+  /** The graph as it is. */
+  readonly current: Compiled;
+  /** With the values that are given in place of those that it has; null where that takes compiling. */
+  patch(given: LiveValues): Compiled | null;
+}
+
+export interface LiveResult {
+  /** The values that hold from now on. */
+  readonly live: LiveValues;
+  readonly compiled: Compiled;
 }
 
 type ChangedGraph = Pick<RunningGraph, "preview" | "apply">;
 
-/** Resolves with the values that hold from now on. Throws `Refusal`; nothing has changed then. */
-export async function setLive(graph: ChangedGraph, change: LiveChange): Promise<LiveValues> {
-  const { before, given, compile } = change;
+/** Throws `Refusal`; nothing has changed then. */
+export async function setLive(graph: ChangedGraph, change: LiveChange): Promise<LiveResult> {
+  const { before, given, compile, current } = change;
   const live = mergeLive(before, given);
-  const next = compileLive(live, compile);
+  const next = change.patch(given) ?? compileLive(live, compile);
   if (findObstacles(graph, next).length > 0) throw refuse(UNCHANGEABLE, listObstacles(graph, next, change));
   try {
     await graph.apply(next);
   } catch (error) {
-    await graph.apply(compile(before)).catch(() => {}); // what was changed before one refused
+    await graph.apply(current).catch(() => {}); // what was changed before one refused
     throw new Refusal("invalid", (error as Error).message);
   }
-  return live;
+  return { live, compiled: next };
 }
 
 const UNCHANGEABLE = "this cannot be changed while it runs: ";

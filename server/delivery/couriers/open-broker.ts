@@ -1,6 +1,7 @@
 /** A broker that has let us in, until the connection is lost. Used by all receivers that have the same broker and user. */
 import type { MqttClient } from "mqtt";
 import { type BrokerPlace, type ClientNeeds, explain, isOfVersion, openClient } from "../../mqtt/broker-client.ts";
+import { Places } from "./places.ts";
 
 export class BrokerFault extends Error {
   /** Worth a try with the other version of MQTT. */
@@ -26,22 +27,28 @@ export interface OpenBrokerNeeds extends Omit<ClientNeeds, "onLeftOut" | "onReac
 
 /** We read no topic: what a broker answers is short. */
 const MOST_BYTES = 70_000;
+/**
+ * Messages of quality 2 stay in flight until they were confirmed twice, and brokers hang up on whoever has too many
+ * (mosquitto: more than 20). In 3.1.1 they do not say what they take.
+ */
+const MOST_TWICE_CONFIRMED = 10;
 
 export class OpenBroker {
   readonly #client: MqttClient;
   readonly #place: BrokerPlace;
   readonly #needs: OpenBrokerNeeds;
-  /** For those that may not be sent yet, in order. */
-  readonly #queue: (() => void)[] = [];
+  readonly #places: { readonly usual: Places; readonly twiceConfirmed: Places };
   /** Of those that are not confirmed. */
   readonly #refusals = new Set<(fault: BrokerFault) => void>();
-  #inFlight = 0;
   #fault: BrokerFault | null = null;
 
   private constructor(client: MqttClient, place: BrokerPlace, needs: OpenBrokerNeeds) {
     this.#client = client;
     this.#place = place;
     this.#needs = needs;
+    const { inFlight } = needs;
+    const twice = Math.min(MOST_TWICE_CONFIRMED, Math.ceil(inFlight / 2));
+    this.#places = { usual: new Places(Math.max(1, inFlight - twice)), twiceConfirmed: new Places(twice) };
   }
 
   /** Rejects with `BrokerFault`. */
@@ -68,8 +75,8 @@ export class OpenBroker {
         // Some close without a word when they do not know a version.
         const isMute = isReached && opened === null;
         const reason = fault ?? new BrokerFault(`${place.url}: the broker closed the connection`, isMute);
-        client.end(true);
         if (opened !== null) opened.#lose(reason);
+        client.end(true);
         reject(reason);
       });
     });
@@ -81,17 +88,14 @@ export class OpenBroker {
 
   /** Resolves when the broker has it. In the order of the calls. Rejects with `BrokerFault`. */
   async publish(message: Message, signal: AbortSignal): Promise<void> {
-    if (this.#inFlight >= this.#needs.inFlight) await new Promise<void>((resolve) => this.#queue.push(resolve));
-    else this.#inFlight += 1;
+    const places = message.qos === 2 ? this.#places.twiceConfirmed : this.#places.usual;
+    await places.take();
     try {
       if (this.#fault !== null) throw this.#fault;
       if (signal.aborted) throw new BrokerFault("it was broken off");
       await this.#send(message);
     } finally {
-      // Its place goes to the next, and to nobody who comes just now.
-      const next = this.#queue.shift();
-      if (next === undefined) this.#inFlight -= 1;
-      else next();
+      places.give();
     }
   }
 

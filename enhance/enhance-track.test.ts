@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { encode } from "jpeg-js";
+import { EnhancedData } from "../schemas/enhancement.ts";
+import { enhanceTrack } from "./enhance-track.ts";
+import { paintCar, toPatch } from "./painted-car.fixture.ts";
+
+const isData = new Ajv2020({ strict: false }).compile(EnhancedData);
+const blue = toPatch(paintCar({ paint: [30, 58, 146], width: 120 }));
+const asked: string[] = [];
+const readers = {
+  readPlate: async () => {
+    asked.push("plate");
+    return { text: "AB123CD", confidence: 99 };
+  },
+  classifyVehicle: async () => "van",
+};
+
+const enhance = async (className: string, jpeg: string | null, using = {}) => {
+  const data = await enhanceTrack({ id: 1, className, jpeg }, using);
+  assert.ok(isData(data), JSON.stringify(isData.errors));
+  return data;
+};
+
+test("a vehicle has a type by its class, a colour and, where it is read, a plate; a classifier is surer of its type", async () => {
+  const { colour, ...rest } = await enhance("car", blue);
+  assert.equal(colour?.name, "blue");
+  assert.deepEqual(rest, { vehicle_type: "car", plate: null, attributes: {} });
+  const seen = await enhance("car", blue, readers);
+  assert.deepEqual([seen.vehicle_type, seen.plate?.text], ["van", "AB123CD"]);
+  assert.equal((await enhance("Motorbike", null)).vehicle_type, "motorcycle");
+});
+
+test("a plate is looked for where one can be", async () => {
+  asked.length = 0;
+  for (const className of ["boat", "train", "bicycle", "person", "dog"]) await enhance(className, blue, readers);
+  assert.deepEqual(asked, []);
+});
+
+test("people have the colours they wear when they stand; what flies says how it looks before the sky", async () => {
+  const lying = await enhance("person", blue);
+  assert.deepEqual(lying.attributes, { upper_colour: null, lower_colour: null });
+  const [width, height] = [60, 30];
+  const data = new Uint8Array(width * height * 4).fill(200);
+  for (let y = 13; y < 17; y++)
+    for (let x = 10; x < 50; x++) data.fill(30, (y * width + x) * 4, (y * width + x) * 4 + 3);
+  const jpeg = encode({ width, height, data }, 90).data.toString("base64");
+  const flying = await enhance("airplane", jpeg);
+  assert.deepEqual(flying.attributes, { against_sky: true, apparent_shape: "wide", contrast: "darker" });
+  assert.equal(flying.vehicle_type, "aeroplane");
+  const registered = await enhance("airplane", jpeg, readers);
+  assert.deepEqual([registered.plate, registered.attributes.registration], [null, { text: "AB123CD", confidence: 99 }]);
+  assert.equal((await enhance("bird", jpeg)).vehicle_type, null);
+});
+
+for (const [what, jpeg] of [
+  ["no picture", null],
+  ["no JPEG", Buffer.from("this is none").toString("base64")],
+  ["a cut one", blue.slice(0, 400)],
+  ["one that says it has 65,535 pixels a side", tamper(blue)],
+] as const)
+  test(`of ${what} nothing is said but what the class says`, async () => {
+    const data = await enhance("truck", jpeg, readers);
+    assert.deepEqual(data, { vehicle_type: "truck", colour: null, plate: null, attributes: {} });
+  });
+
+/** The size in the frame's header. */
+function tamper(jpeg: string): string {
+  const bytes = Buffer.from(jpeg, "base64");
+  const frame = bytes.indexOf(Buffer.from([0xff, 0xc0]));
+  bytes.fill(0xff, frame + 5, frame + 9);
+  return bytes.toString("base64");
+}

@@ -1,0 +1,180 @@
+/** The outbox on a real database, whatever receivers do. */
+import assert from "node:assert/strict";
+import { createServer, type Socket } from "node:net";
+import { after, before, test } from "node:test";
+import type { Sql } from "../store/client.ts";
+import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
+import { eventually } from "../streams/streams.fixture.ts";
+import { newUuid } from "../uuid.ts";
+import {
+  addDestination,
+  addUser,
+  enqueue,
+  makeOutbox,
+  openOutbox,
+  parcel,
+  range,
+  standing,
+  webhookTarget,
+} from "./outbox.fixture.ts";
+import { openReceiver, type Received, status } from "./receiver.fixture.ts";
+
+let database: TestDatabase;
+let sql: Sql;
+let user = "";
+
+before(async () => {
+  database = await testDatabase();
+  sql = database.sql;
+  user = await addUser(sql);
+});
+after(() => database.close());
+
+const numberOf = ({ body }: Received): number => JSON.parse(body).number;
+const nowhere = webhookTarget("http://127.0.0.1:1/");
+
+test("where more wait than may the oldest go, counted, and the newest arrive in order", async () => {
+  const receiver = await openReceiver({ "/hook": status(200) });
+  const outbox = await openOutbox(sql, { DELIVERY_QUEUED: "200", DELIVERY_BODY_BYTES: "1024" });
+  const uuid = await addDestination(outbox, sql, user, nowhere);
+  for (const at of range(0, 9)) await enqueue(outbox, sql, uuid, range(at * 50 + 1, at * 50 + 50));
+  await sql.begin((tx) => outbox.enqueue(tx, [parcel(uuid, { text: "x".repeat(1025) })]));
+  const full = await standing(outbox, sql, uuid);
+  assert.ok(full.waiting >= 198 && full.waiting <= 202, `${full.waiting} wait`);
+  assert.equal(full.waiting + full.dropped, 501);
+  await outbox.saveDestination(sql, { uuid, userUuid: user, target: webhookTarget(`${receiver.url}/hook`) });
+  outbox.wake();
+  await eventually(async () => (await standing(outbox, sql, uuid)).waiting === 0, "nothing waits");
+  const numbers = receiver.received.map(numberOf);
+  assert.deepEqual(numbers, range(500 - numbers.length + 1, 500));
+});
+
+test("what is rolled back is never sent; an id that waits already is not kept twice", async () => {
+  const receiver = await openReceiver({ "/hook": status(200) });
+  const outbox = await openOutbox(sql);
+  const uuid = await addDestination(outbox, sql, user, webhookTarget(`${receiver.url}/hook`));
+  const notice = { ...parcel(uuid, { number: 1 }), dueAt: new Date(Date.now() + 400) };
+  await assert.rejects(
+    sql.begin(async (tx) => {
+      await outbox.enqueue(tx, [parcel(uuid, { number: 0 })]);
+      throw new Error("not after all");
+    }),
+  );
+  await outbox.enqueue(sql, [notice, { ...notice, body: { number: 7 } }]);
+  await outbox.enqueue(sql, [notice, parcel(uuid, { number: 2 })]);
+  outbox.wake();
+  await eventually(async () => (await standing(outbox, sql, uuid)).waiting === 0, "nothing waits");
+  assert.deepEqual(receiver.received.map(numberOf), [1, 2]);
+});
+
+test("one that is not due may be amended until it is on its way, and no amendment is lost", async () => {
+  const receiver = await openReceiver({ "/hook": status(200) });
+  const outbox = await openOutbox(sql);
+  const uuid = await addDestination(outbox, sql, user, webhookTarget(`${receiver.url}/hook`));
+  const first = parcel(uuid, { number: 0 });
+  const dueAt = new Date(Date.now() + 300);
+  await outbox.enqueue(sql, [{ ...first, dueAt: new Date(Date.now() + 3_600_000) }]);
+  let kept = 0;
+  for (let number = 1; await outbox.amend(sql, { ...first, body: { number }, dueAt }); number++) {
+    kept = number;
+    outbox.wake();
+  }
+  assert.ok(kept > 0);
+  await eventually(async () => (await standing(outbox, sql, uuid)).waiting === 0, "nothing waits");
+  assert.deepEqual(receiver.received.map(numberOf), [kept]);
+  assert.equal(await outbox.amend(sql, { ...first, body: { number: 0 } }), false);
+  assert.equal(await outbox.amend(sql, parcel(newUuid(), {})), false);
+});
+
+test("receivers that hang take no place of those that do not, and a thousand that are away cost little", async () => {
+  const held = new Set<Socket>();
+  const mute = createServer((socket) => {
+    held.add(socket.on("error", () => {}));
+    socket.once("close", () => held.delete(socket));
+  });
+  await new Promise<void>((resolve) => mute.listen(0, "127.0.0.1", resolve));
+  after(() => {
+    mute.close();
+    for (const socket of held) socket.destroy();
+  });
+  const { port } = mute.address() as import("node:net").AddressInfo;
+  const receiver = await openReceiver({ "/hook": status(200) });
+  const outbox = await openOutbox(sql, { DELIVERY_AT_ONCE: "8", DELIVERY_ANSWER_SECONDS: "600" });
+  const hanging = await Promise.all(
+    range(1, 40).map(() => addDestination(outbox, sql, user, webhookTarget(`http://127.0.0.1:${port}/`))),
+  );
+  const away = range(1, 1000).map(() => newUuid());
+  await sql.begin(async (tx) => {
+    await tx`
+      insert into destinations (uuid, user_uuid, kind, target)
+      select value::uuid, ${user}, 'webhook', ${tx.json({ ...nowhere })}
+      from jsonb_array_elements_text(${tx.json(away)})`;
+    await outbox.enqueue(
+      tx,
+      [...away, ...hanging].map((uuid) => parcel(uuid, { number: 1 })),
+    );
+    // As after their first attempt.
+    await tx`update destinations set failures = 1 where uuid in ${tx([...away, ...hanging])}`;
+  });
+  const good = await addDestination(outbox, sql, user, webhookTarget(`${receiver.url}/hook`));
+  outbox.wake();
+  for (const number of range(1, 5)) {
+    await enqueue(outbox, sql, good, [number]);
+    await eventually(async () => (await standing(outbox, sql, good)).delivered === number, "the good one has it");
+  }
+  assert.deepEqual(receiver.received.map(numberOf), range(1, 5));
+  assert.ok(held.size <= 2, `${held.size} requests hang at once`);
+  assert.equal((await outbox.read()).find(({ kind }) => kind === "webhook")?.waiting, 1040);
+  await sql`delete from destinations where uuid in ${sql([...away, ...hanging])}`;
+});
+
+test("two servers on one database deliver each notice once and in order; what one leaves the other takes over", async () => {
+  const receiver = await openReceiver({
+    "/hook": (response) => void setTimeout(() => response.writeHead(200).end(), 1),
+    "/stuck": (response, _, earlier) => void (earlier > 0 && response.writeHead(200).end()),
+  });
+  const settings = { DELIVERY_LEASE_SECONDS: "1", DELIVERY_ANSWER_SECONDS: "600" };
+  const [one, other] = [await makeOutbox(sql, settings), await makeOutbox(sql, settings)];
+  const uuid = await addDestination(one, sql, user, webhookTarget(`${receiver.url}/hook`));
+  for (const at of range(0, 9)) await enqueue(at % 2 ? one : other, sql, uuid, range(at * 10 + 1, at * 10 + 10));
+  await eventually(async () => (await standing(one, sql, uuid)).waiting === 0, "nothing waits");
+  assert.deepEqual(receiver.at("/hook").map(numberOf), range(1, 100));
+
+  // One that is killed holds what it has claimed until its lease is over.
+  const dead = await addDestination(other, sql, user, webhookTarget(`${receiver.url}/hook`));
+  await sql`
+    update destinations set node_uuid = ${newUuid()}, lease_until = now() + interval '400 ms' where uuid = ${dead}`;
+  await enqueue(other, sql, dead, [101]);
+  const [row] = await sql<
+    { isHeld: boolean }[]
+  >`select lease_until > now() as is_held from destinations where uuid = ${dead}`;
+  if (row?.isHeld) assert.ok(!receiver.at("/hook").some((notice) => numberOf(notice) === 101));
+  await eventually(async () => (await standing(other, sql, dead)).delivered === 1, "it is taken over");
+
+  // One that stops gives back what it was about to send.
+  const stuck = await addDestination(one, sql, user, webhookTarget(`${receiver.url}/stuck`));
+  await enqueue(one, sql, stuck, [1]);
+  await eventually(() => receiver.at("/stuck").length === 1, "it is being sent");
+  await Promise.all([one.close(), other.close()]);
+  assert.equal((await standing(one, sql, stuck)).lastError, null);
+  const third = await openOutbox(sql, settings);
+  await eventually(async () => (await standing(third, sql, stuck)).delivered === 1, "the next one sends it");
+  const ids = receiver.at("/stuck").map(({ headers }) => headers["webhook-id"]);
+  assert.equal(new Set(ids).size, 1);
+});
+
+test("a receiver goes with its user, and with what waits for it", async () => {
+  const outbox = await openOutbox(sql);
+  const leaving = await addUser(sql);
+  const [uuid, removed] = [
+    await addDestination(outbox, sql, leaving, nowhere),
+    await addDestination(outbox, sql, user, nowhere),
+  ];
+  for (const one of [uuid, removed]) await enqueue(outbox, sql, one, [1, 2, 3]);
+  await outbox.removeDestination(sql, removed);
+  await sql`delete from users where uuid = ${leaving}`;
+  assert.equal((await outbox.standings(sql, [uuid, removed])).size, 0);
+  const [{ count } = { count: -1 }] = await sql<{ count: number }[]>`
+    select count(*) from parcels where destination_uuid in ${sql([uuid, removed])}`;
+  assert.equal(count, 0);
+});
