@@ -1026,6 +1026,8 @@ export type UserInformation = {
   readonly children_subscription?: readonly ChildSubscription[];
   /** Whether there are track reports. */
   readonly is_track_logger_enabled: boolean;
+  /** Ours: whether track reports can be enhanced. */
+  readonly is_enhancement_enabled: boolean;
 };
 
 export type VideoStorage = {
