@@ -33,20 +33,34 @@ function kindOf(schema: ParamSchema): Kind {
 const show = (value: unknown): string =>
   value === null || value === undefined ? "" : Array.isArray(value) ? value.join(", ") : String(value);
 
-export const SchemaField = ({ name, schema }: { name: string; schema: ParamSchema }) => {
+interface FieldParts {
+  /** In the form: `param:` and this. */
+  readonly name: string;
+  readonly schema: ParamSchema;
+  /** What it is now; left out: nothing yet. */
+  readonly value?: unknown;
+  /** Left out: the name. */
+  readonly label?: string;
+}
+
+export const SchemaField = ({ name, schema, value, label = name }: FieldParts) => {
   const kind = kindOf(schema);
   const id = `param-${name}`;
   const help = schema.description !== undefined && html`<p class="hint" id=${`${id}-help`}>${schema.description}</p>`;
   const described = { name: `param:${name}`, id, "aria-describedby": `${id}-help` };
+  const now = value ?? schema.default;
   if (kind === "flag")
-    return html`<div><label class="check"><input type="checkbox" ...${described} defaultChecked=${schema.default === true} /> ${name}</label>${help}</div>`;
+    return html`<div><label class="check"><input type="checkbox" ...${described} defaultChecked=${now === true} /> ${label}</label>${help}</div>`;
   if (kind === "choice")
-    return html`<div><label>${name}<select ...${described}>${(schema.enum ?? []).map(
-      (value) =>
-        html`<option value=${JSON.stringify(value)} selected=${value === schema.default}>${show(value) || "none"}</option>`,
+    return html`<div><label>${label}<select ...${described}>${(schema.enum ?? []).map(
+      (one) => html`<option value=${JSON.stringify(one)} selected=${one === now}>${show(one) || "none"}</option>`,
     )}</select></label>${help}</div>`;
   const limits = kind === "number" ? { type: "number", step: "any", min: schema.minimum, max: schema.maximum } : {};
-  return html`<div><label>${name}<input ...${described} ...${limits} placeholder=${show(schema.default) || "default"} /></label>${help}</div>`;
+  const known =
+    value === undefined || value === null
+      ? {}
+      : { defaultValue: kind === "json" ? JSON.stringify(value) : show(value) };
+  return html`<div><label>${label}<input ...${described} ...${limits} ...${known} placeholder=${show(schema.default) || "default"} /></label>${help}</div>`;
 };
 
 /** What was filled in. Throws a sentence for what cannot be read. */

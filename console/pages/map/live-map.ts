@@ -1,8 +1,7 @@
 /** The map of some processes, as their events come. It is drawn again only when there is something new to see. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { html } from "../../html.ts";
-import { EventReader } from "../../live/read-events.ts";
-import { stream } from "../../live/stream.ts";
+import { follow, MOST_FOLLOWED } from "../../live/follow.ts";
 import { drawMap } from "./draw-map.ts";
 import { makeHands } from "./hands.ts";
 import { fit, type Look, type Size } from "./look.ts";
@@ -57,15 +56,19 @@ const sizeOf = ({ clientWidth, clientHeight }: HTMLCanvasElement): Size => ({
   height: clientHeight,
 });
 
+/** `uuids`: of processes, with spaces between them. */
 export function LiveMap({ uuids }: { uuids: string }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const picture = useMemo(() => new Picture(), []);
   const [, setShown] = useState(-1);
   const { scene } = picture;
   useEffect(() => {
-    const processes = uuids === "" ? [] : uuids.split(" ");
+    const processes = uuids.split(" ");
     scene.keep(processes);
-    const stops = processes.map((uuid) => follow(uuid, scene));
+    const stop = follow(processes, (uuid, { event, data }) => {
+      if (event === "detections") scene.addDetections(JSON.parse(data), performance.now());
+      if (event === "drone") scene.addDrone(uuid, JSON.parse(data));
+    });
     let frame = 0;
     const draw = (): void => {
       frame = requestAnimationFrame(draw);
@@ -79,7 +82,7 @@ export function LiveMap({ uuids }: { uuids: string }) {
     return () => {
       cancelAnimationFrame(frame);
       clearInterval(timer);
-      for (const stop of stops) stop();
+      stop();
     };
   }, [uuids, picture, scene]);
   const hands = useMemo(
@@ -91,6 +94,7 @@ export function LiveMap({ uuids }: { uuids: string }) {
       }),
     [picture],
   );
+  const left = uuids.split(" ").length - MOST_FOLLOWED;
   const isEmpty = scene.cameras.size + scene.tracks.size === 0;
   return html`
     <div class="map">
@@ -103,21 +107,7 @@ export function LiveMap({ uuids }: { uuids: string }) {
         <button type="button" onClick=${() => picture.showAll()}>Show all</button>
       </div>
     </div>
+    ${left > 0 && html`<p class="hint">Of the ${MOST_FOLLOWED} newest processes; ${left} more run.</p>`}
     <${Places} scene=${scene} />
   `;
 }
-
-const follow = (uuid: string, scene: Scene): (() => void) =>
-  stream({
-    path: `/process/${uuid}/events`,
-    open: () => {
-      const events = new EventReader();
-      return (piece) => {
-        for (const { event, data } of events.read(piece)) {
-          if (event === "detections") scene.addDetections(JSON.parse(data), performance.now());
-          if (event === "drone") scene.addDrone(uuid, JSON.parse(data));
-        }
-      };
-    },
-    onTrouble: () => {},
-  });

@@ -12,7 +12,8 @@ export function MapPage() {
   const { asked, reload } = useAsked(
     async (signal) => {
       const { processes } = await windhover.listProcesses({}, { signal });
-      return processes.map(({ uuid }) => uuid).sort();
+      // Of version 7: by when they were started, the newest first.
+      return processes.map(({ uuid }) => uuid).sort().reverse();
     },
     [],
     EVERY_MS,
