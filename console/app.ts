@@ -33,7 +33,7 @@ export function App() {
       </div>
     </header>
     <main id="content" tabindex="-1">
-      ${page === undefined ? html`<${Empty} title="There is no such page"><p><a href=${addressOf()}>To the first page</a></p></${Empty}>` : html`<${Loaded} key=${page.name} page=${page} />`}
+      ${page === undefined ? html`<h1>There is no such page</h1><p><a href=${addressOf()}>To the first page</a></p>` : html`<${Loaded} key=${page.name} page=${page} />`}
     </main>
     <${Toasts} />
   `;

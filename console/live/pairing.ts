@@ -3,7 +3,10 @@ import type { DetectionMessage } from "../../client/client.ts";
 import type { FeedPicture } from "./read-parts.ts";
 
 /** Pictures wait for their detections for no more than this many others. */
-const MOST_WAITING = 60;
+const MOST_WAITING = 30;
+const MOST_MESSAGES = 240;
+/** Boxes that come and go would flicker: pictures in between are left out, unless nothing else comes for so long. */
+const PATIENCE_MS = 1_000;
 
 export interface Pair {
   readonly picture: FeedPicture;
@@ -16,9 +19,10 @@ export interface Pair {
  * an earlier one.
  */
 export class Pairing {
-  #pictures: FeedPicture[] = [];
+  readonly #pictures: FeedPicture[] = [];
   readonly #messages = new Map<string, DetectionMessage>();
   #latest = "";
+  #lookedAtMs = Number.NEGATIVE_INFINITY;
 
   addPicture(picture: FeedPicture): readonly Pair[] {
     this.#pictures.push(picture);
@@ -29,7 +33,7 @@ export class Pairing {
     this.#messages.set(message.timestamp, message);
     if (message.timestamp > this.#latest) this.#latest = message.timestamp;
     for (const [key] of this.#messages) {
-      if (this.#messages.size <= MOST_WAITING * 4) break;
+      if (this.#messages.size <= MOST_MESSAGES) break;
       this.#messages.delete(key);
     }
     return this.#match();
@@ -44,8 +48,14 @@ export class Pairing {
       if (!isDecided) break;
       this.#pictures.shift();
       this.#messages.delete(picture.timestamp);
-      pairs.push({ picture, detections });
+      if (this.#isShown(picture, detections)) pairs.push({ picture, detections });
     }
     return pairs;
+  }
+
+  #isShown({ timestamp }: FeedPicture, detections: DetectionMessage | null): boolean {
+    const atMs = Date.parse(timestamp);
+    if (detections !== null) this.#lookedAtMs = atMs;
+    return detections !== null || !(Math.abs(atMs - this.#lookedAtMs) < PATIENCE_MS);
   }
 }

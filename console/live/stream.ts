@@ -9,12 +9,12 @@ export interface StreamNeeds {
   readonly path: string;
   /** A new connection: what reads the pieces begins anew. */
   open(): (piece: Uint8Array) => void;
-  /** Null: it flows. */
-  onTrouble(words: string | null): void;
+  /** It does not flow. */
+  onTrouble?(words: string): void;
 }
 
 /** Returns how to stop. */
-export function stream({ path, open, onTrouble }: StreamNeeds): () => void {
+export function stream({ path, open, onTrouble = () => {} }: StreamNeeds): () => void {
   const ending = new AbortController();
   const { signal } = ending;
   const run = async (): Promise<void> => {
@@ -24,20 +24,19 @@ export function stream({ path, open, onTrouble }: StreamNeeds): () => void {
         // Not there any more, or not allowed: asking again changes nothing.
         if (answer.status >= 400 && answer.status < 500 && answer.status !== 429) {
           const problem = (await answer.json().catch(() => ({}))) as { detail?: string };
-          return onTrouble(problem.detail ?? `the service answered ${answer.status}`);
+          return onTrouble(problem.detail ?? `The service answered ${answer.status}.`);
         }
         if (!answer.ok || answer.body === null) throw new Error(`the service answered ${answer.status}`);
-        onTrouble(null);
         const take = open();
         const reader = answer.body.getReader();
         for (let read = await reader.read(); !read.done; read = await reader.read()) {
           take(read.value);
           failures = 0;
         }
-        if (!signal.aborted) onTrouble("it has ended");
+        if (!signal.aborted) onTrouble("It has ended.");
       } catch {
         if (signal.aborted) return;
-        onTrouble("the connection is lost; it is tried again");
+        onTrouble("The connection is lost; it is tried again.");
       }
       await sleep(Math.min(FIRST_MS * 2 ** failures, MOST_MS), signal);
     }

@@ -13,7 +13,7 @@ async function copy(text: string): Promise<void> {
 
 export const Copyable = ({ text, label }: { text: string; label: string }) => html`
   <span class="copyable">
-    <code tabindex="0" aria-label=${label}>${text}</code>
-    <button type="button" class="plain" aria-label=${`Copy ${label}`} onClick=${() => void copy(text)}>⧉</button>
+    <code aria-label=${label}>${text}</code>
+    <button type="button" class="plain" aria-label=${`Copy ${label}`} title="Copy" onClick=${() => void copy(text)}>⧉</button>
   </span>
 `;

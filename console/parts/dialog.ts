@@ -16,10 +16,11 @@ export function Dialog({
   useEffect(() => {
     const before = document.activeElement as HTMLElement | null;
     ref.current?.showModal();
-    return () => before?.focus?.();
+    // What was there before may be gone by now, such as the row of something that was deleted.
+    return () => (before?.isConnected ? before : document.querySelector<HTMLElement>("main"))?.focus();
   }, []);
   return html`
-    <dialog ref=${ref} aria-label=${title} onClose=${onClose} onCancel=${onClose}>
+    <dialog ref=${ref} aria-label=${title} onClose=${onClose}>
       <header>
         <h2>${title}</h2>
         <button type="button" class="plain" aria-label="Close" onClick=${onClose}>✕</button>

@@ -6,6 +6,7 @@ import { html } from "../../html.ts";
 import { Shown } from "../../parts/states.ts";
 import { addressOf } from "../../router.ts";
 import { windhover } from "../../session.ts";
+import { useSourceNames } from "../processes/source-names.ts";
 import { PipelinePicture } from "./pipeline-picture.ts";
 
 const LOAD_MS = 1_000;
@@ -31,14 +32,15 @@ export function GraphPage({ name }: { name: string }) {
 function Pipelines({ graph }: { graph: Graph }) {
   const { asked } = useAsked((signal) => windhover.listProcesses({}, { signal }), [graph.name], PROCESSES_MS);
   const [chosen, setChosen] = useState("");
+  const nameOf = useSourceNames();
   const running = "value" in asked ? (asked.value?.processes ?? []).filter((one) => one.graph === graph.name) : [];
   const uuid = running.some((one) => one.uuid === chosen) ? chosen : (running[0]?.uuid ?? "");
   return html`
     ${
       running.length > 0 &&
-      html`<label class="narrow">Load of
+      html`<label class="narrow load">Load while it runs on
         <select value=${uuid} onChange=${(event: Event) => setChosen((event.currentTarget as HTMLSelectElement).value)}>
-          ${running.map((one: Process) => html`<option value=${one.uuid}>${one.source_url} (${one.state})</option>`)}
+          ${running.map((one: Process) => html`<option value=${one.uuid}>${nameOf(one)} (${one.state})</option>`)}
         </select>
       </label>`
     }

@@ -27,16 +27,16 @@ const loadOf = (step: Step | undefined): number | null =>
   step === undefined ? null : Math.min(1, (step.fps * step.mean_ms) / 1000);
 
 export const PipelinePicture = ({ segments }: { segments: readonly Segment[] }) => html`
-  <div class="pipeline card scroll" tabindex="0" role="group" aria-label="Pipeline">
+  <section class="card" aria-label="Pipeline">
     ${segments.map(
       (segment) => html`
         <div key=${segment.name} class="chain">
-          <h3>${segment.name}${segment.tee !== null && html` <span class="hint">from ${segment.tee}</span>`}</h3>
+          <h2>${segment.name}${segment.tee !== null && html` <span class="hint">from ${segment.tee}</span>`}</h2>
           <ol>${stepsOf(segment).map(({ step, element, kind, told }) => html`<${StepBox} key=${step} ...${{ step, element, kind, told }} />`)}</ol>
         </div>
       `,
     )}
-  </div>
+  </section>
 `;
 
 /** Nodes of one step come one after the other and are shown as one. */

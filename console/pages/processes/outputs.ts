@@ -51,7 +51,7 @@ const Attached = ({ process, outputs, onChange }: Parts) => {
         ${output.status_detail !== null && html`<p class="hint">${output.status_detail}</p>`}
         <div class="row">
           ${output.webrtc_url !== undefined && html`<a class="button" target="_blank" href=${output.webrtc_url}>Watch</a>`}
-          <button type="button" class="plain" onClick=${() => void detach(output)}>Detach</button>
+          <button type="button" class="plain" aria-label=${`Detach ${output.alias}`} onClick=${() => void detach(output)}>Detach</button>
         </div>
       </li>
     `,

@@ -38,7 +38,7 @@ const Table = ({ recordings, onPlay }: { recordings: readonly Recording[]; onPla
             <td data-name="Length">${formatSpan(recording.duration_seconds)}</td>
             <td data-name="Size">${formatBytes(recording.size_bytes)}</td>
             <td><div class="row">
-              ${recording.segments.length > 0 && html`<button type="button" onClick=${() => onPlay(recording)}>Play</button>`}
+              ${recording.segments.length > 0 && html`<button type="button" aria-label=${`Play ${recording.alias}`} onClick=${() => onPlay(recording)}>Play</button>`}
               ${recording.segments.map((segment) => html`<a key=${segment.index} class="button" href=${segment.download_url} download>Download${recording.segments.length > 1 ? ` ${segment.index + 1}` : ""}</a>`)}
             </div></td>
           </tr>

@@ -69,9 +69,10 @@ const Table = ({ sources, onOpen }: { sources: readonly Source[]; onOpen: (opene
             <td data-name="Status"><span class="state ${source.status}">${source.status}</span></td>
             <td data-name="Added">${formatTime(source.created_at)}</td>
             <td>
-              <div class="row">
-                <a class="button primary" href=${`${addressOf("processes", "new")}?source=${source.uuid}`}>Start</a>
-                ${source.webrtc_url !== undefined && html`<button type="button" onClick=${() => onOpen({ kind: "play", source })}>Watch</button>`}
+              <div class="row actions">
+                <a class="button primary" aria-label=${`Start on ${source.alias}`}
+                  href=${`${addressOf("processes", "new")}?source=${source.uuid}`}>Start</a>
+                ${source.webrtc_url !== undefined && html`<button type="button" aria-label=${`Watch ${source.alias}`} onClick=${() => onOpen({ kind: "play", source })}>Watch</button>`}
                 <button type="button" class="plain" aria-label=${`Delete ${source.alias}`} onClick=${() => onOpen({ kind: "delete", source })}>Delete</button>
               </div>
             </td>

@@ -30,8 +30,10 @@ export function Usage() {
     <${Shown} asked=${asked} onRetry=${reload}>
       ${({ user, status }: Known) => html`
         <div class="grid">
-          <section class="card"><h2>${user.username}</h2><${Minutes} subscription=${user.subscription} />
+          <section class="card"><h2>${user.username}</h2>
+            <${MinutesBar} subscription=${user.subscription} />
             <dl class="facts">
+              <${Minutes} subscription=${user.subscription} />
               <dt>Product</dt><dd>${user.product}</dd>
               <dt>Track reports</dt><dd>${user.is_track_logger_enabled ? "on" : "off"}</dd>
               <dt>One video</dt><dd>${formatBytes(user.uploaded_video_storage.max_video_upload_size_bytes)} at most</dd>
@@ -46,19 +48,24 @@ export function Usage() {
   `;
 }
 
-const Minutes = ({ subscription }: { subscription: Subscription }) => {
-  const { consumed_minutes, remaining_minutes, pending_to_allocate, expiration_date } = subscription;
-  const isUnlimited = remaining_minutes >= UNLIMITED_MINUTES;
-  return html`
-    ${!isUnlimited && html`<progress max=${consumed_minutes + remaining_minutes} value=${consumed_minutes} aria-label="Minutes used"></progress>`}
-    <dl class="facts">
-      <dt>Minutes used</dt><dd>${consumed_minutes.toFixed(1)}</dd>
-      <dt>Minutes left</dt><dd>${isUnlimited ? "no limit" : remaining_minutes.toFixed(1)}</dd>
-      ${pending_to_allocate > 0 && html`<dt>To hand out</dt><dd>${pending_to_allocate.toFixed(1)}</dd>`}
-      <dt>Valid until</dt><dd>${expiration_date === NEVER ? "no last day" : expiration_date}</dd>
-    </dl>
-  `;
+const isUnlimited = ({ remaining_minutes }: Subscription): boolean => remaining_minutes >= UNLIMITED_MINUTES;
+const showLeft = (subscription: Subscription): string =>
+  isUnlimited(subscription) ? "no limit" : subscription.remaining_minutes.toFixed(1);
+const showLastDay = ({ expiration_date }: Subscription): string =>
+  expiration_date === NEVER ? "no last day" : expiration_date;
+
+const MinutesBar = ({ subscription }: { subscription: Subscription }) => {
+  const { consumed_minutes, remaining_minutes } = subscription;
+  if (isUnlimited(subscription)) return null;
+  return html`<progress max=${consumed_minutes + remaining_minutes} value=${consumed_minutes} aria-label="Minutes used"></progress>`;
 };
+
+const Minutes = ({ subscription }: { subscription: Subscription }) => html`
+  <dt>Minutes used</dt><dd>${subscription.consumed_minutes.toFixed(1)}</dd>
+  <dt>Minutes left</dt><dd>${showLeft(subscription)}</dd>
+  ${subscription.pending_to_allocate > 0 && html`<dt>To hand out</dt><dd>${subscription.pending_to_allocate.toFixed(1)}</dd>`}
+  <dt>Valid until</dt><dd>${showLastDay(subscription)}</dd>
+`;
 
 const Health = ({ status }: { status: Status }) => html`
   <section class="card">
@@ -71,15 +78,15 @@ const Health = ({ status }: { status: Status }) => html`
 `;
 
 const Children = ({ children }: { children: readonly ChildSubscription[] }) => html`
-  <h2>Keys that belong to this one</h2>
+  <h2 class="gap">Keys that belong to this one</h2>
   <table class="cards">
     <thead><tr><th>User</th><th>Minutes used</th><th>Minutes left</th><th>Valid until</th></tr></thead>
     <tbody>${children.map(
       (child) => html`<tr key=${child.username}>
         <td><strong>${child.username}</strong></td>
         <td data-name="Minutes used">${child.consumed_minutes.toFixed(1)}</td>
-        <td data-name="Minutes left">${child.remaining_minutes >= UNLIMITED_MINUTES ? "no limit" : child.remaining_minutes.toFixed(1)}</td>
-        <td data-name="Valid until">${child.expiration_date === NEVER ? "no last day" : child.expiration_date}</td>
+        <td data-name="Minutes left">${showLeft(child)}</td>
+        <td data-name="Valid until">${showLastDay(child)}</td>
       </tr>`,
     )}</tbody>
   </table>
