@@ -8,14 +8,18 @@ import { Empty, Shown } from "../../parts/states.ts";
 import { attempt } from "../../parts/toasts.ts";
 import { addressOf, place } from "../../router.ts";
 import { windhover } from "../../session.ts";
+import { AlertTable } from "./alert-table.ts";
+import { EditAlertPage } from "./edit-alert.ts";
 import { NewAlertPage } from "./new-alert.ts";
 import { Notices } from "./notices.ts";
 
-const EVERY_MS = 3_000;
+const EVERY_MS = 2_000;
 
-/** `/alerts` or `/alerts/new`. */
+/** `/alerts`, `/alerts/new` or `/alerts/{uuid}`. */
 export function Alerts() {
-  return place.value.parts[1] === "new" ? html`<${NewAlertPage} />` : html`<${AlertList} />`;
+  const [, which] = place.value.parts;
+  if (which === undefined) return html`<${AlertList} />`;
+  return which === "new" ? html`<${NewAlertPage} />` : html`<${EditAlertPage} key=${which} uuid=${which} />`;
 }
 
 interface Known {
@@ -45,7 +49,10 @@ function AlertList() {
   };
   const turn = async (alert: Alert): Promise<void> => {
     const status = alert.status === "active" ? "inactive" : "active";
-    await attempt(() => windhover.changeAlert({ uuid: alert.uuid, body: { status } }), `${alert.alias} is ${status}`);
+    await attempt(
+      () => windhover.changeAlert({ uuid: alert.uuid, body: { status } }),
+      `${alert.alias} is ${status === "active" ? "on" : "off"}`,
+    );
     reload();
   };
   return html`
@@ -54,7 +61,7 @@ function AlertList() {
       ${({ registered, single }: Known) =>
         registered.length + single.length === 0
           ? html`<${Empty} title="No alerts yet"><p>An alert tells a broker or a web address when something comes about: a line is crossed, a place is crowded, a kind of object appears.</p></${Empty}>`
-          : html`<${Table} alerts=${[...registered, ...single]} onTurn=${turn} onRemove=${setDoomed} />`}
+          : html`<${AlertTable} alerts=${[...registered, ...single]} onTurn=${turn} onRemove=${setDoomed} />`}
     </${Shown}>
     <${Notices} />
     ${
@@ -65,44 +72,3 @@ function AlertList() {
     }
   `;
 }
-
-interface TableParts {
-  readonly alerts: readonly Alert[];
-  onTurn(alert: Alert): void;
-  onRemove(alert: Alert): void;
-}
-
-const Table = ({ alerts, onTurn, onRemove }: TableParts) => html`
-  <table class="cards">
-    <thead><tr><th>Name</th><th>Type</th><th>On</th><th>Status</th><th>Told</th><th><span class="unseen">What to do</span></th></tr></thead>
-    <tbody>${alerts.map(
-      (alert) => html`
-        <tr key=${alert.uuid}>
-          <td><strong>${alert.alias}</strong>${alert.pending !== null && html`<p class="hint">A change waits for the next start of a process.</p>`}</td>
-          <td data-name="Type">${alert.type}</td>
-          <td data-name="On">${alert.process_uuid === null ? "all processes" : html`<a href=${addressOf("processes", alert.process_uuid)}>one process</a>`}</td>
-          <td data-name="Status"><span class="state ${alert.status}">${alert.status}</span></td>
-          <td data-name="Told">${alert.output.map((output, i) => html`<${Told} key=${i} output=${output} delivery=${alert.delivery[i]} />`)}</td>
-          <td><div class="row">
-            <button type="button" onClick=${() => onTurn(alert)}>${alert.status === "active" ? "Switch off" : "Switch on"}</button>
-            <button type="button" class="plain" aria-label=${`Delete ${alert.alias}`} onClick=${() => onRemove(alert)}>Delete</button>
-          </div></td>
-        </tr>
-      `,
-    )}</tbody>
-  </table>
-`;
-
-const Told = ({
-  output,
-  delivery,
-}: {
-  output: Alert["output"][number];
-  delivery: Alert["delivery"][number] | undefined;
-}) => {
-  const { host, topic, url } = output.config as { host?: string; topic?: string; url?: string };
-  return html`<div>
-    <code>${output.type === "mqtt" ? `${host} ${topic}` : url}</code>
-    ${delivery !== undefined && html`<p class="hint">${delivery.delivered} delivered, ${delivery.waiting} waiting${delivery.dropped > 0 ? `, ${delivery.dropped} dropped` : ""}${delivery.last_error ? `: ${delivery.last_error}` : ""}</p>`}
-  </div>`;
-};

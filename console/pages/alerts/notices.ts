@@ -3,8 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { AlertEvent } from "../../../client/client.ts";
 import { useAsked } from "../../asking.ts";
 import { html } from "../../html.ts";
-import { EventReader } from "../../live/read-events.ts";
-import { stream } from "../../live/stream.ts";
+import { follow, MOST_FOLLOWED } from "../../live/follow.ts";
 import { formatTime } from "../../parts/format.ts";
 import { addressOf } from "../../router.ts";
 import { windhover } from "../../session.ts";
@@ -16,36 +15,26 @@ export function Notices() {
   const { asked } = useAsked((signal) => windhover.listProcesses({}, { signal }), [], EVERY_MS);
   const uuids = "value" in asked ? (asked.value?.processes ?? []).map((process) => process.uuid) : [];
   const [notices, setNotices] = useState<readonly AlertEvent[]>([]);
-  const joined = uuids.sort().join(" ");
-  useEffect(() => {
-    const stops = (joined === "" ? [] : joined.split(" ")).map((uuid) =>
-      follow(uuid, (notice) => setNotices((before) => [notice, ...before].slice(0, MOST))),
-    );
-    return () => {
-      for (const stop of stops) stop();
-    };
-  }, [joined]);
+  // The newest first: they are of version 7.
+  const joined = uuids.sort().reverse().join(" ");
+  useEffect(
+    () =>
+      follow(joined === "" ? [] : joined.split(" "), (_, { event, data }) => {
+        if (event === "alert") setNotices((before) => [JSON.parse(data) as AlertEvent, ...before].slice(0, MOST));
+      }),
+    [joined],
+  );
+  const left = uuids.length - MOST_FOLLOWED;
   return html`
     <section aria-label="Notices" aria-live="polite">
       <h2 class="gap">Notices</h2>
       ${notices.length === 0 ? html`<p class="hint">${uuids.length === 0 ? "No process runs." : "None since this page was opened."}</p>` : html`<ul class="plain-list">${notices.map((notice) => html`<${Notice} key=${notice.id} notice=${notice} />`)}</ul>`}
+      ${left > 0 && html`<p class="hint">Of the ${MOST_FOLLOWED} newest processes; ${left} more run.</p>`}
     </section>
   `;
 }
 
-const follow = (uuid: string, onNotice: (notice: AlertEvent) => void): (() => void) =>
-  stream({
-    path: `/process/${uuid}/events`,
-    open: () => {
-      const events = new EventReader();
-      return (piece) => {
-        for (const { event, data } of events.read(piece)) if (event === "alert") onNotice(JSON.parse(data));
-      };
-    },
-    onTrouble: () => {},
-  });
-
-export const Notice = ({ notice }: { notice: AlertEvent }) => {
+export export const Notice = ({ notice }: { notice: AlertEvent }) => {
   const { image } = (notice.data.patch ?? {}) as { image?: string };
   return html`
     <li class="card row">

@@ -13,7 +13,10 @@ export function MapPage() {
     async (signal) => {
       const { processes } = await windhover.listProcesses({}, { signal });
       // Of version 7: by when they were started, the newest first.
-      return processes.map(({ uuid }) => uuid).sort().reverse();
+      return processes
+        .map(({ uuid }) => uuid)
+        .sort()
+        .reverse();
     },
     [],
     EVERY_MS,
