@@ -34,7 +34,7 @@ export function Notices() {
   `;
 }
 
-export export const Notice = ({ notice }: { notice: AlertEvent }) => {
+export const Notice = ({ notice }: { notice: AlertEvent }) => {
   const { image } = (notice.data.patch ?? {}) as { image?: string };
   return html`
     <li class="card row">
