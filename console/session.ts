@@ -12,6 +12,9 @@ export interface Session {
 /** Null: nobody. Undefined: not known yet. */
 export const session = signal<Session | null | undefined>(undefined);
 
+/** Why it is not known yet. */
+export const sessionFault = signal<ApiError | null>(null);
+
 /** What the service is reached below: `<base>` tells, so that all is right behind a proxy that adds a prefix. */
 export const base = new URL(document.baseURI).pathname.replace(/\/$/, "");
 
@@ -33,6 +36,7 @@ export function signOut(): void {
 
 /** With the key of last time, if there is one that is still good. */
 export async function resumeSession(): Promise<void> {
+  sessionFault.value = null;
   const apiKey = sessionStorage.getItem(NAME) ?? localStorage.getItem(NAME);
   if (apiKey === null) {
     session.value = null;
@@ -42,7 +46,8 @@ export async function resumeSession(): Promise<void> {
     await signIn(apiKey, localStorage.getItem(NAME) !== null);
   } catch (error) {
     // A service that is away says nothing about the key.
-    if (error instanceof ApiError && error.status === 403) signOut();
-    else throw error;
+    if (!(error instanceof ApiError)) throw error;
+    if (error.status === 403) signOut();
+    else sessionFault.value = error;
   }
 }

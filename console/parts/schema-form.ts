@@ -43,11 +43,15 @@ interface FieldParts {
   readonly label?: string;
 }
 
+/** What stands between backticks. */
+const showCode = (text: string) => text.split("`").map((part, i) => (i % 2 === 1 ? html`<code>${part}</code>` : part));
+
 export const SchemaField = ({ name, schema, value, label = name }: FieldParts) => {
   const kind = kindOf(schema);
   const id = `param-${name}`;
-  const help = schema.description !== undefined && html`<p class="hint" id=${`${id}-help`}>${schema.description}</p>`;
-  const described = { name: `param:${name}`, id, "aria-describedby": `${id}-help` };
+  const { description } = schema;
+  const help = description !== undefined && html`<p class="hint" id=${`${id}-help`}>${showCode(description)}</p>`;
+  const described = { name: `param:${name}`, id, ...(help && { "aria-describedby": `${id}-help` }) };
   const now = value ?? schema.default;
   if (kind === "flag")
     return html`<div><label class="check"><input type="checkbox" ...${described} defaultChecked=${now === true} /> ${label}</label>${help}</div>`;

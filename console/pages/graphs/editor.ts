@@ -1,8 +1,10 @@
 /** The text editor, which is large and comes only when it is needed. In a shadow root: its styles need no exception of the security policy. */
 import { yaml } from "@codemirror/lang-yaml";
+import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { type Diagnostic, lintGutter, setDiagnostics } from "@codemirror/lint";
 import { EditorState } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
+import { tags } from "@lezer/highlight";
 import { basicSetup } from "codemirror";
 import type { GraphFault } from "../../../client/client.ts";
 
@@ -27,6 +29,14 @@ const LOOK = EditorView.theme({
   ".cm-tooltip": { backgroundColor: "var(--card)", color: "var(--text)", border: "1px solid var(--line)" },
 });
 
+/** By the colours of the page, which are readable in light and in dark. */
+const WORDS = HighlightStyle.define([
+  { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: "var(--accent)" },
+  { tag: [tags.string, tags.special(tags.string)], color: "var(--good)" },
+  { tag: [tags.comment, tags.lineComment], color: "var(--soft)", fontStyle: "italic" },
+  { tag: [tags.keyword, tags.labelName, tags.typeName, tags.meta], color: "var(--warn)" },
+]);
+
 export function openEditor(place: HTMLElement, text: string, onChange: (text: string) => void): Editor {
   const root = place.shadowRoot ?? place.attachShadow({ mode: "open" });
   const view = new EditorView({
@@ -38,8 +48,9 @@ export function openEditor(place: HTMLElement, text: string, onChange: (text: st
         basicSetup,
         yaml(),
         lintGutter(),
+        syntaxHighlighting(WORDS),
         LOOK,
-        EditorView.contentAttributes.of({ "aria-label": "Text of the graph" }),
+        EditorView.contentAttributes.of({ "aria-label": "Text of the graph", tabindex: "0" }),
         EditorView.updateListener.of((update) => {
           if (update.docChanged) onChange(update.state.doc.toString());
         }),

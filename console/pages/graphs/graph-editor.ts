@@ -50,13 +50,15 @@ function Desk({ graph, sources }: Known) {
         // What was typed since has its own answer coming.
         if (number !== latest) return;
         setFaults(found);
-        editor.current?.mark(found);
+        // Those of a graph that it extends have no line here.
+        editor.current?.mark(found.filter(({ file }) => file === null));
         setError(null);
       } catch (fault) {
         if (number === latest) setError(toApiError(fault));
       }
     };
     const onChange = (text: string): void => {
+      setFaults(null);
       clearTimeout(timer);
       timer = setTimeout(() => void check(text), PAUSE_MS);
     };
@@ -74,18 +76,35 @@ function Desk({ graph, sources }: Known) {
   return html`
     ${!isReady && html`<${Loading} what="Loading the editor" />`}
     <div ref=${place} class="editor"></div>
-    <p role="status">${faults === null ? "Not checked yet" : faults.length === 0 ? "Nothing is wrong with it." : `${faults.length} to mend:`}</p>
-    ${
-      faults !== null &&
-      faults.length > 0 &&
-      html`<ol class="faults">${faults.map(
-        (fault) =>
-          html`<li><button type="button" class="plain" onClick=${() => editor.current?.show(fault.line, fault.column)}>Line ${fault.line}</button> ${fault.message}${fault.suggestion !== undefined ? `; did you mean ${fault.suggestion}?` : fault.expected !== undefined ? `; expected ${fault.expected}` : ""}</li>`,
-      )}</ol>`
-    }
+    <${Verdict} faults=${faults} onShow=${(fault: GraphFault) => editor.current?.show(fault.line, fault.column)} />
     ${error !== null && html`<${Failed} error=${error} />`}
     <${Try} sources=${sources} isSound=${faults?.length === 0} read=${() => editor.current?.text ?? ""} onError=${setError} />
   `;
+}
+
+interface VerdictNeeds {
+  /** Null: it is being looked at. */
+  readonly faults: readonly GraphFault[] | null;
+  readonly onShow: (fault: GraphFault) => void;
+}
+
+const Verdict = ({ faults, onShow }: VerdictNeeds) => {
+  if (faults === null) return html`<p role="status" class="hint">Checking…</p>`;
+  if (faults.length === 0) return html`<p role="status">Nothing is wrong with it.</p>`;
+  return html`
+    <p role="status">${faults.length === 1 ? "One fault" : `${faults.length} faults`} to mend:</p>
+    <ol class="faults">${faults.map(
+      (fault) => html`<li>
+        ${fault.file === null ? html`<button type="button" class="plain link" onClick=${() => onShow(fault)}>Line ${fault.line}</button>` : html`<strong>${fault.file}, line ${fault.line}</strong>`}
+        ${fault.message}${mendingOf(fault)}
+      </li>`,
+    )}</ol>
+  `;
+};
+
+function mendingOf({ suggestion, expected }: GraphFault): string {
+  if (suggestion !== undefined) return `; did you mean ${suggestion}?`;
+  return expected === undefined ? "" : `; expected ${expected}`;
 }
 
 interface TryParts {

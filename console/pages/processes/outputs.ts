@@ -1,4 +1,5 @@
 /** Where the processed video goes: what is attached, with its address, and how to attach more. */
+import { useState } from "preact/hooks";
 import type { Output, Process } from "../../../client/client.ts";
 import { useAsked } from "../../asking.ts";
 import { html } from "../../html.ts";
@@ -59,18 +60,19 @@ const Attached = ({ process, outputs, onChange }: Parts) => {
 };
 
 function Attach({ process, outputs, onChange }: Parts) {
+  const [known, setKnown] = useState("");
   const attach = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
     const form = event.currentTarget as HTMLFormElement;
     const data = new FormData(form);
-    const path = String(data.get("path") ?? "").trim();
-    const settings = String(data.get("settings") ?? "");
-    const done = await attempt(async () => {
-      const known = String(data.get("known") ?? "");
-      const output_uuid = known !== "" ? known : await register(path, settings);
+    const isDone = await attempt(async () => {
+      const output_uuid = known !== "" ? known : await register(data);
       await windhover.attachOutput({ process_uuid: process.uuid, output_uuid });
     }, "Attached");
-    if (done) form.reset();
+    if (isDone) {
+      form.reset();
+      setKnown("");
+    }
     onChange();
   };
   return html`
@@ -79,21 +81,32 @@ function Attach({ process, outputs, onChange }: Parts) {
       <form class="stack" onSubmit=${attach}>
         ${
           outputs.length > 0 &&
-          html`<label>One that is registered
-            <select name="known"><option value="">A new one</option>${outputs.map((output) => html`<option value=${output.uuid}>${output.alias} (${output.type})</option>`)}</select>
+          html`<label>Which
+            <select value=${known} onChange=${(event: Event) => setKnown((event.currentTarget as HTMLSelectElement).value)}>
+              <option value="">A new one</option>${outputs.map((output) => html`<option value=${output.uuid}>${output.alias} (${output.type})</option>`)}
+            </select>
           </label>`
         }
-        <label>Stream path or RTMP address <input name="path" placeholder="gate/processed, or rtmp://server/live/key" spellcheck="false" /></label>
-        <label>Resolution
-          <select name="settings"><option value="">As the input</option><option>360p</option><option>720p</option><option>1080p</option></select>
-        </label>
+        ${known === "" && html`<${NewOutput} />`}
         <div class="row"><button>Attach</button></div>
       </form>
     </details>
   `;
 }
 
-async function register(path: string, settings: string): Promise<string> {
+const NewOutput = () => html`
+  <label>Stream path or RTMP address
+    <input name="path" required placeholder="gate/processed" spellcheck="false" aria-describedby="path-help" />
+  </label>
+  <p id="path-help" class="hint">A path is served here by RTSP and WebRTC; an address such as <code>rtmp://server/live/key</code> is sent to.</p>
+  <label>Resolution
+    <select name="settings"><option value="">As the input</option><option>360p</option><option>720p</option><option>1080p</option></select>
+  </label>
+`;
+
+async function register(form: FormData): Promise<string> {
+  const path = String(form.get("path")).trim();
+  const settings = String(form.get("settings"));
   const isRtmp = /^rtmps?:\/\//.test(path);
   const url = isRtmp || path.startsWith("rtsp://") ? path : `rtsp://${path}`;
   const output = await windhover.registerOutput({
