@@ -14,8 +14,8 @@ function skip(event: Event): void {
 
 /** `here`: name of the page that is shown. */
 export const Frame = ({ here }: { here: string }) => html`
-  <a class="skip" href=${window.location.href} onClick=${skip}>To the content</a>
   <header class="top">
+    <a class="skip" href=${window.location.href} onClick=${skip}>To the content</a>
     <a class="brand" href=${addressOf()}><img src="console/assets/icon.svg" alt="" width="28" height="28" /> Windhover</a>
     <${Navigation} here=${here} />
     <div class="who">

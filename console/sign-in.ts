@@ -23,7 +23,7 @@ export function SignIn() {
       <form onSubmit=${submit}>
         <img src="console/assets/icon.svg" alt="" width="56" height="56" />
         <h1>Windhover</h1>
-        <input class="unseen" name="username" value="windhover" autocomplete="username" readonly tabindex="-1" aria-hidden="true" />
+        <div class="unseen" aria-hidden="true"><input name="username" value="windhover" autocomplete="username" readonly tabindex="-1" /></div>
         <label>API key
           <input name="key" type="password" required autocomplete="current-password" autofocus spellcheck="false"
             aria-describedby="key-help" />
