@@ -1,14 +1,6 @@
 /** Boxes and labels over a picture, by fractions of it. */
 import type { DetectionMessage, TrackEntry } from "../../client/client.ts";
-
-/** Far apart for neighbouring ids. */
-export const hueOf = (trackId: number): number => (trackId * 137.508) % 360;
-
-/** Blue and violet are dark by nature: lighter, so that dark words can be read on them. */
-export const colourOf = (trackId: number): string => {
-  const hue = hueOf(trackId);
-  return `hsl(${hue} 90% ${hue > 215 && hue < 300 ? 75 : 60}%)`;
-};
+import { colourOf } from "./colours.ts";
 
 const INK = "#10151c";
 /** In pixels of a page. */

@@ -1,5 +1,5 @@
 /** Tracks: where they are, how surely, and where they came from. */
-import { hueOf } from "../../live/draw-boxes.ts";
+import { hueOf } from "../../live/colours.ts";
 import type { Pixel } from "./look.ts";
 import type { MapTrack } from "./scene.ts";
 import { type Sheet, trace, write } from "./sheet.ts";

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import type { ReportTrack } from "../../../client/client.ts";
 import { html } from "../../html.ts";
-import { hueOf } from "../../live/draw-boxes.ts";
+import { hueOf } from "../../live/colours.ts";
 import { layOut, spanOf } from "./lanes.ts";
 
 const formatClock = (seconds: number): string => new Date(seconds * 1000).toLocaleTimeString();

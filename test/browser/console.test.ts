@@ -1,0 +1,378 @@
+/** The console as a person uses it: signing in, sources, processes, recordings, graphs, usage. */
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import type { Page } from "playwright-core";
+import { HeadlessBrowser } from "../../cli/bench/media/browser.ts";
+import { publishTimeCode, type TimeCodePublisher } from "../../cli/bench/media/time-code-publisher.ts";
+import { colourOf } from "../../console/live/colours.ts";
+import { MASTER_KEY, TestService } from "../api/service.fixture.ts";
+import { MISSING_CLIP, testClip } from "../clips.fixture.ts";
+import { withoutModel } from "../golden/golden.fixture.ts";
+import { makeClip, temporaryFolder } from "../graph.fixture.ts";
+import { goTo, photograph, signIn } from "./console-visitor.fixture.ts";
+import { Relay } from "./relay.fixture.ts";
+import { type Colour, keepShown, type Point, readPicture, readShown, toRgb, Witness } from "./shown-frames.fixture.ts";
+
+const FRAMES = 16;
+const MOST_FIRST_VIEW_BYTES = 200_000;
+
+const folder = temporaryFolder();
+const real = testClip("vtest.avi");
+const clip = real ?? (await makeClip(folder, 600));
+const lacksPeople = real === null ? MISSING_CLIP : await withoutModel("default");
+
+const [service, browser] = await Promise.all([TestService.start(), HeadlessBrowser.open()]);
+const { rtsp = "" } = await service.serving.event("ready");
+const { username } = await service.expect<{ username: string }>(200, "GET", "/user_info");
+let page: Page;
+let publisher: TimeCodePublisher | undefined;
+
+before(async () => {
+  page = await browser.show(`${service.url}/console`, { width: 1280, height: 800 });
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+});
+after(async () => {
+  await publisher?.stop();
+  await browser.close();
+  await service.close();
+});
+
+const dialog = () => page.getByRole("dialog");
+const row = (name: string) => page.getByRole("row").filter({ hasText: name });
+/** What a person without a mouse would use next. */
+const focused = (): Promise<string> =>
+  page.evaluate("document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent.trim()");
+
+test("one signs in with a key, and learns why another is refused; the first view is small", async () => {
+  await page.getByLabel("API key").fill("wh_nobody_knows");
+  await page.keyboard.press("Enter");
+  await page.getByRole("alert").getByText("key", { exact: false }).waitFor();
+  await photograph(page, "sign-in");
+  await page.getByLabel("API key").fill(MASTER_KEY);
+  await page.keyboard.press("Enter");
+  await page.getByText("No sources yet").waitFor();
+  const bytes = await page.evaluate(
+    "[...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')].reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)",
+  );
+  assert.ok(Number(bytes) > 10_000 && Number(bytes) < MOST_FIRST_VIEW_BYTES, `${bytes} bytes`);
+  await photograph(page, "sources-empty");
+  await page.reload();
+  await page.getByText("No sources yet").waitFor();
+});
+
+test("pages are reached by keys alone: the content is one step away, and what has the focus is seen", async () => {
+  await page.keyboard.press("Tab");
+  assert.equal(await focused(), "To the content");
+  await page.keyboard.press("Enter");
+  assert.equal(await page.evaluate("document.activeElement.id"), "content");
+  assert.match(page.url(), /\/console$/);
+  await page.keyboard.press("Tab");
+  assert.equal(await focused(), "Upload a video");
+  assert.notEqual(await page.evaluate("getComputedStyle(document.activeElement).outlineStyle"), "none");
+  const titles = ["Processes", "Map", "Reports", "Alerts", "Webhooks", "Recordings", "Graphs", "Usage", "Sources"];
+  for (const title of titles) {
+    await page.getByRole("link", { name: title, exact: true }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: title }).waitFor();
+    assert.equal(await page.title(), `${title} · Windhover`);
+    assert.equal(await page.evaluate("document.activeElement.id"), "content");
+  }
+  await page.goBack();
+  await page.getByRole("heading", { level: 1, name: "Usage" }).waitFor();
+  await page.goto(`${service.url}/console/nowhere`);
+  await page.getByRole("heading", { level: 1, name: "There is no such page" }).waitFor();
+  await photograph(page, "no-such-page");
+  await page.getByRole("link", { name: "To the first page" }).click();
+  await page.getByRole("heading", { level: 1, name: "Sources" }).waitFor();
+});
+
+test("a dialog keeps the focus to itself and gives it back; what is no video is refused in it, a video is there", async () => {
+  const opener = page.getByRole("button", { name: "Upload a video" });
+  await opener.focus();
+  await page.keyboard.press("Enter");
+  await dialog().waitFor();
+  for (let i = 0; i < 8; i++) {
+    await page.keyboard.press("Tab");
+    assert.ok(await page.evaluate("document.activeElement.matches('dialog *, body')"), await focused());
+  }
+  await page.keyboard.press("Escape");
+  await dialog().waitFor({ state: "detached" });
+  assert.equal(await focused(), "Upload a video");
+
+  await opener.click();
+  await photograph(page, "sources-upload");
+  const notes = join(folder, "notes.mp4");
+  writeFileSync(notes, "This is no video.");
+  await dialog().getByLabel("File").setInputFiles(notes);
+  await dialog().getByRole("button", { name: "Upload" }).click();
+  await dialog().getByRole("alert").waitFor();
+  await page.evaluate(
+    "window.shares = []; new MutationObserver(() => shares.push(document.querySelector('progress')?.getAttribute('value'))).observe(document.body, { subtree: true, childList: true, attributes: true })",
+  );
+  await dialog().getByLabel("File").setInputFiles(clip);
+  await dialog().getByLabel("Name").fill("Campus");
+  await dialog().getByRole("button", { name: "Upload" }).click();
+  await row("Campus").getByText("File", { exact: true }).waitFor();
+  assert.ok(Number(await page.evaluate("shares.filter(Boolean).length")) > 0, "progress was shown");
+});
+
+test("a stream is added, watched while it is published, recorded, and a source is deleted", async () => {
+  const address = `${rtsp}/${username}/gate`;
+  const add = async (name: string, url: string) => {
+    await page.getByRole("button", { name: "Add a stream" }).click();
+    await dialog().getByLabel("Name").fill(name);
+    await dialog().getByLabel("Address").fill(url);
+    await dialog().getByRole("button", { name: "Add" }).click();
+    await row(name).waitFor();
+  };
+  await add("Gate", address);
+  await page.getByRole("button", { name: "Add a stream" }).click();
+  await dialog().getByLabel("Telemetry").selectOption("mqtt");
+  await dialog().getByLabel("Broker").fill("broker.example");
+  await photograph(page, "sources-stream");
+  await dialog().getByRole("button", { name: "Close" }).click();
+  await add("Drone over the northern field, second flight", "rtmp://pilot:secret@drones.example/flights/2026/north");
+  assert.match(await row("Drone").innerText(), /rtmp:\/\/\*\*\*@drones\.example/);
+
+  publisher = publishTimeCode({
+    url: `${address}?api_key=${MASTER_KEY}`,
+    width: 320,
+    height: 240,
+    framesPerSecond: 10,
+  });
+  await row("Gate").getByText("streaming").waitFor();
+  await photograph(page, "sources");
+  await page.getByRole("button", { name: "Watch Gate" }).click();
+  const player = page.frameLocator("iframe[title='Live picture of Gate']");
+  await player.locator("body[data-state=live]").waitFor();
+  await photograph(page, "sources-watch");
+  await dialog().getByRole("button", { name: "HLS" }).click();
+  await player.locator("body[data-state=live]").waitFor();
+  await page.keyboard.press("Escape");
+  await dialog().waitFor({ state: "detached" });
+  assert.equal(await focused(), "Watch Gate");
+
+  await page.getByRole("button", { name: /^Delete Drone/ }).focus();
+  await page.keyboard.press("Enter");
+  await photograph(page, "sources-delete");
+  await dialog().getByRole("button", { name: "Delete" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("status").getByText("is gone").waitFor();
+  await row("Drone").waitFor({ state: "detached" });
+  assert.equal(await page.evaluate("document.activeElement.id"), "content");
+});
+
+test("recordings are played and downloaded", async () => {
+  await publisher?.stop();
+  await goTo(page, "Recordings");
+  await row("Gate").getByText("goes on").waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Play Gate" }).click();
+  await page.waitForFunction("document.querySelector('dialog video')?.currentTime > 0");
+  await photograph(page, "recordings-play");
+  await dialog().getByRole("button", { name: "Close" }).last().click();
+  await photograph(page, "recordings");
+  const [file] = await Promise.all([page.waitForEvent("download"), row("Gate").getByRole("link").click()]);
+  assert.match(file.suggestedFilename(), /\.mp4$/);
+  assert.equal(await file.failure(), null);
+});
+
+test("a process is started with params of its schema", async () => {
+  await goTo(page, "Processes");
+  await page.getByText("Nothing runs").waitFor();
+  await photograph(page, "processes-empty");
+  await page.getByRole("link", { name: "Start a process" }).click();
+  await page.getByLabel("Source").selectOption("Campus");
+  await page.getByText("Params").click();
+  await page.getByLabel("confidence").fill("0.3");
+  await page.getByLabel("classes").fill("person, car");
+  await photograph(page, "process-new");
+  await page.getByLabel("model").fill("no-such-model");
+  await page.getByRole("button", { name: "Start" }).click();
+  await page.getByRole("alert").getByText("no-such-model").waitFor();
+  await page.getByLabel("model").fill("");
+  await page.getByRole("button", { name: "Start" }).click();
+  await page.getByRole("heading", { level: 1, name: /Campus/ }).waitFor();
+  await page.getByText("running", { exact: true }).waitFor();
+  const { params } = await service.expect<{ params: unknown }>(200, "GET", `/process/${processUuid()}`);
+  assert.deepEqual(params, { confidence: 0.3, classes: ["person", "car"] });
+});
+
+const processUuid = (): string => page.url().split("/").at(-1) ?? "";
+const isNear = (one: Colour, other: Colour, most: number): boolean =>
+  one.every((value, i) => Math.abs(value - (other[i] ?? 0)) <= most);
+const INK: Colour = [16, 21, 28];
+const steps = (count: number) => Array.from({ length: count }, (_, i) => (i + 0.5) / count);
+
+/** Along the four edges, as far as they are within the picture. */
+function edgesOf([x, y, wide, high]: readonly [number, number, number, number]): readonly Point[] {
+  const sides = steps(12).flatMap((step): Point[] => [
+    ...([x, x + wide] as const).map((at): Point => [at, y + step * high]),
+    ...([y, y + high] as const).map((at): Point => [x + step * wide, at]),
+  ]);
+  return sides.filter(([left, top]) => left > 0.005 && left < 0.995 && top > 0.005 && top < 0.995);
+}
+
+const insideOf = ([x, y, wide, high]: readonly [number, number, number, number]): readonly Point[] =>
+  steps(5).flatMap((across) =>
+    steps(8).map((down): Point => [x + (0.2 + across * 0.6) * wide, y + (0.2 + down * 0.6) * high]),
+  );
+
+test("boxes lie on the objects of the very picture that is shown, while it plays", { skip: lacksPeople }, async (t) => {
+  const witness = new Witness(service, processUuid());
+  await page.waitForSelector("canvas[data-timestamp]");
+  const shown = await keepShown(page, FRAMES);
+  const others = [...witness.pictures.keys()];
+  let [boxes, own, foreign] = [0, 0, 0];
+  for (const { timestamp, tracks } of shown) {
+    assert.notEqual(tracks, "", `${timestamp} was shown without what was found in it`);
+    const { active_tracks } = await witness.messageOf(timestamp);
+    assert.equal(Number(tracks), active_tracks.length);
+    const colours = await Promise.all(active_tracks.map(({ track_id }) => toRgb(page, colourOf(track_id))));
+    for (const [i, { track_id, scaled_bbox }] of active_tracks.entries()) {
+      const isOther = (seen: Colour) => [...colours.toSpliced(i, 1), INK].some((colour) => isNear(seen, colour, 24));
+      const seen = (await readShown(page, timestamp, edgesOf(scaled_bbox))).filter((colour) => !isOther(colour));
+      const right = seen.filter((colour) => isNear(colour, colours[i] ?? INK, 6)).length;
+      assert.ok(right >= seen.length * 0.9, `${timestamp}: ${right} of ${seen.length} points of track ${track_id}`);
+      boxes += 1;
+    }
+    const inside = active_tracks.flatMap(({ scaled_bbox }) => insideOf(scaled_bbox));
+    const drawn = await readShown(page, timestamp, inside);
+    const like = async (time: string | undefined): Promise<number> => {
+      const jpeg = witness.pictures.get(time ?? "");
+      if (jpeg === undefined) return 0;
+      const picture = await readPicture(page, timestamp, jpeg, inside);
+      return picture.filter((colour, at) => isNear(colour, drawn[at] ?? INK, 8)).length / inside.length;
+    };
+    if (!witness.pictures.has(timestamp)) continue;
+    const likeness = await like(timestamp);
+    assert.ok(likeness > 0.8, `${timestamp} shows another picture: ${likeness} of it is as it was`);
+    own += likeness;
+    foreign += await like(others[others.indexOf(timestamp) + 5]);
+  }
+  witness.stop();
+  assert.ok(boxes >= FRAMES * 2, `${boxes} boxes`);
+  assert.ok(foreign < own * 0.8, "other pictures can be told from those that were shown");
+  t.diagnostic(`${boxes} boxes on ${shown.length} pictures`);
+});
+
+test("a process tells how it gets on, its outputs are attached with addresses to copy, and the graph shows its load", async () => {
+  await page.getByText(/[1-9][\d.]* in · [\d.]+ looked at/).waitFor();
+  await page.getByText("Attach an output").click();
+  await page.getByLabel("Stream path or RTMP address").fill("campus/boxes");
+  await page.getByLabel("Resolution").selectOption("360p");
+  await page.getByRole("button", { name: "Attach", exact: true }).click();
+  const outputs = page.getByRole("region", { name: "Outputs" });
+  await outputs.getByText("live", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Copy address of campus/boxes" }).click();
+  assert.equal(await page.evaluate("navigator.clipboard.readText()"), `${rtsp}/${username}/campus/boxes`);
+  await photograph(page, "process");
+  await page.getByRole("link", { name: "detect" }).click();
+  await page.getByRole("meter", { name: "Load of detect" }).waitFor();
+  await page
+    .getByText(/[1-9]\d* fps · [\d.]+ ms/)
+    .first()
+    .waitFor();
+  await photograph(page, "graph");
+  await page.goBack();
+  await page.getByRole("button", { name: "Detach campus/boxes" }).click();
+  await outputs.getByText("Nothing is attached").waitFor();
+});
+
+test("the list tells of a process; when the service is away the page says so, and recovers", async () => {
+  await page.getByRole("link", { name: "Processes" }).first().click();
+  await row("Campus").getByText("running").waitFor();
+  await photograph(page, "processes");
+  const relay = new Relay(service.url);
+  await relay.open();
+  const other = await signIn(browser, relay.url, { page: "processes" });
+  await other.getByRole("link", { name: "Campus" }).waitFor();
+  await relay.cut();
+  await other.getByRole("alert").getByText("the service cannot be reached").waitFor();
+  assert.ok(await other.getByRole("link", { name: "Campus" }).isVisible(), "what was known stays");
+  await photograph(other, "processes-away");
+  await relay.open();
+  await other.getByRole("button", { name: "Try again" }).click();
+  await other.getByRole("alert").waitFor({ state: "detached" });
+  await other.getByRole("link", { name: "Campus" }).click();
+  await other.waitForSelector("canvas[data-timestamp]");
+  await relay.cut();
+  await other.getByRole("figure").getByText("The connection is lost").waitFor();
+  await relay.open();
+  await other.getByRole("figure").getByText("The connection is lost").waitFor({ state: "detached" });
+  await other.close();
+  await relay.cut();
+});
+
+test("a process is paused, resumed and stopped; what it leaves is linked", async () => {
+  await page.getByRole("link", { name: "Campus" }).click();
+  await page.waitForSelector("canvas[data-timestamp]");
+  await page.getByRole("button", { name: "Pause" }).click();
+  await page.getByRole("figure").getByText("Paused.").waitFor();
+  await photograph(page, "process-paused");
+  await page.getByRole("button", { name: "Resume" }).click();
+  await page.getByRole("figure").getByText("Paused.").waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Stop" }).click();
+  await page.getByRole("link", { name: "To the report" }).waitFor();
+  await photograph(page, "process-ended");
+  await page.getByRole("link", { name: "Processes" }).last().click();
+  await page.getByText("Nothing runs").waitFor();
+  await page.getByLabel("Ended ones too").check();
+  await row("Campus").getByText("finished").waitFor();
+  await photograph(page, "processes-ended");
+});
+
+test("graphs are listed, and edited with their faults at their lines, and tried", async () => {
+  await goTo(page, "Graphs");
+  await page.getByRole("link", { name: "preview", exact: true }).waitFor();
+  await photograph(page, "graphs");
+  await page.getByRole("link", { name: "preview", exact: true }).click();
+  await page.getByText("Text", { exact: true }).click();
+  await photograph(page, "graph-text");
+  await page.getByRole("link", { name: "Edit a copy" }).click();
+  await page.getByText("Nothing is wrong with it.").waitFor();
+  await photograph(page, "graph-editor");
+  const editor = page.getByRole("textbox", { name: "Text of the graph" });
+  const text = await service.expect<{ yaml: string }>(200, "GET", "/graphs/preview");
+  await editor.click();
+  await page.keyboard.press("Control+a");
+  await page.keyboard.insertText(`${text.yaml}\nnonsense: 1\n`);
+  const lines = text.yaml.split("\n").length + 1;
+  await page.getByRole("button", { name: `Line ${lines}` }).waitFor();
+  await page.locator(".cm-lint-marker-error").waitFor();
+  await photograph(page, "graph-faults");
+  assert.ok(await page.getByRole("button", { name: "Try for a minute" }).isDisabled());
+  await page.getByRole("button", { name: `Line ${lines}` }).click();
+  await page.keyboard.press("Shift+End");
+  await page.keyboard.press("Backspace");
+  await page.getByText("Nothing is wrong with it.").waitFor();
+  await page.getByLabel("Try it on").selectOption("Campus");
+  await page.getByRole("button", { name: "Try for a minute" }).click();
+  await page.getByRole("heading", { level: 1, name: /Campus/ }).waitFor();
+  await page.getByRole("button", { name: "Stop" }).waitFor();
+  await photograph(page, "process-without-pictures");
+  await page.getByRole("button", { name: "Stop" }).click();
+  await page.getByText("It has ended").waitFor();
+});
+
+test("usage tells what the key has used, and one signs out", async () => {
+  await goTo(page, "Usage");
+  await page.getByText("Minutes used").waitFor();
+  await photograph(page, "usage");
+  await page.getByRole("button", { name: "Dark colours" }).click();
+  assert.equal(await page.evaluate("document.documentElement.dataset.theme"), "dark");
+  await page.reload();
+  await page.getByRole("button", { name: "Light colours" }).click();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByLabel("API key").waitFor();
+  await page.reload();
+  await page.getByLabel("API key").waitFor();
+});
+
+test("the pages ask nobody but the service for anything, and keep their own security policy", () => {
+  const hosts = new Set(browser.requested.map((url) => new URL(url).hostname).filter((name) => name !== ""));
+  assert.deepEqual([...hosts], [new URL(service.url).hostname]);
+  assert.deepEqual(browser.complaints, []);
+  assert.ok(!browser.requested.some((url) => url.includes(MASTER_KEY)), "the key is in no address");
+});
