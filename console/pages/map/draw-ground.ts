@@ -29,7 +29,7 @@ export function drawGrid({ context, width, height, look, colours, place }: Sheet
 
 export function drawScale(sheet: Sheet): void {
   const { context, width, height, look, colours, textSize } = sheet;
-  const length = roundLength(look.metresPerPixel * Math.min(160, width / 3));
+  const length = roundLength(look.metresPerPixel * Math.min(160, width / 4));
   const right = 16 + length / look.metresPerPixel;
   context.strokeStyle = colours.text;
   context.lineWidth = 2;

@@ -21,7 +21,7 @@ const NEAREST = 0.01;
 const FURTHEST = 20_000;
 const MARGIN = 1.3;
 /** Of what is far ahead of a camera, so many of its heights above the ground are wanted on the map. */
-const WANTED_HEIGHTS = 4;
+const WANTED_HEIGHTS = 6;
 
 const bound = (metresPerPixel: number): number => Math.min(FURTHEST, Math.max(NEAREST, metresPerPixel));
 

@@ -35,9 +35,9 @@ export function Enhancement({ processUuid, isRunning, onDone }: EnhancementParts
   };
   if (user.state !== "known" || asked.state === "loading") return null;
   if (!user.value.is_enhancement_enabled)
-    return html`<p class="hint">This key has no enhancement, which would tell colours, kinds and plates by the pictures. Whoever runs the service can make a key that has it.</p>`;
+    return html`<p class="hint enhancement">This key has no enhancement, which would tell colours, kinds and plates by the pictures. Whoever runs the service can make a key that has it.</p>`;
   if (isRunning)
-    return html`<p class="hint">The process still runs. Its report can be enhanced once it has finished.</p>`;
+    return html`<p class="hint enhancement">The process still runs. Its report can be enhanced once it has finished.</p>`;
   return html`
     <div class="row enhancement">
       <button type="button" disabled=${state?.status === "RUNNING"} onClick=${() => void enhance()}>${state?.status === "FINISHED" ? "Enhance again" : "Enhance"}</button>

@@ -15,10 +15,12 @@ interface HeadParts {
   readonly report: TrackReport;
   /** Null: nobody knows it any more. */
   readonly process: Process | null;
+  /** What it is of, as people call it. */
+  readonly alias: string | null;
   onChange(): void;
 }
 
-export function ReportHead({ report, process, onChange }: HeadParts) {
+export function ReportHead({ report, process, alias, onChange }: HeadParts) {
   const [isDoomed, setDoomed] = useState(false);
   const { process_uuid, time_window_minutes } = report;
   const isRunning = process !== null && process.state !== "finished" && process.state !== "failed";
@@ -28,8 +30,8 @@ export function ReportHead({ report, process, onChange }: HeadParts) {
   };
   return html`
     <div class="row spread">
-      <div>
-        <h1>Report${process !== null && ` of ${process.source_url}`}</h1>
+      <div class="title">
+        <h1>Report${alias !== null && ` of ${alias}`}</h1>
         <p class="hint">${isRunning ? html`<span class="state live">live</span> the last ${minutes(time_window_minutes)}` : minutes(time_window_minutes)}</p>
       </div>
       <div class="row" role="group" aria-label="Download">

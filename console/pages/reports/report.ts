@@ -15,7 +15,10 @@ const PAGE = 100;
 
 interface Known {
   readonly report: TrackReport;
+  /** Null: nobody knows it any more. */
   readonly process: Process | null;
+  /** What it ran on. */
+  readonly alias: string | null;
 }
 
 export function ReportPage({ uuid }: { uuid: string }) {
@@ -29,7 +32,7 @@ export function ReportPage({ uuid }: { uuid: string }) {
         windhover.readTracks({ process_uuid: uuid, ...page }, { signal }),
         windhover.readProcess({ process_uuid: uuid }, { signal }).catch(() => null),
       ]);
-      return { report: report as TrackReport, process };
+      return { report: report as TrackReport, process, alias: await findAlias(process, signal) };
     },
     [uuid, cursor],
     EVERY_MS,
@@ -37,13 +40,19 @@ export function ReportPage({ uuid }: { uuid: string }) {
   return html`
     <nav aria-label="Where you are" class="crumbs"><a href=${addressOf("reports")}>Reports</a></nav>
     <${Shown} asked=${asked} onRetry=${reload}>
-      ${({ report, process }: Known) => html`
-        <${ReportHead} report=${report} process=${process} onChange=${reload} />
+      ${({ report, process, alias }: Known) => html`
+        <${ReportHead} report=${report} process=${process} alias=${alias} onChange=${reload} />
         ${report.tracks.length === 0 ? html`<${Empty} title="Nothing was seen in this window" />` : html`<${TimeLine} tracks=${report.tracks} onChoose=${showCard} /><${TrackCards} tracks=${report.tracks} />`}
         <${Pages} number=${cursors.length + 1} next=${report.next_cursor} onBack=${() => setCursors(cursors.slice(0, -1))} onNext=${(next: string) => setCursors([...cursors, next])} />
       `}
     </${Shown}>
   `;
+}
+
+async function findAlias(process: Process | null, signal: AbortSignal): Promise<string | null> {
+  if (process === null) return null;
+  const source = await windhover.readSource({ source_id: process.source_uuid }, { signal }).catch(() => null);
+  return source?.alias ?? process.source_url;
 }
 
 interface PagesParts {

@@ -44,9 +44,10 @@ const Enhanced = ({ data }: { data: NonNullable<ReportTrack["enhanced_data"]> })
   return html`<ul class="tags">${words.map((word) => html`<li>${word}</li>`)}</ul>`;
 };
 
-/** `upper_colour: { name: "red" }` is "upper: red". */
+/** `upper_colour: { name: "red", … }` is "upper: red". */
 function describe(name: string, value: unknown): string {
-  const said = typeof value === "object" && value !== null ? Object.values(value)[0] : value;
-  const shown = typeof said === "number" ? Number(said.toFixed(2)) : said;
-  return `${name.replace(/_colour$/, "").replaceAll("_", " ")}: ${shown === true ? "yes" : shown === false ? "no" : shown}`;
+  const { name: colour, text } = Object(value) as { readonly name?: string; readonly text?: string };
+  const said = colour ?? text ?? (typeof value === "number" ? Number(value.toFixed(2)) : value);
+  const words = said === true ? "yes" : said === false ? "no" : String(said);
+  return `${name.replace(/_colour$/, "").replaceAll("_", " ")}: ${words}`;
 }
