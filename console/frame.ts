@@ -2,14 +2,14 @@
 import { useEffect, useRef } from "preact/hooks";
 import { html } from "./html.ts";
 import { PAGES } from "./pages.ts";
-import { addressOf } from "./router.ts";
+import { addressOf, focusContent } from "./router.ts";
 import { session, signOut } from "./session.ts";
 import { switchTheme, theme } from "./theme.ts";
 
 /** Not by the address: `<base>` would lead away from this page. */
 function skip(event: Event): void {
   event.preventDefault();
-  document.querySelector<HTMLElement>("main")?.focus();
+  focusContent();
 }
 
 /** `here`: name of the page that is shown. */

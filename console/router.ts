@@ -22,10 +22,13 @@ export const place = signal<Place>(read());
 export const addressOf = (...parts: readonly string[]): string =>
   [root, ...parts.map((part) => encodeURIComponent(part))].join("/");
 
+/** Where keys go on when what had the focus is gone. */
+export const focusContent = (): void => document.querySelector<HTMLElement>("main")?.focus();
+
 export function go(address: string): void {
   window.history.pushState(null, "", address);
   place.value = read();
-  document.querySelector<HTMLElement>("main")?.focus();
+  focusContent();
   window.scrollTo(0, 0);
 }
 

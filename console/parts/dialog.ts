@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { html } from "../html.ts";
+import { focusContent } from "../router.ts";
 
 export function Dialog({
   title,
@@ -17,7 +18,7 @@ export function Dialog({
     const before = document.activeElement as HTMLElement | null;
     ref.current?.showModal();
     // What was there before may be gone by now, such as the row of something that was deleted.
-    return () => (before?.isConnected ? before : document.querySelector<HTMLElement>("main"))?.focus();
+    return () => (before?.isConnected ? before.focus() : focusContent());
   }, []);
   return html`
     <dialog ref=${ref} aria-label=${title} onClose=${onClose}>

@@ -131,7 +131,7 @@ function Try({ sources, isSound, read, onError }: TryParts) {
   if (sources.length === 0)
     return html`<p class="hint">To try it, <a href=${addressOf("sources")}>add a source</a>.</p>`;
   return html`
-    <form class="row" onSubmit=${attempt}>
+    <form class="row foot" onSubmit=${attempt}>
       <label>Try it on <select name="source">${sources.map((source) => html`<option value=${source.uuid}>${source.alias}</option>`)}</select></label>
       <button class="primary" disabled=${!isSound || isBusy}>${isBusy ? "Starting…" : "Try for a minute"}</button>
     </form>

@@ -6,7 +6,7 @@ import { Confirm } from "../../parts/dialog.ts";
 import { formatTime } from "../../parts/format.ts";
 import { Empty, Shown } from "../../parts/states.ts";
 import { attempt } from "../../parts/toasts.ts";
-import { addressOf } from "../../router.ts";
+import { addressOf, focusContent } from "../../router.ts";
 import { windhover } from "../../session.ts";
 import { AddStream } from "./add-stream.ts";
 import { Player } from "./player.ts";
@@ -29,7 +29,8 @@ export function Sources() {
   };
   const remove = async (source: Source): Promise<void> => {
     close();
-    await attempt(() => windhover.deleteSource({ source_id: source.uuid }), `${source.alias} is gone`);
+    if (await attempt(() => windhover.deleteSource({ source_id: source.uuid }), `${source.alias} is gone`))
+      focusContent();
     reload();
   };
   const buttons = html`
