@@ -63,6 +63,7 @@ export const ERRORS = {
   enhancement_failed: { status: 503, title: "The enhancement failed" },
   database_unavailable: { status: 503, title: "The database does not answer" },
   media_unavailable: { status: 503, title: "The media server does not answer" },
+  console_not_built: { status: 503, title: "The console was not built" },
   shutting_down: { status: 503, title: "The service is being shut down" },
   disk_full: { status: 507, title: "The disk is full" },
 } as const satisfies Readonly<Record<string, { status: number; title: string }>>;

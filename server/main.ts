@@ -9,6 +9,7 @@ import type { Config } from "../schemas/config.ts";
 import { Alerts } from "./alerts/alerts.ts";
 import { alertEndpoints } from "./api/alerts.ts";
 import { type AppParts, createApp, type RunningApp } from "./api/app.ts";
+import { consoleEndpoints } from "./api/console.ts";
 import { enhancementEndpoints } from "./api/enhancement.ts";
 import { graphEndpoints } from "./api/graphs.ts";
 import { informationEndpoints } from "./api/information.ts";
@@ -52,6 +53,8 @@ export interface ServerKnowledge extends GraphKnowledge {
   readonly runnerEntry: URL;
   readonly probeEntry: URL;
   readonly hubEntry: URL;
+  /** What the set-up made of the console. */
+  readonly consoleFolder: string;
   readonly enhancerEntry: URL;
   readonly alertTypes: readonly AlertTypeDefinition[];
   /** Of all installed models. */
@@ -186,6 +189,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...webhookEndpoints({ sql, config: config.webhooks, processes, delivery: outbox, webhooks }),
     ...mediaServer.endpoints,
     ...playerEndpoints,
+    ...consoleEndpoints({ config, folder: knowledge.consoleFolder }),
     ...graphEndpoints({ library, config }),
     ...processGraphEndpoints({ library, processes, config }),
     ...operationsEndpoints({

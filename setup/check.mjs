@@ -14,6 +14,7 @@ const bin = (name) => join(ROOT, "node_modules/.bin", name);
 const CHECKS = [
   { title: "style", command: [bin("biome"), "check", "."], mend: "npx biome check --write ." },
   { title: "types", command: [bin("tsc"), "--noEmit"] },
+  { title: "types of the console", command: [bin("tsc"), "--noEmit", "--project", "console"] },
   {
     title: "generated files",
     command: [process.execPath, "--import", "tsx", "schemas/publish.ts", "--check"],

@@ -3,8 +3,8 @@ import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { CommandFailure, runCommand } from "./command.mjs";
 
-/** What Debian has to bring, and what for. The only list of it, with the next one. */
-export const PACKAGES = {
+/** What Debian has to bring, and what for. The only lists of it, with the next two. */
+export const RUN_PACKAGES = {
   "gstreamer1.0-tools": "gst-inspect-1.0 and gst-launch-1.0: warm the registry, compare with",
   "gstreamer1.0-plugins-base": "videotestsrc, videoconvert, videoscale, appsrc, parsebin",
   "gstreamer1.0-plugins-good": "rtspsrc, RTP, MP4 and Matroska, JPEG, PNG",
@@ -16,6 +16,10 @@ export const PACKAGES = {
   "libpangocairo-1.0-0": "text on frames",
   "fonts-dejavu-core": "the font of that text",
   "postgresql-15": "the database, which the server starts by itself",
+};
+
+/** What only the addon needs while it is compiled. */
+export const BUILD_PACKAGES = {
   "g++": "compiles the addon",
   "pkg-config": "finds the headers and libraries below",
   "libgstreamer1.0-dev": "headers of GStreamer",
@@ -24,6 +28,8 @@ export const PACKAGES = {
   "libcairo2-dev": "headers for drawing glyphs",
   "libpango1.0-dev": "headers for laying out text",
 };
+
+export const PACKAGES = { ...RUN_PACKAGES, ...BUILD_PACKAGES };
 
 /** What the tests need besides: 112 MB to fetch. */
 export const TEST_PACKAGES = {

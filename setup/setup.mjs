@@ -17,6 +17,7 @@ const { buildAddon, isAddonFresh } = await import("./build-addon.mjs");
 const { CommandFailure, endCommandsOnSignal, isInterrupted } = await import("./command.mjs");
 const { withLock } = await import("./lock.mjs");
 const { buildBundle, isBundled } = await import("./bundle.mjs");
+const { buildConsole, isConsoleBuilt } = await import("./console.mjs");
 const models = await import("./models.mjs");
 const modules = await import("./node-modules.mjs");
 const { inspectSystem, installPackages } = await import("./packages.mjs");
@@ -55,6 +56,11 @@ const STAGES = [
         title: "bundle of the programs",
         isDone: () => isBundled(),
         work: () => buildBundle(),
+      },
+      {
+        title: "console",
+        isDone: () => isConsoleBuilt(),
+        work: () => buildConsole(),
       },
     ],
   ],

@@ -46,7 +46,11 @@ export const TABLE: readonly Row[] = [
       ...["vision", "enhance"],
     ],
   },
-  { part: "console", may: [], types: ["schemas"] },
+  // For others to use as well: it knows nothing of ours but the document that it was made from.
+  { part: "client", may: [] },
+  // Programs that write pages and the client from definitions; imported by nobody.
+  { part: "docs", may: ["schemas", "elements", "models", "server", "cli", "client"] },
+  { part: "console", may: ["client"], types: ["schemas"] },
   { part: "setup", may: [] },
 ];
 

@@ -1,4 +1,5 @@
 /** What the server must know and may not find out itself: it loads neither elements nor GStreamer nor models. */
+import { fileURLToPath } from "node:url";
 import { ALERT_TYPES } from "../../elements/alerts/types.ts";
 import { loadElements } from "../../elements/index.ts";
 import { listCardFiles } from "../../models/find-card.ts";
@@ -27,6 +28,7 @@ export async function gatherKnowledge(): Promise<ServerKnowledge> {
     runnerEntry: new URL("../../graphs/runtime/runner/runner.mjs", import.meta.url),
     probeEntry: new URL("../../graphs/runtime/probe/probe.mjs", import.meta.url),
     hubEntry: new URL("../../hub/hub.mjs", import.meta.url),
+    consoleFolder: fileURLToPath(new URL("../../build/console/", import.meta.url)),
     enhancerEntry: new URL("../../enhance/enhance.mjs", import.meta.url),
   };
 }

@@ -83,6 +83,7 @@ export const UserInformation = Type.Object(
       Type.Array(ChildSubscription, { description: "One of every child key; when there are any." }),
     ),
     is_track_logger_enabled: Type.Boolean({ description: "Whether there are track reports." }),
+    is_enhancement_enabled: Type.Boolean({ description: "Ours: whether track reports can be enhanced." }),
   },
   { title: "UserInformation" },
 );

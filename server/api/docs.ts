@@ -138,7 +138,7 @@ export const docsFiles: readonly AnyEndpoint[] = [
     access: "none",
     answers: { 302: { description: "To `/docs`." } },
     errors: [],
-    handle: () => new Response(null, { status: 302, headers: { Location: "docs" } }),
+    handle: () => new Response(null, { status: 302, headers: { Location: "console" } }),
   }),
   defineEndpoint({
     method: "GET",

@@ -133,6 +133,7 @@ test("a master sees what it has and what its children have", async () => {
       },
     ],
     is_track_logger_enabled: true,
+    is_enhancement_enabled: false,
   });
 });
 
@@ -140,6 +141,7 @@ test("a child sees itself alone", async () => {
   const { body } = await call("GET", "/user_info", north.key);
   assert.equal(body.username, "acme-north");
   assert.equal(body.is_track_logger_enabled, false);
+  assert.equal(body.is_enhancement_enabled, false);
   assert.ok(!("children_subscription" in body));
 });
 

@@ -99,6 +99,7 @@ export function informationEndpoints(needs: InformationNeeds): readonly AnyEndpo
             children_subscription: children.map((child) => ({ username: child.username, ...toSubscription(child) })),
           }),
           is_track_logger_enabled: user.hasTrackLogger,
+          is_enhancement_enabled: user.hasEnhancement,
         },
       };
     },

@@ -109,7 +109,7 @@ function describeParameters(endpoint: AnyEndpoint, shared: SharedSchemas): objec
   const inQuery = Object.entries<object>(endpoint.query?.properties ?? {}).map(([name, schema]) => ({
     name,
     in: "query",
-    required: required.includes(name),
+    required: required.includes(name) && !("default" in schema),
     ...("description" in schema && { description: schema.description }),
     schema: shared.refer(schema),
   }));

@@ -21,7 +21,7 @@ export class SharedSchemas {
     if (Array.isArray(value)) return value.map((item) => this.#visit(item));
     if (typeof value !== "object" || value === null) return value;
     const inner = Object.fromEntries(Object.entries(value).map(([key, item]) => [key, this.#visitKey(key, item)]));
-    return this.#share(inner);
+    return this.#share(excuseDefaults(inner));
   }
 
   /** What is data and not a schema stays as it is. */
@@ -38,4 +38,12 @@ export class SharedSchemas {
     if (known === undefined) this.#known.set(title, { text, schema });
     return known === undefined || known.text === text ? { $ref: `#/components/schemas/${title}` } : schema;
   }
+}
+
+/** What has a default need not be sent. */
+function excuseDefaults(schema: Schema): Schema {
+  const { properties, required } = schema as { properties?: Readonly<Record<string, object>>; required?: unknown };
+  if (properties === undefined || !Array.isArray(required)) return schema;
+  const needed = required.filter((name) => !("default" in (properties[name] ?? {})));
+  return { ...schema, required: needed };
 }

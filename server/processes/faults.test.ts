@@ -49,7 +49,7 @@ test("a runner that is killed is replaced: same uuid, same outputs, same propert
   const output = await addOutput(database.sql, user, "rtmp");
   await supervisor.attach(user, uuid, output);
   await supervisor.setProperties(user, uuid, { detect: { confidence: 0.5 } });
-  const leave = await supervisor.watch(user, uuid, () => {});
+  const leave = await supervisor.watch(user, uuid, "feed", () => {});
   const before = await inside(uuid);
   const track = await highestTrack(on, uuid);
   const states = statesUntil(on, uuid, "running");

@@ -1,10 +1,14 @@
-/** Those who watch the pictures of one process. The slot is attached while there are any and the process runs. */
-import { FEED } from "./job.ts";
+/**
+ * Those who watch the pictures of one process, with what was found drawn on them (the slot `feed`) or as they are (the slot
+ * `view`). A slot is attached, under its own name, while somebody watches it and the process runs.
+ */
 import type { Picture } from "./processes.ts";
 
+export type PictureSlot = "feed" | "view";
+
 export interface FeedNeeds {
-  attach(attachment: string): Promise<unknown>;
-  detach(attachment: string): Promise<unknown>;
+  attach(slot: PictureSlot): Promise<unknown>;
+  detach(slot: PictureSlot): Promise<unknown>;
 }
 
 type Listener = (picture: Picture) => void;
@@ -12,8 +16,8 @@ type InTurn = (sync: () => Promise<void>) => Promise<void>;
 
 export class Feed {
   readonly #needs: FeedNeeds;
-  readonly #listeners = new Set<{ readonly listener: Listener }>();
-  #isAttached = false;
+  readonly #listeners = new Set<{ readonly slot: PictureSlot; readonly listener: Listener }>();
+  readonly #attached = new Set<PictureSlot>();
   /** A `sync` whose turn has not come yet: it is for all who come and go until then. */
   #upcoming: Promise<void> | null = null;
 
@@ -21,13 +25,14 @@ export class Feed {
     this.#needs = needs;
   }
 
-  get hasViewers(): boolean {
-    return this.#listeners.size > 0;
+  /** Slots that somebody watches. */
+  get watched(): readonly PictureSlot[] {
+    return SLOTS.filter((slot) => [...this.#listeners].some((entry) => entry.slot === slot));
   }
 
   /** `inTurn` calls what it is given when it is its turn, if the process runs. Resolves with how to leave. */
-  async watch(listener: Listener, inTurn: InTurn): Promise<() => Promise<void>> {
-    const entry = { listener };
+  async watch(slot: PictureSlot, listener: Listener, inTurn: InTurn): Promise<() => Promise<void>> {
+    const entry = { slot, listener };
     this.#listeners.add(entry);
     const leave = async (): Promise<void> => {
       this.#listeners.delete(entry);
@@ -55,24 +60,27 @@ export class Feed {
     return upcoming;
   }
 
-  show(picture: Picture): void {
-    for (const { listener } of [...this.#listeners]) listener(picture);
+  show(slot: string, picture: Picture): void {
+    for (const entry of [...this.#listeners]) if (entry.slot === slot) entry.listener(picture);
   }
 
-  /** A new runner began, with or without the feed. */
-  noteRun(isAttached: boolean): void {
-    this.#isAttached = isAttached;
+  /** A new runner began, with these. */
+  noteRun(slots: readonly PictureSlot[]): void {
+    this.#attached.clear();
+    for (const slot of slots) this.#attached.add(slot);
   }
 
   /** Attaches or detaches what viewers need; one call at a time. */
   async sync(): Promise<void> {
-    if (this.#isAttached === this.hasViewers) return;
-    this.#isAttached = this.hasViewers;
-    try {
-      await (this.#isAttached ? this.#needs.attach(FEED) : this.#needs.detach(FEED));
-    } catch (error) {
-      this.#isAttached = !this.#isAttached;
-      throw error;
+    const { watched } = this;
+    for (const slot of SLOTS) {
+      const isWatched = watched.includes(slot);
+      if (isWatched === this.#attached.has(slot)) continue;
+      await (isWatched ? this.#needs.attach(slot) : this.#needs.detach(slot));
+      if (isWatched) this.#attached.add(slot);
+      else this.#attached.delete(slot);
     }
   }
 }
+
+const SLOTS: readonly PictureSlot[] = ["feed", "view"];

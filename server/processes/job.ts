@@ -2,9 +2,7 @@
 import type { LiveValues } from "../../schemas/live-values.ts";
 import type { RunnerJob } from "../../schemas/runner.ts";
 import type { ProcessRow } from "../store/processes.ts";
-
-/** The feed is attached under this name, outputs under their uuids. */
-export const FEED = "feed";
+import type { PictureSlot } from "./feed.ts";
 
 export interface JobParts {
   readonly row: Pick<ProcessRow, "uuid" | "sourceUrl" | "graph" | "graphText" | "params">;
@@ -15,9 +13,10 @@ export interface JobParts {
   readonly firstTrackId: number;
   /** What holds from the first frame on. */
   readonly live: LiveValues;
-  /** Besides the feed. */
+  /** Besides what viewers need. */
   readonly attached: RunnerJob["attach"];
-  readonly hasViewers: boolean;
+  /** What viewers watch; attached under its own name, as outputs are under their uuids. */
+  readonly watched: readonly PictureSlot[];
   readonly pictureSocket: string;
   readonly giveUpSeconds: number;
 }
@@ -36,7 +35,7 @@ export function makeJob(parts: JobParts): RunnerJob {
     ...(parts.startedAt !== null && { epochMs: parts.startedAt.getTime() }),
     firstTrackId: parts.firstTrackId,
     ...(Object.keys(parts.live).length > 0 && { live: parts.live }),
-    attach: parts.hasViewers ? [...attached, { id: FEED, slot: FEED, params: {} }] : attached,
+    attach: [...attached, ...parts.watched.map((slot) => ({ id: slot, slot, params: {} }))],
     pictureSocket: parts.pictureSocket,
     giveUpSeconds: parts.giveUpSeconds,
   };

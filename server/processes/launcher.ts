@@ -76,14 +76,14 @@ export class Launcher {
 
   async #takeRunner(signal: AbortSignal): Promise<Runner> {
     const { needs, feed } = this.#parts;
-    this.#pictureSocket ??= await needs.pictures.listen((picture) => feed.show(picture));
+    this.#pictureSocket ??= await needs.pictures.listen((slot, picture) => feed.show(slot, picture));
     return needs.takeRunner(signal);
   }
 
   #makeJob(sourceUri: string): RunnerJob {
     const { row, input, ledger, feed, outputs, recorder, supply, needs } = this.#parts;
-    const { hasViewers } = feed;
-    feed.noteRun(hasViewers);
+    const { watched } = feed;
+    feed.noteRun(watched);
     const { positionNs, startedAt, trackIds } = ledger;
     return makeJob({
       row,
@@ -93,7 +93,7 @@ export class Launcher {
       firstTrackId: trackIds.next,
       live: supply.beginRun(),
       attached: [...outputs.attachments, ...recorder.begin()],
-      hasViewers,
+      watched,
       pictureSocket: this.#pictureSocket?.path ?? "",
       giveUpSeconds: needs.limits.giveUpMs / 1000,
     });

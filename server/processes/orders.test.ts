@@ -100,7 +100,7 @@ test("orders that wait are bounded, and those beyond are told to come again", as
 test("however many come to watch at once, all of them do", async () => {
   const { supervisor, user, start, inside } = await stage();
   const uuid = await start();
-  const leaves = await Promise.all(Array.from({ length: 100 }, () => supervisor.watch(user, uuid, () => {})));
+  const leaves = await Promise.all(Array.from({ length: 100 }, () => supervisor.watch(user, uuid, "feed", () => {})));
   assert.deepEqual((await inside(uuid)).attached, { feed: "feed" });
   await Promise.all(leaves.map((leave) => leave()));
   assert.deepEqual((await inside(uuid)).attached, {});

@@ -19,7 +19,7 @@ const encode = (captureMs: number, bytes: Buffer): Buffer =>
 
 test("pictures arrive whole, however they are cut, from one runner after the other", async () => {
   let arrived: (picture: Picture) => void = () => {};
-  const { path } = await sockets.listen((picture) => arrived(picture));
+  const { path } = await sockets.listen((_, picture) => arrived(picture));
   for (const captureMs of [7, 8]) {
     const picture = new Promise<Picture>((resolve) => {
       arrived = resolve;
@@ -40,7 +40,7 @@ test("what is no picture ends the connection, and the next one is heard again", 
   const picture = new Promise<Picture>((resolve) => {
     arrived = resolve;
   });
-  const { path } = await sockets.listen((one) => arrived(one));
+  const { path } = await sockets.listen((_, one) => arrived(one));
   const wrong = connect(path);
   wrong.on("error", () => {});
   wrong.write(Buffer.alloc(64, 0xff));

@@ -9,6 +9,9 @@ import type { Picture } from "./processes.ts";
 
 const PREFIX = "windhover-pictures-";
 
+/** `attachment`: which one it comes from. */
+type OnPicture = (attachment: string, picture: Picture) => void;
+
 export interface PictureSocket {
   readonly path: string;
   close(): void;
@@ -27,7 +30,7 @@ export class PictureSockets {
   }
 
   /** Of one process, for as many runners as it takes; the latest connection counts. */
-  async listen(onPicture: (picture: Picture) => void): Promise<PictureSocket> {
+  async listen(onPicture: OnPicture): Promise<PictureSocket> {
     const path = join(this.#folder, randomUUID().slice(0, 13));
     let current: Socket | undefined;
     const server = createServer((connection) => {
@@ -54,12 +57,12 @@ export class PictureSockets {
   }
 }
 
-function readPictures(connection: Socket, onPicture: (picture: Picture) => void): void {
+function readPictures(connection: Socket, onPicture: OnPicture): void {
   const reader = new PictureReader();
   connection.on("error", () => {}); // `close` follows
   connection.on("data", (chunk) => {
     try {
-      for (const { captureMs, bytes } of reader.read(chunk)) onPicture({ captureMs, bytes });
+      for (const { captureMs, attachment, bytes } of reader.read(chunk)) onPicture(attachment, { captureMs, bytes });
     } catch {
       // What follows cannot be understood either; a sound runner connects again.
       connection.destroy();

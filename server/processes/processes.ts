@@ -6,6 +6,7 @@ import type { RunnerStats } from "../../schemas/runner.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import type { IncomingMessage } from "../telemetry/channel.ts";
 import type { User } from "../user.ts";
+import type { PictureSlot } from "./feed.ts";
 
 export type ProcessState = "starting" | "running" | "paused" | "stopping" | "finished" | "failed";
 
@@ -81,6 +82,11 @@ export interface Processes {
    * the present state first. Returns how to stop. Restarts of the runner go unnoticed but for their state.
    */
   follow(user: User, uuid: string, listener: (notice: ProcessNotice) => void): Promise<() => void>;
-  /** Pictures of the feed: encoded while at least one follows. */
-  watch(user: User, uuid: string, listener: (picture: Picture) => void): Promise<() => Promise<void>>;
+  /** Pictures of the feed, or as they are: encoded while at least one follows. */
+  watch(
+    user: User,
+    uuid: string,
+    slot: PictureSlot,
+    listener: (picture: Picture) => void,
+  ): Promise<() => Promise<void>>;
 }

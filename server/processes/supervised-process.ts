@@ -10,9 +10,8 @@ import { ProcessTelemetry, refuseTelemetry } from "../telemetry/process-telemetr
 import type { TelemetryNumbers } from "../telemetry/standing.ts";
 import { Again } from "./again.ts";
 import type { LiveProcess } from "./describe-process.ts";
-import { Feed } from "./feed.ts";
+import { Feed, type PictureSlot } from "./feed.ts";
 import { explainHalt, stopRates } from "./halt.ts";
-import { FEED } from "./job.ts";
 import type { LaunchTimes } from "./launch.ts";
 import { Launcher } from "./launcher.ts";
 import { Ledger } from "./ledger.ts";
@@ -59,8 +58,8 @@ export class SupervisedProcess {
     });
     const reception = new Reception(ledger, log);
     const feed = new Feed({
-      attach: (attachment) => this.#orders.ask({ type: "attach", attachment, slot: FEED, params: {} }),
-      detach: (attachment) => this.#orders.ask({ type: "detach", attachment }),
+      attach: (slot) => this.#orders.ask({ type: "attach", attachment: slot, slot, params: {} }),
+      detach: (slot) => this.#orders.ask({ type: "detach", attachment: slot }),
     });
     this.#ledger = ledger;
     this.#reception = reception;
@@ -263,9 +262,9 @@ export class SupervisedProcess {
   }
 
   /** While it is paused or started again, the feed comes with the next frames. */
-  async watch(listener: (picture: Picture) => void): Promise<() => Promise<void>> {
-    this.#orders.expectSlot(FEED);
-    return this.#feed.watch(listener, (sync) => this.#orders.syncFeed(sync));
+  async watch(slot: PictureSlot, listener: (picture: Picture) => void): Promise<() => Promise<void>> {
+    this.#orders.expectSlot(slot);
+    return this.#feed.watch(slot, listener, (sync) => this.#orders.syncFeed(sync));
   }
 
   #hear(report: RunnerReport): void {

@@ -269,7 +269,7 @@ test("a graph is asked only for what it offers", async () => {
   await supervisor.expectOffer(user, uuid, "detections");
   await assert.rejects(supervisor.expectOffer(user, uuid, "report"), refusedWith("graph_lacks"));
   await assert.rejects(
-    supervisor.watch(user, uuid, () => {}),
+    supervisor.watch(user, uuid, "feed", () => {}),
     refusedWith("graph_lacks"),
   );
 });
@@ -278,8 +278,8 @@ test("the feed is attached while somebody watches", async () => {
   const { supervisor, user, start, inside } = await stage();
   const uuid = await start();
   const [first, second] = await Promise.all([
-    supervisor.watch(user, uuid, () => {}),
-    supervisor.watch(user, uuid, () => {}),
+    supervisor.watch(user, uuid, "feed", () => {}),
+    supervisor.watch(user, uuid, "feed", () => {}),
   ]);
   assert.deepEqual((await inside(uuid)).attached, { feed: "feed" });
   await first();

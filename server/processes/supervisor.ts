@@ -13,6 +13,7 @@ import type { IncomingMessage } from "../telemetry/channel.ts";
 import type { User } from "../user.ts";
 import type { PrepareOrder, ResolveOptions } from "./adoption.ts";
 import type { LiveProcess } from "./describe-process.ts";
+import type { PictureSlot } from "./feed.ts";
 import { type HoldingNeeds, Holdings, type ProcessMetrics } from "./holdings.ts";
 import { limitsOf } from "./limits.ts";
 import { PictureSockets } from "./picture-sockets.ts";
@@ -186,8 +187,13 @@ export class Supervisor implements Processes {
     return (await this.#expectActive(user, uuid)).follow(listener);
   }
 
-  async watch(user: User, uuid: string, listener: (picture: Picture) => void): Promise<() => Promise<void>> {
-    return (await this.#expectActive(user, uuid)).watch(listener);
+  async watch(
+    user: User,
+    uuid: string,
+    slot: PictureSlot,
+    listener: (picture: Picture) => void,
+  ): Promise<() => Promise<void>> {
+    return (await this.#expectActive(user, uuid)).watch(slot, listener);
   }
 
   #find(user: User, uuid: string): SupervisedProcess | null {

@@ -31,16 +31,25 @@ const feed = (watching: Watching, viewers: number) =>
     summary: "Processed frames as a stream of JPEGs",
     description: `Each part has \`X-Timestamp\`, the time of its frame. Frames are encoded only while somebody looks. A slow viewer misses frames; one that takes nothing for \`streams.feed_stall_seconds\` is let go. Any number of viewers, up to ${viewers} of one process with those of its events. Ends with the process.`,
     access: "url-key",
+    query: Type.Object({
+      overlay: Type.Optional(
+        Type.Enum(["boxes", "none"], {
+          default: "boxes",
+          description: "`none`: the pictures as they are, for whoever draws what was found by its `timestamp`.",
+        }),
+      ),
+    }),
     answers: { 200: { description: "JPEGs, each replacing the one before.", mediaType: "multipart/x-mixed-replace" } },
     errors: ["process_not_found", "graph_lacks", "wrong_state", "viewers_limit_reached", "pipeline_failed"],
     async handle(call) {
       const viewing = toViewing(call);
+      const slot = call.query.overlay === "none" ? "view" : "feed";
       const headers = { "Content-Type": FEED_TYPE, ...STREAM_HEADERS };
       if (call.raw.method === "HEAD") {
-        await watching.expectFeed(viewing);
+        await watching.expectFeed(viewing, slot);
         return new Response(null, { headers });
       }
-      return new Response(await watching.openFeed(viewing), { headers });
+      return new Response(await watching.openFeed(viewing, slot), { headers });
     },
   });
 
@@ -51,13 +60,13 @@ const events = (watching: Watching, viewers: number) =>
     tag: "Process",
     id: "watchEvents",
     summary: "What happens in a process, as server-sent events",
-    description: `\`detections\` (one frame on which inference ran), \`state\` (first, last and whenever it changes), \`stats\` (once a second), \`telemetry\` (of a source that has some: first, and when its standing changes), \`alert\` (a notice). Any number of viewers, up to ${viewers} of one process with those of its feed. A viewer that does not keep up loses the oldest events, and the next one says how many (\`dropped\`). Nothing is sent again: \`Last-Event-ID\` is ignored. Ends with the process.`,
+    description: `\`detections\` (one frame on which inference ran), \`drone\` (where the camera is and looks, as on \`drone_data\`), \`state\` (first, last and whenever it changes), \`stats\` (once a second), \`telemetry\` (of a source that has some: first, and when its standing changes), \`alert\` (a notice). Any number of viewers, up to ${viewers} of one process with those of its feed. A viewer that does not keep up loses the oldest events, and the next one says how many (\`dropped\`). Nothing is sent again: \`Last-Event-ID\` is ignored. Ends with the process.`,
     access: "url-key",
     answers: {
       200: {
         description: "Events; `data` is JSON.",
         mediaType: EVENTS_TYPE,
-        schema: Type.Union([DetectionsEvent, StateEvent, StatsEvent, TelemetryEvent, AlertEvent]),
+        schema: Type.Union([DetectionsEvent, DroneDataMessage, StateEvent, StatsEvent, TelemetryEvent, AlertEvent]),
       },
     },
     errors: ["process_not_found", "wrong_state", "viewers_limit_reached"],

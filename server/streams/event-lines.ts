@@ -8,14 +8,14 @@ import { writeLetter } from "./letters.ts";
 import { type Letter, Outbox } from "./outbox.ts";
 import { Wake } from "./wake.ts";
 
-export type EventName = "detections" | "state" | "stats" | "telemetry" | "alert";
+export type EventName = "detections" | "drone" | "state" | "stats" | "telemetry" | "alert";
 
 interface EventLetter extends Letter {
   readonly event: EventName;
 }
 
 /** Channels of messages that are told, and as what. */
-const CHANNELS: Readonly<Record<string, EventName>> = { detection_data: "detections" };
+const CHANNELS: Readonly<Record<string, EventName>> = { detection_data: "detections", drone_data: "drone" };
 /** A browser that has lost the connection comes back after so long. */
 const RETRY_MS = 2000;
 const COMMENT = Buffer.from(": still here\n\n");

@@ -1,6 +1,7 @@
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { TelemetrySample } from "../../schemas/telemetry.ts";
+import type { PictureSlot } from "../processes/feed.ts";
 import type { Picture, Processes, ProcessNotice, ProcessState } from "../processes/processes.ts";
 import { ServiceError } from "../service-error.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
@@ -122,7 +123,12 @@ export class StagedProcesses implements Staged {
     return () => void process.followers.delete(listener);
   }
 
-  async watch(user: User, uuid: string, listener: (picture: Picture) => void): Promise<() => Promise<void>> {
+  async watch(
+    user: User,
+    uuid: string,
+    _slot: PictureSlot,
+    listener: (picture: Picture) => void,
+  ): Promise<() => Promise<void>> {
     const process = this.#find(user, uuid);
     process.watchers.add(listener);
     return async () => void process.watchers.delete(listener);

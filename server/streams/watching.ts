@@ -1,6 +1,7 @@
 /** `feed` and `events`: answers that go on until the process ends, the viewer goes or the service is shut down. */
 import type { Config } from "../../schemas/config.ts";
 import type { Authenticate } from "../api/frame.ts";
+import type { PictureSlot } from "../processes/feed.ts";
 import type { Processes } from "../processes/processes.ts";
 import { ServiceError } from "../service-error.ts";
 import type { User } from "../user.ts";
@@ -47,8 +48,8 @@ export class Watching {
     for (const end of this.#ends) end();
   }
 
-  async expectFeed({ user, processUuid }: Pick<Viewing, "user" | "processUuid">): Promise<void> {
-    await this.#needs.processes.expectOffer(user, processUuid, "feed");
+  async expectFeed({ user, processUuid }: Pick<Viewing, "user" | "processUuid">, slot: PictureSlot): Promise<void> {
+    await this.#needs.processes.expectOffer(user, processUuid, slot);
   }
 
   async expectProcess({ user, processUuid }: Pick<Viewing, "user" | "processUuid">): Promise<void> {
@@ -56,15 +57,15 @@ export class Watching {
     unfollow();
   }
 
-  async openFeed(viewing: Viewing): Promise<ReadableStream<Uint8Array>> {
+  async openFeed(viewing: Viewing, slot: PictureSlot): Promise<ReadableStream<Uint8Array>> {
     const { user, processUuid } = viewing;
     const { processes } = this.#needs;
-    await this.expectFeed(viewing);
+    await this.expectFeed(viewing, slot);
     const stops = this.#enter(viewing);
     const parts = new FeedParts(stops.run);
     return this.#open(viewing, stops, parts, async () => {
       stops.add(await processes.follow(user, processUuid, ({ type }) => type === "ended" && parts.end()));
-      const unwatch = await processes.watch(user, processUuid, (picture) => parts.show(picture));
+      const unwatch = await processes.watch(user, processUuid, slot, (picture) => parts.show(picture));
       // A process that is gone has no feed to take away.
       stops.add(() => void unwatch().catch(() => {}));
     });

@@ -1,0 +1,17 @@
+/**
+ * A client of the API for browsers and Node:
+ *
+ *   const windhover = new Windhover({ url: "http://localhost:8080", apiKey: "wh_…" });
+ *   const { process_uuid } = await windhover.startProcess({ source_uuid });
+ */
+import { Operations } from "./operations.ts";
+import { type ClientOptions, createTransport } from "./transport.ts";
+
+export type * from "./operations.ts";
+export { ApiError, type ClientOptions } from "./transport.ts";
+
+export class Windhover extends Operations {
+  constructor(options: ClientOptions) {
+    super(createTransport(options));
+  }
+}

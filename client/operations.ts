@@ -1,0 +1,1782 @@
+/**
+ * Every operation of the API and every type in it. Made from the OpenAPI document by `npm run generate`; a test holds it
+ * against the service. Not to be changed by hand.
+ */
+import type { Answer, Call, Transport } from "./transport.ts";
+
+export const API_VERSION = "2.15.2";
+
+export type Alert = {
+  /** Lower case; capitals are taken for the same. */
+  readonly uuid: string;
+  /** Lower case; capitals are taken for the same. */
+  readonly alert_uuid: string;
+  readonly alias: string;
+  readonly type: string;
+  readonly status: "active" | "inactive";
+  readonly trigger: Readonly<Record<string, unknown>>;
+  readonly region: Readonly<Record<string, unknown>>;
+  readonly filter: Readonly<Record<string, unknown>>;
+  readonly parameters: Readonly<Record<string, unknown>>;
+  readonly output: readonly {
+    readonly type: "mqtt" | "webhook";
+    /** Secrets are shown as `***`. */
+    readonly config: Readonly<Record<string, unknown>>;
+  }[];
+  /** The changed configuration, while some running process still runs with what is shown beside it. It holds from the next start of a process on, or at once with `force`. */
+  readonly pending: {
+    readonly trigger: Readonly<Record<string, unknown>>;
+    readonly region: Readonly<Record<string, unknown>>;
+    readonly filter: Readonly<Record<string, unknown>>;
+    readonly parameters: Readonly<Record<string, unknown>>;
+    readonly output: readonly {
+      readonly type: "mqtt" | "webhook";
+      /** Secrets are shown as `***`. */
+      readonly config: Readonly<Record<string, unknown>>;
+    }[];
+  } | null;
+  /** Of a one-off alert, and in the listing of active ones: the process. Null: all processes. */
+  readonly process_uuid: string | null;
+  /** Ours: how its outputs get on, in their order. */
+  readonly delivery: readonly AlertDelivery[];
+  /** UTC, ISO 8601 with milliseconds. */
+  readonly created_at: string;
+};
+
+export type AlertChange = {
+  /** A label of 1 to 255 characters, not blank and without control characters. */
+  readonly alias?: string;
+  /** Cannot be changed; may be sent as it is. */
+  readonly type?: string;
+  readonly status?: "active" | "inactive";
+  /** Who is told: 1 to 16. Each gets every notice, in order, at least once. */
+  readonly output?: readonly AlertOutput[];
+  /** An object; `GET /alert_description` has its schema. */
+  readonly trigger?: unknown;
+  /** An object; `GET /alert_description` has its schema. */
+  readonly region?: unknown;
+  /** An object; `GET /alert_description` has its schema. */
+  readonly filter?: unknown;
+  /** An object; `GET /alert_description` has its schema. */
+  readonly parameters?: unknown;
+  /** A changed configuration is live on every running process at once, and nothing else of it is touched. */
+  readonly force?: boolean;
+};
+
+export type AlertDelivery = {
+  readonly type: "mqtt" | "webhook";
+  readonly waiting: number;
+  readonly delivered: number;
+  /** More waited than may, or were tried for too long. */
+  readonly dropped: number;
+  readonly last_attempt_at: string | null;
+  readonly last_delivered_at: string | null;
+  /** Of the last attempt; null: it went well. */
+  readonly last_error: string | null;
+};
+
+export type AlertDescription = {
+  readonly name: string;
+  /** The same: what an alert has as its type. */
+  readonly type: string;
+  readonly description: string;
+  readonly schemas: {
+    /** JSON Schema. */
+    readonly trigger: Readonly<Record<string, unknown>>;
+    /** JSON Schema. */
+    readonly region: Readonly<Record<string, unknown>>;
+    /** JSON Schema. */
+    readonly filter: Readonly<Record<string, unknown>>;
+    /** JSON Schema. */
+    readonly parameters: Readonly<Record<string, unknown>>;
+  };
+  /** A body of `POST /alert`, as it is. */
+  readonly example: Readonly<Record<string, unknown>>;
+};
+
+export type AlertEvent = {
+  /** The same in every copy of this notice: what came twice is known by it. */
+  readonly id: string;
+  /** Lower case; capitals are taken for the same. */
+  readonly alert_uuid: string;
+  readonly alias: string;
+  readonly type: string;
+  /** Lower case; capitals are taken for the same. */
+  readonly process_uuid: string;
+  /** Lower case; capitals are taken for the same. */
+  readonly source_uuid: string;
+  /** UTC, ISO 8601 with milliseconds. */
+  readonly timestamp: string;
+  readonly event: "triggered" | "updated" | "cleared";
+  readonly tracks: readonly TrackEntry[];
+  readonly data: Readonly<Record<string, unknown>>;
+  /** So many events before this one were lost: the viewer is too slow. */
+  readonly dropped?: number;
+};
+
+export type AlertOutput = {
+  readonly type: "mqtt" | "webhook";
+  /** Of the type: see `MqttAlertOutput` and `WebhookAlertOutput`. */
+  readonly config: unknown;
+};
+
+export type Allocated = {
+  readonly username: string;
+  readonly minutes: number;
+  readonly subscription: Subscription;
+  /** What the master key has left to hand out. */
+  readonly pending_to_allocate: number;
+};
+
+export type Allocation = {
+  /** The master key's own, or one of its children's. */
+  readonly username: string;
+  readonly minutes: number;
+};
+
+export type ChildSubscription = {
+  readonly username: string;
+  /** Minutes that are left to use. 1000000000 when the key has no limit of them, so that it always is a number. */
+  readonly remaining_minutes: number;
+  /** Minutes for which processes have run. */
+  readonly consumed_minutes: number;
+  /** Minutes that are bought and not yet handed out. */
+  readonly pending_to_allocate: number;
+  /** The last day, UTC, on which the key is valid. 9999-12-31 when it does not expire, so that it always is a date. */
+  readonly expiration_date: string;
+};
+
+export type CreatedSubscription = {
+  /** Lower case; capitals are taken for the same. */
+  readonly uuid: string;
+  /** Lower case; capitals are taken for the same. */
+  readonly subscription_uuid: string;
+  /** Lower case; capitals are taken for the same. */
+  readonly process_uuid: string;
+  /** Credentials are shown as `***`. */
+  readonly notification_url: string;
+  /** `new-tracks`: a track is shown for the first time since the subscription began. `target-count`: another number of targets is in the picture than was told last; a subscription begins at 0. */
+  readonly event_type: "new-tracks" | "target-count";
+  /** Credentials are shown as `***`. */
+  readonly auth_url: string | null;
+  readonly notifier_policy_type: "backoff";
+  readonly notifier_policy_args: {
+    /** The least time between two notifications. */
+    readonly backoff_seconds?: number;
+  };
+  /** `full` adds the entries of the detection message. */
+  readonly notification_format?: "simple" | "full";
+  /** UTC, ISO 8601 with milliseconds. */
+  readonly created_at: string;
+  /** What notifications are signed with (Standard Webhooks). It is not shown again. */
+  readonly secret: string;
+};
+
+export type DeletedReport = {
+  /** Lower case; capitals are taken for the same. */
+  readonly process_uuid: string;
+  readonly deleted: true;
+};
+
+export type DetectionMessage = {
+  /** When the picture was taken: UTC, ISO 8601 with milliseconds. */
+  readonly timestamp: string;
+  /** Of the input stream, without credentials. */
+  readonly source_uri: string;
+  readonly process_uuid: string;
+  readonly active_tracks: readonly TrackEntry[];
+  /** Ours: how far in time the nearest telemetry lies from the picture. Not there without telemetry. */
+  readonly telemetry_age_ms?: number;
+  /** On a socket: so many messages before this one were lost, for the client is too slow. */
+  readonly dropped?: number;
+};
+
+export type DroneDataMessage = {
+  /** Unix time in seconds; a value above 1e11 is read as milliseconds. */
+  readonly timestamp: number;
+  /** Degrees, WGS-84. */
+  readonly latitude?: number;
+  /** Degrees, WGS-84. */
+  readonly longitude?: number;
+  /** Metres a second. */
+  readonly speed?: number;
+  /** Degrees, horizontal field of view. */
+  readonly sensor_hfov?: number;
+  /** Degrees, vertical field of view. */
+  readonly sensor_vfov?: number;
+  /** Degrees against the horizon, negative is downward. */
+  readonly camera_pitch?: number;
+  /** Degrees from true north, clockwise. */
+  readonly camera_yaw?: number;
+  /** Degrees, clockwise as seen along the view. */
+  readonly camera_roll?: number;
+  /** Metres above mean sea level. */
+  readonly altitude?: number;
+  /** Metres above the ground. */
+  readonly rel_altitude?: number;
+  /** Degrees. */
+  readonly drone_pitch?: number;
+  /** Degrees. */
+  readonly drone_yaw?: number;
+  /** Degrees. */
+  readonly drone_roll?: number;
+  /** So many messages before this one were lost: the client is too slow. */
+  readonly dropped?: number;
+};
+
+export type Element = {
+  readonly name: string;
+  readonly plugin: string;
+  readonly about: string;
+  readonly kind: "transform" | "sink" | "composite" | "native";
+  /** It may stand in a graph that is tried. */
+  readonly can_try: boolean;
+  /** Of our own: what it takes. */
+  readonly caps: string | null;
+  /** Metadata that it reads. */
+  readonly reads: readonly unknown[];
+  /** Metadata that it writes. */
+  readonly writes: readonly string[];
+  readonly example: string | null;
+  /** Of GStreamer's: its class. */
+  readonly class: string | null;
+  readonly rank: number | null;
+  readonly pads: readonly {
+    readonly name: string;
+    readonly direction: "sink" | "src";
+    readonly presence: "always" | "sometimes" | "request";
+    readonly caps: string;
+  }[];
+  readonly properties: readonly {
+    readonly name: string;
+    /** In words. */
+    readonly type: string;
+    readonly default?: unknown;
+    readonly required: boolean;
+    /** It may change while the graph runs. */
+    readonly live: boolean;
+    readonly read_only: boolean;
+    readonly deprecated: boolean;
+    readonly about: string;
+    readonly choices: readonly {
+      readonly name: string;
+      readonly about: string;
+    }[];
+  }[];
+};
+
+export type ElementSummary = {
+  readonly name: string;
+  /** `windhover` for our own. */
+  readonly plugin: string;
+  readonly about: string;
+};
+
+/** What the best picture of a track shows; null where it does not show it. */
+export type EnhancedData = {
+  readonly vehicle_type: string | null;
+  readonly colour: {
+    /** As people call it: `silver`, `red`. */
+    readonly name: string;
+    /** As it is in the picture, sRGB. */
+    readonly rgb: readonly unknown[];
+    /** How much of what was looked at has this colour, from 0 to 1. */
+    readonly share: number;
+  } | null;
+  readonly plate: {
+    /** Letters and digits alone. */
+    readonly text: string;
+    /** Percent. */
+    readonly confidence: number;
+  } | null;
+  /** What there is to say of this kind of object: of people `upper_colour` and `lower_colour`, of what flies `against_sky` and `apparent_shape`. */
+  readonly attributes: Readonly<Record<string, unknown>>;
+};
+
+export type EnhancementStarted = {
+  /** Lower case; capitals are taken for the same. */
+  readonly process_uuid: string;
+};
+
+export type EnhancementState = {
+  readonly status: "RUNNING" | "FINISHED" | "FAILED";
+  /** How much of the tracks is done. */
+  readonly progress: number;
+  /** `120 of 400 tracks`; of FAILED: why. */
+  readonly detail: string;
+};
+
+export type Graph = {
+  readonly name: string;
+  readonly about: string;
+  /** JSON Schema of `params` of `POST /start`. */
+  readonly params: Readonly<Record<string, unknown>>;
+  /** Params that would name something on the server: clients cannot set them. */
+  readonly reserved_params: readonly string[];
+  /** False when it needs a reserved param, or is not valid. */
+  readonly can_start: boolean;
+  /** What a process of it can be asked for, names of slots included. */
+  readonly offers: readonly string[];
+  /** What can be attached while it runs, with its params. */
+  readonly slots: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  readonly yaml: string;
+  /** Compiled for a file; null when it is not valid. */
+  readonly pipeline: Pipeline | null;
+  readonly faults: readonly GraphFault[];
+};
+
+export type GraphFault = {
+  readonly line: number;
+  readonly column: number;
+  /** Of a graph that it extends; null for its own text. */
+  readonly file: string | null;
+  /** A stable word, for programs. */
+  readonly code: string;
+  /** What was found. */
+  readonly message: string;
+  /** What would have been right. */
+  readonly expected?: string;
+  /** The nearest right name. */
+  readonly suggestion?: string;
+};
+
+export type GraphSummary = {
+  readonly name: string;
+  readonly about: string;
+  /** JSON Schema of `params` of `POST /start`. */
+  readonly params: Readonly<Record<string, unknown>>;
+  /** Params that would name something on the server: clients cannot set them. */
+  readonly reserved_params: readonly string[];
+  /** False when it needs a reserved param, or is not valid. */
+  readonly can_start: boolean;
+  /** What a process of it can be asked for, names of slots included. */
+  readonly offers: readonly string[];
+  /** What can be attached while it runs, with its params. */
+  readonly slots: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+};
+
+export type GraphValidation = {
+  readonly valid: boolean;
+  readonly faults: readonly GraphFault[];
+};
+
+export type Login = {
+  readonly valid: true;
+  readonly username: string;
+  readonly product: string;
+  /** The last day, UTC, on which the key is valid. 9999-12-31 when it does not expire, so that it always is a date. */
+  readonly expiration_date: string;
+};
+
+export type MqttAlertOutput = {
+  /** Of the broker: `host`, `host:port`, `mqtt://host:port` or `mqtts://host:port`. */
+  readonly host: string;
+  /** What notices are published to: 1 to 1024 characters without `+`, `#` and control characters. */
+  readonly topic: string;
+  readonly qos?: 0 | 1 | 2;
+  /** A name of 1 to 255 characters. */
+  readonly username?: string;
+  /** Comes back as `***`; that in its place keeps the one before. */
+  readonly password?: string;
+};
+
+/** `GET /alert_description` tells what the configuration of each type holds. */
+export type NewAlert = {
+  /** A label of 1 to 255 characters, not blank and without control characters. */
+  readonly alias: string;
+  readonly type: "grid-density" | "flow-control" | "follow-track" | "filter-search";
+  /** Who is told: 1 to 16. Each gets every notice, in order, at least once. */
+  readonly output: readonly AlertOutput[];
+  readonly status?: "active" | "inactive";
+  /** An object; `GET /alert_description` has its schema. */
+  readonly trigger?: unknown;
+  /** An object; `GET /alert_description` has its schema. */
+  readonly region?: unknown;
+  /** An object; `GET /alert_description` has its schema. */
+  readonly filter?: unknown;
+  /** An object; `GET /alert_description` has its schema. */
+  readonly parameters?: unknown;
+};
+
+export type NewOutput = {
+  /** A label of 1 to 255 characters, not blank and without control characters. */
+  readonly alias: string;
+  readonly type: "rtsp" | "rtmp" | "detection_data" | "drone_data" | "cot";
+  /** Of video outputs, whose scheme is the type, and of `cot`: `udp` or `mqtt`. Ignored with other types. */
+  readonly url?: unknown;
+  /** The most lines of the picture: a smaller one is never enlarged, and the aspect stays. Null keeps the size of the input. Ignored where there is no video. */
+  readonly settings?: unknown;
+};
+
+export type NewStream = {
+  /** A label of 1 to 255 characters, not blank and without control characters. */
+  readonly alias: string;
+  /** An address that begins with rtsp:// or rtsps:// or rtmp:// or rtmps:// and a host, of at most 2048 characters. */
+  readonly input_url: string;
+  readonly stream_type: "rtsp" | "rtmp";
+  /** Null: no telemetry. */
+  readonly telemetry_cfg?: TelemetryCfg | null;
+};
+
+export type NewSubscription = {
+  /** An http or https address that takes POST, of at most 2048 characters. */
+  readonly notification_url: string;
+  /** `new-tracks`: a track is shown for the first time since the subscription began. `target-count`: another number of targets is in the picture than was told last; a subscription begins at 0. */
+  readonly event_type: "new-tracks" | "target-count";
+  readonly auth_url?: string | null;
+  /** The first notification goes out at once; what happens within the interval is gathered into the next. */
+  readonly notifier_policy_type?: "backoff";
+  readonly notifier_policy_args?: {
+    /** The least time between two notifications. */
+    readonly backoff_seconds?: number;
+  };
+  /** `full` adds the entries of the detection message. */
+  readonly notification_format?: "simple" | "full";
+};
+
+export type NewVideo = {
+  /** An mp4, mov or avi file with a name that says so. */
+  readonly file: string;
+  /** A label of 1 to 255 characters, not blank and without control characters. */
+  readonly alias?: string;
+};
+
+export type OldInformation = {
+  /** Of the interface. */
+  readonly version: string;
+  readonly uploaded_video_storage: VideoStorage;
+  readonly subscription: {
+    /** Minutes for which processes have run. */
+    readonly consumed_minutes: number;
+    /** Minutes that are left to use. 1000000000 when the key has no limit of them, so that it always is a number. */
+    readonly remaining_minutes: number;
+    /** The last day, UTC, on which the key is valid. 9999-12-31 when it does not expire, so that it always is a date. */
+    readonly expiration_date: string;
+  };
+  readonly product: string;
+};
+
+export type Output = {
+  /** Lower case; capitals are taken for the same. */
+  readonly uuid: string;
+  /** Lower case; capitals are taken for the same. */
+  readonly output_uuid: string;
+  readonly alias: string;
+  readonly type: "rtsp" | "rtmp" | "detection_data" | "drone_data" | "cot";
+  /** Credentials are shown as `***`. */
+  readonly url: string | null;
+  /** The most lines of the picture: a smaller one is never enlarged, and the aspect stays. Null keeps the size of the input. Ignored where there is no video. */
+  readonly settings: "360p" | "720p" | "1080p" | null;
+  /** Of rtsp: where it is played from. */
+  readonly play_url: string | null;
+  /** The process. */
+  readonly attached_to: string | null;
+  readonly status: "idle" | "starting" | "live" | "retrying" | "failed";
+  /** Why it is not live, or gets nothing to send, where that is known. */
+  readonly status_detail: string | null;
+  /** Of `cot`: events. */
+  readonly frames_sent: number;
+  /** They came faster than they could be encoded, or than they were taken. */
+  readonly frames_dropped: number;
+  /** UTC, ISO 8601 with milliseconds. */
+  readonly created_at: string;
+  /** Of rtsp: HLS, for a while, without a key. */
+  readonly hls_url?: string;
+  /** Of rtsp: WHEP, for a while, without a key. */
+  readonly webrtc_url?: string;
+};
+
+export type Pipeline = {
+  readonly segments: readonly {
+    readonly name: string;
+    /** What it hangs on; null for the main one. */
+    readonly tee: string | null;
+    readonly nodes: readonly {
+      readonly name: string;
+      /** Name of the step that it comes from. */
+      readonly step: string;
+      readonly element: string;
+      readonly kind: "native" | "typescript";
+      readonly factory: string;
+      readonly properties: Readonly<Record<string, unknown>>;
+    }[];
+    readonly links: readonly {
+      readonly from: string;
+      readonly from_pad?: string;
+      readonly to: string;
+      readonly to_pad?: string;
+      readonly caps?: string;
+    }[];
+  }[];
+  /** Its native part as a gst-launch line. */
+  readonly launch: string;
+};
+
+export type Problem = {
+  /** Names the kind of error: `about:blank` or an address that explains it. */
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  /** What was expected, what was found, what to do. */
+  readonly detail: string;
+  /** A stable word, for programs. */
+  readonly code: string;
+  /** Of bad input: one entry for every fault. */
+  readonly errors?: readonly {
+    readonly path: string;
+    readonly message: string;
+  }[];
+  /** As in the header `X-Request-Id`, and in our log. */
+  readonly request_id?: string;
+};
+
+export type Process = {
+  /** Lower case; capitals are taken for the same. */
+  readonly uuid: string;
+  /** Lower case; capitals are taken for the same. */
+  readonly process_uuid: string;
+  readonly state: "starting" | "running" | "paused" | "stopping" | "finished" | "failed";
+  /** A live source dropped and is tried again. */
+  readonly reconnecting: boolean;
+  /** Lower case; capitals are taken for the same. */
+  readonly source_uuid: string;
+  /** Credentials are shown as `***`. Of files: the name. */
+  readonly source_url: string;
+  readonly graph: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly started_at: string | null;
+  readonly finished_at: string | null;
+  /** Why it failed, or stopped without being asked to. */
+  readonly error: {
+    readonly code: string;
+    readonly detail: string;
+  } | null;
+  readonly outputs: readonly string[];
+  /** How the outputs get on, while it is active. */
+  readonly output_states: readonly {
+    /** Lower case; capitals are taken for the same. */
+    readonly output_uuid: string;
+    readonly type: "rtsp" | "rtmp" | "detection_data" | "drone_data" | "cot";
+    readonly status: "idle" | "starting" | "live" | "retrying" | "failed";
+    /** Why it is not live, or gets nothing to send, where that is known. */
+    readonly status_detail: string | null;
+    /** Of `cot`: events. */
+    readonly frames_sent: number;
+    /** They came faster than they could be encoded, or than they were taken. */
+    readonly frames_dropped: number;
+  }[];
+  /** How its recording gets on, while it is active. Null where the key has no process recording. */
+  readonly recording: {
+    readonly is_recording: boolean;
+    /** Why it is not recorded. */
+    readonly status_detail: string | null;
+    /** Since its runner was started: they came faster than they could be encoded. */
+    readonly frames_dropped: number;
+  } | null;
+  /** The processed video, of keys with process recording: files, in their order, as far as they are kept. */
+  readonly recordings: readonly {
+    readonly index: number;
+    /** UTC, ISO 8601 with milliseconds. */
+    readonly written_at: string;
+    readonly size_bytes: number;
+    /** For a while, without a key. */
+    readonly download_url: string;
+  }[];
+  readonly alerts: readonly string[];
+  /** Null: the source has none. */
+  readonly telemetry: {
+    /** `connecting`: the broker is away; `waiting`: nothing has come yet; `stale`: nothing has come for too long to be used. */
+    readonly state: "connecting" | "waiting" | "receiving" | "stale" | "static";
+    /** Since the last message came in. */
+    readonly age_ms: number | null;
+    /** Why there is none, or why it is of no use: what is missing, and what to do. */
+    readonly detail: string | null;
+    /** `reduced`: angles and estimated distances, no places. */
+    readonly geolocation: "full" | "reduced" | "none";
+    /** Added to the times of messages to get the time of the video; set, or estimated. */
+    readonly offset_ms: number | null;
+    /** All that came in, used or not. */
+    readonly messages_received: number;
+    /** They could not be read. */
+    readonly messages_refused: number;
+  } | null;
+  /** Of the last second in which it ran. Rates are 0 while it does not run; the last numbers of one that has ended are kept for a while. */
+  readonly stats: {
+    readonly fps_in: number;
+    /** Frames that were looked at. */
+    readonly fps_processed: number;
+    readonly fps_out: number;
+    /** Since its runner was started. */
+    readonly frames_dropped: number;
+    readonly latency_ms: {
+      readonly p50: number;
+      readonly p95: number;
+    };
+    readonly inference_ms: number;
+    /** After crashes. */
+    readonly restarts: number;
+  };
+};
+
+export type ProcessGraph = {
+  readonly graph: string;
+  readonly about: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly live_params: readonly string[];
+  readonly offers: readonly string[];
+  readonly slots: readonly string[];
+  readonly segments: readonly {
+    readonly name: string;
+    readonly tee: string | null;
+    readonly nodes: readonly {
+      readonly name: string;
+      /** Name of the step that it comes from. */
+      readonly step: string;
+      readonly element: string;
+      readonly kind: "native" | "typescript";
+      readonly factory: string;
+      readonly properties: Readonly<Record<string, unknown>>;
+    }[];
+    readonly links: readonly {
+      readonly from: string;
+      readonly to: string;
+    }[];
+    /** What went through each step so far. */
+    readonly steps: readonly {
+      readonly step: string;
+      readonly frames: number;
+      readonly fps: number;
+      readonly mean_ms: number;
+      readonly p95_ms: number;
+      readonly queued: number | null;
+      readonly capacity: number | null;
+      readonly dropped: number | null;
+    }[];
+  }[];
+};
+
+export type Recording = {
+  /** Lower case; capitals are taken for the same. */
+  readonly uuid: string;
+  /** Lower case; capitals are taken for the same. */
+  readonly source_uuid: string;
+  readonly alias: string;
+  /** UTC, ISO 8601 with milliseconds. */
+  readonly started_at: string;
+  readonly stopped_at: string | null;
+  /** Why it ended, if not because its stream did. */
+  readonly detail: string | null;
+  readonly duration_seconds: number;
+  readonly size_bytes: number;
+  readonly segments: readonly {
+    readonly index: number;
+    /** UTC, ISO 8601 with milliseconds. */
+    readonly started_at: string;
+    readonly duration_seconds: number;
+    readonly size_bytes: number;
+    readonly download_url: string;
+  }[];
+};
+
+export type ReportTrack = {
+  readonly track_id: number;
+  readonly class_id: number;
+  readonly category_name: string;
+  /** The last one: [x, y, width, height] in the original resolution. */
+  readonly bbox: readonly [number, number, number, number];
+  /** At `timestamps`: of those sightings in the window that were kept. That is one every second, and sooner while it moves; of a track that is seen for longer than ten minutes one every 600th of its age. */
+  readonly list_confidences: readonly number[];
+  /** Of all sightings, as are the next two. */
+  readonly max_confidence: number;
+  readonly min_confidence: number;
+  readonly mean_confidence: number;
+  /** The best picture of it. Empty while there is none, or where none was asked for. */
+  readonly image_patches: readonly {
+    /** A JPEG in base64. */
+    readonly image: string;
+    readonly confidence: number;
+    /** POSIX time: seconds, to a millisecond. */
+    readonly timestamp: number;
+  }[];
+  readonly timestamps: readonly number[];
+  /** It was on the picture when this was asked for. */
+  readonly is_live: boolean;
+  /** POSIX time: seconds, to a millisecond. */
+  readonly first_seen: number;
+  /** POSIX time: seconds, to a millisecond. */
+  readonly last_seen: number;
+  readonly first_location: {
+    readonly latitude: number;
+    readonly longitude: number;
+    readonly altitude: number;
+    /** POSIX time: seconds, to a millisecond. */
+    readonly timestamp: number;
+  } | null;
+  readonly last_location: {
+    readonly latitude: number;
+    readonly longitude: number;
+    readonly altitude: number;
+    /** POSIX time: seconds, to a millisecond. */
+    readonly timestamp: number;
+  } | null;
+  readonly enhanced_data?: EnhancedData;
+};
+
+export type Source = {
+  /** Lower case; capitals are taken for the same. */
+  readonly uuid: string;
+  /** Lower case; capitals are taken for the same. */
+  readonly source_uuid: string;
+  readonly alias: string;
+  readonly type: "file" | "stream";
+  /** Null: a file. */
+  readonly stream_type: "rtsp" | "rtmp" | null;
+  /** Credentials are shown as `***`. Of a file, the name it was uploaded as. */
+  readonly input_url: string;
+  readonly telemetry_cfg: TelemetryCfg | null;
+  readonly status: "unknown" | "offline" | "streaming" | "processing";
+  /** UTC, ISO 8601 with milliseconds. */
+  readonly created_at: string;
+  /** Media-server sources only: for a while, without a key. */
+  readonly hls_url?: string;
+  /** WHEP. Media-server sources only: for a while, without a key. */
+  readonly webrtc_url?: string;
+};
+
+/** What is left out stays. Telemetry changes with the next start. */
+export type SourceChange = {
+  /** A label of 1 to 255 characters, not blank and without control characters. */
+  readonly alias?: string;
+  /** Null: no telemetry. */
+  readonly telemetry_cfg?: TelemetryCfg | null;
+};
+
+export type StartProcess = {
+  /** Of the graph; `GET /graphs/{name}` has their schema. The source is no param. */
+  readonly params?: Readonly<Record<string, unknown>>;
+};
+
+export type StartedProcess = {
+  /** Lower case; capitals are taken for the same. */
+  readonly process_uuid: string;
+  /** Processed frames over HTTP. Carries the key. */
+  readonly feed_url: string;
+  /** The websocket of detections. Carries the key. */
+  readonly detection_data_url: string;
+  /** Where telemetry comes in: the websocket's address with the key, `mqtt://host:port/topic`, `static`, or `Not configured`. */
+  readonly telemetry_url: string;
+};
+
+export type StateEvent = {
+  /** Lower case; capitals are taken for the same. */
+  readonly process_uuid: string;
+  /** UTC, ISO 8601 with milliseconds. */
+  readonly timestamp: string;
+  readonly state: "starting" | "running" | "paused" | "stopping" | "finished" | "failed";
+  /** The source is lost and tried again. */
+  readonly reconnecting: boolean;
+  readonly error: {
+    readonly code: string;
+    readonly detail: string;
+  } | null;
+  /** So many events before this one were lost: the viewer is too slow. */
+  readonly dropped?: number;
+};
+
+export type StatsEvent = {
+  /** Lower case; capitals are taken for the same. */
+  readonly process_uuid: string;
+  /** UTC, ISO 8601 with milliseconds. */
+  readonly timestamp: string;
+  readonly stats: {
+    readonly fps_in: number;
+    readonly fps_processed: number;
+    readonly fps_out: number;
+    readonly frames_dropped: number;
+    readonly latency_ms: {
+      readonly p50: number;
+      readonly p95: number;
+    };
+    readonly inference_ms: number;
+    readonly restarts: number;
+  };
+  /** So many events before this one were lost: the viewer is too slow. */
+  readonly dropped?: number;
+};
+
+export type Status = {
+  readonly status: "ok" | "degraded";
+  /** Of the interface. */
+  readonly version: string;
+  /** Of Windhover. */
+  readonly software_version: string;
+  readonly uptime_seconds: number;
+  /** With a valid key only: each part, `ok` or why it is not. */
+  readonly components?: Readonly<Record<string, string>>;
+};
+
+export type StoppedProcesses = {
+  readonly stopped: readonly string[];
+};
+
+export type Subscription = {
+  /** Minutes that are left to use. 1000000000 when the key has no limit of them, so that it always is a number. */
+  readonly remaining_minutes: number;
+  /** Minutes for which processes have run. */
+  readonly consumed_minutes: number;
+  /** Minutes that are bought and not yet handed out. */
+  readonly pending_to_allocate: number;
+  /** The last day, UTC, on which the key is valid. 9999-12-31 when it does not expire, so that it always is a date. */
+  readonly expiration_date: string;
+};
+
+export type SubscriptionChoice = {
+  /** As it was given, or as it is shown. */
+  readonly notification_url?: string;
+  /** `new-tracks`: a track is shown for the first time since the subscription began. `target-count`: another number of targets is in the picture than was told last; a subscription begins at 0. */
+  readonly event_type?: "new-tracks" | "target-count";
+};
+
+/** `mqtt` (3.1.1 or 5, without TLS) needs the parameters `ip`, `port` and `topic`; `websocket` none; `static` has the telemetry itself as its parameters, and the format `native` only. */
+export type TelemetryCfg = {
+  /** The channel that telemetry comes by. */
+  readonly type: "mqtt" | "websocket" | "static";
+  /** Of the messages. */
+  readonly format?: "native" | "vendor_a";
+  readonly parameters?: Readonly<Record<string, unknown>> | null;
+};
+
+export type TelemetryEvent = {
+  /** Lower case; capitals are taken for the same. */
+  readonly process_uuid: string;
+  /** UTC, ISO 8601 with milliseconds. */
+  readonly timestamp: string;
+  readonly telemetry: {
+    /** `connecting`: the broker is away; `waiting`: nothing has come yet; `stale`: nothing has come for too long to be used. */
+    readonly state: "connecting" | "waiting" | "receiving" | "stale" | "static";
+    /** Since the last message came in. */
+    readonly age_ms: number | null;
+    /** Why there is none, or why it is of no use: what is missing, and what to do. */
+    readonly detail: string | null;
+    /** `reduced`: angles and estimated distances, no places. */
+    readonly geolocation: "full" | "reduced" | "none";
+    /** Added to the times of messages to get the time of the video; set, or estimated. */
+    readonly offset_ms: number | null;
+    /** All that came in, used or not. */
+    readonly messages_received: number;
+    /** They could not be read. */
+    readonly messages_refused: number;
+  };
+  /** So many events before this one were lost: the viewer is too slow. */
+  readonly dropped?: number;
+};
+
+/** With the fields of view alone, detections get angles and a distance; with all that is not drone_* or speed, places too. */
+export type TelemetryMessage = {
+  /** Unix time in seconds; a value above 1e11 is read as milliseconds. */
+  readonly timestamp: number;
+  /** Degrees, WGS-84. */
+  readonly latitude?: number;
+  /** Degrees, WGS-84. */
+  readonly longitude?: number;
+  /** Metres a second. */
+  readonly speed?: number;
+  /** Degrees, horizontal field of view. */
+  readonly sensor_hfov: number;
+  /** Degrees, vertical field of view. */
+  readonly sensor_vfov: number;
+  /** Degrees against the horizon, negative is downward. */
+  readonly camera_pitch?: number;
+  /** Degrees from true north, clockwise. */
+  readonly camera_yaw?: number;
+  /** Degrees, clockwise as seen along the view. */
+  readonly camera_roll?: number;
+  /** Metres above mean sea level. */
+  readonly altitude?: number;
+  /** Metres above the ground. */
+  readonly rel_altitude?: number;
+  /** Degrees. */
+  readonly drone_pitch?: number;
+  /** Degrees. */
+  readonly drone_yaw?: number;
+  /** Degrees. */
+  readonly drone_roll?: number;
+};
+
+export type TrackCollection = {
+  readonly type: "FeatureCollection";
+  /** What the process ran on. */
+  readonly name: string;
+  readonly process_uuid: string;
+  readonly features: readonly {
+    readonly type: "Feature";
+    readonly id: number;
+    readonly geometry:
+      | {
+          readonly type: "Point";
+          /** Longitude and latitude in degrees (WGS-84), and altitude in metres above mean sea level. */
+          readonly coordinates: readonly [number, number, number];
+        }
+      | {
+          readonly type: "LineString";
+          readonly coordinates: readonly (readonly [number, number, number])[];
+        }
+      | {
+          readonly type: "MultiLineString";
+          readonly coordinates: readonly (readonly (readonly [number, number, number])[])[];
+        }
+      | null;
+    readonly properties: {
+      readonly track_id: number;
+      readonly class_id: number;
+      readonly class_name: string;
+      /** UTC, ISO 8601 with milliseconds. */
+      readonly first_seen: string;
+      /** UTC, ISO 8601 with milliseconds. */
+      readonly last_seen: string;
+      /** It was on the picture when this was asked for. */
+      readonly is_live: boolean;
+      /** Frames in which it was detected. */
+      readonly sightings: number;
+      readonly max_confidence: number;
+      readonly mean_confidence: number;
+      readonly min_confidence: number;
+      /** The last one: [x, y, width, height] in the original resolution. */
+      readonly bbox_pixels: readonly [number, number, number, number];
+      readonly speed_mps: number | null;
+      readonly heading: number | null;
+      readonly position_error_m: number | null;
+      /** A time for every position, in lists of the shape of `coordinates`. */
+      readonly times: unknown;
+    };
+  }[];
+};
+
+export type TrackEntry = {
+  /** Stays with the object; 0 when tracking is not enabled. */
+  readonly track_id: number;
+  readonly class_id: number;
+  readonly class_name: string;
+  /** [x, y, width, height] in pixels of the original input resolution, to a hundredth. */
+  readonly bbox: readonly [number, number, number, number];
+  /** [x, y, width, height] as fractions of the input resolution per axis, to a millionth. */
+  readonly scaled_bbox: readonly [number, number, number, number];
+  /** Percent, to a hundredth. */
+  readonly confidence: number;
+  /** Degrees, WGS-84. */
+  readonly latitude?: number;
+  /** Degrees, WGS-84. */
+  readonly longitude?: number;
+  /** Of the object, metres above mean sea level. */
+  readonly altitude?: number;
+  /** Metres from the observer to the object. */
+  readonly distance?: number;
+  /** Degrees from the line of sight, positive to the right. */
+  readonly azimuth?: number;
+  /** Degrees from the line of sight, positive above it. */
+  readonly elevation?: number;
+  /** Ours: the distance is an estimate from the usual size of such an object. */
+  readonly distance_estimated?: true;
+  /** Ours: one standard deviation of the place, metres across the ground. */
+  readonly position_error_m?: number;
+  /** Ours: metres a second over the ground, smoothed. */
+  readonly speed_mps?: number;
+  /** Ours: where it moves to, degrees from true north, clockwise. */
+  readonly heading?: number;
+};
+
+export type TrackReport = {
+  /** Lower case; capitals are taken for the same. */
+  readonly process_uuid: string;
+  /** POSIX time: seconds, to a millisecond. */
+  readonly report_time: number;
+  /** The window covered. Of a process that has ended: how long it ran, rounded up, unless it was narrowed. */
+  readonly time_window_minutes: number;
+  /** Those seen in the window, by their ids. */
+  readonly tracks: readonly ReportTrack[];
+  /** There is more: ask again with this `cursor`. */
+  readonly next_cursor?: string;
+};
+
+export type TrackedProcess = {
+  /** Lower case; capitals are taken for the same. */
+  readonly uuid: string;
+  /** Lower case; capitals are taken for the same. */
+  readonly process_uuid: string;
+  /** Lower case; capitals are taken for the same. */
+  readonly source_uuid: string;
+  readonly alias: string | null;
+  readonly started_at: string | null;
+  readonly finished_at: string | null;
+  readonly track_count: number;
+  readonly enhancement: "RUNNING" | "FINISHED" | "FAILED" | null;
+  readonly video_url: string | null;
+};
+
+export type UserInformation = {
+  /** Of the interface. */
+  readonly version: string;
+  /** Of Windhover. */
+  readonly software_version: string;
+  readonly username: string;
+  readonly product: string;
+  readonly uploaded_video_storage: VideoStorage;
+  readonly subscription: Subscription;
+  /** One of every child key; when there are any. */
+  readonly children_subscription?: readonly ChildSubscription[];
+  /** Whether there are track reports. */
+  readonly is_track_logger_enabled: boolean;
+  /** Ours: whether track reports can be enhanced. */
+  readonly is_enhancement_enabled: boolean;
+};
+
+export type VideoStorage = {
+  readonly max_video_upload_size_bytes: number;
+  readonly total_storage_size_bytes: number;
+};
+
+export type WebhookAlertOutput = {
+  /** `http://` or `https://`, of at most 2048 characters: gets every notice by POST. */
+  readonly url: string;
+  /** By which notices are signed, as Standard Webhooks have it: `whsec_` and base64. Left out: one is made. Shown once, in the answer to the request that brought or made it; `***` in its place keeps the one before. */
+  readonly secret?: string;
+};
+
+export class Operations {
+  readonly #send: Transport;
+
+  constructor(send: Transport) {
+    this.#send = send;
+  }
+
+  /** Says how the service is. Needs no key. With a valid one it says how each part is. */
+  getStatus(call?: Call): Promise<Status> {
+    return this.#send({ method: "GET", path: "/status" }, {}, call);
+  }
+
+  /** Validates an API key. 403 says by its `code` whether the key is missing, not valid or expired. GET and POST answer alike. */
+  login(call?: Call): Promise<Login> {
+    return this.#send({ method: "GET", path: "/login" }, {}, call);
+  }
+
+  /** Validates an API key. 403 says by its `code` whether the key is missing, not valid or expired. GET and POST answer alike. */
+  loginByPost(call?: Call): Promise<Login> {
+    return this.#send({ method: "POST", path: "/login" }, {}, call);
+  }
+
+  /** Says what a key may do and what it has left. */
+  getUserInfo(call?: Call): Promise<UserInformation> {
+    return this.#send({ method: "GET", path: "/user_info" }, {}, call);
+  }
+
+  /** Says what a key has left, as it was said before `GET /user_info`. Deprecated. */
+  getInfo(call?: Call): Promise<OldInformation> {
+    return this.#send({ method: "GET", path: "/info" }, {}, call);
+  }
+
+  /** Hands pending minutes of a master key to itself or to one of its children. All or nothing. Two such calls at once never hand out more than there is. To a key without a limit nothing is handed, since it would be lost: 409 `minutes_unlimited`. */
+  allocateMinutes(input: { body: Allocation }, call?: Call): Promise<Allocated> {
+    return this.#send({ method: "POST", path: "/subscription/allocate", bodyType: "application/json" }, input, call);
+  }
+
+  /** Uploads a video file. A form with the file (mp4, mov or avi) as `file`, and optionally an `alias`: else the file's name is the alias. A file in a part of another name is taken too, as long as it is the only one. A file with the same bytes as one of yours is not stored again. */
+  uploadVideo(input: { body: FormData }, call?: Call): Promise<Source> {
+    return this.#send({ method: "POST", path: "/video", bodyType: "multipart/form-data" }, input, call);
+  }
+
+  /** Registers a live stream. One with the same address and telemetry as a source of yours is not registered again. An address of this service's own media server (`rtmp://{host}:1935/<username>/<path>` or `rtsp://{host}:8554/<username>/<path>`) makes it a media-server source: publish your stream to that address, with your key as the password or as `?api_key=`. */
+  registerStream(input: { body: NewStream }, call?: Call): Promise<Source> {
+    return this.#send({ method: "POST", path: "/stream", bodyType: "application/json" }, input, call);
+  }
+
+  /** Lists your sources. */
+  listSources(
+    input: { limit?: number; cursor?: string } = {},
+    call?: Call,
+  ): Promise<{
+    readonly sources: readonly Source[];
+    /** There is more: ask again with this `cursor`. */
+    readonly next_cursor?: string;
+  }> {
+    return this.#send({ method: "GET", path: "/sources", query: ["limit", "cursor"] }, input, call);
+  }
+
+  /** Shows a source. */
+  readSource(input: { source_id: string }, call?: Call): Promise<Source> {
+    return this.#send({ method: "GET", path: "/source/{source_id}" }, input, call);
+  }
+
+  /** Changes the alias or the telemetry of a source. */
+  changeSource(input: { source_id: string; body: SourceChange }, call?: Call): Promise<Source> {
+    return this.#send({ method: "PATCH", path: "/source/{source_id}", bodyType: "application/json" }, input, call);
+  }
+
+  /** Removes a source that no process runs on, and its file. */
+  deleteSource(
+    input: { source_id: string },
+    call?: Call,
+  ): Promise<{
+    readonly deleted: true;
+    /** Lower case; capitals are taken for the same. */
+    readonly uuid: string;
+  }> {
+    return this.#send({ method: "DELETE", path: "/source/{source_id}" }, input, call);
+  }
+
+  /** Lists the recordings of your media-server sources. Each time a stream is published a recording begins, and ends with it; `stopped_at` is null until then. They are kept when their source is deleted, for as long as recordings are kept. */
+  listRecordings(
+    input: { limit?: number; cursor?: string; source_uuid?: string; since?: string; until?: string } = {},
+    call?: Call,
+  ): Promise<{
+    readonly recordings: readonly Recording[];
+    /** There is more: ask again with this `cursor`. */
+    readonly next_cursor?: string;
+  }> {
+    return this.#send(
+      { method: "GET", path: "/sources/recordings", query: ["limit", "cursor", "source_uuid", "since", "until"] },
+      input,
+      call,
+    );
+  }
+
+  /** Starts a process on a source. Answers when the first frame of the source has been decoded, or within 5 seconds that there is none (400) or that this machine is too busy to start it now (503 with `Retry-After`). A start that fails, or whose client has gone before it was answered, leaves no process. */
+  startProcess(
+    input: { source_uuid: string; graph?: string; body?: StartProcess },
+    call?: Call,
+  ): Promise<StartedProcess> {
+    return this.#send(
+      { method: "POST", path: "/start", query: ["source_uuid", "graph"], bodyType: "application/json" },
+      input,
+      call,
+    );
+  }
+
+  /** Lists your processes. Those that are active; with `state=all` those that have finished or failed too. */
+  listProcesses(
+    input: { limit?: number; cursor?: string; state?: "active" | "all" } = {},
+    call?: Call,
+  ): Promise<{
+    readonly processes: readonly Process[];
+    /** There is more: ask again with this `cursor`. */
+    readonly next_cursor?: string;
+  }> {
+    return this.#send({ method: "GET", path: "/processes", query: ["limit", "cursor", "state"] }, input, call);
+  }
+
+  /** Stops all of your processes. Answers when all of them are gone. */
+  stopProcesses(call?: Call): Promise<StoppedProcesses> {
+    return this.#send({ method: "DELETE", path: "/processes" }, {}, call);
+  }
+
+  /** Shows a process. */
+  readProcess(input: { process_uuid: string }, call?: Call): Promise<Process> {
+    return this.#send({ method: "GET", path: "/process/{process_uuid}" }, input, call);
+  }
+
+  /** Stops a process. Answers when it is gone. What has ended already is gone. One that another machine runs is stopped there. */
+  stopProcess(
+    input: { process_uuid: string },
+    call?: Call,
+  ): Promise<{
+    readonly deleted: true;
+    /** Lower case; capitals are taken for the same. */
+    readonly uuid: string;
+  }> {
+    return this.#send({ method: "DELETE", path: "/process/{process_uuid}" }, input, call);
+  }
+
+  /** Pauses a process. Sockets and outputs stay, nothing flows, minutes do not count. The limit of processes does. */
+  pauseProcess(input: { process_uuid: string }, call?: Call): Promise<Process> {
+    return this.#send({ method: "POST", path: "/process/{process_uuid}/pause" }, input, call);
+  }
+
+  /** Resumes a paused process. A file goes on where it stopped, a live source with what is live now. */
+  resumeProcess(input: { process_uuid: string }, call?: Call): Promise<Process> {
+    return this.#send({ method: "POST", path: "/process/{process_uuid}/resume" }, input, call);
+  }
+
+  /** Stops a process. Use `DELETE /process/{process_uuid}`. Deprecated. */
+  stopProcessOld(
+    input: { process_uuid: string },
+    call?: Call,
+  ): Promise<{
+    readonly deleted: true;
+    /** Lower case; capitals are taken for the same. */
+    readonly uuid: string;
+  }> {
+    return this.#send({ method: "POST", path: "/process/{process_uuid}/stop" }, input, call);
+  }
+
+  /** Stops all of your processes. Use `DELETE /processes`. Deprecated. */
+  stopProcessesOld(call?: Call): Promise<StoppedProcesses> {
+    return this.#send({ method: "POST", path: "/process/stop_all" }, {}, call);
+  }
+
+  /** Processed frames as a stream of JPEGs. Each part has `X-Timestamp`, the time of its frame. Frames are encoded only while somebody looks. A slow viewer misses frames; one that takes nothing for `streams.feed_stall_seconds` is let go. Any number of viewers, up to 1000 of one process with those of its events. Ends with the process. */
+  watchFeed(input: { process_uuid: string; overlay?: "boxes" | "none" }, call?: Call): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/process/{process_uuid}/feed", query: ["overlay"] }, input, call);
+  }
+
+  /** What happens in a process, as server-sent events. `detections` (one frame on which inference ran), `drone` (where the camera is and looks, as on `drone_data`), `state` (first, last and whenever it changes), `stats` (once a second), `telemetry` (of a source that has some: first, and when its standing changes), `alert` (a notice). Any number of viewers, up to 1000 of one process with those of its feed. A viewer that does not keep up loses the oldest events, and the next one says how many (`dropped`). Nothing is sent again: `Last-Event-ID` is ignored. Ends with the process. */
+  watchEvents(input: { process_uuid: string }, call?: Call): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/process/{process_uuid}/events" }, input, call);
+  }
+
+  /** One file of the processed video of a process: fragmented MP4. Of keys with process recording. A new file begins with each start of its runner, and when one is as long as recordings are cut; `recordings` of the process lists them. They are kept as long as recordings are. Whole, or the part that `Range` asks for; while it runs, what there is of it. */
+  downloadProcessRecording(input: { process_uuid: string; index: string }, call?: Call): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/process/{process_uuid}/recording/{index}" }, input, call);
+  }
+
+  /** Attaches an output to a process. An output is attached to one active process at a time. Attaching it there again changes nothing. */
+  attachOutput(input: { process_uuid: string; output_uuid: string }, call?: Call): Promise<Output> {
+    return this.#send({ method: "POST", path: "/process/{process_uuid}/{output_uuid}" }, input, call);
+  }
+
+  /** Detaches an output from a process. The output stays registered. */
+  detachOutput(
+    input: { process_uuid: string; output_uuid: string },
+    call?: Call,
+  ): Promise<{
+    readonly deleted: true;
+    /** Lower case; capitals are taken for the same. */
+    readonly uuid: string;
+  }> {
+    return this.#send({ method: "DELETE", path: "/process/{process_uuid}/{output_uuid}" }, input, call);
+  }
+
+  /** Websocket: one message for every frame on which inference ran. A client that does not keep up loses the oldest messages, and is told how many in the next one (`dropped`). One client at a time: a second one gets 409. Pinged every 20 s and closed when two pings go unanswered. Closed with 1000 when the process ends, with 1001 when the service is shut down. The key comes as the header `api_key` or as `?api_key=`. */
+  readDetectionData(input: { process_uuid: string }, call?: Call): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/process/{process_uuid}/detection_data" }, input, call);
+  }
+
+  /** Websocket: telemetry messages as received. Whatever format they came in, in the native fields; of a source with static telemetry its one message, first thing. A client that does not keep up loses the oldest messages, and is told how many in the next one (`dropped`). One client at a time: a second one gets 409. Pinged every 20 s and closed when two pings go unanswered. Closed with 1000 when the process ends, with 1001 when the service is shut down. The key comes as the header `api_key` or as `?api_key=`. */
+  readDroneData(input: { process_uuid: string }, call?: Call): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/process/{process_uuid}/drone_data" }, input, call);
+  }
+
+  /** Registers an output. One with the same type, url and settings as an output of yours is not registered again. */
+  registerOutput(input: { body: NewOutput }, call?: Call): Promise<Output> {
+    return this.#send({ method: "POST", path: "/output", bodyType: "application/json" }, input, call);
+  }
+
+  /** Lists your outputs. */
+  listOutputs(
+    input: { limit?: number; cursor?: string } = {},
+    call?: Call,
+  ): Promise<{
+    readonly outputs: readonly Output[];
+    /** There is more: ask again with this `cursor`. */
+    readonly next_cursor?: string;
+  }> {
+    return this.#send({ method: "GET", path: "/outputs", query: ["limit", "cursor"] }, input, call);
+  }
+
+  /** Shows an output. */
+  readOutput(input: { output_uuid: string }, call?: Call): Promise<Output> {
+    return this.#send({ method: "GET", path: "/output/{output_uuid}" }, input, call);
+  }
+
+  /** Removes an output that is not attached. */
+  deleteOutput(
+    input: { output_uuid: string },
+    call?: Call,
+  ): Promise<{
+    readonly deleted: true;
+    /** Lower case; capitals are taken for the same. */
+    readonly uuid: string;
+  }> {
+    return this.#send({ method: "DELETE", path: "/output/{output_uuid}" }, input, call);
+  }
+
+  /** Websocket: where the camera is, sent by the client. Each text frame is one JSON telemetry message, native or in the format of the source. Where the telemetry of the source does not come by `websocket`, the socket is refused with 409 and the reason. A message that is not valid is answered with `{"error": {…}}` and changes nothing; a valid one is not answered. One client at a time: a second one gets 409. Pinged every 20 s and closed when two pings go unanswered. Closed with 1000 when the process ends, with 1001 when the service is shut down. The key comes as the header `api_key` or as `?api_key=`. */
+  sendTelemetry(input: { process_uuid: string }, call?: Call): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/process/{process_uuid}/telemetry" }, input, call);
+  }
+
+  /** A media-server source by low-latency HLS. `index.m3u8` is where players begin; `hls_url` of the record is its address. What playlists refer to is reached with a token of its own. */
+  readSourceHls(
+    input: { source_uuid: string; file: string; _HLS_msn?: number; _HLS_part?: number },
+    call?: Call,
+  ): Promise<Answer> {
+    return this.#send(
+      { method: "GET", path: "/source/{source_uuid}/hls/{file}", query: ["_HLS_msn", "_HLS_part"] },
+      input,
+      call,
+    );
+  }
+
+  /** A media-server source by WebRTC (WHEP). The body is the offer of the player, the answer is that of the media server; `Location` is what to DELETE in the end. `webrtc_url` of the record is this address. */
+  watchSource(input: { source_uuid: string; body: string }, call?: Call): Promise<Answer> {
+    return this.#send({ method: "POST", path: "/source/{source_uuid}/whep", bodyType: "application/sdp" }, input, call);
+  }
+
+  /** Ends what was begun with POST /source/{source_uuid}/whep. */
+  leaveSource(
+    input: { source_uuid: string; session: string },
+    call?: Call,
+  ): Promise<{
+    readonly deleted: true;
+  }> {
+    return this.#send({ method: "DELETE", path: "/source/{source_uuid}/whep/{session}" }, input, call);
+  }
+
+  /** A rtsp output by low-latency HLS. `index.m3u8` is where players begin; `hls_url` of the record is its address. What playlists refer to is reached with a token of its own. */
+  readOutputHls(
+    input: { output_uuid: string; file: string; _HLS_msn?: number; _HLS_part?: number },
+    call?: Call,
+  ): Promise<Answer> {
+    return this.#send(
+      { method: "GET", path: "/output/{output_uuid}/hls/{file}", query: ["_HLS_msn", "_HLS_part"] },
+      input,
+      call,
+    );
+  }
+
+  /** A rtsp output by WebRTC (WHEP). The body is the offer of the player, the answer is that of the media server; `Location` is what to DELETE in the end. `webrtc_url` of the record is this address. */
+  watchOutput(input: { output_uuid: string; body: string }, call?: Call): Promise<Answer> {
+    return this.#send({ method: "POST", path: "/output/{output_uuid}/whep", bodyType: "application/sdp" }, input, call);
+  }
+
+  /** Ends what was begun with POST /output/{output_uuid}/whep. */
+  leaveOutput(
+    input: { output_uuid: string; session: string },
+    call?: Call,
+  ): Promise<{
+    readonly deleted: true;
+  }> {
+    return this.#send({ method: "DELETE", path: "/output/{output_uuid}/whep/{session}" }, input, call);
+  }
+
+  /** One segment of a recording: fragmented MP4. Whole, or the part that `Range` asks for. Of a recording that goes on: what there is of it. */
+  downloadRecording(input: { recording_uuid: string; index: string }, call?: Call): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/recording/{recording_uuid}/{index}" }, input, call);
+  }
+
+  /** Removes a recording that has ended, with its files. */
+  deleteRecording(
+    input: { recording_uuid: string },
+    call?: Call,
+  ): Promise<{
+    readonly deleted: true;
+    /** Lower case; capitals are taken for the same. */
+    readonly uuid: string;
+  }> {
+    return this.#send({ method: "DELETE", path: "/recording/{recording_uuid}" }, input, call);
+  }
+
+  /** A page that shows the media-server source by HLS. With `?token=` of a signed address, or `?api_key=`, which the page hands on to what it plays. Without either it says that it may not. */
+  getSourceHlsPage(input: { source_uuid: string }, call?: Call): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/source/{source_uuid}/hls" }, input, call);
+  }
+
+  /** A page that shows the media-server source by WebRTC. With `?token=` of a signed address, or `?api_key=`, which the page hands on to what it plays. Without either it says that it may not. */
+  getSourceWebrtcPage(input: { source_uuid: string }, call?: Call): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/source/{source_uuid}/webrtc" }, input, call);
+  }
+
+  /** A page that shows the rtsp output by HLS. With `?token=` of a signed address, or `?api_key=`, which the page hands on to what it plays. Without either it says that it may not. */
+  getOutputHlsPage(input: { output_uuid: string }, call?: Call): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/output/{output_uuid}/hls" }, input, call);
+  }
+
+  /** A page that shows the rtsp output by WebRTC. With `?token=` of a signed address, or `?api_key=`, which the page hands on to what it plays. Without either it says that it may not. */
+  getOutputWebrtcPage(input: { output_uuid: string }, call?: Call): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/output/{output_uuid}/webrtc" }, input, call);
+  }
+
+  /** A file of the players' pages. */
+  getPlayerFile(
+    input: { file: "player.css" | "screen.js" | "webrtc.js" | "hls.js" | "hls-library.js" },
+    call?: Call,
+  ): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/player/{file}" }, input, call);
+  }
+
+  /** The track report of a process, or its tracks as GeoJSON, KML or CSV. Of processes whose key had the track logger when they started. The report of a process that runs tells of the last minutes (`report.window_minutes`, 5 unless configured), that of one that has ended of all of it. `limit` and `cursor` page it, by the ids of the tracks; without them it is whole. Streamed: a long process makes a long answer, and pictures make up most of it (`patches=false` leaves them out). Other formats have all tracks, whatever the window. Paths are thinned: a point every second, and sooner when the object has moved more than two metres and than the error of its place (properties of the element `report`). */
+  readTracks(
+    input: {
+      process_uuid: string;
+      format?: "json" | "geojson" | "kml" | "csv";
+      window_minutes?: number;
+      limit?: number;
+      cursor?: string;
+      patches?: boolean;
+    },
+    call?: Call,
+  ): Promise<TrackReport | TrackCollection> {
+    return this.#send(
+      {
+        method: "GET",
+        path: "/process/{process_uuid}/tracks",
+        query: ["format", "window_minutes", "limit", "cursor", "patches"],
+      },
+      input,
+      call,
+    );
+  }
+
+  /** The same as with GET. Of processes whose key had the track logger when they started. The report of a process that runs tells of the last minutes (`report.window_minutes`, 5 unless configured), that of one that has ended of all of it. `limit` and `cursor` page it, by the ids of the tracks; without them it is whole. Streamed: a long process makes a long answer, and pictures make up most of it (`patches=false` leaves them out). Other formats have all tracks, whatever the window. Paths are thinned: a point every second, and sooner when the object has moved more than two metres and than the error of its place (properties of the element `report`). */
+  postTracks(
+    input: {
+      process_uuid: string;
+      format?: "json" | "geojson" | "kml" | "csv";
+      window_minutes?: number;
+      limit?: number;
+      cursor?: string;
+      patches?: boolean;
+    },
+    call?: Call,
+  ): Promise<TrackReport | TrackCollection> {
+    return this.#send(
+      {
+        method: "POST",
+        path: "/process/{process_uuid}/tracks",
+        query: ["format", "window_minutes", "limit", "cursor", "patches"],
+      },
+      input,
+      call,
+    );
+  }
+
+  /** Deletes the track report of a process. Tracks, their paths and their pictures. Of a process that has ended there is no report any more. Of one that runs, what was seen so far is gone, and the report goes on with what is seen from now on; what is on the picture then comes again with it. */
+  deleteTracks(input: { process_uuid: string }, call?: Call): Promise<DeletedReport> {
+    return this.#send({ method: "DELETE", path: "/process/{process_uuid}/tracks" }, input, call);
+  }
+
+  /** Lists your processes that have a track report. Those whose key had the track logger when they started and whose report was not deleted, with the processed video of keys with process recording. Tracks are kept for `report.retention_days`, also of processes that run. */
+  listTrackedProcesses(
+    input: { limit?: number; cursor?: string } = {},
+    call?: Call,
+  ): Promise<{
+    readonly tracked_processes: readonly TrackedProcess[];
+    /** There is more: ask again with this `cursor`. */
+    readonly next_cursor?: string;
+  }> {
+    return this.#send({ method: "GET", path: "/tracked_processes", query: ["limit", "cursor"] }, input, call);
+  }
+
+  /** Starts the enhancement of the report of a finished process. Every track gets `enhanced_data`: the type, colour and plate of vehicles, the colours that people wear, what can be said of things that fly; null where its picture does not show it. While one is under way, asking again changes nothing; after that it begins anew. It counts as an active process, and uses no minutes. */
+  enhanceTracks(input: { process_uuid: string }, call?: Call): Promise<EnhancementStarted> {
+    return this.#send({ method: "POST", path: "/decorate_tracks/{process_uuid}" }, input, call);
+  }
+
+  /** How far the enhancement is. FINISHED when every track is done; then `GET /process/{process_uuid}/tracks` shows it. */
+  readEnhancement(input: { process_uuid: string }, call?: Call): Promise<EnhancementState> {
+    return this.#send({ method: "GET", path: "/decorate_tracks/{process_uuid}/status" }, input, call);
+  }
+
+  /** How far the enhancement is. FINISHED when every track is done; then `GET /process/{process_uuid}/tracks` shows it. */
+  askForEnhancement(input: { process_uuid: string }, call?: Call): Promise<EnhancementState> {
+    return this.#send({ method: "POST", path: "/decorate_tracks/{process_uuid}/status" }, input, call);
+  }
+
+  /** What a type of alert does and takes. Types are `grid-density`, `flow-control`, `follow-track`, `filter-search`. */
+  describeAlertType(input: { name?: string; type?: string } = {}, call?: Call): Promise<AlertDescription> {
+    return this.#send({ method: "GET", path: "/alert_description", query: ["name", "type"] }, input, call);
+  }
+
+  /** Registers an alert for all processes. It applies to all active processes whose graph can evaluate it, at once, and to those that are started later. A host that no name server knows is refused; one that is away is not: notices wait for it. */
+  registerAlert(input: { body: NewAlert }, call?: Call): Promise<Alert> {
+    return this.#send({ method: "POST", path: "/alert", bodyType: "application/json" }, input, call);
+  }
+
+  /** Makes an alert for one process, by the process's uuid. It goes with its process. `GET /active/alerts` lists it, `GET /alerts` does not. */
+  addAlert(input: { uuid: string; body: NewAlert }, call?: Call): Promise<Alert> {
+    return this.#send({ method: "POST", path: "/alert/{uuid}", bodyType: "application/json" }, input, call);
+  }
+
+  /** Shows an alert, by the alert's uuid. */
+  readAlert(input: { uuid: string }, call?: Call): Promise<Alert> {
+    return this.#send({ method: "GET", path: "/alert/{uuid}" }, input, call);
+  }
+
+  /** Changes an alert, by the alert's uuid. What is left out stays. Each of `trigger`, `region`, `filter`, `parameters` and `output` that is sent replaces the whole of it and begins the alert anew. `status` and `alias` hold at once. A changed configuration waits for the next start of a process as `pending`, or, with `force`, is live on every running process at once, without a restart: no client, output or track is disturbed. A crash of a runner or of the service is no start. While the alert is inactive it runs nowhere, and nothing waits. `force` may be in the query or in the body; the query wins. */
+  changeAlert(input: { uuid: string; force?: boolean; body: AlertChange }, call?: Call): Promise<Alert> {
+    return this.#send(
+      { method: "PATCH", path: "/alert/{uuid}", query: ["force"], bodyType: "application/json" },
+      input,
+      call,
+    );
+  }
+
+  /** Stops an alert on every process and removes it, by the alert's uuid. Notices that wait for its outputs go with it. */
+  deleteAlert(
+    input: { uuid: string },
+    call?: Call,
+  ): Promise<{
+    readonly deleted: true;
+    /** Lower case; capitals are taken for the same. */
+    readonly uuid: string;
+  }> {
+    return this.#send({ method: "DELETE", path: "/alert/{uuid}" }, input, call);
+  }
+
+  /** Lists your registered alerts, active or not. */
+  listAlerts(
+    input: { limit?: number; cursor?: string } = {},
+    call?: Call,
+  ): Promise<{
+    readonly alerts: readonly Alert[];
+    /** There is more: ask again with this `cursor`. */
+    readonly next_cursor?: string;
+  }> {
+    return this.#send({ method: "GET", path: "/alerts", query: ["limit", "cursor"] }, input, call);
+  }
+
+  /** Lists active alerts with the processes they run on. One entry for every alert and process that it runs on, `process_uuid`, with what it runs with there; those of single processes too. */
+  listActiveAlerts(
+    input: { limit?: number; cursor?: string } = {},
+    call?: Call,
+  ): Promise<{
+    readonly alerts: readonly Alert[];
+    /** There is more: ask again with this `cursor`. */
+    readonly next_cursor?: string;
+  }> {
+    return this.#send({ method: "GET", path: "/active/alerts", query: ["limit", "cursor"] }, input, call);
+  }
+
+  /** Subscribes an address to a process. Notifications are POSTed as JSON, signed as Standard Webhooks says: `webhook-id`, `webhook-timestamp`, `webhook-signature`. Any 2xx takes one; else it is tried again, less and less often, for ten minutes, and those behind it wait. Redirects are not followed. At least once: one that comes twice has the same `webhook-id`. The first goes out at once; what happens within the interval is gathered into the next. While a receiver is away they wait, and come one after the other when it is back. Tracks that are shown when the subscription begins are new to it. A subscription ends with its process: what was gathered is sent at once. */
+  subscribe(input: { process_uuid: string; body: NewSubscription }, call?: Call): Promise<CreatedSubscription> {
+    return this.#send({ method: "POST", path: "/subscribe/{process_uuid}", bodyType: "application/json" }, input, call);
+  }
+
+  /** Lists the subscriptions to a process, and how their deliveries get on. */
+  listSubscriptions(
+    input: { process_uuid: string; limit?: number; cursor?: string },
+    call?: Call,
+  ): Promise<{
+    readonly subscriptions: readonly {
+      /** Lower case; capitals are taken for the same. */
+      readonly uuid: string;
+      /** Lower case; capitals are taken for the same. */
+      readonly subscription_uuid: string;
+      /** Lower case; capitals are taken for the same. */
+      readonly process_uuid: string;
+      /** Credentials are shown as `***`. */
+      readonly notification_url: string;
+      /** `new-tracks`: a track is shown for the first time since the subscription began. `target-count`: another number of targets is in the picture than was told last; a subscription begins at 0. */
+      readonly event_type: "new-tracks" | "target-count";
+      /** Credentials are shown as `***`. */
+      readonly auth_url: string | null;
+      readonly notifier_policy_type: "backoff";
+      readonly notifier_policy_args: {
+        /** The least time between two notifications. */
+        readonly backoff_seconds?: number;
+      };
+      /** `full` adds the entries of the detection message. */
+      readonly notification_format?: "simple" | "full";
+      /** UTC, ISO 8601 with milliseconds. */
+      readonly created_at: string;
+      readonly delivery: {
+        /** Notifications that are to be delivered, or gathered into. */
+        readonly waiting: number;
+        /** So many the receiver has taken. */
+        readonly delivered: number;
+        /** So many were given up: they were tried for too long, or too many waited. */
+        readonly dropped: number;
+        readonly last_attempt_at: string | null;
+        readonly last_delivered_at: string | null;
+        /** Null when the last attempt went well. */
+        readonly last_error: string | null;
+      };
+    }[];
+    /** There is more: ask again with this `cursor`. */
+    readonly next_cursor?: string;
+  }> {
+    return this.#send(
+      { method: "GET", path: "/subscriptions/{process_uuid}", query: ["limit", "cursor"] },
+      input,
+      call,
+    );
+  }
+
+  /** Removes subscriptions to a process, and what waits for their receivers. `notification_url` and `event_type` choose among them, in the query or in a body; the query wins. With neither, all of the process are removed. */
+  unsubscribe(
+    input: {
+      process_uuid: string;
+      notification_url?: string;
+      event_type?: "new-tracks" | "target-count";
+      body?: SubscriptionChoice;
+    },
+    call?: Call,
+  ): Promise<{
+    readonly deleted: true;
+    /** Lower case; capitals are taken for the same. */
+    readonly process_uuid: string;
+    /** Of the subscriptions that are gone. */
+    readonly uuids: readonly string[];
+    /** Lower case; capitals are taken for the same. */
+    readonly uuid?: string;
+  }> {
+    return this.#send(
+      {
+        method: "DELETE",
+        path: "/subscriptions/{process_uuid}",
+        query: ["notification_url", "event_type"],
+        bodyType: "application/json",
+      },
+      input,
+      call,
+    );
+  }
+
+  /** Sends a sample to the receivers of a process and tells what became of it. `notification_url` and `event_type` choose among them, in the query or in a body; the query wins. With neither, all are tried. Samples are signed as notifications are, carry `sample: true`, are sent once, and do not wait behind what waits. */
+  testSubscriptions(
+    input: {
+      process_uuid: string;
+      notification_url?: string;
+      event_type?: "new-tracks" | "target-count";
+      body?: SubscriptionChoice;
+    },
+    call?: Call,
+  ): Promise<{
+    readonly tests: readonly {
+      /** Lower case; capitals are taken for the same. */
+      readonly uuid: string;
+      /** Lower case; capitals are taken for the same. */
+      readonly subscription_uuid: string;
+      /** `new-tracks`: a track is shown for the first time since the subscription began. `target-count`: another number of targets is in the picture than was told last; a subscription begins at 0. */
+      readonly event_type: "new-tracks" | "target-count";
+      readonly notification_url: string;
+      readonly delivered: boolean;
+      /** Why not; null when it was delivered. */
+      readonly detail: string | null;
+    }[];
+  }> {
+    return this.#send(
+      {
+        method: "POST",
+        path: "/subscriptions/{process_uuid}/test",
+        query: ["notification_url", "event_type"],
+        bodyType: "application/json",
+      },
+      input,
+      call,
+    );
+  }
+
+  /** The graphs that are installed. */
+  listGraphs(
+    input: { limit?: number; cursor?: string } = {},
+    call?: Call,
+  ): Promise<{
+    readonly graphs: readonly GraphSummary[];
+    /** There is more: ask again with this `cursor`. */
+    readonly next_cursor?: string;
+  }> {
+    return this.#send({ method: "GET", path: "/graphs", query: ["limit", "cursor"] }, input, call);
+  }
+
+  /** One graph: its params, its text and what it compiles to. */
+  getGraph(input: { name: string }, call?: Call): Promise<Graph> {
+    return this.#send({ method: "GET", path: "/graphs/{name}" }, input, call);
+  }
+
+  /** What is wrong with a graph. The graph as YAML, or as JSON: `{"yaml": "…"}`. Nothing is run and nothing is kept. */
+  validateGraph(input: { body: string }, call?: Call): Promise<GraphValidation> {
+    return this.#send({ method: "POST", path: "/graphs/validate", bodyType: "application/yaml" }, input, call);
+  }
+
+  /** The elements that graphs are made of. */
+  listElements(
+    input: { limit?: number; cursor?: string; find?: string } = {},
+    call?: Call,
+  ): Promise<{
+    readonly elements: readonly ElementSummary[];
+    /** There is more: ask again with this `cursor`. */
+    readonly next_cursor?: string;
+  }> {
+    return this.#send({ method: "GET", path: "/elements", query: ["limit", "cursor", "find"] }, input, call);
+  }
+
+  /** Everything about one element, as `windhover inspect` prints it. */
+  getElement(input: { name: string }, call?: Call): Promise<Element> {
+    return this.#send({ method: "GET", path: "/elements/{name}" }, input, call);
+  }
+
+  /** Run a graph of your own for a minute. Needs a key with the flag `graph_author`. It may use elements whose `can_try` is true (`GET /elements/{name}`), and ends by itself after 60 seconds. */
+  tryGraph(
+    input: {
+      body: {
+        /** The graph, of elements that are on the allow-list. */
+        readonly yaml: string;
+        /** Lower case; capitals are taken for the same. */
+        readonly source_uuid: string;
+        /** Values of the graph's params. */
+        readonly params?: Readonly<Record<string, unknown>>;
+      };
+    },
+    call?: Call,
+  ): Promise<StartedProcess> {
+    return this.#send({ method: "POST", path: "/graphs/try", bodyType: "application/json" }, input, call);
+  }
+
+  /** The graph of a process as it runs. */
+  getProcessGraph(
+    input: { process_uuid: string; format?: "json" | "dot" | "mermaid" | "launch" },
+    call?: Call,
+  ): Promise<ProcessGraph> {
+    return this.#send({ method: "GET", path: "/process/{process_uuid}/graph", query: ["format"] }, input, call);
+  }
+
+  /** Set live properties of a running graph. Values by property, by node: `{"detect": {"confidence": 0.5}}`. All of them or none. */
+  setProcessGraph(
+    input: { process_uuid: string; body: Readonly<Record<string, Readonly<Record<string, unknown>>>> },
+    call?: Call,
+  ): Promise<{
+    /** Lower case; capitals are taken for the same. */
+    readonly uuid: string;
+    /** Lower case; capitals are taken for the same. */
+    readonly process_uuid: string;
+    /** Values by property, by node. */
+    readonly set: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  }> {
+    return this.#send(
+      { method: "PATCH", path: "/process/{process_uuid}/graph", bodyType: "application/json" },
+      input,
+      call,
+    );
+  }
+
+  /** The operator's page. */
+  getConsole(call?: Call): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/console" }, {}, call);
+  }
+
+  /** The operator's page. */
+  getConsolePage(input: { page: string }, call?: Call): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/console/{page}" }, input, call);
+  }
+
+  /** The operator's page. */
+  getConsoleThing(input: { page: string; thing: string }, call?: Call): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/console/{page}/{thing}" }, input, call);
+  }
+
+  /** The operator's page. */
+  getConsolePart(input: { page: string; thing: string; part: string }, call?: Call): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/console/{page}/{thing}/{part}" }, input, call);
+  }
+
+  /** A file of the operator's page. */
+  getConsoleAsset(input: { file: string }, call?: Call): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/console/assets/{file}" }, input, call);
+  }
+
+  /** Numbers for Prometheus. Frames, latency, drops, inference and memory of every process; streams, players and memory of the media hub; requests by route; health of the parts. Needs the key of an operator (the first key, or one made with `keys create --operator`), in the header or as `?api_key=`, unless `http.metrics_open` is set. */
+  readMetrics(call?: Call): Promise<string> {
+    return this.#send({ method: "GET", path: "/metrics" }, {}, call);
+  }
+
+  /** This document. */
+  getOpenApi(call?: Call): Promise<{
+    readonly openapi: string;
+  }> {
+    return this.#send({ method: "GET", path: "/openapi.json" }, {}, call);
+  }
+
+  /** This document, to read and to try. */
+  getDocs(call?: Call): Promise<Answer> {
+    return this.#send({ method: "GET", path: "/docs" }, {}, call);
+  }
+}

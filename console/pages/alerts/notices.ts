@@ -1,0 +1,49 @@
+/** Notices of all running processes, as they come. */
+import { useEffect, useState } from "preact/hooks";
+import type { AlertEvent } from "../../../client/client.ts";
+import { useAsked } from "../../asking.ts";
+import { html } from "../../html.ts";
+import { follow, MOST_FOLLOWED } from "../../live/follow.ts";
+import { formatTime } from "../../parts/format.ts";
+import { addressOf } from "../../router.ts";
+import { windhover } from "../../session.ts";
+
+const MOST = 100;
+const EVERY_MS = 5_000;
+
+export function Notices() {
+  const { asked } = useAsked((signal) => windhover.listProcesses({}, { signal }), [], EVERY_MS);
+  const uuids = "value" in asked ? (asked.value?.processes ?? []).map((process) => process.uuid) : [];
+  const [notices, setNotices] = useState<readonly AlertEvent[]>([]);
+  // The newest first: they are of version 7.
+  const joined = uuids.sort().reverse().join(" ");
+  useEffect(
+    () =>
+      follow(joined === "" ? [] : joined.split(" "), (_, { event, data }) => {
+        if (event === "alert") setNotices((before) => [JSON.parse(data) as AlertEvent, ...before].slice(0, MOST));
+      }),
+    [joined],
+  );
+  const left = uuids.length - MOST_FOLLOWED;
+  return html`
+    <section aria-label="Notices" aria-live="polite">
+      <h2 class="gap">Notices</h2>
+      ${notices.length === 0 ? html`<p class="hint">${uuids.length === 0 ? "No process runs." : "None since this page was opened."}</p>` : html`<ul class="plain-list">${notices.map((notice) => html`<${Notice} key=${notice.id} notice=${notice} />`)}</ul>`}
+      ${left > 0 && html`<p class="hint">Of the ${MOST_FOLLOWED} newest processes; ${left} more run.</p>`}
+    </section>
+  `;
+}
+
+export const Notice = ({ notice }: { notice: AlertEvent }) => {
+  const { image } = (notice.data.patch ?? {}) as { image?: string };
+  return html`
+    <li class="card row">
+      ${image !== undefined && html`<img class="patch" alt="" src=${`data:image/jpeg;base64,${image}`} />`}
+      <div>
+        <strong>${notice.alias}</strong> <span class="state ${notice.event === "cleared" ? "" : "live"}">${notice.event}</span>
+        <p class="hint">${formatTime(notice.timestamp)} · <a href=${addressOf("processes", notice.process_uuid)}>process</a> ·
+          ${notice.tracks.map((track) => `${track.class_name} ${track.track_id}`).join(", ") || "no tracks"}</p>
+      </div>
+    </li>
+  `;
+};

@@ -1,0 +1,69 @@
+/** What is known of places by now, from the events of processes. */
+import type { DetectionMessage, DroneDataMessage } from "../../../client/client.ts";
+import type { Pose, Spot } from "./ground.ts";
+
+export interface MapTrack {
+  readonly key: string;
+  readonly id: number;
+  readonly name: string;
+  /** Oldest first, at least one. */
+  readonly trail: Spot[];
+  readonly errorM: number;
+  readonly speedMps: number | null;
+  readonly seenMs: number;
+}
+
+export type Camera = Partial<Pose> & Spot;
+
+const MOST_TRAIL = 200;
+/** What was not seen for so long goes. */
+const GONE_MS = 30_000;
+
+export class Scene {
+  readonly tracks = new Map<string, MapTrack>();
+  /** By process. */
+  readonly cameras = new Map<string, Camera>();
+  /** Another one after every change: what shows the scene need not look again while it stays. */
+  version = 0;
+
+  addDetections({ process_uuid, active_tracks }: DetectionMessage, nowMs: number): void {
+    for (const track of active_tracks) {
+      const { latitude, longitude, track_id, class_name, position_error_m = 0, speed_mps = null } = track;
+      if (latitude === undefined || longitude === undefined) continue;
+      const key = `${process_uuid} ${track_id}`;
+      const trail = this.tracks.get(key)?.trail ?? [];
+      trail.push({ latitude, longitude });
+      if (trail.length > MOST_TRAIL) trail.shift();
+      this.tracks.set(key, {
+        ...{ key, id: track_id, name: class_name, trail },
+        ...{ errorM: position_error_m, speedMps: speed_mps, seenMs: nowMs },
+      });
+      this.version += 1;
+    }
+    this.forget(nowMs);
+  }
+
+  addDrone(processUuid: string, message: DroneDataMessage): void {
+    const { latitude, longitude } = message;
+    if (typeof latitude !== "number" || typeof longitude !== "number") return;
+    this.cameras.set(processUuid, { ...(message as Partial<Pose>), latitude, longitude });
+    this.version += 1;
+  }
+
+  /** Tracks that were not seen for long, also where nothing comes any more. */
+  forget(nowMs: number): void {
+    for (const [key, { seenMs }] of this.tracks) if (nowMs - seenMs > GONE_MS) this.#drop(this.tracks, key);
+  }
+
+  /** Only what these processes tell stays. */
+  keep(processUuids: readonly string[]): void {
+    for (const uuid of this.cameras.keys()) if (!processUuids.includes(uuid)) this.#drop(this.cameras, uuid);
+    for (const key of this.tracks.keys())
+      if (!processUuids.includes(key.split(" ")[0] ?? "")) this.#drop(this.tracks, key);
+  }
+
+  #drop(from: Map<string, unknown>, key: string): void {
+    from.delete(key);
+    this.version += 1;
+  }
+}

@@ -1,0 +1,37 @@
+import type { Process, StatsEvent } from "../../../client/client.ts";
+import { html } from "../../html.ts";
+import { formatSpan, formatTime } from "../../parts/format.ts";
+import { addressOf } from "../../router.ts";
+import { isActive } from "./state-mark.ts";
+
+interface FactsNeeds {
+  readonly process: Process;
+  readonly stats: StatsEvent["stats"];
+}
+
+export const Facts = ({ process, stats }: FactsNeeds) => html`
+  <section class="card" aria-label="How it gets on">
+    <dl class="facts">
+      ${isActive(process) && html`<${Rates} stats=${stats} />`}
+      <dt>Frames dropped</dt><dd>${stats.frames_dropped}</dd>
+      <dt>Restarts</dt><dd>${stats.restarts}</dd>
+      <dt>Graph</dt><dd><a href=${addressOf("graphs", process.graph)}>${process.graph}</a></dd>
+      <dt>Source</dt><dd>${process.source_url}</dd>
+      <dt>Started</dt><dd>${formatTime(process.started_at)}</dd>
+      ${process.finished_at !== null && html`<dt>Ended</dt><dd>${formatTime(process.finished_at)}${lasted(process)}</dd>`}
+      ${process.telemetry !== null && html`<dt>Telemetry</dt><dd>${process.telemetry.state}${process.telemetry.detail ? `: ${process.telemetry.detail}` : ""}</dd>`}
+      ${process.recording !== null && html`<dt>Recording</dt><dd>${process.recording.is_recording ? "goes on" : (process.recording.status_detail ?? "off")}</dd>`}
+    </dl>
+  </section>
+`;
+
+const Rates = ({ stats }: { stats: StatsEvent["stats"] }) => html`
+  <dt>Frames a second</dt><dd>${stats.fps_in.toFixed(1)} in · ${stats.fps_processed.toFixed(1)} looked at</dd>
+  <dt>Latency</dt><dd>${Math.round(stats.latency_ms.p50)} ms, 95 % within ${Math.round(stats.latency_ms.p95)} ms</dd>
+  <dt>One inference</dt><dd>${Math.round(stats.inference_ms)} ms</dd>
+`;
+
+function lasted({ started_at, finished_at }: Process): string {
+  if (started_at === null || finished_at === null) return "";
+  return `, after ${formatSpan((Date.parse(finished_at) - Date.parse(started_at)) / 1000)}`;
+}

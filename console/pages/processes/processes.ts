@@ -1,0 +1,62 @@
+import { useState } from "preact/hooks";
+import type { Process } from "../../../client/client.ts";
+import { useAsked } from "../../asking.ts";
+import { html } from "../../html.ts";
+import { formatTime } from "../../parts/format.ts";
+import { Empty, Shown } from "../../parts/states.ts";
+import { addressOf, place } from "../../router.ts";
+import { windhover } from "../../session.ts";
+import { NewProcess } from "./new-process.ts";
+import { ProcessPage } from "./process.ts";
+import { useSourceNames } from "./source-names.ts";
+import { StateMark } from "./state-mark.ts";
+
+const EVERY_MS = 2_000;
+
+/** `/processes`, `/processes/new` or `/processes/<uuid>`. */
+export function Processes() {
+  const [, uuid] = place.value.parts;
+  if (uuid === "new") return html`<${NewProcess} />`;
+  return uuid === undefined ? html`<${ProcessList} />` : html`<${ProcessPage} key=${uuid} uuid=${uuid} />`;
+}
+
+function ProcessList() {
+  const [state, setState] = useState<"active" | "all">("active");
+  const { asked, reload } = useAsked((signal) => windhover.listProcesses({ state }, { signal }), [state], EVERY_MS);
+  return html`
+    <div class="row spread"><h1>Processes</h1>
+      <div class="row">
+        <label class="check"><input type="checkbox" checked=${state === "all"} onChange=${() => setState(state === "all" ? "active" : "all")} /> Ended ones too</label>
+        <a class="button primary" href=${addressOf("processes", "new")}>Start a process</a>
+      </div>
+    </div>
+    <${Shown} asked=${asked} onRetry=${reload}>
+      ${({ processes }: { processes: readonly Process[] }) =>
+        processes.length === 0
+          ? html`<${Empty} title=${state === "all" ? "Nothing ran yet" : "Nothing runs"}><p>Start a process on a <a href=${addressOf("sources")}>source</a>.</p></${Empty}>`
+          : html`<${Table} processes=${processes} />`}
+    </${Shown}>
+  `;
+}
+
+function Table({ processes }: { processes: readonly Process[] }) {
+  const nameOf = useSourceNames();
+  return html`
+    <table class="cards">
+      <thead><tr><th>Source</th><th>Graph</th><th>State</th><th>Started</th><th>Frames a second</th></tr></thead>
+      <tbody>
+        ${processes.map(
+          (process) => html`
+            <tr key=${process.uuid}>
+              <td><a href=${addressOf("processes", process.uuid)}>${nameOf(process)}</a></td>
+              <td data-name="Graph">${process.graph}</td>
+              <td data-name="State"><${StateMark} process=${process} /></td>
+              <td data-name="Started">${formatTime(process.started_at)}</td>
+              <td data-name="Frames a second">${process.finished_at === null ? process.stats.fps_processed.toFixed(1) : "—"}</td>
+            </tr>
+          `,
+        )}
+      </tbody>
+    </table>
+  `;
+}

@@ -1,0 +1,9 @@
+#!/bin/sh
+# What Windhover needs while it runs, and the user that it runs as. In the last stage of the image, as root.
+set -eu
+cd "$(dirname "$0")/.."
+node docker/install-packages.mjs
+rm -rf /var/lib/apt/lists/*
+groupadd --system --gid 10001 windhover
+useradd --system --uid 10001 --gid windhover --home-dir /var/lib/windhover --shell /usr/sbin/nologin windhover
+install --directory --owner=windhover --group=windhover --mode=0750 /var/lib/windhover

@@ -1,0 +1,23 @@
+/** Everything in the repository that is made from definitions and the OpenAPI document, by its path. */
+import type { OpenApi as ClientDocument } from "../../client/write-client.ts";
+import { writeClient } from "../../client/write-client.ts";
+import { writeApi } from "./api.ts";
+import { writeCommands } from "./commands.ts";
+import { writeConfig } from "./config.ts";
+import { writeElements } from "./elements.ts";
+import { writeModels } from "./models.ts";
+import type { OpenApi } from "./open-api.ts";
+
+export async function writeAll(document: unknown): Promise<ReadonlyMap<string, string>> {
+  const pages: readonly (readonly [string, string])[] = [
+    ["docs/api.md", writeApi(document as OpenApi)],
+    ["docs/commands.md", await writeCommands()],
+    ["docs/configuration.md", writeConfig()],
+    ["docs/elements.md", await writeElements()],
+    ["docs/models.md", writeModels()],
+  ];
+  return new Map([
+    ...pages.map(([path, text]) => [path, `${text}\n`] as const),
+    ["client/operations.ts", writeClient(document as ClientDocument)],
+  ]);
+}

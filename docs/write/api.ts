@@ -1,0 +1,51 @@
+/** Every endpoint, from the OpenAPI document. */
+
+import { code, made, table } from "./markdown.ts";
+import { type OpenApi, type Operation, writeOneLine } from "./open-api.ts";
+
+export function writeApi(document: OpenApi): string {
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
+  );
+  return [
+    made("the OpenAPI document"),
+    "# API",
+    "The whole document, with every schema, is at `GET /openapi.json` of a running service, and to read and try at `GET /docs`. `client/` is a typed client made from it.",
+    ...document.tags.flatMap(({ name, description }) => [
+      `## ${name}`,
+      description,
+      ...operations.filter(({ operation }) => operation.tags.includes(name)).map(writeOperation),
+    ]),
+  ].join("\n\n");
+}
+
+function writeOperation({ method, path, operation }: { method: string; path: string; operation: Operation }): string {
+  const { summary, description, parameters = [], responses, deprecated } = operation;
+  const inQuery = parameters.filter((parameter) => parameter.in === "query");
+  return [
+    `### ${method} ${path}`,
+    [
+      `${summary}${/[.!?]$/.test(summary) ? "" : "."}`,
+      ...(deprecated === true ? ["Deprecated."] : []),
+      description ?? "",
+    ]
+      .join(" ")
+      .trim(),
+    ...(inQuery.length === 0
+      ? []
+      : [
+          table(
+            ["In the query", "Needed", "What it is"],
+            inQuery.map(({ name, required, description: about = "" }) => [
+              code(name),
+              required === true ? "yes" : "",
+              about,
+            ]),
+          ),
+        ]),
+    table(
+      ["Answer", "What it means"],
+      Object.entries(responses).map(([status, answer]) => [status, writeOneLine(answer)]),
+    ),
+  ].join("\n\n");
+}

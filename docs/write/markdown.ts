@@ -1,0 +1,14 @@
+/** Pieces of Markdown. Pure. */
+
+/** In a cell of a table. */
+export const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll(/\s*\n\s*/g, " ");
+
+export const code = (text: string): string => (text.includes("`") ? `\`\` ${text} \`\`` : `\`${text}\``);
+
+export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [head, head.map(() => "---"), ...rows].map((row) => `| ${row.map(cell).join(" | ")} |`).join("\n");
+
+export const fence = (language: string, text: string): string => `\`\`\`${language}\n${text.trim()}\n\`\`\``;
+
+/** Whoever opens the file should know that it is of no use to change it. */
+export const made = (from: string): string => `<!-- Made by \`npm run generate\` from ${from}. -->`;

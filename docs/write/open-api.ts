@@ -1,0 +1,31 @@
+/** As much of the OpenAPI document as is written about it. */
+export interface Operation {
+  readonly tags: readonly string[];
+  readonly summary: string;
+  readonly description?: string;
+  readonly deprecated?: boolean;
+  readonly parameters?: readonly {
+    readonly name: string;
+    readonly in: string;
+    readonly required?: boolean;
+    readonly description?: string;
+  }[];
+  readonly responses: Readonly<Record<string, Answer>>;
+}
+
+interface Answer {
+  readonly description: string;
+  readonly content?: Readonly<Record<string, { readonly schema?: { readonly $ref?: string } }>>;
+}
+
+export interface OpenApi {
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+}
+
+/** With the name of what it holds, where that has one. */
+export function writeOneLine({ description, content = {} }: Answer): string {
+  const names = Object.values(content).flatMap(({ schema }) => schema?.$ref?.split("/").at(-1) ?? []);
+  const told = [...new Set(names)].filter((name) => name !== "Problem").map((name) => `\`${name}\``);
+  return told.length === 0 ? description : `${description} ${told.join(" or ")}`;
+}

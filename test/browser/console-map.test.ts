@@ -1,0 +1,180 @@
+/** The map and the reports of the console, on people of a real clip that a camera with a known place sees. */
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { after, test } from "node:test";
+import type { Page } from "playwright-core";
+import { HeadlessBrowser } from "../../cli/bench/media/browser.ts";
+import type { StartedProcess } from "../../schemas/api/processes.ts";
+import { createKey, MASTER_KEY, TestService, uploadVideo } from "../api/service.fixture.ts";
+import { MISSING_CLIP, testClip } from "../clips.fixture.ts";
+import { withoutModel } from "../golden/golden.fixture.ts";
+import { goTo, photograph, signIn } from "./console-visitor.fixture.ts";
+
+const clip = testClip("vtest.avi");
+const skip = clip === null ? MISSING_CLIP : await withoutModel("default");
+
+/** As if the campus lay across the date line, and the camera hung from a mast. */
+const TELEMETRY = {
+  ...{ latitude: -17, longitude: 179.9999, altitude: 12, rel_altitude: 12 },
+  ...{ camera_yaw: 60, camera_pitch: -35, camera_roll: 0, sensor_hfov: 55, sensor_vfov: 43 },
+};
+
+const [service, browser] = await Promise.all([TestService.start(), HeadlessBrowser.open()]);
+after(async () => {
+  await browser.close();
+  await service.close();
+});
+
+const canvasOf = (page: Page) => page.getByRole("application", { name: /^Map of tracks/ });
+const countDrawn = async (page: Page): Promise<number> => Number(await canvasOf(page).getAttribute("data-drawn"));
+/** Pixels of the canvas that something was drawn on. */
+const countInked = (page: Page): Promise<number> =>
+  page.evaluate(`(() => {
+    const canvas = document.querySelector("canvas");
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    return data.filter((value, i) => i % 4 === 3 && value > 0).length;
+  })()`);
+
+async function untilDrawn(page: Page, act: () => Promise<void>): Promise<void> {
+  const before = await countDrawn(page);
+  await act();
+  await page.waitForFunction(`document.querySelector("canvas").dataset.drawn > ${before}`);
+}
+
+/** Whether nothing is drawn for so many pictures of the screen. */
+const STANDS_STILL = `new Promise((done) => {
+  const count = () => document.querySelector("canvas").dataset.drawn;
+  const first = count();
+  let left = 20;
+  const look = () => (left-- > 0 ? requestAnimationFrame(look) : done(count() === first));
+  look();
+})`;
+
+test("the map shows the camera, what it sees, and tracks at their places", { skip }, async () => {
+  const page = await signIn(browser, service.url, { page: "map" });
+  await page.getByText("No process runs").waitFor();
+  const source = await uploadVideo(service, clip ?? "", { alias: "Campus" });
+  const start = () => service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`);
+  const { process_uuid: blind } = await start();
+  await page.getByText("Nothing has a place yet").waitFor();
+  await photograph(page, "map-nothing");
+  await service.expect(200, "DELETE", `/process/${blind}`);
+
+  const telemetry_cfg = { type: "static", parameters: TELEMETRY };
+  await service.expect(200, "PATCH", `/source/${source.uuid}`, { json: { telemetry_cfg } });
+  await start();
+  await page.getByText(/^In words: 1 camera, [1-9]/).click();
+  const table = page.getByRole("table", { name: "What is on the map" });
+  await table
+    .getByText(/^person \d+$/)
+    .first()
+    .waitFor();
+  assert.match(await table.innerText(), /-17\.000000, 179\.999900/);
+  const places = [...(await table.innerText()).matchAll(/person \d+\s+(-?[\d.]+), (-?[\d.]+)/g)];
+  assert.ok(places.length > 0);
+  for (const [, latitude, longitude] of places) {
+    assert.ok(Math.abs(Number(latitude) + 17) < 0.002, latitude);
+    assert.ok(180 - Math.abs(Number(longitude)) < 0.002, longitude);
+  }
+  assert.ok((await countInked(page)) > 5_000);
+  await photograph(page, "map");
+
+  // By wheel, hand and keys; nobody sees the same twice.
+  const box = (await canvasOf(page).boundingBox()) ?? assert.fail();
+  await page.mouse.move(box.x + 200, box.y + 150);
+  await untilDrawn(page, () => page.mouse.wheel(0, -300));
+  await page.mouse.down();
+  await untilDrawn(page, () => page.mouse.move(box.x + 300, box.y + 200));
+  await page.mouse.up();
+  await canvasOf(page).focus();
+  for (const key of ["ArrowLeft", "+", "-", "0"]) await untilDrawn(page, () => page.keyboard.press(key));
+  for (const name of ["Closer", "Further", "Show all"])
+    await untilDrawn(page, () => page.getByRole("button", { name }).click());
+  await page.close();
+});
+
+test("the map is not drawn again while nothing changes", { skip }, async () => {
+  const page = await signIn(browser, service.url, { page: "map" });
+  await page.getByText(/^In words: 1 camera, [1-9]/).waitFor();
+  const [{ uuid }] = (await service.expect<{ processes: [{ uuid: string }] }>(200, "GET", "/processes")).processes;
+  await service.expect(200, "POST", `/process/${uuid}/pause`);
+  await page.waitForFunction(STANDS_STILL);
+  await service.expect(200, "POST", `/process/${uuid}/resume`);
+  await page.close();
+});
+
+test("a report is followed, walked through by its time line, downloaded, enhanced and deleted", { skip }, async () => {
+  const page = await signIn(browser, service.url, { page: "reports" });
+  await page.getByRole("link", { name: "Campus" }).first().waitFor();
+  await photograph(page, "reports");
+  await page.getByRole("row", { name: /runs/ }).getByRole("link", { name: "Campus" }).click();
+  await page.getByText("once it has finished").waitFor();
+  assert.equal(await page.getByRole("button", { name: "Enhance" }).count(), 0);
+  // It grows by itself.
+  await page.getByRole("article").first().waitFor();
+  const bars = page.getByRole("group", { name: /^When \d+ tracks/ }).getByRole("button");
+  const bar = bars.first();
+  await bar.hover();
+  const label = (await bar.getAttribute("aria-label")) ?? "";
+  assert.match(label, /^person \d+, .* to .*, [\d.]+ s$/);
+  await page.getByRole("figure").getByText(label).waitFor();
+  await bar.click();
+  const [name = ""] = label.split(",");
+  const focused = page.locator("article:focus");
+  assert.equal(await focused.getAttribute("aria-label"), name);
+  assert.ok(await focused.isVisible());
+  await photograph(page, "report-live");
+  await bar.focus();
+  await page.keyboard.press("ArrowRight");
+  assert.equal(await page.locator(":focus").getAttribute("class"), "bar");
+  assert.notEqual(await page.locator(":focus").getAttribute("aria-label"), label);
+
+  for (const [format, begins] of [
+    ["GeoJSON", /^\{"type":"FeatureCollection"/],
+    ["KML", /^<\?xml/],
+    ["CSV", /^\w+,/],
+  ] as const) {
+    const [file] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: `Download as ${format}` }).click(),
+    ]);
+    assert.match(await readFile(await file.path(), "utf8"), begins);
+    assert.match(file.suggestedFilename(), new RegExp(`\\.${format.toLowerCase()}$`));
+  }
+
+  const [{ uuid }] = (await service.expect<{ processes: [{ uuid: string }] }>(200, "GET", "/processes")).processes;
+  await service.expect(200, "DELETE", `/process/${uuid}`);
+  const states: (string | null)[] = [];
+  await page.exposeFunction("noteState", (state: string | null) => void states.push(state));
+  await page.evaluate(
+    "new MutationObserver(() => noteState(document.querySelector('.enhancement .state')?.className ?? null)).observe(document.body, { childList: true, subtree: true, attributes: true })",
+  );
+  await page.getByRole("button", { name: "Enhance" }).click();
+  await page.locator(".enhancement").getByText("enhanced", { exact: true }).waitFor();
+  assert.ok(states.includes("state FINISHED"));
+  await page.getByRole("list").first().waitFor();
+  assert.match((await page.locator(".tags").allInnerTexts()).join(), /(upper|lower): [a-z]+/);
+  await photograph(page, "report-enhanced");
+
+  const other = await signIn(browser, service.url, { key: await createKey(service, "plain") });
+  await goTo(other, "Reports");
+  await other.getByText("No reports yet").waitFor();
+  await photograph(other, "reports-none");
+  await other.close();
+
+  await page.getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("dialog").getByText("their pictures go").waitFor();
+  await photograph(page, "report-delete");
+  await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+  await page.getByText("The report is gone").waitFor();
+  await page.getByRole("heading", { name: "Reports", level: 1 }).waitFor();
+  await service.expect(404, "GET", `/process/${uuid}/tracks`);
+  await page.close();
+});
+
+test("the pages ask nobody but the service for anything, and keep their own security policy", { skip }, () => {
+  const foreign = browser.requested.filter((url) => !url.startsWith(service.url) && !/^(blob|data):/.test(url));
+  assert.deepEqual(foreign, []);
+  assert.deepEqual(browser.complaints, []);
+  assert.ok(!browser.requested.some((url) => url.includes(MASTER_KEY)), "the key is in no address");
+});

@@ -1,0 +1,386 @@
+/** The console as a person uses it: signing in, sources, processes, recordings, graphs, usage. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, type TestContext, test } from "node:test";
+import { promisify } from "node:util";
+import type { Page } from "playwright-core";
+import { HeadlessBrowser } from "../../cli/bench/media/browser.ts";
+import { publishTimeCode, type TimeCodePublisher } from "../../cli/bench/media/time-code-publisher.ts";
+import type { ProcessRecord } from "../../schemas/api/processes.ts";
+import { MASTER_KEY, TestService } from "../api/service.fixture.ts";
+import { MISSING_CLIP, testClip } from "../clips.fixture.ts";
+import { withoutModel } from "../golden/golden.fixture.ts";
+import { makeClip, temporaryFolder } from "../graph.fixture.ts";
+import { judgeEdges, judgeLikeness } from "./boxes.fixture.ts";
+import { goTo, photograph, signIn } from "./console-visitor.fixture.ts";
+import { Relay } from "./relay.fixture.ts";
+import { keepShown, Witness } from "./shown-frames.fixture.ts";
+
+const FRAMES = 16;
+const MOST_FIRST_VIEW_BYTES = 200_000;
+
+const run = promisify(execFile);
+const folder = temporaryFolder();
+const real = testClip("vtest.avi");
+const clip = real === null ? await makeClip(folder, 3000) : await lengthen(real);
+const lacksPeople = real === null ? MISSING_CLIP : await withoutModel("default");
+
+/** So that it lasts longer than the tests, on a machine that is busy with others. */
+async function lengthen(file: string): Promise<string> {
+  const long = join(folder, "campus.avi");
+  await run("ffmpeg", ["-v", "error", "-stream_loop", "3", "-i", file, "-c", "copy", long]);
+  return long;
+}
+
+const [service, browser] = await Promise.all([TestService.start(), HeadlessBrowser.open()]);
+const { rtsp = "" } = await service.serving.event("ready");
+const { username } = await service.expect<{ username: string }>(200, "GET", "/user_info");
+let page: Page;
+let publisher: TimeCodePublisher | undefined;
+
+before(async () => {
+  page = await browser.show(`${service.url}/console`, { width: 1280, height: 800 });
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+});
+after(async () => {
+  await publisher?.stop();
+  await browser.close();
+  await service.close();
+});
+
+/** Each begins where the one before it ended: after one that failed there is nothing to begin with. */
+let isBroken = false;
+function step(name: string, body: (context: TestContext) => unknown, skip: string | false = false): void {
+  test(name, { skip }, async (context) => {
+    if (isBroken) return context.skip("a step before it failed");
+    isBroken = true;
+    await body(context);
+    isBroken = false;
+  });
+}
+
+const dialog = () => page.getByRole("dialog");
+const row = (name: string) => page.getByRole("row").filter({ hasText: name });
+/** What a person without a mouse would use next. */
+const focused = (): Promise<string> =>
+  page.evaluate("document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent.trim()");
+
+step("one signs in with a key, and learns why another is refused; the first view is small", async () => {
+  await page.getByLabel("API key").fill("wh_nobody_knows");
+  await page.keyboard.press("Enter");
+  await page.getByRole("alert").getByText("key", { exact: false }).waitFor();
+  await photograph(page, "sign-in");
+  await page.getByLabel("API key").fill(MASTER_KEY);
+  await page.keyboard.press("Enter");
+  await page.getByText("No sources yet").waitFor();
+  const bytes = await page.evaluate(
+    "[...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')].reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)",
+  );
+  assert.ok(Number(bytes) > 10_000 && Number(bytes) < MOST_FIRST_VIEW_BYTES, `${bytes} bytes`);
+  await photograph(page, "sources-empty");
+  await page.reload();
+  await page.getByText("No sources yet").waitFor();
+});
+
+step("pages are reached by keys alone: the content is one step away, and what has the focus is seen", async () => {
+  await page.keyboard.press("Tab");
+  assert.equal(await focused(), "To the content");
+  await page.keyboard.press("Enter");
+  assert.equal(await page.evaluate("document.activeElement.id"), "content");
+  assert.match(page.url(), /\/console$/);
+  await page.keyboard.press("Tab");
+  assert.equal(await focused(), "Upload a video");
+  assert.notEqual(await page.evaluate("getComputedStyle(document.activeElement).outlineStyle"), "none");
+  const titles = ["Processes", "Map", "Reports", "Alerts", "Webhooks", "Recordings", "Graphs", "Usage", "Sources"];
+  for (const title of titles) {
+    await page.getByRole("link", { name: title, exact: true }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: title }).waitFor();
+    assert.equal(await page.title(), `${title} · Windhover`);
+    assert.equal(await page.evaluate("document.activeElement.id"), "content");
+  }
+  await page.goBack();
+  await page.getByRole("heading", { level: 1, name: "Usage" }).waitFor();
+  await page.goto(`${service.url}/console/nowhere`);
+  await page.getByRole("heading", { level: 1, name: "There is no such page" }).waitFor();
+  await photograph(page, "no-such-page");
+  await page.getByRole("link", { name: "To the first page" }).click();
+  await page.getByRole("heading", { level: 1, name: "Sources" }).waitFor();
+});
+
+step(
+  "a dialog keeps the focus to itself and gives it back; what is no video is refused in it, a video is there",
+  async () => {
+    const opener = page.getByRole("button", { name: "Upload a video" });
+    await opener.focus();
+    await page.keyboard.press("Enter");
+    await dialog().waitFor();
+    for (let i = 0; i < 8; i++) {
+      await page.keyboard.press("Tab");
+      assert.ok(await page.evaluate("document.activeElement.matches('dialog *, body')"), await focused());
+    }
+    await page.keyboard.press("Escape");
+    await dialog().waitFor({ state: "detached" });
+    assert.equal(await focused(), "Upload a video");
+
+    await opener.click();
+    await photograph(page, "sources-upload");
+    const notes = join(folder, "notes.mp4");
+    writeFileSync(notes, "This is no video.");
+    await dialog().getByLabel("File").setInputFiles(notes);
+    await dialog().getByRole("button", { name: "Upload" }).click();
+    await dialog().getByRole("alert").waitFor();
+    await page.evaluate(
+      "window.shares = []; new MutationObserver(() => shares.push(document.querySelector('progress')?.getAttribute('value'))).observe(document.body, { subtree: true, childList: true, attributes: true })",
+    );
+    await dialog().getByLabel("File").setInputFiles(clip);
+    await dialog().getByLabel("Name").fill("Campus");
+    await dialog().getByRole("button", { name: "Upload" }).click();
+    await row("Campus").getByText("File", { exact: true }).waitFor();
+    assert.ok(Number(await page.evaluate("shares.filter(Boolean).length")) > 0, "progress was shown");
+  },
+);
+
+step("a stream is added, watched while it is published, recorded, and a source is deleted", async () => {
+  const address = `${rtsp}/${username}/gate`;
+  const add = async (name: string, url: string) => {
+    await page.getByRole("button", { name: "Add a stream" }).click();
+    await dialog().getByLabel("Name").fill(name);
+    await dialog().getByLabel("Address").fill(url);
+    await dialog().getByRole("button", { name: "Add" }).click();
+    await row(name).waitFor();
+  };
+  await add("Gate", address);
+  await page.getByRole("button", { name: "Add a stream" }).click();
+  await dialog().getByLabel("Telemetry").selectOption("mqtt");
+  await dialog().getByRole("textbox", { name: "Broker" }).fill("broker.example");
+  await photograph(page, "sources-stream");
+  await dialog().getByRole("button", { name: "Close" }).click();
+  await add("Drone over the northern field, second flight", "rtmp://pilot:secret@drones.example/flights/2026/north");
+  assert.match(await row("Drone").innerText(), /rtmp:\/\/\*\*\*@drones\.example/);
+
+  publisher = publishTimeCode({
+    url: `${address}?api_key=${MASTER_KEY}`,
+    width: 320,
+    height: 240,
+    framesPerSecond: 10,
+  });
+  await row("Gate").getByText("streaming").waitFor();
+  await photograph(page, "sources");
+  await page.getByRole("button", { name: "Watch Gate" }).click();
+  const player = page.frameLocator("iframe[title='Live picture of Gate']");
+  await player.locator("body[data-state=live]").waitFor();
+  await photograph(page, "sources-watch");
+  await dialog().getByRole("button", { name: "HLS" }).click();
+  await player.locator("body[data-state=live]").waitFor();
+  await page.keyboard.press("Escape");
+  await dialog().waitFor({ state: "detached" });
+  assert.equal(await focused(), "Watch Gate");
+
+  await page.getByRole("button", { name: /^Delete Drone/ }).focus();
+  await page.keyboard.press("Enter");
+  await photograph(page, "sources-delete");
+  await dialog().getByRole("button", { name: "Delete" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("status").getByText("is gone").waitFor();
+  await row("Drone").waitFor({ state: "detached" });
+  assert.equal(await page.evaluate("document.activeElement.id"), "content");
+});
+
+step("recordings are played and downloaded", async () => {
+  await publisher?.stop();
+  await goTo(page, "Recordings");
+  await row("Gate").getByText("goes on").waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Play Gate" }).click();
+  await page.waitForFunction("document.querySelector('dialog video')?.currentTime > 0");
+  await photograph(page, "recordings-play");
+  await dialog().getByRole("button", { name: "Close" }).last().click();
+  await photograph(page, "recordings");
+  const [file] = await Promise.all([page.waitForEvent("download"), row("Gate").getByRole("link").click()]);
+  assert.match(file.suggestedFilename(), /\.mp4$/);
+  assert.equal(await file.failure(), null);
+});
+
+step("a process is started with params of its schema", async () => {
+  await goTo(page, "Processes");
+  await page.getByText("Nothing runs").waitFor();
+  await photograph(page, "processes-empty");
+  await page.getByRole("link", { name: "Start a process" }).click();
+  await page.getByLabel("Source").selectOption("Campus");
+  await page.getByText("Params").click();
+  await page.getByLabel("confidence").fill("0.3");
+  await page.getByRole("textbox", { name: "classes" }).fill("person, car");
+  await photograph(page, "process-new");
+  await page.getByRole("textbox", { name: "model" }).fill("no-such-model");
+  await page.getByRole("button", { name: "Start" }).click();
+  await page.getByRole("alert").getByText("no-such-model").waitFor();
+  await page.getByRole("textbox", { name: "model" }).fill("");
+  await page.getByRole("button", { name: "Start" }).click();
+  await page.getByRole("heading", { level: 1, name: /Campus/ }).waitFor();
+  await page.getByText("running", { exact: true }).waitFor();
+  const { params } = await service.expect<ProcessRecord>(200, "GET", `/process/${processUuid()}`);
+  assert.equal(params.confidence, 0.3);
+  assert.deepEqual(params.classes, ["person", "car"]);
+});
+
+const processUuid = (): string => page.url().split("/").at(-1) ?? "";
+step(
+  "boxes lie on the objects of the very picture that is shown, while it plays",
+  async (context) => {
+    const witness = new Witness(service, processUuid());
+    context.after(() => witness.stop());
+    await page.waitForSelector("canvas[data-timestamp]");
+    const shown = await keepShown(page, FRAMES);
+    const pictures = [...witness.pictures.values()];
+    const total = { boxes: 0, seen: 0, right: 0, own: 0, foreign: 0 };
+    for (const { timestamp, tracks } of shown) {
+      // Nobody looked at it, for there was no time to.
+      if (tracks === "" && !witness.messages.has(timestamp)) continue;
+      const message = await witness.messageOf(timestamp);
+      assert.equal(Number(tracks), message.active_tracks.length);
+      for (const { trackId, seen, right } of await judgeEdges(page, message)) {
+        assert.ok(right >= seen * 0.6, `${timestamp}: ${right} of ${seen} points of track ${trackId}`);
+        total.boxes += 1;
+        total.seen += seen;
+        total.right += right;
+      }
+      const picture = witness.pictures.get(timestamp);
+      if (picture === undefined || message.active_tracks.length === 0) continue;
+      const own = await judgeLikeness(page, message, picture);
+      assert.ok(own > 0.7, `${timestamp} shows another picture: ${own} of it is as it was`);
+      total.own += own;
+      const other = pictures[(pictures.indexOf(picture) + (pictures.length >> 1)) % pictures.length];
+      if (other !== undefined) total.foreign += await judgeLikeness(page, message, other);
+    }
+    context.diagnostic(`${shown.length} pictures: ${JSON.stringify(total)}`);
+    assert.ok(total.boxes >= FRAMES, `${total.boxes} boxes`);
+    assert.ok(total.right > total.seen * 0.85, `${total.right} of ${total.seen} points`);
+    assert.ok(total.foreign < total.own * 0.8, "other pictures can be told from those that were shown");
+  },
+  lacksPeople,
+);
+
+step(
+  "a process tells how it gets on, its outputs are attached with addresses to copy, and the graph shows its load",
+  async () => {
+    await page.getByText(/[1-9][\d.]* in · [\d.]+ looked at/).waitFor();
+    await page.getByText("Attach an output").click();
+    await page.getByLabel("Stream path or RTMP address").fill("campus/boxes");
+    await page.getByLabel("Resolution").selectOption("360p");
+    await page.getByRole("button", { name: "Attach", exact: true }).click();
+    const outputs = page.getByRole("region", { name: "Outputs" });
+    await outputs.getByText("live", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Copy address of campus/boxes" }).click();
+    assert.equal(await page.evaluate("navigator.clipboard.readText()"), `${rtsp}/${username}/campus/boxes`);
+    await photograph(page, "process");
+    await page.getByRole("link", { name: "detect" }).click();
+    await page.getByRole("meter", { name: "Load of detect" }).waitFor();
+    await page
+      .getByText(/[1-9]\d* fps · [\d.]+ ms/)
+      .first()
+      .waitFor();
+    await photograph(page, "graph");
+    await page.goBack();
+    await page.getByRole("button", { name: "Detach campus/boxes" }).click();
+    await outputs.getByText("Nothing is attached").waitFor();
+  },
+);
+
+step("the list tells of a process; when the service is away the page says so, and recovers", async () => {
+  await page.getByRole("link", { name: "Processes" }).first().click();
+  await row("Campus").getByText("running").waitFor();
+  await photograph(page, "processes");
+  const relay = new Relay(service.url);
+  await relay.open();
+  const other = await signIn(browser, relay.url, { page: "processes" });
+  await other.getByRole("link", { name: "Campus" }).waitFor();
+  await relay.cut();
+  await other.getByRole("alert").getByText("the service cannot be reached").waitFor();
+  assert.ok(await other.getByRole("link", { name: "Campus" }).isVisible(), "what was known stays");
+  await photograph(other, "processes-away");
+  await relay.open();
+  await other.getByRole("button", { name: "Try again" }).click();
+  await other.getByRole("alert").waitFor({ state: "detached" });
+  await other.getByRole("link", { name: "Campus" }).click();
+  await other.waitForSelector("canvas[data-timestamp]");
+  await relay.cut();
+  await other.getByRole("figure").getByText("The connection is lost").waitFor();
+  await relay.open();
+  await other.getByRole("figure").getByText("The connection is lost").waitFor({ state: "detached" });
+  await other.close();
+  await relay.cut();
+});
+
+step("a process is paused, resumed and stopped; what it leaves is linked", async () => {
+  await page.getByRole("link", { name: "Campus" }).click();
+  await page.waitForSelector("canvas[data-timestamp]");
+  await page.getByRole("button", { name: "Pause" }).click();
+  await page.getByRole("figure").getByText("Paused.").waitFor();
+  await photograph(page, "process-paused");
+  await page.getByRole("button", { name: "Resume" }).click();
+  await page.getByRole("figure").getByText("Paused.").waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Stop" }).click();
+  await page.getByRole("link", { name: "To the report" }).waitFor();
+  await photograph(page, "process-ended");
+  await page.getByRole("link", { name: "Processes" }).last().click();
+  await page.getByText("Nothing runs").waitFor();
+  await page.getByLabel("Ended ones too").check();
+  await row("Campus").getByText("finished").waitFor();
+  await photograph(page, "processes-ended");
+});
+
+step("graphs are listed, and edited with their faults at their lines, and tried", async () => {
+  await goTo(page, "Graphs");
+  await page.getByRole("link", { name: "preview", exact: true }).waitFor();
+  await photograph(page, "graphs");
+  await page.getByRole("link", { name: "preview", exact: true }).click();
+  await page.getByText("Text", { exact: true }).click();
+  await photograph(page, "graph-text");
+  await page.getByRole("link", { name: "Edit a copy" }).click();
+  await page.getByText("Nothing is wrong with it.").waitFor();
+  await photograph(page, "graph-editor");
+  const editor = page.getByRole("textbox", { name: "Text of the graph" });
+  const text = await service.expect<{ yaml: string }>(200, "GET", "/graphs/preview");
+  await editor.click();
+  await page.keyboard.press("Control+a");
+  await page.keyboard.insertText(`${text.yaml}\nnonsense: 1\n`);
+  const lines = text.yaml.split("\n").length + 1;
+  await page.getByRole("button", { name: `Line ${lines}` }).waitFor();
+  await page.locator(".cm-lint-marker-error").waitFor();
+  await photograph(page, "graph-faults");
+  assert.ok(await page.getByRole("button", { name: "Try for a minute" }).isDisabled());
+  await page.getByRole("button", { name: `Line ${lines}` }).click();
+  await page.keyboard.press("Shift+End");
+  await page.keyboard.press("Backspace");
+  await page.getByText("Nothing is wrong with it.").waitFor();
+  await page.getByLabel("Try it on").selectOption("Campus");
+  await page.getByRole("button", { name: "Try for a minute" }).click();
+  await page.getByRole("heading", { level: 1, name: /Campus/ }).waitFor();
+  await page.getByRole("button", { name: "Stop" }).waitFor();
+  await photograph(page, "process-without-pictures");
+  await page.getByRole("button", { name: "Stop" }).click();
+  await page.getByText("It has ended").waitFor();
+});
+
+step("usage tells what the key has used, and one signs out", async () => {
+  await goTo(page, "Usage");
+  await page.getByText("Minutes used").waitFor();
+  await photograph(page, "usage");
+  await page.getByRole("button", { name: "Dark colours" }).click();
+  assert.equal(await page.evaluate("document.documentElement.dataset.theme"), "dark");
+  await page.reload();
+  await page.getByRole("button", { name: "Light colours" }).click();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByLabel("API key").waitFor();
+  await page.reload();
+  await page.getByLabel("API key").waitFor();
+});
+
+step("the pages ask nobody but the service for anything, and keep their own security policy", () => {
+  const hosts = new Set(browser.requested.map((url) => new URL(url).hostname).filter((name) => name !== ""));
+  assert.deepEqual([...hosts], [new URL(service.url).hostname]);
+  assert.deepEqual(browser.complaints, []);
+  assert.ok(!browser.requested.some((url) => url.includes(MASTER_KEY)), "the key is in no address");
+});
