@@ -52,6 +52,8 @@ export const TABLE: readonly Row[] = [
   { part: "docs", may: ["schemas", "elements", "models", "server", "cli", "client"] },
   { part: "console", may: ["client"], types: ["schemas"] },
   { part: "setup", may: [] },
+  // What the image is made with.
+  { part: "docker", may: ["setup"] },
 ];
 
 /** May load modules by a name made up while running: elements and benches by their files, what the set-up has bundled. */
