@@ -178,6 +178,14 @@ export type DeletedReport = {
   readonly deleted: true;
 };
 
+export type DemoState = {
+  /** `fetching`: its clip, once. `converting`: the same. `starting`: the clip is being published and its process started. `running`: it can be watched. */
+  readonly state: "off" | "fetching" | "converting" | "starting" | "running";
+  readonly source_uuid: string | null;
+  readonly process_uuid: string | null;
+  readonly detail: string | null;
+};
+
 export type DetectionMessage = {
   /** When the picture was taken: UTC, ISO 8601 with milliseconds. */
   readonly timestamp: string;
@@ -720,6 +728,13 @@ export type ReportTrack = {
     readonly timestamp: number;
   } | null;
   readonly enhanced_data?: EnhancedData;
+};
+
+export type RunningDemo = {
+  /** Lower case; capitals are taken for the same. */
+  readonly source_uuid: string;
+  /** Lower case; capitals are taken for the same. */
+  readonly process_uuid: string;
 };
 
 export type Source = {
@@ -1759,6 +1774,25 @@ export class Operations {
   /** A file of the operator's page. */
   getConsoleAsset(input: { file: string }, call?: Call): Promise<Answer> {
     return this.#send({ method: "GET", path: "/console/assets/{file}" }, input, call);
+  }
+
+  /** Shows whether the demo runs. Needs the key of an operator. */
+  readDemo(call?: Call): Promise<DemoState> {
+    return this.#send({ method: "GET", path: "/demo" }, {}, call);
+  }
+
+  /** Starts the demo. A clip of a street is published to this service's own media server over and over; a source `Demo: street` is registered for it, and a process of the graph `detect` started on that. Answers when it runs. The first time the clip is fetched (some megabytes, out of Debian's package `opencv-doc`) and converted: that takes a while, and `GET /demo` tells how far it is. What runs already is left as it is. Needs the key of an operator. */
+  startDemo(call?: Call): Promise<RunningDemo> {
+    return this.#send({ method: "POST", path: "/demo" }, {}, call);
+  }
+
+  /** Stops the demo. Its process and whatever else runs on its source are stopped, and the source is removed. The clip stays in the cache. Needs the key of an operator. */
+  stopDemo(call?: Call): Promise<{
+    readonly deleted: true;
+    /** Lower case; capitals are taken for the same. */
+    readonly uuid: string;
+  }> {
+    return this.#send({ method: "DELETE", path: "/demo" }, {}, call);
   }
 
   /** Numbers for Prometheus. Frames, latency, drops, inference and memory of every process; streams, players and memory of the media hub; requests by route; health of the parts. Needs the key of an operator (the first key, or one made with `keys create --operator`), in the header or as `?api_key=`, unless `http.metrics_open` is set. */
