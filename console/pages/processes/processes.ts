@@ -1,5 +1,6 @@
 import { useAsked } from "../../asking.ts";
 import { html } from "../../html.ts";
+import { DemoButton } from "../../parts/demo-button.ts";
 import { formatTime } from "../../parts/format.ts";
 import { Empty, Shown } from "../../parts/states.ts";
 import { addressOf, place } from "../../router.ts";
@@ -23,7 +24,7 @@ function ProcessList() {
     <${Shown} asked=${asked} onRetry=${reload}>
       ${({ processes }: Awaited<ReturnType<typeof windhover.listProcesses>>) =>
         processes.length === 0
-          ? html`<${Empty} title="Nothing runs"><p>Start a process on a <a href=${addressOf("sources")}>source</a>.</p></${Empty}>`
+          ? html`<${Empty} title="Nothing runs"><p>Start a process on a <a href=${addressOf("sources")}>source</a>.</p><${DemoButton} /></${Empty}>`
           : html`
               <table class="cards">
                 <thead><tr><th>Source</th><th>Graph</th><th>State</th><th>Since</th><th>Frames a second</th></tr></thead>
