@@ -117,7 +117,7 @@ export type AlertEvent = {
 export type AlertOutput = {
   readonly type: "mqtt" | "webhook";
   /** Of the type: see `MqttAlertOutput` and `WebhookAlertOutput`. */
-  readonly config: unknown;
+  readonly config: MqttAlertOutput | WebhookAlertOutput;
 };
 
 export type Allocated = {
@@ -397,13 +397,84 @@ export type NewAlert = {
   readonly output: readonly AlertOutput[];
   readonly status?: "active" | "inactive";
   /** An object; `GET /alert_description` has its schema. */
-  readonly trigger?: unknown;
+  readonly trigger?:
+    | {
+        /** So many tracks in one cell, at least, make it dense. */
+        readonly count?: number;
+        /** For so long without a break, before it is told of. */
+        readonly for_seconds?: number;
+        /** So many seconds at least between two `triggered`, and before an `updated`. That it is over is always told at once. */
+        readonly cooldown_seconds?: number;
+      }
+    | {
+        /** So many tracks crossed the line within the window, at least. Each counts once, however often it did. */
+        readonly count?: number;
+        /** `forward`: from the left of the line to its right, as seen by somebody who goes from its first point to its second; of a line from top to bottom that is from the right of the picture to its left. */
+        readonly direction?: "forward" | "backward" | "any";
+        /** So many seconds at least between two notices. With 0, every further crossing is told while enough tracks have crossed. */
+        readonly cooldown_seconds?: number;
+      }
+    | Readonly<Record<string, never>>
+    | {
+        /** A track must match the filter inside the region for so long without a break. */
+        readonly for_seconds?: number;
+        /** Each track is told of once. With false again, after it has left, or stopped to match, and come back. */
+        readonly once_per_track?: boolean;
+      };
   /** An object; `GET /alert_description` has its schema. */
-  readonly region?: unknown;
+  readonly region?:
+    | {
+        /** `image`: points are [x, y] in fractions of the frame, from 0 at the left and top to 1. `geo`: points are [longitude, latitude] in degrees, for tracks that are geolocated; north is up. */
+        readonly type?: "image" | "geo";
+        /** Its corners in order. It must not cross or touch itself; its edge belongs to it. On the map each edge takes the shorter way around the earth. An object is where the middle of the lower edge of its box is. Left out: the whole picture. */
+        readonly polygon?: readonly (readonly [number, number])[];
+      }
+    | {
+        /** `image`: points are [x, y] in fractions of the frame, from 0 at the left and top to 1. `geo`: points are [longitude, latitude] in degrees, for tracks that are geolocated; north is up. */
+        readonly type?: "image" | "geo";
+        /** From its first point to its second. A track crosses it where the middle of the lower edge of its box does, its ends included. On the map it takes the shorter way around the earth. */
+        readonly line: readonly [readonly [number, number], readonly [number, number]];
+      };
   /** An object; `GET /alert_description` has its schema. */
-  readonly filter?: unknown;
+  readonly filter?: {
+    /** Names of classes of the model, such as `person`. Left out or empty: all of them. */
+    readonly class_names?: readonly string[];
+    /** From 0 to 1. A sighting that is less sure counts as none. */
+    readonly min_confidence?: number;
+    /** Area of the box at least, as a fraction of the frame's. */
+    readonly min_area?: number;
+    /** Area of the box at most, as a fraction of the frame's. */
+    readonly max_area?: number;
+    /** Seconds since the track was first seen, at least. */
+    readonly min_track_age_seconds?: number;
+    /** Speed at least, in metres a second over the ground. A track whose speed is not known does not match. */
+    readonly min_speed_mps?: number;
+    /** Speed at most, in metres a second over the ground. A track whose speed is not known does not match. */
+    readonly max_speed_mps?: number;
+  };
   /** An object; `GET /alert_description` has its schema. */
-  readonly parameters?: unknown;
+  readonly parameters?:
+    | {
+        /** Cells from the top of the region to its bottom; on the map from south to north. */
+        readonly rows?: number;
+        /** Cells from the left of the region to its right; on the map from west to east. */
+        readonly columns?: number;
+      }
+    | {
+        /** Crossings of the last so many seconds count. */
+        readonly window_seconds?: number;
+      }
+    | {
+        /** This track and no other. Not together with `select`. */
+        readonly track_id?: number;
+        /** Whom to take of those that match: the one with the largest box, the one that is seen most surely, or the one that has been there longest. `largest` where neither this nor `track_id` is given. */
+        readonly select?: "largest" | "most_confident" | "first";
+        /** Its position is told every so many seconds. */
+        readonly interval_seconds?: number;
+        /** It is lost when it was not seen for so long, or when tracking gave it up. */
+        readonly lost_after_seconds?: number;
+      }
+    | Readonly<Record<string, never>>;
 };
 
 export type NewOutput = {
@@ -411,9 +482,9 @@ export type NewOutput = {
   readonly alias: string;
   readonly type: "rtsp" | "rtmp" | "detection_data" | "drone_data" | "cot";
   /** Of video outputs, whose scheme is the type, and of `cot`: `udp` or `mqtt`. Ignored with other types. */
-  readonly url?: unknown;
+  readonly url?: string;
   /** The most lines of the picture: a smaller one is never enlarged, and the aspect stays. Null keeps the size of the input. Ignored where there is no video. */
-  readonly settings?: unknown;
+  readonly settings?: "360p" | "720p" | "1080p" | null;
 };
 
 export type NewStream = {
@@ -857,8 +928,66 @@ export type TelemetryCfg = {
   /** The channel that telemetry comes by. */
   readonly type: "mqtt" | "websocket" | "static";
   /** Of the messages. */
-  readonly format?: "native" | "vendor_a";
-  readonly parameters?: Readonly<Record<string, unknown>> | null;
+  readonly format?: "native";
+  readonly parameters?:
+    | {
+        /** Address or name of the broker's host, without a port. */
+        readonly ip: string;
+        readonly port: number;
+        /** The topic to read, 1 to 1024 characters without control characters. `+` stands for one whole level, `#` at the end for all that follow. */
+        readonly topic: string;
+        /** A user of the broker, 1 to 255 characters. */
+        readonly username?: string;
+        /** That user's password, 1 to 255 characters without control characters. Shown as `***`; `***` in an update leaves it as it is. */
+        readonly password?: string;
+        /** Degrees, horizontal field of view. */
+        readonly sensor_hfov?: number;
+        /** Degrees, vertical field of view. */
+        readonly sensor_vfov?: number;
+        /** Metres of the geoid above the ellipsoid. */
+        readonly geoid_separation_m?: number;
+        /** What the gimbal's yaw counts from. */
+        readonly gimbal_yaw_frame?: "north" | "body";
+      }
+    | {
+        /** Degrees, horizontal field of view. */
+        readonly sensor_hfov?: number;
+        /** Degrees, vertical field of view. */
+        readonly sensor_vfov?: number;
+        /** Metres of the geoid above the ellipsoid. */
+        readonly geoid_separation_m?: number;
+        /** What the gimbal's yaw counts from. */
+        readonly gimbal_yaw_frame?: "north" | "body";
+      }
+    | null
+    | {
+        /** Degrees, horizontal field of view. */
+        readonly sensor_hfov: number;
+        /** Degrees, vertical field of view. */
+        readonly sensor_vfov: number;
+        /** Degrees, WGS-84. */
+        readonly latitude?: number;
+        /** Degrees, WGS-84. */
+        readonly longitude?: number;
+        /** Metres a second. */
+        readonly speed?: number;
+        /** Degrees against the horizon, negative is downward. */
+        readonly camera_pitch?: number;
+        /** Degrees from true north, clockwise. */
+        readonly camera_yaw?: number;
+        /** Degrees, clockwise as seen along the view. */
+        readonly camera_roll?: number;
+        /** Metres above mean sea level. */
+        readonly altitude?: number;
+        /** Metres above the ground. */
+        readonly rel_altitude?: number;
+        /** Degrees. */
+        readonly drone_pitch?: number;
+        /** Degrees. */
+        readonly drone_yaw?: number;
+        /** Degrees. */
+        readonly drone_roll?: number;
+      };
 };
 
 export type TelemetryEvent = {

@@ -93,11 +93,12 @@ function Attach({ process, outputs, onChange }: Parts) {
   `;
 }
 
-async function register(path: string, settings: string): Promise<string> {
+async function register(path: string, lines: string): Promise<string> {
   const isRtmp = /^rtmps?:\/\//.test(path);
   const url = isRtmp || path.startsWith("rtsp://") ? path : `rtsp://${path}`;
+  const settings = lines === "360p" || lines === "720p" || lines === "1080p" ? lines : null;
   const output = await windhover.registerOutput({
-    body: { alias: path, type: isRtmp ? "rtmp" : "rtsp", url, settings: settings === "" ? null : settings },
+    body: { alias: path, type: isRtmp ? "rtmp" : "rtsp", url, settings },
   });
   return output.uuid;
 }
