@@ -1,5 +1,6 @@
 /** The first page: what runs now, as pictures. */
-import type { Process, Source } from "../../../client/client.ts";
+import { useState } from "preact/hooks";
+import type { DetectionMessage, Process, Source } from "../../../client/client.ts";
 import { useAsked } from "../../asking.ts";
 import { html } from "../../html.ts";
 import { LiveView } from "../../live/live-view.ts";
@@ -47,10 +48,7 @@ function Wall({ processes, names }: { processes: readonly Process[]; names: Name
   const others = processes.filter(({ uuid }) => uuid !== large.uuid);
   return html`
     <div class="wall">
-      <section class="card" aria-label=${nameOf(large, names)}>
-        <${LiveView} key=${large.uuid} processUuid=${large.uuid} />
-        <${Caption} process=${large} names=${names} />
-      </section>
+      <${Large} key=${large.uuid} process=${large} names=${names} />
       ${
         others.length > 0 &&
         html`<ul class="stills" aria-label="Other processes">
@@ -68,6 +66,25 @@ function Wall({ processes, names }: { processes: readonly Process[]; names: Name
       }
     </div>
   `;
+}
+
+function Large({ process, names }: { process: Process; names: Names }) {
+  const [found, setFound] = useState<readonly (readonly [string, number])[]>([]);
+  const onDetections = ({ active_tracks }: DetectionMessage): void => setFound(countClasses(active_tracks));
+  return html`
+    <section class="card large" aria-label=${nameOf(process, names)}>
+      <${LiveView} processUuid=${process.uuid} news=${{ onDetections }} />
+      <${Caption} process=${process} names=${names} />
+      <p class="found">${found.length === 0 ? "Nothing found now" : found.map(([name, count]) => html`<span key=${name}><strong>${count}</strong> ${name}</span>`)}</p>
+    </section>
+  `;
+}
+
+/** Most first; as many as each other by their names, so that they stay in place. */
+function countClasses(tracks: DetectionMessage["active_tracks"]): readonly (readonly [string, number])[] {
+  const counts = new Map<string, number>();
+  for (const { class_name } of tracks) counts.set(class_name, (counts.get(class_name) ?? 0) + 1);
+  return [...counts].sort(([a, first], [b, second]) => second - first || a.localeCompare(b));
 }
 
 const Caption = ({ process, names }: { process: Process; names: Names }) => {
