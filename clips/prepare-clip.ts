@@ -1,7 +1,7 @@
 /** A clip as it can be published: fetched when it is first asked for, converted once, kept in the cache. */
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { readFile, stat } from "node:fs/promises";
+import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { sweepParts } from "../models/write-file.ts";
 import { CLIPS, clipFile, clipsFolder } from "./clips.ts";
@@ -11,6 +11,8 @@ import { fetchClip } from "./fetch-clip.ts";
 /** Of how clips are converted: others are converted anew. */
 const VERSION = 1;
 const STREET = "vtest.avi";
+const OWN = /^own-[0-9a-f]+\.h264$/;
+const OLD_MS = 24 * 3600_000;
 
 export interface PrepareOptions {
   /** A video file; null for the street. */
@@ -25,6 +27,7 @@ export async function prepareClip({ file, onStage }: PrepareOptions): Promise<Ui
   const source = file === null ? await fetchStreet(onStage) : resolve(file);
   onStage("converting");
   await sweepParts(clipsFolder());
+  await forgetOld();
   try {
     await convertClip(source, converted);
   } catch (cause) {
@@ -45,6 +48,15 @@ async function fetchStreet(onStage: PrepareOptions["onStage"]): Promise<string> 
     throw new Error(`the clip of the demo cannot be fetched: ${(cause as Error).message}\n${way}`, { cause });
   }
   return file;
+}
+
+/** Conversions of clips that are not the demo's any more, or will be made again. */
+async function forgetOld(): Promise<void> {
+  const names = (await readdir(clipsFolder()).catch(() => [])).filter((name) => OWN.test(name));
+  for (const file of names.map((name) => join(clipsFolder(), name))) {
+    const { mtimeMs } = await stat(file).catch(() => ({ mtimeMs: Date.now() }));
+    if (Date.now() - mtimeMs > OLD_MS) await rm(file, { force: true });
+  }
 }
 
 /** One that is changed is another. */
