@@ -11,7 +11,8 @@ import { promisify } from "node:util";
 import { ApiError, type NewOutput, Windhover } from "../../client/client.ts";
 import { writeAll } from "../../docs/write/all.ts";
 import { buildClient } from "../../setup/client.mjs";
-import { readBlocks } from "../docs/blocks.ts";
+import { findPage } from "../docs/pages.ts";
+import { takeTour } from "../docs/tour.ts";
 import { makeClip, temporaryFolder } from "../graph.fixture.ts";
 import { MASTER_KEY, TestService } from "./service.fixture.ts";
 
@@ -20,7 +21,7 @@ const bin = (name: string) => join(ROOT, "node_modules/.bin", name);
 const run = promisify(execFile);
 
 const folder = temporaryFolder();
-const [service, clip] = await Promise.all([TestService.start(), makeClip(folder, 750)]);
+const [service, clip] = await Promise.all([TestService.start(), makeClip(folder, 1500)]);
 after(() => service.close());
 const windhover = new Windhover({ url: service.url, apiKey: MASTER_KEY, limitMs: 120_000 });
 
@@ -99,7 +100,7 @@ describe("the package", async () => {
   await mkdir(installed, { recursive: true });
   await buildClient(installed);
   await writeFile(join(home, "package.json"), '{ "type": "module" }');
-  const blocks = readBlocks(await readFile(join(ROOT, "client/README.md"), "utf8"));
+  const { blocks } = findPage("client/README.md");
   const examples = blocks.filter(({ language }) => language === "ts");
 
   test("its examples compile with its types, and a wrong one does not", async () => {
@@ -146,6 +147,18 @@ test("generated pages and the client are what this API and these definitions giv
     const expected = path.endsWith(".ts") ? await layOut(path, text) : text;
     assert.equal(await readFile(join(ROOT, path), "utf8"), expected, path);
   }
+});
+
+describe("calls of the documentation are answered as it says", () => {
+  for (const path of ["README.md", "docs/streams.md"])
+    test(path, async () => {
+      await windhover.startProcess({ source_uuid: await upload() });
+      const { rtmp = "" } = await service.serving.event("ready");
+      const places = { "localhost:8080": new URL(service.url).host, "localhost:1935": rtmp.replace("rtmp://", "") };
+      const faults = await takeTour(findPage(path), { folder, env: { KEY: MASTER_KEY }, places });
+      await windhover.stopProcesses();
+      assert.deepEqual(faults, []);
+    });
 });
 
 /** As `npm run generate` does. */
