@@ -174,6 +174,16 @@ describe("signatures are checked", () => {
   });
 });
 
+/** Keys of the lines, each kind of line once: processors differ in what a network sees at first glance. */
+const kindsOf = (lines: string): readonly string[] => [
+  ...new Set(
+    lines
+      .trim()
+      .split("\n")
+      .map((line) => Object.keys(JSON.parse(line)).join()),
+  ),
+];
+
 test("the tutorial's element is a good one, is tested, and runs", { timeout: 300_000 }, async () => {
   const checkout = join(folder, "checkout");
   const files = await copyProject(tutorial, checkout);
@@ -201,8 +211,8 @@ test("the tutorial's element is a good one, is tested, and runs", { timeout: 300
   ]);
   assert.match(described.stdout, /Counts the tracks in a region/);
   const shown = tutorial.blocks.find(({ language }) => language === "text")?.text ?? assert.fail();
-  if (real === null) assert.match(printed.stdout, /"occupancy":\{"count":0,"ids":\[\]\}/);
-  else assert.equal(printed.stdout, shown);
+  assert.deepEqual(kindsOf(printed.stdout), kindsOf(shown));
+  if (real !== null) assert.match(printed.stdout, /"occupancy":\{"count":[1-9]/);
 });
 
 test("what is to be saved as a file says so once", () => {

@@ -57,7 +57,7 @@ function readJson(text: string): unknown {
 }
 
 /** What is shown is there, and of the same kind. Null and an empty list may stand for anything. */
-function compareShapes(shown: unknown, real: unknown, at: string): readonly string[] {
+export function compareShapes(shown: unknown, real: unknown, at: string): readonly string[] {
   if (shown === null || real === null) return [];
   if (kindOf(shown) !== kindOf(real)) return [`${at || "it"} is shown as ${kindOf(shown)} and is ${kindOf(real)}`];
   if (Array.isArray(shown) && Array.isArray(real))
