@@ -7,8 +7,10 @@
 import { Operations } from "./operations.ts";
 import { type ClientOptions, createTransport } from "./transport.ts";
 
+export { ApiError } from "./api-error.ts";
 export type * from "./operations.ts";
-export { ApiError, type ClientOptions } from "./transport.ts";
+export { API_VERSION } from "./operations.ts";
+export type { Call, ClientOptions } from "./transport.ts";
 
 export class Windhover extends Operations {
   constructor(options: ClientOptions) {

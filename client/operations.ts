@@ -117,7 +117,7 @@ export type AlertEvent = {
 export type AlertOutput = {
   readonly type: "mqtt" | "webhook";
   /** Of the type: see `MqttAlertOutput` and `WebhookAlertOutput`. */
-  readonly config: unknown;
+  readonly config: MqttAlertOutput | WebhookAlertOutput;
 };
 
 export type Allocated = {
@@ -176,6 +176,14 @@ export type DeletedReport = {
   /** Lower case; capitals are taken for the same. */
   readonly process_uuid: string;
   readonly deleted: true;
+};
+
+export type DemoState = {
+  /** `fetching`: its clip, once. `converting`: the same. `starting`: the clip is being published and its process started. `running`: it can be watched. */
+  readonly state: "off" | "fetching" | "converting" | "starting" | "running";
+  readonly source_uuid: string | null;
+  readonly process_uuid: string | null;
+  readonly detail: string | null;
 };
 
 export type DetectionMessage = {
@@ -279,7 +287,7 @@ export type EnhancedData = {
     /** As people call it: `silver`, `red`. */
     readonly name: string;
     /** As it is in the picture, sRGB. */
-    readonly rgb: readonly [number, number, number];
+    readonly rgb: readonly unknown[];
     /** How much of what was looked at has this colour, from 0 to 1. */
     readonly share: number;
   } | null;
@@ -289,7 +297,7 @@ export type EnhancedData = {
     /** Percent. */
     readonly confidence: number;
   } | null;
-  /** What there is to say of this kind of object: of people `upper_colour` and `lower_colour`, of what flies `against_sky`, `apparent_shape`, `contrast` and, where it can be read, `registration`. */
+  /** What there is to say of this kind of object: of people `upper_colour` and `lower_colour`, of what flies `against_sky` and `apparent_shape`. */
   readonly attributes: Readonly<Record<string, unknown>>;
 };
 
@@ -389,13 +397,84 @@ export type NewAlert = {
   readonly output: readonly AlertOutput[];
   readonly status?: "active" | "inactive";
   /** An object; `GET /alert_description` has its schema. */
-  readonly trigger?: unknown;
+  readonly trigger?:
+    | {
+        /** So many tracks in one cell, at least, make it dense. */
+        readonly count?: number;
+        /** For so long without a break, before it is told of. */
+        readonly for_seconds?: number;
+        /** So many seconds at least between two `triggered`, and before an `updated`. That it is over is always told at once. */
+        readonly cooldown_seconds?: number;
+      }
+    | {
+        /** So many tracks crossed the line within the window, at least. Each counts once, however often it did. */
+        readonly count?: number;
+        /** `forward`: from the left of the line to its right, as seen by somebody who goes from its first point to its second; of a line from top to bottom that is from the right of the picture to its left. */
+        readonly direction?: "forward" | "backward" | "any";
+        /** So many seconds at least between two notices. With 0, every further crossing is told while enough tracks have crossed. */
+        readonly cooldown_seconds?: number;
+      }
+    | Readonly<Record<string, never>>
+    | {
+        /** A track must match the filter inside the region for so long without a break. */
+        readonly for_seconds?: number;
+        /** Each track is told of once. With false again, after it has left, or stopped to match, and come back. */
+        readonly once_per_track?: boolean;
+      };
   /** An object; `GET /alert_description` has its schema. */
-  readonly region?: unknown;
+  readonly region?:
+    | {
+        /** `image`: points are [x, y] in fractions of the frame, from 0 at the left and top to 1. `geo`: points are [longitude, latitude] in degrees, for tracks that are geolocated; north is up. */
+        readonly type?: "image" | "geo";
+        /** Its corners in order. It must not cross or touch itself; its edge belongs to it. On the map each edge takes the shorter way around the earth. An object is where the middle of the lower edge of its box is. Left out: the whole picture. */
+        readonly polygon?: readonly (readonly [number, number])[];
+      }
+    | {
+        /** `image`: points are [x, y] in fractions of the frame, from 0 at the left and top to 1. `geo`: points are [longitude, latitude] in degrees, for tracks that are geolocated; north is up. */
+        readonly type?: "image" | "geo";
+        /** From its first point to its second. A track crosses it where the middle of the lower edge of its box does, its ends included. On the map it takes the shorter way around the earth. */
+        readonly line: readonly [readonly [number, number], readonly [number, number]];
+      };
   /** An object; `GET /alert_description` has its schema. */
-  readonly filter?: unknown;
+  readonly filter?: {
+    /** Names of classes of the model, such as `person`. Left out or empty: all of them. */
+    readonly class_names?: readonly string[];
+    /** From 0 to 1. A sighting that is less sure counts as none. */
+    readonly min_confidence?: number;
+    /** Area of the box at least, as a fraction of the frame's. */
+    readonly min_area?: number;
+    /** Area of the box at most, as a fraction of the frame's. */
+    readonly max_area?: number;
+    /** Seconds since the track was first seen, at least. */
+    readonly min_track_age_seconds?: number;
+    /** Speed at least, in metres a second over the ground. A track whose speed is not known does not match. */
+    readonly min_speed_mps?: number;
+    /** Speed at most, in metres a second over the ground. A track whose speed is not known does not match. */
+    readonly max_speed_mps?: number;
+  };
   /** An object; `GET /alert_description` has its schema. */
-  readonly parameters?: unknown;
+  readonly parameters?:
+    | {
+        /** Cells from the top of the region to its bottom; on the map from south to north. */
+        readonly rows?: number;
+        /** Cells from the left of the region to its right; on the map from west to east. */
+        readonly columns?: number;
+      }
+    | {
+        /** Crossings of the last so many seconds count. */
+        readonly window_seconds?: number;
+      }
+    | {
+        /** This track and no other. Not together with `select`. */
+        readonly track_id?: number;
+        /** Whom to take of those that match: the one with the largest box, the one that is seen most surely, or the one that has been there longest. `largest` where neither this nor `track_id` is given. */
+        readonly select?: "largest" | "most_confident" | "first";
+        /** Its position is told every so many seconds. */
+        readonly interval_seconds?: number;
+        /** It is lost when it was not seen for so long, or when tracking gave it up. */
+        readonly lost_after_seconds?: number;
+      }
+    | Readonly<Record<string, never>>;
 };
 
 export type NewOutput = {
@@ -403,9 +482,9 @@ export type NewOutput = {
   readonly alias: string;
   readonly type: "rtsp" | "rtmp" | "detection_data" | "drone_data" | "cot";
   /** Of video outputs, whose scheme is the type, and of `cot`: `udp` or `mqtt`. Ignored with other types. */
-  readonly url?: unknown;
+  readonly url?: string;
   /** The most lines of the picture: a smaller one is never enlarged, and the aspect stays. Null keeps the size of the input. Ignored where there is no video. */
-  readonly settings?: unknown;
+  readonly settings?: "360p" | "720p" | "1080p" | null;
 };
 
 export type NewStream = {
@@ -419,7 +498,7 @@ export type NewStream = {
 };
 
 export type NewSubscription = {
-  /** An http or https address that takes POST, of at most 2048 characters. A user and password in it are sent as HTTP Basic. */
+  /** An http or https address that takes POST, of at most 2048 characters. */
   readonly notification_url: string;
   /** `new-tracks`: a track is shown for the first time since the subscription began. `target-count`: another number of targets is in the picture than was told last; a subscription begins at 0. */
   readonly event_type: "new-tracks" | "target-count";
@@ -432,23 +511,6 @@ export type NewSubscription = {
   };
   /** `full` adds the entries of the detection message. */
   readonly notification_format?: "simple" | "full";
-};
-
-export type NewTracksNotification = {
-  /** Ours: the same in every copy of a notification, and as `webhook-id`: what came twice is known by it. */
-  readonly id?: string;
-  readonly process_uuid: string;
-  /** UTC; of the newest picture that this tells of. */
-  readonly timestamp: string;
-  /** Ours: nothing has happened, somebody tests the address. */
-  readonly sample?: true;
-  readonly type: "new-tracks";
-  /** So many new tracks are told of. */
-  readonly track_count: number;
-  /** Each as it was first shown, in that order; the first 1000 where there are more. */
-  readonly detections: readonly WebhookDetection[];
-  /** Of `full`: the same as whole entries. */
-  readonly tracks?: readonly TrackEntry[];
 };
 
 export type NewVideo = {
@@ -739,6 +801,13 @@ export type ReportTrack = {
   readonly enhanced_data?: EnhancedData;
 };
 
+export type RunningDemo = {
+  /** Lower case; capitals are taken for the same. */
+  readonly source_uuid: string;
+  /** Lower case; capitals are taken for the same. */
+  readonly process_uuid: string;
+};
+
 export type Source = {
   /** Lower case; capitals are taken for the same. */
   readonly uuid: string;
@@ -854,30 +923,71 @@ export type SubscriptionChoice = {
   readonly event_type?: "new-tracks" | "target-count";
 };
 
-export type TargetCountNotification = {
-  /** Ours: the same in every copy of a notification, and as `webhook-id`: what came twice is known by it. */
-  readonly id?: string;
-  readonly process_uuid: string;
-  /** UTC; of the newest picture that this tells of. */
-  readonly timestamp: string;
-  /** Ours: nothing has happened, somebody tests the address. */
-  readonly sample?: true;
-  readonly type: "target-count";
-  /** So many targets are in the picture. */
-  readonly track_count: number;
-  /** So many were told last; 0 before the first. */
-  readonly previous_count: number;
-  /** Of `full`: the first 1000 of them. */
-  readonly active_tracks?: readonly TrackEntry[];
-};
-
 /** `mqtt` (3.1.1 or 5, without TLS) needs the parameters `ip`, `port` and `topic`; `websocket` none; `static` has the telemetry itself as its parameters, and the format `native` only. */
 export type TelemetryCfg = {
   /** The channel that telemetry comes by. */
   readonly type: "mqtt" | "websocket" | "static";
   /** Of the messages. */
-  readonly format?: "native" | "vendor_a";
-  readonly parameters?: Readonly<Record<string, unknown>> | null;
+  readonly format?: "native";
+  readonly parameters?:
+    | {
+        /** Address or name of the broker's host, without a port. */
+        readonly ip: string;
+        readonly port: number;
+        /** The topic to read, 1 to 1024 characters without control characters. `+` stands for one whole level, `#` at the end for all that follow. */
+        readonly topic: string;
+        /** A user of the broker, 1 to 255 characters. */
+        readonly username?: string;
+        /** That user's password, 1 to 255 characters without control characters. Shown as `***`; `***` in an update leaves it as it is. */
+        readonly password?: string;
+        /** Degrees, horizontal field of view. */
+        readonly sensor_hfov?: number;
+        /** Degrees, vertical field of view. */
+        readonly sensor_vfov?: number;
+        /** Metres of the geoid above the ellipsoid. */
+        readonly geoid_separation_m?: number;
+        /** What the gimbal's yaw counts from. */
+        readonly gimbal_yaw_frame?: "north" | "body";
+      }
+    | {
+        /** Degrees, horizontal field of view. */
+        readonly sensor_hfov?: number;
+        /** Degrees, vertical field of view. */
+        readonly sensor_vfov?: number;
+        /** Metres of the geoid above the ellipsoid. */
+        readonly geoid_separation_m?: number;
+        /** What the gimbal's yaw counts from. */
+        readonly gimbal_yaw_frame?: "north" | "body";
+      }
+    | null
+    | {
+        /** Degrees, horizontal field of view. */
+        readonly sensor_hfov: number;
+        /** Degrees, vertical field of view. */
+        readonly sensor_vfov: number;
+        /** Degrees, WGS-84. */
+        readonly latitude?: number;
+        /** Degrees, WGS-84. */
+        readonly longitude?: number;
+        /** Metres a second. */
+        readonly speed?: number;
+        /** Degrees against the horizon, negative is downward. */
+        readonly camera_pitch?: number;
+        /** Degrees from true north, clockwise. */
+        readonly camera_yaw?: number;
+        /** Degrees, clockwise as seen along the view. */
+        readonly camera_roll?: number;
+        /** Metres above mean sea level. */
+        readonly altitude?: number;
+        /** Metres above the ground. */
+        readonly rel_altitude?: number;
+        /** Degrees. */
+        readonly drone_pitch?: number;
+        /** Degrees. */
+        readonly drone_yaw?: number;
+        /** Degrees. */
+        readonly drone_roll?: number;
+      };
 };
 
 export type TelemetryEvent = {
@@ -1060,8 +1170,6 @@ export type UserInformation = {
   readonly children_subscription?: readonly ChildSubscription[];
   /** Whether there are track reports. */
   readonly is_track_logger_enabled: boolean;
-  /** Ours: whether track reports can be enhanced. */
-  readonly is_enhancement_enabled: boolean;
 };
 
 export type VideoStorage = {
@@ -1074,18 +1182,6 @@ export type WebhookAlertOutput = {
   readonly url: string;
   /** By which notices are signed, as Standard Webhooks have it: `whsec_` and base64. Left out: one is made. Shown once, in the answer to the request that brought or made it; `***` in its place keeps the one before. */
   readonly secret?: string;
-};
-
-export type WebhookDetection = {
-  /** Pixels of the input, as all four. */
-  readonly topLeftX: number;
-  readonly topLeftY: number;
-  readonly height: number;
-  readonly width: number;
-  /** `track_id` of the detection message. */
-  readonly id: number;
-  /** `class_id` of the detection message. */
-  readonly class: number;
 };
 
 export class Operations {
@@ -1501,7 +1597,7 @@ export class Operations {
     return this.#send({ method: "GET", path: "/tracked_processes", query: ["limit", "cursor"] }, input, call);
   }
 
-  /** Starts the enhancement of the report of a finished process. Every track gets `enhanced_data`: the type, colour and plate of vehicles, the colours that people wear, what can be said of things that fly; null where its picture does not show it. While one is under way, asking again changes nothing; after that it begins anew. Refused while as many processes and enhancements are under way as the key may have processes; it keeps no process from being started, and uses no minutes. */
+  /** Starts the enhancement of the report of a finished process. Every track gets `enhanced_data`: the type, colour and plate of vehicles, the colours that people wear, what can be said of things that fly; null where its picture does not show it. While one is under way, asking again changes nothing; after that it begins anew. It counts as an active process, and uses no minutes. */
   enhanceTracks(input: { process_uuid: string }, call?: Call): Promise<EnhancementStarted> {
     return this.#send({ method: "POST", path: "/decorate_tracks/{process_uuid}" }, input, call);
   }
@@ -1536,7 +1632,7 @@ export class Operations {
     return this.#send({ method: "GET", path: "/alert/{uuid}" }, input, call);
   }
 
-  /** Changes an alert, by the alert's uuid. What is left out stays. Each of `trigger`, `region`, `filter`, `parameters` and `output` that is sent replaces the whole of it and begins the alert anew. `status` and `alias` hold at once. A changed configuration waits for the next start of a process as `pending`, or, with `force`, is live on every running process at once, without a restart: no client, output or track is disturbed. A crash of a runner or of the service is no start. While the alert is inactive it runs nowhere, and nothing waits. A webhook that answered 410 Gone is told nothing more until `output` is sent again or the alert is made active again. `force` may be in the query or in the body; the query wins. */
+  /** Changes an alert, by the alert's uuid. What is left out stays. Each of `trigger`, `region`, `filter`, `parameters` and `output` that is sent replaces the whole of it and begins the alert anew. `status` and `alias` hold at once. A changed configuration waits for the next start of a process as `pending`, or, with `force`, is live on every running process at once, without a restart: no client, output or track is disturbed. A crash of a runner or of the service is no start. While the alert is inactive it runs nowhere, and nothing waits. `force` may be in the query or in the body; the query wins. */
   changeAlert(input: { uuid: string; force?: boolean; body: AlertChange }, call?: Call): Promise<Alert> {
     return this.#send(
       { method: "PATCH", path: "/alert/{uuid}", query: ["force"], bodyType: "application/json" },
@@ -1581,7 +1677,7 @@ export class Operations {
     return this.#send({ method: "GET", path: "/active/alerts", query: ["limit", "cursor"] }, input, call);
   }
 
-  /** Subscribes an address to a process. Notifications are POSTed as JSON, signed as Standard Webhooks says: `webhook-id`, `webhook-timestamp`, `webhook-signature`. Any 2xx takes one; else it is tried again, less and less often, for ten minutes, and those behind it wait. Redirects are not followed. At least once: one that comes twice has the same `webhook-id`. The first goes out at once; what happens within the interval is gathered into the next. While a receiver is away the one that it has not taken waits, and what happens meanwhile is gathered into the next, an interval after that one. Tracks that are shown when the subscription begins are new to it. A subscription ends with its process: what was gathered is sent at once. */
+  /** Subscribes an address to a process. Notifications are POSTed as JSON, signed as Standard Webhooks says: `webhook-id`, `webhook-timestamp`, `webhook-signature`. Any 2xx takes one; else it is tried again, less and less often, for ten minutes, and those behind it wait. Redirects are not followed. At least once: one that comes twice has the same `webhook-id`. The first goes out at once; what happens within the interval is gathered into the next. While a receiver is away they wait, and come one after the other when it is back. Tracks that are shown when the subscription begins are new to it. A subscription ends with its process: what was gathered is sent at once. */
   subscribe(input: { process_uuid: string; body: NewSubscription }, call?: Call): Promise<CreatedSubscription> {
     return this.#send({ method: "POST", path: "/subscribe/{process_uuid}", bodyType: "application/json" }, input, call);
   }
@@ -1809,7 +1905,26 @@ export class Operations {
     return this.#send({ method: "GET", path: "/console/assets/{file}" }, input, call);
   }
 
-  /** Numbers for Prometheus. Frames, latency, drops, inference and memory of every process; streams, players and memory of the media hub; notices and their delivery; requests by route; health of the parts. Needs the key of an operator (the first key, or one made with `keys create --operator`), in the header or as `?api_key=`, unless `http.metrics_open` is set. */
+  /** Shows whether the demo runs. Needs the key of an operator. */
+  readDemo(call?: Call): Promise<DemoState> {
+    return this.#send({ method: "GET", path: "/demo" }, {}, call);
+  }
+
+  /** Starts the demo. A clip of a street is published to this service's own media server over and over; a source `Demo: street` is registered for it, and a process of the graph `detect` started on that. Answers when it runs. The first time the clip is fetched (some megabytes, out of Debian's package `opencv-doc`) and converted: that takes a while, and `GET /demo` tells how far it is. What runs already is left as it is. Needs the key of an operator. */
+  startDemo(call?: Call): Promise<RunningDemo> {
+    return this.#send({ method: "POST", path: "/demo" }, {}, call);
+  }
+
+  /** Stops the demo. Its process and whatever else runs on its source are stopped, and the source is removed. The clip stays in the cache. Needs the key of an operator. */
+  stopDemo(call?: Call): Promise<{
+    readonly deleted: true;
+    /** Lower case; capitals are taken for the same. */
+    readonly uuid: string;
+  }> {
+    return this.#send({ method: "DELETE", path: "/demo" }, {}, call);
+  }
+
+  /** Numbers for Prometheus. Frames, latency, drops, inference and memory of every process; streams, players and memory of the media hub; requests by route; health of the parts. Needs the key of an operator (the first key, or one made with `keys create --operator`), in the header or as `?api_key=`, unless `http.metrics_open` is set. */
   readMetrics(call?: Call): Promise<string> {
     return this.#send({ method: "GET", path: "/metrics" }, {}, call);
   }

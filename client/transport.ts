@@ -1,4 +1,5 @@
 /** How an operation becomes a request, and an answer a value or an error. For browsers and for Node. */
+import { ApiError, type Problem } from "./api-error.ts";
 
 /** One operation of the API, as the generated part of the client has it. */
 export interface Route {
@@ -11,6 +12,7 @@ export interface Route {
 
 /** Of one call. */
 export interface Call {
+  /** Ends the call, and the stream that it may have answered with. In place of the limit. */
   readonly signal?: AbortSignal;
 }
 
@@ -23,69 +25,43 @@ export type Transport = (route: Route, input: object, call?: Call) => Promise<an
 export interface ClientOptions {
   /** `http://localhost:8080`, or empty in a page that the service itself has served. */
   readonly url: string;
+  /** A function is asked at every call. */
   readonly apiKey?: string | (() => string | undefined);
   readonly fetch?: typeof fetch;
-  /** Every call ends after so long, unless it brings a signal of its own. Default 30 s. */
+  /** Every call is answered within this time, unless it brings a signal of its own. Default 30 s. Streams go on after it. */
   readonly limitMs?: number;
 }
 
-interface Fault {
-  readonly path: string;
-  readonly message: string;
-}
-
-/** What the service, or the way to it, had against a call. */
-export class ApiError extends Error {
-  override readonly name = "ApiError";
-  /** 0: there was no answer. */
-  readonly status: number;
-  /** A stable word such as `source_not_live`; `no_answer` when there was none. */
-  readonly code: string;
-  /** Of bad input: one for every fault. */
-  readonly errors: readonly Fault[];
-  readonly retryAfterSeconds: number | null;
-
-  constructor(
-    status: number,
-    problem: { code?: string; title?: string; detail?: string; errors?: readonly Fault[] },
-    retryAfter: string | null = null,
-  ) {
-    super(problem.detail ?? problem.title ?? `the service answered ${status}`);
-    this.status = status;
-    this.code = problem.code ?? "unknown";
-    this.errors = problem.errors ?? [];
-    this.retryAfterSeconds = retryAfter === null || !/^\d+$/.test(retryAfter) ? null : Number(retryAfter);
-  }
-}
-
 type Body = NonNullable<RequestInit["body"]>;
-type Problem = ConstructorParameters<typeof ApiError>[1];
 
 const LIMIT_MS = 30_000;
 
-/** Rejects with `ApiError`, and with an `AbortError` when the call's own signal was aborted. */
+/** Rejects with `ApiError`, and with the reason of the call's own signal when that was aborted. */
 export function createTransport({ url, apiKey, fetch: ask = fetch, limitMs = LIMIT_MS }: ClientOptions): Transport {
   const base = url.replace(/\/+$/, "");
   return async (route, input, call = {}) => {
     const { target, init } = makeRequest(base, route, { ...input });
     const key = typeof apiKey === "function" ? apiKey() : apiKey;
     if (key !== undefined) init.headers.set("api_key", key);
-    const signal = call.signal ?? AbortSignal.timeout(limitMs);
-    let answer: Response;
+    const late = new AbortController();
+    const timer = call.signal === undefined ? setTimeout(() => late.abort(), limitMs) : undefined;
     try {
-      answer = await ask(target, { ...init, signal });
+      const answer = await ask(target, { ...init, signal: call.signal ?? late.signal });
+      if (!answer.ok) throw await readProblem(answer);
+      return await readAnswer(answer);
     } catch (error) {
-      if (call.signal?.aborted) throw error;
-      const detail = signal.aborted ? `no answer within ${limitMs / 1000} s` : "the service cannot be reached";
-      throw new ApiError(0, { code: "no_answer", detail });
+      if (call.signal?.aborted || error instanceof ApiError) throw error;
+      const detail = late.signal.aborted ? `no answer within ${limitMs / 1000} s` : "the service cannot be reached";
+      throw new ApiError(0, { code: "no_answer", detail }, null, { cause: error });
+    } finally {
+      clearTimeout(timer);
     }
-    return answer.ok ? readAnswer(answer) : Promise.reject(await readProblem(answer));
   };
 }
 
 function makeRequest(base: string, { method, path, query = [], bodyType }: Route, input: Record<string, unknown>) {
   const headers = new Headers();
-  const target = base + path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(input[name])));
+  const target = base + path.replaceAll(/\{(\w+)\}/g, (_, name: string) => writeSegment(name, input[name]));
   const search = new URLSearchParams();
   for (const name of query)
     if (input[name] !== undefined && input[name] !== null) search.set(name, String(input[name]));
@@ -99,14 +75,30 @@ function makeRequest(base: string, { method, path, query = [], bodyType }: Route
   return { target: search.size > 0 ? `${target}?${search}` : target, init };
 }
 
+/** What would lead to another operation is refused: `..` survives every encoding. */
+function writeSegment(name: string, value: unknown): string {
+  const text = value === undefined || value === null ? "" : String(value);
+  if (text === "" || text === "." || text === "..")
+    throw new ApiError(0, { code: "invalid_input", detail: `${name} is "${text}"; expected a name or a uuid` });
+  return encodeURIComponent(text);
+}
+
 async function readAnswer(answer: Response): Promise<unknown> {
   const type = answer.headers.get("Content-Type") ?? "";
-  if (/^application\/([\w.]+\+)?json/.test(type)) return answer.json();
+  if (/^application\/([\w.]+\+)?json/.test(type)) {
+    const text = await answer.text();
+    try {
+      return JSON.parse(text);
+    } catch (cause) {
+      const detail = `the service answered ${answer.status} with JSON that cannot be read`;
+      throw new ApiError(answer.status, { code: "bad_answer", detail }, null, { cause });
+    }
+  }
   if (/^(text\/plain|application\/yaml)/.test(type)) return answer.text();
   return answer;
 }
 
 async function readProblem(answer: Response): Promise<ApiError> {
-  const problem = (await answer.json().catch(() => ({}))) as Problem;
-  return new ApiError(answer.status, problem, answer.headers.get("Retry-After"));
+  const problem = (await answer.json().catch(() => ({}))) as Problem | null;
+  return new ApiError(answer.status, problem ?? {}, answer.headers.get("Retry-After"));
 }

@@ -8,6 +8,7 @@ export interface Schema {
   readonly anyOf?: readonly Schema[];
   readonly oneOf?: readonly Schema[];
   readonly allOf?: readonly Schema[];
+  readonly then?: Schema;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly patternProperties?: Readonly<Record<string, Schema>>;
   readonly additionalProperties?: boolean | Schema;
@@ -57,15 +58,23 @@ function writeList({ items = {}, minItems, maxItems }: Schema, indent: string): 
 function writeObject(schema: Schema, indent: string): string {
   const inner = `${indent}  `;
   const needed = new Set(schema.required ?? []);
-  const lines = Object.entries(schema.properties ?? {}).map(
-    ([name, property]) =>
-      `${writeComment(property.description, inner)}${inner}readonly ${quote(name)}${needed.has(name) ? "" : "?"}: ${writeType(property, inner)};\n`,
-  );
+  const lines = Object.entries(schema.properties ?? {}).map(([name, property]) => {
+    const type = writeConditional(name, schema.allOf ?? [], inner) ?? writeType(property, inner);
+    return `${writeComment(property.description, inner)}${inner}readonly ${quote(name)}${needed.has(name) ? "" : "?"}: ${type};\n`;
+  });
   const [others] = Object.values(schema.patternProperties ?? {});
   const rest = others ?? (typeof schema.additionalProperties === "object" ? schema.additionalProperties : undefined);
-  if (lines.length === 0)
+  if (lines.length === 0) {
+    if (rest === undefined && schema.additionalProperties === false) return "Readonly<Record<string, never>>";
     return `Readonly<Record<string, ${rest === undefined ? "unknown" : writeType(rest, indent)}>>`;
+  }
   return `{\n${lines.join("")}${indent}}`;
+}
+
+/** What a property may be that only conditions (`if`, `then`) tell of: one of what they say. Null: they say nothing of it. */
+function writeConditional(name: string, conditions: readonly Schema[], indent: string): string | null {
+  const told = conditions.flatMap(({ then }) => then?.properties?.[name] ?? []);
+  return told.length === 0 ? null : unite(told.map((schema) => writeType(schema, indent)));
 }
 
 const quote = (name: string): string => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name));

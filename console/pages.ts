@@ -9,6 +9,7 @@ export interface Page {
 }
 
 export const PAGES: readonly Page[] = [
+  { name: "live", title: "Live", load: async () => (await import("./pages/live/live.ts")).Live },
   { name: "sources", title: "Sources", load: async () => (await import("./pages/sources/sources.ts")).Sources },
   {
     name: "processes",

@@ -238,6 +238,16 @@ export const Config = section({
     restart_first_seconds: seconds(0.5, "After a crash it goes on after; twice as long each time"),
     restart_most_seconds: seconds(15, "But after no more than"),
   }),
+  demo: section({
+    clip: nullable("A video file that the demo shows instead of its street; at 10 frames a second."),
+    prepare_seconds: seconds(900, "Its clip, fetched and converted when it is first asked for, must be there", 1),
+    start_seconds: seconds(60, "Then its process must run", 1),
+    restart_first_seconds: seconds(
+      0.5,
+      "A clip that is not published any more is published again after; twice as long each time",
+    ),
+    restart_most_seconds: seconds(30, "But after no more than"),
+  }),
   webhooks: section({
     gather_seconds: seconds(0.1, "What was gathered for subscriptions is written down at most every", 0.01),
     retry_first_seconds: seconds(0.2, "While the database is away it is tried again after; twice as long each time"),

@@ -5,11 +5,13 @@
 import { mkdir } from "node:fs/promises";
 import type { Logger } from "pino";
 import type { AlertTypeDefinition } from "../schemas/alerts.ts";
+import type { RunningDemo } from "../schemas/api/demo.ts";
 import type { Config } from "../schemas/config.ts";
 import { Alerts } from "./alerts/alerts.ts";
 import { alertEndpoints } from "./api/alerts.ts";
 import { type AppParts, createApp, type RunningApp } from "./api/app.ts";
 import { consoleEndpoints } from "./api/console.ts";
+import { demoEndpoints } from "./api/demo.ts";
 import { enhancementEndpoints } from "./api/enhancement.ts";
 import { graphEndpoints } from "./api/graphs.ts";
 import { informationEndpoints } from "./api/information.ts";
@@ -24,6 +26,8 @@ import { trackedProcessEndpoints } from "./api/tracked-processes.ts";
 import { trackEndpoints } from "./api/tracks.ts";
 import { webhookEndpoints } from "./api/webhooks.ts";
 import { Outbox } from "./delivery/outbox.ts";
+import { Demo } from "./demo/demo.ts";
+import { startFirstDemo } from "./demo/first-demo.ts";
 import { Enhancements } from "./enhancement/enhancements.ts";
 import { type GraphKnowledge, GraphLibrary } from "./graphs/library.ts";
 import { checkHealth } from "./health.ts";
@@ -56,6 +60,7 @@ export interface ServerKnowledge extends GraphKnowledge {
   /** What the set-up made of the console. */
   readonly consoleFolder: string;
   readonly enhancerEntry: URL;
+  readonly clipEntry: URL;
   readonly alertTypes: readonly AlertTypeDefinition[];
   /** Of all installed models. */
   classNames(): Promise<readonly string[]>;
@@ -79,6 +84,10 @@ export interface RunningServer {
   readonly rtmp: string;
   /** The master key that this start has made, to be shown once. Null when there were keys, or it was given. */
   readonly firstKey: string | null;
+  /** Processes that ran when it was last stopped, and run again. */
+  readonly resumed: number;
+  /** For the first master: resolves when it runs, rejects with `ServiceError`. */
+  startDemo(): Promise<RunningDemo>;
   /** Everything that runs is stopped and will run again with the next start. False: something had to be left. */
   stop(): Promise<boolean>;
 }
@@ -142,6 +151,9 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   shutDown.add("alerts", SPARE_MS * 4, () => alerts.close());
   const webhooks = new Webhooks({ sql, config, log: partOf(log, "webhooks"), delivery: outbox });
   shutDown.add("webhooks", SPARE_MS * 3, () => webhooks.close());
+  let demo: Demo | null = null;
+  // Closed below the processes: they are not told that their source is gone.
+  shutDown.add("demo", SPARE_MS, () => demo?.close());
   const processes = await Supervisor.open({
     ...{ sql, config, log: partOf(log, "processes"), nodeUuid, runnerEntry, metrics },
     listeners: [tracks, alerts, webhooks],
@@ -162,6 +174,10 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     isAlone: config.database.url === null,
   });
   shutDown.add("enhancements", SPARE_MS * 2, () => enhancements.close());
+  const street = new Demo({
+    ...{ sql, config, log: partOf(log, "demo"), nodeUuid, clipEntry: knowledge.clipEntry, media, sources, processes },
+  });
+  demo = street;
   const gate = new LoginGate(config.limits.failed_logins_per_minute);
   const { authenticate } = new Authenticator(findKeyIn(sql, config), gate);
   const streams = new Streams({ config: config.streams, processes, authenticate });
@@ -192,20 +208,18 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...consoleEndpoints({ config, folder: knowledge.consoleFolder }),
     ...graphEndpoints({ library, config }),
     ...processGraphEndpoints({ library, processes, config }),
+    ...demoEndpoints(street),
     ...operationsEndpoints({
-      ...{
-        config,
-        metrics,
-        components,
-        mediaNumbers: () => media.numbers,
-        alertNumbers: () => alerts.numbers,
-        readDelivery: () => outbox.read(),
-      },
+      ...{ config, metrics, components },
+      mediaNumbers: () => media.numbers,
+      alertNumbers: () => alerts.numbers,
+      readDelivery: () => outbox.read(),
     }),
   ];
   // Before anybody can ask for them: a process that should run is never found missing.
   const resumed = await processes.takeUp();
   await enhancements.takeUp();
+  await street.takeUp();
   const running = await listen({
     ...{ config, endpoints, authenticate, log: partOf(log, "api"), onUpgrade: streams.upgrade },
     isSigned: (resource, token) => signer.isGood(resource, token),
@@ -226,6 +240,8 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     rtsp: `rtsp://${hostname}:${media.rtspPort}`,
     rtmp: `rtmp://${hostname}:${media.rtmpPort}`,
     firstKey: config.bootstrap_key === null ? firstKey : null,
+    resumed,
+    startDemo: () => startFirstDemo({ sql, config, demo: street, url }),
     stop: () => shutDown.run(),
   };
 }

@@ -4,8 +4,8 @@
  *
  *   node --import tsx test/fetch-clips.ts
  */
-import { CLIPS, clipFile } from "./clips.fixture.ts";
-import { fetchClip } from "./fetch-clip.ts";
+import { CLIPS, clipFile } from "../clips/clips.ts";
+import { fetchClip } from "../clips/fetch-clip.ts";
 
 for (const [name, clip] of Object.entries(CLIPS)) {
   try {

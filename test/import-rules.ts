@@ -27,6 +27,8 @@ export const TABLE: readonly Row[] = [
   { part: "models", may: ["schemas"] },
   // What can be said of a track by its picture: colours, kinds, plates. A process of its own in the service.
   { part: "enhance", may: ["schemas", "models"] },
+  // Real clips: fetched, converted, published over and over. A process of its own in the service; tests look at them too.
+  { part: "clips", may: ["schemas", "models", "media"] },
   { part: "graphs/compiler", may: ["schemas", "elements"] },
   { part: "graphs/runtime", may: ["schemas", "elements", "native", "graphs/compiler"] },
   // Wire formats, pure: what the hub and the element `publish` both speak.

@@ -3,7 +3,8 @@ import { loadConfig } from "../../server/config/load.ts";
 import type { Log } from "../../server/log/log.ts";
 import type { RunningServer } from "../../server/main.ts";
 import { type Command, CommandFailure, EXIT, expectPositionals } from "../command.ts";
-import { announceKey, announceReady } from "../serve/announce.ts";
+import { announceHint, announceKey, announceReady } from "../serve/announce.ts";
+import { showDemo } from "../serve/show-demo.ts";
 import type { Terminal } from "../terminal.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -14,11 +15,12 @@ export default {
   usage: "",
   options: {
     config: { type: "string", value: "FILE", about: "Instead of windhover.yaml in the working directory." },
+    demo: { type: "boolean", about: "Show a street with boxes on it: a clip as a live source, with a process on it." },
     json: { type: "boolean", about: "Print the ready line as JSON, in a terminal too." },
   },
   notes:
-    "The first start on an empty database prints a master key. When everything listens, one line `ready` with all addresses goes to standard output, as JSON where that is no terminal; the log goes to standard error.\nCtrl-C stops it cleanly, a second one at once. What runs is started again with the next start.",
-  examples: ["serve", "serve --config /etc/windhover.yaml", "serve --json 2>windhover.log"],
+    "The first start on an empty database prints a master key. When everything listens, the addresses of the console, the API and the media server go to standard output, as one line of JSON (`ready`) where that is no terminal; the log goes to standard error.\nWith --demo a clip of a street is fetched once, published as a live source over and over, and looked at. What keeps the demo from running does not keep the service from it.\nCtrl-C stops it cleanly, a second one at once. What runs is started again with the next start.",
+  examples: ["serve", "serve --demo", "serve --config /etc/windhover.yaml", "serve --json 2>windhover.log"],
   async run(given, terminal) {
     expectPositionals(given, 0, 0, "nothing after serve");
     const { config } = loadConfig({ file: given.text("config") ?? null, folder: process.cwd(), env: process.env });
@@ -36,6 +38,8 @@ export default {
       const knowledge = await gatherKnowledge();
       const server = await startServer({ config, knowledge, log: log.logger, signal: ending.signal });
       await announce(server, terminal);
+      if (given.flag("demo")) void showDemo(server, terminal, log.logger);
+      else if (server.resumed === 0) await announceHint(terminal);
       const code = await ending.wanted;
       const isClean = await server.stop();
       log.logger.info({ isClean }, "stopped");

@@ -4,7 +4,7 @@ import type { Terminal } from "../terminal.ts";
 
 /** The key is shown this once, and never again: all that is kept of it is its digest. */
 export async function announceKey(key: string, terminal: Terminal): Promise<void> {
-  if (terminal.isJson || !terminal.isOutLive) {
+  if (isForMachines(terminal)) {
     await terminal.print(JSON.stringify({ event: "master_key", api_key: key }));
     return;
   }
@@ -21,6 +21,7 @@ export async function announceKey(key: string, terminal: Terminal): Promise<void
 export async function announceReady(server: RunningServer, terminal: Terminal): Promise<void> {
   const { url, listen, rtsp, rtmp } = server;
   const addresses = {
+    console: `${url}/console`,
     url,
     listen,
     rtsp,
@@ -29,12 +30,24 @@ export async function announceReady(server: RunningServer, terminal: Terminal): 
     openapi: `${url}/openapi.json`,
     metrics: `${url}/metrics`,
   };
-  if (terminal.isJson || !terminal.isOutLive) {
+  if (isForMachines(terminal)) {
     await terminal.print(JSON.stringify({ event: "ready", ...addresses, pid: process.pid }));
     return;
   }
-  const ready = terminal.paintOut("green", "ready");
-  const behind = listen === url ? "" : `  listens on ${listen}`;
-  const media = `RTSP ${rtsp}  RTMP ${rtmp}`;
-  await terminal.print(`${ready}  API ${url}${behind}  ${media}  docs ${addresses.docs}  metrics ${addresses.metrics}`);
+  const behind = listen === url ? "" : `, listens on ${listen}`;
+  const lines = [
+    `${terminal.paintOut("green", "ready")}  Console  ${terminal.paintOut("bold", addresses.console)}`,
+    `       API      ${url}${behind}  (docs ${addresses.docs}, metrics ${addresses.metrics})`,
+    `       Media    ${rtsp}  ${rtmp}`,
+  ];
+  await terminal.print(lines.join("\n"));
 }
+
+/** For people alone: where nothing runs, how to see something. */
+export async function announceHint(terminal: Terminal): Promise<void> {
+  if (isForMachines(terminal)) return;
+  const command = terminal.paintOut("bold", "npm start -- --demo");
+  await terminal.print(`       Nothing runs yet. ${command} shows a street with boxes on it; so does the console.`);
+}
+
+const isForMachines = (terminal: Terminal): boolean => terminal.isJson || !terminal.isOutLive;

@@ -29,6 +29,7 @@ export async function gatherKnowledge(): Promise<ServerKnowledge> {
     probeEntry: new URL("../../graphs/runtime/probe/probe.mjs", import.meta.url),
     hubEntry: new URL("../../hub/hub.mjs", import.meta.url),
     consoleFolder: fileURLToPath(new URL("../../build/console/", import.meta.url)),
+    clipEntry: new URL("../../clips/clip.mjs", import.meta.url),
     enhancerEntry: new URL("../../enhance/enhance.mjs", import.meta.url),
   };
 }

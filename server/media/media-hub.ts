@@ -99,6 +99,11 @@ export class MediaHub implements Media {
     return this.#streams.paths;
   }
 
+  /** A process of ours may publish there. */
+  isOwn(path: string): boolean {
+    return this.#parts.tokens.publishes(path);
+  }
+
   find(path: string): StreamInfo | null {
     return this.#streams.find(path);
   }

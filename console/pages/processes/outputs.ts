@@ -106,11 +106,12 @@ const NewOutput = () => html`
 
 async function register(form: FormData): Promise<string> {
   const path = String(form.get("path")).trim();
-  const settings = String(form.get("settings"));
+  const lines = String(form.get("settings"));
   const isRtmp = /^rtmps?:\/\//.test(path);
   const url = isRtmp || path.startsWith("rtsp://") ? path : `rtsp://${path}`;
+  const settings = lines === "360p" || lines === "720p" || lines === "1080p" ? lines : null;
   const output = await windhover.registerOutput({
-    body: { alias: path, type: isRtmp ? "rtmp" : "rtsp", url, settings: settings === "" ? null : settings },
+    body: { alias: path, type: isRtmp ? "rtmp" : "rtsp", url, settings },
   });
   return output.uuid;
 }

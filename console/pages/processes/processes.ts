@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import type { Process } from "../../../client/client.ts";
 import { useAsked } from "../../asking.ts";
 import { html } from "../../html.ts";
+import { DemoButton } from "../../parts/demo-button.ts";
 import { formatTime } from "../../parts/format.ts";
 import { Empty, Shown } from "../../parts/states.ts";
 import { addressOf, place } from "../../router.ts";
@@ -33,7 +34,7 @@ function ProcessList() {
     <${Shown} asked=${asked} onRetry=${reload}>
       ${({ processes }: { processes: readonly Process[] }) =>
         processes.length === 0
-          ? html`<${Empty} title=${state === "all" ? "Nothing ran yet" : "Nothing runs"}><p>Start a process on a <a href=${addressOf("sources")}>source</a>.</p></${Empty}>`
+          ? html`<${Empty} title=${state === "all" ? "Nothing ran yet" : "Nothing runs"}><p>Start a process on a <a href=${addressOf("sources")}>source</a>.</p><${DemoButton} /></${Empty}>`
           : html`<${Table} processes=${processes} />`}
     </${Shown}>
   `;

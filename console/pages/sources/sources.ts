@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import type { Source } from "../../../client/client.ts";
 import { useAsked } from "../../asking.ts";
 import { html } from "../../html.ts";
+import { DemoButton } from "../../parts/demo-button.ts";
 import { Confirm } from "../../parts/dialog.ts";
 import { formatTime } from "../../parts/format.ts";
 import { Empty, Shown } from "../../parts/states.ts";
@@ -42,7 +43,7 @@ export function Sources() {
     <${Shown} asked=${asked} onRetry=${reload}>
       ${({ sources }: { sources: readonly Source[] }) =>
         sources.length === 0
-          ? html`<${Empty} title="No sources yet"><p>Upload a video file, or add the address of a camera or a drone's stream.</p></${Empty}>`
+          ? html`<${Empty} title="No sources yet"><p>Upload a video file, or add the address of a camera or a drone's stream.</p><${DemoButton} /></${Empty}>`
           : html`<${Table} sources=${sources} onOpen=${setOpened} />`}
     </${Shown}>
     ${opened?.kind === "upload" && html`<${UploadVideo} onClose=${close} onDone=${finish} />`}

@@ -11,6 +11,8 @@ import { findSubjects, type PathSubject } from "../../store/recording-subjects.t
 /** The media hub. */
 export interface LiveRecorder {
   readonly livePaths: readonly string[];
+  /** Something of ours publishes there: that is not recorded. */
+  isOwn(path: string): boolean;
   find(path: string): StreamInfo | null;
   record(path: string, recording: string): void;
 }
@@ -54,7 +56,7 @@ export class LiveRecordings {
   async look(): Promise<void> {
     const recorder = this.#recorder;
     if (recorder === null) return;
-    const paths = new Set(recorder.livePaths);
+    const paths = new Set(recorder.livePaths.filter((path) => !recorder.isOwn(path)));
     for (const path of this.#attempts.keys()) if (!paths.has(path)) this.#attempts.delete(path);
     const nowMs = performance.now();
     const idle = [...paths].filter((path) => this.#isDue(path, nowMs));

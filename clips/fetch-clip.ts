@@ -6,10 +6,12 @@ import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { readMember } from "../models/fetch/read-tar.ts";
 import { storing, sweepParts, writeWhole } from "../models/write-file.ts";
-import type { Clip } from "./clips.fixture.ts";
+import type { Clip } from "./clips.ts";
 
 const LIMIT_MS = 15 * 60_000;
 const SHOWN_LINES = 6;
+/** How `setpriv` and shells say that there is no such program. */
+const NOT_FOUND = 127;
 
 export interface Programs {
   readonly aptGet: string;
@@ -85,7 +87,11 @@ async function* readPackage(
 }
 
 async function run(program: string, args: readonly string[], cwd: string): Promise<void> {
-  const child = spawnLimited(program, args, { cwd, stdio: ["ignore", "pipe", "pipe"] });
+  // The kernel ends it with us: whoever is told to fetch no more is ended, and should leave nobody fetching.
+  const child = spawnLimited("setpriv", ["--pdeathsig", "KILL", program, ...args], {
+    cwd,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   let output = "";
   for (const stream of [child.stdout, child.stderr])
     stream?.setEncoding("utf8").on("data", (text: string) => {
@@ -95,6 +101,7 @@ async function run(program: string, args: readonly string[], cwd: string): Promi
     throw describeStart(program, error);
   })) as [number | null, string | null];
   if (code === 0) return;
+  if (code === NOT_FOUND) throw noProgram(program, "is not on this machine");
   const tail = output.trim().split("\n").slice(-SHOWN_LINES).join("\n  ");
   const end = code === null ? `was ended by ${signal}` : `exited with ${code}`;
   throw new Error(`${program} ${args.join(" ")} ${end}\n  ${tail}`);
@@ -112,6 +119,8 @@ function describeStart(program: string, error: unknown): Error {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === "ABORT_ERR")
     return new Error(`${program} took longer than ${LIMIT_MS / 60_000} minutes`, { cause: error });
-  const reason = code === "ENOENT" ? "is not on this machine" : `cannot be started (${message})`;
-  return new NoProgram(`${program} ${reason}; the clip comes out of a Debian package`, { cause: error });
+  return noProgram(program, code === "ENOENT" ? "is not on this machine" : `cannot be started (${message})`, error);
 }
+
+const noProgram = (program: string, reason: string, cause?: unknown): NoProgram =>
+  new NoProgram(`${program} ${reason}; the clip comes out of a Debian package`, { cause });

@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { digestBytes } from "../models/digest.ts";
 import { StorageFault } from "../models/write-file.ts";
-import type { Clip } from "./clips.fixture.ts";
+import type { Clip } from "./clips.ts";
 import { fetchClip, type Programs } from "./fetch-clip.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "windhover-clip-"));

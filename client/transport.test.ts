@@ -1,0 +1,169 @@
+/** Against a real server on a socket, which answers what each test wants. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, describe, test } from "node:test";
+import { ApiError } from "./api-error.ts";
+import { type ClientOptions, createTransport, type Route } from "./transport.ts";
+
+type Answerer = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
+
+let answer: Answerer = () => {};
+const server = createServer((request, response) => void answer(request, response)).listen(0, "127.0.0.1");
+await once(server, "listening");
+after(() => {
+  server.closeAllConnections();
+  server.close();
+});
+const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+const GET: Route = { method: "GET", path: "/thing/{name}" };
+const POST: Route = { method: "POST", path: "/things", bodyType: "application/json" };
+const transport = (options: Partial<ClientOptions> = {}) => createTransport({ url, ...options });
+
+const tell =
+  (status: number, body: unknown, headers: Record<string, string> = {}): Answerer =>
+  (_, response) => {
+    response.writeHead(status, { "Content-Type": "application/json", ...headers }).end(JSON.stringify(body));
+  };
+
+/** What arrived, with its body. */
+async function readRequest(request: IncomingMessage): Promise<string> {
+  let text = "";
+  for await (const piece of request.setEncoding("utf8")) text += piece;
+  return text;
+}
+
+async function refusal(call: Promise<unknown>): Promise<ApiError> {
+  const error = await call.then(
+    () => assert.fail("it was answered"),
+    (fault: unknown) => fault,
+  );
+  assert.ok(error instanceof ApiError, String(error));
+  return error;
+}
+
+describe("a request", () => {
+  test("has the key, the path and the query, all encoded", async () => {
+    let seen: IncomingMessage | undefined;
+    answer = (request, response) => {
+      seen = request;
+      return tell(200, {})(request, response);
+    };
+    const send = transport({ url: `${url}/`, apiKey: () => "wh_key" });
+    await send({ ...GET, query: ["q", "left_out", "nothing"] }, { name: "a/b ?ü", q: "x&y=1", nothing: null });
+    assert.equal(seen?.url, "/thing/a%2Fb%20%3F%C3%BC?q=x%26y%3D1");
+    assert.equal(seen?.headers.api_key, "wh_key");
+  });
+
+  for (const name of ["..", ".", "", undefined])
+    test(`is not sent where a name would lead elsewhere: ${JSON.stringify(name)}`, async () => {
+      answer = () => assert.fail("it was sent");
+      const { code, message } = await refusal(transport()(GET, { name }));
+      assert.equal(code, "invalid_input");
+      assert.match(message, /^name is "/);
+    });
+
+  test("has its body as JSON", async () => {
+    answer = async (request, response) => {
+      assert.equal(request.headers["content-type"], "application/json");
+      tell(200, { got: JSON.parse(await readRequest(request)) })(request, response);
+    };
+    assert.deepEqual(await transport()(POST, { body: { alias: "é" } }), { got: { alias: "é" } });
+  });
+
+  test("has a form as a form, with its boundary", async () => {
+    answer = async (request, response) => {
+      tell(200, { type: request.headers["content-type"], text: await readRequest(request) })(request, response);
+    };
+    const body = new FormData();
+    body.set("file", new Blob(["frames"]), "clip.mp4");
+    const { type, text } = await transport()({ ...POST, bodyType: "multipart/form-data" }, { body });
+    assert.match(type, /^multipart\/form-data; boundary=/);
+    assert.match(text, /filename="clip\.mp4"[\s\S]*frames/);
+  });
+
+  test("has text as it is", async () => {
+    answer = async (request, response) => tell(200, await readRequest(request))(request, response);
+    assert.equal(await transport()({ ...POST, bodyType: "application/yaml" }, { body: "graph: x\n" }), "graph: x\n");
+  });
+});
+
+describe("an answer", () => {
+  test("of text is a string, and any other the response itself", async () => {
+    answer = (_, response) =>
+      void response.writeHead(200, { "Content-Type": "text/plain; charset=utf-8" }).end("hello");
+    assert.equal(await transport()(GET, { name: "a" }), "hello");
+    answer = (_, response) => void response.writeHead(200, { "Content-Type": "image/png" }).end("bytes");
+    const picture: Response = await transport()(GET, { name: "a" });
+    assert.equal(await picture.text(), "bytes");
+  });
+
+  test("that refuses is an error with its code, its faults and when to come again", async () => {
+    const errors = [{ path: "/alias", message: "is missing" }];
+    const problem = { code: "invalid_input", title: "No", detail: "alias is missing.", errors, request_id: "r-1" };
+    answer = tell(429, problem, { "Content-Type": "application/problem+json", "Retry-After": "7" });
+    const error = await refusal(transport()(POST, { body: {} }));
+    assert.deepEqual(
+      [error.status, error.code, error.message, error.errors, error.retryAfterSeconds, error.requestId],
+      [429, "invalid_input", "alias is missing.", errors, 7, "r-1"],
+    );
+  });
+
+  for (const body of ["<h1>Bad gateway</h1>", "null", ""])
+    test(`of somebody else that refuses is an error too: ${JSON.stringify(body)}`, async () => {
+      answer = (_, response) => void response.writeHead(502).end(body);
+      const { status, code, errors } = await refusal(transport()(GET, { name: "a" }));
+      assert.deepEqual([status, code, errors], [502, "unknown", []]);
+    });
+
+  test("that is no JSON although it says so is an error", async () => {
+    answer = (_, response) => void response.writeHead(200, { "Content-Type": "application/json" }).end('{"half":');
+    assert.equal((await refusal(transport()(GET, { name: "a" }))).code, "bad_answer");
+  });
+
+  test("that breaks off is an error", async () => {
+    answer = (_, response) => {
+      response.writeHead(200, { "Content-Type": "application/json", "Content-Length": "100" });
+      response.write('{"half":', () => response.destroy());
+    };
+    assert.equal((await refusal(transport()(GET, { name: "a" }))).code, "no_answer");
+  });
+});
+
+describe("a wait", () => {
+  test("for nobody is an error", async () => {
+    const { status, code, message } = await refusal(transport({ url: "http://127.0.0.1:1" })(GET, { name: "a" }));
+    assert.deepEqual([status, code, message], [0, "no_answer", "the service cannot be reached"]);
+  });
+
+  test("ends at the limit, before the answer and within it", async () => {
+    const limited = transport({ limitMs: 50 });
+    answer = () => {};
+    assert.equal((await refusal(limited(GET, { name: "a" }))).message, "no answer within 0.05 s");
+    answer = (_, response) => void response.writeHead(200, { "Content-Type": "application/json" }).write("{");
+    assert.equal((await refusal(limited(GET, { name: "a" }))).code, "no_answer");
+  });
+
+  test("is over once a stream has begun, however long that goes on", async () => {
+    let finish = () => {};
+    answer = (_, response) => {
+      response.writeHead(200, { "Content-Type": "text/event-stream" }).write("data: 1\n\n");
+      finish = () => void response.end("data: 2\n\n");
+    };
+    const limitMs = 1000;
+    const stream: Response = await transport({ limitMs })(GET, { name: "a" });
+    await new Promise((resolve) => setTimeout(resolve, limitMs + 1));
+    finish();
+    assert.equal(await stream.text(), "data: 1\n\ndata: 2\n\n");
+  });
+
+  test("ends when the caller says so, with the caller's reason", async () => {
+    answer = () => {};
+    const call = new AbortController();
+    const waiting = transport()(GET, { name: "a" }, { signal: call.signal });
+    call.abort(new Error("enough"));
+    await assert.rejects(waiting, /^Error: enough$/);
+  });
+});

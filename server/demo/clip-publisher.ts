@@ -1,0 +1,113 @@
+/** Keeps a clip published at a path of our media hub: whatever lets go of it, it comes again. Owner: the `Demo`. */
+import type { Logger } from "pino";
+import type { Config } from "../../schemas/config.ts";
+import type { Media } from "../media/media.ts";
+import { backOff } from "../processes/restart.ts";
+import { sleep } from "../processes/sleep.ts";
+import { ClipProcess } from "./clip-process.ts";
+
+export interface ClipPublisherParts {
+  readonly config: Config["demo"];
+  readonly log: Logger;
+  readonly entry: URL;
+  readonly media: Pick<Media, "issueToken">;
+  readonly path: string;
+  /** Asked before every time but the first. Rejects while that cannot be found out. */
+  isWanted(): Promise<boolean>;
+}
+
+/** `restarting`: it was published, or should be, and will be again. `over`: it is not any more, for good. */
+export type PublisherStage = "starting" | "fetching" | "converting" | "publishing" | "restarting" | "over";
+
+/** One that was published for so long was well. */
+const WELL_MS = 30_000;
+
+export class ClipPublisher {
+  stage: PublisherStage = "starting";
+  /** Why it is not published now, as far as it is known. */
+  trouble: string | null = null;
+  readonly #parts: ClipPublisherParts;
+  readonly #ending = new AbortController();
+  readonly #working: Promise<void>;
+  readonly #listeners = new Set<() => void>();
+  #process: ClipProcess | null = null;
+
+  constructor(parts: ClipPublisherParts) {
+    this.#parts = parts;
+    this.#working = this.#work();
+  }
+
+  /** Of the child; for tests and logs. */
+  get pid(): number | undefined {
+    return this.#process?.pid;
+  }
+
+  /** Resolves when it is published. Rejects with why not when the present try fails. */
+  untilPublishing(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const look = (): void => {
+        const isDecided = this.stage === "publishing" || this.stage === "restarting" || this.stage === "over";
+        if (!isDecided) return;
+        this.#listeners.delete(look);
+        if (this.stage === "publishing") resolve();
+        else reject(new Error(this.trouble ?? "it was told to stop"));
+      };
+      this.#listeners.add(look);
+      look();
+    });
+  }
+
+  /** Resolves when its child is gone. */
+  async close(): Promise<void> {
+    this.#ending.abort();
+    this.#process?.kill("it was told to stop");
+    await this.#working;
+  }
+
+  async #work(): Promise<void> {
+    const { config, log, path } = this.#parts;
+    const rule = { firstMs: config.restart_first_seconds * 1000, mostMs: config.restart_most_seconds * 1000 };
+    const { signal } = this.#ending;
+    let failures = 0;
+    do {
+      const beganMs = performance.now();
+      const why = await this.#publish();
+      if (signal.aborted) break;
+      failures = performance.now() - beganMs > WELL_MS ? 1 : failures + 1;
+      log.warn({ path, why, failures }, "the clip of the demo is not published any more; it will be again");
+      this.#enter("restarting", why);
+      await sleep(backOff(failures, rule, Math.random()), signal);
+    } while (await this.#isWanted());
+    this.#enter("over", this.trouble);
+  }
+
+  /** Resolves with why it is over. */
+  async #publish(): Promise<string> {
+    const { config, log, entry, media, path } = this.#parts;
+    this.#enter("starting", this.trouble);
+    const token = media.issueToken("publish", path);
+    try {
+      this.#process = new ClipProcess({
+        ...{ entry, log, prepareMs: config.prepare_seconds * 1000 },
+        request: { type: "publish", url: token.url, file: config.clip },
+        onStage: (stage) => this.#enter(stage, stage === "publishing" ? null : this.trouble),
+      });
+      return await this.#process.gone;
+    } finally {
+      this.#process = null;
+      token.revoke();
+    }
+  }
+
+  async #isWanted(): Promise<boolean> {
+    if (this.#ending.signal.aborted) return false;
+    // A database that is away says nothing about it.
+    return this.#parts.isWanted().catch(() => true);
+  }
+
+  #enter(stage: PublisherStage, trouble: string | null): void {
+    this.stage = stage;
+    this.trouble = trouble;
+    for (const look of [...this.#listeners]) look();
+  }
+}

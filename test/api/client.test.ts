@@ -1,0 +1,178 @@
+/** The published client on the real service: its example, a workflow, and that it was made from this very API. */
+import assert from "node:assert/strict";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { openAsBlob } from "node:fs";
+import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { ApiError, type NewOutput, Windhover } from "../../client/client.ts";
+import { writeAll } from "../../docs/write/all.ts";
+import { buildClient } from "../../setup/client.mjs";
+import { findPage } from "../docs/pages.ts";
+import { takeTour } from "../docs/tour.ts";
+import { makeClip, temporaryFolder } from "../graph.fixture.ts";
+import { MASTER_KEY, TestService } from "./service.fixture.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const bin = (name: string) => join(ROOT, "node_modules/.bin", name);
+const run = promisify(execFile);
+
+const folder = temporaryFolder();
+const [service, clip] = await Promise.all([TestService.start(), makeClip(folder, 1500)]);
+after(() => service.close());
+const windhover = new Windhover({ url: service.url, apiKey: MASTER_KEY, limitMs: 120_000 });
+
+async function upload(): Promise<string> {
+  const form = new FormData();
+  form.set("alias", "campus");
+  form.set("file", await openAsBlob(clip), "ball.mp4");
+  return (await windhover.uploadVideo({ body: form })).uuid;
+}
+
+/** The first event of this name. */
+async function awaitEvent(process_uuid: string, name: string): Promise<unknown> {
+  const call = new AbortController();
+  const { body } = await windhover.watchEvents({ process_uuid }, { signal: call.signal });
+  let text = "";
+  try {
+    for await (const piece of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      text += piece;
+      const found = new RegExp(`^event: ${name}\\n(?:id: .*\\n)?data: (.*)\\n\\n`, "m").exec(text);
+      if (found?.[1] !== undefined) return JSON.parse(found[1]);
+    }
+  } finally {
+    call.abort();
+  }
+  return assert.fail(`no event ${name}:\n${text}`);
+}
+
+describe("the client on the service", () => {
+  test("uploads, starts, follows, attaches, alerts and stops, and every answer is typed", async () => {
+    const source_uuid = await upload();
+    const { process_uuid, telemetry_url } = await windhover.startProcess({ source_uuid });
+    assert.equal(telemetry_url, "Not configured");
+    const seen = (await awaitEvent(process_uuid, "detections")) as { readonly process_uuid: string };
+    assert.equal(seen.process_uuid, process_uuid);
+
+    const body: NewOutput = { alias: "lobby", type: "rtsp", url: "rtsp://lobby", settings: "360p" };
+    const output = await windhover.registerOutput({ body });
+    await windhover.attachOutput({ process_uuid, output_uuid: output.uuid });
+    const { outputs } = await windhover.readProcess({ process_uuid });
+    assert.deepEqual(outputs, [output.uuid]);
+
+    const { example } = await windhover.describeAlertType({ name: "flow-control" });
+    const alert = await windhover.addAlert({ uuid: process_uuid, body: example as never });
+    assert.equal(alert.process_uuid, process_uuid);
+    const { alerts } = await windhover.listActiveAlerts();
+    assert.deepEqual(
+      alerts.map(({ uuid }) => uuid),
+      [alert.uuid],
+    );
+
+    await windhover.stopProcess({ process_uuid });
+    const { processes } = await windhover.listProcesses();
+    assert.deepEqual(processes, []);
+  });
+
+  test("tells faults of the input by code and path", async () => {
+    const body = { alias: " ", type: "rtsp", url: "http://elsewhere" } as const;
+    const error = await windhover.registerOutput({ body }).then(
+      () => assert.fail("it was taken"),
+      (fault: unknown) => fault,
+    );
+    assert.ok(error instanceof ApiError, String(error));
+    assert.deepEqual([error.status, error.code], [422, "invalid_input"]);
+    assert.deepEqual(error.errors.map(({ path }) => path).sort(), ["/alias", "/url"]);
+  });
+
+  test("graphs are sent as text", async () => {
+    const verdict = await windhover.validateGraph({ body: "graph: bad\nchains: { main: [decod] }\n" });
+    assert.equal(verdict.valid, false);
+  });
+});
+
+describe("the package", async () => {
+  const home = join(folder, "home");
+  const installed = join(home, "node_modules/@windhover/client");
+  await mkdir(installed, { recursive: true });
+  await buildClient(installed);
+  await writeFile(join(home, "package.json"), '{ "type": "module" }');
+  const { blocks } = findPage("client/README.md");
+  const examples = blocks.filter(({ language }) => language === "ts");
+
+  test("its examples compile with its types, and a wrong one does not", async () => {
+    for (const [i, { text }] of examples.entries()) await writeFile(join(home, `example-${i}.ts`), text);
+    await writeFile(
+      join(home, "wrong.ts"),
+      'import { Windhover } from "@windhover/client";\nawait new Windhover({ url: "" }).startProcess({ source: "" });\n',
+    );
+    const args = [
+      "--noEmit",
+      "--strict",
+      "--module",
+      "nodenext",
+      "--target",
+      "es2022",
+      "--lib",
+      "es2023,dom,dom.iterable",
+    ];
+    const types = ["--typeRoots", join(ROOT, "node_modules/@types"), "--types", "node"];
+    const files = [...examples.keys()].map((i) => `example-${i}.ts`);
+    const compile = (...paths: string[]) => run(bin("tsc"), [...args, ...types, ...paths], { cwd: home });
+    const said = await compile(...files, "wrong.ts").then(
+      () => assert.fail("all of it compiles"),
+      ({ stdout }: { stdout: string }) => stdout,
+    );
+    const lines = said.trim().split("\n");
+    assert.ok(lines.length > 0 && lines.every((line) => /^(wrong\.ts|\s)/.test(line)), said);
+  });
+
+  test("its first example does what its description says", async () => {
+    await copyFile(clip, join(home, "clip.mp4"));
+    const env = { ...process.env, WINDHOVER_URL: service.url, WINDHOVER_KEY: MASTER_KEY };
+    const { stdout } = await run(process.execPath, ["--import", import.meta.resolve("tsx"), "example-0.ts"], {
+      cwd: home,
+      env,
+    });
+    assert.equal(stdout, blocks.find(({ language }) => language === "text")?.text);
+  });
+});
+
+test("generated pages and the client are what this API and these definitions give: else `npm run generate`", async () => {
+  const document = await (await fetch(`${service.url}/openapi.json`)).json();
+  for (const [path, text] of await writeAll(document)) {
+    const expected = path.endsWith(".ts") ? await layOut(path, text) : text;
+    assert.equal(await readFile(join(ROOT, path), "utf8"), expected, path);
+  }
+});
+
+describe("calls of the documentation are answered as it says", () => {
+  for (const path of ["README.md", "docs/streams.md"])
+    test(path, async () => {
+      // The README goes on from the demo's process.
+      if (path === "README.md") await windhover.startProcess({ source_uuid: await upload() });
+      const { rtmp = "" } = await service.serving.event("ready");
+      const places = { "localhost:8080": new URL(service.url).host, "localhost:1935": rtmp.replace("rtmp://", "") };
+      const faults = await takeTour(findPage(path), { folder, env: { KEY: MASTER_KEY }, places });
+      await windhover.stopProcesses();
+      assert.deepEqual(faults, []);
+    });
+});
+
+/** As `npm run generate` does. */
+async function layOut(path: string, text: string): Promise<string> {
+  const child = spawn(bin("biome"), ["check", "--write", `--stdin-file-path=${path}`], {
+    cwd: ROOT,
+    stdio: ["pipe", "pipe", "ignore"],
+  });
+  child.stdin.end(text);
+  let laidOut = "";
+  child.stdout.setEncoding("utf8").on("data", (piece: string) => {
+    laidOut += piece;
+  });
+  await once(child, "close");
+  return laidOut;
+}

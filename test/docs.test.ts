@@ -1,0 +1,218 @@
+/**
+ * What the documentation shows is true: graphs compile, command lines are taken, JSON fits its schema, links lead
+ * somewhere, the tutorial's element runs. Calls of the API are made in `test/api/client.test.ts`, where a service runs.
+ */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { createHmac, randomBytes } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { copyFile, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import type { TSchema } from "typebox";
+import { readAlerts } from "../cli/replay/read-alerts.ts";
+import { loadElements } from "../elements/index.ts";
+import { compile } from "../graphs/compiler/compile.ts";
+import { loadRegistry } from "../graphs/runtime/registry.ts";
+import { AlertNotice } from "../schemas/api/events.ts";
+import { NewTracksNotification } from "../schemas/api/webhooks.ts";
+import { DetectionMessage } from "../schemas/detection-message.ts";
+import type { ConfigFault } from "../server/config/fault.ts";
+import { readConfigText } from "../server/config/read-file.ts";
+import { judgeSetting } from "../server/config/setting.ts";
+import { checkBy } from "../server/validation.ts";
+import { testClip } from "./clips.fixture.ts";
+import type { Block } from "./docs/blocks.ts";
+import { isForShell, judgeLine, splitLines, splitWords } from "./docs/command-lines.ts";
+import { judgeLinks } from "./docs/links.ts";
+import { fileOf, findPage, isNotRun, PAGES, type Page, ROOT, WRITTEN } from "./docs/pages.ts";
+import { copyProject } from "./docs/tutorial.ts";
+import { makeClip, temporaryFolder } from "./graph.fixture.ts";
+
+const run = promisify(execFile);
+const folder = temporaryFolder();
+const manifest = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8"));
+const tutorial = findPage("docs/writing-an-element.md");
+
+const eachBlock = (language: string, take: (page: Page, block: Block) => void): void => {
+  for (const page of WRITTEN) for (const block of page.blocks) if (block.language === language) take(page, block);
+};
+const nameOf = (page: Page, { line }: Block): string => `${page.path}:${line}`;
+
+test("every link leads to a file and a heading, and every page is reached from the index", () => {
+  assert.deepEqual(
+    PAGES.flatMap((page) => judgeLinks(page, PAGES)),
+    [],
+  );
+  const index = findPage("docs/README.md").text;
+  const lost = PAGES.filter(({ path }) => path.startsWith("docs/") && path !== "docs/README.md").filter(
+    ({ path }) => !index.includes(`(${path.slice("docs/".length)})`),
+  );
+  assert.deepEqual(lost, []);
+});
+
+test("every dependency has its reason in the README, and nothing else has", () => {
+  const { text } = findPage("README.md");
+  const table = text.slice(text.indexOf("## What it stands on"));
+  const told = [...table.matchAll(/^\| (`.*?`) \|/gm)].flatMap(([, names = ""]) =>
+    names.replaceAll("`", "").split(", "),
+  );
+  const used = Object.keys({ ...manifest.dependencies, ...manifest.devDependencies });
+  assert.deepEqual(told.sort(), used.sort());
+});
+
+describe("every graph compiles", async () => {
+  const [elements, registry] = [await loadElements(), loadRegistry()];
+  const load = (name: string) => {
+    const file = `graphs/${name}.yaml`;
+    return existsSync(join(ROOT, file)) ? { file, text: readFileSync(join(ROOT, file), "utf8") } : undefined;
+  };
+  eachBlock("yaml", (page, block) => {
+    if (page === tutorial || block.remark === "alerts" || block.remark === "config") return;
+    test(nameOf(page, block), () => {
+      const { faults } = compile({ file: page.path, text: block.text }, { elements, registry, load, mode: "check" });
+      assert.deepEqual(
+        faults.map(({ message }) => message),
+        [],
+      );
+    });
+  });
+});
+
+describe("settings and alerts are those that the service takes", () => {
+  eachBlock("yaml", (page, block) => {
+    if (block.remark === "config")
+      test(nameOf(page, block), () => {
+        const faults: ConfigFault[] = [];
+        const settings = readConfigText(page.path, block.text, faults);
+        assert.deepEqual(faults, []);
+        assert.deepEqual(settings.map(judgeSetting).filter(Boolean), []);
+      });
+    if (block.remark === "alerts")
+      test(nameOf(page, block), async () => {
+        const file = join(folder, "alerts.yaml");
+        await writeFile(file, block.text);
+        const { alerts, faults } = readAlerts(file, null);
+        assert.deepEqual(faults, []);
+        assert.deepEqual(new Set(alerts.map(({ type }) => type)).size, 4);
+      });
+  });
+});
+
+test("every command line is taken by the command that it names", async () => {
+  const faults: string[] = [];
+  for (const page of WRITTEN)
+    for (const block of page.blocks.filter((one) => one.language === "sh" && !isNotRun(one)))
+      for (const line of splitLines(block.text).filter((one) => !isForShell(one))) {
+        if (page === tutorial && line.startsWith("node setup/test.mjs")) continue;
+        const fault = await judgeLine(line, manifest.scripts);
+        if (fault !== null) faults.push(`${nameOf(page, block)}: ${line}: ${fault}`);
+      }
+  assert.deepEqual(faults, []);
+});
+
+describe("JSON that is shown fits its schema", () => {
+  const schemas: Readonly<Record<string, TSchema>> = {
+    notice: AlertNotice,
+    notification: NewTracksNotification,
+    message: DetectionMessage,
+  };
+  eachBlock("json", (page, block) => {
+    const { remark, text } = block;
+    // Those are held against what a service answers.
+    if (remark === "answer") return;
+    test(nameOf(page, block), () => {
+      const schema = schemas[remark ?? ""] ?? assert.fail("a comment above must say what it is");
+      assert.deepEqual(checkBy(schema)(JSON.parse(text)), []);
+    });
+  });
+});
+
+describe("signatures are checked", () => {
+  const { blocks } = findPage("docs/alerts.md");
+  const block = (language: string) => blocks.find((one) => one.language === language)?.text ?? assert.fail();
+  const secret = `whsec_${randomBytes(32).toString("base64")}`;
+  const body = '{"alias":"é"}';
+  const time = String(Math.floor(Date.now() / 1000));
+  const mac = createHmac("sha256", Buffer.from(secret.slice(6), "base64")).update(`id-1.${time}.${body}`);
+  const headers = {
+    "webhook-id": "id-1",
+    "webhook-timestamp": time,
+    "webhook-signature": `v1,${mac.digest("base64")}`,
+  };
+  /** Headers, body and whether it is to be believed. */
+  const cases: readonly (readonly [object, string, boolean])[] = [
+    [headers, body, true],
+    [{ ...headers, "webhook-signature": `v1,AAAA ${headers["webhook-signature"]}` }, body, true],
+    [headers, `${body} `, false],
+    [{ ...headers, "webhook-id": "id-2" }, body, false],
+    [{ ...headers, "webhook-timestamp": String(Number(time) - 3600) }, body, false],
+  ];
+  const expected = cases.map(([, , isGood]) => isGood);
+
+  test("in Node", async () => {
+    const file = join(folder, "signature.mjs");
+    await writeFile(file, block("js"));
+    const { isFromWindhover } = await import(pathToFileURL(file).href);
+    assert.deepEqual(
+      cases.map(([given, text]) => isFromWindhover(given, text, secret)),
+      expected,
+    );
+  });
+
+  test("in Python", async () => {
+    const calls = `\nimport json, sys\nfor h, b in json.load(sys.stdin): print(is_from_windhover(h, b, ${JSON.stringify(secret)}))\n`;
+    const child = run("python3", ["-c", block("python") + calls]);
+    child.child.stdin?.end(JSON.stringify(cases.map(([given, text]) => [given, text])));
+    const { stdout } = await child;
+    assert.deepEqual(
+      stdout.trim().split("\n"),
+      expected.map((isGood) => (isGood ? "True" : "False")),
+    );
+  });
+});
+
+/** Keys of the lines, each kind of line once: processors differ in what a network sees at first glance. */
+const kindsOf = (lines: string): readonly string[] => [
+  ...new Set(
+    lines
+      .trim()
+      .split("\n")
+      .map((line) => Object.keys(JSON.parse(line)).join()),
+  ),
+];
+
+test("the tutorial's element is a good one, is tested, and runs", { timeout: 300_000 }, async () => {
+  const checkout = join(folder, "checkout");
+  const files = await copyProject(tutorial, checkout);
+  const real = testClip("vtest.avi");
+  await copyFile(real ?? (await makeClip(folder, 10)), join(checkout, "clip.mp4"));
+  const node = (...args: readonly string[]) =>
+    run(process.execPath, args, { cwd: checkout, env: { ...process.env, NO_COLOR: "1" } });
+  const tests = files.filter((file) => file.endsWith(".test.ts"));
+  const block = tutorial.blocks.find(({ remark }) => remark === "run: element") ?? assert.fail();
+  // It compiles the graph first, and loads every element: `check` and `inspect` could say nothing else.
+  const start = splitLines(block.text).find((line) => line.includes(" run ")) ?? assert.fail();
+  const types = ["--noEmit", "--project", "tsconfig.docs.json"];
+  await writeFile(
+    join(checkout, "tsconfig.docs.json"),
+    JSON.stringify({ extends: "./tsconfig.json", include: [], files: files.filter((file) => file.endsWith(".ts")) }),
+  );
+  const [printed] = await Promise.all([
+    node("cli/windhover.mjs", ...splitWords(start).slice(2)),
+    node("--import", "tsx", "--test", ...tests),
+    run(join(ROOT, "node_modules/.bin/tsc"), types, { cwd: checkout }),
+  ]);
+  const shown = tutorial.blocks.find(({ language }) => language === "text")?.text ?? assert.fail();
+  assert.deepEqual(kindsOf(printed.stdout), kindsOf(shown));
+  if (real !== null) assert.match(printed.stdout, /"occupancy":\{"count":[1-9]/);
+});
+
+test("what is to be saved as a file says so once", () => {
+  for (const page of WRITTEN) {
+    const files = page.blocks.flatMap((block) => fileOf(block) ?? []);
+    assert.equal(new Set(files).size, files.length, page.path);
+  }
+});
