@@ -287,7 +287,7 @@ export type EnhancedData = {
     /** As people call it: `silver`, `red`. */
     readonly name: string;
     /** As it is in the picture, sRGB. */
-    readonly rgb: readonly unknown[];
+    readonly rgb: readonly [number, number, number];
     /** How much of what was looked at has this colour, from 0 to 1. */
     readonly share: number;
   } | null;
@@ -297,7 +297,7 @@ export type EnhancedData = {
     /** Percent. */
     readonly confidence: number;
   } | null;
-  /** What there is to say of this kind of object: of people `upper_colour` and `lower_colour`, of what flies `against_sky` and `apparent_shape`. */
+  /** What there is to say of this kind of object: of people `upper_colour` and `lower_colour`, of what flies `against_sky`, `apparent_shape`, `contrast` and, where it can be read, `registration`. */
   readonly attributes: Readonly<Record<string, unknown>>;
 };
 
@@ -498,7 +498,7 @@ export type NewStream = {
 };
 
 export type NewSubscription = {
-  /** An http or https address that takes POST, of at most 2048 characters. */
+  /** An http or https address that takes POST, of at most 2048 characters. A user and password in it are sent as HTTP Basic. */
   readonly notification_url: string;
   /** `new-tracks`: a track is shown for the first time since the subscription began. `target-count`: another number of targets is in the picture than was told last; a subscription begins at 0. */
   readonly event_type: "new-tracks" | "target-count";
@@ -511,6 +511,23 @@ export type NewSubscription = {
   };
   /** `full` adds the entries of the detection message. */
   readonly notification_format?: "simple" | "full";
+};
+
+export type NewTracksNotification = {
+  /** Ours: the same in every copy of a notification, and as `webhook-id`: what came twice is known by it. */
+  readonly id?: string;
+  readonly process_uuid: string;
+  /** UTC; of the newest picture that this tells of. */
+  readonly timestamp: string;
+  /** Ours: nothing has happened, somebody tests the address. */
+  readonly sample?: true;
+  readonly type: "new-tracks";
+  /** So many new tracks are told of. */
+  readonly track_count: number;
+  /** Each as it was first shown, in that order; the first 1000 where there are more. */
+  readonly detections: readonly WebhookDetection[];
+  /** Of `full`: the same as whole entries. */
+  readonly tracks?: readonly TrackEntry[];
 };
 
 export type NewVideo = {
@@ -923,6 +940,23 @@ export type SubscriptionChoice = {
   readonly event_type?: "new-tracks" | "target-count";
 };
 
+export type TargetCountNotification = {
+  /** Ours: the same in every copy of a notification, and as `webhook-id`: what came twice is known by it. */
+  readonly id?: string;
+  readonly process_uuid: string;
+  /** UTC; of the newest picture that this tells of. */
+  readonly timestamp: string;
+  /** Ours: nothing has happened, somebody tests the address. */
+  readonly sample?: true;
+  readonly type: "target-count";
+  /** So many targets are in the picture. */
+  readonly track_count: number;
+  /** So many were told last; 0 before the first. */
+  readonly previous_count: number;
+  /** Of `full`: the first 1000 of them. */
+  readonly active_tracks?: readonly TrackEntry[];
+};
+
 /** `mqtt` (3.1.1 or 5, without TLS) needs the parameters `ip`, `port` and `topic`; `websocket` none; `static` has the telemetry itself as its parameters, and the format `native` only. */
 export type TelemetryCfg = {
   /** The channel that telemetry comes by. */
@@ -1170,6 +1204,8 @@ export type UserInformation = {
   readonly children_subscription?: readonly ChildSubscription[];
   /** Whether there are track reports. */
   readonly is_track_logger_enabled: boolean;
+  /** Ours: whether track reports can be enhanced. */
+  readonly is_enhancement_enabled: boolean;
 };
 
 export type VideoStorage = {
@@ -1182,6 +1218,18 @@ export type WebhookAlertOutput = {
   readonly url: string;
   /** By which notices are signed, as Standard Webhooks have it: `whsec_` and base64. Left out: one is made. Shown once, in the answer to the request that brought or made it; `***` in its place keeps the one before. */
   readonly secret?: string;
+};
+
+export type WebhookDetection = {
+  /** Pixels of the input, as all four. */
+  readonly topLeftX: number;
+  readonly topLeftY: number;
+  readonly height: number;
+  readonly width: number;
+  /** `track_id` of the detection message. */
+  readonly id: number;
+  /** `class_id` of the detection message. */
+  readonly class: number;
 };
 
 export class Operations {
@@ -1597,7 +1645,7 @@ export class Operations {
     return this.#send({ method: "GET", path: "/tracked_processes", query: ["limit", "cursor"] }, input, call);
   }
 
-  /** Starts the enhancement of the report of a finished process. Every track gets `enhanced_data`: the type, colour and plate of vehicles, the colours that people wear, what can be said of things that fly; null where its picture does not show it. While one is under way, asking again changes nothing; after that it begins anew. It counts as an active process, and uses no minutes. */
+  /** Starts the enhancement of the report of a finished process. Every track gets `enhanced_data`: the type, colour and plate of vehicles, the colours that people wear, what can be said of things that fly; null where its picture does not show it. While one is under way, asking again changes nothing; after that it begins anew. Refused while as many processes and enhancements are under way as the key may have processes; it keeps no process from being started, and uses no minutes. */
   enhanceTracks(input: { process_uuid: string }, call?: Call): Promise<EnhancementStarted> {
     return this.#send({ method: "POST", path: "/decorate_tracks/{process_uuid}" }, input, call);
   }
@@ -1632,7 +1680,7 @@ export class Operations {
     return this.#send({ method: "GET", path: "/alert/{uuid}" }, input, call);
   }
 
-  /** Changes an alert, by the alert's uuid. What is left out stays. Each of `trigger`, `region`, `filter`, `parameters` and `output` that is sent replaces the whole of it and begins the alert anew. `status` and `alias` hold at once. A changed configuration waits for the next start of a process as `pending`, or, with `force`, is live on every running process at once, without a restart: no client, output or track is disturbed. A crash of a runner or of the service is no start. While the alert is inactive it runs nowhere, and nothing waits. `force` may be in the query or in the body; the query wins. */
+  /** Changes an alert, by the alert's uuid. What is left out stays. Each of `trigger`, `region`, `filter`, `parameters` and `output` that is sent replaces the whole of it and begins the alert anew. `status` and `alias` hold at once. A changed configuration waits for the next start of a process as `pending`, or, with `force`, is live on every running process at once, without a restart: no client, output or track is disturbed. A crash of a runner or of the service is no start. While the alert is inactive it runs nowhere, and nothing waits. A webhook that answered 410 Gone is told nothing more until `output` is sent again or the alert is made active again. `force` may be in the query or in the body; the query wins. */
   changeAlert(input: { uuid: string; force?: boolean; body: AlertChange }, call?: Call): Promise<Alert> {
     return this.#send(
       { method: "PATCH", path: "/alert/{uuid}", query: ["force"], bodyType: "application/json" },
@@ -1677,7 +1725,7 @@ export class Operations {
     return this.#send({ method: "GET", path: "/active/alerts", query: ["limit", "cursor"] }, input, call);
   }
 
-  /** Subscribes an address to a process. Notifications are POSTed as JSON, signed as Standard Webhooks says: `webhook-id`, `webhook-timestamp`, `webhook-signature`. Any 2xx takes one; else it is tried again, less and less often, for ten minutes, and those behind it wait. Redirects are not followed. At least once: one that comes twice has the same `webhook-id`. The first goes out at once; what happens within the interval is gathered into the next. While a receiver is away they wait, and come one after the other when it is back. Tracks that are shown when the subscription begins are new to it. A subscription ends with its process: what was gathered is sent at once. */
+  /** Subscribes an address to a process. Notifications are POSTed as JSON, signed as Standard Webhooks says: `webhook-id`, `webhook-timestamp`, `webhook-signature`. Any 2xx takes one; else it is tried again, less and less often, for ten minutes, and those behind it wait. Redirects are not followed. At least once: one that comes twice has the same `webhook-id`. The first goes out at once; what happens within the interval is gathered into the next. While a receiver is away the one that it has not taken waits, and what happens meanwhile is gathered into the next, an interval after that one. Tracks that are shown when the subscription begins are new to it. A subscription ends with its process: what was gathered is sent at once. */
   subscribe(input: { process_uuid: string; body: NewSubscription }, call?: Call): Promise<CreatedSubscription> {
     return this.#send({ method: "POST", path: "/subscribe/{process_uuid}", bodyType: "application/json" }, input, call);
   }
@@ -1924,7 +1972,7 @@ export class Operations {
     return this.#send({ method: "DELETE", path: "/demo" }, {}, call);
   }
 
-  /** Numbers for Prometheus. Frames, latency, drops, inference and memory of every process; streams, players and memory of the media hub; requests by route; health of the parts. Needs the key of an operator (the first key, or one made with `keys create --operator`), in the header or as `?api_key=`, unless `http.metrics_open` is set. */
+  /** Numbers for Prometheus. Frames, latency, drops, inference and memory of every process; streams, players and memory of the media hub; notices and their delivery; requests by route; health of the parts. Needs the key of an operator (the first key, or one made with `keys create --operator`), in the header or as `?api_key=`, unless `http.metrics_open` is set. */
   readMetrics(call?: Call): Promise<string> {
     return this.#send({ method: "GET", path: "/metrics" }, {}, call);
   }
