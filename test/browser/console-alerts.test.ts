@@ -13,7 +13,7 @@ import { MISSING_CLIP, testClip } from "../clips.fixture.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
 import { openMosquitto } from "../mosquitto.fixture.ts";
 import { Watch } from "../watch.fixture.ts";
-import { goTo, photograph, signIn } from "./console-visitor.fixture.ts";
+import { goTo, photograph, signIn, untilPage } from "./console-visitor.fixture.ts";
 
 const clip = testClip("vtest.avi");
 const skip = clip === null ? MISSING_CLIP : await withoutModel("default");
@@ -158,9 +158,7 @@ test(
     const arrow = page.locator(".forward");
     const before = await arrow.getAttribute("points");
     await page.getByRole("button", { name: "Turn it round" }).click();
-    await page.waitForFunction(
-      `document.querySelector(".forward").getAttribute("points") !== ${JSON.stringify(before)}`,
-    );
+    await untilPage(page, `document.querySelector(".forward").getAttribute("points") !== ${JSON.stringify(before)}`);
     await page.getByRole("button", { name: "Turn it round" }).click();
     await page.getByLabel("Name", { exact: true }).fill("Gate");
     await page
