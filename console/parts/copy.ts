@@ -14,6 +14,6 @@ async function copy(text: string): Promise<void> {
 export const Copyable = ({ text, label }: { text: string; label: string }) => html`
   <span class="copyable">
     <code aria-label=${label}>${text}</code>
-    <button type="button" class="plain" aria-label=${`Copy ${label}`} title="Copy" onClick=${() => void copy(text)}>⧉</button>
+    <button type="button" class="plain" aria-label=${`Copy ${label}`} onClick=${() => void copy(text)}>Copy</button>
   </span>
 `;

@@ -44,7 +44,8 @@ interface FieldParts {
 }
 
 /** What stands between backticks. */
-const showCode = (text: string) => text.split("`").map((part, i) => (i % 2 === 1 ? html`<code>${part}</code>` : part));
+export const showCode = (text: string) =>
+  text.split("`").map((part, i) => (i % 2 === 1 ? html`<code>${part}</code>` : part));
 
 export const SchemaField = ({ name, schema, value, label = name }: FieldParts) => {
   const kind = kindOf(schema);

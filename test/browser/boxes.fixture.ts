@@ -6,13 +6,21 @@ import { type Colour, type Point, readPicture, readShown, toRgb } from "./shown-
 
 type Box = TrackEntry["scaled_bbox"];
 
-/** Of words on labels. */
+/** Of words on labels, all of which lie over all boxes. */
 const INK: Colour = [16, 21, 28];
 /** Of 255, for each of red, green and blue. */
 const NEAR = { box: 6, blended: 24, picture: 8 };
 
 const isNear = (one: Colour, other: Colour, most: number): boolean =>
   one.every((value, i) => Math.abs(value - (other[i] ?? 0)) <= most);
+/** Of a label of this colour, words with their soft edges included. */
+function isWritten(point: Colour, colour: Colour): boolean {
+  const mixed = steps(16).map(
+    (share) => INK.map((ink, i) => ink + share * ((colour[i] ?? 0) - ink)) as unknown as Colour,
+  );
+  return [colour, INK, ...mixed].some((one) => isNear(point, one, NEAR.blended));
+}
+
 const steps = (count: number) => Array.from({ length: count }, (_, i) => (i + 0.5) / count);
 
 /** Along the four edges, as far as they are within the picture. */
@@ -31,7 +39,7 @@ const insideOf = ([x, y, wide, high]: Box): readonly Point[] =>
 
 export interface EdgeVerdict {
   readonly trackId: number;
-  /** Points of its edges that no other box or label covers. */
+  /** Points of its edges that no label or other box covers. */
   readonly seen: number;
   /** Those that have the track's colour. */
   readonly right: number;
@@ -41,10 +49,12 @@ export async function judgeEdges(page: Page, { timestamp, active_tracks }: Detec
   const colours = await Promise.all(active_tracks.map(({ track_id }) => toRgb(page, colourOf(track_id))));
   return Promise.all(
     active_tracks.map(async ({ track_id, scaled_bbox }, i) => {
-      const covering = [INK, ...colours.toSpliced(i, 1)];
+      const own = colours[i] ?? INK;
       const points = await readShown(page, timestamp, edgesOf(scaled_bbox));
-      const seen = points.filter((point) => !covering.some((colour) => isNear(point, colour, NEAR.blended)));
-      const right = seen.filter((point) => isNear(point, colours[i] ?? INK, NEAR.box));
+      const seen = points.filter(
+        (point) => isNear(point, own, NEAR.box) || !colours.some((colour) => isWritten(point, colour)),
+      );
+      const right = seen.filter((point) => isNear(point, own, NEAR.box));
       return { trackId: track_id, seen: seen.length, right: right.length };
     }),
   );

@@ -8,7 +8,7 @@ import type { StartedProcess } from "../../schemas/api/processes.ts";
 import { createKey, MASTER_KEY, TestService, uploadVideo } from "../api/service.fixture.ts";
 import { MISSING_CLIP, testClip } from "../clips.fixture.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
-import { goTo, photograph, signIn } from "./console-visitor.fixture.ts";
+import { goTo, photograph, signIn, untilPage } from "./console-visitor.fixture.ts";
 
 const clip = testClip("vtest.avi");
 const skip = clip === null ? MISSING_CLIP : await withoutModel("default");
@@ -38,7 +38,7 @@ const countInked = (page: Page): Promise<number> =>
 async function untilDrawn(page: Page, act: () => Promise<void>): Promise<void> {
   const before = await countDrawn(page);
   await act();
-  await page.waitForFunction(`document.querySelector("canvas").dataset.drawn > ${before}`);
+  await untilPage(page, `document.querySelector("canvas").dataset.drawn > ${before}`);
 }
 
 /** Whether nothing is drawn for so many pictures of the screen. */
@@ -98,7 +98,7 @@ test("the map is not drawn again while nothing changes", { skip }, async () => {
   await page.getByText(/^In words: 1 camera, [1-9]/).waitFor();
   const [{ uuid }] = (await service.expect<{ processes: [{ uuid: string }] }>(200, "GET", "/processes")).processes;
   await service.expect(200, "POST", `/process/${uuid}/pause`);
-  await page.waitForFunction(STANDS_STILL);
+  while (!(await page.evaluate(STANDS_STILL)));
   await service.expect(200, "POST", `/process/${uuid}/resume`);
   await page.close();
 });
@@ -156,10 +156,17 @@ test("a report is followed, walked through by its time line, downloaded, enhance
   assert.match((await page.locator(".tags").allInnerTexts()).join(), /(upper|lower): [a-z]+/);
   await photograph(page, "report-enhanced");
 
-  const other = await signIn(browser, service.url, { key: await createKey(service, "plain") });
+  const key = await createKey(service, "plain", "--track-logger");
+  const other = await signIn(browser, service.url, { key });
   await goTo(other, "Reports");
   await other.getByText("No reports yet").waitFor();
   await photograph(other, "reports-none");
+  const source = await uploadVideo(service, clip ?? "", { key });
+  const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`, { key });
+  await service.expect(200, "DELETE", `/process/${started.process_uuid}`, { key });
+  await other.getByRole("table").getByRole("link").click();
+  await other.getByText("This key has no enhancement").waitFor();
+  assert.equal(await other.getByRole("button", { name: /^Enhance/ }).count(), 0);
   await other.close();
 
   await page.getByRole("button", { name: "Delete" }).click();

@@ -42,6 +42,13 @@ export async function goTo(page: Page, title: string): Promise<void> {
   await page.getByRole("heading", { name: title, level: 1 }).waitFor();
 }
 
+/** Until an expression holds on the page. Its own `waitForFunction` would be against the security policy of the console. */
+export async function untilPage(page: Page, expression: string): Promise<void> {
+  await page.evaluate(
+    `new Promise((done) => { const look = () => (${expression}) ? done() : requestAnimationFrame(look); look(); })`,
+  );
+}
+
 /** In build/screenshots/, in both themes. Nothing on the page keeps anybody out, and nothing is wider than the page. */
 export async function photograph(page: Page, name: string): Promise<void> {
   mkdirSync(FOLDER, { recursive: true });

@@ -126,8 +126,8 @@ interface CornerParts {
 const Corner = ({ index, at: [cx, cy], point: [x, y], onKey }: CornerParts) => html`
   <g data-index=${index} tabindex="0" role="slider" aria-label=${`Point ${index + 1}`} aria-valuenow=${Math.round(x * 100)}
     aria-valuetext=${`${Math.round(x * 100)} % from the left, ${Math.round(y * 100)} % from the top`} onKeyDown=${onKey}>
-    <circle class="grip" cx=${cx} cy=${cy} r="1" />
-    <circle class="corner" cx=${cx} cy=${cy} r="1" />
+    <path class="grip" d=${`M${cx},${cy}h0.01`} />
+    <path class="corner" d=${`M${cx},${cy}h0.01`} />
   </g>
 `;
 

@@ -7,6 +7,7 @@ import { Failed, Loading, Shown } from "../../parts/states.ts";
 import { say } from "../../parts/toasts.ts";
 import { addressOf, go } from "../../router.ts";
 import { windhover } from "../../session.ts";
+import { About } from "./about.ts";
 import { Conditions, findChanges, readConditions, takesLine } from "./conditions.ts";
 import { RegionCard, useProcesses } from "./picture.ts";
 import { judgeRegion, type Point, pointsOf, regionOf } from "./region.ts";
@@ -40,6 +41,10 @@ function Form({ alert, description, processes }: Known & { processes: readonly P
   const [fault, setFault] = useState<string | null>(null);
   const [error, setError] = useState<ApiError | null>(null);
   const [isBusy, setBusy] = useState(false);
+  const draw = (next: readonly Point[]): void => {
+    setPoints(next);
+    setFault(null);
+  };
   const own = alert.process_uuid === null ? processes : processes.filter(({ uuid }) => uuid === alert.process_uuid);
   const save = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
@@ -67,14 +72,14 @@ function Form({ alert, description, processes }: Known & { processes: readonly P
   };
   return html`
     <h1>Change ${alert.alias}</h1>
-    <p class="prose">${description.description}</p>
+    <${About} text=${description.description} />
     ${alert.pending !== null && html`<p class="hint" role="status">A change waits for the next start of a process; it is shown here.</p>`}
     <form class="stack" onSubmit=${save}>
       <div class="two">
         ${
           drawn === null
             ? html`<section class="card stack"><h2>${isLine ? "Line" : "Zone"}</h2><p>It lies on the map, in degrees. It stays as it is; <code>PATCH /alert/${alert.uuid}</code> can change it.</p></section>`
-            : html`<${RegionCard} points=${points} isLine=${isLine} processes=${own} onChange=${setPoints} />`
+            : html`<${RegionCard} points=${points} isLine=${isLine} processes=${own} onChange=${draw} />`
         }
         <section class="card stack">
           <h2>What it does</h2>

@@ -9,6 +9,7 @@ import { Failed, Loading, Shown } from "../../parts/states.ts";
 import { say } from "../../parts/toasts.ts";
 import { addressOf, go } from "../../router.ts";
 import { windhover } from "../../session.ts";
+import { About } from "./about.ts";
 import { Conditions, readConditions, takesLine } from "./conditions.ts";
 import { RegionCard, useProcesses } from "./picture.ts";
 import { judgeRegion, type Point, regionOf } from "./region.ts";
@@ -54,6 +55,10 @@ function Form({ description, processes }: { description: AlertDescription; proce
   const [error, setError] = useState<ApiError | null>(null);
   const [secret, setSecret] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
+  const draw = (next: readonly Point[]): void => {
+    setPoints(next);
+    setFault(null);
+  };
   const create = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
     const form = new FormData(event.currentTarget as HTMLFormElement);
@@ -81,10 +86,10 @@ function Form({ description, processes }: { description: AlertDescription; proce
     }
   };
   return html`
-    <p class="prose">${description.description}</p>
+    <${About} text=${description.description} />
     <form class="stack" onSubmit=${create}>
       <div class="two">
-        <${RegionCard} points=${points} isLine=${isLine} processes=${processes} onChange=${setPoints} />
+        <${RegionCard} points=${points} isLine=${isLine} processes=${processes} onChange=${draw} />
         <section class="card stack">
           <h2>What it does</h2>
           <label>Name <input name="alias" required maxlength="255" placeholder="Somebody at the gate" /></label>

@@ -41,9 +41,11 @@ export const Notice = ({ notice }: { notice: AlertEvent }) => {
       ${image !== undefined && html`<img class="patch" alt="" src=${`data:image/jpeg;base64,${image}`} />`}
       <div>
         <strong>${notice.alias}</strong> <span class="state ${notice.event === "cleared" ? "" : "live"}">${notice.event}</span>
-        <p class="hint">${formatTime(notice.timestamp)} · <a href=${addressOf("processes", notice.process_uuid)}>process</a> ·
-          ${notice.tracks.map((track) => `${track.class_name} ${track.track_id}`).join(", ") || "no tracks"}</p>
+        <p class="hint">${formatTime(notice.timestamp)} · <a href=${addressOf("processes", notice.process_uuid)}>process</a> · ${nameTracks(notice)}</p>
       </div>
     </li>
   `;
 };
+
+const nameTracks = ({ tracks }: AlertEvent): string =>
+  tracks.map((track) => `${track.class_name} ${track.track_id}`).join(", ") || "no tracks";
