@@ -19,6 +19,8 @@ import { Relay } from "./relay.fixture.ts";
 import { keepShown, Witness } from "./shown-frames.fixture.ts";
 
 const FRAMES = 16;
+/** Of elements that authors may use; it shows no pictures. */
+const SMALL_GRAPH = "graph: try\nchains:\n  main: [source, decode, stage, detect, detections]\n";
 const MOST_FIRST_VIEW_BYTES = 200_000;
 
 const run = promisify(execFile);
@@ -358,6 +360,10 @@ step("graphs are listed, and edited with their faults at their lines, and tried"
   await page.keyboard.press("Shift+End");
   await page.keyboard.press("Backspace");
   await page.getByText("Nothing is wrong with it.").waitFor();
+  await editor.click();
+  await page.keyboard.press("Control+a");
+  await page.keyboard.insertText(SMALL_GRAPH);
+  await page.getByText("Checking…").waitFor({ state: "detached" });
   await page.getByLabel("Try it on").selectOption("Campus");
   await page.getByRole("button", { name: "Try for a minute" }).click();
   await page.getByRole("heading", { level: 1, name: /Campus/ }).waitFor();

@@ -32,7 +32,7 @@ function Report({ uuid }: { uuid: string }) {
         report === null
           ? html`<p>It has ended. There is no report of it.</p>`
           : html`<p>It has ended, and saw ${report.track_count === 1 ? "one object" : `${report.track_count} objects`}.</p>
-              <p><a class="button primary" href=${addressOf("reports", uuid)}>To the report</a></p>`}
+              <div class="row"><a class="button primary" href=${addressOf("reports", uuid)}>To the report</a></div>`}
     </${Shown}>
   `;
 }

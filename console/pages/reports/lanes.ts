@@ -16,6 +16,8 @@ export interface Bar<T> {
 
 /** Narrower ones could neither be seen nor be hit. */
 const LEAST_WIDTH = 0.006;
+/** Fractions are not exact: where one ends another may begin. */
+const NEARLY = 1e-9;
 
 /** In the order in which tracks came. */
 export function layOut<T extends Span>(tracks: readonly T[]): readonly Bar<T>[] {
@@ -26,7 +28,7 @@ export function layOut<T extends Span>(tracks: readonly T[]): readonly Bar<T>[] 
     .map((track) => {
       const width = Math.max(LEAST_WIDTH, (track.last_seen - track.first_seen) / (to - from));
       const left = Math.min((track.first_seen - from) / (to - from), 1 - width);
-      const free = ends.findIndex((end) => end <= left);
+      const free = ends.findIndex((end) => end <= left + NEARLY);
       const lane = free === -1 ? ends.length : free;
       ends[lane] = left + width;
       return { track, lane, left, width };
