@@ -46,7 +46,9 @@ export class HeadlessBrowser {
     page.setDefaultTimeout(LIMIT_MS);
     page.on("pageerror", (error) => this.complaints.push(String(error)));
     page.on("console", (message) => {
-      if (/Content Security Policy|Refused to/.test(message.text())) this.complaints.push(message.text());
+      if (!/Content Security Policy|Refused to/.test(message.text())) return;
+      const { url, lineNumber, columnNumber } = message.location();
+      this.complaints.push(`${page.url()}: ${message.text()} (${url}:${lineNumber}:${columnNumber})`);
     });
     page.on("request", (request) => this.requested.push(request.url()));
     await page.addInitScript({ path: IN_PAGE });
