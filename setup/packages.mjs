@@ -35,6 +35,7 @@ export const PACKAGES = { ...RUN_PACKAGES, ...BUILD_PACKAGES };
 export const TEST_PACKAGES = {
   ffmpeg: "publishes to the media server and plays from it; makes and checks files",
   chromium: "plays in a browser, without a screen",
+  curl: "makes the calls that the documentation shows",
   mosquitto: "the broker that telemetry comes from",
   python3: "reads files for maps with a parser that is not ours",
 };
@@ -45,7 +46,7 @@ const POLICY = "/usr/sbin/policy-rc.d";
 
 /** What the same comes to on a system without dpkg. */
 const PROGRAMS = ["g++", "pkg-config", "gst-inspect-1.0", "postgres"];
-const TEST_PROGRAMS = ["ffmpeg", "chromium", "mosquitto", "python3"];
+const TEST_PROGRAMS = ["ffmpeg", "chromium", "curl", "mosquitto", "python3"];
 /** What the addon is compiled and linked with, by the names pkg-config knows. */
 export const LIBRARIES = [
   "gstreamer-1.0",
