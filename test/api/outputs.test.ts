@@ -201,10 +201,13 @@ test("a process of a key with recording is recorded, run by run, for its owner a
   assert.ok(Number(stdout) >= 10, `${stdout} frames, on a machine that may be busy`);
   const part = await read(0, "bytes=4-7");
   assert.deepEqual([part.status, await part.text()], [206, "ftyp"]);
-  const shown = await service.expect<ProcessRecord>(200, "GET", `/process/${recorded}`, { key });
+  // Its file is there a moment before its runner has said that it writes.
+  const show = () => service.expect<ProcessRecord>(200, "GET", `/process/${recorded}`, { key });
+  await until("it says so", async () => (await show()).recording?.is_recording === true);
+  const shown = await show();
   assert.deepEqual(
-    [shown.recording?.is_recording, shown.recordings.map(({ index }) => index)],
-    [true, [0, 1]],
+    shown.recordings.map(({ index }) => index),
+    [0, 1],
     JSON.stringify(shown),
   );
   const address = shown.recordings[0]?.download_url ?? "";
