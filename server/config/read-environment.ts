@@ -12,6 +12,7 @@ export const OTHER_VARIABLES = [
   "WINDHOVER_LEAK",
   "WINDHOVER_SEED",
   "WINDHOVER_SOAK",
+  "WINDHOVER_TEST_ONCE",
 ] as const;
 
 /** What hosts of databases set. Ours goes before it. */

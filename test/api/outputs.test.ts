@@ -201,14 +201,14 @@ test("a process of a key with recording is recorded, run by run, for its owner a
   assert.ok(Number(stdout) >= 10, `${stdout} frames, on a machine that may be busy`);
   const part = await read(0, "bytes=4-7");
   assert.deepEqual([part.status, await part.text()], [206, "ftyp"]);
-  // Its file is there a moment before its runner has said that it writes.
-  const show = () => service.expect<ProcessRecord>(200, "GET", `/process/${recorded}`, { key });
-  await until("it says so", async () => (await show()).recording?.is_recording === true);
-  const shown = await show();
+  // Its file is there before its runner has said that it writes, and empty for a moment longer.
+  const shown = await until("both runs are listed", async () => {
+    const one = await service.expect<ProcessRecord>(200, "GET", `/process/${recorded}`, { key });
+    return one.recording?.is_recording === true && one.recordings.length > 1 && one;
+  });
   assert.deepEqual(
     shown.recordings.map(({ index }) => index),
     [0, 1],
-    JSON.stringify(shown),
   );
   const address = shown.recordings[0]?.download_url ?? "";
   assert.equal((await fetch(address)).status, 200, "without a key");

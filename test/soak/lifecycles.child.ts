@@ -61,7 +61,8 @@ async function settledMb(): Promise<number> {
 let warmMb = 0;
 for (let round = 0; round < total; round++) {
   await live(round);
-  if (round === Math.floor(total / 3)) warmMb = await settledMb();
+  // What grows until then is code that is compiled, and memory that is kept for the next time.
+  if (round === Math.floor(total / 2)) warmMb = await settledMb();
   progress("pipelines", round + 1, total);
 }
 for (let turn = 0; collected < total && turn < MOST_TURNS; turn++) {
