@@ -93,11 +93,11 @@ step("pages are reached by keys alone: the content is one step away, and what ha
   assert.equal(await focused(), "To the content");
   await page.keyboard.press("Enter");
   assert.equal(await page.evaluate("document.activeElement.id"), "content");
-  assert.match(page.url(), /\/console$/);
+  assert.match(page.url(), /\/console\/sources$/);
   await page.keyboard.press("Tab");
   assert.equal(await focused(), "Upload a video");
   assert.notEqual(await page.evaluate("getComputedStyle(document.activeElement).outlineStyle"), "none");
-  const titles = ["Processes", "Map", "Reports", "Alerts", "Webhooks", "Recordings", "Graphs", "Usage", "Sources"];
+  const titles = ["Processes", "Map", "Reports", "Alerts", "Webhooks", "Recordings", "Graphs", "Usage", "Live", "Sources"];
   for (const title of titles) {
     await page.getByRole("link", { name: title, exact: true }).focus();
     await page.keyboard.press("Enter");
@@ -106,12 +106,14 @@ step("pages are reached by keys alone: the content is one step away, and what ha
     assert.equal(await page.evaluate("document.activeElement.id"), "content");
   }
   await page.goBack();
-  await page.getByRole("heading", { level: 1, name: "Usage" }).waitFor();
+  await page.getByRole("heading", { level: 1, name: "Live" }).waitFor();
   await page.goto(`${service.url}/console/nowhere`);
   await page.getByRole("heading", { level: 1, name: "There is no such page" }).waitFor();
   await photograph(page, "no-such-page");
   await page.getByRole("link", { name: "To the first page" }).click();
-  await page.getByRole("heading", { level: 1, name: "Sources" }).waitFor();
+  await page.getByRole("heading", { level: 1, name: "Live" }).waitFor();
+  await photograph(page, "live-empty");
+  await goTo(page, "Sources");
 });
 
 step(
