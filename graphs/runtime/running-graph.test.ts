@@ -309,5 +309,11 @@ test("stats count every step, time it, and know what a queue holds", async () =>
     assert.ok(frames >= 9 && frames <= seen + 6, `${frames} frames through ${step}, ${seen} seen`);
   for (const { step, meanMs, p95Ms } of reading.slice(1)) assert.ok(meanMs > 0 && p95Ms > 0, `${step} is timed`);
   assert.equal(reading.find(({ step }) => step === "stage")?.capacity, 5);
+  const rateAfter = (ms: number): number | undefined => reader.read(performance.now() + ms)[3]?.fps;
+  assert.equal(reading[3]?.fps, 0);
+  assert.equal(rateAfter(100), 0, "too soon to tell");
+  const told = rateAfter(1000) ?? 0;
+  assert.ok(told > 0);
+  assert.equal(rateAfter(1100), told, "another who looks right after sees the same");
   assert.deepEqual(await graph.stop(), { state: "finished", error: null });
 });

@@ -8,7 +8,7 @@ export interface StepStats {
   readonly step: string;
   readonly element: string;
   readonly kind: "native" | "typescript";
-  /** Frames since the start, and per second since the last reading. */
+  /** Frames since the start, and per second over the time since a reading that is half a second old at least. */
   readonly frames: number;
   readonly fps: number;
   /** From the step's input to its output, over the last frames; 0 where it has only one of them. */
@@ -19,6 +19,9 @@ export interface StepStats {
   readonly capacity: number | null;
   readonly dropped: number;
 }
+
+/** Over less, a rate says little: two who look at one graph would each see what came since the other looked. */
+const LEAST_MS = 500;
 
 interface Step {
   readonly segment: string;
@@ -34,7 +37,7 @@ export class StatsReader {
   readonly #graph: RunningGraph;
   #pipeline: Pipeline | null = null;
   readonly #metered = new Set<string>();
-  readonly #before = new Map<string, { frames: number; atMs: number }>();
+  readonly #before = new Map<string, { frames: number; atMs: number; fps: number }>();
 
   constructor(graph: RunningGraph) {
     this.#graph = graph;
@@ -49,9 +52,6 @@ export class StatsReader {
       const reading = readings[step.name];
       if (reading === undefined) return [];
       const frames = Math.max(reading.in, reading.out);
-      const before = this.#before.get(step.name);
-      const seconds = before === undefined ? 0 : (nowMs - before.atMs) / 1000;
-      this.#before.set(step.name, { frames, atMs: nowMs });
       return [
         {
           segment: step.segment,
@@ -59,7 +59,7 @@ export class StatsReader {
           element: step.element,
           kind: step.kind,
           frames,
-          fps: before === undefined || seconds <= 0 ? 0 : (frames - before.frames) / seconds,
+          fps: this.#rate(step.name, frames, nowMs),
           meanMs: reading.meanMs,
           p95Ms: reading.p95Ms,
           queued: reading.queued ?? null,
@@ -68,6 +68,15 @@ export class StatsReader {
         },
       ];
     });
+  }
+
+  #rate(step: string, frames: number, nowMs: number): number {
+    const before = this.#before.get(step);
+    const passedMs = before === undefined ? 0 : nowMs - before.atMs;
+    if (before !== undefined && passedMs < LEAST_MS) return before.fps;
+    const fps = before === undefined ? 0 : ((frames - before.frames) * 1000) / passedMs;
+    this.#before.set(step, { frames, atMs: nowMs, fps });
+    return fps;
   }
 
   /** Adds meters for steps that have none yet; after a relaunch that is all of them. */

@@ -58,6 +58,10 @@ export function Sources() {
   `;
 }
 
+/** Of what the service does not watch before a process asks for it, nothing is known: no trouble, and not to look like one. */
+const tellStatus = ({ status, type }: Source): string =>
+  status !== "unknown" ? status : type === "file" ? "ready" : "on demand";
+
 const Table = ({ sources, onOpen }: { sources: readonly Source[]; onOpen: (opened: Opened) => void }) => html`
   <table class="cards">
     <thead><tr><th>Name</th><th>Kind</th><th>Address</th><th>Status</th><th>Added</th><th><span class="unseen">What to do</span></th></tr></thead>
@@ -68,7 +72,7 @@ const Table = ({ sources, onOpen }: { sources: readonly Source[]; onOpen: (opene
             <td><strong>${source.alias}</strong></td>
             <td data-name="Kind">${source.stream_type?.toUpperCase() ?? "File"}</td>
             <td data-name="Address"><code>${source.input_url}</code></td>
-            <td data-name="Status"><span class="state ${source.status}">${source.status}</span></td>
+            <td data-name="Status"><span class="state ${source.status}">${tellStatus(source)}</span></td>
             <td data-name="Added">${formatTime(source.created_at)}</td>
             <td>
               <div class="row actions">
