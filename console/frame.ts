@@ -22,7 +22,7 @@ export const Frame = ({ here }: { here: string }) => html`
       <button type="button" class="plain" onClick=${switchTheme}
         aria-label=${theme.value === "dark" ? "Light colours" : "Dark colours"}>${theme.value === "dark" ? "☀" : "☾"}</button>
       <span class="name">${session.value?.login.username}</span>
-      <button type="button" class="plain" onClick=${signOut}>Sign out</button>
+      <button type="button" class="plain" onClick=${() => signOut()}>Sign out</button>
     </div>
   </header>
 `;

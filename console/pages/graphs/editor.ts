@@ -7,6 +7,7 @@ import { EditorView } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { basicSetup } from "codemirror";
 import type { GraphFault } from "../../../client/client.ts";
+import { replaceMarked } from "./replace-marked.ts";
 
 export interface Editor {
   readonly text: string;
@@ -48,6 +49,7 @@ export function openEditor(place: HTMLElement, text: string, onChange: (text: st
         basicSetup,
         yaml(),
         lintGutter(),
+        replaceMarked,
         syntaxHighlighting(WORDS),
         LOOK,
         EditorView.contentAttributes.of({ "aria-label": "Text of the graph", tabindex: "0" }),

@@ -4,6 +4,7 @@ import type { AlertEvent, Process, StatsEvent } from "../../../client/client.ts"
 import { useAsked } from "../../asking.ts";
 import { html } from "../../html.ts";
 import { LiveView } from "../../live/live-view.ts";
+import { useSourceNames } from "../../parts/source-names.ts";
 import { Shown } from "../../parts/states.ts";
 import { attempt } from "../../parts/toasts.ts";
 import { addressOf } from "../../router.ts";
@@ -12,7 +13,6 @@ import { Notice } from "../alerts/notices.ts";
 import { Facts } from "./facts.ts";
 import { Outputs } from "./outputs.ts";
 import { Remains } from "./remains.ts";
-import { useSourceNames } from "./source-names.ts";
 import { isActive, StateMark } from "./state-mark.ts";
 
 const EVERY_MS = 3_000;
