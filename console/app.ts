@@ -43,6 +43,6 @@ function Loaded({ page }: { page: Page }) {
     document.title = `${page.title} · Windhover`;
   }, [page]);
   if (isLost)
-    return html`<${Empty} title="This page could not be loaded"><p>The service may have been updated. <a href=${window.location.href} target="_self">Load it again</a></p></${Empty}>`;
+    return html`<${Empty} title="This page could not be loaded"><p>The service is away, or was updated. <a href=${window.location.href} target="_self">Load it again</a></p></${Empty}>`;
   return Content === null ? html`<${Loading} />` : html`<${Content} />`;
 }

@@ -22,16 +22,27 @@ export const Frame = ({ here }: { here: string }) => html`
       <button type="button" class="plain" onClick=${switchTheme}
         aria-label=${theme.value === "dark" ? "Light colours" : "Dark colours"}>${theme.value === "dark" ? "☀" : "☾"}</button>
       <span class="name">${session.value?.login.username}</span>
-      <button type="button" class="plain" onClick=${signOut}>Sign out</button>
+      <button type="button" class="plain" onClick=${() => signOut()}>Sign out</button>
     </div>
   </header>
 `;
 
+/** In the middle of what can be seen of the navigation. The page itself stays where it is. */
+function showCurrent(nav: HTMLElement): void {
+  const current = nav.querySelector<HTMLElement>("[aria-current]");
+  if (current !== null)
+    nav.scrollLeft = current.offsetLeft - nav.offsetLeft - (nav.clientWidth - current.offsetWidth) / 2;
+}
+
 function Navigation({ here }: { here: string }) {
   const list = useRef<HTMLElement>(null);
-  // On a phone there is no room for all of them.
+  // On a phone there is no room for all of them, and more or less of it when it is turned.
   useEffect(() => {
-    list.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+    const { current: nav } = list;
+    if (nav === null) return undefined;
+    const observer = new ResizeObserver(() => showCurrent(nav));
+    observer.observe(nav);
+    return () => observer.disconnect();
   }, [here]);
   return html`
     <nav ref=${list} aria-label="Pages">

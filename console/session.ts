@@ -15,22 +15,55 @@ export const session = signal<Session | null | undefined>(undefined);
 /** Why it is not known yet. */
 export const sessionFault = signal<ApiError | null>(null);
 
+/** Why nobody is signed in any more, where it was not their own wish. */
+export const farewell = signal<string | null>(null);
+
 /** What the service is reached below: `<base>` tells, so that all is right behind a proxy that adds a prefix. */
 export const base = new URL(document.baseURI).pathname.replace(/\/$/, "");
 
-export const windhover = new Windhover({ url: base, apiKey: () => session.value?.apiKey ?? undefined });
+const KEY_FAULTS = ["api_key_invalid", "api_key_expired"];
+
+/** A key that is no good any more ends the session, whatever was asked for with it. */
+const askWatching: typeof fetch = async (...request) => {
+  const answer = await fetch(...request);
+  if (answer.status !== 403) return answer;
+  const { code = "", detail } = (await answer
+    .clone()
+    .json()
+    .catch(() => ({}))) as { code?: string; detail?: string };
+  if (session.value && KEY_FAULTS.includes(code)) signOut(detail);
+  return answer;
+};
+
+export const windhover = new Windhover({ url: base, apiKey: () => session.value?.apiKey, fetch: askWatching });
+
+/**
+ * For streams and files, by their path below the service. The key is in a header, not in an address that would be kept.
+ * Rejects as the client does.
+ */
+export async function ask(path: string, signal: AbortSignal | null = null): Promise<Response> {
+  const headers = { api_key: session.value?.apiKey ?? "" };
+  const answer = await askWatching(base + path, { signal, headers }).catch((cause: unknown) => {
+    if (signal?.aborted) throw cause;
+    throw new ApiError(0, { code: "no_answer", detail: "the service cannot be reached" }, null, { cause });
+  });
+  if (!answer.ok) throw new ApiError(answer.status, await answer.json().catch(() => ({})));
+  return answer;
+}
 
 /** Rejects with `ApiError` where the key is no good. */
 export async function signIn(apiKey: string, isKept: boolean): Promise<void> {
   const login = await new Windhover({ url: base, apiKey }).login();
   sessionStorage.setItem(NAME, apiKey);
   if (isKept) localStorage.setItem(NAME, apiKey);
+  farewell.value = null;
   session.value = { apiKey, login };
 }
 
-export function signOut(): void {
+export function signOut(reason: string | null = null): void {
   sessionStorage.removeItem(NAME);
   localStorage.removeItem(NAME);
+  farewell.value = reason;
   session.value = null;
 }
 
@@ -47,7 +80,7 @@ export async function resumeSession(): Promise<void> {
   } catch (error) {
     // A service that is away says nothing about the key.
     if (!(error instanceof ApiError)) throw error;
-    if (error.status === 403) signOut();
+    if (error.status === 403) signOut(error.message);
     else sessionFault.value = error;
   }
 }

@@ -1,10 +1,10 @@
 import { useState } from "preact/hooks";
 import { toApiError } from "./asking.ts";
 import { html } from "./html.ts";
-import { signIn } from "./session.ts";
+import { farewell, signIn } from "./session.ts";
 
 export function SignIn() {
-  const [fault, setFault] = useState<string | null>(null);
+  const [fault, setFault] = useState(farewell.value);
   const [isBusy, setBusy] = useState(false);
   const submit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();

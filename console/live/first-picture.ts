@@ -1,5 +1,5 @@
 /** One picture of a running process, to draw on. */
-import { base, session } from "../session.ts";
+import { ask } from "../session.ts";
 import { PartReader } from "./read-parts.ts";
 
 const LIMIT_MS = 15_000;
@@ -9,12 +9,10 @@ export async function takePicture(processUuid: string): Promise<string> {
   const ending = new AbortController();
   const timer = setTimeout(() => ending.abort(), LIMIT_MS);
   try {
-    const headers = { api_key: session.value?.apiKey ?? "" };
-    const answer = await fetch(`${base}/process/${processUuid}/feed?overlay=none`, { headers, signal: ending.signal });
-    if (!answer.ok || answer.body === null) throw new Error("this process shows no pictures");
+    const { body } = await ask(`/process/${processUuid}/feed?overlay=none`, ending.signal);
     const parts = new PartReader();
-    const reader = answer.body.getReader();
-    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+    const reader = body?.getReader();
+    for (let read = await reader?.read(); read?.done === false; read = await reader?.read()) {
       const [picture] = parts.read(read.value);
       if (picture !== undefined)
         return URL.createObjectURL(new Blob([picture.jpeg as BlobPart], { type: "image/jpeg" }));

@@ -2,8 +2,6 @@
 import { drawBoxes } from "./draw-boxes.ts";
 import type { Pair } from "./pairing.ts";
 
-/** Of the window's height: the rest of the page stays in sight. */
-const MOST_HIGH = 0.8;
 const MOST_PIXELS_WIDE = 3840;
 
 /** One picture at a time; while one is being decoded, the latest of those that come waits and the others are left out. */
@@ -47,12 +45,13 @@ export class Painter {
 }
 
 /**
- * As large as its place and the window allow, in the pixels of this screen: boxes and words are sharp at any size. Returns
- * how many of its pixels are one of the page.
+ * As large as its place is wide, and as its style lets it be high, in the pixels of this screen: boxes and words are sharp
+ * at any size. Returns how many of its pixels are one of the page.
  */
 function fit(canvas: HTMLCanvasElement, image: ImageBitmap): number {
   const room = canvas.parentElement?.clientWidth ?? image.width;
-  const scale = Math.min(room / image.width, (window.innerHeight * MOST_HIGH) / image.height);
+  const high = Number.parseFloat(getComputedStyle(canvas).maxHeight) || image.height;
+  const scale = Math.min(room / image.width, high / image.height);
   const shown = image.width * scale;
   const density = Math.min(window.devicePixelRatio, MOST_PIXELS_WIDE / shown);
   const [width, height] = [Math.round(shown * density), Math.round(image.height * scale * density)];

@@ -1,5 +1,7 @@
 /** A body that goes on for as long as somebody looks: asked for again, with growing waits, when it breaks off. */
-import { base, session } from "../session.ts";
+import { ApiError } from "../../client/client.ts";
+import { backOffMs } from "../back-off.ts";
+import { ask } from "../session.ts";
 
 const FIRST_MS = 500;
 const MOST_MS = 10_000;
@@ -20,30 +22,29 @@ export function stream({ path, open, onTrouble = () => {} }: StreamNeeds): () =>
   const run = async (): Promise<void> => {
     for (let failures = 0; !signal.aborted; failures += 1) {
       try {
-        const answer = await fetch(base + path, { signal, headers: { api_key: session.value?.apiKey ?? "" } });
-        // Not there any more, or not allowed: asking again changes nothing.
-        if (answer.status >= 400 && answer.status < 500 && answer.status !== 429) {
-          const problem = (await answer.json().catch(() => ({}))) as { detail?: string };
-          return onTrouble(problem.detail ?? `The service answered ${answer.status}.`);
-        }
-        if (!answer.ok || answer.body === null) throw new Error(`the service answered ${answer.status}`);
+        const { body } = await ask(path, signal);
         const take = open();
-        const reader = answer.body.getReader();
-        for (let read = await reader.read(); !read.done; read = await reader.read()) {
+        const reader = body?.getReader();
+        for (let read = await reader?.read(); read?.done === false; read = await reader?.read()) {
           take(read.value);
           failures = 0;
         }
         if (!signal.aborted) onTrouble("It has ended.");
-      } catch {
+      } catch (error) {
         if (signal.aborted) return;
+        if (isRefused(error)) return onTrouble(error.message);
         onTrouble("The connection is lost; it is tried again.");
       }
-      await sleep(Math.min(FIRST_MS * 2 ** failures, MOST_MS), signal);
+      await sleep(backOffMs(FIRST_MS, failures, MOST_MS), signal);
     }
   };
   void run();
   return () => ending.abort();
 }
+
+/** Not there any more, or not allowed: asking again changes nothing. */
+const isRefused = (error: unknown): error is ApiError =>
+  error instanceof ApiError && error.status >= 400 && error.status < 500 && error.status !== 429;
 
 const sleep = (ms: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {

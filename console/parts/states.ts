@@ -12,11 +12,15 @@ export const Empty = ({ title, children }: { title: string; children?: Component
 
 export const Failed = ({ error, onRetry }: { error: ApiError; onRetry?: () => void }) => html`
   <div class="failed" role="alert">
-    <p><strong>${error.status === 0 ? "No answer" : "That did not work"}.</strong> ${error.message}</p>
+    <p><strong>${error.code === "no_answer" ? "No answer" : "That did not work"}.</strong> ${toSentence(error.message)}</p>
     ${error.errors.length > 1 && html`<ul>${error.errors.map((fault) => html`<li><code>${fault.path}</code> ${fault.message}</li>`)}</ul>`}
     ${onRetry !== undefined && html`<button type="button" onClick=${onRetry}>Try again</button>`}
   </div>
 `;
+
+/** Details of errors begin small and have no full stop. */
+const toSentence = (words: string): string =>
+  `${words.charAt(0).toUpperCase()}${words.slice(1)}${/[.!?…]$/.test(words) ? "" : "."}`;
 
 /** One of the three; what was known before stays below what went wrong since. */
 export function Shown<T>({

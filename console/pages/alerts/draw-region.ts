@@ -68,8 +68,10 @@ export function DrawRegion({ picture, points, isLine, onChange }: Parts) {
     const arrow = ARROWS[event.key];
     const times = event.shiftKey ? LEAP : 1;
     if (arrow !== undefined) replace(index, [within(x + arrow[0] * times), within(y + arrow[1] * times)]);
-    else if (event.key === "Delete" || event.key === "Backspace") onChange(points.filter((_, i) => i !== index));
-    else return;
+    else if (event.key === "Delete" || event.key === "Backspace") {
+      onChange(points.filter((_, i) => i !== index));
+      focus(Math.max(0, index - 1));
+    } else return;
     event.preventDefault();
   };
   const scaled = points.map(([x, y]): Point => [x * ACROSS, y * ACROSS * aspect]);

@@ -5,6 +5,7 @@ import { toApiError, useAsked } from "../../asking.ts";
 import { html } from "../../html.ts";
 import { Copyable } from "../../parts/copy.ts";
 import { Dialog } from "../../parts/dialog.ts";
+import { useSourceNames } from "../../parts/source-names.ts";
 import { Failed, Loading, Shown } from "../../parts/states.ts";
 import { say } from "../../parts/toasts.ts";
 import { addressOf, go } from "../../router.ts";
@@ -53,6 +54,7 @@ function Form({ description, processes }: { description: AlertDescription; proce
   const [points, setPoints] = useState<readonly Point[]>(isLine ? FIRST_LINE : []);
   const [fault, setFault] = useState<string | null>(null);
   const [error, setError] = useState<ApiError | null>(null);
+  const nameOf = useSourceNames();
   const [secret, setSecret] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
   const draw = (next: readonly Point[]): void => {
@@ -94,7 +96,7 @@ function Form({ description, processes }: { description: AlertDescription; proce
           <h2>What it does</h2>
           <label>Name <input name="alias" required maxlength="255" placeholder="Somebody at the gate" /></label>
           <label>On <select name="scope"><option value="">All processes, now and later</option>
-            ${processes.map((process) => html`<option value=${process.uuid}>Only ${process.source_url}</option>`)}</select></label>
+            ${processes.map((process) => html`<option value=${process.uuid}>Only ${nameOf(process)}</option>`)}</select></label>
           <${Told} />
           <${Conditions} description=${description} />
         </section>

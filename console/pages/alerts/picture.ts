@@ -4,6 +4,7 @@ import type { Process } from "../../../client/client.ts";
 import { useAsked } from "../../asking.ts";
 import { html } from "../../html.ts";
 import { takePicture } from "../../live/first-picture.ts";
+import { useSourceNames } from "../../parts/source-names.ts";
 import { Loading } from "../../parts/states.ts";
 import { windhover } from "../../session.ts";
 import { DrawRegion } from "./draw-region.ts";
@@ -24,6 +25,7 @@ export function useProcesses(): readonly Process[] | null {
 }
 
 export function RegionCard({ points, isLine, processes, onChange }: RegionParts) {
+  const nameOf = useSourceNames();
   const [chosen, setChosen] = useState("");
   const shown = chosen !== "" ? chosen : (processes[0]?.uuid ?? "");
   return html`
@@ -32,7 +34,7 @@ export function RegionCard({ points, isLine, processes, onChange }: RegionParts)
       ${
         processes.length > 1 &&
         html`<label>Picture of <select value=${shown} onChange=${(event: Event) => setChosen((event.currentTarget as HTMLSelectElement).value)}>
-          ${processes.map((process) => html`<option value=${process.uuid}>${process.source_url}</option>`)}
+          ${processes.map((process) => html`<option value=${process.uuid}>${nameOf(process)}</option>`)}
         </select></label>`
       }
       <${Picture} key=${shown} processUuid=${shown} points=${points} isLine=${isLine} onChange=${onChange} />

@@ -7,13 +7,15 @@ import { EditorView } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { basicSetup } from "codemirror";
 import type { GraphFault } from "../../../client/client.ts";
+import { replaceMarked } from "./replace-marked.ts";
 
 export interface Editor {
-  readonly text: string;
   /** At their lines. */
   mark(faults: readonly GraphFault[]): void;
   /** Puts the cursor there. */
   show(line: number, column: number): void;
+  /** In place of all that is there; it can be undone. */
+  write(text: string): void;
   close(): void;
 }
 
@@ -48,6 +50,7 @@ export function openEditor(place: HTMLElement, text: string, onChange: (text: st
         basicSetup,
         yaml(),
         lintGutter(),
+        replaceMarked,
         syntaxHighlighting(WORDS),
         LOOK,
         EditorView.contentAttributes.of({ "aria-label": "Text of the graph", tabindex: "0" }),
@@ -58,9 +61,6 @@ export function openEditor(place: HTMLElement, text: string, onChange: (text: st
     }),
   });
   return {
-    get text() {
-      return view.state.doc.toString();
-    },
     mark: (faults) =>
       view.dispatch(
         setDiagnostics(
@@ -73,6 +73,7 @@ export function openEditor(place: HTMLElement, text: string, onChange: (text: st
       view.dispatch({ selection: { anchor: at }, scrollIntoView: true });
       view.focus();
     },
+    write: (next) => view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: next } }),
     close: () => view.destroy(),
   };
 }

@@ -1,12 +1,15 @@
 /** A graph as text: what is wrong with it shows at its line as one types, and it can be tried on a source for a minute. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { ApiError, Graph, GraphFault, Source } from "../../../client/client.ts";
-import { toApiError, useAsked } from "../../asking.ts";
+import type { Graph, GraphFault, Source } from "../../../client/client.ts";
+import { useAsked } from "../../asking.ts";
 import { html } from "../../html.ts";
 import { Failed, Loading, Shown } from "../../parts/states.ts";
-import { addressOf, go } from "../../router.ts";
+import { addressOf } from "../../router.ts";
 import { windhover } from "../../session.ts";
+import { keepDraft, readDraft } from "./drafts.ts";
 import type { Editor } from "./editor.ts";
+import { TryGraph } from "./try-graph.ts";
+import { Verdict } from "./verdict.ts";
 
 /** So long after the last key it is checked. */
 const PAUSE_MS = 300;
@@ -34,106 +37,56 @@ export function GraphEditor({ name }: { name: string }) {
   `;
 }
 
+interface Checked {
+  readonly text: string;
+  readonly faults: readonly GraphFault[];
+}
+
 function Desk({ graph, sources }: Known) {
   const place = useRef<HTMLDivElement>(null);
   const editor = useRef<Editor | null>(null);
-  const [faults, setFaults] = useState<readonly GraphFault[] | null>(null);
-  const [error, setError] = useState<ApiError | null>(null);
   const [isReady, setReady] = useState(false);
+  const [text, setText] = useState(readDraft(graph.name) ?? graph.yaml);
+  const settled = useSettled(text, PAUSE_MS);
+  const { asked, reload } = useAsked(
+    async (signal): Promise<Checked> => ({
+      text: settled,
+      ...(await windhover.validateGraph({ body: settled }, { signal })),
+    }),
+    [settled],
+  );
+  // What was typed since has its own answer coming.
+  const faults = asked.state === "known" && asked.value.text === text ? asked.value.faults : null;
   useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    let latest = 0;
-    const check = async (text: string): Promise<void> => {
-      const number = ++latest;
-      try {
-        const { faults: found } = await windhover.validateGraph({ body: text });
-        // What was typed since has its own answer coming.
-        if (number !== latest) return;
-        setFaults(found);
-        // Those of a graph that it extends have no line here.
-        editor.current?.mark(found.filter(({ file }) => file === null));
-        setError(null);
-      } catch (fault) {
-        if (number === latest) setError(toApiError(fault));
-      }
-    };
-    const onChange = (text: string): void => {
-      setFaults(null);
-      clearTimeout(timer);
-      timer = setTimeout(() => void check(text), PAUSE_MS);
-    };
+    // Those of a graph that it extends have no line here.
+    if (faults !== null) editor.current?.mark(faults.filter(({ file }) => file === null));
+  }, [faults, isReady]);
+  useEffect(() => {
     import("./editor.ts").then(({ openEditor }) => {
       if (place.current === null) return;
-      editor.current = openEditor(place.current, graph.yaml, onChange);
+      editor.current = openEditor(place.current, text, (next) => {
+        setText(next);
+        keepDraft(graph.name, next, graph.yaml);
+      });
       setReady(true);
-      void check(graph.yaml);
     });
-    return () => {
-      clearTimeout(timer);
-      editor.current?.close();
-    };
+    return () => editor.current?.close();
   }, [graph]);
   return html`
     ${!isReady && html`<${Loading} what="Loading the editor" />`}
     <div ref=${place} class="editor"></div>
-    <${Verdict} faults=${faults} onShow=${(fault: GraphFault) => editor.current?.show(fault.line, fault.column)} />
-    ${error !== null && html`<${Failed} error=${error} />`}
-    <${Try} sources=${sources} isSound=${faults?.length === 0} read=${() => editor.current?.text ?? ""} onError=${setError} />
+    ${text !== graph.yaml && html`<p class="hint">Your changes stay in this tab. <button type="button" class="plain link" onClick=${() => editor.current?.write(graph.yaml)}>Back to ${graph.name} as it is</button></p>`}
+    ${asked.state === "failed" ? html`<${Failed} error=${asked.error} onRetry=${reload} />` : html`<${Verdict} faults=${faults} onShow=${(fault: GraphFault) => editor.current?.show(fault.line, fault.column)} />`}
+    <${TryGraph} graph=${graph.name} sources=${sources} isSound=${faults?.length === 0} text=${text} />
   `;
 }
 
-interface VerdictNeeds {
-  /** Null: it is being looked at. */
-  readonly faults: readonly GraphFault[] | null;
-  readonly onShow: (fault: GraphFault) => void;
-}
-
-const Verdict = ({ faults, onShow }: VerdictNeeds) => {
-  if (faults === null) return html`<p role="status" class="hint">Checking…</p>`;
-  if (faults.length === 0) return html`<p role="status">Nothing is wrong with it.</p>`;
-  return html`
-    <p role="status">${faults.length === 1 ? "One fault" : `${faults.length} faults`} to mend:</p>
-    <ol class="faults">${faults.map(
-      (fault) => html`<li>
-        ${fault.file === null ? html`<button type="button" class="plain link" onClick=${() => onShow(fault)}>Line ${fault.line}</button>` : html`<strong>${fault.file}, line ${fault.line}</strong>`}
-        ${fault.message}${mendingOf(fault)}
-      </li>`,
-    )}</ol>
-  `;
-};
-
-function mendingOf({ suggestion, expected }: GraphFault): string {
-  if (suggestion !== undefined) return `; did you mean ${suggestion}?`;
-  return expected === undefined ? "" : `; expected ${expected}`;
-}
-
-interface TryParts {
-  readonly sources: readonly Source[];
-  readonly isSound: boolean;
-  read(): string;
-  onError(error: ApiError): void;
-}
-
-function Try({ sources, isSound, read, onError }: TryParts) {
-  const [isBusy, setBusy] = useState(false);
-  const attempt = async (event: SubmitEvent): Promise<void> => {
-    event.preventDefault();
-    const source_uuid = String(new FormData(event.currentTarget as HTMLFormElement).get("source"));
-    setBusy(true);
-    try {
-      const { process_uuid } = await windhover.tryGraph({ body: { yaml: read(), source_uuid } });
-      go(addressOf("processes", process_uuid));
-    } catch (fault) {
-      onError(toApiError(fault));
-      setBusy(false);
-    }
-  };
-  if (sources.length === 0)
-    return html`<p class="hint">To try it, <a href=${addressOf("sources")}>add a source</a>.</p>`;
-  return html`
-    <form class="row foot" onSubmit=${attempt}>
-      <label>Try it on <select name="source">${sources.map((source) => html`<option value=${source.uuid}>${source.alias}</option>`)}</select></label>
-      <button class="primary" disabled=${!isSound || isBusy}>${isBusy ? "Starting…" : "Try for a minute"}</button>
-    </form>
-  `;
+/** The value, once it has not changed for so long. */
+function useSettled(value: string, pauseMs: number): string {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), pauseMs);
+    return () => clearTimeout(timer);
+  }, [value]);
+  return settled;
 }

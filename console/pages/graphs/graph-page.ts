@@ -1,15 +1,15 @@
 /** One graph: its pipeline as a picture, with the load of each step while a process of it runs, and its text. */
 import { useState } from "preact/hooks";
-import type { Graph, Process, ProcessGraph } from "../../../client/client.ts";
+import type { Graph, Process } from "../../../client/client.ts";
 import { useAsked } from "../../asking.ts";
 import { html } from "../../html.ts";
+import { useSourceNames } from "../../parts/source-names.ts";
 import { Shown } from "../../parts/states.ts";
 import { addressOf } from "../../router.ts";
 import { windhover } from "../../session.ts";
-import { useSourceNames } from "../processes/source-names.ts";
 import { PipelinePicture } from "./pipeline-picture.ts";
+import { RunningPipeline } from "./running-pipeline.ts";
 
-const LOAD_MS = 1_000;
 const PROCESSES_MS = 4_000;
 
 export function GraphPage({ name }: { name: string }) {
@@ -44,15 +44,6 @@ function Pipelines({ graph }: { graph: Graph }) {
         </select>
       </label>`
     }
-    ${uuid !== "" ? html`<${Running} key=${uuid} uuid=${uuid} />` : graph.pipeline !== null && html`<${PipelinePicture} segments=${graph.pipeline.segments} />`}
+    ${uuid !== "" ? html`<${RunningPipeline} key=${uuid} uuid=${uuid} />` : graph.pipeline !== null && html`<${PipelinePicture} segments=${graph.pipeline.segments} />`}
   `;
-}
-
-function Running({ uuid }: { uuid: string }) {
-  const { asked, reload } = useAsked(
-    (signal) => windhover.getProcessGraph({ process_uuid: uuid, format: "json" }, { signal }),
-    [uuid],
-    LOAD_MS,
-  );
-  return html`<${Shown} asked=${asked} onRetry=${reload}>${(graph: ProcessGraph) => html`<${PipelinePicture} segments=${graph.segments} />`}</${Shown}>`;
 }

@@ -1,5 +1,7 @@
 /** A pipeline: one row a chain, one box a step, with how busy it is while it runs. */
+import type { Output } from "../../../client/client.ts";
 import { html } from "../../html.ts";
+import { nameChain } from "./chain-names.ts";
 
 interface Step {
   readonly step: string;
@@ -26,21 +28,37 @@ interface Segment {
 const loadOf = (step: Step | undefined): number | null =>
   step === undefined ? null : Math.min(1, (step.fps * step.mean_ms) / 1000);
 
-export const PipelinePicture = ({ segments }: { segments: readonly Segment[] }) => html`
+interface PictureNeeds {
+  readonly segments: readonly Segment[];
+  /** By which attached chains are named. */
+  readonly outputs?: readonly Output[];
+}
+
+export const PipelinePicture = ({ segments, outputs = [] }: PictureNeeds) => html`
   <section class="card" aria-label="Pipeline">
-    ${segments.map(
-      (segment) => html`
-        <div key=${segment.name} class="chain">
-          <h2>${segment.name}${segment.tee !== null && html` <span class="hint">from ${segment.tee}</span>`}</h2>
-          <ol>${stepsOf(segment).map(({ step, element, kind, told }) => html`<${StepBox} key=${step} ...${{ step, element, kind, told }} />`)}</ol>
-        </div>
-      `,
-    )}
+    ${segments.map((segment) => html`<${Chain} key=${segment.name} segment=${segment} outputs=${outputs} />`)}
   </section>
 `;
 
+const Chain = ({ segment, outputs }: { segment: Segment; outputs: readonly Output[] }) => {
+  const { title, nameStep } = nameChain(segment.name, outputs);
+  return html`
+    <div class="chain">
+      <h2>${title}${segment.tee !== null && html` <span class="hint">from ${segment.tee}</span>`}</h2>
+      <ol aria-label=${title}>${stepsOf(segment).map((box) => html`<${StepBox} key=${box.step} ...${box} name=${nameStep(box.step)} />`)}</ol>
+    </div>
+  `;
+};
+
+interface Box {
+  readonly step: string;
+  readonly element: string;
+  readonly kind: string;
+  readonly told: Step | undefined;
+}
+
 /** Nodes of one step come one after the other and are shown as one. */
-function stepsOf({ nodes, steps = [] }: Segment) {
+function stepsOf({ nodes, steps = [] }: Segment): readonly Box[] {
   const names = [...new Set(nodes.map((node) => node.step))];
   return names.map((step) => {
     const own = nodes.filter((node) => node.step === step);
@@ -54,13 +72,13 @@ function stepsOf({ nodes, steps = [] }: Segment) {
   });
 }
 
-const StepBox = ({ step, element, kind, told }: { step: string; element: string; kind: string; told?: Step }) => {
+const StepBox = ({ name, element, kind, told }: Box & { name: string }) => {
   const load = loadOf(told);
   return html`
     <li class="step ${kind}" title=${element}>
-      <strong>${step}</strong>
+      <strong>${name}</strong>
       ${told !== undefined && html`<span>${told.fps.toFixed(0)} fps · ${told.mean_ms.toFixed(1)} ms</span>`}
-      ${load !== null && html`<meter min="0" max="1" low="0.6" high="0.85" optimum="0" value=${load} aria-label=${`Load of ${step}`}>${Math.round(load * 100)} %</meter>`}
+      ${load !== null && html`<meter min="0" max="1" low="0.6" high="0.85" optimum="0" value=${load} aria-label=${`Load of ${name}`}>${Math.round(load * 100)} %</meter>`}
       ${told?.capacity != null && html`<span>${told.queued ?? 0} of ${told.capacity} wait${told.dropped ? ` · ${told.dropped} dropped` : ""}</span>`}
     </li>
   `;

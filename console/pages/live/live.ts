@@ -1,32 +1,29 @@
 /** The first page: what runs now, as pictures. */
 import { useState } from "preact/hooks";
-import type { DetectionMessage, Process, Source } from "../../../client/client.ts";
+import type { DetectionMessage, Process } from "../../../client/client.ts";
 import { useAsked } from "../../asking.ts";
 import { html } from "../../html.ts";
 import { LiveView } from "../../live/live-view.ts";
 import { DemoButton } from "../../parts/demo-button.ts";
+import { type NameOf, useSourceNames } from "../../parts/source-names.ts";
 import { Empty, Shown } from "../../parts/states.ts";
 import { addressOf, place } from "../../router.ts";
 import { windhover } from "../../session.ts";
+import { StateMark } from "../processes/state-mark.ts";
 import { Still } from "./still.ts";
 
 const EVERY_MS = 2_000;
-const NAMES_MS = 15_000;
 /** More are on the page of all processes. */
 const MOST = 24;
 
-type Names = ReadonlyMap<string, string>;
-
 export function Live() {
   const { asked, reload } = useAsked((signal) => windhover.listProcesses({ limit: MOST }, { signal }), [], EVERY_MS);
-  const { asked: sources } = useAsked((signal) => windhover.listSources({}, { signal }), [], NAMES_MS);
-  const known: readonly Source[] = "value" in sources ? (sources.value?.sources ?? []) : [];
-  const names: Names = new Map(known.map(({ uuid, alias }) => [uuid, alias]));
+  const nameOf = useSourceNames();
   return html`
     <div class="row spread"><h1>Live</h1><a class="button primary" href=${addressOf("processes", "new")}>Start a process</a></div>
     <${Shown} asked=${asked} onRetry=${reload}>
       ${({ processes }: { processes: readonly Process[] }) =>
-        processes.length === 0 ? html`<${Nothing} />` : html`<${Wall} processes=${processes} names=${names} />`}
+        processes.length === 0 ? html`<${Nothing} />` : html`<${Wall} processes=${processes} nameOf=${nameOf} />`}
     </${Shown}>
   `;
 }
@@ -39,7 +36,7 @@ const Nothing = () => html`
 `;
 
 /** One large and live, the others small: a browser keeps only a few connections to one service. */
-function Wall({ processes, names }: { processes: readonly Process[]; names: Names }) {
+function Wall({ processes, nameOf }: { processes: readonly Process[]; nameOf: NameOf }) {
   const chosen = place.value.query.get("process");
   const large =
     processes.find(({ uuid }) => uuid === chosen) ??
@@ -48,17 +45,17 @@ function Wall({ processes, names }: { processes: readonly Process[]; names: Name
   const others = processes.filter(({ uuid }) => uuid !== large.uuid);
   return html`
     <div class="wall">
-      <${Large} key=${large.uuid} process=${large} names=${names} />
+      <${Large} key=${large.uuid} process=${large} nameOf=${nameOf} />
       ${
         others.length > 0 &&
         html`<ul class="stills" aria-label="Other processes">
           ${others.map(
             (process) => html`
               <li key=${process.uuid} class="card">
-                <a href=${`${addressOf("live")}?process=${process.uuid}`} aria-label=${`Show ${nameOf(process, names)} large`}>
+                <a href=${`${addressOf("live")}?process=${process.uuid}`} aria-label=${`Show ${nameOf(process)} large`}>
                   <${Still} processUuid=${process.uuid} isRunning=${process.state === "running"} />
                 </a>
-                <${Caption} process=${process} names=${names} />
+                <${Caption} process=${process} nameOf=${nameOf} />
               </li>
             `,
           )}
@@ -68,13 +65,13 @@ function Wall({ processes, names }: { processes: readonly Process[]; names: Name
   `;
 }
 
-function Large({ process, names }: { process: Process; names: Names }) {
+function Large({ process, nameOf }: { process: Process; nameOf: NameOf }) {
   const [found, setFound] = useState<readonly (readonly [string, number])[]>([]);
   const onDetections = ({ active_tracks }: DetectionMessage): void => setFound(countClasses(active_tracks));
   return html`
-    <section class="card large" aria-label=${nameOf(process, names)}>
+    <section class="card large" aria-label=${nameOf(process)}>
       <${LiveView} processUuid=${process.uuid} news=${{ onDetections }} />
-      <${Caption} process=${process} names=${names} />
+      <${Caption} process=${process} nameOf=${nameOf} />
       <p class="found">${found.length === 0 ? "Nothing found now" : found.map(([name, count]) => html`<span key=${name}><strong>${count}</strong> ${name}</span>`)}</p>
     </section>
   `;
@@ -87,14 +84,9 @@ function countClasses(tracks: DetectionMessage["active_tracks"]): readonly (read
   return [...counts].sort(([a, first], [b, second]) => second - first || a.localeCompare(b));
 }
 
-const Caption = ({ process, names }: { process: Process; names: Names }) => {
-  const state = process.reconnecting ? "reconnecting" : process.state;
-  return html`
-    <div class="row spread caption">
-      <a href=${addressOf("processes", process.uuid)}><strong>${nameOf(process, names)}</strong></a>
-      <span class="row"><span class="hint">${process.graph} · ${process.stats.fps_processed.toFixed(1)} a second</span><span class="state ${state}">${state}</span></span>
-    </div>
-  `;
-};
-
-const nameOf = ({ source_uuid, source_url }: Process, names: Names): string => names.get(source_uuid) ?? source_url;
+const Caption = ({ process, nameOf }: { process: Process; nameOf: NameOf }) => html`
+  <div class="row spread caption">
+    <a href=${addressOf("processes", process.uuid)}><strong>${nameOf(process)}</strong></a>
+    <span class="row"><span class="hint">${process.graph} · ${process.stats.fps_processed.toFixed(1)} a second</span><${StateMark} process=${process} /></span>
+  </div>
+`;

@@ -1,7 +1,7 @@
 import type { Process, StatsEvent } from "../../../client/client.ts";
 import { html } from "../../html.ts";
 import { formatSpan, formatTime } from "../../parts/format.ts";
-import { addressOf } from "../../router.ts";
+import { addressOf, place } from "../../router.ts";
 import { isActive } from "./state-mark.ts";
 
 interface FactsNeeds {
@@ -15,7 +15,7 @@ export const Facts = ({ process, stats }: FactsNeeds) => html`
       ${isActive(process) && html`<${Rates} stats=${stats} />`}
       <dt>Frames dropped</dt><dd>${stats.frames_dropped}</dd>
       <dt>Restarts</dt><dd>${stats.restarts}</dd>
-      <dt>Graph</dt><dd><a href=${addressOf("graphs", process.graph)}>${process.graph}</a></dd>
+      <dt>Graph</dt><dd><${GraphName} graph=${process.graph} /></dd>
       <dt>Source</dt><dd>${process.source_url}</dd>
       <dt>Started</dt><dd>${formatTime(process.started_at)}</dd>
       ${process.finished_at !== null && html`<dt>Ended</dt><dd>${formatTime(process.finished_at)}${lasted(process)}</dd>`}
@@ -24,6 +24,17 @@ export const Facts = ({ process, stats }: FactsNeeds) => html`
     </dl>
   </section>
 `;
+
+/** What a process that tries a text has as its graph. */
+const TRIED = "try";
+
+/** A text that is tried is nobody's but its author's: in their tab it is still in the editor. */
+const GraphName = ({ graph }: { graph: string }) => {
+  const edited = place.value.query.get("tried");
+  if (graph !== TRIED) return html`<a href=${addressOf("graphs", graph)}>${graph}</a>`;
+  if (edited === null) return "a text that is tried";
+  return html`a text that is tried, <a href=${addressOf("graphs", edited, "edit")}>back to it</a>`;
+};
 
 const Rates = ({ stats }: { stats: StatsEvent["stats"] }) => html`
   <dt>Frames a second</dt><dd>${stats.fps_in.toFixed(1)} in · ${stats.fps_processed.toFixed(1)} looked at</dd>

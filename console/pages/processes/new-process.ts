@@ -27,13 +27,13 @@ export function NewProcess() {
     return { sources, graphs: graphs.filter((graph) => graph.can_start) };
   }, []);
   return html`
-    <h1>Start a process</h1>
+    <div class="middle"><h1>Start a process</h1>
     <${Shown} asked=${asked} onRetry=${reload}>
       ${(choices: Choices) =>
         choices.sources.length === 0
           ? html`<${Empty} title="There is nothing to run on"><p><a href=${addressOf("sources")}>Add a source</a> first.</p></${Empty}>`
           : html`<${Form} ...${choices} />`}
-    </${Shown}>
+    </${Shown}></div>
   `;
 }
 
@@ -75,7 +75,7 @@ function Form({ sources, graphs }: Choices) {
       <p class="hint">${graph?.about}</p>
       ${
         Object.keys(schemas).length > 0 &&
-        html`<details><summary>Params</summary><div class="stack">
+        html`<details><summary>Params</summary><div class="fields">
           ${Object.entries(schemas).map(([param, schema]) => html`<${SchemaField} key=${`${name}:${param}`} name=${param} schema=${schema} />`)}
         </div></details>`
       }

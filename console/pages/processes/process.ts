@@ -4,15 +4,16 @@ import type { AlertEvent, Process, StatsEvent } from "../../../client/client.ts"
 import { useAsked } from "../../asking.ts";
 import { html } from "../../html.ts";
 import { LiveView } from "../../live/live-view.ts";
+import { useSourceNames } from "../../parts/source-names.ts";
 import { Shown } from "../../parts/states.ts";
 import { attempt } from "../../parts/toasts.ts";
-import { addressOf } from "../../router.ts";
+import { addressOf, focusContent } from "../../router.ts";
 import { windhover } from "../../session.ts";
 import { Notice } from "../alerts/notices.ts";
+import { RunningPipeline } from "../graphs/running-pipeline.ts";
 import { Facts } from "./facts.ts";
 import { Outputs } from "./outputs.ts";
 import { Remains } from "./remains.ts";
-import { useSourceNames } from "./source-names.ts";
 import { isActive, StateMark } from "./state-mark.ts";
 
 const EVERY_MS = 3_000;
@@ -46,20 +47,21 @@ function Title({ process, onChange }: Parts) {
   const [isBusy, setBusy] = useState(false);
   const { uuid: process_uuid, state } = process;
   const order = async (work: () => Promise<unknown>, done: string): Promise<void> => {
+    if (isBusy) return;
     setBusy(true);
     await attempt(work, done);
     onChange();
     setBusy(false);
   };
-  const button = (words: string, kind: string, work: () => Promise<unknown>, done: string) =>
-    html`<button type="button" class=${kind} disabled=${isBusy} onClick=${() => void order(work, done)}>${words}</button>`;
+  const pause = () => order(() => windhover.pauseProcess({ process_uuid }), "Paused");
+  const resume = () => order(() => windhover.resumeProcess({ process_uuid }), "Goes on");
+  const stop = () => order(() => windhover.stopProcess({ process_uuid }), "Stopped").then(focusContent);
   return html`
     <div class="row spread">
       <h1>${nameOf(process)} <${StateMark} process=${process} /></h1>
       <div class="row">
-        ${state === "running" && button("Pause", "", () => windhover.pauseProcess({ process_uuid }), "Paused")}
-        ${state === "paused" && button("Resume", "primary", () => windhover.resumeProcess({ process_uuid }), "Goes on")}
-        ${isActive(process) && button("Stop", "danger", () => windhover.stopProcess({ process_uuid }), "Stopped")}
+        ${(state === "running" || state === "paused") && html`<button type="button" class=${state === "paused" ? "primary" : ""} aria-disabled=${isBusy} onClick=${state === "paused" ? resume : pause}>${state === "paused" ? "Resume" : "Pause"}</button>`}
+        ${isActive(process) && html`<button type="button" class="danger" aria-disabled=${isBusy} onClick=${stop}>Stop</button>`}
       </div>
     </div>
   `;
@@ -83,7 +85,10 @@ function Running({ process, onChange }: Parts) {
   };
   return html`
     <div class="process">
-      <${LiveView} processUuid=${process.uuid} note=${noteOf(process)} news=${news} />
+      <div class="stack">
+        <${LiveView} processUuid=${process.uuid} note=${noteOf(process)} news=${news} />
+        <${Pipeline} uuid=${process.uuid} />
+      </div>
       <aside class="stack" aria-label="About it">
         <${Facts} process=${process} stats=${stats} />
         <${Outputs} process=${process} onChange=${onChange} />
@@ -95,6 +100,16 @@ function Running({ process, onChange }: Parts) {
         }
       </aside>
     </div>
+  `;
+}
+
+/** Drawn, and asked for, only while somebody looks. */
+function Pipeline({ uuid }: { uuid: string }) {
+  const [isOpen, setOpen] = useState(false);
+  return html`
+    <details onToggle=${(event: Event) => setOpen((event.currentTarget as HTMLDetailsElement).open)}>
+      <summary>Pipeline</summary>${isOpen && html`<${RunningPipeline} uuid=${uuid} />`}
+    </details>
   `;
 }
 

@@ -1,15 +1,15 @@
 import { useState } from "preact/hooks";
 import type { Process } from "../../../client/client.ts";
-import { useAsked } from "../../asking.ts";
 import { html } from "../../html.ts";
 import { DemoButton } from "../../parts/demo-button.ts";
 import { formatTime } from "../../parts/format.ts";
+import { More, useListing } from "../../parts/listing.ts";
+import { useSourceNames } from "../../parts/source-names.ts";
 import { Empty, Shown } from "../../parts/states.ts";
 import { addressOf, place } from "../../router.ts";
 import { windhover } from "../../session.ts";
 import { NewProcess } from "./new-process.ts";
 import { ProcessPage } from "./process.ts";
-import { useSourceNames } from "./source-names.ts";
 import { StateMark } from "./state-mark.ts";
 
 const EVERY_MS = 2_000;
@@ -23,7 +23,11 @@ export function Processes() {
 
 function ProcessList() {
   const [state, setState] = useState<"active" | "all">("active");
-  const { asked, reload } = useAsked((signal) => windhover.listProcesses({ state }, { signal }), [state], EVERY_MS);
+  const { asked, reload, showMore } = useListing(
+    (page, signal) => windhover.listProcesses({ state, ...page }, { signal }),
+    [state],
+    EVERY_MS,
+  );
   return html`
     <div class="row spread"><h1>Processes</h1>
       <div class="row">
@@ -32,10 +36,10 @@ function ProcessList() {
       </div>
     </div>
     <${Shown} asked=${asked} onRetry=${reload}>
-      ${({ processes }: { processes: readonly Process[] }) =>
+      ${({ processes, next_cursor: next }: { processes: readonly Process[]; next_cursor?: string }) =>
         processes.length === 0
           ? html`<${Empty} title=${state === "all" ? "Nothing ran yet" : "Nothing runs"}><p>Start a process on a <a href=${addressOf("sources")}>source</a>.</p><${DemoButton} /></${Empty}>`
-          : html`<${Table} processes=${processes} />`}
+          : html`<${Table} processes=${processes} /><${More} count=${processes.length} next=${next} onMore=${showMore} />`}
     </${Shown}>
   `;
 }

@@ -19,13 +19,7 @@ export const Remains = ({ process }: { process: Process }) => html`
 `;
 
 function Report({ uuid }: { uuid: string }) {
-  const { asked, reload } = useAsked(
-    async (signal) => {
-      const { tracked_processes } = await windhover.listTrackedProcesses({ limit: 100 }, { signal });
-      return { report: tracked_processes.find((one) => one.uuid === uuid) ?? null };
-    },
-    [uuid],
-  );
+  const { asked, reload } = useAsked(async (signal) => ({ report: await findReport(uuid, signal) }), [uuid]);
   return html`
     <${Shown} asked=${asked} onRetry=${reload}>
       ${({ report }: { report: TrackedProcess | null }) =>
@@ -35,6 +29,17 @@ function Report({ uuid }: { uuid: string }) {
               <div class="row"><a class="button primary" href=${addressOf("reports", uuid)}>To the report</a></div>`}
     </${Shown}>
   `;
+}
+
+/** Page by page: those that have just ended are on the first one. */
+async function findReport(uuid: string, signal: AbortSignal): Promise<TrackedProcess | null> {
+  for (let cursor: string | undefined; ; ) {
+    const page = { limit: 100, ...(cursor !== undefined && { cursor }) };
+    const { tracked_processes, next_cursor } = await windhover.listTrackedProcesses(page, { signal });
+    const report = tracked_processes.find((one) => one.uuid === uuid);
+    if (report !== undefined || next_cursor === undefined) return report ?? null;
+    cursor = next_cursor;
+  }
 }
 
 function Video({ recordings }: { recordings: Process["recordings"] }) {

@@ -1,25 +1,29 @@
 /** What was published to media-server sources: to play here, and to take away. */
 import { useState } from "preact/hooks";
 import type { Recording } from "../../../client/client.ts";
-import { useAsked } from "../../asking.ts";
 import { html } from "../../html.ts";
 import { Dialog } from "../../parts/dialog.ts";
 import { formatBytes, formatSpan, formatTime } from "../../parts/format.ts";
+import { More, useListing } from "../../parts/listing.ts";
 import { Empty, Shown } from "../../parts/states.ts";
 import { windhover } from "../../session.ts";
 
 const EVERY_MS = 5_000;
 
 export function Recordings() {
-  const { asked, reload } = useAsked((signal) => windhover.listRecordings({}, { signal }), [], EVERY_MS);
+  const { asked, reload, showMore } = useListing(
+    (page, signal) => windhover.listRecordings(page, { signal }),
+    [],
+    EVERY_MS,
+  );
   const [played, setPlayed] = useState<Recording | null>(null);
   return html`
     <h1>Recordings</h1>
     <${Shown} asked=${asked} onRetry=${reload}>
-      ${({ recordings }: { recordings: readonly Recording[] }) =>
+      ${({ recordings, next_cursor: next }: { recordings: readonly Recording[]; next_cursor?: string }) =>
         recordings.length === 0
           ? html`<${Empty} title="Nothing was recorded"><p>Streams that are published to this service are recorded while they last.</p></${Empty}>`
-          : html`<${Table} recordings=${recordings} onPlay=${setPlayed} />`}
+          : html`<${Table} recordings=${recordings} onPlay=${setPlayed} /><${More} count=${recordings.length} next=${next} onMore=${showMore} />`}
     </${Shown}>
     ${played !== null && html`<${Playing} recording=${played} onClose=${() => setPlayed(null)} />`}
   `;

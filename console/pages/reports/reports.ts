@@ -1,8 +1,8 @@
 /** What was seen: the processes that have a report, and the report of one. */
 import type { TrackedProcess } from "../../../client/client.ts";
-import { useAsked } from "../../asking.ts";
 import { html } from "../../html.ts";
 import { formatTime } from "../../parts/format.ts";
+import { More, useListing } from "../../parts/listing.ts";
 import { Empty, Shown } from "../../parts/states.ts";
 import { addressOf, place } from "../../router.ts";
 import { windhover } from "../../session.ts";
@@ -15,18 +15,27 @@ export function Reports() {
   return uuid === undefined ? html`<${ReportList} />` : html`<${ReportPage} key=${uuid} uuid=${uuid} />`;
 }
 
+interface Reported {
+  readonly tracked_processes: readonly TrackedProcess[];
+  readonly next_cursor?: string;
+}
+
 function ReportList() {
-  const { asked, reload } = useAsked((signal) => windhover.listTrackedProcesses({}, { signal }), [], EVERY_MS);
+  const { asked, reload, showMore } = useListing(
+    (page, signal) => windhover.listTrackedProcesses(page, { signal }),
+    [],
+    EVERY_MS,
+  );
   return html`
     <h1>Reports</h1>
     <${Shown} asked=${asked} onRetry=${reload}>
-      ${({ tracked_processes }: { tracked_processes: readonly TrackedProcess[] }) =>
-        tracked_processes.length === 0
+      ${({ tracked_processes: reports, next_cursor: next }: Reported) =>
+        reports.length === 0
           ? html`<${Empty} title="No reports yet"><p>Processes of keys with the track logger keep what they see.</p></${Empty}>`
           : html`
               <table class="cards">
                 <thead><tr><th>Source</th><th>From</th><th>To</th><th>Tracks</th><th>Enhanced</th><th>Video</th></tr></thead>
-                <tbody>${tracked_processes.map(
+                <tbody>${reports.map(
                   (one) => html`
                     <tr key=${one.uuid}>
                       <td><a href=${addressOf("reports", one.uuid)}>${one.alias ?? one.uuid}</a></td>
@@ -39,6 +48,7 @@ function ReportList() {
                   `,
                 )}</tbody>
               </table>
+              <${More} count=${reports.length} next=${next} onMore=${showMore} />
             `}
     </${Shown}>
   `;

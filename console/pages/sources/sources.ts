@@ -1,10 +1,10 @@
 import { useState } from "preact/hooks";
 import type { Source } from "../../../client/client.ts";
-import { useAsked } from "../../asking.ts";
 import { html } from "../../html.ts";
 import { DemoButton } from "../../parts/demo-button.ts";
 import { Confirm } from "../../parts/dialog.ts";
 import { formatTime } from "../../parts/format.ts";
+import { More, useListing } from "../../parts/listing.ts";
 import { Empty, Shown } from "../../parts/states.ts";
 import { attempt } from "../../parts/toasts.ts";
 import { addressOf, focusContent } from "../../router.ts";
@@ -21,7 +21,11 @@ type Opened =
   | null;
 
 export function Sources() {
-  const { asked, reload } = useAsked((signal) => windhover.listSources({}, { signal }), [], EVERY_MS);
+  const { asked, reload, showMore } = useListing(
+    (page, signal) => windhover.listSources(page, { signal }),
+    [],
+    EVERY_MS,
+  );
   const [opened, setOpened] = useState<Opened>(null);
   const close = () => setOpened(null);
   const finish = () => {
@@ -41,10 +45,10 @@ export function Sources() {
   return html`
     <div class="row spread"><h1>Sources</h1><div class="row">${buttons}</div></div>
     <${Shown} asked=${asked} onRetry=${reload}>
-      ${({ sources }: { sources: readonly Source[] }) =>
+      ${({ sources, next_cursor: next }: { sources: readonly Source[]; next_cursor?: string }) =>
         sources.length === 0
           ? html`<${Empty} title="No sources yet"><p>Upload a video file, or add the address of a camera or a drone's stream.</p><${DemoButton} /></${Empty}>`
-          : html`<${Table} sources=${sources} onOpen=${setOpened} />`}
+          : html`<${Table} sources=${sources} onOpen=${setOpened} /><${More} count=${sources.length} next=${next} onMore=${showMore} />`}
     </${Shown}>
     ${opened?.kind === "upload" && html`<${UploadVideo} onClose=${close} onDone=${finish} />`}
     ${opened?.kind === "stream" && html`<${AddStream} onClose=${close} onDone=${finish} />`}

@@ -26,10 +26,10 @@ export function Usage() {
     EVERY_MS,
   );
   return html`
-    <h1>Usage</h1>
+    <div class="middle"><h1>Usage</h1>
     <${Shown} asked=${asked} onRetry=${reload}>
       ${({ user, status }: Known) => html`
-        <div class="grid">
+        <div class="two">
           <section class="card"><h2>${user.username}</h2>
             <${MinutesBar} subscription=${user.subscription} />
             <dl class="facts">
@@ -44,7 +44,7 @@ export function Usage() {
         </div>
         ${user.children_subscription !== undefined && html`<${Children} children=${user.children_subscription} />`}
       `}
-    </${Shown}>
+    </${Shown}></div>
   `;
 }
 

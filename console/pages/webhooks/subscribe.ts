@@ -10,11 +10,13 @@ import { windhover } from "../../session.ts";
 
 interface SubscribeParts {
   readonly process: Process;
+  /** Of what it runs on. */
+  readonly name: string;
   onClose(): void;
   onDone(): void;
 }
 
-export function Subscribe({ process, onClose, onDone }: SubscribeParts) {
+export function Subscribe({ process, name, onClose, onDone }: SubscribeParts) {
   const [error, setError] = useState<ApiError | null>(null);
   const [isBusy, setBusy] = useState(false);
   const [secret, setSecret] = useState<string | null>(null);
@@ -38,7 +40,7 @@ export function Subscribe({ process, onClose, onDone }: SubscribeParts) {
       <footer><button type="button" class="primary" onClick=${onClose}>Done</button></footer>
     </${Dialog}>`;
   return html`
-    <${Dialog} key="form" title=${`Subscribe to ${process.source_url}`} onClose=${onClose}>
+    <${Dialog} key="form" title=${`Subscribe to ${name}`} onClose=${onClose}>
       <form onSubmit=${submit}>
         <div class="body">
           <label>Address <input name="url" type="url" required placeholder="https://example.com/hook" autofocus /></label>

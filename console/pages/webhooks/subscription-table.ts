@@ -43,6 +43,7 @@ export function SubscriptionTable({ subscriptions, onChange }: TableParts) {
 function Row({ one, onChange, onRemove }: { one: Listed; onChange: () => void; onRemove: () => void }) {
   const [isBusy, setBusy] = useState(false);
   const test = async (): Promise<void> => {
+    if (isBusy) return;
     setBusy(true);
     await attempt(async () => {
       const [result] = (await windhover.testSubscriptions(choose(one))).tests;
@@ -60,7 +61,7 @@ function Row({ one, onChange, onRemove }: { one: Listed; onChange: () => void; o
       <td data-name="Delivered">${countUp(one.delivery)}</td>
       <td data-name="Last"><${Last} delivery=${one.delivery} /></td>
       <td><div class="row">
-        <button type="button" disabled=${isBusy} aria-label=${`Send a sample to ${one.notification_url}`} onClick=${() => void test()}>Send a sample</button>
+        <button type="button" aria-disabled=${isBusy} aria-label=${`Send a sample to ${one.notification_url}`} onClick=${() => void test()}>Send a sample</button>
         <button type="button" class="plain" aria-label=${`Remove ${one.notification_url}`} onClick=${onRemove}>Remove</button>
       </div></td>
     </tr>

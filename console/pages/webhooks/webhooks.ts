@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import type { Process } from "../../../client/client.ts";
 import { useAsked } from "../../asking.ts";
 import { html } from "../../html.ts";
+import { useSourceNames } from "../../parts/source-names.ts";
 import { Empty, Shown } from "../../parts/states.ts";
 import { addressOf } from "../../router.ts";
 import { windhover } from "../../session.ts";
@@ -30,6 +31,7 @@ export function Webhooks() {
     [],
     EVERY_MS,
   );
+  const nameOf = useSourceNames();
   const [adding, setAdding] = useState<Process | null>(null);
   return html`
     <h1>Webhooks</h1>
@@ -41,14 +43,14 @@ export function Webhooks() {
               ({ process, subscriptions }) => html`
                 <section key=${process.uuid} class="stack gap">
                   <div class="row spread">
-                    <h2><a href=${addressOf("processes", process.uuid)}>${process.source_url}</a></h2>
-                    <button type="button" aria-label=${`Subscribe to ${process.source_url}`} onClick=${() => setAdding(process)}>Subscribe</button>
+                    <h2><a href=${addressOf("processes", process.uuid)}>${nameOf(process)}</a></h2>
+                    <button type="button" aria-label=${`Subscribe to ${nameOf(process)}`} onClick=${() => setAdding(process)}>Subscribe</button>
                   </div>
                   ${subscriptions.length === 0 ? html`<p class="hint">Nobody is called yet. A subscription calls a web address when something new is seen, or when the number of targets changes.</p>` : html`<${SubscriptionTable} subscriptions=${subscriptions} onChange=${reload} />`}
                 </section>
               `,
             )}
     </${Shown}>
-    ${adding !== null && html`<${Subscribe} process=${adding} onClose=${() => setAdding(null)} onDone=${reload} />`}
+    ${adding !== null && html`<${Subscribe} process=${adding} name=${nameOf(adding)} onClose=${() => setAdding(null)} onDone=${reload} />`}
   `;
 }
