@@ -1,6 +1,7 @@
 /**
  * What the documentation shows is true: graphs compile, command lines are taken, JSON fits its schema, links lead
- * somewhere, the tutorial's element runs. Calls of the API are made in `test/api/client.test.ts`, where a service runs.
+ * somewhere, the tutorial's element runs. Commands are run in `test/docs/commands.test.ts`, outputs held against what is
+ * printed in `test/docs/shown.test.ts`, calls of the API made in `test/api/client.test.ts`, where a service runs.
  */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -19,6 +20,7 @@ import { loadRegistry } from "../graphs/runtime/registry.ts";
 import { AlertNotice } from "../schemas/api/events.ts";
 import { NewTracksNotification } from "../schemas/api/webhooks.ts";
 import { DetectionMessage } from "../schemas/detection-message.ts";
+import { EnhancedData } from "../schemas/enhancement.ts";
 import type { ConfigFault } from "../server/config/fault.ts";
 import { readConfigText } from "../server/config/read-file.ts";
 import { judgeSetting } from "../server/config/setting.ts";
@@ -118,6 +120,7 @@ describe("JSON that is shown fits its schema", () => {
     notice: AlertNotice,
     notification: NewTracksNotification,
     message: DetectionMessage,
+    enhanced: EnhancedData,
   };
   eachBlock("json", (page, block) => {
     const { remark, text } = block;
