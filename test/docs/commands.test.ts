@@ -1,5 +1,6 @@
 /** Every line `npx windhover …` of the documentation is run, page by page and in order, as its reader would. */
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
@@ -9,7 +10,7 @@ import { weightsFile } from "../../models/open.ts";
 import { testDatabase } from "../../server/store/database.fixture.ts";
 import { makeClip, temporaryFolder } from "../graph.fixture.ts";
 import { splitLines } from "./command-lines.ts";
-import { isNotRun, WRITTEN } from "./pages.ts";
+import { findPage, isNotRun, WRITTEN } from "./pages.ts";
 import { runLine } from "./run-line.ts";
 import { bringFiles, saveFiles, shadowCache } from "./surroundings.ts";
 
@@ -53,3 +54,15 @@ for (const page of WRITTEN) {
       });
   });
 }
+
+test("a database of one's own is saved and brought back, with everything in it", async () => {
+  const { text } =
+    findPage("docs/operations.md").blocks.find(({ remark }) => remark === "run: dump") ?? assert.fail("no such block");
+  const desk = join(folder, "dump");
+  for (const name of ["videos", "recordings"]) mkdirSync(join(desk, name), { recursive: true });
+  const before = await runLine("npx windhover keys list");
+  assert.match(before.out, /\bwall\b/);
+  execFileSync("bash", ["-euc", text.replaceAll("/var/lib/windhover", desk)], { cwd: desk });
+  const after = await runLine("npx windhover keys list");
+  assert.equal(after.out, before.out);
+});

@@ -1,6 +1,7 @@
 /** What pages show as printed is what is printed, as far as it is the same on every machine. */
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import { test } from "node:test";
@@ -15,6 +16,8 @@ import { findPage, ROOT, WRITTEN } from "./pages.ts";
 import { runLine } from "./run-line.ts";
 
 const GOLDEN = join(ROOT, "test/golden/vtest.golden.ndjson");
+/** Debian's, which tests have for its RTMP module. */
+const NGINX = "/usr/sbin/nginx";
 const folder = temporaryFolder();
 
 function findBlock(path: string, remark: string): Block {
@@ -74,8 +77,29 @@ test("messages and comparisons are those of the golden", () => {
   assert.deepEqual([id, box, confidence], [first.track_id, first.bbox, first.confidence]);
 });
 
+test("nginx takes the configuration of a proxy", { skip: !existsSync(NGINX) && "there is no nginx" }, () => {
+  const [certificate, key] = [join(folder, "video.example.pem"), join(folder, "video.example.key")];
+  const request = [
+    "req",
+    "-x509",
+    "-newkey",
+    "ec",
+    "-pkeyopt",
+    "ec_paramgen_curve:P-256",
+    "-nodes",
+    "-subj",
+    "/CN=video.example",
+  ];
+  execFileSync("openssl", [...request, "-out", certificate, "-keyout", key], { stdio: "ignore" });
+  const { text } = findBlock("docs/operations.md", "run: nginx");
+  const file = join(folder, "nginx.conf");
+  const server = text.replaceAll("/etc/ssl", folder).replace("listen 443", `listen unix:${folder}/socket`);
+  writeFileSync(file, `pid ${folder}/pid; error_log stderr; events {} http { access_log off; ${server} }`);
+  execFileSync(NGINX, ["-t", "-q", "-p", folder, "-c", file]);
+});
+
 test("every block is of a kind that is tried", () => {
-  const kinds = new Set(["sh", "yaml", "json", "ts", "js", "python", "mermaid"]);
+  const kinds = new Set(["sh", "yaml", "json", "ts", "js", "python", "nginx", "mermaid"]);
   const texts = new Set(["answer", "announced", "replayed", "compared", "printed"]);
   const others = WRITTEN.flatMap((page) =>
     page.blocks
