@@ -1,6 +1,7 @@
 /**
  * What the documentation shows is true: graphs compile, command lines are taken, JSON fits its schema, links lead
- * somewhere, the tutorial's element runs. Calls of the API are made in `test/api/client.test.ts`, where a service runs.
+ * somewhere, the tutorial's element runs. Commands are run in `test/docs/commands.test.ts`, outputs held against what is
+ * printed in `test/docs/shown.test.ts`, calls of the API made in `test/api/client.test.ts`, where a service runs.
  */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -19,6 +20,7 @@ import { loadRegistry } from "../graphs/runtime/registry.ts";
 import { AlertNotice } from "../schemas/api/events.ts";
 import { NewTracksNotification } from "../schemas/api/webhooks.ts";
 import { DetectionMessage } from "../schemas/detection-message.ts";
+import { EnhancedData } from "../schemas/enhancement.ts";
 import type { ConfigFault } from "../server/config/fault.ts";
 import { readConfigText } from "../server/config/read-file.ts";
 import { judgeSetting } from "../server/config/setting.ts";
@@ -104,7 +106,9 @@ describe("settings and alerts are those that the service takes", () => {
 test("every command line is taken by the command that it names", async () => {
   const faults: string[] = [];
   for (const page of WRITTEN)
-    for (const block of page.blocks.filter((one) => one.language === "sh" && !isNotRun(one)))
+    for (const block of page.blocks.filter(
+      (one) => one.language === "sh" && !isNotRun(one) && one.remark !== "run: dump",
+    ))
       for (const line of splitLines(block.text).filter((one) => !isForShell(one))) {
         if (page === tutorial && line.startsWith("node setup/test.mjs")) continue;
         const fault = await judgeLine(line, manifest.scripts);
@@ -118,6 +122,7 @@ describe("JSON that is shown fits its schema", () => {
     notice: AlertNotice,
     notification: NewTracksNotification,
     message: DetectionMessage,
+    enhanced: EnhancedData,
   };
   eachBlock("json", (page, block) => {
     const { remark, text } = block;

@@ -1,25 +1,89 @@
-/** The models that come with Windhover, from their cards. */
+/** The models that come with Windhover, from their cards and from what is known of them besides. */
+import type { ModelCard } from "../../models/card.ts";
 import { listCardFiles } from "../../models/find-card.ts";
+import { COCO } from "../../models/labels.ts";
 import { readCard } from "../../models/read-card.ts";
+import { KNOWN_MODELS, type KnownModel } from "./known-models.ts";
 import { code, made, table } from "./markdown.ts";
 
 export function writeModels(): string {
-  const cards = listCardFiles()
+  const models = listCardFiles()
     .filter(({ origin }) => origin === "windhover")
-    .map(({ file }) => readCard(file));
+    .map(({ file }) => readCard(file))
+    .map((card) => ({ card, known: findKnown(card.model) }));
   return [
-    made("the cards below models/cards/"),
+    made("the cards below models/cards/ and docs/write/known-models.ts"),
     "# Models",
-    "Weights are fetched by the set-up and checked against the digest of their card; none are in this repository. `npx windhover models import` takes others: ONNX of the usual detector families.",
+    "These are there after the set-up. Weights are fetched and checked against the digest of their card; none are in this repository. [Seeing](detection.md#models) tells how to bring your own, and how to measure.",
     table(
-      ["Model", "What it is", "Licence", "Input", "Bytes"],
-      cards.map(({ model, about, licence, input, bytes }) => [
-        code(model),
-        about,
-        licence,
-        `${input.width}×${input.height}, ${input.type}`,
-        String(bytes),
+      ["Model", "Input", "One look", "Looks a second a core", "COCO AP", "Take it for"],
+      models.map(({ card: { model, input }, known: { lookMs, coco, choose } }) => [
+        `[${model}](#${model})`,
+        `${input.width}×${input.height}`,
+        `${lookMs} ms`,
+        (1000 / lookMs).toFixed(lookMs > 100 ? 1 : 0),
+        coco.ap.toFixed(1),
+        choose,
       ]),
+    ),
+    [
+      "**One look** is the processor time of one inference, one thread, on a core of an ARM Neoverse-N1; `npm run bench -- detect` measures it on yours.",
+      "**COCO AP** is what `windhover eval coco` finds on 53 pictures of val2017, AP50 the same at an overlap of one half; so few pictures serve to compare these models, and no others.",
+      "**On a street** is `windhover eval clip` on MOT15's TUD-Stadtmitte, 179 frames of people who hide one another: AP50 of detections, HOTA of the tracks; **on a campus** the same on PETS09-S2L1, all 795 frames of the demo's clip.",
+    ].join(" "),
+    ...models.map(writeModel),
+    "## Classes of COCO",
+    `${COCO.join(", ")}. \`class_id\` is the place in this list, from 0.`,
+    "## What reads number plates",
+    "Two networks of PP-OCRv4 (Apache-2.0, 15 MB together), in the [enhancement of reports](reports.md#enhancement) alone: one finds where text is, the other reads it. They have no card; `npx windhover models get plates` fetches them where the set-up could not.",
+  ].join("\n\n");
+}
+
+function findKnown(model: string): KnownModel {
+  const known = KNOWN_MODELS[model];
+  if (known === undefined) throw new Error(`docs/write/known-models.ts has nothing of ${model}`);
+  return known;
+}
+
+function writeModel({ card, known }: { readonly card: ModelCard; readonly known: KnownModel }): string {
+  const { model, about, licence, input, bytes, labels, thresholds, sha256, sources } = card;
+  const { trainedOn, published, coco, street, campus, lookMs } = known;
+  const classes = labels === "coco" ? `${COCO.length}, [those of COCO](#classes-of-coco)` : labels.join(", ");
+  return [
+    `## ${model}`,
+    about,
+    table(
+      ["", ""],
+      [
+        ["Trained on", trainedOn],
+        ["Licence", licence],
+        [
+          "Weights",
+          `${megabytes(bytes)}, sha256 ${code(sha256.slice(0, 12))}…, from ${sources.map(nameSource).join(" or ")}`,
+        ],
+        ["Input", `${input.width}×${input.height}, ${input.type}, ${input.fit}`],
+        ["Classes", classes],
+        ["What counts as seen", `confidence ${thresholds.confidence}; from ${thresholds.weak} on it may hold a track`],
+        ["One look", `${lookMs} ms`],
+        [
+          "COCO AP, published",
+          published === null ? "not for this input" : `${published.toFixed(1)}, by its makers on all of val2017`,
+        ],
+        ["COCO AP, measured", `${percent(coco.ap)}; AP50 ${percent(coco.ap50)}; small objects ${percent(coco.small)}`],
+        ["On a street", `AP50 ${percent(street.ap50)}, HOTA ${percent(street.hota)}`],
+        [
+          "On a campus",
+          campus === null ? "not measured" : `AP50 ${percent(campus.ap50)}, HOTA ${percent(campus.hota)}`,
+        ],
+      ],
     ),
   ].join("\n\n");
 }
+
+const percent = (value: number): string => value.toFixed(1);
+const megabytes = (bytes: number | undefined): string => (bytes === undefined ? "?" : `${(bytes / 1e6).toFixed(1)} MB`);
+
+const nameSource = (source: ModelCard["sources"][number]): string => {
+  if ("npm" in source) return `npm ${code(source.npm)}`;
+  return "url" in source ? source.url : code(source.path);
+};

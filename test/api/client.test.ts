@@ -32,6 +32,9 @@ async function upload(): Promise<string> {
   return (await windhover.uploadVideo({ body: form })).uuid;
 }
 
+const startProcess = async (): Promise<string> =>
+  (await windhover.startProcess({ source_uuid: await upload() })).process_uuid;
+
 /** The first event of this name. */
 async function awaitEvent(process_uuid: string, name: string): Promise<unknown> {
   const call = new AbortController();
@@ -150,13 +153,17 @@ test("generated pages and the client are what this API and these definitions giv
 });
 
 describe("calls of the documentation are answered as it says", () => {
-  for (const path of ["README.md", "docs/streams.md"])
+  for (const path of ["README.md", "docs/streams.md", "docs/reports.md"])
     test(path, async () => {
-      // The README goes on from the demo's process.
-      if (path === "README.md") await windhover.startProcess({ source_uuid: await upload() });
+      // They go on from the demo's process.
+      const process_uuid = path === "docs/streams.md" ? "" : await startProcess();
       const { rtmp = "" } = await service.serving.event("ready");
       const places = { "localhost:8080": new URL(service.url).host, "localhost:1935": rtmp.replace("rtmp://", "") };
-      const faults = await takeTour(findPage(path), { folder, env: { KEY: MASTER_KEY }, places });
+      const faults = await takeTour(findPage(path), {
+        folder,
+        env: { KEY: MASTER_KEY, ...(path === "docs/reports.md" && { PROCESS: process_uuid }) },
+        places,
+      });
       await windhover.stopProcesses();
       assert.deepEqual(faults, []);
     });

@@ -26,6 +26,7 @@ export const isForShell = (line: string): boolean => /^(curl|[A-Z]+=|[a-z]+\(\)|
 export async function judgeLine(line: string, scripts: Readonly<Record<string, string>>): Promise<string | null> {
   const [program, first = "", ...rest] = splitWords(line);
   if (program === "npx" && first === "windhover") return judgeWindhover(rest);
+  if (program === "npm" && first === "start") return judgeWindhover(["serve", ...rest.slice(1)]);
   if (program === "npm") return judgeNpm(first, rest, scripts);
   if (program === "node") return existsSync(join(ROOT, first)) ? judgePaths(rest) : `there is no ${first}`;
   return `nothing is known of ${program}: run it, or say in a comment above the block why it is not run`;

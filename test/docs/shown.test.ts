@@ -1,0 +1,110 @@
+/** What pages show as printed is what is printed, as far as it is the same on every machine. */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Writable } from "node:stream";
+import { test } from "node:test";
+import pino from "pino";
+import { announceKey, announceReady } from "../../cli/serve/announce.ts";
+import { showDemo } from "../../cli/serve/show-demo.ts";
+import { Terminal } from "../../cli/terminal.ts";
+import type { RunningServer } from "../../server/main.ts";
+import { temporaryFolder } from "../graph.fixture.ts";
+import type { Block } from "./blocks.ts";
+import { findPage, ROOT, WRITTEN } from "./pages.ts";
+import { runLine } from "./run-line.ts";
+
+const GOLDEN = join(ROOT, "test/golden/vtest.golden.ndjson");
+/** Debian's, which tests have for its RTMP module. */
+const NGINX = "/usr/sbin/nginx";
+const folder = temporaryFolder();
+
+function findBlock(path: string, remark: string): Block {
+  return findPage(path).blocks.find((block) => block.remark === remark) ?? assert.fail(`${path} has no ${remark}`);
+}
+
+/** Somebody looks at it, without colours. */
+class Screen extends Writable {
+  readonly isTTY = true;
+  text = "";
+
+  override _write(chunk: Buffer, _encoding: string, taken: () => void): void {
+    this.text += chunk.toString();
+    taken();
+  }
+}
+
+/** The first track of the first frame. */
+const first = JSON.parse(readFileSync(GOLDEN, "utf8").split("\n")[1] ?? "").message.active_tracks[0];
+
+test("the README shows what a first start with the demo prints", async () => {
+  const shown = findBlock("README.md", "announced").text;
+  const [key = ""] = /wh_\S+/.exec(shown) ?? assert.fail();
+  const [, process_uuid = ""] = /processes\/(\S+)/.exec(shown) ?? assert.fail();
+  const url = "http://127.0.0.1:8080";
+  const server = { url, listen: url, rtsp: "rtsp://127.0.0.1:8554", rtmp: "rtmp://127.0.0.1:1935" } as RunningServer;
+  const screen = new Screen();
+  const terminal = new Terminal(screen, new Screen(), { NO_COLOR: "1" });
+  await announceKey(key, terminal);
+  await announceReady(server, terminal);
+  const startDemo = async () => ({ source_uuid: "", process_uuid });
+  await showDemo({ ...server, startDemo } as RunningServer, terminal, pino({ level: "silent" }));
+  assert.equal(shown, `✓ everything is set up\n${screen.text}`);
+});
+
+test("alerts on what was seen of the clip give the lines that are shown", async () => {
+  const alerts = join(folder, "alerts.yaml");
+  writeFileSync(alerts, findBlock("docs/alerts.md", "alerts").text);
+  const { out } = await runLine(`npx windhover replay --from ${GOLDEN} --alerts ${alerts} --json`);
+  const told = out
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line))
+    .map(({ clip_seconds, alert, body }) =>
+      [clip_seconds, alert, body.event, ...body.tracks.map(({ track_id }: { track_id: number }) => track_id)].join(" "),
+    );
+  const lines = findBlock("docs/alerts.md", "replayed").text.trim().split("\n");
+  const shown = lines.map((line) => line.replaceAll(/ +/g, " "));
+  assert.deepEqual(shown, told.slice(0, shown.length));
+});
+
+test("messages and comparisons are those of the golden", () => {
+  const { active_tracks } = JSON.parse(findBlock("docs/detection.md", "message").text);
+  assert.deepEqual(active_tracks, [first]);
+  const { text } = findBlock("docs/detection.md", "compared");
+  const { id, box, confidence } = JSON.parse(/^ +golden +(.*)$/m.exec(text)?.[1] ?? "");
+  assert.deepEqual([id, box, confidence], [first.track_id, first.bbox, first.confidence]);
+});
+
+test("nginx takes the configuration of a proxy", { skip: !existsSync(NGINX) && "there is no nginx" }, () => {
+  const [certificate, key] = [join(folder, "video.example.pem"), join(folder, "video.example.key")];
+  const request = [
+    "req",
+    "-x509",
+    "-newkey",
+    "ec",
+    "-pkeyopt",
+    "ec_paramgen_curve:P-256",
+    "-nodes",
+    "-subj",
+    "/CN=video.example",
+  ];
+  execFileSync("openssl", [...request, "-out", certificate, "-keyout", key], { stdio: "ignore" });
+  const { text } = findBlock("docs/operations.md", "run: nginx");
+  const file = join(folder, "nginx.conf");
+  const server = text.replaceAll("/etc/ssl", folder).replace("listen 443", `listen unix:${folder}/socket`);
+  writeFileSync(file, `pid ${folder}/pid; error_log stderr; events {} http { access_log off; ${server} }`);
+  execFileSync(NGINX, ["-t", "-q", "-p", folder, "-c", file]);
+});
+
+test("every block is of a kind that is tried", () => {
+  const kinds = new Set(["sh", "yaml", "json", "ts", "js", "python", "nginx", "mermaid"]);
+  const texts = new Set(["answer", "announced", "replayed", "compared", "printed"]);
+  const others = WRITTEN.flatMap((page) =>
+    page.blocks
+      .filter(({ language, remark }) => !kinds.has(language) && !(language === "text" && texts.has(remark ?? "")))
+      .map(({ line }) => `${page.path}:${line}`),
+  );
+  assert.deepEqual(others, []);
+});

@@ -1,0 +1,64 @@
+/** The folder in which the reader of a page types: what the page has saved as files, and the clips that it speaks of. */
+import { copyFileSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { stringify } from "yaml";
+import { digestBytes } from "../../models/digest.ts";
+import { COCO } from "../../models/labels.ts";
+import { makeYolox } from "../../models/onnx.fixture.ts";
+import { fileOf, type Page } from "./pages.ts";
+
+/** Graphs are saved by their names. */
+export function saveFiles(page: Page, folder: string): void {
+  for (const block of page.blocks) {
+    const name = fileOf(block) ?? nameOfYaml(block.remark, block.text);
+    if (name !== null && block.language === "yaml") writeFileSync(join(folder, name), block.text);
+  }
+}
+
+function nameOfYaml(remark: string | null, text: string): string | null {
+  if (remark === "config") return "windhover.yaml";
+  if (remark === "alerts") return "alerts.yaml";
+  const graph = /^graph: (\S+)$/m.exec(text)?.[1];
+  return graph === undefined ? null : `${graph}.yaml`;
+}
+
+/** What pages name and do not show: clips, a flight, the truth about a clip, a network and a card of one's own. */
+export function bringFiles(clip: string, folder: string): void {
+  for (const name of ["clip.mp4", "flight.mp4", "vtest.avi"]) copyFileSync(clip, join(folder, name));
+  const view = { sensor_hfov: 60, sensor_vfov: 34, camera_yaw: 0, camera_pitch: -30, camera_roll: 0 };
+  const flight = { timestamp: 0, latitude: 50, longitude: 8, altitude: 100, ...view };
+  writeFileSync(join(folder, "flight.ndjson"), `${JSON.stringify(flight)}\n`);
+  writeFileSync(join(folder, "gt.txt"), "1,1,100,50,40,80,1\n");
+  const network = makeYolox(3);
+  writeFileSync(join(folder, "best.onnx"), network);
+  writeFileSync(join(folder, "my-card.yaml"), stringify(cardOf("mine", network, ["one", "two", "three"])));
+}
+
+/**
+ * A cache that has the models and the registry of another one, and takes what is imported without giving it to the other.
+ * Its `default` sees nothing, at once: what models see is not what is tried here.
+ */
+export function shadowCache(cache: string, folder: string): void {
+  for (const place of ["models/weights", "models/converted", "registry"]) {
+    const there = join(cache, place);
+    mkdirSync(join(folder, place), { recursive: true });
+    for (const name of existsSync(there) ? readdirSync(there) : [])
+      symlinkSync(join(there, name), join(folder, place, name));
+  }
+  const network = makeYolox(COCO.length);
+  mkdirSync(join(folder, "models/cards"));
+  writeFileSync(join(folder, "models/cards/default.yaml"), stringify(cardOf("default", network, "coco")));
+  writeFileSync(join(folder, "models/weights", `${digestBytes(network)}.onnx`), network);
+}
+
+const cardOf = (model: string, network: Uint8Array, labels: "coco" | readonly string[]) => ({
+  model,
+  about: "It sees nothing.",
+  licence: "MIT",
+  sources: [{ path: "best.onnx" }],
+  sha256: digestBytes(network),
+  bytes: network.length,
+  input: { width: 64, height: 64 },
+  labels,
+  decoder: { family: "yolox" },
+});
