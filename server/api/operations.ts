@@ -4,6 +4,7 @@ import type { AlertNumbers } from "../alerts/notice-writer.ts";
 import type { DeliveryReading } from "../delivery/delivery-counts.ts";
 import type { MediaNumbers } from "../media/live-streams.ts";
 import type { Metrics } from "../metrics/metrics.ts";
+import type { ProcessNumbers } from "../processes/process-numbers.ts";
 import { ServiceError } from "../service-error.ts";
 import { type AnyEndpoint, defineEndpoint } from "./endpoint.ts";
 
@@ -11,6 +12,7 @@ interface OperationsNeeds {
   readonly config: Config;
   readonly metrics: Metrics;
   components(): Promise<Readonly<Record<string, string>>>;
+  processNumbers(): ProcessNumbers;
   mediaNumbers(): MediaNumbers;
   /** Never rejects. */
   readDelivery(): Promise<readonly DeliveryReading[]>;
@@ -22,7 +24,7 @@ interface OperationsNeeds {
  * key. Not the address of the caller either: behind a proxy on this machine everybody would come from it. The key may stand in the URL, as Prometheus has it in `params`.
  */
 export function operationsEndpoints(needs: OperationsNeeds): readonly AnyEndpoint[] {
-  const { config, metrics, components, mediaNumbers, readDelivery } = needs;
+  const { config, metrics, components, processNumbers, mediaNumbers, readDelivery } = needs;
   return [
     defineEndpoint({
       method: "GET",
@@ -42,6 +44,7 @@ export function operationsEndpoints(needs: OperationsNeeds): readonly AnyEndpoin
               "/metrics names the processes of all users: ask with the first key, or with one made by `windhover keys create NAME --operator`.",
           });
         metrics.observeComponents(await components());
+        metrics.observeProcesses(processNumbers());
         metrics.observeMedia(mediaNumbers());
         if (needs.alertNumbers !== undefined) metrics.observeAlerts(needs.alertNumbers());
         metrics.observeDelivery(await readDelivery());
