@@ -35,6 +35,8 @@ test("the numbers of all users are for who runs the service, not for any master 
   assert.match(text, /^windhover_processes\{state="running"\} 1$/m);
   assert.match(text, /^windhover_media_hub_restarts_total 3$/m);
   assert.equal((await app.call("/metrics?api_key=operator", { method: "HEAD" })).status, 200);
+  const bearer = { authorization: "Bearer operator" };
+  assert.equal((await app.call("/metrics", { method: "HEAD", headers: bearer })).status, 200, "as Prometheus asks");
   const refused = await app.call("/metrics", { headers: { api_key: "customer" } });
   assert.equal(refused.status, 403);
   assert.equal(((await refused.json()) as { code: string }).code, "operator_key_needed");

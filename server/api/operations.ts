@@ -21,7 +21,8 @@ interface OperationsNeeds {
 
 /**
  * An operator's key and not just any: the numbers name the processes of all users, and each customer may have a master
- * key. Not the address of the caller either: behind a proxy on this machine everybody would come from it. The key may stand in the URL, as Prometheus has it in `params`.
+ * key. Not the address of the caller either: behind a proxy on this machine everybody would come from it. The key may
+ * also come as `Authorization: Bearer`, which is how Prometheus reads one from a file.
  */
 export function operationsEndpoints(needs: OperationsNeeds): readonly AnyEndpoint[] {
   const { config, metrics, components, processNumbers, mediaNumbers, readDelivery } = needs;
@@ -33,8 +34,8 @@ export function operationsEndpoints(needs: OperationsNeeds): readonly AnyEndpoin
       id: "readMetrics",
       summary: "Numbers for Prometheus",
       description:
-        "Frames, latency, drops, inference and memory of every process; streams, players and memory of the media hub; notices and their delivery; requests by route; health of the parts. Needs the key of an operator (the first key, or one made with `keys create --operator`), in the header or as `?api_key=`, unless `http.metrics_open` is set.",
-      access: config.http.metrics_open ? "none" : "url-key",
+        "Frames, latency, drops, inference and memory of every process; streams, players and memory of the media hub; notices and their delivery; requests by route; health of the parts. Needs the key of an operator (the first key, or one made with `keys create --operator`), in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`, unless `http.metrics_open` is set.",
+      access: config.http.metrics_open ? "none" : "bearer",
       answers: { 200: { description: "The text format of Prometheus.", mediaType: "text/plain" } },
       errors: ["operator_key_needed"],
       async handle({ user }) {

@@ -178,7 +178,7 @@ export class Metrics {
   observeComponents(components: Readonly<Record<string, string>>): void {
     for (const [component, state] of Object.entries(components)) {
       this.#components.set({ component }, state === "ok" ? 1 : 0);
-      if (state !== "ok") this.#checks.inc({ component });
+      this.#checks.inc({ component }, state === "ok" ? 0 : 1);
     }
   }
 
