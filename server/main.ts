@@ -211,6 +211,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...demoEndpoints(street),
     ...operationsEndpoints({
       ...{ config, metrics, components },
+      processNumbers: () => processes.numbers,
       mediaNumbers: () => media.numbers,
       alertNumbers: () => alerts.numbers,
       readDelivery: () => outbox.read(),

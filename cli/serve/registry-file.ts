@@ -1,6 +1,9 @@
-/** Where the description of GStreamer's elements is kept: under another name whenever GStreamer's own cache is another. */
+/**
+ * Where the description of GStreamer's elements is kept: under another name whenever GStreamer's own cache is another.
+ * Known by contents and not by times or inodes, which an image does not keep: what it was warmed with holds wherever it runs.
+ */
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -13,9 +16,9 @@ export function registryFile(): string | null {
   const caches = listCaches();
   if (caches.length === 0) return null;
   const addon = process.env.WINDHOVER_ADDON ?? fileURLToPath(new URL("../../build/windhover.node", import.meta.url));
-  const identity = [...caches, addon].map(stampOf).join("\n");
-  const digest = createHash("sha256").update(identity).digest("hex").slice(0, 32);
-  return join(registryFolder(), `gstreamer-${digest}.jsonl`);
+  const identity = createHash("sha256");
+  for (const file of [...caches, addon]) identity.update(digestOf(file));
+  return join(registryFolder(), `gstreamer-${identity.digest("hex").slice(0, 32)}.jsonl`);
 }
 
 /** Rewritten by GStreamer when a plugin came, went or changed. */
@@ -28,7 +31,11 @@ function listCaches(): readonly string[] {
   return names.sort().map((name) => join(folder, name));
 }
 
-function stampOf(file: string): string {
-  const found = statSync(file, { throwIfNoEntry: false });
-  return `${file} ${found?.mtimeMs} ${found?.size} ${found?.ino}`;
+/** A few megabytes, in a few milliseconds. One that is not there, or is being replaced, is like no other. */
+function digestOf(file: string): Buffer {
+  try {
+    return createHash("sha256").update(readFileSync(file)).digest();
+  } catch {
+    return Buffer.alloc(0);
+  }
 }

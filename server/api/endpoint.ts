@@ -28,9 +28,9 @@ export const TAGS = [
 /**
  * `key`: the header `api_key`. `url-key`: also `?api_key=`, for addresses that are handed out. `signed`: as `url-key`, or
  * `?token=` for what the first two words of the path name; such a call has no user. `optional`: a valid key shows more.
- * `none`: anybody.
+ * `bearer`: as `url-key`, or `Authorization: Bearer`, for programs that can send no header of ours. `none`: anybody.
  */
-export type Access = "key" | "url-key" | "signed" | "optional" | "none";
+export type Access = "key" | "url-key" | "bearer" | "signed" | "optional" | "none";
 
 export interface Endpoint<
   A extends Access = Access,
@@ -82,7 +82,7 @@ export interface AnswerShape {
 }
 
 export interface Call<A extends Access, P extends TObject, Q extends TObject, B extends TSchema> {
-  readonly user: A extends "key" | "url-key" ? User : A extends "optional" | "signed" ? User | null : null;
+  readonly user: A extends "key" | "url-key" | "bearer" ? User : A extends "optional" | "signed" ? User | null : null;
   readonly params: Static<P> & Readonly<Record<string, string>>;
   readonly query: Static<Q>;
   readonly body: Static<B>;

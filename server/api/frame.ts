@@ -7,7 +7,7 @@ import { ServiceError } from "../service-error.ts";
 import type { User } from "../user.ts";
 import { acceptsGzip, compress, LEAST_COMPRESSED } from "./compress.ts";
 import type { Cors } from "./cors.ts";
-import type { AnyEndpoint, JsonAnswer } from "./endpoint.ts";
+import type { Access, AnyEndpoint, JsonAnswer } from "./endpoint.ts";
 import type { Exchange } from "./exchange.ts";
 import { ANSWER_HEADERS, problemHeaders, toProblem, toServiceError } from "./problem.ts";
 import { letContinue } from "./read-body.ts";
@@ -31,6 +31,7 @@ export interface FrameParts {
   readonly isShuttingDown: () => boolean;
 }
 
+const KEY_IN_URL: readonly string[] = ["url-key", "bearer", "signed"] satisfies Access[];
 const NO_ROUTE = "There is no such path here; `GET /openapi.json` lists all of them.";
 
 export class Frame {
@@ -111,8 +112,9 @@ export class Frame {
   async #identify(exchange: Exchange, { access }: AnyEndpoint, search: URLSearchParams): Promise<User | null> {
     if (access === "none") return null;
     const header = exchange.incoming.headers.api_key;
-    const inUrl = access === "url-key" || access === "signed" ? search.get("api_key") : null;
-    const key = (typeof header === "string" && header !== "" ? header : null) ?? inUrl;
+    const bearer = access === "bearer" ? readBearer(exchange.incoming.headers.authorization) : null;
+    const inUrl = KEY_IN_URL.includes(access) ? search.get("api_key") : null;
+    const key = (typeof header === "string" && header !== "" ? header : null) ?? bearer ?? inUrl;
     if (access === "optional") {
       // A key that is not valid shows what no key shows: this must also answer while the database does not.
       if (key !== null) exchange.user = await this.#parts.authenticate(key, exchange.address).catch(() => null);
@@ -261,6 +263,9 @@ export const shuttingDown = (): ServiceError =>
     detail: "The service is being shut down; ask again soon.",
     retryAfterSeconds: 5,
   });
+
+const readBearer = (authorization: string | undefined): string | null =>
+  /^Bearer +(\S+)$/i.exec(authorization ?? "")?.[1] ?? null;
 
 const readSearch = (target: string): URLSearchParams => {
   const start = target.indexOf("?");

@@ -33,10 +33,12 @@ const TAG_WORDS: Readonly<Record<(typeof TAGS)[number], string>> = {
 
 const HEADER_KEY = { api_key: [] };
 const URL_KEY = { api_key_in_url: [] };
+const BEARER_KEY = { bearer: [] };
 const SIGNATURE = { signed_url: [] };
 const SECURITY: Readonly<Record<Access, readonly object[]>> = {
   key: [HEADER_KEY],
   "url-key": [HEADER_KEY, URL_KEY],
+  bearer: [HEADER_KEY, BEARER_KEY, URL_KEY],
   signed: [HEADER_KEY, URL_KEY, SIGNATURE],
   optional: [{}, HEADER_KEY],
   none: [],
@@ -66,6 +68,7 @@ export function describeApi(endpoints: readonly AnyEndpoint[]): Readonly<Record<
       schemas: shared.list(),
       securitySchemes: {
         api_key: { type: "apiKey", in: "header", name: "api_key" },
+        bearer: { type: "http", scheme: "bearer", description: "The API key, for programs that know this way." },
         api_key_in_url: {
           type: "apiKey",
           in: "query",

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { LiveStreams } from "../media/live-streams.ts";
 import { Metrics } from "../metrics/metrics.ts";
+import { countProcesses } from "../processes/process-numbers.ts";
 import { makeConfig, makeUser, openApp } from "./app.fixture.ts";
 import { operationsEndpoints } from "./operations.ts";
 
@@ -14,6 +15,7 @@ async function open(settings: Readonly<Record<string, string>>) {
     metrics: new Metrics(),
     components: async () => ({ database: "ok" }),
     readDelivery: async () => [],
+    processNumbers: () => countProcesses([{ state: "running" as const, reconnecting: true }]),
     mediaNumbers: () => ({ ...new LiveStreams().numbers, restarts: 3 }),
   };
   const app = await openApp(operationsEndpoints({ ...needs, config: makeConfig(settings) }), {
@@ -30,8 +32,11 @@ test("the numbers of all users are for who runs the service, not for any master 
   assert.equal(read.status, 200);
   const text = await read.text();
   assert.match(text, /^windhover_component_up\{component="database"\} 1$/m);
+  assert.match(text, /^windhover_processes\{state="running"\} 1$/m);
   assert.match(text, /^windhover_media_hub_restarts_total 3$/m);
   assert.equal((await app.call("/metrics?api_key=operator", { method: "HEAD" })).status, 200);
+  const bearer = { authorization: "Bearer operator" };
+  assert.equal((await app.call("/metrics", { method: "HEAD", headers: bearer })).status, 200, "as Prometheus asks");
   const refused = await app.call("/metrics", { headers: { api_key: "customer" } });
   assert.equal(refused.status, 403);
   assert.equal(((await refused.json()) as { code: string }).code, "operator_key_needed");

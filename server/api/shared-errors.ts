@@ -24,7 +24,9 @@ export function errorsOf(endpoint: AnyEndpoint): readonly ErrorCode[] {
     ...new Set<ErrorCode>([
       "malformed_request",
       ...(endpoint.path.includes("{") ? ["path_not_found" as const] : []),
-      ...(["key", "url-key", "signed"].includes(endpoint.access) ? [...OF_KEYS, "rate_limited" as const] : []),
+      ...(["key", "url-key", "bearer", "signed"].includes(endpoint.access)
+        ? [...OF_KEYS, "rate_limited" as const]
+        : []),
       ...(endpoint.access === "signed" ? OF_SIGNATURES : []),
       ...(endpoint.body === undefined ? [] : OF_BODIES),
       ...(hasInput ? ["invalid_input" as const] : []),

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { countProcesses } from "../processes/process-numbers.ts";
 import { Metrics, type ProcessStats } from "./metrics.ts";
 
 const STATS: ProcessStats = {
@@ -73,4 +74,17 @@ test("deliveries are counted by their kind; what nobody knows is not told", asyn
   assert.match(text, /^windhover_delivery_waiting\{kind="mqtt"\} 12$/m);
   assert.match(text, /^windhover_delivery_dropped_total\{kind="webhook"\} 1$/m);
   assert.doesNotMatch(text, /^windhover_delivery_waiting\{kind="webhook"\}/m);
+});
+
+test("processes are counted by state while they are held, and by how they ended", async () => {
+  const metrics = new Metrics();
+  const running = { state: "running" as const, reconnecting: false };
+  const gone = { state: "failed" as const, reconnecting: false };
+  metrics.observeProcesses(countProcesses([running, { ...running, reconnecting: true }, gone]));
+  metrics.countEnd("failed");
+  const text = await metrics.print();
+  for (const line of ['{state="running"} 2', '{state="paused"} 0', "_reconnecting 1", '_ended_total{state="failed"} 1'])
+    assert.ok(text.includes(`windhover_processes${line}\n`), line);
+  assert.ok(text.includes('windhover_processes_ended_total{state="finished"} 0'), "told of before the first one");
+  assert.ok(!text.includes('windhover_processes{state="failed"}'));
 });

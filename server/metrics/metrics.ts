@@ -4,6 +4,7 @@ import type { RunnerStats } from "../../schemas/runner.ts";
 import type { AlertNumbers } from "../alerts/notice-writer.ts";
 import type { DeliveryReading } from "../delivery/delivery-counts.ts";
 import type { MediaNumbers } from "../media/live-streams.ts";
+import type { EndState, ProcessNumbers } from "../processes/process-numbers.ts";
 import type { TelemetryNumbers } from "../telemetry/standing.ts";
 import { Readings, type Row } from "./readings.ts";
 
@@ -75,6 +76,9 @@ const OF_DELIVERY: readonly Row<DeliveryReading>[] = [
 export class Metrics {
   readonly #registry = new Registry();
   readonly #requests: Histogram<"method" | "route" | "status">;
+  readonly #states: Gauge<"state">;
+  readonly #reconnecting: Gauge;
+  readonly #ended: Counter<"state">;
   readonly #processes: Readings<ProcessStats>;
   readonly #telemetry: Readings<TelemetryNumbers>;
   readonly #media: Readings<MediaNumbers>;
@@ -93,6 +97,25 @@ export class Metrics {
       buckets: SECONDS,
       registers,
     });
+    this.#states = new Gauge({
+      name: "windhover_processes",
+      help: "Processes of this machine that have not ended, by their state",
+      labelNames: ["state"],
+      registers,
+    });
+    this.#reconnecting = new Gauge({
+      name: "windhover_processes_reconnecting",
+      help: "Those of them whose source is away",
+      registers,
+    });
+    this.#ended = new Counter({
+      name: "windhover_processes_ended_total",
+      help: "Processes that ended on this machine, by how; starts that came to nothing are among the failed",
+      labelNames: ["state"],
+      registers,
+    });
+    // From the start: otherwise the first one to fail would not be seen as an increase.
+    for (const state of ["finished", "failed"] as const) this.#ended.inc({ state }, 0);
     this.#processes = new Readings("windhover_process_", OF_PROCESSES, { labelNames: ["process"], registers });
     this.#telemetry = new Readings("windhover_telemetry_", OF_TELEMETRY, { labelNames: ["process"], registers });
     this.#media = new Readings("windhover_media_", OF_MEDIA, { labelNames: [], registers });
@@ -115,6 +138,15 @@ export class Metrics {
   observeRequest({ method, route, status, seconds }: AnsweredRequest): void {
     const known = METHODS.includes(method) ? method : "other";
     this.#requests.observe({ method: known, route: route ?? "none", status }, seconds);
+  }
+
+  observeProcesses({ states, reconnecting }: ProcessNumbers): void {
+    for (const [state, count] of Object.entries(states)) this.#states.set({ state }, count);
+    this.#reconnecting.set(reconnecting);
+  }
+
+  countEnd(state: EndState): void {
+    this.#ended.inc({ state });
   }
 
   observeProcess(uuid: string, stats: ProcessStats): void {
@@ -146,7 +178,7 @@ export class Metrics {
   observeComponents(components: Readonly<Record<string, string>>): void {
     for (const [component, state] of Object.entries(components)) {
       this.#components.set({ component }, state === "ok" ? 1 : 0);
-      if (state !== "ok") this.#checks.inc({ component });
+      this.#checks.inc({ component }, state === "ok" ? 0 : 1);
     }
   }
 

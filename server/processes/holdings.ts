@@ -15,6 +15,7 @@ import type { LiveProcess } from "./describe-process.ts";
 import { Lease } from "./lease.ts";
 import { Orphans } from "./orphans.ts";
 import type { PictureSockets } from "./picture-sockets.ts";
+import { countProcesses, type EndState, isEnd, type ProcessNumbers } from "./process-numbers.ts";
 import type { ProcessLimits, ProcessParts, RecordingPlace } from "./process-parts.ts";
 import type { SpareRunners } from "./spare.ts";
 import { judgeStanding, nextLookMs } from "./standings.ts";
@@ -26,6 +27,7 @@ export interface ProcessMetrics {
   observeProcess(uuid: string, stats: RunnerStats & { readonly restarts: number }): void;
   observeTelemetry(uuid: string, numbers: TelemetryNumbers): void;
   forgetProcess(uuid: string): void;
+  countEnd(state: EndState): void;
 }
 
 export interface HoldingNeeds extends AdoptionNeeds {
@@ -86,6 +88,10 @@ export class Holdings {
 
   get(uuid: string): SupervisedProcess | null {
     return this.#held.get(uuid) ?? null;
+  }
+
+  get numbers(): ProcessNumbers {
+    return countProcesses([...this.#held.values()].map(({ view }) => view));
   }
 
   of(userUuid: string): readonly SupervisedProcess[] {
@@ -186,6 +192,7 @@ export class Holdings {
     if (this.#held.get(uuid) === process) this.#held.delete(uuid);
     if (!process.isActive) this.#noteEnd(uuid, process.view);
     this.#needs.metrics?.forgetProcess(uuid);
+    if (isEnd(process.view.state)) this.#needs.metrics?.countEnd(process.view.state);
     this.#usage.close(usageOf(process));
     void this.#usage.flush().catch(() => {});
   }

@@ -177,6 +177,7 @@ test("metrics tell how much came and how old it is, as long as the process is th
     observeProcess() {},
     observeTelemetry: (_: string, numbers: unknown) => told.push(numbers),
     forgetProcess() {},
+    countEnd() {},
   };
   await withStage({ telemetry: () => SOCKET, needs: { metrics } }, async (stage) => {
     const uuid = await stage.start();

@@ -17,6 +17,7 @@ import type { PictureSlot } from "./feed.ts";
 import { type HoldingNeeds, Holdings, type ProcessMetrics } from "./holdings.ts";
 import { limitsOf } from "./limits.ts";
 import { PictureSockets } from "./picture-sockets.ts";
+import type { ProcessNumbers } from "./process-numbers.ts";
 import type { FirstInput, ProcessLimits, ProcessOffers, RecordingPlace } from "./process-parts.ts";
 import type { Picture, Processes, ProcessNotice, ProcessState, StartedProcess, StartOrder } from "./processes.ts";
 import { refuseState } from "./refusals.ts";
@@ -103,6 +104,10 @@ export class Supervisor implements Processes {
   /** Why nothing could be started; null when all is well. */
   get trouble(): string | null {
     return this.#spares.trouble;
+  }
+
+  get numbers(): ProcessNumbers {
+    return this.#holdings.numbers;
   }
 
   /** Of a process that this machine runs, or ran not long ago: newer, and more, than what is written down. */

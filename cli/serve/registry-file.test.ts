@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { copyFileSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, test } from "node:test";
+import { registryFile } from "./registry-file.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "windhover-registry-"));
+const before = process.env.GST_REGISTRY_1_0;
+afterEach(() => {
+  if (before === undefined) delete process.env.GST_REGISTRY_1_0;
+  else process.env.GST_REGISTRY_1_0 = before;
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test("a copy of GStreamer's cache is the same one, as in an image, and a changed one is another", () => {
+  const fileOf = (cache: string): string | null => {
+    process.env.GST_REGISTRY_1_0 = cache;
+    return registryFile();
+  };
+  const [made, copied] = [join(folder, "made.bin"), join(folder, "copied.bin")];
+  writeFileSync(made, "plugins");
+  copyFileSync(made, copied);
+  utimesSync(copied, 1_000, 1_000);
+  const name = fileOf(made);
+  assert.match(name ?? "", /gstreamer-[0-9a-f]{32}\.jsonl$/);
+  assert.equal(fileOf(copied), name);
+  writeFileSync(copied, "plugin-");
+  assert.notEqual(fileOf(copied), name);
+  assert.equal(fileOf(join(folder, "none.bin")), null);
+});

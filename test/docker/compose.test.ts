@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+import { parse } from "yaml";
+import type { ConfigFault } from "../../server/config/fault.ts";
+import { readEnvironment } from "../../server/config/read-environment.ts";
+import { judgeSetting } from "../../server/config/setting.ts";
+
+const FOLDER = new URL("../../docker/", import.meta.url);
+const read = (path: string): string => readFileSync(new URL(path, FOLDER), "utf8");
+
+interface Service {
+  readonly image: string;
+  readonly profiles?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly volumes?: readonly string[];
+  readonly ports?: readonly string[];
+  readonly secrets?: readonly string[];
+  readonly depends_on?: Readonly<Record<string, unknown>>;
+}
+const compose = parse(read("compose.yaml")) as {
+  readonly services: Readonly<Record<string, Service>>;
+  readonly volumes: Readonly<Record<string, null>>;
+  readonly secrets: Readonly<Record<string, { readonly environment: string }>>;
+};
+const services = Object.entries(compose.services);
+const serviceOf = (name: string): Service => {
+  const service = compose.services[name];
+  assert.ok(service !== undefined, name);
+  return service;
+};
+
+/** As compose puts values in: `${A}`, `${A:-else}`, `${A:?it must be set}`, `${A:+if set}`. */
+const putIn = (text: string, env: Readonly<Record<string, string>>): string =>
+  text.replaceAll(/\$\{(\w+)(?::([-?+])([^}]*))?\}/g, (_, name: string, sign: string, word: string) => {
+    const value = env[name] ?? "";
+    if (sign === "+") return value === "" ? "" : word;
+    if (value === "" && sign === "?") throw new Error(`${name} is not set: ${word}`);
+    return value === "" && sign === "-" ? word : value;
+  });
+
+const example = Object.fromEntries(
+  [...read(".env.example").matchAll(/^#?([A-Z_]+)=(.*)$/gm)].map(([, name = "", value = ""]) => [name, value]),
+);
+
+test("it has Windhover, a database, a broker, Prometheus and Grafana, and MediaMTX for who asks for it", () => {
+  const usual = services.filter(([, { profiles }]) => profiles === undefined).map(([name]) => name);
+  assert.deepEqual(usual.sort(), ["grafana", "mosquitto", "postgres", "prometheus", "windhover"]);
+  assert.deepEqual(serviceOf("mediamtx").profiles, ["mediamtx"]);
+});
+
+test("every image that is not ours is of one version", () => {
+  for (const [name, { image }] of services)
+    if (name !== "windhover") assert.match(image, /:v?\d+\.\d+(\.\d+)?(-[a-z]+)?$/, name);
+});
+
+test("every file that is mounted is there, every volume and secret is declared, and no two services want one port", () => {
+  const ports = services.flatMap(([, service]) => service.ports ?? []).map((port) => port.replace(/:\d+/, ""));
+  assert.deepEqual(ports, [...new Set(ports)]);
+  for (const [name, { volumes = [], secrets = [], depends_on: needed = {} }] of services) {
+    for (const volume of volumes) {
+      const [source = ""] = volume.split(":");
+      if (source.startsWith("./")) assert.ok(volume.endsWith(":ro") && existsSync(new URL(source, FOLDER)), volume);
+      else assert.ok(source in compose.volumes, `${name}: ${volume}`);
+    }
+    for (const secret of secrets) assert.ok(secret in compose.secrets, secret);
+    for (const other of Object.keys(needed)) assert.ok(other in compose.services, other);
+  }
+});
+
+test("Windhover's variables are settings that it takes, also with what the example of docker/.env sets", () => {
+  const settings = serviceOf("windhover").environment ?? {};
+  const filled = { ...example, POSTGRES_PASSWORD: "word", WINDHOVER_BOOTSTRAP_KEY: "k".repeat(40) };
+  for (const env of [filled, { POSTGRES_PASSWORD: "word", WINDHOVER_BOOTSTRAP_KEY: "k".repeat(40) }]) {
+    const faults: ConfigFault[] = [];
+    const given = Object.entries(settings).map(([name, value]) => [name, putIn(value, env)]);
+    const taken = readEnvironment(Object.fromEntries(given), faults);
+    assert.deepEqual([...faults, ...taken.map(judgeSetting).filter(Boolean)], []);
+    assert.equal(taken.length, given.length, "each is read");
+  }
+});
+
+test("the example of docker/.env has every variable that is asked for, and no password has a default", () => {
+  const asked = [...read("compose.yaml").matchAll(/\$\{(\w+)/g)].map(([, name = ""]) => name);
+  const secrets = Object.values(compose.secrets).map(({ environment }) => environment);
+  assert.deepEqual(Object.keys(example).sort(), [...new Set([...asked, ...secrets])].sort());
+  for (const name of ["WINDHOVER_BOOTSTRAP_KEY", "POSTGRES_PASSWORD", "GRAFANA_PASSWORD"]) {
+    assert.equal(example[name], "", name);
+    for (const [use] of read("compose.yaml").matchAll(new RegExp(`\\$\\{${name}[^}]*\\}`, "g")))
+      assert.match(use, /:\?/);
+  }
+});
+
+test("Prometheus has a key of its own for metrics that are closed to others", () => {
+  const { scrape_configs: jobs } = parse(read("prometheus/prometheus.yml"));
+  const { secrets = [], volumes = [] } = serviceOf("prometheus");
+  assert.equal(jobs[0].authorization.credentials_file, `/run/secrets/${secrets[0]}`);
+  assert.deepEqual(jobs[0].static_configs, [{ targets: ["windhover:8080"] }]);
+  assert.ok(volumes.includes("./prometheus/prometheus.yml:/etc/prometheus/prometheus.yml:ro"));
+  const { environment = {} } = serviceOf("windhover");
+  assert.ok(!("WINDHOVER_HTTP_METRICS_OPEN" in environment), "the port is open to more than Prometheus");
+});
+
+test("Grafana finds the dashboard where it is mounted, and Prometheus by its name", () => {
+  const { volumes = [], environment = {} } = serviceOf("grafana");
+  const { providers } = parse(read("grafana/provisioning/dashboards/windhover.yaml"));
+  const { datasources } = parse(read("grafana/provisioning/datasources/prometheus.yaml"));
+  const { path } = providers[0].options;
+  assert.ok(volumes.includes(`./grafana/dashboards:${path}:ro`));
+  assert.equal(environment.GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH, `${path}/windhover.json`);
+  assert.ok(new URL(datasources[0].url).hostname in compose.services);
+});
+
+test("MediaMTX without a password does not start, rather than being open", () => {
+  const { environment = {} } = serviceOf("mediamtx");
+  const userOf = (env: Readonly<Record<string, string>>) =>
+    putIn(environment.MTX_AUTHINTERNALUSERS_0_USER ?? "any", env);
+  const { authInternalUsers: users } = parse(read("mediamtx/mediamtx.yml"));
+  assert.equal(userOf({}), "", "a name that it refuses");
+  assert.equal(userOf({ MEDIAMTX_PASSWORD: "word" }), users[0].user);
+  assert.equal(users.length, 1);
+});

@@ -1,0 +1,103 @@
+/** The image as it is written down. docker/prove.sh makes what it describes and runs it; that takes minutes and root. */
+import assert from "node:assert/strict";
+import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { test } from "node:test";
+import { CONFIG_KEYS } from "../../server/config/keys.ts";
+import { OTHER_VARIABLES } from "../../server/config/read-environment.ts";
+import { copiesOf, readDockerfile, textOf } from "./dockerfile.ts";
+
+const ROOT = new URL("../../", import.meta.url);
+const read = (path: string): string => readFileSync(new URL(path, ROOT), "utf8");
+const stages = readDockerfile(read("docker/Dockerfile"));
+const [build, last] = stages;
+assert.ok(build !== undefined && last !== undefined);
+
+test("one stage builds and another runs, both on the Node and the Debian that Windhover is made for", () => {
+  assert.equal(stages.length, 2);
+  assert.equal(build.name, "build");
+  for (const { image } of stages) assert.match(image, /^node:(20|22|24)-bookworm-slim$/);
+  assert.equal(build.image, last.image, "an addon of one Node is for that Node");
+});
+
+test("it runs as a user without rights, says whether it is well, and stops on a signal that the service knows", () => {
+  const user = textOf(last, "USER") ?? "root";
+  assert.match(read("docker/install.sh"), new RegExp(`^useradd .*--uid [1-9]\\d{3,} .*${user}$`, "m"));
+  const after = last.instructions.slice(last.instructions.findIndex(({ name }) => name === "USER"));
+  assert.ok(!after.some(({ name }) => name === "RUN" || name === "COPY"), "nothing is done as that user");
+  assert.match(textOf(last, "HEALTHCHECK") ?? "", /--interval=.* --timeout=.* CMD \["node", "docker\/healthy\.mjs"\]$/);
+  assert.equal(textOf(last, "STOPSIGNAL"), "SIGTERM");
+  assert.equal(textOf(last, "ENTRYPOINT"), '["node", "cli/windhover.mjs"]');
+});
+
+test("what is copied, run and started is in the repository, and scripts may be run", () => {
+  for (const stage of stages) {
+    for (const { from, sources } of copiesOf(stage)) {
+      if (from !== null)
+        assert.ok(
+          stages.some(({ name }) => name === from),
+          from,
+        );
+      else for (const source of sources) assert.ok(existsSync(new URL(source, ROOT)), source);
+    }
+    for (const { name, text } of stage.instructions)
+      if (name === "RUN") accessSync(new URL(text, ROOT), constants.X_OK);
+  }
+  const commands = ["ENTRYPOINT", "HEALTHCHECK"].map((name) => textOf(last, name) ?? "");
+  for (const [, file = ""] of commands.join().matchAll(/"([^"]+\.mjs)"/g))
+    assert.ok(existsSync(new URL(file, ROOT)), file);
+});
+
+test("what the last stage installs with is copied before it is run", () => {
+  const copied = copiesOf(last).flatMap(({ from, sources }) => (from === null ? sources : []));
+  const needed = ["docker/install.sh"];
+  for (const file of needed) {
+    assert.ok(copied.includes(file), `${file} is not copied`);
+    const text = read(file);
+    for (const [, path = ""] of text.matchAll(/^node (\S+)$/gm)) needed.push(path);
+    for (const [, path = ""] of text.matchAll(/ from "(\.[^"]+)"/g))
+      needed.push(new URL(path, new URL(file, "file:///")).pathname.slice(1));
+  }
+  assert.ok(needed.includes("setup/packages.mjs"));
+});
+
+test("its variables are settings of the service, and the folders that they name are the ones that scripts make", () => {
+  const variables = new Map(
+    (textOf(last, "ENV") ?? "").split(/\s+/).map((pair) => pair.split("=") as [string, string]),
+  );
+  const known = new Set<string>([...CONFIG_KEYS.map(({ variable }) => variable), ...OTHER_VARIABLES]);
+  for (const name of variables.keys()) if (name.startsWith("WINDHOVER_")) assert.ok(known.has(name), name);
+  const folder = textOf(last, "WORKDIR");
+  const [, cache, registry] =
+    /WINDHOVER_CACHE_DIR="\$PWD\/(\S+)" GST_REGISTRY_1_0="\$PWD\/(\S+)"/.exec(read("docker/warm.sh")) ?? [];
+  assert.equal(variables.get("WINDHOVER_CACHE_DIR"), `${folder}/${cache}`);
+  assert.equal(variables.get("GST_REGISTRY_1_0"), `${folder}/${registry}`);
+  assert.equal(textOf(last, "VOLUME"), JSON.stringify([variables.get("WINDHOVER_DATA_DIR")]));
+  assert.ok(
+    read("docker/install.sh")
+      .trimEnd()
+      .endsWith(` ${variables.get("WINDHOVER_DATA_DIR")}`),
+  );
+});
+
+test("the ports that it names are those of the service", () => {
+  const ports = ["http.port", "rtsp.port", "rtmp.port"].map((name) => CONFIG_KEYS.find((key) => key.name === name));
+  assert.equal(textOf(last, "EXPOSE"), ports.map((key) => key?.schema.default).join(" "));
+});
+
+test("passwords, history and what is made anew stay out of the image", () => {
+  const ignored = read("docker/Dockerfile.dockerignore").split("\n");
+  for (const path of [".git", "**/.env", "windhover.yaml", "node_modules", "build", "data"])
+    assert.ok(ignored.includes(path), path);
+  assert.match(read(".gitignore"), /^\.env$/m);
+});
+
+test("every script begins with its interpreter, ends at the first fault and may be run", () => {
+  const scripts = readdirSync(new URL("docker/", ROOT)).filter((name) => name.endsWith(".sh"));
+  assert.ok(scripts.length >= 3);
+  for (const name of scripts) {
+    const text = read(`docker/${name}`);
+    assert.match(text, /^#!\/(bin\/sh|usr\/bin\/env bash)\n#/, name);
+    assert.match(text, /^set -eu/m, name);
+    assert.ok((statSync(new URL(`docker/${name}`, ROOT)).mode & 0o111) !== 0, name);
+  }
+});

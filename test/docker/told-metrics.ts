@@ -1,0 +1,34 @@
+/** Everything that GET /metrics can tell, with its labels: from the registry itself, after one of each was observed. */
+import { Metrics } from "../../server/metrics/metrics.ts";
+import { countProcesses } from "../../server/processes/process-numbers.ts";
+
+/** By name, as samples are called: of a histogram `_bucket`, `_count` and `_sum`. */
+export async function listMetrics(): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+  const metrics = new Metrics();
+  metrics.observeProcesses(countProcesses([]));
+  metrics.observeProcess("one", {
+    ...{ fps_in: 1, fps_processed: 1, fps_out: 1, frames_dropped: 1, latency_ms: { p50: 1, p95: 1 } },
+    ...{ inference_ms: 1, rss_bytes: 1, loop_delay_ms: 1, restarts: 1 },
+  });
+  metrics.observeTelemetry("one", { received: 1, refused: 1, thinned: 1, ageMs: 1 });
+  metrics.observeMedia({
+    ...{ streams: 1, readers: 1, connections: 1, rssBytes: 1, restarts: 1 },
+    ...{ pictures: 1, bytes: 1, missed: 1, refused: 1 },
+  });
+  metrics.observeAlerts({ written: 1, lost: 1, waiting: 1 });
+  metrics.observeDelivery([
+    {
+      ...{ kind: "mqtt", waiting: 1, destinations: 1, failing: 1 },
+      ...{ attempts: 1, failures: 1, delivered: 1, dropped: 1 },
+    },
+  ]);
+  metrics.observeComponents({ database: "away" });
+  metrics.observeRequest({ method: "GET", route: "/status", status: 200, seconds: 1 });
+  const told = new Map<string, Set<string>>();
+  for (const [, name = "", labels = ""] of (await metrics.print()).matchAll(/^(\w+)(?:\{(.*)\})? \S+$/gm)) {
+    const names = told.get(name) ?? new Set();
+    for (const [, label = ""] of labels.matchAll(/(\w+)="/g)) names.add(label);
+    told.set(name, names);
+  }
+  return told;
+}
