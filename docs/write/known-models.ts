@@ -16,7 +16,7 @@ export interface KnownModel {
   readonly lookMs: number;
 }
 
-const TRAINED = "COCO 2017, by Google; int8 after training, with the scales of its makers";
+const TRAINED = "COCO 2017, by Google, who made it int8 too: its scales are theirs";
 
 export const KNOWN_MODELS: Readonly<Record<string, KnownModel>> = {
   default: {

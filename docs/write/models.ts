@@ -27,7 +27,7 @@ export function writeModels(): string {
       ]),
     ),
     [
-      "**One look** is the processor time of one inference, one thread, on a core of an ARM Neoverse-N1; `npm run bench -- detect` measures it on yours.",
+      "**One look** is the processor time of one inference, one thread, on a core of an ARM Neoverse-N1; `--stats` of `windhover run` and `inference_ms` of a process show it on yours.",
       "**COCO AP** is what `windhover eval coco` finds on 53 pictures of val2017, AP50 the same at an overlap of one half; so few pictures serve to compare these models, and no others.",
       "**On a street** is `windhover eval clip` on MOT15's TUD-Stadtmitte, 179 frames of people who hide one another: AP50 of detections, HOTA of the tracks; **on a campus** the same on PETS09-S2L1, all 795 frames of the demo's clip.",
     ].join(" "),
