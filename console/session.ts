@@ -61,7 +61,8 @@ export async function signIn(apiKey: string, isKept: boolean): Promise<void> {
 }
 
 export function signOut(reason: string | null = null): void {
-  sessionStorage.removeItem(NAME);
+  // All of it: drafts of graphs are nobody else's.
+  sessionStorage.clear();
   localStorage.removeItem(NAME);
   farewell.value = reason;
   session.value = null;

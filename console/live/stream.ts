@@ -1,10 +1,12 @@
 /** A body that goes on for as long as somebody looks: asked for again, with growing waits, when it breaks off. */
 import { ApiError } from "../../client/client.ts";
 import { backOffMs } from "../back-off.ts";
+import { toSentence } from "../parts/format.ts";
 import { ask } from "../session.ts";
 
 const FIRST_MS = 500;
 const MOST_MS = 10_000;
+const ENDED = "It has ended.";
 
 export interface StreamNeeds {
   /** Below the service: `/process/…/events`. */
@@ -29,10 +31,10 @@ export function stream({ path, open, onTrouble = () => {} }: StreamNeeds): () =>
           take(read.value);
           failures = 0;
         }
-        if (!signal.aborted) onTrouble("It has ended.");
+        if (!signal.aborted) onTrouble(ENDED);
       } catch (error) {
         if (signal.aborted) return;
-        if (isRefused(error)) return onTrouble(error.message);
+        if (isRefused(error)) return onTrouble(error.code === "process_not_found" ? ENDED : toSentence(error.message));
         onTrouble("The connection is lost; it is tried again.");
       }
       await sleep(backOffMs(FIRST_MS, failures, MOST_MS), signal);

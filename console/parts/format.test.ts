@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { formatBytes, formatSpan } from "./format.ts";
+import { formatBytes, formatSpan, toSentence } from "./format.ts";
 
 test("spans and sizes read as people say them", () => {
   assert.deepEqual([0, 59.6, 61, 3723].map(formatSpan), ["0:00", "1:00", "1:01", "1:02:03"]);
@@ -11,5 +11,13 @@ test("spans and sizes read as people say them", () => {
     "12.3 kB",
     "524 MB",
     "10.7 GB",
+  ]);
+});
+
+test("what went wrong is said in a sentence", () => {
+  assert.deepEqual(["no answer", "It ended.", "is it paused?"].map(toSentence), [
+    "No answer.",
+    "It ended.",
+    "Is it paused?",
   ]);
 });

@@ -10,6 +10,10 @@ export function formatSpan(seconds: number): string {
   return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
 }
 
+/** Details of errors begin small, and have no full stop. */
+export const toSentence = (words: string): string =>
+  `${words.charAt(0).toUpperCase()}${words.slice(1)}${/[.!?…]$/.test(words) ? "" : "."}`;
+
 const UNITS = ["B", "kB", "MB", "GB", "TB"];
 
 export function formatBytes(bytes: number): string {

@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import type { ApiError } from "../../client/client.ts";
 import type { Asked } from "../asking.ts";
 import { html, type Markup } from "../html.ts";
+import { toSentence } from "./format.ts";
 
 export const Loading = ({ what = "Loading" }: { what?: string }) =>
   html`<p class="loading" role="status"><span class="spinner" aria-hidden="true"></span>${what}…</p>`;
@@ -17,10 +18,6 @@ export const Failed = ({ error, onRetry }: { error: ApiError; onRetry?: () => vo
     ${onRetry !== undefined && html`<button type="button" onClick=${onRetry}>Try again</button>`}
   </div>
 `;
-
-/** Details of errors begin small and have no full stop. */
-const toSentence = (words: string): string =>
-  `${words.charAt(0).toUpperCase()}${words.slice(1)}${/[.!?…]$/.test(words) ? "" : "."}`;
 
 /** One of the three; what was known before stays below what went wrong since. */
 export function Shown<T>({

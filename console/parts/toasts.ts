@@ -2,6 +2,7 @@
 import { signal } from "@preact/signals";
 import { toApiError } from "../asking.ts";
 import { html } from "../html.ts";
+import { toSentence } from "./format.ts";
 
 interface Toast {
   readonly id: number;
@@ -31,7 +32,7 @@ export async function attempt(work: () => Promise<unknown>, done?: string): Prom
     if (done !== undefined) say(done);
     return true;
   } catch (error) {
-    say(toApiError(error).message, true);
+    say(toSentence(toApiError(error).message), true);
     return false;
   }
 }

@@ -120,8 +120,14 @@ export class TestService {
 }
 
 /** A key of its own beside the running service, by the command. */
-export async function createKey(service: TestService, name: string, ...args: readonly string[]): Promise<string> {
-  const { stdout } = await run(process.execPath, [COMMAND, "keys", "create", name, ...args], {
+export const createKey = (service: TestService, name: string, ...args: readonly string[]): Promise<string> =>
+  runKeys(service, "create", name, ...args);
+
+/** The service honours it within a second or two. */
+export const revokeKey = (service: TestService, name: string): Promise<string> => runKeys(service, "revoke", name);
+
+async function runKeys(service: TestService, ...args: readonly string[]): Promise<string> {
+  const { stdout } = await run(process.execPath, [COMMAND, "keys", ...args], {
     cwd: service.folder.path,
     env: { ...process.env, WINDHOVER_DATA_DIR: join(service.folder.path, "data") },
     timeout: LIMIT_MS,

@@ -9,18 +9,20 @@ import type { Page } from "playwright-core";
 import { HeadlessBrowser } from "../../cli/bench/media/browser.ts";
 import { publishTimeCode, type TimeCodePublisher } from "../../cli/bench/media/time-code-publisher.ts";
 import type { ProcessRecord } from "../../schemas/api/processes.ts";
-import { MASTER_KEY, TestService } from "../api/service.fixture.ts";
+import { createKey, MASTER_KEY, revokeKey, TestService } from "../api/service.fixture.ts";
 import { MISSING_CLIP, testClip } from "../clips.fixture.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
 import { makeClip, temporaryFolder } from "../graph.fixture.ts";
 import { judgeEdges, judgeLikeness } from "./boxes.fixture.ts";
-import { goTo, photograph, signIn } from "./console-visitor.fixture.ts";
+import { goTo, photograph, signIn, untilPage } from "./console-visitor.fixture.ts";
 import { Relay } from "./relay.fixture.ts";
 import { keepShown, Witness } from "./shown-frames.fixture.ts";
 
 const FRAMES = 16;
 /** Of elements that authors may use; it shows no pictures. */
 const SMALL_GRAPH = "graph: try\nchains:\n  main: [source, decode, stage, detect, detections]\n";
+/** As many as a list shows at first. */
+const FIRST_ROWS = 50;
 const MOST_FIRST_VIEW_BYTES = 200_000;
 
 const run = promisify(execFile);
@@ -38,6 +40,7 @@ async function lengthen(file: string): Promise<string> {
 
 const [service, browser] = await Promise.all([TestService.start(), HeadlessBrowser.open()]);
 const { rtsp = "" } = await service.serving.event("ready");
+const leaving = createKey(service, "leaving");
 const { username } = await service.expect<{ username: string }>(200, "GET", "/user_info");
 let page: Page;
 let publisher: TimeCodePublisher | undefined;
@@ -97,7 +100,18 @@ step("pages are reached by keys alone: the content is one step away, and what ha
   await page.keyboard.press("Tab");
   assert.equal(await focused(), "Upload a video");
   assert.notEqual(await page.evaluate("getComputedStyle(document.activeElement).outlineStyle"), "none");
-  const titles = ["Processes", "Map", "Reports", "Alerts", "Webhooks", "Recordings", "Graphs", "Usage", "Live", "Sources"];
+  const titles = [
+    "Live",
+    "Processes",
+    "Map",
+    "Reports",
+    "Alerts",
+    "Webhooks",
+    "Recordings",
+    "Graphs",
+    "Usage",
+    "Sources",
+  ];
   for (const title of titles) {
     await page.getByRole("link", { name: title, exact: true }).focus();
     await page.keyboard.press("Enter");
@@ -106,7 +120,13 @@ step("pages are reached by keys alone: the content is one step away, and what ha
     assert.equal(await page.evaluate("document.activeElement.id"), "content");
   }
   await page.goBack();
-  await page.getByRole("heading", { level: 1, name: "Live" }).waitFor();
+  await page.getByRole("heading", { level: 1, name: "Usage" }).waitFor();
+  await page.setViewportSize({ width: 360, height: 740 });
+  await untilPage(
+    page,
+    "document.querySelector('[aria-current]').getBoundingClientRect().right <= document.documentElement.clientWidth",
+  );
+  await page.setViewportSize({ width: 1280, height: 800 });
   await page.goto(`${service.url}/console/nowhere`);
   await page.getByRole("heading", { level: 1, name: "There is no such page" }).waitFor();
   await photograph(page, "no-such-page");
@@ -290,6 +310,8 @@ step(
       .getByText(/[1-9]\d* fps · [\d.]+ ms/)
       .first()
       .waitFor();
+    const steps = page.getByRole("list", { name: "rtsp output campus/boxes" });
+    await steps.getByText("encode", { exact: true }).waitFor();
     await photograph(page, "graph");
     await page.goBack();
     await page.getByRole("button", { name: "Detach campus/boxes" }).click();
@@ -352,11 +374,9 @@ step("graphs are listed, and edited with their faults at their lines, and tried"
   await photograph(page, "graph-editor");
   const editor = page.getByRole("textbox", { name: "Text of the graph" });
   const text = await service.expect<{ yaml: string }>(200, "GET", "/graphs/preview");
-  /** Deleted first: Chromium would give what it puts in place of marked text the style that this had, against the policy. */
   const write = async (words: string): Promise<void> => {
     await editor.click();
     await page.keyboard.press("Control+a");
-    await page.keyboard.press("Delete");
     await page.keyboard.insertText(words);
   };
   await write(`${text.yaml}\nnonsense: 1\n`);
@@ -376,8 +396,35 @@ step("graphs are listed, and edited with their faults at their lines, and tried"
   await page.getByRole("heading", { level: 1, name: /Campus/ }).waitFor();
   await page.getByRole("button", { name: "Stop" }).waitFor();
   await photograph(page, "process-without-pictures");
+  await page.getByRole("link", { name: "back to it" }).click();
+  await page.getByText("Nothing is wrong with it.").waitFor();
+  assert.equal((await editor.innerText()).trim(), SMALL_GRAPH.trim());
+  await page.goBack();
   await page.getByRole("button", { name: "Stop" }).click();
   await page.getByText("It has ended").waitFor();
+});
+
+step("of a long list the newest are shown, and more on request", async () => {
+  const names = Array.from({ length: FIRST_ROWS }, (_, i) => `Camera ${i + 1}`);
+  for (const alias of names)
+    await service.expect(201, "POST", "/stream", {
+      json: { alias, stream_type: "rtsp", input_url: `rtsp://192.0.2.1/${alias.split(" ")[1]}` },
+    });
+  await goTo(page, "Sources");
+  await row("Camera 50").waitFor();
+  assert.equal(await row("").count(), 1 + FIRST_ROWS);
+  await page.getByRole("button", { name: "Show more" }).click();
+  await row("Campus").waitFor();
+  await page.getByRole("button", { name: "Show more" }).waitFor({ state: "detached" });
+});
+
+step("whose key is revoked is told so, wherever they are", async () => {
+  const other = await signIn(browser, service.url, { key: await leaving, page: "processes" });
+  await other.getByText("Nothing runs").waitFor();
+  await revokeKey(service, "leaving");
+  await other.getByRole("alert").getByText("has been revoked").waitFor();
+  assert.ok(await other.getByLabel("API key").isVisible());
+  await other.close();
 });
 
 step("usage tells what the key has used, and one signs out", async () => {
