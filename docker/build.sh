@@ -7,7 +7,13 @@ export WINDHOVER_CACHE_DIR="$PWD/.cache"
 # Layers keep times in whole seconds, and a bundle knows its sources by size and time.
 find . -path ./node_modules -prune -o -exec touch --no-dereference --date="@$(date +%s)" {} +
 node setup/setup.mjs
+# It writes the lock file as it was, at another time.
+locked=$(stat --format=@%Y package-lock.json)
 npm prune --omit=dev --no-audit --no-fund
+touch --date="$locked" package-lock.json
 rm -rf build/obj build/tests build/asan
+# The library for inference comes for all systems; two hundred megabytes are for others.
+find node_modules/onnxruntime-node/bin -mindepth 3 -maxdepth 3 ! -path "*/linux/$(node --print process.arch)" \
+  -exec rm -rf {} +
 # Here and not in the last stage: there every file would be in two layers.
 chmod -R a+rX .

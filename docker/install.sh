@@ -3,7 +3,8 @@
 set -eu
 cd "$(dirname "$0")/.."
 node docker/install-packages.mjs
+apt-get clean
 rm -rf /var/lib/apt/lists/*
-groupadd --system --gid 10001 windhover
-useradd --system --uid 10001 --gid windhover --home-dir /var/lib/windhover --shell /usr/sbin/nologin windhover
+groupadd --gid 10001 windhover
+useradd --uid 10001 --gid windhover --no-create-home --home-dir /var/lib/windhover --shell /usr/sbin/nologin windhover
 install --directory --owner=windhover --group=windhover --mode=0750 /var/lib/windhover
