@@ -26,12 +26,13 @@ export function drawBoxes(
   const pen = { width, height, size, isBrief: width / density < WIDE_ENOUGH };
   context.font = `600 ${size}px system-ui, sans-serif`;
   context.textBaseline = "middle";
-  context.lineWidth = Math.max(2, size / 7);
+  context.lineWidth = Math.max(2, Math.round(size / 7));
   for (const track of active_tracks) drawBox(context, track, pen);
   // Over all boxes, so that every one can be read.
   for (const track of active_tracks) drawLabel(context, track, pen);
 }
 
+/** On whole pixels: lines between them would be soft, and pale. */
 function drawBox(
   context: CanvasRenderingContext2D,
   { scaled_bbox, track_id }: TrackEntry,
@@ -39,7 +40,8 @@ function drawBox(
 ): void {
   const [x, y, wide, high] = scaled_bbox;
   context.strokeStyle = colourOf(track_id);
-  context.strokeRect(x * width, y * height, wide * width, high * height);
+  const [left, top] = [Math.round(x * width), Math.round(y * height)];
+  context.strokeRect(left, top, Math.round((x + wide) * width) - left, Math.round((y + high) * height) - top);
 }
 
 /** Above its box, or within it where there is no room above; never beyond the picture. */

@@ -138,7 +138,7 @@ test(
     await watch.until("the broker is told, too", () => told.length > 0);
     await page.getByText(/[1-9]\d* delivered/).waitFor();
     await photograph(page, "alerts");
-    await notices.getByRole("link", { name: "process" }).first().click();
+    await notices.getByRole("link", { name: "Campus" }).first().click();
     await page.getByRole("heading", { name: /Campus/, level: 1 }).waitFor();
     await notices.getByText("triggered").first().waitFor();
     await photograph(page, "process-notices");

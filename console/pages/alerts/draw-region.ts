@@ -101,7 +101,7 @@ export function DrawRegion({ picture, points, isLine, onChange }: Parts) {
       <button type="button" disabled=${points.length === 0} onClick=${() => onChange(points.slice(0, -1))}>Take the last one back</button>
       ${isLine && html`<button type="button" disabled=${!isFull} onClick=${() => onChange([...points].reverse())}>Turn it round</button>`}
     </div>
-    <p class="hint">${describe(points.length, isLine)} Arrow keys move a point, Delete takes it away.</p>
+    <p class="hint">${describe(points.length, isLine)} Arrow keys move a point, with Shift further; Delete takes it away.</p>
   `;
 }
 

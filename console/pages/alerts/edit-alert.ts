@@ -1,16 +1,17 @@
 /** An alert that is there: its name, zone or line and conditions can be changed, also under running processes. */
 import { useState } from "preact/hooks";
-import type { Alert, AlertChange, AlertDescription, ApiError, Process } from "../../../client/client.ts";
-import { toApiError, useAsked } from "../../asking.ts";
+import type { Alert, AlertChange, AlertDescription, Process } from "../../../client/client.ts";
+import { useAsked } from "../../asking.ts";
 import { html } from "../../html.ts";
 import { Failed, Loading, Shown } from "../../parts/states.ts";
+import { useSubmit } from "../../parts/submit.ts";
 import { say } from "../../parts/toasts.ts";
 import { addressOf, go } from "../../router.ts";
 import { windhover } from "../../session.ts";
 import { About } from "./about.ts";
 import { Conditions, findChanges, readConditions, takesLine } from "./conditions.ts";
 import { RegionCard, useProcesses } from "./picture.ts";
-import { judgeRegion, type Point, pointsOf, regionOf } from "./region.ts";
+import { type Point, pointsOf, regionOf } from "./region.ts";
 
 interface Known {
   readonly alert: Alert;
@@ -38,43 +39,27 @@ function Form({ alert, description, processes }: Known & { processes: readonly P
   const now = alert.pending ?? alert;
   const drawn = pointsOf(now.region);
   const [points, setPoints] = useState<readonly Point[]>(drawn ?? []);
-  const [fault, setFault] = useState<string | null>(null);
-  const [error, setError] = useState<ApiError | null>(null);
-  const [isBusy, setBusy] = useState(false);
+  const own = alert.process_uuid === null ? processes : processes.filter(({ uuid }) => uuid === alert.process_uuid);
+  const { error, isBusy, submit, forget } = useSubmit(async (form) => {
+    const body: AlertChange = {
+      alias: String(form.get("alias")).trim(),
+      ...(drawn !== null && JSON.stringify(drawn) !== JSON.stringify(points) && { region: regionOf(points, isLine) }),
+      ...findChanges(description, now, readConditions(form, description)),
+    };
+    const force = form.get("force") !== null;
+    const { alias, pending } = await windhover.changeAlert({ uuid: alert.uuid, force, body });
+    say(pending === null ? `${alias} is changed` : `${alias} changes with the next start of a process`);
+    go(addressOf("alerts"));
+  });
   const draw = (next: readonly Point[]): void => {
     setPoints(next);
-    setFault(null);
-  };
-  const own = alert.process_uuid === null ? processes : processes.filter(({ uuid }) => uuid === alert.process_uuid);
-  const save = async (event: SubmitEvent): Promise<void> => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget as HTMLFormElement);
-    setError(null);
-    const wrong = drawn === null ? null : judgeRegion(points, isLine);
-    setFault(wrong);
-    if (wrong !== null) return;
-    setBusy(true);
-    try {
-      const body: AlertChange = {
-        alias: String(form.get("alias")).trim(),
-        ...(drawn !== null && JSON.stringify(drawn) !== JSON.stringify(points) && { region: regionOf(points, isLine) }),
-        ...findChanges(description, now, readConditions(form, description)),
-      };
-      const { alias, pending } = await windhover.changeAlert({
-        ...{ uuid: alert.uuid, force: form.get("force") !== null, body },
-      });
-      say(pending === null ? `${alias} is changed` : `${alias} changes with the next start of a process`);
-      go(addressOf("alerts"));
-    } catch (thrown) {
-      setError(toApiError(thrown));
-      setBusy(false);
-    }
+    forget();
   };
   return html`
     <h1>Change ${alert.alias}</h1>
     <${About} text=${description.description} />
     ${alert.pending !== null && html`<p class="hint" role="status">A change waits for the next start of a process; it is shown here.</p>`}
-    <form class="stack" onSubmit=${save}>
+    <form class="stack" onSubmit=${submit}>
       <div class="two">
         ${
           drawn === null
@@ -89,7 +74,6 @@ function Form({ alert, description, processes }: Known & { processes: readonly P
           <p class="hint" id="force-help">Running processes take the change at once and do not stop for it. Without, it waits for the next start of a process.</p>
         </section>
       </div>
-      ${fault !== null && html`<p class="failed" role="alert">${fault}</p>`}
       ${error !== null && html`<${Failed} error=${error} />`}
       <div class="row"><button class="primary" disabled=${isBusy}>Save</button><a class="button" href=${addressOf("alerts")}>Cancel</a></div>
     </form>

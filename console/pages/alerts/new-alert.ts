@@ -1,19 +1,21 @@
 /** A new alert: its type, its zone or line drawn on the picture, its conditions, and who is told. */
 import { useState } from "preact/hooks";
-import type { AlertDescription, ApiError, NewAlert, Process } from "../../../client/client.ts";
-import { toApiError, useAsked } from "../../asking.ts";
+import type { AlertDescription, NewAlert, Process } from "../../../client/client.ts";
+import { useAsked } from "../../asking.ts";
 import { html } from "../../html.ts";
+import { readChoice } from "../../parts/choice.ts";
 import { Copyable } from "../../parts/copy.ts";
 import { Dialog } from "../../parts/dialog.ts";
 import { useSourceNames } from "../../parts/source-names.ts";
 import { Failed, Loading, Shown } from "../../parts/states.ts";
+import { useSubmit } from "../../parts/submit.ts";
 import { say } from "../../parts/toasts.ts";
 import { addressOf, go } from "../../router.ts";
 import { windhover } from "../../session.ts";
 import { About } from "./about.ts";
 import { Conditions, readConditions, takesLine } from "./conditions.ts";
 import { RegionCard, useProcesses } from "./picture.ts";
-import { judgeRegion, type Point, regionOf } from "./region.ts";
+import { type Point, regionOf } from "./region.ts";
 import { readOutput, Told } from "./told.ts";
 
 const TYPES = {
@@ -37,7 +39,7 @@ export function NewAlertPage() {
     <nav aria-label="Where you are" class="crumbs"><a href=${addressOf("alerts")}>Alerts</a></nav>
     <h1>New alert</h1>
     <label class="narrow">Type
-      <select value=${type} onChange=${(event: Event) => setType((event.currentTarget as HTMLSelectElement).value as TypeName)}>
+      <select value=${type} onChange=${(event: Event) => setType(readChoice(event) as TypeName)}>
         ${Object.entries(TYPES).map(([name, words]) => html`<option value=${name}>${words}</option>`)}
       </select>
     </label>
@@ -52,44 +54,29 @@ export function NewAlertPage() {
 function Form({ description, processes }: { description: AlertDescription; processes: readonly Process[] }) {
   const isLine = takesLine(description);
   const [points, setPoints] = useState<readonly Point[]>(isLine ? FIRST_LINE : []);
-  const [fault, setFault] = useState<string | null>(null);
-  const [error, setError] = useState<ApiError | null>(null);
   const nameOf = useSourceNames();
   const [secret, setSecret] = useState<string | null>(null);
-  const [isBusy, setBusy] = useState(false);
+  const { error, isBusy, submit, forget } = useSubmit(async (form) => {
+    const body: NewAlert = {
+      ...{ alias: String(form.get("alias")).trim(), type: description.name as TypeName },
+      ...{ output: [readOutput(form)], region: regionOf(points, isLine) },
+      ...readConditions(form, description),
+    };
+    const scope = String(form.get("scope"));
+    const alert =
+      scope === "" ? await windhover.registerAlert({ body }) : await windhover.addAlert({ uuid: scope, body });
+    say(`${alert.alias} is on`);
+    const made = alert.output.map(({ config }) => config.secret).find((one) => typeof one === "string");
+    if (made === undefined) go(addressOf("alerts"));
+    else setSecret(String(made));
+  });
   const draw = (next: readonly Point[]): void => {
     setPoints(next);
-    setFault(null);
-  };
-  const create = async (event: SubmitEvent): Promise<void> => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget as HTMLFormElement);
-    setError(null);
-    const wrong = judgeRegion(points, isLine);
-    setFault(wrong);
-    if (wrong !== null) return;
-    setBusy(true);
-    try {
-      const body: NewAlert = {
-        ...{ alias: String(form.get("alias")).trim(), type: description.name as TypeName },
-        ...{ output: [readOutput(form)], region: regionOf(points, isLine) },
-        ...readConditions(form, description),
-      };
-      const scope = String(form.get("scope"));
-      const alert =
-        scope === "" ? await windhover.registerAlert({ body }) : await windhover.addAlert({ uuid: scope, body });
-      say(`${alert.alias} is on`);
-      const made = alert.output.map(({ config }) => config.secret).find((one) => typeof one === "string");
-      if (made === undefined) go(addressOf("alerts"));
-      else setSecret(String(made));
-    } catch (thrown) {
-      setError(toApiError(thrown));
-      setBusy(false);
-    }
+    forget();
   };
   return html`
     <${About} text=${description.description} />
-    <form class="stack" onSubmit=${create}>
+    <form class="stack" onSubmit=${submit}>
       <div class="two">
         <${RegionCard} points=${points} isLine=${isLine} processes=${processes} onChange=${draw} />
         <section class="card stack">
@@ -101,7 +88,6 @@ function Form({ description, processes }: { description: AlertDescription; proce
           <${Conditions} description=${description} />
         </section>
       </div>
-      ${fault !== null && html`<p class="failed" role="alert">${fault}</p>`}
       ${error !== null && html`<${Failed} error=${error} />`}
       <div class="row"><button class="primary" disabled=${isBusy}>Create</button><a class="button" href=${addressOf("alerts")}>Cancel</a></div>
     </form>

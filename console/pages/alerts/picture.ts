@@ -4,6 +4,7 @@ import type { Process } from "../../../client/client.ts";
 import { useAsked } from "../../asking.ts";
 import { html } from "../../html.ts";
 import { takePicture } from "../../live/first-picture.ts";
+import { readChoice } from "../../parts/choice.ts";
 import { useSourceNames } from "../../parts/source-names.ts";
 import { Loading } from "../../parts/states.ts";
 import { windhover } from "../../session.ts";
@@ -33,7 +34,7 @@ export function RegionCard({ points, isLine, processes, onChange }: RegionParts)
       <h2>${isLine ? "Line" : "Zone"}</h2>
       ${
         processes.length > 1 &&
-        html`<label>Picture of <select value=${shown} onChange=${(event: Event) => setChosen((event.currentTarget as HTMLSelectElement).value)}>
+        html`<label>Picture of <select value=${shown} onChange=${(event: Event) => setChosen(readChoice(event))}>
           ${processes.map((process) => html`<option value=${process.uuid}>${nameOf(process)}</option>`)}
         </select></label>`
       }

@@ -8,11 +8,12 @@ export function pointsOf(region: Readonly<Record<string, unknown>>): readonly Po
   return (region.polygon ?? region.line ?? []) as readonly Point[];
 }
 
-/** As the service takes it. No points: the whole picture. */
-export const regionOf = (points: readonly Point[], isLine: boolean) => ({
-  type: "image" as const,
-  ...(points.length > 0 && (isLine ? { line: points } : { polygon: points })),
-});
+/** As the service takes it. No points: the whole picture. Throws words for people where it cannot be one. */
+export function regionOf(points: readonly Point[], isLine: boolean) {
+  const fault = judgeRegion(points, isLine);
+  if (fault !== null) throw new Error(fault);
+  return { type: "image" as const, ...(points.length > 0 && (isLine ? { line: points } : { polygon: points })) };
+}
 
 /** What is wrong with it, for people; null: nothing. */
 export function judgeRegion(points: readonly Point[], isLine: boolean): string | null {

@@ -2,12 +2,13 @@
 import { useState } from "preact/hooks";
 import type { AlertOutput } from "../../../client/client.ts";
 import { html } from "../../html.ts";
+import { readChoice } from "../../parts/choice.ts";
 
 export function Told() {
   const [kind, setKind] = useState("mqtt");
   return html`
     <label>Who is told
-      <select name="output" value=${kind} onChange=${(event: Event) => setKind((event.currentTarget as HTMLSelectElement).value)}>
+      <select name="output" value=${kind} onChange=${(event: Event) => setKind(readChoice(event))}>
         <option value="mqtt">A broker (MQTT)</option><option value="webhook">A web address</option>
       </select>
     </label>

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import type { Graph, Process } from "../../../client/client.ts";
 import { useAsked } from "../../asking.ts";
 import { html } from "../../html.ts";
+import { readChoice } from "../../parts/choice.ts";
 import { useSourceNames } from "../../parts/source-names.ts";
 import { Shown } from "../../parts/states.ts";
 import { addressOf } from "../../router.ts";
@@ -39,7 +40,7 @@ function Pipelines({ graph }: { graph: Graph }) {
     ${
       running.length > 0 &&
       html`<label class="narrow load">Load while it runs on
-        <select value=${uuid} onChange=${(event: Event) => setChosen((event.currentTarget as HTMLSelectElement).value)}>
+        <select value=${uuid} onChange=${(event: Event) => setChosen(readChoice(event))}>
           ${running.map((one: Process) => html`<option value=${one.uuid}>${nameOf(one)} (${one.state})</option>`)}
         </select>
       </label>`

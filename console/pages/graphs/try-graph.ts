@@ -1,9 +1,8 @@
 /** Runs what is in the editor on a source for a minute. */
-import { useState } from "preact/hooks";
-import type { ApiError, Source } from "../../../client/client.ts";
-import { toApiError } from "../../asking.ts";
+import type { Source } from "../../../client/client.ts";
 import { html } from "../../html.ts";
 import { Failed } from "../../parts/states.ts";
+import { useSubmit } from "../../parts/submit.ts";
 import { addressOf, go } from "../../router.ts";
 import { windhover } from "../../session.ts";
 
@@ -16,26 +15,16 @@ interface TryNeeds {
 }
 
 export function TryGraph({ graph, sources, isSound, text }: TryNeeds) {
-  const [error, setError] = useState<ApiError | null>(null);
-  const [isBusy, setBusy] = useState(false);
-  const start = async (event: SubmitEvent): Promise<void> => {
-    event.preventDefault();
-    const source_uuid = String(new FormData(event.currentTarget as HTMLFormElement).get("source"));
-    setBusy(true);
-    setError(null);
-    try {
-      const { process_uuid } = await windhover.tryGraph({ body: { yaml: text, source_uuid } });
-      go(`${addressOf("processes", process_uuid)}?tried=${encodeURIComponent(graph)}`);
-    } catch (fault) {
-      setError(toApiError(fault));
-      setBusy(false);
-    }
-  };
+  const { error, isBusy, submit } = useSubmit(async (form) => {
+    const source_uuid = String(form.get("source"));
+    const { process_uuid } = await windhover.tryGraph({ body: { yaml: text, source_uuid } });
+    go(`${addressOf("processes", process_uuid)}?tried=${encodeURIComponent(graph)}`);
+  });
   if (sources.length === 0)
     return html`<p class="hint">To try it, <a href=${addressOf("sources")}>add a source</a>.</p>`;
   return html`
     ${error !== null && html`<${Failed} error=${error} />`}
-    <form class="row foot" onSubmit=${start}>
+    <form class="row foot" onSubmit=${submit}>
       <label>Try it on <select name="source">${sources.map((source) => html`<option value=${source.uuid}>${source.alias}</option>`)}</select></label>
       <button class="primary" disabled=${!isSound || isBusy}>${isBusy ? "Starting…" : "Try for a minute"}</button>
     </form>

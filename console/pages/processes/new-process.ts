@@ -1,10 +1,12 @@
 /** Starts a process: which source, which graph, and the params that its schema names. */
 import { useState } from "preact/hooks";
-import type { ApiError, GraphSummary, Source } from "../../../client/client.ts";
-import { toApiError, useAsked } from "../../asking.ts";
+import type { GraphSummary, Source } from "../../../client/client.ts";
+import { useAsked } from "../../asking.ts";
 import { html } from "../../html.ts";
+import { readChoice } from "../../parts/choice.ts";
 import { type ParamSchema, readParams, SchemaField } from "../../parts/schema-form.ts";
 import { Empty, Failed, Shown } from "../../parts/states.ts";
+import { useSubmit } from "../../parts/submit.ts";
 import { addressOf, go, place } from "../../router.ts";
 import { windhover } from "../../session.ts";
 
@@ -41,34 +43,23 @@ function Form({ sources, graphs }: Choices) {
   const [name, setName] = useState(
     graphs.some((graph) => graph.name === "detect") ? "detect" : (graphs[0]?.name ?? ""),
   );
-  const [error, setError] = useState<ApiError | null>(null);
-  const [isBusy, setBusy] = useState(false);
   const graph = graphs.find((one) => one.name === name);
   const schemas = paramsOf(graph);
-  const start = async (event: SubmitEvent): Promise<void> => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget as HTMLFormElement);
-    setBusy(true);
-    setError(null);
-    try {
-      const source_uuid = String(form.get("source"));
-      const params = readParams(form, schemas);
-      const started = await windhover.startProcess({ source_uuid, graph: name, body: { params } });
-      go(addressOf("processes", started.process_uuid));
-    } catch (fault) {
-      setError(toApiError(fault));
-      setBusy(false);
-    }
-  };
+  const { error, isBusy, submit } = useSubmit(async (form) => {
+    const source_uuid = String(form.get("source"));
+    const params = readParams(form, schemas);
+    const started = await windhover.startProcess({ source_uuid, graph: name, body: { params } });
+    go(addressOf("processes", started.process_uuid));
+  });
   return html`
-    <form class="card narrow" onSubmit=${start}>
+    <form class="card narrow" onSubmit=${submit}>
       <label>Source
         <select name="source">
           ${sources.map((source) => html`<option value=${source.uuid} selected=${source.uuid === place.value.query.get("source")}>${source.alias}</option>`)}
         </select>
       </label>
       <label>Graph
-        <select value=${name} onChange=${(event: Event) => setName((event.currentTarget as HTMLSelectElement).value)}>
+        <select value=${name} onChange=${(event: Event) => setName(readChoice(event))}>
           ${graphs.map((one) => html`<option value=${one.name}>${one.name}</option>`)}
         </select>
       </label>

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import type { Output, Process } from "../../../client/client.ts";
 import { useAsked } from "../../asking.ts";
 import { html } from "../../html.ts";
+import { readChoice } from "../../parts/choice.ts";
 import { Copyable } from "../../parts/copy.ts";
 import { Shown } from "../../parts/states.ts";
 import { attempt } from "../../parts/toasts.ts";
@@ -82,7 +83,7 @@ function Attach({ process, outputs, onChange }: Parts) {
         ${
           outputs.length > 0 &&
           html`<label>Which
-            <select value=${known} onChange=${(event: Event) => setKnown((event.currentTarget as HTMLSelectElement).value)}>
+            <select value=${known} onChange=${(event: Event) => setKnown(readChoice(event))}>
               <option value="">A new one</option>${outputs.map((output) => html`<option value=${output.uuid}>${output.alias} (${output.type})</option>`)}
             </select>
           </label>`

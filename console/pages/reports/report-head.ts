@@ -6,6 +6,7 @@ import { Confirm } from "../../parts/dialog.ts";
 import { attempt } from "../../parts/toasts.ts";
 import { addressOf, go } from "../../router.ts";
 import { windhover } from "../../session.ts";
+import { isActive } from "../processes/state-mark.ts";
 import { downloadTracks } from "./download.ts";
 import { Enhancement } from "./enhancement.ts";
 
@@ -23,7 +24,7 @@ interface HeadParts {
 export function ReportHead({ report, process, alias, onChange }: HeadParts) {
   const [isDoomed, setDoomed] = useState(false);
   const { process_uuid, time_window_minutes } = report;
-  const isRunning = process !== null && process.state !== "finished" && process.state !== "failed";
+  const isRunning = process !== null && isActive(process);
   const remove = async (): Promise<void> => {
     setDoomed(false);
     if (await attempt(() => windhover.deleteTracks({ process_uuid }), "The report is gone")) go(addressOf("reports"));

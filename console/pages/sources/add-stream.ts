@@ -1,36 +1,25 @@
 import { useState } from "preact/hooks";
-import type { ApiError, NewStream } from "../../../client/client.ts";
-import { toApiError } from "../../asking.ts";
+import type { NewStream } from "../../../client/client.ts";
 import { html } from "../../html.ts";
+import { readChoice } from "../../parts/choice.ts";
 import { Dialog } from "../../parts/dialog.ts";
 import { Failed } from "../../parts/states.ts";
+import { useSubmit } from "../../parts/submit.ts";
 import { say } from "../../parts/toasts.ts";
 import { windhover } from "../../session.ts";
 
 type Telemetry = "none" | "mqtt" | "websocket";
 
 export function AddStream({ onClose, onDone }: { onClose: () => void; onDone: () => void }) {
-  const [error, setError] = useState<ApiError | null>(null);
   const [telemetry, setTelemetry] = useState<Telemetry>("none");
-  const [isBusy, setBusy] = useState(false);
-  const add = async (event: SubmitEvent): Promise<void> => {
-    event.preventDefault();
-    setBusy(true);
-    setError(null);
-    try {
-      const source = await windhover.registerStream({
-        body: readStream(new FormData(event.currentTarget as HTMLFormElement)),
-      });
-      say(`${source.alias} is there`);
-      onDone();
-    } catch (fault) {
-      setError(toApiError(fault));
-      setBusy(false);
-    }
-  };
+  const { error, isBusy, submit } = useSubmit(async (form) => {
+    const { alias } = await windhover.registerStream({ body: readStream(form) });
+    say(`${alias} is there`);
+    onDone();
+  });
   return html`
     <${Dialog} title="Add a stream" onClose=${onClose}>
-      <form onSubmit=${add}>
+      <form onSubmit=${submit}>
         <div class="body">
           <label>Name <input name="alias" required maxlength="255" autofocus placeholder="Gate camera" /></label>
           <label>Address
@@ -39,7 +28,7 @@ export function AddStream({ onClose, onDone }: { onClose: () => void; onDone: ()
           </label>
           <p id="address-help" class="hint">Of a camera that is pulled from, or an address of this service that a drone publishes to.</p>
           <label>Telemetry
-            <select name="telemetry" value=${telemetry} onChange=${(event: Event) => setTelemetry((event.currentTarget as HTMLSelectElement).value as Telemetry)}>
+            <select name="telemetry" value=${telemetry} onChange=${(event: Event) => setTelemetry(readChoice(event) as Telemetry)}>
               <option value="none">None</option>
               <option value="websocket">By websocket, from a client</option>
               <option value="mqtt">By MQTT, from a broker</option>

@@ -1,11 +1,11 @@
 /** A new subscription to the events of a process; its secret is shown this once. */
 import { useState } from "preact/hooks";
-import type { ApiError, NewSubscription, Process } from "../../../client/client.ts";
-import { toApiError } from "../../asking.ts";
+import type { NewSubscription, Process } from "../../../client/client.ts";
 import { html } from "../../html.ts";
 import { Copyable } from "../../parts/copy.ts";
 import { Dialog } from "../../parts/dialog.ts";
 import { Failed } from "../../parts/states.ts";
+import { useSubmit } from "../../parts/submit.ts";
 import { windhover } from "../../session.ts";
 
 interface SubscribeParts {
@@ -17,23 +17,12 @@ interface SubscribeParts {
 }
 
 export function Subscribe({ process, name, onClose, onDone }: SubscribeParts) {
-  const [error, setError] = useState<ApiError | null>(null);
-  const [isBusy, setBusy] = useState(false);
   const [secret, setSecret] = useState<string | null>(null);
-  const submit = async (event: SubmitEvent): Promise<void> => {
-    event.preventDefault();
-    setBusy(true);
-    setError(null);
-    try {
-      const body = readSubscription(new FormData(event.currentTarget as HTMLFormElement));
-      const made = await windhover.subscribe({ process_uuid: process.uuid, body });
-      setSecret(made.secret);
-      onDone();
-    } catch (fault) {
-      setError(toApiError(fault));
-    }
-    setBusy(false);
-  };
+  const { error, isBusy, submit } = useSubmit(async (form) => {
+    const made = await windhover.subscribe({ process_uuid: process.uuid, body: readSubscription(form) });
+    setSecret(made.secret);
+    onDone();
+  });
   if (secret !== null)
     return html`<${Dialog} key="secret" title="Subscribed" onClose=${onClose}>
       <div class="body"><p>Calls are signed with this secret. It is shown only now.</p><${Copyable} label="secret" text=${secret} /></div>
