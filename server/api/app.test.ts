@@ -96,9 +96,9 @@ for (const [method, path, route] of [
     if (route === "/process/{process_uuid}") assert.deepEqual(body.params, { process_uuid: a });
   });
 
-test("whoever opens the address of the service is led to its documents", async () => {
+test("whoever opens the address of the service is led to the console", async () => {
   const front = await app.call("/", { redirect: "manual" });
-  assert.deepEqual([front.status, front.headers.get("location")], [302, "docs"]);
+  assert.deepEqual([front.status, front.headers.get("location")], [302, "console"]);
 });
 
 for (const path of [

@@ -134,7 +134,7 @@ test(
     assertNear(alert?.region.polygon, ZONE);
     const notices = page.getByRole("region", { name: "Notices" });
     await notices.getByText("triggered").first().waitFor();
-    assert.match(await notices.innerText(), /process · [a-z ]+ \d+/);
+    assert.match(await notices.innerText(), /Campus · [a-z ]+ \d+/);
     await watch.until("the broker is told, too", () => told.length > 0);
     await page.getByText(/[1-9]\d* delivered/).waitFor();
     await photograph(page, "alerts");
