@@ -307,7 +307,7 @@ step(
     await page.getByRole("link", { name: "detect" }).click();
     await page.getByRole("meter", { name: "Load of detect", exact: true }).waitFor();
     await page
-      .getByText(/[1-9]\d* fps · [\d.]+ ms/)
+      .getByText(/^[1-9]\d* fps · [\d.]+ ms$/)
       .first()
       .waitFor();
     const steps = page.getByRole("list", { name: "rtsp output campus/boxes" });
