@@ -2,11 +2,11 @@
  * The child that publishes a clip, as the server sees it. It ends with us and keeps nothing. Owner: the `ClipPublisher`,
  * which ends it and starts the next one.
  */
-import { type ChildProcess, fork } from "node:child_process";
-import { fileURLToPath } from "node:url";
+import type { ChildProcess } from "node:child_process";
 import type { Logger } from "pino";
 import { CLIP_PROTOCOL, ClipMessage, type ClipRequest, type ClipStage } from "../../schemas/clip.ts";
 import { Deadline } from "../processes/deadline.ts";
+import { awaitExit, forkDisposable } from "../processes/disposable-child.ts";
 import { RunnerOutput } from "../processes/runner-output.ts";
 import { checkBy } from "../validation.ts";
 
@@ -19,7 +19,6 @@ export interface ClipProcessParts {
   onStage(stage: ClipStage): void;
 }
 
-const SECRETS = { DATABASE_URL: undefined, WINDHOVER_DATABASE_URL: undefined, WINDHOVER_BOOTSTRAP_KEY: undefined };
 const check = checkBy(ClipMessage);
 
 export class ClipProcess {
@@ -34,7 +33,7 @@ export class ClipProcess {
   constructor(parts: ClipProcessParts) {
     const { entry, log, prepareMs } = parts;
     this.#parts = parts;
-    this.#child = spawn(entry);
+    this.#child = forkDisposable(entry);
     const output = new RunnerOutput((line) => log.debug({ clip: this.pid }, line));
     for (const stream of [this.#child.stdout, this.#child.stderr]) if (stream !== null) output.drain(stream);
     this.#deadline = new Deadline(prepareMs, () =>
@@ -72,37 +71,10 @@ export class ClipProcess {
     else this.kill(`it speaks version ${protocol} of the protocol, the server ${CLIP_PROTOCOL}: install both anew`);
   }
 
-  #awaitExit(): Promise<string> {
-    return new Promise((resolve) => {
-      const leave = (why: string): void => {
-        this.#isGone = true;
-        this.#deadline.close();
-        resolve(this.#reason ?? why);
-      };
-      this.#child.on("error", (error) => {
-        if (this.#child.pid === undefined) leave(error.message);
-      });
-      // What it said last arrives before its channel closes, and that may be after its exit.
-      let why: string | null = null;
-      this.#child.on("exit", (code, signal) => {
-        why = signal === null ? `it ended with code ${code}` : `it was ended by ${signal}`;
-        if (!this.#child.connected) leave(why);
-      });
-      this.#child.on("disconnect", () => {
-        if (why !== null) leave(why);
-      });
-    });
+  async #awaitExit(): Promise<string> {
+    const why = await awaitExit(this.#child);
+    this.#isGone = true;
+    this.#deadline.close();
+    return this.#reason ?? why;
   }
-}
-
-/** The kernel ends it with us, even one that hangs; Ctrl-C is for us alone. */
-function spawn(entry: URL): ChildProcess {
-  return fork(fileURLToPath(entry), [], {
-    execPath: "setpriv",
-    execArgv: ["--pdeathsig", "KILL", process.execPath],
-    env: { ...process.env, ...SECRETS },
-    stdio: ["ignore", "pipe", "pipe", "ipc"],
-    detached: true,
-    serialization: "json",
-  });
 }

@@ -2,8 +2,7 @@
  * The child that looks at pictures, as the server sees it. It ends with us and keeps nothing: whatever happens to it, the
  * next one goes on. Owner: the job that started it.
  */
-import { type ChildProcess, fork } from "node:child_process";
-import { fileURLToPath } from "node:url";
+import type { ChildProcess } from "node:child_process";
 import type { Logger } from "pino";
 import {
   ENHANCE_PROTOCOL,
@@ -13,6 +12,7 @@ import {
   type TrackToEnhance,
 } from "../../schemas/enhancement.ts";
 import { Deadline } from "../processes/deadline.ts";
+import { awaitExit, forkDisposable } from "../processes/disposable-child.ts";
 import { RunnerOutput } from "../processes/runner-output.ts";
 import { checkBy } from "../validation.ts";
 
@@ -31,7 +31,6 @@ export interface EnhancerParts {
   readonly memoryBytes: number;
 }
 
-const SECRETS = { DATABASE_URL: undefined, WINDHOVER_DATABASE_URL: undefined, WINDHOVER_BOOTSTRAP_KEY: undefined };
 const check = checkBy(EnhanceMessage);
 
 export class EnhancerProcess {
@@ -51,7 +50,7 @@ export class EnhancerProcess {
   constructor(parts: EnhancerParts) {
     const { entry, log, loadMs } = parts;
     this.#parts = parts;
-    this.#child = spawn(entry);
+    this.#child = forkDisposable(entry);
     this.#output = new RunnerOutput((line) => log.debug({ enhancer: this.pid }, line));
     for (const stream of [this.#child.stdout, this.#child.stderr]) if (stream !== null) this.#output.drain(stream);
     this.#watchdog = new Deadline(loadMs, () => this.kill(`it was not loaded within ${loadMs / 1000} s`));
@@ -141,38 +140,10 @@ export class EnhancerProcess {
     if (memoryBytes > most) this.kill(`it took ${memoryBytes} bytes of memory and may take ${most}`);
   }
 
-  #awaitExit(): Promise<string> {
-    return new Promise((resolve) => {
-      const leave = (why: string): void => {
-        this.#isGone = true;
-        this.#watchdog?.close();
-        resolve(this.#reason ?? why);
-      };
-      this.#child.on("error", (error) => {
-        if (this.#child.pid === undefined) leave(error.message);
-      });
-      // What it said last arrives before its channel closes, and that may be after its exit.
-      let why: string | null = null;
-      this.#child.on("exit", (code, signal) => {
-        why = signal === null ? `it ended with code ${code}` : `it was ended by ${signal}`;
-        if (!this.#child.connected) leave(why);
-      });
-      this.#child.on("disconnect", () => {
-        if (why !== null) leave(why);
-      });
-    });
+  async #awaitExit(): Promise<string> {
+    const why = await awaitExit(this.#child);
+    this.#isGone = true;
+    this.#watchdog?.close();
+    return this.#reason ?? why;
   }
-}
-
-/** The kernel ends it with us, even one that hangs; Ctrl-C is for us alone. */
-function spawn(entry: URL): ChildProcess {
-  return fork(fileURLToPath(entry), [], {
-    execPath: "setpriv",
-    execArgv: ["--pdeathsig", "KILL", process.execPath],
-    // It looks at what strangers filmed: of what is ours to keep it needs nothing.
-    env: { ...process.env, ...SECRETS },
-    stdio: ["ignore", "pipe", "pipe", "ipc"],
-    detached: true,
-    serialization: "json",
-  });
 }
