@@ -97,7 +97,18 @@ step("pages are reached by keys alone: the content is one step away, and what ha
   await page.keyboard.press("Tab");
   assert.equal(await focused(), "Upload a video");
   assert.notEqual(await page.evaluate("getComputedStyle(document.activeElement).outlineStyle"), "none");
-  const titles = ["Processes", "Map", "Reports", "Alerts", "Webhooks", "Recordings", "Graphs", "Usage", "Live", "Sources"];
+  const titles = [
+    "Processes",
+    "Map",
+    "Reports",
+    "Alerts",
+    "Webhooks",
+    "Recordings",
+    "Graphs",
+    "Usage",
+    "Live",
+    "Sources",
+  ];
   for (const title of titles) {
     await page.getByRole("link", { name: title, exact: true }).focus();
     await page.keyboard.press("Enter");
