@@ -34,14 +34,15 @@ export function Notices() {
   `;
 }
 
-export const Notice = ({ notice }: { notice: AlertEvent }) => {
+/** `isHere`: on the page of its process, which needs no way there. */
+export const Notice = ({ notice, isHere = false }: { notice: AlertEvent; isHere?: boolean }) => {
   const { image } = (notice.data.patch ?? {}) as { image?: string };
   return html`
     <li class="card row">
       ${image !== undefined && html`<img class="patch" alt="" src=${`data:image/jpeg;base64,${image}`} />`}
       <div>
         <strong>${notice.alias}</strong> <span class="state ${notice.event === "cleared" ? "" : "live"}">${notice.event}</span>
-        <p class="hint">${formatTime(notice.timestamp)} · <a href=${addressOf("processes", notice.process_uuid)}>process</a> · ${nameTracks(notice)}</p>
+        <p class="hint">${formatTime(notice.timestamp)} · ${!isHere && html`<a href=${addressOf("processes", notice.process_uuid)}>process</a> · `}${nameTracks(notice)}</p>
       </div>
     </li>
   `;

@@ -95,7 +95,7 @@ function Running({ process, onChange }: Parts) {
         ${
           notices.length > 0 &&
           html`<section aria-label="Notices" aria-live="polite"><h2>Notices</h2>
-            <ul class="plain-list">${notices.map((notice) => html`<${Notice} key=${notice.id} notice=${notice} />`)}</ul>
+            <ul class="plain-list">${notices.map((notice) => html`<${Notice} key=${notice.id} notice=${notice} isHere />`)}</ul>
           </section>`
         }
       </aside>
