@@ -418,7 +418,7 @@ export type NewAlert = {
     | {
         /** A track must match the filter inside the region for so long without a break. */
         readonly for_seconds?: number;
-        /** Each track is told of once. With false again, after it has left, or stopped to match, and come back. */
+        /** Each track is told of once. Otherwise again whenever it has left, or stopped to match, and come back. */
         readonly once_per_track?: boolean;
       };
   /** An object; `GET /alert_description` has its schema. */

@@ -14,6 +14,7 @@ export default {
   about: "Runs a measurement and prints its table.",
   usage: "NAME [argument…]",
   options: {},
+  notes: `Benches: ${listBenches().join(", ")}.`,
   verbatim: true,
   examples: ["bench engine", "bench detect"],
   async run(given, terminal) {
@@ -30,10 +31,8 @@ export default {
 
 const describe = (names: readonly string[]): string => (names.length === 0 ? "are none" : `is ${names.join(", ")}`);
 
-const listBenches = (): readonly string[] =>
-  existsSync(FOLDER)
-    ? readdirSync(FOLDER)
-        .filter((file) => /^[a-z-]+\.ts$/.test(file))
-        .map((file) => basename(file, ".ts"))
-        .sort()
-    : [];
+function listBenches(): readonly string[] {
+  if (!existsSync(FOLDER)) return [];
+  const files = readdirSync(FOLDER).filter((file) => /^[a-z-]+\.ts$/.test(file));
+  return files.map((file) => basename(file, ".ts")).sort();
+}

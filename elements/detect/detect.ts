@@ -40,7 +40,7 @@ chains:
       minLength: 1,
       description: "An installed model by name, or the path of a model card.",
     }),
-    confidence: orOfCard("What counts as seen."),
+    confidence: orOfCard("What counts as seen. A track that has begun goes on with less: see `weak`."),
     weak: orOfCard("What is too weak to count but may still hold a track."),
     overlap: orOfCard("Two boxes of a class that overlap more are one object."),
     classes: Type.Array(Type.String({ minLength: 1 }), {

@@ -205,7 +205,7 @@ export class Demo {
       } catch (error) {
         const isPassing = error instanceof ServiceError && PASSING.includes(error.code);
         if (!isPassing || performance.now() > untilMs || !this.#publishers.has(user.uuid)) throw error;
-        log.info({ err: error, attempt }, "the process of the demo could not be started; it is tried again");
+        log.info({ why: error.message, attempt }, "the process of the demo could not be started; it is tried again");
       }
       await sleep(backOff(attempt, RETRY, Math.random()), this.#ending.signal);
       this.#expectOpen();

@@ -22,7 +22,7 @@ export function Recordings() {
     <${Shown} asked=${asked} onRetry=${reload}>
       ${({ recordings, next_cursor: next }: { recordings: readonly Recording[]; next_cursor?: string }) =>
         recordings.length === 0
-          ? html`<${Empty} title="Nothing was recorded"><p>Streams that are published to this service are recorded while they last.</p></${Empty}>`
+          ? html`<${Empty} title="Nothing was recorded"><p>Streams that cameras and encoders push to this service are recorded while they last; the demo is not.</p></${Empty}>`
           : html`<${Table} recordings=${recordings} onPlay=${setPlayed} /><${More} count=${recordings.length} next=${next} onMore=${showMore} />`}
     </${Shown}>
     ${played !== null && html`<${Playing} recording=${played} onClose=${() => setPlayed(null)} />`}

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import type { Process, TrackReport } from "../../../client/client.ts";
 import { html } from "../../html.ts";
 import { Confirm } from "../../parts/dialog.ts";
+import { formatSpan } from "../../parts/format.ts";
 import { attempt } from "../../parts/toasts.ts";
 import { addressOf, go } from "../../router.ts";
 import { windhover } from "../../session.ts";
@@ -33,7 +34,7 @@ export function ReportHead({ report, process, alias, onChange }: HeadParts) {
     <div class="row spread">
       <div class="title">
         <h1>Report${alias !== null && ` of ${alias}`}</h1>
-        <p class="hint">${isRunning ? html`<span class="state live">live</span> the last ${minutes(time_window_minutes)}` : minutes(time_window_minutes)}</p>
+        <p class="hint">${isRunning ? html`<span class="state live">live</span> the last ${minutes(time_window_minutes)}` : (spanOf(process) ?? minutes(time_window_minutes))}</p>
       </div>
       <div class="row" role="group" aria-label="Download">
         ${(Object.keys(FORMATS) as (keyof typeof FORMATS)[]).map((format) => html`<button key=${format} type="button" aria-label=${`Download as ${FORMATS[format]}`} onClick=${() => void downloadTracks(process_uuid, format)}>↓ ${FORMATS[format]}</button>`)}
@@ -43,6 +44,12 @@ export function ReportHead({ report, process, alias, onChange }: HeadParts) {
     <${Enhancement} processUuid=${process_uuid} isRunning=${isRunning} onDone=${onChange} />
     ${isDoomed && html`<${Confirm} title="Delete this report?" action="Delete" onClose=${() => setDoomed(false)} onConfirm=${() => void remove()}><p>Tracks, their paths and their pictures go.</p></${Confirm}>`}
   `;
+}
+
+/** The window of a report is in whole minutes: a clip of 80 seconds would be said to be two of them long. */
+function spanOf(process: Process | null): string | null {
+  if (!process?.started_at || !process.finished_at) return null;
+  return `${formatSpan((Date.parse(process.finished_at) - Date.parse(process.started_at)) / 1000)} long`;
 }
 
 const minutes = (count: number): string => `${count} ${count === 1 ? "minute" : "minutes"}`;

@@ -14,7 +14,7 @@ const schemas = {
         Type.Boolean({
           default: true,
           description:
-            "Each track is told of once. With false again, after it has left, or stopped to match, and come back.",
+            "Each track is told of once. Otherwise again whenever it has left, or stopped to match, and come back.",
         }),
       ),
     },

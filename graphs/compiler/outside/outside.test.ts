@@ -68,6 +68,12 @@ describe("of all that GStreamer has here", () => {
       assert.match(fault ?? "", new RegExp(`^tried.yaml:9:7: .*${name}.*may not be used`));
     });
 
+  test("who is refused an element is told where the list is, and offered none that merely sounds like it", () => {
+    assert.deepEqual(judge(graphOf("record: { path: out.mp4 }")), [
+      'tried.yaml:9:7: "record" may not be used in a graph that is tried (expected elements that reach nothing outside the graph: `can_try` in `GET /elements`)',
+    ]);
+  });
+
   test("what is allowed takes no text beyond those that are known to be harmless", () => {
     const texts = factories
       .filter(({ name }) => ALLOWED_ELEMENTS.has(name))

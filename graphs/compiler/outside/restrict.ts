@@ -1,6 +1,6 @@
 /** What people who are no operators may say: the author of a graph that is tried, and whoever starts an installed one. */
 import type { Json, JsonRecord } from "../../../schemas/json.ts";
-import { didYouMean, suggest } from "../../../schemas/suggest.ts";
+import { didYouMean } from "../../../schemas/suggest.ts";
 import type { GraphDocument } from "../document.ts";
 import type { FaultList } from "../fault-list.ts";
 import { ALLOWED_ELEMENTS } from "./allow-list.ts";
@@ -23,8 +23,7 @@ export function restrictAuthor(
   const refused = listSteps(document).filter(({ element }) => !ALLOWED_ELEMENTS.has(element) && isKnown(element));
   for (const { element, at } of refused)
     faults.add("unknown_element", at, `"${element}" may not be used in a graph that is tried`, {
-      expected: [...ALLOWED_ELEMENTS].sort().join(", "),
-      suggestion: suggest(element, ALLOWED_ELEMENTS),
+      expected: "elements that reach nothing outside the graph: `can_try` in `GET /elements`",
     });
   for (const use of listUses(document)) {
     if (!ALLOWED_ELEMENTS.has(use.step.element)) continue;
