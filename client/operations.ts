@@ -1884,7 +1884,7 @@ export class Operations {
     return this.#send({ method: "GET", path: "/elements/{name}" }, input, call);
   }
 
-  /** Run a graph of your own for a minute. Needs a key with the flag `graph_author`. It may use elements whose `can_try` is true (`GET /elements/{name}`), and ends by itself after 60 seconds. */
+  /** Run a graph of your own for a minute. Needs a key with the flag `graph_author`. It may use elements whose `can_try` is true (`GET /elements/{name}`); slots with others are left out of it. It ends by itself after 60 seconds. */
   tryGraph(
     input: {
       body: {

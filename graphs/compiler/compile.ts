@@ -30,6 +30,8 @@ export interface CompileInput {
    * not bound counts as bound to `test:smpte`, but gives encoded video. Default `run`.
    */
   readonly mode?: "check" | "run";
+  /** Slots for which it is false are as if they were not there. */
+  readonly keepSlot?: (slot: Slot) => boolean;
 }
 
 export interface CompiledSlot {
@@ -74,7 +76,9 @@ function compileDocument(document: GraphDocument, input: CompileInput, faults: F
   const params = resolveParams({ declared: document.params, at: document.paramsAt, given, owner, checking }, faults);
   const prepared = prepare(document.chains, params, faults);
   const binding = bindSource(prepared.chains, { elements, source: input.source ?? null, checking }, faults);
-  const slots = document.slots.filter((slot) => isKept(slot.chain.when, params, faults));
+  const slots = document.slots
+    .filter(input.keepSlot ?? (() => true))
+    .filter((slot) => isKept(slot.chain.when, params, faults));
   const context = { registry, source: binding.bound, live: binding.live };
   const resolution = { elements, registry, context, encoded: binding.encoded };
   const wired = wire({

@@ -37,7 +37,7 @@ export function processGraphEndpoints({ library, processes, config }: ProcessGra
       tag: "Graphs",
       id: "tryGraph",
       summary: "Run a graph of your own for a minute",
-      description: `Needs a key with the flag \`graph_author\`. It may use elements whose \`can_try\` is true (\`GET /elements/{name}\`), and ends by itself after ${config.graphs.try_seconds} seconds.`,
+      description: `Needs a key with the flag \`graph_author\`. It may use elements whose \`can_try\` is true (\`GET /elements/{name}\`); slots with others are left out of it. It ends by itself after ${config.graphs.try_seconds} seconds.`,
       access: "key",
       body: TryBody,
       answers: { 201: { description: "It runs.", schema: StartedProcess } },

@@ -186,6 +186,9 @@ chains:
       /"record" may not/,
     );
     assert.match(faultsOf(await refused(attempt(variant("../../etc/passwd")))).join(), /no graph/);
+    const { slots, offers } = await attempt(variant("detect"));
+    assert.deepEqual(Object.keys(slots).sort(), ["feed", "view"], "those that record or publish are left out");
+    assert.ok(!offers.has("rtsp") && !offers.has("recording"));
   });
 
   test("whose check would never end costs itself alone", async () => {

@@ -1,24 +1,32 @@
 /** What people who are no operators may say: the author of a graph that is tried, and whoever starts an installed one. */
 import type { Json, JsonRecord } from "../../../schemas/json.ts";
 import { didYouMean } from "../../../schemas/suggest.ts";
-import type { GraphDocument } from "../document.ts";
+import type { GraphDocument, Slot } from "../document.ts";
 import type { FaultList } from "../fault-list.ts";
 import { ALLOWED_ELEMENTS } from "./allow-list.ts";
 import { type ReachKnowledge, reachOf } from "./reach.ts";
-import { listSteps, listUses, type PropertyUse } from "./uses.ts";
+import { isElement, listSteps, listUses, type PropertyUse } from "./uses.ts";
 
 export interface RestrictKnowledge extends ReachKnowledge {
   /** Names of the installed models. */
   readonly models: readonly string[];
 }
 
+/**
+ * A slot that records or publishes is no reason to refuse a graph that is tried, or nobody could try a change to the
+ * templates: it is left out, and cannot be attached.
+ */
+export const canTry = ({ chain }: Slot): boolean =>
+  chain.steps.every((step) => !isElement(step) || ALLOWED_ELEMENTS.has(step.element));
+
 /** Of a graph whose author is not trusted: elements and texts beyond the allow-list are faults, on their lines. */
 export function restrictAuthor(
-  document: GraphDocument,
+  whole: GraphDocument,
   params: JsonRecord,
   knowledge: RestrictKnowledge,
   faults: FaultList,
 ): void {
+  const document = { ...whole, slots: whole.slots.filter(canTry) };
   const isKnown = (name: string): boolean => knowledge.elements.has(name) || knowledge.registry.get(name) !== undefined;
   const refused = listSteps(document).filter(({ element }) => !ALLOWED_ELEMENTS.has(element) && isKnown(element));
   for (const { element, at } of refused)

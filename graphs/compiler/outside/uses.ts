@@ -18,7 +18,7 @@ export function listSteps(document: GraphDocument): readonly ElementStep[] {
   return chains.flatMap((chain) => chain.steps.filter(isElement));
 }
 
-const isElement = (step: Step): step is ElementStep => step.kind === "element";
+export const isElement = (step: Step): step is ElementStep => step.kind === "element";
 
 export const listUses = (document: GraphDocument): readonly PropertyUse[] =>
   listSteps(document).flatMap((step) =>

@@ -7,7 +7,7 @@ import type { GraphDocument } from "../document.ts";
 import { type GraphText, type LoadGraph, readGraph } from "../extend.ts";
 import type { Fault } from "../fault.ts";
 import { FaultList } from "../fault-list.ts";
-import { judgeGiven, listReserved, restrictAuthor } from "../outside/restrict.ts";
+import { canTry, judgeGiven, listReserved, restrictAuthor } from "../outside/restrict.ts";
 import { checkParams } from "./check-params.ts";
 import type { InstalledGraphs, InstalledText } from "./installed.ts";
 import type { GraphMemory, Looked } from "./memory.ts";
@@ -90,9 +90,14 @@ function prepare(request: PrepareRequest, world: CompilerWorld): CompileAnswer {
 }
 
 /** With everything known: what only the real values and the real source show. */
-function run(graph: GraphText, { params, sourceUri }: PrepareRequest, world: CompilerWorld): CompileAnswer {
+function run(graph: GraphText, { text, params, sourceUri }: PrepareRequest, world: CompilerWorld): CompileAnswer {
   const source = sourceUri === null ? null : ({ uri: sourceUri, pace: "realtime" } as const);
-  const { plan, faults } = compile(graph, { ...inputOf(world), params, source });
+  const { plan, faults } = compile(graph, {
+    ...inputOf(world),
+    params,
+    source,
+    ...(text !== null && { keepSlot: canTry }),
+  });
   if (plan === null) return refuse([], faults);
   return { type: "prepared", prepared: { plan } };
 }
