@@ -1,11 +1,12 @@
 /** An alert that is there: its name, zone or line and conditions can be changed, also under running processes. */
 import { useState } from "preact/hooks";
 import type { Alert, AlertChange, AlertDescription, ApiError, Process } from "../../../client/client.ts";
-import { toApiError, useAsked } from "../../asking.ts";
+import { toApiError } from "../../asker.ts";
+import { useAsked } from "../../asking.ts";
 import { html } from "../../html.ts";
 import { Failed, Loading, Shown } from "../../parts/states.ts";
 import { say } from "../../parts/toasts.ts";
-import { addressOf, go } from "../../router.ts";
+import { addressOf, goFrom, place } from "../../router.ts";
 import { windhover } from "../../session.ts";
 import { About } from "./about.ts";
 import { Conditions, findChanges, readConditions, takesLine } from "./conditions.ts";
@@ -54,6 +55,7 @@ function Form({ alert, description, processes }: Known & { processes: readonly P
     setFault(wrong);
     if (wrong !== null) return;
     setBusy(true);
+    const { value: here } = place;
     try {
       const body: AlertChange = {
         alias: String(form.get("alias")).trim(),
@@ -64,7 +66,7 @@ function Form({ alert, description, processes }: Known & { processes: readonly P
         ...{ uuid: alert.uuid, force: form.get("force") !== null, body },
       });
       say(pending === null ? `${alias} is changed` : `${alias} changes with the next start of a process`);
-      go(addressOf("alerts"));
+      goFrom(here, addressOf("alerts"));
     } catch (thrown) {
       setError(toApiError(thrown));
       setBusy(false);

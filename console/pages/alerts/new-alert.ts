@@ -1,14 +1,15 @@
 /** A new alert: its type, its zone or line drawn on the picture, its conditions, and who is told. */
 import { useState } from "preact/hooks";
 import type { AlertDescription, ApiError, NewAlert, Process } from "../../../client/client.ts";
-import { toApiError, useAsked } from "../../asking.ts";
+import { toApiError } from "../../asker.ts";
+import { useAsked } from "../../asking.ts";
 import { html } from "../../html.ts";
 import { Copyable } from "../../parts/copy.ts";
 import { Dialog } from "../../parts/dialog.ts";
 import { useSourceNames } from "../../parts/source-names.ts";
 import { Failed, Loading, Shown } from "../../parts/states.ts";
 import { say } from "../../parts/toasts.ts";
-import { addressOf, go } from "../../router.ts";
+import { addressOf, go, goFrom, place } from "../../router.ts";
 import { windhover } from "../../session.ts";
 import { About } from "./about.ts";
 import { Conditions, readConditions, takesLine } from "./conditions.ts";
@@ -69,6 +70,7 @@ function Form({ description, processes }: { description: AlertDescription; proce
     setFault(wrong);
     if (wrong !== null) return;
     setBusy(true);
+    const { value: here } = place;
     try {
       const body: NewAlert = {
         ...{ alias: String(form.get("alias")).trim(), type: description.name as TypeName },
@@ -80,7 +82,7 @@ function Form({ description, processes }: { description: AlertDescription; proce
         scope === "" ? await windhover.registerAlert({ body }) : await windhover.addAlert({ uuid: scope, body });
       say(`${alert.alias} is on`);
       const made = alert.output.map(({ config }) => config.secret).find((one) => typeof one === "string");
-      if (made === undefined) go(addressOf("alerts"));
+      if (made === undefined) goFrom(here, addressOf("alerts"));
       else setSecret(String(made));
     } catch (thrown) {
       setError(toApiError(thrown));

@@ -1,10 +1,10 @@
 /** Runs what is in the editor on a source for a minute. */
 import { useState } from "preact/hooks";
 import type { ApiError, Source } from "../../../client/client.ts";
-import { toApiError } from "../../asking.ts";
+import { toApiError } from "../../asker.ts";
 import { html } from "../../html.ts";
 import { Failed } from "../../parts/states.ts";
-import { addressOf, go } from "../../router.ts";
+import { addressOf, goFrom, place } from "../../router.ts";
 import { windhover } from "../../session.ts";
 
 interface TryNeeds {
@@ -23,9 +23,10 @@ export function TryGraph({ graph, sources, isSound, text }: TryNeeds) {
     const source_uuid = String(new FormData(event.currentTarget as HTMLFormElement).get("source"));
     setBusy(true);
     setError(null);
+    const { value: here } = place;
     try {
       const { process_uuid } = await windhover.tryGraph({ body: { yaml: text, source_uuid } });
-      go(`${addressOf("processes", process_uuid)}?tried=${encodeURIComponent(graph)}`);
+      goFrom(here, `${addressOf("processes", process_uuid)}?tried=${encodeURIComponent(graph)}`);
     } catch (fault) {
       setError(toApiError(fault));
       setBusy(false);

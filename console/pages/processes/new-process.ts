@@ -1,11 +1,12 @@
 /** Starts a process: which source, which graph, and the params that its schema names. */
 import { useState } from "preact/hooks";
 import type { ApiError, GraphSummary, Source } from "../../../client/client.ts";
-import { toApiError, useAsked } from "../../asking.ts";
+import { toApiError } from "../../asker.ts";
+import { useAsked } from "../../asking.ts";
 import { html } from "../../html.ts";
 import { type ParamSchema, readParams, SchemaField } from "../../parts/schema-form.ts";
 import { Empty, Failed, Shown } from "../../parts/states.ts";
-import { addressOf, go, place } from "../../router.ts";
+import { addressOf, goFrom, place } from "../../router.ts";
 import { windhover } from "../../session.ts";
 
 interface Choices {
@@ -50,11 +51,12 @@ function Form({ sources, graphs }: Choices) {
     const form = new FormData(event.currentTarget as HTMLFormElement);
     setBusy(true);
     setError(null);
+    const { value: here } = place;
     try {
       const source_uuid = String(form.get("source"));
       const params = readParams(form, schemas);
       const started = await windhover.startProcess({ source_uuid, graph: name, body: { params } });
-      go(addressOf("processes", started.process_uuid));
+      goFrom(here, addressOf("processes", started.process_uuid));
     } catch (fault) {
       setError(toApiError(fault));
       setBusy(false);

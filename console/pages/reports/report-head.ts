@@ -4,7 +4,7 @@ import type { Process, TrackReport } from "../../../client/client.ts";
 import { html } from "../../html.ts";
 import { Confirm } from "../../parts/dialog.ts";
 import { attempt } from "../../parts/toasts.ts";
-import { addressOf, go } from "../../router.ts";
+import { addressOf, goFrom, place } from "../../router.ts";
 import { windhover } from "../../session.ts";
 import { downloadTracks } from "./download.ts";
 import { Enhancement } from "./enhancement.ts";
@@ -26,7 +26,9 @@ export function ReportHead({ report, process, alias, onChange }: HeadParts) {
   const isRunning = process !== null && process.state !== "finished" && process.state !== "failed";
   const remove = async (): Promise<void> => {
     setDoomed(false);
-    if (await attempt(() => windhover.deleteTracks({ process_uuid }), "The report is gone")) go(addressOf("reports"));
+    const { value: here } = place;
+    if (await attempt(() => windhover.deleteTracks({ process_uuid }), "The report is gone"))
+      goFrom(here, addressOf("reports"));
   };
   return html`
     <div class="row spread">

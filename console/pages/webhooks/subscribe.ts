@@ -1,7 +1,7 @@
 /** A new subscription to the events of a process; its secret is shown this once. */
 import { useState } from "preact/hooks";
 import type { ApiError, NewSubscription, Process } from "../../../client/client.ts";
-import { toApiError } from "../../asking.ts";
+import { toApiError } from "../../asker.ts";
 import { html } from "../../html.ts";
 import { Copyable } from "../../parts/copy.ts";
 import { Dialog } from "../../parts/dialog.ts";
