@@ -15,6 +15,21 @@ export interface Problem {
   readonly request_id?: string;
 }
 
+/** Whoever answered, in whatever form: what is no problem as the service tells them says nothing. */
+export function readProblem(body: unknown): Problem {
+  const { errors, ...words } = Object(body) as Readonly<Record<string, unknown>>;
+  const told = Object.entries(words).filter(([, value]) => typeof value === "string");
+  return { ...Object.fromEntries(told), ...(Array.isArray(errors) && { errors: errors.filter(isFault) }) };
+}
+
+const isFault = (value: unknown): value is Fault => typeof Object(value).message === "string";
+
+/** Of an answer that refuses. */
+export async function readRefusal(answer: Response): Promise<ApiError> {
+  const problem = readProblem(await answer.json().catch(() => null));
+  return new ApiError(answer.status, problem, answer.headers.get("Retry-After"));
+}
+
 export class ApiError extends Error {
   override readonly name = "ApiError";
   /** 0: there was no answer. */

@@ -7,7 +7,7 @@
 import { Operations } from "./operations.ts";
 import { type ClientOptions, createTransport } from "./transport.ts";
 
-export { ApiError } from "./api-error.ts";
+export { ApiError, readProblem, readRefusal } from "./api-error.ts";
 export type * from "./operations.ts";
 export { API_VERSION } from "./operations.ts";
 export type { Call, ClientOptions } from "./transport.ts";

@@ -65,6 +65,12 @@ describe("a request", () => {
       assert.match(message, /^name is "/);
     });
 
+  test("is not sent with a key that no header can have", async () => {
+    answer = () => assert.fail("it was sent");
+    const { code, message } = await refusal(transport({ apiKey: "wh_ключ" })(GET, { name: "a" }));
+    assert.deepEqual([code, message], ["invalid_input", "the API key has characters that no key has"]);
+  });
+
   test("has its body as JSON", async () => {
     answer = async (request, response) => {
       assert.equal(request.headers["content-type"], "application/json");
@@ -111,11 +117,12 @@ describe("an answer", () => {
     );
   });
 
-  for (const body of ["<h1>Bad gateway</h1>", "null", ""])
+  const foreign = '{"code":7,"detail":["no"],"errors":{"a":1}}';
+  for (const body of ["<h1>Bad gateway</h1>", "null", "", '"no"', foreign])
     test(`of somebody else that refuses is an error too: ${JSON.stringify(body)}`, async () => {
       answer = (_, response) => void response.writeHead(502).end(body);
-      const { status, code, errors } = await refusal(transport()(GET, { name: "a" }));
-      assert.deepEqual([status, code, errors], [502, "unknown", []]);
+      const { status, code, message, errors } = await refusal(transport()(GET, { name: "a" }));
+      assert.deepEqual([status, code, message, errors], [502, "unknown", "the service answered 502", []]);
     });
 
   test("that is no JSON although it says so is an error", async () => {
@@ -146,6 +153,12 @@ describe("a wait", () => {
     assert.equal((await refusal(limited(GET, { name: "a" }))).code, "no_answer");
   });
 
+  test("may be limited for one call alone", async () => {
+    answer = () => {};
+    const { message } = await refusal(transport()(GET, { name: "a" }, { limitMs: 50 }));
+    assert.equal(message, "no answer within 0.05 s");
+  });
+
   test("is over once a stream has begun, however long that goes on", async () => {
     let finish = () => {};
     answer = (_, response) => {
@@ -165,5 +178,15 @@ describe("a wait", () => {
     const waiting = transport()(GET, { name: "a" }, { signal: call.signal });
     call.abort(new Error("enough"));
     await assert.rejects(waiting, /^Error: enough$/);
+  });
+
+  test("ends with the caller's reason within a refusal, too", async () => {
+    const call = new AbortController();
+    answer = (_, response) => {
+      response
+        .writeHead(500, { "Content-Type": "application/problem+json" })
+        .write("{", () => call.abort(new Error("enough")));
+    };
+    await assert.rejects(transport()(GET, { name: "a" }, { signal: call.signal }), /^Error: enough$/);
   });
 });

@@ -1,5 +1,5 @@
 /** How an operation becomes a request, and an answer a value or an error. For browsers and for Node. */
-import { ApiError, type Problem } from "./api-error.ts";
+import { ApiError, readRefusal } from "./api-error.ts";
 
 /** One operation of the API, as the generated part of the client has it. */
 export interface Route {
@@ -14,6 +14,8 @@ export interface Route {
 export interface Call {
   /** Ends the call, and the stream that it may have answered with. In place of the limit. */
   readonly signal?: AbortSignal;
+  /** In place of the client's. */
+  readonly limitMs?: number;
 }
 
 /** Of what is no JSON: a download, a page, a stream. */
@@ -37,20 +39,27 @@ type Body = NonNullable<RequestInit["body"]>;
 const LIMIT_MS = 30_000;
 
 /** Rejects with `ApiError`, and with the reason of the call's own signal when that was aborted. */
-export function createTransport({ url, apiKey, fetch: ask = fetch, limitMs = LIMIT_MS }: ClientOptions): Transport {
+export function createTransport({
+  url,
+  apiKey,
+  fetch: ask = fetch,
+  limitMs: usualMs = LIMIT_MS,
+}: ClientOptions): Transport {
   const base = url.replace(/\/+$/, "");
   return async (route, input, call = {}) => {
     const { target, init } = makeRequest(base, route, { ...input });
     const key = typeof apiKey === "function" ? apiKey() : apiKey;
-    if (key !== undefined) init.headers.set("api_key", key);
+    if (key !== undefined) addKey(init.headers, key);
+    const { signal, limitMs = usualMs } = call;
     const late = new AbortController();
-    const timer = call.signal === undefined ? setTimeout(() => late.abort(), limitMs) : undefined;
+    const timer = signal === undefined ? setTimeout(() => late.abort(), limitMs) : undefined;
     try {
-      const answer = await ask(target, { ...init, signal: call.signal ?? late.signal });
-      if (!answer.ok) throw await readProblem(answer);
+      const answer = await ask(target, { ...init, signal: signal ?? late.signal });
+      if (!answer.ok) throw await readRefusal(answer);
       return await readAnswer(answer);
     } catch (error) {
-      if (call.signal?.aborted || error instanceof ApiError) throw error;
+      if (signal?.aborted) throw signal.reason;
+      if (error instanceof ApiError) throw error;
       const detail = late.signal.aborted ? `no answer within ${limitMs / 1000} s` : "the service cannot be reached";
       throw new ApiError(0, { code: "no_answer", detail }, null, { cause: error });
     } finally {
@@ -75,6 +84,15 @@ function makeRequest(base: string, { method, path, query = [], bodyType }: Route
   return { target: search.size > 0 ? `${target}?${search}` : target, init };
 }
 
+function addKey(headers: Headers, key: string): void {
+  try {
+    headers.set("api_key", key);
+  } catch (cause) {
+    const detail = "the API key has characters that no key has";
+    throw new ApiError(0, { code: "invalid_input", detail }, null, { cause });
+  }
+}
+
 /** What would lead to another operation is refused: `..` survives every encoding. */
 function writeSegment(name: string, value: unknown): string {
   const text = value === undefined || value === null ? "" : String(value);
@@ -96,9 +114,4 @@ async function readAnswer(answer: Response): Promise<unknown> {
   }
   if (/^(text\/plain|application\/yaml)/.test(type)) return answer.text();
   return answer;
-}
-
-async function readProblem(answer: Response): Promise<ApiError> {
-  const problem = (await answer.json().catch(() => ({}))) as Problem | null;
-  return new ApiError(answer.status, problem ?? {}, answer.headers.get("Retry-After"));
 }

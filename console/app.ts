@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { Frame } from "./frame.ts";
 import { html } from "./html.ts";
 import { PAGES, type Page } from "./pages.ts";
-import { Empty, Failed, Loading } from "./parts/states.ts";
+import { Failed, Loading, NotLoaded } from "./parts/states.ts";
 import { Toasts } from "./parts/toasts.ts";
 import { addressOf, place } from "./router.ts";
 import { resumeSession, session, sessionFault } from "./session.ts";
@@ -42,7 +42,6 @@ function Loaded({ page }: { page: Page }) {
   useEffect(() => {
     document.title = `${page.title} · Windhover`;
   }, [page]);
-  if (isLost)
-    return html`<${Empty} title="This page could not be loaded"><p>The service is away, or was updated. <a href=${window.location.href} target="_self">Load it again</a></p></${Empty}>`;
+  if (isLost) return html`<${NotLoaded} what="This page" />`;
   return Content === null ? html`<${Loading} />` : html`<${Content} />`;
 }

@@ -13,7 +13,16 @@ export interface Place {
 function read(): Place {
   const { pathname, search } = window.location;
   const path = pathname.startsWith(root) ? pathname.slice(root.length) : "";
-  return { parts: path.split("/").filter(Boolean).map(decodeURIComponent), query: new URLSearchParams(search) };
+  return { parts: path.split("/").filter(Boolean).map(decode), query: new URLSearchParams(search) };
+}
+
+/** As it is where it is no encoding of anything: such a page is not there, and that is all that is wrong. */
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 export const place = signal<Place>(read());
@@ -30,6 +39,11 @@ export function go(address: string): void {
   place.value = read();
   focusContent();
   window.scrollTo(0, 0);
+}
+
+/** After something that took its time: who has gone elsewhere in the meantime is left there. */
+export function goFrom(before: Place, address: string): void {
+  if (place.value === before) go(address);
 }
 
 /** Clicks on links of our own change the page without loading it. */

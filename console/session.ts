@@ -1,8 +1,10 @@
 /** Who is signed in. The key stays in this browser: for this tab, or until signed out where one asked for that. */
 import { signal } from "@preact/signals";
-import { ApiError, type Login, Windhover } from "../client/client.ts";
+import { ApiError, type Login, readProblem, readRefusal, Windhover } from "../client/client.ts";
 
-const NAME = "windhover-key";
+/** How all that we keep in a browser is called. */
+const OURS = "windhover-";
+const NAME = `${OURS}key`;
 
 export interface Session {
   readonly apiKey: string;
@@ -21,21 +23,29 @@ export const farewell = signal<string | null>(null);
 /** What the service is reached below: `<base>` tells, so that all is right behind a proxy that adds a prefix. */
 export const base = new URL(document.baseURI).pathname.replace(/\/$/, "");
 
+/** A start waits for the first frame; what is asked for over and over has a limit of its own. */
+const LIMIT_MS = 120_000;
 const KEY_FAULTS = ["api_key_invalid", "api_key_expired"];
 
-/** A key that is no good any more ends the session, whatever was asked for with it. */
+/** A key that is no good any more ends its session, whatever was asked for with it. */
 const askWatching: typeof fetch = async (...request) => {
+  const { value: asker } = session;
   const answer = await fetch(...request);
   if (answer.status !== 403) return answer;
-  const { code = "", detail } = (await answer
+  const body: unknown = await answer
     .clone()
     .json()
-    .catch(() => ({}))) as { code?: string; detail?: string };
-  if (session.value && KEY_FAULTS.includes(code)) signOut(detail);
+    .catch(() => null);
+  const { code = "", detail } = readProblem(body);
+  // Not that of who has signed in since.
+  if (asker && session.value === asker && KEY_FAULTS.includes(code)) signOut(detail);
   return answer;
 };
 
-export const windhover = new Windhover({ url: base, apiKey: () => session.value?.apiKey, fetch: askWatching });
+export const windhover = new Windhover({
+  ...{ url: base, fetch: askWatching, limitMs: LIMIT_MS },
+  apiKey: () => session.value?.apiKey,
+});
 
 /**
  * For streams and files, by their path below the service. The key is in a header, not in an address that would be kept.
@@ -47,7 +57,7 @@ export async function ask(path: string, signal: AbortSignal | null = null): Prom
     if (signal?.aborted) throw cause;
     throw new ApiError(0, { code: "no_answer", detail: "the service cannot be reached" }, null, { cause });
   });
-  if (!answer.ok) throw new ApiError(answer.status, await answer.json().catch(() => ({})));
+  if (!answer.ok) throw await readRefusal(answer);
   return answer;
 }
 
@@ -60,9 +70,10 @@ export async function signIn(apiKey: string, isKept: boolean): Promise<void> {
   session.value = { apiKey, login };
 }
 
+/** Who leaves leaves nothing for the next at this computer; who only needs another key finds their drafts again. */
 export function signOut(reason: string | null = null): void {
-  // All of it: drafts of graphs are nobody else's.
-  sessionStorage.clear();
+  for (const name of Object.keys(sessionStorage))
+    if (name === NAME || (reason === null && name.startsWith(OURS))) sessionStorage.removeItem(name);
   localStorage.removeItem(NAME);
   farewell.value = reason;
   session.value = null;

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { toApiError } from "./asking.ts";
+import { toApiError } from "./asker.ts";
 import { html } from "./html.ts";
 import { farewell, signIn } from "./session.ts";
 

@@ -1,5 +1,5 @@
 /** Uploads with progress, which `fetch` cannot tell. */
-import { ApiError, type Source } from "../client/client.ts";
+import { ApiError, readProblem, type Source } from "../client/client.ts";
 import { base, session } from "./session.ts";
 
 export interface Upload {
@@ -19,9 +19,9 @@ export function uploadVideo(file: File, alias: string, onProgress: (share: numbe
     request.onerror = () => refuse("the connection broke off; nothing was kept");
     request.onabort = () => refuse("the upload was cancelled; nothing was kept");
     request.onload = () => {
-      const body = request.response ?? {};
-      if (request.status >= 200 && request.status < 300) resolve(body);
-      else reject(new ApiError(request.status, body, request.getResponseHeader("Retry-After")));
+      const { status, response } = request;
+      if (status >= 200 && status < 300 && response !== null) resolve(response);
+      else reject(new ApiError(status, readProblem(response), request.getResponseHeader("Retry-After")));
     };
   });
   request.open("POST", `${base}/video`);

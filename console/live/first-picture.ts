@@ -4,10 +4,12 @@ import { PartReader } from "./read-parts.ts";
 
 const LIMIT_MS = 15_000;
 
-/** An address for an `<img>`, to be revoked. Rejects with words for people. */
-export async function takePicture(processUuid: string): Promise<string> {
+/** An address for an `<img>`, to be revoked. Rejects with words for people. `signal`: nobody wants it any more. */
+export async function takePicture(processUuid: string, signal: AbortSignal): Promise<string> {
   const ending = new AbortController();
-  const timer = setTimeout(() => ending.abort(), LIMIT_MS);
+  const end = () => ending.abort();
+  const timer = setTimeout(end, LIMIT_MS);
+  signal.addEventListener("abort", end);
   try {
     const { body } = await ask(`/process/${processUuid}/feed?overlay=none`, ending.signal);
     const parts = new PartReader();
@@ -22,6 +24,7 @@ export async function takePicture(processUuid: string): Promise<string> {
     throw ending.signal.aborted ? new Error("no picture came in time; is the process paused?") : error;
   } finally {
     clearTimeout(timer);
+    signal.removeEventListener("abort", end);
     ending.abort();
   }
 }

@@ -5,11 +5,13 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { AlertEvent, DetectionMessage, StatsEvent } from "../../client/client.ts";
 import { html } from "../html.ts";
+import { ask } from "../session.ts";
 import { Painter } from "./painter.ts";
 import { Pairing } from "./pairing.ts";
 import { EventReader } from "./read-events.ts";
 import { PartReader } from "./read-parts.ts";
 import { stream } from "./stream.ts";
+import { whileSeen } from "./while-seen.ts";
 
 export interface LiveNews {
   onDetections?(message: DetectionMessage): void;
@@ -34,19 +36,23 @@ export function LiveView({ processUuid, note = null, news = {} }: LiveViewNeeds)
     const pairing = new Pairing();
     const painter = new Painter(() => canvas.current);
     const path = `/process/${processUuid}`;
-    const stopFeed = stream({
-      path: `${path}/feed?overlay=none`,
-      open: () => {
-        const parts = new PartReader();
-        return (piece) => {
-          const pictures = parts.read(piece);
-          if (pictures.length > 0) setTrouble(null);
-          for (const picture of pictures) painter.paint(pairing.addPicture(picture));
-        };
-      },
-      onTrouble: setTrouble,
-    });
+    const stopFeed = whileSeen(() =>
+      stream({
+        ask,
+        path: `${path}/feed?overlay=none`,
+        open: () => {
+          const parts = new PartReader();
+          return (piece) => {
+            const pictures = parts.read(piece);
+            if (pictures.length > 0) setTrouble(null);
+            for (const picture of pictures) painter.paint(pairing.addPicture(picture));
+          };
+        },
+        onTrouble: setTrouble,
+      }),
+    );
     const stopEvents = stream({
+      ask,
       path: `${path}/events`,
       open: () => {
         const events = new EventReader();

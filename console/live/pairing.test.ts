@@ -34,3 +34,12 @@ test("without any detections pictures go on, a little later", () => {
   assert.equal(shown.length, 70);
   assert.ok(shown.every(({ detections }) => detections === null));
 });
+
+test("a clock that is set back changes nothing", () => {
+  const pairing = new Pairing();
+  pairing.addDetections(message(60_000));
+  assert.deepEqual(tell(pairing.addPicture(picture(60_000))), [[at(60_000), at(60_000)]]);
+  pairing.addDetections(message(0));
+  assert.deepEqual(pairing.addPicture(picture(100)), []);
+  assert.deepEqual(tell(pairing.addDetections(message(100))), [[at(100), at(100)]]);
+});

@@ -31,7 +31,8 @@ export class Pairing {
 
   addDetections(message: DetectionMessage): readonly Pair[] {
     this.#messages.set(message.timestamp, message);
-    if (message.timestamp > this.#latest) this.#latest = message.timestamp;
+    // Not the highest that ever came: clocks are set back, too.
+    this.#latest = message.timestamp;
     for (const [key] of this.#messages) {
       if (this.#messages.size <= MOST_MESSAGES) break;
       this.#messages.delete(key);

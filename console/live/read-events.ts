@@ -5,14 +5,19 @@ export interface ServerEvent {
   readonly data: string;
 }
 
+/** An event that is longer is none. */
+const MOST_CHARACTERS = 16 * 2 ** 20;
+
 export class EventReader {
   readonly #decoder = new TextDecoder();
   #held = "";
 
+  /** Those that are whole by now. Throws when what comes is no such stream. */
   read(piece: Uint8Array): readonly ServerEvent[] {
     this.#held += this.#decoder.decode(piece, { stream: true });
     const blocks = this.#held.split(/\r?\n\r?\n/);
     this.#held = blocks.pop() ?? "";
+    if (this.#held.length > MOST_CHARACTERS) throw new Error("the events are none: one without an end");
     return blocks.map(readBlock).filter((event) => event.data !== "");
   }
 }

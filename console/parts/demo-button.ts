@@ -1,13 +1,16 @@
 /** One click to a street with boxes on it. Shown to those alone who may ask for it: whoever runs the service. */
 import { useEffect, useState } from "preact/hooks";
 import type { ApiError } from "../../client/client.ts";
-import { toApiError, useAsked } from "../asking.ts";
+import { toApiError } from "../asker.ts";
+import { useAsked } from "../asking.ts";
 import { html } from "../html.ts";
-import { addressOf, go } from "../router.ts";
+import { addressOf, goFrom, place } from "../router.ts";
 import { windhover } from "../session.ts";
 import { Failed, Loading } from "./states.ts";
 
 const LOOK_MS = 1_000;
+/** The first time the clip is fetched and converted, which the service gives up after a quarter of an hour. */
+const LIMIT_MS = 20 * 60_000;
 
 const STAGES: Readonly<Record<string, string>> = {
   fetching: "Fetching the clip, once",
@@ -23,9 +26,10 @@ export function DemoButton() {
   const begin = async (): Promise<void> => {
     setAsked(true);
     setFault(null);
+    const { value: here } = place;
     try {
-      const { process_uuid } = await windhover.startDemo();
-      go(addressOf("processes", process_uuid));
+      const { process_uuid } = await windhover.startDemo({ limitMs: LIMIT_MS });
+      goFrom(here, addressOf("processes", process_uuid));
     } catch (error) {
       setFault(toApiError(error));
       setAsked(false);

@@ -1,7 +1,7 @@
 /** What is shown while there is nothing to show yet, nothing at all, or something is wrong. */
 import type { ComponentChildren } from "preact";
 import type { ApiError } from "../../client/client.ts";
-import type { Asked } from "../asking.ts";
+import type { Asked } from "../asker.ts";
 import { html, type Markup } from "../html.ts";
 import { toSentence } from "./format.ts";
 
@@ -10,6 +10,10 @@ export const Loading = ({ what = "Loading" }: { what?: string }) =>
 
 export const Empty = ({ title, children }: { title: string; children?: ComponentChildren }) =>
   html`<div class="empty"><h2>${title}</h2>${children}</div>`;
+
+/** A part of the console itself. */
+export const NotLoaded = ({ what }: { what: string }) =>
+  html`<${Empty} title=${`${what} could not be loaded`}><p>The service is away, or was updated. <a href=${window.location.href} target="_self">Load it again</a></p></${Empty}>`;
 
 export const Failed = ({ error, onRetry }: { error: ApiError; onRetry?: () => void }) => html`
   <div class="failed" role="alert">

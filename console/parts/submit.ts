@@ -1,7 +1,8 @@
 /** What a form does when it is sent: once at a time, and with what went wrong. */
 import { useState } from "preact/hooks";
 import type { ApiError } from "../../client/client.ts";
-import { toApiError } from "../asking.ts";
+import { toApiError } from "../asker.ts";
+import { goFrom, place } from "../router.ts";
 
 export interface Submission {
   readonly error: ApiError | null;
@@ -11,16 +12,20 @@ export interface Submission {
   forget(): void;
 }
 
+/** Leads to another page, unless one has gone elsewhere since the form was sent. */
+type GoOn = (address: string) => void;
+
 /** `work` throws what went wrong, with words for people. */
-export function useSubmit(work: (form: FormData) => Promise<void>): Submission {
+export function useSubmit(work: (form: FormData, goOn: GoOn) => Promise<void>): Submission {
   const [error, setError] = useState<ApiError | null>(null);
   const [isBusy, setBusy] = useState(false);
   const submit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
     setBusy(true);
     setError(null);
+    const { value: here } = place;
     try {
-      await work(new FormData(event.currentTarget as HTMLFormElement));
+      await work(new FormData(event.currentTarget as HTMLFormElement), (address) => goFrom(here, address));
     } catch (fault) {
       setError(toApiError(fault));
     } finally {

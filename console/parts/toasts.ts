@@ -1,6 +1,6 @@
 /** Short words about what was done, said to screen readers too; errors stay until they are closed. */
 import { signal } from "@preact/signals";
-import { toApiError } from "../asking.ts";
+import { toApiError } from "../asker.ts";
 import { html } from "../html.ts";
 import { toSentence } from "./format.ts";
 

@@ -41,13 +41,14 @@ const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect 
 const ASSET = /^[a-z]+-[A-Z0-9]{8}\.(css|js)(\.map)?$/;
 
 export function consoleEndpoints({ config, folder }: ConsoleParts): readonly AnyEndpoint[] {
+  const assets = new Assets(folder);
   const prefix = config.public_url === null ? "" : new URL(config.public_url).pathname.replace(/\/+$/, "");
   const page = async (): Promise<string> => renderPage(prefix, JSON.parse(await read(folder, "entries.json")));
   const sendPage = async ({ headers }: { headers: Headers }): Promise<Response> =>
     pack(await page(), "text/html; charset=utf-8", "no-cache", headers);
   const define = (path: string, id: string, names: readonly string[]) =>
     defineEndpoint({
-      ...{ method: "GET", path, id, tag: "Operations", access: "none", errors: [] },
+      ...{ method: "GET", path, id, tag: "Operations", access: "none", errors: ["console_not_built"] },
       summary: "The operator's page.",
       params: Type.Object(Object.fromEntries(names.map((name) => [name, Type.String({ pattern: "^[^/]{1,200}$" })]))),
       answers: { 200: { description: "A web page.", mediaType: "text/html" } },
@@ -67,12 +68,12 @@ export function consoleEndpoints({ config, folder }: ConsoleParts): readonly Any
       access: "none",
       params: Type.Object({ file: Type.String({ pattern: "^[A-Za-z0-9.-]{1,100}$" }) }),
       answers: { 200: { description: "The file.", mediaType: "*/*" } },
-      errors: [],
+      errors: ["console_not_built"],
       async handle({ params: { file }, headers }) {
         const type = TYPES[file.slice(file.lastIndexOf(".") + 1)];
         if (file === "icon.svg") return pack(ICON, TYPES.svg ?? "", "public, max-age=86400", headers);
         if (!ASSET.test(file) || type === undefined) throw noSuchFile();
-        return pack(await read(folder, file), type, "public, max-age=31536000, immutable", headers);
+        return assets.send(file, type, headers);
       },
     }),
   ] as readonly AnyEndpoint[];
@@ -102,9 +103,40 @@ const renderPage = (prefix: string, entries: Readonly<Record<string, string>>): 
 </head><body><noscript>The console needs JavaScript.</noscript></body></html>
 `;
 
+/** Files with their contents in their names, packed once: anybody may ask for them, and the largest takes long. */
+class Assets {
+  readonly #folder: string;
+  /** No more than there are files. */
+  readonly #packed = new Map<string, Buffer>();
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  async send(file: string, type: string, asked: Headers): Promise<Response> {
+    const isPacked = takesGzip(asked);
+    const body = isPacked ? await this.#pack(file) : await read(this.#folder, file);
+    return answer(body, type, "public, max-age=31536000, immutable", isPacked);
+  }
+
+  async #pack(file: string): Promise<Buffer> {
+    const known = this.#packed.get(file);
+    if (known !== undefined) return known;
+    const packed = await compress(await read(this.#folder, file));
+    this.#packed.set(file, packed);
+    return packed;
+  }
+}
+
+const takesGzip = (asked: Headers): boolean => acceptsGzip(asked.get("accept-encoding") ?? undefined);
+
 async function pack(text: string, type: string, cache: string, asked: Headers): Promise<Response> {
-  const isPacked = acceptsGzip(asked.get("accept-encoding") ?? undefined);
-  return new Response(isPacked ? await compress(text) : text, {
+  const isPacked = takesGzip(asked);
+  return answer(isPacked ? await compress(text) : text, type, cache, isPacked);
+}
+
+const answer = (body: string | Buffer, type: string, cache: string, isPacked: boolean): Response =>
+  new Response(body as Uint8Array<ArrayBuffer> | string, {
     headers: {
       "Content-Type": type,
       "Content-Security-Policy": CSP,
@@ -115,4 +147,3 @@ async function pack(text: string, type: string, cache: string, asked: Headers): 
       ...(isPacked && { "Content-Encoding": "gzip" }),
     },
   });
-}

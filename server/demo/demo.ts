@@ -47,6 +47,7 @@ export class Demo {
   readonly #ending = new AbortController();
   /** By user. */
   readonly #publishers = new Map<string, ClipPublisher>();
+  /** By user. A stop takes the place of a start, which it ends. */
   readonly #work = new Map<string, { readonly kind: "start" | "stop"; readonly done: Promise<unknown> }>();
 
   constructor(parts: DemoParts) {
@@ -71,20 +72,11 @@ export class Demo {
     return this.#do(user, "start", () => this.#start(user, publicUrl));
   }
 
-  /** Process, publisher and source; resolves with the uuid of that. Rejects with `demo_not_found`. */
+  /** Process, publisher and source; resolves with the uuid of that. Asked twice at once it is done once. Rejects with `demo_not_found`. */
   async stop(user: User): Promise<string> {
-    const before = await this.#findSource(user);
-    // One that is being started is not waited for: without its publisher it fails, and takes itself back.
-    await this.#closePublisher(user.uuid);
-    await this.#work.get(user.uuid)?.done.catch(() => {});
-    return this.#do(user, "stop", async () => {
-      await this.#closePublisher(user.uuid);
-      const left = await this.#findSource(user);
-      if (left !== null) await this.#remove(user, left);
-      const uuid = left ?? before;
-      if (uuid !== null) return uuid;
-      throw new ServiceError("demo_not_found", { detail: "there is no demo to stop; POST /demo starts one" });
-    });
+    const work = this.#work.get(user.uuid);
+    if (work?.kind === "stop") return work.done as Promise<string>;
+    return this.#do(user, "stop", () => this.#stop(user, work?.done ?? Promise.resolve()));
   }
 
   async describe(user: User): Promise<DemoState> {
@@ -108,12 +100,26 @@ export class Demo {
 
   async #do<T>(user: User, kind: "start" | "stop", act: () => Promise<T>): Promise<T> {
     const done = act();
-    this.#work.set(user.uuid, { kind, done });
+    const work = { kind, done };
+    this.#work.set(user.uuid, work);
     try {
       return await done;
     } finally {
-      this.#work.delete(user.uuid);
+      if (this.#work.get(user.uuid) === work) this.#work.delete(user.uuid);
     }
+  }
+
+  async #stop(user: User, starting: Promise<unknown>): Promise<string> {
+    const before = await this.#findSource(user);
+    // One that is being started is not waited for: without its publisher it fails, and takes itself back.
+    await this.#closePublisher(user.uuid);
+    await starting.catch(() => {});
+    await this.#closePublisher(user.uuid);
+    const left = await this.#findSource(user);
+    if (left !== null) await this.#remove(user, left);
+    const uuid = left ?? before;
+    if (uuid !== null) return uuid;
+    throw new ServiceError("demo_not_found", { detail: "there is no demo to stop; POST /demo starts one" });
   }
 
   async #start(user: User, publicUrl: string): Promise<StartedDemo> {
@@ -158,6 +164,7 @@ export class Demo {
       publisher = undefined;
     }
     this.#expectOpen();
+    this.#expectWanted(user);
     publisher ??= this.#openPublisher(user.uuid, path);
     this.#publishers.set(user.uuid, publisher);
     try {
@@ -216,6 +223,11 @@ export class Demo {
     const { sql, processes, sources } = this.#parts;
     for (const { uuid } of await listActiveOn(sql, sourceUuid)) await processes.stop(user, uuid);
     await sources.remove(user, sourceUuid);
+  }
+
+  #expectWanted({ uuid }: User): void {
+    if (this.#work.get(uuid)?.kind === "stop")
+      throw new ServiceError("demo_unavailable", { detail: "it was told to stop" });
   }
 
   #expectOpen(): void {

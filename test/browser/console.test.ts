@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, type TestContext, test } from "node:test";
 import { promisify } from "node:util";
-import type { Page } from "playwright-core";
+import type { Page, Request } from "playwright-core";
 import { HeadlessBrowser } from "../../cli/bench/media/browser.ts";
 import { publishTimeCode, type TimeCodePublisher } from "../../cli/bench/media/time-code-publisher.ts";
 import type { ProcessRecord } from "../../schemas/api/processes.ts";
@@ -127,13 +127,37 @@ step("pages are reached by keys alone: the content is one step away, and what ha
     "document.querySelector('[aria-current]').getBoundingClientRect().right <= document.documentElement.clientWidth",
   );
   await page.setViewportSize({ width: 1280, height: 800 });
-  await page.goto(`${service.url}/console/nowhere`);
-  await page.getByRole("heading", { level: 1, name: "There is no such page" }).waitFor();
+  for (const nowhere of ["%E0%A4%A", "nowhere"]) {
+    await page.goto(`${service.url}/console/${nowhere}`);
+    await page.getByRole("heading", { level: 1, name: "There is no such page" }).waitFor();
+  }
   await photograph(page, "no-such-page");
   await page.getByRole("link", { name: "To the first page" }).click();
   await page.getByRole("heading", { level: 1, name: "Live" }).waitFor();
   await photograph(page, "live-empty");
   await goTo(page, "Sources");
+});
+
+step("who has gone elsewhere while something was being started is left there", async () => {
+  await goTo(page, "Live");
+  let start = () => {};
+  const started = new Promise<void>((resolve) => {
+    start = resolve;
+  });
+  await page.route("**/demo", async (route) => {
+    if (route.request().method() !== "POST") return route.continue();
+    await started;
+    await route.fulfill({ status: 201, json: { source_uuid: "0198", process_uuid: "0199" } });
+  });
+  await page.getByRole("button", { name: "Show me a demo" }).click();
+  await page.getByRole("status").getByText("Starting").waitFor();
+  await goTo(page, "Sources");
+  const answered = page.waitForEvent("requestfinished", (request) => request.method() === "POST");
+  start();
+  await answered;
+  await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+  assert.match(page.url(), /\/console\/sources$/);
+  await page.unroute("**/demo");
 });
 
 step(
@@ -344,9 +368,21 @@ step("the list tells of a process; when the service is away the page says so, an
   await relay.cut();
 });
 
-step("a process is paused, resumed and stopped; what it leaves is linked", async () => {
+/** As if another tab were before it. */
+const hide = (isHidden: boolean) =>
+  page.evaluate(
+    `Object.defineProperty(document, "hidden", { configurable: true, value: ${isHidden} }); document.dispatchEvent(new Event("visibilitychange"))`,
+  );
+const isFeed = (request: Request): boolean => request.url().includes("/feed?");
+
+step("pictures are asked for only while the tab is seen", async () => {
   await page.getByRole("link", { name: "Campus" }).click();
   await page.waitForSelector("canvas[data-timestamp]");
+  await Promise.all([page.waitForEvent("requestfailed", isFeed), hide(true)]);
+  await Promise.all([page.waitForRequest(isFeed), hide(false)]);
+});
+
+step("a process is paused, resumed and stopped; what it leaves is linked", async () => {
   await page.getByRole("button", { name: "Pause" }).click();
   await page.getByRole("figure").getByText("Paused.").waitFor();
   await photograph(page, "process-paused");

@@ -100,7 +100,8 @@ test("its publisher has its right from nobody's command line, ends with a killed
 test("a demo that is stopped leaves nothing behind", async () => {
   const publishers = publishersOf(serving.pid);
   assert.equal(publishers.length, 1);
-  assert.deepEqual(await windhover.stopDemo(), { deleted: true, uuid: demo.source_uuid });
+  const stopped = { deleted: true, uuid: demo.source_uuid };
+  assert.deepEqual(await Promise.all([windhover.stopDemo(), windhover.stopDemo()]), [stopped, stopped]);
   assert.deepEqual(await awaitGone(publishers), []);
   assert.deepEqual((await windhover.listSources({})).sources, []);
   assert.deepEqual((await windhover.listProcesses({})).processes, []);

@@ -6,7 +6,7 @@ import { html } from "../../html.ts";
 import { Failed, Loading, Shown } from "../../parts/states.ts";
 import { useSubmit } from "../../parts/submit.ts";
 import { say } from "../../parts/toasts.ts";
-import { addressOf, go } from "../../router.ts";
+import { addressOf } from "../../router.ts";
 import { windhover } from "../../session.ts";
 import { About } from "./about.ts";
 import { Conditions, findChanges, readConditions, takesLine } from "./conditions.ts";
@@ -40,7 +40,7 @@ function Form({ alert, description, processes }: Known & { processes: readonly P
   const drawn = pointsOf(now.region);
   const [points, setPoints] = useState<readonly Point[]>(drawn ?? []);
   const own = alert.process_uuid === null ? processes : processes.filter(({ uuid }) => uuid === alert.process_uuid);
-  const { error, isBusy, submit, forget } = useSubmit(async (form) => {
+  const { error, isBusy, submit, forget } = useSubmit(async (form, goOn) => {
     const body: AlertChange = {
       alias: String(form.get("alias")).trim(),
       ...(drawn !== null && JSON.stringify(drawn) !== JSON.stringify(points) && { region: regionOf(points, isLine) }),
@@ -49,7 +49,7 @@ function Form({ alert, description, processes }: Known & { processes: readonly P
     const force = form.get("force") !== null;
     const { alias, pending } = await windhover.changeAlert({ uuid: alert.uuid, force, body });
     say(pending === null ? `${alias} is changed` : `${alias} changes with the next start of a process`);
-    go(addressOf("alerts"));
+    goOn(addressOf("alerts"));
   });
   const draw = (next: readonly Point[]): void => {
     setPoints(next);

@@ -56,7 +56,7 @@ function Form({ description, processes }: { description: AlertDescription; proce
   const [points, setPoints] = useState<readonly Point[]>(isLine ? FIRST_LINE : []);
   const nameOf = useSourceNames();
   const [secret, setSecret] = useState<string | null>(null);
-  const { error, isBusy, submit, forget } = useSubmit(async (form) => {
+  const { error, isBusy, submit, forget } = useSubmit(async (form, goOn) => {
     const body: NewAlert = {
       ...{ alias: String(form.get("alias")).trim(), type: description.name as TypeName },
       ...{ output: [readOutput(form)], region: regionOf(points, isLine) },
@@ -67,7 +67,7 @@ function Form({ description, processes }: { description: AlertDescription; proce
       scope === "" ? await windhover.registerAlert({ body }) : await windhover.addAlert({ uuid: scope, body });
     say(`${alert.alias} is on`);
     const made = alert.output.map(({ config }) => config.secret).find((one) => typeof one === "string");
-    if (made === undefined) go(addressOf("alerts"));
+    if (made === undefined) goOn(addressOf("alerts"));
     else setSecret(String(made));
   });
   const draw = (next: readonly Point[]): void => {

@@ -1,9 +1,9 @@
 /** Notices of all running processes, as they come. */
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import type { AlertEvent } from "../../../client/client.ts";
 import { useAsked } from "../../asking.ts";
 import { html } from "../../html.ts";
-import { follow, MOST_FOLLOWED } from "../../live/follow.ts";
+import { Follower, MOST_FOLLOWED } from "../../live/follow.ts";
 import { formatTime } from "../../parts/format.ts";
 import { useSourceNames } from "../../parts/source-names.ts";
 import { addressOf } from "../../router.ts";
@@ -24,13 +24,15 @@ export function Notices() {
   const [notices, setNotices] = useState<readonly AlertEvent[]>([]);
   // The newest first: they are of version 7.
   const joined = uuids.sort().reverse().join(" ");
-  useEffect(
+  const follower = useMemo(
     () =>
-      follow(joined === "" ? [] : joined.split(" "), (_, { event, data }) => {
+      new Follower((_, { event, data }) => {
         if (event === "alert") setNotices((before) => [JSON.parse(data) as AlertEvent, ...before].slice(0, MOST));
       }),
-    [joined],
+    [],
   );
+  useEffect(() => follower.follow(joined === "" ? [] : joined.split(" ")), [joined]);
+  useEffect(() => () => follower.close(), []);
   const left = uuids.length - MOST_FOLLOWED;
   return html`
     <section aria-label="Notices" aria-live="polite">

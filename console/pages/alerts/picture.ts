@@ -56,17 +56,17 @@ function Picture({ processUuid, points, isLine, onChange }: PictureParts) {
       return undefined;
     }
     let address: string | null = null;
-    let isGone = false;
-    takePicture(processUuid).then(
+    const leaving = new AbortController();
+    takePicture(processUuid, leaving.signal).then(
       (taken) => {
         address = taken;
-        if (isGone) URL.revokeObjectURL(taken);
+        if (leaving.signal.aborted) URL.revokeObjectURL(taken);
         else setPicture(taken);
       },
       (error: Error) => setWords(`There is no picture: ${error.message}. The frame stands for it.`),
     );
     return () => {
-      isGone = true;
+      leaving.abort();
       if (address !== null) URL.revokeObjectURL(address);
     };
   }, [processUuid]);

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Graph, GraphFault, Source } from "../../../client/client.ts";
 import { useAsked } from "../../asking.ts";
 import { html } from "../../html.ts";
-import { Failed, Loading, Shown } from "../../parts/states.ts";
+import { Failed, Loading, NotLoaded, Shown } from "../../parts/states.ts";
 import { addressOf } from "../../router.ts";
 import { windhover } from "../../session.ts";
 import { keepDraft, readDraft } from "./drafts.ts";
@@ -46,6 +46,7 @@ function Desk({ graph, sources }: Known) {
   const place = useRef<HTMLDivElement>(null);
   const editor = useRef<Editor | null>(null);
   const [isReady, setReady] = useState(false);
+  const [isLost, setLost] = useState(false);
   const [text, setText] = useState(readDraft(graph.name) ?? graph.yaml);
   const settled = useSettled(text, PAUSE_MS);
   const { asked, reload } = useAsked(
@@ -62,16 +63,20 @@ function Desk({ graph, sources }: Known) {
     if (faults !== null) editor.current?.mark(faults.filter(({ file }) => file === null));
   }, [faults, isReady]);
   useEffect(() => {
-    import("./editor.ts").then(({ openEditor }) => {
-      if (place.current === null) return;
-      editor.current = openEditor(place.current, text, (next) => {
-        setText(next);
-        keepDraft(graph.name, next, graph.yaml);
-      });
-      setReady(true);
-    });
+    import("./editor.ts").then(
+      ({ openEditor }) => {
+        if (place.current === null) return;
+        editor.current = openEditor(place.current, text, (next) => {
+          setText(next);
+          keepDraft(graph.name, next, graph.yaml);
+        });
+        setReady(true);
+      },
+      () => setLost(true),
+    );
     return () => editor.current?.close();
   }, [graph]);
+  if (isLost) return html`<${NotLoaded} what="The editor" />`;
   return html`
     ${!isReady && html`<${Loading} what="Loading the editor" />`}
     <div ref=${place} class="editor"></div>

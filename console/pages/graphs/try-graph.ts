@@ -3,7 +3,7 @@ import type { Source } from "../../../client/client.ts";
 import { html } from "../../html.ts";
 import { Failed } from "../../parts/states.ts";
 import { useSubmit } from "../../parts/submit.ts";
-import { addressOf, go } from "../../router.ts";
+import { addressOf } from "../../router.ts";
 import { windhover } from "../../session.ts";
 
 interface TryNeeds {
@@ -15,10 +15,10 @@ interface TryNeeds {
 }
 
 export function TryGraph({ graph, sources, isSound, text }: TryNeeds) {
-  const { error, isBusy, submit } = useSubmit(async (form) => {
+  const { error, isBusy, submit } = useSubmit(async (form, goOn) => {
     const source_uuid = String(form.get("source"));
     const { process_uuid } = await windhover.tryGraph({ body: { yaml: text, source_uuid } });
-    go(`${addressOf("processes", process_uuid)}?tried=${encodeURIComponent(graph)}`);
+    goOn(`${addressOf("processes", process_uuid)}?tried=${encodeURIComponent(graph)}`);
   });
   if (sources.length === 0)
     return html`<p class="hint">To try it, <a href=${addressOf("sources")}>add a source</a>.</p>`;

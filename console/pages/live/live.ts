@@ -9,7 +9,7 @@ import { type NameOf, useSourceNames } from "../../parts/source-names.ts";
 import { Empty, Shown } from "../../parts/states.ts";
 import { addressOf, place } from "../../router.ts";
 import { windhover } from "../../session.ts";
-import { StateMark } from "../processes/state-mark.ts";
+import { noteOf, StateMark } from "../processes/state-mark.ts";
 import { Still } from "./still.ts";
 
 const EVERY_MS = 2_000;
@@ -70,7 +70,7 @@ function Large({ process, nameOf }: { process: Process; nameOf: NameOf }) {
   const onDetections = ({ active_tracks }: DetectionMessage): void => setFound(countClasses(active_tracks));
   return html`
     <section class="card large" aria-label=${nameOf(process)}>
-      <${LiveView} processUuid=${process.uuid} news=${{ onDetections }} />
+      <${LiveView} processUuid=${process.uuid} note=${noteOf(process)} news=${{ onDetections }} />
       <${Caption} process=${process} nameOf=${nameOf} />
       <p class="found">${found.length === 0 ? "Nothing found now" : found.map(([name, count]) => html`<span key=${name}><strong>${count}</strong> ${name}</span>`)}</p>
     </section>

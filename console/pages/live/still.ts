@@ -7,8 +7,8 @@ const EVERY_MS = 5_000;
 
 /** Each waits for the one before: connections of a browser to one service are few. */
 let turn: Promise<unknown> = Promise.resolve();
-const takeInTurn = (processUuid: string, isWanted: () => boolean): Promise<string | null> => {
-  const taken = turn.then(() => (isWanted() ? takePicture(processUuid).catch(() => null) : null));
+const takeInTurn = (processUuid: string, gone: AbortSignal): Promise<string | null> => {
+  const taken = turn.then(() => (gone.aborted ? null : takePicture(processUuid, gone).catch(() => null)));
   turn = taken;
   return taken;
 };
@@ -16,12 +16,13 @@ const takeInTurn = (processUuid: string, isWanted: () => boolean): Promise<strin
 export function Still({ processUuid, isRunning }: { processUuid: string; isRunning: boolean }) {
   const [address, setAddress] = useState<string | null>(null);
   useEffect(() => {
-    let isShown = true;
+    const leaving = new AbortController();
+    const { signal: gone } = leaving;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let last: string | null = null;
     const take = async (): Promise<void> => {
-      const next = document.hidden || !isRunning ? null : await takeInTurn(processUuid, () => isShown);
-      if (!isShown) {
+      const next = document.hidden || !isRunning ? null : await takeInTurn(processUuid, gone);
+      if (gone.aborted) {
         if (next !== null) URL.revokeObjectURL(next);
         return;
       }
@@ -34,7 +35,7 @@ export function Still({ processUuid, isRunning }: { processUuid: string; isRunni
     };
     void take();
     return () => {
-      isShown = false;
+      leaving.abort();
       clearTimeout(timer);
       if (last !== null) URL.revokeObjectURL(last);
     };

@@ -1,7 +1,7 @@
 /** The map of some processes, as their events come. It is drawn again only when there is something new to see. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { html } from "../../html.ts";
-import { follow, MOST_FOLLOWED } from "../../live/follow.ts";
+import { Follower, MOST_FOLLOWED } from "../../live/follow.ts";
 import { drawMap } from "./draw-map.ts";
 import { makeHands } from "./hands.ts";
 import { fit, type Look, type Size } from "./look.ts";
@@ -62,13 +62,20 @@ export function LiveMap({ uuids }: { uuids: string }) {
   const picture = useMemo(() => new Picture(), []);
   const [, setShown] = useState(-1);
   const { scene } = picture;
+  const follower = useMemo(
+    () =>
+      new Follower((uuid, { event, data }) => {
+        if (event === "detections") scene.addDetections(JSON.parse(data), performance.now());
+        if (event === "drone") scene.addDrone(uuid, JSON.parse(data));
+      }),
+    [scene],
+  );
   useEffect(() => {
     const processes = uuids.split(" ");
     scene.keep(processes);
-    const stop = follow(processes, (uuid, { event, data }) => {
-      if (event === "detections") scene.addDetections(JSON.parse(data), performance.now());
-      if (event === "drone") scene.addDrone(uuid, JSON.parse(data));
-    });
+    follower.follow(processes);
+  }, [uuids, follower, scene]);
+  useEffect(() => {
     let frame = 0;
     const draw = (): void => {
       frame = requestAnimationFrame(draw);
@@ -82,9 +89,9 @@ export function LiveMap({ uuids }: { uuids: string }) {
     return () => {
       cancelAnimationFrame(frame);
       clearInterval(timer);
-      stop();
+      follower.close();
     };
-  }, [uuids, picture, scene]);
+  }, [picture, scene, follower]);
   const hands = useMemo(
     () =>
       makeHands({

@@ -7,7 +7,7 @@ import { readChoice } from "../../parts/choice.ts";
 import { type ParamSchema, readParams, SchemaField } from "../../parts/schema-form.ts";
 import { Empty, Failed, Shown } from "../../parts/states.ts";
 import { useSubmit } from "../../parts/submit.ts";
-import { addressOf, go, place } from "../../router.ts";
+import { addressOf, place } from "../../router.ts";
 import { windhover } from "../../session.ts";
 
 interface Choices {
@@ -45,11 +45,11 @@ function Form({ sources, graphs }: Choices) {
   );
   const graph = graphs.find((one) => one.name === name);
   const schemas = paramsOf(graph);
-  const { error, isBusy, submit } = useSubmit(async (form) => {
+  const { error, isBusy, submit } = useSubmit(async (form, goOn) => {
     const source_uuid = String(form.get("source"));
     const params = readParams(form, schemas);
     const started = await windhover.startProcess({ source_uuid, graph: name, body: { params } });
-    go(addressOf("processes", started.process_uuid));
+    goOn(addressOf("processes", started.process_uuid));
   });
   return html`
     <form class="card narrow" onSubmit=${submit}>

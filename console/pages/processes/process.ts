@@ -14,7 +14,7 @@ import { RunningPipeline } from "../graphs/running-pipeline.ts";
 import { Facts } from "./facts.ts";
 import { Outputs } from "./outputs.ts";
 import { Remains } from "./remains.ts";
-import { isActive, StateMark } from "./state-mark.ts";
+import { isActive, noteOf, StateMark } from "./state-mark.ts";
 
 const EVERY_MS = 3_000;
 const MOST_NOTICES = 20;
@@ -65,14 +65,6 @@ function Title({ process, onChange }: Parts) {
       </div>
     </div>
   `;
-}
-
-/** Why there is no new picture, where its state tells. */
-function noteOf({ state, reconnecting }: Process): string | null {
-  if (state === "paused") return "Paused. The picture goes on when it is resumed.";
-  if (state === "starting") return "Starting…";
-  if (state === "stopping") return "Stopping…";
-  return reconnecting ? "The source is away; it is tried again." : null;
 }
 
 function Running({ process, onChange }: Parts) {

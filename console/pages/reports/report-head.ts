@@ -5,7 +5,7 @@ import { html } from "../../html.ts";
 import { Confirm } from "../../parts/dialog.ts";
 import { formatSpan } from "../../parts/format.ts";
 import { attempt } from "../../parts/toasts.ts";
-import { addressOf, go } from "../../router.ts";
+import { addressOf, goFrom, place } from "../../router.ts";
 import { windhover } from "../../session.ts";
 import { isActive } from "../processes/state-mark.ts";
 import { downloadTracks } from "./download.ts";
@@ -28,7 +28,9 @@ export function ReportHead({ report, process, alias, onChange }: HeadParts) {
   const isRunning = process !== null && isActive(process);
   const remove = async (): Promise<void> => {
     setDoomed(false);
-    if (await attempt(() => windhover.deleteTracks({ process_uuid }), "The report is gone")) go(addressOf("reports"));
+    const { value: here } = place;
+    if (await attempt(() => windhover.deleteTracks({ process_uuid }), "The report is gone"))
+      goFrom(here, addressOf("reports"));
   };
   return html`
     <div class="row spread">

@@ -1,6 +1,6 @@
 import { useRef, useState } from "preact/hooks";
 import type { ApiError } from "../../../client/client.ts";
-import { toApiError } from "../../asking.ts";
+import { toApiError } from "../../asker.ts";
 import { html } from "../../html.ts";
 import { Dialog } from "../../parts/dialog.ts";
 import { formatBytes } from "../../parts/format.ts";
