@@ -81,7 +81,7 @@ test("a process that is being taken up again is asked for again, one that is gon
   });
   refuse((await second)[1], 404, "process_not_found");
   while (troubles.length < 2) await new Promise(setImmediate);
-  assert.deepEqual(troubles, ["Not yet: wrong_state; it is tried again.", "process_not_found"]);
+  assert.deepEqual(troubles, ["Not yet: wrong_state; it is tried again.", "It has ended."]);
   stop();
 });
 

@@ -21,13 +21,18 @@ export function Enhancement({ processUuid, isRunning, onDone }: EnhancementParts
     async (signal): Promise<EnhancementState | null> =>
       isRunning ? null : await windhover.readEnhancement({ process_uuid: processUuid }, { signal }).catch(() => null),
     [processUuid, isRunning],
-    EVERY_MS,
   );
   const state = asked.state === "known" ? asked.value : null;
   const before = useRef(state?.status);
   useEffect(() => {
     if (before.current === "RUNNING" && state?.status === "FINISHED") onDone();
     before.current = state?.status;
+  }, [state?.status]);
+  // Only then does it change by itself.
+  useEffect(() => {
+    if (state?.status !== "RUNNING") return undefined;
+    const timer = setInterval(reload, EVERY_MS);
+    return () => clearInterval(timer);
   }, [state?.status]);
   const enhance = async (): Promise<void> => {
     await attempt(() => windhover.enhanceTracks({ process_uuid: processUuid }), "It is being enhanced");
