@@ -312,8 +312,11 @@ test("stats count every step, time it, and know what a queue holds", async () =>
   const rateAfter = (ms: number): number | undefined => reader.read(performance.now() + ms)[3]?.fps;
   assert.equal(reading[3]?.fps, 0);
   assert.equal(rateAfter(100), 0, "too soon to tell");
+  const looked = seen;
+  await watch.until("more frames", () => seen >= looked + 3);
   const told = rateAfter(1000) ?? 0;
   assert.ok(told > 0);
+  await watch.until("still more frames", () => seen >= looked + 6);
   assert.equal(rateAfter(1100), told, "another who looks right after sees the same");
   assert.deepEqual(await graph.stop(), { state: "finished", error: null });
 });

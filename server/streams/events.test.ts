@@ -11,6 +11,7 @@ import {
   StatsEvent,
   TelemetryEvent,
 } from "../../schemas/api/events.ts";
+import { DroneDataMessage } from "../../schemas/api/telemetry.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { ProcessTelemetry } from "../telemetry/process-telemetry.ts";
 import { newUuid } from "../uuid.ts";
@@ -20,6 +21,7 @@ import { eventually, openStage, type Stage } from "./streams.fixture.ts";
 
 const SCHEMAS: Readonly<Record<string, TSchema>> = {
   detections: DetectionsEvent,
+  drone: DroneDataMessage,
   state: StateEvent,
   stats: StatsEvent,
   telemetry: TelemetryEvent,
@@ -116,7 +118,17 @@ describe("events of a process", () => {
     process.end("failed", "source_lost");
     for (const events of await Promise.all(told)) {
       const names = events.map(({ event }) => event);
-      assert.deepEqual(names, ["state", "detections", "stats", "telemetry", "alert", "state", "state", "state"]);
+      assert.deepEqual(names, [
+        "state",
+        "detections",
+        "stats",
+        "telemetry",
+        "drone",
+        "alert",
+        "state",
+        "state",
+        "state",
+      ]);
       const states = events.filter(({ event }) => event === "state").map(({ data }) => [data.state, data.reconnecting]);
       assert.deepEqual(states, [
         ["running", false],
