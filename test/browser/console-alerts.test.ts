@@ -13,7 +13,7 @@ import { MISSING_CLIP, testClip } from "../clips.fixture.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
 import { openMosquitto } from "../mosquitto.fixture.ts";
 import { Watch } from "../watch.fixture.ts";
-import { goTo, photograph, signIn, untilPage } from "./console-visitor.fixture.ts";
+import { EVERY, goTo, photograph, signIn, untilPage } from "./console-visitor.fixture.ts";
 
 const clip = testClip("vtest.avi");
 const skip = clip === null ? MISSING_CLIP : await withoutModel("default");
@@ -45,7 +45,9 @@ async function openReceiver(): Promise<{ readonly url: string; readonly bodies: 
 /** Each test has a process of its own: on a slow machine the clip is over before the last one begins. */
 async function withProcess(work: (uuid: string) => Promise<void>): Promise<void> {
   const source = await uploadVideo(service, clip ?? "", { alias: "Campus" });
-  const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`);
+  const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`, {
+    json: { params: { every: EVERY } },
+  });
   await work(started.process_uuid);
   await service.call("DELETE", `/process/${started.process_uuid}`);
 }

@@ -8,7 +8,7 @@ import type { StartedProcess } from "../../schemas/api/processes.ts";
 import { createKey, MASTER_KEY, TestService, uploadVideo } from "../api/service.fixture.ts";
 import { MISSING_CLIP, testClip } from "../clips.fixture.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
-import { goTo, photograph, signIn, untilPage } from "./console-visitor.fixture.ts";
+import { EVERY, goTo, photograph, signIn, untilPage } from "./console-visitor.fixture.ts";
 
 const clip = testClip("vtest.avi");
 const skip = clip === null ? MISSING_CLIP : await withoutModel("default");
@@ -54,7 +54,10 @@ test("the map shows the camera, what it sees, and tracks at their places", { ski
   const page = await signIn(browser, service.url, { page: "map" });
   await page.getByText("No process runs").waitFor();
   const source = await uploadVideo(service, clip ?? "", { alias: "Campus" });
-  const start = () => service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`);
+  const start = () =>
+    service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`, {
+      json: { params: { every: EVERY } },
+    });
   const { process_uuid: blind } = await start();
   await page.getByText("Nothing has a place yet").waitFor();
   await photograph(page, "map-nothing");

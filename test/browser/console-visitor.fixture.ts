@@ -11,6 +11,9 @@ import { MASTER_KEY } from "../api/service.fixture.ts";
 const FOLDER = fileURLToPath(new URL("../../build/screenshots/", import.meta.url));
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
+/** Which pictures a process looks at, here: looking at each would keep the machine from everything else. */
+export const EVERY = 3;
+
 const THEMES = ["light", "dark"] as const;
 const HEIGHTS = { 360: 740, 1280: 800, 2560: 1440 } as const;
 type Width = keyof typeof HEIGHTS;

@@ -14,7 +14,7 @@ import { MISSING_CLIP, testClip } from "../clips.fixture.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
 import { makeClip, temporaryFolder } from "../graph.fixture.ts";
 import { judgeEdges, judgeLikeness } from "./boxes.fixture.ts";
-import { goTo, photograph, signIn, untilPage } from "./console-visitor.fixture.ts";
+import { EVERY, goTo, photograph, signIn, untilPage } from "./console-visitor.fixture.ts";
 import { Relay } from "./relay.fixture.ts";
 import { keepShown, Witness } from "./shown-frames.fixture.ts";
 
@@ -265,6 +265,7 @@ step("a process is started with params of its schema", async () => {
   await page.getByText("Params").click();
   await page.getByLabel("confidence").fill("0.3");
   await page.getByRole("textbox", { name: "classes" }).fill("person, car");
+  await page.getByRole("textbox", { name: "every" }).fill(String(EVERY));
   await photograph(page, "process-new");
   await page.getByRole("textbox", { name: "model" }).fill("no-such-model");
   await page.getByRole("button", { name: "Start" }).click();
@@ -275,7 +276,7 @@ step("a process is started with params of its schema", async () => {
   await page.getByText("running", { exact: true }).waitFor();
   const { params } = await service.expect<ProcessRecord>(200, "GET", `/process/${processUuid()}`);
   assert.equal(params.confidence, 0.3);
-  assert.deepEqual(params.classes, ["person", "car"]);
+  assert.deepEqual([params.classes, params.every], [["person", "car"], EVERY]);
 });
 
 const processUuid = (): string => page.url().split("/").at(-1) ?? "";
