@@ -35,6 +35,8 @@ export interface StartedDemo extends RunningDemo {
 }
 
 const ALIAS = "Demo: street";
+/** What a street has. A model that may say anything takes a jacket on the lawn for a frisbee, and that is no first look. */
+const PARAMS = { classes: ["person", "bicycle", "car", "motorcycle", "bus", "truck"] };
 const STREAM = "demo";
 const GRAPH = "detect";
 /** A machine that is busy, or a stream that has only just begun: another moment may do. */
@@ -207,7 +209,7 @@ export class Demo {
     const untilMs = performance.now() + config.demo.start_seconds * 1000;
     for (let attempt = 1; ; attempt++) {
       try {
-        const { uuid } = await processes.start({ user, sourceUuid, graph: GRAPH, params: {} });
+        const { uuid } = await processes.start({ user, sourceUuid, graph: GRAPH, params: PARAMS });
         return uuid;
       } catch (error) {
         const isPassing = error instanceof ServiceError && PASSING.includes(error.code);

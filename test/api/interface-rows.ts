@@ -1,13 +1,10 @@
 /**
- * Every row of the interface's tables of endpoints, sockets, events, errors and limits, and the test that shows it. A row that
- * comes with a later part of the service says with which.
+ * Every row of the interface's tables of endpoints, sockets, events, errors and limits, and the test that shows it.
  */
 
 /** File and name of a test, as they are written; what a name is put together of, as `…`. */
 export type Shown = readonly [file: string, name: string];
-export type Part = "track reports" | "alerts" | "webhooks";
-
-export type Evidence = readonly [Shown, ...Shown[]] | { readonly comesWith: Part };
+export type Evidence = readonly [Shown, ...Shown[]];
 
 const WORKFLOW = "test/api/workflow.test.ts";
 const INTERFACE = "test/api/interface.test.ts";
