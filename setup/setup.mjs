@@ -38,7 +38,8 @@ const STAGES = [
       {
         title: "Debian packages",
         isDone: () => inspectSystem(PURPOSE).missing.length === 0,
-        work: (onProgress) => installPackages(inspectSystem(PURPOSE).missing, { onProgress }),
+        work: (onProgress) =>
+          installPackages(inspectSystem(PURPOSE).missing, { onProgress, isHasty: PURPOSE.forTests }),
       },
     ],
     [
@@ -62,6 +63,11 @@ const STAGES = [
         isDone: () => isConsoleBuilt(),
         work: () => buildConsole(),
       },
+      {
+        title: "models",
+        isDone: () => models.areModelsThere(ROOT),
+        work: (onProgress) => models.installModels(ROOT, { onProgress }),
+      },
     ],
   ],
   [
@@ -75,13 +81,6 @@ const STAGES = [
         title: "plugin registry",
         isDone: () => isRegistryWarm(ROOT, inspectSystem().versions),
         work: () => warmRegistry(ROOT, inspectSystem().versions),
-      },
-    ],
-    [
-      {
-        title: "models",
-        isDone: () => models.areModelsThere(ROOT),
-        work: (onProgress) => models.installModels(ROOT, { onProgress }),
       },
     ],
   ],
