@@ -43,7 +43,6 @@ const GRAPH = "detect";
 const PASSING = ["source_not_live", "pipeline_failed", "rate_limited", "media_unavailable"];
 const RETRY = { firstMs: 500, mostMs: 5_000 };
 const LOOK_MS = 50;
-const BRIEF_MS = 5_000;
 
 export class Demo {
   readonly #parts: DemoParts;
@@ -157,24 +156,8 @@ export class Demo {
     return source.uuid;
   }
 
-  /** Resolves when it can be played. What fails at once is tried once more: it may have been in passing. */
+  /** Resolves when it can be played. */
   async #publish(user: User, path: string): Promise<void> {
-    const beganMs = performance.now();
-    try {
-      await this.#publishOnce(user, path);
-    } catch (error) {
-      const isBrief = performance.now() - beganMs < BRIEF_MS;
-      if (!isBrief || !(error instanceof ServiceError && error.code === "demo_unavailable")) throw error;
-      this.#parts.log.warn(
-        { why: error.message },
-        "the clip of the demo could not be published; it is tried once more",
-      );
-      await sleep(RETRY.firstMs, this.#ending.signal);
-      await this.#publishOnce(user, path);
-    }
-  }
-
-  async #publishOnce(user: User, path: string): Promise<void> {
     const { media, config } = this.#parts;
     let publisher = this.#publishers.get(user.uuid);
     // One that has failed just now is asked again at once: somebody waits.
