@@ -7,6 +7,10 @@ export WINDHOVER_CACHE_DIR="$PWD/.cache"
 # Layers keep times in whole seconds, and a bundle knows its sources by size and time.
 find . -path ./node_modules -prune -o -exec touch --no-dereference --date="@$(date +%s)" {} +
 node setup/setup.mjs
+# The image may run on another CPU than this one, where nobody may write into its cache. A model that could not be had is
+# not in the image; the default one must be.
+node cli/windhover.mjs models get default --every-cpu
+node cli/windhover.mjs models get --every-cpu || echo "the image lacks models, or conversions of them" >&2
 # It writes the lock file as it was, at another time.
 locked=$(stat --format=@%Y package-lock.json)
 npm prune --omit=dev --no-audit --no-fund

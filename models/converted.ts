@@ -1,4 +1,4 @@
-/** Conversions that are kept: made once for each card and each state of the converter. */
+/** Conversions that are kept: made once for each card, each kind of CPU and each state of the converter. */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -6,10 +6,11 @@ import { fileURLToPath } from "node:url";
 import type { Conversion, ModelCard } from "./card.ts";
 import { digestBytes, digestFile } from "./digest.ts";
 import { ModelFault } from "./fault.ts";
+import { type Int8Kernels, int8KernelsHere } from "./int8-kernels.ts";
 import { storing, writeWhole } from "./write-file.ts";
 
-/** Of one model: a few states of the converter, for checkouts that share a cache. */
-const MOST_KEPT = 4;
+/** Of one model: a few states of the converter, for checkouts that share a cache, on three kinds of CPU. */
+const MOST_KEPT = 6;
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 /** Whose text decides what a conversion gives. */
@@ -27,15 +28,27 @@ function digestConverter(): string {
   return digestBytes(texts.join("\n"));
 }
 
-/** The name begins with what it was made from and ends with its own digest, so that one rename states both. */
-function keyOf({ model, sha256, labels, input: { width, height } }: ModelCard, convert: Conversion): string {
-  const order = JSON.stringify([sha256, convert, labels, width, height, process.arch, digestConverter()]);
+/**
+ * The name begins with what it was made from and ends with its own digest, so that one rename states both. The kernels are
+ * part of it: a cache folder may be shared between machines, or moved with a disk.
+ */
+function keyOf(
+  { model, sha256, labels, input: { width, height } }: ModelCard,
+  convert: Conversion,
+  { activations, saturate }: Int8Kernels,
+): string {
+  const order = JSON.stringify([sha256, convert, labels, width, height, activations, saturate, digestConverter()]);
   return `${model}-${width}x${height}-${digestBytes(order).slice(0, 16)}-`;
 }
 
 /** Whole and unharmed, or null. Changes nothing: a harmed one is replaced when the conversion is made again. */
-export async function findConverted(card: ModelCard, convert: Conversion, folder: string): Promise<string | null> {
-  const key = keyOf(card, convert);
+export async function findConverted(
+  card: ModelCard,
+  convert: Conversion,
+  folder: string,
+  kernels: Int8Kernels = int8KernelsHere(),
+): Promise<string | null> {
+  const key = keyOf(card, convert, kernels);
   for (const name of await readdir(folder).catch(() => [])) {
     if (!name.startsWith(key) || !name.endsWith(".onnx")) continue;
     const file = join(folder, name);
@@ -51,9 +64,9 @@ export async function isConverted(card: ModelCard, convert: Conversion, folder: 
   return (await listConverted(card, convert, folder)).length > 0;
 }
 
-/** What was made of this card by this converter, unread. */
+/** What was made of this card by this converter for this machine, unread. */
 export async function listConverted(card: ModelCard, convert: Conversion, folder: string): Promise<readonly string[]> {
-  const key = keyOf(card, convert);
+  const key = keyOf(card, convert, int8KernelsHere());
   const names = await readdir(folder).catch(() => []);
   return names.filter((name) => name.startsWith(key)).map((name) => join(folder, name));
 }
@@ -75,6 +88,7 @@ export async function convertWeights(
   convert: Conversion,
   weights: string,
   folder: string,
+  kernels: Int8Kernels = int8KernelsHere(),
 ): Promise<string> {
   const { convertEfficientDet } = await import("./convert/efficientdet.ts");
   const { width, height } = card.input;
@@ -82,14 +96,15 @@ export async function convertWeights(
   let onnx: Uint8Array;
   try {
     const { labels } = card;
-    onnx = convertEfficientDet(tflite, { width, height, labels, ...(convert.classes && { classes: convert.classes }) });
+    const { classes } = convert;
+    onnx = convertEfficientDet(tflite, { width, height, labels, kernels, ...(classes && { classes }) });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new ModelFault(`the weights of ${card.model} cannot be converted to ${width}×${height}: ${reason}`, {
       cause: error,
     });
   }
-  const file = join(folder, `${keyOf(card, convert)}${digestBytes(onnx)}.onnx`);
+  const file = join(folder, `${keyOf(card, convert, kernels)}${digestBytes(onnx)}.onnx`);
   await storing(folder, () => mkdir(folder, { recursive: true }));
   await writeWhole(file, [onnx]);
   await forget(card, folder);

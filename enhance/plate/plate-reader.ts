@@ -3,6 +3,7 @@ import type { InferenceSession, Tensor } from "onnxruntime-node";
 import { ModelFault } from "../../models/fault.ts";
 import { loadOnnxruntime } from "../../models/onnxruntime.ts";
 import { openPlates } from "../../models/plates.ts";
+import { openSession } from "../../models/session.ts";
 import type { Plate } from "../../schemas/enhancement.ts";
 import { type Picture, resize } from "../picture.ts";
 import { isPlateShaped, judgePlate } from "./judge-plate.ts";
@@ -107,9 +108,9 @@ function openLater(file: string): Run {
 }
 
 async function open(file: string): Promise<Run> {
-  const ort = await loadOnnxruntime();
-  const session = await ort.InferenceSession.create(file, { intraOpNumThreads: 1, executionMode: "sequential" });
-  return runWith(session, ort.Tensor);
+  const { Tensor: Values } = await loadOnnxruntime();
+  const session = await openSession({ onnx: file, isConverted: false, threads: 1, providers: ["cpu"] });
+  return runWith(session, Values);
 }
 
 function runWith(session: InferenceSession, Values: typeof Tensor): Run {

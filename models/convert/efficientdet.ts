@@ -5,12 +5,13 @@
  * float32 [1, K, 4] (left, top, right, bottom in pixels of the input, not clipped), `scores` float32 [1, K] and
  * `classes` int64 [1, K] (place in the labels kept, from 0). The same file and order give the same bytes.
  */
+import { type Int8Kernels, int8KernelsHere } from "../int8-kernels.ts";
 import { GraphBuilder } from "../onnx/graph.ts";
 import { BadTflite } from "../tflite/flatbuffer.ts";
 import { readModel, type Tensor } from "../tflite/read-model.ts";
 import { type AnchorGrid, layAnchors } from "./anchors.ts";
 import { chooseOutputs, type KeptClasses } from "./classes.ts";
-import { type Activations, encode, fastestActivations, isSame } from "./encoding.ts";
+import { type Activations, encode, isSame } from "./encoding.ts";
 import { NetworkWriter } from "./network.ts";
 import { findParts } from "./parts.ts";
 import { planSizes, type Size, type Sizes, sizeOf } from "./plan-sizes.ts";
@@ -20,8 +21,8 @@ export interface EfficientDetOrder extends KeptClasses {
   /** The size the model was trained for, or multiples of 128. */
   readonly width: number;
   readonly height: number;
-  /** What this machine computes fastest without it. */
-  readonly activations?: Activations;
+  /** Those that will run it; by default those of this machine. */
+  readonly kernels?: Int8Kernels;
 }
 
 const BOX_NUMBERS = 4;
@@ -46,13 +47,14 @@ export function convertEfficientDet(tflite: Uint8Array, order: EfficientDetOrder
   const outputs = chooseOutputs(headClasses, order);
   const rows = Array.from({ length: perCell }, (_, i) => outputs.map((output) => i * headClasses + output)).flat();
 
-  const activations = order.activations ?? fastestActivations();
+  const { activations, saturate } = order.kernels ?? int8KernelsHere();
   const graph = new GraphBuilder();
   const images = graph.input("images", "uint8", [1, image.down, image.across, 3]);
   const writer = new NetworkWriter(graph, {
     model,
     sizes,
     activations,
+    narrow: saturate,
     kept: new Map(parts.classHeads.map(({ index }) => [index, rows])),
   });
   writer.begin(parts.image, graph.node("Transpose", [images], "picture", { perm: [0, 3, 1, 2] }));

@@ -1,14 +1,9 @@
 /** How the network's numbers are stored: in the signed bytes of the TFLite file, or shifted into unsigned ones. */
+import type { Int8Kernels } from "../int8-kernels.ts";
 import { BadTflite } from "../tflite/flatbuffer.ts";
 import type { Tensor } from "../tflite/read-model.ts";
 
-/**
- * Both give the same detections. onnxruntime computes int8 faster on ARM; on x86-64 it has fast kernels for uint8 only
- * and takes a network of int8 apart into pieces of float32.
- */
-export type Activations = "int8" | "uint8";
-
-export const fastestActivations = (arch: string = process.arch): Activations => (arch === "arm64" ? "int8" : "uint8");
+export type Activations = Int8Kernels["activations"];
 
 export interface Encoding {
   readonly scale: number;

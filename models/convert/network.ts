@@ -8,6 +8,7 @@ import { BadTflite } from "../tflite/flatbuffer.ts";
 import type { Activation, Kind, Pair } from "../tflite/operators.ts";
 import type { Operator, Tensor, TfliteModel } from "../tflite/read-model.ts";
 import { type Activations, type Encoding, encode, isSame } from "./encoding.ts";
+import { narrowPairs } from "./narrow-pairs.ts";
 import { tensorOf } from "./parts.ts";
 import type { Size, Sizes } from "./plan-sizes.ts";
 import { readBias, reorderWeights } from "./weights.ts";
@@ -16,6 +17,8 @@ export interface NetworkOrder {
   readonly model: Pick<TfliteModel, "tensors">;
   readonly sizes: Sizes;
   readonly activations: Activations;
+  /** Whether pairs of weights must fit kernels that saturate. */
+  readonly narrow: boolean;
   /** Outputs to keep of the convolutions that compute these tensors. */
   readonly kept: ReadonlyMap<number, readonly number[]>;
 }
@@ -84,8 +87,12 @@ export class NetworkWriter {
   #convolve(kind: KindOf<"conv">, { inputs }: Operator, input: Tensor, output: Tensor): void {
     const rows = this.#order.kept.get(output.index);
     const tensor = tensorOf(this.#order.model, inputs[1]);
-    const weights = reorderWeights(tensor, kind.depthwise, rows);
-    const bias = readBias(tensorOf(this.#order.model, inputs[2]), rows);
+    const stored = {
+      weights: reorderWeights(tensor, kind.depthwise, rows),
+      bias: readBias(tensorOf(this.#order.model, inputs[2]), rows),
+    };
+    const isNarrowed = this.#order.narrow && !kind.depthwise;
+    const { weights, bias } = isNarrowed ? narrowPairs(stored.weights, stored.bias) : stored;
     const [rowsOut, inputsOfGroup, down, across] = weights.shape;
     const group = kind.depthwise ? rowsOut : 1;
     if (inputsOfGroup * group !== input.shape[3] || bias.values.length !== rowsOut) {
@@ -96,8 +103,10 @@ export class NetworkWriter {
     }
     const graph = this.#graph;
     // Levels share the weights of a head, but each convolution has constants of its own: onnxruntime replaces them one
-    // by one where it computes without overflow on x86-64, and fails at the second that replaces the same.
+    // by one where a session asks for precise sums on x86-64, and fails at the second that replaces the same.
     const own = `${tensor.index}_${output.index}`;
+    // A bias has the step of the weights that it was narrowed with.
+    const ownBias = isNarrowed ? own : `${inputs[2]}`;
     const values = [
       this.#dequantise(input),
       graph.node(
@@ -113,8 +122,8 @@ export class NetworkWriter {
       graph.node(
         "DequantizeLinear",
         [
-          graph.constant(`b_${inputs[2]}`, bias.values),
-          graph.constant(`bs_${inputs[2]}`, bias.scales),
+          graph.constant(`b_${ownBias}`, bias.values),
+          graph.constant(`bs_${ownBias}`, bias.scales),
           graph.constant(`bz_${rowsOut}`, new Int32Array(rowsOut)),
         ],
         `bias_${output.index}`,

@@ -2,7 +2,9 @@
  * A detector of two levels, built as an EfficientDet-Lite is, with weights from a fixed random sequence: as a TFLite
  * file, and as a list of layers that a test can compute by itself.
  */
+
 import type { SketchedModel, SketchedOperator, SketchedTensor } from "../tflite/read-model.fixture.ts";
+import { narrowRow } from "./narrow-pairs.ts";
 
 /** Its two levels have 7 and 4 cells, as the coarsest of EfficientDet-Lite2. */
 export const TINY_SIZE = 28;
@@ -91,6 +93,22 @@ export function sketchDetector(classCount: number, sum: Scale = TIGHT): TinyDete
     ],
     classCount,
   };
+}
+
+/** The same with dense weights as a CPU that saturates gets them. */
+export function narrowDetector(tiny: TinyDetector): TinyDetector {
+  const narrow = (layer: Convolution): Convolution => {
+    const length = layer.weights.length / layer.bias.length;
+    const rows = Array.from(layer.bias, (_, row) => narrowRow(layer.weights.slice(row * length, (row + 1) * length)));
+    return {
+      ...layer,
+      weights: Int8Array.from(rows.flatMap(({ values }) => [...values])),
+      weightScales: rows.map(({ step }, row) => Math.fround((layer.weightScales[row] ?? 0) * step)),
+      bias: Int32Array.from(rows, ({ step }, row) => Math.round((layer.bias[row] ?? 0) / step)),
+    };
+  };
+  const narrowBoth = ([a, b]: TinyDetector["classes"]): TinyDetector["classes"] => [narrow(a), narrow(b)];
+  return { ...tiny, stem: narrow(tiny.stem), classes: narrowBoth(tiny.classes), boxes: narrowBoth(tiny.boxes) };
 }
 
 /** Numbers of the tensors are the places in this list. */

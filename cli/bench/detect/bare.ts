@@ -3,16 +3,19 @@
  * settings that `detect` uses. Prints inferences per second.
  */
 import { shapeOf } from "../../../elements/detect/worker/model-input.ts";
-import { openSession } from "../../../elements/detect/worker/network.ts";
 import { sizeOf, viewTensor } from "../../../elements/detect/worker/tensor-view.ts";
 import { loadOnnxruntime } from "../../../models/onnxruntime.ts";
 import { openModel } from "../../../models/open.ts";
+import { openSession } from "../../../models/session.ts";
 
 const WARM_UP = 3;
 const { Tensor } = await loadOnnxruntime();
 const [frames = "", model = ""] = process.argv.slice(2);
 const { card, file } = await openModel(model);
-const session = await openSession(file, { threads: 1, providers: ["cpu"] }, (warning) => console.error(warning));
+const session = await openSession(
+  { onnx: file, isConverted: card.convert !== undefined, threads: 1, providers: ["cpu"] },
+  (warning) => console.error(warning),
+);
 const [name = ""] = session.inputNames;
 const feeds = {
   [name]: new Tensor(card.input.type, viewTensor(card.input, new ArrayBuffer(sizeOf(card.input))), shapeOf(card.input)),

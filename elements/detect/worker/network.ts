@@ -9,10 +9,10 @@ import {
 } from "../../../models/decode/decoder.ts";
 import { suppress } from "../../../models/decode/suppress.ts";
 import { loadOnnxruntime } from "../../../models/onnxruntime.ts";
+import { openSession } from "../../../models/session.ts";
 import type { WorkerSettings } from "./messages.ts";
 import { findInputs, shapeOf } from "./model-input.ts";
 import { expectNumbers } from "./numbers.ts";
-import { createPrecisely, type SessionExtra } from "./precision.ts";
 import { sizeOf, viewTensor } from "./tensor-view.ts";
 
 /** Objects of one look at most. */
@@ -29,33 +29,11 @@ export interface Network {
 
 type Warn = (warning: string) => void;
 
-/** Throws for a file that is no model, or a provider that is not there. */
-export async function openSession(
-  file: string,
-  { threads, providers }: Pick<WorkerSettings, "threads" | "providers">,
-  warn: Warn,
-): Promise<InferenceSession> {
-  const { InferenceSession, listSupportedBackends } = await loadOnnxruntime();
-  expectProviders(
-    providers,
-    listSupportedBackends().map(({ name }) => name),
-  );
-  const settings: InferenceSession.SessionOptions = {
-    executionProviders: [...providers],
-    intraOpNumThreads: threads,
-    interOpNumThreads: 1,
-    executionMode: "sequential",
-    graphOptimizationLevel: "all",
-    logSeverityLevel: 3,
-  };
-  const create = (extra?: SessionExtra) => InferenceSession.create(file, extra ? { ...settings, extra } : settings);
-  return process.arch === "x64" ? createPrecisely(create, warn) : create();
-}
-
 /** Throws with what is wrong with the model, its card or the providers asked for. */
 export async function loadNetwork(settings: WorkerSettings, warn: Warn = () => {}): Promise<Network> {
   const { card, labels, file } = settings.model;
-  const session = await openSession(file, settings, warn);
+  const { threads, providers } = settings;
+  const session = await openSession({ onnx: file, isConverted: card.convert !== undefined, threads, providers }, warn);
   const { Tensor } = await loadOnnxruntime();
   const names = findInputs(card, session.inputMetadata.map(readInfo));
   const decoder = createDecoder(card, labels.length, session.outputMetadata.map(readInfo));
@@ -80,14 +58,6 @@ export async function loadNetwork(settings: WorkerSettings, warn: Warn = () => {
       return suppress(candidates, { overlap, limit: MOST_OBJECTS, isFoundOften });
     },
   };
-}
-
-function expectProviders(asked: readonly string[], offered: readonly string[]): void {
-  const missing = asked.filter((name) => !offered.includes(name));
-  if (missing.length === 0) return;
-  throw new Error(
-    `the provider ${missing.join(", ")} is not offered by onnxruntime here; it offers ${offered.join(", ")}`,
-  );
 }
 
 const readInfo = (info: InferenceSession.ValueMetadata): TensorInfo =>

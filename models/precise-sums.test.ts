@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { createPrecisely } from "./precision.ts";
+import { createPrecisely } from "./precise-sums.ts";
 
 /** Opens nothing: fails with these messages, one after the other, then gives what it was asked for. */
 async function open(...messages: readonly string[]) {
@@ -24,7 +24,7 @@ test("a model is opened with precise sums", async () => {
   assert.deepEqual(await open(), { asked: ["1"], warnings: [], failure: null });
 });
 
-test("a model with shared weights is opened without them, and that is told", async () => {
+test("a model with shared weights is opened without them, with a warning", async () => {
   const { asked, warnings, failure } = await open(SHARED);
   assert.deepEqual([asked, failure, warnings.length], [["1", undefined], null, 1]);
   assert.match(warnings[0] ?? "", /share weights/);
