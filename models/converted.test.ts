@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 import type { ModelCard } from "./card.ts";
 import { sketchDetector, sketchTflite, TINY_SIZE } from "./convert/tiny-detector.fixture.ts";
 import { convertWeights, findConverted } from "./converted.ts";
 import { ModelFault } from "./fault.ts";
+import { type Int8Kernels, int8KernelsHere, listInt8Kernels } from "./int8-kernels.ts";
 import { writeTflite } from "./tflite/read-model.fixture.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "windhover-converted-"));
@@ -32,6 +34,22 @@ test("a conversion is found again for the labels it was checked with, and for no
   assert.equal(await findConverted(card, convert, kept), file);
   assert.equal(await findConverted(cardOf(["bolt", "nut"]), convert, kept), null);
   assert.equal(await findConverted(cardOf("coco"), convert, kept), null);
+});
+
+test("a cache folder that machines share gives each of them what was made for its CPU", async () => {
+  const card = cardOf(["bolt", "nut", "washer"]);
+  const shared = join(folder, "shared");
+  const kinds: readonly Int8Kernels[] = ["x64", "arm64"].flatMap(listInt8Kernels);
+  const files: string[] = [];
+  for (const kernels of kinds) {
+    assert.equal(await findConverted(card, convert, shared, kernels), null, JSON.stringify(kernels));
+    files.push(await convertWeights(card, convert, weights, shared, kernels));
+  }
+  for (const [i, kernels] of kinds.entries())
+    assert.equal(await findConverted(card, convert, shared, kernels), files[i]);
+  assert.equal(new Set(files.map((file) => readFileSync(file, "base64"))).size, kinds.length);
+  const here = kinds.findIndex((kernels) => isDeepStrictEqual(kernels, int8KernelsHere()));
+  assert.equal(await findConverted(card, convert, shared), files[here]);
 });
 
 test("labels that are not as many as the classes are refused and leave nothing", async () => {

@@ -13,14 +13,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { modelPlaces } from "./cache.ts";
+import { sketchDetector, sketchTflite } from "./convert/tiny-detector.fixture.ts";
+import { findConverted } from "./converted.ts";
 import { digestBytes } from "./digest.ts";
 import { ModelFault } from "./fault.ts";
 import type { Fetching } from "./fetch/weights.ts";
 import { type FoundCard, findBuiltIn, findCard, listCardFiles } from "./find-card.ts";
 import { getCommand } from "./get-command.ts";
 import { installModels } from "./install.ts";
+import { listInt8Kernels } from "./int8-kernels.ts";
 import { makeYolox } from "./onnx.fixture.ts";
 import { isInstalled, NotInstalled, openModel, weightsFile } from "./open.ts";
+import { writeTflite } from "./tflite/read-model.fixture.ts";
 
 /** What the set-up has put into the cache of this machine, before a cache of our own is looked at. */
 const REAL = weightsFile(findBuiltIn("default").card);
@@ -135,6 +139,30 @@ test("weights that were harmed are said to be, and fetched again", {
   });
   await installModels([found], FETCHING, ({ fetched }) => assert.equal(fetched, true));
   assert.ok(existsSync((await openModel("default")).file));
+});
+
+test("a model that is installed for every CPU needs no conversion on any machine of its architecture", async () => {
+  const file = join(folder, "tiny.yaml");
+  const tflite = writeTflite(sketchTflite(sketchDetector(3)));
+  writeFileSync(join(folder, "tiny.tflite"), tflite);
+  writeFileSync(
+    file,
+    `model: tiny\nabout: Tiny.\nlicence: MIT\nsources: [{ path: tiny.tflite }]\nsha256: ${digestBytes(tflite)}\n` +
+      `convert: { from: efficientdet-tflite }\ninput: { width: 128, height: 128, type: uint8, layout: nhwc, anchor: top-left }\n` +
+      "labels: [bolt, nut, washer]\ndecoder: { family: efficientdet }\n",
+  );
+  const found = findCard(file);
+  const added: string[] = [];
+  await installModels([found], { ...FETCHING, everyCpu: true, onAdded: (path) => added.push(path) });
+  const { convert } = found.card;
+  assert.ok(convert);
+  const made = await Promise.all(
+    listInt8Kernels(process.arch).map((kernels) =>
+      findConverted(found.card, convert, modelPlaces().converted, kernels),
+    ),
+  );
+  assert.deepEqual(added, [weightsFile(found.card), ...made]);
+  assert.ok(made.includes((await openModel(file)).file));
 });
 
 test("weights that are no EfficientDet are refused with the reason", async () => {
