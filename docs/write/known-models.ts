@@ -14,6 +14,8 @@ export interface KnownModel {
   readonly campus: { readonly ap50: number; readonly hota: number } | null;
   /** Processor time of one inference on one core of a Neoverse-N1, the median. */
   readonly lookMs: number;
+  /** One inference on one x86-64 core, the least of many. */
+  readonly x64Ms: { readonly vnni: number; readonly withoutVnni: number | null };
 }
 
 const TRAINED = "COCO 2017, by Google, who made it int8 too: its scales are theirs";
@@ -27,6 +29,7 @@ export const KNOWN_MODELS: Readonly<Record<string, KnownModel>> = {
     street: { ap50: 88.2, hota: 59.5 },
     campus: { ap50: 86.4, hota: 54.1 },
     lookMs: 39,
+    x64Ms: { vnni: 13, withoutVnni: 27 },
   },
   aerial: {
     choose:
@@ -37,6 +40,7 @@ export const KNOWN_MODELS: Readonly<Record<string, KnownModel>> = {
     street: { ap50: 87.9, hota: 50.5 },
     campus: null,
     lookMs: 342,
+    x64Ms: { vnni: 115, withoutVnni: null },
   },
   quality: {
     choose: "One stream on a machine with cores to spare, recordings at pace fast, small or crowded objects.",
@@ -46,5 +50,6 @@ export const KNOWN_MODELS: Readonly<Record<string, KnownModel>> = {
     street: { ap50: 88.9, hota: 57.1 },
     campus: { ap50: 93.2, hota: 59.4 },
     lookMs: 115,
+    x64Ms: { vnni: 34, withoutVnni: 81 },
   },
 };
