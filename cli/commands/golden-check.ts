@@ -7,7 +7,7 @@ import { reportComparison, summarise } from "../golden/report.ts";
 import { chooseLevel, LEVELS, readLevel } from "../golden/tolerance.ts";
 import { readGoldenWords, writeRecordWords } from "../golden/words.ts";
 
-const { iou, pixels, points, mean, frames, share, relative } = LEVELS.other;
+const { margin, iou, pixels, points, share, frames, overall, relative } = LEVELS.other;
 
 export default {
   name: "golden check",
@@ -17,14 +17,14 @@ export default {
     tolerance: {
       type: "string",
       value: "exact|same|other",
-      about: "How much may differ: nothing, what one kind of machine or what another may; see below.",
+      about: "How much may differ: nothing, what rounds differently on one machine, or on another; see below.",
     },
     json: { type: "boolean", about: "Print the comparison as JSON on standard output." },
   },
   notes: [
     "FILE is what `golden record` wrote; default CLIP.GRAPH.golden.ndjson beside the clip. Parameters and the number of frames are taken from it; parameters given here go before.",
-    `The same kind of machine that runs the same network gives the same: boxes within ${LEVELS.same.pixels} pixels, confidences within ${LEVELS.same.points} points, every id. That is \`same\`, and \`exact\` is every byte.`,
-    `Another one may round otherwise, and an int8 model come out a step of its scale higher or lower. So with \`other\` boxes are the same from an overlap (IoU) of ${iou} on or with edges ${pixels} pixels apart, confidences up to ${points} points; but over all objects confidences at most ${mean.points} point and edges ${mean.percent} % of the box in one direction, and overlaps at least ${mean.iou}. Objects that near to a threshold, and tracks that begin, end or pause up to ${frames} frames apart, may be on one side only, up to ${share} % of all; ids may be shifted by those, and swapped between objects that appear that near to each other. Any other number may differ by ${relative * 100} %.`,
+    `The same kind of machine that runs the same network gives the same: boxes within ${LEVELS.same.pixels} pixels, confidences within ${LEVELS.same.points} points, every id. That is \`same\`; \`exact\` is every byte.`,
+    `Another processor rounds differently, or runs weights that are stored for it. So \`other\` compares what a user would call the same: objects that one of the runs is confident of, ${margin} points above the threshold of the model. Each must be there in the other run, of the same class, with an overlap (IoU) of at least ${iou} or edges at most ${pixels} pixels apart, a confidence within ${points} points, and must keep its id from frame to frame. Up to ${share} % of them may differ, none for more than ${frames} frames in a row; an object that was hidden may come back with another id. Over all of them: confidence within ${overall.points} point, each edge within ${overall.percent} % of the box, overlap at least ${overall.iou}, at least ${overall.identity} % of one track in both runs, and the highest id within ${overall.ids} %. Any other number may differ by ${relative * 100} %.`,
     "Without --tolerance the golden says whether it is of the same kind of machine and network.",
     "Exit codes: 0 the same, 1 different or failed, 2 bad graph or bad command line.",
   ].join("\n"),

@@ -55,7 +55,7 @@ test("messages that are repeated are told", () => {
     assert.equal(said(GOLDEN, twice, level).filter((line) => /was not there before/.test(line)).length, 30);
 });
 
-test("what all objects have in common is in the report when no frame is", () => {
+test("a change that all objects share is in the report when no frame is", () => {
   const fainter = golden((tracks) => tracks.map((one) => ({ ...one, confidence: 76 })));
   const lines = reportComparison(compareGoldens(GOLDEN, fainter, "other"), (_, text) => text);
   assert.deepEqual(lines, [

@@ -13,15 +13,14 @@ export interface StreamComparison {
   readonly channel: string;
   /** Of both runs together. */
   readonly messages: number;
-  /** In detection messages, on the side that has more. */
+  /** In detection messages: those that were compared. */
   readonly objects: number;
   readonly differences: readonly Difference[];
   readonly excused: number;
-  readonly renamed: readonly (readonly [number, number])[];
 }
 
 export function compareGoldens(golden: Golden, now: Golden, level: Level): readonly StreamComparison[] {
-  const thresholds = golden.header.models.flatMap(({ confidence, weak }) => [confidence, weak]);
+  const thresholds = golden.header.models.map(({ confidence }) => confidence);
   const [was, is] = [groupStreams(golden.said), groupStreams(now.said)];
   return [...new Set([...was.keys(), ...is.keys()])].map((key) => {
     const [before, after] = [was.get(key) ?? [], is.get(key) ?? []];
@@ -58,7 +57,7 @@ function compareStream(
   const differences = Array.from({ length: messages }, (_, index) =>
     compareMessages(before[index], after[index], index + 1, tolerance),
   ).flat();
-  return { messages, objects: 0, differences, excused: 0, renamed: [] };
+  return { messages, objects: 0, differences, excused: 0 };
 }
 
 /** What the comparison of their contents has no word for, such as another order of objects. */
@@ -91,7 +90,7 @@ function compareMessages(
   { relative }: Tolerance,
 ): readonly Difference[] {
   if (before === undefined || after === undefined) {
-    const what = `the message ${before === undefined ? "was not there before" : "is not there any more"}`;
+    const what = `the message ${before === undefined ? "was not there before" : "is missing"}`;
     return [{ ...at(frame), kind: "message", what, golden: before?.message ?? null, now: after?.message ?? null }];
   }
   return compareValues(before.message, after.message, relative).map(({ path, golden, now }) => ({

@@ -11,7 +11,7 @@ export type DifferenceKind =
   | "box"
   | "confidence"
   /** Of all objects together. */
-  | "mean"
+  | "overall"
   /** Anything else that a message tells. */
   | "value";
 

@@ -1,14 +1,14 @@
 /** What the limits of one object are too wide to show: a change that all objects have in common. Pure. */
 import { edgesOf, overlap } from "./frames.ts";
 import { LEAST_OVERLAP, type Pair } from "./pair-objects.ts";
-import type { MeanTolerance } from "./tolerance.ts";
+import type { OverallTolerance } from "./tolerance.ts";
 
 /** Of fewer, a mean says nothing. */
 const LEAST_PAIRS = 20;
 const EDGES = ["left", "top", "right", "bottom"] as const;
 
 /** One sentence for every mean that is beyond its limit. */
-export function findDrift(pairs: readonly Pair[], limits: MeanTolerance): readonly string[] {
+export function findDrift(pairs: readonly Pair[], limits: OverallTolerance): readonly string[] {
   const near = pairs.filter(([was, is]) => overlap(was.box, is.box) >= LEAST_OVERLAP);
   if (near.length < LEAST_PAIRS) return [];
   const mean = (measure: (pair: Pair) => number): number =>

@@ -1,28 +1,26 @@
 /** Which object of one frame is which of another. */
 import { overlap, type SeenObject } from "./frames.ts";
-import type { TrackNames } from "./track-names.ts";
 
 /** Less, and it is another object, or the same at another place. */
 export const LEAST_OVERLAP = 0.5;
-/** Of two that lie as well, the one with the same id. */
+/** Decides between boxes that overlap equally. */
 const SAME_ID = 1e-6;
 
 export type Pair = readonly [golden: SeenObject, now: SeenObject];
 
 /**
- * Best overlaps first; every object at most once. Those of one track by `names` go before others where they
- * overlap, and are still paired where they do not and nothing else is left.
+ * Best overlaps first, objects of one class before others; every object at most once. `isSameTrack` pairs what is left
+ * over although it does not overlap: an object that has moved.
  */
 export function pairObjects(
   golden: readonly SeenObject[],
   now: readonly SeenObject[],
-  names: TrackNames,
+  isSameTrack: (was: SeenObject, is: SeenObject) => boolean,
 ): readonly Pair[] {
   const rate = (was: SeenObject, is: SeenObject): number | null => {
     const shared = overlap(was.box, is.box);
-    const isNamed = names.areOne(was.id, is.id);
-    if (shared < LEAST_OVERLAP) return isNamed ? shared - 1 : null;
-    return shared + (isNamed ? 1 : 0) + (was.id === is.id ? SAME_ID : 0);
+    if (shared < LEAST_OVERLAP) return isSameTrack(was, is) ? shared - 1 : null;
+    return shared + (was.className === is.className ? 1 : 0) + (was.id === is.id ? SAME_ID : 0);
   };
   const taken = new Set<SeenObject>();
   return golden

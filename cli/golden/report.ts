@@ -32,7 +32,7 @@ export function describe({ frame, timeMs, track, what }: Difference): string {
 }
 
 /** What the summary counts, for people and for `--json` alike. */
-export function summarise({ node, channel, messages, differences, excused, renamed }: StreamComparison): JsonRecord {
+export function summarise({ node, channel, messages, objects, differences, excused }: StreamComparison): JsonRecord {
   const of = (kind: DifferenceKind) => differences.filter((difference) => difference.kind === kind);
   const worst = (kind: DifferenceKind): JsonRecord | null => {
     const [most] = of(kind).sort((a, b) => (b.amount ?? 0) - (a.amount ?? 0));
@@ -56,22 +56,18 @@ export function summarise({ node, channel, messages, differences, excused, renam
     extra_tracks: tracks("extra"),
     other_ids: of("id").length,
     other_values: of("value").length,
-    means: of("mean").map(({ what }) => what),
+    overall: of("overall").map(({ what }) => what),
+    objects,
     excused,
-    renamed,
   };
 }
 
 const round = (value: number): number => Math.round(value * 100) / 100;
 
 function reportSummary(stream: StreamComparison): readonly string[] {
-  const { node, differences, excused, renamed, messages } = stream;
+  const { node, objects, differences, excused, messages } = stream;
   const counts = summarise(stream);
-  const allowed = [
-    ...(excused > 0 ? [`${excused} ${excused === 1 ? "object" : "objects"} on one side only`] : []),
-    ...(renamed.length > 0 ? [`other ids: ${listIds(renamed.map(([was, is]) => `${was} is ${is}`))}`] : []),
-  ];
-  const note = allowed.length === 0 ? [] : [`  within the tolerance: ${allowed.join("; ")}`];
+  const note = excused === 0 ? [] : [`  within the tolerance: ${excused} of ${objects} objects differ`];
   if (differences.length === 0) return [`${node}: ${messages} frames, the same`, ...note];
   const line = (label: string, count: unknown, detail = ""): readonly string[] =>
     count === 0 ? [] : [`  ${label.padEnd(22)}${count}${detail}`];
@@ -85,7 +81,7 @@ function reportSummary(stream: StreamComparison): readonly string[] {
     ...line("extra objects", counts.extra, describeTracks(counts.extra_tracks)),
     ...line("other ids", counts.other_ids),
     ...line("other values", counts.other_values),
-    ...differences.filter(({ kind }) => kind === "mean").map(({ what }) => `  ${what}`),
+    ...differences.filter(({ kind }) => kind === "overall").map(({ what }) => `  ${what}`),
     ...note,
   ];
 }

@@ -203,7 +203,7 @@ describe("a clip", { skip: lack }, () => {
     assert.match(picture ?? "", /^0001-sign-track-\d\.jpg$/);
     assert.deepEqual([...readFileSync(at(`patches/${picture}`)).subarray(0, 2)], [0xff, 0xd8]);
     assert.ok(one.out.includes(`"patch":{"file":"${picture}",`));
-    const { said } = await record(clip, null, { classes });
+    const { said } = await record(clip, { params: { classes } });
     const { out } = await runCommand([
       "--from",
       put("street.ndjson", toLines(said.map(({ message }) => later(message)))),
