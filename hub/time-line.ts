@@ -3,7 +3,7 @@
  * clocks say; decoding times grow strictly, and nothing is shown before it is decoded.
  */
 import { FORWARD_US, KindClock } from "./kind-clock.ts";
-import { Reorder } from "./reorder.ts";
+import { Reorder } from "../media/h264/reorder.ts";
 
 export interface Times {
   readonly dtsUs: number;
