@@ -10,13 +10,15 @@ interface Coded {
 }
 
 /** What our encoder makes. */
-async function encode(size: string, frames: number, encoder = "encode keyframe-seconds=0.4"): Promise<readonly Coded[]> {
+async function encode(
+  size: string,
+  frames: number,
+  encoder = "encode keyframe-seconds=0.4",
+): Promise<readonly Coded[]> {
   const coded: Coded[] = [];
   const element = collector((frame: Frame) => coded.push({ bytes: frame.copy(), ptsNs: frame.ptsNs }));
   const source = `source uri="test:ball?${size}&fps=25&frames=${frames}"`;
-  const graph = await start(compiledLaunch(`${source} ! decode ! ${encoder} ! collect`, element), [
-    element,
-  ]);
+  const graph = await start(compiledLaunch(`${source} ! decode ! ${encoder} ! collect`, element), [element]);
   assert.deepEqual(await graph.ended, { state: "finished", error: null });
   return coded;
 }

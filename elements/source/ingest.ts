@@ -36,10 +36,7 @@ export function expandIngest(source: LiveSource, options: IngestOptions): Expans
   };
 }
 
-const pullRtsp = (
-  location: string,
-  { transport, latencyMs, connectMs }: IngestOptions,
-): readonly ExpandedNode[] => [
+const pullRtsp = (location: string, { transport, latencyMs, connectMs }: IngestOptions): readonly ExpandedNode[] => [
   {
     suffix: "pull",
     factory: "rtspsrc",
