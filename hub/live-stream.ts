@@ -18,6 +18,8 @@ interface Seat {
   readonly reader: Reader;
   /** Nothing before the next key unit can be decoded by it. */
   needsKey: boolean;
+  /** When the key picture it began with is shown. Pictures shown before that need others that it has not got. */
+  beginUs: number;
   isGone: boolean;
 }
 
@@ -118,11 +120,11 @@ export class LiveStream implements Publication {
         "too_many",
         `${this.path} has ${this.#limits.readersPerStream} readers, which is the most`,
       );
-    const seat: Seat = { reader, needsKey: this.#cache.isEmpty, isGone: false };
+    const seat: Seat = { reader, needsKey: true, beginUs: 0, isGone: false };
     this.#seats = [...this.#seats, seat];
     this.#attempt(seat, () => {
       reader.begin(tracks);
-      for (const unit of this.#cache.units()) if (!seat.isGone) reader.take(unit, true);
+      for (const unit of this.#cache.units()) if (!seat.isGone && admit(seat, unit)) reader.take(unit, true);
     });
     return () => this.#leave(seat);
   }
@@ -171,11 +173,7 @@ export class LiveStream implements Publication {
   }
 
   #hand(seat: Seat, unit: Unit): void {
-    if (seat.isGone) return;
-    if (seat.needsKey) {
-      if (unit.kind === "audio" || !unit.isKey) return;
-      seat.needsKey = false;
-    }
+    if (seat.isGone || !admit(seat, unit)) return;
     // No closure: this is done for every unit and reader.
     try {
       seat.reader.take(unit, false);
@@ -210,6 +208,16 @@ export class LiveStream implements Publication {
     this.#missed += seat.reader.missed ?? 0;
     this.#seats = this.#seats.filter((other) => other !== seat);
   }
+}
+
+/** Whether the reader can decode it: from a key picture on, without what is shown before that (open groups of pictures). */
+function admit(seat: Seat, unit: Unit): boolean {
+  if (seat.needsKey) {
+    if (unit.kind === "audio" || !unit.isKey) return false;
+    seat.needsKey = false;
+    seat.beginUs = unit.ptsUs;
+  }
+  return unit.kind === "audio" || unit.ptsUs >= seat.beginUs;
 }
 
 export function byteLength(unit: Unit): number {

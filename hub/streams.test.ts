@@ -402,3 +402,23 @@ test("a runner of the server's may pause for any time once it can be played, and
   silent.close("");
   assert.deepEqual(told, ["published ann/out 640x360 false null"]);
 });
+
+test("a reader that begins with an open group of pictures does not get those that need the one before", (t) => {
+  const { streams } = open(t);
+  const publication = streams.publish("a/b", "rtsp", null);
+  publication.begin(TRACKS);
+  const shown = (dtsMs: number, ptsMs: number, isKey = false): Unit => ({
+    ...unit("video", dtsMs, isKey),
+    ptsUs: ptsMs * 1000,
+  });
+  const [first, late] = [new KeepingReader(), new KeepingReader()];
+  publication.write(shown(0, 80, true));
+  streams.read("a/b", first);
+  for (const written of [shown(40, 200), shown(80, 120), shown(120, 160), shown(160, 320, true), shown(200, 240)])
+    publication.write(written);
+  streams.read("a/b", late);
+  for (const written of [shown(240, 280), shown(280, 360)]) publication.write(written);
+  const shownTo = (reader: KeepingReader) => reader.units.map((taken) => taken.unit.ptsUs / 1000);
+  assert.deepEqual(shownTo(first), [80, 200, 120, 160, 320, 240, 280, 360]);
+  assert.deepEqual(shownTo(late), [320, 360]);
+});

@@ -2,8 +2,9 @@
  * The time line of a publication: pictures and sound begin at zero with the first picture, whatever the publisher's
  * clocks say; decoding times grow strictly, and nothing is shown before it is decoded.
  */
+
+import { Reorder } from "../media/h264/reorder.ts";
 import { FORWARD_US, KindClock } from "./kind-clock.ts";
-import { Reorder } from "./reorder.ts";
 
 export interface Times {
   readonly dtsUs: number;

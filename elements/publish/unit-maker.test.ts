@@ -10,13 +10,15 @@ interface Coded {
 }
 
 /** What our encoder makes. */
-async function encode(size: string, frames: number): Promise<readonly Coded[]> {
+async function encode(
+  size: string,
+  frames: number,
+  encoder = "encode keyframe-seconds=0.4",
+): Promise<readonly Coded[]> {
   const coded: Coded[] = [];
   const element = collector((frame: Frame) => coded.push({ bytes: frame.copy(), ptsNs: frame.ptsNs }));
   const source = `source uri="test:ball?${size}&fps=25&frames=${frames}"`;
-  const graph = await start(compiledLaunch(`${source} ! decode ! encode keyframe-seconds=0.4 ! collect`, element), [
-    element,
-  ]);
+  const graph = await start(compiledLaunch(`${source} ! decode ! ${encoder} ! collect`, element), [element]);
   assert.deepEqual(await graph.ended, { state: "finished", error: null });
   return coded;
 }
@@ -77,4 +79,25 @@ test("times grow strictly, whatever comes", () => {
   const given = [5_000_000n, 6_000_000n, 6_000_000n, null, 1_000_000n, 7_000_000n];
   const times = given.map((ptsNs, index) => maker.make(film[index]?.bytes ?? assert.fail(), ptsNs, 0n)?.unit.ptsUs);
   assert.deepEqual(times, [0, 1000, 1001, 1002, 1003, 2000]);
+});
+
+test("pictures with B-frames keep their times, and are decoded in the order in which they come", async () => {
+  const x264 = "x264enc bframes=3 b-adapt=false threads=1 ! h264parse config-interval=-1";
+  const format = '"video/x-h264,stream-format=byte-stream,alignment=au"';
+  const coded = await encode("width=64&height=48", 25, `${x264} ! ${format}`);
+  const maker = new UnitMaker();
+  const made = coded.map(({ bytes, ptsNs }) => maker.make(bytes, ptsNs, 0n) ?? assert.fail());
+  const shown = made.map(({ unit }) => unit.ptsUs).toSorted((a, b) => a - b);
+  assert.deepEqual(
+    shown.map((ptsUs) => ptsUs - (shown[0] ?? 0)),
+    coded.map((_, index) => index * 40_000),
+  );
+  assert.notDeepEqual(
+    made.map(({ unit }) => unit.ptsUs),
+    shown,
+  );
+  made.forEach(({ unit, tracks }, index) => {
+    assert.ok(unit.dtsUs > (made[index - 1]?.unit.dtsUs ?? -1) && unit.dtsUs <= unit.ptsUs);
+    assert.ok(tracks.video.reorders);
+  });
 });

@@ -1,16 +1,22 @@
 import { NAL, nalType, splitStartCodes } from "../../media/h264/nal.ts";
+import { Reorder } from "../../media/h264/reorder.ts";
+import { hasRecoveryPoint } from "../../media/h264/slice.ts";
 import { readSps } from "../../media/h264/sps.ts";
 import type { Tracks, Unit } from "../../media/unit.ts";
 
 /** No player needs them. */
 const LEFT_OUT: readonly number[] = [NAL.delimiter, NAL.filler];
+/** From one picture to the next, for the first decoding times of a stream with B-frames. */
+const USUAL_STEP_US = 33_333;
 
-/** Makes units of what our own encoders give: no pictures out of order, parameter sets with every key picture. */
+/** Makes units of what encoders and cameras give: whole pictures, parameter sets with every key picture. */
 export class UnitMaker {
   #tracks: Tracks | null = null;
   #waitsForKey = true;
-  #firstPtsUs: number | null = null;
-  #lastPtsUs = -1;
+  readonly #reorder = new Reorder();
+  /** Of the PTS: what is time 0. */
+  #zeroUs: number | null = null;
+  #lastDtsUs = -1;
 
   /** Null until the first key picture. `bytes` are kept. */
   make(
@@ -19,13 +25,13 @@ export class UnitMaker {
     captureNs: bigint,
   ): { readonly unit: Unit; readonly tracks: Tracks } | null {
     const parts = splitStartCodes(bytes).filter((nal) => !LEFT_OUT.includes(nalType(nal)));
-    const isKey = parts.some((nal) => nalType(nal) === NAL.idr);
+    const isKey = parts.some((nal) => nalType(nal) === NAL.idr || (nalType(nal) === NAL.sei && hasRecoveryPoint(nal)));
     if (isKey) this.#readSets(parts);
     if (this.#tracks === null || (this.#waitsForKey && !isKey)) return null;
     this.#waitsForKey = false;
-    const ptsUs = this.#place(ptsNs);
+    const times = this.#place(ptsNs);
     const captureMs = Number(captureNs / 1000n) / 1000;
-    return { unit: { kind: "video", dtsUs: ptsUs, ptsUs, captureMs, isKey, parts }, tracks: this.#tracks };
+    return { unit: { kind: "video", ...times, captureMs, isKey, parts }, tracks: this.#tracks };
   }
 
   /** Pictures were discarded: what comes next may need them. */
@@ -38,19 +44,21 @@ export class UnitMaker {
     const pps = parts.find((nal) => nalType(nal) === NAL.pps);
     if (sps === undefined || pps === undefined) return;
     if (this.#tracks !== null && isSame(sps, this.#tracks.video.sps) && isSame(pps, this.#tracks.video.pps)) return;
-    const { width, height } = readSps(sps);
+    const { width, height, reorderFrames } = readSps(sps);
+    const depth = reorderFrames ?? 0;
+    this.#reorder.setDepth(depth);
     // Copied: a part of a picture would keep the whole of it.
     const sets = { sps: sps.slice(), pps: pps.slice() };
-    this.#tracks = { video: { codec: "h264", ...sets, width, height, reorders: false }, audio: null };
+    this.#tracks = { video: { codec: "h264", ...sets, width, height, reorders: depth > 0 }, audio: null };
   }
 
-  /** Zero-based and strictly increasing, whatever comes. */
-  #place(ptsNs: bigint | null): number {
+  /** Zero-based; decoding times increase strictly, whatever comes, and no picture is shown before it is decoded. */
+  #place(ptsNs: bigint | null): Pick<Unit, "dtsUs" | "ptsUs"> {
     const givenUs = ptsNs === null ? null : Number(ptsNs / 1000n);
-    this.#firstPtsUs ??= givenUs;
-    const ptsUs = givenUs === null || this.#firstPtsUs === null ? 0 : givenUs - this.#firstPtsUs;
-    this.#lastPtsUs = Math.max(ptsUs, this.#lastPtsUs + 1);
-    return this.#lastPtsUs;
+    if (givenUs !== null) this.#zeroUs ??= givenUs - this.#reorder.depth * USUAL_STEP_US;
+    const shownUs = givenUs === null || this.#zeroUs === null ? this.#lastDtsUs + 1 : givenUs - this.#zeroUs;
+    this.#lastDtsUs = Math.max(this.#reorder.decodeAt(shownUs, USUAL_STEP_US), this.#lastDtsUs + 1);
+    return { dtsUs: this.#lastDtsUs, ptsUs: Math.max(shownUs, this.#lastDtsUs) };
   }
 }
 

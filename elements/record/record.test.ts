@@ -3,11 +3,20 @@ import { test } from "node:test";
 import { makeContext } from "../registry.fixture.ts";
 import record from "./record.ts";
 
-for (const codec of ["h264", "h265"] as const) {
+for (const [codec, format] of [
+  ["h264", "avc"],
+  ["h265", "hvc1"],
+] as const) {
   test(`${codec} becomes fragments that are on disk as soon as they are whole`, () => {
     assert.equal(record.kind, "composite");
     assert.deepEqual(record.expand({ path: "a b.mp4", codec }, makeContext()).nodes, [
       { suffix: "parse", factory: `${codec}parse`, properties: {} },
+      {
+        suffix: "format",
+        factory: "capsfilter",
+        properties: { caps: `video/x-${codec},stream-format=${format},alignment=au` },
+      },
+      { suffix: "times", factory: `${codec}timestamper`, properties: {} },
       { suffix: "mux", factory: "mp4mux", properties: { "fragment-duration": 1000, streamable: true } },
       {
         suffix: "file",

@@ -5,7 +5,11 @@
 import { Type } from "typebox";
 import { defineElement } from "../element.ts";
 
-const PARSERS = { h264: "h264parse", h265: "h265parse" } as const;
+/** `times`: cameras send no decoding times, which an MP4 file with B-frames needs. It takes one format as it is. */
+const CODECS = {
+  h264: { parse: "h264parse", format: "video/x-h264,stream-format=avc,alignment=au", times: "h264timestamper" },
+  h265: { parse: "h265parse", format: "video/x-h265,stream-format=hvc1,alignment=au", times: "h265timestamper" },
+} as const;
 
 export default defineElement({
   kind: "composite",
@@ -36,7 +40,9 @@ chains:
   },
   expand: ({ path, codec }) => ({
     nodes: [
-      { suffix: "parse", factory: PARSERS[codec], properties: {} },
+      { suffix: "parse", factory: CODECS[codec].parse, properties: {} },
+      { suffix: "format", factory: "capsfilter", properties: { caps: CODECS[codec].format } },
+      { suffix: "times", factory: CODECS[codec].times, properties: {} },
       { suffix: "mux", factory: "mp4mux", properties: { "fragment-duration": 1000, streamable: true } },
       {
         suffix: "file",

@@ -18,7 +18,7 @@ const PROTOCOLS = { tcp: "tcp", udp: "udp+udp-mcast", auto: "tcp+udp-mcast+udp" 
 export function expandIngest(source: LiveSource, options: IngestOptions): Expansion {
   return {
     nodes: [
-      source.protocol === "rtsp" ? pullRtsp(source.url, options) : pullRtmp(source.url, options),
+      ...(source.protocol === "rtsp" ? pullRtsp(source.url, options) : pullRtmp(source.url, options)),
       { suffix: "parse", factory: "parsebin", properties: {}, onward: VIDEO_CAPS },
       {
         suffix: "out",
@@ -36,28 +36,34 @@ export function expandIngest(source: LiveSource, options: IngestOptions): Expans
   };
 }
 
-const pullRtsp = (location: string, { transport, latencyMs, connectMs }: IngestOptions): ExpandedNode => ({
-  suffix: "pull",
-  factory: "rtspsrc",
-  properties: {
-    location,
-    protocols: PROTOCOLS[transport],
-    latency: latencyMs,
-    "tcp-timeout": connectMs * 1000,
-    // Half of the time for UDP, so that `auto` has the other half to try TCP.
-    timeout: connectMs * 500,
-    // The camera's own clock, from its RTCP sender reports.
-    "add-reference-timestamp-meta": true,
+const pullRtsp = (location: string, { transport, latencyMs, connectMs }: IngestOptions): readonly ExpandedNode[] => [
+  {
+    suffix: "pull",
+    factory: "rtspsrc",
+    properties: {
+      location,
+      protocols: PROTOCOLS[transport],
+      latency: latencyMs,
+      "tcp-timeout": connectMs * 1000,
+      // Half of the time for UDP, so that `auto` has the other half to try TCP.
+      timeout: connectMs * 500,
+      // The camera's own clock, from its RTCP sender reports.
+      "add-reference-timestamp-meta": true,
+    },
+    onward: "application/x-rtp,media=video",
   },
-  onward: "application/x-rtp,media=video",
-});
+  // The PTS of `rtspsrc` are wrong where the camera sends B-frames.
+  { suffix: "times", factory: "rtptimes", properties: {} },
+];
 
-const pullRtmp = (location: string, { connectMs, stallMs }: IngestOptions): ExpandedNode => ({
-  suffix: "pull",
-  factory: "rtmp2src",
-  properties: {
-    location,
-    timeout: Math.ceil(connectMs / 1000),
-    "idle-timeout": Math.ceil(stallMs / 1000),
+const pullRtmp = (location: string, { connectMs, stallMs }: IngestOptions): readonly ExpandedNode[] => [
+  {
+    suffix: "pull",
+    factory: "rtmp2src",
+    properties: {
+      location,
+      timeout: Math.ceil(connectMs / 1000),
+      "idle-timeout": Math.ceil(stallMs / 1000),
+    },
   },
-});
+];

@@ -1,7 +1,8 @@
-// A camera for tests: one RTSP stream of a moving test pattern, in a process of its own that can be killed, stopped and
+// A camera for tests: one RTSP stream of a moving test pattern, or of an MP4 file of H.264 as it is, in a process of its own that can be killed, stopped and
 // continued. Prints {"url": …} once it listens; ends on SIGTERM, SIGINT and with its parent.
 //
 //   camera --port 0 --path /cam --codec h264 --width 320 --height 240 --fps 15 --user U --password P --pattern ball
+//   camera --file clip.mp4
 #include <glib-unix.h>
 #include <gst/gst.h>
 #include <gst/rtsp-server/rtsp-server.h>
@@ -21,6 +22,7 @@ struct Options {
   std::string path = "/cam";
   std::string codec = "h264";
   std::string pattern = "ball";
+  std::string file;
   std::string user;
   std::string password;
 };
@@ -67,13 +69,15 @@ Options read_options(int argc, char** argv) {
       options.codec = value;
     else if (name == "--pattern")
       options.pattern = value;
+    else if (name == "--file")
+      options.file = value;
     else if (name == "--user")
       options.user = value;
     else if (name == "--password")
       options.password = value;
     else
       refuse("unknown option " + name +
-             "; there are --port --path --codec --width --height --fps --pattern --user --password");
+             "; there are --port --path --codec --width --height --fps --pattern --file --user --password");
   }
   const char* path_letters = "/-_.0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
   if (options.path.empty() || options.path[0] != '/' ||
@@ -86,6 +90,7 @@ Options read_options(int argc, char** argv) {
   for (const char letter : options.pattern) {
     if (!g_ascii_isalnum(letter) && letter != '-') refuse("--pattern is the name of a videotestsrc pattern");
   }
+  if (options.file.find_first_of("\"\\") != std::string::npos) refuse("--file takes no quotes and no backslashes");
   return options;
 }
 
@@ -95,6 +100,13 @@ std::string describe_source(const Options& options) {
   return "videotestsrc is-live=true pattern=" + options.pattern + (moves ? "" : " horizontal-speed=2") +
          " ! video/x-raw,format=I420,width=" + std::to_string(options.width) +
          ",height=" + std::to_string(options.height) + ",framerate=" + std::to_string(options.fps) + "/1";
+}
+
+// Decoding times are those of the file: with B-frames, too, packets leave in time.
+std::string describe_file(const Options& options) {
+  return "filesrc location=\"" + options.file +
+         "\" ! qtdemux ! h264parse config-interval=-1 ! video/x-h264,stream-format=byte-stream,alignment=au"
+         " ! rtph264pay name=pay0 pt=96 config-interval=0";
 }
 
 std::string describe_encoder(const Options& options) {
@@ -151,7 +163,9 @@ int main(int argc, char** argv) {
   gst_rtsp_server_set_service(server, std::to_string(options.port).c_str());
 
   GstRTSPMediaFactory* factory = gst_rtsp_media_factory_new();
-  const std::string launch = "( " + describe_source(options) + " ! " + describe_encoder(options) + " )";
+  const std::string stream =
+      options.file.empty() ? describe_source(options) + " ! " + describe_encoder(options) : describe_file(options);
+  const std::string launch = "( " + stream + " )";
   gst_rtsp_media_factory_set_launch(factory, launch.c_str());
   // Shared: every player sees the same picture, as with a real camera.
   gst_rtsp_media_factory_set_shared(factory, TRUE);

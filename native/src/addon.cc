@@ -8,6 +8,7 @@
 #include "bridge.h"
 #include "keyframes.h"
 #include "metadata.h"
+#include "rtp_times.h"
 
 static Napi::Object init(Napi::Env env, Napi::Object exports) {
   static std::once_flag once;
@@ -15,6 +16,7 @@ static Napi::Object init(Napi::Env env, Napi::Object exports) {
     gst_init(nullptr, nullptr);
     metadata_register();
     register_keyframes();
+    register_rtp_times();
   });
   Bridge::create(env);
   export_registry(env, exports);

@@ -8,7 +8,31 @@ namespace {
 constexpr gint64 kDriftLimit = GST_SECOND;
 // More than this waiting to be decoded means decoding cannot keep up: skip to the next key frame.
 constexpr guint64 kWaitingLimit = 2 * GST_SECOND;
+constexpr guint8 kIdr = 5;
 constexpr guint64 kNtpToUnixNs = G_GUINT64_CONSTANT(2208988800) * GST_SECOND;
+
+// Whether an access unit of H.264 has no IDR picture, of the two formats that parsers give.
+bool lacks_idr(GstBuffer* buffer, GstCaps* caps) {
+  const GstStructure* format = gst_caps_get_structure(caps, 0);
+  if (!gst_structure_has_name(format, "video/x-h264")) return false;
+  const gchar* name = gst_structure_get_string(format, "stream-format");
+  bool starts = name != nullptr && g_str_equal(name, "byte-stream");
+  GstMapInfo map;
+  if (!gst_buffer_map(buffer, &map, GST_MAP_READ)) return false;
+  bool lacks = true;
+  // Start codes, or lengths of four bytes.
+  for (gsize at = 0; lacks && at + 4 < map.size;) {
+    if (!starts) {
+      lacks = (map.data[at + 4] & 0x1f) != kIdr;
+      at += 4 + static_cast<gsize>(GST_READ_UINT32_BE(map.data + at));
+    } else {
+      lacks = GST_READ_UINT24_BE(map.data + at) != 1 || (map.data[at + 3] & 0x1f) != kIdr;
+      at++;
+    }
+  }
+  gst_buffer_unmap(buffer, &map);
+  return lacks;
+}
 
 struct Attachment {
   std::weak_ptr<Relay> relay;
@@ -55,6 +79,8 @@ bool Relay::attach(GstElement* appsink) {
   generation_++;
   need_key_frame_ = true;
   flowing_ = anchored_ = false;
+  last_running_ = G_MININT64;
+  lead_ = 0;
   last_data_ = std::chrono::steady_clock::now();
   GstAppSinkCallbacks callbacks = {};
   callbacks.new_sample = on_sample;
@@ -90,6 +116,17 @@ bool Relay::overfull() {
   return overfull_;
 }
 
+// Strictly after the one before, over a change of ingest too, and never after `pts`. None where the source does not tell
+// (RTP) or what it tells cannot be kept: only the decoder and muxers want it, and they find it from the PTS.
+GstClockTime Relay::decode_at(GstBuffer* buffer, gint64 pts) {
+  if (!GST_BUFFER_DTS_IS_VALID(buffer) || !GST_BUFFER_PTS_IS_VALID(buffer)) return GST_CLOCK_TIME_NONE;
+  gint64 dts = pts + static_cast<gint64>(GST_BUFFER_DTS(buffer)) - static_cast<gint64>(GST_BUFFER_PTS(buffer));
+  dts = std::max(dts, last_dts_ + 1);
+  if (dts > pts) return GST_CLOCK_TIME_NONE;
+  last_dts_ = dts;
+  return static_cast<GstClockTime>(dts);
+}
+
 GstFlowReturn Relay::take(GstSample* sample, uint64_t generation, GstElement* sink) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (generation != generation_ || out_ == nullptr) return GST_FLOW_EOS;
@@ -106,43 +143,54 @@ GstFlowReturn Relay::take(GstSample* sample, uint64_t generation, GstElement* si
   auto base = static_cast<gint64>(gst_element_get_base_time(pipeline_));
   gint64 here = now - base;  // running time of the lasting pipeline
   GstSegment* segment = gst_sample_get_segment(sample);
-  guint64 running = gst_segment_to_running_time(segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
+  guint64 distance = 0;
+  int sign = gst_segment_to_running_time_full(segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer), &distance);
+  gint64 running = sign * static_cast<gint64>(distance);  // below zero for what is shown before the first frame
+  bool timed = sign != 0 && running != last_running_;
+  last_running_ = running;
   gint64 pts;
-  if (GST_CLOCK_TIME_IS_VALID(running)) {
+  if (timed) {
     if (!anchored_) {
       // Sources that slave their times to our clock (RTSP) say when the data really arrived; others begin anywhere.
-      gint64 arrived = static_cast<gint64>(gst_element_get_base_time(sink) + running) - base;
+      gint64 arrived = static_cast<gint64>(gst_element_get_base_time(sink)) + running - base;
       gint64 start = std::llabs(arrived - here) < 2 * kDriftLimit ? arrived : here;
-      offset_ = start - static_cast<gint64>(running);
+      offset_ = start - running;
       anchored_ = true;
     }
-    pts = static_cast<gint64>(running) + offset_;
+    pts = running + offset_;
     if (std::llabs(pts - here) > 2 * kDriftLimit && key) {
       offset_ += here - pts;
       pts = here;
       need_key_frame_ = true;  // mark the jump
     }
   } else {
-    pts = std::max<gint64>(here, static_cast<gint64>(last_pts_) + GST_MSECOND);  // parsers lose times under load
+    // Parsers lose times under load, and the clocks of some cameras stand still.
+    pts = std::max<gint64>(here, static_cast<gint64>(last_pts_) + GST_MSECOND);
   }
   if (need_key_frame_ && pts <= static_cast<gint64>(last_pts_)) {
     offset_ += static_cast<gint64>(last_pts_) + GST_MSECOND - pts;
     pts = static_cast<gint64>(last_pts_) + GST_MSECOND;
   }
-  if (pts < 0) pts = 0;
+  if (need_key_frame_) first_pts_ = pts = std::max<gint64>(pts, 0);
+  if (pts < first_pts_) {
+    // Shown before the key frame that came first: it needs frames from before that (open groups of pictures).
+    dropped_++;
+    return GST_FLOW_OK;
+  }
 
   GstBuffer* copy = gst_buffer_copy(buffer);
-  gint64 reorder = GST_BUFFER_DTS_IS_VALID(buffer) && GST_BUFFER_PTS_IS_VALID(buffer)
-                       ? static_cast<gint64>(GST_BUFFER_DTS(buffer)) - static_cast<gint64>(GST_BUFFER_PTS(buffer)) : 0;
   GST_BUFFER_PTS(copy) = static_cast<GstClockTime>(pts);
-  last_dts_ = std::max(last_dts_, pts + reorder);  // over a change of ingest too, it never goes back
-  GST_BUFFER_DTS(copy) = static_cast<GstClockTime>(last_dts_);
+  GST_BUFFER_DTS(copy) = decode_at(buffer, pts);
   if (need_key_frame_ && frames_ > 0) timeline_->note_gap(static_cast<GstClockTime>(pts));
   if (need_key_frame_) GST_BUFFER_FLAG_SET(copy, GST_BUFFER_FLAG_DISCONT);
   else GST_BUFFER_FLAG_UNSET(copy, GST_BUFFER_FLAG_DISCONT);
+  // With B-frames some frames arrive before their PTS; nothing is captured after it has arrived.
+  lead_ = std::max(lead_, pts - here);
   uint64_t captured = reported_capture_ns(buffer);
-  timeline_->note(static_cast<GstClockTime>(pts), captured != 0 ? captured : unix_now_ns() - static_cast<uint64_t>(std::max<gint64>(0, here - pts)));
+  if (captured == 0) captured = unix_now_ns() + static_cast<uint64_t>(pts - here - lead_);
+  timeline_->note(static_cast<GstClockTime>(pts), captured);
   last_pts_ = std::max(last_pts_, static_cast<GstClockTime>(pts));
+  bool prime = need_key_frame_ && lacks_idr(buffer, gst_sample_get_caps(sample));
   need_key_frame_ = false;
   flowing_ = true;
   frames_++;
@@ -151,5 +199,15 @@ GstFlowReturn Relay::take(GstSample* sample, uint64_t generation, GstElement* si
   GstCaps* before = gst_app_src_get_caps(out_);
   if (before == nullptr || !gst_caps_is_equal(before, caps)) gst_app_src_set_caps(out_, caps);
   if (before != nullptr) gst_caps_unref(before);
+  if (prime) {
+    // An open group of pictures. The libav decoder of GStreamer 1.22 loses the first picture after a gap in frame_num,
+    // and with it the whole group: it gets that picture once more before, not to be shown.
+    GstBuffer* primer = gst_buffer_copy(copy);
+    GST_BUFFER_FLAG_SET(primer, GST_BUFFER_FLAG_DECODE_ONLY);
+    GST_BUFFER_PTS(primer) -= std::min<gint64>(pts, 1);  // parsers take two buffers of one PTS for one frame
+    GST_BUFFER_DTS(primer) = GST_CLOCK_TIME_NONE;
+    GST_BUFFER_FLAG_UNSET(copy, GST_BUFFER_FLAG_DISCONT);
+    gst_app_src_push_buffer(out_, primer);
+  }
   return gst_app_src_push_buffer(out_, copy);
 }

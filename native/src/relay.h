@@ -36,6 +36,7 @@ class Relay : public std::enable_shared_from_this<Relay> {
   static GstFlowReturn on_sample(GstAppSink* sink, gpointer data);
   GstFlowReturn take(GstSample* sample, uint64_t generation, GstElement* sink);
   bool overfull();
+  GstClockTime decode_at(GstBuffer* buffer, gint64 pts);
 
   GstAppSrc* out_ = nullptr;  // null once closed
   GstElement* pipeline_ = nullptr;
@@ -44,8 +45,9 @@ class Relay : public std::enable_shared_from_this<Relay> {
   std::mutex mutex_;
   uint64_t generation_ = 0, frames_ = 0, dropped_ = 0;
   bool need_key_frame_ = true, flowing_ = false, anchored_ = false, overfull_ = false;
-  gint64 offset_ = 0;
+  gint64 offset_ = 0, last_running_ = G_MININT64;
   GstClockTime last_pts_ = 0;
-  gint64 last_dts_ = 0;
+  gint64 last_dts_ = -1, lead_ = 0;
+  gint64 first_pts_ = 0;  // of the key frame after the last gap
   std::chrono::steady_clock::time_point last_data_;
 };
