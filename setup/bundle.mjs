@@ -11,6 +11,7 @@ import { createRequire } from "node:module";
 import { join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { findBundle } from "./find-bundle.mjs";
+import { linkedElements } from "./linked-elements.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const OUT = join(ROOT, "build/bundle");
@@ -91,7 +92,7 @@ function run(options, broken) {
     logLevel: "silent",
     banner: { js: BANNER },
     ...options,
-    plugins: [asIfInPlace(broken), ...(options.plugins ?? [])],
+    plugins: [asIfInPlace(broken), linkedElements, ...(options.plugins ?? [])],
   });
 }
 
