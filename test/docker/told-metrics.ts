@@ -8,11 +8,11 @@ export async function listMetrics(): Promise<ReadonlyMap<string, ReadonlySet<str
   metrics.observeProcesses(countProcesses([]));
   metrics.observeProcess("one", {
     ...{ fps_in: 1, fps_processed: 1, fps_out: 1, frames_dropped: 1, latency_ms: { p50: 1, p95: 1 } },
-    ...{ inference_ms: 1, rss_bytes: 1, loop_delay_ms: 1, restarts: 1 },
+    ...{ inference_ms: 1, rss_bytes: 1, loop_delay_ms: 1, restarts: 1, frames_lost: 1 },
   });
   metrics.observeTelemetry("one", { received: 1, refused: 1, thinned: 1, ageMs: 1 });
   metrics.observeMedia({
-    ...{ streams: 1, readers: 1, connections: 1, rssBytes: 1, restarts: 1 },
+    ...{ streams: 1, readers: 1, connections: 1, rssBytes: 1, restarts: 1, frames_lost: 1 },
     ...{ pictures: 1, bytes: 1, missed: 1, refused: 1 },
   });
   metrics.observeAlerts({ written: 1, lost: 1, waiting: 1 });
