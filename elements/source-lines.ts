@@ -11,13 +11,18 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const FRAME = /^\s+at (?:(.*) \()?(?:file:\/\/)?(\/[^()]+?):(\d+):(\d+)\)?$/;
 const MOST_FRAMES = 20;
 
+/** What calls elements: of no interest below what it called. */
+const MACHINERY = /[ (](?:graphs\/runtime\/|native\/|node:)/;
+
 /** Frames only, without the message: `at process (elements/x/x.ts:12:7)`. Empty where the text has none. */
 export function framesOf(stack: string): readonly string[] {
-  return stack
+  const frames = stack
     .split("\n")
     .filter((line) => /^\s+at /.test(line))
     .slice(0, MOST_FRAMES)
     .map(locateFrame);
+  const last = frames.findLastIndex((frame) => !MACHINERY.test(frame));
+  return last < 0 ? frames : frames.slice(0, last + 1);
 }
 
 /** Relative to the checkout, where it lies within. */

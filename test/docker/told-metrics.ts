@@ -12,7 +12,7 @@ export async function listMetrics(): Promise<ReadonlyMap<string, ReadonlySet<str
   });
   metrics.observeTelemetry("one", { received: 1, refused: 1, thinned: 1, ageMs: 1 });
   metrics.observeMedia({
-    ...{ streams: 1, readers: 1, connections: 1, rssBytes: 1, restarts: 1, frames_lost: 1 },
+    ...{ streams: 1, readers: 1, connections: 1, rssBytes: 1, restarts: 1 },
     ...{ pictures: 1, bytes: 1, missed: 1, refused: 1 },
   });
   metrics.observeAlerts({ written: 1, lost: 1, waiting: 1 });

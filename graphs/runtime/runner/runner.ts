@@ -122,7 +122,9 @@ export class Runner implements RequestHandler {
     const { job } = this.#running ?? {};
     const { message, trace } = failureOf("", thrown);
     const detail = `an error that no element caught: ${job === undefined ? message : hideSource(message, job)}`;
-    const [, node] = /elements\/([^/]+)\//.exec(trace[0] ?? "") ?? [];
+    // No call of a handler's: its folder has to do.
+    const folders = trace.map((frame) => /([^/]+)\/[^/]+\.ts:\d/.exec(frame)?.[1] ?? "");
+    const node = folders.find((folder) => this.#knowledge.elements.has(folder));
     try {
       this.#read();
     } catch {
