@@ -12,7 +12,7 @@ import type { Terminal } from "./terminal.ts";
 export async function planGraph(words: GraphWords, terminal: Terminal): Promise<GraphPlan | null> {
   const files = new GraphFiles(locateGraph(words.graph));
   const source = words.source === null ? null : { uri: words.source };
-  const knowledge = await loadKnowledge();
+  const knowledge = await loadKnowledge(terminal);
   try {
     const { plan, faults } = compileGraph(files, words, { ...knowledge, source, mode: "check" });
     showFaults(faults, (file) => files.textOf(file), terminal);

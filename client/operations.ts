@@ -634,6 +634,8 @@ export type Process = {
   readonly state: "starting" | "running" | "paused" | "stopping" | "finished" | "failed";
   /** A live source dropped and is tried again. */
   readonly reconnecting: boolean;
+  /** Its runner has crashed and is being restarted: nothing flows, and `last_error` says why. */
+  readonly restarting: boolean;
   /** Lower case; capitals are taken for the same. */
   readonly source_uuid: string;
   /** Credentials are shown as `***`. Of files: the name. */
@@ -646,6 +648,17 @@ export type Process = {
   readonly error: {
     readonly code: string;
     readonly detail: string;
+  } | null;
+  /** Why its runner crashed last, also after it has recovered. A process that crashes too often has `failed`, with `error`. */
+  readonly last_error: {
+    /** UTC, ISO 8601 with milliseconds. */
+    readonly at: string;
+    /** The node of the graph that failed, where it is known. */
+    readonly node: string | null;
+    /** What it threw, or how the runner ended. */
+    readonly detail: string;
+    /** Where in the sources an element threw, innermost first: `at process (elements/x/x.ts:12:7)`. For keys of operators only. */
+    readonly trace?: readonly string[];
   } | null;
   readonly outputs: readonly string[];
   /** How the outputs get on, while it is active. */
@@ -709,8 +722,10 @@ export type Process = {
       readonly p95: number;
     };
     readonly inference_ms: number;
-    /** After crashes. */
+    /** After crashes; `last_error` says why. */
     readonly restarts: number;
+    /** Of a file: frames that were never processed because of crashes. Null of a live source: what it shows while its runner is restarted is not counted. */
+    readonly frames_lost: number | null;
   };
 };
 
@@ -882,6 +897,19 @@ export type StateEvent = {
     readonly code: string;
     readonly detail: string;
   } | null;
+  /** Its runner has crashed and is being restarted. */
+  readonly restarting: boolean;
+  /** Why its runner crashed last, also after it has recovered. */
+  readonly last_error: {
+    /** UTC, ISO 8601 with milliseconds. */
+    readonly at: string;
+    /** The node of the graph that failed, where it is known. */
+    readonly node: string | null;
+    /** What it threw, or how the runner ended. */
+    readonly detail: string;
+    /** Where in the sources an element threw, innermost first: `at process (elements/x/x.ts:12:7)`. For keys of operators only. */
+    readonly trace?: readonly string[];
+  } | null;
   /** So many events before this one were lost: the viewer is too slow. */
   readonly dropped?: number;
 };
@@ -902,6 +930,8 @@ export type StatsEvent = {
     };
     readonly inference_ms: number;
     readonly restarts: number;
+    /** Of a file: frames that were never processed because of crashes. Null of a live source: what it shows while its runner is restarted is not counted. */
+    readonly frames_lost: number | null;
   };
   /** So many events before this one were lost: the viewer is too slow. */
   readonly dropped?: number;

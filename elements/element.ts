@@ -65,6 +65,19 @@ export type ElementDefinition<P extends TObject = TObject> =
 // biome-ignore lint/suspicious/noExplicitAny: properties are checked against the schema before `create` sees them.
 export type AnyElement = ElementDefinition<any>;
 
+/** An element that could not be loaded. */
+export interface BrokenElement {
+  readonly name: string;
+  /** `elements/x/x.ts:12:7`, or only the file. */
+  readonly place: string;
+  readonly reason: string;
+}
+
+/** Elements by name. A graph that names a broken one gets its reason. */
+export interface Elements extends ReadonlyMap<string, AnyElement> {
+  readonly broken?: ReadonlyMap<string, BrokenElement>;
+}
+
 export function defineElement<P extends TObject>(definition: ElementDefinition<P>): ElementDefinition<P> {
   return Object.freeze(definition);
 }

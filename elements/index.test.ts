@@ -12,6 +12,10 @@ test("every folder is an element of its name", () => {
     assert.equal(elements.get(name)?.name, name);
 });
 
+test("all of them can be loaded", () => {
+  assert.deepEqual([...(elements.broken?.values() ?? [])], []);
+});
+
 for (const [name, element] of elements) {
   test(`${name} says what it is and shows a graph that uses it`, () => {
     assert.match(element.about, /^[A-Z].*\.$/);

@@ -65,6 +65,18 @@ test("what is thrown and is no Error is told as text", NO_HANG, async () => {
   assert.equal(message, "a string");
 });
 
+test("what is thrown without a word of its own still has a message", NO_HANG, async () => {
+  const throwing = (thrown: unknown) =>
+    failure(
+      transform(() => {
+        throw thrown;
+      }),
+    );
+  assert.equal((await throwing(new RangeError())).message, "RangeError");
+  assert.equal((await throwing({ code: 7 })).message, "{ code: 7 } was thrown, which is not an Error");
+  assert.equal((await throwing(undefined)).message, "undefined was thrown, which is not an Error");
+});
+
 test("a start that fails rejects the state change with the reason, and frames never come", NO_HANG, async () => {
   const pipeline = await build({ ...pictures(5), it: [element(() => explode())], out: ["fakesink"] });
   await assert.rejects(pipeline.setState("PLAYING"), /cannot go to PLAYING: it: the ü in 100 % of it\nbroke/);

@@ -1,4 +1,5 @@
 /** TypeScript elements: registers them with GStreamer and runs their handlers when a streaming thread calls. */
+import { inspect } from "node:util";
 import { addon, CALL, type NativeElement, OUTCOME } from "./addon.ts";
 import { type Format, NativeFrame, type Size } from "./frame.ts";
 
@@ -23,10 +24,13 @@ export interface Start {
   readonly properties: Record<string, unknown>;
 }
 
+/** `order`: of a frame, such as `draw`. */
+export type FaultyCall = "update" | "flush" | "close" | "order";
+
 export interface ElementSpec extends NativeElement {
   create(start: Start): FrameHandler | Promise<FrameHandler>;
-  /** `update`, `flush`, `close` or an order that was not awaited failed: the stream goes on, somebody should know. */
-  fault(node: string, error: unknown, handler: FrameHandler): void;
+  /** A call or an order that was not awaited failed: the stream goes on, and this should be logged. */
+  fault(call: FaultyCall, error: unknown, handler: FrameHandler): void;
 }
 
 /** What `describe_input` in ts_element.cc writes. */
@@ -72,8 +76,18 @@ const isPromise = (value: unknown): value is Promise<unknown> =>
   typeof value === "object" && value !== null && "then" in value;
 
 function settleError(call: number, thrown: unknown): void {
-  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-  addon.settle(call, OUTCOME.error, undefined, error.message, error.stack ?? "");
+  const stack = thrown instanceof Error ? (thrown.stack ?? "") : "";
+  addon.settle(call, OUTCOME.error, undefined, describeThrown(thrown), stack);
+}
+
+const MOST_CHARS = 500;
+
+/** Never empty: anything can be thrown. */
+export function describeThrown(thrown: unknown): string {
+  if (thrown instanceof Error) return String(thrown.message) || thrown.name;
+  if (typeof thrown === "string" && thrown !== "") return thrown;
+  const text = inspect(thrown, { depth: 1, breakLength: Number.POSITIVE_INFINITY }).slice(0, MOST_CHARS);
+  return `${text} was thrown, which is not an Error`;
 }
 
 /** Runs `work` and settles the call by its outcome, at once where it is not async. */
@@ -148,18 +162,18 @@ function stop(core: number): void {
 }
 
 function close(instance: Instance): void {
-  const closing = quietly(instance, () => instance.handler.close?.()).finally(() => closings.delete(closing));
+  const closing = quietly(instance, "close", () => instance.handler.close?.()).finally(() => closings.delete(closing));
   closings.add(closing);
 }
 
 const update = (instance: Instance, properties: string): Promise<void> =>
-  quietly(instance, () => instance.handler.update?.(JSON.parse(properties)));
+  quietly(instance, "update", () => instance.handler.update?.(JSON.parse(properties)));
 
-async function quietly(instance: Instance, work: () => unknown): Promise<void> {
+async function quietly(instance: Instance, call: FaultyCall, work: () => unknown): Promise<void> {
   try {
     await work();
   } catch (error) {
-    instance.spec.fault(instance.node, error, instance.handler);
+    instance.spec.fault(call, error, instance.handler);
   }
 }
 
@@ -181,7 +195,7 @@ addon.setDispatch((kind, core, call, a, ptsNs, durationNs, captureNs, discontinu
         meta,
         instance.format,
         instance.inputSize,
-        (error) => instance.spec.fault(instance.node, error, instance.handler),
+        (error) => instance.spec.fault("order", error, instance.handler),
       );
       processFrame(call, frame, instance.handler);
       return;
@@ -216,7 +230,7 @@ addon.setDispatch((kind, core, call, a, ptsNs, durationNs, captureNs, discontinu
       return;
     }
     case CALL.flush:
-      if (instance !== undefined) void quietly(instance, () => instance.handler.flush?.());
+      if (instance !== undefined) void quietly(instance, "flush", () => instance.handler.flush?.());
       return;
     case CALL.cancel:
       working.get(call)?.discard();

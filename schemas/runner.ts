@@ -73,6 +73,10 @@ export type RunnerRequest = Static<typeof RunnerRequest>;
 export const RunnerFailure = Type.Object({
   kind: Type.Union([Type.Literal("source"), Type.Literal("graph"), Type.Literal("pipeline")]),
   detail: Type.String(),
+  /** The author's name of the node that failed, where it is known. */
+  node: Type.Optional(Type.String()),
+  /** Where in the sources a handler threw, innermost first. */
+  trace: Type.Optional(Type.Array(Type.String())),
 });
 export type RunnerFailure = Static<typeof RunnerFailure>;
 
@@ -138,6 +142,10 @@ export const RunnerMessage = Type.Union([
     runningMs: Type.Number({ minimum: 0 }),
     /** Messages that were not read in time and lost, since this runner was started. */
     messagesLost: Type.Integer({ minimum: 0 }),
+    /** Of a file that was resumed: frames between where it was to resume and where it did. */
+    framesLost: Type.Optional(Type.Integer({ minimum: 0 })),
+    /** Of a file, by its length and rate: frames behind the position. */
+    framesLeft: Type.Optional(Type.Integer({ minimum: 0 })),
     stats: RunnerStats,
   }),
   /** How an attached slot that sends something away gets on: whenever that changes, and the counts once a second. */

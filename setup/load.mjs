@@ -15,5 +15,7 @@ export async function load(name, source, libraries = []) {
   if (bundle !== null) return import(bundle.href);
   const [{ register }] = await Promise.all([import("tsx/esm/api"), ...libraries.map((library) => import(library))]);
   register();
+  const { listLinks } = await import("./linked-elements.mjs");
+  if (listLinks().length > 0) module.register("./linked-elements.mjs", import.meta.url);
   return import(source.href);
 }

@@ -58,7 +58,7 @@ describe("the table allows", () => {
   const allowed: readonly (readonly [what: string, path: string, text: string])[] = [
     ["an element its own neighbours", "elements/track/track.ts", `import { a } from "./assign.ts";`],
     ["detect its model", "elements/detect/detect.ts", `await import("../../models/fetch.ts");`],
-    ["the index its elements", "elements/index.ts", "await import(pathOf(name));"],
+    ["the index its elements", "elements/find.ts", "await import(pathOf(name));"],
     ["the console types of schemas", "console/a.ts", `import type { A } from "../schemas/a.ts";`],
     ["the runtime the compiler", "graphs/runtime/a.ts", `import { a } from "../compiler/plan.ts";`],
     ["tests everything", "elements/track/track.test.ts", `import { a } from "../../server/main.ts";`],

@@ -17,6 +17,10 @@ export const TABLE: readonly Row[] = [
   { part: "native", may: [] },
   { part: "elements/element.ts", may: ["schemas"] },
   { part: "elements/index.ts", may: ["elements"] },
+  { part: "elements/find.ts", may: ["elements"] },
+  // Of what broke: where in the sources.
+  { part: "elements/source-lines.ts", may: [] },
+  { part: "elements/explain-load-fault.ts", may: ["elements/element.ts", "elements/source-lines.ts"] },
   { part: "elements/*", may: ["schemas", "elements/element.ts"] },
   { part: "elements/detect", may: ["schemas", "elements/element.ts", "models"] },
   { part: "elements/publish", may: ["schemas", "elements/element.ts", "media"] },
@@ -59,7 +63,7 @@ export const TABLE: readonly Row[] = [
 ];
 
 /** May load modules by a name made up while running: elements and benches by their files, what the set-up has bundled. */
-const MAY_COMPUTE = ["elements/index.ts", "setup/load.mjs", "cli/commands/bench.ts"];
+const MAY_COMPUTE = ["elements/find.ts", "setup/bundle.mjs", "setup/load.mjs", "cli/commands/bench.ts"];
 
 /** What the beginnings of programs hand over with; nobody imports those. */
 const LOADER = "setup/load.mjs";

@@ -17,7 +17,7 @@ export default {
   examples: ["check graphs/*.yaml", "check --json my-graph.yaml"],
   async run(given, terminal) {
     if (given.positionals.length === 0) throw new UsageFault("missing: the FILEs to check");
-    const knowledge = await loadKnowledge();
+    const knowledge = await loadKnowledge(terminal);
     const all: Fault[] = [];
     for (const name of given.positionals) {
       const files = new GraphFiles(isTemplate(name) ? locateGraph(name) : name);

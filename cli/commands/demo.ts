@@ -24,7 +24,7 @@ export default {
   examples: ["demo"],
   async run(given, terminal) {
     expectPositionals(given, 0, 0, "nothing after demo");
-    const knowledge = await loadKnowledge();
+    const knowledge = await loadKnowledge(terminal);
     const folder = await makeFolder();
     const clip = join(folder, "clip.mp4");
     const picture = join(folder, "frame.png");

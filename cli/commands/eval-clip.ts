@@ -63,7 +63,7 @@ export default {
     const { model, className, weak } = await chooseModel(given);
     const progress = new Progress(terminal, "frames");
     const onFrame = (count: number): void => progress.show(count, Math.max(count, frameCount));
-    const { frames, framesPerSecond } = await runClip({ clip, model, weak, onFrame }, await loadKnowledge());
+    const { frames, framesPerSecond } = await runClip({ clip, model, weak, onFrame }, await loadKnowledge(terminal));
     progress.end();
     const isWhole = given.flag("whole");
     const misfit = describeMisfit(frameCount, frames.length, isWhole);

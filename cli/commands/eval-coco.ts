@@ -50,7 +50,7 @@ export default {
     const progress = new Progress(terminal, "pictures");
     const { pictures } = dataset;
     const onPicture = (count: number, file: string): void => progress.show(count, pictures.length, file);
-    const seen = await lookAt({ pictures, model, confidence, onPicture }, await loadKnowledge());
+    const seen = await lookAt({ pictures, model, confidence, onPicture }, await loadKnowledge(terminal));
     progress.end();
     const found = pictures.map((picture, index) => groupByClass(seen[index] ?? [], picture));
     const scores = scoreCoco(pictures, found, classNames);

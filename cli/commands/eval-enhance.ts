@@ -35,7 +35,7 @@ export default {
       throw new UsageFault("expected a DIR with images/ and instances.json, or a CLIP");
     const sheet = given.text("sheet");
     if (sheet !== undefined) expectRoom("sheet", sheet);
-    const patches = await gather(given);
+    const patches = await gather(given, terminal);
     if (patches.length === 0) throw new CommandFailure("there are no such objects; --classes and --least say which");
     const enhanced = await enhance(patches, terminal);
     if (sheet !== undefined) await writeText(sheet, drawSheet(`${enhanced.length} objects`, enhanced));
@@ -52,7 +52,7 @@ export default {
   },
 } satisfies Command;
 
-async function gather(given: Given): Promise<readonly EvalPatch[]> {
+async function gather(given: Given, terminal: Terminal): Promise<readonly EvalPatch[]> {
   const wanted: Wanted = {
     classNames: given.text("classes")?.split(",") ?? CLASSES,
     leastPixels: given.number("least", "any") ?? LEAST_PIXELS,
@@ -65,7 +65,7 @@ async function gather(given: Given): Promise<readonly EvalPatch[]> {
     patches.push(
       ...(found.isDirectory()
         ? cutPatches(place, wanted)
-        : await findPatches(place, model, wanted, await loadKnowledge())),
+        : await findPatches(place, model, wanted, await loadKnowledge(terminal))),
     );
   }
   return patches;

@@ -1,4 +1,4 @@
-import { listElements, OURS } from "../../graphs/compiler/inspect/list.ts";
+import { type ListedElement, listElements, OURS } from "../../graphs/compiler/inspect/list.ts";
 import { propertiesOf } from "../../graphs/compiler/inspect/property.ts";
 import { didYouMean } from "../../schemas/suggest.ts";
 import { type Command, EXIT, expectPositionals, UsageFault } from "../command.ts";
@@ -7,6 +7,9 @@ import { describeOurs } from "../inspect/ours.ts";
 import { type Knowledge, loadKnowledge } from "../knowledge.ts";
 import type { Terminal } from "../terminal.ts";
 import { fit, padTo } from "../text.ts";
+
+/** What stands for the plugin of an element that could not be loaded. */
+const BROKEN = "(broken)";
 
 export default {
   name: "inspect",
@@ -27,7 +30,7 @@ export default {
   ],
   async run(given, terminal) {
     expectPositionals(given, 0, 1, "at most one ELEMENT");
-    const knowledge = await loadKnowledge();
+    const knowledge = await loadKnowledge(terminal);
     const [name] = given.positionals;
     if (name === undefined) return list(knowledge, given.text("find"), given.flag("json"), terminal);
     if (given.text("find") !== undefined) throw new UsageFault("--find lists elements: leave the ELEMENT out");
@@ -42,7 +45,7 @@ async function list(
   json: boolean,
   terminal: Terminal,
 ): Promise<number> {
-  const listed = listElements(elements, registry, word);
+  const listed = [...listBroken(elements, word), ...listElements(elements, registry, word)];
   if (json) {
     await terminal.print(JSON.stringify(listed, null, 2));
     return EXIT.ok;
@@ -58,6 +61,14 @@ async function list(
   return EXIT.ok;
 }
 
+/** First: they are what has to be fixed. */
+function listBroken({ broken }: Knowledge["elements"], word: string | undefined): readonly ListedElement[] {
+  const isWanted = ({ name }: { readonly name: string }) => name.toLowerCase().includes(word?.toLowerCase() ?? "");
+  return [...(broken?.values() ?? [])]
+    .filter(isWanted)
+    .map(({ name, place, reason }) => ({ plugin: BROKEN, name, about: `${place}: ${reason}` }));
+}
+
 function describe({ elements, registry }: Knowledge, name: string, json: boolean, { paintOut }: Terminal): string {
   const ours = elements.get(name);
   if (ours !== undefined) {
@@ -67,6 +78,9 @@ function describe({ elements, registry }: Knowledge, name: string, json: boolean
     const properties = propertiesOf(ours);
     return JSON.stringify({ name, plugin: OURS, about, kind, caps, reads, writes, properties, example }, null, 2);
   }
+  const broken = elements.broken?.get(name);
+  if (broken !== undefined)
+    throw new UsageFault(`the element "${name}" could not be loaded: ${broken.place}: ${broken.reason}`);
   const native = registry.get(name);
   if (native !== undefined) return json ? JSON.stringify(native, null, 2) : describeNative(native, paintOut);
   const names = [...elements.keys(), ...registry.list().map((factory) => factory.name)];

@@ -23,7 +23,7 @@ export default {
     const settings = readSettings(given);
     const line = given.positionals.join(" ");
     if (line.trim() === "") throw new UsageFault("missing: the line to launch, 'element ! element'");
-    const knowledge = await loadKnowledge();
+    const knowledge = await loadKnowledge(terminal);
     const origin = {
       compile: () => compileAtPace((source) => compileLaunch(line, { ...knowledge, source }), null, settings.pace),
       textOf: () => line,

@@ -32,7 +32,7 @@ export default {
     const settings = readSettings(given);
     const words = readGraphWords(given.positionals);
     const files = new GraphFiles(locateGraph(words.graph));
-    const knowledge = await loadKnowledge();
+    const knowledge = await loadKnowledge(terminal);
     const origin = {
       compile: () =>
         compileAtPace((source) => compileGraph(files, words, { ...knowledge, source }), words.source, settings.pace),

@@ -36,6 +36,8 @@ export default {
         import("../serve/gather-knowledge.ts"),
       ]);
       const knowledge = await gatherKnowledge();
+      for (const { name, place, reason } of knowledge.elements.broken?.values() ?? [])
+        log.logger.warn({ element: name, place, reason }, "element left out: it could not be loaded");
       const server = await startServer({ config, knowledge, log: log.logger, signal: ending.signal });
       await announce(server, terminal);
       if (given.flag("demo")) void showDemo(server, terminal, log.logger);

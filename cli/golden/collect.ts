@@ -2,7 +2,6 @@
 import type { Compiled } from "../../graphs/compiler/compile.ts";
 import type { GraphPlan } from "../../graphs/compiler/plan.ts";
 import { GraphFailure } from "../../graphs/runtime/events.ts";
-import { explainFailure } from "../../graphs/runtime/explain-failure.ts";
 import { findOrigins } from "../../graphs/runtime/origins.ts";
 import { RunningGraph, type RunResult } from "../../graphs/runtime/running-graph.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
@@ -12,6 +11,7 @@ import type { Knowledge } from "../knowledge.ts";
 import { FrameCount } from "../run/frame-count.ts";
 import { onInterrupt } from "../run/interrupt.ts";
 import { Status } from "../run/status.ts";
+import { sayFailure } from "../say-failure.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Said } from "./golden.ts";
 
@@ -72,7 +72,7 @@ export async function collect(
 }
 
 async function expectGood({ error }: RunResult, plan: GraphPlan): Promise<void> {
-  if (error !== null) throw new CommandFailure(await explainFailure(error, plan), { cause: error });
+  if (error !== null) throw new CommandFailure(await sayFailure(error, plan), { cause: error });
 }
 
 /** Whose job it is and where the clip lies is no part of what was seen. */

@@ -29,7 +29,7 @@ export async function makeRecording(order: RecordingOrder, terminal: Terminal): 
   const { graph, clip, frames } = order;
   expectFile(clip);
   const files = new GraphFiles(locateGraph(graph));
-  const knowledge = await loadKnowledge();
+  const knowledge = await loadKnowledge(terminal);
   const source = { uri: clip, pace: "fast" } as const;
   expectSource(clip, knowledge.registry);
   const read = (params: JsonRecord, mode: "run" | "check") =>

@@ -2,7 +2,6 @@
 import type { Compiled } from "../../graphs/compiler/compile.ts";
 import type { GraphPlan } from "../../graphs/compiler/plan.ts";
 import { GraphFailure } from "../../graphs/runtime/events.ts";
-import { explainFailure } from "../../graphs/runtime/explain-failure.ts";
 import { RunningGraph } from "../../graphs/runtime/running-graph.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { TELEMETRY_CHANNEL } from "../../schemas/telemetry.ts";
@@ -13,6 +12,8 @@ import type { Reporter } from "../run/reporter.ts";
 import { Status } from "../run/status.ts";
 import { StreamTime } from "../run/stream-time.ts";
 import type { Flight } from "../run/telemetry-file.ts";
+import { exitOnUncaught } from "../run/uncaught.ts";
+import { sayFailure } from "../say-failure.ts";
 import type { Terminal } from "../terminal.ts";
 
 export interface ClipOrder {
@@ -50,6 +51,7 @@ export async function playClip(
   let status: Status | null = null;
   const stop = (): void => (graph === null ? cut.abort() : void graph.stop());
   signal.addEventListener("abort", stop);
+  const unguard = exitOnUncaught(reporter, terminal);
   let failure: GraphFailure | null = null;
   try {
     graph = await RunningGraph.start(compiled, {
@@ -80,8 +82,9 @@ export async function playClip(
     failure = error;
   } finally {
     signal.removeEventListener("abort", stop);
+    unguard();
     status?.close();
   }
-  const explained = failure === null || signal.aborted ? null : await explainFailure(failure, plan);
+  const explained = failure === null || signal.aborted ? null : await sayFailure(failure, plan);
   return { clipSeconds: Number(time.spentNs) / 1e9, frames: count.frames, failure: explained, errors };
 }

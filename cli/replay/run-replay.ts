@@ -127,7 +127,7 @@ async function prepareClip(
   terminal: Terminal,
 ): Promise<Play | null> {
   const files = new GraphFiles(locateGraph(source.graph));
-  const knowledge = await loadKnowledge();
+  const knowledge = await loadKnowledge(terminal);
   const compiled = compileOrShow(
     () => compileGraph(files, source, { ...knowledge, source: { uri: source.clip, pace: "fast" } }),
     files,

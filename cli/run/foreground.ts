@@ -12,6 +12,7 @@ import { TRACK_REPORT_CHANNEL, type TrackReport } from "../../schemas/track-repo
 import { EXIT } from "../command.ts";
 import { writeText } from "../draw-svg.ts";
 import type { Knowledge } from "../knowledge.ts";
+import { withTrace } from "../say-failure.ts";
 import type { Terminal } from "../terminal.ts";
 import { reportEvent } from "./events.ts";
 import { FrameCount } from "./frame-count.ts";
@@ -28,6 +29,7 @@ import { Status } from "./status.ts";
 import { StreamTime } from "./stream-time.ts";
 import type { Flight } from "./telemetry-file.ts";
 import { TracksFile } from "./tracks-file.ts";
+import { exitOnUncaught } from "./uncaught.ts";
 import { FileWatch } from "./watch.ts";
 import { WrittenFiles } from "./written-files.ts";
 
@@ -77,6 +79,7 @@ export class ForegroundRun {
       () => this.#interrupt(),
       () => this.#force(),
     );
+    const unguard = exitOnUncaught(this.#reporter, this.#terminal);
     this.#terminal.onClosed(() => void this.#stop());
     if (this.#settings.watch) this.#watch = new FileWatch(() => void this.#reload());
     this.#watch?.follow(this.#origin.files());
@@ -94,6 +97,7 @@ export class ForegroundRun {
       this.#tracks?.close();
       this.#watch?.close();
       deafen();
+      unguard();
       for (const timer of this.#timers) clearTimeout(timer);
       hush();
     }
@@ -221,12 +225,14 @@ export class ForegroundRun {
     const { frames, sources } = this.#count;
     const fps = seconds > 0 ? frames / seconds : 0;
     const message = error === null ? null : await explainFailure(error, plan);
+    const trace = error?.trace ?? [];
     const record = {
       type: "summary",
       graph: plan.graph,
       source: plan.source?.uri ?? null,
       state,
       error: message,
+      ...(trace.length > 0 && { trace: [...trace] }),
       frames,
       sources,
       errors: this.#errors,
@@ -237,7 +243,8 @@ export class ForegroundRun {
     const text = `${frames} ${frames === 1 ? "frame" : "frames"}${of} in ${seconds.toFixed(1)} s (${formatRate(fps)} fps)`;
     const but = this.#errors > 0 ? "; not all of it went well, see the errors above" : "";
     this.#files.report(this.#reporter);
-    if (message !== null) this.#reporter.error(`windhover: ${message}`, record);
+    const shown = message !== null && error?.isRefusal !== true ? withTrace(message, trace) : message;
+    if (shown !== null) this.#reporter.error(`windhover: ${shown}`, record);
     else if (!this.#terminal.isClosed) this.#reporter.note(`${plan.graph}: ${text}${but}`, record);
   }
 }

@@ -17,6 +17,8 @@ const POLL_MS = 20;
 export interface ServingOptions {
   readonly env?: NodeJS.ProcessEnv;
   readonly args?: readonly string[];
+  /** `cli/windhover.mjs` of another checkout. */
+  readonly command?: string;
 }
 
 export class Serving {
@@ -26,8 +28,8 @@ export class Serving {
   stderr = "";
   #heard: () => void = () => {};
 
-  constructor(dataDir: string, { env = {}, args = [] }: ServingOptions) {
-    this.child = spawn(process.execPath, [COMMAND, "serve", ...args], {
+  constructor(dataDir: string, { env = {}, args = [], command = COMMAND }: ServingOptions) {
+    this.child = spawn(process.execPath, [command, "serve", ...args], {
       cwd: dataDir,
       env: {
         ...withoutSettings(process.env),

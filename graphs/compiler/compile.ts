@@ -1,5 +1,5 @@
 /** A graph's text → a frozen plan, or everything that is wrong with it. Pure, and never throws for a bad graph. */
-import type { AnyElement, SourceBinding } from "../../elements/element.ts";
+import type { Elements, SourceBinding } from "../../elements/element.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { Registry } from "../../schemas/registry.ts";
 import { suggest } from "../../schemas/suggest.ts";
@@ -19,7 +19,7 @@ import { isKept } from "./when.ts";
 import { wire } from "./wire.ts";
 
 export interface CompileInput {
-  readonly elements: ReadonlyMap<string, AnyElement>;
+  readonly elements: Elements;
   readonly registry: Registry;
   /** Finds the graph that `extends` names. */
   readonly load?: LoadGraph;

@@ -12,6 +12,16 @@ export function resolveStep(step: PreparedStep, resolution: Resolution): Resolve
   if (definition !== undefined) return resolveTypescript(step, definition, resolution);
   const factory = resolution.registry.get(step.element);
   if (factory !== undefined) return resolveNative(step, factory, resolution);
+  const broken = resolution.elements.broken?.get(step.element);
+  if (broken !== undefined) {
+    resolution.faults.add(
+      "unknown_element",
+      step.at,
+      `the element "${step.element}" could not be loaded: ${broken.place}: ${broken.reason}`,
+      { expected: "an element that can be loaded; fix that file" },
+    );
+    return breakStep(step, null, resolution);
+  }
   const candidates = [...resolution.elements.keys(), ...resolution.registry.list().map((known) => known.name)];
   resolution.faults.add("unknown_element", step.at, `there is no element "${step.element}"`, {
     expected: "a TypeScript element or a GStreamer element that is installed; `windhover inspect` lists them",

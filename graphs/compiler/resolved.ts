@@ -1,5 +1,5 @@
 /** A step once its element is found: what stands in the pipeline for it. */
-import type { AnyElement, ExpandContext } from "../../elements/element.ts";
+import type { AnyElement, Elements, ExpandContext } from "../../elements/element.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { PadInfo, Registry } from "../../schemas/registry.ts";
 import type { FaultList } from "./fault-list.ts";
@@ -32,7 +32,7 @@ export interface ResolvedStep {
 }
 
 export interface Resolution {
-  readonly elements: ReadonlyMap<string, AnyElement>;
+  readonly elements: Elements;
   readonly registry: Registry;
   readonly context: ExpandContext;
   /** Names of steps that bring in encoded video. */

@@ -1,5 +1,6 @@
 /** What a running graph tells whoever runs it. */
 import type { ElementEvent } from "../../elements/element.ts";
+import { framesOf } from "../../elements/source-lines.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { PlanChange } from "../compiler/plan.ts";
 
@@ -25,9 +26,17 @@ export class GraphFailure extends Error {
   readonly node: string | null;
   /** GStreamer's debug text or the JavaScript stack. */
   readonly debug: string;
-  constructor(node: string | null, message: string, debug = "") {
+  /** An element declined to start, in words of its own: where in its source is of no interest to a user. */
+  readonly isRefusal: boolean;
+  constructor(node: string | null, message: string, debug = "", isRefusal = false) {
     super(node === null || node === "" ? message : `${node}: ${message}`);
     this.node = node;
     this.debug = debug;
+    this.isRefusal = isRefusal;
+  }
+
+  /** Where in our sources a handler threw, innermost first: `at process (elements/x/x.ts:12:7)`. Empty of GStreamer's. */
+  get trace(): readonly string[] {
+    return framesOf(this.debug);
   }
 }

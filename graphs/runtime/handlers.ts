@@ -1,11 +1,13 @@
 /** The handlers of a graph's TypeScript elements: made before the pipeline, closed exactly once, whatever happens. */
 import { isDeepStrictEqual } from "node:util";
-import type { AnyElement, Frame, FrameMetadata, Handler, Services } from "../../elements/element.ts";
+import type { AnyElement, Frame, FrameFormat, FrameMetadata, Handler, Services } from "../../elements/element.ts";
+import { framesOf } from "../../elements/source-lines.ts";
 import type { NativeFrame } from "../../native/frame.ts";
-import { registerElement } from "../../native/handlers.ts";
+import { describeThrown, type FaultyCall, registerElement } from "../../native/handlers.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { completeProperties } from "../compiler/element-properties.ts";
 import type { PlanNode } from "../compiler/plan.ts";
+import { GraphFailure } from "./events.ts";
 import { Latency } from "./latency.ts";
 import { LIMITS, within } from "./limits.ts";
 import { nativeProperties } from "./property-kinds.ts";
@@ -16,7 +18,7 @@ export class BoundHandler {
   readonly binding: number;
   readonly services: Services;
   readonly handler: Handler;
-  /** Of a sink: the stream time behind the last frame it was given. */
+  /** Of a sink: the stream time behind the last frame that it has dealt with. */
   reachedNs: bigint | null = null;
   /** Of a sink in a live graph: from when the picture was taken. */
   readonly latency = new Latency();
@@ -24,6 +26,8 @@ export class BoundHandler {
   #properties: JsonRecord;
   #updating: Promise<void> = Promise.resolve();
   #closing: Promise<void> | undefined;
+  /** Calls that have not settled, the oldest first. */
+  readonly #open = new Set<OpenCall>();
 
   constructor(handler: Handler, element: AnyElement, properties: JsonRecord, services: Services) {
     this.binding = nextBinding++;
@@ -38,10 +42,43 @@ export class BoundHandler {
     return this.#element.kind === "sink";
   }
 
-  /** A sink is given a frame. */
-  meet({ ptsNs, durationNs, captureNs }: Pick<NativeFrame, "ptsNs" | "durationNs" | "captureNs">): void {
-    if (ptsNs !== null) this.reachedNs = ptsNs + (durationNs ?? 1n);
+  /** The call that frames have been waiting for longest; null while they wait for none. */
+  get oldestCall(): OpenCall | null {
+    const [oldest = null] = this.#open;
+    return oldest;
+  }
+
+  process(frame: NativeFrame): ReturnType<Handler["process"]> {
+    if (!this.isSink) return this.call("process", () => this.handler.process(asFrame(frame)));
+    const { ptsNs, durationNs, captureNs } = frame;
     if (this.services.job.live) this.latency.add(Math.max(0, Date.now() - Number(captureNs / 1_000_000n)));
+    return this.call(
+      "process",
+      () => this.handler.process(asFrame(frame)),
+      // Not sooner: what it throws on is where to resume.
+      () => {
+        if (ptsNs !== null) this.reachedNs = ptsNs + (durationNs ?? 1n);
+      },
+    );
+  }
+
+  /** Runs a call that frames wait for. */
+  call<T>(name: OpenCall["name"], work: () => T, done: () => void = () => {}): T {
+    const result = work();
+    if (!isPromise(result)) {
+      done();
+      return result;
+    }
+    const open: OpenCall = { name, sinceMs: performance.now() };
+    this.#open.add(open);
+    result.then(
+      () => {
+        this.#open.delete(open);
+        done();
+      },
+      () => this.#open.delete(open),
+    );
+    return result;
   }
 
   /** Rejects when the handler refuses; it then keeps what it had. What it has already is not told again. */
@@ -57,6 +94,7 @@ export class BoundHandler {
     return turn;
   }
 
+  /** Never rejects: what it throws is logged. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -65,12 +103,22 @@ export class BoundHandler {
   async #close(): Promise<void> {
     try {
       const closed = (async () => this.handler.close?.())();
-      await within(LIMITS.closeMs, `"${this.services.node}" did not close`, closed);
+      await within(LIMITS.closeMs, "it did not settle", closed);
+    } catch (error) {
+      logFault("close", error, this);
     } finally {
       bound.delete(this.binding);
     }
   }
 }
+
+interface OpenCall {
+  readonly name: "process" | "format" | "end";
+  readonly sinceMs: number;
+}
+
+const isPromise = (value: unknown): value is Promise<unknown> =>
+  typeof value === "object" && value !== null && "then" in value;
 
 const bound = new Map<number, BoundHandler>();
 const adapted = new WeakMap<object, BoundHandler>();
@@ -90,10 +138,16 @@ function register(element: AnyElement): void {
     inFlight: element.kind === "transform" ? (element.inFlight ?? 1) : 1,
     properties: nativeProperties(element.properties),
     create: ({ binding, node }) => adapt(bound.get(binding), node),
-    fault(_, error, handler) {
-      adapted.get(handler)?.services.log.warn(error instanceof Error ? error.message : String(error));
-    },
+    fault: (call, error, handler) => logFault(call, error, adapted.get(handler)),
   });
+}
+
+/** What `close` did not do may be missing from what the graph was run for: that is an error, the rest is not. */
+function logFault(call: FaultyCall, error: unknown, entry: BoundHandler | undefined): void {
+  if (entry === undefined) return;
+  const at = framesOf(error instanceof Error ? (error.stack ?? "") : "")[0];
+  const message = `${call === "order" ? "" : `${call}() failed: `}${describeThrown(error)}`;
+  entry.services.log[call === "close" ? "error" : "warn"](at === undefined ? message : `${message} ${at}`);
 }
 
 /** Only elements write metadata, and only JSON: the native side carries it without knowing. */
@@ -103,24 +157,28 @@ const asFrame = (frame: NativeFrame): Frame => frame as NativeFrame & { readonly
 function adapt(entry: BoundHandler | undefined, node: string) {
   if (entry === undefined) throw new Error(`"${node}" was not made by a graph: it has no handler`);
   const { handler } = entry;
-  const process = (frame: NativeFrame) => handler.process(asFrame(frame));
+  const { format, end } = handler;
   const view = {
-    process: entry.isSink
-      ? (frame: NativeFrame) => {
-          entry.meet(frame);
-          return process(frame);
-        }
-      : process,
+    process: (frame: NativeFrame) => entry.process(frame),
     ...(handler.inFlight !== undefined && { inFlight: handler.inFlight }),
     ...(handler.latencyMs !== undefined && { latencyMs: handler.latencyMs }),
-    ...(handler.format && { format: handler.format.bind(handler) }),
+    ...(format && { format: (of: FrameFormat) => entry.call("format", () => format.call(handler, of)) }),
     ...(handler.flush && { flush: handler.flush.bind(handler) }),
-    ...(handler.end && { end: handler.end.bind(handler) }),
+    ...(end && { end: () => entry.call("end", () => end.call(handler)) }),
     update: (properties: Record<string, unknown>) => entry.update(properties as JsonRecord),
     close: () => entry.close(),
   };
   adapted.set(view, entry);
   return view;
+}
+
+/** Nobody throws these on purpose. */
+const MISTAKES = [TypeError, RangeError, ReferenceError, SyntaxError];
+
+/** Of what an element threw outside of a frame. */
+export function failureOf(node: string, thrown: unknown): GraphFailure {
+  const isRefusal = thrown instanceof Error && !MISTAKES.some((mistake) => thrown instanceof mistake);
+  return new GraphFailure(node, describeThrown(thrown), thrown instanceof Error ? thrown.stack : "", isRefusal);
 }
 
 export async function createHandler(element: AnyElement, node: PlanNode, services: Services): Promise<BoundHandler> {
@@ -133,8 +191,7 @@ export async function createHandler(element: AnyElement, node: PlanNode, service
     handler = await within(LIMITS.createMs, `"${node.author}" was not ready`, making);
   } catch (cause) {
     making.then((late) => late.close?.()).catch(() => {}); // came too late: nobody wants it any more
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`${node.author}: ${reason}`, { cause });
+    throw failureOf(node.author, cause);
   }
   return new BoundHandler(handler, element, properties, services);
 }

@@ -10,13 +10,14 @@ import { preferFactories } from "../../native/registry.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { GraphPlan, PlanNode, PlanSegment } from "../compiler/plan.ts";
 import { GraphFailure } from "./events.ts";
-import { type BoundHandler, createHandler } from "./handlers.ts";
+import { type BoundHandler, createHandler, failureOf } from "./handlers.ts";
 import { startIngest } from "./ingest.ts";
 import type { LatencyReading } from "./latency.ts";
 import { LIMITS, within } from "./limits.ts";
 import { findPacedFile, seekWhenReady } from "./position.ts";
 import { Post } from "./post.ts";
 import { encodeProperties, entryOf, toNative } from "./segment.ts";
+import { StuckFrames } from "./stuck-frames.ts";
 
 export interface LaunchHost {
   emit(node: string, event: ElementEvent): void;
@@ -29,6 +30,8 @@ export interface LaunchHost {
   readonly job: Job;
   /** Where files begin. */
   readonly fromNs: bigint;
+  /** How long a handler may keep frames waiting; null: for ever. */
+  readonly frameLimitMs: number | null;
   /** About to close: the last moment at which the pipeline can be asked anything. */
   closing(): void;
 }
@@ -53,6 +56,7 @@ export class Launch {
   #finish: (failure?: GraphFailure) => void = () => {};
   #playing = false;
   readonly #post = new Post();
+  readonly #stuck: StuckFrames;
   #closing: Promise<void> | undefined;
   /** Rejects when the launch is closed: nothing that is under way is waited for then. */
   readonly #cut: Promise<never>;
@@ -71,6 +75,12 @@ export class Launch {
     });
     this.ended.catch(() => {}); // whoever cares awaits them
     this.#cut.catch(() => {});
+    this.#stuck = new StuckFrames({
+      limitMs: host.frameLimitMs,
+      handlers: () => [...this.#attached.values()].flatMap(({ handlers }) => [...handlers]),
+      warn: (author, message) => host.log("warn", author, message),
+      fail: (node, failure) => this.#fail(node, failure),
+    });
     void this.#readBus();
   }
 
@@ -208,6 +218,7 @@ export class Launch {
 
   async #close(): Promise<void> {
     this.#cutOff();
+    this.#stuck.close();
     try {
       this.#host.closing();
     } catch (error) {
@@ -253,7 +264,7 @@ export class Launch {
         if (open !== undefined) opened.push(open);
       } catch (cause) {
         await closeAll(opened).catch(() => {});
-        throw new GraphFailure(author, (cause as Error).message, (cause as Error).stack);
+        throw failureOf(author, cause);
       }
     }
     return opened;
@@ -282,7 +293,9 @@ export class Launch {
       if (definition.kind !== "composite" || definition.drive === undefined) continue;
       const [first] = segment.nodes.filter((node) => node.author === author);
       if (first === undefined) continue;
-      const driver = await definition.drive(properties, this.#driverServices(author, first.name));
+      const driving = (async () => definition.drive?.(properties, this.#driverServices(author, first.name)))();
+      const driver = await driving.catch((cause) => Promise.reject(failureOf(author, cause)));
+      if (driver === undefined) continue;
       drivers.push(driver);
       // Closed while it was being made: what closes drivers has been here already.
       if (this.#closing !== undefined || !this.#attached.has(segment.name)) await closeDrivers([{ drivers }]);
@@ -330,11 +343,14 @@ export class Launch {
 
   #take(message: BusMessage): void {
     if (message.type === "eos") this.#finish();
-    else if (message.type === "error") {
-      const failure = new GraphFailure(this.#author(message.node), message.message, message.debug);
-      if (!this.#host.spare(message.node, failure)) this.#finish(failure);
-    } else if (message.type === "warning")
+    else if (message.type === "error")
+      this.#fail(message.node, new GraphFailure(this.#author(message.node), message.message, message.debug));
+    else if (message.type === "warning")
       this.#host.log("warn", this.#author(message.node), message.message, { debug: message.debug });
+  }
+
+  #fail(node: string, failure: GraphFailure): void {
+    if (!this.#host.spare(node, failure)) this.#finish(failure);
   }
 
   /** The author's name of a native node. */

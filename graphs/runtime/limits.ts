@@ -10,6 +10,10 @@ export const LIMITS = {
   closeMs: 5_000,
   /** An element's `update`. */
   updateMs: 5_000,
+  /** A call of a handler that frames wait for (`process`, `format`, `end`): after this it is logged … */
+  slowFrameMs: 10_000,
+  /** … and after this it ends the graph, where whoever runs it says so. */
+  stuckFrameMs: 30_000,
   /** A branch that leaves: until its sinks have seen the end. */
   branchMs: 5_000,
   /** The same of one that has failed: its sinks may never see it. */

@@ -39,6 +39,8 @@ export interface RunOptions {
   readonly fromNs?: bigint;
   /** A live source that stays away for so long ends the graph. Default: what the step says. */
   readonly giveUpSeconds?: number;
+  /** A handler that keeps frames waiting for so long ends the graph. Default: it is only logged. */
+  readonly frameLimitMs?: number;
   /** Unix time of the stream's beginning. Default: now, or 0 at pace `fast`, where nothing may read the clock. */
   readonly epochNs?: bigint;
   /** Aborting it closes everything at once, at whatever moment, without waiting for what is under way. */
@@ -324,6 +326,7 @@ export class RunningGraph {
         nextTrackId: () => this.#nextTrackId++,
       },
       spare: (node, failure) => this.#spare(node, failure),
+      frameLimitMs: this.#options.frameLimitMs ?? null,
       closing: () => this.#options.onClosing?.(this.pipeline),
     });
   }

@@ -2,7 +2,7 @@
 import { type Static, Type } from "typebox";
 import { AlertEventName } from "../alerts.ts";
 import { DetectionMessage, TrackEntry } from "../detection-message.ts";
-import { TelemetryInfo } from "./processes.ts";
+import { FramesLost, ProcessCrash, TelemetryInfo } from "./processes.ts";
 import { Timestamp, Uuid } from "./records.ts";
 
 /** In whatever event comes next. */
@@ -21,6 +21,10 @@ export const StateEvent = Type.Object(
     state: Type.Enum(["starting", "running", "paused", "stopping", "finished", "failed"]),
     reconnecting: Type.Boolean({ description: "The source is lost and tried again." }),
     error: Type.Union([Type.Object({ code: Type.String(), detail: Type.String() }), Type.Null()]),
+    restarting: Type.Boolean({ description: "Its runner has crashed and is being restarted." }),
+    last_error: Type.Union([ProcessCrash, Type.Null()], {
+      description: "Why its runner crashed last, also after it has recovered.",
+    }),
     dropped,
   },
   { title: "StateEvent" },
@@ -40,6 +44,7 @@ export const StatsEvent = Type.Object(
       latency_ms: Type.Object({ p50: Type.Number(), p95: Type.Number() }),
       inference_ms: Type.Number(),
       restarts: Type.Integer(),
+      frames_lost: FramesLost,
     }),
     dropped,
   },

@@ -37,6 +37,36 @@ export const StartedProcess = Type.Object(
 );
 export type StartedProcess = Static<typeof StartedProcess>;
 
+/** Of stats. */
+export const FramesLost = Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
+  description:
+    "Of a file: frames that were never processed because of crashes. Null of a live source: what it shows while its runner is restarted is not counted.",
+});
+
+/** Why a runner crashed. */
+export const ProcessCrash = Type.Object({
+  at: Timestamp,
+  node: Type.Union([Type.String(), Type.Null()], {
+    description: "The node of the graph that failed, where it is known.",
+  }),
+  detail: Type.String({ description: "What it threw, or how the runner ended." }),
+  trace: Type.Optional(
+    Type.Array(Type.String(), {
+      description:
+        "Where in the sources an element threw, innermost first: `at process (elements/x/x.ts:12:7)`. For keys of operators only.",
+    }),
+  ),
+});
+
+const LastError = Type.Union([ProcessCrash, Type.Null()], {
+  description:
+    "Why its runner crashed last, also after it has recovered. A process that crashes too often has `failed`, with `error`.",
+});
+
+const Restarting = Type.Boolean({
+  description: "Its runner has crashed and is being restarted: nothing flows, and `last_error` says why.",
+});
+
 const Stats = Type.Object(
   {
     fps_in: Type.Number(),
@@ -45,7 +75,8 @@ const Stats = Type.Object(
     frames_dropped: Type.Integer({ description: "Since its runner was started." }),
     latency_ms: Type.Object({ p50: Type.Number(), p95: Type.Number() }),
     inference_ms: Type.Number(),
-    restarts: Type.Integer({ description: "After crashes." }),
+    restarts: Type.Integer({ description: "After crashes; `last_error` says why." }),
+    frames_lost: FramesLost,
   },
   {
     description:
@@ -81,6 +112,7 @@ export const ProcessRecord = Type.Object(
     process_uuid: Uuid,
     state: Type.Enum([...PROCESS_STATES]),
     reconnecting: Type.Boolean({ description: "A live source dropped and is tried again." }),
+    restarting: Restarting,
     source_uuid: Uuid,
     source_url: Type.String({ description: "Credentials are shown as `***`. Of files: the name." }),
     graph: Type.String(),
@@ -90,6 +122,7 @@ export const ProcessRecord = Type.Object(
     error: Type.Union([Type.Object({ code: Type.String(), detail: Type.String() }), Type.Null()], {
       description: "Why it failed, or stopped without being asked to.",
     }),
+    last_error: LastError,
     outputs: Type.Array(Uuid),
     output_states: Type.Array(
       Type.Object({ output_uuid: Uuid, type: Type.Enum([...OUTPUT_TYPES]), ...OutputProgress }),

@@ -38,7 +38,8 @@ const access = "key";
 export function processEndpoints({ sql, processes, hub, recordings }: ProcessNeeds): readonly AnyEndpoint[] {
   const show = async (row: ProcessView, user: User, publicUrl: string): Promise<ProcessRecord> => {
     const files = user.hasRecording ? await recordings.list(row.uuid) : [];
-    return describeProcess(row, processes.view(row.uuid), describeFiles(files, row.uuid, hub.signer, publicUrl));
+    const shown = describeFiles(files, row.uuid, hub.signer, publicUrl);
+    return describeProcess(row, processes.view(row.uuid), shown, user.isOperator);
   };
   const describe = async (user: User, uuid: string, publicUrl: string): Promise<JsonAnswer> => {
     const row = await findProcess(sql, user.uuid, uuid);

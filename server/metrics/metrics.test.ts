@@ -13,6 +13,7 @@ const STATS: ProcessStats = {
   rss_bytes: 200_000_000,
   loop_delay_ms: 2,
   restarts: 1,
+  frames_lost: 0,
 };
 
 test("a process has its numbers while it runs, and none afterwards", async () => {

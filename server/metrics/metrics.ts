@@ -5,6 +5,7 @@ import type { AlertNumbers } from "../alerts/notice-writer.ts";
 import type { DeliveryReading } from "../delivery/delivery-counts.ts";
 import type { MediaNumbers } from "../media/live-streams.ts";
 import type { EndState, ProcessNumbers } from "../processes/process-numbers.ts";
+import type { CrashCounts } from "../processes/processes.ts";
 import type { TelemetryNumbers } from "../telemetry/standing.ts";
 import { Readings, type Row } from "./readings.ts";
 
@@ -16,7 +17,7 @@ export interface AnsweredRequest {
   readonly seconds: number;
 }
 
-export type ProcessStats = RunnerStats & { readonly restarts: number };
+export type ProcessStats = RunnerStats & CrashCounts;
 
 const METHODS = ["GET", "HEAD", "OPTIONS", "POST", "PATCH", "DELETE"];
 const SECONDS = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30];
@@ -30,6 +31,7 @@ const OF_PROCESSES: readonly Row<ProcessStats>[] = [
   ["inference_seconds", "One look of the model", (stats) => stats.inference_ms / 1000],
   ["frames_dropped_total", "Frames dropped by this runner", (stats) => stats.frames_dropped],
   ["restarts_total", "Restarts after a crash", (stats) => stats.restarts],
+  ["frames_lost_total", "Frames of a file never processed because of crashes", (stats) => stats.frames_lost],
   ["runner_rss_bytes", "Memory of its runner", (stats) => stats.rss_bytes],
   ["runner_loop_delay_seconds", "Delay of its runner's event loop", (stats) => stats.loop_delay_ms / 1000],
 ];

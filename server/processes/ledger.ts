@@ -4,13 +4,14 @@ import { ServiceError } from "../service-error.ts";
 import { type Claim, type ProcessSnapshot, releaseClaim, saveSnapshot } from "../store/claims.ts";
 import type { Sql } from "../store/client.ts";
 import type { LiveProperties, ProcessRow } from "../store/processes.ts";
-import type { ProcessError, ProcessState } from "./processes.ts";
+import type { CrashCounts, ProcessCrash, ProcessError, ProcessState } from "./processes.ts";
 import { StateWriter } from "./state-writer.ts";
 import { TrackIds } from "./track-ids.ts";
 import { LATE, within } from "./within.ts";
 
 export interface LedgerOptions {
   readonly sql: Sql;
+  readonly isFile: boolean;
   /** What a client is promised must be written down within this time. */
   readonly saveMs: number;
   /** The process is somebody else's now. */
@@ -27,6 +28,9 @@ export class Ledger {
   live: LiveProperties;
   positionNs: number;
   restarts: number;
+  lastError: ProcessCrash | null;
+  /** Of a file: frames that no run has processed. Null of a live source: what it shows meanwhile is not counted. */
+  framesLost: number | null;
   startedAt: Date | null;
   finishedAt: Date | null = null;
   readonly #options: LedgerOptions;
@@ -39,6 +43,8 @@ export class Ledger {
     this.live = row.live;
     this.positionNs = row.positionNs;
     this.restarts = row.restarts;
+    this.lastError = row.lastError === null ? null : { ...row.lastError, at: new Date(row.lastError.at) };
+    this.framesLost = options.isFile ? (row.framesLost ?? 0) : null;
     this.startedAt = row.startedAt;
     this.#options = options;
     this.#writer = new StateWriter({
@@ -50,6 +56,15 @@ export class Ledger {
 
   get isActive(): boolean {
     return this.state !== "finished" && this.state !== "failed";
+  }
+
+  get crashCounts(): CrashCounts {
+    return { restarts: this.restarts, frames_lost: this.framesLost };
+  }
+
+  /** Frames of a file that will never be processed. */
+  loseFrames(count: number): void {
+    if (this.framesLost !== null) this.framesLost += count;
   }
 
   mergeLive(nodes: LiveProperties): void {
@@ -97,6 +112,8 @@ export class Ledger {
       positionNs: this.positionNs,
       nextTrackId,
       restarts: this.restarts,
+      lastError: this.lastError === null ? null : { ...this.lastError, at: this.lastError.at.toISOString() },
+      framesLost: this.framesLost,
       startedAt: this.startedAt,
       finishedAt: this.finishedAt,
     };

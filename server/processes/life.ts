@@ -12,7 +12,7 @@ import type { ProcessLimits } from "./process-parts.ts";
 import type { ProcessError, ProcessState } from "./processes.ts";
 import type { Reception } from "./reception.ts";
 import { refuseLate, refuseStart } from "./refusals.ts";
-import type { Run, RunEnd } from "./run.ts";
+import type { Run, RunEnd, RunFault } from "./run.ts";
 import { showState } from "./shown-state.ts";
 import { sleep } from "./sleep.ts";
 import type { StartLimit } from "./start-limit.ts";
@@ -55,6 +55,8 @@ export class Life {
   #hasMoved = false;
   /** Its first start succeeded, or was another server's. */
   #isKept = false;
+  /** Its last runner crashed, and the next one does not flow yet. */
+  #hasCrashed = false;
   #endTimer: NodeJS.Timeout | undefined;
 
   constructor(parts: LifeParts) {
@@ -73,6 +75,11 @@ export class Life {
   /** Nobody wants it to end. */
   get isWanted(): boolean {
     return this.#intent === "run";
+  }
+
+  /** A runner has crashed and another is not there yet. */
+  get isRestarting(): boolean {
+    return this.#hasCrashed;
   }
 
   get shownState(): ProcessState {
@@ -153,10 +160,13 @@ export class Life {
   enter(state: ProcessState): void {
     const { ledger, log, reception } = this.#parts;
     if (ledger.state !== state) {
-      const { error } = ledger;
+      const { error, lastError } = ledger;
       log.info({ from: ledger.state, to: state, error }, "state");
       ledger.state = state;
-      reception.tell(this.shownState === state ? { type: "state", state, error } : { type: "restarting" });
+      const crash = this.#hasCrashed ? lastError : null;
+      reception.tell(
+        this.shownState === state ? { type: "state", state, error, lastError } : { type: "restarting", crash },
+      );
     }
     void ledger.save();
   }
@@ -168,6 +178,7 @@ export class Life {
   /** The source's data has come. */
   noteFlowing(): void {
     this.#judge.noteFlowing();
+    this.#hasCrashed = false;
     this.#parts.reception.noteFlowing();
   }
 
@@ -248,18 +259,29 @@ export class Life {
   async #mayGoOn(end: RunEnd): Promise<boolean> {
     const { ledger, log, reception, isFile } = this.#parts;
     const { hasFlowed } = reception;
+    if (end.kind === "crash") this.#noteCrash(end);
     const verdict = this.#judge.judge(end, { isFile, hasFlowed, nowMs: performance.now(), random: Math.random() });
     if ("state" in verdict) {
       await this.#conclude(verdict.state, verdict.error);
       return false;
     }
     if (verdict.isCrash) {
-      log.warn({ end, waitMs: Math.round(verdict.waitMs) }, "its runner ended; it is started again");
+      log.info({ waitMs: Math.round(verdict.waitMs) }, "runner is restarted");
       ledger.restarts++;
+      // Of a run that never flowed: the state is what it was.
+      if (ledger.state === "starting") reception.tell({ type: "restarting", crash: ledger.lastError });
     } else this.#awaitSource(end);
     this.enter("starting");
     await sleep(verdict.waitMs, this.#interruption.signal);
     return true;
+  }
+
+  #noteCrash({ detail, node, trace = [] }: RunFault): void {
+    const { ledger, log } = this.#parts;
+    const crash = { at: new Date(), node: node ?? null, detail: maskCredentials(detail), trace };
+    log.warn({ node: crash.node, detail: crash.detail, trace }, "runner crashed");
+    ledger.lastError = crash;
+    this.#hasCrashed = true;
   }
 
   /** Told once: it is tried again and again. */
@@ -283,6 +305,8 @@ export class Life {
 
   async #conclude(state: "finished" | "failed", error: ProcessError | null): Promise<void> {
     const { ledger, reception } = this.#parts;
+    this.#hasCrashed = false;
+    if (state === "failed") ledger.loseFrames(reception.framesLeft);
     ledger.error = error === null ? null : { ...error, detail: maskCredentials(error.detail) };
     ledger.desired = "stopped";
     ledger.finishedAt = new Date();

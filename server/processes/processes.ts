@@ -15,15 +15,40 @@ export interface ProcessError {
   readonly detail: string;
 }
 
+/** Why a runner crashed. */
+export interface ProcessCrash {
+  readonly at: Date;
+  /** The node of the graph that failed; null where that is not known. */
+  readonly node: string | null;
+  readonly detail: string;
+  /** Where in the sources an element threw, innermost first. For operators only. */
+  readonly trace: readonly string[];
+}
+
+export interface CrashCounts {
+  readonly restarts: number;
+  /** Of a file; null of a live source. */
+  readonly frames_lost: number | null;
+}
+
 /** What followers hear, in order. After `ended` nothing more. */
 export type ProcessNotice =
   /** `channel` as the element named it: `detection_data`, `drone_data`. */
   | { readonly type: "message"; readonly channel: string; readonly message: JsonRecord }
-  | { readonly type: "state"; readonly state: ProcessState; readonly error: ProcessError | null }
-  /** Its runner is gone and another is on its way; the state, which is told again then, stays what it was. */
-  | { readonly type: "restarting" }
+  | {
+      readonly type: "state";
+      readonly state: ProcessState;
+      readonly error: ProcessError | null;
+      /** Why its runner crashed last. */
+      readonly lastError?: ProcessCrash | null;
+    }
+  /**
+   * Its runner is gone and another is on its way; the state, which is told again then, stays what it was. `crash`: why,
+   * unless it only waits for its source.
+   */
+  | { readonly type: "restarting"; readonly crash?: ProcessCrash | null }
   | { readonly type: "reconnecting"; readonly reconnecting: boolean }
-  | { readonly type: "stats"; readonly stats: RunnerStats & { readonly restarts: number } }
+  | { readonly type: "stats"; readonly stats: RunnerStats & CrashCounts }
   /** Whenever its standing has changed, at most once a second. */
   | { readonly type: "telemetry"; readonly telemetry: TelemetryInfo }
   /** One that is written down: its outputs get it in any case. */

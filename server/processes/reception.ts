@@ -19,6 +19,9 @@ export class Reception {
   /** This run has lost its source, by its own last word. */
   #isLost = false;
   #stats: RunnerStats | null = null;
+  /** Of this run. */
+  #framesLost = 0;
+  #framesLeft = 0;
 
   constructor(ledger: Ledger, log: Logger) {
     this.#ledger = ledger;
@@ -41,8 +44,10 @@ export class Reception {
   }
 
   /** Hears the present state first. */
-  follow(state: ProcessState, listener: (notice: ProcessNotice) => void): () => void {
-    listener({ type: "state", state, error: this.#ledger.error });
+  follow(state: ProcessState, isRestarting: boolean, listener: (notice: ProcessNotice) => void): () => void {
+    const { error, lastError } = this.#ledger;
+    listener({ type: "state", state, error, lastError });
+    if (isRestarting) listener({ type: "restarting", crash: lastError });
     if (this.#reconnecting) listener({ type: "reconnecting", reconnecting: true });
     return this.#followers.add(listener);
   }
@@ -74,6 +79,7 @@ export class Reception {
     this.#hasFlowed = false;
     this.#isLost = false;
     this.#stats = null;
+    this.#framesLost = 0;
   }
 
   endRun(): void {
@@ -98,12 +104,22 @@ export class Reception {
     this.tell({ type: "message", channel, message });
   }
 
-  #advance({ positionNs, nextTrackId, runningMs, stats }: RunnerReport & { type: "progress" }): void {
+  /** Frames of a file behind what has been processed, as far as its runner has told. */
+  get framesLeft(): number {
+    return this.#framesLeft;
+  }
+
+  #advance(report: RunnerReport & { type: "progress" }): void {
+    const { positionNs, nextTrackId, runningMs, stats, framesLost = 0, framesLeft } = report;
     const position = Number(positionNs);
     if (Number.isSafeInteger(position)) this.#ledger.positionNs = position;
     this.meter.record(runningMs);
     this.#stats = stats;
     if (this.#ledger.trackIds.advance(nextTrackId)) void this.#ledger.save();
-    this.tell({ type: "stats", stats: { ...stats, restarts: this.#ledger.restarts } });
+    // Of this run; those of runs before are in it already.
+    this.#ledger.loseFrames(framesLost - this.#framesLost);
+    this.#framesLost = framesLost;
+    this.#framesLeft = framesLeft ?? this.#framesLeft;
+    this.tell({ type: "stats", stats: { ...stats, ...this.#ledger.crashCounts } });
   }
 }

@@ -10,7 +10,15 @@ import { describeExit, type Runner, type RunnerOrder, RunnerRefusal, type Runner
 export type RunEnd =
   | { readonly kind: "finished" }
   | { readonly kind: "stopped" }
-  | { readonly kind: "source" | "graph" | "crash"; readonly detail: string };
+  | ({ readonly kind: "source" | "graph" | "crash" } & RunFault);
+
+export interface RunFault {
+  readonly detail: string;
+  /** The author's name of the node that failed, where it is known. */
+  readonly node?: string;
+  /** Where in the sources an element threw. */
+  readonly trace?: readonly string[];
+}
 
 export interface RunLimits {
   readonly stopMs: number;
@@ -91,8 +99,8 @@ export class Run {
     else this.#unwatch();
     if (state === "finished") this.#conclude({ kind: "finished" });
     if (state === "failed") {
-      const { kind, detail } = failure ?? { kind: "pipeline", detail: "the runner did not say why" };
-      this.#conclude({ kind: kind === "pipeline" ? "crash" : kind, detail });
+      const { kind, ...fault } = failure ?? { kind: "pipeline" as const, detail: "the runner did not say why" };
+      this.#conclude({ kind: kind === "pipeline" ? "crash" : kind, ...fault });
     }
   }
 

@@ -52,7 +52,7 @@ export class SupervisedProcess {
     this.row = row;
     this.alertNode = parts.alertNode ?? null;
     const ledger = new Ledger(row, {
-      ...{ sql, saveMs: limits.saveMs },
+      ...{ sql, saveMs: limits.saveMs, isFile: input.isFile },
       onLost: () => this.lose(),
       onTrouble: (error) => log.warn({ err: error }, "its state could not be written down"),
     });
@@ -144,11 +144,12 @@ export class SupervisedProcess {
 
   /** As it is now, which the database hears of a little later. */
   get view(): LiveProcess {
-    const { error, restarts, startedAt, finishedAt } = this.#ledger;
+    const { error, lastError, restarts, framesLost, startedAt, finishedAt } = this.#ledger;
     const { reconnecting, stats } = this.#reception;
     const state = this.#life.shownState;
     return {
-      ...{ state, error, restarts, startedAt, finishedAt, reconnecting },
+      ...{ state, error, lastError, restarts, framesLost, startedAt, finishedAt, reconnecting },
+      restarting: this.#life.isRestarting,
       outputs: explainHalt(this.#outputs.states, { state, reconnecting }),
       recording: this.#recorder.state,
       telemetry: this.#telemetry?.info ?? null,
@@ -252,7 +253,7 @@ export class SupervisedProcess {
   }
 
   follow(listener: (notice: ProcessNotice) => void): () => void {
-    const unfollow = this.#reception.follow(this.#life.shownState, listener);
+    const unfollow = this.#reception.follow(this.#life.shownState, this.#life.isRestarting, listener);
     if (this.#telemetry === null) return unfollow;
     const { info, lasting } = this.#telemetry;
     listener({ type: "telemetry", telemetry: info });
@@ -290,7 +291,7 @@ export class SupervisedProcess {
         this.#reception.tell({ type: "telemetry", telemetry: info });
       },
     });
-    this.#reception.follow(this.state, (notice) => {
+    this.#reception.follow(this.state, false, (notice) => {
       if (notice.type !== "state" && notice.type !== "restarting") return;
       const { state } = this;
       telemetry.noteRunner(state === "running" || state === "paused" ? state : "gone");

@@ -4,7 +4,7 @@
  */
 import type { ProcessState } from "../processes/processes.ts";
 import type { Queries } from "./client.ts";
-import type { Desired, LiveProperties, ProcessRow } from "./processes.ts";
+import type { Desired, LiveProperties, ProcessRow, StoredCrash } from "./processes.ts";
 
 export interface Claim {
   readonly uuid: string;
@@ -21,6 +21,8 @@ export interface ProcessSnapshot {
   readonly positionNs: number;
   readonly nextTrackId: number;
   readonly restarts: number;
+  readonly lastError: StoredCrash | null;
+  readonly framesLost: number | null;
   readonly startedAt: Date | null;
   readonly finishedAt: Date | null;
 }
@@ -83,7 +85,8 @@ export async function saveSnapshot(sql: Queries, { uuid, fence }: Claim, snapsho
         desired = case desired when 'stopped' then desired else ${snapshot.desired} end,
         live = ${sql.json(snapshot.live)}, state = ${snapshot.state}, error_code = ${snapshot.errorCode},
         error_detail = ${snapshot.errorDetail}, position_ns = ${snapshot.positionNs},
-        next_track_id = ${snapshot.nextTrackId}, restarts = ${snapshot.restarts}, started_at = ${snapshot.startedAt},
+        next_track_id = ${snapshot.nextTrackId}, restarts = ${snapshot.restarts}, frames_lost = ${snapshot.framesLost},
+        last_error = ${snapshot.lastError === null ? null : sql.json({ ...snapshot.lastError })}, started_at = ${snapshot.startedAt},
         finished_at = ${snapshot.finishedAt},
         telemetry_cfg = case when ${snapshot.state} in ('finished', 'failed') then null else telemetry_cfg end
       where uuid = ${uuid} and fence = ${fence}

@@ -1,7 +1,7 @@
 /** Processes as they are kept: what is wanted, what is, and what is told of them. */
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { LiveValues } from "../../schemas/live-values.ts";
-import type { ProcessState } from "../processes/processes.ts";
+import type { ProcessCrash, ProcessState } from "../processes/processes.ts";
 import { ServiceError } from "../service-error.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import { pairProcess } from "./alert-pairs.ts";
@@ -12,6 +12,9 @@ import { cutPage, type Page, type PageRequest, readPage } from "./page.ts";
 export type Desired = "running" | "paused" | "stopped";
 
 export type LiveProperties = LiveValues;
+
+/** `ProcessCrash` as JSON. */
+export type StoredCrash = Omit<ProcessCrash, "at"> & { readonly at: string };
 
 export interface ProcessRow {
   readonly uuid: string;
@@ -34,6 +37,9 @@ export interface ProcessRow {
   readonly positionNs: number;
   readonly nextTrackId: number;
   readonly restarts: number;
+  readonly lastError: StoredCrash | null;
+  /** Null of a live source. */
+  readonly framesLost: number | null;
   readonly endsAt: Date | null;
   readonly createdAt: Date;
   readonly startedAt: Date | null;

@@ -2,7 +2,8 @@
 import type { StateEvent, StatsEvent, TelemetryEvent } from "../../schemas/api/events.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
-import type { ProcessError, ProcessNotice, ProcessState } from "../processes/processes.ts";
+import { describeCrash } from "../processes/describe-process.ts";
+import type { ProcessCrash, ProcessError, ProcessNotice, ProcessState } from "../processes/processes.ts";
 import type { Pieces } from "./body.ts";
 import { writeLetter } from "./letters.ts";
 import { type Letter, Outbox } from "./outbox.ts";
@@ -26,6 +27,8 @@ interface Standing {
   readonly state: ProcessState;
   readonly error: ProcessError | null;
   readonly reconnecting: boolean;
+  readonly restarting: boolean;
+  readonly lastError: ProcessCrash | null;
 }
 
 let lastId = 0;
@@ -37,6 +40,7 @@ function nextId(): number {
 
 export class EventLines implements Pieces {
   readonly #processUuid: string;
+  readonly #isOperator: boolean;
   readonly #outbox: Outbox<EventLetter>;
   readonly #leave: () => void;
   readonly #wake = new Wake();
@@ -46,8 +50,10 @@ export class EventLines implements Pieces {
   #hasBegun = false;
   #standing: Standing | null = null;
 
-  constructor(processUuid: string, config: Config["streams"], leave: () => void) {
+  /** `isOperator`: whether the viewer may see where in the sources an element threw. */
+  constructor(processUuid: string, isOperator: boolean, config: Config["streams"], leave: () => void) {
     this.#processUuid = processUuid;
+    this.#isOperator = isOperator;
     this.#outbox = new Outbox({ messages: config.queued_messages, bytes: config.queued_bytes });
     this.#leave = leave;
     this.#timer = setInterval(() => {
@@ -67,8 +73,9 @@ export class EventLines implements Pieces {
         this.#put("stats", this.#describeStats(notice));
         return;
       case "state": {
-        const { state, error } = notice;
-        this.#tellState({ state, error, reconnecting: this.#standing?.reconnecting ?? false });
+        const { state, error, lastError = this.#standing?.lastError ?? null } = notice;
+        const reconnecting = this.#standing?.reconnecting ?? false;
+        this.#tellState({ state, error, reconnecting, restarting: false, lastError });
         return;
       }
       case "reconnecting": {
@@ -86,8 +93,12 @@ export class EventLines implements Pieces {
       case "alert":
         this.#put("alert", notice.notice as JsonRecord);
         return;
-      case "restarting":
+      case "restarting": {
+        const { crash: lastError = null } = notice;
+        if (this.#standing !== null && lastError !== null)
+          this.#tellState({ ...this.#standing, restarting: true, lastError });
         return;
+      }
       case "ended":
         this.end();
         return;
@@ -135,23 +146,25 @@ export class EventLines implements Pieces {
 
   #tellState(standing: Standing): void {
     this.#standing = standing;
-    const { state, reconnecting, error } = standing;
+    const { state, reconnecting, error, restarting, lastError } = standing;
     const event: StateEvent = {
       process_uuid: this.#processUuid,
       timestamp: new Date().toISOString(),
       state,
       reconnecting,
       error: error === null ? null : { code: error.code, detail: error.detail },
+      restarting,
+      last_error: describeCrash(lastError, this.#isOperator),
     };
     this.#put("state", event);
   }
 
   #describeStats({ stats }: Stats): StatsEvent {
-    const { fps_in, fps_processed, fps_out, frames_dropped, latency_ms, inference_ms, restarts } = stats;
+    const { fps_in, fps_processed, fps_out, frames_dropped, latency_ms, inference_ms, restarts, frames_lost } = stats;
     return {
       process_uuid: this.#processUuid,
       timestamp: new Date().toISOString(),
-      stats: { fps_in, fps_processed, fps_out, frames_dropped, latency_ms, inference_ms, restarts },
+      stats: { fps_in, fps_processed, fps_out, frames_dropped, latency_ms, inference_ms, restarts, frames_lost },
     };
   }
 }

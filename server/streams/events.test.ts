@@ -37,6 +37,7 @@ const STATS = {
   rss_bytes: 1e8,
   loop_delay_ms: 1,
   restarts: 0,
+  frames_lost: null,
 };
 
 interface Told {

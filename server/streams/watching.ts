@@ -75,7 +75,7 @@ export class Watching {
     const { user, processUuid } = viewing;
     await this.expectProcess(viewing);
     const stops = this.#enter(viewing);
-    const lines = new EventLines(processUuid, this.#needs.config, stops.run);
+    const lines = new EventLines(processUuid, user.isOperator, this.#needs.config, stops.run);
     return this.#open(viewing, stops, lines, async () => {
       stops.add(await this.#needs.processes.follow(user, processUuid, (notice) => lines.hear(notice)));
     });

@@ -16,7 +16,7 @@ let firstMs = 0;
 let lastMs = 0;
 let readDelay = (): number => 0;
 
-const knowledge = await loadKnowledge();
+const knowledge = await loadKnowledge(null);
 const source = { uri: clip, pace: "fast" } as const;
 const compiled = compileGraph(new GraphFiles(locateGraph("detect")), { params: { model } }, { ...knowledge, source });
 const graph = await RunningGraph.start(compiled, {

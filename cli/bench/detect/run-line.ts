@@ -23,7 +23,7 @@ export const ending = seeing("sink");
 
 /** Rejects with what broke. `frames`: so many of the source's. */
 export async function runLine(line: string, extra: readonly AnyElement[], frames?: number): Promise<void> {
-  const knowledge = await loadKnowledge();
+  const knowledge = await loadKnowledge(null);
   const named = extra.map((element) => [element.name, element] as const);
   const input = { ...knowledge, elements: new Map([...knowledge.elements, ...named]) };
   const graph = await RunningGraph.start(compileLaunch(line, input), {

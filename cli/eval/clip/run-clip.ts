@@ -2,12 +2,12 @@
 import { type Compiled, compile } from "../../../graphs/compiler/compile.ts";
 import { GraphFaults } from "../../../graphs/compiler/fault.ts";
 import { GraphFailure } from "../../../graphs/runtime/events.ts";
-import { explainFailure } from "../../../graphs/runtime/explain-failure.ts";
 import { RunningGraph } from "../../../graphs/runtime/running-graph.ts";
 import { CommandFailure } from "../../command.ts";
 import { GraphFiles, locateGraph } from "../../graph-files.ts";
 import type { Knowledge } from "../../knowledge.ts";
 import { onInterrupt } from "../../run/interrupt.ts";
+import { sayFailure } from "../../say-failure.ts";
 import { AFTER_DETECT, AFTER_TRACK, LEAST_CONFIDENCE, Watch, type WatchedFrame } from "./watch.ts";
 
 const makeVariant = (weak: number): string => `
@@ -79,5 +79,5 @@ async function play(compiled: Compiled, knowledge: Knowledge): Promise<void> {
     deafen();
   }
   if (isInterrupted) throw new CommandFailure("interrupted: nothing was scored");
-  if (failure !== null) throw new CommandFailure(await explainFailure(failure, compiled.plan), { cause: failure });
+  if (failure !== null) throw new CommandFailure(await sayFailure(failure, compiled.plan), { cause: failure });
 }

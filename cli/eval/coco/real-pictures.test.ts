@@ -42,7 +42,7 @@ function makeCard(name: string, [file, sha256]: readonly [string, string], rest:
 async function measureAp(model: string): Promise<number> {
   const { pictures, classNames } = readDataset(join(SHARED, "coco"));
   const chosen = pictures.slice(0, PICTURES);
-  const seen = await lookAt({ pictures: chosen, model, confidence: 0.01, onPicture() {} }, await loadKnowledge());
+  const seen = await lookAt({ pictures: chosen, model, confidence: 0.01, onPicture() {} }, await loadKnowledge(null));
   const found = chosen.map((picture, index) => groupByClass(seen[index] ?? [], picture));
   return 100 * (scoreCoco(chosen, found, classNames)?.ap ?? 0);
 }

@@ -4,7 +4,6 @@ import { decodePicture } from "../../../enhance/picture.ts";
 import { compile } from "../../../graphs/compiler/compile.ts";
 import { GraphFaults } from "../../../graphs/compiler/fault.ts";
 import { GraphFailure } from "../../../graphs/runtime/events.ts";
-import { explainFailure } from "../../../graphs/runtime/explain-failure.ts";
 import { RunningGraph } from "../../../graphs/runtime/running-graph.ts";
 import type { JsonRecord } from "../../../schemas/json.ts";
 import { TRACK_REPORT_CHANNEL, type TrackReport } from "../../../schemas/track-report.ts";
@@ -12,6 +11,7 @@ import { CommandFailure } from "../../command.ts";
 import { GraphFiles, locateGraph } from "../../graph-files.ts";
 import type { Knowledge } from "../../knowledge.ts";
 import { onInterrupt } from "../../run/interrupt.ts";
+import { sayFailure } from "../../say-failure.ts";
 import type { EvalPatch } from "./patch.ts";
 import type { Wanted } from "./wanted.ts";
 
@@ -69,5 +69,5 @@ async function play(
     deafen();
   }
   if (cut.signal.aborted) throw new CommandFailure("interrupted: nothing was looked at");
-  if (failure !== null) throw new CommandFailure(await explainFailure(failure, compiled.plan), { cause: failure });
+  if (failure !== null) throw new CommandFailure(await sayFailure(failure, compiled.plan), { cause: failure });
 }

@@ -14,6 +14,7 @@ export const Facts = ({ process, stats }: FactsNeeds) => html`
     <dl class="facts">
       ${isActive(process) && html`<${Rates} stats=${stats} />`}
       <dt>Frames dropped</dt><dd>${stats.frames_dropped}</dd>
+      ${(stats.frames_lost ?? 0) > 0 && html`<dt>Frames lost</dt><dd>${stats.frames_lost}, never processed because of crashes</dd>`}
       <dt>Restarts</dt><dd>${stats.restarts}</dd>
       <dt>Graph</dt><dd><${GraphName} graph=${process.graph} /></dd>
       <dt>Source</dt><dd>${process.source_url}</dd>

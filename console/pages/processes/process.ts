@@ -4,6 +4,7 @@ import type { AlertEvent, Process, StatsEvent } from "../../../client/client.ts"
 import { useAsked } from "../../asking.ts";
 import { html } from "../../html.ts";
 import { LiveView } from "../../live/live-view.ts";
+import { formatTime } from "../../parts/format.ts";
 import { useSourceNames } from "../../parts/source-names.ts";
 import { Shown } from "../../parts/states.ts";
 import { attempt } from "../../parts/toasts.ts";
@@ -31,11 +32,20 @@ export function ProcessPage({ uuid }: { uuid: string }) {
       ${(process: Process) => html`
         <${Title} process=${process} onChange=${reload} />
         ${process.error !== null && html`<p class="failed" role="alert"><strong>${process.error.code}</strong> ${process.error.detail}</p>`}
+        ${process.last_error !== null && html`<${Crash} process=${process} crash=${process.last_error} />`}
         ${isActive(process) ? html`<${Running} process=${process} onChange=${reload} />` : html`<${Ended} process=${process} />`}
       `}
     </${Shown}>
   `;
 }
+
+/** Also after it has recovered, and when it has ended: what came of it is not all that there was. */
+const Crash = ({ process, crash }: { process: Process; crash: NonNullable<Process["last_error"]> }) => html`
+  <section class=${process.restarting ? "failed" : "card"} aria-label="Last crash">
+    <p><strong>${process.restarting ? "Restarting after a crash" : "Crashed"}</strong> ${formatTime(crash.at)}, ${process.stats.restarts} ${process.stats.restarts === 1 ? "restart" : "restarts"}: ${crash.detail}</p>
+    ${crash.trace !== undefined && crash.trace.length > 0 && html`<details><summary>Stack</summary><pre>${crash.trace.join("\n")}</pre></details>`}
+  </section>
+`;
 
 interface Parts {
   readonly process: Process;

@@ -13,7 +13,13 @@ export async function describeFailure(failure: GraphFailure, plan: GraphPlan, jo
   const element = nodes.find(({ author }) => author === failure.node)?.element ?? "";
   const explained = await explainFailure(failure, plan);
   const isSource = AT_SOURCE.has(element) || explained !== maskCredentials(failure.message);
-  return { kind: isSource ? "source" : "pipeline", detail: hideSource(explained, job) };
+  const { node, trace } = failure;
+  return {
+    kind: isSource ? "source" : "pipeline",
+    detail: hideSource(explained, job),
+    ...(node !== null && node !== "" && { node }),
+    ...(trace.length > 0 && { trace: [...trace] }),
+  };
 }
 
 /** Where a video lies on the server is nobody's business, and its password neither. A stream goes by its own name. */

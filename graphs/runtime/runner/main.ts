@@ -29,10 +29,22 @@ const outbox = new Outbox((message, done) => {
 const tell = (message: RunnerMessage): void => outbox.put(message);
 
 let runner: Runner | undefined;
+let hasCrashed = false;
 const received: unknown[] = [];
 const early = (message: unknown): void => void received.push(message);
 process.on("message", early);
 process.once("disconnect", endAsOrphan);
+
+// What an element leaves to itself (a timer, a promise that nobody awaits) has no frame that it could fail. Without this
+// only the exit code would say that it happened.
+for (const event of ["uncaughtException", "unhandledRejection"] as const)
+  process.on(event, (thrown: unknown) => {
+    process.stderr.write(`${thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)}\n`);
+    if (runner === undefined || hasCrashed) process.exit(1);
+    hasCrashed = true;
+    setTimeout(() => process.exit(1), FAREWELL_MS);
+    runner.crash(thrown);
+  });
 
 const elements = await loadElements();
 await Promise.all([...elements.values()].map((element) => element.preload?.()));

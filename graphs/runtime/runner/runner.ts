@@ -3,6 +3,7 @@
  * and its end has been told, or when there never was one and the server wants none.
  */
 import { basename } from "node:path";
+import type { TappedBuffer } from "../../../native/addon.ts";
 import type { JsonRecord } from "../../../schemas/json.ts";
 import type { LiveValues } from "../../../schemas/live-values.ts";
 import { maskCredentials } from "../../../schemas/mask.ts";
@@ -10,11 +11,14 @@ import type { RunnerFailure, RunnerJob, RunnerMessage, RunnerRequest } from "../
 import type { Compiled } from "../../compiler/compile.ts";
 import { GraphFaults } from "../../compiler/fault.ts";
 import { type GraphEvent, GraphFailure } from "../events.ts";
+import { failureOf } from "../handlers.ts";
+import { LIMITS } from "../limits.ts";
 import { RunningGraph } from "../running-graph.ts";
 import { Attachments } from "./attachments.ts";
 import { compileJob, type Knowledge } from "./compile-job.ts";
 import { Description } from "./describe.ts";
-import { describeFailure, isPath } from "./failure.ts";
+import { describeFailure, hideSource, isPath } from "./failure.ts";
+import { FileFrames } from "./file-frames.ts";
 import { onFirstFrame } from "./first-frame.ts";
 import { patchPlan } from "./patch-plan.ts";
 import { PictureSocket } from "./picture-socket.ts";
@@ -37,7 +41,7 @@ interface Running {
 }
 
 /** Of the pipeline, taken while it is there. */
-type Reading = Pick<RunnerMessage & { type: "progress" }, "positionNs" | "nextTrackId" | "stats">;
+type Reading = Pick<RunnerMessage & { type: "progress" }, "positionNs" | "nextTrackId" | "stats" | "framesLeft">;
 
 const RANK = { idle: 0, starting: 1, running: 2, paused: 2, stopping: 3, finished: 4, failed: 4 } as const;
 
@@ -62,6 +66,7 @@ export class Runner implements RequestHandler {
   #pictures: PictureSocket | null = null;
   #timer: NodeJS.Timeout | undefined;
   #reading: Reading | null = null;
+  readonly #frames = new FileFrames();
 
   /** `countLost`: messages that the server did not read in time. */
   constructor(knowledge: Knowledge, tell: Tell, countLost: () => number) {
@@ -112,6 +117,22 @@ export class Runner implements RequestHandler {
     await this.over;
   }
 
+  /** A fault outside of any handler's call: nothing that runs can be relied on any more. */
+  crash(thrown: unknown): void {
+    const { job } = this.#running ?? {};
+    const { message, trace } = failureOf("", thrown);
+    const detail = `an error that no element caught: ${job === undefined ? message : hideSource(message, job)}`;
+    // No call of a handler's: its folder has to do.
+    const folders = trace.map((frame) => /([^/]+)\/[^/]+\.ts:\d/.exec(frame)?.[1] ?? "");
+    const node = folders.find((folder) => this.#knowledge.elements.has(folder));
+    try {
+      this.#read();
+    } catch {
+      // The last reading has to do.
+    }
+    this.#conclude({ kind: "pipeline", detail, ...(node !== undefined && { node }), trace: [...trace] });
+  }
+
   async #start(job: RunnerJob): Promise<void> {
     if (this.#state !== "idle") throw new Refusal("wrong_state", `it is ${this.#state}: a runner is started once`);
     this.#enter("starting");
@@ -148,6 +169,7 @@ export class Runner implements RequestHandler {
         sourceUri: job.sourceLabel ?? labelOf(job.sourceUri),
         firstTrackId: job.firstTrackId,
         giveUpSeconds: job.giveUpSeconds,
+        frameLimitMs: LIMITS.stuckFrameMs,
         fromNs,
         epochNs: BigInt(Math.round(job.epochMs ?? Date.now() - Number(fromNs / 1_000_000n))) * 1_000_000n,
         attach: job.attach.map(({ id, slot, params, isExpendable = false }) => ({
@@ -161,7 +183,8 @@ export class Runner implements RequestHandler {
         onBuilt: (pipeline, segments) => {
           this.#statistics.place(pipeline, segments);
           this.#attachments.place(pipeline, segments);
-          onFirstFrame(pipeline, segments, () => this.#flow());
+          if (isPath(job.sourceUri)) this.#frames.place(pipeline, fromNs);
+          onFirstFrame(pipeline, segments, (frame) => this.#flow(frame));
         },
         onClosing: () => this.#read(),
       });
@@ -181,7 +204,8 @@ export class Runner implements RequestHandler {
   }
 
   /** The first frame is here. */
-  #flow(): void {
+  #flow(frame: TappedBuffer): void {
+    this.#frames.begin(frame);
     if (this.#state !== "starting") return;
     this.#tell({ type: "flowing" });
     this.#enter("running");
@@ -288,8 +312,10 @@ export class Runner implements RequestHandler {
   #read(): void {
     if (this.#running === null) return;
     const { graph, job } = this.#running;
+    const { positionNs } = graph;
     this.#reading = {
-      positionNs: String(graph.positionNs ?? BigInt(job.positionNs)),
+      positionNs: String(positionNs ?? BigInt(job.positionNs)),
+      ...this.#frames.leftAt(positionNs ?? BigInt(job.positionNs)),
       nextTrackId: graph.nextTrackId,
       stats: this.#statistics.read(this.#isLive ? graph.latencyMs : null),
     };
@@ -298,7 +324,8 @@ export class Runner implements RequestHandler {
   #tellProgress(): void {
     if (this.#reading === null) return;
     const runningMs = Math.round(this.#time.ms);
-    this.#tell({ type: "progress", ...this.#reading, runningMs, messagesLost: this.#countLost() });
+    const { framesLost } = this.#frames;
+    this.#tell({ type: "progress", ...this.#reading, runningMs, messagesLost: this.#countLost(), framesLost });
   }
 
   /** Never back: what is being stopped is neither paused nor resumed by what was asked before. */

@@ -1,0 +1,52 @@
+/**
+ * JavaScript stacks in lines of our sources. Bundled code has its source maps beside it (setup/bundle.mjs), without a
+ * reference, so that Node does not read them at every start: they are read here, when something has failed.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import { SourceMap } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const FRAME = /^\s+at (?:(.*) \()?(?:file:\/\/)?(\/[^()]+?):(\d+):(\d+)\)?$/;
+const MOST_FRAMES = 20;
+
+/** What calls elements: of no interest below what it called. */
+const MACHINERY = /[ (](?:graphs\/runtime\/|native\/|node:)/;
+
+/** Frames only, without the message: `at process (elements/x/x.ts:12:7)`. Empty where the text has none. */
+export function framesOf(stack: string): readonly string[] {
+  const frames = stack
+    .split("\n")
+    .filter((line) => /^\s+at /.test(line))
+    .slice(0, MOST_FRAMES)
+    .map(locateFrame);
+  const last = frames.findLastIndex((frame) => !MACHINERY.test(frame));
+  return last < 0 ? frames : frames.slice(0, last + 1);
+}
+
+/** Relative to the checkout, where it lies within. */
+export const shortenPath = (path: string): string => {
+  const plain = path.startsWith("file://") ? fileURLToPath(path) : path;
+  return plain.startsWith(ROOT) ? plain.slice(ROOT.length) : plain;
+};
+
+function locateFrame(text: string): string {
+  const [, name, path, line, column] = FRAME.exec(text) ?? [];
+  if (path === undefined) return text.trim();
+  const place = findSource(path, Number(line), Number(column));
+  return name === undefined ? `at ${place}` : `at ${name} (${place})`;
+}
+
+function findSource(path: string, line: number, column: number): string {
+  const entry = readMap(path)?.findEntry(line - 1, column - 1);
+  if (entry === undefined || !("originalSource" in entry)) return `${shortenPath(path)}:${line}:${column}`;
+  const source = join(dirname(path), entry.originalSource);
+  return `${shortenPath(source)}:${entry.originalLine + 1}:${entry.originalColumn + 1}`;
+}
+
+function readMap(path: string): SourceMap | null {
+  const file = `${path}.map`;
+  if (!path.startsWith(join(ROOT, "build/")) || !existsSync(file)) return null;
+  return new SourceMap(JSON.parse(readFileSync(file, "utf8")));
+}

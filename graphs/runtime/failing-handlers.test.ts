@@ -1,0 +1,81 @@
+/** What handlers do wrong while frames wait for them. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Type } from "typebox";
+import { defineElement, type Handler } from "../../elements/element.ts";
+import { compiledLaunch, start } from "../../test/graph.fixture.ts";
+import type { GraphEvent } from "./events.ts";
+
+const never = new Promise<never>(() => {});
+
+const sink = (name: string, create: () => Handler) =>
+  defineElement({
+    ...{ name, about: "Test: does what the test says.", example: "", kind: "sink", caps: "video/x-raw" },
+    properties: Type.Object({}),
+    create,
+  });
+
+async function run(name: string, handler: Handler, frameLimitMs?: number) {
+  const element = sink(name, () => handler);
+  const events: GraphEvent[] = [];
+  const line = `source uri="test:ball?width=64&height=48&frames=10" ! decode ! ${name}`;
+  let reachedNs: bigint | null = null;
+  const graph = await start(compiledLaunch(line, element), [element], {
+    onEvent: (event) => void events.push(event),
+    ...(frameLimitMs !== undefined && { frameLimitMs }),
+    onClosing: () => {
+      reachedNs = graph.positionNs;
+    },
+  });
+  const { error } = await graph.ended;
+  return { error, reachedNs: reachedNs as bigint | null, events };
+}
+
+test("a handler that never settles is logged, and ends the graph where there is a limit", async () => {
+  const { error, events } = await run("stuck-process", { process: () => never }, 200);
+  assert.equal(error?.message, "stuck-process: process() did not settle within 0.2 s");
+  const warnings = events.flatMap((event) => (event.type === "log" && event.level === "warn" ? [event.message] : []));
+  assert.equal(warnings.filter((text) => /process\(\) has not settled for .* frames wait for it/.test(text)).length, 1);
+});
+
+test("an end that never settles does so too", async () => {
+  const { error } = await run("stuck-end", { process() {}, end: () => never }, 200);
+  assert.equal(error?.message, "stuck-end: end() did not settle within 0.2 s");
+});
+
+for (const [kind, wrap] of [
+  ["throws", (work: () => void) => work()],
+  ["rejects", async (work: () => void) => work()],
+] as const)
+  test(`the position is before the frame that a sink ${kind} on: that is where to resume`, async () => {
+    const times: bigint[] = [];
+    const handler: Handler = {
+      process: ({ index, ptsNs }) =>
+        wrap(() => {
+          if (index === 4) throw new Error("the fifth");
+          times.push(ptsNs ?? -1n);
+        }),
+    };
+    const { error, reachedNs } = await run(`sink-${kind}`, handler);
+    assert.equal(error?.message, `sink-${kind}: the fifth`);
+    assert.match(error?.trace[0] ?? "", /failing-handlers\.test\.ts:\d+:\d+/);
+    assert.equal(times.length, 4);
+    const frameNs = (times[1] ?? 0n) - (times[0] ?? 0n);
+    assert.equal(reachedNs, (times[3] ?? 0n) + frameNs);
+  });
+
+test("what close throws is one error in the log, with its place", async () => {
+  const handler: Handler = {
+    process() {},
+    close() {
+      throw new Error("not closed");
+    },
+  };
+  const { error, events } = await run("bad-close", handler);
+  assert.equal(error, null);
+  const logged = events.flatMap((event) =>
+    event.type === "log" ? [`${event.level} ${event.node} ${event.message}`] : [],
+  );
+  assert.equal(logged.length, 1);
+  assert.match(logged[0] ?? "", /^error bad-close close\(\) failed: not closed at .*failing-handlers\.test\.ts/);
+});

@@ -1,0 +1,246 @@
+/**
+ * Elements that fail, in a checkout of their own: folders that cannot be loaded, and elements that throw while they run,
+ * as the command line, the log and the API show them. From the bundle, as programs run after the set-up.
+ */
+import assert from "node:assert/strict";
+import { type ExecFileException, execFile } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { StateEvent } from "../../schemas/api/events.ts";
+import type { ProcessRecord } from "../../schemas/api/processes.ts";
+import { eventually } from "../../server/streams/streams.fixture.ts";
+import { checkBy } from "../../server/validation.ts";
+import { createKey, MASTER_KEY, TestService, uploadVideo } from "../api/service.fixture.ts";
+import { copyCheckout } from "../checkout.fixture.ts";
+import { makeClip } from "../graph.fixture.ts";
+
+const FRAMES = 50;
+/** Twice within the clip: the second run begins with the frame that the first one failed on. */
+const AT = 20;
+const LIMIT_MS = 120_000;
+const HERE = new URL(".", import.meta.url);
+
+const folder = mkdtempSync(join(tmpdir(), "windhover-crash-"));
+const checkout = join(folder, "checkout");
+const command = join(checkout, "cli/windhover.mjs");
+let service: TestService;
+let clip: string;
+
+interface Outcome {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const node = (...args: readonly string[]): Promise<Outcome> =>
+  new Promise((resolve) => {
+    const options = { cwd: checkout, env: { ...process.env, NO_COLOR: "1" }, timeout: LIMIT_MS };
+    execFile(process.execPath, args, options, (error: ExecFileException | null, stdout, stderr) =>
+      resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr }),
+    );
+  });
+const windhover = (...args: readonly string[]): Promise<Outcome> => node(command, ...args);
+
+const GRAPH = `
+graph: boom
+about: Fails at a frame.
+params:
+  how: { enum: [not, throw, create, update, timer, reject, close], default: throw }
+  at: { type: integer, default: ${AT} }
+chains:
+  main:
+    - source
+    - decode
+    - stage: { buffers: 500 } # so that a busy machine drops none
+    - boom: { how: $how, at: $at }
+    - print
+`;
+
+/** Text of the module, or none; and what is said of it. */
+const BROKEN: Readonly<Record<string, readonly [text: string | null, place: string, reason: RegExp]>> = {
+  "broken-empty": [null, "elements/broken-empty/broken-empty.ts", /there is no such file/],
+  "broken-syntax": ["\nconst x = {;\n", "elements/broken-syntax/broken-syntax.ts:2:12", /Expected identifier/],
+  "broken-export": ["export default 42;\n", "elements/broken-export/broken-export.ts", /is not an element/],
+  "broken-import": [
+    'import { z } from "no-such-package";\nexport default z;\n',
+    "elements/broken-import/broken-import.ts:1:19",
+    /no-such-package/,
+  ],
+  "broken-load": [
+    'function fail(): never {\n  throw new Error("not today");\n}\nfail();\n',
+    "elements/broken-load/broken-load.ts:2:9",
+    /not today/,
+  ],
+};
+
+before(async () => {
+  await copyCheckout(checkout);
+  const boom = await readFile(new URL("boom.element.ts", HERE), "utf8");
+  // Behind a link, and from outside of the checkout: what it imports is found all the same.
+  await mkdir(join(folder, "elsewhere/boom"), { recursive: true });
+  await writeFile(join(folder, "elsewhere/boom/boom.ts"), boom.replace("../../elements/element.ts", "../element.ts"));
+  await symlink(join(folder, "elsewhere/boom"), join(checkout, "elements/boom"));
+  for (const [name, [text]] of Object.entries(BROKEN)) {
+    await mkdir(join(checkout, "elements", name));
+    if (text !== null) await writeFile(join(checkout, "elements", name, `${name}.ts`), text);
+  }
+  await writeFile(join(checkout, "graphs/boom.yaml"), GRAPH);
+});
+after(async () => {
+  await service?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function assertReported(stderr: string): void {
+  const lines = stderr.split("\n");
+  for (const [name, [, place, reason]] of Object.entries(BROKEN)) {
+    const [line = "", ...more] = lines.filter((text) => text.includes(`"${name}" is left out`));
+    assert.ok(line.startsWith(`${place}: `), `${name}: ${stderr}`);
+    assert.match(line, reason);
+    assert.deepEqual(more, []);
+  }
+}
+
+test("a broken element is reported once, with its place, and left out: read from the sources, and bundled", async () => {
+  const read = await windhover("check", "graphs/boom.yaml");
+  assertReported(read.stderr);
+  assert.equal(read.code, 0, read.stderr);
+  const bundled = await node("setup/bundle.mjs");
+  assert.equal(bundled.code, 0, bundled.stderr);
+  assert.match(bundled.stderr, /element "broken-syntax" left out: elements\/broken-syntax\/broken-syntax\.ts:2/);
+  const listed = await windhover("inspect");
+  assertReported(listed.stderr);
+  for (const [name, [, place]] of Object.entries(BROKEN))
+    assert.match(listed.stdout, new RegExp(`^\\(broken\\) +${name} +${place}: `, "m"));
+  assert.match(listed.stdout, /^windhover +boom +Fails at a frame/m);
+});
+
+test("a graph that uses a broken element gets a fault that says why", async () => {
+  const graph = "graph: uses\nchains:\n  main:\n    - source\n    - broken-syntax\n    - fakesink\n";
+  await writeFile(join(folder, "uses.yaml"), graph);
+  const { code, stderr } = await windhover("check", join(folder, "uses.yaml"));
+  assert.equal(code, 2);
+  assert.match(
+    stderr,
+    /uses\.yaml:5:7: the element "broken-syntax" could not be loaded: elements\/broken-syntax\/broken-syntax\.ts:2:12: Expected/,
+  );
+});
+
+/** As the author sees it: `boom.ts` and the line of the source. */
+async function placeOf(text: string): Promise<string> {
+  const source = await readFile(new URL("boom.element.ts", HERE), "utf8");
+  const line = source.split("\n").findIndex((candidate) => candidate.includes(text)) + 1;
+  assert.ok(line > 0, text);
+  return `boom/boom.ts:${line}:`;
+}
+
+const WAYS = [
+  { how: "throw", said: /^windhover: boom: boom at 20$/m, at: "boom at $" },
+  { how: "create", said: /^windhover: boom: boom in create$/m, at: "boom in create" },
+  { how: "timer", said: /^windhover: an error that no element caught: boom in a timer$/m, at: "boom in a timer" },
+  { how: "reject", said: /^windhover: an error that no element caught: boom nobody awaits$/m, at: "boom nobody" },
+  { how: "close", said: /^boom: close\(\) failed: boom in close/m, at: "boom in close" },
+];
+test("in the foreground every way to fail is said, with file and line of the TypeScript, and is no success", async () => {
+  for (const { how, said, at } of WAYS) {
+    const source = `source uri="test:ball?frames=${FRAMES}&width=64&height=48"`;
+    const { code, stderr } = await windhover("launch", `${source} ! decode ! boom how=${how} ! fakesink`);
+    assert.equal(code, 1, `${how}: ${stderr}`);
+    assert.match(stderr, said);
+    assert.ok(stderr.includes(await placeOf(at)), `${how}: ${stderr}`);
+  }
+});
+
+const readProcess = (uuid: string, key = MASTER_KEY) =>
+  service.expect<ProcessRecord>(200, "GET", `/process/${uuid}`, { key });
+
+async function startBoom(how: string, at: number, key = MASTER_KEY): Promise<string> {
+  const source = await uploadVideo(service, clip, { key });
+  const started = await service.expect<{ process_uuid: string }>(
+    201,
+    "POST",
+    `/start?source_uuid=${source.uuid}&graph=boom`,
+    { json: { params: { how, at } }, key },
+  );
+  return started.process_uuid;
+}
+
+async function awaitEnd(uuid: string, key = MASTER_KEY): Promise<ProcessRecord> {
+  await eventually(async () => /finished|failed/.test((await readProcess(uuid, key)).state), "the process has ended");
+  return readProcess(uuid, key);
+}
+
+const checkState = checkBy(StateEvent);
+
+/** All events of state, until the process ends. */
+async function followStates(uuid: string): Promise<readonly StateEvent[]> {
+  const response = await fetch(`${service.url}/process/${uuid}/events`, {
+    headers: { api_key: MASTER_KEY },
+    signal: AbortSignal.timeout(LIMIT_MS),
+  });
+  const text = await response.text();
+  const states = [...text.matchAll(/^event: state\nid: .*\ndata: (.*)$/gm)].map(([, data]) => JSON.parse(data ?? ""));
+  for (const state of states) assert.deepEqual(checkState(state), []);
+  return states;
+}
+
+test("in the service a crash shows while the process recovers, when it has, and when it cannot", async () => {
+  clip = await makeClip(folder, FRAMES, "width=64&height=48");
+  service = await TestService.start({
+    command,
+    env: { WINDHOVER_RUNNERS_RESTART_FIRST_SECONDS: "0.1", WINDHOVER_RUNNERS_RESTARTS: "2" },
+  });
+  const broken = service.serving.stderr.split("\n").filter((line) => line.includes("element left out"));
+  assert.equal(broken.length, Object.keys(BROKEN).length, service.serving.stderr);
+  const tenant = await createKey(service, "tenant");
+
+  const recovering = await startBoom("throw", AT);
+  const [states, doomed, uncaught] = await Promise.all([
+    followStates(recovering),
+    // At the first frame of every run.
+    startBoom("throw", 0, tenant),
+    startBoom("timer", AT),
+  ]);
+  const [ended, failed, timed] = [await awaitEnd(recovering), await awaitEnd(doomed, tenant), await awaitEnd(uncaught)];
+
+  const [crash] = states.filter(({ restarting }) => restarting);
+  assert.deepEqual([crash?.state, crash?.error, crash?.last_error?.node], ["running", null, "boom"]);
+  assert.equal(crash?.last_error?.detail, `boom: boom at ${AT}`);
+  assert.deepEqual([ended.state, ended.error, ended.restarting], ["finished", null, false]);
+  // It resumed at the frame that it failed on, each time.
+  assert.deepEqual([ended.stats.restarts, ended.stats.frames_lost], [2, 0]);
+  assert.equal(ended.last_error?.node, "boom");
+  assert.equal(ended.last_error?.detail, `boom: boom at ${AT}`);
+  assert.ok(ended.last_error?.trace?.[0]?.includes(await placeOf("boom at $")), JSON.stringify(ended.last_error));
+  assert.ok(service.serving.stderr.includes(await placeOf("boom at $")), "it is in the log");
+
+  assert.deepEqual([failed.state, failed.error?.code, failed.stats.restarts], ["failed", "pipeline_failed", 2]);
+  assert.match(failed.error?.detail ?? "", /crashed more than 2 times .* boom: boom at 0/);
+  assert.equal(failed.stats.frames_lost, FRAMES);
+  assert.deepEqual(Object.keys(failed.last_error ?? {}).sort(), ["at", "detail", "node"]);
+
+  assert.match(timed.last_error?.detail ?? "", /an error that no element caught: boom in a timer/);
+  assert.equal(timed.last_error?.node, "boom");
+
+  const { processes } = await service.expect<{ processes: ProcessRecord[] }>(200, "GET", "/processes?state=all");
+  assert.deepEqual(processes.find(({ uuid }) => uuid === recovering)?.last_error, ended.last_error);
+});
+
+test("what an element refuses at its start, or live, is the answer to who asked", async () => {
+  const source = await uploadVideo(service, clip);
+  const start = `/start?source_uuid=${source.uuid}&graph=boom`;
+  const refused = await service.call<{ detail: string }>("POST", start, { json: { params: { how: "create" } } });
+  assert.equal(refused.status, 503);
+  assert.match(refused.body.detail, /boom in create/);
+  const uuid = await startBoom("not", 0);
+  const patched = await service.call<{ detail: string }>("PATCH", `/process/${uuid}/graph`, {
+    json: { boom: { how: "update" } },
+  });
+  assert.ok(patched.status >= 400 && patched.status < 500, `${patched.status}`);
+  assert.match(patched.text, /boom in update/);
+  const { state, last_error } = await readProcess(uuid);
+  assert.deepEqual([state, last_error], ["running", null]);
+});
