@@ -59,7 +59,21 @@ bool numeric_limits(GParamSpec* spec, double* minimum, double* maximum) {
   return false;
 }
 
+namespace {
+std::string set_pad_property(GstElement* element, const std::string& pad_name, const std::string& name, const PropertyValue& value) {
+  GstPad* pad = gst_element_get_static_pad(element, pad_name.c_str());
+  if (pad == nullptr) pad = gst_element_request_pad_simple(element, pad_name.c_str());
+  if (pad == nullptr) return "has no pad \"" + pad_name + "\"";
+  std::string error = set_property(G_OBJECT(pad), name, value);
+  gst_object_unref(pad);  // the element keeps it
+  return error.empty() ? "" : "pad \"" + pad_name + "\" " + error;
+}
+}  // namespace
+
 std::string set_property(GObject* object, const std::string& name, const PropertyValue& value) {
+  size_t colons = name.find("::");
+  if (colons != std::string::npos && GST_IS_ELEMENT(object))
+    return set_pad_property(GST_ELEMENT(object), name.substr(0, colons), name.substr(colons + 2), value);
   GParamSpec* spec = g_object_class_find_property(G_OBJECT_GET_CLASS(object), name.c_str());
   if (spec == nullptr) return "has no property \"" + name + "\"";
   if ((spec->flags & G_PARAM_WRITABLE) == 0 || (spec->flags & G_PARAM_CONSTRUCT_ONLY) != 0)
