@@ -258,7 +258,7 @@ const CASES: readonly Case[] = [
     what: "a pad that is not there",
     text: `${chain("source", "tee: { name: t }", "print")}  b: [{ from: t.out_0 }, fakesink]\n`,
     code: "not_linkable",
-    says: 'a.yaml:7:26: "t" has no output pad "out_0" (expected src_%u)',
+    says: 'a.yaml:7:15: "t" has no output pad "out_0" (expected src_%u)',
   },
   {
     what: "a missing parameter",
