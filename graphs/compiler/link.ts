@@ -4,6 +4,7 @@ import { outputOf } from "./caps-flow.ts";
 import type { Edge } from "./connect.ts";
 import type { FaultList } from "./fault-list.ts";
 import { groupBy, type Ordered } from "./order.ts";
+import { isTemplate } from "./pad-names.ts";
 import { checkPadProperties } from "./pad-properties.ts";
 import { choosePads, type PadUse } from "./pads.ts";
 import type { PlanLink } from "./plan.ts";
@@ -64,7 +65,8 @@ export function link({ ordered, given, encoded, isPartial, faults }: LinkRequest
 function collectNamed(edges: readonly Edge[]): PadUse["named"] {
   const named = new Map<Part, Set<string>>();
   const add = (part: Part | undefined, pad: string | null): void => {
-    if (part !== undefined && pad !== null) named.set(part, (named.get(part) ?? new Set()).add(pad));
+    if (part === undefined || pad === null || isTemplate(pad)) return;
+    named.set(part, (named.get(part) ?? new Set()).add(pad));
   };
   for (const { from, fromPad, to, toPad } of edges) {
     add(from.parts.at(-1), fromPad);

@@ -67,7 +67,8 @@ export function checkUsable(step: PreparedStep, { name, pads }: FactoryInfo, fau
     });
   }
   const required = REQUIRED.get(name);
-  if (required === undefined || step.properties.some((property) => property.name === required)) return;
+  const isGiven = step.properties.some(({ name: given, value, unknown }) => given === required && (unknown || value));
+  if (required === undefined || isGiven) return;
   faults.add("bad_property", step.at, `${name} is without its property "${required}"`, {
     expected: `\`${required}\`, text that is not empty`,
   });

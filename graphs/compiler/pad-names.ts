@@ -13,6 +13,9 @@ export function matchesTemplate(pad: PadInfo, name: string): boolean {
   return pad.presence !== "always" && new RegExp(`^${pattern}$`).test(name);
 }
 
+/** `video_%u` instead of `video_0`: any pad of that template. */
+export const isTemplate = (name: string): boolean => name.includes("%");
+
 /** There can be any number of such pads. */
 export const isNumbered = (pad: PadInfo): boolean => pad.presence !== "always" && pad.name.includes("%");
 

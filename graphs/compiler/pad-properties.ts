@@ -30,7 +30,7 @@ export function checkPadProperties(
           part.origins[key]?.at ?? step.at,
           `${part.factory}.${key} is for a pad that nothing is linked to`,
           {
-            expected: `${linked.length === 0 ? "" : `${linked.join(", ")}, which are linked, or `}\`to: ${step.name}.${pad}\``,
+            expected: `a link to ${step.name}.${pad}${linked.length === 0 ? "" : `, or a pad that is linked: ${linked.join(", ")}`}`,
           },
         );
       }

@@ -2,7 +2,7 @@
 import type { PadInfo } from "../../schemas/registry.ts";
 import { type Caps, canAgree, intersectCaps, parseCaps } from "./caps.ts";
 import { describeDifference } from "./caps-words.ts";
-import { isNumbered, listPads, matchesTemplate, numberPad, splitPadProperty, suggestPad } from "./pad-names.ts";
+import { isNumbered, isTemplate, listPads, matchesTemplate, numberPad, splitPadProperty, suggestPad } from "./pad-names.ts";
 import type { Part } from "./resolved.ts";
 
 export interface PadChoice {
@@ -136,9 +136,10 @@ function refuseName(part: Part, direction: "src" | "sink", wanted: string): PadR
 function take(part: Part, pad: PadInfo, wanted: string | null, use: PadUse): string | null {
   const taken = use.taken.get(part) ?? new Set();
   use.taken.set(part, taken);
-  const name = wanted ?? (pad.presence === "request" ? chooseNumber(part, pad, taken, use) : null);
+  const exact = wanted === null || isTemplate(wanted) ? null : wanted;
+  const name = exact ?? (pad.presence === "request" ? chooseNumber(part, pad, taken, use) : null);
   if (name !== null || !isNumbered(pad)) taken.add(name ?? pad.name);
-  if (name !== null) return name;
+  if (name !== null || wanted !== null) return name ?? wanted;
   if (pad.presence === "request") return pad.name;
   const several = part.pads.filter((other) => other.direction === pad.direction).length > 1;
   return several && pad.presence === "always" ? pad.name : null;

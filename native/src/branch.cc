@@ -105,14 +105,15 @@ std::string PipelineCore::add_branch(const std::string& name, const LinkSpec& en
     GstElement* first = gst_bin_get_by_name(GST_BIN(bin), entry.to.c_str());
     GstPad* target = first == nullptr ? nullptr : take_pad(first, entry.to_pad, GST_PAD_SINK, nullptr);
     if (target == nullptr) error = "branch \"" + name + "\" must begin with an element that has a sink pad";
+    else if (std::string wrong = prepare_pad(first, target); !wrong.empty()) error = entry.to + " " + wrong;
     else {
       branch.sink_pad = GST_PAD(gst_object_ref(gst_ghost_pad_new("sink", target)));
       gst_pad_set_chain_function(branch.sink_pad, on_buffer);
       gst_pad_set_chain_list_function(branch.sink_pad, on_buffers);
       gst_pad_set_active(branch.sink_pad, TRUE);
       gst_element_add_pad(bin, branch.sink_pad);
-      gst_object_unref(target);
     }
+    if (target != nullptr) gst_object_unref(target);
     if (first != nullptr) gst_object_unref(first);
   }
   if (error.empty()) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "input_size.h"
+#include "property.h"
 
 GstPad* take_pad(GstElement* element, const std::string& name, GstPadDirection direction, GstPad* peer) {
   if (!name.empty()) {
@@ -58,6 +59,10 @@ bool appears_later(GstElement* element) {
 }
 
 std::string link_pads(GstPad* src, GstPad* sink, GstElement* from, GstElement* to) {
+  std::string error = prepare_pad(from, src);
+  if (!error.empty()) return name_of(from) + " " + error;
+  error = prepare_pad(to, sink);
+  if (!error.empty()) return name_of(to) + " " + error;
   GstPadLinkReturn result = gst_pad_link(src, sink);
   if (result == GST_PAD_LINK_OK) {
     announce_input_size(src);
@@ -97,6 +102,14 @@ std::string media_type(GstCaps* caps) {
   return gst_caps_is_empty(caps) || gst_caps_is_any(caps) ? "" : gst_structure_get_name(gst_caps_get_structure(caps, 0));
 }
 
+std::string template_of(GstPad* pad) {
+  GstPadTemplate* pad_template = gst_pad_get_pad_template(pad);
+  if (pad_template == nullptr) return "";
+  std::string name = GST_PAD_TEMPLATE_NAME_TEMPLATE(pad_template);
+  gst_object_unref(pad_template);
+  return name;
+}
+
 void on_pad(GstElement* from, GstPad* pad, gpointer data) {
   auto* awaited = static_cast<Share*>(data)->get();
   if (GST_PAD_DIRECTION(pad) != GST_PAD_SRC || awaited->to == nullptr) return;
@@ -104,7 +117,7 @@ void on_pad(GstElement* from, GstPad* pad, gpointer data) {
   GstCaps* caps = gst_pad_get_current_caps(pad);
   if (caps == nullptr) caps = gst_pad_query_caps(pad, nullptr);
   std::string name = name_of(pad);
-  bool fits = (awaited->from_pad.empty() || awaited->from_pad == name) &&
+  bool fits = (awaited->from_pad.empty() || awaited->from_pad == name || awaited->from_pad == template_of(pad)) &&
               (awaited->caps == nullptr || gst_caps_can_intersect(caps, awaited->caps));
   if (awaited->seen.size() < kSeen) awaited->seen.emplace_back(name, media_type(caps));
   gst_caps_unref(caps);
@@ -132,7 +145,7 @@ void on_pad_gone(GstElement*, GstPad* pad, gpointer data) {
 }
 
 // `audio` of `audio_0`.
-std::string kind_of_pad(const std::string& name) { return name.substr(0, name.find_last_not_of("0123456789_") + 1); }
+std::string kind_of_pad(const std::string& name) { return name.substr(0, name.find_last_not_of("0123456789_%u") + 1); }
 
 // What an input that is still free takes. Nothing is requested for it: this is for a message only.
 std::string input_type(GstElement* to) {
