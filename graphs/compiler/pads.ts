@@ -2,7 +2,15 @@
 import type { PadInfo } from "../../schemas/registry.ts";
 import { type Caps, canAgree, intersectCaps, parseCaps } from "./caps.ts";
 import { describeDifference } from "./caps-words.ts";
-import { isNumbered, isTemplate, listPads, matchesTemplate, numberPad, splitPadProperty, suggestPad } from "./pad-names.ts";
+import {
+  isNumbered,
+  isTemplate,
+  listPads,
+  matchesTemplate,
+  numberPad,
+  splitPadProperty,
+  suggestPad,
+} from "./pad-names.ts";
 import type { Part } from "./resolved.ts";
 
 export interface PadChoice {
