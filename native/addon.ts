@@ -134,7 +134,7 @@ export interface NativePipeline {
   setLatency(node: string, latencyNs: bigint): void;
   endOfStream(): Promise<void>;
   dot(): Promise<string>;
-  addBranch(name: string, tee: string, entry: string, segment: NativeSegment): Promise<void>;
+  addBranch(name: string, entry: NativeLink, segment: NativeSegment): Promise<void>;
   removeBranch(name: string, limitMs: number): Promise<void>;
   limit(node: string, frames: number, untilNs: bigint): void;
   tap(node: string, seen: (buffer: TappedBuffer) => void): () => void;

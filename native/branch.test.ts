@@ -47,7 +47,7 @@ const gapless = (seen: readonly number[]) =>
     seen.map((_, index) => index),
   );
 const attach = (pipeline: Pipeline, name: string, steps: Steps) =>
-  pipeline.addBranch(name, "frames", `${name}-q`, chain({ [`${name}-q`]: ["queue"], ...steps }));
+  pipeline.addBranch(name, { from: "frames", to: `${name}-q` }, chain({ [`${name}-q`]: ["queue"], ...steps }));
 
 test("branches come and go while the main chain plays, and it does not miss a frame", NO_HANG, async () => {
   const { pipeline, main, seen } = await playing();
@@ -144,11 +144,11 @@ test(
       await main.reached(main.count + 3);
     }
     await assert.rejects(
-      pipeline.addBranch("b", "nobody", "b-q", chain({ "b-q": ["queue"], "b-out": ["fakesink"] })),
+      pipeline.addBranch("b", { from: "nobody", to: "b-q" }, chain({ "b-q": ["queue"], "b-out": ["fakesink"] })),
       /no node "nobody" to attach to/,
     );
     await assert.rejects(
-      pipeline.addBranch("b", "frames", "b-other", chain({ "b-q": ["queue"], "b-out": ["fakesink"] })),
+      pipeline.addBranch("b", { from: "frames", to: "b-other" }, chain({ "b-q": ["queue"], "b-out": ["fakesink"] })),
       /branch "b" must begin with an element that has a sink pad/,
     );
     assert.doesNotMatch(await pipeline.dot(), /branch/);
@@ -215,8 +215,7 @@ test(
     });
     await pipeline.addBranch(
       "b",
-      "frames",
-      "b-q",
+      { from: "frames", to: "b-q" },
       chain({ "b-q": ["queue", { "max-size-buffers": 1, "max-size-time": 0, "max-size-bytes": 0 }], "b-out": [stuck] }),
     );
     const signal = await held.opened;

@@ -26,7 +26,7 @@ async function flow() {
   const stuck = sink((frame) => (frame.planes.length > 0 && frame.index > 3 ? never : undefined));
   const pipeline = await build({ ...pictures(-1, I420), work: [work], tee: ["tee"], q: ["queue"], out: [out] });
   const queue = ["queue", { leaky: "downstream", "max-size-buffers": 2 }] as const;
-  await pipeline.addBranch("b", "tee", "b-q", chain({ "b-q": queue, "b-out": [stuck] }));
+  await pipeline.addBranch("b", { from: "tee", to: "b-q" }, chain({ "b-q": queue, "b-out": [stuck] }));
   pipeline.tap("work", () => {});
   await pipeline.setState("PLAYING");
   await frames.reached(8);

@@ -122,17 +122,19 @@ async function branches(folder: string): Promise<void> {
   for (let round = 0; round < 3; round += 1) {
     const seen = counter();
     const steps = { ...queue("b-q"), "b-out": [sink(() => seen.add())] } as const;
-    await pipeline.addBranch("b", "tee", "b-q", chain(steps));
+    await pipeline.addBranch("b", { from: "tee", to: "b-q" }, chain(steps));
     await seen.reached(2);
     await pipeline.removeBranch("b");
   }
   const file = { muxer: ["mp4mux"], file: ["filesink", { location: join(folder, "branch.mp4") }] } as const;
-  await pipeline.addBranch("film", "tee", "f-q", chain({ ...queue("f-q"), ...H264, ...file }));
-  await refused(pipeline.addBranch("bad", "tee", "x-q", chain({ ...queue("x-q"), "x-out": ["audioconvert"] })));
+  await pipeline.addBranch("film", { from: "tee", to: "f-q" }, chain({ ...queue("f-q"), ...H264, ...file }));
+  await refused(
+    pipeline.addBranch("bad", { from: "tee", to: "x-q" }, chain({ ...queue("x-q"), "x-out": ["audioconvert"] })),
+  );
   const explode = element(() => {
     throw new Error("on purpose");
   });
-  await refused(pipeline.addBranch("bad", "tee", "x-q", chain({ ...queue("x-q"), "x-out": [explode] })));
+  await refused(pipeline.addBranch("bad", { from: "tee", to: "x-q" }, chain({ ...queue("x-q"), "x-out": [explode] })));
   await pipeline.setState("PAUSED");
   await pipeline.removeBranch("film");
   await pipeline.setState("PLAYING");
@@ -141,10 +143,10 @@ async function branches(folder: string): Promise<void> {
     held.add();
     return never;
   });
-  await pipeline.addBranch("stuck", "tee", "s-q", chain({ ...queue("s-q"), "s-out": [stuck] }));
+  await pipeline.addBranch("stuck", { from: "tee", to: "s-q" }, chain({ ...queue("s-q"), "s-out": [stuck] }));
   await held.reached(1);
   await refused(pipeline.removeBranch("stuck", 50));
-  await pipeline.addBranch("left", "tee", "l-q", chain({ ...queue("l-q"), "l-out": ["fakesink"] }));
+  await pipeline.addBranch("left", { from: "tee", to: "l-q" }, chain({ ...queue("l-q"), "l-out": ["fakesink"] }));
   await main.reached(main.count + 5);
   await pipeline.close();
 }

@@ -146,7 +146,7 @@ test("a file without the stream that is wanted says what was found", NO_HANG, as
   await pipeline.close();
   assert.match(
     end.type === "error" ? end.message : "eos",
-    /no stream that fits: expected video\/x-h264, found audio\/mpeg/,
+    /no stream that fits: expected video\/x-h264, found audio_0 \(audio\/mpeg\)/,
   );
 });
 
@@ -305,7 +305,7 @@ test("a closed pipeline stays closed, and answers instead of waiting", NO_HANG, 
   await assert.rejects(pipeline.seek(0n), closed);
   await assert.rejects(pipeline.position(), closed);
   await assert.rejects(pipeline.dot(), closed);
-  await assert.rejects(pipeline.addBranch("b", "tee", "q", GOOD), closed);
+  await assert.rejects(pipeline.addBranch("b", { from: "tee", to: "q" }, GOOD), closed);
   await assert.rejects(pipeline.removeBranch("b"), closed);
   await assert.rejects(pipeline.set("out", { sync: true }), /no node "out"/);
   assert.throws(() => pipeline.tap("out", () => {}), /no node "out"/);

@@ -4,6 +4,7 @@ import {
   type BusMessage,
   type Latency,
   type MeterReading,
+  type NativeLink,
   type NativePipeline,
   type NativeSegment,
   type NativeValue,
@@ -120,9 +121,9 @@ export class Pipeline {
     return this.#native.dot();
   }
 
-  /** Attaches a segment to a tee while playing; `entry` is its first node, which should be a queue. */
-  addBranch(name: string, tee: string, entry: string, segment: NativeSegment): Promise<void> {
-    return this.#native.addBranch(name, tee, entry, segment);
+  /** Attaches a segment while playing; `entry` leads from a tee to its first node, which should be a queue. */
+  addBranch(name: string, entry: NativeLink, segment: NativeSegment): Promise<void> {
+    return this.#native.addBranch(name, entry, segment);
   }
 
   /** Ends the branch from its entry on, waits until its sinks have seen the end, then takes it out. */

@@ -42,6 +42,8 @@ export interface PadInfo {
   readonly presence: "always" | "sometimes" | "request";
   /** Caps in GStreamer's own notation; `ANY` takes everything. */
   readonly caps: string;
+  /** Of pads with a type of their own, such as the inputs of `compositor`. Absent: GStreamer does not say. */
+  readonly properties?: Readonly<Record<string, PropertyInfo>>;
 }
 
 export interface FactoryInfo {
@@ -54,10 +56,12 @@ export interface FactoryInfo {
   readonly rank: number;
   readonly pads: readonly PadInfo[];
   readonly properties: Readonly<Record<string, PropertyInfo>>;
+  /** GLib types between its own and GstElement, nearest first: `GstVideoAggregator`, `GstAggregator`. */
+  readonly bases: readonly string[];
 }
 
-/** A factory without its properties: listing all of them is cheap, describing one loads its plugin. */
-export type FactorySummary = Omit<FactoryInfo, "properties">;
+/** A factory without what its class says: listing all of them is cheap, describing one loads its plugin. */
+export type FactorySummary = Omit<FactoryInfo, "properties" | "bases">;
 
 export interface Registry {
   list(): readonly FactorySummary[];

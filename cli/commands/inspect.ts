@@ -16,7 +16,11 @@ export default {
   about: "Lists the elements, or says everything about one of them.",
   usage: "[ELEMENT]",
   options: {
-    find: { type: "string", value: "WORD", about: "List only elements with this word in name, plugin or description." },
+    find: {
+      type: "string",
+      value: "WORD",
+      about: "List only elements with this word in name, plugin, description or properties.",
+    },
     json: { type: "boolean", about: "Print as JSON." },
   },
   notes:
@@ -39,6 +43,9 @@ export default {
   },
 } satisfies Command;
 
+/** Properties listed below an element in which the word was found. */
+const MATCHES_SHOWN = 3;
+
 async function list(
   { elements, registry }: Knowledge,
   word: string | undefined,
@@ -50,14 +57,17 @@ async function list(
     await terminal.print(JSON.stringify(listed, null, 2));
     return EXIT.ok;
   }
-  if (listed.length === 0) throw new UsageFault(`no element has "${word}" in its name, plugin or description`);
+  if (listed.length === 0)
+    throw new UsageFault(`no element has "${word}" in its name, plugin, description or properties`);
   const pluginWidth = Math.min(20, Math.max(...listed.map(({ plugin }) => plugin.length)));
   const nameWidth = Math.min(26, Math.max(...listed.map(({ name }) => name.length)));
-  const lines = listed.map(({ plugin, name, about }) => {
-    const line = `${padTo(plugin, pluginWidth)}  ${padTo(name, nameWidth)}  ${about}`;
-    return terminal.isOutLive ? fit(line, terminal.columns) : line;
-  });
-  await terminal.print(lines.join("\n"));
+  const lines = listed.flatMap(({ plugin, name, about, matched }) => [
+    `${padTo(plugin, pluginWidth)}  ${padTo(name, nameWidth)}  ${about}`,
+    ...matched.slice(0, MATCHES_SHOWN).map(({ where, text }) => `    ${where}  ${text}`),
+    ...(matched.length > MATCHES_SHOWN ? [`    and ${matched.length - MATCHES_SHOWN} more with "${word}"`] : []),
+  ]);
+  const shown = terminal.isOutLive ? lines.map((line) => fit(line, terminal.columns)) : lines;
+  await terminal.print(shown.join("\n"));
   return EXIT.ok;
 }
 

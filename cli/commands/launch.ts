@@ -21,7 +21,7 @@ export default {
   ],
   async run(given, terminal) {
     const settings = readSettings(given);
-    const line = given.positionals.join(" ");
+    const line = joinWords(given.positionals);
     if (line.trim() === "") throw new UsageFault("missing: the line to launch, 'element ! element'");
     const knowledge = await loadKnowledge(terminal);
     const origin = {
@@ -32,3 +32,7 @@ export default {
     return runGraph(origin, settings, knowledge, terminal);
   },
 } satisfies Command;
+
+/** A line in quotes is one word. Without them the shell has split it, and taken away the quotes around spaces. */
+const joinWords = (words: readonly string[]): string =>
+  words.length === 1 ? words.join() : words.map((word) => word.replace(/\s/g, "\\$&")).join(" ");

@@ -1,5 +1,5 @@
 /** An element of GStreamer's, as `inspect` shows it. */
-import { propertiesOfFactory } from "../../graphs/compiler/inspect/property.ts";
+import { propertiesOfFactory, propertiesOfPads } from "../../graphs/compiler/inspect/property.ts";
 import type { FactoryInfo, PadInfo } from "../../schemas/registry.ts";
 import type { Paint } from "../terminal.ts";
 import { PAGE_COLUMNS, wrap } from "../text.ts";
@@ -28,7 +28,7 @@ export function describeNative(factory: FactoryInfo, paint: Paint): string {
       paint,
     ),
     ...part("Pads", factory.pads.flatMap(describePad), paint),
-    ...describeProperties(propertiesOfFactory(factory), paint),
+    ...describeProperties([...propertiesOfFactory(factory), ...propertiesOfPads(factory)], paint),
   ].join("\n");
 }
 

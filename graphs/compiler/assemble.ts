@@ -21,7 +21,7 @@ export function assembleSegment({ name, tee, chains, linked }: SegmentRequest): 
   return {
     name,
     tee: teeName,
-    nodes: steps.flatMap((step) => step.parts.map((part) => makeNode(step, part))),
+    nodes: steps.flatMap((step) => step.parts.map((part) => makeNode(step, part, linked))),
     links: entry > 0 ? [...links.slice(entry, entry + 1), ...links.slice(0, entry), ...links.slice(entry + 1)] : links,
     drivers: steps.flatMap((step) => step.driver ?? []),
   };
@@ -39,18 +39,21 @@ function linksOf({ steps, edges }: ConnectedChain, { byEdge, inside }: Linked): 
   return first === undefined || reached.has(first) ? along : [...insideOf(first), ...along];
 }
 
-function makeNode(step: ResolvedStep, part: Part): PlanNode {
+function makeNode(step: ResolvedStep, part: Part, { unlinked }: Linked): PlanNode {
   // Without it a tee stops the stream at the moment its last branch is taken off. Every tee has it: one that got it with
   // its first branch would have to be launched anew for it.
   const open = isTee(step) && part.properties["allow-not-linked"] === undefined ? { "allow-not-linked": true } : {};
+  const absent = unlinked.get(part);
+  const keep = <T>(record: Readonly<Record<string, T>>): Readonly<Record<string, T>> =>
+    absent === undefined ? record : Object.fromEntries(Object.entries(record).filter(([key]) => !absent.has(key)));
   return {
     name: part.name,
     author: step.name,
     element: step.element,
     kind: part.kind,
     factory: part.factory,
-    properties: { ...part.properties, ...open },
-    origins: part.origins,
+    properties: { ...keep(part.properties), ...open },
+    origins: keep(part.origins),
     at: step.at,
   };
 }

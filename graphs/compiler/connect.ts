@@ -10,6 +10,8 @@ import type { ResolvedStep } from "./resolved.ts";
 export interface Edge {
   readonly from: ResolvedStep;
   readonly fromPad: string | null;
+  /** Where the step it comes from was written. */
+  readonly fromAt: Position;
   readonly to: ResolvedStep;
   readonly toPad: string | null;
   readonly at: Position;
@@ -44,16 +46,18 @@ export function connect(
   const steps: ResolvedStep[] = [];
   let from: ResolvedStep | null = null;
   let to: ResolvedStep | null = null;
-  let last: { step: ResolvedStep; pad: string | null } | null = null;
+  let last: { step: ResolvedStep; pad: string | null; at: Position } | null = null;
   for (const item of chain.items) {
     const step =
       item.kind === "element" ? resolve(item) : item.kind === "unreadable" ? placeholder(item.at) : join(item, names);
     // A composite may stand for nothing at all; its neighbours are then neighbours of each other.
     if (item.kind === "element" && step.parts.length === 0 && !step.broken) continue;
     const pad = item.kind === "from" || item.kind === "to" ? item.pad : null;
-    if (last !== null)
-      edges.push({ from: last.step, fromPad: last.pad, to: step, toPad: item.kind === "to" ? pad : null, at: item.at });
-    last = { step, pad: item.kind === "from" ? pad : null };
+    if (last !== null) {
+      const toPad = item.kind === "to" ? pad : null;
+      edges.push({ from: last.step, fromPad: last.pad, fromAt: last.at, to: step, toPad, at: item.at });
+    }
+    last = { step, pad: item.kind === "from" ? pad : null, at: item.at };
     if (item.kind === "from") from = step;
     else if (item.kind === "to") to = step;
     else steps.push(step);

@@ -5,6 +5,7 @@ import type { Json, JsonRecord } from "../../schemas/json.ts";
 import { kebab } from "../../schemas/names.ts";
 import type { Registry } from "../../schemas/registry.ts";
 import { isLiveProperty } from "./element-properties.ts";
+import { findNativeProperty } from "./native-properties.ts";
 import type { GraphPlan, PlanChange, PlanNode, PlanSegment } from "./plan.ts";
 
 export interface DiffKnowledge {
@@ -108,7 +109,9 @@ function canChange(node: PlanNode, property: string, { registry, elements }: Dif
     const definition = elements.get(node.factory);
     return definition !== undefined && isLiveProperty(definition, property);
   }
-  return registry.get(node.factory)?.properties[property]?.live === true;
+  const factory = registry.get(node.factory);
+  const info = factory === undefined ? undefined : findNativeProperty(factory, property);
+  return info !== undefined && "live" in info && info.live;
 }
 
 /** Drivers are told their properties once; a live property is carried out by the nodes its element expands into. */

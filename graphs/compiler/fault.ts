@@ -23,6 +23,7 @@ export type FaultCode =
   | "missing_param"
   | "bad_param"
   | "unknown_element"
+  | "unusable_element"
   | "unknown_property"
   | "bad_property"
   | "duplicate_name"

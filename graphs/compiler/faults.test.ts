@@ -255,10 +255,40 @@ const CASES: readonly Case[] = [
     says: 'a.yaml:7:27: the input of "q" is already taken (expected an element that takes several inputs, such as `funnel`)',
   },
   {
+    what: "metadata that a mixer drops",
+    text: chain("source", "decode", "detect", "compositor: { name: mix }", "track", "print"),
+    code: "missing_metadata",
+    says: 'a.yaml:8:7: "track" reads "detections", which "mix" does not hand on: compositor makes new frames without metadata (expected "track" before "mix", or on a branch of a `tee` before it)',
+  },
+  {
+    what: "an element that waits for code",
+    text: chain("source", "appsink"),
+    code: "unusable_element",
+    says: "a.yaml:5:7: appsink hands frames to code that asks for them, and no code does (expected `fakesink`, `print`, `detections` or an element of your own in its place)",
+  },
+  {
+    what: "an element without pads",
+    text: chain("playbin"),
+    code: "unusable_element",
+    says: "a.yaml:4:7: playbin has no pads: nothing can be linked to it (expected `source: { uri: … }` or `uridecodebin`, and a sink of your choice)",
+  },
+  {
+    what: "a file without its name",
+    text: chain("source", "filesink"),
+    code: "bad_property",
+    says: 'a.yaml:5:7: filesink is without its property "location" (expected `location`, text that is not empty)',
+  },
+  {
+    what: "a slot on a pad of its own choice",
+    text: `${chain("source", "tee: { name: t }", "print")}slots:\n  s: { chain: [{ from: t.src_1 }, fakesink] }\n`,
+    code: "not_linkable",
+    says: 'a.yaml:8:24: slot "s" hangs on the pad "src_1" (expected `from: t`: each attachment gets a pad of its own)',
+  },
+  {
     what: "a pad that is not there",
     text: `${chain("source", "tee: { name: t }", "print")}  b: [{ from: t.out_0 }, fakesink]\n`,
     code: "not_linkable",
-    says: 'a.yaml:7:26: "t" has no output pad "out_0" (expected src_%u)',
+    says: 'a.yaml:7:15: "t" has no output pad "out_0" (expected src_%u)',
   },
   {
     what: "a missing parameter",

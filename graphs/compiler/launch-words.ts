@@ -12,6 +12,9 @@ export interface Word {
 
 const CAPS_START = /^[a-z]+\/[\w+.-]+\s*(,|\(|$)/;
 
+const NAME = /^[A-Za-z][\w:-]*$/;
+const PROPERTY_START = /^[A-Za-z][\w:-]*=$/;
+
 /** Null when a quote is left open. */
 export function splitLaunch(line: string, faults: FaultList): readonly Word[] | null {
   const words: Word[] = [];
@@ -26,12 +29,19 @@ export function splitLaunch(line: string, faults: FaultList): readonly Word[] | 
     const word = readWord(line, index, faults);
     if (word === null) return null;
     const previous = words.at(-1);
-    const continues = previous?.isCaps === true && (previous.text.endsWith(",") || word.text.startsWith(","));
-    if (continues && word.text !== "!") words.splice(-1, 1, { ...previous, text: previous.text + word.text });
+    if (previous !== undefined && word.text !== "!" && belongTogether(previous, word))
+      words.splice(-1, 1, { ...previous, text: previous.text + word.text, quoted: previous.quoted || word.quoted });
     else words.push(word);
     index = word.end;
   }
   return words;
+}
+
+/** As in gst-launch: `video/x-raw, width=640`, and `property = value`. */
+function belongTogether(previous: Word, word: Word): boolean {
+  if (previous.isCaps) return previous.text.endsWith(",") || word.text.startsWith(",");
+  if (previous.quoted) return false;
+  return PROPERTY_START.test(previous.text) || (!word.quoted && word.text.startsWith("=") && NAME.test(previous.text));
 }
 
 function readWord(line: string, start: number, faults: FaultList): (Word & { readonly end: number }) | null {

@@ -85,6 +85,35 @@ describe("a launch line", () => {
       ],
     ],
     [
+      "takes spaces around an equals sign",
+      "videotestsrc num-buffers = 5 pattern= ball is-live =no ! fakesink",
+      [
+        ["videotestsrc", "videotestsrc", { "num-buffers": 5, pattern: "ball", "is-live": false }],
+        ["fakesink", "fakesink", {}],
+      ],
+    ],
+    [
+      "takes flags by nick and by number, and enums by number",
+      "videotestsrc pattern=0 ! x264enc tune=zerolatency+fastdecode ! fakesink videotestsrc ! x264enc tune=0x4 ! fakesink",
+      [
+        ["videotestsrc", "videotestsrc", { pattern: "smpte" }],
+        ["x264enc", "x264enc", { tune: "zerolatency+fastdecode" }],
+        ["fakesink", "fakesink", {}],
+        ["videotestsrc", "videotestsrc-2", {}],
+        ["x264enc", "x264enc-2", { tune: 4 }],
+        ["fakesink", "fakesink-2", {}],
+      ],
+    ],
+    [
+      "takes caps with memory features",
+      "videotestsrc ! video/x-raw(memory:SystemMemory), width=64 ! fakesink",
+      [
+        ["videotestsrc", "videotestsrc", {}],
+        ["capsfilter", "capsfilter", { caps: "video/x-raw(memory:SystemMemory),width=64" }],
+        ["fakesink", "fakesink", {}],
+      ],
+    ],
+    [
       "does not read dollar signs",
       "filesrc location=$HOME/a$$ ! fakesink",
       [
@@ -131,7 +160,27 @@ describe("a fault in a launch line has its column", () => {
     ],
     [
       "videotestsrc ! (fakesink)",
-      "launch:1:16: `(fakesink)` is neither an element nor a property nor caps (expected `element property=value ! video/x-raw,width=640 ! element`)",
+      "launch:1:16: `(fakesink)` makes a bin, which a launch line has not (expected the elements without brackets: `a ! b ! c`)",
+    ],
+    [
+      "bin.( videotestsrc ! fakesink )",
+      "launch:1:1: `bin.(` makes a bin, which a launch line has not (expected the elements without brackets: `a ! b ! c`)",
+    ],
+    [
+      "gst-launch-1.0 -v videotestsrc ! fakesink",
+      "launch:1:1: `gst-launch-1.0` is a program, not an element (expected the line behind it, without its options: `element property=value ! element`)",
+    ],
+    [
+      "videotestsrc ! fakesink # done",
+      "launch:1:25: `#` begins a comment, which a launch line has not (expected elements, properties and caps only)",
+    ],
+    [
+      "filesrc location=a.mp4 ! qtdemux .video_0 ! fakesink",
+      "launch:1:34: `.video_0` names a pad without its element (expected `name=x` at the element, and `x.pad ! …` or `… ! x.pad`)",
+    ],
+    [
+      "videotestsrc ! video/x-raw(memory:DMABuf) ! fakesink",
+      'launch:1:16: "videotestsrc" gives video/x-raw, but "capsfilter" takes video/x-raw(memory:DMABuf) (expected an element between them that turns one into the other)',
     ],
     [
       "videotestsrc name=a.b ! fakesink",

@@ -1,6 +1,7 @@
 /** gst-launch style lines → the same document as a graph file makes. */
 import type { Chain, ElementStep, GraphDocument, JoinStep, Step } from "./document.ts";
 import type { FaultList } from "./fault-list.ts";
+import { adviseOnWord } from "./launch-advice.ts";
 import { splitLaunch, type Word } from "./launch-words.ts";
 import { MAX_TEXT_CHARS } from "./limits.ts";
 import type { LocatedEntry, LocatedScalar } from "./located.ts";
@@ -99,6 +100,11 @@ function readChains(words: readonly Word[], faults: FaultList): readonly (readon
 
 function readWord(word: Word, linked: boolean, isLast: boolean, faults: FaultList): Step | null {
   const { text, at } = word;
+  const advice = word.quoted ? null : adviseOnWord(text);
+  if (advice !== null) {
+    faults.add("launch_syntax", at, advice.message, advice);
+    return null;
+  }
   const join = JOIN.exec(text);
   if (join !== null) {
     const step: JoinStep = {

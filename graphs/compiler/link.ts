@@ -4,7 +4,9 @@ import { outputOf } from "./caps-flow.ts";
 import type { Edge } from "./connect.ts";
 import type { FaultList } from "./fault-list.ts";
 import { groupBy, type Ordered } from "./order.ts";
-import { choosePads, type TakenPads } from "./pads.ts";
+import { isTemplate } from "./pad-names.ts";
+import { checkPadProperties } from "./pad-properties.ts";
+import { choosePads, type PadUse } from "./pads.ts";
 import type { PlanLink } from "./plan.ts";
 import type { Part, ResolvedStep } from "./resolved.ts";
 
@@ -14,6 +16,8 @@ export interface Linked {
   readonly inside: ReadonlyMap<ResolvedStep, readonly PlanLink[]>;
   /** What each step gives. */
   readonly flows: ReadonlyMap<ResolvedStep, Caps>;
+  /** Properties of pads that are not there, by part. */
+  readonly unlinked: ReadonlyMap<Part, ReadonlySet<string>>;
 }
 
 export interface LinkRequest {
@@ -22,11 +26,13 @@ export interface LinkRequest {
   readonly given: ReadonlyMap<ResolvedStep, Caps>;
   /** Names of steps that bring in encoded video, whatever stands for them while the graph is checked. */
   readonly encoded: ReadonlySet<string>;
+  /** Steps are left out, by `when:` or because they could not be read: what they would link is not. */
+  readonly isPartial: boolean;
   readonly faults: FaultList;
 }
 
-export function link({ ordered, given, encoded, faults }: LinkRequest): Linked {
-  const taken: TakenPads = new Map();
+export function link({ ordered, given, encoded, isPartial, faults }: LinkRequest): Linked {
+  const use: PadUse = { taken: new Map(), named: collectNamed(ordered.edges) };
   const byEdge = new Map<Edge, PlanLink>();
   const inside = new Map<ResolvedStep, readonly PlanLink[]>();
   const flows = new Map(given);
@@ -39,33 +45,47 @@ export function link({ ordered, given, encoded, faults }: LinkRequest): Linked {
       const to = step.parts[0];
       if (from === undefined || to === undefined) continue;
       const flow = flows.get(edge.from) ?? "any";
-      const choice = choosePads({ from, fromPad: edge.fromPad, flow, to, toPad: edge.toPad }, taken);
+      const choice = choosePads({ from, fromPad: edge.fromPad, flow, to, toPad: edge.toPad }, use);
       if ("message" in choice) {
-        faults.add("not_linkable", edge.at, choice.message, choice);
+        faults.add("not_linkable", choice.side === "from" ? edge.fromAt : edge.at, choice.message, choice);
         continue;
       }
       arriving.push(choice.caps);
       byEdge.set(edge, makeLink(from, choice.fromPad, to, choice.toPad));
     }
     const only = arriving.length === 1 ? arriving[0] : undefined;
-    const { links, flow } = linkInside(step, only ?? "any", taken, faults);
+    const { links, flow } = linkInside(step, only ?? "any", use, faults);
     inside.set(step, links);
     flows.set(step, encoded.has(step.name) ? encodedOf(flow) : flow);
   }
-  return { byEdge, inside, flows };
+  const unlinked = checkPadProperties(ordered.steps, use, { isPartial, faults });
+  return { byEdge, inside, flows, unlinked };
+}
+
+function collectNamed(edges: readonly Edge[]): PadUse["named"] {
+  const named = new Map<Part, Set<string>>();
+  const add = (part: Part | undefined, pad: string | null): void => {
+    if (part === undefined || pad === null || isTemplate(pad)) return;
+    named.set(part, (named.get(part) ?? new Set()).add(pad));
+  };
+  for (const { from, fromPad, to, toPad } of edges) {
+    add(from.parts.at(-1), fromPad);
+    add(to.parts[0], toPad);
+  }
+  return named;
 }
 
 function encodedOf(flow: Caps): Caps {
   return canAgree(flow, "encoded") ? intersectCaps(flow, "encoded") : "encoded";
 }
 
-function linkInside(step: ResolvedStep, arriving: Caps, taken: TakenPads, faults: FaultList) {
+function linkInside(step: ResolvedStep, arriving: Caps, use: PadUse, faults: FaultList) {
   const links: PlanLink[] = [];
   let flow = arriving;
   for (const [index, part] of step.parts.entries()) {
     const previous = step.parts[index - 1];
     if (previous !== undefined) {
-      const choice = choosePads({ from: previous, fromPad: null, flow, to: part, toPad: null, inside: true }, taken);
+      const choice = choosePads({ from: previous, fromPad: null, flow, to: part, toPad: null, inside: true }, use);
       if ("message" in choice) {
         faults.add(
           "not_linkable",

@@ -1,71 +1,94 @@
 /** What elements read of the frame metadata must have been written on every path that leads to them. */
 import type { AnyElement } from "../../elements/element.ts";
+import type { Registry } from "../../schemas/registry.ts";
 import type { Edge } from "./connect.ts";
 import { listChoices } from "./describe.ts";
 import type { FaultList } from "./fault-list.ts";
+import { losesMetadata } from "./metadata-loss.ts";
 import { groupBy, type Ordered } from "./order.ts";
-import type { ResolvedStep } from "./resolved.ts";
+import type { Part, ResolvedStep } from "./resolved.ts";
 
-/** Keys that are on every frame here; `unknown` after a step that could not be read, which may write anything. */
-export type Available = ReadonlySet<string> | "unknown";
+interface Known {
+  /** Keys that are on every frame here. */
+  readonly keys: ReadonlySet<string>;
+  /** Keys that were on frames before, and the part that dropped them. */
+  readonly lost: ReadonlyMap<string, Part>;
+}
+
+/** `unknown` after a step that could not be read, which may write anything. */
+export type Available = Known | "unknown";
+
+const NOTHING: Known = { keys: new Set(), lost: new Map() };
 
 export interface MetadataRequest {
   readonly ordered: Ordered;
   /** Results of steps walked before, such as the tee a slot hangs on. */
   readonly given: ReadonlyMap<ResolvedStep, Available>;
   readonly elements: ReadonlyMap<string, AnyElement>;
+  readonly registry: Registry;
   readonly faults: FaultList;
 }
 
-export function followMetadata({
-  ordered,
-  given,
-  elements,
-  faults,
-}: MetadataRequest): ReadonlyMap<ResolvedStep, Available> {
+export function followMetadata(request: MetadataRequest): ReadonlyMap<ResolvedStep, Available> {
+  const { ordered, given } = request;
   const incoming = groupBy(ordered.edges, (edge) => edge.to);
   const result = new Map(given);
   for (const step of ordered.steps) {
     if (result.has(step)) continue;
-    const arriving = meet((incoming.get(step) ?? []).map((edge: Edge) => result.get(edge.from) ?? new Set<string>()));
-    if (!step.broken) checkReads(step, arriving, elements, faults);
-    const writes = step.definition?.writes ?? [];
+    const arriving = meet((incoming.get(step) ?? []).map((edge: Edge) => result.get(edge.from) ?? NOTHING));
+    if (!step.broken) checkReads(step, arriving, request);
     const opaque = step.broken && step.definition === null;
-    result.set(step, arriving === "unknown" || opaque ? "unknown" : new Set([...arriving, ...writes]));
+    result.set(step, arriving === "unknown" || opaque ? "unknown" : passOn(step, arriving, request.registry));
   }
   return result;
 }
 
+function passOn(step: ResolvedStep, arriving: Known, registry: Registry): Known {
+  const writes = step.definition?.writes ?? [];
+  const loser = step.parts.find((part) => {
+    const factory = part.kind === "native" ? registry.get(part.factory) : undefined;
+    return factory !== undefined && losesMetadata(factory);
+  });
+  const { keys, lost } = loser === undefined ? arriving : drop(arriving, loser);
+  return { keys: new Set([...keys, ...writes]), lost };
+}
+
+const drop = ({ keys, lost }: Known, loser: Part): Known => ({
+  keys: new Set(),
+  lost: new Map([...lost, ...[...keys].map((key) => [key, loser] as const)]),
+});
+
 function meet(all: readonly Available[]): Available {
   const known = all.filter((available) => available !== "unknown");
   const [first, ...rest] = known;
-  if (first === undefined) return all.length === 0 ? new Set() : "unknown";
-  return new Set([...first].filter((key) => rest.every((other) => other.has(key))));
+  if (first === undefined) return all.length === 0 ? NOTHING : "unknown";
+  return {
+    keys: new Set([...first.keys].filter((key) => rest.every((other) => other.keys.has(key)))),
+    lost: new Map(known.flatMap(({ lost }) => [...lost])),
+  };
 }
 
-function checkReads(
-  step: ResolvedStep,
-  arriving: Available,
-  elements: ReadonlyMap<string, AnyElement>,
-  faults: FaultList,
-): void {
+function checkReads(step: ResolvedStep, arriving: Available, { elements, faults }: MetadataRequest): void {
   if (arriving === "unknown") return;
+  const name = step.name.replace(/^.*\//, "");
   for (const read of step.definition?.reads ?? []) {
     if (typeof read === "object" && "optional" in read) continue;
     const wanted = typeof read === "string" ? [read] : read.oneOf;
-    if (wanted.some((key) => arriving.has(key))) continue;
+    if (wanted.some((key) => arriving.keys.has(key))) continue;
     const what = wanted.map((key) => `"${key}"`).join(" or ");
+    const loser = wanted.map((key) => arriving.lost.get(key)).find((part) => part !== undefined);
+    if (loser !== undefined) {
+      const lost = `"${name}" reads ${what}, which "${loser.name}" does not hand on: ${loser.factory} makes new frames without metadata`;
+      const expected = `"${name}" before "${loser.name}", or on a branch of a \`tee\` before it`;
+      faults.add("missing_metadata", step.at, lost, { expected });
+      continue;
+    }
     const writers = [...elements.values()].filter((element) => element.writes?.some((key) => wanted.includes(key)));
-    faults.add(
-      "missing_metadata",
-      step.at,
-      `"${step.name.replace(/^.*\//, "")}" reads ${what}, which nothing before it writes`,
-      {
-        expected:
-          writers.length === 0
-            ? `an element that writes ${what}`
-            : `${listChoices(writers.map(({ name }) => `\`${name}\``))} before it`,
-      },
-    );
+    faults.add("missing_metadata", step.at, `"${name}" reads ${what}, which nothing before it writes`, {
+      expected:
+        writers.length === 0
+          ? `an element that writes ${what}`
+          : `${listChoices(writers.map((writer) => `\`${writer.name}\``))} before it`,
+    });
   }
 }

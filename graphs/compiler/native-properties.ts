@@ -5,6 +5,7 @@ import { suggest } from "../../schemas/suggest.ts";
 import { parseCaps } from "./caps.ts";
 import { checkFields } from "./caps-fields.ts";
 import { describeRange, describeValue, listChoices } from "./describe.ts";
+import { listPads, matchesTemplate, type PadProperty, splitPadProperty, suggestPad } from "./pad-names.ts";
 
 export type PropertyVerdict =
   /** `undefined`: the value says nothing, GStreamer's default stays. */
@@ -13,13 +14,46 @@ export type PropertyVerdict =
 
 export interface UnknownProperty {
   readonly message: string;
+  readonly expected: string;
   readonly suggestion: string | undefined;
 }
 
+/** `sink_1::xpos` is a property of a pad. */
 export function findNativeProperty(factory: FactoryInfo, name: string): PropertyInfo | UnknownProperty {
+  const ofPad = splitPadProperty(name);
+  if (ofPad !== null) return findPadProperty(factory, ofPad);
   if (Object.hasOwn(factory.properties, name)) return factory.properties[name] as PropertyInfo;
   const suggestion = suggest(name, Object.keys(factory.properties));
-  return { message: `${factory.name} has no property "${name}"`, suggestion };
+  const expected = `a property that \`windhover inspect ${factory.name}\` lists`;
+  return { message: `${factory.name} has no property "${name}"`, expected, suggestion };
+}
+
+function findPadProperty(factory: FactoryInfo, { pad: name, property }: PadProperty): PropertyInfo | UnknownProperty {
+  const written = `${name}::${property}`;
+  const pad = factory.pads.find((candidate) => matchesTemplate(candidate, name));
+  if (pad === undefined || name.includes("%")) {
+    const near = suggestPad(name, factory.pads);
+    return {
+      message: `${factory.name} has no pad "${name}"`,
+      expected: listPads(factory.pads) || "no pad property: it has no pads",
+      suggestion: near === undefined ? undefined : `${near}::${property}`,
+    };
+  }
+  if (pad.presence === "sometimes" || pad.properties === undefined) {
+    const why =
+      pad.presence === "sometimes" ? "appear while the graph runs" : "have no properties that GStreamer lists";
+    const message = `${factory.name} has no property "${written}": its pads ${pad.name} ${why}`;
+    const withProperties = factory.pads.filter((other) => other.properties !== undefined);
+    const expected = withProperties.length === 0 ? "no property of a pad" : `a property of ${listPads(withProperties)}`;
+    return { message, expected, suggestion: undefined };
+  }
+  if (Object.hasOwn(pad.properties, property)) return pad.properties[property] as PropertyInfo;
+  const near = suggest(property, Object.keys(pad.properties));
+  return {
+    message: `pads ${pad.name} of ${factory.name} have no property "${property}"`,
+    expected: Object.keys(pad.properties).join(", "),
+    suggestion: near === undefined ? undefined : `${name}::${near}`,
+  };
 }
 
 /** `untyped`: the value is text from a launch line and takes the type of the property. */

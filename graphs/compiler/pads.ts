@@ -2,6 +2,15 @@
 import type { PadInfo } from "../../schemas/registry.ts";
 import { type Caps, canAgree, intersectCaps, parseCaps } from "./caps.ts";
 import { describeDifference } from "./caps-words.ts";
+import {
+  isNumbered,
+  isTemplate,
+  listPads,
+  matchesTemplate,
+  numberPad,
+  splitPadProperty,
+  suggestPad,
+} from "./pad-names.ts";
 import type { Part } from "./resolved.ts";
 
 export interface PadChoice {
@@ -14,10 +23,18 @@ export interface PadChoice {
 export interface PadRefusal {
   readonly message: string;
   readonly expected: string;
+  readonly suggestion?: string | undefined;
+  /** The author named a pad on this side that cannot be had. */
+  readonly side?: "from" | "to";
 }
 
-/** Pads that are linked already, by part. */
-export type TakenPads = Map<Part, Set<string>>;
+/** Which pads are linked. Links are made one after the other. */
+export interface PadUse {
+  /** By part; those that are known by name. */
+  readonly taken: Map<Part, Set<string>>;
+  /** Pads that a link names: not for those that name none. */
+  readonly named: ReadonlyMap<Part, ReadonlySet<string>>;
+}
 
 export interface PadRequest {
   readonly from: Part;
@@ -30,18 +47,18 @@ export interface PadRequest {
   readonly inside?: boolean;
 }
 
-export function choosePads(request: PadRequest, taken: TakenPads): PadChoice | PadRefusal {
+export function choosePads(request: PadRequest, use: PadUse): PadChoice | PadRefusal {
   const { from, to, flow } = request;
-  const sources = candidates(from, "src", request.fromPad, taken);
+  const sources = candidates(from, "src", request.fromPad, use);
   if ("message" in sources) return sources;
-  const sinks = candidates(to, "sink", request.toPad, taken);
+  const sinks = candidates(to, "sink", request.toPad, use);
   if ("message" in sinks) return sinks;
   for (const source of sources) {
     const given = givenBy(from, source, flow);
     for (const sink of sinks) {
       if (!canAgree(given, capsOf(to, sink))) continue;
       const caps = intersectCaps(given, capsOf(to, sink));
-      return { fromPad: take(from, source, request.fromPad, taken), toPad: take(to, sink, request.toPad, taken), caps };
+      return { fromPad: take(from, source, request.fromPad, use), toPad: take(to, sink, request.toPad, use), caps };
     }
   }
   const gives = unite(sources.map((pad) => givenBy(from, pad, flow)));
@@ -77,7 +94,7 @@ function candidates(
   part: Part,
   direction: "src" | "sink",
   wanted: string | null,
-  taken: TakenPads,
+  use: PadUse,
 ): readonly PadInfo[] | PadRefusal {
   const all = part.pads.filter((pad) => pad.direction === direction);
   if (all.length === 0) {
@@ -92,45 +109,53 @@ function candidates(
         };
   }
   const named = wanted === null ? all : all.filter((pad) => matchesTemplate(pad, wanted));
-  if (named.length === 0) {
-    const side = direction === "src" ? "output" : "input";
-    return {
-      message: `"${calledBy(part)}" has no ${side} pad "${wanted}"`,
-      expected: all.map((pad) => pad.name).join(", "),
-    };
-  }
-  const used = taken.get(part);
+  if (named.length === 0 && wanted !== null) return refuseName(part, direction, wanted);
+  const taken = use.taken.get(part);
   const free = named.filter((pad) =>
-    pad.presence === "always" ? !used?.has(pad.name) : wanted === null || !used?.has(wanted),
+    isNumbered(pad) ? wanted === null || !taken?.has(wanted) : !taken?.has(pad.name),
   );
   if (free.length > 0) return free;
+  const which = wanted === null || named.every((pad) => pad.presence === "always") ? "" : ` "${wanted}"`;
   return direction === "src"
     ? {
-        message: `the output of "${calledBy(part)}" already goes elsewhere`,
+        message: `the output${which} of "${calledBy(part)}" already goes elsewhere`,
         expected: "a `tee` after it, to send frames two ways",
       }
     : {
-        message: `the input of "${calledBy(part)}" is already taken`,
-        expected: "an element that takes several inputs, such as `funnel`",
+        message: `the input${which} of "${calledBy(part)}" is already taken`,
+        expected:
+          which === "" ? "an element that takes several inputs, such as `funnel`" : "another pad, or none named",
       };
 }
 
-/** `src_0` is one of `src_%u`. */
-function matchesTemplate(pad: PadInfo, wanted: string): boolean {
-  if (pad.name === wanted) return true;
-  const pattern = pad.name
-    .replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
-    .replace(/%[ud]/g, "\\d+")
-    .replace(/%s/g, ".+");
-  return pad.presence !== "always" && new RegExp(`^${pattern}$`).test(wanted);
+function refuseName(part: Part, direction: "src" | "sink", wanted: string): PadRefusal {
+  const all = part.pads.filter((pad) => pad.direction === direction);
+  const isOther = part.pads.some((pad) => pad.direction !== direction && matchesTemplate(pad, wanted));
+  const [side, other] = direction === "src" ? ["output", "input"] : ["input", "output"];
+  return {
+    message: `"${calledBy(part)}" has no ${side} pad "${wanted}"${isOther ? `, only an ${other} pad of that name` : ""}`,
+    expected: listPads(all),
+    suggestion: suggestPad(wanted, all),
+    side: direction === "src" ? "from" : "to",
+  };
 }
 
 /** The name for the plan: as the author wrote it, the template of a request pad, or one of several; null: any that fits. */
-function take(part: Part, pad: PadInfo, wanted: string | null, taken: TakenPads): string | null {
-  const used = taken.get(part) ?? new Set();
-  taken.set(part, used.add(pad.presence === "always" ? pad.name : (wanted ?? "")));
-  if (wanted !== null) return wanted;
+function take(part: Part, pad: PadInfo, wanted: string | null, use: PadUse): string | null {
+  const taken = use.taken.get(part) ?? new Set();
+  use.taken.set(part, taken);
+  const exact = wanted === null || isTemplate(wanted) ? null : wanted;
+  const name = exact ?? (pad.presence === "request" ? chooseNumber(part, pad, taken, use) : null);
+  if (name !== null || !isNumbered(pad)) taken.add(name ?? pad.name);
+  if (name !== null || wanted !== null) return name ?? wanted;
   if (pad.presence === "request") return pad.name;
   const several = part.pads.filter((other) => other.direction === pad.direction).length > 1;
   return several && pad.presence === "always" ? pad.name : null;
+}
+
+/** Only where other pads of the element have names already, in links or properties: elsewhere GStreamer may number them. */
+function chooseNumber(part: Part, pad: PadInfo, taken: ReadonlySet<string>, use: PadUse): string | null {
+  const named = use.named.get(part);
+  const isNamed = named !== undefined || Object.keys(part.properties).some((key) => splitPadProperty(key) !== null);
+  return isNamed ? numberPad(pad, (name) => taken.has(name) || named?.has(name) === true) : null;
 }

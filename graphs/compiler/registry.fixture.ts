@@ -31,7 +31,7 @@ const RAW = "video/x-raw, format=(string){ I420, NV12, RGB }, width=(int)[ 1, 32
 const H264 = "video/x-h264, stream-format=(string){ avc, byte-stream }";
 
 function factory(name: string, pads: readonly PadInfo[], properties: FactoryInfo["properties"] = {}): FactoryInfo {
-  return { name, longName: name, about: "", klass: "", plugin: "test", rank: 0, pads, properties };
+  return { name, longName: name, about: "", klass: "", plugin: "test", rank: 0, pads, properties, bases: [] };
 }
 
 const FACTORIES = [
@@ -77,7 +77,32 @@ const FACTORIES = [
     pad("src", "ANY", { name: "video_%u", presence: "sometimes" }),
     pad("src", "ANY", { name: "audio_%u", presence: "sometimes" }),
   ]),
-  factory("compositor", [pad("sink", RAW, { name: "sink_%u", presence: "request" }), pad("src", RAW)]),
+  {
+    ...factory("compositor", [
+      pad("sink", RAW, {
+        name: "sink_%u",
+        presence: "request",
+        properties: {
+          xpos: integer(-2147483648, 2147483647, { live: true }),
+          alpha: property("number", { minimum: 0, maximum: 1 }),
+        },
+      }),
+      pad("src", RAW),
+    ]),
+    bases: ["GstVideoAggregator", "GstAggregator"],
+  },
+  factory("mp4mux", [
+    pad("sink", "video/x-h264", { name: "video_%u", presence: "request" }),
+    pad("sink", "audio/mpeg", { name: "audio_%u", presence: "request" }),
+    pad("src", "video/quicktime"),
+  ]),
+  factory("flvmux", [
+    pad("sink", "video/x-h264", { name: "video", presence: "request" }),
+    pad("sink", "audio/mpeg", { name: "audio", presence: "request" }),
+    pad("src", "video/x-flv"),
+  ]),
+  factory("appsink", [pad("sink")]),
+  factory("playbin", []),
   factory("fakesink", [pad("sink")], { sync: property("boolean"), "max-lateness": integer(-1, 1000) }),
   factory("filesink", [pad("sink")], { location: property("string") }),
   factory("framestep", through(), { step: property("fraction"), extra: property("structure") }),

@@ -3,6 +3,7 @@ import type { AnyElement } from "../../elements/element.ts";
 import type { FactoryInfo } from "../../schemas/registry.ts";
 import { suggest } from "../../schemas/suggest.ts";
 import { expand } from "./expand.ts";
+import { checkUsable } from "./native-rules.ts";
 import type { PreparedStep } from "./prepare.ts";
 import { breakStep, type Part, padsOf, type Resolution, type ResolvedStep } from "./resolved.ts";
 import { checkNative, checkTypescript } from "./step-properties.ts";
@@ -31,6 +32,7 @@ export function resolveStep(step: PreparedStep, resolution: Resolution): Resolve
 }
 
 function resolveNative(step: PreparedStep, factory: FactoryInfo, resolution: Resolution): ResolvedStep {
+  checkUsable(step, factory, resolution.faults);
   const checked = checkNative(step, factory, resolution.faults);
   const name = resolution.prefix + step.name;
   const { values: properties, origins } = checked;

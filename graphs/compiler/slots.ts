@@ -97,6 +97,11 @@ function findTee(slot: Slot, ground: SlotGround, faults: FaultList): ResolvedSte
   }
   const found = ground.nodes.get(first.node);
   if (found === undefined) return reportMissing(first, ground, faults);
+  if (first.pad !== null) {
+    faults.add("not_linkable", first.at, `slot "${name}" hangs on the pad "${first.pad}"`, {
+      expected: `\`from: ${first.node}\`: each attachment gets a pad of its own`,
+    });
+  }
   if (found.broken) return null;
   const main = ground.segments[0]?.chains ?? [];
   if (isTee(found) && main.some((chain) => chain.steps.includes(found))) return found;

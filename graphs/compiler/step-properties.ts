@@ -27,10 +27,7 @@ export function checkNative(step: PreparedStep, factory: FactoryInfo, faults: Fa
   for (const property of step.properties) {
     const info = findNativeProperty(factory, property.name);
     if ("message" in info) {
-      faults.add("unknown_property", property.at, info.message, {
-        expected: `a property that \`windhover inspect ${factory.name}\` lists`,
-        suggestion: info.suggestion,
-      });
+      faults.add("unknown_property", property.at, info.message, info);
       continue;
     }
     const verdict = property.unknown

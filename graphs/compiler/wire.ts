@@ -50,9 +50,17 @@ export function wire(request: WireRequest): Wired | null {
   const edges = chains.flatMap((chain) => chain.edges);
   const steps = new Set([...chains.flatMap((chain) => chain.steps), ...edges.flatMap((edge) => [edge.from, edge.to])]);
   const ordered = orderSteps(steps, edges, faults);
-  const linked = link({ ordered, given: request.outsideFlows, encoded: resolution.encoded, faults });
+  const isPartial =
+    request.damaged || unresolved || prepared.leftOut.size > 0 || [...steps].some((step) => step.broken);
+  const linked = link({ ordered, given: request.outsideFlows, encoded: resolution.encoded, isPartial, faults });
   if (!request.damaged) checkEnds({ chains, slotTees: request.slotTees, unresolved, faults });
-  const metadata = followMetadata({ ordered, given: request.outsideMetadata, elements: resolution.elements, faults });
+  const metadata = followMetadata({
+    ordered,
+    given: request.outsideMetadata,
+    elements: resolution.elements,
+    registry: resolution.registry,
+    faults,
+  });
   return { chains, nodes, linked, metadata };
 }
 

@@ -170,9 +170,8 @@ export class Launch {
 
   /** Adds a branch to the tee it hangs on; at any time. */
   async attach(segment: PlanSegment): Promise<void> {
-    const { tee } = segment;
-    if (tee === null) throw new Error(`segment "${segment.name}" is no branch`);
-    await this.#add(segment, (native) => this.pipeline.addBranch(segment.name, tee, entryOf(segment), native));
+    const entry = entryOf(segment);
+    await this.#add(segment, (native) => this.pipeline.addBranch(segment.name, entry, native));
   }
 
   /** Takes a branch out once its sinks have seen the end. Rejects when it had to be cut off, or is still there. */

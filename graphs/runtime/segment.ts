@@ -1,7 +1,7 @@
 /** A plan's segment as the native builder takes it. */
 import type { AnyElement } from "../../elements/element.ts";
 import type { NativeNode, NativeSegment } from "../../native/pipeline.ts";
-import type { PlanNode, PlanSegment } from "../compiler/plan.ts";
+import type { PlanLink, PlanNode, PlanSegment } from "../compiler/plan.ts";
 import type { BoundHandler } from "./handlers.ts";
 import { encodeValue, nativeProperties } from "./property-kinds.ts";
 
@@ -28,11 +28,11 @@ export function toNative(
 
 const endOf = (tee: string): string => `${tee}.end`;
 
-/** The node that hangs on the tee. */
-export function entryOf(segment: PlanSegment): string {
+/** The link from the tee. */
+export function entryOf(segment: PlanSegment): PlanLink {
   const [first] = segment.links;
   if (segment.tee === null || first === undefined) throw new Error(`segment "${segment.name}" hangs on nothing`);
-  return first.to;
+  return first;
 }
 
 function nativeNode(

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "pad_link.h"
 #include "pipeline_core.h"
 
 namespace {
@@ -83,8 +84,9 @@ void free_unlinking(gpointer data) {
 
 }  // namespace
 
-std::string PipelineCore::add_branch(const std::string& name, const std::string& tee_name, const std::string& entry, const SegmentSpec& spec) {
+std::string PipelineCore::add_branch(const std::string& name, const LinkSpec& entry, const SegmentSpec& spec) {
   if (branches_.count(name) != 0) return "branch \"" + name + "\" is attached already";
+  const std::string& tee_name = entry.from;
   GstElement* tee = find(tee_name);
   if (tee == nullptr) return "no node \"" + tee_name + "\" to attach to";
 
@@ -100,17 +102,18 @@ std::string PipelineCore::add_branch(const std::string& name, const std::string&
   std::string error = build(spec, GST_BIN(bin));
   bool added = false;
   if (error.empty()) {
-    GstElement* first = gst_bin_get_by_name(GST_BIN(bin), entry.c_str());
-    GstPad* target = first == nullptr ? nullptr : gst_element_get_static_pad(first, "sink");
+    GstElement* first = gst_bin_get_by_name(GST_BIN(bin), entry.to.c_str());
+    GstPad* target = first == nullptr ? nullptr : take_pad(first, entry.to_pad, GST_PAD_SINK, nullptr);
     if (target == nullptr) error = "branch \"" + name + "\" must begin with an element that has a sink pad";
+    else if (std::string wrong = prepare_pad(first, target); !wrong.empty()) error = entry.to + " " + wrong;
     else {
       branch.sink_pad = GST_PAD(gst_object_ref(gst_ghost_pad_new("sink", target)));
       gst_pad_set_chain_function(branch.sink_pad, on_buffer);
       gst_pad_set_chain_list_function(branch.sink_pad, on_buffers);
       gst_pad_set_active(branch.sink_pad, TRUE);
       gst_element_add_pad(bin, branch.sink_pad);
-      gst_object_unref(target);
     }
+    if (target != nullptr) gst_object_unref(target);
     if (first != nullptr) gst_object_unref(first);
   }
   if (error.empty()) {
@@ -123,7 +126,7 @@ std::string PipelineCore::add_branch(const std::string& name, const std::string&
     }
   }
   if (error.empty()) {
-    branch.tee_pad = gst_element_request_pad_simple(tee, "src_%u");
+    branch.tee_pad = gst_element_request_pad_simple(tee, entry.from_pad.empty() ? "src_%u" : entry.from_pad.c_str());
     if (branch.tee_pad == nullptr) error = "node \"" + tee_name + "\" is no tee";
     else if (gst_pad_link(branch.tee_pad, branch.sink_pad) != GST_PAD_LINK_OK)
       error = "branch \"" + name + "\" does not take what \"" + tee_name + "\" gives";

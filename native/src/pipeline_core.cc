@@ -180,13 +180,8 @@ std::string PipelineCore::build(const SegmentSpec& spec, GstBin* bin) {
       error = node.name + ": there is no GStreamer element \"" + node.factory + "\" (is its plugin installed?)";
       break;
     }
-    for (const auto& [name, value] : node.properties) {
-      error = ::set_property(G_OBJECT(element), name, value);
-      if (!error.empty()) {
-        error = node.name + " (" + node.factory + ") " + error;
-        break;
-      }
-    }
+    error = prepare_element(element, node.properties);
+    if (!error.empty()) error = node.name + " (" + node.factory + ") " + error;
     if (auto core = ts_element_core(element)) {
       core->binding = node.binding;
       core->timeline = timeline;

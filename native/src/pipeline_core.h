@@ -67,7 +67,8 @@ class PipelineCore : public std::enable_shared_from_this<PipelineCore> {
   // Control thread. Empty on success, else what is wrong; nothing is left behind in `bin` then.
   std::string build(const SegmentSpec& spec, GstBin* bin);
   std::string set_state(GstState state, std::chrono::milliseconds limit);  // limit 0: started, not waited for
-  std::string add_branch(const std::string& name, const std::string& tee, const std::string& entry, const SegmentSpec& spec);
+  // `entry` leads from a tee of the pipeline to a node of the branch.
+  std::string add_branch(const std::string& name, const LinkSpec& entry, const SegmentSpec& spec);
   std::string remove_branch(const std::string& name, std::chrono::milliseconds limit);
 
   // Any thread. A counted reference or null.

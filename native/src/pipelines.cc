@@ -272,11 +272,12 @@ class Pipeline : public Napi::ObjectWrap<Pipeline> {
     });
   }
 
-  // addBranch(name, tee, entry, segment) -> Promise; removeBranch(name, limitMs) -> Promise
+  // addBranch(name, link, segment) -> Promise; removeBranch(name, limitMs) -> Promise
   Napi::Value add_branch(const Napi::CallbackInfo& info) {
-    auto name = info[0].As<Napi::String>().Utf8Value(), tee = info[1].As<Napi::String>().Utf8Value(), entry = info[2].As<Napi::String>().Utf8Value();
-    auto spec = std::make_shared<SegmentSpec>(segment_spec(info[3].As<Napi::Object>()));
-    return operate(info.Env(), [=](PipelineCore& core) { return from_error(core.add_branch(name, tee, entry, *spec)); });
+    auto name = info[0].As<Napi::String>().Utf8Value();
+    auto entry = link_spec(info[1].As<Napi::Object>());
+    auto spec = std::make_shared<SegmentSpec>(segment_spec(info[2].As<Napi::Object>()));
+    return operate(info.Env(), [=](PipelineCore& core) { return from_error(core.add_branch(name, entry, *spec)); });
   }
   Napi::Value remove_branch(const Napi::CallbackInfo& info) {
     auto name = info[0].As<Napi::String>().Utf8Value();

@@ -1,6 +1,7 @@
 #include "property.h"
 
 #include <cmath>
+#include <memory>
 
 namespace {
 std::string number_text(double number) {
@@ -59,7 +60,52 @@ bool numeric_limits(GParamSpec* spec, double* minimum, double* maximum) {
   return false;
 }
 
+namespace {
+constexpr char kPadProperties[] = "windhover-pad-properties";
+constexpr char kColons[] = "::";
+
+std::string set_pad_property(GstElement* element, const std::string& pad_name, const std::string& name, const PropertyValue& value) {
+  GstPad* pad = gst_element_get_static_pad(element, pad_name.c_str());
+  if (pad == nullptr) return "has no pad \"" + pad_name + "\"";
+  std::string error = set_property(G_OBJECT(pad), name, value);
+  gst_object_unref(pad);
+  return error.empty() ? "" : "pad \"" + pad_name + "\" " + error;
+}
+}  // namespace
+
+std::string prepare_element(GstElement* element, const Properties& properties) {
+  auto later = std::make_unique<Properties>();
+  for (const auto& [name, value] : properties) {
+    size_t colons = name.find(kColons);
+    GstPad* pad = colons == std::string::npos ? nullptr : gst_element_get_static_pad(element, name.substr(0, colons).c_str());
+    if (colons != std::string::npos && pad == nullptr) {
+      later->emplace_back(name, value);
+      continue;
+    }
+    if (pad != nullptr) gst_object_unref(pad);
+    std::string error = set_property(G_OBJECT(element), name, value);
+    if (!error.empty()) return error;
+  }
+  if (!later->empty())
+    g_object_set_data_full(G_OBJECT(element), kPadProperties, later.release(), [](gpointer data) { delete static_cast<Properties*>(data); });
+  return {};
+}
+std::string prepare_pad(GstElement* element, GstPad* pad) {
+  auto* properties = static_cast<Properties*>(g_object_get_data(G_OBJECT(element), kPadProperties));
+  if (properties == nullptr) return {};
+  gchar* pad_name = gst_object_get_name(GST_OBJECT(pad));
+  std::string prefix = std::string(pad_name) + kColons, error;
+  g_free(pad_name);
+  for (const auto& [name, value] : *properties) {
+    if (error.empty() && name.rfind(prefix, 0) == 0) error = set_property(G_OBJECT(element), name, value);
+  }
+  return error;
+}
+
 std::string set_property(GObject* object, const std::string& name, const PropertyValue& value) {
+  size_t colons = name.find(kColons);
+  if (colons != std::string::npos && GST_IS_ELEMENT(object))
+    return set_pad_property(GST_ELEMENT(object), name.substr(0, colons), name.substr(colons + 2), value);
   GParamSpec* spec = g_object_class_find_property(G_OBJECT_GET_CLASS(object), name.c_str());
   if (spec == nullptr) return "has no property \"" + name + "\"";
   if ((spec->flags & G_PARAM_WRITABLE) == 0 || (spec->flags & G_PARAM_CONSTRUCT_ONLY) != 0)

@@ -2,6 +2,8 @@
 #include <gst/gst.h>
 #include <napi.h>
 
+#include <cstring>
+
 #include "addon.h"
 #include "property.h"
 
@@ -121,6 +123,39 @@ Napi::Object summary(Napi::Env env, GstElementFactory* factory) {
   return out;
 }
 
+Napi::Object list_properties(Napi::Env env, GType type, bool of_pad) {
+  auto out = Napi::Object::New(env);
+  auto* klass = static_cast<GObjectClass*>(g_type_class_ref(type));
+  guint count = 0;
+  GParamSpec** specs = g_object_class_list_properties(klass, &count);
+  for (guint i = 0; i < count; i++) {
+    // Name, parent, template and caps of a pad follow from its place in the pipeline.
+    bool is_place = of_pad && (specs[i]->owner_type == GST_TYPE_OBJECT || (specs[i]->owner_type == GST_TYPE_PAD && std::strcmp(specs[i]->name, "offset") != 0));
+    if (!is_place) out.Set(specs[i]->name, property_info(env, specs[i]));
+  }
+  g_free(specs);
+  g_type_class_unref(klass);
+  return out;
+}
+
+// Static templates do not say which type the pads have: those of the class do.
+void add_pad_properties(Napi::Env env, Napi::Array pads, GstElementClass* klass) {
+  for (uint32_t i = 0; i < pads.Length(); i++) {
+    auto pad = pads.Get(i).As<Napi::Object>();
+    GstPadTemplate* pad_template = gst_element_class_get_pad_template(klass, pad.Get("name").ToString().Utf8Value().c_str());
+    GType type = pad_template == nullptr ? G_TYPE_NONE : GST_PAD_TEMPLATE_GTYPE(pad_template);
+    if (type != G_TYPE_NONE && type != GST_TYPE_PAD && g_type_is_a(type, GST_TYPE_PAD)) pad.Set("properties", list_properties(env, type, true));
+  }
+}
+
+// `GstVideoAggregator`, `GstAggregator`: between the element's own type and GstElement.
+Napi::Array list_bases(Napi::Env env, GType type) {
+  auto out = Napi::Array::New(env);
+  uint32_t count = 0;
+  for (GType at = g_type_parent(type); at != 0 && at != GST_TYPE_ELEMENT; at = g_type_parent(at)) out.Set(count++, g_type_name(at));
+  return out;
+}
+
 Napi::Value list_factories(const Napi::CallbackInfo& info) {
   auto env = info.Env();
   auto out = Napi::Array::New(env);
@@ -139,15 +174,13 @@ Napi::Value describe_factory(const Napi::CallbackInfo& info) {
   gst_object_unref(found);
   if (loaded == nullptr) return env.Undefined();
   auto out = summary(env, loaded);
-  auto properties = Napi::Object::New(env);
-  auto* klass = static_cast<GObjectClass*>(g_type_class_ref(gst_element_factory_get_element_type(loaded)));
-  guint count = 0;
-  GParamSpec** specs = g_object_class_list_properties(klass, &count);
-  for (guint i = 0; i < count; i++) properties.Set(specs[i]->name, property_info(env, specs[i]));
-  g_free(specs);
+  GType type = gst_element_factory_get_element_type(loaded);
+  auto* klass = static_cast<GstElementClass*>(g_type_class_ref(type));
+  add_pad_properties(env, out.Get("pads").As<Napi::Array>(), klass);
+  out.Set("bases", list_bases(env, type));
   g_type_class_unref(klass);
   gst_object_unref(loaded);
-  out.Set("properties", properties);
+  out.Set("properties", list_properties(env, type, false));
   return out;
 }
 

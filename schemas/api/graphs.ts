@@ -124,7 +124,11 @@ export const ElementListing = listing({ elements: Type.Array(ElementSummary) });
 export const ElementsQuery = Type.Object({
   ...PageQuery.properties,
   find: Type.Optional(
-    Type.String({ maxLength: 100, description: "Only those with this in their name, plugin or description." }),
+    Type.String({
+      maxLength: 100,
+      description:
+        "Only those with this in the name, plugin or description of the element or of one of its properties.",
+    }),
   ),
 });
 

@@ -1,6 +1,11 @@
 /** Elements as the API shows them: what `windhover inspect` prints. */
 import { listElements, OURS } from "../../graphs/compiler/inspect/list.ts";
-import { propertiesOf, propertiesOfFactory, type ShownProperty } from "../../graphs/compiler/inspect/property.ts";
+import {
+  propertiesOf,
+  propertiesOfFactory,
+  propertiesOfPads,
+  type ShownProperty,
+} from "../../graphs/compiler/inspect/property.ts";
 import { ALLOWED_ELEMENTS } from "../../graphs/compiler/outside/allow-list.ts";
 import type { ElementProperty, ElementRecord } from "../../schemas/api/graphs.ts";
 import type { FactoryInfo } from "../../schemas/registry.ts";
@@ -53,7 +58,7 @@ const showFactory = (factory: FactoryInfo): ElementRecord => ({
   class: factory.klass,
   rank: factory.rank,
   pads: factory.pads.map(({ name, direction, presence, caps }) => ({ name, direction, presence, caps })),
-  properties: propertiesOfFactory(factory).map(showProperty),
+  properties: [...propertiesOfFactory(factory), ...propertiesOfPads(factory)].map(showProperty),
 });
 
 const showProperty = (property: ShownProperty): ElementProperty => ({

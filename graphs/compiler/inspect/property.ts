@@ -56,6 +56,12 @@ export const propertiesOfFactory = ({ properties }: FactoryInfo): readonly Shown
     .filter(([name]) => name !== "name" && name !== "parent")
     .map(([name, info]) => fromRegistry(name, info));
 
+/** Of pads with properties of their own, named as a graph has them: `sink_%u::xpos`. */
+export const propertiesOfPads = ({ pads }: FactoryInfo): readonly ShownProperty[] =>
+  pads.flatMap((pad) =>
+    Object.entries(pad.properties ?? {}).map(([name, info]) => fromRegistry(`${pad.name}::${name}`, info)),
+  );
+
 function fromRegistry(name: string, info: PropertyInfo): ShownProperty {
   const isChoice = info.kind === "enum" || info.kind === "flags";
   return {
