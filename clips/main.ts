@@ -37,6 +37,7 @@ async function publish({ url, file }: ClipRequest): Promise<string> {
   try {
     const bytes = await prepareClip({ file, onStage: (stage) => void tell({ type: "stage", stage }) });
     const clip = new LoopedClip(bytes, FRAMES_A_SECOND);
+    void tell({ type: "stage", stage: "connecting" });
     return await publishClip(clip, url, () => void tell({ type: "stage", stage: "publishing" }));
   } catch (error) {
     return String((error as Error).message);
