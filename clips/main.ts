@@ -2,6 +2,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { CLIP_PROTOCOL, type ClipMessage, ClipRequest } from "../schemas/clip.ts";
 import { maskCredentials } from "../schemas/mask.ts";
+import { OWN_SCHEMAS } from "../schemas/own-schemas.ts";
 import { FRAMES_A_SECOND } from "./convert-clip.ts";
 import { LoopedClip } from "./looped-clip.ts";
 import { prepareClip } from "./prepare-clip.ts";
@@ -18,7 +19,7 @@ if (process.send === undefined) {
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
 process.once("disconnect", () => process.kill(process.pid, "SIGKILL"));
 
-const isRequest = new Ajv2020({ strict: false }).compile<ClipRequest>(ClipRequest);
+const isRequest = new Ajv2020(OWN_SCHEMAS).compile<ClipRequest>(ClipRequest);
 const tell = (message: ClipMessage): Promise<void> =>
   new Promise((resolve) => process.send?.(message, undefined, {}, () => resolve()));
 
@@ -36,6 +37,7 @@ async function publish({ url, file }: ClipRequest): Promise<string> {
   try {
     const bytes = await prepareClip({ file, onStage: (stage) => void tell({ type: "stage", stage }) });
     const clip = new LoopedClip(bytes, FRAMES_A_SECOND);
+    void tell({ type: "stage", stage: "connecting" });
     return await publishClip(clip, url, () => void tell({ type: "stage", stage: "publishing" }));
   } catch (error) {
     return String((error as Error).message);

@@ -2,6 +2,7 @@
 import { setPriority } from "node:os";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { ENHANCE_PROTOCOL, type EnhanceMessage, EnhanceRequest, type TrackToEnhance } from "../schemas/enhancement.ts";
+import { OWN_SCHEMAS } from "../schemas/own-schemas.ts";
 import { enhanceTrack, type Readers } from "./enhance-track.ts";
 import { openPlateReader } from "./plate/plate-reader.ts";
 
@@ -18,7 +19,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal
 process.once("disconnect", () => process.kill(process.pid, "SIGKILL"));
 setPriority(NICE);
 
-const isRequest = new Ajv2020({ strict: false }).compile<EnhanceRequest>(EnhanceRequest);
+const isRequest = new Ajv2020(OWN_SCHEMAS).compile<EnhanceRequest>(EnhanceRequest);
 const tell = (message: EnhanceMessage): void => {
   process.send?.(message);
 };

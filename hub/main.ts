@@ -1,6 +1,7 @@
 /** The media hub's life: loads everything, says hello, listens as the server tells it to, and never outlives it. */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { HUB_PROTOCOL, type HubMessage, HubRequest, type HubSettings } from "../schemas/hub.ts";
+import { OWN_SCHEMAS } from "../schemas/own-schemas.ts";
 import { outliveFaults } from "./guard.ts";
 import { type Hub, openHub } from "./hub.ts";
 import { limitLog } from "./log.ts";
@@ -20,7 +21,7 @@ if (process.send === undefined) {
 // hub, in order.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
 
-const isRequest = new Ajv2020({ strict: false }).compile<HubRequest>(HubRequest);
+const isRequest = new Ajv2020(OWN_SCHEMAS).compile<HubRequest>(HubRequest);
 const outbox = new Outbox((message, done) => {
   if (process.connected) process.send?.(message, undefined, undefined, () => done());
   else done();

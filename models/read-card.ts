@@ -2,6 +2,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { Ajv, type ValidateFunction } from "ajv";
 import { CST, type Document, LineCounter, Parser, parseDocument } from "yaml";
+import { OWN_SCHEMAS } from "../schemas/own-schemas.ts";
 import { ModelCard } from "./card.ts";
 import { type CardError, describeErrors } from "./card-errors.ts";
 import { judgeCard } from "./card-sense.ts";
@@ -55,7 +56,7 @@ export function parseCard(text: string, file: string): ModelCard {
   };
   if (value === null || typeof value !== "object" || Array.isArray(value))
     throw new CardFault(`${place(0)}: this is no card; expected a map that begins with \`model: NAME\``);
-  check ??= new Ajv({ ...AJV, strict: false, logger: false }).compile(ModelCard);
+  check ??= new Ajv({ ...AJV, ...OWN_SCHEMAS, logger: false }).compile(ModelCard);
   if (!check(value)) throw tell(describeErrors(check.errors ?? []));
   const senseless = judgeCard(value);
   if (senseless.length > 0) throw tell(senseless);

@@ -7,6 +7,7 @@ import {
   type ConfigurationFault,
 } from "./alerts.ts";
 import { describeFaults, listChoices } from "./describe-fault.ts";
+import { OWN_SCHEMAS } from "./own-schemas.ts";
 import { didYouMean } from "./suggest.ts";
 
 export type CheckedConfiguration =
@@ -14,7 +15,7 @@ export type CheckedConfiguration =
   | { readonly configuration: Required<AlertConfiguration>; readonly faults?: never }
   | { readonly configuration?: never; readonly faults: readonly ConfigurationFault[] };
 
-const ajv = new Ajv2020({ strict: false, allErrors: true, verbose: true, logger: false, useDefaults: true });
+const ajv = new Ajv2020({ ...OWN_SCHEMAS, allErrors: true, verbose: true, logger: false, useDefaults: true });
 const compiled = new WeakMap<AlertTypeDefinition, ValidateFunction>();
 
 /** By the schemas, and then by what those cannot say. With `classNames`, others than these are refused too. */

@@ -4,7 +4,7 @@
  */
 import { type Static, Type } from "typebox";
 
-export const CLIP_PROTOCOL = 1;
+export const CLIP_PROTOCOL = 2;
 
 /** The one thing that it is told. */
 export const ClipRequest = Type.Object({
@@ -16,7 +16,13 @@ export const ClipRequest = Type.Object({
 });
 export type ClipRequest = Static<typeof ClipRequest>;
 
-export const ClipStage = Type.Union([Type.Literal("fetching"), Type.Literal("converting"), Type.Literal("publishing")]);
+/** `connecting`: there is a clip, and the hub has yet to accept it. */
+export const ClipStage = Type.Union([
+  Type.Literal("fetching"),
+  Type.Literal("converting"),
+  Type.Literal("connecting"),
+  Type.Literal("publishing"),
+]);
 export type ClipStage = Static<typeof ClipStage>;
 
 export const ClipMessage = Type.Union([

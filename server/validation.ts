@@ -4,12 +4,13 @@ import addFormats from "ajv-formats";
 import type { TSchema } from "typebox";
 import { ANY_CASE } from "../schemas/api/records.ts";
 import { describeFaults } from "../schemas/describe-fault.ts";
+import { OWN_SCHEMAS } from "../schemas/own-schemas.ts";
 import type { InputFault } from "./service-error.ts";
 
 /** No faults: the value fits. Paths are JSON pointers. */
 export type Check = (value: unknown) => readonly InputFault[];
 
-const OPTIONS = { strict: false, allErrors: true, verbose: true, logger: false } as const;
+const OPTIONS = { ...OWN_SCHEMAS, allErrors: true, verbose: true, logger: false } as const;
 const plain = new Ajv2020(OPTIONS);
 const filling = new Ajv2020({ ...OPTIONS, useDefaults: true });
 addFormats.default(plain);

@@ -3,11 +3,12 @@
  * TypeScript again in each would take a third of all the time.
  */
 import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { join, relative, resolve } from "node:path";
+import { basename, join, relative, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { bundle } from "./bundle.mjs";
 import { findChildren } from "./find-tests.mjs";
 import { groupTests } from "./group-tests.mjs";
+import { orderTests } from "./order-tests.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 /** Of each run its own: a test of the set-up runs tests, too. */
@@ -46,15 +47,15 @@ function isAlive(pid) {
 }
 
 /**
- * @returns {Promise<{ runs: Map<string, string[]>, alone: Map<string, string>, children: string }>} `runs` goes from each
- * file to run to those that it was written in, and `alone` from each of those to the file that runs nothing else;
+ * @returns {Promise<{ runs: Map<string, string[]>, writeAlone: (file: string) => string, children: string }>} `runs` goes
+ * from each file to run to those that it was written in; `writeAlone` makes one that runs nothing else than a file;
  * `children` is the folder of the programs that tests start
  */
 export async function bundleTests(files) {
   for (const name of existsSync(FOLDER) ? readdirSync(FOLDER) : []) if (!isAlive(Number(name))) forget(name);
   process.once("exit", () => forget(String(process.pid)));
   // Those of other folders are none of the project's: what the set-up itself is tested with.
-  const outOf = (file) => join(orderOf(file), relative(ROOT, file).replaceAll("..", "_").replace(/\.ts$/, ""));
+  const outOf = (file) => join("files", relative(ROOT, file).replaceAll("..", "_").replace(/\.ts$/, ""));
   const children = files.some((file) => file.startsWith(ROOT)) ? findChildren(ROOT) : [];
   const { metafile } = await bundle({
     entryPoints: [
@@ -72,17 +73,18 @@ export async function bundleTests(files) {
     external: LEFT_ALONE,
     plugins: [beginningsInPlace],
   });
-  const alone = new Map(files.map((file) => [file, join(OUT, `${outOf(file)}.mjs`)]));
+  const writeRun = (name, group) => {
+    const path = join(OUT, `${name}-${basename(group[0], ".ts")}.mjs`);
+    const bundles = group.map((file) => join(OUT, `${outOf(file)}.mjs`));
+    const loader = join(ROOT, "setup/test-file.mjs");
+    const [from, what] = [loader, bundles].map((value) => JSON.stringify(value));
+    writeFileSync(path, `import { runTestFiles } from ${from};\nawait runTestFiles(${what});\n`);
+    return path;
+  };
   const { single, groups } = groupTests(files, metafile.inputs, ROOT);
-  const runs = new Map(single.map((file) => [alone.get(file), [file]]));
-  for (const [i, group] of groups.entries()) {
-    const path = join(OUT, `${LAST}-together-${i + 1}.mjs`);
-    writeFileSync(path, group.map((file) => `import ${JSON.stringify(alone.get(file))};\n`).join(""));
-    runs.set(path, group);
-  }
-  return { runs, alone, children: join(OUT, "children") };
+  // Node runs files in the order of their names.
+  const ordered = [...orderTests(single, ROOT).map((file) => [file]), ...groups];
+  const runs = new Map(ordered.map((group, i) => [writeRun(String(i).padStart(4, "0"), group), group]));
+  const writeAlone = (file) => writeRun(`alone-${files.indexOf(file)}`, [file]);
+  return { runs, writeAlone, children: join(OUT, "children") };
 }
-
-/** Node runs files in the order of their names. Those of the whole service take longest: at the end, one would be waited for. */
-const LAST = 3;
-const orderOf = (file) => (relative(ROOT, file).startsWith("test") ? "1" : "2");

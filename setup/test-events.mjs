@@ -20,7 +20,7 @@ export default async function* writeEvents(events) {
  * @param {string} root where the tests were started
  * @returns {{
  *   executed: number,
- *   slowest: { files: readonly string[], ms: number }[],
+ *   slowest: { run: string, files: readonly string[], ms: number }[],
  *   silent: string[],
  *   running: string[],
  *   failed: { file: string, tests: string[] }[],
@@ -70,7 +70,7 @@ export function readEvents(path, runs, root) {
   };
   return {
     executed,
-    slowest: [...runs].map(([run, files]) => ({ files, ms: took.get(run) })).sort((a, b) => b.ms - a.ms),
+    slowest: [...runs].map(([run, files]) => ({ run, files, ms: took.get(run) })).sort((a, b) => b.ms - a.ms),
     silent: entries.filter(([, test]) => test.done && !test.hasFailed && test.registered === 0).map(([file]) => file),
     running: entries
       .filter(([, test]) => !test.done && test.running.size > 0)

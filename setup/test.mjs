@@ -1,12 +1,12 @@
 /**
  * Runs the tests. Node is given the list of files: given a folder, Node 20 runs nothing and calls it a success.
  *
- *   node setup/test.mjs                  checks, then every test of the project
+ *   node setup/test.mjs                  every test of the project, and the checks beside them
  *   node setup/test.mjs PATH…            only the tests in these files and folders
  *   node setup/test.mjs --soak [NAME…]   the long versions in test/soak/, all or some
  *   node setup/test.mjs --once …         what fails is not tried again; WINDHOVER_TEST_ONCE=1 says the same
  */
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -23,8 +23,8 @@ const SHOWN_FILES = 20;
 
 /** A file that takes longer is ended by Node and named in its report; the total is for when even that does not help. */
 const LIMITS = {
-  // One more than there are processors: tests wait nearly as long as they compute.
-  test: { fileMs: 5 * MINUTE_MS, totalMs: 20 * MINUTE_MS, concurrency: Math.min(availableParallelism() + 1, 4) },
+  // Tests wait longer than they compute: for streams at their own pace, for processes that start and end.
+  test: { fileMs: 5 * MINUTE_MS, totalMs: 20 * MINUTE_MS, concurrency: Math.min(2 * availableParallelism() + 1, 8) },
   soak: { fileMs: 60 * MINUTE_MS, totalMs: 240 * MINUTE_MS, concurrency: 1 },
 };
 
@@ -35,25 +35,29 @@ const LIMITS = {
 const MOST_AGAIN = 3;
 
 /** Where to look when the tests take too long. */
-function showSlowest(slowest) {
-  console.log("the slowest files, in seconds:");
-  for (const { files, ms } of slowest.slice(0, SHOWN_FILES)) {
+function showSlowest(slowest, tookMs) {
+  const cpuOf = (cpu) => (cpu === null ? "" : `${cpu.toFixed(1)}`).padStart(8);
+  const cpu = slowest.reduce((sum, run) => sum + (run.cpu ?? 0), 0);
+  console.log(`the tests took ${(tookMs / MINUTE_MS).toFixed(1)} minutes and ${Math.round(cpu)} s of processor time`);
+  console.log("the slowest files, in seconds, and their processor time:");
+  for (const { files, ms, cpu } of slowest.slice(0, SHOWN_FILES)) {
     const others = files.length > 1 ? ` and ${files.length - 1} others, together` : "";
-    console.log(`${(ms / 1000).toFixed(1).padStart(7)}  ${relative(ROOT, files[0])}${others}`);
+    console.log(`${(ms / 1000).toFixed(1).padStart(7)}${cpuOf(cpu)}  ${relative(ROOT, files[0])}${others}`);
   }
 }
 
 /** @returns {Promise<string[]>} what is wrong, in sentences; none when all is well */
 async function runTests(files, limits, environment, isOnce) {
-  const { runs, alone, children } = await bundleTests(files);
+  const { runs, writeAlone, children } = await bundleTests(files);
   // Tests that load onnxruntime by themselves must not report to its makers either.
   const env = { ...environment, ORT_DISABLE_TELEMETRY: "1", TEST_CHILDREN: children };
+  const beganMs = performance.now();
   const first = await runFiles(runs, limits, env);
-  if (files.length > SHOWN_FILES) showSlowest(first.slowest);
+  if (files.length > SHOWN_FILES) showSlowest(first.slowest, performance.now() - beganMs);
   const { failed } = first;
   if (isOnce || !first.mayRunAgain || failed.length === 0 || failed.length > MOST_AGAIN) return first.faults;
   console.log(`\nonce more, and alone: ${failed.map(({ file }) => relative(ROOT, file)).join(", ")}`);
-  const again = new Map(failed.map(({ file }) => [alone.get(file), [file]]));
+  const again = new Map(failed.map(({ file }) => [writeAlone(file), [file]]));
   const second = await runFiles(again, { ...limits, concurrency: 1 }, env);
   showUnsteady(failed.filter(({ file }) => !second.failed.some((other) => other.file === file)));
   return [...first.faults.filter((fault) => fault !== FAILED), ...second.faults];
@@ -65,6 +69,7 @@ const FAILED = "tests failed";
 async function runFiles(runs, limits, env) {
   const folder = mkdtempSync(join(tmpdir(), "windhover-test-"));
   const events = join(folder, "events.ndjson");
+  const cpuFile = join(folder, "cpu.ndjson");
   const args = [
     ...[
       "--enable-source-maps",
@@ -78,7 +83,10 @@ async function runFiles(runs, limits, env) {
   ];
   const faults = [];
   try {
-    await runCommand(process.execPath, args, { cwd: ROOT, env, limitMs: limits.totalMs, show: true }).catch((error) => {
+    await runCommand(process.execPath, args, {
+      ...{ cwd: ROOT, limitMs: limits.totalMs, show: true },
+      env: { ...env, TEST_CPU_FILE: cpuFile },
+    }).catch((error) => {
       if (!(error instanceof CommandFailure)) throw error;
       faults.push(error.late ? `the tests took longer than ${limits.totalMs / MINUTE_MS} minutes` : FAILED);
     });
@@ -86,10 +94,18 @@ async function runFiles(runs, limits, env) {
     if (executed === 0 && faults.length === 0) faults.push("not one test was executed");
     for (const file of silent) faults.push(`${relative(ROOT, file)} holds no test`);
     for (const test of running) faults.push(`still running when it was ended: ${relative(ROOT, test)}`);
-    return { faults, slowest, failed, mayRunAgain: faults.includes(FAILED) };
+    const cpu = readCpu(cpuFile);
+    const measured = slowest.map(({ run, files, ms }) => ({ files, ms, cpu: cpu.get(run) ?? null }));
+    return { faults, slowest: measured, failed, mayRunAgain: faults.includes(FAILED) };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** @returns {Map<string, number>} seconds of processor time, by the file that was run; not of those that were killed */
+function readCpu(path) {
+  const lines = existsSync(path) ? readFileSync(path, "utf8").split("\n") : [];
+  return new Map(lines.filter(Boolean).map((line) => JSON.parse(line)));
 }
 
 function showUnsteady(unsteady) {
@@ -124,10 +140,27 @@ async function main(words) {
   const isOnce = args.length < words.length || process.env.WINDHOVER_TEST_ONCE === "1";
   const files = findTests(ROOT, args);
   if (files.length === 0) return ["no file named *.test.ts was found"];
-  const prepare = (show) => Promise.all([runChecks(show), fetchClips(show)]);
-  const [failedChecks] = args.length === 0 ? await showSteps(prepare) : [[]];
-  const faults = await runTests(files, LIMITS.test, process.env, isOnce);
-  return [...failedChecks.map((title) => `check failed: ${title} (see above the tests)`), ...faults];
+  if (args.length > 0) return runTests(files, LIMITS.test, process.env, isOnce);
+  await showSteps(fetchClips);
+  // Beside the tests, which often wait.
+  const [failedChecks, faults] = await Promise.all([
+    runChecks(showLines),
+    runTests(files, LIMITS.test, process.env, isOnce),
+  ]);
+  return [...failedChecks.map((title) => `check failed: ${title} (see above, among the tests)`), ...faults];
+}
+
+/** Steps among other lines: without a spinner, and only when they have ended. */
+async function showLines(title, work) {
+  const beganMs = performance.now();
+  let mark = "✗";
+  try {
+    const result = await work(() => {});
+    mark = "✓";
+    return result;
+  } finally {
+    console.log(`${mark} ${title} ${((performance.now() - beganMs) / 1000).toFixed(1)} s`);
+  }
 }
 
 endCommandsOnSignal();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -115,4 +115,24 @@ test("whoever wants one verdict gets it", () => {
     assert.match(stderr, /tests failed/);
     assert.doesNotMatch(stdout, /once more/);
   }
+});
+
+test("a file that fails while it is loaded is named with the reason, and leaves nothing running", () => {
+  const pidFile = join(folder, "child-pid");
+  const { status, stdout } = runSuite(
+    {
+      "unloadable.test.ts": `
+        import { spawn } from "node:child_process";
+        import { writeFileSync } from "node:fs";
+        const child = spawn("sleep", ["600"]);
+        writeFileSync(${JSON.stringify(pidFile)}, String(child.pid));
+        throw new Error("cannot be loaded");`,
+    },
+    "--once",
+  );
+  assert.equal(status, 1);
+  assert.match(stdout, /cannot be loaded/);
+  assert.match(stdout, /✖ .*unloadable\.test/);
+  const proc = `/proc/${readFileSync(pidFile, "utf8")}/status`;
+  assert.ok(!existsSync(proc) || /^State:\tZ/m.test(readFileSync(proc, "utf8")), "its child still runs");
 });

@@ -1,9 +1,10 @@
 import { Ajv2020, type AnySchema, type ValidateFunction } from "ajv/dist/2020.js";
 import type { TSchema } from "typebox";
 import { describeFaults } from "../schemas/describe-fault.ts";
+import { OWN_SCHEMAS } from "../schemas/own-schemas.ts";
 import { TelemetryFault } from "./format.ts";
 
-const ajv = new Ajv2020({ strict: false, allErrors: true, verbose: true, logger: false });
+const ajv = new Ajv2020({ ...OWN_SCHEMAS, allErrors: true, verbose: true, logger: false });
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /** Of one message: whoever mends these finds the others. */

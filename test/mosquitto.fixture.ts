@@ -2,12 +2,13 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { connectAsync, type MqttClient } from "mqtt";
+import { findFreePort } from "./free-port.fixture.ts";
 
 /** Debian keeps it where not everybody looks for programs. */
 const ENVIRONMENT = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` };
@@ -94,15 +95,6 @@ max_queued_messages 0
 log_dest none
 ${passwords === null ? "allow_anonymous true" : `allow_anonymous false\npassword_file ${passwords}`}
 `;
-
-async function findFreePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  assert.ok(typeof address === "object" && address !== null);
-  return address.port;
-}
 
 const isListening = (port: number): Promise<boolean> =>
   new Promise((resolve) => {

@@ -2,11 +2,12 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { findFreePort } from "./free-port.fixture.ts";
 
 const PROGRAM = "/usr/sbin/nginx";
 const MODULE = "/usr/lib/nginx/modules/ngx_rtmp_module.so";
@@ -68,15 +69,6 @@ rtmp {
   }
 }
 `;
-
-async function findFreePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  assert.ok(typeof address === "object" && address !== null);
-  return address.port;
-}
 
 const isListening = (port: number): Promise<boolean> =>
   new Promise((resolve) => {

@@ -114,7 +114,11 @@ for (const [tracker, expected] of PUBLISHED)
   test(`${tracker} has the published scores on MOT15`, { skip: mot15.skip }, async () => {
     const args = ["--detections", "det_sort_frcnn.txt", "--tracker", tracker, "--json"];
     const { stdout, stderr } = await windhover(["eval", "mot", mot15.folder, ...args]);
-    assert.equal(stderr, "");
+    // On a slow machine it reports its progress.
+    assert.deepEqual(
+      stderr.split("\n").filter((line) => line !== "" && !line.includes('"type":"progress"')),
+      [],
+    );
     const { HOTA, AssA, MOTA, IDF1, IDSW } = JSON.parse(stdout).combined;
     assert.deepEqual(
       [HOTA, AssA, MOTA, IDF1, IDSW].map((score) => Number(score.toFixed(1))),

@@ -13,6 +13,7 @@ const COMMAND = fileURLToPath(new URL("../windhover.mjs", import.meta.url));
 /** Not a measure of anything: only so that a hang becomes a failure. */
 const LIMIT_MS = 120_000;
 const POLL_MS = 20;
+const LOG_CHARACTERS = 10_000;
 
 export interface ServingOptions {
   readonly env?: NodeJS.ProcessEnv;
@@ -61,16 +62,21 @@ export class Serving {
     return this.child.pid ?? 0;
   }
 
-  /** The line of standard output that tells of this; rejects when the service ends without it. */
+  /** The line of standard output with this event; rejects with the log when the service fails at it or ends without it. */
   async event(name: string): Promise<Readonly<Record<string, string>>> {
     const deadlineMs = performance.now() + LIMIT_MS;
     for (;;) {
-      const line = this.stdout.split("\n").find((text) => text.includes(`"event":"${name}"`));
+      const line = this.#findEvent(name);
       if (line !== undefined) return JSON.parse(line);
-      if (this.child.exitCode !== null || this.child.signalCode !== null || performance.now() > deadlineMs)
-        throw new Error(`no "${name}":\n${this.stdout}\n${this.stderr.slice(-3000)}`);
+      const isOver = this.child.exitCode !== null || this.child.signalCode !== null || performance.now() > deadlineMs;
+      if (isOver || this.#findEvent(`${name}_failed`) !== undefined)
+        throw new Error(`no "${name}":\n${this.stdout}\nthe service logged:\n${this.stderr.slice(-LOG_CHARACTERS)}`);
       await Promise.race([wait(1000), new Promise<void>((resolve) => (this.#heard = resolve))]);
     }
+  }
+
+  #findEvent(name: string): string | undefined {
+    return this.stdout.split("\n").find((text) => text.includes(`"event":"${name}"`));
   }
 
   async url(): Promise<string> {

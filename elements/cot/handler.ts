@@ -6,7 +6,7 @@ import type { Places } from "../../schemas/places.ts";
 import type { Frame, Handler, Services } from "../element.ts";
 import { type Sighting, writeEvent } from "./event.ts";
 import { openMqtt } from "./mqtt.ts";
-import { EventOutlet, type OpenLink } from "./outlet.ts";
+import { EventOutlet, type OpenLink, OUTLET_LIMITS } from "./outlet.ts";
 import type { Affiliation } from "./types.ts";
 import { openUdp } from "./udp.ts";
 
@@ -45,8 +45,8 @@ export class CotHandler implements Pick<Handler, "flush" | "close"> {
   #nowMs = 0;
   #reportedAtMs = 0;
 
-  /** Throws for a URL that is none. */
-  constructor(properties: CotProperties, services: Services) {
+  /** Throws for an invalid URL. */
+  constructor(properties: CotProperties, services: Services, limits = OUTLET_LIMITS) {
     const target = readCotTarget(properties.url);
     if (typeof target === "string") throw new Error(`the url of cot ${target}`);
     this.#properties = properties;
@@ -57,7 +57,7 @@ export class CotHandler implements Pick<Handler, "flush" | "close"> {
       services.log.warn(
         "at pace fast the times of events begin with 1970, and maps show none of them: run it in real time to see them",
       );
-    this.#outlet = new EventOutlet(openerOf(target, properties.address), () => this.#tellStatus());
+    this.#outlet = new EventOutlet(openerOf(target, properties.address), () => this.#tellStatus(), limits);
     this.#report();
   }
 

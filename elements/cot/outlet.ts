@@ -14,7 +14,7 @@ export type OpenLink = (signal: AbortSignal) => Promise<Link>;
 
 export type OutletStatus = "starting" | "live" | "retrying";
 
-const LIMITS = {
+export const OUTLET_LIMITS = {
   /** Before the first attempt after a loss; twice as long each time. */
   firstWaitMs: 500,
   mostWaitMs: 10_000,
@@ -31,7 +31,7 @@ const LIMITS = {
 export class EventOutlet {
   readonly #open: OpenLink;
   readonly #onStatus: () => void;
-  readonly #limits: typeof LIMITS;
+  readonly #limits: typeof OUTLET_LIMITS;
   readonly #cut = new AbortController();
   #status: OutletStatus = "starting";
   #detail: string | null = null;
@@ -49,10 +49,10 @@ export class EventOutlet {
   #onIdle = (): void => {};
 
   /** `onStatus` whenever the status or its detail has changed. */
-  constructor(open: OpenLink, onStatus: () => void, limits: Partial<typeof LIMITS> = {}) {
+  constructor(open: OpenLink, onStatus: () => void, limits: Partial<typeof OUTLET_LIMITS> = {}) {
     this.#open = open;
     this.#onStatus = onStatus;
-    this.#limits = { ...LIMITS, ...limits };
+    this.#limits = { ...OUTLET_LIMITS, ...limits };
     this.#waitMs = this.#limits.firstWaitMs;
     this.#connect();
   }

@@ -4,8 +4,17 @@ import { createServer, type Socket } from "node:net";
 import { after, before, test } from "node:test";
 import type { Sql } from "../store/client.ts";
 import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
+import {
+  claimDestinations,
+  removeDestination,
+  restDestination,
+  saveDestination,
+  yieldDestination,
+} from "../store/destinations.ts";
+import { insertParcels, readWaiting } from "../store/parcels.ts";
 import { eventually } from "../streams/streams.fixture.ts";
 import { newUuid } from "../uuid.ts";
+import type { Target } from "./delivery.ts";
 import {
   addDestination,
   addUser,
@@ -67,6 +76,31 @@ test("what is rolled back is never sent; an id that waits already is not kept tw
   outbox.wake();
   await eventually(async () => (await standing(outbox, sql, uuid)).waiting === 0, "nothing waits");
   assert.deepEqual(receiver.received.map(numberOf), [1, 2]);
+});
+
+test("a receiver that is changed while its turn comes to its end is not put to rest", async () => {
+  const [uuid, nodeUuid] = [newUuid(), newUuid()];
+  const target = webhookTarget("http://127.0.0.1:1/", { spacingMs: 3_600_000 });
+  await saveDestination(sql, { uuid, userUuid: user, target });
+  const { id, body } = parcel(uuid, { number: 1 });
+  await insertParcels(sql, [{ id, destinationUuid: uuid, body: JSON.stringify(body), dueAt: new Date() }], 10);
+  const places = { healthy: 1, failing: 1 };
+  const claim = () => claimDestinations(sql, { nodeUuid, leaseSeconds: 60 }, { mqtt: places, webhook: places });
+  assert.deepEqual(
+    (await claim()).map((claimed) => claimed.uuid),
+    [uuid],
+  );
+  await sql`update parcels set due_at = now() + interval '1 hour' where destination_uuid = ${uuid}`;
+  const held = { uuid, nodeUuid, target };
+  const waiting = await readWaiting(sql, held, { most: 10, bytes: 1000 });
+  assert.ok(waiting !== null && waiting.parcels.length === 0 && !waiting.isChanged);
+  await saveDestination(sql, { uuid, userUuid: user, target: { ...target, spacingMs: 0 } as Target });
+  assert.equal(await restDestination(sql, { ...held, ...waiting }), false);
+  assert.equal((await readWaiting(sql, held, { most: 10, bytes: 1000 }))?.isChanged, true);
+  await yieldDestination(sql, uuid, nodeUuid);
+  const [claimed] = await claim();
+  assert.deepEqual(claimed?.target, { ...target, spacingMs: 0 });
+  await removeDestination(sql, uuid);
 });
 
 test("one that is not due may be amended until it is on its way, and no amendment is lost", async () => {

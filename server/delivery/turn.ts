@@ -41,11 +41,14 @@ export async function takeTurn(destination: ClaimedDestination, needs: TurnNeeds
   // What has arrived in an earlier turn is not found again.
   await receipts.settle();
   while (!signal.aborted) {
-    const waiting = await readWaiting(sql, { uuid, nodeUuid }, { most: courier.most, bytes: BATCH_BYTES });
+    const held = { uuid, nodeUuid, target };
+    const waiting = await readWaiting(sql, held, { most: courier.most, bytes: BATCH_BYTES });
     if (waiting === null) return;
-    const { parcels, ...rest } = waiting;
+    const { parcels, isChanged, ...rest } = waiting;
+    // Claimed anew, with its new target.
+    if (isChanged) return yieldDestination(sql, uuid, nodeUuid);
     if (parcels.length === 0) {
-      if (await restDestination(sql, { uuid, nodeUuid, ...rest })) return;
+      if (await restDestination(sql, { ...held, ...rest })) return;
       continue;
     }
     let arrived = 0;

@@ -1,5 +1,6 @@
 /** Keeps a clip published at a path of our media hub: whatever lets go of it, it comes again. Owner: the `Demo`. */
 import type { Logger } from "pino";
+import type { ClipStage } from "../../schemas/clip.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { Media } from "../media/media.ts";
 import { backOff } from "../processes/restart.ts";
@@ -17,7 +18,7 @@ export interface ClipPublisherParts {
 }
 
 /** `restarting`: it was published, or should be, and will be again. `over`: it is not any more, for good. */
-export type PublisherStage = "starting" | "fetching" | "converting" | "publishing" | "restarting" | "over";
+export type PublisherStage = "starting" | ClipStage | "restarting" | "over";
 
 /** One that was published for so long was well. */
 const WELL_MS = 30_000;
@@ -31,6 +32,8 @@ export class ClipPublisher {
   readonly #working: Promise<void>;
   readonly #listeners = new Set<() => void>();
   #process: ClipProcess | null = null;
+  /** In the present try, or in the last one. */
+  #hasClip = false;
 
   constructor(parts: ClipPublisherParts) {
     this.#parts = parts;
@@ -42,15 +45,24 @@ export class ClipPublisher {
     return this.#process?.pid;
   }
 
-  /** Resolves when it is published. Rejects with why not when the present try fails. */
-  untilPublishing(): Promise<void> {
+  /**
+   * Resolves when it is published. Rejects with the reason when there is no clip to publish. A hub that does not accept the
+   * clip is retried: on a busy machine it may answer late. That fails after `limitMs`.
+   */
+  untilPublishing(limitMs: number): Promise<void> {
     return new Promise((resolve, reject) => {
-      const look = (): void => {
-        const isDecided = this.stage === "publishing" || this.stage === "restarting" || this.stage === "over";
-        if (!isDecided) return;
+      let timer: NodeJS.Timeout | undefined;
+      const settle = (isPublishing: boolean): void => {
         this.#listeners.delete(look);
-        if (this.stage === "publishing") resolve();
+        clearTimeout(timer);
+        if (isPublishing) resolve();
         else reject(new Error(this.trouble ?? "it was told to stop"));
+      };
+      const look = (): void => {
+        if (this.stage === "publishing") settle(true);
+        else if (this.stage === "over") settle(false);
+        else if (this.stage === "restarting" && !this.#hasClip) settle(false);
+        else if (this.stage === "restarting") timer ??= setTimeout(() => settle(false), limitMs);
       };
       this.#listeners.add(look);
       look();
@@ -84,13 +96,17 @@ export class ClipPublisher {
   /** Resolves with why it is over. */
   async #publish(): Promise<string> {
     const { config, log, entry, media, path } = this.#parts;
+    this.#hasClip = false;
     this.#enter("starting", this.trouble);
     const token = media.issueToken("publish", path);
     try {
       this.#process = new ClipProcess({
         ...{ entry, log, prepareMs: config.prepare_seconds * 1000 },
         request: { type: "publish", url: token.url, file: config.clip },
-        onStage: (stage) => this.#enter(stage, stage === "publishing" ? null : this.trouble),
+        onStage: (stage) => {
+          this.#hasClip ||= stage === "connecting";
+          this.#enter(stage, stage === "publishing" ? null : this.trouble);
+        },
       });
       return await this.#process.gone;
     } finally {

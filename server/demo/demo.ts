@@ -170,7 +170,7 @@ export class Demo {
     publisher ??= this.#openPublisher(user.uuid, path);
     this.#publishers.set(user.uuid, publisher);
     try {
-      await publisher.untilPublishing();
+      await publisher.untilPublishing(config.demo.start_seconds * 1000);
     } catch (cause) {
       await this.#closePublisher(user.uuid);
       throw new ServiceError("demo_unavailable", { detail: (cause as Error).message, cause });

@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmod, chown, readdir, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
@@ -12,6 +11,7 @@ import { after, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { childCommand } from "../../test/child.fixture.ts";
+import { findFreePort } from "../../test/free-port.fixture.ts";
 import { isAlive } from "../is-alive.ts";
 import { connectClient } from "./client.ts";
 import { DATABASE_LIMITS, silentLog, testPostgres } from "./database.fixture.ts";
@@ -170,11 +170,3 @@ test("a database named by its URL is used over TCP, and refuses a wrong password
     (error) => error instanceof DatabaseFault && /did not answer within 0.2 s/.test(error.message),
   );
 });
-
-async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  return typeof address === "object" && address !== null ? address.port : 0;
-}

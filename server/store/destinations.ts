@@ -144,6 +144,8 @@ export async function freeLeases(sql: Queries, nodeUuid: string | null): Promise
 export interface Rest {
   readonly uuid: string;
   readonly nodeUuid: string;
+  /** As it was claimed: what waits for one that was changed since may be due at once. */
+  readonly target: Target;
   /** As it was when nothing more was found: what came since is looked at before anybody rests. */
   readonly nextSeq: number;
   /** Of the first that waits for its time. */
@@ -152,10 +154,11 @@ export interface Rest {
   readonly isClosed: boolean;
 }
 
-/** Nothing can be sent now. False: something came, it was closed, or it is another's. One that is closed and empty goes. */
+/** Nothing can be sent now. False: something came, it was changed or closed, or it is another's. One that is closed and empty goes. */
 export async function restDestination(sql: Queries, rest: Rest): Promise<boolean> {
-  const { uuid, nodeUuid, nextSeq, dueAt, isClosed } = rest;
-  const mine = sql`uuid = ${uuid} and node_uuid = ${nodeUuid} and next_seq = ${nextSeq}`;
+  const { uuid, nodeUuid, target, nextSeq, dueAt, isClosed } = rest;
+  const mine = sql`
+    uuid = ${uuid} and node_uuid = ${nodeUuid} and target = ${sql.json({ ...target })} and next_seq = ${nextSeq}`;
   const rested = await sql`
     update destinations set wake_at = ${dueAt}, failures = 0, node_uuid = null, lease_until = null
     where ${mine} and is_closed = ${isClosed} and (not is_closed or ${dueAt !== null})`;

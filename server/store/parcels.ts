@@ -143,12 +143,15 @@ export interface Waiting {
   /** When the first of those that are left may be sent; null when none is left that is known of. */
   readonly dueAt: Date | null;
   readonly isClosed: boolean;
+  /** Its target is not the one that was claimed. */
+  readonly isChanged: boolean;
 }
 
 interface ReceiverRow {
   readonly nextSeq: number;
   readonly isClosed: boolean;
   readonly isSpaced: boolean;
+  readonly isChanged: boolean;
 }
 
 interface WaitingRow extends WaitingParcel, ReceiverRow {
@@ -160,11 +163,12 @@ interface WaitingRow extends WaitingParcel, ReceiverRow {
 /** One that waits for its time holds up those behind it. Null: the receiver is gone, or another's. */
 export async function readWaiting(
   sql: Queries,
-  { uuid, nodeUuid }: { readonly uuid: string; readonly nodeUuid: string },
+  { uuid, nodeUuid, target }: { readonly uuid: string; readonly nodeUuid: string; readonly target: Target },
   { most, bytes }: { readonly most: number; readonly bytes: number },
 ): Promise<Waiting | null> {
   const rows = await sql<(WaitingRow | (ReceiverRow & { seq: null }))[]>`
-    select next_seq, is_closed, ${findSpacing(sql)} > 0 as is_spaced, seq, id, body, is_open,
+    select next_seq, is_closed, ${findSpacing(sql)} > 0 as is_spaced,
+      target <> ${sql.json({ ...target })} as is_changed, seq, id, body, is_open,
       greatest(due_at, ${findNotBefore(sql)}) as due_at, greatest(due_at, ${findNotBefore(sql)}) <= now() as is_due
     from destinations left join lateral (
       select *, sum(octet_length(body)) over (order by seq) - octet_length(body) as bytes_before
@@ -173,16 +177,17 @@ export async function readWaiting(
     where uuid = ${uuid} and node_uuid = ${nodeUuid} order by seq`;
   const [first] = rows;
   if (first === undefined) return null;
-  const { nextSeq, isClosed, isSpaced } = first;
+  const { isSpaced, nextSeq, isClosed, isChanged } = first;
+  const receiver = { nextSeq, isClosed, isChanged };
   const waiting = rows.filter((row): row is WaitingRow => row.seq !== null);
   const [head] = waiting;
-  if (head === undefined) return { nextSeq, isClosed, parcels: [], dueAt: null };
+  if (head === undefined) return { ...receiver, parcels: [], dueAt: null };
   if (!head.isOpen && !isSpaced) {
     const openAt = waiting.findIndex(({ isOpen }) => isOpen);
-    return { nextSeq, isClosed, parcels: openAt < 0 ? waiting : waiting.slice(0, openAt), dueAt: null };
+    return { ...receiver, parcels: openAt < 0 ? waiting : waiting.slice(0, openAt), dueAt: null };
   }
   const ready = head.isOpen && head.isDue ? await closeParcel(sql, uuid, head.seq) : head.isDue ? head : null;
-  return { nextSeq, isClosed, parcels: ready === null ? [] : [ready], dueAt: head.dueAt };
+  return { ...receiver, parcels: ready === null ? [] : [ready], dueAt: head.dueAt };
 }
 
 /** From now on it stays as it is. Null: it was amended just now, and is not due. */

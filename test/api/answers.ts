@@ -2,6 +2,7 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { ERRORS, type ErrorCode } from "../../schemas/errors.ts";
+import { OWN_SCHEMAS } from "../../schemas/own-schemas.ts";
 
 export interface Operation {
   readonly method: string;
@@ -48,7 +49,7 @@ const PROBLEM_SCHEMA = { $ref: "#/components/schemas/Problem" };
 export class Answers {
   readonly operations: readonly Operation[];
   readonly #document: ApiDocument;
-  readonly #ajv = new Ajv2020({ strict: false, allErrors: true, logger: false });
+  readonly #ajv = new Ajv2020({ ...OWN_SCHEMAS, allErrors: true, logger: false });
   readonly #checks = new Map<object, ValidateFunction>();
 
   constructor(document: ApiDocument) {

@@ -43,14 +43,15 @@ async function register(name: string) {
   return { uuid, publish, page };
 }
 
-/** Every picture is as it was drawn, and none is shown before an earlier one. */
+/**
+ * Every picture is as it was drawn, none is shown before an earlier one, and they change. On a busy machine two callbacks
+ * may find the same picture: the page draws what the video shows by then.
+ */
 function assertMoving(frames: readonly ShownFrame[], width: number): void {
-  const codes = frames.map(({ code }) => code);
-  assert.ok(
-    codes.every((code) => code !== null),
-    `unreadable: ${codes.filter((code) => code === null).length}`,
-  );
-  for (let i = 1; i < codes.length; i++) assert.ok((codes[i] ?? 0) > (codes[i - 1] ?? 0), `frame ${i} is not newer`);
+  const codes = frames.map(({ code }) => code ?? assert.fail(`unreadable pictures: ${JSON.stringify(frames)}`));
+  for (const [i, code] of codes.entries())
+    if (i > 0) assert.ok(code >= (codes[i - 1] ?? 0), `frame ${i} is older than the one before: ${codes}`);
+  assert.ok(new Set(codes).size > frames.length / 2, `the picture stands still: ${codes}`);
   assert.ok(frames.every((frame) => frame.width === width));
 }
 

@@ -90,11 +90,12 @@ export class ServiceFlight {
     await this.#detections.next(count);
   }
 
-  /** Until so many places have been told, over so many seconds of the flight, after a message. */
+  /** Until so many places of the last `span` seconds of the flight have been told, after a message. */
   async gather(places: number, span: number, from = 0): Promise<void> {
     await this.#detections.until(`${places} places over ${span} s`, () => {
       const times = this.judge(from).map(({ seconds }) => seconds);
-      return times.length >= places && Math.max(...times) - Math.min(...times) >= span;
+      const last = Math.max(...times);
+      return last - Math.min(...times) >= span && times.filter((time) => time > last - span).length >= places;
     });
   }
 

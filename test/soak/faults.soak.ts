@@ -150,7 +150,8 @@ for (const victim of VICTIMS)
     timeout: rounds(600_000, 7_200_000),
   }, async () => {
     const random = seededRandom();
-    const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${uuid}`);
+    const json = { params: { every: 10 } };
+    const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${uuid}`, { json });
     for (let round = 0; round < ROUNDS; round++) {
       await sleep(random.next() * 300);
       const frames = 30 + VICTIMS.indexOf(victim) * ROUNDS + round;

@@ -1,0 +1,44 @@
+/**
+ * What each process with tests does besides running them: nothing that they started outlives it, also where a file failed
+ * while it was loaded, before its hooks could end anything; and its processor time is written down.
+ */
+import { appendFileSync, readdirSync, readFileSync } from "node:fs";
+
+/** Linux counts in hundredths of a second, whatever its own clock does. */
+const TICKS_A_SECOND = 100;
+const { TEST_CPU_FILE } = process.env;
+
+/** @param {readonly string[]} files modules with tests. One that throws while it is loaded ends the process. */
+export async function runTestFiles(files) {
+  process.once("exit", () => {
+    for (const pid of listChildren()) endProcess(pid);
+    if (TEST_CPU_FILE === undefined) return;
+    appendFileSync(TEST_CPU_FILE, `${JSON.stringify([process.argv[1], readCpuSeconds()])}\n`);
+  });
+  try {
+    for (const file of files) await import(file);
+  } catch (error) {
+    console.error(error);
+    process.exit(1);
+  }
+}
+
+const listChildren = () =>
+  readdirSync("/proc/self/task").flatMap((thread) =>
+    readFileSync(`/proc/self/task/${thread}/children`, "utf8").split(" ").filter(Boolean).map(Number),
+  );
+
+function endProcess(pid) {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    if (error.code !== "ESRCH") throw error;
+  }
+}
+
+/** Of this process and of those children that have ended: /proc/self/stat, after the name, which may hold spaces. */
+function readCpuSeconds() {
+  const stat = readFileSync("/proc/self/stat", "utf8");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0) / TICKS_A_SECOND;
+}
