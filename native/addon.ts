@@ -183,6 +183,10 @@ export interface Addon {
   orderDraw(call: number, numbers: Float64Array, texts: readonly string[]): Promise<void>;
   /** `part` mirrors `PicturePart` in elements/element.ts. */
   orderImage(call: number, type: string, part?: object): Promise<Uint8Array>;
+  /** Sets of pixel kernels that this CPU can run, from the slowest to the fastest, which is in use. */
+  kernelSets(): string[];
+  /** For tests, which compare the sets. Of the whole process. */
+  useKernelSet(name: string): void;
   listFactories(): unknown[];
   describeFactory(name: string): unknown;
   setRank(name: string, rank: number): boolean;

@@ -40,8 +40,22 @@ const ADDON_FLAGS = [
   // -isystem: warnings of the header packages are not ours to mend.
   ...["node-addon-api", "node-api-headers/include"].flatMap((path) => ["-isystem", join("node_modules", path)]),
 ];
-/** Pixel kernels: reordered sums are fine there, and let g++ vectorise them. Nothing else may assume that no NaN comes. */
-const FAST_MATH = new Set(["to_rgb.cc", "stroke.cc"]);
+/**
+ * Pixel kernels, once for each set of vector instructions: `native/src/kernels.h`. None of these flags lets the compiler
+ * reorder or fuse sums, so that all sets give the same numbers. Nothing else may assume that there are no NaNs.
+ */
+const KERNEL_FLAGS = [
+  "-ffp-contract=off",
+  "-fno-math-errno",
+  "-fno-trapping-math",
+  "-ffinite-math-only",
+  "-fno-signed-zeros",
+];
+const KERNEL_SETS = {
+  "kernels_plain.cc": ["-fno-tree-vectorize"],
+  "kernels_baseline.cc": [],
+  ...(process.arch === "x64" && { "kernels_avx2.cc": ["-mavx2"] }),
+};
 /** Node unloads an addon with the last thread that loaded it; GStreamer's types point into it for ever. */
 const KEEP_LOADED = ["-Wl,-z,nodelete"];
 const PART = ".part";
@@ -69,8 +83,8 @@ export async function buildAddon({ sanitize = false, onProgress = () => {}, onWa
 
   const headers = listSources(".h").map((name) => readFileSync(join(SOURCES, name)));
   const addonObjects = listSources(".cc").map((name) => {
-    const fast = FAST_MATH.has(name) ? ["-ffast-math"] : [];
-    return planObject(folder, join(SOURCES, name), [...ADDON_FLAGS, ...extra, ...fast, ...addon.compile], headers);
+    const kernels = name in KERNEL_SETS ? [...KERNEL_FLAGS, ...KERNEL_SETS[name]] : [];
+    return planObject(folder, join(SOURCES, name), [...ADDON_FLAGS, ...extra, ...kernels, ...addon.compile], headers);
   });
   const cameraObjects =
     sanitize || !existsSync(CAMERA) ? [] : [planObject(folder, CAMERA, [...FLAGS, ...camera.compile], [])];
@@ -131,8 +145,9 @@ function fingerprint() {
 
 function listSources(ending) {
   if (!existsSync(SOURCES)) return [];
+  // Kernels for instructions that this architecture does not have are left out.
   return readdirSync(SOURCES)
-    .filter((name) => name.endsWith(ending))
+    .filter((name) => name.endsWith(ending) && (!name.startsWith("kernels_") || name in KERNEL_SETS))
     .sort();
 }
 

@@ -63,7 +63,7 @@ void build_columns(const AxisOrder& order, Axis* axis) {
     taps = std::max(taps, at.last - at.first + 1);
   }
   axis->taps = taps <= 4 ? 4 : (taps + 7) / 8 * 8;
-  const size_t padded = (order.targets + axis_targets_at_once - 1) / axis_targets_at_once * axis_targets_at_once;
+  const size_t padded = (order.targets + pixels_at_once - 1) / pixels_at_once * pixels_at_once;
   axis->first.assign(padded, 0);
   axis->weights.assign(padded * axis->taps, 0);
   axis->same = true;

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels.h"
+
 namespace windhover {
 
 // Target pixel i lies from `start + i * step` to `start + (i + 1) * step`, sample k from k to k + 1.
@@ -22,15 +24,12 @@ struct AxisOrder {
   }
 };
 
-// Targets are padded to a multiple of this with pixels that weigh nothing, for loops without a remainder.
-inline constexpr int axis_targets_at_once = 4;
-
 // Weights are whole numbers. The running total is rounded, not each weight, so that they always add up to their unit,
 // and flat areas keep their level exactly.
 struct Axis {
   // For rows, which are weighed whole: bytes, as products with bytes then stay in 16 bits. Many rows would come out too
   // coarse that way, and have weights of 16 bits.
-  static constexpr int few_rows = 16, few_rows_unit = 1 << 8, many_rows_unit = 1 << 16;
+  static constexpr int few_rows = most_rows, few_rows_unit = rows_unit, many_rows_unit = 1 << 16;
   struct Rows {
     // Counted from `low`.
     int first;
@@ -44,7 +43,8 @@ struct Axis {
   std::vector<uint16_t> many_weights;
 
   // For columns: windows of `taps` samples, 4 or a multiple of 8. first + taps may pass `high`; the weights there are 0.
-  static constexpr int column_unit = 1 << 14;
+  // Padded to a multiple of pixels_at_once with targets that weigh nothing.
+  static constexpr int column_unit = columns_unit;
   int taps = 0;
   std::vector<int32_t> first;
   std::vector<int16_t> weights;

@@ -9,6 +9,7 @@
 #include "cut.h"
 #include "draw.h"
 #include "element_core.h"
+#include "kernels.h"
 #include "picture.h"
 #include "shapes.h"
 #include "tensor.h"
@@ -298,6 +299,21 @@ Napi::Value order_image(const Napi::CallbackInfo& info) {
   }
   return order(info.Env(), call_of(info), std::move(job));
 }
+
+// kernelSets() -> the names of the sets that this CPU can run, from the slowest to the fastest
+Napi::Value kernel_sets(const Napi::CallbackInfo& info) {
+  const windhover::Kernels* sets[windhover::most_kernel_sets];
+  auto names = Napi::Array::New(info.Env());
+  for (int i = 0, count = windhover::list_kernels(sets); i < count; i++) names.Set(static_cast<uint32_t>(i), sets[i]->name);
+  return names;
+}
+
+// useKernelSet(name): from the next frame on
+void use_kernel_set(const Napi::CallbackInfo& info) {
+  const auto name = info[0].ToString().Utf8Value();
+  if (!windhover::use_kernels(name.c_str()))
+    throw Napi::RangeError::New(info.Env(), "expected one of kernelSets(), got \"" + name + "\"");
+}
 }  // namespace
 
 void export_frames(Napi::Env env, Napi::Object exports) {
@@ -308,4 +324,6 @@ void export_frames(Napi::Env env, Napi::Object exports) {
   exports.Set("orderTensor", Napi::Function::New(env, order_tensor));
   exports.Set("orderDraw", Napi::Function::New(env, order_draw));
   exports.Set("orderImage", Napi::Function::New(env, order_image));
+  exports.Set("kernelSets", Napi::Function::New(env, kernel_sets));
+  exports.Set("useKernelSet", Napi::Function::New(env, use_kernel_set));
 }

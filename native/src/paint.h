@@ -1,6 +1,7 @@
 // Puts colour on the planes of a frame. Everything is clipped at the frame.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "yuv_planes.h"
@@ -26,6 +27,16 @@ struct Mask {
   const uint8_t* coverage;
   int stride;
 };
+
+// The chroma samples of one row, from sample x. Internal linkage: the kernels of every set use it.
+struct ChromaRow {
+  uint8_t *u, *v;
+};
+static inline ChromaRow chroma_row(const YuvPlanes& planes, int x, int y) {
+  const ptrdiff_t along = static_cast<ptrdiff_t>(x) * planes.chroma_step;
+  return {planes.u + static_cast<ptrdiff_t>(y) * planes.u_stride + along,
+          planes.v + static_cast<ptrdiff_t>(y) * planes.v_stride + along};
+}
 
 // Hints that pixels of a row are about to be painted.
 void prefetch_row(const YuvPlanes& planes, int left, int right, int y);

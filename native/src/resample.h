@@ -8,19 +8,13 @@
 
 namespace windhover {
 
-// A sample between the passes is `sample * 256 - 32768`: all of 16 bits, and signed as multipliers like it.
-using Sum = int16_t;
-// After both passes it is `sample * 64`, from 0 to 16320, rounded.
-using Level = int16_t;
-inline constexpr int level_unit = 64;
-
 // `origin` is the row of the axis' first sample; `length` bytes are read of each row that has a weight.
 void weigh_rows(const uint8_t* origin, ptrdiff_t stride, const Axis& axis, int target, int length, Sum* sums);
 // The same of `length` pairs of bytes, taken apart.
 void weigh_paired_rows(const uint8_t* origin, ptrdiff_t stride, const Axis& axis, int target, int length, Sum* first,
                        Sum* second);
 
-// `sums` must be readable for `axis.taps` beyond their length, `out` writable for a multiple of axis_targets_at_once.
+// `sums` must be readable for `axis.taps` and for pixels_at_once beyond their length, `out` writable for a multiple of pixels_at_once.
 void weigh_columns(const Sum* sums, const Axis& axis, Level* out);
 // Of two planes at once, whose windows and weights are the same.
 void weigh_both_columns(const Sum* const sums[2], const Axis& axis, Level* const out[2]);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels.h"
+
 namespace windhover {
 namespace {
 
@@ -121,23 +123,11 @@ class Brush {
     return {static_cast<int>(std::max(left, 0.0f)), std::min(last + 1, width)};
   }
 
-  // Where segments meet the larger coverage counts: no gap, and no joint that is darker than the rest. The edge fades
-  // with the square of the distance, over one pixel: that needs no root, and gives thin lines a little more weight.
   // The span is a multiple of blocks long, for which the row has room.
-  void cover(int y, Span span, uint8_t* __restrict row) const {
-    const int first = span.from, count = span.until - span.from;
-    const float dx = dx_, dy = dy_, along = along_, share = share_, growth = growth_, outside = outside_, fade = fade_;
-    const float start_x = static_cast<float>(first) + 0.5f - x_, along_y = static_cast<float>(y) + 0.5f - y_;
-    uint8_t* __restrict at = row + first;
-    for (int i = 0; i < count; i++) {
-      const float along_x = start_x + static_cast<float>(i);
-      const float t = std::min(std::max((along_x * dx + along_y * dy) * along, 0.0f), 1.0f);
-      const float off_x = along_x - t * dx, off_y = along_y - t * dy;
-      const float covered = (outside - off_x * off_x - off_y * off_y) * fade;
-      const float shared = std::min(std::max(covered, 0.0f), 255.0f) * (share + t * growth);
-      const auto level = static_cast<uint8_t>(static_cast<int>(shared));
-      at[i] = std::max(at[i], level);
-    }
+  void cover(int y, Span span, uint8_t* row) const {
+    const float x = static_cast<float>(span.from) + 0.5f - x_, down = static_cast<float>(y) + 0.5f - y_;
+    kernels().cover({x, down, dx_, dy_, along_, share_, growth_, outside_, fade_}, span.until - span.from,
+                    row + span.from);
   }
 
  private:

@@ -102,10 +102,11 @@ class RowReader {
     luma_ = planes.y + static_cast<ptrdiff_t>(placed.from.y) * planes.y_stride + placed.from.x;
     u_ = planes.u + top * planes.u_stride + left;
     v_ = planes.v + top * planes.v_stride + left;
-    // A window of columns may pass the end of the row by its zero weights: the room is ours, not the frame's.
-    const size_t room = static_cast<size_t>(luma_length_) + std::max(luma_x_.taps, chroma_x_.taps);
+    // A window of columns may pass the end of the row by its zero weights, and rows are read in whole blocks: the room is
+    // ours, not the frame's.
+    const size_t room = static_cast<size_t>(luma_length_) + std::max({luma_x_.taps, chroma_x_.taps, pixels_at_once});
     if (scratch.sums.size() < room * 2) scratch.sums.resize(room * 2);
-    const size_t targets = static_cast<size_t>(length_ + row_multiple - 1) / row_multiple * row_multiple;
+    const size_t targets = static_cast<size_t>(length_ + pixels_at_once - 1) / pixels_at_once * pixels_at_once;
     if (scratch.levels.size() < targets * 3) scratch.levels.resize(targets * 3);
     sums_[0] = scratch.sums.data();
     sums_[1] = sums_[0] + room;
@@ -140,17 +141,17 @@ class RowReader {
 ColourOrder colour_order(const TensorOrder& order) {
   ColourOrder colours{};
   colours.rgb = order.colours == TensorOrder::Colours::rgb;
-  colours.interleaved = order.layout == TensorOrder::Layout::nhwc;
-  colours.plane = static_cast<size_t>(order.width) * order.height;
+  colours.places.interleaved = order.layout == TensorOrder::Layout::nhwc;
+  colours.places.plane = static_cast<size_t>(order.width) * order.height;
   for (int i = 0; i < 3; i++) {
-    colours.scale[i] = static_cast<float>(1 / order.std_dev[i]);
-    colours.shift[i] = static_cast<float>(-order.mean[i] / order.std_dev[i]);
+    colours.range.scale[i] = static_cast<float>(1 / order.std_dev[i]);
+    colours.range.shift[i] = static_cast<float>(-order.mean[i] / order.std_dev[i]);
   }
   return colours;
 }
 
 void pad_value(const ColourOrder& colours, int i, double padding, float* value) {
-  *value = static_cast<float>(padding) * colours.scale[i] + colours.shift[i];
+  *value = static_cast<float>(padding) * colours.range.scale[i] + colours.range.shift[i];
 }
 void pad_value(const ColourOrder&, int, double padding, uint8_t* value) {
   *value = static_cast<uint8_t>(std::lround(padding));
@@ -162,7 +163,7 @@ class Padding {
  public:
   Padding(const TensorOrder& order, const ColourOrder& colours, T* out) : colours_(colours), width_(order.width), out_(out) {
     for (int i = 0; i < 3; i++) pad_value(colours, i, order.padding, &values_[i]);
-    if (!colours.interleaved) return;
+    if (!colours.places.interleaved) return;
     // Copied from: that is quicker than writing three values again and again.
     row_.resize(static_cast<size_t>(width_) * 3);
     for (size_t x = 0; x < row_.size(); x++) row_[x] = values_[x % 3];
@@ -171,10 +172,10 @@ class Padding {
   void fill(int y, int from, int until) const {
     if (from >= until) return;
     const size_t at = static_cast<size_t>(y) * width_ + from;
-    if (colours_.interleaved) {
+    if (colours_.places.interleaved) {
       std::copy_n(row_.data(), static_cast<size_t>(until - from) * 3, out_ + at * 3);
     } else {
-      for (int i = 0; i < 3; i++) std::fill_n(out_ + i * colours_.plane + at, until - from, values_[i]);
+      for (int i = 0; i < 3; i++) std::fill_n(out_ + i * colours_.places.plane + at, until - from, values_[i]);
     }
   }
 
@@ -190,7 +191,7 @@ template <typename T>
 void fill_rows(RowReader& reader, const YuvToRgb& matrix, const TensorOrder& order, const PixelRect& to, T* out) {
   const ColourOrder colours = colour_order(order);
   const Padding<T> padding(order, colours, out);
-  RowConverter converter(matrix, colours);
+  const RowConverter converter(matrix, colours);
   for (int y = 0; y < order.height; y++) {
     if (y < to.y || y >= to.y + to.height) {
       padding.fill(y, 0, order.width);
@@ -198,7 +199,7 @@ void fill_rows(RowReader& reader, const YuvToRgb& matrix, const TensorOrder& ord
     }
     const size_t at = static_cast<size_t>(y) * order.width + to.x;
     padding.fill(y, 0, to.x);
-    converter.convert(reader.read(y - to.y), out + at * (colours.interleaved ? 3 : 1));
+    converter.convert(reader.read(y - to.y), out + at * (colours.places.interleaved ? 3 : 1));
     padding.fill(y, to.x + to.width, order.width);
   }
 }

@@ -1,0 +1,20 @@
+// All kernels, for the instructions that the file which includes this is compiled with. For kernels_*.cc only.
+#pragma once
+
+#include "colour_kernels.h"
+#include "column_kernels.h"
+#include "kernels.h"
+#include "paint_kernels.h"
+#include "row_kernels.h"
+#include "stroke_kernels.h"
+
+namespace windhover {
+namespace {
+
+constexpr Kernels kernel_set(const char* name) {
+  return {name,     sum_rows,  sum_paired_rows, weigh_windows, weigh_both_windows,
+          to_bytes, to_floats, paint_area,      paint_coverage, cover};
+}
+
+}  // namespace
+}  // namespace windhover
