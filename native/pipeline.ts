@@ -61,8 +61,11 @@ export class Pipeline {
     return this.#native.build(segment);
   }
 
-  /** Rejects with the bus error that prevented it, or when it takes longer than the limit. Limit 0 does not wait. */
-  setState(state: State, limitMs = 10_000): Promise<void> {
+  /**
+   * Rejects with the bus error that prevented it, or when it takes longer than the limit. Limit 0 does not wait. Resolves
+   * with whether the pipeline is live, which is known from PAUSED on: then it gives no data before it plays.
+   */
+  setState(state: State, limitMs = 10_000): Promise<boolean> {
     const changed = this.#native.setState(state, limitMs);
     if (limitMs === 0) return changed;
     return within(limitMs + GRACE_MS, `did not reach ${state} within ${limitMs} ms`, changed);

@@ -6,6 +6,8 @@
 #include <atomic>
 #include <mutex>
 
+inline uint64_t unix_now_ns() { return static_cast<uint64_t>(g_get_real_time()) * 1000; }
+
 class Timeline {
  public:
   // Unix time of PTS 0: start time at real-time pace, a fixed epoch at pace `fast`.
@@ -33,8 +35,15 @@ class Timeline {
     return false;
   }
 
-  // A noted frame's own time; between notes, the nearest earlier one plus the distance.
-  uint64_t capture_ns(GstClockTime pts) const {
+  // The pipeline is live and has begun to play, or continues after a pause: Unix time of its running time 0.
+  void set_live(uint64_t zero_ns) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    live_zero_ns_ = zero_ns;
+  }
+
+  // A noted frame's own time; between notes, the nearest earlier one plus the distance. Without notes, in a live pipeline:
+  // what the camera reported (0: nothing), else when the source gave the frame its running time, which is on arrival.
+  uint64_t capture_ns(GstClockTime pts, GstClockTime running, uint64_t reported_ns) const {
     if (!GST_CLOCK_TIME_IS_VALID(pts)) pts = 0;
     std::lock_guard<std::mutex> lock(mutex_);
     const Note* best = nullptr;
@@ -44,7 +53,9 @@ class Timeline {
       if (note.pts == pts) return note.unix_ns;
       if (note.pts < pts && (best == nullptr || note.pts > best->pts)) best = &note;
     }
-    return best == nullptr ? epoch_ns_ + pts : best->unix_ns + (pts - best->pts);
+    if (best != nullptr) return best->unix_ns + (pts - best->pts);
+    if (live_zero_ns_ == 0) return epoch_ns_ + pts;
+    return reported_ns != 0 ? reported_ns : live_zero_ns_ + (GST_CLOCK_TIME_IS_VALID(running) ? running : pts);
   }
 
  private:
@@ -54,6 +65,7 @@ class Timeline {
   };
   const uint64_t epoch_ns_;
   mutable std::mutex mutex_;
+  uint64_t live_zero_ns_ = 0;  // 0: not live
   std::array<Note, 512> notes_{};
   size_t next_ = 0;
   std::array<GstClockTime, 16> gaps_{};

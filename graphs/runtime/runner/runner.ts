@@ -158,10 +158,10 @@ export class Runner implements RequestHandler {
         print: async (line) => this.#send("print", { line }),
         send: async (_, channel, message) => this.#send(channel, message),
         show: (node, captureNs, bytes) => this.#show(node, captureNs, bytes),
-        onBuilt: (pipeline, segments) => {
-          this.#statistics.place(pipeline, segments);
+        onBuilt: (pipeline, segments, origins) => {
+          this.#statistics.place(pipeline, segments, origins);
           this.#attachments.place(pipeline, segments);
-          onFirstFrame(pipeline, segments, () => this.#flow());
+          onFirstFrame(pipeline, origins, () => this.#flow());
         },
         onClosing: () => this.#read(),
       });
