@@ -3,7 +3,18 @@ import type { FactoryInfo, PropertyInfo, Registry } from "../schemas/registry.ts
 import type { ExpandContext } from "./element.ts";
 
 export function makeFactory(name: string, part: Partial<FactoryInfo> = {}): FactoryInfo {
-  return { name, longName: name, about: "", klass: "", plugin: "", rank: 0, pads: [], liveSource: false, properties: {}, ...part };
+  return {
+    name,
+    longName: name,
+    about: "",
+    klass: "",
+    plugin: "",
+    rank: 0,
+    pads: [],
+    liveSource: false,
+    properties: {},
+    ...part,
+  };
 }
 
 export function makeProperty(kind: PropertyInfo["kind"], part: Partial<PropertyInfo> = {}): PropertyInfo {

@@ -170,7 +170,7 @@ export type Dispatch = (
 ) => void;
 
 export interface Addon {
-  Pipeline: new (name: string, epochNs: bigint, onMessage: (message: BusMessage) => void) => NativePipeline;
+  Pipeline: new (name: string, epochNs: bigint | null, onMessage: (message: BusMessage) => void) => NativePipeline;
   registerElement(element: NativeElement): void;
   setDispatch(dispatch: Dispatch): void;
   alive(): { metadata: number; calls: number };

@@ -34,8 +34,8 @@ const GRACE_MS = 250;
 
 export interface PipelineOptions {
   readonly name: string;
-  /** Unix time of PTS 0. */
-  readonly epochNs: bigint;
+  /** Unix time of PTS 0. Null: of a live pipeline, which knows it once frames arrive. */
+  readonly epochNs: bigint | null;
 }
 
 export class Pipeline {

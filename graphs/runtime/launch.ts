@@ -63,7 +63,7 @@ export class Launch {
   readonly #cut: Promise<never>;
   #cutOff: () => void = () => {};
 
-  constructor(plan: GraphPlan, elements: ReadonlyMap<string, AnyElement>, epochNs: bigint, host: LaunchHost) {
+  constructor(plan: GraphPlan, elements: ReadonlyMap<string, AnyElement>, epochNs: bigint | null, host: LaunchHost) {
     this.#plan = plan;
     this.#elements = elements;
     this.#host = host;

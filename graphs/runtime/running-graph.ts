@@ -329,7 +329,9 @@ export class RunningGraph {
 
   #newLaunch(plan: GraphPlan): Launch {
     const epochNs = this.#options.epochNs ?? (plan.live ? BigInt(Date.now()) * 1_000_000n : 0n);
-    return new Launch(plan, this.#options.elements, epochNs, {
+    // GStreamer's own live sources: frames count as taken when they arrive.
+    const isReceived = plan.live && plan.source === null;
+    return new Launch(plan, this.#options.elements, isReceived ? null : epochNs, {
       emit: (node, event) => this.#options.onEvent?.({ type: "element", node, event }),
       log: (level, node, message, fields) =>
         this.#options.onEvent?.({ type: "log", level, node, message, ...(fields && { fields }) }),

@@ -71,10 +71,10 @@ class Pipeline : public Napi::ObjectWrap<Pipeline> {
                         InstanceMethod("relayEnd", &Pipeline::relay_end)});
   }
 
-  // new Pipeline(name, epochNs, onMessage)
+  // new Pipeline(name, epochNs | null, onMessage)
   explicit Pipeline(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Pipeline>(info) {
     bool lossless;
-    uint64_t epoch = info[1].As<Napi::BigInt>().Uint64Value(&lossless);
+    uint64_t epoch = info[1].IsNull() ? Timeline::kOnArrival : info[1].As<Napi::BigInt>().Uint64Value(&lossless);
     core_ = PipelineCore::create(Bridge::of(info.Env()), info[0].As<Napi::String>().Utf8Value(), epoch);
     napi_create_reference(info.Env(), info[2], 1, &core_->on_message);
   }

@@ -91,11 +91,26 @@ bool is_mutable_while_playing(GParamSpec* spec) {
   return (spec->flags & GST_PARAM_CONTROLLABLE) != 0 && !restricted;
 }
 
+bool has_input(GstElementFactory* factory) {
+  for (const GList* at = gst_element_factory_get_static_pad_templates(factory); at != nullptr; at = at->next) {
+    if (static_cast<GstStaticPadTemplate*>(at->data)->direction == GST_PAD_SINK) return true;
+  }
+  return false;
+}
+// RTMP sources connect as files are opened, and GStreamer does not call them live; what they receive is.
+bool speaks_rtmp(GstElementFactory* factory) {
+  const gchar* const* protocol = gst_element_factory_get_uri_protocols(factory);
+  for (; protocol != nullptr && *protocol != nullptr; protocol++) {
+    if (g_str_has_prefix(*protocol, "rtmp")) return true;
+  }
+  return false;
+}
 // Of an element with the properties it is made with. Bins that receive from the network (rtspsrc) are live; other bins are
 // known once they are PAUSED.
 bool is_live_source(GstElementFactory* factory) {
   const gchar* klass = gst_element_factory_get_metadata(factory, GST_ELEMENT_METADATA_KLASS);
-  if (klass == nullptr || strstr(klass, "Source") == nullptr || strstr(klass, "Sink") != nullptr) return false;
+  if (klass == nullptr || strstr(klass, "Source") == nullptr || has_input(factory)) return false;
+  if (speaks_rtmp(factory)) return true;
   if (!g_type_is_a(gst_element_factory_get_element_type(factory), GST_TYPE_BASE_SRC)) return strstr(klass, "Network") != nullptr;
   GstElement* element = gst_element_factory_create(factory, nullptr);
   if (element == nullptr) return false;

@@ -10,7 +10,9 @@ inline uint64_t unix_now_ns() { return static_cast<uint64_t>(g_get_real_time()) 
 
 class Timeline {
  public:
-  // Unix time of PTS 0: start time at real-time pace, a fixed epoch at pace `fast`.
+  // Stands for "not known before the first frame, which counts as taken when it is first seen".
+  static constexpr uint64_t kOnArrival = UINT64_MAX;
+  // Unix time of PTS 0: start time at real-time pace, a fixed epoch at pace `fast`, or kOnArrival.
   explicit Timeline(uint64_t epoch_ns) : epoch_ns_(epoch_ns) {}
 
   // A live source noted when this access unit was captured (RTCP) or arrived.
@@ -35,15 +37,16 @@ class Timeline {
     return false;
   }
 
-  // The pipeline is live and has begun to play, or continues after a pause: Unix time of its running time 0.
+  // The pipeline is live and has begun to play, or continues after a pause: Unix time of its running time 0. An epoch that
+  // was given stays: a file that is paced by the clock looks live to GStreamer, too.
   void set_live(uint64_t zero_ns) {
     std::lock_guard<std::mutex> lock(mutex_);
-    live_zero_ns_ = zero_ns;
+    if (epoch_ns_ == kOnArrival) live_zero_ns_ = zero_ns;
   }
 
   // A noted frame's own time; between notes, the nearest earlier one plus the distance. Without notes, in a live pipeline:
   // what the camera reported (0: nothing), else when the source gave the frame its running time, which is on arrival.
-  uint64_t capture_ns(GstClockTime pts, GstClockTime running, uint64_t reported_ns) const {
+  uint64_t capture_ns(GstClockTime pts, GstClockTime running, uint64_t reported_ns) {
     if (!GST_CLOCK_TIME_IS_VALID(pts)) pts = 0;
     std::lock_guard<std::mutex> lock(mutex_);
     const Note* best = nullptr;
@@ -54,8 +57,10 @@ class Timeline {
       if (note.pts < pts && (best == nullptr || note.pts > best->pts)) best = &note;
     }
     if (best != nullptr) return best->unix_ns + (pts - best->pts);
+    if (!GST_CLOCK_TIME_IS_VALID(running)) running = pts;
+    if (live_zero_ns_ == 0 && epoch_ns_ == kOnArrival) live_zero_ns_ = unix_now_ns() - running;
     if (live_zero_ns_ == 0) return epoch_ns_ + pts;
-    return reported_ns != 0 ? reported_ns : live_zero_ns_ + (GST_CLOCK_TIME_IS_VALID(running) ? running : pts);
+    return reported_ns != 0 ? reported_ns : live_zero_ns_ + running;
   }
 
  private:
