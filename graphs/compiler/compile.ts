@@ -10,7 +10,7 @@ import { type GraphText, type LoadGraph, readGraph } from "./extend.ts";
 import type { Fault } from "./fault.ts";
 import { FaultList } from "./fault-list.ts";
 import { readLaunch } from "./launch.ts";
-import { findLiveParams } from "./live-params.ts";
+import { findLiveParams, listParamUses, type ParamUse } from "./live-params.ts";
 import { paramsSchema, resolveParams } from "./params.ts";
 import type { GraphPlan, PlanSegment } from "./plan.ts";
 import { prepare } from "./prepare.ts";
@@ -49,6 +49,8 @@ export interface Compiled {
   readonly faults: readonly Fault[];
   /** JSON Schema of the graph's parameters, for `coerceParams`, forms and clients. */
   readonly paramSchema: JsonRecord;
+  /** Properties that take values of the graph's parameters. */
+  readonly paramUses: readonly ParamUse[];
   /** The same, once its sources have turned out to be live. */
   asLive(): Compiled;
   /** The segment for one attachment of a slot. Always checked as for running. */
@@ -71,7 +73,10 @@ export function compileLaunch(line: string, input: CompileInput): Compiled {
 function refuse(faults: FaultList): Compiled {
   const found = faults.sorted();
   const slot = () => ({ segment: null, faults: found });
-  const refused: Compiled = { plan: null, faults: found, paramSchema: paramsSchema([]), slot, asLive: () => refused };
+  const refused: Compiled = {
+    ...{ plan: null, faults: found, paramSchema: paramsSchema([]), paramUses: [] },
+    ...{ slot, asLive: () => refused },
+  };
   return refused;
 }
 
@@ -125,7 +130,8 @@ function compileDocument(document: GraphDocument, input: CompileInput, faults: F
   const steps = wired.chains.flatMap((chain) => chain.steps);
   const parts = steps.flatMap((step) => step.parts);
   const typescript = parts.filter((part) => part.kind === "typescript").map((part) => part.factory);
-  const liveParams = findLiveParams(document, params, input);
+  const paramUses = listParamUses(document, params, input);
+  const liveParams = findLiveParams(document, paramUses);
   const plan: GraphPlan = {
     graph: document.graph,
     about: document.about,
@@ -146,6 +152,7 @@ function compileDocument(document: GraphDocument, input: CompileInput, faults: F
     plan: deepFreeze(plan),
     faults: found,
     paramSchema,
+    paramUses,
     asLive: () => compileDocument(document, { ...input, isLive: true }, new FaultList(document.file)),
     slot: (name, instance, slotParams) => attach({ name, instance, params: slotParams }, document, slots, ground),
   };

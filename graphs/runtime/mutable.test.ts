@@ -7,7 +7,7 @@ import { diffPlans } from "../compiler/diff.ts";
 import type { GraphDocument } from "../compiler/document.ts";
 import { explain } from "../compiler/explain.ts";
 import { propertiesOfFactory } from "../compiler/inspect/property.ts";
-import { findLiveParams } from "../compiler/live-params.ts";
+import { findLiveParams, listParamUses } from "../compiler/live-params.ts";
 import type { GraphPlan } from "../compiler/plan.ts";
 
 const knowledge = inputWith();
@@ -53,7 +53,9 @@ test("inspect, live_params and a change of the running graph agree on every prop
     const changed = diffPlans(before, after, knowledge).flatMap((change) =>
       change.label === "live" ? [change.property] : [],
     );
-    const listed = findLiveParams(documentOf(factory, names), { values: {}, unknown: new Set(names) }, knowledge);
+    const document = documentOf(factory, names);
+    const uses = listParamUses(document, { values: {}, unknown: new Set(names) }, knowledge);
+    const listed = findLiveParams(document, uses);
     const inspected = shown.filter((property) => property.live).map(({ name }) => name);
     assert.deepEqual([...changed].sort(), [...inspected].sort(), factory);
     assert.deepEqual([...listed.live].sort(), [...inspected].sort(), factory);

@@ -129,8 +129,13 @@ export class RunningGraph {
     void graph.ended.then(() => options.signal?.removeEventListener("abort", cut));
     options.onEvent?.({ type: "state", state: "starting" });
     const prepare = async () => {
-      for (const request of options.attach ?? [])
-        await graph.#attach({ ...request, instance: request.instance ?? graph.#nextInstance() });
+      for (const request of options.attach ?? []) {
+        const instance = request.instance ?? graph.#nextInstance();
+        await graph.#attach({ ...request, instance }).catch((error) => {
+          if (!(error instanceof GraphFaults) || request.isExpendable !== true) throw error;
+          options.onEvent?.({ type: "dropped", segment: `${request.slot}:${instance}`, reason: error.message });
+        });
+      }
     };
     await graph.#startLaunch(prepare).catch((error) => {
       if (!(error instanceof FoundLive)) throw error;
