@@ -11,6 +11,7 @@ export function makeFactory(name: string, part: Partial<FactoryInfo> = {}): Fact
     plugin: "",
     rank: 0,
     pads: [],
+    liveSource: false,
     properties: {},
     bases: [],
     ...part,

@@ -123,7 +123,7 @@ export type State = "NULL" | "READY" | "PAUSED" | "PLAYING";
 
 export interface NativePipeline {
   build(segment: NativeSegment): Promise<void>;
-  setState(state: State, limitMs: number): Promise<void>;
+  setState(state: State, limitMs: number): Promise<boolean>;
   close(): Promise<void>;
   set(node: string, properties: Readonly<Record<string, NativeValue>>): Promise<void>;
   get(node: string, property: string): Promise<string>;
@@ -170,7 +170,7 @@ export type Dispatch = (
 ) => void;
 
 export interface Addon {
-  Pipeline: new (name: string, epochNs: bigint, onMessage: (message: BusMessage) => void) => NativePipeline;
+  Pipeline: new (name: string, epochNs: bigint | null, onMessage: (message: BusMessage) => void) => NativePipeline;
   registerElement(element: NativeElement): void;
   setDispatch(dispatch: Dispatch): void;
   alive(): { metadata: number; calls: number };

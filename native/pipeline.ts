@@ -35,8 +35,8 @@ const GRACE_MS = 250;
 
 export interface PipelineOptions {
   readonly name: string;
-  /** Unix time of PTS 0. */
-  readonly epochNs: bigint;
+  /** Unix time of PTS 0. Null: of a live pipeline, which knows it once frames arrive. */
+  readonly epochNs: bigint | null;
 }
 
 export class Pipeline {
@@ -62,8 +62,11 @@ export class Pipeline {
     return this.#native.build(segment);
   }
 
-  /** Rejects with the bus error that prevented it, or when it takes longer than the limit. Limit 0 does not wait. */
-  setState(state: State, limitMs = 10_000): Promise<void> {
+  /**
+   * Rejects with the bus error that prevented it, or when it takes longer than the limit. Limit 0 does not wait. Resolves
+   * with whether the pipeline is live, which is known from PAUSED on: then it gives no data before it plays.
+   */
+  setState(state: State, limitMs = 10_000): Promise<boolean> {
     const changed = this.#native.setState(state, limitMs);
     if (limitMs === 0) return changed;
     return within(limitMs + GRACE_MS, `did not reach ${state} within ${limitMs} ms`, changed);

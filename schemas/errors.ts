@@ -25,6 +25,7 @@ export const ERRORS = {
   source_file_missing: { status: 404, title: "The file of this source is gone" },
   process_not_found: { status: 404, title: "There is no such process" },
   output_not_found: { status: 404, title: "There is no such output" },
+  branch_not_found: { status: 404, title: "There is no such branch" },
   recording_not_found: { status: 404, title: "There is no such recording" },
   report_not_found: { status: 404, title: "There is no track report of this process" },
   enhancement_not_found: { status: 404, title: "The report of this process is not being enhanced" },

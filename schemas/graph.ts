@@ -102,7 +102,15 @@ export function graphSchema<S extends TSchema>(step: S) {
         }),
       ),
       remove: Type.Optional(
-        Type.Array(Type.String(), { description: "With `extends`: nodes to leave out; in a slot, `slot/node`." }),
+        Type.Array(
+          Type.Union([
+            Type.String({ description: "A node, or a chain or slot whose name no node has; in a slot, `slot/node`." }),
+            Type.Object({ node: Type.String() }, { additionalProperties: false }),
+            Type.Object({ chain: Type.String() }, { additionalProperties: false }),
+            Type.Object({ slot: Type.String() }, { additionalProperties: false }),
+          ]),
+          { description: "With `extends`: nodes, chains and slots to leave out." },
+        ),
       ),
     },
     { title: "Windhover graph", additionalProperties: false },

@@ -9,3 +9,19 @@ export function mergeLive(before: LiveValues, given: LiveValues): LiveValues {
   for (const [node, values] of Object.entries(given)) merged[node] = { ...merged[node], ...values };
   return merged;
 }
+
+/** Without the values of these properties. */
+export function dropLive(before: LiveValues, dropped: readonly LivePlace[]): LiveValues {
+  const isDropped = (node: string, property: string) =>
+    dropped.some((place) => place.node === node && place.property === property);
+  const kept = Object.entries(before).map(([node, values]) => {
+    const rest = Object.entries(values).filter(([property]) => !isDropped(node, property));
+    return [node, Object.fromEntries(rest)] as const;
+  });
+  return Object.fromEntries(kept.filter(([, values]) => Object.keys(values).length > 0));
+}
+
+export interface LivePlace {
+  readonly node: string;
+  readonly property: string;
+}

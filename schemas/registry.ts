@@ -25,7 +25,7 @@ export interface PropertyInfo {
   readonly default: Json;
   readonly writable: boolean;
   readonly readable: boolean;
-  /** May be set while the pipeline plays (GST_PARAM_MUTABLE_PLAYING). */
+  /** Mutable while PLAYING: GST_PARAM_MUTABLE_PLAYING, or GST_PARAM_CONTROLLABLE without a restriction to lower states. */
   readonly live: boolean;
   readonly deprecated: boolean;
   /** Inclusive, for `integer` and `number`. 64-bit limits are rounded to doubles. */
@@ -55,13 +55,15 @@ export interface FactoryInfo {
   readonly plugin: string;
   readonly rank: number;
   readonly pads: readonly PadInfo[];
+  /** Of a source: it is live unless its property `is-live` says otherwise. False for everything else. */
+  readonly liveSource: boolean;
   readonly properties: Readonly<Record<string, PropertyInfo>>;
   /** GLib types between its own and GstElement, nearest first: `GstVideoAggregator`, `GstAggregator`. */
   readonly bases: readonly string[];
 }
 
 /** A factory without what its class says: listing all of them is cheap, describing one loads its plugin. */
-export type FactorySummary = Omit<FactoryInfo, "properties" | "bases">;
+export type FactorySummary = Omit<FactoryInfo, "properties" | "bases" | "liveSource">;
 
 export interface Registry {
   list(): readonly FactorySummary[];

@@ -58,8 +58,11 @@ export const RunnerRequest = Type.Union([
   /** `attachment` names it in `detach` and in events. */
   request("attach", { attachment: Type.String(), slot: Type.String(), params: Properties, isExpendable }),
   request("detach", { attachment: Type.String() }),
-  /** Live properties by node; all or nothing. */
-  request("set", { nodes: Type.Record(Type.String(), Properties) }),
+  /**
+   * Live properties by node, and parameters of the graph with everything that takes their values; all or nothing. The
+   * result is `SetResult`.
+   */
+  request("set", { nodes: Type.Record(Type.String(), Properties), params: Type.Optional(Properties) }),
   /** The graph as it runs. */
   request("describe", {
     format: Type.Union([Type.Literal("json"), Type.Literal("dot"), Type.Literal("mermaid"), Type.Literal("launch")]),
@@ -68,6 +71,12 @@ export const RunnerRequest = Type.Union([
   request("deliver", { channel: Type.String(), message: Properties }),
 ]);
 export type RunnerRequest = Static<typeof RunnerRequest>;
+
+/** Properties that had been set by node and now follow a parameter that was set later. */
+export const SetResult = Type.Object({
+  replaced: Type.Array(Type.Object({ node: Type.String(), property: Type.String() })),
+});
+export type SetResult = Static<typeof SetResult>;
 
 /** Why it does not run. `source`: what comes in is not there, or not any more; `graph`: it does not compile. */
 export const RunnerFailure = Type.Object({

@@ -16,6 +16,7 @@ import { enhancementEndpoints } from "./api/enhancement.ts";
 import { graphEndpoints } from "./api/graphs.ts";
 import { informationEndpoints } from "./api/information.ts";
 import { operationsEndpoints } from "./api/operations.ts";
+import { branchEndpoints } from "./api/branches.ts";
 import { outputEndpoints } from "./api/outputs.ts";
 import { playerEndpoints } from "./api/player.ts";
 import { processGraphEndpoints } from "./api/process-graph.ts";
@@ -194,6 +195,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     ...processEndpoints({ sql, processes, hub, recordings: processRecordings }),
     ...streams.endpoints,
     ...outputEndpoints({ sql, config, hub, processes }),
+    ...branchEndpoints({ processes }),
     ...processRecordingEndpoints({ sql, recordings: processRecordings, stallMs: config.media.stalled_seconds * 1000 }),
     ...trackEndpoints({
       ...{ sql, config: config.report, processes, tracks },

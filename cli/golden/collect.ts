@@ -2,7 +2,6 @@
 import type { Compiled } from "../../graphs/compiler/compile.ts";
 import type { GraphPlan } from "../../graphs/compiler/plan.ts";
 import { GraphFailure } from "../../graphs/runtime/events.ts";
-import { findOrigins } from "../../graphs/runtime/origins.ts";
 import { RunningGraph, type RunResult } from "../../graphs/runtime/running-graph.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { TRACK_REPORT_CHANNEL } from "../../schemas/track-report.ts";
@@ -48,9 +47,9 @@ export async function collect(
       onEvent(event) {
         if (event.type === "log" && event.level === "error") errors.push(`${event.node}: ${event.message}`);
       },
-      onBuilt(pipeline, segments) {
-        if (frames !== null) for (const node of findOrigins(segments)) pipeline.limit(node, { frames });
-        count.place(pipeline, segments);
+      onBuilt(pipeline, _segments, origins) {
+        if (frames !== null) for (const node of origins) pipeline.limit(node, { frames });
+        count.place(pipeline, origins);
       },
       onClosing: () => count.keep(),
     });

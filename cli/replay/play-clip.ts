@@ -65,9 +65,9 @@ export async function playClip(
         if (!isNoise) reportEvent(event, reporter);
         if (event.type === "log" && event.level === "error") errors += 1;
       },
-      onBuilt(pipeline, segments) {
-        count.place(pipeline, segments);
-        time.place(pipeline, segments);
+      onBuilt(pipeline, _segments, origins) {
+        count.place(pipeline, origins);
+        time.place(pipeline, origins);
       },
       onClosing() {
         count.keep();

@@ -3,7 +3,6 @@ import type { Compiled } from "../../graphs/compiler/compile.ts";
 import type { GraphPlan, PlanSegment } from "../../graphs/compiler/plan.ts";
 import { type GraphEvent, GraphFailure } from "../../graphs/runtime/events.ts";
 import { explainFailure } from "../../graphs/runtime/explain-failure.ts";
-import { findOrigins } from "../../graphs/runtime/origins.ts";
 import { RunningGraph, type RunResult, type SlotRequest } from "../../graphs/runtime/running-graph.ts";
 import type { Pipeline } from "../../native/pipeline.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
@@ -115,7 +114,7 @@ export class ForegroundRun {
         onEvent: (event) => this.#hear(event),
         print: (line) => this.#print(line),
         send: (_node, channel, message) => this.#take(channel, message),
-        onBuilt: (pipeline, segments) => this.#place(pipeline, segments),
+        onBuilt: (pipeline, segments, origins) => this.#place(pipeline, segments, origins),
         onClosing: () => this.#keep(),
       });
     } catch (error) {
@@ -144,7 +143,7 @@ export class ForegroundRun {
   }
 
   /** A new pipeline is about to play: everything that looks into it is put in place. */
-  #place(pipeline: Pipeline, segments: readonly PlanSegment[]): void {
+  #place(pipeline: Pipeline, segments: readonly PlanSegment[], origins: readonly string[]): void {
     const { frames, seconds, probes, watch } = this.#settings;
     // After a relaunch: what is left of them.
     const leftNs = seconds === null ? null : BigInt(Math.round(seconds * 1e9)) - this.#time.spentNs;
@@ -153,10 +152,10 @@ export class ForegroundRun {
       ...(leftNs !== null && { untilNs: leftNs > 0n ? leftNs : 1n }),
     };
     // Before the count, which then does not see what is beyond the limit.
-    if (frames !== null || seconds !== null) for (const node of findOrigins(segments)) pipeline.limit(node, limits);
-    this.#count.place(pipeline, segments);
+    if (frames !== null || seconds !== null) for (const node of origins) pipeline.limit(node, limits);
+    this.#count.place(pipeline, origins);
     this.#files.place(segments);
-    if (watch && seconds !== null) this.#time.place(pipeline, segments);
+    if (watch && seconds !== null) this.#time.place(pipeline, origins);
     tapNodes(probes, pipeline, segments, this.#terminal);
     this.#snapshots.place(pipeline, segments);
   }

@@ -1,18 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { PlanNode } from "../../graphs/compiler/plan.ts";
 import { FrameCount } from "./frame-count.ts";
 
-const source = (name: string): PlanNode => ({
-  name,
-  author: name,
-  element: "source",
-  kind: "native",
-  factory: "videotestsrc",
-  properties: {},
-  at: { file: null, line: 1, column: 1 },
-});
-const SEGMENTS = [{ name: "main", tee: null, nodes: [source("a"), source("b")], links: [], drivers: [] }];
+const ORIGINS = ["a", "b"];
 
 /** A pipeline whose sources have given so many frames. */
 const pipeline = (counts: Readonly<Record<string, number>>) => ({
@@ -28,9 +18,9 @@ const pipeline = (counts: Readonly<Record<string, number>>) => ({
 
 test("frames of all sources are added up over pipelines, and a limit is measured by the source that gave most", () => {
   const count = new FrameCount();
-  count.place(pipeline({ a: 6, b: 4 }), SEGMENTS);
+  count.place(pipeline({ a: 6, b: 4 }), ORIGINS);
   count.keep();
-  count.place(pipeline({ a: 1, b: 2 }), SEGMENTS);
+  count.place(pipeline({ a: 1, b: 2 }), ORIGINS);
   count.read();
   assert.deepEqual(
     { frames: count.frames, most: count.most, sources: count.sources },

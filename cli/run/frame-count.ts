@@ -1,6 +1,4 @@
 /** Frames that have come out of the sources of a graph, over all its pipelines. */
-import type { PlanSegment } from "../../graphs/compiler/plan.ts";
-import { findOrigins } from "../../graphs/runtime/origins.ts";
 import type { Pipeline } from "../../native/pipeline.ts";
 
 const PREFIX = "origin ";
@@ -34,9 +32,9 @@ export class FrameCount {
     return this.#origins.length;
   }
 
-  place(pipeline: Pick<Pipeline, "meter" | "meters">, segments: readonly PlanSegment[]): void {
+  place(pipeline: Pick<Pipeline, "meter" | "meters">, origins: readonly string[]): void {
     this.#pipeline = pipeline;
-    this.#origins = findOrigins(segments);
+    this.#origins = origins;
     for (const node of this.#origins) pipeline.meter(PREFIX + node, node, node);
   }
 

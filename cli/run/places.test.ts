@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { makeFactory } from "../../elements/registry.fixture.ts";
 import type { PlanNode, PlanSegment } from "../../graphs/compiler/plan.ts";
 import { findOrigins } from "../../graphs/runtime/origins.ts";
 import { expectNode, findNode } from "./places.ts";
@@ -40,8 +41,23 @@ test("a wrong name is refused with all the right ones", () =>
     /did you mean "source"\?\n {2}steps: source, decode, end\n/,
   ));
 
-test("frames come from what decodes the source, from the source, or from what nothing leads to", () => {
-  assert.deepEqual(findOrigins(GRAPH), ["decode.bin"]);
-  assert.deepEqual(findOrigins([segment(node("source.file", "source"), node("end", "end"))]), ["source.file"]);
-  assert.deepEqual(findOrigins([segment(node("a", "a"), node("b", "b"))]), ["a"]);
+/** Classes as GStreamer has them. */
+const CLASSES: Readonly<Record<string, string>> = {
+  ...{ rtph264depay: "Codec/Depayloader/Network/RTP", h264parse: "Codec/Parser/Converter/Video" },
+  ...{ avdec_h264: "Codec/Decoder/Video", avdec_aac: "Codec/Decoder/Audio" },
+};
+const origins = (...names: readonly string[]) =>
+  findOrigins([segment(...names.map((name) => node(name, name.replace(/\..*/, ""))))], {
+    get: (name) => makeFactory(name, { klass: CLASSES[name] ?? "" }),
+  });
+
+test("frames come from what decodes the source, else from what gives access units, else from the source", () => {
+  assert.deepEqual(origins("source.file", "source.parse", "decode.bin", "end"), ["decode.bin"]);
+  assert.deepEqual(origins("source.file", "end"), ["source.file"]);
+  assert.deepEqual(origins("a", "b"), ["a"]);
+  assert.deepEqual(origins("udpsrc", "rtph264depay", "h264parse", "avdec_h264", "end"), ["avdec_h264"]);
+  assert.deepEqual(origins("udpsrc", "rtph264depay", "h264parse", "mp4mux"), ["h264parse"]);
+  assert.deepEqual(origins("udpsrc", "rtph264depay", "mp4mux"), ["rtph264depay"]);
+  assert.deepEqual(origins("filesrc", "avdec_aac", "end"), ["filesrc"]);
+  assert.deepEqual(origins("source.in", "h264parse", "avdec_h264", "end"), ["avdec_h264"]);
 });

@@ -1,6 +1,4 @@
 /** Stream time that has come out of the sources of a graph, over all its pipelines; the most of any of them. */
-import type { PlanSegment } from "../../graphs/compiler/plan.ts";
-import { findOrigins } from "../../graphs/runtime/origins.ts";
 import type { Pipeline } from "../../native/pipeline.ts";
 
 export class StreamTime {
@@ -12,10 +10,10 @@ export class StreamTime {
     return this.#beforeNs + this.#now.spentNs;
   }
 
-  place(pipeline: Pick<Pipeline, "tap">, segments: readonly PlanSegment[]): void {
+  place(pipeline: Pick<Pipeline, "tap">, origins: readonly string[]): void {
     const now = { spentNs: 0n };
     this.#now = now;
-    for (const node of findOrigins(segments)) {
+    for (const node of origins) {
       let firstNs: bigint | null = null;
       pipeline.tap(node, ({ ptsNs, durationNs }) => {
         if (ptsNs === null) return;

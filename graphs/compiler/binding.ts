@@ -1,5 +1,6 @@
 /** What the graph is started on, and whether its frames come at the pace of the world. */
 import type { AnyElement, SourceBinding } from "../../elements/element.ts";
+import type { Registry } from "../../schemas/registry.ts";
 import type { FaultList } from "./fault-list.ts";
 import type { GraphPlan } from "./plan.ts";
 import type { PreparedChain, PreparedStep } from "./prepare.ts";
@@ -16,6 +17,9 @@ export interface Binding {
 
 export interface BindingRequest {
   readonly elements: ReadonlyMap<string, AnyElement>;
+  readonly registry: Pick<Registry, "get">;
+  /** They have turned out to be live. */
+  readonly isLive?: boolean;
   readonly source: SourceBinding | null;
   readonly checking: boolean;
 }
@@ -26,10 +30,8 @@ const LIVE_URI = /^(rtsps?|rtmps?):\/\//i;
 export function bindSource(chains: readonly PreparedChain[], request: BindingRequest, faults: FaultList): Binding {
   const steps = chains.flatMap((chain) => chain.items.filter((item) => item.kind === "element"));
   const sources = request.elements.has("source") ? steps.filter((step) => step.element === "source") : [];
-  if (sources.length === 0) {
-    const live = steps.some((step) => textOf(step, "is-live") === "true");
-    return { source: null, live, bound: request.source, encoded: new Set() };
-  }
+  const isLive = request.isLive === true || steps.some((step) => isLiveStep(step, request));
+  if (sources.length === 0) return { source: null, live: isLive, bound: request.source, encoded: new Set() };
   for (const step of sources) {
     if (request.source !== null || request.checking || step.properties.some((property) => property.name === "uri"))
       continue;
@@ -43,7 +45,7 @@ export function bindSource(chains: readonly PreparedChain[], request: BindingReq
   const encoded = sources.filter((step) => !/^test:/i.test(textOf(step, "uri") ?? request.source?.uri ?? ""));
   return {
     source: all[0] ?? null,
-    live: all.some((source) => source.pace === "realtime"),
+    live: isLive || all.some((source) => source.pace === "realtime"),
     bound,
     encoded: new Set(encoded.map((step) => step.name)),
   };
@@ -55,6 +57,13 @@ function effectiveSource(step: PreparedStep, bound: SourceBinding): NonNullable<
   const pace = textOf(step, "pace") ?? bound.pace;
   const isLive = LIVE_URI.test(uri);
   return { uri, pace: isLive || pace === "realtime" ? "realtime" : "fast" };
+}
+
+/** One of GStreamer's own sources: by its property `is-live`, else by what it is. */
+function isLiveStep(step: PreparedStep, { elements, registry }: BindingRequest): boolean {
+  if (elements.has(step.element)) return false;
+  const given = textOf(step, "is-live");
+  return given === undefined ? registry.get(step.element)?.liveSource === true : /^(true|1|yes|t)$/i.test(given);
 }
 
 function textOf(step: PreparedStep, name: string): string | undefined {

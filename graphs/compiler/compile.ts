@@ -10,6 +10,7 @@ import { type GraphText, type LoadGraph, readGraph } from "./extend.ts";
 import type { Fault } from "./fault.ts";
 import { FaultList } from "./fault-list.ts";
 import { readLaunch } from "./launch.ts";
+import { findLiveParams, listParamUses, type ParamUse } from "./live-params.ts";
 import { paramsSchema, resolveParams } from "./params.ts";
 import type { GraphPlan, PlanSegment } from "./plan.ts";
 import { prepare } from "./prepare.ts";
@@ -30,6 +31,8 @@ export interface CompileInput {
    * not bound counts as bound to `test:smpte`, but gives encoded video. Default `run`.
    */
   readonly mode?: "check" | "run";
+  /** The sources have turned out to be live, whatever they look like. */
+  readonly isLive?: boolean;
   /** Slots for which it is false are as if they were not there. */
   readonly keepSlot?: (slot: Slot) => boolean;
 }
@@ -46,6 +49,10 @@ export interface Compiled {
   readonly faults: readonly Fault[];
   /** JSON Schema of the graph's parameters, for `coerceParams`, forms and clients. */
   readonly paramSchema: JsonRecord;
+  /** Properties that take values of the graph's parameters. */
+  readonly paramUses: readonly ParamUse[];
+  /** The same, once its sources have turned out to be live. */
+  asLive(): Compiled;
   /** The segment for one attachment of a slot. Always checked as for running. */
   slot(name: string, instance: string, params: JsonRecord): CompiledSlot;
 }
@@ -65,7 +72,12 @@ export function compileLaunch(line: string, input: CompileInput): Compiled {
 
 function refuse(faults: FaultList): Compiled {
   const found = faults.sorted();
-  return { plan: null, faults: found, paramSchema: paramsSchema([]), slot: () => ({ segment: null, faults: found }) };
+  const slot = () => ({ segment: null, faults: found });
+  const refused: Compiled = {
+    ...{ plan: null, faults: found, paramSchema: paramsSchema([]), paramUses: [] },
+    ...{ slot, asLive: () => refused },
+  };
+  return refused;
 }
 
 function compileDocument(document: GraphDocument, input: CompileInput, faults: FaultList): Compiled {
@@ -75,7 +87,7 @@ function compileDocument(document: GraphDocument, input: CompileInput, faults: F
   const given = input.params ?? {};
   const params = resolveParams({ declared: document.params, at: document.paramsAt, given, owner, checking }, faults);
   const prepared = prepare(document.chains, params, faults);
-  const binding = bindSource(prepared.chains, { elements, source: input.source ?? null, checking }, faults);
+  const binding = bindSource(prepared.chains, { ...input, source: input.source ?? null, checking }, faults);
   const slots = document.slots
     .filter(input.keepSlot ?? (() => true))
     .filter((slot) => isKept(slot.chain.when, params, faults));
@@ -118,12 +130,15 @@ function compileDocument(document: GraphDocument, input: CompileInput, faults: F
   const steps = wired.chains.flatMap((chain) => chain.steps);
   const parts = steps.flatMap((step) => step.parts);
   const typescript = parts.filter((part) => part.kind === "typescript").map((part) => part.factory);
+  const paramUses = listParamUses(document, params, input);
+  const liveParams = findLiveParams(document, paramUses);
   const plan: GraphPlan = {
     graph: document.graph,
     about: document.about,
     file: document.file,
     params: params.values,
-    liveParams: document.params.filter((param) => param.live).map((param) => param.name),
+    liveParams: liveParams.live,
+    fixedParams: liveParams.fixed,
     live: binding.live,
     source: binding.source,
     main: main as PlanSegment,
@@ -137,6 +152,8 @@ function compileDocument(document: GraphDocument, input: CompileInput, faults: F
     plan: deepFreeze(plan),
     faults: found,
     paramSchema,
+    paramUses,
+    asLive: () => compileDocument(document, { ...input, isLive: true }, new FaultList(document.file)),
     slot: (name, instance, slotParams) => attach({ name, instance, params: slotParams }, document, slots, ground),
   };
 }

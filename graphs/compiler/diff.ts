@@ -1,20 +1,13 @@
 /** What it takes to get from one plan to another: properties set live, branches taken off and put on, or a relaunch. */
 import { isDeepStrictEqual } from "node:util";
-import type { AnyElement } from "../../elements/element.ts";
 import type { Json, JsonRecord } from "../../schemas/json.ts";
 import { kebab } from "../../schemas/names.ts";
-import type { Registry } from "../../schemas/registry.ts";
 import { isLiveProperty } from "./element-properties.ts";
-import { findNativeProperty } from "./native-properties.ts";
+import { type ElementKnowledge, isMutable } from "./mutable.ts";
 import type { GraphPlan, PlanChange, PlanNode, PlanSegment } from "./plan.ts";
 
-export interface DiffKnowledge {
-  readonly registry: Registry;
-  readonly elements: ReadonlyMap<string, AnyElement>;
-}
-
 /** Relaunches first; a segment is detached before it is attached anew. */
-export function diffPlans(before: GraphPlan, after: GraphPlan, knowledge: DiffKnowledge): readonly PlanChange[] {
+export function diffPlans(before: GraphPlan, after: GraphPlan, knowledge: ElementKnowledge): readonly PlanChange[] {
   const changes = [
     ...diffStart(before, after),
     ...diffMain(before.main, after.main, knowledge),
@@ -39,7 +32,7 @@ function diffStart(before: GraphPlan, after: GraphPlan): readonly PlanChange[] {
   return changes;
 }
 
-function diffMain(before: PlanSegment, after: PlanSegment, knowledge: DiffKnowledge): readonly PlanChange[] {
+function diffMain(before: PlanSegment, after: PlanSegment, knowledge: ElementKnowledge): readonly PlanChange[] {
   const { changes, obstacles } = diffSegment(before, after, knowledge);
   return [...obstacles.map(relaunch), ...changes];
 }
@@ -47,7 +40,7 @@ function diffMain(before: PlanSegment, after: PlanSegment, knowledge: DiffKnowle
 function diffBranches(
   before: readonly PlanSegment[],
   after: readonly PlanSegment[],
-  knowledge: DiffKnowledge,
+  knowledge: ElementKnowledge,
 ): readonly PlanChange[] {
   const detach = (segment: PlanSegment): PlanChange => ({ label: "branch", action: "detach", segment: segment.name });
   const attach = (segment: PlanSegment): PlanChange => ({ label: "branch", action: "attach", segment: segment.name });
@@ -67,7 +60,7 @@ interface SegmentDiff {
   readonly obstacles: readonly string[];
 }
 
-function diffSegment(before: PlanSegment, after: PlanSegment, knowledge: DiffKnowledge): SegmentDiff {
+function diffSegment(before: PlanSegment, after: PlanSegment, knowledge: ElementKnowledge): SegmentDiff {
   const obstacles: string[] = [];
   const changes: PlanChange[] = [];
   if (before.tee !== after.tee) obstacles.push(`"${after.name}" hangs on another tee`);
@@ -91,12 +84,12 @@ function diffSegment(before: PlanSegment, after: PlanSegment, knowledge: DiffKno
 function diffProperties(
   before: PlanNode,
   after: PlanNode,
-  knowledge: DiffKnowledge,
+  knowledge: ElementKnowledge,
   changes: PlanChange[],
   obstacles: string[],
 ): void {
   for (const [property, from, to] of differences(before.properties, after.properties)) {
-    if (canChange(after, property, knowledge)) {
+    if (isMutable(after, property, knowledge)) {
       changes.push({ label: "live", node: after.name, author: after.author, property, from, to });
     } else {
       obstacles.push(`"${after.name}" cannot change its property "${property}" while it runs`);
@@ -104,18 +97,8 @@ function diffProperties(
   }
 }
 
-function canChange(node: PlanNode, property: string, { registry, elements }: DiffKnowledge): boolean {
-  if (node.kind === "typescript") {
-    const definition = elements.get(node.factory);
-    return definition !== undefined && isLiveProperty(definition, property);
-  }
-  const factory = registry.get(node.factory);
-  const info = factory === undefined ? undefined : findNativeProperty(factory, property);
-  return info !== undefined && "live" in info && info.live;
-}
-
 /** Drivers are told their properties once; a live property is carried out by the nodes its element expands into. */
-function diffDrivers(before: PlanSegment, after: PlanSegment, { elements }: DiffKnowledge): readonly string[] {
+function diffDrivers(before: PlanSegment, after: PlanSegment, { elements }: ElementKnowledge): readonly string[] {
   return after.drivers.flatMap((driver) => {
     const was = before.drivers.find((candidate) => candidate.author === driver.author);
     if (was === undefined) return [`"${driver.author}" is driven anew`];

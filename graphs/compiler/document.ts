@@ -56,6 +56,12 @@ export interface Slot {
   readonly chain: Chain;
 }
 
+/** What `remove:` names. */
+export interface Removal extends Named {
+  /** Null: the name alone was written. */
+  readonly kind: "node" | "chain" | "slot" | null;
+}
+
 /** Changes to the graph named by `extends`. */
 export interface Edits {
   readonly set: readonly { readonly node: Named; readonly properties: LocatedMap }[];
@@ -64,7 +70,7 @@ export interface Edits {
     readonly node: Named;
     readonly steps: readonly Step[];
   }[];
-  readonly remove: readonly Named[];
+  readonly remove: readonly Removal[];
 }
 
 export interface GraphDocument {

@@ -30,7 +30,8 @@ function explainParams(plan: GraphPlan): string {
   if (names.length === 0) return "";
   const width = Math.max(...names.map((name) => name.length));
   const lines = names.map((name) => {
-    const live = plan.liveParams.includes(name) ? "  (live)" : "";
+    const fixed = plan.fixedParams[name];
+    const live = plan.liveParams.includes(name) ? "  (live)" : fixed === undefined ? "" : `  (not live: ${fixed})`;
     return `  ${name.padEnd(width)} = ${JSON.stringify(plan.params[name])}${live}`;
   });
   return ["params", ...lines].join("\n");

@@ -10,6 +10,7 @@ import { readDocument } from "./read-document.ts";
 import { makeParam } from "./read-params.ts";
 import { readWhen } from "./read-steps.ts";
 import { readYaml } from "./read-yaml.ts";
+import { reportDangling, resolveRemovals } from "./remove.ts";
 
 export interface GraphText {
   readonly file: string | null;
@@ -96,7 +97,8 @@ function overlayParams(base: readonly Param[], own: readonly Param[]): readonly 
 }
 
 /** Steps of a slot are addressed as `slot/node`, those of a chain by their name alone. */
-function edit(base: GraphDocument, { edits }: GraphDocument, faults: FaultList): GraphDocument {
+function edit(base: GraphDocument, own: GraphDocument, faults: FaultList): GraphDocument {
+  const { edits } = own;
   const addresses = [
     ...base.chains.flatMap((chain) => addressesOf(chain, "")),
     ...base.slots.flatMap((slot) => addressesOf(slot.chain, `${slot.chain.name}/`)),
@@ -114,7 +116,7 @@ function edit(base: GraphDocument, { edits }: GraphDocument, faults: FaultList):
   };
   const set = edits.set.filter((item) => known(item.node));
   const insert = edits.insert.filter((item) => known(item.node));
-  const remove = new Set(edits.remove.filter(known).map((node) => node.value));
+  const removed = resolveRemovals(base, edits.remove, addresses, faults);
 
   const editStep = (step: Step, prefix: string): readonly Step[] => {
     if (step.kind !== "element" || step.name === null) return [step];
@@ -124,18 +126,22 @@ function edit(base: GraphDocument, { edits }: GraphDocument, faults: FaultList):
     const changed = set
       .filter((item) => item.node.value === address)
       .reduce((current, item) => setProperties(current, item.properties.entries, faults), step);
-    return [...placed("before"), ...(remove.has(address) ? [] : [changed]), ...placed("after")];
+    return [...placed("before"), ...(removed.nodes.has(address) ? [] : [changed]), ...placed("after")];
   };
   const editChain = (chain: Chain, prefix: string): Chain => ({
     ...chain,
     steps: chain.steps.flatMap((step) => editStep(step, prefix)),
   });
   const editSlot = (slot: Slot): Slot => ({ ...slot, chain: editChain(slot.chain, `${slot.chain.name}/`) });
-  return {
+  const chains = base.chains.filter(({ name }) => !removed.chains.has(name));
+  const slots = base.slots.filter(({ chain }) => !removed.slots.has(chain.name));
+  const edited = {
     ...base,
-    chains: base.chains.map((chain) => editChain(chain, "")).filter(hasElements),
-    slots: base.slots.map(editSlot).filter((slot) => hasElements(slot.chain)),
+    chains: chains.map((chain) => editChain(chain, "")).filter(hasElements),
+    slots: slots.map(editSlot).filter((slot) => hasElements(slot.chain)),
   };
+  // Reported here, where it was removed, and not once more where it is missed.
+  return reportDangling(base, edited, own, faults) ? { ...edited, damaged: true } : edited;
 }
 
 const addressesOf = (chain: Chain, prefix: string): readonly string[] =>

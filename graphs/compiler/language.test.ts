@@ -195,6 +195,51 @@ describe("extends", () => {
     assert.deepEqual(variant("remove: [detections]").branches, []);
   });
 
+  test("remove takes chains and slots, by their name alone or said to be one", () => {
+    for (const rest of ["remove: [data, rtsp]", "remove: [{ chain: data }, { slot: rtsp }]"]) {
+      const plan = variant(rest);
+      assert.deepEqual([plan.branches, Object.keys(plan.slots)], [[], ["feed"]], rest);
+    }
+    const load = () => ({
+      file: "base.yaml",
+      text: `graph: base
+chains:
+  main: [source, decode, { tee: { name: frames } }]
+  print: [{ from: frames }, print]
+slots:
+  main: { chain: [{ from: frames }, print] }
+`,
+    });
+    const remove = (names: string) => compileText(`graph: v\nextends: base\nremove: ${names}\n`, { load });
+    // A name alone is the node's first, as it always was.
+    assert.deepEqual(remove("[print]").plan?.branches, []);
+    assert.deepEqual(remove("[{ chain: print }]").plan?.branches, []);
+    assert.deepEqual(remove("[{ slot: main }]").plan?.slots, {});
+    assert.deepEqual(messagesOf(remove("[main]")), [
+      'a.yaml:3:10: graph "base" has a chain and a slot "main" (expected `chain: main` or `slot: main`)',
+    ]);
+  });
+
+  test("what would miss a removed node or chain is reported where it was removed, all of it", () => {
+    const faults = (rest: string) => messagesOf(compileText(`graph: v\nextends: detect\n${rest}`, { load }));
+    const missed = (name: string, kind: string, column: number) =>
+      `a.yaml:3:${column}: "frames" is removed, but ${kind} "${name}" of graph "detect" has \`from: frames\` ` +
+      `(expected \`${kind}: ${name}\` in \`remove\` as well, or a ${kind} "${name}" of your own)`;
+    assert.deepEqual(faults("remove: [main]"), [
+      missed("data", "chain", 10),
+      missed("feed", "slot", 10),
+      missed("rtsp", "slot", 10),
+    ]);
+    assert.deepEqual(faults("remove: [data, rtsp, frames]"), [missed("feed", "slot", 22)]);
+    assert.deepEqual(faults("remove: [main, feed, rtsp]\nchains:\n  data: [source, print]\n"), []);
+    assert.deepEqual(faults("remove: [{ chain: dta }, { slot: data }, { chain: a, slot: b }]"), [
+      'a.yaml:3:19: graph "detect" has no chain "dta" (expected main, data; did you mean "data"?)',
+      'a.yaml:3:34: graph "detect" has no slot "data" (expected feed, rtsp)',
+      "a.yaml:3:42: `remove` names a map (expected a list of names of nodes, chains and slots: " +
+        "`remove: [geolocate, slot/node, { chain: data }, { slot: rtmp }]`)",
+    ]);
+  });
+
   test("a node that is not there is named with what is near", () => {
     const compiled = compileText("graph: v\nextends: detect\nset: { detct: {} }\nremove: [overlay]\n", { load });
     assert.deepEqual(

@@ -68,7 +68,11 @@ export interface GraphPlan {
   readonly file: string | null;
   /** Effective parameters, defaults filled in. */
   readonly params: JsonRecord;
+  /** Those that can change while PLAYING: declared `live`, and so is everything that takes their value. */
   readonly liveParams: readonly string[];
+  /** Declared `live`, and why they cannot change while PLAYING. */
+  readonly fixedParams: Readonly<Record<string, string>>;
+  /** Frames come at the pace of the world: late ones may be dropped. */
   readonly live: boolean;
   readonly source: { readonly uri: string; readonly pace: "realtime" | "fast" } | null;
   readonly main: PlanSegment;

@@ -1,6 +1,6 @@
 /** `set`, `insert` and `remove`: how a graph differs from the one it extends. */
 import { describeValue } from "./describe.ts";
-import type { Edits, Named } from "./document.ts";
+import type { Edits, Named, Removal } from "./document.ts";
 import type { FaultList } from "./fault-list.ts";
 import { findEntry, type Located, type LocatedMap, toJson } from "./located.ts";
 import { readSteps } from "./read-steps.ts";
@@ -73,18 +73,31 @@ function readInsertion(item: Located, faults: FaultList): Edits["insert"] {
   return [{ side: before === undefined ? "after" : "before", node, steps: elements }];
 }
 
-function readRemove(root: LocatedMap, faults: FaultList): readonly Named[] {
+const REMOVAL = "`remove: [geolocate, slot/node, { chain: data }, { slot: rtmp }]`";
+
+function readRemove(root: LocatedMap, faults: FaultList): readonly Removal[] {
   const entry = findEntry(root, "remove");
   if (entry === undefined) return [];
   const items = entry.value.kind === "list" ? entry.value.items : [entry.value];
   return items.flatMap((item) => {
-    const node = readNode(item);
-    if (node !== null) return [node];
+    const removal = readRemoval(item);
+    if (removal !== null) return [removal];
     faults.add("document_shape", item.at, `\`remove\` names ${describeValue(toJson(item))}`, {
-      expected: "a list of node names: `remove: [geolocate, report]`",
+      expected: `a list of names of nodes, chains and slots: ${REMOVAL}`,
     });
     return [];
   });
+}
+
+function readRemoval(item: Located): Removal | null {
+  if (item.kind !== "map") {
+    const named = readNode(item);
+    return named === null ? null : { kind: null, ...named };
+  }
+  const [only, ...others] = item.entries;
+  const kind = (["node", "chain", "slot"] as const).find((each) => each === only?.key);
+  const named = readNode(only?.value);
+  return kind === undefined || named === null || others.length > 0 ? null : { kind, ...named };
 }
 
 function readNode(value: Located | undefined): Named | null {

@@ -31,7 +31,8 @@ const RAW = "video/x-raw, format=(string){ I420, NV12, RGB }, width=(int)[ 1, 32
 const H264 = "video/x-h264, stream-format=(string){ avc, byte-stream }";
 
 function factory(name: string, pads: readonly PadInfo[], properties: FactoryInfo["properties"] = {}): FactoryInfo {
-  return { name, longName: name, about: "", klass: "", plugin: "test", rank: 0, pads, properties, bases: [] };
+  const none = { longName: name, about: "", klass: "", plugin: "test", rank: 0, liveSource: false, bases: [] };
+  return { ...none, name, pads, properties };
 }
 
 const FACTORIES = [

@@ -13,6 +13,12 @@ import type { ParamValues } from "./params.ts";
 const FLAG = /^(!?)\s*\$?([A-Za-z][A-Za-z0-9_-]*)$/;
 const COMPARISON = /^\$?([A-Za-z][A-Za-z0-9_-]*)\s*(==|!=)\s*(\S.{0,200}?)\s*$/;
 
+/** The parameter that it depends on; null when it is none. */
+export function paramOfWhen(when: LocatedScalar | null): string | null {
+  const text = typeof when?.value === "string" ? when.value.trim() : "";
+  return FLAG.exec(text)?.[2] ?? COMPARISON.exec(text)?.[1] ?? null;
+}
+
 /** What depends on a value that is not known stays in, so that it is checked. */
 export function isKept(when: LocatedScalar | null, params: ParamValues, faults: FaultList): boolean {
   if (when === null || when.value === true) return true;

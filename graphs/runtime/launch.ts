@@ -36,6 +36,11 @@ export interface LaunchHost {
   closing(): void;
 }
 
+/** The pipeline turned out to be live, and its plan is for one that is not: it needs another plan. */
+export class FoundLive extends Error {
+  override readonly name = "FoundLive";
+}
+
 /** A segment in the pipeline, and who works for it. */
 interface Attached {
   readonly segment: PlanSegment;
@@ -62,7 +67,7 @@ export class Launch {
   readonly #cut: Promise<never>;
   #cutOff: () => void = () => {};
 
-  constructor(plan: GraphPlan, elements: ReadonlyMap<string, AnyElement>, epochNs: bigint, host: LaunchHost) {
+  constructor(plan: GraphPlan, elements: ReadonlyMap<string, AnyElement>, epochNs: bigint | null, host: LaunchHost) {
     this.#plan = plan;
     this.#elements = elements;
     this.#host = host;
@@ -112,6 +117,8 @@ export class Launch {
     await this.#add(this.plan.main, (native) => this.pipeline.build(native));
     for (const branch of this.plan.branches) await this.attach(branch);
     await prepare();
+    const isLive = await this.pipeline.setState("PAUSED", 0);
+    if (isLive && !this.plan.live) throw new FoundLive();
     if (this.#host.fromNs > 0n) await this.#goTo(this.#host.fromNs);
     // A live source cannot be waited for: it is the drivers that bring its first data, and they need it playing.
     await this.pipeline.setState("PLAYING", this.plan.live ? 0 : LIMITS.startMs);

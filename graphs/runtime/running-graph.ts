@@ -13,8 +13,9 @@ import { GraphFaults } from "../compiler/fault.ts";
 import type { GraphPlan, PlanChange, PlanSegment } from "../compiler/plan.ts";
 import { type GraphEvent, GraphFailure, type GraphState } from "./events.ts";
 import type { LatencyReading } from "./latency.ts";
-import { Launch } from "./launch.ts";
+import { FoundLive, Launch } from "./launch.ts";
 import { LIMITS, within } from "./limits.ts";
+import { findOrigins } from "./origins.ts";
 
 const NO_UUID = "00000000-0000-0000-0000-000000000000";
 
@@ -49,8 +50,11 @@ export interface RunOptions {
   readonly attach?: readonly SlotRequest[];
   /** For elements that listen, before the first frame; again at a relaunch. */
   readonly deliver?: readonly Delivery[];
-  /** The pipeline is built and about to play, slots attached: the moment for limits, taps and grabs. Again at a relaunch. */
-  onBuilt?(pipeline: Pipeline, segments: readonly PlanSegment[]): void;
+  /**
+   * The pipeline is built and about to play, slots attached: the moment for limits, taps and grabs. Again at a relaunch.
+   * `origins` are the nodes that video frames come from.
+   */
+  onBuilt?(pipeline: Pipeline, segments: readonly PlanSegment[], origins: readonly string[]): void;
   /** The stream is over and the pipeline about to close: the moment for last readings. */
   onClosing?(pipeline: Pipeline): void;
 }
@@ -90,6 +94,8 @@ export class RunningGraph {
   readonly ended: Promise<RunResult>;
   readonly #options: RunOptions;
   #compiled: Compiled;
+  /** Its sources turned out to be live: every plan is made for that from then on. */
+  #isFoundLive = false;
   #launch: Launch;
   #state: GraphState = "starting";
   #settle: (result: RunResult) => void = () => {};
@@ -124,9 +130,19 @@ export class RunningGraph {
     options.signal?.addEventListener("abort", cut);
     void graph.ended.then(() => options.signal?.removeEventListener("abort", cut));
     options.onEvent?.({ type: "state", state: "starting" });
-    await graph.#startLaunch(async () => {
-      for (const request of options.attach ?? [])
-        await graph.#attach({ ...request, instance: request.instance ?? graph.#nextInstance() });
+    const prepare = async () => {
+      for (const request of options.attach ?? []) {
+        const instance = request.instance ?? graph.#nextInstance();
+        await graph.#attach({ ...request, instance }).catch((error) => {
+          if (!(error instanceof GraphFaults) || request.isExpendable !== true) throw error;
+          options.onEvent?.({ type: "dropped", segment: `${request.slot}:${instance}`, reason: error.message });
+        });
+      }
+    };
+    await graph.#startLaunch(prepare).catch((error) => {
+      if (!(error instanceof FoundLive)) throw error;
+      graph.#adoptLive();
+      return graph.#startLaunch(prepare);
     });
     graph.#enter("running");
     return graph;
@@ -186,10 +202,16 @@ export class RunningGraph {
   apply(next: Compiled): Promise<readonly PlanChange[]> {
     return this.#inTurn(async () => {
       const changes = this.preview(next);
-      const target = this.#target(next);
-      if (changes.some(({ label }) => label === "relaunch")) await this.#relaunch(target);
+      let target = this.#target(next);
+      if (changes.some(({ label }) => label === "relaunch"))
+        await this.#relaunch(target).catch((error) => {
+          if (!(error instanceof FoundLive)) throw error;
+          this.#isFoundLive = true;
+          target = this.#target(next);
+          return this.#launchAgain(target);
+        });
       else await this.#change(target, changes);
-      this.#compiled = next;
+      this.#compiled = this.#known(next);
       for (const name of this.#slots.keys())
         if (!target.branches.some((branch) => branch.name === name)) this.#forget(name);
       this.#options.onEvent?.({ type: "changed", changes });
@@ -299,7 +321,12 @@ export class RunningGraph {
     this.#failed.delete(name);
   }
 
-  #target(next: Compiled): Target {
+  #known(next: Compiled): Compiled {
+    return this.#isFoundLive ? next.asLive() : next;
+  }
+
+  #target(given: Compiled): Target {
+    const next = this.#known(given);
     if (next.plan === null) throw new GraphFaults(next.faults);
     const slots = [...this.#slots.values()].map(
       ({ slot, params, instance }) => next.slot(slot, instance, params).segment,
@@ -309,7 +336,9 @@ export class RunningGraph {
 
   #newLaunch(plan: GraphPlan): Launch {
     const epochNs = this.#options.epochNs ?? (plan.live ? BigInt(Date.now()) * 1_000_000n : 0n);
-    return new Launch(plan, this.#options.elements, epochNs, {
+    // GStreamer's own live sources: frames count as taken when they arrive.
+    const isReceived = plan.live && plan.source === null;
+    return new Launch(plan, this.#options.elements, isReceived ? null : epochNs, {
       emit: (node, event) => this.#options.onEvent?.({ type: "element", node, event }),
       log: (level, node, message, fields) =>
         this.#options.onEvent?.({ type: "log", level, node, message, ...(fields && { fields }) }),
@@ -335,6 +364,17 @@ export class RunningGraph {
     await this.#options.print?.(line);
   }
 
+  /** Begins again as a live graph; nothing has been told of the first launch yet. */
+  #adoptLive(): void {
+    this.#isFoundLive = true;
+    this.#compiled = this.#known(this.#compiled);
+    if (this.#compiled.plan === null) throw new GraphFaults(this.#compiled.faults);
+    this.#slots.clear();
+    this.#expendable.clear();
+    this.#instances = 0;
+    this.#launch = this.#newLaunch(this.#compiled.plan);
+  }
+
   /** Starts the present launch and follows it to its end; a failure is the graph's end. */
   async #startLaunch(prepare: () => Promise<void>): Promise<void> {
     const launch = this.#launch;
@@ -343,10 +383,12 @@ export class RunningGraph {
       await launch.start(async () => {
         await prepare();
         for (const { channel, message } of this.#options.deliver ?? []) launch.deliver(channel, message);
-        this.#options.onBuilt?.(this.pipeline, this.segments());
+        const segments = this.segments();
+        this.#options.onBuilt?.(this.pipeline, segments, findOrigins(segments, this.#options.registry));
       });
     } catch (error) {
       await this.#close(launch);
+      if (error instanceof FoundLive) throw error;
       const failure = await whyFailed(launch, error);
       const wanted = this.#state === "stopping";
       this.#finish(wanted ? null : failure);
@@ -417,7 +459,7 @@ export class RunningGraph {
     this.#launch.adopt(plan, [plan.main, ...branches]);
   }
 
-  async #relaunch({ plan, branches }: Target): Promise<void> {
+  async #relaunch(target: Target): Promise<void> {
     this.#relaunching = true;
     try {
       await this.#drain(this.#launch);
@@ -429,6 +471,10 @@ export class RunningGraph {
       this.#finish(null);
       throw new Error("the graph was stopped before it was launched again");
     }
+    await this.#launchAgain(target);
+  }
+
+  async #launchAgain({ plan, branches }: Target): Promise<void> {
     this.#launch = this.#newLaunch(plan);
     const slots = branches.filter((branch) => !plan.branches.includes(branch));
     await this.#startLaunch(async () => {

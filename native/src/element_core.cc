@@ -1,6 +1,7 @@
 #include "element_core.h"
 
 #include "json_text.h"
+#include "relay.h"
 
 namespace {
 std::atomic<uint32_t> next_core_id{1};
@@ -47,6 +48,7 @@ GValue default_value(const PropertySpec& property) {
 ElementCore::ElementCore(const ElementSpec* s, std::shared_ptr<Bridge> b)
     : spec(s), id(next_core_id++), bridge(std::move(b)), in_flight(s->in_flight) {
   gst_video_info_init(&video);
+  gst_segment_init(&segment, GST_FORMAT_UNDEFINED);
   for (const auto& property : spec->properties) values.push_back(default_value(property));
   if (bridge) bridge->add(this);
 }
@@ -64,7 +66,9 @@ std::shared_ptr<Call> ElementCore::make(CallKind kind, GstBuffer* buffer, std::s
     GstClockTime pts = GST_BUFFER_PTS(buffer);
     call->discontinuity = GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_DISCONT);
     if (timeline) {
-      call->capture_ns = timeline->capture_ns(pts);
+      bool timed = segment.format == GST_FORMAT_TIME;
+      GstClockTime running = timed ? gst_segment_to_running_time(&segment, GST_FORMAT_TIME, pts) : GST_CLOCK_TIME_NONE;
+      call->capture_ns = timeline->capture_ns(pts, running, reported_capture_ns(buffer));
       if (GST_CLOCK_TIME_IS_VALID(pts) && timeline->gap_between(last_pts_, pts)) call->discontinuity = true;
       if (GST_CLOCK_TIME_IS_VALID(pts)) last_pts_ = pts;
     }

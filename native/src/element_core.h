@@ -133,7 +133,8 @@ struct ElementCore : std::enable_shared_from_this<ElementCore> {
   std::vector<GValue> values;  // guarded by mutex, as the next two
   bool started = false;        // between START and STOP: changes of properties reach the handler
   bool properties_posted = false;
-  GstVideoInfo video;  // streaming thread, as the next four
+  GstVideoInfo video;  // streaming thread, as the next five
+  GstSegment segment;
   bool is_video = false;
   std::string format;                     // as JSON; empty before the first caps
   int input_width = 0, input_height = 0;  // 0: nobody said

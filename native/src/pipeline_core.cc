@@ -157,7 +157,10 @@ std::string PipelineCore::set_state(GstState state, std::chrono::milliseconds li
     return std::string("cannot go to ") + gst_element_state_get_name(state) + (why.empty() ? "" : ": " + why);
   };
   auto until = std::chrono::steady_clock::now() + limit;
+  // Sources may push before the bus reports PLAYING: until then, an estimate.
+  if (state == GST_STATE_PLAYING && is_live_) timeline->set_live(unix_now_ns() - gst_element_get_start_time(pipeline));
   GstStateChangeReturn result = gst_element_set_state(pipeline, state);
+  if (result == GST_STATE_CHANGE_NO_PREROLL) is_live_ = true;
   while (result == GST_STATE_CHANGE_ASYNC && limit.count() > 0) {
     // An error on the bus does not end an asynchronous state change by itself.
     if (closing_) return "the pipeline was closed";
@@ -298,6 +301,13 @@ void PipelineCore::note_error(GstObject* source, const char* message) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (last_error_.empty()) last_error_ = std::move(text);
 }
+// Running time and wall clock at one moment. After a pause anew: running time stood still meanwhile.
+void PipelineCore::note_live() {
+  GstClock* clock = gst_element_get_clock(pipeline);
+  if (clock == nullptr) return;
+  timeline->set_live(unix_now_ns() - (gst_clock_get_time(clock) - gst_element_get_base_time(pipeline)));
+  gst_object_unref(clock);
+}
 void PipelineCore::deliver(GstMessage* message) {
   auto task = std::make_unique<MessageTask>();
   queued_messages_++;
@@ -344,6 +354,7 @@ void PipelineCore::deliver(GstMessage* message) {
       task->type = "state";
       task->fields.emplace_back("from", gst_element_state_get_name(before));
       task->fields.emplace_back("to", gst_element_state_get_name(now));
+      if (now == GST_STATE_PLAYING && is_live_) note_live();
       vital = true;
       break;
     }

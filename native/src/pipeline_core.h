@@ -67,6 +67,7 @@ class PipelineCore : public std::enable_shared_from_this<PipelineCore> {
   // Control thread. Empty on success, else what is wrong; nothing is left behind in `bin` then.
   std::string build(const SegmentSpec& spec, GstBin* bin);
   std::string set_state(GstState state, std::chrono::milliseconds limit);  // limit 0: started, not waited for
+  bool is_live() const { return is_live_; }  // known once it is PAUSED: live sources have no data before PLAYING
   // `entry` leads from a tee of the pipeline to a node of the branch.
   std::string add_branch(const std::string& name, const LinkSpec& entry, const SegmentSpec& spec);
   std::string remove_branch(const std::string& name, std::chrono::milliseconds limit);
@@ -85,6 +86,7 @@ class PipelineCore : public std::enable_shared_from_this<PipelineCore> {
   std::string link(const LinkSpec& link, GstBin* bin);
   static GstBusSyncReply on_bus(GstBus*, GstMessage* message, gpointer data);
   void deliver(GstMessage* message);
+  void note_live();
   void note_error(GstObject* source, const char* message);
   std::string node_of(GstObject* source) const;
 
@@ -103,6 +105,7 @@ class PipelineCore : public std::enable_shared_from_this<PipelineCore> {
   std::map<std::string, std::shared_ptr<Relay>> relays_;
   std::atomic<int> queued_messages_{0};
   std::atomic<bool> latency_queued_{false};
+  std::atomic<bool> is_live_{false};
   // A branch that is not attached yet: its errors are the answer of add_branch(), not the pipeline's.
   std::atomic<GstObject*> attaching_{nullptr};
   std::map<std::string, Branch> branches_;  // control thread

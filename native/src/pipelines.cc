@@ -71,10 +71,10 @@ class Pipeline : public Napi::ObjectWrap<Pipeline> {
                         InstanceMethod("relayEnd", &Pipeline::relay_end)});
   }
 
-  // new Pipeline(name, epochNs, onMessage)
+  // new Pipeline(name, epochNs | null, onMessage)
   explicit Pipeline(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Pipeline>(info) {
     bool lossless;
-    uint64_t epoch = info[1].As<Napi::BigInt>().Uint64Value(&lossless);
+    uint64_t epoch = info[1].IsNull() ? Timeline::kOnArrival : info[1].As<Napi::BigInt>().Uint64Value(&lossless);
     core_ = PipelineCore::create(Bridge::of(info.Env()), info[0].As<Napi::String>().Utf8Value(), epoch);
     napi_create_reference(info.Env(), info[2], 1, &core_->on_message);
   }
@@ -120,12 +120,16 @@ class Pipeline : public Napi::ObjectWrap<Pipeline> {
     auto spec = std::make_shared<SegmentSpec>(segment_spec(info[0].As<Napi::Object>()));
     return operate(info.Env(), [spec](PipelineCore& core) { return from_error(core.build(*spec, GST_BIN(core.pipeline))); });
   }
-  // setState(name, limitMs) -> Promise
+  // setState(name, limitMs) -> Promise<is it live>
   Napi::Value set_state(const Napi::CallbackInfo& info) {
     GstState state = state_of(info.Env(), info[0].As<Napi::String>());
     hold(state >= GST_STATE_PAUSED);
     auto limit = limit_of(info, 1);
-    return operate(info.Env(), [state, limit](PipelineCore& core) { return from_error(core.set_state(state, limit)); });
+    return operate(info.Env(), [state, limit](PipelineCore& core) {
+      std::string error = core.set_state(state, limit);
+      bool live = core.is_live();
+      return Outcome{error, [live](Napi::Env env) -> Napi::Value { return Napi::Boolean::New(env, live); }};
+    });
   }
   // A pipeline that runs keeps the process alive, and itself.
   void hold(bool on) {

@@ -1,4 +1,6 @@
-// GStreamer's registry as plain JavaScript data. No element is ever made for it: classes tell everything.
+// GStreamer's registry as plain JavaScript data. Classes describe everything but one fact: whether a source is live is only
+// known of an element, so one of each source is made, and never leaves the state NULL.
+#include <gst/base/gstbasesrc.h>
 #include <gst/gst.h>
 #include <napi.h>
 
@@ -78,17 +80,56 @@ void add_choices(Napi::Env env, Napi::Object out, GParamSpec* spec) {
   out.Set("values", values);
 }
 
+bool is_settable(GParamSpec* spec) { return (spec->flags & G_PARAM_WRITABLE) != 0 && (spec->flags & G_PARAM_CONSTRUCT_ONLY) == 0; }
+
+// Mutable while PLAYING. Controllers set controllable properties frame by frame, so GST_PARAM_CONTROLLABLE implies it unless
+// the element restricts the property to a lower state. Without any flag GStreamer promises nothing.
+bool is_mutable_while_playing(GParamSpec* spec) {
+  if (!is_settable(spec)) return false;
+  if ((spec->flags & GST_PARAM_MUTABLE_PLAYING) != 0) return true;
+  bool restricted = (spec->flags & (GST_PARAM_MUTABLE_READY | GST_PARAM_MUTABLE_PAUSED)) != 0;
+  return (spec->flags & GST_PARAM_CONTROLLABLE) != 0 && !restricted;
+}
+
+bool has_input(GstElementFactory* factory) {
+  for (const GList* at = gst_element_factory_get_static_pad_templates(factory); at != nullptr; at = at->next) {
+    if (static_cast<GstStaticPadTemplate*>(at->data)->direction == GST_PAD_SINK) return true;
+  }
+  return false;
+}
+// RTMP sources connect as files are opened, and GStreamer does not call them live; what they receive is.
+bool speaks_rtmp(GstElementFactory* factory) {
+  const gchar* const* protocol = gst_element_factory_get_uri_protocols(factory);
+  for (; protocol != nullptr && *protocol != nullptr; protocol++) {
+    if (g_str_has_prefix(*protocol, "rtmp")) return true;
+  }
+  return false;
+}
+// Of an element with the properties it is made with. Bins that receive from the network (rtspsrc) are live; other bins are
+// known once they are PAUSED.
+bool is_live_source(GstElementFactory* factory) {
+  const gchar* klass = gst_element_factory_get_metadata(factory, GST_ELEMENT_METADATA_KLASS);
+  if (klass == nullptr || strstr(klass, "Source") == nullptr || has_input(factory)) return false;
+  if (speaks_rtmp(factory)) return true;
+  if (!g_type_is_a(gst_element_factory_get_element_type(factory), GST_TYPE_BASE_SRC)) return strstr(klass, "Network") != nullptr;
+  GstElement* element = gst_element_factory_create(factory, nullptr);
+  if (element == nullptr) return false;
+  gst_object_ref_sink(element);
+  bool live = gst_base_src_is_live(GST_BASE_SRC(element));
+  gst_object_unref(element);
+  return live;
+}
+
 Napi::Object property_info(Napi::Env env, GParamSpec* spec) {
   auto out = Napi::Object::New(env);
   const char* blurb = g_param_spec_get_blurb(spec);
-  bool settable = (spec->flags & G_PARAM_WRITABLE) != 0 && (spec->flags & G_PARAM_CONSTRUCT_ONLY) == 0;
   out.Set("kind", kind_of(spec));
   out.Set("gtype", g_type_name(spec->value_type));
   out.Set("about", blurb == nullptr ? "" : blurb);
   out.Set("default", default_of(env, spec));
-  out.Set("writable", settable);
+  out.Set("writable", is_settable(spec));
   out.Set("readable", (spec->flags & G_PARAM_READABLE) != 0);
-  out.Set("live", (spec->flags & GST_PARAM_MUTABLE_PLAYING) != 0);
+  out.Set("live", is_mutable_while_playing(spec));
   out.Set("deprecated", (spec->flags & G_PARAM_DEPRECATED) != 0);
   add_limits(out, spec);
   add_choices(env, out, spec);
@@ -179,6 +220,7 @@ Napi::Value describe_factory(const Napi::CallbackInfo& info) {
   add_pad_properties(env, out.Get("pads").As<Napi::Array>(), klass);
   out.Set("bases", list_bases(env, type));
   g_type_class_unref(klass);
+  out.Set("liveSource", is_live_source(loaded));
   gst_object_unref(loaded);
   out.Set("properties", list_properties(env, type, false));
   return out;

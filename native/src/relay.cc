@@ -39,9 +39,8 @@ struct Attachment {
   uint64_t generation;
 };
 
-uint64_t unix_now_ns() { return static_cast<uint64_t>(g_get_real_time()) * 1000; }
+}  // namespace
 
-// The camera's own clock where RTCP sender reports told it, else 0.
 uint64_t reported_capture_ns(GstBuffer* buffer) {
   static GstStaticCaps ntp = GST_STATIC_CAPS("timestamp/x-ntp");
   GstCaps* caps = gst_static_caps_get(&ntp);
@@ -49,7 +48,6 @@ uint64_t reported_capture_ns(GstBuffer* buffer) {
   gst_caps_unref(caps);
   return meta == nullptr || meta->timestamp < kNtpToUnixNs ? 0 : meta->timestamp - kNtpToUnixNs;
 }
-}  // namespace
 
 std::shared_ptr<Relay> Relay::create(GstElement* element, GstElement* pipeline, std::shared_ptr<Timeline> timeline) {
   if (!GST_IS_APP_SRC(element)) return nullptr;

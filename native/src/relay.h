@@ -12,6 +12,9 @@
 
 #include "timeline.h"
 
+// By the camera's own clock, where RTCP sender reports gave it: Unix time of the frame, else 0.
+uint64_t reported_capture_ns(GstBuffer* buffer);
+
 class Relay : public std::enable_shared_from_this<Relay> {
  public:
   // Null when `element` is no appsrc. Keeps its own references.

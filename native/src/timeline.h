@@ -6,9 +6,13 @@
 #include <atomic>
 #include <mutex>
 
+inline uint64_t unix_now_ns() { return static_cast<uint64_t>(g_get_real_time()) * 1000; }
+
 class Timeline {
  public:
-  // Unix time of PTS 0: start time at real-time pace, a fixed epoch at pace `fast`.
+  // Stands for "not known before the first frame, which counts as taken when it is first seen".
+  static constexpr uint64_t kOnArrival = UINT64_MAX;
+  // Unix time of PTS 0: start time at real-time pace, a fixed epoch at pace `fast`, or kOnArrival.
   explicit Timeline(uint64_t epoch_ns) : epoch_ns_(epoch_ns) {}
 
   // A live source measured when this access unit was captured (RTCP) or arrived. Access units come in decoding order;
@@ -40,13 +44,25 @@ class Timeline {
     return false;
   }
 
-  // A noted frame's own time; between notes, in proportion; after the last, as much later.
-  uint64_t capture_ns(GstClockTime pts) const {
+  // The pipeline is live and has begun to play, or continues after a pause: Unix time of its running time 0. An epoch that
+  // was given stays: a file that is paced by the clock looks live to GStreamer, too.
+  void set_live(uint64_t zero_ns) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (epoch_ns_ == kOnArrival) live_zero_ns_ = zero_ns;
+  }
+
+  // A noted frame's own time; between notes, in proportion; after the last, as much later. Without notes, in a live
+  // pipeline: what the camera reported (0: nothing), else when the source gave the frame its running time, on arrival.
+  uint64_t capture_ns(GstClockTime pts, GstClockTime running, uint64_t reported_ns) {
     if (!GST_CLOCK_TIME_IS_VALID(pts)) pts = 0;
     std::lock_guard<std::mutex> lock(mutex_);
     auto [before, after] = neighbours(pts);
-    if (before == nullptr && after == nullptr) return epoch_ns_ + pts;
-    return after == nullptr ? before->unix_ns + (pts - before->pts) : between(before, after, pts);
+    if (after != nullptr) return between(before, after, pts);
+    if (before != nullptr) return before->unix_ns + (pts - before->pts);
+    if (!GST_CLOCK_TIME_IS_VALID(running)) running = pts;
+    if (live_zero_ns_ == 0 && epoch_ns_ == kOnArrival) live_zero_ns_ = unix_now_ns() - running;
+    if (live_zero_ns_ == 0) return epoch_ns_ + pts;
+    return reported_ns != 0 ? reported_ns : live_zero_ns_ + running;
   }
 
  private:
@@ -77,6 +93,7 @@ class Timeline {
   }
   const uint64_t epoch_ns_;
   mutable std::mutex mutex_;
+  uint64_t live_zero_ns_ = 0;  // 0: not live
   std::array<Note, 512> notes_{};
   size_t next_ = 0;
   std::array<GstClockTime, 16> gaps_{};

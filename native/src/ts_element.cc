@@ -145,8 +145,9 @@ bool ts_take_format(gpointer object, GstCaps* caps) {
   core->format_due = describe_input(*core);
   return ts_tell_format(object) != GST_FLOW_ERROR;
 }
-void ts_take_input_size(gpointer object, GstEvent* event) {
+void ts_note_event(gpointer object, GstEvent* event) {
   auto& core = ts_core_of(object);
+  if (GST_EVENT_TYPE(event) == GST_EVENT_SEGMENT) gst_event_copy_segment(event, &core->segment);
   // Told with the next frame. Before the first caps there is nothing to tell: it goes with them.
   if (parse_input_size(event, &core->input_width, &core->input_height) && !core->format.empty())
     core->format_due = describe_input(*core);

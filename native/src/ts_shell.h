@@ -27,8 +27,8 @@ void ts_stop(gpointer object);
 // Tells the handler of a format: of a new one, and of one that a flush kept from it. Streaming thread.
 bool ts_take_format(gpointer object, GstCaps* caps);
 GstFlowReturn ts_tell_format(gpointer object);
-// Of any event: notes it when it is the one that says how large the picture came in. Streaming thread.
-void ts_take_input_size(gpointer object, GstEvent* event);
+// Of any event: notes segments, and the one that says how large the picture came in. Streaming thread.
+void ts_note_event(gpointer object, GstEvent* event);
 
 // What g_type_register_static() wants to know of each kind.
 GTypeInfo ts_transform_info(const ElementSpec* spec);

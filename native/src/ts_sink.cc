@@ -33,7 +33,7 @@ gboolean base_sink_event(GstBaseSink* sink, GstEvent* event) {
     std::shared_ptr<Call> call;
     ts_report(sink, core->call(CallKind::kEnd, nullptr, {}, &call), call);
   } else {
-    ts_take_input_size(sink, event);
+    ts_note_event(sink, event);
   }
   return GST_BASE_SINK_CLASS(ts_parent_class(sink))->event(sink, event);
 }

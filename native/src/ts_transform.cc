@@ -108,7 +108,7 @@ gboolean sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
       return gst_pad_event_default(pad, parent, event);
     default:
       if (GST_EVENT_IS_SERIALIZED(event)) core->drain();
-      ts_take_input_size(self, event);
+      ts_note_event(self, event);
       return gst_pad_event_default(pad, parent, event);
   }
 }

@@ -199,11 +199,11 @@ export const ProcessGraphQuery = Type.Object({
   ),
 });
 
-/** `{"detect": {"confidence": 0.5}}` */
+/** `{"detect": {"confidence": 0.5}}`, or `{"params": {"confidence": 0.5}}` */
 export const LiveProperties = Type.Record(
   Type.String({ minLength: 1, maxLength: 128 }),
   Type.Record(Type.String({ minLength: 1, maxLength: 128 }), Type.Unknown(), { minProperties: 1 }),
-  { minProperties: 1, maxProperties: 1000, description: "Values by property, by node." },
+  { minProperties: 1, maxProperties: 1000, description: "Values by property, by node; `params` for those of the graph." },
 );
 
 export const LivePropertiesSet = Type.Object({ uuid: Uuid, process_uuid: Uuid, set: LiveProperties });

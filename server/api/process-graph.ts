@@ -23,6 +23,13 @@ export interface ProcessGraphNeeds {
   readonly config: Pick<Config, "graphs">;
 }
 
+/** Nodes had their names first: where one is named `params`, it is meant. */
+function splitParams({ segments }: ProcessGraph, { params, ...nodes }: Readonly<Record<string, JsonRecord>>) {
+  const isNode = segments.some((segment) => segment.nodes.some(({ step }) => step === "params"));
+  if (params === undefined) return { nodes, params: {} };
+  return isNode ? { nodes: { ...nodes, params }, params: {} } : { nodes, params };
+}
+
 /** What a process shows as its graph when the graph is nobody's but its author's. */
 const TRIED = "try";
 
@@ -84,8 +91,9 @@ export function processGraphEndpoints({ library, processes, config }: ProcessGra
       path: "/process/{process_uuid}/graph",
       tag: "Graphs",
       id: "setProcessGraph",
-      summary: "Set live properties of a running graph",
-      description: 'Values by property, by node: `{"detect": {"confidence": 0.5}}`. All of them or none.',
+      summary: "Set live properties and params of a running graph",
+      description:
+        'Values by property, by node: `{"detect": {"confidence": 0.5}}`. `{"params": {"confidence": 0.5}}` sets params of the graph, and with them every property that takes their values (in a graph that has a node named `params`, it is that node). Of two changes of one property the later holds, also after a restart. All of them or none; what cannot change while it runs is answered with 422 and the reason. `live_params` of `GET` lists the params that can.',
       access: "key",
       body: LiveProperties,
       answers: { 200: { description: "What was set.", schema: LivePropertiesSet } },
@@ -93,8 +101,10 @@ export function processGraphEndpoints({ library, processes, config }: ProcessGra
       async handle({ user, params, body }) {
         const uuid = params.process_uuid ?? "";
         const set = body as Readonly<Record<string, JsonRecord>>;
-        expectInside((await processes.describe(user, uuid, "json")) as ProcessGraph, set, library);
-        await processes.setProperties(user, uuid, set);
+        const graph = (await processes.describe(user, uuid, "json")) as ProcessGraph;
+        const { nodes, params: values } = splitParams(graph, set);
+        expectInside(graph, nodes, library);
+        await processes.setProperties(user, uuid, nodes, values);
         return { status: 200, body: { uuid, process_uuid: uuid, set } };
       },
     }),

@@ -32,6 +32,10 @@ export interface GraphOrder {
   readonly graphText?: string | null;
   /** As the client gave them. */
   readonly params: JsonRecord;
+  /** Those of the params that are to be judged as a client's. Default: all. */
+  readonly given?: JsonRecord;
+  /** A slot that is to be attached, with what a client gives for it. */
+  readonly attach?: { readonly slot: string; readonly params: JsonRecord };
   /** A file's path or a stream's address. Never told to anybody. */
   readonly sourceUri: string;
 }
@@ -106,10 +110,14 @@ export class GraphLibrary {
   }
 
   /** Rejects with `graph_not_found`, or with `invalid_input` and one entry for every fault. */
-  async prepare({ graph, graphText = null, params, sourceUri }: GraphOrder): Promise<PreparedOrder> {
+  async prepare({ graph, graphText = null, params, given, attach, sourceUri }: GraphOrder): Promise<PreparedOrder> {
     const models = await this.#modelNames();
     const thread = graphText === null ? this.#installed : this.#texts;
-    const answer = await this.#ask(thread, { type: "prepare", graph, text: graphText, params, sourceUri, models });
+    const answer = await this.#ask(thread, {
+      ...{ type: "prepare", graph, text: graphText, params, sourceUri, models },
+      given: given ?? params,
+      attach: attach ?? null,
+    });
     if (answer.type === "absent") throw refuseName(graph, answer.installed);
     if (answer.type === "refused") throw refuseInput(graph, answer.refusal, sourceUri);
     if (answer.type !== "prepared") throw new Error(`the compiler answered "${answer.type}" to "prepare"`);

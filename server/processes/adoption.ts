@@ -1,6 +1,8 @@
 /** What becomes of a process that another server left behind. */
+import type { JsonRecord } from "../../schemas/json.ts";
 import { ServiceError } from "../service-error.ts";
 import { listAttached } from "../store/attachments.ts";
+import { listBranches } from "../store/branches.ts";
 import { saveSnapshot } from "../store/claims.ts";
 import type { Sql } from "../store/client.ts";
 import { deleteProcess, type ProcessRow } from "../store/processes.ts";
@@ -21,6 +23,10 @@ export interface ResolveOptions {
 
 export interface PrepareOrder extends Pick<ProcessRow, "graph" | "graphText" | "params"> {
   readonly sourceUri: string;
+  /** Of the params, those that a client gives now; the others have been judged before. Default: all. */
+  readonly given?: JsonRecord;
+  /** A slot that is to be attached, with what a client gives for it. */
+  readonly attach?: { readonly slot: string; readonly params: JsonRecord };
 }
 
 /**
@@ -41,9 +47,11 @@ export async function adopt(row: ProcessRow, needs: AdoptionNeeds): Promise<Proc
   }
   try {
     const input = await needs.resolveInput(row.userUuid, row.sourceUuid, { isResumed: true });
-    const { offers, slots, alertNode = null } = await needs.prepare({ ...row, sourceUri: input.uri });
+    const { offers, slots, alertNode = null } = await needs.prepare({ ...row, sourceUri: input.uri, given: {} });
     const hasRecording = await findHasRecording(sql, row.userUuid);
-    return { row, input, offers, slots, alertNode, outputs: await listAttached(sql, row.uuid), hasRecording };
+    const outputs = await listAttached(sql, row.uuid);
+    const branches = await listBranches(sql, row.uuid);
+    return { row, input, offers, slots, alertNode, outputs, branches, hasRecording };
   } catch (error) {
     if (!(error instanceof ServiceError) || PASSING.has(error.code)) throw error;
     await end(row, "failed", { code: error.code, detail: error.message }, sql);

@@ -114,6 +114,7 @@ export class Holdings {
     const { limits, pictures, spares, sql, log, config, metrics, routeOutput, recordings } = this.#needs;
     const process = new SupervisedProcess(parts, {
       ...{ sql, log, config, limits, pictures, slots: this.#slots, routeOutput, recordings },
+      prepare: (order) => this.#needs.prepare(order),
       takeRunner: (signal) => spares.take(signal),
       replaceRunner: () => spares.fill(),
     });

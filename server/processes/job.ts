@@ -1,11 +1,14 @@
 /** What a runner is told to run. */
+import type { JsonRecord } from "../../schemas/json.ts";
 import type { LiveValues } from "../../schemas/live-values.ts";
 import type { RunnerJob } from "../../schemas/runner.ts";
 import type { ProcessRow } from "../store/processes.ts";
 import type { PictureSlot } from "./feed.ts";
 
 export interface JobParts {
-  readonly row: Pick<ProcessRow, "uuid" | "sourceUrl" | "graph" | "graphText" | "params">;
+  readonly row: Pick<ProcessRow, "uuid" | "sourceUrl" | "graph" | "graphText">;
+  /** As they are now. */
+  readonly params: JsonRecord;
   readonly sourceUri: string;
   readonly positionNs: number;
   /** When its first data came; null in the run in which it does. A file's first frame counts as taken then. */
@@ -22,8 +25,8 @@ export interface JobParts {
 }
 
 export function makeJob(parts: JobParts): RunnerJob {
-  const { uuid, sourceUrl, graph, graphText, params } = parts.row;
-  const { attached } = parts;
+  const { uuid, sourceUrl, graph, graphText } = parts.row;
+  const { attached, params } = parts;
   return {
     uuid,
     graph,

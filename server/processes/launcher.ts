@@ -6,6 +6,7 @@ import { type Launched, launch, type Patience } from "./launch.ts";
 import type { Ledger } from "./ledger.ts";
 import type { LiveSupply } from "./live-supply.ts";
 import type { PictureSocket } from "./picture-sockets.ts";
+import type { ProcessBranches } from "./process-branches.ts";
 import type { ProcessOutputs } from "./process-outputs.ts";
 import type { ProcessNeeds, ProcessParts } from "./process-parts.ts";
 import type { Recorder } from "./recorder.ts";
@@ -17,6 +18,7 @@ export interface LauncherParts extends Pick<ProcessParts, "row" | "input"> {
   readonly ledger: Ledger;
   readonly feed: Feed;
   readonly outputs: ProcessOutputs;
+  readonly branches: Pick<ProcessBranches, "attachments">;
   readonly recorder: Recorder;
   readonly supply: LiveSupply;
   /** Rejects when the source is nowhere. */
@@ -81,18 +83,19 @@ export class Launcher {
   }
 
   #makeJob(sourceUri: string): RunnerJob {
-    const { row, input, ledger, feed, outputs, recorder, supply, needs } = this.#parts;
+    const { row, input, ledger, feed, outputs, branches, recorder, supply, needs } = this.#parts;
     const { watched } = feed;
     feed.noteRun(watched);
     const { positionNs, startedAt, trackIds } = ledger;
     return makeJob({
       row,
+      params: ledger.params,
       sourceUri,
       positionNs: input.isFile ? positionNs : 0,
       startedAt,
       firstTrackId: trackIds.next,
       live: supply.beginRun(),
-      attached: [...outputs.attachments, ...recorder.begin()],
+      attached: [...outputs.attachments, ...branches.attachments, ...recorder.begin()],
       watched,
       pictureSocket: this.#pictureSocket?.path ?? "",
       giveUpSeconds: needs.limits.giveUpMs / 1000,

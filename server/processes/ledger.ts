@@ -1,5 +1,6 @@
 /** What is to be known of a process, now and after a crash of the server: kept here, written down in the background. */
-import { mergeLive } from "../../schemas/live-values.ts";
+import type { JsonRecord } from "../../schemas/json.ts";
+import { dropLive, type LivePlace, mergeLive } from "../../schemas/live-values.ts";
 import { ServiceError } from "../service-error.ts";
 import { type Claim, type ProcessSnapshot, releaseClaim, saveSnapshot } from "../store/claims.ts";
 import type { Sql } from "../store/client.ts";
@@ -26,6 +27,7 @@ export class Ledger {
   error: ProcessError | null = null;
   desired: ProcessRow["desired"];
   live: LiveProperties;
+  params: JsonRecord;
   positionNs: number;
   restarts: number;
   lastError: ProcessCrash | null;
@@ -41,6 +43,7 @@ export class Ledger {
     this.trackIds = new TrackIds(row.nextTrackId);
     this.desired = row.desired;
     this.live = row.live;
+    this.params = row.params;
     this.positionNs = row.positionNs;
     this.restarts = row.restarts;
     this.lastError = row.lastError === null ? null : { ...row.lastError, at: new Date(row.lastError.at) };
@@ -69,6 +72,12 @@ export class Ledger {
 
   mergeLive(nodes: LiveProperties): void {
     this.live = mergeLive(this.live, nodes);
+  }
+
+  /** Parameters that were changed while it ran, and properties that follow them again. */
+  mergeParams(params: JsonRecord, replaced: readonly LivePlace[]): void {
+    this.params = { ...this.params, ...params };
+    this.live = dropLive(this.live, replaced);
   }
 
   /** Resolves with true when it is written down, and with false when it never will be. */
@@ -106,6 +115,7 @@ export class Ledger {
     return {
       desired: this.desired,
       live: this.live,
+      params: this.params,
       state: this.state,
       errorCode: this.error?.code ?? null,
       errorDetail: this.error?.detail ?? null,

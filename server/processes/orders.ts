@@ -1,22 +1,30 @@
 /** What a process is asked for while it lives, one after the other, and what of it must be restored in a new run. */
 import type { Logger } from "pino";
-import type { RunnerJob } from "../../schemas/runner.ts";
+import type { JsonRecord } from "../../schemas/json.ts";
+import type { RunnerJob, SetResult } from "../../schemas/runner.ts";
+import { ServiceError } from "../service-error.ts";
 import type { AttachedOutput } from "../store/attachments.ts";
+import type { BranchRow } from "../store/branches.ts";
 import type { LiveProperties } from "../store/processes.ts";
+import type { PrepareOrder } from "./adoption.ts";
 import type { Feed } from "./feed.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Life } from "./life.ts";
 import type { LiveSupply } from "./live-supply.ts";
+import type { BranchState, ProcessBranches } from "./process-branches.ts";
 import type { ProcessOutputs } from "./process-outputs.ts";
 import type { ProcessParts } from "./process-parts.ts";
 import type { ProcessState } from "./processes.ts";
-import type { Recorder } from "./recorder.ts";
+import { RECORDING, type Recorder } from "./recorder.ts";
 import { refuseOffer, refuseRequest, refuseRestarting, refuseState } from "./refusals.ts";
 import { type RunnerOrder, RunnerSilence } from "./runner.ts";
 import { Turns } from "./turns.ts";
 
 export interface OrdersParts extends Pick<ProcessParts, "row" | "offers" | "slots"> {
   readonly outputs: ProcessOutputs;
+  readonly branches: ProcessBranches;
+  /** Rejects with `invalid_input` where its graph, with the params it has, does not take what a client gives. */
+  prepare(order: Pick<PrepareOrder, "given" | "attach"> & { readonly params?: JsonRecord }): Promise<unknown>;
   readonly recorder: Pick<Recorder, "tend">;
   readonly log: Logger;
   readonly life: Life;
@@ -33,6 +41,19 @@ export interface AttachmentStore {
   attach(): Promise<AttachedOutput>;
   detach(): Promise<void>;
 }
+
+/** A slot to attach, and how it is attached in the store as well. */
+export interface BranchOrder {
+  readonly slot: string;
+  readonly params: JsonRecord;
+  readonly store: {
+    insert(branch: { readonly slot: string; readonly params: JsonRecord }): Promise<BranchRow>;
+    delete(uuid: string): Promise<void>;
+  };
+}
+
+/** Attached by the service: for outputs, for viewers, and as process recordings. */
+const OWN_SLOTS = ["feed", "view", "rtsp", "rtmp", "cot", RECORDING];
 
 /** Orders that wait for others. */
 const MOST_WAITING = 32;
@@ -104,11 +125,63 @@ export class Orders {
     });
   }
 
-  setProperties(nodes: LiveProperties): Promise<void> {
-    const { ledger } = this.#parts;
+  attachBranch({ slot, params, store }: BranchOrder): Promise<BranchState> {
+    const { branches, prepare } = this.#parts;
+    return this.#turns.take(async () => {
+      this.expectLiving("given a branch");
+      this.#expectOpenSlot(slot);
+      await prepare({ given: {}, attach: { slot, params } });
+      const branch = await store.insert({ slot, params });
+      try {
+        await branches.add(branch, async ({ id, ...rest }) => {
+          this.expectLiving("given a branch");
+          await this.ask({ type: "attach", attachment: id, ...rest });
+        });
+      } catch (error) {
+        await store.delete(branch.uuid);
+        throw error;
+      }
+      return branches.states.find(({ uuid }) => uuid === branch.uuid) ?? raise(`branch ${branch.uuid} is gone`);
+    });
+  }
+
+  detachBranch(uuid: string, store: BranchOrder["store"]): Promise<void> {
+    const { branches } = this.#parts;
+    return this.#turns.take(async () => {
+      if (!branches.has(uuid))
+        throw new ServiceError("branch_not_found", {
+          detail: `there is no branch ${uuid}; GET /process/${this.#parts.row.uuid}/branches lists those there are`,
+        });
+      this.expectLiving("relieved of a branch");
+      const isAttached = branches.attachments.some(({ id }) => id === uuid);
+      if (isAttached) await this.ask({ type: "detach", attachment: uuid });
+      branches.delete(uuid);
+      await store.delete(uuid);
+    });
+  }
+
+  /** Slots that clients may attach. */
+  get openSlots(): Readonly<Record<string, JsonRecord>> {
+    return Object.fromEntries(Object.entries(this.#parts.slots).filter(([slot]) => !OWN_SLOTS.includes(slot)));
+  }
+
+  #expectOpenSlot(slot: string): void {
+    const { row, slots } = this.#parts;
+    if (OWN_SLOTS.includes(slot)) {
+      const message = `is attached by the service itself: for outputs with POST /process/${row.uuid}/{output_uuid}, for viewers and recordings as they come`;
+      throw new ServiceError("invalid_input", { detail: `/slot ${message}.`, errors: [{ path: "/slot", message }] });
+    }
+    if (!Object.hasOwn(slots, slot)) throw refuseOffer(row.graph, slot, Object.keys(this.openSlots));
+  }
+
+  setProperties(nodes: LiveProperties, params: JsonRecord = {}): Promise<void> {
+    const { ledger, prepare } = this.#parts;
     return this.#turns.take(async () => {
       this.expectLiving("changed");
-      await this.ask({ type: "set", nodes });
+      const hasParams = Object.keys(params).length > 0;
+      if (hasParams) await prepare({ params: { ...ledger.params, ...params }, given: params });
+      const result = await this.ask({ type: "set", nodes, ...(hasParams && { params }) });
+      ledger.mergeParams(params, (result as SetResult | null)?.replaced ?? []);
       ledger.mergeLive(nodes);
       await ledger.promise();
     });
@@ -156,9 +229,10 @@ export class Orders {
 
   /** Of a run through which data flows: makes it what the process should be. */
   restore(): Promise<void> {
-    const { life, ledger, feed } = this.#parts;
+    const { life, ledger, feed, branches } = this.#parts;
     return this.#turns.takeSurely(async () => {
       life.noteFlowing();
+      branches.noteFlowing();
       const { live, desired } = ledger;
       if (Object.keys(live).length > 0) await this.ask({ type: "set", nodes: live });
       // It may have changed since the job was made.
@@ -216,4 +290,8 @@ export class Orders {
     if (states.includes(state)) return;
     throw state === life.shownState ? refuseState(state, wish, states) : refuseRestarting(wish);
   }
+}
+
+function raise(message: string): never {
+  throw new Error(message);
 }

@@ -2,12 +2,15 @@
 import type { Logger } from "pino";
 import type { AlertRule } from "../../schemas/alerts.ts";
 import type { Config } from "../../schemas/config.ts";
+import type { JsonRecord } from "../../schemas/json.ts";
 import type { RouteOutput } from "../outputs/output-route.ts";
 import type { Slots } from "../slots.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import type { AttachedOutput } from "../store/attachments.ts";
+import type { BranchRow } from "../store/branches.ts";
 import type { Sql } from "../store/client.ts";
 import type { ProcessRow } from "../store/processes.ts";
+import type { PrepareOrder } from "./adoption.ts";
 import type { PictureSockets } from "./picture-sockets.ts";
 import type { RestartRule } from "./restart.ts";
 import type { RunLimits } from "./run.ts";
@@ -34,7 +37,7 @@ export interface FirstInput extends ProcessInput {
 /** What a process can be asked for, as its graph says. */
 export interface ProcessOffers {
   readonly offers: ReadonlySet<string>;
-  readonly slots: Readonly<Record<string, unknown>>;
+  readonly slots: Readonly<Record<string, JsonRecord>>;
   /** Where rules of alerts are evaluated; without it nowhere. */
   readonly alertNode?: AlertNode | null;
 }
@@ -67,6 +70,8 @@ export interface ProcessNeeds {
   readonly recordings: RecordingPlace;
   /** Of processes that are started: when a server takes up many, they do not slow each other down to failure. */
   readonly slots: Slots;
+  /** Rejects with `invalid_input` where its graph does not take what a client gives. */
+  prepare(order: PrepareOrder): Promise<unknown>;
   /** Rejects when the signal is aborted: then the runner is somebody else's. */
   takeRunner(signal: AbortSignal): Promise<Runner>;
   /** The runner that was taken has all it needs: another may be loaded in its place. */
@@ -89,4 +94,5 @@ export interface ProcessParts extends ProcessOffers {
   readonly row: ProcessRow;
   readonly input: ProcessInput;
   readonly outputs: readonly AttachedOutput[];
+  readonly branches: readonly BranchRow[];
 }

@@ -4,9 +4,11 @@ import type { TelemetryInfo } from "../../schemas/api/processes.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { RunnerStats } from "../../schemas/runner.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
+import type { NewBranch } from "../store/branches.ts";
 import type { IncomingMessage } from "../telemetry/channel.ts";
 import type { User } from "../user.ts";
 import type { PictureSlot } from "./feed.ts";
+import type { BranchState } from "./process-branches.ts";
 
 export type ProcessState = "starting" | "running" | "paused" | "stopping" | "finished" | "failed";
 
@@ -84,6 +86,12 @@ export interface StartedProcess {
   readonly times?: Readonly<Record<string, number>>;
 }
 
+export interface BranchList {
+  readonly branches: readonly BranchState[];
+  /** Those that can be attached, with the JSON Schema of their params. */
+  readonly slots: Readonly<Record<string, JsonRecord>>;
+}
+
 /** All reject with `ServiceError`. A process of another user's is one that is not there. */
 export interface Processes {
   /** Resolves once the source's first data has arrived. */
@@ -98,7 +106,16 @@ export interface Processes {
   detach(user: User, uuid: string, outputUuid: string): Promise<void>;
   /** `graph_lacks` when its graph has no such slot or channel. */
   expectOffer(user: User, uuid: string, offer: string): Promise<void>;
-  setProperties(user: User, uuid: string, nodes: Readonly<Record<string, JsonRecord>>): Promise<void>;
+  /** `params` of the graph, with everything that takes their values; all of it or nothing. */
+  setProperties(
+    user: User,
+    uuid: string,
+    nodes: Readonly<Record<string, JsonRecord>>,
+    params?: JsonRecord,
+  ): Promise<void>;
+  attachBranch(user: User, uuid: string, branch: Pick<NewBranch, "slot" | "params">): Promise<BranchState>;
+  detachBranch(user: User, uuid: string, branchUuid: string): Promise<void>;
+  listBranches(user: User, uuid: string): Promise<BranchList>;
   describe(user: User, uuid: string, format: "json" | "dot" | "mermaid" | "launch"): Promise<unknown>;
   /** Where a client brings telemetry; nothing comes of it once the process has ended. `telemetry_not_taken` where it may not. */
   openTelemetry(user: User, uuid: string): Promise<(message: IncomingMessage) => void>;

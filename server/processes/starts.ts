@@ -71,7 +71,7 @@ export class Starts {
     const row = await this.#insert(order, { input, params, alertNode }, limit);
     const checksMs = Math.round(performance.now() - requestedMs);
     const process = this.#needs.hold({
-      ...{ row, input, offers, slots, alertNode, outputs: [], hasRecording: order.user.hasRecording },
+      ...{ row, input, offers, slots, alertNode, outputs: [], branches: [], hasRecording: order.user.hasRecording },
     });
     const { uuid, sourceUuid } = row;
     try {

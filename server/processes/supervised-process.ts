@@ -17,7 +17,8 @@ import { Launcher } from "./launcher.ts";
 import { Ledger } from "./ledger.ts";
 import { Life } from "./life.ts";
 import { LiveSupply, type SuppliedValues } from "./live-supply.ts";
-import { type AttachmentStore, Orders } from "./orders.ts";
+import { type AttachmentStore, type BranchOrder, Orders } from "./orders.ts";
+import { type BranchState, ProcessBranches } from "./process-branches.ts";
 import { ProcessOutputs } from "./process-outputs.ts";
 import type { AlertNode, ProcessNeeds, ProcessParts } from "./process-parts.ts";
 import type { Picture, ProcessError, ProcessNotice, ProcessState } from "./processes.ts";
@@ -41,6 +42,7 @@ export class SupervisedProcess {
   readonly #life: Life;
   readonly #orders: Orders;
   readonly #outputs: ProcessOutputs;
+  readonly #branches: ProcessBranches;
   readonly #recorder: Recorder;
   readonly #supply = new LiveSupply();
   readonly #telemetry: ProcessTelemetry | null;
@@ -65,6 +67,7 @@ export class SupervisedProcess {
     this.#reception = reception;
     this.#feed = feed;
     const outputs = new ProcessOutputs(parts.outputs, needs.routeOutput);
+    const branches = new ProcessBranches(parts.branches, parts.slots);
     const recorder = new Recorder({
       log,
       isOffered: parts.hasRecording && RECORDING in parts.slots,
@@ -77,10 +80,11 @@ export class SupervisedProcess {
     });
     const tending = new Again(() => this.#tend(limits.lookupMs));
     this.#outputs = outputs;
+    this.#branches = branches;
     this.#recorder = recorder;
     this.#whereabouts = new Whereabouts(input.locate, limits.lookupMs, () => this.#life.move());
     const launcher = new Launcher({
-      ...{ row, input, needs, ledger, feed, outputs, recorder, supply: this.#supply },
+      ...{ row, input, needs, ledger, feed, outputs, branches, recorder, supply: this.#supply },
       findSource: () => this.#whereabouts.find(),
       onReport: (report) => this.#hear(report),
       onRun: (run) => this.#life.noteRun(run),
@@ -92,6 +96,7 @@ export class SupervisedProcess {
       onRunEnded: () => {
         this.#whereabouts.setLost(false);
         outputs.endRun();
+        branches.endRun();
         recorder.endRun();
       },
       onClose: () => {
@@ -105,7 +110,9 @@ export class SupervisedProcess {
       ...parts,
       log,
       outputs,
+      branches,
       recorder,
+      prepare: (order) => needs.prepare({ ...row, params: ledger.params, sourceUri: input.uri, ...order }),
       life: this.#life,
       ledger,
       feed,
@@ -215,8 +222,25 @@ export class SupervisedProcess {
     return this.#orders.detach(outputUuid, store);
   }
 
-  setProperties(nodes: LiveProperties): Promise<void> {
-    return this.#orders.setProperties(nodes);
+  attachBranch(branch: BranchOrder): Promise<BranchState> {
+    return this.#orders.attachBranch(branch);
+  }
+
+  detachBranch(uuid: string, store: BranchOrder["store"]): Promise<void> {
+    return this.#orders.detachBranch(uuid, store);
+  }
+
+  get branches(): readonly BranchState[] {
+    return this.#branches.states;
+  }
+
+  /** Slots that clients may attach, with the JSON Schema of their params. */
+  get slots(): Readonly<Record<string, JsonRecord>> {
+    return this.#orders.openSlots;
+  }
+
+  setProperties(nodes: LiveProperties, params: JsonRecord = {}): Promise<void> {
+    return this.#orders.setProperties(nodes, params);
   }
 
   /** Live values that hold from the first frame of every run on. Only whoever supplies them sets these properties. */
@@ -274,6 +298,7 @@ export class SupervisedProcess {
     if (report.type === "element") this.#telemetry?.hear(report.event as JsonRecord);
     if (report.type !== "attachment") return;
     this.#outputs.hear(report);
+    this.#branches.hear(report);
     this.#recorder.hear(report);
   }
 

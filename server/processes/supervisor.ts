@@ -5,21 +5,25 @@ import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { RouteOutput } from "../outputs/output-route.ts";
 import { ServiceError } from "../service-error.ts";
+import { type NewBranch, deleteBranch, insertBranch } from "../store/branches.ts";
 import { attachOutput, detachOutput, findAttached } from "../store/attachments.ts";
 import type { Sql } from "../store/client.ts";
 import { findProcess } from "../store/processes.ts";
 import { readStandings } from "../store/standing.ts";
 import type { IncomingMessage } from "../telemetry/channel.ts";
 import type { User } from "../user.ts";
+import { newUuid } from "../uuid.ts";
 import type { PrepareOrder, ResolveOptions } from "./adoption.ts";
 import type { LiveProcess } from "./describe-process.ts";
 import type { PictureSlot } from "./feed.ts";
 import { type HoldingNeeds, Holdings, type ProcessMetrics } from "./holdings.ts";
 import { limitsOf } from "./limits.ts";
+import type { BranchOrder } from "./orders.ts";
 import { PictureSockets } from "./picture-sockets.ts";
+import type { BranchState } from "./process-branches.ts";
 import type { ProcessNumbers } from "./process-numbers.ts";
 import type { FirstInput, ProcessLimits, ProcessOffers, RecordingPlace } from "./process-parts.ts";
-import type { Picture, Processes, ProcessNotice, ProcessState, StartedProcess, StartOrder } from "./processes.ts";
+import type { BranchList, Picture, Processes, ProcessNotice, ProcessState, StartedProcess, StartOrder } from "./processes.ts";
 import { refuseState } from "./refusals.ts";
 import { SpareRunners } from "./spare.ts";
 import { judgeStanding } from "./standings.ts";
@@ -176,8 +180,35 @@ export class Supervisor implements Processes {
     (await this.#expectActive(user, uuid)).expectOffer(offer);
   }
 
-  async setProperties(user: User, uuid: string, nodes: Readonly<Record<string, JsonRecord>>): Promise<void> {
-    await (await this.#expectHeld(user, uuid)).setProperties(nodes);
+  async setProperties(
+    user: User,
+    uuid: string,
+    nodes: Readonly<Record<string, JsonRecord>>,
+    params: JsonRecord = {},
+  ): Promise<void> {
+    await (await this.#expectHeld(user, uuid)).setProperties(nodes, params);
+  }
+
+  async attachBranch(user: User, uuid: string, branch: Pick<NewBranch, "slot" | "params">): Promise<BranchState> {
+    const process = await this.#expectHeld(user, uuid);
+    return process.attachBranch({ ...branch, store: this.#branchStore(user, uuid) });
+  }
+
+  async detachBranch(user: User, uuid: string, branchUuid: string): Promise<void> {
+    await (await this.#expectHeld(user, uuid)).detachBranch(branchUuid, this.#branchStore(user, uuid));
+  }
+
+  async listBranches(user: User, uuid: string): Promise<BranchList> {
+    const { branches, slots } = await this.#expectHeld(user, uuid);
+    return { branches, slots };
+  }
+
+  #branchStore(user: User, uuid: string): BranchOrder["store"] {
+    const { sql } = this.#needs;
+    return {
+      insert: (branch) => insertBranch(sql, user, uuid, { uuid: newUuid(), ...branch }),
+      delete: (branchUuid) => deleteBranch(sql, uuid, branchUuid),
+    };
   }
 
   async describe(user: User, uuid: string, format: "json" | "dot" | "mermaid" | "launch"): Promise<unknown> {

@@ -31,12 +31,7 @@ export async function attachOutput(
       throw new ServiceError("output_in_use", {
         detail: `the output is attached to process ${holder.processUuid}; detach it there (DELETE /process/${holder.processUuid}/${outputUuid}) or register another`,
       });
-    const active = await countAttached(sql, user.uuid);
-    const limit = user.limits.outputsActive;
-    if (active >= limit)
-      throw new ServiceError("outputs_limit_reached", {
-        detail: `${active} outputs of this key are attached and it may have ${limit}; detach one and try again`,
-      });
+    await expectActiveOutput(sql, user);
     await expectAlone(sql, user.uuid, output);
     await sql`insert into process_outputs (output_uuid, process_uuid) values (${outputUuid}, ${processUuid})`;
     return output;
@@ -93,9 +88,21 @@ async function expectAlone(sql: Queries, userUuid: string, { outputUuid, url }: 
   });
 }
 
+/** Rejects when as many outputs and branches are attached as the user may have. The user is locked. */
+export async function expectActiveOutput(sql: Queries, user: User): Promise<void> {
+  const active = await countAttached(sql, user.uuid);
+  const limit = user.limits.outputsActive;
+  if (active >= limit)
+    throw new ServiceError("outputs_limit_reached", {
+      detail: `${active} outputs and branches of this key are attached and it may have ${limit}; detach one and try again`,
+    });
+}
+
 async function countAttached(sql: Queries, userUuid: string): Promise<number> {
   const [row] = await sql<{ active: number }[]>`
-    select count(*) as active from process_outputs join outputs on outputs.uuid = output_uuid
-    where user_uuid = ${userUuid}`;
+    select
+      (select count(*) from process_outputs join outputs on outputs.uuid = output_uuid where user_uuid = ${userUuid})
+      + (select count(*) from process_branches join processes on processes.uuid = process_uuid
+         where user_uuid = ${userUuid} and state not in ('finished', 'failed')) as active`;
   return row?.active ?? 0;
 }

@@ -2,6 +2,7 @@
  * Who runs which process. A machine holds what it claimed as long as it renews; every claim raises the fence, and what
  * is written with an earlier fence is lost: the writer learns that it does not own the process any more.
  */
+import type { JsonRecord } from "../../schemas/json.ts";
 import type { ProcessState } from "../processes/processes.ts";
 import type { Queries } from "./client.ts";
 import type { Desired, LiveProperties, ProcessRow, StoredCrash } from "./processes.ts";
@@ -15,6 +16,7 @@ export interface Claim {
 export interface ProcessSnapshot {
   readonly desired: Desired;
   readonly live: LiveProperties;
+  readonly params: JsonRecord;
   readonly state: ProcessState;
   readonly errorCode: string | null;
   readonly errorDetail: string | null;
@@ -83,7 +85,7 @@ export async function saveSnapshot(sql: Queries, { uuid, fence }: Claim, snapsho
     with saved as (
       update processes set
         desired = case desired when 'stopped' then desired else ${snapshot.desired} end,
-        live = ${sql.json(snapshot.live)}, state = ${snapshot.state}, error_code = ${snapshot.errorCode},
+        live = ${sql.json(snapshot.live)}, params = ${sql.json(snapshot.params)}, state = ${snapshot.state}, error_code = ${snapshot.errorCode},
         error_detail = ${snapshot.errorDetail}, position_ns = ${snapshot.positionNs},
         next_track_id = ${snapshot.nextTrackId}, restarts = ${snapshot.restarts}, frames_lost = ${snapshot.framesLost},
         last_error = ${snapshot.lastError === null ? null : sql.json({ ...snapshot.lastError })}, started_at = ${snapshot.startedAt},

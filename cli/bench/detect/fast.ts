@@ -3,7 +3,6 @@
  * frames per second from the first message to the last, and how long the main thread was busy at a stretch.
  */
 
-import { findOrigins } from "../../../graphs/runtime/origins.ts";
 import { RunningGraph } from "../../../graphs/runtime/running-graph.ts";
 import { compileGraph } from "../../compile-graph.ts";
 import { GraphFiles, locateGraph } from "../../graph-files.ts";
@@ -21,8 +20,8 @@ const source = { uri: clip, pace: "fast" } as const;
 const compiled = compileGraph(new GraphFiles(locateGraph("detect")), { params: { model } }, { ...knowledge, source });
 const graph = await RunningGraph.start(compiled, {
   ...knowledge,
-  onBuilt(pipeline, segments) {
-    for (const node of findOrigins(segments)) pipeline.limit(node, { frames: Number(frames) });
+  onBuilt(pipeline, _segments, origins) {
+    for (const node of origins) pipeline.limit(node, { frames: Number(frames) });
   },
   async send(_node, channel) {
     if (channel !== "detection_data") return;

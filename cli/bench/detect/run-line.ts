@@ -2,7 +2,6 @@
 import { Type } from "typebox";
 import { type AnyElement, defineElement, type Frame } from "../../../elements/element.ts";
 import { compileLaunch } from "../../../graphs/compiler/compile.ts";
-import { findOrigins } from "../../../graphs/runtime/origins.ts";
 import { RunningGraph } from "../../../graphs/runtime/running-graph.ts";
 import { loadKnowledge } from "../../knowledge.ts";
 
@@ -28,8 +27,8 @@ export async function runLine(line: string, extra: readonly AnyElement[], frames
   const input = { ...knowledge, elements: new Map([...knowledge.elements, ...named]) };
   const graph = await RunningGraph.start(compileLaunch(line, input), {
     ...input,
-    onBuilt(pipeline, segments) {
-      if (frames !== undefined) for (const node of findOrigins(segments)) pipeline.limit(node, { frames });
+    onBuilt(pipeline, _segments, origins) {
+      if (frames !== undefined) for (const node of origins) pipeline.limit(node, { frames });
     },
   });
   const { error } = await graph.ended;

@@ -7,6 +7,7 @@ import type { GraphDocument } from "../document.ts";
 import { type GraphText, type LoadGraph, readGraph } from "../extend.ts";
 import type { Fault } from "../fault.ts";
 import { FaultList } from "../fault-list.ts";
+import { paramsSchema } from "../params.ts";
 import { canTry, judgeGiven, listReserved, restrictAuthor } from "../outside/restrict.ts";
 import { checkParams } from "./check-params.ts";
 import type { InstalledGraphs, InstalledText } from "./installed.ts";
@@ -79,26 +80,49 @@ function prepare(request: PrepareRequest, world: CompilerWorld): CompileAnswer {
   if (document === null) return refuse([], checked.faults);
   const shapeFaults = checkParams(checked.paramSchema, params);
   const told = new Set(shapeFaults.map(({ path: [param] }) => param));
-  const given = text === null ? judgeGiven(document, params, { ...world, models: request.models }) : [];
+  const given = text === null ? judgeGiven(document, request.given, { ...world, models: request.models }) : [];
   const reachFaults = given.filter(({ param }) => !told.has(param));
   const paramFaults = [...shapeFaults, ...reachFaults.map(({ param, message }) => ({ path: [param], message }))];
   const authorFaults = text === null ? [] : judgeAuthor(document, request, checked, world);
   // What does not link with what may not be there is no news.
   const graphFaults = authorFaults.length > 0 ? authorFaults : checked.faults;
   if (paramFaults.length > 0 || graphFaults.length > 0) return refuse(paramFaults, graphFaults);
-  return run(graph, request, world);
+  const slotFaults = request.attach === null ? [] : judgeSlot(document, request.attach, request.models, world);
+  return slotFaults.length > 0 ? refuse(slotFaults) : run(graph, request, world);
+}
+
+/** Whether the graph has the slot at all is asked before. */
+function judgeSlot(
+  document: GraphDocument,
+  { slot: name, params }: NonNullable<PrepareRequest["attach"]>,
+  models: readonly string[],
+  world: CompilerWorld,
+): readonly ParamFault[] {
+  const slot = document.slots.find(({ chain }) => chain.name === name);
+  if (slot === undefined) return [];
+  const shapeFaults = checkParams(paramsSchema(slot.params), params, "slot");
+  const told = new Set(shapeFaults.map(({ path: [param] }) => param));
+  const alone = { ...document, params: slot.params, chains: [], slots: [slot] };
+  const given = judgeGiven(alone, params, { ...world, models }).filter(({ param }) => !told.has(param));
+  return [...shapeFaults, ...given.map(({ param, message }) => ({ path: [param], message }))];
 }
 
 /** With everything known: what only the real values and the real source show. */
-function run(graph: GraphText, { text, params, sourceUri }: PrepareRequest, world: CompilerWorld): CompileAnswer {
+function run(
+  graph: GraphText,
+  { text, params, sourceUri, attach }: PrepareRequest,
+  world: CompilerWorld,
+): CompileAnswer {
   const source = sourceUri === null ? null : ({ uri: sourceUri, pace: "realtime" } as const);
-  const { plan, faults } = compile(graph, {
+  const { plan, faults, slot } = compile(graph, {
     ...inputOf(world),
     params,
     source,
     ...(text !== null && { keepSlot: canTry }),
   });
   if (plan === null) return refuse([], faults);
+  const attached = attach === null ? null : slot(attach.slot, "check", attach.params);
+  if (attached?.segment === null) return refuse([], attached.faults);
   return { type: "prepared", prepared: { plan } };
 }
 

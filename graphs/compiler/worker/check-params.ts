@@ -8,29 +8,40 @@ import type { ParamFault } from "./messages.ts";
 /** Bound by the server, whatever a graph calls its own parameters. */
 const BOUND = ["source", "uri"];
 
-/** `schema` as the compiler makes it of a graph's parameters. One entry for every fault. */
-export function checkParams(schema: JsonRecord, given: JsonRecord): readonly ParamFault[] {
+/**
+ * `schema` as the compiler makes it of the parameters of a graph or slot. One entry for every fault.
+ */
+export function checkParams(
+  schema: JsonRecord,
+  given: JsonRecord,
+  owner: "graph" | "slot" = "graph",
+): readonly ParamFault[] {
   const declared = (schema.properties ?? {}) as Readonly<Record<string, JsonRecord>>;
   const names = Object.keys(declared);
   const required = (schema.required ?? []) as readonly string[];
   return [
-    ...Object.entries(given).flatMap(([name, value]) => checkParam(name, value, declared)),
+    ...Object.entries(given).flatMap(([name, value]) => checkParam(name, value, declared, owner)),
     ...required
       .filter((name) => !Object.hasOwn(given, name))
       .map((name) => ({ path: [name], message: `is missing; expected ${describeSchema(declared[name])}` })),
-  ].map((fault) => (names.length === 0 ? { ...fault, message: `${fault.message}; this graph has no params` } : fault));
+  ].map((fault) => (names.length === 0 ? { ...fault, message: `${fault.message}; this ${owner} has no params` } : fault));
 }
 
-function checkParam(name: string, value: Json, declared: Readonly<Record<string, JsonRecord>>): readonly ParamFault[] {
+function checkParam(
+  name: string,
+  value: Json,
+  declared: Readonly<Record<string, JsonRecord>>,
+  owner: "graph" | "slot",
+): readonly ParamFault[] {
   const names = Object.keys(declared);
-  if (BOUND.includes(name))
+  if (owner === "graph" && BOUND.includes(name))
     return [{ path: [name], message: "cannot be a param: the source is the one that source_uuid names; leave it out" }];
   if (!Object.hasOwn(declared, name)) {
     const hint = didYouMean(name, names);
     return [
       {
         path: [name],
-        message: `is no param of this graph${hint}${names.length > 0 ? `; there are ${names.join(", ")}` : ""}`,
+        message: `is no param of this ${owner}${hint}${names.length > 0 ? `; there are ${names.join(", ")}` : ""}`,
       },
     ];
   }

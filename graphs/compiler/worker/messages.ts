@@ -20,8 +20,11 @@ export interface PrepareRequest {
   readonly graph: string;
   /** Of a graph that is not installed: it may use what is on the allow-list. */
   readonly text: string | null;
-  /** As a client gave them. */
   readonly params: JsonRecord;
+  /** Of these, what a client gives now: the others have been judged before. */
+  readonly given: JsonRecord;
+  /** A slot that is to be attached, with what a client gives for it. What is wrong with that is in `params` of a refusal. */
+  readonly attach: { readonly slot: string; readonly params: JsonRecord } | null;
   /** Null: as if the graph were started on something that is not known yet. */
   readonly sourceUri: string | null;
   readonly models: readonly string[];

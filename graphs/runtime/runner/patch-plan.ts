@@ -20,7 +20,8 @@ export function patchPlan(
   const patch = (segment: PlanSegment): PlanSegment =>
     Object.freeze({ ...segment, nodes: Object.freeze(segment.nodes.map((node) => patchNode(node, given))) });
   const patched = Object.freeze({ ...plan, main: patch(plan.main), branches: Object.freeze(plan.branches.map(patch)) });
-  return { ...compiled, plan: patched };
+  const asLive = () => patchPlan(compiled.asLive(), given, elements) ?? compiled.asLive();
+  return { ...compiled, plan: patched, asLive };
 }
 
 function mayPatch(

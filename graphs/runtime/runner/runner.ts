@@ -5,9 +5,9 @@
 import { basename } from "node:path";
 import type { TappedBuffer } from "../../../native/addon.ts";
 import type { JsonRecord } from "../../../schemas/json.ts";
-import type { LiveValues } from "../../../schemas/live-values.ts";
+import { dropLive, type LiveValues } from "../../../schemas/live-values.ts";
 import { maskCredentials } from "../../../schemas/mask.ts";
-import type { RunnerFailure, RunnerJob, RunnerMessage, RunnerRequest } from "../../../schemas/runner.ts";
+import type { RunnerFailure, RunnerJob, RunnerMessage, RunnerRequest, SetResult } from "../../../schemas/runner.ts";
 import type { Compiled } from "../../compiler/compile.ts";
 import { GraphFaults } from "../../compiler/fault.ts";
 import { type GraphEvent, GraphFailure } from "../events.ts";
@@ -61,6 +61,8 @@ export class Runner implements RequestHandler {
   #state: State | "idle" = "idle";
   #running: Running | null = null;
   #live: LiveValues = {};
+  /** As the graph is written: a property that was set does not show its parameter any more. */
+  #uses: Compiled["paramUses"] = [];
   #isReconnecting = false;
   readonly #attachments: Attachments;
   #pictures: PictureSocket | null = null;
@@ -98,7 +100,7 @@ export class Runner implements RequestHandler {
       case "detach":
         return this.#detach(request.attachment);
       case "set":
-        return this.#set(request.nodes as LiveValues);
+        return this.#set(request.nodes as LiveValues, (request.params ?? {}) as JsonRecord);
       case "describe":
         return this.#expectRunning().description.write(request.format);
       case "deliver":
@@ -150,6 +152,7 @@ export class Runner implements RequestHandler {
   #compile(job: RunnerJob): Compiled {
     try {
       const compiled = compileJob(job, this.#knowledge);
+      this.#uses = compiled.paramUses;
       return patchPlan(compiled, this.#live, this.#knowledge.elements) ?? compileJob(job, this.#knowledge, this.#live);
     } catch (error) {
       const failure = { kind: "graph", detail: (error as Error).message } as const;
@@ -180,11 +183,11 @@ export class Runner implements RequestHandler {
         print: async (line) => this.#send("print", { line }),
         send: async (_, channel, message) => this.#send(channel, message),
         show: (node, captureNs, bytes) => this.#show(node, captureNs, bytes),
-        onBuilt: (pipeline, segments) => {
-          this.#statistics.place(pipeline, segments);
+        onBuilt: (pipeline, segments, origins) => {
+          this.#statistics.place(pipeline, segments, origins);
           this.#attachments.place(pipeline, segments);
           if (isPath(job.sourceUri)) this.#frames.place(pipeline, fromNs);
-          onFirstFrame(pipeline, segments, (frame) => this.#flow(frame));
+          onFirstFrame(pipeline, origins, (frame) => this.#flow(frame));
         },
         onClosing: () => this.#read(),
       });
@@ -257,15 +260,22 @@ export class Runner implements RequestHandler {
     this.#attachments.delete(attachment);
   }
 
-  async #set(nodes: LiveValues): Promise<void> {
+  async #set(nodes: LiveValues, params: JsonRecord): Promise<SetResult> {
     const { graph, job, compiled } = this.#expectRunning();
+    const withParams = (values: JsonRecord): RunnerJob => ({ ...job, params: { ...job.params, ...values } });
+    // The later wins: a property follows its parameter again, unless it is set along with it.
+    const replaced = this.#uses
+      .filter(({ param }) => Object.hasOwn(params, param))
+      .map(({ node, property }) => ({ node, property }))
+      .filter(({ node, property }) => this.#live[node]?.[property] !== undefined);
     const changed = await setLive(graph, {
-      ...{ before: this.#live, given: nodes, current: compiled },
-      compile: (live) => compileJob(job, this.#knowledge, live),
+      ...{ before: dropLive(this.#live, replaced), given: nodes, params, current: compiled },
+      compile: (live, values) => compileJob(withParams(values), this.#knowledge, live),
       patch: (given) => patchPlan(compiled, given, this.#knowledge.elements),
     });
     this.#live = changed.live;
-    this.#running = { ...this.#expectRunning(), compiled: changed.compiled };
+    this.#running = { ...this.#expectRunning(), job: withParams(params), compiled: changed.compiled };
+    return { replaced };
   }
 
   #hear(event: GraphEvent): void {

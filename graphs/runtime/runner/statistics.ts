@@ -4,7 +4,6 @@ import type { ElementEvent } from "../../../elements/element.ts";
 import type { Pipeline } from "../../../native/pipeline.ts";
 import type { RunnerStats } from "../../../schemas/runner.ts";
 import type { PlanSegment } from "../../compiler/plan.ts";
-import { findOrigins } from "../origins.ts";
 
 type Meters = Pick<Pipeline, "meter" | "meters">;
 
@@ -25,9 +24,8 @@ export class Statistics {
   }
 
   /** A pipeline is about to play. */
-  place(pipeline: Meters, segments: readonly PlanSegment[]): void {
+  place(pipeline: Meters, segments: readonly PlanSegment[], [origin]: readonly string[]): void {
     const [main] = segments;
-    const [origin] = findOrigins(segments);
     const first = main?.nodes.find(({ element }) => element !== "source")?.name;
     const last = main?.nodes.at(-1)?.name;
     if (main === undefined || origin === undefined || first === undefined || last === undefined) return;

@@ -1,0 +1,79 @@
+/** What takes the values of parameters; which of those declared `live` can change while PLAYING, and why others cannot. */
+import type { Chain, GraphDocument } from "./document.ts";
+import { FaultList } from "./fault-list.ts";
+import { type ElementKnowledge, isMutable } from "./mutable.ts";
+import type { ParamValues } from "./params.ts";
+import { Substitution } from "./substitute.ts";
+import { paramOfWhen } from "./when.ts";
+
+/** A property whose value a parameter takes part in; the node as `set` names it. */
+export interface ParamUse {
+  readonly param: string;
+  readonly node: string;
+  readonly property: string;
+  readonly isMutable: boolean;
+}
+
+export interface LiveParams {
+  readonly live: readonly string[];
+  /** Declared live, but something that takes the value is fixed while PLAYING: what, by parameter. */
+  readonly fixed: Readonly<Record<string, string>>;
+}
+
+export function listParamUses(
+  document: GraphDocument,
+  params: ParamValues,
+  knowledge: ElementKnowledge,
+): readonly ParamUse[] {
+  // Only names are asked for here; what is wrong with the values has been reported.
+  const substitution = new Substitution(params, new FaultList(null));
+  return listChains(document).flatMap(({ chain, prefix, own }) =>
+    chain.steps.flatMap((step) => {
+      if (step.kind !== "element") return [];
+      const { element } = step;
+      const node = prefix + (step.name?.value ?? element);
+      const kind = knowledge.elements.has(element) ? "typescript" : "native";
+      return step.properties.flatMap(({ key, value }) =>
+        substitution
+          .apply(value)
+          .params.filter((param) => !own.includes(param))
+          .map((param) => ({
+            ...{ param, node, property: key },
+            isMutable: isMutable({ kind, factory: element }, key, knowledge),
+          })),
+      );
+    }),
+  );
+}
+
+export function findLiveParams(document: GraphDocument, uses: readonly ParamUse[]): LiveParams {
+  const fixed: Record<string, string> = {};
+  for (const { param, node, property } of uses.filter((use) => !use.isMutable))
+    fixed[param] ??= `"${node}" cannot change its property "${property}" while it runs`;
+  for (const { chain, prefix, own } of listChains(document)) {
+    const steps = chain.steps.flatMap((step) =>
+      step.kind === "element" ? [{ name: prefix + (step.name?.value ?? step.element), when: step.when }] : [],
+    );
+    for (const { name, when } of [{ name: chain.name, when: chain.when }, ...steps]) {
+      const param = paramOfWhen(when);
+      if (param !== null && !own.includes(param)) fixed[param] ??= `\`when:\` of "${name}" depends on it`;
+    }
+  }
+  const declared = document.params.filter((param) => param.live).map(({ name }) => name);
+  return {
+    live: declared.filter((name) => fixed[name] === undefined),
+    fixed: Object.fromEntries(declared.flatMap((name) => (fixed[name] === undefined ? [] : [[name, fixed[name]]]))),
+  };
+}
+
+interface NamedChain {
+  readonly chain: Chain;
+  readonly prefix: string;
+  /** Parameters of a slot, which hide those of the graph. */
+  readonly own: readonly string[];
+}
+
+const listChains = ({ chains, slots }: GraphDocument): readonly NamedChain[] => [
+  ...chains.map((chain) => ({ chain, prefix: "", own: [] })),
+  ...slots.map(({ chain, params }) => ({ chain, prefix: `${chain.name}/`, own: params.map(({ name }) => name) })),
+];
