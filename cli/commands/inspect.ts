@@ -76,7 +76,7 @@ function listBroken({ broken }: Knowledge["elements"], word: string | undefined)
   const isWanted = ({ name }: { readonly name: string }) => name.toLowerCase().includes(word?.toLowerCase() ?? "");
   return [...(broken?.values() ?? [])]
     .filter(isWanted)
-    .map(({ name, place, reason }) => ({ plugin: BROKEN, name, about: `${place}: ${reason}` }));
+    .map(({ name, place, reason }) => ({ plugin: BROKEN, name, about: `${place}: ${reason}`, matched: [] }));
 }
 
 function describe({ elements, registry }: Knowledge, name: string, json: boolean, { paintOut }: Terminal): string {
