@@ -17,9 +17,9 @@ PATH it stops after the set-up. A root that is there already is used again: only
   setup/bare-root.sh amd64 /var/tmp/root-amd64 --all        the whole suite, as `npm test` runs it
   setup/bare-root.sh arm64 /var/tmp/root-arm64 -- uname -m  any command in the checkout
 
-Another architecture than this machine's is emulated by qemu-user-static, ten to thirty times slower; QEMU_CPU chooses
-the processor (`qemu-aarch64-static -cpu help` lists them) and WINDHOVER_TEST_PATIENCE, here 12 unless set, multiplies
-the time limits of the tests.
+Another architecture than this machine's is emulated by qemu-user-static, ten to thirty times slower. QEMU_CPU chooses
+the processor (`qemu-aarch64-static -cpu help` lists them; default neoverse-n1 and Haswell), and WINDHOVER_TEST_PATIENCE,
+12 unless set, multiplies the time limits of the tests.
 
 Needs root, debootstrap, npm, git, for another architecture qemu-user-static, and about 4 GB.
 TEXT
@@ -28,8 +28,8 @@ fail() { echo "bare-root.sh: $*" >&2; exit 1; }
 
 case ${1:-} in
   --help) usage; exit ;;
-  amd64) node_arch=x64 machine=x86_64 ;;
-  arm64) node_arch=arm64 machine=aarch64 ;;
+  amd64) node_arch=x64 machine=x86_64 processor=Haswell ;;
+  arm64) node_arch=arm64 machine=aarch64 processor=neoverse-n1 ;;
   *) usage >&2; exit 2 ;;
 esac
 arch=$1
@@ -50,7 +50,7 @@ if [[ $(uname -m) != "$machine" ]]; then
     [[ -e $format ]] || fail "cannot run $arch programs here: install qemu-user-static and run this again"
     cat "$format" > "$formats/register"
   fi
-  : "${WINDHOVER_TEST_PATIENCE:=12}"
+  : "${WINDHOVER_TEST_PATIENCE:=12}" "${QEMU_CPU:=$processor}"
 fi
 
 variables=(HOME=/root LANG=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin)
@@ -95,9 +95,15 @@ cp --dereference /etc/resolv.conf /etc/hosts "$root/etc/"
 [[ ! -e $certificates ]] || cp --dereference "$certificates" "$root/opt/certificates.crt"
 
 echo "=== checkout"
-mkdir --parents "$root/opt/windhover"
-git ls-files -z | tar --create --null --files-from=- --ignore-failed-read \
-  | tar --extract --keep-newer-files --directory "$root/opt/windhover" 2> /dev/null
+checkout=$root/opt/windhover tracked=$root/opt/windhover.files
+mkdir --parents "$checkout"
+git ls-files > "$tracked.new"
+# What is not tracked any more goes: an old test would still be run.
+if [[ -e $tracked ]]; then
+  grep --invert-match --line-regexp --fixed-strings --file="$tracked.new" "$tracked" | (cd "$checkout" && xargs --delimiter='\n' rm --force) || true
+fi
+tar --create --files-from="$tracked.new" | tar --extract --directory "$checkout"
+mv "$tracked.new" "$tracked"
 echo "=== set-up: $(inside uname -m), Node $(inside node --version)"
 inside node setup/setup.mjs --tests
 (($# > 0)) || exit 0

@@ -5,6 +5,8 @@
  *   node setup/test.mjs PATH…            only the tests in these files and folders
  *   node setup/test.mjs --soak [NAME…]   the long versions in test/soak/, all or some
  *   node setup/test.mjs --once …         what fails is not tried again; WINDHOVER_TEST_ONCE=1 says the same
+ *
+ * WINDHOVER_TEST_PATIENCE multiplies the time limits, for processors that are emulated.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -20,11 +22,17 @@ import { readEvents } from "./test-events.mjs";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const MINUTE_MS = 60_000;
 const SHOWN_FILES = 20;
+/** Emulated processors are many times slower. */
+const PATIENCE = Number(process.env.WINDHOVER_TEST_PATIENCE ?? 1);
 
 /** A file that takes longer is ended by Node and named in its report; the total is for when even that does not help. */
 const LIMITS = {
-  // Tests wait longer than they compute: for streams at their own pace, for processes that start and end.
-  test: { fileMs: 5 * MINUTE_MS, totalMs: 20 * MINUTE_MS, concurrency: Math.min(2 * availableParallelism() + 1, 8) },
+  test: {
+    fileMs: 5 * MINUTE_MS * PATIENCE,
+    totalMs: 20 * MINUTE_MS * PATIENCE,
+    // Tests wait longer than they compute: for streams at their own pace, for processes that start and end.
+    concurrency: Math.min(2 * availableParallelism() + 1, 8),
+  },
   soak: { fileMs: 60 * MINUTE_MS, totalMs: 240 * MINUTE_MS, concurrency: 1 },
 };
 

@@ -131,12 +131,14 @@ interface Clip {
 }
 const clips: readonly Clip[] = [
   { clip: "the street against its golden", golden: STREET, now: STREET, tracks: [4, 3] },
-  ...MACHINES.map(({ name, frames }): Clip => ({
-    clip: `people on ${name} against a golden of arm64`,
-    golden: ARM64,
-    now: frames,
-    tracks: [4, 5],
-  })),
+  ...MACHINES.map(
+    ({ name, frames }): Clip => ({
+      clip: `people on ${name} against a golden of arm64`,
+      golden: ARM64,
+      now: frames,
+      tracks: [4, 5],
+    }),
+  ),
 ];
 for (const { clip, golden, now, tracks } of clips)
   describe(clip, () => {
