@@ -14,6 +14,7 @@ const PASSING = new Set([
   "capsfilter",
   "watchdog",
   "keyframes",
+  "rtptimes",
 ]);
 
 /** Elements that leave these fields of raw video as they are. */

@@ -2,8 +2,8 @@
 import type { Json } from "../../schemas/json.ts";
 import type { GraphPlan, PlanLink, PlanNode } from "./plan.ts";
 
-/** Elements of Windhover's own addon that change no frame. */
-const OURS = new Set(["keyframes"]);
+/** Elements of Windhover's own addon that change no picture. */
+const OURS = new Set(["keyframes", "rtptimes"]);
 const COLUMNS = 100;
 
 /** Whether GStreamer has it without Windhover. */

@@ -1,5 +1,7 @@
 #include "relay.h"
 
+#include <gst/video/gstvideodecoder.h>
+
 #include <algorithm>
 #include <cstdlib>
 
@@ -56,8 +58,33 @@ std::shared_ptr<Relay> Relay::create(GstElement* element, GstElement* pipeline, 
   relay->pipeline_ = GST_ELEMENT(gst_object_ref(pipeline));
   relay->clock_ = gst_system_clock_obtain();
   relay->timeline_ = std::move(timeline);
+  relay->watch_decoders();
   return relay;
 }
+
+void Relay::watch_decoders() {
+  using Weak = std::weak_ptr<Relay>;
+  static constexpr auto watch = [](GstElement* element, const Weak& weak) {
+    GstPad* pad = GST_IS_VIDEO_DECODER(element) ? gst_element_get_static_pad(element, "src") : nullptr;
+    if (pad == nullptr) return;
+    auto drop = [](GstPad*, GstPadProbeInfo* info, gpointer data) {
+      auto relay = static_cast<Weak*>(data)->lock();
+      GstClockTime pts = GST_BUFFER_PTS(GST_PAD_PROBE_INFO_BUFFER(info));
+      return relay && GST_CLOCK_TIME_IS_VALID(pts) && pts == relay->primer_pts_ ? GST_PAD_PROBE_DROP : GST_PAD_PROBE_OK;
+    };
+    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, drop, new Weak(weak), [](gpointer data) { delete static_cast<Weak*>(data); });
+    gst_object_unref(pad);
+  };
+  auto added = +[](GstBin*, GstBin*, GstElement* element, gpointer data) { watch(element, *static_cast<Weak*>(data)); };
+  g_signal_connect_data(pipeline_, "deep-element-added", G_CALLBACK(added), new Weak(weak_from_this()),
+                        [](gpointer data, GClosure*) { delete static_cast<Weak*>(data); }, static_cast<GConnectFlags>(0));
+  Weak weak = weak_from_this();
+  GstIterator* present = gst_bin_iterate_recurse(GST_BIN(pipeline_));
+  auto visit = [](const GValue* item, gpointer data) { watch(GST_ELEMENT(g_value_get_object(item)), *static_cast<Weak*>(data)); };
+  gst_iterator_foreach(present, visit, &weak);
+  gst_iterator_free(present);
+}
+
 Relay::~Relay() {
   close();
   gst_object_unref(clock_);
@@ -169,7 +196,7 @@ GstFlowReturn Relay::take(GstSample* sample, uint64_t generation, GstElement* si
     offset_ += static_cast<gint64>(last_pts_) + GST_MSECOND - pts;
     pts = static_cast<gint64>(last_pts_) + GST_MSECOND;
   }
-  if (need_key_frame_) first_pts_ = pts = std::max<gint64>(pts, 0);
+  if (need_key_frame_) first_pts_ = pts = std::max<gint64>(pts, 1);
   if (pts < first_pts_) {
     // Shown before the key frame that came first: it needs frames from before that (open groups of pictures).
     dropped_++;
@@ -201,8 +228,10 @@ GstFlowReturn Relay::take(GstSample* sample, uint64_t generation, GstElement* si
     // An open group of pictures. The libav decoder of GStreamer 1.22 loses the first picture after a gap in frame_num,
     // and with it the whole group: it gets that picture once more before, not to be shown.
     GstBuffer* primer = gst_buffer_copy(copy);
+    // Parsers take two buffers of one PTS for one frame.
+    GST_BUFFER_PTS(primer) -= 1;
+    primer_pts_ = GST_BUFFER_PTS(primer);
     GST_BUFFER_FLAG_SET(primer, GST_BUFFER_FLAG_DECODE_ONLY);
-    GST_BUFFER_PTS(primer) -= std::min<gint64>(pts, 1);  // parsers take two buffers of one PTS for one frame
     GST_BUFFER_DTS(primer) = GST_CLOCK_TIME_NONE;
     GST_BUFFER_FLAG_UNSET(copy, GST_BUFFER_FLAG_DISCONT);
     gst_app_src_push_buffer(out_, primer);

@@ -36,6 +36,8 @@ class Relay : public std::enable_shared_from_this<Relay> {
 
  private:
   Relay() = default;
+  // Decoders that are there, and those that come, drop what was only sent to prime them.
+  void watch_decoders();
   static GstFlowReturn on_sample(GstAppSink* sink, gpointer data);
   GstFlowReturn take(GstSample* sample, uint64_t generation, GstElement* sink);
   bool overfull();
@@ -53,4 +55,5 @@ class Relay : public std::enable_shared_from_this<Relay> {
   gint64 last_dts_ = -1, lead_ = 0;
   gint64 first_pts_ = 0;  // of the key frame after the last gap
   std::chrono::steady_clock::time_point last_data_;
+  std::atomic<GstClockTime> primer_pts_{GST_CLOCK_TIME_NONE};
 };

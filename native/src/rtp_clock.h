@@ -34,7 +34,7 @@ class RtpClock {
   static constexpr int64_t kJumpNs = 3 * kSecond;
   static constexpr int64_t kWindowNs = 2 * kSecond;
   // With B-frames the arrival of packets swings by the frames that are reordered: that alone must move nothing.
-  static constexpr int64_t kToleratedNs = 250 * kMillisecond;
+  static constexpr int64_t kToleratedNs = 500 * kMillisecond;
   // 2 %: over the 16 frames that H.264 can reorder this is less than half the distance of two frames.
   static constexpr int64_t kSlowness = 50;
   static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();

@@ -68,12 +68,12 @@ async function publish(
   clip: string,
   way: Case["way"],
   path: string,
-): Promise<{ url: string; ended: Promise<unknown> }> {
+): Promise<{ url: string; ended: () => Promise<unknown> }> {
   if (way === "RTSP camera") {
     const camera = spawn(CAMERA, ["--file", clip], { stdio: ["ignore", "pipe", "inherit"] });
     children.push(camera);
     const [line] = (await once(camera.stdout, "data")) as [Buffer];
-    return { url: (JSON.parse(line.toString()) as { url: string }).url, ended: Promise.resolve() };
+    return { url: (JSON.parse(line.toString()) as { url: string }).url, ended: () => Promise.resolve() };
   }
   const target = way === "RTMP to hub" ? ["flv", await hub.rtmp(path)] : ["rtsp", await hub.rtsp(path)];
   const [format = "", url = ""] = target;
@@ -81,7 +81,7 @@ async function publish(
   const words = ["-v", "error", "-nostdin", "-re", "-i", clip, "-c", "copy", "-f", format, ...tcp];
   children.push(spawn("ffmpeg", [...words, url.replace("//", "//any:key@")], { stdio: "inherit" }));
   await hub.next("published", ({ stream }) => stream.path === path);
-  const ended = hub.next("recorded", ({ recording }) => recording === path.replace("/", "-"));
+  const ended = () => hub.next("recorded", ({ recording }) => recording === path.replace("/", "-"));
   return { url: (await hub.rtsp(path)).replace("//", "//any:key@"), ended };
 }
 
@@ -163,7 +163,7 @@ async function check(one: Case, index: number): Promise<string> {
   assertInOrder("processed recording", processed, ptsOf(processed));
   const columns = [one.way.padEnd(11), one.bFrames, one.gop.padEnd(6), count(seen), range(pts), range(captured)];
   if (one.way === "RTSP camera") return row([...columns, count(processed), "-"]);
-  await ended;
+  await ended();
   const recorded = readCounted(join(hub.folder, "recordings", `counted-${index}`, "0.mp4"));
   assertInOrder("recording of the hub", recorded, ptsOf(recorded));
   assert.equal(recorded.length, FRAMES, "the hub leaves nothing out");
