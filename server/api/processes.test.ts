@@ -86,12 +86,13 @@ test("a process is shown with what runs it, and listed until it ends", async () 
   const { started_at, ...rest } = body;
   assert.match(started_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   assert.deepEqual(rest, {
-    ...{ uuid, process_uuid: uuid, state: "running", reconnecting: false, source_uuid: stage.sourceUuid },
+    ...{ uuid, process_uuid: uuid, state: "running", reconnecting: false, restarting: false },
+    ...{ source_uuid: stage.sourceUuid, last_error: null },
     ...{ source_url: "rtsp://***@camera/", graph: "detect", params: { script: {} }, finished_at: null, error: null },
     ...{ outputs: [], output_states: [], recording: null, recordings: [], alerts: [], telemetry: null },
     stats: {
       ...{ fps_in: 25, fps_processed: 20, fps_out: 25, frames_dropped: 0, latency_ms: { p50: 1, p95: 2 } },
-      ...{ inference_ms: 3, restarts: 0 },
+      ...{ inference_ms: 3, restarts: 0, frames_lost: null },
     },
   });
   assert.deepEqual((await call("GET", "/processes")).body.processes.map(uuidOf), [uuid]);
