@@ -339,3 +339,20 @@ test("a pipeline that everybody has forgotten is taken down by itself", NO_HANG,
   clearInterval(collecting);
   assert.equal(aliveCounts().instances, 0);
 });
+
+test("properties of pads are set before anything flows, and while it does", NO_HANG, async () => {
+  const pipeline = newPipeline();
+  const steps = chain({ ...pictures(2), mix: ["compositor", { "sink_3::alpha": 0.5 }], out: ["fakesink"] });
+  const links = steps.links.map((link) => (link.to === "mix" ? { ...link, toPad: "sink_3" } : link));
+  await pipeline.build({ nodes: steps.nodes, links });
+  await pipeline.set("mix", { "sink_3::alpha": 0.25 });
+  await assert.rejects(pipeline.set("mix", { "sink_3::alpha": 2 }), /pad "sink_3" property "alpha": 2 is out of range/);
+  await assert.rejects(pipeline.set("mix", { "sink_4::alpha": 1 }), /has no pad "sink_4"/);
+  await pipeline.close();
+  const wrong = newPipeline();
+  const nodes = steps.nodes.map((node) =>
+    node.name === "mix" ? { ...node, properties: { "sink_3::alfa": 1 } } : node,
+  );
+  await assert.rejects(wrong.build({ nodes, links }), /mix pad "sink_3" has no property "alfa"/);
+  await wrong.close();
+});

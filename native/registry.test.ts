@@ -165,3 +165,14 @@ test("a preferred factory is what GStreamer chooses by itself", NO_HANG, async (
     assert.doesNotMatch(running, new RegExp(`cluster_${other}`));
   }
 });
+
+test("compositor: its bases, and the properties of its inputs without those that any pad has", () => {
+  const { bases, pads } = describeFactory("compositor") as {
+    bases: string[];
+    pads: { name: string; properties?: Record<string, Property> }[];
+  };
+  assert.deepEqual(bases, ["GstVideoAggregator", "GstAggregator"]);
+  const input = pads.find(({ name }) => name === "sink_%u")?.properties ?? assert.fail("no properties");
+  assert.deepEqual([input.alpha?.kind, input.alpha?.minimum, input.alpha?.maximum], ["number", 0, 1]);
+  assert.ok(!["name", "parent", "caps", "template", "direction"].some((name) => name in input));
+});

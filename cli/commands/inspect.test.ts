@@ -24,6 +24,20 @@ test("the list has our elements first, and a word narrows it", async () => {
   for (const line of found.lines) assert.match(line, /h264|windhover/i);
 });
 
+test("a word is also found in properties, and the list says where", async () => {
+  const [leaks, json] = await Promise.all([
+    windhover(["inspect", "--find", "queue leaks"]),
+    windhover(["inspect", "--find", "X position of the PICTURE", "--json"]),
+  ]);
+  assert.deepEqual(
+    leaks.lines.map((line) => line.trim()),
+    ["coreelements  queue  Queue", "leaky  Where the queue leaks, if at all"],
+  );
+  const found = JSON.parse(json.stdout) as { name: string; matched: { where: string; text: string }[] }[];
+  const mixer = found.find(({ name }) => name === "compositor");
+  assert.deepEqual(mixer?.matched, [{ where: "sink_%u::xpos", text: "X Position of the picture" }]);
+});
+
 test("an unknown element is refused with the nearest", async () => {
   const { code, stdout, stderr } = await windhover(["inspect", "qeue"]);
   assert.deepEqual([code, stdout], [2, ""]);

@@ -11,7 +11,8 @@ export default {
   usage: "'ELEMENT property=value ! ELEMENT …' [option…]",
   options: RUN_OPTIONS,
   notes: [
-    "Put the line into quotes: ! means something to shells. Elements are Windhover's and GStreamer's; `name=x` names one, `x.` goes on from it.",
+    "Put the line into quotes: ! means something to shells. Elements are Windhover's and GStreamer's; `name=x` names one, `x.` goes on from it, `x.video_0` from one of its pads; `sink_1::xpos=320` is a property of a pad.",
+    "As with gst-launch -e, Ctrl-C ends the stream; --log is its --gst-debug.",
     RUN_NOTES,
   ].join("\n"),
   examples: [
