@@ -134,6 +134,28 @@ export type Allocation = {
   readonly minutes: number;
 };
 
+export type Branch = {
+  /** Lower case; capitals are taken for the same. */
+  readonly uuid: string;
+  /** Lower case; capitals are taken for the same. */
+  readonly branch_uuid: string;
+  /** Lower case; capitals are taken for the same. */
+  readonly process_uuid: string;
+  readonly slot: string;
+  /** As they were given. Credentials are shown as `***`. */
+  readonly params: Readonly<Record<string, unknown>>;
+  /** UTC, ISO 8601 with milliseconds. */
+  readonly attached_at: string;
+  /** A branch that fails is taken out, and the process continues without it; it is attached again when the process is started again. */
+  readonly status: "idle" | "starting" | "live" | "retrying" | "failed";
+  /** Why it is not live, or gets nothing to send, where that is known. */
+  readonly status_detail: string | null;
+  /** Of `cot`: events. */
+  readonly frames_sent: number;
+  /** They came faster than they could be encoded, or than they were taken. */
+  readonly frames_dropped: number;
+};
+
 export type ChildSubscription = {
   readonly username: string;
   /** Minutes that are left to use. 1000000000 when the key has no limit of them, so that it always is a number. */
@@ -475,6 +497,13 @@ export type NewAlert = {
         readonly lost_after_seconds?: number;
       }
     | Readonly<Record<string, never>>;
+};
+
+export type NewBranch = {
+  /** A slot of the graph that the process runs. */
+  readonly slot: string;
+  /** Of the slot; `GET /process/{process_uuid}/branches` has their schema. */
+  readonly params?: Readonly<Record<string, unknown>>;
 };
 
 export type NewOutput = {
@@ -1875,6 +1904,40 @@ export class Operations {
     );
   }
 
+  /** Lists the attached branches of a process, and the slots that can be attached. */
+  listBranches(
+    input: { process_uuid: string },
+    call?: Call,
+  ): Promise<{
+    /** In the order in which they were attached. */
+    readonly branches: readonly Branch[];
+    /** Slots that can be attached, with the JSON Schema of their params. */
+    readonly slots: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  }> {
+    return this.#send({ method: "GET", path: "/process/{process_uuid}/branches" }, input, call);
+  }
+
+  /** Attaches a slot of the graph to a running process. Any number of times, each with its own params. Branches count as active outputs of the key. They are attached again whenever the process is started again. Slots that the service attaches itself (`feed`, `view`, `recording`, and `rtsp`, `rtmp`, `cot` for outputs) are not for this, and params that name something on the server cannot be set. */
+  attachBranch(input: { process_uuid: string; body: NewBranch }, call?: Call): Promise<Branch> {
+    return this.#send(
+      { method: "POST", path: "/process/{process_uuid}/branches", bodyType: "application/json" },
+      input,
+      call,
+    );
+  }
+
+  /** Detaches a branch from a process. Answers when it is gone: what it writes is complete. */
+  detachBranch(
+    input: { process_uuid: string; branch_uuid: string },
+    call?: Call,
+  ): Promise<{
+    readonly deleted: true;
+    /** Lower case; capitals are taken for the same. */
+    readonly uuid: string;
+  }> {
+    return this.#send({ method: "DELETE", path: "/process/{process_uuid}/branches/{branch_uuid}" }, input, call);
+  }
+
   /** The graphs that are installed. */
   listGraphs(
     input: { limit?: number; cursor?: string } = {},
@@ -1939,7 +2002,7 @@ export class Operations {
     return this.#send({ method: "GET", path: "/process/{process_uuid}/graph", query: ["format"] }, input, call);
   }
 
-  /** Set live properties of a running graph. Values by property, by node: `{"detect": {"confidence": 0.5}}`. All of them or none. */
+  /** Set live properties and params of a running graph. Values by property, by node: `{"detect": {"confidence": 0.5}}`. `{"params": {"confidence": 0.5}}` sets params of the graph, and with them every property that takes their values (in a graph that has a node named `params`, it is that node). Of two changes of one property the later holds, also after a restart. All of them or none; what cannot change while it runs is answered with 422 and the reason. `live_params` of `GET` lists the params that can. */
   setProcessGraph(
     input: { process_uuid: string; body: Readonly<Record<string, Readonly<Record<string, unknown>>>> },
     call?: Call,
@@ -1948,7 +2011,7 @@ export class Operations {
     readonly uuid: string;
     /** Lower case; capitals are taken for the same. */
     readonly process_uuid: string;
-    /** Values by property, by node. */
+    /** Values by property, by node; `params` for those of the graph. */
     readonly set: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   }> {
     return this.#send(

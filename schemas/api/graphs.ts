@@ -203,7 +203,11 @@ export const ProcessGraphQuery = Type.Object({
 export const LiveProperties = Type.Record(
   Type.String({ minLength: 1, maxLength: 128 }),
   Type.Record(Type.String({ minLength: 1, maxLength: 128 }), Type.Unknown(), { minProperties: 1 }),
-  { minProperties: 1, maxProperties: 1000, description: "Values by property, by node; `params` for those of the graph." },
+  {
+    minProperties: 1,
+    maxProperties: 1000,
+    description: "Values by property, by node; `params` for those of the graph.",
+  },
 );
 
 export const LivePropertiesSet = Type.Object({ uuid: Uuid, process_uuid: Uuid, set: LiveProperties });

@@ -5,8 +5,8 @@ import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { RouteOutput } from "../outputs/output-route.ts";
 import { ServiceError } from "../service-error.ts";
-import { type NewBranch, deleteBranch, insertBranch } from "../store/branches.ts";
 import { attachOutput, detachOutput, findAttached } from "../store/attachments.ts";
+import { deleteBranch, insertBranch, type NewBranch } from "../store/branches.ts";
 import type { Sql } from "../store/client.ts";
 import { findProcess } from "../store/processes.ts";
 import { readStandings } from "../store/standing.ts";
@@ -23,7 +23,15 @@ import { PictureSockets } from "./picture-sockets.ts";
 import type { BranchState } from "./process-branches.ts";
 import type { ProcessNumbers } from "./process-numbers.ts";
 import type { FirstInput, ProcessLimits, ProcessOffers, RecordingPlace } from "./process-parts.ts";
-import type { BranchList, Picture, Processes, ProcessNotice, ProcessState, StartedProcess, StartOrder } from "./processes.ts";
+import type {
+  BranchList,
+  Picture,
+  Processes,
+  ProcessNotice,
+  ProcessState,
+  StartedProcess,
+  StartOrder,
+} from "./processes.ts";
 import { refuseState } from "./refusals.ts";
 import { SpareRunners } from "./spare.ts";
 import { judgeStanding } from "./standings.ts";

@@ -24,7 +24,9 @@ export function checkParams(
     ...required
       .filter((name) => !Object.hasOwn(given, name))
       .map((name) => ({ path: [name], message: `is missing; expected ${describeSchema(declared[name])}` })),
-  ].map((fault) => (names.length === 0 ? { ...fault, message: `${fault.message}; this ${owner} has no params` } : fault));
+  ].map((fault) =>
+    names.length === 0 ? { ...fault, message: `${fault.message}; this ${owner} has no params` } : fault,
+  );
 }
 
 function checkParam(
