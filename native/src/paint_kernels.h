@@ -90,7 +90,7 @@ class EightBytes {
  private:
   using Bytes = uint8_t __attribute__((vector_size(8)));
   using Wide = uint16_t __attribute__((vector_size(16)));
-  Wide added_, left_;
+  Wide added_{}, left_{};
 };
 
 // The sides of boxes are few pixels wide and many high. Each row is blended as a block of a constant size, which takes in

@@ -49,7 +49,7 @@ inline Ints4 multiply_add(Shorts8 a, Shorts8 b) {
 #elif defined(WINDHOVER_SSE2)
   return (Ints4)_mm_madd_epi16((__m128i)a, (__m128i)b);
 #else
-  Ints4 sums;
+  Ints4 sums{};
   for (int i = 0; i < 4; i++) sums[i] = a[2 * i] * b[2 * i] + a[2 * i + 1] * b[2 * i + 1];
   return sums;
 #endif
@@ -94,7 +94,7 @@ inline Ints8 multiply(Shorts8 a, int16_t by) {
   const __m128i x = (__m128i)a, y = _mm_set1_epi16(by), low = _mm_mullo_epi16(x, y), high = _mm_mulhi_epi16(x, y);
   return {(Ints4)_mm_unpacklo_epi16(low, high), (Ints4)_mm_unpackhi_epi16(low, high)};
 #else
-  Ints8 products;
+  Ints8 products{};
   for (int i = 0; i < 4; i++) {
     products.low[i] = a[i] * by;
     products.high[i] = a[i + 4] * by;

@@ -1,6 +1,6 @@
-/** What is done to every frame besides inference, in a process of its own. Prints medians in milliseconds. */
+/** What elements do to every frame besides inference, in a process of its own. Prints medians in milliseconds. */
 
-import { type AnyElement, defineElement, type Frame, type TensorOrder } from "../../../elements/element.ts";
+import { type AnyElement, defineElement, type Frame } from "../../../elements/element.ts";
 import overlay from "../../../elements/overlay/overlay.ts";
 import { createTracker } from "../../../elements/track/presets.ts";
 import track from "../../../elements/track/track.ts";
@@ -9,14 +9,7 @@ import { median } from "../engine.ts";
 import { passing, runLine } from "./run-line.ts";
 
 const FRAMES = 200;
-const PADDED = { fit: "letterbox", colours: "rgb", anchor: "top-left" } as const;
-const INPUTS: readonly (readonly [string, TensorOrder, Float32Array | Uint8Array])[] = [
-  ["320 bytes", { ...PADDED, width: 320, height: 320, layout: "nhwc", padding: 127 }, new Uint8Array(3 * 320 * 320)],
-  ["416 floats", { ...PADDED, width: 416, height: 416, layout: "nchw" }, new Float32Array(3 * 416 * 416)],
-];
-
-const picture = (pixels: string) =>
-  `videotestsrc pattern=smpte num-buffers=${FRAMES} ! video/x-raw,format=${pixels},width=1920,height=1080,framerate=25/1`;
+const PICTURE = `videotestsrc pattern=smpte num-buffers=${FRAMES} ! video/x-raw,format=I420,width=1920,height=1080,framerate=25/1`;
 
 async function time(list: number[], work: () => unknown): Promise<void> {
   const startedMs = performance.now();
@@ -37,16 +30,6 @@ function timed(element: AnyElement, times: number[]): AnyElement {
   });
 }
 
-async function timeTensors(pixels: string): Promise<Record<string, number>> {
-  const times = INPUTS.map((): number[] => []);
-  const fill = passing("fill", async (frame) => {
-    for (const [index, [, order, target]] of INPUTS.entries())
-      await time(times[index] ?? [], () => frame.tensor(target, order));
-  });
-  await runLine(`${picture(pixels)} ! fill ! fakesink sync=false`, [fill]);
-  return Object.fromEntries(INPUTS.map(([name], index) => [`${pixels} to ${name}`, median(times[index])]));
-}
-
 /** Objects that wander about, in fractions of the frame. */
 function wander(count: number, step: number): readonly Box[] {
   return Array.from({ length: count }, (_, index) => {
@@ -56,7 +39,7 @@ function wander(count: number, step: number): readonly Box[] {
   });
 }
 
-async function timeOverlay(pixels: string, objects: number, trails: number): Promise<number> {
+async function timeOverlay(objects: number): Promise<number> {
   const times: number[] = [];
   const mark = passing("mark", (frame) => {
     const tracks: Tracks = {
@@ -69,7 +52,7 @@ async function timeOverlay(pixels: string, objects: number, trails: number): Pro
     };
     frame.write({ tracks });
   });
-  await runLine(`${picture(pixels)} ! mark ! overlay trails=${trails} ! fakesink sync=false`, [
+  await runLine(`${PICTURE} ! mark ! overlay trails=2 ! fakesink sync=false`, [
     { ...mark, writes: ["tracks"] },
     timed(overlay, times),
   ]);
@@ -115,11 +98,5 @@ function timeTracker(objects: number): number {
   return median(times);
 }
 
-const tensors = { ...(await timeTensors("I420")), ...(await timeTensors("NV12")) };
-const drawing: Record<string, number> = {};
-for (const pixels of ["I420", "NV12"]) {
-  drawing[pixels] = await timeOverlay(pixels, 20, 0);
-  drawing[`${pixels} with trails`] = await timeOverlay(pixels, 20, 2);
-}
-const [tracker, trackElement] = [timeTracker(100), await timeTrack(100)];
-process.stdout.write(JSON.stringify({ tensors, drawing, tracker, track: trackElement }));
+const [overlayMs, trackerMs, trackMs] = [await timeOverlay(20), timeTracker(100), await timeTrack(100)];
+process.stdout.write(JSON.stringify({ overlay: overlayMs, tracker: trackerMs, track: trackMs }));
