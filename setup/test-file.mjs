@@ -8,15 +8,15 @@ import { appendFileSync, readdirSync, readFileSync } from "node:fs";
 const TICKS_A_SECOND = 100;
 const { TEST_CPU_FILE } = process.env;
 
-/** @param {readonly string[]} files modules with tests. One that throws while it is loaded ends the process. */
-export async function runTestFiles(files) {
+/** @param {string} file a module with tests. One that throws while it is loaded ends the process. */
+export async function runTestFile(file) {
   process.once("exit", () => {
     for (const pid of listChildren()) endProcess(pid);
     if (TEST_CPU_FILE === undefined) return;
     appendFileSync(TEST_CPU_FILE, `${JSON.stringify([process.argv[1], readCpuSeconds()])}\n`);
   });
   try {
-    for (const file of files) await import(file);
+    await import(file);
   } catch (error) {
     console.error(error);
     process.exit(1);
