@@ -80,7 +80,8 @@ export async function bundleTests(files) {
     const whole = join(OUT, "files", `${name}.mjs`);
     writeFileSync(whole, bundles.map((file) => `import ${JSON.stringify(file)};\n`).join(""));
     const [loader, tests] = [join(ROOT, "setup/test-file.mjs"), whole].map((file) => JSON.stringify(file));
-    writeFileSync(path, `import { runTestFile } from ${loader};\nawait runTestFile(${tests});\n`);
+    const load = `import(${tests})`;
+    writeFileSync(path, `import { failToLoad } from ${loader};\nawait ${load}.catch(failToLoad);\n`);
     return path;
   };
   const { single, groups } = groupTests(files, metafile.inputs, ROOT);
