@@ -35,7 +35,7 @@ export const LIMITS: HubSettings["limits"] = {
   verdictMs: 5000,
 };
 
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 120_000;
 const isMessage = new Ajv2020({ strict: false }).compile<HubMessage>(HubMessage);
 
 export interface HubOptions {

@@ -76,9 +76,12 @@ export async function bundleTests(files) {
   const writeRun = (name, group) => {
     const path = join(OUT, `${name}-${basename(group[0], ".ts")}.mjs`);
     const bundles = group.map((file) => join(OUT, `${outOf(file)}.mjs`));
-    const loader = join(ROOT, "setup/test-file.mjs");
-    const [from, what] = [loader, bundles].map((value) => JSON.stringify(value));
-    writeFileSync(path, `import { runTestFiles } from ${from};\nawait runTestFiles(${what});\n`);
+    // One module, however many files: tests that are defined while others run would begin before their file is loaded.
+    const whole = join(OUT, "files", `${name}.mjs`);
+    writeFileSync(whole, bundles.map((file) => `import ${JSON.stringify(file)};\n`).join(""));
+    const [loader, tests] = [join(ROOT, "setup/test-file.mjs"), whole].map((file) => JSON.stringify(file));
+    const load = `import(${tests})`;
+    writeFileSync(path, `import { failToLoad } from ${loader};\nawait ${load}.catch(failToLoad);\n`);
     return path;
   };
   const { single, groups } = groupTests(files, metafile.inputs, ROOT);

@@ -8,25 +8,22 @@ import { appendFileSync, readdirSync, readFileSync } from "node:fs";
 const TICKS_A_SECOND = 100;
 const { TEST_CPU_FILE } = process.env;
 
-/** @param {readonly string[]} files modules with tests. One that throws while it is loaded ends the process. */
-export async function runTestFiles(files) {
-  process.once("exit", () => {
-    for (const pid of listChildren()) endProcess(pid);
-    if (TEST_CPU_FILE === undefined) return;
-    appendFileSync(TEST_CPU_FILE, `${JSON.stringify([process.argv[1], readCpuSeconds()])}\n`);
-  });
-  try {
-    for (const file of files) await import(file);
-  } catch (error) {
-    console.error(error);
-    process.exit(1);
-  }
+process.once("exit", () => {
+  for (const pid of listChildren()) endProcess(pid);
+  if (TEST_CPU_FILE === undefined) return;
+  appendFileSync(TEST_CPU_FILE, `${JSON.stringify([process.argv[1], readCpuSeconds()])}\n`);
+});
+
+/** What was started before it failed would keep the process alive. */
+export function failToLoad(error) {
+  console.error(error);
+  process.exit(1);
 }
 
-const listChildren = () =>
-  readdirSync("/proc/self/task").flatMap((thread) =>
-    readFileSync(`/proc/self/task/${thread}/children`, "utf8").split(" ").filter(Boolean).map(Number),
-  );
+function listChildren() {
+  const read = (thread) => readFileSync(`/proc/self/task/${thread}/children`, "utf8");
+  return readdirSync("/proc/self/task").flatMap((thread) => read(thread).split(" ").filter(Boolean).map(Number));
+}
 
 function endProcess(pid) {
   try {

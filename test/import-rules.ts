@@ -63,7 +63,13 @@ export const TABLE: readonly Row[] = [
 ];
 
 /** May load modules by a name made up while running: elements and benches by their files, what the set-up has bundled. */
-const MAY_COMPUTE = ["elements/find.ts", "setup/bundle.mjs", "setup/load.mjs", "cli/commands/bench.ts"];
+const MAY_COMPUTE = [
+  "elements/find.ts",
+  "setup/bundle.mjs",
+  "setup/bundle-tests.mjs",
+  "setup/load.mjs",
+  "cli/commands/bench.ts",
+];
 
 /** What the beginnings of programs hand over with; nobody imports those. */
 const LOADER = "setup/load.mjs";

@@ -43,6 +43,8 @@ export class Serving {
         WINDHOVER_HTTP_CHECK_ANSWERS: "true",
         // A machine that is busy with other tests takes its time.
         WINDHOVER_RUNNERS_START_SECONDS: "60",
+        WINDHOVER_GRAPHS_COMPILE_SECONDS: "60",
+        WINDHOVER_UPLOADS_PROBE_SECONDS: "120",
         ...env,
       },
       stdio: ["ignore", "pipe", "pipe"],

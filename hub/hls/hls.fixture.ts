@@ -17,6 +17,7 @@ export class TestHls {
   readonly streams: Streams;
   readonly hls: Hls;
   readonly #server: Server;
+  #onViewer = (): void => {};
 
   private constructor(limits: Partial<HubSettings["limits"]>) {
     const all = { ...LIMITS, ...limits };
@@ -25,6 +26,7 @@ export class TestHls {
     this.#server = createServer((request, response) => {
       const url = new URL(request.url ?? "", "http://hub");
       const [, ...names] = url.pathname.split("/");
+      if (url.pathname.endsWith("/video.m3u8")) this.#onViewer();
       const aborter = new AbortController();
       response.on("close", () => aborter.abort());
       this.hls
@@ -64,10 +66,17 @@ export class TestHls {
     return publication;
   }
 
-  /** The same, at the pace of a camera, which goes when it is over: then the second promise resolves. */
+  /**
+   * The same, at the pace of a camera, which stops when the clip is over: then the second promise resolves. It begins when a
+   * viewer asks for the playlist: on a busy machine a player may take longer to start than the clip lasts.
+   */
   async stream(clip: Pick<Clip, "tracks" | "units">): Promise<{ readonly over: Promise<void> }> {
     const publication = await this.#begin(clip);
-    return { over: feed(publication, clip.units.slice(1)).then(() => publication.close("over")) };
+    const viewer = new Promise<void>((resolve) => {
+      this.#onViewer = resolve;
+    });
+    const play = () => feed(publication, clip.units.slice(1));
+    return { over: viewer.then(play).then(() => publication.close("over")) };
   }
 
   async #begin({ tracks, units }: Pick<Clip, "tracks" | "units">): Promise<Publication> {

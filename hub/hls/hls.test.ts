@@ -22,7 +22,7 @@ describe("what viewers see", () => {
     await viewer.watch(hls);
     await over;
     assert.deepEqual(hashPictures(Buffer.concat(viewer.media)), hashPictures(toByteStream(clip.units)));
-    assert.ok(viewer.playlists.length > 10, `${viewer.playlists.length} playlists`);
+    assert.ok(viewer.playlists.length > 2, "the playlist was not followed while it grew");
     const first = viewer.playlists[0]?.segments.flatMap(({ parts }) => parts).length ?? 0;
     const behind = viewer.parts.slice(first).map(({ atMs, endMs }) => atMs - endMs);
     const [median] = behind.toSorted((a, b) => a - b).slice(Math.floor(behind.length / 2));

@@ -84,7 +84,8 @@ async function* readEvents(answer: IncomingMessage): AsyncGenerator<Told> {
 describe("events of a process", () => {
   let stage: Stage;
   before(async () => {
-    stage = await openStage({ queued_messages: 10 });
+    // A viewer is slow here for as long as the machine takes: it must not be let go for it.
+    stage = await openStage({ queued_messages: 10, feed_stall_seconds: 120 });
   });
   after(() => stage.close());
 
