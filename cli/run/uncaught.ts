@@ -11,7 +11,7 @@ const EVENTS = ["uncaughtException", "unhandledRejection"] as const;
 /** Says what it was and ends the program: nothing that runs can be relied on any more. Returns how to leave it to Node. */
 export function exitOnUncaught(reporter: Reporter, terminal: Terminal): () => void {
   const exit = (thrown: unknown): void => {
-    const { message, trace } = failureOf("", thrown);
+    const { message, trace } = failureOf(null, thrown);
     const error = `an error that no element caught: ${maskCredentials(message)}`;
     terminal.clear();
     reporter.error(`windhover: ${withTrace(error, trace)}`, { type: "crash", error, trace: [...trace] });

@@ -176,7 +176,7 @@ function adapt(entry: BoundHandler | undefined, node: string) {
 const MISTAKES = [TypeError, RangeError, ReferenceError, SyntaxError];
 
 /** Of what an element threw outside of a frame. */
-export function failureOf(node: string, thrown: unknown): GraphFailure {
+export function failureOf(node: string | null, thrown: unknown): GraphFailure {
   const isRefusal = thrown instanceof Error && !MISTAKES.some((mistake) => thrown instanceof mistake);
   return new GraphFailure(node, describeThrown(thrown), thrown instanceof Error ? thrown.stack : "", isRefusal);
 }

@@ -337,7 +337,7 @@ export class Launch {
     return {
       ...this.#services(author),
       source: this.plan.source,
-      fail: (error) => this.#finish(new GraphFailure(author, error.message, error.stack)),
+      fail: (error) => this.#finish(failureOf(author, error)),
       endOfStream: () => this.pipeline.relayEnd(appsrc),
       ingest: (expansion) => startIngest(this.pipeline, appsrc, expansion),
     };

@@ -12,6 +12,7 @@ import { diffPlans } from "../compiler/diff.ts";
 import { GraphFaults } from "../compiler/fault.ts";
 import type { GraphPlan, PlanChange, PlanSegment } from "../compiler/plan.ts";
 import { type GraphEvent, GraphFailure, type GraphState } from "./events.ts";
+import { failureOf } from "./handlers.ts";
 import type { LatencyReading } from "./latency.ts";
 import { FoundLive, Launch } from "./launch.ts";
 import { LIMITS, within } from "./limits.ts";
@@ -516,6 +517,5 @@ async function whyFailed(launch: Launch, error: unknown): Promise<GraphFailure> 
     (failure: GraphFailure) => failure,
   );
   if (told !== null) return told;
-  const { message, stack } = error as Error;
-  return error instanceof GraphFailure ? error : new GraphFailure(null, message, stack);
+  return error instanceof GraphFailure ? error : failureOf(null, error);
 }

@@ -122,7 +122,7 @@ export class Runner implements RequestHandler {
   /** A fault outside of any handler's call: nothing that runs can be relied on any more. */
   crash(thrown: unknown): void {
     const { job } = this.#running ?? {};
-    const { message, trace } = failureOf("", thrown);
+    const { message, trace } = failureOf(null, thrown);
     const detail = `an error that no element caught: ${job === undefined ? message : hideSource(message, job)}`;
     // No call of a handler's: its folder has to do.
     const folders = trace.map((frame) => /([^/]+)\/[^/]+\.ts:\d/.exec(frame)?.[1] ?? "");
