@@ -150,7 +150,7 @@ export class Recorder implements Reader {
     const zeroUs = Math.min(key.dtsUs, Math.max(nextSoundUs, key.dtsUs - LATE_SOUND_US));
     this.#fragmenter = new Fragmenter(tracks, { zeroUs });
     // The file begins before its first picture is shown: where pictures are reordered, or sound comes first.
-    this.#start = { tracks, startedAtMs: key.captureMs - (key.ptsUs - zeroUs) / 1000 };
+    this.#start = { tracks, startedAtMs: Math.round(key.captureMs - (key.ptsUs - zeroUs) / 1000) };
     this.#segmentUs = key.dtsUs;
     this.#keyUs = key.dtsUs;
   }

@@ -76,7 +76,7 @@ function readClip(file: string, hasAudio: boolean): Clip {
     const [dtsUs, ptsUs] = [packet.dts_time, packet.pts_time].map((time) =>
       Math.round((Number(time) - first) * 1e6),
     ) as [number, number];
-    const captureMs = CAPTURED_MS + ptsUs / 1000;
+    const captureMs = CAPTURED_MS + Math.round(ptsUs / 1000);
     if (packet.codec_type === "audio") return { kind: "audio", dtsUs, ptsUs, captureMs, isKey: true, parts: [sample] };
     const nals = splitLengths(sample, lengthSize);
     return { kind: "video", dtsUs, ptsUs, captureMs, isKey, parts: isKey ? [sps, pps, ...nals] : nals };

@@ -24,7 +24,9 @@ import {
 } from "./counted.fixture.ts";
 import { rounds } from "./rounds.fixture.ts";
 
-const FRAMES = 125;
+/** Half a minute, of which as much is published as the graph needs to see enough: a busy machine joins late. */
+const FRAMES = 750;
+const WANTED = 75;
 const CAMERA = fileURLToPath(new URL("../../build/camera", import.meta.url));
 const WAYS = ["RTMP to hub", "RTSP to hub", "RTSP camera"] as const;
 
@@ -63,26 +65,30 @@ function clipOf(coding: Coding): string {
   return clip;
 }
 
-/** Where to pull the stream from; `ended` when the hub has all of it. */
+/** Where to pull the stream from; `end` stops it and waits until the hub has recorded it. */
 async function publish(
   clip: string,
   way: Case["way"],
   path: string,
-): Promise<{ url: string; ended: () => Promise<unknown> }> {
+): Promise<{ url: string; end: () => Promise<unknown> }> {
   if (way === "RTSP camera") {
     const camera = spawn(CAMERA, ["--file", clip], { stdio: ["ignore", "pipe", "inherit"] });
     children.push(camera);
     const [line] = (await once(camera.stdout, "data")) as [Buffer];
-    return { url: (JSON.parse(line.toString()) as { url: string }).url, ended: () => Promise.resolve() };
+    return { url: (JSON.parse(line.toString()) as { url: string }).url, end: () => Promise.resolve() };
   }
   const target = way === "RTMP to hub" ? ["flv", await hub.rtmp(path)] : ["rtsp", await hub.rtsp(path)];
   const [format = "", url = ""] = target;
   const tcp = format === "rtsp" ? ["-rtsp_transport", "tcp"] : [];
   const words = ["-v", "error", "-nostdin", "-re", "-i", clip, "-c", "copy", "-f", format, ...tcp];
-  children.push(spawn("ffmpeg", [...words, url.replace("//", "//any:key@")], { stdio: "inherit" }));
+  const ffmpeg = spawn("ffmpeg", [...words, url.replace("//", "//any:key@")], { stdio: "ignore" });
+  children.push(ffmpeg);
   await hub.next("published", ({ stream }) => stream.path === path);
-  const ended = () => hub.next("recorded", ({ recording }) => recording === path.replace("/", "-"));
-  return { url: (await hub.rtsp(path)).replace("//", "//any:key@"), ended };
+  const end = () => {
+    ffmpeg.kill();
+    return hub.next("recorded", ({ recording }) => recording === path.replace("/", "-"));
+  };
+  return { url: (await hub.rtsp(path)).replace("//", "//any:key@"), end };
 }
 
 const graphOf = (url: string, collect: string, file: string) => `
@@ -98,26 +104,23 @@ chains:
     chain: [{ from: frames }, stage, encode, { record: { path: "${file}" } }]
 `;
 
-/** Plays until the source is lost, then ends the graph so that the decoder gives what it holds. */
+/** Plays until it has seen enough. */
 async function watch(url: string, name: string, file: string): Promise<Seen[]> {
   const seen: Seen[] = [];
+  let stop = (): void => {};
+  const enough = new Promise<void>((resolve) => {
+    stop = resolve;
+  });
   const element = {
     ...collector((frame) => {
       const [ptsMs, captureMs] = [Number(frame.ptsNs) / 1e6, Number(frame.captureNs) / 1e6];
       seen.push({ number: readNumber(frame), ptsMs, captureMs });
+      if (seen.length === WANTED) stop();
     }),
     name,
   };
-  let lose = (): void => {};
-  const lost = new Promise<void>((resolve) => {
-    lose = resolve;
-  });
-  const graph = await start(compiledText(graphOf(url, name, file), element), [element], {
-    onEvent(event) {
-      if (event.type === "element" && event.event.type === "source" && event.event.state === "lost") lose();
-    },
-  });
-  await Promise.race([lost, graph.ended]);
+  const graph = await start(compiledText(graphOf(url, name, file), element), [element]);
+  await Promise.race([enough, graph.ended]);
   assert.deepEqual(await graph.stop(), { state: "finished", error: null });
   return seen;
 }
@@ -128,17 +131,22 @@ const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] as number;
 
 /** A live graph leaves pictures out when the machine is busy, but never so many. */
-const FEWEST = FRAMES / 10;
+const FEWEST = WANTED / 5;
 
 /** Pictures are whole and in order; times rise as their numbers do. Returns the milliseconds from one to the next. */
-function assertInOrder(what: string, pictures: readonly Numbered[], timesMs: readonly number[]): number[] {
+function assertInOrder(
+  what: string,
+  pictures: readonly Numbered[],
+  timesMs: readonly number[],
+  toleranceMs = 1,
+): number[] {
   const numbers = pictures.map(({ number }) => number ?? Number.NaN);
   const places = steps(numbers);
   assert.ok(pictures.length >= FEWEST && !(least(places) < 1) && !numbers.some(Number.isNaN), `${what}: ${numbers}`);
   assert.ok(least(steps(timesMs)) > 0, `${what}: ${timesMs.map((ms) => ms.toFixed(1)).join(" ")}`);
   const stepsMs = steps(timesMs).map((ms, i) => ms / (places[i] as number));
   assert.ok(
-    Math.abs(median(stepsMs) - STEP_MS) < 1,
+    Math.abs(median(stepsMs) - STEP_MS) <= toleranceMs,
     `${what}: ${stepsMs.map((ms) => ms.toFixed(1)).join(" ")} ms apart`,
   );
   return stepsMs;
@@ -149,7 +157,7 @@ const ptsOf = (pictures: readonly Numbered[]): number[] => pictures.map(({ ptsMs
 async function check(one: Case, index: number): Promise<string> {
   const path = `counted/${index}`;
   const file = join(folder, `processed-${index}.mp4`);
-  const { url, ended } = await publish(clipOf(one), one.way, path);
+  const { url, end } = await publish(clipOf(one), one.way, path);
   const seen = await watch(url, `collect-${index}`, file);
   const first = seen[0]?.number ?? assert.fail(`the first picture is damaged, or there is none (${seen.length} came)`);
   assert.equal(first % keyEvery(one), 0, `it begins with picture ${first}, which is not a key picture`);
@@ -158,20 +166,24 @@ async function check(one: Case, index: number): Promise<string> {
     "capture times",
     seen,
     seen.map(({ captureMs }) => captureMs),
+    // They go at half speed for a moment where the sender turns out to have been earlier than the arrival said.
+    STEP_MS / 2,
   );
   const processed = readCounted(file);
   assertInOrder("processed recording", processed, ptsOf(processed));
   const columns = [one.way.padEnd(11), one.bFrames, one.gop.padEnd(6), count(seen), range(pts), range(captured)];
   if (one.way === "RTSP camera") return row([...columns, count(processed), "-"]);
-  await ended();
+  await end();
   const recorded = readCounted(join(hub.folder, "recordings", `counted-${index}`, "0.mp4"));
   assertInOrder("recording of the hub", recorded, ptsOf(recorded));
-  assert.equal(recorded.length, FRAMES, "the hub leaves nothing out");
+  // It was stopped anywhere: B-frames before the last picture may not have been sent.
+  const whole = recorded.slice(0, -one.bFrames - 1);
+  assert.equal(whole.length, (whole.at(-1)?.number ?? 0) + 1, "the hub left pictures out");
   return row([...columns, count(processed), count(recorded)]);
 }
 
 const count = (pictures: readonly Numbered[]): string =>
-  `${pictures.length} of ${FRAMES - (pictures[0]?.number ?? 0)} from ${pictures[0]?.number}`;
+  `${pictures.length}, ${pictures[0]?.number} to ${pictures.at(-1)?.number}`;
 const range = (values: readonly number[]): string =>
   [least(values), median(values), -least(values.map((value) => -value))].map((ms) => ms.toFixed(1)).join(" ");
 const row = (columns: readonly (string | number)[]): string => `| ${columns.join(" | ")} |`;
