@@ -19,7 +19,7 @@ PATH it stops after the set-up. A root that is there already is used again: only
 
 Another architecture than this machine's is emulated by qemu-user-static, ten to thirty times slower. QEMU_CPU chooses
 the processor (`qemu-aarch64-static -cpu help` lists them; default neoverse-n1 and Haswell), and WINDHOVER_TEST_PATIENCE,
-12 unless set, multiplies the time limits of the tests.
+12 unless set, multiplies the time limits of the tests and of the engine.
 
 Needs root, debootstrap, npm, git, for another architecture qemu-user-static, and about 4 GB.
 TEXT
@@ -104,6 +104,9 @@ if [[ -e $tracked ]]; then
 fi
 tar --create --files-from="$tracked.new" | tar --extract --directory "$checkout"
 mv "$tracked.new" "$tracked"
+# The limits of the engine are for real processors.
+[[ ! ${WINDHOVER_TEST_PATIENCE:-} ]] \
+  || sed --in-place --regexp-extended "s/(Ms: [0-9_]+),/\\1 * $WINDHOVER_TEST_PATIENCE,/" "$checkout/graphs/runtime/limits.ts"
 echo "=== set-up: $(inside uname -m), Node $(inside node --version)"
 inside node setup/setup.mjs --tests
 (($# > 0)) || exit 0
