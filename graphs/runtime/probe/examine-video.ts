@@ -43,11 +43,10 @@ async function readFirstPicture(
     nodes: [node("file", "filesrc", { location: file }), node("demuxer", DEMUXERS[container]), ...sinkOf("coded")],
     links: [
       { from: "file", to: "demuxer" },
-      { from: "demuxer", fromPad: "video_0", to: "coded" },
+      { from: "demuxer", fromPad: "video_%u", to: "coded" },
       { from: "coded", to: "sink" },
     ],
   });
-  if (coded.caps.startsWith("audio/")) throw new NoVideo(NO_PICTURES);
   const size = readSize(coded.caps);
   if (size !== null && size.width * size.height > MOST_PIXELS)
     throw new NoVideo(`has pictures of ${size.width}x${size.height}, larger than can be worked on`);
@@ -60,7 +59,7 @@ async function readFirstPicture(
     ],
     links: [
       { from: "file", to: "demuxer" },
-      { from: "demuxer", fromPad: "video_0", to: "decoder" },
+      { from: "demuxer", fromPad: "video_%u", to: "decoder" },
       { from: "decoder", to: "picture", caps: "video/x-raw(ANY)" },
       { from: "picture", to: "sink" },
     ],
@@ -115,7 +114,7 @@ function explain(message: string): string {
   const plain = message
     .replace(/^cannot go to PAUSED: /, "")
     .replace(/^(?:file|demuxer|decoder|picture|coded|sink): /, "");
-  if (/found audio/.test(plain)) return NO_PICTURES;
+  if (/and no video$/.test(plain)) return NO_PICTURES;
   if (/no valid frames decoded/i.test(plain)) return NOT_DECODED;
   if (/no playable streams|incomplete|demultiplex/i.test(plain))
     return "is damaged or not whole: no video can be found in it";
