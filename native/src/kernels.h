@@ -64,7 +64,7 @@ struct SegmentRow {
   float x, y, dx, dy;
   // One over the segment's length squared, or 0.
   float along;
-  // Opacity at the start, and how much it grows to the end.
+  // Opacity at the start, and how much it grows to the end; nowhere above 1.
   float share, growth;
   // The squared distance at which coverage ends, and 255 over what lies between that and full coverage.
   float outside, fade;
