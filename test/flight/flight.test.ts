@@ -10,7 +10,7 @@ import { TestService } from "../api/service.fixture.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
 import { temporaryFolder } from "../graph.fixture.ts";
 import { openMosquitto } from "../mosquitto.fixture.ts";
-import { errorsOf, type Finding, quantile, sumUp } from "./judge.ts";
+import { errorsOf, type Finding, quantile, sumUp, takeSpans } from "./judge.ts";
 import { writePlot } from "./plot.ts";
 import { ServiceFlight } from "./service-flight.ts";
 import { FLIGHT } from "./trajectory.ts";
@@ -45,12 +45,6 @@ describe("a flight through the running service", { skip: noModel }, () => {
     return quantile(errorsOf(findings), 0.5);
   };
 
-  /** The last of them: what is compared must be of the same turns, however much a busy machine let pass. */
-  const takeSpan = (findings: readonly Finding[]): readonly Finding[] => {
-    const endSeconds = Math.max(...findings.map(({ seconds }) => seconds));
-    return findings.filter(({ seconds }) => seconds > endSeconds - SPAN);
-  };
-
   test("places are true to less than 2 m in the median, and several times worse without interpolation", async (t) => {
     const flight = await ServiceFlight.takeOff(service, clip, SHOT, { type: "websocket" });
     const drone = new WebSocket(flight.started.telemetry_url);
@@ -71,8 +65,8 @@ describe("a flight through the running service", { skip: noModel }, () => {
     await flown;
     assert.deepEqual(answers, []);
     assert.equal(telemetry?.state, "receiving");
-    const joined = takeSpan(flight.judge(0, turn));
-    const latest = takeSpan(flight.judge(turned));
+    const joined = takeSpans(flight.judge(0, turn), SPAN);
+    const latest = takeSpans(flight.judge(turned), SPAN);
     const plot = join(PLOTS, "interpolated-and-latest.svg");
     writePlot(plot, [
       { title: `Interpolated: ${sumUp(joined)}`, findings: joined },

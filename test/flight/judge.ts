@@ -130,3 +130,11 @@ function overlapOf(a: Box, b: Box): number {
   if (wide <= 0 || high <= 0) return 0;
   return (wide * high) / (a[2] * a[3] + b[2] * b[3] - wide * high);
 }
+
+/** The last of them, as many whole spans of seconds as there are: a slow machine has told little of each. */
+export function takeSpans(findings: readonly Finding[], span: number): readonly Finding[] {
+  const times = findings.map(({ seconds }) => seconds);
+  const last = Math.max(...times);
+  const whole = Math.floor((last - Math.min(...times)) / span) * span;
+  return findings.filter(({ seconds }) => seconds > last - whole);
+}

@@ -6,7 +6,7 @@ import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.
 import type { SourceRecord } from "../../schemas/api/sources.ts";
 import { Detections } from "../api/process-client.fixture.ts";
 import { createKey, type TestService, uploadVideo } from "../api/service.fixture.ts";
-import { type Finding, findStart, judge } from "./judge.ts";
+import { type Finding, findStart, judge, takeSpans } from "./judge.ts";
 import { Random } from "./random.ts";
 import { type TelemetryFaults, tellTelemetry, USUAL } from "./telemetry.ts";
 import { type Truth, tellTruth } from "./truth.ts";
@@ -90,13 +90,10 @@ export class ServiceFlight {
     await this.#detections.next(count);
   }
 
-  /** Until so many places of the last `span` seconds of the flight have been told, after a message. */
+  /** Until so many places have been told, over whole spans of so many seconds of the flight, after a message. */
   async gather(places: number, span: number, from = 0): Promise<void> {
-    await this.#detections.until(`${places} places over ${span} s`, () => {
-      const times = this.judge(from).map(({ seconds }) => seconds);
-      const last = Math.max(...times);
-      return last - Math.min(...times) >= span && times.filter((time) => time > last - span).length >= places;
-    });
+    const what = `${places} places over ${span} s`;
+    await this.#detections.until(what, () => takeSpans(this.judge(from), span).length >= places);
   }
 
   info(): Promise<ProcessRecord> {
