@@ -150,7 +150,8 @@ describe("PATCH of params", () => {
 });
 
 describe("a slot of the graph's own", () => {
-  const attach = (body: unknown, status = 201) => call<BranchRecord & Problem>("POST", "branches", body, status);
+  const attach = (body: unknown) => call<BranchRecord>("POST", "branches", body, 201);
+  const refuse = (body: unknown, status: number) => call<Problem>("POST", "branches", body, status);
   const list = () => call<{ branches: BranchRecord[]; slots: JsonRecord }>("GET", "branches");
   const attached = async () =>
     (await readGraph()).segments.filter(({ name }) => name.startsWith("copy:")).map(({ name }) => name.slice(5));
@@ -167,23 +168,23 @@ describe("a slot of the graph's own", () => {
   });
 
   test("rejects wrong params, slots that are not there and those of the service, located", async () => {
-    assert.deepEqual(pathsOf(await attach({ slot: "copy", params: { step: 0, stp: 1 } }, 422)), [
+    assert.deepEqual(pathsOf(await refuse({ slot: "copy", params: { step: 0, stp: 1 } }, 422)), [
       "/params/step",
       "/params/stp",
     ]);
-    assert.equal((await attach({ slot: "copi" }, 409)).code, "graph_lacks");
-    assert.deepEqual(pathsOf(await attach({ slot: "feed" }, 422)), ["/slot"]);
-    const reaching = await attach({ slot: "file", params: { path: "/etc/passwd" } }, 422);
+    assert.equal((await refuse({ slot: "copi" }, 409)).code, "graph_lacks");
+    assert.deepEqual(pathsOf(await refuse({ slot: "feed" }, 422)), ["/slot"]);
+    const reaching = await refuse({ slot: "file", params: { path: "/etc/passwd" } }, 422);
     assert.deepEqual(pathsOf(reaching), ["/params/path"]);
     assert.match(reaching.detail, /record\.path, which names something on the server/);
-    assert.deepEqual(pathsOf(await attach({ params: {} }, 422)), ["/slot"]);
+    assert.deepEqual(pathsOf(await refuse({ params: {} }, 422)), ["/slot"]);
     assert.deepEqual(await attached(), []);
   });
 
   test("is nobody else's, and counts as an active output", async () => {
     const first = await attach({ slot: "copy" });
     const second = await attach({ slot: "copy" });
-    assert.equal((await attach({ slot: "copy" }, 403)).code, "outputs_limit_reached");
+    assert.equal((await refuse({ slot: "copy" }, 403)).code, "outputs_limit_reached");
     await call("GET", "branches", undefined, 404, "other");
     await call("POST", "branches", { slot: "copy" }, 404, "other");
     await call("DELETE", `branches/${first.uuid}`, undefined, 404, "other");
