@@ -123,7 +123,7 @@ export type State = "NULL" | "READY" | "PAUSED" | "PLAYING";
 
 export interface NativePipeline {
   build(segment: NativeSegment): Promise<void>;
-  setState(state: State, limitMs: number): Promise<boolean>;
+  setState(state: State, limitMs: number, stopIfLive: boolean): Promise<boolean>;
   close(): Promise<void>;
   set(node: string, properties: Readonly<Record<string, NativeValue>>): Promise<void>;
   get(node: string, property: string): Promise<string>;

@@ -64,10 +64,11 @@ export class Pipeline {
 
   /**
    * Rejects with the bus error that prevented it, or when it takes longer than the limit. Limit 0 does not wait. Resolves
-   * with whether the pipeline is live, which is known from PAUSED on: then it gives no data before it plays.
+   * with whether the pipeline is live, which is known from PAUSED on: then it gives no data before it plays. With
+   * `stopIfLive` a live one stays PAUSED.
    */
-  setState(state: State, limitMs = 10_000): Promise<boolean> {
-    const changed = this.#native.setState(state, limitMs);
+  setState(state: State, limitMs = 10_000, stopIfLive = false): Promise<boolean> {
+    const changed = this.#native.setState(state, limitMs, stopIfLive);
     if (limitMs === 0) return changed;
     return within(limitMs + GRACE_MS, `did not reach ${state} within ${limitMs} ms`, changed);
   }

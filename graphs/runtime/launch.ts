@@ -117,11 +117,11 @@ export class Launch {
     await this.#add(this.plan.main, (native) => this.pipeline.build(native));
     for (const branch of this.plan.branches) await this.attach(branch);
     await prepare();
-    const isLive = await this.pipeline.setState("PAUSED", 0);
-    if (isLive && !this.plan.live) throw new FoundLive();
     if (this.#host.fromNs > 0n) await this.#goTo(this.#host.fromNs);
     // A live source cannot be waited for: it is the drivers that bring its first data, and they need it playing.
-    await this.pipeline.setState("PLAYING", this.plan.live ? 0 : LIMITS.startMs);
+    const { live } = this.plan;
+    const isLive = await this.pipeline.setState("PLAYING", live ? 0 : LIMITS.startMs, !live);
+    if (isLive && !live) throw new FoundLive();
     this.#playing = true;
     for (const attached of this.#attached.values()) await this.#drive(attached);
   }

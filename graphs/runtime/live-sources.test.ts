@@ -161,3 +161,11 @@ test("a file read by filesrc keeps its own time and loses nothing, and a limit c
   assert.deepEqual(await run(), all);
   assert.deepEqual(await run(7), all.slice(0, 7));
 });
+
+test("a stream that is over before anything else has happened still ends", async () => {
+  for (let run = 0; run < 15; run += 1) {
+    const line = `source uri="test:ball?width=16&height=16&frames=1" ! decode ! encode ! record path="${folder}/short.mp4"`;
+    const graph = await start(compiledLaunch(line), []);
+    assert.deepEqual(await graph.ended, { state: "finished", error: null });
+  }
+});

@@ -145,7 +145,7 @@ std::string PipelineCore::last_error() {
   return last_error_;
 }
 
-std::string PipelineCore::set_state(GstState state, std::chrono::milliseconds limit) {
+std::string PipelineCore::set_state(GstState state, std::chrono::milliseconds limit, bool stop_if_live) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     last_error_.clear();
@@ -157,9 +157,17 @@ std::string PipelineCore::set_state(GstState state, std::chrono::milliseconds li
     return std::string("cannot go to ") + gst_element_state_get_name(state) + (why.empty() ? "" : ": " + why);
   };
   auto until = std::chrono::steady_clock::now() + limit;
+  GstStateChangeReturn result = GST_STATE_CHANGE_SUCCESS;
+  // Only the change to PAUSED tells whether it is live. At once after it comes PLAYING: what is not live has begun to
+  // flow, and an end of stream that is reached before PLAYING gets lost.
+  if (state == GST_STATE_PLAYING && GST_STATE_TARGET(pipeline) < GST_STATE_PAUSED) {
+    result = gst_element_set_state(pipeline, GST_STATE_PAUSED);
+    if (result == GST_STATE_CHANGE_NO_PREROLL) is_live_ = true;
+    if (is_live_ && stop_if_live) return "";
+  }
   // Sources may push before the bus reports PLAYING: until then, an estimate.
   if (state == GST_STATE_PLAYING && is_live_) timeline->set_live(unix_now_ns() - gst_element_get_start_time(pipeline));
-  GstStateChangeReturn result = gst_element_set_state(pipeline, state);
+  if (result != GST_STATE_CHANGE_FAILURE) result = gst_element_set_state(pipeline, state);
   if (result == GST_STATE_CHANGE_NO_PREROLL) is_live_ = true;
   while (result == GST_STATE_CHANGE_ASYNC && limit.count() > 0) {
     // An error on the bus does not end an asynchronous state change by itself.

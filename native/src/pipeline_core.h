@@ -66,7 +66,8 @@ class PipelineCore : public std::enable_shared_from_this<PipelineCore> {
 
   // Control thread. Empty on success, else what is wrong; nothing is left behind in `bin` then.
   std::string build(const SegmentSpec& spec, GstBin* bin);
-  std::string set_state(GstState state, std::chrono::milliseconds limit);  // limit 0: started, not waited for
+  // Limit 0: started, not waited for. `stop_if_live`: a live pipeline goes no further than PAUSED.
+  std::string set_state(GstState state, std::chrono::milliseconds limit, bool stop_if_live = false);
   bool is_live() const { return is_live_; }  // known once it is PAUSED: live sources have no data before PLAYING
   // `entry` leads from a tee of the pipeline to a node of the branch.
   std::string add_branch(const std::string& name, const LinkSpec& entry, const SegmentSpec& spec);

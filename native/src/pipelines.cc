@@ -120,13 +120,14 @@ class Pipeline : public Napi::ObjectWrap<Pipeline> {
     auto spec = std::make_shared<SegmentSpec>(segment_spec(info[0].As<Napi::Object>()));
     return operate(info.Env(), [spec](PipelineCore& core) { return from_error(core.build(*spec, GST_BIN(core.pipeline))); });
   }
-  // setState(name, limitMs) -> Promise<is it live>
+  // setState(name, limitMs, stopIfLive) -> Promise<is it live>
   Napi::Value set_state(const Napi::CallbackInfo& info) {
     GstState state = state_of(info.Env(), info[0].As<Napi::String>());
     hold(state >= GST_STATE_PAUSED);
     auto limit = limit_of(info, 1);
-    return operate(info.Env(), [state, limit](PipelineCore& core) {
-      std::string error = core.set_state(state, limit);
+    bool stop_if_live = info[2].ToBoolean();
+    return operate(info.Env(), [state, limit, stop_if_live](PipelineCore& core) {
+      std::string error = core.set_state(state, limit, stop_if_live);
       bool live = core.is_live();
       return Outcome{error, [live](Napi::Env env) -> Napi::Value { return Napi::Boolean::New(env, live); }};
     });
