@@ -19,7 +19,7 @@ PATH it stops after the set-up. A root that is there already is used again: only
 
 Another architecture than this machine's is emulated by qemu-user-static, ten to thirty times slower. QEMU_CPU chooses
 the processor (`qemu-aarch64-static -cpu help` lists them; default neoverse-n1 and Haswell), and WINDHOVER_TEST_PATIENCE,
-12 unless set, multiplies the time limits of the tests and of the engine.
+12 unless set, multiplies the time limits of tests, engine and inference.
 
 Needs root, debootstrap, npm, git, for another architecture qemu-user-static, and about 4 GB.
 TEXT
@@ -67,6 +67,7 @@ inside() {
     set -e
     mount --make-rprivate /
     mount --types proc proc "$1/proc"
+    mount --types sysfs --options ro sysfs "$1/sys"
     mount --rbind /dev "$1/dev"
     exec chroot "$1" /usr/bin/env --ignore-environment --chdir=/opt/windhover "${@:2}"
   ' inside "$root" "${variables[@]}" "$@" < /dev/null
@@ -104,9 +105,12 @@ if [[ -e $tracked ]]; then
 fi
 tar --create --files-from="$tracked.new" | tar --extract --directory "$checkout"
 mv "$tracked.new" "$tracked"
-# The limits of the engine are for real processors.
-[[ ! ${WINDHOVER_TEST_PATIENCE:-} ]] \
-  || sed --in-place --regexp-extended "s/(Ms: [0-9_]+),/\\1 * $WINDHOVER_TEST_PATIENCE,/" "$checkout/graphs/runtime/limits.ts"
+# The limits of the engine and of inference are for real processors.
+if [[ ${WINDHOVER_TEST_PATIENCE:-} ]]; then
+  (cd "$checkout" && sed --in-place --regexp-extended "s/(Ms: |LOAD_LIMIT_MS = )([0-9_]+)([,;])/\\1\\2 * $WINDHOVER_TEST_PATIENCE\\3/" \
+    graphs/runtime/limits.ts elements/detect/limits.ts
+  sed --in-place --regexp-extended "/limitMs: Type.Integer/,/\\}\\)/s/default: ([0-9_]+)/default: \\1 * $WINDHOVER_TEST_PATIENCE/" elements/detect/detect.ts)
+fi
 echo "=== set-up: $(inside uname -m), Node $(inside node --version)"
 inside node setup/setup.mjs --tests
 (($# > 0)) || exit 0
