@@ -38,20 +38,29 @@ export function findCorners(grey: Grey, excluded: readonly Region[], most: numbe
 }
 
 function findBest(cells: Cells, left: number, top: number, excluded: readonly Region[]): Corner | null {
-  let best: Corner | null = null;
+  let [bestX, bestY, most] = [0, 0, WEAKEST];
   for (let row = top; row < top + SQUARE; row++)
     for (let column = left; column < left + SQUARE; column++) {
       const strength = cells.measureCorner(column, row);
-      if (strength <= (best?.strength ?? WEAKEST)) continue;
+      if (strength <= most) continue;
       const x = (column + 0.5) * CELL - 0.5;
       const y = (row + 0.5) * CELL - 0.5;
-      const isExcluded = excluded.some((one) => x >= one.left && x <= one.right && y >= one.top && y <= one.bottom);
-      if (!isExcluded) best = { x, y, strength };
+      if (isExcluded(x, y, excluded)) continue;
+      [bestX, bestY, most] = [x, y, strength];
     }
-  return best;
+  return most > WEAKEST ? { x: bestX, y: bestY, strength: most } : null;
 }
 
-/** Products of the slopes right and down, summed cell by cell; each slope is taken once, however many corners it counts for. */
+function isExcluded(x: number, y: number, excluded: readonly Region[]): boolean {
+  for (const { left, top, right, bottom } of excluded)
+    if (x >= left && x <= right && y >= top && y <= bottom) return true;
+  return false;
+}
+
+/**
+ * Products of the slopes right and down, summed over each cell and its two neighbours in the row; each slope is taken once,
+ * however many corners it counts for. Cells at the edge have no such sums.
+ */
 class Cells {
   readonly width: number;
   readonly height: number;
@@ -66,16 +75,31 @@ class Cells {
     const xx = new Float32Array(count);
     const xy = new Float32Array(count);
     const yy = new Float32Array(count);
-    // A pixel at the edge has no neighbour on one side: without it.
-    for (let y = 1; y < this.height * CELL - 1; y++) {
-      const row = (y >> 1) * this.width;
-      for (let x = 1, place = y * width + 1; x < this.width * CELL - 1; x++, place++) {
-        const right = (data[place + 1] as number) - (data[place - 1] as number);
-        const down = (data[place + width] as number) - (data[place - width] as number);
-        const cell = row + (x >> 1);
-        xx[cell] = (xx[cell] as number) + right * right;
-        xy[cell] = (xy[cell] as number) + right * down;
-        yy[cell] = (yy[cell] as number) + down * down;
+    for (let row = 1; row < this.height - 1; row++) {
+      // Sums of the cell before, and of the one before that.
+      let [xx1, xy1, yy1, xx2, xy2, yy2] = [0, 0, 0, 0, 0, 0];
+      for (let column = 1, cell = row * this.width + 1; column < this.width - 1; column++, cell++) {
+        const at = CELL * (row * width + column);
+        const below = at + width;
+        const a = data[at] as number;
+        const b = data[at + 1] as number;
+        const c = data[below] as number;
+        const d = data[below + 1] as number;
+        const rightA = b - (data[at - 1] as number);
+        const rightB = (data[at + 2] as number) - a;
+        const rightC = d - (data[below - 1] as number);
+        const rightD = (data[below + 2] as number) - c;
+        const downA = c - (data[at - width] as number);
+        const downB = d - (data[at + 1 - width] as number);
+        const downC = (data[below + width] as number) - a;
+        const downD = (data[below + 1 + width] as number) - b;
+        const sumXx = rightA * rightA + rightB * rightB + rightC * rightC + rightD * rightD;
+        const sumXy = rightA * downA + rightB * downB + rightC * downC + rightD * downD;
+        const sumYy = downA * downA + downB * downB + downC * downC + downD * downD;
+        xx[cell - 1] = xx2 + xx1 + sumXx;
+        xy[cell - 1] = xy2 + xy1 + sumXy;
+        yy[cell - 1] = yy2 + yy1 + sumYy;
+        [xx2, xy2, yy2, xx1, xy1, yy1] = [xx1, xy1, yy1, sumXx, sumXy, sumYy];
       }
     }
     this.#xx = xx;
@@ -83,17 +107,14 @@ class Cells {
     this.#yy = yy;
   }
 
-  /** The smaller eigenvalue of the structure tensor around a cell that is not at the edge. */
+  /** The smaller eigenvalue of the structure tensor around a cell that is at least two cells from the edge. */
   measureCorner(column: number, row: number): number {
-    let xx = 0;
-    let xy = 0;
-    let yy = 0;
-    for (let y = row - 1; y <= row + 1; y++)
-      for (let cell = y * this.width + column - 1, end = cell + 3; cell < end; cell++) {
-        xx += this.#xx[cell] as number;
-        xy += this.#xy[cell] as number;
-        yy += this.#yy[cell] as number;
-      }
+    const cell = row * this.width + column;
+    const above = cell - this.width;
+    const below = cell + this.width;
+    const xx = (this.#xx[above] as number) + (this.#xx[cell] as number) + (this.#xx[below] as number);
+    const xy = (this.#xy[above] as number) + (this.#xy[cell] as number) + (this.#xy[below] as number);
+    const yy = (this.#yy[above] as number) + (this.#yy[cell] as number) + (this.#yy[below] as number);
     // Slopes span two pixels: a quarter of their products is that of one pixel each.
     return (xx + yy - Math.sqrt((xx - yy) * (xx - yy) + 4 * xy * xy)) / 8;
   }

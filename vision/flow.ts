@@ -92,12 +92,17 @@ export class Flow {
     const top = Math.floor(y);
     const shareX = x - left;
     const shareY = y - top;
-    for (let row = 0, place = 0; row < WIDE; row++) {
-      let from = (top + row - REACH - 1) * width + left - REACH - 1;
-      for (let column = 0; column < WIDE; column++, place++, from++) {
-        const upper = (data[from] as number) * (1 - shareX) + (data[from + 1] as number) * shareX;
-        const lower = (data[from + width] as number) * (1 - shareX) + (data[from + width + 1] as number) * shareX;
-        wide[place] = upper * (1 - shareY) + lower * shareY;
+    const restX = 1 - shareX;
+    const restY = 1 - shareY;
+    // Column by column: what is below one pixel is above the next, and is weighed once.
+    for (let column = 0; column < WIDE; column++) {
+      let from = (top - REACH - 1) * width + left - REACH - 1 + column;
+      let upper = (data[from] as number) * restX + (data[from + 1] as number) * shareX;
+      for (let row = 0, place = column; row < WIDE; row++, place += WIDE) {
+        from += width;
+        const lower = (data[from] as number) * restX + (data[from + 1] as number) * shareX;
+        wide[place] = upper * restY + lower * shareY;
+        upper = lower;
       }
     }
     const patch = this.#patch;
@@ -134,15 +139,19 @@ export class Flow {
     let byRight = 0;
     let byDown = 0;
     let difference = 0;
-    for (let row = -REACH, place = 0; row <= REACH; row++) {
-      let from = (top + row) * width + left - REACH;
-      for (let column = 0; column < SIDE; column++, place++, from++) {
-        const upper = (data[from] as number) * (1 - shareX) + (data[from + 1] as number) * shareX;
-        const lower = (data[from + width] as number) * (1 - shareX) + (data[from + width + 1] as number) * shareX;
-        const rest = (patch[place] as number) - (upper * (1 - shareY) + lower * shareY);
+    const restX = 1 - shareX;
+    const restY = 1 - shareY;
+    for (let column = 0; column < SIDE; column++) {
+      let from = (top - REACH) * width + left - REACH + column;
+      let upper = (data[from] as number) * restX + (data[from + 1] as number) * shareX;
+      for (let row = 0, place = column; row < SIDE; row++, place += SIDE) {
+        from += width;
+        const lower = (data[from] as number) * restX + (data[from + 1] as number) * shareX;
+        const rest = (patch[place] as number) - (upper * restY + lower * shareY);
         byRight += rest * (slopesRight[place] as number);
         byDown += rest * (slopesDown[place] as number);
         difference += Math.abs(rest);
+        upper = lower;
       }
     }
     return [byRight, byDown, difference / (SIDE * SIDE)];

@@ -40,6 +40,8 @@ interface Reference {
 export class PictureMotion {
   readonly #flow = new Flow();
   #reference: Reference | null = null;
+  /** The pyramid before that of the reference, or of a frame that was not kept: its memory is used again. */
+  #spare: readonly Grey[] = [];
   #stillFrames = 0;
 
   /**
@@ -48,15 +50,19 @@ export class PictureMotion {
    */
   next(plane: LumaPlane, objects: readonly FrameBox[]): CameraMotion | null {
     const step = chooseStep(plane.width, WIDEST);
-    const small = shrink(plane, step);
+    const small = shrink(plane, step, this.#spare[0]);
     const last = this.#reference;
     const isComparable = last?.frameWidth === plane.width && last.pyramid[0]?.height === small.height;
     const stands =
       isComparable && isStill(last.probes, this.#flow.follow(last.pyramid, [small], last.probes, FROM_REST), NOISE);
     this.#stillFrames = stands ? this.#stillFrames + 1 : 0;
-    if (stands && this.#stillFrames % REFERENCE_FRAMES !== 0) return STILL;
-    const pyramid = buildPyramid(small, LEVELS);
+    if (stands && this.#stillFrames % REFERENCE_FRAMES !== 0) {
+      this.#spare = [small, ...this.#spare.slice(1)];
+      return STILL;
+    }
+    const pyramid = buildPyramid(small, LEVELS, this.#spare);
     this.#reference = refer(pyramid, objects, step, plane.width);
+    this.#spare = last?.pyramid ?? [];
     if (stands) return STILL;
     return isComparable ? this.#compare(last, pyramid, step, plane.height) : null;
   }

@@ -1,7 +1,7 @@
 /**
  * Camera motion from the picture, in a process of its own, on the pictures of `peers/motion.cc`: `motion.ts WIDTH HEIGHT`.
- * Every picture is compared with the one before it and has its corners found anew. Prints milliseconds of processor time
- * per picture, and how often a motion was found.
+ * Every picture is compared with the one before it and has its corners found anew. Prints the median of the
+ * milliseconds per picture, and how often a motion was found.
  */
 import { PictureMotion } from "../../../vision/picture-motion.ts";
 import { median } from "../engine.ts";
@@ -10,10 +10,8 @@ const SQUARE = 48;
 const MARGIN = 256;
 /** Right and down, and back again. */
 const PLACES = [0, 1, 2, 3, 2, 1];
-const BATCHES = 41;
-/** Turns of all places. */
-const TURNS_A_BATCH = 10;
-const WARM_UP = 10;
+const TURNS = 400;
+const WARM_UP = 100;
 
 const [width = 0, height = 0] = process.argv.slice(2).map(Number);
 const stride = width + MARGIN;
@@ -36,12 +34,13 @@ const frames = PLACES.map((place) => ({
 const motion = new PictureMotion();
 let found = 0;
 const times: number[] = [];
-for (let batch = -WARM_UP; batch < BATCHES; batch++) {
-  const started = process.cpuUsage();
-  for (let turn = 0; turn < TURNS_A_BATCH; turn++)
-    for (const frame of frames) if (motion.next(frame, []) !== null) found += 1;
-  const { user, system } = process.cpuUsage(started);
-  if (batch >= 0) times.push((user + system) / 1000 / TURNS_A_BATCH / frames.length);
-}
-const share = found / ((BATCHES + WARM_UP) * TURNS_A_BATCH * frames.length);
-process.stdout.write(JSON.stringify({ ms: median(times), found: share }));
+for (let turn = -WARM_UP; turn < TURNS; turn++)
+  for (const frame of frames) {
+    const startedMs = performance.now();
+    const result = motion.next(frame, []);
+    const tookMs = performance.now() - startedMs;
+    if (turn < 0) continue;
+    times.push(tookMs);
+    if (result !== null) found += 1;
+  }
+process.stdout.write(JSON.stringify({ ms: median(times), found: found / times.length }));
