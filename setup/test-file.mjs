@@ -14,6 +14,9 @@ process.once("exit", () => {
   appendFileSync(TEST_CPU_FILE, `${JSON.stringify([process.argv[1], readCpuSeconds()])}\n`);
 });
 
+// A file that takes too long is ended so; without a handler there would be no "exit".
+process.once("SIGTERM", () => process.exit(143));
+
 /** What was started before it failed would keep the process alive. */
 export function failToLoad(error) {
   console.error(error);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -133,6 +134,28 @@ test("a file that fails while it is loaded is named with the reason, and leaves 
   assert.equal(status, 1);
   assert.match(stdout, /cannot be loaded/);
   assert.match(stdout, /✖ .*unloadable\.test/);
-  const proc = `/proc/${readFileSync(pidFile, "utf8")}/status`;
-  assert.ok(!existsSync(proc) || /^State:\tZ/m.test(readFileSync(proc, "utf8")), "its child still runs");
+  assert.ok(isGone(pidFile), "its child still runs");
 });
+
+test("a process with tests that is ended from outside leaves nothing running", async () => {
+  const pidFile = join(folder, "ended-child-pid");
+  const file = join(folder, "ended.mjs");
+  writeFileSync(
+    file,
+    `import ${JSON.stringify(fileURLToPath(new URL("./test-file.mjs", import.meta.url)))};
+    import { spawn } from "node:child_process";
+    import { writeFileSync } from "node:fs";
+    writeFileSync(${JSON.stringify(pidFile)}, String(spawn("sleep", ["600"]).pid));
+    console.log("started");`,
+  );
+  const child = spawn(process.execPath, [file], { stdio: ["ignore", "pipe", "inherit"] });
+  await once(child.stdout, "data");
+  child.kill("SIGTERM");
+  assert.deepEqual(await once(child, "exit"), [143, null]);
+  assert.ok(isGone(pidFile), "its child still runs");
+});
+
+function isGone(pidFile: string): boolean {
+  const status = `/proc/${readFileSync(pidFile, "utf8")}/status`;
+  return !existsSync(status) || /^State:\tZ/m.test(readFileSync(status, "utf8"));
+}
