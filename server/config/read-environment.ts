@@ -13,6 +13,7 @@ export const OTHER_VARIABLES = [
   "WINDHOVER_SEED",
   "WINDHOVER_SOAK",
   "WINDHOVER_TEST_ONCE",
+  "WINDHOVER_TEST_PATIENCE",
 ] as const;
 
 /** What hosts of databases set. Ours goes before it. */

@@ -10,6 +10,7 @@ import { AlertEvent, AlertNotice } from "../../schemas/api/events.ts";
 import type { OutputRecord } from "../../schemas/api/outputs.ts";
 import type { Problem } from "../../schemas/api/problem.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
+import { eventually } from "../../server/streams/streams.fixture.ts";
 import { checkBy } from "../../server/validation.ts";
 import { MISSING_CLIP, testClip } from "../clips.fixture.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
@@ -165,7 +166,12 @@ test("each type notifies its broker; a forced change is live at once, and client
   assert.deepEqual(hooked.all[0], notices.of(search)[0], "the same, by the same id");
   assert.deepEqual(checkEvent(await event), []);
 
-  // While a client listens and a player plays.
+  // While a client listens and a player plays. There is nothing to play before the output is live.
+  const isLive = async () => {
+    const { status } = await service.expect<OutputRecord>(200, "GET", `/output/${output.uuid}`);
+    return status === "live";
+  };
+  await eventually(isLive, "the output is live");
   const player = new Player(`${output.play_url}?api_key=${MASTER_KEY}`);
   await player.shows(5);
   await detections.next(2);
