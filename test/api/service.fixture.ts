@@ -35,6 +35,7 @@ export interface Answer<T = unknown> extends ReadAnswer {
 /** Tests send more requests than any client may, on machines that are busy with other tests. */
 const ENV = {
   WINDHOVER_RUNNERS_START_SECONDS: "60",
+  WINDHOVER_DATABASE_STATEMENT_SECONDS: "60",
   WINDHOVER_BOOTSTRAP_KEY: MASTER_KEY,
   WINDHOVER_LIMITS_REQUESTS_PER_MINUTE: "10000000",
   WINDHOVER_LIMITS_FAILED_LOGINS_PER_MINUTE: "10000000",
