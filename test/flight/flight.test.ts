@@ -57,8 +57,7 @@ describe("a flight through the running service", { skip: noModel }, () => {
     const { telemetry } = await flight.info();
     const turn = flight.heard;
     await flight.set("telemetry", { join: "latest" });
-    // What was on its way.
-    await flight.hearMore(2);
+    await flight.catchUp();
     const turned = flight.heard;
     await flight.gather(LEAST_PLACES, SPAN, turned);
     await flight.land();
@@ -96,6 +95,8 @@ describe("a flight through the running service", { skip: noModel }, () => {
     await broker.start();
     const before = (await flight.info()).telemetry?.messages_received ?? 0;
     await flight.waitFor("a broker that is back", ({ telemetry }) => (telemetry?.messages_received ?? 0) > before + 1);
+    // Frames of before have no telemetry around them.
+    await flight.catchUp();
     const back = flight.heard;
     await flight.gather(LEAST_PLACES, SPAN / 2, back);
     const offsetMs = (await flight.info()).telemetry?.offset_ms;

@@ -86,8 +86,11 @@ export class ServiceFlight {
     return this.#detections.messages.length;
   }
 
-  async hearMore(count: number): Promise<void> {
-    await this.#detections.next(count);
+  /** Resolves when messages are of frames from now on, and not of those that were still in the pipeline. */
+  async catchUp(): Promise<void> {
+    const nowMs = Date.now();
+    const { messages } = this.#detections;
+    await this.#detections.until("frames from now on", () => Date.parse(messages.at(-1)?.timestamp ?? "") >= nowMs);
   }
 
   /** Until so many places have been told, over whole spans of so many seconds of the flight, after a message. */
