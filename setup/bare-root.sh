@@ -21,7 +21,8 @@ Another architecture than this machine's is emulated by qemu-user-static, ten to
 the processor (`qemu-aarch64-static -cpu help` lists them; default neoverse-n1 and Haswell), and WINDHOVER_TEST_PATIENCE,
 12 unless set, multiplies the time limits of tests, engine and inference.
 
-Needs root, debootstrap, npm, git, for another architecture qemu-user-static, and about 4 GB.
+Needs root, debootstrap, npm, git, about 4 GB, and for another architecture qemu-user-static 10 or later, which is in
+bookworm-backports: under 7.2 of Debian 12 Node crashes while a worker thread runs a model.
 TEXT
 }
 fail() { echo "bare-root.sh: $*" >&2; exit 1; }
@@ -47,7 +48,7 @@ if [[ $(uname -m) != "$machine" ]]; then
   [[ -e $formats/register ]] || mount --types binfmt_misc binfmt_misc "$formats"
   if [[ ! -e $formats/qemu-$machine ]]; then
     format=/usr/lib/binfmt.d/qemu-$machine.conf
-    [[ -e $format ]] || fail "cannot run $arch programs here: install qemu-user-static and run this again"
+    [[ -e $format ]] || fail "cannot run $arch programs here: install qemu-user-static 10 or later and run this again"
     cat "$format" > "$formats/register"
   fi
   : "${WINDHOVER_TEST_PATIENCE:=12}" "${QEMU_CPU:=$processor}"
