@@ -42,7 +42,7 @@ export function writeModels(): string {
         x64Ms.withoutVnni === null ? "–" : `${x64Ms.withoutVnni} ms`,
       ]),
     ),
-    "One inference, one thread: the median on ARM, the minimum on x86-64 (Sapphire Rapids; AVX-512 without VNNI). Processors that `grep -o 'avx512_vnni\\|avx_vnni' /proc/cpuinfo` finds nothing on add products of int8 numbers in 16 bits, where they overflow. There the conversion narrows pairs of weights so that they cannot, which costs no accuracy: COCO AP comes out 0.2 to 0.4 higher on the pictures above. The conversion for each kind of CPU has a name of its own in the cache, so that machines may share one; `npx windhover models get --every-cpu` makes all of them, as the image does.",
+    "One inference, one thread: the median on ARM, the minimum on x86-64 (Sapphire Rapids). The times without VNNI are those of a prototype of this conversion, on AVX-512; they were not measured again with the weights that are made now. Processors that `grep -o 'avx512_vnni\\|avx_vnni' /proc/cpuinfo` finds nothing on add products of int8 numbers in 16 bits, where they overflow. There the conversion narrows pairs of weights so that they cannot, at no loss of COCO AP that the pictures above could show. The conversion for each kind of CPU has a name of its own in the cache, so that machines may share one; `npx windhover models get --every-cpu` makes all of them, as the image does.",
     "Models that you import keep their weights. If they are int8, onnxruntime takes slower, precise kernels for them on an x86-64 without VNNI, and only there.",
     "## Classes of COCO",
     `${COCO.join(", ")}. \`class_id\` is the place in this list, from 0.`,
