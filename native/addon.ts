@@ -1,6 +1,6 @@
 /**
  * The typed surface of the addon, and the only file that loads it. Wrapped into promises and async iterators by
- * pipeline.ts, handlers.ts, registry.ts and log.ts; nothing else imports this.
+ * pipeline.ts, handlers.ts, registry.ts and log.ts, or exported as it is by kernels.ts and motion.ts; nothing else imports this.
  */
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
@@ -187,6 +187,26 @@ export interface Addon {
   kernelSets(): string[];
   /** For tests, which compare the sets. Of the whole process. */
   useKernelSet(name: string): void;
+  /** The mean of four out of each `step` × `step` pixels. */
+  shrinkLuma(plane: Uint8Array, stride: number, width: number, height: number, step: number, out: Float32Array): void;
+  halveGrey(grey: Float32Array, width: number, height: number, out: Float32Array): void;
+  /** `excluded` is left, top, right and bottom by turns; the corners are x and y by turns, the strongest first. */
+  findCorners(grey: Float32Array, width: number, height: number, excluded: Float64Array, most: number): Float32Array;
+  /**
+   * Where points of one picture are in the next, from the smaller pictures of both pyramids to the largest, whose size is
+   * given. Points are x and y by turns; what is not found is NaN. The search begins at `level` with a shift in pixels of
+   * the largest.
+   */
+  followPoints(
+    before: readonly Float32Array[],
+    after: readonly Float32Array[],
+    width: number,
+    height: number,
+    points: Float32Array,
+    level: number,
+    right: number,
+    down: number,
+  ): Float32Array;
   listFactories(): unknown[];
   describeFactory(name: string): unknown;
   setRank(name: string, rank: number): boolean;

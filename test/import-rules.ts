@@ -37,8 +37,8 @@ export const TABLE: readonly Row[] = [
   { part: "graphs/runtime", may: ["schemas", "elements", "native", "graphs/compiler"] },
   // Wire formats, pure: what the hub and the element `publish` both speak.
   { part: "media", may: [] },
-  // What can be seen in pictures without a model, pure: how the camera moved.
-  { part: "vision", may: ["schemas"] },
+  // What can be seen in pictures without a model: how the camera moved. Its loops over pixels are kernels of the addon.
+  { part: "vision", may: ["schemas", "native"] },
   // Formats of telemetry, pure: from what comes in to samples.
   { part: "telemetry", may: ["schemas"] },
   // Formats of exported tracks, pure: from tracks to files.

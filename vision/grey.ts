@@ -1,3 +1,5 @@
+import { halveGrey, shrinkLuma } from "../native/motion.ts";
+
 /** Brightness as numbers, row by row. */
 export interface Grey {
   readonly width: number;
@@ -22,17 +24,7 @@ export const chooseStep = (width: number, widest: number): number => Math.max(1,
 export function shrink({ data, stride, width, height }: LumaPlane, step: number, spare?: Grey): Grey {
   const small = { width: Math.floor(width / step), height: Math.floor(height / step) };
   const target = takeMemory(small.width * small.height, spare);
-  const near = Math.floor(step / 4);
-  const apart = Math.floor((3 * step) / 4) - near;
-  for (let y = 0, place = 0; y < small.height; y++) {
-    let upper = (y * step + near) * stride + near;
-    let lower = upper + apart * stride;
-    for (const end = place + small.width; place < end; place++, upper += step, lower += step) {
-      const left = (data[upper] as number) + (data[lower] as number);
-      const right = (data[upper + apart] as number) + (data[lower + apart] as number);
-      target[place] = (left + right) / 4;
-    }
-  }
+  shrinkLuma(data, stride, width, height, step, target);
   return { ...small, data: target };
 }
 
@@ -49,11 +41,6 @@ const takeMemory = (length: number, spare?: Grey): Float32Array =>
 function halve({ width, height, data }: Grey, spare?: Grey): Grey {
   const half = { width: width >> 1, height: height >> 1 };
   const target = takeMemory(half.width * half.height, spare);
-  for (let y = 0, place = 0; y < half.height; y++) {
-    for (let x = 0, from = 2 * y * width; x < half.width; x++, from += 2) {
-      const upper = (data[from] as number) + (data[from + 1] as number);
-      target[place++] = (upper + (data[from + width] as number) + (data[from + width + 1] as number)) / 4;
-    }
-  }
+  halveGrey(data, width, height, target);
   return { ...half, data: target };
 }

@@ -1,6 +1,6 @@
+import { findCorners } from "../native/motion.ts";
 import type { CameraMotion } from "../schemas/camera-motion.ts";
-import { findCorners, type Region } from "./corners.ts";
-import { Flow } from "./flow.ts";
+import { follow } from "./flow.ts";
 import { buildPyramid, chooseStep, type Grey, type LumaPlane, shrink } from "./grey.ts";
 import { fitSimilarity } from "./similarity.ts";
 import { chooseProbes, findShift, isStill } from "./still.ts";
@@ -38,7 +38,6 @@ interface Reference {
  * costs a few points only; and as it is compared with the same frame for a while, it cannot creep away unnoticed.
  */
 export class PictureMotion {
-  readonly #flow = new Flow();
   #reference: Reference | null = null;
   /** The pyramid before that of the reference, or of a frame that was not kept: its memory is used again. */
   #spare: readonly Grey[] = [];
@@ -53,8 +52,7 @@ export class PictureMotion {
     const small = shrink(plane, step, this.#spare[0]);
     const last = this.#reference;
     const isComparable = last?.frameWidth === plane.width && last.pyramid[0]?.height === small.height;
-    const stands =
-      isComparable && isStill(last.probes, this.#flow.follow(last.pyramid, [small], last.probes, FROM_REST), NOISE);
+    const stands = isComparable && isStill(last.probes, follow(last.pyramid, [small], last.probes, FROM_REST), NOISE);
     this.#stillFrames = stands ? this.#stillFrames + 1 : 0;
     if (stands && this.#stillFrames % REFERENCE_FRAMES !== 0) {
       this.#spare = [small, ...this.#spare.slice(1)];
@@ -64,34 +62,34 @@ export class PictureMotion {
     this.#reference = refer(pyramid, objects, step, plane.width);
     this.#spare = last?.pyramid ?? [];
     if (stands) return STILL;
-    return isComparable ? this.#compare(last, pyramid, step, plane.height) : null;
+    return isComparable ? compare(last, pyramid, step, plane.height) : null;
   }
 
   forget(): void {
     this.#reference = null;
   }
+}
 
-  #compare(last: Reference, pyramid: readonly Grey[], step: number, frameHeight: number): CameraMotion | null {
-    const far = { level: LEVELS - 1, right: 0, down: 0 };
-    const shift = findShift(last.probes, this.#flow.follow(last.pyramid, pyramid, last.probes, far));
-    const start = shift === null ? far : { level: NEAR_LEVEL, ...shift };
-    const motion = fitSimilarity(last.corners, this.#flow.follow(last.pyramid, pyramid, last.corners, start));
-    if (motion === null || Math.hypot(motion.a - 1, motion.b) > MOST_CHANGE) return null;
-    return relate(motion, pyramid[0] as Grey, step, frameHeight);
-  }
+function compare(last: Reference, pyramid: readonly Grey[], step: number, frameHeight: number): CameraMotion | null {
+  const far = { level: LEVELS - 1, right: 0, down: 0 };
+  const shift = findShift(last.probes, follow(last.pyramid, pyramid, last.probes, far));
+  const start = shift === null ? far : { level: NEAR_LEVEL, ...shift };
+  const motion = fitSimilarity(last.corners, follow(last.pyramid, pyramid, last.corners, start));
+  if (motion === null || Math.hypot(motion.a - 1, motion.b) > MOST_CHANGE) return null;
+  return relate(motion, pyramid[0] as Grey, step, frameHeight);
 }
 
 function refer(pyramid: readonly Grey[], objects: readonly FrameBox[], step: number, frameWidth: number): Reference {
   const scale = step * 2 ** CORNER_LEVEL;
-  const excluded = objects.map(
-    ([left, top, width, height]): Region => ({
-      left: left / scale - 1,
-      top: top / scale - 1,
-      right: (left + width) / scale + 1,
-      bottom: (top + height) / scale + 1,
-    }),
-  );
-  const found = findCorners(pyramid[CORNER_LEVEL] as Grey, excluded, MOST_CORNERS);
+  const excluded = objects.flatMap(([left, top, width, height]) => [
+    left / scale - 1,
+    top / scale - 1,
+    (left + width) / scale + 1,
+    (top + height) / scale + 1,
+  ]);
+  // Points that can be found again, and not those of objects that move by themselves.
+  const { data, width, height } = pyramid[CORNER_LEVEL] as Grey;
+  const found = findCorners(data, width, height, Float64Array.from(excluded), MOST_CORNERS);
   // In pixels of the largest picture.
   const corners = found.map((place) => (place + 0.5) * 2 ** CORNER_LEVEL - 0.5);
   return { pyramid, corners, probes: chooseProbes(corners), frameWidth };

@@ -22,6 +22,7 @@ static Napi::Object init(Napi::Env env, Napi::Object exports) {
   export_registry(env, exports);
   export_elements(env, exports);
   export_frames(env, exports);
+  export_motion(env, exports);
   export_pipelines(env, exports);
   export_log(env, exports);
   return exports;

@@ -5,5 +5,6 @@
 void export_registry(Napi::Env env, Napi::Object exports);
 void export_elements(Napi::Env env, Napi::Object exports);
 void export_frames(Napi::Env env, Napi::Object exports);
+void export_motion(Napi::Env env, Napi::Object exports);
 void export_pipelines(Napi::Env env, Napi::Object exports);
 void export_log(Napi::Env env, Napi::Object exports);

@@ -4,6 +4,7 @@
 #include "colour_kernels.h"
 #include "column_kernels.h"
 #include "kernels.h"
+#include "motion_kernels.h"
 #include "paint_kernels.h"
 #include "row_kernels.h"
 #include "stroke_kernels.h"
@@ -13,7 +14,8 @@ namespace {
 
 constexpr Kernels kernel_set(const char* name) {
   return {name,     sum_rows,  sum_paired_rows, weigh_windows, weigh_both_windows,
-          to_bytes, to_floats, paint_area,      paint_coverage, cover};
+          to_bytes, to_floats, paint_area,      paint_coverage, cover,
+          shrink_row, halve_row, slope_products,  corner_row,    follow_points};
 }
 
 }  // namespace

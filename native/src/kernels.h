@@ -70,6 +70,26 @@ struct SegmentRow {
   float outside, fade;
 };
 
+// Brightness as floats, row after row.
+struct GreyView {
+  const float* data;
+  int width, height;
+};
+
+// Products of slopes in three rows of cells: right times right, right times down, down times down.
+struct SlopeRows {
+  const float* of[3][3];
+};
+
+inline constexpr int most_levels = 8;
+// Both pictures with smaller copies of them, each half as wide as the one before. The search begins in the copy `level`,
+// expecting a shift in pixels of the largest.
+struct FlowOrder {
+  GreyView before[most_levels], after[most_levels];
+  int level;
+  float right, down;
+};
+
 // Any thread. All pointers are the caller's, and nobody else writes to what is read or written during a call.
 struct Kernels {
   const char* name;
@@ -90,6 +110,15 @@ struct Kernels {
   // `scratch` has room for a row of the mask.
   void (*paint_mask)(const YuvPlanes& planes, const Mask& mask, const Paint& paint, uint8_t* scratch);
   void (*cover)(const SegmentRow& row, int count, uint8_t* coverage);
+  // The mean of four pixels out of each `step` of two rows.
+  void (*shrink_row)(const uint8_t* upper, const uint8_t* lower, int step, int apart, int count, float* out);
+  void (*halve_row)(const float* upper, const float* lower, int count, float* out);
+  // `pixels` is the upper row of the cells, with a row above and two below. Cells at the ends are left alone.
+  void (*slope_products)(const float* pixels, int width, int cells, float* xx, float* xy, float* yy);
+  // Two cells at each end are left alone.
+  void (*corner_row)(const SlopeRows& rows, int cells, float* strengths);
+  // Points are x and y by turns. Only those that are found are written.
+  void (*follow_points)(const FlowOrder& order, const float* points, int count, float* found, uint8_t* is_found);
 };
 
 // The set in use by this process: the best this CPU has, unless a test chose another. Any thread.

@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { isAlive } from "../../../server/is-alive.ts";
 import { childCommand } from "../../../test/child.fixture.ts";
 
 const SERVER = childCommand(new URL("orphan.child.ts", import.meta.url));
@@ -17,12 +18,3 @@ test("a runner whose server is killed in the middle of a graph is gone soon afte
   for (const untilMs = performance.now() + LIMIT_MS; isAlive(pid) && performance.now() < untilMs; ) await sleep(20);
   assert.ok(!isAlive(pid), "the runner outlives its server");
 });
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}

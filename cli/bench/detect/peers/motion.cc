@@ -1,6 +1,6 @@
 // How the camera moved, by OpenCV, with the numbers of vision/picture-motion.ts: a picture up to 240 pixels wide, up to 48
 // corners of its half, found again in 4 pyramid levels by squares of 7 x 7 in up to 6 steps, and the similarity that most
-// of them agree on. Ours is TypeScript: cli/bench/detect/motion.ts times it on the same pictures.
+// of them agree on. Ours is called from TypeScript: cli/bench/detect/motion.ts times it on the same pictures.
 #include "contest.h"
 #include "peers.h"
 #ifdef WITH_OPENCV

@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import test, { after } from "node:test";
+import { renderScene } from "../vision/scene.fixture.ts";
+import { kernelSets, useKernelSet } from "./kernels.ts";
+import { findCorners, followPoints, halveGrey, shrinkLuma } from "./motion.ts";
+
+const [REFERENCE = "", ...OTHERS] = kernelSets();
+const LEVELS = 3;
+const FROM_REST = [LEVELS - 1, 0, 0] as const;
+
+after(() => useKernelSet(OTHERS.at(-1) ?? REFERENCE));
+
+function buildPyramid(frameWidth: number, frameHeight: number, right: number, step: number) {
+  const { data, stride } = renderScene(frameWidth, frameHeight, { a: 1.002, b: 0.003, right, down: right / 3 });
+  let [width, height] = [Math.floor(frameWidth / step), Math.floor(frameHeight / step)];
+  const pyramid = [new Float32Array(width * height)];
+  shrinkLuma(data, stride, frameWidth, frameHeight, step, pyramid[0] as Float32Array);
+  while (pyramid.length < LEVELS) {
+    const half = new Float32Array((width >> 1) * (height >> 1));
+    halveGrey(pyramid.at(-1) as Float32Array, width, height, half);
+    pyramid.push(half);
+    [width, height] = [width >> 1, height >> 1];
+  }
+  return pyramid;
+}
+
+/** Corners of one picture and where they are in the next, with everything that is computed on the way. */
+function trace(frameWidth: number, frameHeight: number, step: number): readonly Float32Array[] {
+  const [width, height] = [Math.floor(frameWidth / step), Math.floor(frameHeight / step)];
+  const before = buildPyramid(frameWidth, frameHeight, 0, step);
+  const now = buildPyramid(frameWidth, frameHeight, 2.5 * step, step);
+  const corners = findCorners(before[0] as Float32Array, width, height, Float64Array.of(8, 8, 20, 20), 64);
+  return [...before, ...now, corners, followPoints(before, now, width, height, corners, ...FROM_REST)];
+}
+
+const SIZES = [
+  [64, 48, 1],
+  [131, 97, 1],
+  [646, 362, 3],
+  [1000, 562, 5],
+  [1920, 1080, 8],
+] as const;
+
+for (const set of OTHERS)
+  test(`the motion of ${SIZES.length} pictures is the same to the last bit with the kernels "${set}"`, () => {
+    for (const [width, height, step] of SIZES) {
+      useKernelSet(REFERENCE);
+      const expected = trace(width, height, step);
+      useKernelSet(set);
+      assert.deepEqual(trace(width, height, step), expected, `${width} x ${height}, step ${step}`);
+    }
+  });
+
+test("corners lie off the edge and off what is excluded, and are found again where the picture went", () => {
+  const [width, height, step] = [1000, 562, 5];
+  const [corners, found] = trace(width, height, step).slice(-2) as [Float32Array, Float32Array];
+  assert.ok(corners.length >= 40, `${corners.length / 2} corners`);
+  let near = 0;
+  for (let i = 0; i < corners.length; i += 2) {
+    const [x = 0, y = 0] = corners.subarray(i, i + 2);
+    assert.ok(x >= 3 && y >= 3 && x <= width / step - 4 && y <= height / step - 4, `a corner at ${x}, ${y}`);
+    assert.ok(x < 8 || y < 8 || x > 20 || y > 20, `a corner at ${x}, ${y} is within what is excluded`);
+    const off = Math.hypot((found[i] as number) - x - 2.5, (found[i + 1] as number) - y - 2.5 / 3);
+    if (off < 0.5) near++;
+  }
+  assert.ok(near >= corners.length * 0.4, `${near} of ${corners.length / 2} corners are where they went`);
+});
+
+for (const [what, call, expected] of [
+  ["a plane that ends too early", () => shrinkLuma(new Uint8Array(99), 10, 10, 10, 1, new Float32Array(100)), /rows/],
+  ["no room for the small picture", () => shrinkLuma(new Uint8Array(100), 10, 10, 10, 1, new Float32Array(99)), /room/],
+  ["a step of 0", () => shrinkLuma(new Uint8Array(100), 10, 10, 10, 0, new Float32Array(100)), /step/],
+  ["a width below 0", () => halveGrey(new Float32Array(100), -10, 10, new Float32Array(25)), /width/],
+  ["a picture that ends too early", () => findCorners(new Float32Array(99), 10, 10, new Float64Array(), 4), /rows/],
+  [
+    "a level that is not there",
+    () => followPoints([new Float32Array(100)], [new Float32Array(100)], 10, 10, new Float32Array(2), 1, 0, 0),
+    /level/,
+  ],
+  [
+    "a point that is not a number",
+    () => followPoints([new Float32Array(1)], [new Float32Array(1)], 1, 1, Float32Array.of(Number.NaN, 0), 0, 0, 0),
+    /finite/,
+  ],
+] as const)
+  test(`${what} is refused`, () => {
+    assert.throws(call, (error) => error instanceof RangeError && expected.test(error.message));
+  });
