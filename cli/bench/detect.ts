@@ -14,14 +14,13 @@ import { formatResults, judge, type Limit, type Measured } from "./detect/result
 import { makeClip, median, readRounds, run, SIZES } from "./engine.ts";
 
 const ROUNDS = 3;
-const FAST = { model: "default", frames: 200 } as const;
+const FAST = { model: "default", frames: 150, turns: 3 } as const;
 const LIVE = { model: "aerial", frames: 300 } as const;
 const FRAME_MS = 40;
 /** Of the time that GStreamer or OpenCV needs for the same work. */
 const HALF = 0.5;
 
 interface Fast {
-  readonly frames: number;
   readonly fps: number;
   readonly loopDelayMs: number;
 }
@@ -84,14 +83,30 @@ export function readWords(args: readonly string[]): { readonly rounds: number; r
 }
 
 async function measure(clip: string, peers: Peers): Promise<Round> {
-  const { fps: bareFps } = await program<{ fps: number }>("bare", String(FAST.frames), FAST.model);
-  const fast = await program<Fast>("fast", clip, String(FAST.frames), FAST.model);
+  const { bareFps, fast } = await measureFast(clip);
   const live = await program<Live>("live", clip, String(LIVE.frames), LIVE.model);
   const perFrame = await program<PerFrame>("per-frame");
   return { bareFps, fast, live, perFrame, comparisons: await addMotion(await peers.compare()) };
 }
 
-/** Ours is TypeScript, and is timed in a process of its own, right after the other. */
+/** By turns, bare first and last: a machine that is slower for a while is so for both. */
+async function measureFast(clip: string): Promise<Pick<Round, "bareFps" | "fast">> {
+  const frames = String(FAST.frames);
+  const bare: number[] = [];
+  const graph: Fast[] = [];
+  for (let turn = 0; ; turn++) {
+    bare.push((await program<{ fps: number }>("bare", frames, FAST.model)).fps);
+    if (turn === FAST.turns) break;
+    graph.push(await program<Fast>("fast", clip, frames, FAST.model));
+  }
+  const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+  return {
+    bareFps: mean(bare),
+    fast: { fps: mean(graph.map(({ fps }) => fps)), loopDelayMs: mean(graph.map((run) => run.loopDelayMs)) },
+  };
+}
+
+/** Ours is called from TypeScript, and is timed in a process of its own, right after the other. */
 async function addMotion(comparisons: readonly Comparison[]): Promise<readonly Comparison[]> {
   const added: Comparison[] = [];
   for (const comparison of comparisons) {

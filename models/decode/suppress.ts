@@ -5,7 +5,13 @@ import { Groups } from "./groups.ts";
 /** Indices by falling score; of equal scores the earlier candidate comes first. */
 export function rank(scores: Float32Array): Uint32Array {
   const order = new Uint32Array(scores.length);
-  for (let i = 0; i < order.length; i++) order[i] = i;
+  let isSorted = true;
+  for (let i = 0; i < order.length; i++) {
+    order[i] = i;
+    if (i > 0 && !((scores[i - 1] as number) >= (scores[i] as number))) isSorted = false;
+  }
+  // Networks that pick their best candidates themselves list them so, and sorting calls back a thousand times.
+  if (isSorted) return order;
   return order.sort((a, b) => (scores[b] as number) - (scores[a] as number) || a - b);
 }
 
@@ -48,6 +54,7 @@ export function suppress(candidates: Candidates, { overlap, limit, isFoundOften 
   // Those kept of a class are a chain, latest first: candidates are compared with their own class alone.
   const latest = new Map<number, number>();
   const before = new Int32Array(kept.length);
+  const areas = new Float64Array(kept.length);
   let count = 0;
   for (let i = 0; i < order.length; i++) {
     const index = order[i] as number;
@@ -58,7 +65,8 @@ export function suppress(candidates: Candidates, { overlap, limit, isFoundOften 
     for (let link = latest.get(classId) ?? -1; link >= 0; link = before[link] as number) {
       const other = kept[link] as number;
       const shared = intersect(boxes, index, other);
-      const share = shared / (area + areaOf(boxes, other) - shared);
+      if (shared === 0) continue;
+      const share = shared / (area + (areas[link] as number) - shared);
       if (share <= most) continue;
       most = share;
       group = link;
@@ -68,6 +76,7 @@ export function suppress(candidates: Candidates, { overlap, limit, isFoundOften 
       before[count] = latest.get(classId) ?? -1;
       latest.set(classId, count);
       kept[count] = index;
+      areas[count] = area;
       group = count;
       count += 1;
     }
