@@ -55,7 +55,7 @@ if [[ $(uname -m) != "$machine" ]]; then
 fi
 
 variables=(HOME=/root LANG=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin)
-for name in QEMU_CPU WINDHOVER_TEST_PATIENCE UPDATE_GOLDEN http_proxy https_proxy no_proxy; do
+for name in QEMU_CPU WINDHOVER_TEST_PATIENCE WINDHOVER_TEST_ONCE UPDATE_GOLDEN http_proxy https_proxy no_proxy; do
   [[ ! ${!name:-} ]] || variables+=("$name=${!name}")
 done
 certificates=/etc/ssl/certs/ca-certificates.crt

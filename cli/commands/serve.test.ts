@@ -8,7 +8,8 @@ import { makeClip } from "../../test/graph.fixture.ts";
 import { awaitGone, listDescendants, type Serving, ServingFolder } from "../serve/serving.fixture.ts";
 
 /** Loading runners ahead costs seconds, and only some of this is about runners. */
-const NO_SPARE = { WINDHOVER_RUNNERS_SPARE: "0" };
+/** As it is by default. */
+const WITH_SPARE = { WINDHOVER_RUNNERS_SPARE: "1" };
 
 let folder: ServingFolder;
 before(async () => {
@@ -53,7 +54,7 @@ describe("a service on data of its own", () => {
     const { port } = taken.address() as AddressInfo;
     try {
       const failed = folder.serve({
-        env: { ...NO_SPARE, WINDHOVER_HTTP_PORT: String(port), WINDHOVER_LOG_LEVEL: "debug" },
+        env: { WINDHOVER_HTTP_PORT: String(port), WINDHOVER_LOG_LEVEL: "debug" },
       });
       await untilLogged(failed, /"part":"database"/);
       const children = listDescendants(failed.pid);
@@ -68,7 +69,7 @@ describe("a service on data of its own", () => {
   });
 
   test("the first start prints a master key, then a ready line, and answers", async () => {
-    serving = folder.serve();
+    serving = folder.serve({ env: WITH_SPARE });
     key = (await serving.event("master_key")).api_key ?? "";
     const ready = await serving.event("ready");
     url = ready.url ?? "";
@@ -91,7 +92,7 @@ describe("a service on data of its own", () => {
   });
 
   test("a second one on the same data is refused, and the first goes on", async () => {
-    const second = folder.serve({ env: NO_SPARE });
+    const second = folder.serve();
     assert.equal((await second.ended).code, 1);
     assert.match(second.stderr, /^windhover: Another Windhover/m);
     assert.equal((await read<{ status: string }>("/status")).status, "ok");
@@ -117,7 +118,7 @@ describe("a service on data of its own", () => {
   const RESUMED = () => new RegExp(`"process":"${uuid}".*"to":"running"`);
 
   test("the next start finds its key, prints none, and runs what ran", async () => {
-    serving = folder.serve({ env: NO_SPARE });
+    serving = folder.serve();
     url = await serving.url();
     assert.doesNotMatch(serving.stdout, /master_key/);
     await untilLogged(serving, RESUMED());
@@ -133,7 +134,7 @@ describe("a service on data of its own", () => {
   });
 
   test("after that it runs what ran, too; the numbers of a process go with it; SIGINT ends all of it", async () => {
-    serving = folder.serve({ env: NO_SPARE });
+    serving = folder.serve();
     url = await serving.url();
     await untilLogged(serving, RESUMED());
     while (!(await metricsOfProcess())) await wait(50);
@@ -143,7 +144,7 @@ describe("a service on data of its own", () => {
   });
 
   test("behind a proxy it tells what it listens on, too; a second signal ends it at once, and then nothing is left", async () => {
-    serving = folder.serve({ env: { WINDHOVER_PUBLIC_URL: "https://windhover.example/" } });
+    serving = folder.serve({ env: { ...WITH_SPARE, WINDHOVER_PUBLIC_URL: "https://windhover.example/" } });
     const ready = await serving.event("ready");
     assert.equal(ready.url, "https://windhover.example");
     assert.equal((await fetch(`${ready.listen}/status`)).status, 200);
@@ -155,7 +156,7 @@ describe("a service on data of its own", () => {
   });
 
   test("a signal while it starts ends it, and leaves nothing", async () => {
-    serving = folder.serve({ env: { ...NO_SPARE, WINDHOVER_LOG_LEVEL: "debug" } });
+    serving = folder.serve({ env: { WINDHOVER_LOG_LEVEL: "debug" } });
     await untilLogged(serving, /"part":"database"/);
     const children = listDescendants(serving.pid);
     assert.equal(await serving.stop("SIGTERM"), 0);

@@ -41,6 +41,8 @@ export class Serving {
         WINDHOVER_RECORDINGS_RESERVE_BYTES: "0",
         WINDHOVER_DATA_DIR: join(dataDir, "data"),
         WINDHOVER_HTTP_CHECK_ANSWERS: "true",
+        // Loaded ahead and never used, they take a tenth of all processor time of the tests. Some tests set the default.
+        WINDHOVER_RUNNERS_SPARE: "0",
         // A machine that is busy with other tests takes its time.
         WINDHOVER_RUNNERS_START_SECONDS: "60",
         WINDHOVER_GRAPHS_COMPILE_SECONDS: "60",

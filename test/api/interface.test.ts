@@ -20,7 +20,7 @@ let clip: SourceRecord;
 /** A key that nothing here belongs to. */
 let strangerKey = "";
 before(async () => {
-  service = await TestService.start();
+  service = await TestService.start({ env: { WINDHOVER_RUNNERS_SPARE: "1" } });
   strangerKey = await createKey(service, "stranger");
   clip = await uploadVideo(service, await makeClip(folder, 500, SMALL));
 });

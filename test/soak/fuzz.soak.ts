@@ -14,9 +14,9 @@ const service = await TestService.start({
 after(() => service.close());
 const clip = await makeClip(temporaryFolder(), 3_000, "width=64&height=48");
 
-const TOTAL = rounds(120, 5_000);
+const TOTAL = rounds(60, 5_000);
 /** Requests delete, too: what they can find is made anew after so many. */
-const BATCH = rounds(120, 500);
+const BATCH = rounds(60, 500);
 const SEED = Number(process.env.WINDHOVER_SEED ?? Date.now() % 1e9);
 const NAMES = ["detect", "record", "demo", "queue", "source", "filesink"];
 
