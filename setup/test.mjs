@@ -21,7 +21,7 @@ import { readEvents } from "./test-events.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const MINUTE_MS = 60_000;
-const SHOWN_FILES = 20;
+const SHOWN_FILES = 400;
 /** Emulated processors are many times slower. */
 const PATIENCE = Number(process.env.WINDHOVER_TEST_PATIENCE ?? 1);
 

@@ -51,7 +51,7 @@ test("cameras that cannot be played are named without their password, each with 
 
 test("a camera that freezes is given up when its time is over", async () => {
   const { child, url } = await startCamera();
-  const run = start(["launch", `source uri=${url} stall-ms=500 connect-ms=500 give-up-seconds=1 ! decode ! print`]);
+  const run = start(["launch", `source uri=${url} stall-ms=2000 connect-ms=5000 give-up-seconds=1 ! decode ! print`]);
   await run.until(({ printed }) => printed >= 5);
   child.kill("SIGSTOP");
   const { code, stderr } = await run.done;
