@@ -32,7 +32,10 @@ export const Config = section({
     trusted_proxies: list("Addresses or networks whose `X-Forwarded-*` headers are believed."),
     body_bytes: count(1_048_576, "A JSON body may be so large.", 1024),
     request_seconds: seconds(30, "A request, uploads apart, must have arrived"),
-    idle_seconds: seconds(60, "An upload of which nothing or too little arrives, or an answer that the client does not read, is given up after"),
+    idle_seconds: seconds(
+      60,
+      "An upload of which nothing or too little arrives, or an answer that the client does not read, is given up after",
+    ),
     close_seconds: seconds(5, "At the shut-down, requests under way may take"),
     metrics_open: Type.Boolean({
       default: false,

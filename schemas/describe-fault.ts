@@ -3,12 +3,13 @@ import type { ErrorObject } from "ajv/dist/2020.js";
 import { maskCredentials } from "./mask.ts";
 import { didYouMean } from "./suggest.ts";
 
-interface InputFault {
+export interface InputFault {
   readonly path: string;
   readonly message: string;
 }
 
 const MOST_SHOWN = 60;
+const MOST_READ = 4096;
 const MOST_CHOICES = 12;
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -102,7 +103,9 @@ export function describeValue(value: unknown): string {
   if (typeof value === "number" && !Number.isFinite(value)) return "too large a number";
   if (Array.isArray(value)) return value.length === 0 ? "an empty list" : `a list of ${value.length}`;
   if (typeof value === "object" && value !== null) return "an object";
-  const text = maskCredentials(JSON.stringify(value) ?? String(value));
+  // More than is shown, so that a password at the end of it is seen to be one.
+  const start = typeof value === "string" ? value.slice(0, MOST_READ) : value;
+  const text = maskCredentials(JSON.stringify(start) ?? String(start));
   return text.length <= MOST_SHOWN ? text : `${text.slice(0, MOST_SHOWN - 1)}…`;
 }
 
