@@ -10,6 +10,8 @@ export interface InputFault {
 
 const MOST_SHOWN = 60;
 const MOST_READ = 4096;
+/** Written as escapes: control, zero-width and bidirectional characters. */
+const UNSEEN = /[\p{Cc}\p{Cf}]/gu;
 const MOST_CHOICES = 12;
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -106,7 +108,8 @@ export function describeValue(value: unknown): string {
   // More than is shown, so that a password at the end of it is seen to be one.
   const start = typeof value === "string" ? value.slice(0, MOST_READ) : value;
   const text = maskCredentials(JSON.stringify(start) ?? String(start));
-  return text.length <= MOST_SHOWN ? text : `${text.slice(0, MOST_SHOWN - 1)}…`;
+  const shown = text.length <= MOST_SHOWN ? text : `${text.slice(0, MOST_SHOWN - 1)}…`;
+  return shown.replace(UNSEEN, (letter) => `\\u${(letter.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`);
 }
 
 export function listChoices(choices: readonly string[]): string {
