@@ -39,7 +39,7 @@ function explainImport(error: NodeJS.ErrnoException, file: string): Explained | 
 
 function explainThrow(error: Error, file: string): Explained {
   const place = framesOf(error.stack ?? "")
-    .map((frame) => /([^\s(]+\.[cm]?[jt]s:\d+:\d+)\)?$/.exec(frame)?.[1])
+    .map((frame) => /^([^\s(]+\.[cm]?[jt]s:\d+:\d+)\)?$/.exec(frame.split(/[\s(]/).at(-1) ?? "")?.[1])
     .find((at) => at !== undefined && !/^(node:|node_modules\/|elements\/(index|find)\.ts)/.test(at));
   return { place: place ?? file, reason: `throws while it is loaded: ${error.message || error.name}` };
 }

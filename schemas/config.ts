@@ -176,6 +176,7 @@ export const Config = section({
     close_seconds: seconds(2, "A websocket client may take to say good-bye"),
     feed_stall_seconds: seconds(10, "A feed viewer that takes nothing is let go after"),
     viewers: count(1_000, "Viewers of feeds and events of one process; a bound that only abuse reaches.", 1),
+    viewers_per_key: count(200, "Viewers of feeds and events of all processes that one key opens at once.", 1),
   }),
   telemetry: section({
     messages_per_second: count(
