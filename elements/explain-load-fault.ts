@@ -29,7 +29,7 @@ function explainSyntax({ message, stack = "" }: Error): Explained | null {
 
 function explainImport(error: NodeJS.ErrnoException, file: string): Explained | null {
   if (error.code !== "ERR_MODULE_NOT_FOUND") return null;
-  const [, wanted = "", path = ""] = /'([^']+)' imported from (.+)$/m.exec(error.message) ?? [];
+  const [, wanted = "", path = ""] = /'([^']+)' imported from (.+)/.exec(error.message) ?? [];
   const importer = shortenPath(path);
   if (shortenPath(wanted) === file) return { place: file, reason: "there is no such file" };
   const place = findText(path, wanted.split("/").at(-1) ?? wanted);

@@ -40,7 +40,7 @@ export const MqttParameters = Type.Object({
   ip: Type.String({
     minLength: 1,
     maxLength: 253,
-    pattern: "^([A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*)$",
+    pattern: "^([A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?|[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*)$",
     description: "Address or name of the broker's host, without a port.",
   }),
   port: Type.Integer({ minimum: 1, maximum: 65_535 }),

@@ -17,7 +17,7 @@ export class ClientAddresses {
   /** Throws on an entry that is neither an address nor a network. */
   constructor(trustedProxies: readonly string[], publicUrl: string | null) {
     this.#trusted = readNetworks(trustedProxies);
-    this.#publicUrl = publicUrl?.replace(/\/+$/, "") ?? null;
+    this.#publicUrl = publicUrl?.replace(/(?<!\/)\/+$/, "") ?? null;
   }
 
   find(incoming: IncomingMessage): Whereabouts {
