@@ -84,6 +84,48 @@ for (const [name, text, expected, code] of [
     400,
     "malformed_request",
   ],
+  [
+    "a length with a sign",
+    "POST /things HTTP/1.1\r\nHost: a\r\nContent-Length: +5\r\n\r\nabcde",
+    400,
+    "malformed_request",
+  ],
+  [
+    "a length in hexadecimal",
+    "POST /things HTTP/1.1\r\nHost: a\r\nContent-Length: 0x5\r\n\r\nabcde",
+    400,
+    "malformed_request",
+  ],
+  [
+    "two lengths in one header",
+    "POST /things HTTP/1.1\r\nHost: a\r\nContent-Length: 5, 6\r\n\r\nabcde",
+    400,
+    "malformed_request",
+  ],
+  [
+    "a space before the colon",
+    "POST /things HTTP/1.1\r\nHost: a\r\nContent-Length : 5\r\n\r\nabcde",
+    400,
+    "malformed_request",
+  ],
+  [
+    "chunks that are not the last coding",
+    "POST /things HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n",
+    400,
+    "malformed_request",
+  ],
+  [
+    "a header with a bare line feed",
+    "POST /things HTTP/1.1\r\nHost: a\r\nX: a\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    400,
+    "malformed_request",
+  ],
+  [
+    "a chunk that is longer than it says",
+    "POST /things HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n0\r\n\r\n",
+    400,
+    "malformed_request",
+  ],
   ["endless headers", `GET /where HTTP/1.1\r\nHost: a\r\nX: ${"x".repeat(40_000)}\r\n\r\n`, 431, "headers_too_large"],
 ] as const)
   test(`${name} gets ${expected} and nothing else happens`, async () => {
