@@ -44,7 +44,7 @@ export type Alert = {
 };
 
 export type AlertChange = {
-  /** A label of 1 to 255 characters, not blank and without control characters. */
+  /** A label of 1 to 255 characters, not blank, without control characters, zero-width characters and bidirectional controls. */
   readonly alias?: string;
   /** Cannot be changed; may be sent as it is. */
   readonly type?: string;
@@ -412,7 +412,7 @@ export type MqttAlertOutput = {
 
 /** `GET /alert_description` tells what the configuration of each type holds. */
 export type NewAlert = {
-  /** A label of 1 to 255 characters, not blank and without control characters. */
+  /** A label of 1 to 255 characters, not blank, without control characters, zero-width characters and bidirectional controls. */
   readonly alias: string;
   readonly type: "grid-density" | "flow-control" | "follow-track" | "filter-search";
   /** Who is told: 1 to 16. Each gets every notice, in order, at least once. */
@@ -507,7 +507,7 @@ export type NewBranch = {
 };
 
 export type NewOutput = {
-  /** A label of 1 to 255 characters, not blank and without control characters. */
+  /** A label of 1 to 255 characters, not blank, without control characters, zero-width characters and bidirectional controls. */
   readonly alias: string;
   readonly type: "rtsp" | "rtmp" | "detection_data" | "drone_data" | "cot";
   /** Of video outputs, whose scheme is the type, and of `cot`: `udp` or `mqtt`. Ignored with other types. */
@@ -517,7 +517,7 @@ export type NewOutput = {
 };
 
 export type NewStream = {
-  /** A label of 1 to 255 characters, not blank and without control characters. */
+  /** A label of 1 to 255 characters, not blank, without control characters, zero-width characters and bidirectional controls. */
   readonly alias: string;
   /** An address that begins with rtsp:// or rtsps:// or rtmp:// or rtmps:// and a host, of at most 2048 characters. */
   readonly input_url: string;
@@ -562,7 +562,7 @@ export type NewTracksNotification = {
 export type NewVideo = {
   /** An mp4, mov or avi file with a name that says so. */
   readonly file: string;
-  /** A label of 1 to 255 characters, not blank and without control characters. */
+  /** A label of 1 to 255 characters, not blank, without control characters, zero-width characters and bidirectional controls. */
   readonly alias?: string;
 };
 
@@ -892,7 +892,7 @@ export type Source = {
 
 /** What is left out stays. Telemetry changes with the next start. */
 export type SourceChange = {
-  /** A label of 1 to 255 characters, not blank and without control characters. */
+  /** A label of 1 to 255 characters, not blank, without control characters, zero-width characters and bidirectional controls. */
   readonly alias?: string;
   /** Null: no telemetry. */
   readonly telemetry_cfg?: TelemetryCfg | null;

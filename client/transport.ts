@@ -45,7 +45,7 @@ export function createTransport({
   fetch: ask = fetch,
   limitMs: usualMs = LIMIT_MS,
 }: ClientOptions): Transport {
-  const base = url.replace(/\/+$/, "");
+  const base = url.replace(/(?<!\/)\/+$/, "");
   return async (route, input, call = {}) => {
     const { target, init } = makeRequest(base, route, { ...input });
     const key = typeof apiKey === "function" ? apiKey() : apiKey;

@@ -81,5 +81,9 @@ const quote = (name: string): string => (/^[A-Za-z_$][\w$]*$/.test(name) ? name 
 
 export function writeComment(text: string | undefined, indent: string): string {
   if (text === undefined) return "";
-  return `${indent}/** ${text.replaceAll("*/", "*\\/").replaceAll(/\s*\n\s*/g, " ")} */\n`;
+  return `${indent}/** ${text
+    .replaceAll("*/", "*\\/")
+    .split(/\n\s*/)
+    .map((line) => line.trimEnd())
+    .join(" ")} */\n`;
 }

@@ -29,7 +29,7 @@ function explainSyntax({ message, stack = "" }: Error): Explained | null {
 
 function explainImport(error: NodeJS.ErrnoException, file: string): Explained | null {
   if (error.code !== "ERR_MODULE_NOT_FOUND") return null;
-  const [, wanted = "", path = ""] = /'([^']+)' imported from (.+)$/m.exec(error.message) ?? [];
+  const [, wanted = "", path = ""] = /'([^']+)' imported from (.+)/.exec(error.message) ?? [];
   const importer = shortenPath(path);
   if (shortenPath(wanted) === file) return { place: file, reason: "there is no such file" };
   const place = findText(path, wanted.split("/").at(-1) ?? wanted);
@@ -39,7 +39,7 @@ function explainImport(error: NodeJS.ErrnoException, file: string): Explained | 
 
 function explainThrow(error: Error, file: string): Explained {
   const place = framesOf(error.stack ?? "")
-    .map((frame) => /([^\s(]+\.[cm]?[jt]s:\d+:\d+)\)?$/.exec(frame)?.[1])
+    .map((frame) => /^([^\s(]+\.[cm]?[jt]s:\d+:\d+)\)?$/.exec(frame.split(/[\s(]/).at(-1) ?? "")?.[1])
     .find((at) => at !== undefined && !/^(node:|node_modules\/|elements\/(index|find)\.ts)/.test(at));
   return { place: place ?? file, reason: `throws while it is loaded: ${error.message || error.name}` };
 }

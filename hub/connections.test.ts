@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Connections, originOf, plainAddress } from "./connections.ts";
+import { originOf, plainAddress } from "../schemas/client-origin.ts";
+import { Connections } from "./connections.ts";
 
 test("so many are let in from one address and altogether, and a place is free again once", () => {
   const connections = new Connections({ connections: 3, connectionsPerAddress: 2 });

@@ -2,7 +2,7 @@
  * How many connections there may be at once to RTSP and RTMP together, and from one address. Some are kept for this machine
  * itself: a crowd of strangers cannot keep its processes from their streams.
  */
-import { isIPv6 } from "node:net";
+import { originOf, plainAddress } from "../schemas/client-origin.ts";
 
 export interface ConnectionLimits {
   readonly connections: number;
@@ -63,28 +63,7 @@ export class Connections {
   }
 }
 
-/** As it is written without IPv6 around an IPv4 address, and without the name of a network card. */
-export function plainAddress(address: string): string {
-  const plain = address.replace(/%.*$/, "").toLowerCase();
-  return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/.exec(plain)?.[1] ?? plain;
-}
-
 function isLoopback(address: string): boolean {
   const plain = plainAddress(address);
   return plain === "::1" || plain.startsWith("127.");
-}
-
-/** One for all that one host can have: an IPv4 address, or the first 64 bits of IPv6. */
-export function originOf(address: string): string {
-  const plain = plainAddress(address);
-  if (!isIPv6(plain)) return plain;
-  const [front = "", back] = plain.split("::");
-  const groups = front === "" ? [] : front.split(":");
-  if (back !== undefined) {
-    const after = back === "" ? [] : back.split(":");
-    const missing = 8 - groups.length - after.length - (back.includes(".") ? 1 : 0);
-    groups.push(...Array<string>(Math.max(missing, 0)).fill("0"), ...after);
-  }
-  const network = groups.slice(0, 4).map((group) => Number.parseInt(group, 16).toString(16));
-  return `${network.join(":")}::/64`;
 }

@@ -22,7 +22,7 @@ export const ModelSource = Type.Union([
   Type.Object(
     {
       npm: Type.String({
-        pattern: "^(@[a-z0-9._~-]+/)?[a-z0-9._~-]+@\\d+\\.\\d+\\.\\d+[A-Za-z0-9.+-]*$",
+        pattern: "^(@[a-z0-9._~-]+/)?[a-z0-9._~-]+@\\d+\\.\\d+\\.\\d+([A-Za-z.+-][A-Za-z0-9.+-]*)?$",
         description: "A package with its exact version: name@1.2.3.",
       }),
       integrity: Type.String({

@@ -1,13 +1,12 @@
 /** Whether a configuration suits its type of alert: the service, the command line and the element `alerts` all ask here. */
-import { Ajv2020, type AnySchema, type ValidateFunction } from "ajv/dist/2020.js";
 import {
   type AlertConfiguration,
   type AlertTypeDefinition,
   CONFIGURATION_FIELDS,
   type ConfigurationFault,
 } from "./alerts.ts";
-import { describeFaults, listChoices } from "./describe-fault.ts";
-import { OWN_SCHEMAS } from "./own-schemas.ts";
+import { type Check, Checks } from "./bounded-check.ts";
+import { listChoices } from "./describe-fault.ts";
 import { didYouMean } from "./suggest.ts";
 
 export type CheckedConfiguration =
@@ -15,8 +14,10 @@ export type CheckedConfiguration =
   | { readonly configuration: Required<AlertConfiguration>; readonly faults?: never }
   | { readonly configuration?: never; readonly faults: readonly ConfigurationFault[] };
 
-const ajv = new Ajv2020({ ...OWN_SCHEMAS, allErrors: true, verbose: true, logger: false, useDefaults: true });
-const compiled = new WeakMap<AlertTypeDefinition, ValidateFunction>();
+const checks = new Checks({ useDefaults: true });
+const compiled = new WeakMap<AlertTypeDefinition, Check>();
+/** Classes that are not known are reported up to this number. */
+const MOST_CLASS_FAULTS = 20;
 
 /** By the schemas, and then by what those cannot say. With `classNames`, others than these are refused too. */
 export function checkConfiguration(
@@ -25,8 +26,8 @@ export function checkConfiguration(
   classNames: readonly string[] | null = null,
 ): CheckedConfiguration {
   const configuration = structuredClone(given) as Required<AlertConfiguration>;
-  const validate = validatorOf(type);
-  if (!validate(configuration)) return { faults: describeFaults(validate.errors ?? []) };
+  const misfits = checkOf(type)(configuration);
+  if (misfits.length > 0) return { faults: misfits };
   const faults = [...type.check(configuration), ...checkClassNames(configuration, classNames)];
   return faults.length > 0 ? { faults } : { configuration };
 }
@@ -40,15 +41,15 @@ export function findAlertType<T extends AlertTypeDefinition>(types: readonly T[]
   );
 }
 
-function validatorOf(type: AlertTypeDefinition): ValidateFunction {
+function checkOf(type: AlertTypeDefinition): Check {
   const known = compiled.get(type);
   if (known !== undefined) return known;
   const properties = Object.fromEntries(
     CONFIGURATION_FIELDS.map((field) => [field, { ...type.schemas[field], default: {} }]),
   );
-  const validate = ajv.compile({ type: "object", properties, additionalProperties: false } as AnySchema);
-  compiled.set(type, validate);
-  return validate;
+  const check = checks.by({ type: "object", properties, additionalProperties: false });
+  compiled.set(type, check);
+  return check;
 }
 
 function checkClassNames(
@@ -57,9 +58,11 @@ function checkClassNames(
 ): readonly ConfigurationFault[] {
   const wanted = filter.class_names;
   if (known === null || !Array.isArray(wanted)) return [];
-  return wanted.flatMap((name: unknown, index) => {
-    if (typeof name !== "string" || known.includes(name)) return [];
+  const unknown = wanted.flatMap((name: unknown, index) =>
+    typeof name === "string" && !known.includes(name) ? [{ name, index }] : [],
+  );
+  return unknown.slice(0, MOST_CLASS_FAULTS).map(({ name, index }) => {
     const message = `"${name}" is no class of an installed model; expected ${listChoices(known)}${didYouMean(name, known)}`;
-    return [{ path: `/filter/class_names/${index}`, message }];
+    return { path: `/filter/class_names/${index}`, message };
   });
 }

@@ -32,14 +32,32 @@ export const Config = section({
     trusted_proxies: list("Addresses or networks whose `X-Forwarded-*` headers are believed."),
     body_bytes: count(1_048_576, "A JSON body may be so large.", 1024),
     request_seconds: seconds(30, "A request, uploads apart, must have arrived"),
-    idle_seconds: seconds(60, "An upload from which nothing comes, or too little, is given up after"),
+    idle_seconds: seconds(
+      60,
+      "An upload of which nothing or too little arrives, or an answer that the client does not read, is given up after",
+    ),
     close_seconds: seconds(5, "At the shut-down, requests under way may take"),
     metrics_open: Type.Boolean({
       default: false,
       description: "`GET /metrics` needs no key; else it needs an operator's key.",
     }),
     keep_alive_seconds: seconds(65, "A connection on which nothing is asked is closed after"),
-    connections: count(4000, "Connections at most; more are closed at once.", 1),
+    connections: count(
+      4000,
+      "Connections at most. For one more, the longest idle or the slowest one of the address that has most is closed.",
+      1,
+    ),
+    connections_per_address: count(
+      500,
+      "Connections from one address (IPv6: one /64 network); trusted proxies have no such limit.",
+      1,
+    ),
+    buffered_bytes: count(
+      256 * 2 ** 20,
+      "Bytes of answers that clients have not taken yet, of all connections; beyond this the largest are closed.",
+      2 ** 20,
+    ),
+    requests_per_key: count(256, "Requests of one key that are under way at the same time, streams included.", 1),
     check_answers: Type.Boolean({ default: false, description: "Every answer is held against its schema: for tests." }),
   }),
   rtsp: section({
@@ -158,6 +176,7 @@ export const Config = section({
     close_seconds: seconds(2, "A websocket client may take to say good-bye"),
     feed_stall_seconds: seconds(10, "A feed viewer that takes nothing is let go after"),
     viewers: count(1_000, "Viewers of feeds and events of one process; a bound that only abuse reaches.", 1),
+    viewers_per_key: count(200, "Viewers of feeds and events of all processes that one key opens at once.", 1),
   }),
   telemetry: section({
     messages_per_second: count(

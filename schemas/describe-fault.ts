@@ -3,12 +3,15 @@ import type { ErrorObject } from "ajv/dist/2020.js";
 import { maskCredentials } from "./mask.ts";
 import { didYouMean } from "./suggest.ts";
 
-interface InputFault {
+export interface InputFault {
   readonly path: string;
   readonly message: string;
 }
 
 const MOST_SHOWN = 60;
+const MOST_READ = 4096;
+/** Written as escapes: control, zero-width and bidirectional characters. */
+const UNSEEN = /[\p{Cc}\p{Cf}]/gu;
 const MOST_CHOICES = 12;
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -102,8 +105,11 @@ export function describeValue(value: unknown): string {
   if (typeof value === "number" && !Number.isFinite(value)) return "too large a number";
   if (Array.isArray(value)) return value.length === 0 ? "an empty list" : `a list of ${value.length}`;
   if (typeof value === "object" && value !== null) return "an object";
-  const text = maskCredentials(JSON.stringify(value) ?? String(value));
-  return text.length <= MOST_SHOWN ? text : `${text.slice(0, MOST_SHOWN - 1)}…`;
+  // More than is shown, so that a password at the end of it is seen to be one.
+  const start = typeof value === "string" ? value.slice(0, MOST_READ) : value;
+  const text = maskCredentials(JSON.stringify(start) ?? String(start));
+  const shown = text.length <= MOST_SHOWN ? text : `${text.slice(0, MOST_SHOWN - 1)}…`;
+  return shown.replace(UNSEEN, (letter) => `\\u${(letter.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`);
 }
 
 export function listChoices(choices: readonly string[]): string {

@@ -54,6 +54,7 @@ export const ERRORS = {
   storage_limit_reached: { status: 413, title: "The storage of this key is full" },
   media_type_unsupported: { status: 415, title: "The body is of another media type than expected" },
   range_not_satisfiable: { status: 416, title: "The file has no such range" },
+  expectation_failed: { status: 417, title: "The header `Expect` asks for something that is not supported" },
   invalid_input: { status: 422, title: "The input is not valid" },
   video_invalid: { status: 422, title: "The file is no video that can be played" },
   address_refused: { status: 422, title: "This address may not be connected to" },

@@ -235,7 +235,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   signal.throwIfAborted();
   const firstKey = await createFirstKey(sql, config.bootstrap_key);
   log.info({ url: running.url, resumed, ms: Math.round(performance.now()) }, "ready");
-  const url = config.public_url?.replace(/\/+$/, "") ?? running.url.replace(EVERY_ADDRESS, "//localhost:");
+  const url = config.public_url?.replace(/(?<!\/)\/+$/, "") ?? running.url.replace(EVERY_ADDRESS, "//localhost:");
   const { hostname } = new URL(url);
   return {
     url,

@@ -21,6 +21,8 @@ const LEFT_ALONE = [
   "autocannon",
   "@seriousme/openapi-schema-validator",
   "tsx",
+  "typescript",
+  "recheck",
   "esbuild",
 ];
 

@@ -154,7 +154,7 @@ function followInstallation(onProgress) {
     onProgress(`${what} ${counts[what]} of ${total}`);
   };
   return (line) => {
-    total = /(\d+) newly installed/.exec(line)?.[1] ?? total;
+    total = /\b(\d+) newly installed/.exec(line)?.[1] ?? total;
     if (line.startsWith("Get:")) count("fetched");
     else if (line.startsWith("Unpacking ")) count("unpacked");
     else if (line.startsWith("Setting up ")) count("set up");

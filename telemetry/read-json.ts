@@ -1,10 +1,8 @@
-import { Ajv2020, type AnySchema, type ValidateFunction } from "ajv/dist/2020.js";
 import type { TSchema } from "typebox";
-import { describeFaults } from "../schemas/describe-fault.ts";
-import { OWN_SCHEMAS } from "../schemas/own-schemas.ts";
+import { Checks } from "../schemas/bounded-check.ts";
 import { TelemetryFault } from "./format.ts";
 
-const ajv = new Ajv2020({ ...OWN_SCHEMAS, allErrors: true, verbose: true, logger: false });
+const checks = new Checks({});
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /** Of one message: whoever mends these finds the others. */
@@ -21,10 +19,9 @@ export function readJson(payload: Uint8Array | string): unknown {
 
 /** Compiled when it is first needed. Throws `TelemetryFault` with the faults, and `detail` as its message. */
 export function expectBy(schema: TSchema, detail: string): (value: unknown) => void {
-  let validate: ValidateFunction | undefined;
+  const check = checks.by(schema);
   return (value) => {
-    validate ??= ajv.compile(schema as AnySchema);
-    if (!validate(value))
-      throw new TelemetryFault(detail, describeFaults((validate.errors ?? []).slice(0, MOST_FAULTS)));
+    const faults = check(value);
+    if (faults.length > 0) throw new TelemetryFault(detail, faults.slice(0, MOST_FAULTS));
   };
 }

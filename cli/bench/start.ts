@@ -119,7 +119,7 @@ class Client {
 /** `checks;dur=12, runner;dur=0`. */
 function readTiming(header: string): Readonly<Record<"checks" | "runner" | "graph" | "source", number>> {
   const parts = new Map(
-    [...header.matchAll(/(\w+);dur=([\d.]+)/g)].map(([, name = "", ms = "0"]) => [name, Number(ms)]),
+    [...header.matchAll(/\b(\w+);dur=([\d.]+)/g)].map(([, name = "", ms = "0"]) => [name, Number(ms)]),
   );
   const read = (name: string): number => parts.get(name) ?? 0;
   return { checks: read("checks"), runner: read("runner"), graph: read("graph"), source: read("source") };

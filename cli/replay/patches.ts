@@ -44,6 +44,6 @@ const nameOf = (alias: string): string =>
   alias
     .normalize("NFKD")
     .replace(/[^A-Za-z0-9]+/g, "-")
-    .replace(/^-+|-+$/g, "")
+    .replace(/^-|-$/g, "")
     .slice(0, 40)
     .toLowerCase() || "alert";

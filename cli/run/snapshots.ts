@@ -79,4 +79,4 @@ export class Snapshots {
   }
 }
 
-const inSeconds = (ns: bigint): string => `${(Number(ns) / 1e9).toFixed(3).replace(/\.?0+$/, "")} s`;
+const inSeconds = (ns: bigint): string => `${Number((Number(ns) / 1e9).toFixed(3))} s`;

@@ -1,7 +1,12 @@
 /** Pieces of Markdown. Pure. */
 
 /** In a cell of a table. */
-export const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll(/\s*\n\s*/g, " ");
+export const cell = (text: string): string =>
+  text
+    .replaceAll("|", "\\|")
+    .split(/\n\s*/)
+    .map((line) => line.trimEnd())
+    .join(" ");
 
 export const code = (text: string): string => (text.includes("`") ? `\`\` ${text} \`\`` : `\`${text}\``);
 

@@ -36,7 +36,7 @@ const SOFTWARE: Readonly<Record<Codec, (order: EncoderOrder) => ChosenEncoder>> 
 /** What a low-latency, constant-rate stream is called in each family of hardware encoders. */
 const HARDWARE: readonly { family: RegExp; properties(order: EncoderOrder): JsonRecord }[] = [
   {
-    family: /^va\w*h26[45]\w*enc$/,
+    family: /^va\w*enc$/,
     properties: ({ bitrateKbps, keyframeFrames }) => ({
       "rate-control": "cbr",
       bitrate: bitrateKbps,
@@ -45,7 +45,7 @@ const HARDWARE: readonly { family: RegExp; properties(order: EncoderOrder): Json
     }),
   },
   {
-    family: /^nv\w*h26[45]\w*enc$/,
+    family: /^nv\w*enc$/,
     properties: ({ bitrateKbps, keyframeFrames }) => ({
       "rc-mode": "cbr",
       bitrate: bitrateKbps,

@@ -347,6 +347,12 @@ const CASES: readonly Case[] = [
     says: 'a.yaml:1:11: the schema of parameter "n" is wrong: Invalid regular expression: /(/u: Unterminated group',
   },
   {
+    what: "a schema that refers to itself",
+    text: `params: { n: { $ref: "#", default: a } }\n${chain("source", "print")}`,
+    code: "bad_param",
+    says: 'a.yaml:1:11: the schema of parameter "n" is a reference to itself without end (expected a schema that ends)',
+  },
+  {
     what: "a value for which there is a pattern, described in words",
     text: `params: { n: { pattern: "^[a-z]$", type: string, description: A small letter. } }\n${chain("source", "print")}`,
     input: { params: { n: "7" } },

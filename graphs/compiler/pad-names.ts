@@ -35,7 +35,7 @@ export const listPads = (pads: readonly PadInfo[]): string => pads.map(({ name }
 
 /** `video_0` for `vdieo_0`: templates with the number that was written. */
 export function suggestPad(name: string, pads: readonly PadInfo[]): string | undefined {
-  const number = /\d+$/.exec(name)?.[0] ?? "0";
+  const number = /(?<!\d)\d+$/.exec(name)?.[0] ?? "0";
   return suggest(
     name,
     pads.map((pad) => pad.name.replace(NUMBER, number)),

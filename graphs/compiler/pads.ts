@@ -72,7 +72,7 @@ export function choosePads(request: PadRequest, use: PadUse): PadChoice | PadRef
 }
 
 /** As the author knows it: without the prefix of an attached slot, and without the part of a composite. */
-const calledBy = (part: Part): string => part.name.replace(/^.*\//, "").replace(/\..*$/, "");
+const calledBy = (part: Part): string => part.name.split("/").at(-1)?.split(".", 1)[0] ?? "";
 
 /** What stands in for a source while a graph is checked has pads that say nothing of the source. */
 const givenBy = (part: Part, pad: PadInfo, flow: Caps): Caps =>

@@ -15,11 +15,14 @@ export interface SchemaError {
 
 const OPTIONS = { strict: false, allErrors: true, verbose: true, validateFormats: false, logger: false } as const;
 const MAX_CACHED = 1_000;
+/** Errors of one value that are put into words. */
+const MAX_ERRORS = 100;
 
 const checker = new Ajv2020(OPTIONS);
 /** Schemas of our own elements: tests hold them to the meta-schema, which takes longer to compile than all of them. */
 const filler = new Ajv2020({ ...OPTIONS, useDefaults: true, validateSchema: false });
 const compiled = new Map<string, ValidateFunction | string>();
+const endless = new WeakMap<ValidateFunction, boolean>();
 const fillers = new WeakMap<object, ValidateFunction>();
 
 export interface SchemaFlaw {
@@ -36,7 +39,7 @@ const TYPES = ["string", "number", "integer", "boolean", "array", "object", "nul
 /** What is wrong with the schema itself. */
 export function checkSchema(schema: JsonRecord): readonly SchemaFlaw[] {
   const result = compileSchema(schema);
-  if (typeof result !== "string") return [];
+  if (typeof result !== "string") return isEndless(result) ? [ENDLESS] : [];
   checker.validateSchema(schema as AnySchema);
   const errors = summarise(checker.errors ?? [], schema);
   // Well formed, and wrong all the same: a pattern that is no regular expression, a reference to nothing.
@@ -50,8 +53,27 @@ export function checkSchema(schema: JsonRecord): readonly SchemaFlaw[] {
 /** No errors: the value fits. A schema that is itself wrong takes everything (`checkSchema` reports it). */
 export function validate(schema: object, value: Json): readonly SchemaError[] {
   const check = compileSchema(schema);
-  if (typeof check === "string" || check(value)) return [];
-  return summarise(check.errors ?? [], value);
+  if (typeof check === "string" || isEndless(check) || check(value)) return [];
+  return summarise((check.errors ?? []).slice(0, MAX_ERRORS), value);
+}
+
+const ENDLESS: SchemaFlaw = { path: [], found: "a reference to itself without end", expected: "a schema that ends" };
+
+/** Whether it refers to itself for the same value, as `{$ref: "#"}` does: checking any value would never end. */
+function isEndless(check: ValidateFunction): boolean {
+  const known = endless.get(check);
+  if (known !== undefined) return known;
+  const found = [null, true, 0, "", [], {}].some((value) => {
+    try {
+      check(value);
+      return false;
+    } catch (error) {
+      if (error instanceof RangeError) return true;
+      throw error;
+    }
+  });
+  endless.set(check, found);
+  return found;
 }
 
 /** A copy with the schema's defaults wherever the value says nothing. */

@@ -19,7 +19,7 @@ export interface Substituted {
 }
 
 const WHOLE = /^\$([A-Za-z][A-Za-z0-9_-]*)$/;
-const PART = /\$\$|\$\{([^}]*)\}|\$(?=[A-Za-z])/g;
+const PART = /\$\$|\$\{([^$}]*)\}|\$(?=[A-Za-z])/g;
 
 export class Substitution {
   readonly #params: ParamValues;

@@ -11,7 +11,7 @@ import type { LocatedScalar } from "./located.ts";
 import type { ParamValues } from "./params.ts";
 
 const FLAG = /^(!?)\s*\$?([A-Za-z][A-Za-z0-9_-]*)$/;
-const COMPARISON = /^\$?([A-Za-z][A-Za-z0-9_-]*)\s*(==|!=)\s*(\S.{0,200}?)\s*$/;
+const COMPARISON = /^\$?([A-Za-z][A-Za-z0-9_-]*)\s*(==|!=)\s*(\S.{0,200})$/;
 
 /** The parameter that it depends on; null when it is none. */
 export function paramOfWhen(when: LocatedScalar | null): string | null {

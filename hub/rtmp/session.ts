@@ -9,8 +9,9 @@ import { type OutgoingMessage, writeChunks } from "../../media/rtmp/chunk-writer
 import { makeControl, makeEvent, makeStatus, readCommand, readEvent, type Status } from "../../media/rtmp/command.ts";
 import { Handshake } from "../../media/rtmp/handshake.ts";
 import { EVENT, MESSAGE, type Message } from "../../media/rtmp/message.ts";
+import { plainAddress } from "../../schemas/client-origin.ts";
 import type { HubSettings } from "../../schemas/hub.ts";
-import { type Connections, plainAddress } from "../connections.ts";
+import type { Connections } from "../connections.ts";
 import { type Doorman, Refused } from "../doorman.ts";
 import { guardBy } from "../guard.ts";
 import { Intake, IntakeFault } from "../intake.ts";

@@ -32,7 +32,7 @@ export function readStreamAddress({ app, tcUrl }: ConnectWords, name: string): S
 function split(text: string): { path: string; query: string } {
   const mark = text.indexOf("?");
   const path = mark === -1 ? text : text.slice(0, mark);
-  return { path: path.replace(/^\/+|\/+$/g, ""), query: mark === -1 ? "" : text.slice(mark + 1) };
+  return { path: path.replace(/^\/+|(?<!\/)\/+$/g, ""), query: mark === -1 ? "" : text.slice(mark + 1) };
 }
 
 function firstOf(queries: readonly string[], read: (query: string) => string | null): string | null {

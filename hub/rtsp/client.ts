@@ -118,7 +118,8 @@ export class Client {
     const tracks = this.#parts.streams.tracks(path);
     if (tracks === null) throw new RequestRefusal(404, `nothing is published at ${path}`);
     // The slash before the query: clients that put the track's name in place of the last segment find it there too.
-    const base = url.replace(/\/?(\?.*)?$/, "/$1");
+    const [address = "", ...query] = url.split(/(?=\?)/);
+    const base = `${address.replace(/\/$/, "")}/${query.join("")}`;
     const headers = { "Content-Base": base, "Content-Type": "application/sdp" };
     return { headers, body: writeSdp(tracks) };
   }

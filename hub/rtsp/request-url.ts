@@ -28,7 +28,7 @@ function decode(text: string): string {
   }
 }
 
-const TRACK = new RegExp(`^(.*?)/${trackControl(0).replace("0", "(\\d{1,2})")}/?(\\?.*)?$`);
+const TRACK = new RegExp(`^(.*?)/${trackControl(0).replace("0", "(\\d{1,2})")}/?(\\?.*)?$`, "s");
 
 /** Of a player's SETUP: the stream's own address, and which of our tracks; null for the stream as a whole. */
 export function splitTrack(rest: string): { rest: string; track: number | null } {

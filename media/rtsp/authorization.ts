@@ -58,7 +58,7 @@ export class Authorization {
 
 function readParameters(text: string): Map<string, string> {
   const parameters = new Map<string, string>();
-  for (const [, name, quoted, bare] of text.matchAll(/([A-Za-z]+)\s*=\s*(?:"([^"]*)"|([^\s,"]+))/g)) {
+  for (const [, name, quoted, bare] of text.matchAll(/(?<![A-Za-z])([A-Za-z]+)\s*=\s*(?:"([^"]*)"|([^\s,"]+))/g)) {
     const key = (name as string).toLowerCase();
     // Another challenge may follow in the same header: what came first counts.
     if (!parameters.has(key)) parameters.set(key, quoted ?? bare ?? "");

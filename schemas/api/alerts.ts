@@ -145,7 +145,7 @@ const describeParts = () =>
 export const AlertChange = Type.Object(
   {
     alias: Type.Optional(Alias),
-    type: Type.Optional(Type.String({ description: "Cannot be changed; may be sent as it is." })),
+    type: Type.Optional(Type.String({ maxLength: 200, description: "Cannot be changed; may be sent as it is." })),
     status: Type.Optional(Status),
     output: Type.Optional(Outputs),
     ...describeParts(),

@@ -96,7 +96,10 @@ export const Validation = Type.Object(
 export type Validation = Static<typeof Validation>;
 
 export const TryBody = Type.Object({
-  yaml: Type.String({ minLength: 1, description: "The graph, of elements that are on the allow-list." }),
+  yaml: Type.String({
+    ...{ minLength: 1, maxLength: 1_048_576 },
+    description: "The graph, of elements that are on the allow-list.",
+  }),
   source_uuid: Uuid,
   params: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: "Values of the graph's params." })),
 });

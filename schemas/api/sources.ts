@@ -4,12 +4,16 @@ import { when } from "./conditions.ts";
 import { listing, PageQuery, Timestamp, Uuid } from "./records.ts";
 import { TelemetryMessage } from "./telemetry.ts";
 
+/** What cannot be seen and changes how the text around it is read: zero-width characters and bidirectional controls. */
+const UNSEEN = "\\u061c\\u180e\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\ufeff";
+
 /** Aliases are shown, never used as a path. */
 export const Alias = Type.String({
   minLength: 1,
   maxLength: 255,
-  pattern: "^[^\\u0000-\\u001f\\u007f]*[^\\u0000-\\u0020\\u007f][^\\u0000-\\u001f\\u007f]*$",
-  description: "A label of 1 to 255 characters, not blank and without control characters.",
+  pattern: `^ *[^\\u0000-\\u0020\\u007f${UNSEEN}][^\\u0000-\\u001f\\u007f${UNSEEN}]*$`,
+  description:
+    "A label of 1 to 255 characters, not blank, without control characters, zero-width characters and bidirectional controls.",
 });
 
 const TELEMETRY_CHANNELS = ["mqtt", "websocket", "static"] as const;
@@ -36,7 +40,7 @@ export const MqttParameters = Type.Object({
   ip: Type.String({
     minLength: 1,
     maxLength: 253,
-    pattern: "^([A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*)$",
+    pattern: "^([A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?|[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*)$",
     description: "Address or name of the broker's host, without a port.",
   }),
   port: Type.Integer({ minimum: 1, maximum: 65_535 }),

@@ -1,6 +1,7 @@
 /** The HTTP API: endpoints in, a server out. */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, Server } from "node:http";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { getRequestListener, type HttpBindings, RequestError } from "@hono/node-server";
 import { type Context, Hono } from "hono";
@@ -8,12 +9,13 @@ import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import { ServiceError } from "../service-error.ts";
 import { ClientAddresses } from "./client-address.ts";
+import { Connections } from "./connections.ts";
 import { Cors } from "./cors.ts";
 import { documentEndpoints } from "./document-endpoints.ts";
 import type { AnyEndpoint } from "./endpoint.ts";
 import { type Answered, Exchange, readRequestId } from "./exchange.ts";
 import { type Authenticate, Frame, type IsSigned, shuttingDown } from "./frame.ts";
-import { createHttpServer, listen } from "./listen.ts";
+import { createHttpServer, findHeadFault, listen } from "./listen.ts";
 import { problemHeaders, toProblem, toServiceError } from "./problem.ts";
 import { groupByPath, parameterNames } from "./routes.ts";
 import { TokenBuckets } from "./token-buckets.ts";
@@ -94,15 +96,18 @@ export function createApp({ config, endpoints, authenticate, isSigned, log, obse
         hostname: "localhost",
         errorHandler: (error) => answerUnreadable(error, log),
       });
-      const server = createHttpServer(config.http, listener);
+      const connections = new Connections(config.http, (address) => addresses.isTrusted(address), log);
+      const server = createHttpServer(config.http, connections, listener);
       const upgraded = new Set<Duplex>();
       server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+        if (!connections.upgrade(socket as Socket)) return;
         const requestId = readRequestId(request);
         upgraded.add(socket);
         socket.once("close", () => upgraded.delete(socket));
         socket.on("error", () => socket.destroy());
         const refuse = (error: unknown) => refuseUpgrade(socket, error, requestId);
-        if (isShuttingDown) return refuse(shuttingDown());
+        const fault = isShuttingDown ? shuttingDown() : findHeadFault(request);
+        if (fault !== null) return refuse(fault);
         const call = { ...addresses.find(request), requestId, log: log.child({ request_id: requestId }) };
         takeUpgrade(() => onUpgrade?.(request, socket, head, call) ?? false, refuse, call.log);
       });

@@ -1,6 +1,7 @@
 /** Who asks, and by which name we are reached: `X-Forwarded-*` counts only when a trusted proxy says it. */
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP } from "node:net";
+import { plainAddress } from "../../schemas/client-origin.ts";
 
 const HOST = /^(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
 
@@ -16,12 +17,12 @@ export class ClientAddresses {
   /** Throws on an entry that is neither an address nor a network. */
   constructor(trustedProxies: readonly string[], publicUrl: string | null) {
     this.#trusted = readNetworks(trustedProxies);
-    this.#publicUrl = publicUrl?.replace(/\/+$/, "") ?? null;
+    this.#publicUrl = publicUrl?.replace(/(?<!\/)\/+$/, "") ?? null;
   }
 
   find(incoming: IncomingMessage): Whereabouts {
     const peer = plainAddress(incoming.socket.remoteAddress ?? "");
-    const isProxied = this.#isTrusted(peer);
+    const isProxied = this.isTrusted(peer);
     return {
       address: isProxied ? this.#findClient(peer, incoming) : peer,
       publicUrl: this.#publicUrl ?? findOrigin(incoming, isProxied),
@@ -35,14 +36,15 @@ export class ClientAddresses {
       const address = plainAddress(entry.trim());
       if (isIP(address) === 0) break;
       client = address;
-      if (!this.#isTrusted(address)) break;
+      if (!this.isTrusted(address)) break;
     }
     return client;
   }
 
-  #isTrusted(address: string): boolean {
-    const family = isIP(address);
-    return family !== 0 && this.#trusted.check(address, family === 6 ? "ipv6" : "ipv4");
+  isTrusted(address: string): boolean {
+    const plain = plainAddress(address);
+    const family = isIP(plain);
+    return family !== 0 && this.#trusted.check(plain, family === 6 ? "ipv6" : "ipv4");
   }
 }
 
@@ -65,9 +67,6 @@ const headerOf = ({ headers }: IncomingMessage, name: string): string => {
   const value = headers[name];
   return Array.isArray(value) ? value.join(",") : (value ?? "");
 };
-
-/** IPv4 in IPv6's clothes is IPv4. */
-const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, "");
 
 function readNetworks(entries: readonly string[]): BlockList {
   const list = new BlockList();

@@ -42,7 +42,7 @@ const ASSET = /^[a-z]+-[A-Z0-9]{8}\.(css|js)(\.map)?$/;
 
 export function consoleEndpoints({ config, folder }: ConsoleParts): readonly AnyEndpoint[] {
   const assets = new Assets(folder);
-  const prefix = config.public_url === null ? "" : new URL(config.public_url).pathname.replace(/\/+$/, "");
+  const prefix = config.public_url === null ? "" : new URL(config.public_url).pathname.replace(/(?<!\/)\/+$/, "");
   const page = async (): Promise<string> => renderPage(prefix, JSON.parse(await read(folder, "entries.json")));
   const sendPage = async ({ headers }: { headers: Headers }): Promise<Response> =>
     pack(await page(), "text/html; charset=utf-8", "no-cache", headers);

@@ -106,11 +106,13 @@ export function readRequestId({ headers }: IncomingMessage): string {
 }
 
 const MOST_LOGGED = 500;
+/** Longer than what is logged, so that a password that begins there is seen to be one. */
+const MOST_MASKED = 4000;
 
-/** Names of parameters may be percent-encoded as well: whatever cannot be read is left out. */
+/** Names of parameters may be percent-encoded as well: what cannot be read is left out. */
 export function maskTarget(target: string): string {
-  const [path = "", query] = target.split(/\?(.*)/s);
-  const shown = query === undefined ? path : `${path}?${decodeNames(query)}`;
+  const [path, query] = splitAt(target.slice(0, MOST_MASKED), "?");
+  const shown = query === null ? path : `${path}?${decodeNames(query)}`;
   return maskCredentials(shown).slice(0, MOST_LOGGED);
 }
 
@@ -118,12 +120,17 @@ const decodeNames = (query: string): string =>
   query
     .split("&")
     .map((part) => {
-      const [name = "", value] = part.split(/=(.*)/s);
+      const [name, value] = splitAt(part, "=");
       try {
         const plain = decodeURIComponent(name);
-        return value === undefined ? plain : `${plain}=${value}`;
+        return value === null ? plain : `${plain}=${value}`;
       } catch {
         return "***";
       }
     })
     .join("&");
+
+function splitAt(text: string, separator: string): readonly [before: string, after: string | null] {
+  const at = text.indexOf(separator);
+  return at === -1 ? [text, null] : [text.slice(0, at), text.slice(at + 1)];
+}

@@ -1,11 +1,11 @@
 /** What happens to every request, whatever it asks for: key, limits, checks, answer. */
-import type { IncomingMessage } from "node:http";
 import type { Config } from "../../schemas/config.ts";
 import type { ErrorCode } from "../../schemas/errors.ts";
 import { goingOn } from "../media/sign.ts";
 import { ServiceError } from "../service-error.ts";
 import type { User } from "../user.ts";
 import { acceptsGzip, compress, LEAST_COMPRESSED } from "./compress.ts";
+import { hasBody } from "./connections.ts";
 import type { Cors } from "./cors.ts";
 import type { Access, AnyEndpoint, JsonAnswer } from "./endpoint.ts";
 import type { Exchange } from "./exchange.ts";
@@ -36,6 +36,8 @@ const NO_ROUTE = "There is no such path here; `GET /openapi.json` lists all of t
 
 export class Frame {
   readonly #parts: FrameParts;
+  /** Requests under way, by the user that they are of. */
+  readonly #underWay = new Map<string, number>();
 
   constructor(parts: FrameParts) {
     this.#parts = parts;
@@ -122,6 +124,7 @@ export class Frame {
     }
     const user = await this.#parts.authenticate(key, exchange.address);
     exchange.user = user;
+    this.#expectPlace(exchange, user);
     // What is watched comes in many small pieces; the media hub has limits of its own.
     if (access === "signed") return user;
     const wait = this.#parts.buckets.take(user.uuid, user.limits.requestsPerMinute);
@@ -129,6 +132,23 @@ export class Frame {
     throw new ServiceError("rate_limited", {
       detail: `This key may make ${user.limits.requestsPerMinute} requests a minute.`,
       retryAfterSeconds: wait,
+    });
+  }
+
+  #expectPlace({ outgoing }: Exchange, { uuid }: User): void {
+    const { requests_per_key: most } = this.#parts.http;
+    const count = this.#underWay.get(uuid) ?? 0;
+    if (count >= most)
+      throw new ServiceError("rate_limited", {
+        detail: `${count} requests of this key are under way; the limit is ${most}. Wait for one to end, or close a stream.`,
+        retryAfterSeconds: 1,
+      });
+    if (outgoing.closed) return;
+    this.#underWay.set(uuid, count + 1);
+    outgoing.once("close", () => {
+      const left = (this.#underWay.get(uuid) ?? 1) - 1;
+      if (left === 0) this.#underWay.delete(uuid);
+      else this.#underWay.set(uuid, left);
     });
   }
 
@@ -249,9 +269,6 @@ function expectPath(path: RoutePath, values: readonly string[]): void {
   const isThere = [...path.routes.values()].some((route) => readParams(route, values) !== null);
   if (!isThere) throw new ServiceError("path_not_found", { detail: NO_ROUTE });
 }
-
-const hasBody = ({ headers }: IncomingMessage): boolean =>
-  headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 
 function respond(status: number, body: string | Buffer, headers: Record<string, string>, isHead: boolean): Response {
   if (!isHead) return new Response(body, { status, headers });

@@ -2,12 +2,14 @@
 
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { createServer, type RequestListener, type Server } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Config } from "../../schemas/config.ts";
 import { ServiceError } from "../service-error.ts";
+import type { Connections } from "./connections.ts";
+import { problemHeaders, toProblem } from "./problem.ts";
 import { ApiRequest } from "./request.ts";
 import { writeProblem } from "./upgrade.ts";
 
@@ -16,7 +18,7 @@ const MOST_HEADER_BYTES = 16_384;
 const MOST_HEADERS = 100;
 
 /** Throws when a certificate or key cannot be read. */
-export function createHttpServer(http: Config["http"], listener: RequestListener): Server {
+export function createHttpServer(http: Config["http"], connections: Connections, answer: RequestListener): Server {
   const options = {
     IncomingMessage: ApiRequest,
     maxHeaderSize: MOST_HEADER_BYTES,
@@ -25,15 +27,53 @@ export function createHttpServer(http: Config["http"], listener: RequestListener
     requestTimeout: 0,
     connectionsCheckingInterval: Math.min(1000, http.request_seconds * 500),
     keepAliveTimeout: http.keep_alive_seconds * 1000,
+    // Judged below, with an answer that says why.
+    requireHostHeader: false,
   };
+  const listener = connections.inTurn((incoming, outgoing) => {
+    const fault = findHeadFault(incoming);
+    if (fault === null) answer(incoming, outgoing);
+    else refuse(outgoing, fault);
+  });
   const tls = readTls(http);
-  const server = tls === null ? createServer(options, listener) : createTlsServer({ ...options, ...tls }, listener);
-  server.maxHeadersCount = MOST_HEADERS;
-  server.maxConnections = http.connections;
+  const server =
+    tls === null
+      ? createServer(options, listener)
+      : createTlsServer({ ...options, ...tls, handshakeTimeout: http.request_seconds * 1000 }, listener);
+  // One more than there may be, so that too many are seen.
+  server.maxHeadersCount = MOST_HEADERS + 1;
+  connections.watch(server);
   server.on("clientError", answerUnreadable);
-  // Whoever expects `100 Continue` gets it when the body is wanted, and not before.
+  // A client that expects `100 Continue` gets it when the body is wanted, and not before.
   server.on("checkContinue", listener);
+  server.on("checkExpectation", listener);
   return server;
+}
+
+/** What speaks against a request before anybody looks at what it asks for. */
+export function findHeadFault({ headers, rawHeaders, httpVersion }: IncomingMessage): ServiceError | null {
+  if (rawHeaders.length > 2 * MOST_HEADERS)
+    return new ServiceError("headers_too_large", {
+      detail: `The request has more than ${MOST_HEADERS} headers; send fewer.`,
+    });
+  if (httpVersion === "1.1" && headers.host === undefined)
+    return new ServiceError("malformed_request", { detail: "The header `Host` is missing; HTTP/1.1 needs it." });
+  if (headers.expect !== undefined && headers.expect.toLowerCase() !== "100-continue")
+    return new ServiceError("expectation_failed", {
+      detail: "The header `Expect` asks for something else than `100-continue`; leave it out.",
+    });
+  return null;
+}
+
+function refuse(outgoing: ServerResponse, error: ServiceError): void {
+  const requestId = randomUUID();
+  const body = JSON.stringify(toProblem(error, requestId));
+  const headers = {
+    ...problemHeaders(error, requestId),
+    "Content-Length": Buffer.byteLength(body),
+    Connection: "close",
+  };
+  outgoing.writeHead(error.status, headers).end(body);
 }
 
 function readTls(http: Config["http"]): { cert: Buffer; key: Buffer; minVersion: "TLSv1.2" } | null {
@@ -68,7 +108,7 @@ function describeUnreadable(code: string | undefined): ServiceError {
     return new ServiceError("headers_too_large", {
       detail: `The headers are longer than the ${MOST_HEADER_BYTES} bytes that they may be.`,
     });
-  return new ServiceError("malformed_request", { detail: "This is no HTTP request that can be read." });
+  return new ServiceError("malformed_request", { detail: "This is not a valid HTTP request." });
 }
 
 /** Resolves with the address it listens on. */

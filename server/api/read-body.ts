@@ -41,7 +41,7 @@ export function letContinue(incoming: IncomingMessage, outgoing: ServerResponse)
 function expectJsonType({ headers }: IncomingMessage): void {
   const [type = "", ...parameters] = (headers["content-type"] ?? "application/json").split(";");
   const encoding = headers["content-encoding"] ?? "identity";
-  const charset = parameters.map((text) => /^\s*charset\s*=\s*"?([^"\s]*)"?\s*$/i.exec(text)?.[1]).find(Boolean);
+  const charset = parameters.map((text) => /^charset\s*=\s*"?([^"\s]*)"?$/i.exec(text.trim())?.[1]).find(Boolean);
   const refuse = (what: string, expected: string) =>
     new ServiceError("media_type_unsupported", { detail: `The ${what}; expected ${expected}.` });
   if (!JSON_TYPE.test(type.trim())) throw refuse(`body is declared as "${type.trim()}"`, "application/json");

@@ -23,7 +23,7 @@ export interface RoutePath {
   readonly methods: string;
 }
 
-const PARAMETER = /\{([^}]+)\}/g;
+const PARAMETER = /\{([^{}]+)\}/g;
 
 export const parameterNames = (path: string): readonly string[] =>
   [...path.matchAll(PARAMETER)].map(([, name = ""]) => name);

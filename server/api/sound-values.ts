@@ -1,25 +1,64 @@
-/** What JSON can say and a database cannot keep. */
+/** What JSON can say and a database cannot keep, and how much of it a body may hold. */
 import type { InputFault } from "../service-error.ts";
 
 const MOST_DEPTH = 64;
+/** Numbers, texts, lists and objects of one body. */
+const MOST_VALUES = 100_000;
+const MOST_FAULTS = 100;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
-/** Faults of texts, numbers and depth anywhere in a value. */
-export function findUnsound(value: unknown, path = "", depth = 0): readonly InputFault[] {
-  if (typeof value === "string") {
-    const message = judgeText(value);
-    return message === null ? [] : [{ path, message }];
+/** Faults of texts, numbers, depth and size anywhere in a value, up to a hundred. */
+export function findUnsound(value: unknown): readonly InputFault[] {
+  const search = new Search();
+  search.visit(value, 0);
+  return search.faults;
+}
+
+class Search {
+  readonly faults: InputFault[] = [];
+  readonly #path: (string | number)[] = [];
+  #left = MOST_VALUES;
+
+  visit(value: unknown, depth: number): void {
+    this.#left -= 1;
+    if (this.#left === 0)
+      this.faults.splice(0, MOST_FAULTS, { path: "", message: `has more than ${MOST_VALUES} values` });
+    if (this.#isOver) return;
+    const message = judgeValue(value, depth);
+    if (message !== null) this.#report(message);
+    else if (Array.isArray(value)) for (const [index, item] of value.entries()) this.#enter(index, item, depth);
+    else if (typeof value === "object")
+      for (const key in value) this.#visitField(key, (value as Record<string, unknown>)[key], depth);
   }
-  if (typeof value === "number") return Number.isFinite(value) ? [] : [{ path, message: "is too large a number" }];
-  if (typeof value !== "object" || value === null) return [];
-  if (depth === MOST_DEPTH) return [{ path, message: `is nested more than ${MOST_DEPTH} deep` }];
-  const faults: InputFault[] = [];
-  for (const [key, item] of Object.entries(value)) {
-    const message = Array.isArray(value) ? null : judgeText(key);
-    if (message !== null) faults.push({ path, message: `has a key that ${message}` });
-    else faults.push(...findUnsound(item, `${path}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`, depth + 1));
+
+  #visitField(key: string, item: unknown, depth: number): void {
+    const message = judgeText(key);
+    if (message !== null) this.#report(`has a key that ${message}`);
+    else this.#enter(key, item, depth);
   }
-  return faults;
+
+  #enter(key: string | number, item: unknown, depth: number): void {
+    if (this.#isOver) return;
+    this.#path.push(key);
+    this.visit(item, depth + 1);
+    this.#path.pop();
+  }
+
+  get #isOver(): boolean {
+    return this.#left <= 0 || this.faults.length >= MOST_FAULTS;
+  }
+
+  #report(message: string): void {
+    const path = this.#path.map((key) => `/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+    this.faults.push({ path, message });
+  }
+}
+
+function judgeValue(value: unknown, depth: number): string | null {
+  if (typeof value === "string") return judgeText(value);
+  if (typeof value === "number") return Number.isFinite(value) ? null : "is too large a number";
+  const isNested = typeof value === "object" && value !== null;
+  return isNested && depth === MOST_DEPTH ? `is nested more than ${MOST_DEPTH} deep` : null;
 }
 
 /** Null when it can be kept. */

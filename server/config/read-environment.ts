@@ -56,7 +56,7 @@ function readText({ schema }: ConfigKey, text: string): Json {
   switch (typeOf(schema)) {
     case "integer":
     case "number":
-      return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text.trim()) ? Number(text) : text;
+      return /^[+-]?(\d+(?:\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(text.trim()) ? Number(text) : text;
     case "boolean":
       return WORDS[text.trim().toLowerCase()] ?? text;
     case "array":

@@ -14,7 +14,7 @@ export interface Authority {
   readonly hostAt: number;
 }
 
-const URL_PARTS = /^([a-z][a-z0-9+.-]*):\/\/([^/?#]*)(.*)$/i;
+const URL_PARTS = /^([a-z][a-z0-9+.-]*):\/\/([^/?#]*)(.*)$/is;
 const HOST_PARTS = /^(\[[0-9a-f:.]+\]|[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_.])?)(?::(\d{1,5}))?$/i;
 
 /** Or why it cannot be read. Stricter than the standard: readers differ on two `@`, on `\` and on escapes in a host. */

@@ -71,7 +71,7 @@ const joinIpv4 = (high = 0, low = 0): string => [high >> 8, high & 255, low >> 8
 
 /** Eight numbers of a valid address. */
 function expandGroups(address: string): number[] {
-  const hex = address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, a, b, c, d) =>
+  const hex = address.replace(/(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/, (_, a, b, c, d) =>
     [Number(a) * 256 + Number(b), Number(c) * 256 + Number(d)].map((group) => group.toString(16)).join(":"),
   );
   const [head = "", tail] = hex.split("::");

@@ -200,6 +200,6 @@ const LEVELS: Readonly<Record<string, "debug" | "warn" | "error">> = { WARNING: 
 
 /** `ERROR` is what some query was answered with, and told by whoever made it. */
 function logLine(line: string, log: Logger): void {
-  const [, severity = "", message = line] = /^([A-Z]+):\s+(.*)$/.exec(line) ?? [];
+  const [, severity = "", message = line] = /^([A-Z]+):\s+(.*)$/s.exec(line) ?? [];
   log[LEVELS[severity] ?? "debug"]({ postgres: severity || "said" }, message);
 }

@@ -64,7 +64,7 @@ async function* readParts(answer: IncomingMessage): AsyncGenerator<Part> {
 describe("the feed", () => {
   let stage: Stage;
   before(async () => {
-    stage = await openStage({ viewers: 3 });
+    stage = await openStage({ viewers: 3, viewers_per_key: 4 });
   });
   after(() => stage.close());
 
@@ -131,6 +131,20 @@ describe("the feed", () => {
     feeds.push(await openFeed(stage, process));
     for (const feed of feeds) feed.destroy();
     await eventually(() => process.followers.size === 0, "nobody is left");
+  });
+
+  test("takes a limited number of viewers of one key, whichever process they watch", async () => {
+    const [one, other] = [stage.start(), stage.start()];
+    const feeds = [await openFeed(stage, one), await openFeed(stage, one), await openFeed(stage, one)];
+    feeds.push(await openFeed(stage, other));
+    const refused = await fetch(`${stage.url}/process/${other.uuid}/events?api_key=ada`);
+    assert.equal(refused.status, 403);
+    assert.match(
+      ((await refused.json()) as { detail: string }).detail,
+      /^4 feeds and event streams with this key are open/,
+    );
+    for (const feed of feeds) feed.destroy();
+    await eventually(() => one.followers.size + other.followers.size === 0, "nobody is left");
   });
 
   test("counts no viewer who may not look: another user hears of no process, however full it is", async () => {

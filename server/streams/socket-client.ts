@@ -127,4 +127,4 @@ const cutBytes = (text: string, most: number): string =>
   Buffer.from(text)
     .subarray(0, most)
     .toString()
-    .replace(/\uFFFD+$/, "");
+    .replace(/(?<!\uFFFD)\uFFFD+$/, "");

@@ -1,29 +1,41 @@
 import { ServiceError } from "../service-error.ts";
 
-/** Who watches: so many at most of one process, feeds and events together. */
+/** Feeds and events that are open: up to a number for each process, and for each key. */
 export class Viewers {
-  readonly #most: number;
-  readonly #byProcess = new Map<string, number>();
+  readonly #perProcess: number;
+  readonly #perKey: number;
+  readonly #counts = new Map<string, number>();
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(perProcess: number, perKey: number) {
+    this.#perProcess = perProcess;
+    this.#perKey = perKey;
   }
 
   /** Returns how to leave; leaving twice counts once. */
-  enter(processUuid: string): () => void {
-    const count = this.#byProcess.get(processUuid) ?? 0;
-    if (count >= this.#most) {
-      const detail = `${count} viewers watch this process, and no more than ${this.#most} may. Close one and try again.`;
-      throw new ServiceError("viewers_limit_reached", { detail });
-    }
-    this.#byProcess.set(processUuid, count + 1);
+  enter(processUuid: string, userUuid: string): () => void {
+    this.#expectRoom(processUuid, this.#perProcess, "of this process");
+    this.#expectRoom(userUuid, this.#perKey, "with this key");
+    this.#add(processUuid, 1);
+    this.#add(userUuid, 1);
     let isHere = true;
     return () => {
       if (!isHere) return;
       isHere = false;
-      const left = (this.#byProcess.get(processUuid) ?? 1) - 1;
-      if (left === 0) this.#byProcess.delete(processUuid);
-      else this.#byProcess.set(processUuid, left);
+      this.#add(processUuid, -1);
+      this.#add(userUuid, -1);
     };
+  }
+
+  #expectRoom(uuid: string, most: number, whose: string): void {
+    const count = this.#counts.get(uuid) ?? 0;
+    if (count < most) return;
+    const detail = `${count} feeds and event streams ${whose} are open; the limit is ${most}. Close one and try again.`;
+    throw new ServiceError("viewers_limit_reached", { detail });
+  }
+
+  #add(uuid: string, change: number): void {
+    const count = (this.#counts.get(uuid) ?? 0) + change;
+    if (count === 0) this.#counts.delete(uuid);
+    else this.#counts.set(uuid, count);
   }
 }

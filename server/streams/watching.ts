@@ -39,7 +39,7 @@ export class Watching {
 
   constructor(needs: WatchingNeeds) {
     this.#needs = needs;
-    this.#viewers = new Viewers(needs.config.viewers);
+    this.#viewers = new Viewers(needs.config.viewers, needs.config.viewers_per_key);
   }
 
   /** Ends every one of them after what is being sent. */
@@ -81,12 +81,12 @@ export class Watching {
     });
   }
 
-  #enter({ processUuid, signal }: Viewing): Stops {
+  #enter({ user, processUuid, signal }: Viewing): Stops {
     if (this.#isClosing) {
       throw new ServiceError("shutting_down", { detail: "The service is being shut down. Try again later." });
     }
     const stops = new Stops();
-    stops.add(this.#viewers.enter(processUuid));
+    stops.add(this.#viewers.enter(processUuid, user.uuid));
     signal.addEventListener("abort", stops.run, { once: true });
     stops.add(() => signal.removeEventListener("abort", stops.run));
     if (signal.aborted) stops.run();

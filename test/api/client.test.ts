@@ -14,6 +14,7 @@ import { buildClient } from "../../setup/client.mjs";
 import { findPage } from "../docs/pages.ts";
 import { takeTour } from "../docs/tour.ts";
 import { makeClip, temporaryFolder } from "../graph.fixture.ts";
+import { type Document, findUnbounded } from "./request-bounds.ts";
 import { MASTER_KEY, TestService } from "./service.fixture.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -152,6 +153,14 @@ test("generated pages and the client are what this API and these definitions giv
     const expected = path.endsWith(".ts") ? await layOut(path, text) : text;
     assert.equal(await readFile(join(ROOT, path), "utf8"), expected, path);
   }
+});
+
+test("every text and every list of a request has a bound in its schema", async () => {
+  const document = (await (await fetch(`${service.url}/openapi.json`)).json()) as Document;
+  assert.deepEqual(findUnbounded(document), []);
+  const body = { content: { "application/json": { schema: { type: "array", items: { type: "string" } } } } };
+  const open = { paths: { "/a": { post: { requestBody: body } } } };
+  assert.deepEqual(findUnbounded(open), ["post /a is a list of any length", "post /a is text of any length"]);
 });
 
 describe("calls of the documentation are answered as it says", () => {

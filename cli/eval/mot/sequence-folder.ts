@@ -69,8 +69,8 @@ interface Value {
 function readValues(text: string): ReadonlyMap<string, Value> {
   const values = new Map<string, Value>();
   for (const [index, line] of text.split(/\r?\n/).entries()) {
-    const found = /^\s*([A-Za-z]+)\s*=\s*(.*?)\s*$/.exec(line);
-    if (found !== null) values.set((found[1] ?? "").toLowerCase(), { text: found[2] ?? "", line: index + 1 });
+    const found = /^([A-Za-z]+)\s*=(.*)$/.exec(line.trim());
+    if (found !== null) values.set((found[1] ?? "").toLowerCase(), { text: (found[2] ?? "").trim(), line: index + 1 });
   }
   return values;
 }

@@ -11,7 +11,7 @@ export interface PropertyUse {
 }
 
 const WHOLE = /^\$([A-Za-z][A-Za-z0-9_-]*)$/;
-const PART = /\$\$|\$\{([^}]*)\}/g;
+const PART = /\$\$|\$\{([^$}]*)\}/g;
 
 export function listSteps(document: GraphDocument): readonly ElementStep[] {
   const chains = [...document.chains, ...document.slots.map((slot) => slot.chain)];

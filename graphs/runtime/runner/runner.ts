@@ -49,6 +49,12 @@ const PROGRESS_MS = 1_000;
 /** What is under way has so long to arrive: a server that stops its runner waits five seconds for all of it. */
 const DRAIN_MS = 2_500;
 
+/** `track` of a frame in `elements/track/track.ts:12`. */
+function folderOf(frame: string): string {
+  const parts = frame.split("/");
+  return parts[parts.findLastIndex((part) => /\.ts:\d/.test(part)) - 1] ?? "";
+}
+
 export class Runner implements RequestHandler {
   readonly over: Promise<void>;
   readonly #knowledge: Knowledge;
@@ -125,7 +131,7 @@ export class Runner implements RequestHandler {
     const { message, trace } = failureOf(null, thrown);
     const detail = `an error that no element caught: ${job === undefined ? message : hideSource(message, job)}`;
     // No call of a handler's: its folder has to do.
-    const folders = trace.map((frame) => /([^/]+)\/[^/]+\.ts:\d/.exec(frame)?.[1] ?? "");
+    const folders = trace.map((frame) => folderOf(frame));
     const node = folders.find((folder) => this.#knowledge.elements.has(folder));
     try {
       this.#read();

@@ -1,0 +1,206 @@
+/** Attacks on connections, against a real server: each used to cost other clients the service. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { after, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { Type } from "typebox";
+import { openApp, type TestApp } from "./app.fixture.ts";
+import { defineEndpoint } from "./endpoint.ts";
+
+const shape = {
+  tag: "Operations",
+  summary: "Answers.",
+  answers: { 200: { description: "It.", schema: Type.Object({}) } },
+  errors: [],
+} as const;
+const LARGE = { text: "x".repeat(1_000_000) };
+let made = 0;
+const endpoints = [
+  defineEndpoint({
+    ...shape,
+    access: "none",
+    method: "GET",
+    path: "/where",
+    id: "getWhere",
+    handle: ({ address }) => ({ status: 200, body: { address } }),
+  }),
+  defineEndpoint({
+    ...shape,
+    access: "none",
+    method: "GET",
+    path: "/large",
+    id: "getLarge",
+    handle: () => {
+      made += 1;
+      return { status: 200, body: LARGE };
+    },
+  }),
+  defineEndpoint({
+    ...shape,
+    access: "none",
+    method: "POST",
+    path: "/things",
+    id: "makeThing",
+    body: Type.Object({}),
+    handle: () => ({ status: 200, body: {} }),
+  }),
+  defineEndpoint({
+    ...shape,
+    access: "key",
+    method: "GET",
+    path: "/wait",
+    id: "waitForIt",
+    handle: async ({ signal }) => {
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      return { status: 200, body: {} };
+    },
+  }),
+];
+
+const apps: TestApp[] = [];
+after(() => Promise.all(apps.map((app) => app.close(0))));
+async function open(settings: Record<string, string>): Promise<TestApp> {
+  const app = await openApp(endpoints, { settings });
+  apps.push(app);
+  return app;
+}
+
+const plain = await open({});
+const GET = "GET /where HTTP/1.1\r\nHost: a\r\n";
+/** Only turns a hang into a failure. */
+const LIMIT = { timeout: 60_000 };
+const ATTACKER = "127.0.0.2";
+
+async function connectFrom(app: TestApp, localAddress: string, text: string): Promise<Socket> {
+  const socket = connect({ host: "127.0.0.1", port: app.port, localAddress });
+  socket.on("error", () => {});
+  await once(socket, "connect");
+  socket.write(text);
+  return socket;
+}
+
+/** Resolves once the server has read what was sent before on every connection: it takes them in order. */
+async function expectServed(app: TestApp, count: number): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    const answer = await fetch(`${app.url}/where`, { headers: { Connection: "close" } });
+    assert.equal(answer.status, 200);
+    await answer.arrayBuffer();
+  }
+}
+
+const isAlive = (socket: Socket): boolean => !socket.destroyed && !socket.readableEnded;
+
+for (const [name, text] of [
+  ["that say nothing", ""],
+  ["with headers that never end", "GET /where HTTP/1.1\r\nX-Slow: "],
+  ["with a body that comes byte by byte", "POST /things HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n{"],
+  ["that are kept alive", `${GET}\r\n`],
+] as const)
+  test(`as many connections as there may be, ${name}, do not lock out another address`, LIMIT, async () => {
+    const app = await open({ HTTP_CONNECTIONS: "40", HTTP_CONNECTIONS_PER_ADDRESS: "40" });
+    const held = await Promise.all(Array.from({ length: 60 }, () => connectFrom(app, ATTACKER, text)));
+    await expectServed(app, 20);
+    for (const socket of held) socket.destroy();
+  });
+
+test("an address at its limit loses its longest idle connection, and other addresses none", LIMIT, async () => {
+  const app = await open({ HTTP_CONNECTIONS: "40", HTTP_CONNECTIONS_PER_ADDRESS: "5" });
+  const other = await connectFrom(app, "127.0.0.3", "");
+  const held: Socket[] = [];
+  for (let i = 0; i < 6; i++) held.push(await connectFrom(app, ATTACKER, ""));
+  const [first, ...rest] = held;
+  assert.ok(first);
+  first.resume();
+  if (isAlive(first)) await once(first, "close");
+  await expectServed(app, 1);
+  assert.ok(rest.every(isAlive) && isAlive(other));
+  for (const socket of [...held, other]) socket.destroy();
+});
+
+test("a trusted proxy may have as many connections as all clients together", async () => {
+  const settings = { HTTP_CONNECTIONS: "40", HTTP_CONNECTIONS_PER_ADDRESS: "5", HTTP_TRUSTED_PROXIES: ATTACKER };
+  const app = await open(settings);
+  const held = await Promise.all(Array.from({ length: 20 }, () => connectFrom(app, ATTACKER, "")));
+  await expectServed(app, 1);
+  assert.ok(held.every(isAlive));
+  for (const socket of held) socket.destroy();
+});
+
+test("an answer that is under way is not given up for newcomers", async () => {
+  const app = await open({ HTTP_CONNECTIONS_PER_ADDRESS: "2" });
+  const busy = await connectFrom(app, ATTACKER, "GET /wait HTTP/1.1\r\nHost: a\r\napi_key: ada\r\n\r\n");
+  for (let i = 0; i < 4; i++) await connectFrom(app, ATTACKER, "");
+  await expectServed(app, 1);
+  assert.ok(isAlive(busy));
+  busy.destroy();
+});
+
+for (const method of ["GET", "HEAD", "OPTIONS", "DELETE", "POST"])
+  test(`${method} with a body that never comes is answered and closed`, LIMIT, async () => {
+    const answer = await plain.sendRaw(`${method} /where HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n`);
+    assert.match(answer, /^HTTP\/1\.1 (200|204|405) /);
+  });
+
+test("pipelined requests whose answers are never read cost the memory of one answer", LIMIT, async () => {
+  const app = await open({});
+  const count = 1500;
+  made = 0;
+  const text = "GET /large HTTP/1.1\r\nHost: a\r\n\r\n".repeat(count);
+  const socket = await connectFrom(app, ATTACKER, text);
+  await Promise.race([once(socket, "close"), expectServed(app, 20)]);
+  assert.ok(made < 20, `${made} answers were made for a client that reads nothing`);
+  socket.destroy();
+});
+
+test("a few pipelined requests wait for the client to read, and are all answered then", async () => {
+  const app = await open({});
+  made = 0;
+  const one = "GET /large HTTP/1.1\r\nHost: a\r\n";
+  const socket = await connectFrom(app, ATTACKER, `${one}\r\n`.repeat(29).concat(one, "Connection: close\r\n\r\n"));
+  await expectServed(app, 5);
+  assert.ok(made < 20, `${made} answers were made for a client that reads nothing`);
+  let bytes = 0;
+  for await (const chunk of socket) bytes += (chunk as Buffer).length;
+  assert.equal(made, 30);
+  assert.ok(bytes > 30 * LARGE.text.length);
+});
+
+test("a client that reads nothing is closed after idle_seconds, a silent answer is waited for", LIMIT, async () => {
+  const app = await open({ HTTP_IDLE_SECONDS: "2" });
+  const waiting = await connectFrom(app, ATTACKER, "GET /wait HTTP/1.1\r\nHost: a\r\napi_key: ada\r\n\r\n");
+  const one = "GET /large HTTP/1.1\r\nHost: a\r\n\r\n";
+  const stalled = await connectFrom(app, ATTACKER, one.repeat(30));
+  while (isAlive(stalled)) {
+    await setTimeout(50);
+    stalled.write("\r\n"); // fails once the server has closed the connection
+  }
+  assert.ok(isAlive(waiting));
+  waiting.destroy();
+  stalled.destroy();
+});
+
+test("answers that are not taken are bounded over all connections", LIMIT, async () => {
+  const app = await open({ HTTP_BUFFERED_BYTES: String(2 ** 20) });
+  const one = "GET /large HTTP/1.1\r\nHost: a\r\n\r\n".repeat(30);
+  const held = await Promise.all(Array.from({ length: 5 }, () => connectFrom(app, ATTACKER, one)));
+  while (!app.logged.some((line) => line.includes("connections closed"))) await setTimeout(50);
+  for (const socket of held) socket.destroy();
+});
+
+test("one key has a limited number of requests under way", LIMIT, async () => {
+  const app = await open({ HTTP_REQUESTS_PER_KEY: "3" });
+  const abort = new AbortController();
+  const headers = { api_key: "ada" };
+  const waiting = Array.from({ length: 3 }, () =>
+    app.call("/wait", { headers, signal: abort.signal }).catch(() => null),
+  );
+  let answer: Response;
+  do {
+    const limit = AbortSignal.timeout(1000);
+    answer = await app.call("/wait", { headers, signal: limit }).catch(() => new Response());
+  } while (answer.status !== 429);
+  assert.equal(((await answer.json()) as { code: string }).code, "rate_limited");
+  abort.abort();
+  await Promise.all(waiting);
+});

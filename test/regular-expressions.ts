@@ -1,0 +1,130 @@
+/** Every regular expression of the project, found in its sources: literals, `new RegExp(…)`, and patterns of schemas. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { type Node, SyntaxKind } from "typescript/unstable/ast";
+import {
+  isCallExpression,
+  isIdentifier,
+  isNewExpression,
+  isNoSubstitutionTemplateLiteral,
+  isPropertyAccessExpression,
+  isPropertyAssignment,
+  isRegularExpressionLiteral,
+  isStringLiteral,
+  isTemplateExpression,
+  isVariableDeclaration,
+} from "typescript/unstable/ast/is";
+import { API } from "typescript/unstable/sync";
+import { isTest } from "./import-rules.ts";
+
+export interface Expression {
+  readonly path: string;
+  /** `/a+/i`. Null: it is put together while running. */
+  readonly text: string | null;
+}
+
+/** Constants of a file by their names. */
+type Constants = ReadonlyMap<string, Node>;
+
+export function findExpressions(root: string): readonly Expression[] {
+  const files = parseAll(root);
+  const shared: Constants = new Map(files.flatMap(({ constants }) => [...constants]));
+  return files.flatMap(({ path, nodes, constants }) => {
+    const known = new Map([...shared, ...constants]);
+    return nodes.flatMap((node) => {
+      const text = readExpression(node, known);
+      return text === undefined ? [] : [{ path, text }];
+    });
+  });
+}
+
+interface ParsedFile {
+  readonly path: string;
+  readonly nodes: readonly Node[];
+  readonly constants: Constants;
+}
+
+/** Nothing is resolved or checked: all that is wanted are the trees. */
+function parseAll(root: string): readonly ParsedFile[] {
+  const folder = mkdtempSync(join(tmpdir(), "windhover-expressions-"));
+  const config = join(folder, "tsconfig.json");
+  const options = { allowJs: true, noResolve: true, noLib: true, types: [], module: "nodenext", target: "esnext" };
+  const exclude = ["node_modules", "build", "data", "client/dist"].map((name) => join(root, name));
+  const include = ["ts", "mjs", "js"].map((ending) => join(root, `**/*.${ending}`));
+  writeFileSync(config, JSON.stringify({ compilerOptions: options, include, exclude }));
+  const api = new API({ cwd: folder });
+  try {
+    const project = api.updateSnapshot({ openProject: config }).getProject(config);
+    if (project === undefined) throw new Error("TypeScript has not loaded the project");
+    return project.program.getSourceFileNames().flatMap((name) => {
+      const path = relative(root, name);
+      const file = isTest(path) ? undefined : project.program.getSourceFile(name);
+      return file === undefined ? [] : [{ path, ...collect(file) }];
+    });
+  } finally {
+    api.close();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function collect(file: Node): Omit<ParsedFile, "path"> {
+  const nodes: Node[] = [];
+  const constants = new Map<string, Node>();
+  const visit = (node: Node): void => {
+    nodes.push(node);
+    if (isVariableDeclaration(node) && isIdentifier(node.name) && node.initializer !== undefined)
+      constants.set(node.name.text, node.initializer);
+    node.forEachChild(visit);
+  };
+  visit(file);
+  return { nodes, constants };
+}
+
+/** Undefined when it is none. */
+function readExpression(node: Node, constants: Constants): string | null | undefined {
+  if (isRegularExpressionLiteral(node)) return node.text;
+  if ((isNewExpression(node) || isCallExpression(node)) && isNamed(node.expression, "RegExp")) {
+    const [source, flags] = node.arguments ?? [];
+    return write(source, flags === undefined ? "" : readText(flags, constants), constants);
+  }
+  // As ajv compiles them.
+  if (isPropertyAssignment(node) && isIdentifier(node.name) && node.name.text === "pattern")
+    return isText(node.initializer, constants) ? write(node.initializer, "u", constants) : undefined;
+  return undefined;
+}
+
+const isNamed = (node: Node, name: string): boolean => isIdentifier(node) && node.text === name;
+
+/** Whether it may be the pattern of a schema, and not a regular expression or something else of that name. */
+const isText = (node: Node, constants: Constants): boolean =>
+  [SyntaxKind.StringLiteral, SyntaxKind.NoSubstitutionTemplateLiteral, SyntaxKind.TemplateExpression].includes(
+    isIdentifier(node) ? (constants.get(node.text)?.kind ?? SyntaxKind.Unknown) : node.kind,
+  );
+
+function write(source: Node | undefined, flags: string | null, constants: Constants): string | null {
+  const text = source === undefined ? null : readText(source, constants);
+  return text === null || flags === null ? null : new RegExp(text, flags).toString();
+}
+
+/** Null when it is not known before it runs. */
+function readText(node: Node, constants: Constants): string | null {
+  if (isStringLiteral(node) || isNoSubstitutionTemplateLiteral(node)) return node.text;
+  if (isIdentifier(node)) {
+    const value = constants.get(node.text);
+    return value === undefined ? null : readText(value, constants);
+  }
+  if (isPropertyAccessExpression(node) && isNamed(node.name, "source") && isIdentifier(node.expression)) {
+    const value = constants.get(node.expression.text);
+    return value !== undefined && isRegularExpressionLiteral(value) ? sourceOf(value.text) : null;
+  }
+  if (!isTemplateExpression(node)) return null;
+  let text: string | null = node.head.text;
+  for (const { expression, literal } of node.templateSpans) {
+    const part = readText(expression, constants);
+    text = text === null || part === null ? null : text + part + literal.text;
+  }
+  return text;
+}
+
+const sourceOf = (literal: string): string => literal.slice(1, literal.lastIndexOf("/"));
