@@ -2,14 +2,18 @@
  * A runner as the server sees it: a child process that is loaded, asked and, in the end, gone. Owner: the pool of spares,
  * then the run that took it. Whoever owns it ends it.
  */
-import { type ChildProcess, fork } from "node:child_process";
-import { fileURLToPath } from "node:url";
+import type { ChildProcess } from "node:child_process";
+import type { Readable } from "node:stream";
 import type { Logger } from "pino";
-import { RUNNER_PROTOCOL, type RunnerMessage, type RunnerRequest } from "../../schemas/runner.ts";
+import { PictureReader } from "../../schemas/picture-stream.ts";
+import { PICTURES, RUNNER_PROTOCOL, type RunnerMessage, type RunnerRequest } from "../../schemas/runner.ts";
 import type { InputFault } from "../service-error.ts";
+import type { Confinement } from "./confinement.ts";
 import { Deadline } from "./deadline.ts";
+import type { Picture } from "./processes.ts";
 import { readMessage } from "./runner-messages.ts";
 import { RunnerOutput } from "./runner-output.ts";
+import { watchUsage } from "./watch-usage.ts";
 
 type WithoutId<T> = T extends unknown ? Omit<T, "id"> : never;
 export type RunnerOrder = WithoutId<RunnerRequest>;
@@ -44,13 +48,17 @@ export interface RunnerExit {
 
 export interface RunnerOptions {
   readonly entry: URL;
+  readonly confinement: Confinement;
+  /** It is killed beyond this. */
+  readonly memoryBytes: number;
+  /** Folders, besides what every child may read. */
+  readonly reads: readonly string[];
+  readonly writes: readonly string[];
   readonly log: Logger;
   /** To `hello`. */
   readonly loadMs: number;
   readonly replyMs: number;
 }
-
-const SECRETS = { DATABASE_URL: undefined, WINDHOVER_DATABASE_URL: undefined, WINDHOVER_BOOTSTRAP_KEY: undefined };
 
 /** Requests under way at once: more means that it does not answer. */
 const MOST_WAITING = 64;
@@ -79,7 +87,7 @@ export class Runner {
   constructor(options: RunnerOptions) {
     this.#options = options;
     this.#output = new RunnerOutput((line) => options.log.debug({ runner: this.pid }, line));
-    this.#child = spawnRunner(options.entry);
+    this.#child = options.confinement.spawn({ ...options, hasChannel: true, hasPictures: true });
     this.loaded = new Promise((resolve, reject) => {
       this.#settleLoaded = (error) => (error === null ? resolve() : reject(error));
     });
@@ -87,6 +95,8 @@ export class Runner {
     const timer = setTimeout(() => this.kill(`it was not loaded within ${options.loadMs / 1000} s`), options.loadMs);
     void this.loaded.catch(() => {}).then(() => clearTimeout(timer));
     this.gone = this.#awaitExit();
+    const watch = watchUsage(this.#child, options.memoryBytes, (reason) => this.kill(reason));
+    void this.gone.then(() => watch.close());
     for (const stream of [this.#child.stdout, this.#child.stderr]) if (stream !== null) this.#output.drain(stream);
     this.#child.on("message", (said) => this.#hear(said));
   }
@@ -108,6 +118,21 @@ export class Runner {
   /** The one listener; nothing is said before `start` is asked for. */
   listen(listener: (report: RunnerReport) => void): void {
     this.#listener = listener;
+  }
+
+  /** `attachment`: which one a picture comes from. What is not a picture ends the runner. */
+  showPictures(onPicture: (attachment: string, picture: Picture) => void): void {
+    const stream = this.#child.stdio[PICTURES] as Readable | null | undefined;
+    const reader = new PictureReader();
+    stream?.on("error", () => {}); // its exit says more
+    stream?.on("data", (chunk: Buffer) => {
+      try {
+        for (const { captureMs, attachment, bytes } of reader.read(chunk)) onPicture(attachment, { captureMs, bytes });
+      } catch {
+        stream.destroy();
+        this.kill("it sent something that is not a picture");
+      }
+    });
   }
 
   /** Rejects with `RunnerRefusal` or `RunnerSilence`. One that does not answer in time is its owner's to end. */
@@ -187,24 +212,4 @@ export class Runner {
 export function describeExit({ code, signal, reason }: RunnerExit): string {
   if (reason !== null) return `the runner was ended: ${reason}`;
   return signal === null ? `the runner ended with code ${code}` : `the runner was ended by ${signal}`;
-}
-
-/**
- * `setpriv` makes the kernel end the runner with its server, even one that hangs. A process group of its own: Ctrl-C is
- * for the server, which ends its runners in order.
- */
-function spawnRunner(entry: URL): ChildProcess {
-  const needsTsx = entry.pathname.endsWith(".ts");
-  return fork(fileURLToPath(entry), [], {
-    execPath: "setpriv",
-    execArgv: [
-      ...["--pdeathsig", "KILL", process.execPath],
-      ...(needsTsx ? ["--import", import.meta.resolve("tsx")] : []),
-    ],
-    // Of what is ours to keep, a runner needs nothing.
-    env: { ...process.env, ...SECRETS, MALLOC_ARENA_MAX: "2" },
-    stdio: ["ignore", "pipe", "pipe", "ipc"],
-    detached: true,
-    serialization: "json",
-  });
 }
