@@ -53,7 +53,7 @@ export class VideoProbe {
       child.kill("SIGKILL");
     };
     const timer = setTimeout(() => kill(`it took longer than ${seconds} s`), seconds * 1000);
-    const watch = watchUsage(child, memoryBytes, kill);
+    const watch = watchUsage(child, memoryBytes, () => kill("it took too much memory"));
     const giveUp = () => kill("nobody waits for it");
     signal.addEventListener("abort", giveUp, { once: true });
     const output = collect(child.stdout, () => kill("it said too much"));
