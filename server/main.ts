@@ -42,6 +42,7 @@ import { ProcessRecordings } from "./media/recordings/process-recordings.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { routeOutputs } from "./outputs/route-output.ts";
 import { Confinement } from "./processes/confinement.ts";
+import { RunnerFolders } from "./processes/runner-folders.ts";
 import { Supervisor } from "./processes/supervisor.ts";
 import { ShutDown } from "./shut-down.ts";
 import { Sources } from "./sources/sources.ts";
@@ -120,6 +121,8 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   signal.throwIfAborted();
   const confinement = await Confinement.open({ config, log: partOf(log, "processes"), reads: knowledge.modelFolders });
   shutDown.add("confinement", SPARE_MS, () => confinement.close());
+  const folders = await RunnerFolders.open(config.data_dir, confinement.account, partOf(log, "processes"));
+  shutDown.add("folders of runners", SPARE_MS, () => folders.close());
   const node = await joinNodes(sql, config.node, log);
   shutDown.add("node", SPARE_MS, () => node.leave());
   const { probeEntry, runnerEntry, hubEntry, softwareVersion } = knowledge;
@@ -135,7 +138,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   const library = await opening;
   signal.throwIfAborted();
   const metrics = new Metrics();
-  const processRecordings = await ProcessRecordings.open(config.data_dir, confinement.account);
+  const processRecordings = new ProcessRecordings(config.data_dir);
   let app: RunningApp | null = null;
   const closeMs = config.http.close_seconds * 1000;
   // Closed below the processes: while they stop it listens, and whoever asks hears why it is refused.
@@ -161,7 +164,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   // Closed below the processes: they are not told that their source is gone.
   shutDown.add("demo", SPARE_MS, () => demo?.close());
   const processes = await Supervisor.open({
-    ...{ sql, config, log: partOf(log, "processes"), nodeUuid, runnerEntry, confinement, metrics },
+    ...{ sql, config, log: partOf(log, "processes"), nodeUuid, runnerEntry, confinement, folders, metrics },
     listeners: [tracks, alerts, webhooks],
     // A private database is nobody else's.
     isAlone: config.database.url === null,

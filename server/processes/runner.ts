@@ -11,6 +11,7 @@ import type { InputFault } from "../service-error.ts";
 import type { Confinement } from "./confinement.ts";
 import { Deadline } from "./deadline.ts";
 import type { Picture } from "./processes.ts";
+import type { RunnerFolder, RunnerFolders } from "./runner-folders.ts";
 import { readMessage } from "./runner-messages.ts";
 import { RunnerOutput } from "./runner-output.ts";
 import { watchUsage } from "./watch-usage.ts";
@@ -51,8 +52,9 @@ export interface RunnerOptions {
   readonly confinement: Confinement;
   /** It is killed beyond this. */
   readonly memoryBytes: number;
-  /** Folders, besides what every child may read. */
-  readonly reads: readonly string[];
+  /** Null: it opens nothing of the data. */
+  readonly folders: RunnerFolders | null;
+  /** Folders besides. */
   readonly writes: readonly string[];
   readonly log: Logger;
   /** To `hello`. */
@@ -75,6 +77,7 @@ export class Runner {
   /** Settles once the process is gone; never rejects. */
   readonly gone: Promise<RunnerExit>;
   readonly #child: ChildProcess;
+  readonly #folder: RunnerFolder | null;
   readonly #options: RunnerOptions;
   readonly #output: RunnerOutput;
   readonly #waiting = new Map<number, Waiting>();
@@ -87,7 +90,13 @@ export class Runner {
   constructor(options: RunnerOptions) {
     this.#options = options;
     this.#output = new RunnerOutput((line) => options.log.debug({ runner: this.pid }, line));
-    this.#child = options.confinement.spawn({ ...options, hasChannel: true, hasPictures: true });
+    const { entry, confinement, memoryBytes, folders } = options;
+    this.#folder = folders?.make() ?? null;
+    this.#child = confinement.spawn({
+      ...{ entry, memoryBytes, hasChannel: true, hasPictures: true },
+      reads: this.#folder?.reads ?? [],
+      writes: [...(this.#folder?.writes ?? []), ...options.writes],
+    });
     this.loaded = new Promise((resolve, reject) => {
       this.#settleLoaded = (error) => (error === null ? resolve() : reject(error));
     });
@@ -95,8 +104,11 @@ export class Runner {
     const timer = setTimeout(() => this.kill(`it was not loaded within ${options.loadMs / 1000} s`), options.loadMs);
     void this.loaded.catch(() => {}).then(() => clearTimeout(timer));
     this.gone = this.#awaitExit();
-    const watch = watchUsage(this.#child, options.memoryBytes, (reason) => this.kill(reason));
-    void this.gone.then(() => watch.close());
+    const watch = watchUsage(this.#child, memoryBytes, (reason) => this.kill(reason));
+    void this.gone.then(async () => {
+      watch.close();
+      await this.#folder?.close().catch(() => {}); // the next start removes it
+    });
     for (const stream of [this.#child.stdout, this.#child.stderr]) if (stream !== null) this.#output.drain(stream);
     this.#child.on("message", (said) => this.#hear(said));
   }
@@ -142,12 +154,13 @@ export class Runner {
       return Promise.reject(new RunnerRefusal("busy", `${MOST_WAITING} requests wait for the runner already`));
     const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
+      const lent = this.#folder?.lend(order) ?? order;
       const deadline = new Deadline(limitMs, () => {
         this.#waiting.delete(id);
         reject(new RunnerSilence(`the runner did not answer "${order.type}" within ${limitMs / 1000} s`));
       });
       this.#waiting.set(id, { deadline, resolve, reject });
-      this.#child.send({ ...order, id }, (error) => {
+      this.#child.send({ ...lent, id }, (error) => {
         if (error !== null) this.#settle(id, ({ reject }) => reject(new RunnerSilence("the runner is gone")));
       });
     });

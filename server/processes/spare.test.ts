@@ -20,7 +20,7 @@ function makeSpares(count: number, entry = SCRIPTED): SpareRunners {
   const log = pino({ level: "silent" });
   const spares = new SpareRunners({
     ...{ entry, confinement, log, count, loadMs: 20_000, replyMs: 5000, firstMs: 20, mostMs: 100 },
-    ...{ memoryBytes: 2 ** 30, reads: [], writes: [] },
+    ...{ memoryBytes: 2 ** 30, folders: null, writes: [] },
   });
   open.push(spares);
   spares.fill();

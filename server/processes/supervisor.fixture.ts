@@ -67,6 +67,7 @@ export async function openStage(sql: Sql, options: StageOptions = {}): Promise<S
     isAlone: true,
     runnerEntry: SCRIPTED,
     confinement: await testConfinement(),
+    folders: null,
     prepare: async ({ graph, params }) => {
       if (graph === "absent") throw new ServiceError("graph_not_found", { detail: graph });
       const slots: Readonly<Record<string, JsonRecord>> = graph === "bare" ? {} : { feed: {}, rtmp: {}, rtsp: {} };

@@ -3,10 +3,8 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
-import { processRecordingsFolder } from "../media/recordings/process-recordings.ts";
 import type { RouteOutput } from "../outputs/output-route.ts";
 import { ServiceError } from "../service-error.ts";
-import { videoFolder } from "../sources/video-folder.ts";
 import { attachOutput, detachOutput, findAttached } from "../store/attachments.ts";
 import { deleteBranch, insertBranch, type NewBranch } from "../store/branches.ts";
 import type { Sql } from "../store/client.ts";
@@ -35,6 +33,7 @@ import type {
   StartOrder,
 } from "./processes.ts";
 import { refuseState } from "./refusals.ts";
+import type { RunnerFolders } from "./runner-folders.ts";
 import { SpareRunners } from "./spare.ts";
 import { judgeStanding } from "./standings.ts";
 import { Starts } from "./starts.ts";
@@ -50,6 +49,8 @@ export interface SupervisorNeeds {
   /** No other server can be on this database: whoever held a process before is gone. */
   readonly isAlone: boolean;
   readonly confinement: Confinement;
+  /** Null: runners open nothing of the data. */
+  readonly folders: RunnerFolders | null;
   /** The module that runners run. */
   readonly runnerEntry: URL;
   /** Rejects with `graph_not_found` or `invalid_input`. */
@@ -76,17 +77,16 @@ export class Supervisor implements Processes {
   #isClosing = false;
 
   private constructor(needs: SupervisorNeeds) {
-    const { config, log, runnerEntry, confinement } = needs;
+    const { config, log, runnerEntry, confinement, folders } = needs;
     this.#needs = needs;
     this.#limits = limitsOf(config);
     const { loadMs, restart } = this.#limits;
     const replyMs = config.runners.reply_seconds * 1000;
     const count = config.runners.spare;
     this.#spares = new SpareRunners({
-      ...{ entry: runnerEntry, confinement, log, count, loadMs, replyMs, ...restart },
+      ...{ entry: runnerEntry, confinement, folders, log, count, loadMs, replyMs, ...restart },
       memoryBytes: config.runners.memory_bytes,
-      reads: [videoFolder(config.data_dir)],
-      writes: [processRecordingsFolder(config.data_dir), ...config.runners.writable],
+      writes: config.runners.writable,
     });
     this.#holdings = new Holdings({ ...needs, limits: this.#limits, spares: this.#spares });
     this.#starts = new Starts({

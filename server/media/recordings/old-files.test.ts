@@ -14,7 +14,7 @@ async function write(path: string, ageMs: number): Promise<void> {
 }
 
 test("every run of a process has the next file, and those with something in them are listed", async () => {
-  const recordings = await ProcessRecordings.open(temporaryFolder());
+  const recordings = new ProcessRecordings(temporaryFolder());
   assert.deepEqual([await recordings.list("a"), await recordings.find("a", 0)], [[], null]);
   for (const index of [0, 1, 2]) {
     const path = await recordings.nextFile("a");

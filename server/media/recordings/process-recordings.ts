@@ -1,5 +1,5 @@
 /** Recordings of processes on the disk: `<data_dir>/process-recordings/<process>/<index>.mp4`, at least one file for each run. */
-import { chown, mkdir, open, readdir, rm, stat } from "node:fs/promises";
+import { mkdir, open, readdir, rm, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 
 export interface ProcessRecording {
@@ -10,37 +10,21 @@ export interface ProcessRecording {
   readonly modifiedAt: Date;
 }
 
-interface Writer {
-  readonly uid: number;
-  readonly gid: number;
-}
-
 const FILE = /^(0|[1-9]\d{0,8})\.mp4$/;
 
 export const processRecordingsFolder = (dataDir: string): string => resolve(dataDir, "process-recordings");
 
 export class ProcessRecordings {
   readonly #folder: string;
-  readonly #writer: Writer | null;
 
-  private constructor(folder: string, writer: Writer | null) {
-    this.#folder = folder;
-    this.#writer = writer;
-  }
-
-  /** `writer`: who writes the files, if that is another user than ours. */
-  static async open(dataDir: string, writer: Writer | null = null): Promise<ProcessRecordings> {
-    const folder = processRecordingsFolder(dataDir);
-    // Before the first runner: it may write to what was there when it was started.
-    await mkdir(folder, { recursive: true });
-    return new ProcessRecordings(folder, writer);
+  constructor(dataDir: string) {
+    this.#folder = processRecordingsFolder(dataDir);
   }
 
   /** Path of the next file, which can be written right away. Rejects where it cannot: whoever writes it need not find out. */
   async nextFile(process: string): Promise<string> {
     const folder = join(this.#folder, process);
     await mkdir(folder, { recursive: true });
-    if (this.#writer !== null) await chown(folder, this.#writer.uid, this.#writer.gid);
     const path = join(folder, `${((await this.#listIndices(process)).at(-1) ?? -1) + 1}.mp4`);
     const file = await open(path, "wx");
     try {
