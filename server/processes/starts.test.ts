@@ -20,6 +20,8 @@ before(async () => {
 afterEach(async () => {
   delete process.env.SCRIPTED_HELLO;
   await Promise.all(open.splice(0).map(({ supervisor }) => supervisor.close()));
+  // Handles of those that have exited are closed by the end of this turn.
+  await new Promise(setImmediate);
   assert.equal(countRunners(), 0, "a runner is left");
 });
 after(() => database.close());
