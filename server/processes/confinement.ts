@@ -17,6 +17,7 @@ import { listDevices, listReadable } from "./confined-paths.ts";
 
 const run = promisify(execFile);
 const PROGRAM = fileURLToPath(new URL("../../build/confine", import.meta.url));
+const SOURCES = fileURLToPath(new URL("../../graphs/runtime/", import.meta.url));
 const REPORT_MS = 30_000;
 const OPEN_FILES = 4096;
 /** Of the guard, by which children hand it their filters. */
@@ -96,6 +97,7 @@ export class Confinement {
       ],
       account,
     );
+    if (account !== null) await confinement.#expectAccess(runners.user ?? "", [data_dir, SOURCES]);
     const report = await confinement.#report();
     log.info({ ...report, user: runners.user ?? process.getuid?.() }, "runners confined");
     for (const missing of listMissing(report, account)) log.warn(missing);
@@ -132,6 +134,16 @@ export class Confinement {
   close(): void {
     this.#isClosed = true;
     this.#guard?.kill("SIGKILL");
+  }
+
+  /** Said at the start, and not with the first video. */
+  async #expectAccess(name: string, paths: readonly string[]): Promise<void> {
+    for (const path of paths)
+      await run(PROGRAM, ["--read", "/", "--user", this.account?.id ?? "", "--", "test", "-x", path]).catch((cause) => {
+        throw new StartFault(`${name} (runners.user) may not enter ${path}. Allow it, or name another user.`, {
+          cause,
+        });
+      });
   }
 
   async #report(): Promise<Report> {

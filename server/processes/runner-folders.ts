@@ -43,7 +43,9 @@ export class RunnerFolders {
     if (account !== null) await chmod(folder, 0o711);
     const fault = tryLink(places, folder);
     if (fault !== null)
-      log.warn(`runners can open videos and recordings of all processes: below data_dir no links can be made (${fault})`);
+      log.warn(
+        `runners can open videos and recordings of all processes: below data_dir no links can be made (${fault})`,
+      );
     return new RunnerFolders(folder, places, fault === null);
   }
 
@@ -115,7 +117,8 @@ export class RunnerFolder {
   #lendRecording<T extends { readonly slot: string; readonly params: Record<string, unknown> }>(attachment: T): T {
     const { recordings, account } = this.#places;
     const { path } = attachment.params;
-    if (attachment.slot !== RECORDING || typeof path !== "string" || !path.startsWith(recordings + sep)) return attachment;
+    if (attachment.slot !== RECORDING || typeof path !== "string" || !path.startsWith(recordings + sep))
+      return attachment;
     writeFileSync(path, "", { flag: "wx", mode: 0o600 });
     if (account !== null) chownSync(path, account.uid, account.gid);
     this.#recordings.push(path);
