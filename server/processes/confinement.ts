@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, execFile, type StdioOptions, spawn } from "node:child_process";
 import { constants } from "node:fs";
-import { access } from "node:fs/promises";
+import { access, chmod, chown } from "node:fs/promises";
 import { dirname } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
@@ -128,6 +128,13 @@ export class Confinement {
       detached: true,
       serialization: "json",
     });
+  }
+
+  /** Our own file, to be read by children too. */
+  async share(path: string): Promise<void> {
+    if (this.account === null) return;
+    await chown(path, -1, this.account.gid);
+    await chmod(path, 0o640);
   }
 
   /** After the last child. */

@@ -32,6 +32,7 @@ export class VideoProbe {
     const leave = await this.#slots.acquire(signal);
     try {
       if (signal.aborted) throw abandoned();
+      await this.#confinement.share(file);
       const { output, errors, end } = await this.#run(file, signal);
       if (signal.aborted) throw abandoned();
       const result = readResult(output);
