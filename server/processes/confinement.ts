@@ -227,7 +227,9 @@ function listMissing({ landlock, filter, connections }: Report, account: Account
       ? ["started as root: runners run as root without capabilities. Start as another user, or set runners.user"]
       : []),
     ...(landlock === 0 ? ["Landlock is not available: runners can open every file that their user can"] : []),
-    ...(filter ? [] : ["seccomp is not available: runners can make every system call, start programs included"]),
+    ...(filter
+      ? []
+      : ["seccomp is not available: runners can start programs and open Unix sockets, such as that of the database"]),
     ...(connections === "none" ? ["connections of runners are not checked against network.deny"] : []),
     ...(connections === "checked"
       ? ["pidfd_getfd is not available: connections of runners are checked, but not safe against a race"]
