@@ -125,6 +125,14 @@ void DropCapabilities(const std::string& user) {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) Fail("no-new-privs");
 }
 
+/** The guard looks into processes of another user where `--user` is used; fails, and does not matter, without rights. */
+void KeepPtrace() {
+  __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct kept[2] = {};
+  kept[0].effective = kept[0].permitted = 1u << CAP_SYS_PTRACE;
+  syscall(SYS_capset, &header, kept);
+}
+
 void OfferToOomKiller() {
   const int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
   if (file < 0) return;
@@ -138,6 +146,8 @@ int main(int, char** argv) {
   const Options options = ReadOptions(argv + 1);
   if (options.is_guard) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    KeepPtrace();
     return RunGuard(3, options.denied);
   }
   OfferToOomKiller();
