@@ -3,7 +3,7 @@
  * few rights. Owner: the service, which closes it after all of them.
  */
 import { type ChildProcess, execFile, type StdioOptions, spawn } from "node:child_process";
-import { constants } from "node:fs";
+import { constants, existsSync } from "node:fs";
 import { access, chmod, chown } from "node:fs/promises";
 import { dirname } from "node:path";
 import { text } from "node:stream/consumers";
@@ -97,7 +97,12 @@ export class Confinement {
       ],
       account,
     );
-    if (account !== null) await confinement.#expectAccess(runners.user ?? "", [data_dir, SOURCES]);
+    if (account !== null)
+      await confinement.#expectAccess(runners.user ?? "", [
+        data_dir,
+        SOURCES,
+        ...reads.filter((path) => existsSync(path)),
+      ]);
     const report = await confinement.#report();
     log.info({ ...report, user: runners.user ?? process.getuid?.() }, "runners confined");
     for (const missing of listMissing(report, account)) log.warn(missing);
