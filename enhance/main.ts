@@ -46,6 +46,6 @@ async function openReaders(): Promise<{ readonly readers: Readers; readonly lack
 async function enhance(tracks: readonly TrackToEnhance[], readers: Readers): Promise<void> {
   for (const track of tracks) {
     const data = await enhanceTrack(track, readers);
-    tell({ type: "enhanced", track: { id: track.id, data }, memoryBytes: process.memoryUsage.rss() });
+    tell({ type: "enhanced", track: { id: track.id, data } });
   }
 }

@@ -156,6 +156,11 @@ export const Config = section({
     reply_seconds: seconds(10, "A runner must answer"),
     silent_seconds: seconds(15, "A running runner that says nothing is restarted after", 2),
     memory_bytes: count(2 * 2 ** 30, "A runner that grows beyond this is restarted.", 2 ** 27),
+    user: nullable(
+      "User that runners, probes and the enhancer run as when the service is started as root. It must be able to read the installation and the models.",
+    ),
+    readable: list("Folders that runners may read besides their own: videos that graphs of the operator open."),
+    writable: list("Folders that runners may write to besides their own: where graphs of the operator record to."),
     spare: count(1, "Runners that are loaded ahead, so that a start is quick."),
     parallel: count(2, "Processes that are started at the same time; new ones before those that are started again.", 1),
     restarts: count(5, "Crashes within `restart_window_seconds` after which a process has failed.", 0),

@@ -72,6 +72,6 @@ export const EnhanceMessage = Type.Union([
   Type.Object({ type: Type.Literal("ready"), lacks: Type.Array(Type.String({ maxLength: 2000 })) }),
   Type.Object({ type: Type.Literal("failed"), detail: Type.String({ maxLength: 2000 }) }),
   /** One after the other, in the order of the request. */
-  Type.Object({ type: Type.Literal("enhanced"), track: EnhancedTrack, memoryBytes: Type.Integer({ minimum: 0 }) }),
+  Type.Object({ type: Type.Literal("enhanced"), track: EnhancedTrack }),
 ]);
 export type EnhanceMessage = Static<typeof EnhanceMessage>;

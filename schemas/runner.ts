@@ -1,10 +1,13 @@
 /**
  * What the server and a runner tell each other, as JSON over the channel of `fork`. Both sides check every message; a
- * runner of another version is refused at its first word. Pixels never travel here: they have a socket of their own.
+ * runner of another version is refused at its first word. Pixels never travel here: pictures
+ * go through a socket of their own, `PICTURES`.
  */
 import { type Static, Type } from "typebox";
 
-export const RUNNER_PROTOCOL = 1;
+export const RUNNER_PROTOCOL = 2;
+/** The runner's descriptor for pictures, framed as schemas/picture-stream.ts says. */
+export const PICTURES = 4;
 
 const Properties = Type.Record(Type.String(), Type.Unknown());
 
@@ -35,8 +38,6 @@ export const RunnerJob = Type.Object({
   live: Type.Optional(Type.Record(Type.String(), Properties)),
   /** Slots to attach before the first frame. */
   attach: Type.Array(Type.Object({ id: Type.String(), slot: Type.String(), params: Properties, isExpendable })),
-  /** The Unix socket that pictures go to, framed as schemas/picture-stream.ts says. */
-  pictureSocket: Type.String(),
   /** Live sources: how long a lost one is tried again. */
   giveUpSeconds: Type.Number({ minimum: 0 }),
 });

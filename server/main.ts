@@ -41,6 +41,8 @@ import { type MediaServer, type MediaServerParts, openMedia } from "./media/open
 import { ProcessRecordings } from "./media/recordings/process-recordings.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { routeOutputs } from "./outputs/route-output.ts";
+import { Confinement } from "./processes/confinement.ts";
+import { RunnerFolders } from "./processes/runner-folders.ts";
 import { Supervisor } from "./processes/supervisor.ts";
 import { ShutDown } from "./shut-down.ts";
 import { Sources } from "./sources/sources.ts";
@@ -63,6 +65,8 @@ export interface ServerKnowledge extends GraphKnowledge {
   readonly enhancerEntry: URL;
   readonly clipEntry: URL;
   readonly alertTypes: readonly AlertTypeDefinition[];
+  /** What runners read their models from. */
+  readonly modelFolders: readonly string[];
   /** Of all installed models. */
   classNames(): Promise<readonly string[]>;
 }
@@ -115,6 +119,10 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   const opening = openLibrary(knowledge, config, shutDown);
   const { sql, health } = await openStore(config, log, shutDown);
   signal.throwIfAborted();
+  const confinement = await Confinement.open({ config, log: partOf(log, "processes"), reads: knowledge.modelFolders });
+  shutDown.add("confinement", SPARE_MS, () => confinement.close());
+  const folders = await RunnerFolders.open(config.data_dir, confinement.account, partOf(log, "processes"));
+  shutDown.add("folders of runners", SPARE_MS, () => folders.close());
   const node = await joinNodes(sql, config.node, log);
   shutDown.add("node", SPARE_MS, () => node.leave());
   const { probeEntry, runnerEntry, hubEntry, softwareVersion } = knowledge;
@@ -124,7 +132,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   const hub = { rtspPort: media.rtspPort, signer };
   signal.throwIfAborted();
   const sources = await Sources.open({
-    ...{ sql, config, log: partOf(log, "sources"), nodeUuid, probeEntry, media, signer },
+    ...{ sql, config, log: partOf(log, "sources"), nodeUuid, probeEntry, confinement, media, signer },
   });
   shutDown.add("sources", SPARE_MS, () => sources.close());
   const library = await opening;
@@ -156,7 +164,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   // Closed below the processes: they are not told that their source is gone.
   shutDown.add("demo", SPARE_MS, () => demo?.close());
   const processes = await Supervisor.open({
-    ...{ sql, config, log: partOf(log, "processes"), nodeUuid, runnerEntry, metrics },
+    ...{ sql, config, log: partOf(log, "processes"), nodeUuid, runnerEntry, confinement, folders, metrics },
     listeners: [tracks, alerts, webhooks],
     // A private database is nobody else's.
     isAlone: config.database.url === null,
@@ -171,7 +179,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   });
   shutDown.add("processes", config.runners.stop_seconds * 2000 + SPARE_MS, () => processes.close());
   const enhancements = new Enhancements({
-    ...{ sql, config, log: partOf(log, "enhancement"), nodeUuid, entry: knowledge.enhancerEntry },
+    ...{ sql, config, log: partOf(log, "enhancement"), nodeUuid, entry: knowledge.enhancerEntry, confinement },
     isAlone: config.database.url === null,
   });
   shutDown.add("enhancements", SPARE_MS * 2, () => enhancements.close());

@@ -1,6 +1,6 @@
 /**
- * Builds build/windhover.node and build/camera with plain g++: Node-API needs two header packages and nothing of
- * node-gyp. Object files are keyed by what they are made from, so only what changed is compiled.
+ * Builds build/windhover.node, build/confine and build/camera with plain g++: Node-API needs two header packages and
+ * nothing of node-gyp. Object files are keyed by what they are made from, so only what changed is compiled.
  *
  *   node setup/build-addon.mjs              build what is out of date
  *   node setup/build-addon.mjs --sanitize   build/asan/windhover.node, for LD_PRELOAD=$(gcc -print-file-name=libasan.so)
@@ -17,6 +17,7 @@ import { LIBRARIES } from "./packages.mjs";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const SOURCES = join(ROOT, "native/src");
 const CAMERA = join(ROOT, "native/camera/camera.cc");
+const CONFINE = join(ROOT, "native/confine");
 
 const CAMERA_PACKAGES = ["gstreamer-1.0", "gstreamer-rtsp-server-1.0"];
 
@@ -89,7 +90,13 @@ export async function buildAddon({ sanitize = false, onProgress = () => {}, onWa
   const cameraObjects =
     sanitize || !existsSync(CAMERA) ? [] : [planObject(folder, CAMERA, [...FLAGS, ...camera.compile], [])];
 
-  const due = [...addonObjects, ...cameraObjects].filter(({ object }) => !existsSync(object)).length;
+  const confineHeaders = listSources(".h", CONFINE).map((name) => readFileSync(join(CONFINE, name)));
+  const confineObjects = sanitize
+    ? []
+    : listSources(".cc", CONFINE).map((name) => planObject(folder, join(CONFINE, name), FLAGS, confineHeaders));
+
+  const objects = [...addonObjects, ...cameraObjects, ...confineObjects];
+  const due = objects.filter(({ object }) => !existsSync(object)).length;
   let done = 0;
   const compile = async ({ source, object, flags }) => {
     if (existsSync(object)) return;
@@ -108,12 +115,12 @@ export async function buildAddon({ sanitize = false, onProgress = () => {}, onWa
       await compile(object);
       await link(join(folder, "camera"), [object], camera.link);
     }),
-    ...addonObjects.map((object) => () => compile(object)),
+    ...[...addonObjects, ...confineObjects].map((object) => () => compile(object)),
   ]);
+  if (confineObjects.length > 0) await link(join(folder, "confine"), confineObjects, []);
   if (addonObjects.length > 0) {
     await link(join(folder, "windhover.node"), addonObjects, ["-shared", ...KEEP_LOADED, ...extra, ...addon.link]);
   }
-  const objects = [...addonObjects, ...cameraObjects];
   removeOthers(join(folder, "obj"), new Set(objects.map(({ object }) => object)));
   // Fingerprint from before the work: a source that was saved meanwhile is built again the next time.
   writeFileSync(`${stamp}.${process.pid}`, before);
@@ -130,23 +137,25 @@ function layout(sanitize) {
   const targets = [];
   if (listSources(".cc").length > 0) targets.push(join(folder, "windhover.node"));
   if (!sanitize && existsSync(CAMERA)) targets.push(join(folder, "camera"));
+  if (!sanitize && listSources(".cc", CONFINE).length > 0) targets.push(join(folder, "confine"));
   return { folder, targets, stamp: join(folder, "addon.stamp") };
 }
 
 /** Of all that goes in except the Debian packages, whose headers keep one ABI for a release. */
 function fingerprint() {
   const files = [...listSources(".cc"), ...listSources(".h")].sort().map((name) => join(SOURCES, name));
-  files.push(CAMERA, fileURLToPath(import.meta.url));
+  const confine = [...listSources(".cc", CONFINE), ...listSources(".h", CONFINE)].map((name) => join(CONFINE, name));
+  files.push(CAMERA, ...confine, fileURLToPath(import.meta.url));
   for (const name of ["node-addon-api", "node-api-headers"]) {
     files.push(join(ROOT, "node_modules", name, "package.json"));
   }
   return hash([process.arch, ...files.flatMap((file) => [file, readIfThere(file) ?? ""])]);
 }
 
-function listSources(ending) {
-  if (!existsSync(SOURCES)) return [];
+function listSources(ending, folder = SOURCES) {
+  if (!existsSync(folder)) return [];
   // Kernels for instructions that this architecture does not have are left out.
-  return readdirSync(SOURCES)
+  return readdirSync(folder)
     .filter((name) => name.endsWith(ending) && (!name.startsWith("kernels_") || name in KERNEL_SETS))
     .sort();
 }

@@ -13,6 +13,10 @@ export async function load(name, source, libraries = []) {
   module.enableCompileCache?.();
   const bundle = findBundle(name);
   if (bundle !== null) return import(bundle.href);
+  if (process.env.WINDHOVER_CONFINED === "1")
+    throw new Error("a source has changed since the service was started: restart it, or run `node setup/setup.mjs`");
+  // Translating sources takes a program of its own: children of this process may start it as well.
+  process.env.WINDHOVER_FROM_SOURCE = "1";
   const [{ register }] = await Promise.all([import("tsx/esm/api"), ...libraries.map((library) => import(library))]);
   register();
   const { listLinks } = await import("./linked-elements.mjs");

@@ -2,6 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { ALERT_TYPES } from "../../elements/alerts/types.ts";
 import { loadElements } from "../../elements/index.ts";
+import { cacheFolder } from "../../models/cache.ts";
 import { listCardFiles } from "../../models/find-card.ts";
 import { isInstalled, labelsOf } from "../../models/open.ts";
 import { readCard } from "../../models/read-card.ts";
@@ -24,6 +25,7 @@ export async function gatherKnowledge(): Promise<ServerKnowledge> {
     readRegistry,
     modelNames: async () => (await installed()).map(({ name }) => name),
     alertTypes: ALERT_TYPES,
+    modelFolders: [cacheFolder()],
     classNames: async () => [...new Set((await installed()).flatMap(({ labels }) => labels))],
     runnerEntry: new URL("../../graphs/runtime/runner/runner.mjs", import.meta.url),
     probeEntry: new URL("../../graphs/runtime/probe/probe.mjs", import.meta.url),

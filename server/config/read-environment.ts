@@ -9,6 +9,8 @@ import type { Setting } from "./setting.ts";
 export const OTHER_VARIABLES = [
   "WINDHOVER_CACHE_DIR",
   "WINDHOVER_ADDON",
+  "WINDHOVER_CONFINED",
+  "WINDHOVER_FROM_SOURCE",
   "WINDHOVER_LEAK",
   "WINDHOVER_SEED",
   "WINDHOVER_SOAK",

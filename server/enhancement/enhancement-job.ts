@@ -5,6 +5,7 @@
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import type { EnhancedTrack } from "../../schemas/enhancement.ts";
+import type { Confinement } from "../processes/confinement.ts";
 import { backOff } from "../processes/restart.ts";
 import { sleep } from "../processes/sleep.ts";
 import type { Sql } from "../store/client.ts";
@@ -22,6 +23,7 @@ export interface JobNeeds {
   readonly config: Config["enhancement"];
   readonly log: Logger;
   readonly entry: URL;
+  readonly confinement: Confinement;
 }
 
 interface JobParts {
@@ -108,9 +110,9 @@ export class EnhancementJob {
 
   async #openChild(): Promise<EnhancerProcess> {
     if (this.#child !== null) return this.#child;
-    const { entry, config, log } = this.#needs;
+    const { entry, confinement, config, log } = this.#needs;
     const child = new EnhancerProcess({
-      ...{ entry, log, loadMs: config.load_seconds * 1000, trackMs: config.track_seconds * 1000 },
+      ...{ entry, confinement, log, loadMs: config.load_seconds * 1000, trackMs: config.track_seconds * 1000 },
       memoryBytes: config.memory_bytes,
     });
     this.#child = child;

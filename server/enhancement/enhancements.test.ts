@@ -5,6 +5,7 @@ import { paintCar, toPatch } from "../../enhance/painted-car.fixture.ts";
 import type { EnhancedData } from "../../schemas/enhancement.ts";
 import { makeConfig, makeUser, openApp, type TestApp } from "../api/app.fixture.ts";
 import { enhancementEndpoints } from "../api/enhancement.ts";
+import { testConfinement } from "../processes/confinement.fixture.ts";
 import { ServiceError } from "../service-error.ts";
 import { insertUser } from "../sources/sources.fixture.ts";
 import type { Sql } from "../store/client.ts";
@@ -31,8 +32,9 @@ const config = makeConfig({
   ENHANCEMENT_RESTARTS: "1",
 });
 
+const confinement = await testConfinement();
 const open = (entry = ENTRY): Enhancements =>
-  new Enhancements({ sql, config, log: silentLog, nodeUuid: newUuid(), isAlone: true, entry });
+  new Enhancements({ sql, config, log: silentLog, nodeUuid: newUuid(), isAlone: true, entry, confinement });
 
 /** Of what processes told of their tracks. */
 let flush = async (): Promise<void> => {};

@@ -2,6 +2,7 @@
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import { Again } from "../processes/again.ts";
+import type { Confinement } from "../processes/confinement.ts";
 import { judgeStanding } from "../processes/standings.ts";
 import { ServiceError } from "../service-error.ts";
 import { Slots } from "../slots.ts";
@@ -26,6 +27,7 @@ export interface EnhancementNeeds {
   readonly isAlone: boolean;
   /** The program of the child. */
   readonly entry: URL;
+  readonly confinement: Confinement;
 }
 
 interface Held {
@@ -93,10 +95,10 @@ export class Enhancements {
   }
 
   #hold(row: EnhancementRow, isAwaited: boolean): Held {
-    const { sql, config, log, entry } = this.#needs;
+    const { sql, config, log, entry, confinement } = this.#needs;
     const leaving = new AbortController();
     const job = new EnhancementJob(
-      { sql, log, entry, config: config.enhancement },
+      { sql, log, entry, confinement, config: config.enhancement },
       {
         ...{ row, isAwaited },
         signal: leaving.signal,

@@ -11,9 +11,11 @@ import {
   type EnhanceRequest,
   type TrackToEnhance,
 } from "../../schemas/enhancement.ts";
+import type { Confinement } from "../processes/confinement.ts";
 import { Deadline } from "../processes/deadline.ts";
-import { awaitExit, forkDisposable } from "../processes/disposable-child.ts";
+import { awaitExit } from "../processes/disposable-child.ts";
 import { RunnerOutput } from "../processes/runner-output.ts";
+import { watchUsage } from "../processes/watch-usage.ts";
 import { checkBy } from "../validation.ts";
 
 /** It cannot be started, or is gone: the message says why. */
@@ -23,6 +25,7 @@ export class EnhancerFault extends Error {
 
 export interface EnhancerParts {
   readonly entry: URL;
+  readonly confinement: Confinement;
   readonly log: Logger;
   /** To `ready`. */
   readonly loadMs: number;
@@ -48,13 +51,15 @@ export class EnhancerProcess {
   #isGone = false;
 
   constructor(parts: EnhancerParts) {
-    const { entry, log, loadMs } = parts;
+    const { entry, confinement, log, loadMs, memoryBytes } = parts;
     this.#parts = parts;
-    this.#child = forkDisposable(entry);
+    this.#child = confinement.spawn({ entry, memoryBytes, hasChannel: true });
     this.#output = new RunnerOutput((line) => log.debug({ enhancer: this.pid }, line));
     for (const stream of [this.#child.stdout, this.#child.stderr]) if (stream !== null) this.#output.drain(stream);
     this.#watchdog = new Deadline(loadMs, () => this.kill(`it was not loaded within ${loadMs / 1000} s`));
     this.gone = this.#awaitExit();
+    const watch = watchUsage(this.#child, memoryBytes, (reason) => this.kill(reason));
+    void this.gone.then(() => watch.close());
     this.ready = new Promise((resolve, reject) => {
       this.#hearReady = resolve;
       void this.gone.then((why) => reject(new EnhancerFault(why)));
@@ -119,7 +124,7 @@ export class EnhancerProcess {
     else if (message.type === "hello") this.#greet(message.protocol);
     else if (message.type === "failed") this.kill(message.detail);
     else if (message.type === "ready") this.#open(message.lacks);
-    else this.#take(message.track, message.memoryBytes);
+    else this.#take(message.track);
   }
 
   #greet(protocol: number): void {
@@ -133,11 +138,9 @@ export class EnhancerProcess {
     this.#hearReady();
   }
 
-  #take(track: EnhancedTrack, memoryBytes: number): void {
+  #take(track: EnhancedTrack): void {
     this.#watchdog?.refresh();
     this.#hearTrack(track);
-    const { memoryBytes: most } = this.#parts;
-    if (memoryBytes > most) this.kill(`it took ${memoryBytes} bytes of memory and may take ${most}`);
   }
 
   async #awaitExit(): Promise<string> {

@@ -13,6 +13,7 @@ import { Authenticator } from "../keys/authenticate.ts";
 import { createKey, type KeyOrder } from "../keys/create-key.ts";
 import { findKeyIn } from "../keys/find-key.ts";
 import { LoginGate } from "../keys/login-gate.ts";
+import { testConfinement } from "../processes/confinement.fixture.ts";
 import { Sources } from "../sources/sources.ts";
 import type { Sql } from "../store/client.ts";
 import { silentLog, testDatabase } from "../store/database.fixture.ts";
@@ -91,7 +92,8 @@ export class MediaService {
     const needs = { sql, config, log: silentLog, nodeUuid };
     const server = await openMedia({ ...needs, hubEntry: HUB_ENTRY });
     const { hub: media, signer } = server;
-    const sources = await Sources.open({ ...needs, probeEntry: PROBE_ENTRY, media, signer });
+    const confinement = await testConfinement();
+    const sources = await Sources.open({ ...needs, probeEntry: PROBE_ENTRY, confinement, media, signer });
     const hub = { rtspPort: media.rtspPort, signer };
     const { authenticate } = new Authenticator(findKeyIn(sql, config), new LoginGate(1000));
     const app = await openApp(

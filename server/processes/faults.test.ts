@@ -85,7 +85,7 @@ for (const [what, script, settings] of [
   ["exits by itself", { exitAt: 3 }, {}],
   ["says what no runner says", { garbageAt: 3 }, {}],
   ["hangs", { hangAt: 3 }, { RUNNERS_SILENT_SECONDS: "2" }],
-  ["grows beyond its memory", { rssBytes: 2 ** 40 }, {}],
+  ["grows beyond its memory", { growsAt: 3 }, { RUNNERS_MEMORY_BYTES: String(2 ** 28) }],
 ] as const)
   test(`a runner that ${what} is restarted, and the process fails when that happens too often`, async () => {
     const { start, hear, row, supervisor } = await stage({ settings: { RUNNERS_RESTARTS: "1", ...settings } });

@@ -14,7 +14,6 @@ import { Again } from "./again.ts";
 import type { LiveProcess } from "./describe-process.ts";
 import { Lease } from "./lease.ts";
 import { Orphans } from "./orphans.ts";
-import type { PictureSockets } from "./picture-sockets.ts";
 import { countProcesses, type EndState, isEnd, type ProcessNumbers } from "./process-numbers.ts";
 import type { ProcessLimits, ProcessParts, RecordingPlace } from "./process-parts.ts";
 import type { SpareRunners } from "./spare.ts";
@@ -37,7 +36,6 @@ export interface HoldingNeeds extends AdoptionNeeds {
   readonly nodeUuid: string;
   readonly isAlone: boolean;
   readonly limits: ProcessLimits;
-  readonly pictures: PictureSockets;
   readonly routeOutput: RouteOutput;
   readonly recordings: RecordingPlace;
   readonly spares: SpareRunners;
@@ -111,9 +109,9 @@ export class Holdings {
   }
 
   hold(parts: ProcessParts): SupervisedProcess {
-    const { limits, pictures, spares, sql, log, config, metrics, routeOutput, recordings } = this.#needs;
+    const { limits, spares, sql, log, config, metrics, routeOutput, recordings } = this.#needs;
     const process = new SupervisedProcess(parts, {
-      ...{ sql, log, config, limits, pictures, slots: this.#slots, routeOutput, recordings },
+      ...{ sql, log, config, limits, slots: this.#slots, routeOutput, recordings },
       prepare: (order) => this.#needs.prepare(order),
       takeRunner: (signal) => spares.take(signal),
       replaceRunner: () => spares.fill(),

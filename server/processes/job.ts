@@ -20,7 +20,6 @@ export interface JobParts {
   readonly attached: RunnerJob["attach"];
   /** What viewers watch; attached under its own name, as outputs are under their uuids. */
   readonly watched: readonly PictureSlot[];
-  readonly pictureSocket: string;
   readonly giveUpSeconds: number;
 }
 
@@ -39,7 +38,6 @@ export function makeJob(parts: JobParts): RunnerJob {
     firstTrackId: parts.firstTrackId,
     ...(Object.keys(parts.live).length > 0 && { live: parts.live }),
     attach: [...attached, ...parts.watched.map((slot) => ({ id: slot, slot, params: {} }))],
-    pictureSocket: parts.pictureSocket,
     giveUpSeconds: parts.giveUpSeconds,
   };
 }

@@ -1,11 +1,10 @@
-/** Gives a process a runner with all that it takes to run. Owns the socket for its pictures. */
+/** Gives a process a runner with all that it takes to run. */
 import type { RunnerJob } from "../../schemas/runner.ts";
 import type { Feed } from "./feed.ts";
 import { makeJob } from "./job.ts";
 import { type Launched, launch, type Patience } from "./launch.ts";
 import type { Ledger } from "./ledger.ts";
 import type { LiveSupply } from "./live-supply.ts";
-import type { PictureSocket } from "./picture-sockets.ts";
 import type { ProcessBranches } from "./process-branches.ts";
 import type { ProcessOutputs } from "./process-outputs.ts";
 import type { ProcessNeeds, ProcessParts } from "./process-parts.ts";
@@ -37,7 +36,6 @@ export interface LaunchOrder {
 
 export class Launcher {
   readonly #parts: LauncherParts;
-  #pictureSocket: PictureSocket | null = null;
 
   constructor(parts: LauncherParts) {
     this.#parts = parts;
@@ -64,11 +62,6 @@ export class Launcher {
     }
   }
 
-  close(): void {
-    this.#pictureSocket?.close();
-    this.#pictureSocket = null;
-  }
-
   /** What is attached finds its way meanwhile. */
   async #findSource(): Promise<string> {
     const { findSource, outputs, recorder, supply } = this.#parts;
@@ -78,8 +71,9 @@ export class Launcher {
 
   async #takeRunner(signal: AbortSignal): Promise<Runner> {
     const { needs, feed } = this.#parts;
-    this.#pictureSocket ??= await needs.pictures.listen((slot, picture) => feed.show(slot, picture));
-    return needs.takeRunner(signal);
+    const runner = await needs.takeRunner(signal);
+    runner.showPictures((slot, picture) => feed.show(slot, picture));
+    return runner;
   }
 
   #makeJob(sourceUri: string): RunnerJob {
@@ -97,7 +91,6 @@ export class Launcher {
       live: supply.beginRun(),
       attached: [...outputs.attachments, ...branches.attachments, ...recorder.begin()],
       watched,
-      pictureSocket: this.#pictureSocket?.path ?? "",
       giveUpSeconds: needs.limits.giveUpMs / 1000,
     });
   }

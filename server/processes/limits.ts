@@ -10,7 +10,6 @@ export function limitsOf({ runners, reconnect, database }: Config): ProcessLimit
     replyMs: runners.reply_seconds * 1000,
     silentMs: runners.silent_seconds * 1000,
     saveMs: database.statement_seconds * 1000,
-    memoryBytes: runners.memory_bytes,
     giveUpMs: reconnect.give_up_seconds * 1000,
     lookupMs: reconnect.lookup_seconds * 1000,
     restart: {

@@ -11,7 +11,6 @@ import type { BranchRow } from "../store/branches.ts";
 import type { Sql } from "../store/client.ts";
 import type { ProcessRow } from "../store/processes.ts";
 import type { PrepareOrder } from "./adoption.ts";
-import type { PictureSockets } from "./picture-sockets.ts";
 import type { RestartRule } from "./restart.ts";
 import type { RunLimits } from "./run.ts";
 import type { Runner } from "./runner.ts";
@@ -65,7 +64,6 @@ export interface ProcessNeeds {
   readonly log: Logger;
   readonly config: Pick<Config, "telemetry" | "network">;
   readonly limits: ProcessLimits;
-  readonly pictures: PictureSockets;
   readonly routeOutput: RouteOutput;
   readonly recordings: RecordingPlace;
   /** Of processes that are started: when a server takes up many, they do not slow each other down to failure. */

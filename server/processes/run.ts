@@ -24,7 +24,6 @@ export interface RunLimits {
   readonly stopMs: number;
   /** A running runner reports every second. */
   readonly silentMs: number;
-  readonly memoryBytes: number;
 }
 
 export class Run {
@@ -88,8 +87,6 @@ export class Run {
   #hear(report: RunnerReport): void {
     if (report.type === "flowing") this.#flow();
     if (report.type === "state") this.#enter(report);
-    if (report.type === "progress" && report.stats.rss_bytes > this.#limits.memoryBytes)
-      this.kill(`it took ${mebibytes(report.stats.rss_bytes)}, and ${mebibytes(this.#limits.memoryBytes)} are allowed`);
     this.#watchdog?.refresh();
     this.#onReport(report);
   }
@@ -142,5 +139,3 @@ export class Run {
 
 /** As long as a timer can be: others end what takes longer. */
 const LONGEST_MS = 2 ** 31 - 1;
-
-const mebibytes = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB`;

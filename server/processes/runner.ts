@@ -2,14 +2,19 @@
  * A runner as the server sees it: a child process that is loaded, asked and, in the end, gone. Owner: the pool of spares,
  * then the run that took it. Whoever owns it ends it.
  */
-import { type ChildProcess, fork } from "node:child_process";
-import { fileURLToPath } from "node:url";
+import type { ChildProcess } from "node:child_process";
+import type { Readable } from "node:stream";
 import type { Logger } from "pino";
-import { RUNNER_PROTOCOL, type RunnerMessage, type RunnerRequest } from "../../schemas/runner.ts";
+import { PictureReader } from "../../schemas/picture-stream.ts";
+import { PICTURES, RUNNER_PROTOCOL, type RunnerMessage, type RunnerRequest } from "../../schemas/runner.ts";
 import type { InputFault } from "../service-error.ts";
+import type { Confinement } from "./confinement.ts";
 import { Deadline } from "./deadline.ts";
+import type { Picture } from "./processes.ts";
+import type { RunnerFolder, RunnerFolders } from "./runner-folders.ts";
 import { readMessage } from "./runner-messages.ts";
 import { RunnerOutput } from "./runner-output.ts";
+import { watchUsage } from "./watch-usage.ts";
 
 type WithoutId<T> = T extends unknown ? Omit<T, "id"> : never;
 export type RunnerOrder = WithoutId<RunnerRequest>;
@@ -44,13 +49,18 @@ export interface RunnerExit {
 
 export interface RunnerOptions {
   readonly entry: URL;
+  readonly confinement: Confinement;
+  /** It is killed beyond this. */
+  readonly memoryBytes: number;
+  /** Null: it opens nothing of the data. */
+  readonly folders: RunnerFolders | null;
+  /** Folders besides. */
+  readonly writes: readonly string[];
   readonly log: Logger;
   /** To `hello`. */
   readonly loadMs: number;
   readonly replyMs: number;
 }
-
-const SECRETS = { DATABASE_URL: undefined, WINDHOVER_DATABASE_URL: undefined, WINDHOVER_BOOTSTRAP_KEY: undefined };
 
 /** Requests under way at once: more means that it does not answer. */
 const MOST_WAITING = 64;
@@ -67,6 +77,7 @@ export class Runner {
   /** Settles once the process is gone; never rejects. */
   readonly gone: Promise<RunnerExit>;
   readonly #child: ChildProcess;
+  readonly #folder: RunnerFolder | null;
   readonly #options: RunnerOptions;
   readonly #output: RunnerOutput;
   readonly #waiting = new Map<number, Waiting>();
@@ -79,7 +90,13 @@ export class Runner {
   constructor(options: RunnerOptions) {
     this.#options = options;
     this.#output = new RunnerOutput((line) => options.log.debug({ runner: this.pid }, line));
-    this.#child = spawnRunner(options.entry);
+    const { entry, confinement, memoryBytes, folders } = options;
+    this.#folder = folders?.make() ?? null;
+    this.#child = confinement.spawn({
+      ...{ entry, memoryBytes, hasChannel: true, hasPictures: true },
+      reads: this.#folder?.reads ?? [],
+      writes: [...(this.#folder?.writes ?? []), ...options.writes],
+    });
     this.loaded = new Promise((resolve, reject) => {
       this.#settleLoaded = (error) => (error === null ? resolve() : reject(error));
     });
@@ -87,6 +104,11 @@ export class Runner {
     const timer = setTimeout(() => this.kill(`it was not loaded within ${options.loadMs / 1000} s`), options.loadMs);
     void this.loaded.catch(() => {}).then(() => clearTimeout(timer));
     this.gone = this.#awaitExit();
+    const watch = watchUsage(this.#child, memoryBytes, (reason) => this.kill(reason));
+    void this.gone.then(async () => {
+      watch.close();
+      await this.#folder?.close().catch(() => {}); // the next start removes it
+    });
     for (const stream of [this.#child.stdout, this.#child.stderr]) if (stream !== null) this.#output.drain(stream);
     this.#child.on("message", (said) => this.#hear(said));
   }
@@ -110,6 +132,21 @@ export class Runner {
     this.#listener = listener;
   }
 
+  /** `attachment`: which one a picture comes from. What is not a picture ends the runner. */
+  showPictures(onPicture: (attachment: string, picture: Picture) => void): void {
+    const stream = this.#child.stdio[PICTURES] as Readable | null | undefined;
+    const reader = new PictureReader();
+    stream?.on("error", () => {}); // its exit says more
+    stream?.on("data", (chunk: Buffer) => {
+      try {
+        for (const { captureMs, attachment, bytes } of reader.read(chunk)) onPicture(attachment, { captureMs, bytes });
+      } catch {
+        stream.destroy();
+        this.kill("it sent something that is not a picture");
+      }
+    });
+  }
+
   /** Rejects with `RunnerRefusal` or `RunnerSilence`. One that does not answer in time is its owner's to end. */
   request(order: RunnerOrder, limitMs = this.#options.replyMs): Promise<unknown> {
     if (this.#exit !== null || !this.#child.connected) return Promise.reject(new RunnerSilence("the runner is gone"));
@@ -117,12 +154,13 @@ export class Runner {
       return Promise.reject(new RunnerRefusal("busy", `${MOST_WAITING} requests wait for the runner already`));
     const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
+      const lent = this.#folder?.lend(order) ?? order;
       const deadline = new Deadline(limitMs, () => {
         this.#waiting.delete(id);
         reject(new RunnerSilence(`the runner did not answer "${order.type}" within ${limitMs / 1000} s`));
       });
       this.#waiting.set(id, { deadline, resolve, reject });
-      this.#child.send({ ...order, id }, (error) => {
+      this.#child.send({ ...lent, id }, (error) => {
         if (error !== null) this.#settle(id, ({ reject }) => reject(new RunnerSilence("the runner is gone")));
       });
     });
@@ -187,24 +225,4 @@ export class Runner {
 export function describeExit({ code, signal, reason }: RunnerExit): string {
   if (reason !== null) return `the runner was ended: ${reason}`;
   return signal === null ? `the runner ended with code ${code}` : `the runner was ended by ${signal}`;
-}
-
-/**
- * `setpriv` makes the kernel end the runner with its server, even one that hangs. A process group of its own: Ctrl-C is
- * for the server, which ends its runners in order.
- */
-function spawnRunner(entry: URL): ChildProcess {
-  const needsTsx = entry.pathname.endsWith(".ts");
-  return fork(fileURLToPath(entry), [], {
-    execPath: "setpriv",
-    execArgv: [
-      ...["--pdeathsig", "KILL", process.execPath],
-      ...(needsTsx ? ["--import", import.meta.resolve("tsx")] : []),
-    ],
-    // Of what is ours to keep, a runner needs nothing.
-    env: { ...process.env, ...SECRETS, MALLOC_ARENA_MAX: "2" },
-    stdio: ["ignore", "pipe", "pipe", "ipc"],
-    detached: true,
-    serialization: "json",
-  });
 }

@@ -13,7 +13,7 @@ const TRACK = {
 const hello = process.env.SCRIPTED_HELLO ?? "";
 if (hello === "crash") process.exit(4);
 if (hello === "garbage") process.send("good morning");
-else if (hello !== "never") process.send({ type: "hello", protocol: hello === "old" ? 0 : 1, pid: process.pid });
+else if (hello !== "never") process.send({ type: "hello", protocol: hello === "old" ? 0 : 2, pid: process.pid });
 
 let job = null;
 let script = {};
@@ -25,6 +25,7 @@ let ticks = 0;
 const attached = new Map();
 const outputs = {};
 const live = {};
+const grown = [];
 
 const tell = (message) => process.connected && process.send(message);
 const reply = (id, result = null, error = null) => tell({ type: "reply", id, result, error });
@@ -51,7 +52,7 @@ function leave(code = 0) {
 function progress() {
   const stats = {
     ...{ fps_in: 25, fps_processed: 20, fps_out: 25, frames_dropped: 0, latency_ms: { p50: 1, p95: 2 } },
-    ...{ inference_ms: 3, rss_bytes: script.rssBytes ?? 1000, loop_delay_ms: 0 },
+    ...{ inference_ms: 3, rss_bytes: 1000, loop_delay_ms: 0 },
   };
   tell({ type: "progress", positionNs: String(positionNs), nextTrackId, runningMs, messagesLost: 0, stats });
 }
@@ -75,6 +76,8 @@ function tick() {
   if (ticks === script.elementAt) tell({ type: "element", node: "geolocate", event: script.elementEvent });
   if (ticks === script.crashAt) process.kill(process.pid, "SIGKILL");
   if (ticks === script.exitAt) process.exit(3);
+  // Whatever it reports.
+  if (ticks === script.growsAt) grown.push(Buffer.alloc(2 ** 29, 1));
   if (ticks === script.garbageAt) tell({ type: "progress", positionNs: -1 });
   // Blocked for ever, without taking the processor from everybody else.
   if (ticks === script.hangAt) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);

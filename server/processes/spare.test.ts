@@ -2,10 +2,12 @@ import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 import { pino } from "pino";
 import { isAlive } from "../is-alive.ts";
+import { testConfinement } from "./confinement.fixture.ts";
 import type { Runner } from "./runner.ts";
 import { SpareRunners } from "./spare.ts";
 import { SCRIPTED } from "./supervisor.fixture.ts";
 
+const confinement = await testConfinement();
 const open: SpareRunners[] = [];
 const taken: Runner[] = [];
 afterEach(async () => {
@@ -16,7 +18,10 @@ afterEach(async () => {
 
 function makeSpares(count: number, entry = SCRIPTED): SpareRunners {
   const log = pino({ level: "silent" });
-  const spares = new SpareRunners({ entry, log, count, loadMs: 20_000, replyMs: 5000, firstMs: 20, mostMs: 100 });
+  const spares = new SpareRunners({
+    ...{ entry, confinement, log, count, loadMs: 20_000, replyMs: 5000, firstMs: 20, mostMs: 100 },
+    ...{ memoryBytes: 2 ** 30, folders: null, writes: [] },
+  });
   open.push(spares);
   spares.fill();
   return spares;

@@ -20,6 +20,8 @@ before(async () => {
 afterEach(async () => {
   delete process.env.SCRIPTED_HELLO;
   await Promise.all(open.splice(0).map(({ supervisor }) => supervisor.close()));
+  // Handles of those that have exited are closed at the end of this turn of the event loop, after its immediates.
+  for (let turn = 0; turn < 2; turn++) await new Promise(setImmediate);
   assert.equal(countRunners(), 0, "a runner is left");
 });
 after(() => database.close());

@@ -102,7 +102,6 @@ export class SupervisedProcess {
       onClose: () => {
         this.#telemetry?.close();
         void tending.close();
-        launcher.close();
         input.release?.();
       },
     });

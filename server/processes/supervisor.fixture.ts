@@ -11,6 +11,7 @@ import { findProcess, type ProcessView } from "../store/processes.ts";
 import { createUser, toUser } from "../store/users.ts";
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";
+import { testConfinement } from "./confinement.fixture.ts";
 import type { ProcessNotice, ProcessState } from "./processes.ts";
 import { Supervisor, type SupervisorNeeds } from "./supervisor.ts";
 
@@ -65,6 +66,8 @@ export async function openStage(sql: Sql, options: StageOptions = {}): Promise<S
     nodeUuid: newUuid(),
     isAlone: true,
     runnerEntry: SCRIPTED,
+    confinement: await testConfinement(),
+    folders: null,
     prepare: async ({ graph, params }) => {
       if (graph === "absent") throw new ServiceError("graph_not_found", { detail: graph });
       const slots: Readonly<Record<string, JsonRecord>> = graph === "bare" ? {} : { feed: {}, rtmp: {}, rtsp: {} };

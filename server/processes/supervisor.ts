@@ -14,12 +14,12 @@ import type { IncomingMessage } from "../telemetry/channel.ts";
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";
 import type { PrepareOrder, ResolveOptions } from "./adoption.ts";
+import type { Confinement } from "./confinement.ts";
 import type { LiveProcess } from "./describe-process.ts";
 import type { PictureSlot } from "./feed.ts";
 import { type HoldingNeeds, Holdings, type ProcessMetrics } from "./holdings.ts";
 import { limitsOf } from "./limits.ts";
 import type { BranchOrder } from "./orders.ts";
-import { PictureSockets } from "./picture-sockets.ts";
 import type { BranchState } from "./process-branches.ts";
 import type { ProcessNumbers } from "./process-numbers.ts";
 import type { FirstInput, ProcessLimits, ProcessOffers, RecordingPlace } from "./process-parts.ts";
@@ -33,6 +33,7 @@ import type {
   StartOrder,
 } from "./processes.ts";
 import { refuseState } from "./refusals.ts";
+import type { RunnerFolders } from "./runner-folders.ts";
 import { SpareRunners } from "./spare.ts";
 import { judgeStanding } from "./standings.ts";
 import { Starts } from "./starts.ts";
@@ -47,6 +48,9 @@ export interface SupervisorNeeds {
   readonly nodeUuid: string;
   /** No other server can be on this database: whoever held a process before is gone. */
   readonly isAlone: boolean;
+  readonly confinement: Confinement;
+  /** Null: runners open nothing of the data. */
+  readonly folders: RunnerFolders | null;
   /** The module that runners run. */
   readonly runnerEntry: URL;
   /** Rejects with `graph_not_found` or `invalid_input`. */
@@ -67,22 +71,24 @@ const LOOK_MS = 200;
 export class Supervisor implements Processes {
   readonly #needs: SupervisorNeeds;
   readonly #limits: ProcessLimits;
-  readonly #pictures: PictureSockets;
   readonly #spares: SpareRunners;
   readonly #holdings: Holdings;
   readonly #starts: Starts;
   #isClosing = false;
 
-  private constructor(needs: SupervisorNeeds, pictures: PictureSockets) {
-    const { config, log, runnerEntry } = needs;
+  private constructor(needs: SupervisorNeeds) {
+    const { config, log, runnerEntry, confinement, folders } = needs;
     this.#needs = needs;
-    this.#pictures = pictures;
     this.#limits = limitsOf(config);
     const { loadMs, restart } = this.#limits;
     const replyMs = config.runners.reply_seconds * 1000;
     const count = config.runners.spare;
-    this.#spares = new SpareRunners({ entry: runnerEntry, log, count, loadMs, replyMs, ...restart });
-    this.#holdings = new Holdings({ ...needs, limits: this.#limits, pictures, spares: this.#spares });
+    this.#spares = new SpareRunners({
+      ...{ entry: runnerEntry, confinement, folders, log, count, loadMs, replyMs, ...restart },
+      memoryBytes: config.runners.memory_bytes,
+      writes: config.runners.writable,
+    });
+    this.#holdings = new Holdings({ ...needs, limits: this.#limits, spares: this.#spares });
     this.#starts = new Starts({
       ...needs,
       expectStanding: (user) => this.#expectStanding(user),
@@ -94,7 +100,7 @@ export class Supervisor implements Processes {
 
   /** Spare runners begin to load. Nothing is taken up before `takeUp`. */
   static async open(needs: SupervisorNeeds): Promise<Supervisor> {
-    const supervisor = new Supervisor(needs, await PictureSockets.open());
+    const supervisor = new Supervisor(needs);
     supervisor.#spares.fill();
     return supervisor;
   }
@@ -110,7 +116,6 @@ export class Supervisor implements Processes {
     await this.#holdings.close();
     await within(this.#limits.saveMs, this.#starts.close());
     await this.#spares.close();
-    await this.#pictures.close();
   }
 
   /** Why nothing could be started; null when all is well. */

@@ -34,6 +34,18 @@ export function readNetwork(text: string): { address: string; bits: number; fami
   return bits <= most ? { address, bits, family } : null;
 }
 
+/** For those who connect by themselves: also where IPv6 carries IPv4 by NAT64 and 6to4. */
+export function listDenied({ deny }: { readonly deny: readonly string[] }): readonly string[] {
+  const denied = [...NEVER, LINK_GROUPS, ...deny];
+  return denied.flatMap((text) => {
+    const network = readNetwork(text);
+    if (network?.family !== "ipv4") return [text];
+    const [a = 0, b = 0, c = 0, d = 0] = network.address.split(".").map(Number);
+    const tail = [(a << 8) | b, (c << 8) | d].map((group) => group.toString(16)).join(":");
+    return [text, `64:ff9b::${tail}/${96 + network.bits}`, `2002:${tail}::/${16 + network.bits}`];
+  });
+}
+
 /** Throws for an entry of `network.deny` that is no network. */
 export function blockNetworks(
   denied: readonly string[],

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
+import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { type AddressInfo, createServer } from "node:net";
+import { basename, join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { makeFilm, withFolder } from "../../native/film.fixture.ts";
+import { testConfinement } from "../processes/confinement.fixture.ts";
 import { silentLog } from "../store/database.fixture.ts";
 import { VideoProbe } from "./probe.ts";
 import { PROBE_ENTRY } from "./sources.fixture.ts";
@@ -18,6 +20,7 @@ const LIMITS = {
   step_bytes: 65_536,
 };
 
+const confinement = await testConfinement();
 const never = new AbortController().signal;
 
 /** What is said when the program that looks is this one. */
@@ -25,7 +28,10 @@ const examineWith = (program: string, limits: Partial<typeof LIMITS> = {}) =>
   withFolder(async (folder) => {
     const entry = join(folder, "probe.mjs");
     await writeFile(entry, program);
-    return new VideoProbe(pathToFileURL(entry), { ...LIMITS, ...limits }, silentLog).examine("file.mp4", never);
+    return new VideoProbe(pathToFileURL(entry), confinement, { ...LIMITS, ...limits }, silentLog).examine(
+      "file.mp4",
+      never,
+    );
   });
 
 const refusal = (message: RegExp) => ({ name: "ServiceError", code: "video_invalid", message });
@@ -34,7 +40,7 @@ test("tells what is in a video, several at once", async () => {
   await withFolder(async (folder) => {
     const file = join(folder, "film.mp4");
     await makeFilm(file, 10, false);
-    const probe = new VideoProbe(PROBE_ENTRY, LIMITS, silentLog);
+    const probe = new VideoProbe(PROBE_ENTRY, confinement, LIMITS, silentLog);
     const found = await Promise.all([1, 2, 3].map(() => probe.examine(file, never)));
     for (const { codec, width, height } of found) assert.deepEqual([codec, width, height], ["video/x-h264", 64, 48]);
   });
@@ -71,20 +77,25 @@ test("a fault that is found is told", async () => {
 test("nobody is waited for who has gone: one that waits goes at once, one that is looked at is let go", async () => {
   await withFolder(async (folder) => {
     const entry = join(folder, "probe.mjs");
+    const files: string[] = [];
+    const started = createServer((socket) => socket.on("data", (file) => files.push(basename(String(file)))));
+    await once(started.listen(0, "127.0.0.1"), "listening");
+    const { port } = started.address() as AddressInfo;
     await writeFile(
       entry,
-      `import { writeFileSync } from "node:fs"; writeFileSync(process.argv[2], ""); setInterval(() => {}, 1000);`,
+      `import { connect } from "node:net"; connect(${port}, "127.0.0.1").write(process.argv[2]); setInterval(() => {}, 1000);`,
     );
     const limits = { ...LIMITS, probe_seconds: 600, probes_at_once: 1 };
-    const probe = new VideoProbe(pathToFileURL(entry), limits, silentLog);
+    const probe = new VideoProbe(pathToFileURL(entry), confinement, limits, silentLog);
     const clients = ["first", "second"].map((name) => ({ file: join(folder, name), gone: new AbortController() }));
     const [first, second] = clients.map(({ file, gone }) => probe.examine(file, gone.signal));
     first?.catch(() => {});
-    while (!existsSync(join(folder, "first"))) await new Promise((resolve) => setTimeout(resolve, 10));
+    while (files.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
     clients[1]?.gone.abort();
     await assert.rejects(second ?? Promise.resolve(), { code: "malformed_request" });
-    assert.equal(existsSync(join(folder, "second")), false);
+    assert.deepEqual(files, ["first"]);
     clients[0]?.gone.abort();
     await assert.rejects(first ?? Promise.resolve(), { code: "malformed_request" });
+    started.close();
   });
 });

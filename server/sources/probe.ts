@@ -1,31 +1,27 @@
 /** Asks a child process what is in a video file. It may take only so long and so much; a crash of it is an answer too. */
-import { type ChildProcess, spawn } from "node:child_process";
-import { readFile } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import { ProbeResult, type VideoFacts } from "../../schemas/probe.ts";
+import type { Confinement } from "../processes/confinement.ts";
+import { watchUsage } from "../processes/watch-usage.ts";
 import { ServiceError } from "../service-error.ts";
 import { Slots } from "../slots.ts";
 import { checkBy } from "../validation.ts";
 
 const MOST_OUTPUT_BYTES = 65_536;
-const WATCH_MS = 100;
-const PAGE_BYTES = 4096;
-
-/** Of what is ours to keep, a probe needs nothing. */
-const SECRETS = { DATABASE_URL: undefined, WINDHOVER_DATABASE_URL: undefined, WINDHOVER_BOOTSTRAP_KEY: undefined };
 
 const check = checkBy(ProbeResult);
 
 export class VideoProbe {
-  readonly #entry: string;
+  readonly #entry: URL;
+  readonly #confinement: Confinement;
   readonly #limits: Config["uploads"];
   readonly #log: Logger;
   readonly #slots: Slots;
 
-  constructor(entry: URL, limits: Config["uploads"], log: Logger) {
-    this.#entry = fileURLToPath(entry);
+  constructor(entry: URL, confinement: Confinement, limits: Config["uploads"], log: Logger) {
+    this.#entry = entry;
+    this.#confinement = confinement;
     this.#limits = limits;
     this.#log = log;
     this.#slots = new Slots(limits.probes_at_once);
@@ -36,6 +32,7 @@ export class VideoProbe {
     const leave = await this.#slots.acquire(signal);
     try {
       if (signal.aborted) throw abandoned();
+      await this.#confinement.share(file);
       const { output, errors, end } = await this.#run(file, signal);
       if (signal.aborted) throw abandoned();
       const result = readResult(output);
@@ -49,20 +46,15 @@ export class VideoProbe {
   }
 
   #run(file: string, signal: AbortSignal): Promise<{ output: string; errors: string; end: string }> {
-    const child = spawn("setpriv", ["--pdeathsig", "KILL", process.execPath, this.#entry, file], {
-      env: { ...process.env, ...SECRETS, MALLOC_ARENA_MAX: "2" },
-      stdio: ["ignore", "pipe", "pipe"],
-    });
+    const { probe_seconds: seconds, probe_memory_bytes: memoryBytes } = this.#limits;
+    const child = this.#confinement.spawn({ entry: this.#entry, args: [file], memoryBytes, reads: [file] });
     let end = "";
     const kill = (reason: string) => {
       end ||= reason;
       child.kill("SIGKILL");
     };
-    const { probe_seconds: seconds, probe_memory_bytes: memoryBytes } = this.#limits;
     const timer = setTimeout(() => kill(`it took longer than ${seconds} s`), seconds * 1000);
-    const watch = setInterval(async () => {
-      if ((await readMemory(child)) > memoryBytes) kill("it took too much memory");
-    }, WATCH_MS);
+    const watch = watchUsage(child, memoryBytes, () => kill("it took too much memory"));
     const giveUp = () => kill("nobody waits for it");
     signal.addEventListener("abort", giveUp, { once: true });
     const output = collect(child.stdout, () => kill("it said too much"));
@@ -70,7 +62,7 @@ export class VideoProbe {
     return new Promise((resolve) => {
       const finish = (reason: string) => {
         clearTimeout(timer);
-        clearInterval(watch);
+        watch.close();
         signal.removeEventListener("abort", giveUp);
         resolve({ output: output(), errors: errors(), end: end || reason });
       };
@@ -90,19 +82,14 @@ function readResult(output: string): ProbeResult | null {
 }
 
 /** Keeps the first part. */
-function collect(stream: NodeJS.ReadableStream, whenTooMuch?: () => void): () => string {
+function collect(stream: NodeJS.ReadableStream | null, whenTooMuch?: () => void): () => string {
   let text = "";
-  stream.setEncoding("utf8");
-  stream.on("data", (chunk: string) => {
+  stream?.setEncoding("utf8");
+  stream?.on("data", (chunk: string) => {
     if (text.length < MOST_OUTPUT_BYTES) text += chunk;
     else whenTooMuch?.();
   });
   return () => text.slice(0, MOST_OUTPUT_BYTES);
-}
-
-async function readMemory({ pid }: ChildProcess): Promise<number> {
-  const statm = await readFile(`/proc/${pid}/statm`, "latin1").catch(() => "");
-  return Number(statm.split(" ")[1] ?? 0) * PAGE_BYTES;
 }
 
 const abandoned = (): ServiceError =>

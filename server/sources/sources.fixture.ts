@@ -6,6 +6,7 @@ import { makeConfig, makeUser, openApp, type TestApp } from "../api/app.fixture.
 import { outputEndpoints } from "../api/outputs.ts";
 import { sourceEndpoints } from "../api/sources.ts";
 import { StillMedia, testSigner } from "../media/media.fixture.ts";
+import { testConfinement } from "../processes/confinement.fixture.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { silentLog, testDatabase } from "../store/database.fixture.ts";
@@ -58,7 +59,8 @@ export async function openSourcesService(settings: Readonly<Record<string, strin
   await renewNode(sql, nodeUuid);
   const media = new StillMedia();
   const signer = testSigner();
-  const open = () => Sources.open({ sql, config, log: silentLog, nodeUuid, probeEntry: PROBE_ENTRY, media, signer });
+  const needs = { sql, config, log: silentLog, nodeUuid, media, signer, confinement: await testConfinement() };
+  const open = () => Sources.open({ ...needs, probeEntry: PROBE_ENTRY });
   const sources = await open();
   const app = await openApp(
     [

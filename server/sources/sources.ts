@@ -6,6 +6,7 @@ import { maskCredentials } from "../../schemas/mask.ts";
 import type { Media } from "../media/media.ts";
 import type { Signer } from "../media/sign.ts";
 import { watchUrls } from "../media/watch-urls.ts";
+import type { Confinement } from "../processes/confinement.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { isSourcePath } from "../store/hub-paths.ts";
@@ -33,6 +34,7 @@ export interface SourcesParts {
   readonly nodeUuid: string;
   /** The program that looks into videos. */
   readonly probeEntry: URL;
+  readonly confinement: Confinement;
   readonly media: Media;
   readonly signer: Signer;
 }
@@ -62,7 +64,7 @@ export class Sources {
     this.#parts = parts;
     this.#folder = folder;
     this.#settling = new Settling((fileName) => settleFile(sql, folder, fileName), log);
-    const probe = new VideoProbe(probeEntry, config.uploads, log);
+    const probe = new VideoProbe(probeEntry, parts.confinement, config.uploads, log);
     this.#uploads = new Uploads({
       ...parts,
       folder,

@@ -6,13 +6,15 @@ import { mkdir, open, readdir, rename, rm, stat, statfs } from "node:fs/promises
 import { join, resolve } from "node:path";
 import { ServiceError } from "../service-error.ts";
 
+export const videoFolder = (dataDir: string): string => resolve(dataDir, "videos");
+
 export class VideoFolder {
   readonly #kept: string;
   readonly #partial: string;
   readonly #reserveBytes: number;
 
   constructor(dataDir: string, reserveBytes: number) {
-    this.#kept = resolve(dataDir, "videos");
+    this.#kept = videoFolder(dataDir);
     this.#partial = join(this.#kept, "partial");
     this.#reserveBytes = reserveBytes;
   }

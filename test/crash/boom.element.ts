@@ -8,7 +8,7 @@ export default defineElement({
   about: "Fails at a frame, in one of the ways in which an element can.",
   example: "graph: boom-example",
   properties: Type.Object({
-    how: Type.Enum(["not", "throw", "create", "update", "timer", "reject", "close"], {
+    how: Type.Enum(["not", "throw", "create", "update", "timer", "reject", "close", "escape", "grow"], {
       default: "throw",
       live: true,
       description: "Which way.",
@@ -22,6 +22,8 @@ export default defineElement({
       async process(frame) {
         if (frame.index !== at) return;
         if (how === "throw") throw new RangeError(`boom at ${frame.index}`);
+        if (how === "escape") throw new Error(`escape: ${await breakOut()}`);
+        if (how === "grow") grow();
         if (how === "timer") setTimeout(() => explode());
         if (how === "reject") void Promise.reject(new Error("boom nobody awaits"));
       },
@@ -35,6 +37,42 @@ export default defineElement({
     };
   },
 });
+
+/** `read EACCES, fork EPERM, …`: what came of each attempt. `BOOM_TARGETS` names the file that says where to. */
+async function breakOut(): Promise<string> {
+  const { readFileSync, writeFileSync } = await import("node:fs");
+  const { spawnSync } = await import("node:child_process");
+  const { connect } = await import("node:net");
+  const targets = JSON.parse(readFileSync(process.env.BOOM_TARGETS ?? "", "utf8"));
+  const reach = (to: { path: string } | { host: string; port: number }) =>
+    new Promise<void>((resolve, reject) => connect(to as { path: string }, resolve).on("error", reject));
+  const attempts: Readonly<Record<string, () => unknown>> = {
+    read: () => readFileSync(targets.file),
+    write: () => writeFileSync(`${targets.file}.written`, ""),
+    database: () => reach({ path: targets.database }),
+    denied: () => reach({ host: "169.254.169.254", port: 80 }),
+    fork: () => {
+      const { error } = spawnSync("/bin/true");
+      if (error !== undefined) throw error;
+    },
+    kill: () => process.kill(targets.pid),
+  };
+  const outcomes: string[] = [];
+  for (const [name, attempt] of Object.entries(attempts)) {
+    try {
+      await attempt();
+      outcomes.push(`${name} done`);
+    } catch (error) {
+      outcomes.push(`${name} ${(error as NodeJS.ErrnoException).code}`);
+    }
+  }
+  return outcomes.join(", ");
+}
+
+function grow(): void {
+  const grown: Buffer[] = [];
+  for (let bytes = 0; bytes < 8 * 2 ** 30; bytes += 2 ** 26) grown.push(Buffer.alloc(2 ** 26, 1));
+}
 
 function explode(): never {
   throw new Error("boom in a timer");

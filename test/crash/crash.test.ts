@@ -25,6 +25,7 @@ const HERE = new URL(".", import.meta.url);
 
 const folder = mkdtempSync(join(tmpdir(), "windhover-crash-"));
 const checkout = join(folder, "checkout");
+const targetsFile = join(checkout, "graphs/targets.json");
 const command = join(checkout, "cli/windhover.mjs");
 let service: TestService;
 let clip: string;
@@ -48,7 +49,7 @@ const GRAPH = `
 graph: boom
 about: Fails at a frame.
 params:
-  how: { enum: [not, throw, create, update, timer, reject, close], default: throw }
+  how: { enum: [not, throw, create, update, timer, reject, close, escape, grow], default: throw }
   at: { type: integer, default: ${AT} }
 chains:
   main:
@@ -190,7 +191,12 @@ test("in the service a crash shows while the process recovers, when it has, and 
   clip = await makeClip(folder, FRAMES, "width=64&height=48");
   service = await TestService.start({
     command,
-    env: { WINDHOVER_RUNNERS_RESTART_FIRST_SECONDS: "0.1", WINDHOVER_RUNNERS_RESTARTS: "1" },
+    env: {
+      WINDHOVER_RUNNERS_RESTART_FIRST_SECONDS: "0.1",
+      WINDHOVER_RUNNERS_RESTARTS: "1",
+      BOOM_TARGETS: targetsFile,
+      WINDHOVER_RUNNERS_MEMORY_BYTES: String(2 ** 30),
+    },
   });
   const broken = service.serving.stderr.split("\n").filter((line) => line.includes("element left out"));
   assert.equal(broken.length, Object.keys(BROKEN).length, service.serving.stderr);
@@ -246,4 +252,31 @@ test("what an element refuses at its start, or live, is the answer to who asked"
   assert.match(patched.text, /boom in update/);
   const { state, last_error } = await readProcess(uuid);
   assert.deepEqual([state, last_error], ["running", null]);
+});
+
+/** By the command line of the private PostgreSQL. */
+async function findDatabaseSocket(serverPid: number): Promise<string> {
+  const children = (await readFile(`/proc/${serverPid}/task/${serverPid}/children`, "utf8")).trim().split(" ");
+  const commands = await Promise.all(children.map((pid) => readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")));
+  const socketFolder = /unix_socket_directories="([^"]+)"/.exec(commands.join())?.[1];
+  assert.ok(socketFolder !== undefined, commands.join());
+  return join(socketFolder, ".s.PGSQL.5432");
+}
+
+test("code that runs in a runner cannot leave it, nor take the machine's memory; others run on", async () => {
+  const { pid } = service.serving;
+  const targets = { pid, file: join(service.folder.path, "data/secret"), database: await findDatabaseSocket(pid) };
+  await writeFile(targets.file, "secret");
+  await writeFile(targetsFile, JSON.stringify(targets));
+  const other = await startBoom("not", 0);
+  const [escaping, growing] = await Promise.all([startBoom("escape", AT), startBoom("grow", AT)]);
+  const [escaped, grown] = [await awaitEnd(escaping), await awaitEnd(growing)];
+  assert.equal(
+    escaped.last_error?.detail,
+    "boom: escape: read EACCES, write EACCES, database EACCES, denied EACCES, fork EPERM, kill EPERM",
+  );
+  assert.deepEqual([grown.state, grown.stats.restarts], ["finished", 1]);
+  assert.match(grown.last_error?.detail ?? "", /and 1024 MiB are allowed|was ended by SIG/);
+  const { state, stats } = await awaitEnd(other);
+  assert.deepEqual([state, stats.restarts], ["finished", 0]);
 });

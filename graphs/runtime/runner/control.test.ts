@@ -1,35 +1,19 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { createServer, type Socket } from "node:net";
-import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { PictureReader, type StreamedPicture } from "../../../schemas/picture-stream.ts";
-import { temporaryFolder } from "../../../test/graph.fixture.ts";
+import { PICTURES } from "../../../schemas/runner.ts";
 import { Watch } from "../../../test/watch.fixture.ts";
 import { ForkedRunner } from "./runner.fixture.ts";
 
-const folder = temporaryFolder();
-const socketPath = join(folder, "pictures");
 const pictures: StreamedPicture[] = [];
 const seen = new Watch();
-const connections = new Set<Socket>();
-const server = createServer((socket) => {
-  const reader = new PictureReader();
-  connections.add(socket);
-  socket.on("error", () => {});
-  socket.on("data", (piece) => {
-    pictures.push(...reader.read(piece));
-    seen.look();
-  });
-}).listen(socketPath);
-await once(server, "listening");
-after(() => {
-  for (const socket of connections) socket.destroy();
-  server.close();
-});
-
 const runner = new ForkedRunner();
-await runner.start({ sourceUri: "test:ball?width=64&height=48", pictureSocket: socketPath });
+const reader = new PictureReader();
+runner.child.stdio[PICTURES]?.on("data", (piece: Buffer) => {
+  pictures.push(...reader.read(piece));
+  seen.look();
+});
+await runner.start({ sourceUri: "test:ball?width=64&height=48" });
 await runner.until("flowing");
 
 test("live properties are set all or not at all, with what is wrong said", async () => {
@@ -107,10 +91,6 @@ test("pictures flow while the feed is attached, with the frame's time and the na
   const [first] = pictures.filter(({ attachment }) => attachment === "screen");
   assert.deepEqual([...(first?.bytes.subarray(0, 2) ?? [])], [0xff, 0xd8]);
   assert.ok(Math.abs(Date.now() - (first?.captureMs ?? 0)) < 600_000);
-  // The server takes the next connection: a picture that comes later opens it.
-  for (const socket of connections) socket.destroy();
-  pictures.length = 0;
-  await seen.until("pictures again", () => pictures.length >= 2);
   await runner.ask({ type: "detach", attachment: "screen" });
   await assert.rejects(runner.ask({ type: "detach", attachment: "screen" }), /wrong_state/);
 });

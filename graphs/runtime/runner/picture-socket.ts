@@ -1,25 +1,18 @@
 /** Pictures to the server, over a socket of their own. The latest wins: one that does not fit any more is dropped. */
-import { connect, type Socket } from "node:net";
+import { Socket } from "node:net";
 import { encodePictureHead, MOST_PICTURE_BYTES, type StreamedPicture } from "../../../schemas/picture-stream.ts";
-
-/** After a failure it is tried again with a picture that comes later than this. */
-const AGAIN_MS = 500;
+import { PICTURES } from "../../../schemas/runner.ts";
 
 export class PictureSocket {
-  readonly #path: string;
   #socket: Socket | null = null;
   #writable = false;
   #waiting: StreamedPicture | null = null;
-  #failedMs = Number.NEGATIVE_INFINITY;
-
-  constructor(path: string) {
-    this.#path = path;
-  }
+  #hasFailed = false;
 
   /** False when a picture, this one or the one before it, was dropped. Never waits. */
   show(picture: StreamedPicture): boolean {
     if (picture.bytes.length > MOST_PICTURE_BYTES / 2) return false;
-    if (this.#socket === null && !this.#connect()) return false;
+    if (this.#socket === null && !this.#open()) return false;
     if (this.#writable) {
       this.#write(picture);
       return true;
@@ -34,16 +27,19 @@ export class PictureSocket {
     this.#socket = null;
   }
 
-  #connect(): boolean {
-    if (performance.now() - this.#failedMs < AGAIN_MS) return false;
-    const socket = connect(this.#path);
-    this.#socket = socket;
-    this.#writable = false;
-    socket.on("connect", () => this.#go());
-    socket.on("drain", () => this.#go());
-    socket.on("error", () => {}); // `close` follows
-    socket.on("close", () => this.#forget(socket));
-    socket.resume(); // nothing is expected; its end is
+  #open(): boolean {
+    if (this.#hasFailed) return false;
+    try {
+      this.#socket = new Socket({ fd: PICTURES, readable: false, writable: true });
+    } catch {
+      // Nobody gave us one.
+      this.#hasFailed = true;
+      return false;
+    }
+    this.#socket.on("drain", () => this.#go());
+    this.#socket.on("error", () => {}); // `close` follows
+    this.#socket.on("close", () => this.#forget());
+    this.#writable = true;
     return true;
   }
 
@@ -63,10 +59,10 @@ export class PictureSocket {
     socket.uncork();
   }
 
-  #forget(socket: Socket): void {
-    if (socket !== this.#socket) return;
+  /** The server is gone, or wants none. */
+  #forget(): void {
     this.#socket = null;
     this.#waiting = null;
-    this.#failedMs = performance.now();
+    this.#hasFailed = true;
   }
 }

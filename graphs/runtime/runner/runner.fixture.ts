@@ -26,7 +26,7 @@ export class ForkedRunner {
 
   constructor(entry = ENTRY) {
     const env = { ...process.env, MALLOC_ARENA_MAX: "2" };
-    this.child = fork(entry, [], { execArgv: [], env, stdio: ["ignore", "pipe", "pipe", "ipc"] });
+    this.child = fork(entry, [], { execArgv: [], env, stdio: ["ignore", "pipe", "pipe", "ipc", "pipe"] });
     this.child.stdout?.resume();
     this.child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       this.stderr += text;
@@ -82,8 +82,6 @@ export class ForkedRunner {
   }
 }
 
-const NOWHERE = "/nonexistent/pictures";
-
 export const jobOn = (job: Partial<RunnerJob> & { readonly sourceUri: string }): RunnerJob => ({
   uuid: "01890000-0000-7000-8000-000000000001",
   graph: "watched",
@@ -92,7 +90,6 @@ export const jobOn = (job: Partial<RunnerJob> & { readonly sourceUri: string }):
   positionNs: "0",
   firstTrackId: 1,
   attach: [],
-  pictureSocket: NOWHERE,
   giveUpSeconds: 5,
   ...job,
 });

@@ -168,7 +168,7 @@ export class Runner implements RequestHandler {
   }
 
   async #run(job: RunnerJob, compiled: Compiled): Promise<RunningGraph> {
-    this.#pictures = new PictureSocket(job.pictureSocket);
+    this.#pictures = new PictureSocket();
     for (const { id, slot } of job.attach) this.#attachments.add(id, segmentOf(slot, id));
     const fromNs = BigInt(job.positionNs);
     try {

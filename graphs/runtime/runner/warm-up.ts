@@ -11,7 +11,6 @@ const USUAL: RunnerJob = {
   positionNs: "0",
   firstTrackId: 1,
   attach: [],
-  pictureSocket: "",
   giveUpSeconds: 1,
 };
 
