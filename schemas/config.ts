@@ -262,6 +262,14 @@ export const Config = section({
   }),
   network: section({
     deny: list("Networks that are never connected to, beyond link-local and cloud-metadata ones: `10.0.0.0/8`."),
+    allow: list(
+      "Networks that clients may name in any address although they are closed by default: loopback, this machine's own addresses, private, shared (100.64.0.0/10) and reserved networks. `deny` wins.",
+    ),
+    allow_devices: Type.Array(Type.String(), {
+      default: ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"],
+      description:
+        "The same for sources, outputs and brokers alone, because cameras are usually in private networks; webhooks do not reach them. `[]` where tenants are strangers.",
+    }),
     resolve_seconds: seconds(3, "A name that is not resolved counts as one that leads nowhere after"),
   }),
   uploads: section({

@@ -41,6 +41,8 @@ export class Serving {
         WINDHOVER_RECORDINGS_RESERVE_BYTES: "0",
         WINDHOVER_DATA_DIR: join(dataDir, "data"),
         WINDHOVER_HTTP_CHECK_ANSWERS: "true",
+        // Receivers and cameras of tests are on this machine.
+        WINDHOVER_NETWORK_ALLOW: "127.0.0.0/8,::1",
         // A machine that is busy with other tests takes its time.
         WINDHOVER_RUNNERS_START_SECONDS: "60",
         WINDHOVER_GRAPHS_COMPILE_SECONDS: "60",

@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { test } from "node:test";
+import { makeConfig } from "../api/app.fixture.ts";
 import { locateStream } from "./locate-stream.ts";
 
-const network = { deny: ["127.0.0.2"], resolve_seconds: 3 };
+const network = makeConfig({ NETWORK_DENY: "127.0.0.2" }).network;
 
 test("a name is connected to by its number, with all else as it was", async () => {
   const { port, close } = await listen();
@@ -37,7 +38,7 @@ test("what was known holds once; after that the name is looked up and checked ag
   const locate = locateStream(`rtsp://localhost:${port}/x`, network, ["127.0.0.3"]);
   assert.equal(await locate(), `rtsp://127.0.0.3:${port}/x`);
   assert.equal(await locate(), `rtsp://127.0.0.1:${port}/x`);
-  const closed = { deny: ["127.0.0.0/8", "::1"], resolve_seconds: 3 };
+  const closed = makeConfig({ NETWORK_ALLOW: "" }).network;
   const refused = locateStream(`rtsp://localhost:${port}/x`, closed, ["127.0.0.3"]);
   await refused();
   await assert.rejects(refused(), { code: "address_refused" });
