@@ -40,12 +40,12 @@ test("a stream is registered, listed, shown, and gone once deleted", async () =>
 });
 
 test("an identical stream is the one there is: by address and telemetry, not by alias", async () => {
-  const url = "rtsp://192.0.2.2/main";
+  const url = "rtsp://198.51.100.2/main";
   const first = await ada.call("POST", "/stream", stream(url));
   const again = await ada.call(
     "POST",
     "/stream",
-    stream("RTSP://192.0.2.2/main".replace("RTSP", "rtsp"), { alias: "b" }),
+    stream("RTSP://198.51.100.2/main".replace("RTSP", "rtsp"), { alias: "b" }),
   );
   assert.deepEqual([again.status, again.body.uuid, again.body.alias], [200, first.body.uuid, "cam"]);
   const telemetry = await ada.call("POST", "/stream", stream(url, { telemetry_cfg: mqtt(BROKER) }));

@@ -188,6 +188,44 @@ test("receivers that are slow keep no place for long, and many of one user keep 
   await sql`delete from users where uuid = ${crowd}`;
 });
 
+test("however many receivers of one user hang for the first time, those of others find a place", async () => {
+  const mute = await openReceiver({ "/mute": () => {}, "/hook": status(200) });
+  const outbox = await openOutbox(sql, { DELIVERY_AT_ONCE: "8", DELIVERY_ANSWER_SECONDS: "600" });
+  const [crowd, second] = [await addUser(sql), await addUser(sql)];
+  const subscribe = async (owner: string, path: string, count: number) => {
+    const uuids = range(1, count).map(() => newUuid());
+    await sql.begin(async (tx) => {
+      for (const uuid of uuids)
+        await outbox.saveDestination(tx, { uuid, userUuid: owner, target: webhookTarget(`${mute.url}${path}`) });
+      await outbox.enqueue(
+        tx,
+        uuids.map((uuid) => parcel(uuid, { number: 1 })),
+      );
+    });
+    outbox.wake();
+    return uuids;
+  };
+  await subscribe(crowd, "/mute", 30);
+  await eventually(() => mute.at("/mute").length >= 3, "the first user has its places");
+  await subscribe(second, "/mute", 30);
+  await eventually(() => mute.at("/mute").length >= 4, "the second user has one");
+  const [good = ""] = await subscribe(user, "/hook", 1);
+  for (const number of range(2, 4)) {
+    await eventually(async () => (await standing(outbox, sql, good)).delivered === number - 1, "it is delivered");
+    await enqueue(outbox, sql, good, [number]);
+  }
+  assert.equal(mute.at("/mute").length, 4, "half of the six healthy places, and half of what that leaves");
+  const trials = range(1, 8).map(() =>
+    outbox.attempt({ uuid: newUuid(), userUuid: crowd, target: webhookTarget(`${mute.url}/mute`) }, parcel("", {})),
+  );
+  const refused = await Promise.race(trials);
+  assert.match(refused.detail, /too many receivers/);
+  const target = webhookTarget(`${mute.url}/hook`);
+  const tried = await outbox.attempt({ uuid: newUuid(), userUuid: user, target }, parcel("", {}));
+  assert.equal(tried.delivered, true, tried.detail);
+  await sql`delete from users where uuid in ${sql([crowd, second])}`;
+});
+
 test("two servers on one database deliver each notice once and in order; what one leaves the other takes over", async () => {
   const receiver = await openReceiver({
     "/hook": (response) => void setTimeout(() => response.writeHead(200).end(), 1),

@@ -44,8 +44,8 @@ export class Outbox implements Delivery {
   readonly #receipts: Receipts;
   readonly #dispatcher: Dispatcher;
   readonly #closing = new AbortController();
-  /** Attempts that were asked for, past what waits. */
-  #attempts = 0;
+  /** Attempts that were asked for, past what waits, by user. */
+  readonly #attempts = new Map<string, number>();
 
   private constructor(needs: OutboxNeeds) {
     const { sql, config, log, nodeUuid } = needs;
@@ -111,14 +111,17 @@ export class Outbox implements Delivery {
     return readStandings(sql, uuids);
   }
 
-  async attempt({ target }: Destination, { id, body }: Omit<Parcel, "dueAt">): Promise<AttemptResult> {
+  async attempt({ userUuid, target }: Destination, { id, body }: Omit<Parcel, "dueAt">): Promise<AttemptResult> {
     const startedMs = performance.now();
     const tell = (delivered: boolean, status: number | null, detail: string): AttemptResult => ({
       ...{ delivered, status, detail, ms: Math.round(performance.now() - startedMs) },
     });
-    if (this.#attempts >= this.#needs.config.delivery.at_once)
+    const own = this.#attempts.get(userUuid) ?? 0;
+    const others = [...this.#attempts.values()].reduce((sum, count) => sum + count, -own);
+    // As with what waits: half of what others leave.
+    if (own >= (this.#needs.config.delivery.at_once - others) / 2)
       return tell(false, null, "too many receivers are being tried just now; try again in a moment");
-    this.#attempts += 1;
+    this.#attempts.set(userUuid, own + 1);
     let status: number | null = null;
     try {
       const fault = await this.#couriers[target.kind].send(target, [{ id, body: JSON.stringify(body) }], {
@@ -133,7 +136,9 @@ export class Outbox implements Delivery {
       this.#needs.log.error({ err: error }, "a courier broke");
       return tell(false, null, BROKEN.reason);
     } finally {
-      this.#attempts -= 1;
+      const left = (this.#attempts.get(userUuid) ?? 1) - 1;
+      if (left > 0) this.#attempts.set(userUuid, left);
+      else this.#attempts.delete(userUuid);
     }
   }
 
