@@ -17,6 +17,8 @@ export interface Reader {
   end(reason: string): void;
   /** Pictures that it was too slow for, so far. */
   readonly missed?: number;
+  /** Where it comes from, if it could come as often as it likes: one client gets half of the places that others leave. */
+  readonly client?: string | undefined;
 }
 
 /** What a publisher holds. Everything after `close` does nothing. */
@@ -106,6 +108,11 @@ export class Streams {
     const stream = this.#live.get(path);
     if (!stream?.isPlayable) throw new StreamRefusal("not_live", `nothing is published at ${path}`);
     return stream.join(reader);
+  }
+
+  /** Whether `read` would have a place for this client now. Throws a `StreamRefusal`. */
+  expectRoom(path: string, client: string | undefined): void {
+    this.#live.get(path)?.expectRoom(client);
   }
 
   /** What can be played at this path, or null. */

@@ -284,6 +284,7 @@ export const Config = section({
     compile_seconds: seconds(5, "A graph must be compiled"),
     compile_bytes: count(128 * 2 ** 20, "Compiling may take so much memory.", 2 ** 25),
     queued: count(32, "Graphs that may wait to be compiled.", 1),
+    queued_per_key: count(4, "The same of one key; keys take turns.", 1),
     idle_seconds: seconds(60, "What compiles graphs that are not installed is unloaded when it was not needed for"),
     try_seconds: seconds(60, "A graph that is tried ends by itself after", 1),
   }),

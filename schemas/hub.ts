@@ -11,6 +11,9 @@ const Milliseconds = Type.Number({ minimum: 0 });
 const Count = Type.Integer({ minimum: 0 });
 
 /** Everything it must know before it listens. Limits come from the configuration. */
+/** Of a request to the socket for HLS and WebRTC: the address of the client for whom the server asks. */
+export const CLIENT_HEADER = "x-windhover-client";
+
 export const HubSettings = Type.Object({
   rtsp: Type.Object({ host: Type.String(), port: Port }),
   rtmp: Type.Object({ host: Type.String(), port: Port }),

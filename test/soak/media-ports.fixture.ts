@@ -84,7 +84,7 @@ export class MediaPorts {
   /** Browsers watch what only its owner may see: those that were let in. */
   openWhep(): Whep {
     const webrtc = { addresses: [], portFirst: 0, portLast: 0 };
-    const limits = { connectMs: 20_000, stalledMs: 20_000, readerBytes: 2 ** 20 };
+    const limits = { connectMs: 20_000, stalledMs: 20_000, readerBytes: 2 ** 20, readersPerStream: 64 };
     return new Whep({ settings: { webrtc, limits }, streams: this.streams, log: this.#log });
   }
 
