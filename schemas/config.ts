@@ -99,9 +99,14 @@ export const Config = section({
       description: "Recordings are kept for so many days.",
     }),
     segment_seconds: seconds(600, "A recording is cut into files of", 1),
+    bytes_per_key: count(
+      100 * 2 ** 30,
+      "Recordings of one key, of streams and processes together, on one machine; more cost it the oldest.",
+      1,
+    ),
     reserve_bytes: count(
       2 * 2 ** 30,
-      "Below so much free space the oldest recordings go, and if that does not help recording stops.",
+      "Below this free space the oldest recordings of the key that has the most are removed; if that does not help, recording stops.",
     ),
     sweep_seconds: seconds(30, "Recordings that are too old are looked for every", 1),
     disk_seconds: seconds(1, "The free space is looked at every"),
