@@ -206,6 +206,12 @@ export const Config = section({
   }),
   delivery: section({
     queued: count(10_000, "Notices that may wait for one receiver; more cost the oldest, and are counted.", 1),
+    queued_per_key: count(
+      50_000,
+      "Notices that may wait for all receivers of one key together; more cost its oldest.",
+      1,
+    ),
+    queued_bytes_per_key: count(256 * 2 ** 20, "The same in bytes.", 65_536),
     body_bytes: count(1_048_576, "One notice; a larger one is not kept, and counted.", 1024),
     at_once: count(32, "Requests to webhooks that are under way at the same time, and as many topics of brokers.", 2),
     in_flight: count(100, "Notices on their way to a topic of a broker that it has not confirmed yet.", 1),

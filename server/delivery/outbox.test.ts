@@ -60,6 +60,31 @@ test("where more wait than may the oldest go, counted, and the newest arrive in 
   assert.deepEqual(numbers, range(500 - numbers.length + 1, 500));
 });
 
+test("of one user only so much waits, in all its queues together: its oldest go, and nobody else's", async () => {
+  const bounds = { DELIVERY_QUEUED_PER_KEY: "100", DELIVERY_QUEUED_BYTES_PER_KEY: "65536" };
+  const outbox = await openOutbox(sql, bounds);
+  const [crowd, wordy] = [await addUser(sql), await addUser(sql)];
+  const addTo = (owner: string) => addDestination(outbox, sql, owner, nowhere);
+  const [first, second, good, long] = [await addTo(crowd), await addTo(crowd), await addTo(user), await addTo(wordy)];
+  await enqueue(outbox, sql, good, range(1, 90));
+  await enqueue(outbox, sql, first, range(1, 80));
+  await enqueue(outbox, sql, second, range(1, 90));
+  await sql.begin((tx) =>
+    outbox.enqueue(
+      tx,
+      range(1, 20).map((number) => parcel(long, { number, text: "x".repeat(8_000) })),
+    ),
+  );
+  const countOf = async (uuid: string) => (await sql`select seq from parcels where destination_uuid = ${uuid}`).length;
+  await eventually(async () => (await countOf(first)) + (await countOf(second)) <= 100, "the crowd's oldest are gone");
+  await eventually(async () => (await countOf(long)) <= 8, "so are those of the one who sends much");
+  assert.deepEqual([await countOf(first), await countOf(second), await countOf(good)], [10, 90, 90]);
+  assert.equal((await standing(outbox, sql, first)).dropped, 70);
+  assert.equal((await standing(outbox, sql, first)).waiting, 10);
+  await sql`delete from users where uuid in ${sql([crowd, wordy])}`;
+  await removeDestination(sql, good);
+});
+
 test("what is rolled back is never sent; an id that waits already is not kept twice", async () => {
   const receiver = await openReceiver({ "/hook": status(200) });
   const outbox = await openOutbox(sql);
