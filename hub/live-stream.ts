@@ -28,6 +28,8 @@ interface StreamOrigin {
   readonly protocol: StreamInfo["protocol"];
   /** Of a runner of the server's. */
   readonly isOwn: boolean;
+  /** Bytes that may be kept for players that join, as it is now. */
+  cacheBytes(): number;
 }
 
 export class LiveStream implements Publication {
@@ -58,14 +60,14 @@ export class LiveStream implements Publication {
   /** Of readers that have gone. */
   #missed = 0;
 
-  constructor({ path, protocol, isOwn }: StreamOrigin, limits: StreamLimits, log: Log, now: () => number) {
+  constructor({ path, protocol, isOwn, cacheBytes }: StreamOrigin, limits: StreamLimits, log: Log, now: () => number) {
     this.path = path;
     this.isOwn = isOwn;
     this.#protocol = protocol;
     this.#limits = limits;
     this.#log = log;
     this.#now = now;
-    this.#cache = new GopCache(limits.cacheBytes);
+    this.#cache = new GopCache(cacheBytes);
     this.heardAt = now();
     this.pictureAt = this.heardAt;
     this.ended = new Promise((resolve) => {

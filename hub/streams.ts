@@ -4,6 +4,7 @@
  */
 import type { Tracks, Unit } from "../media/unit.ts";
 import type { StreamInfo } from "../schemas/hub.ts";
+import { shareOf } from "./key-share.ts";
 import { LiveStream, type StreamStats } from "./live-stream.ts";
 import type { Log } from "./log.ts";
 
@@ -47,6 +48,8 @@ export interface StreamLimits {
   readonly publishers: number;
   readonly readersPerStream: number;
   readonly cacheBytes: number;
+  /** For all streams of one key together, and as much again for their HLS. */
+  readonly keyBytes: number;
   readonly frozenMs: number;
   readonly keylessMs: number;
 }
@@ -89,7 +92,8 @@ export class Streams {
     if (this.#live.has(path)) throw new StreamRefusal("busy", `${path} is being published already`);
     if (!isOwn && this.#countForeign() >= this.#limits.publishers)
       throw new StreamRefusal("too_many", `${this.#limits.publishers} streams are being published, which is the most`);
-    const stream = new LiveStream({ path, protocol, isOwn }, this.#limits, this.#log, this.#now);
+    const cacheBytes = (): number => shareOf(path, this.#live.keys(), this.#limits.cacheBytes, this.#limits.keyBytes);
+    const stream = new LiveStream({ path, protocol, isOwn, cacheBytes }, this.#limits, this.#log, this.#now);
     stream.onBegun = () => {
       this.#log("info", "a stream has begun", { path, protocol });
       this.#events.published?.(stream.info(), recording);

@@ -72,6 +72,11 @@ export const Config = section({
     reader_bytes: count(8 * 2 ** 20, "Bytes that may wait for a player; more cost it pictures.", 65_536),
     unit_bytes: count(8 * 2 ** 20, "One coded picture.", 65_536),
     cache_bytes: count(32 * 2 ** 20, "Pictures since the last key frame, kept for players that join.", 65_536),
+    bytes_per_key: count(
+      256 * 2 ** 20,
+      "The same for all streams of one key together, and as much again for the segments of their HLS.",
+      1_048_576,
+    ),
     hls_idle_seconds: seconds(30, "HLS that nobody asks for is not made any more after"),
     hls_bytes: count(64 * 2 ** 20, "The newest segments of one stream's HLS, kept in memory.", 1_048_576),
     verdict_seconds: seconds(5, "Whom to let in must be known"),

@@ -51,6 +51,8 @@ export const HubSettings = Type.Object({
     unitBytes: Count,
     /** Pictures since the last key frame, for readers that join. */
     cacheBytes: Count,
+    /** The same for all streams of one key together, and as much again for the segments of their HLS. */
+    keyBytes: Count,
     /** A stream that nobody asks HLS of any more is not made into HLS any more after this. */
     hlsIdleMs: Milliseconds,
     /** Segments of one stream's HLS that are kept; more cost the oldest. */

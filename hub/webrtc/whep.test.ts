@@ -39,6 +39,7 @@ function open({ stalledMs = 20_000, connectMs = 20_000, readersPerStream = 4, tr
     publishers: 4,
     readersPerStream,
     cacheBytes: 2 ** 24,
+    keyBytes: 2 ** 30,
     frozenMs: 600_000,
     keylessMs: 600_000,
   });
@@ -333,6 +334,7 @@ test("a port that is taken is named in the refusal", async () => {
     publishers: 1,
     readersPerStream: 1,
     cacheBytes: 2 ** 20,
+    keyBytes: 2 ** 30,
     frozenMs: 600_000,
     keylessMs: 600_000,
   });

@@ -26,7 +26,7 @@ const REPORT_MS = 20;
 const LIMITS = {
   ...{ publishers: 8, readersPerStream: 64, connections: 100, connectionsPerAddress: 100 },
   ...{ helloMs: 5000, frozenMs: 60_000, keylessMs: 60_000, stalledMs: 5000, readerBytes: 2 ** 20, unitBytes: 2 ** 21 },
-  ...{ cacheBytes: 2 ** 22, hlsIdleMs: 1000, hlsBytes: 2 ** 22, connectMs: 1000, verdictMs: 2000 },
+  ...{ cacheBytes: 2 ** 22, keyBytes: 2 ** 30, hlsIdleMs: 1000, hlsBytes: 2 ** 22, connectMs: 1000, verdictMs: 2000 },
 };
 
 /** What a client said to one of the ports. */
