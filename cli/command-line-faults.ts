@@ -10,7 +10,7 @@ import { UsageFault } from "./command.ts";
 /** Throws `UsageFault` for a SOURCE that no graph could be started on. */
 export function expectSource(uri: string, registry: Registry): void {
   try {
-    expandSource(describeSource(uri), undefined, registry);
+    expandSource(describeSource(uri), {}, registry);
   } catch (error) {
     if (!(error instanceof ExpandFault)) throw error;
     // Some name it themselves.

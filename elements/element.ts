@@ -323,6 +323,8 @@ export interface SourceBinding {
   /** A path, `test:PATTERN`, or an rtsp, rtsps, rtmp or rtmps URL. */
   readonly uri: string;
   readonly pace?: "realtime" | "fast";
+  /** Of a file whose container is known: the factory that reads it. Without it the file's content chooses one. */
+  readonly demuxer?: string;
 }
 
 /** Elements linked in order. A composite of one node gives it its own name; of several, `name.suffix`. */

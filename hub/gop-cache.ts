@@ -5,11 +5,12 @@ import type { Unit } from "../media/unit.ts";
 const MOST_UNITS = 8192;
 
 export class GopCache {
-  readonly #mostBytes: number;
+  readonly #mostBytes: () => number;
   #units: Unit[] = [];
   #bytes = 0;
 
-  constructor(mostBytes: number) {
+  /** Asked with every unit: what one stream may have depends on how many its owner publishes. */
+  constructor(mostBytes: () => number) {
     this.#mostBytes = mostBytes;
   }
 
@@ -27,7 +28,7 @@ export class GopCache {
     else if (this.isEmpty) return;
     for (const part of unit.parts) this.#bytes += part.length;
     this.#units.push(unit);
-    if (this.#bytes > this.#mostBytes || this.#units.length > MOST_UNITS) this.clear();
+    if (this.#bytes > this.#mostBytes() || this.#units.length > MOST_UNITS) this.clear();
   }
 
   clear(): void {

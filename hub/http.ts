@@ -1,6 +1,7 @@
 /** What the server asks for on the Unix socket, for clients that it has let in: HLS files and viewers by WebRTC. */
 import { chmod, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { CLIENT_HEADER } from "../schemas/hub.ts";
 import type { Log } from "./log.ts";
 import { readPath } from "./path.ts";
 import { StreamRefusal } from "./streams.ts";
@@ -17,7 +18,10 @@ export interface HttpParts {
   readonly hls: {
     answer(path: string, file: string, query: URLSearchParams, signal: AbortSignal): Promise<HttpAnswer>;
   };
-  readonly whep: { offer(path: string, sdp: string): Promise<{ id: string; sdp: string }>; close(id: string): boolean };
+  readonly whep: {
+    offer(path: string, sdp: string, client?: string): Promise<{ id: string; sdp: string }>;
+    close(id: string): boolean;
+  };
   readonly log: Log;
 }
 
@@ -76,7 +80,7 @@ async function answerRequest(parts: HttpParts, request: IncomingMessage, signal:
     case "GET hls":
       return parts.hls.answer(toPath(rest.slice(0, -1)), rest.at(-1) ?? "", new URLSearchParams(query), signal);
     case "POST whep":
-      return offer(parts, toPath(rest), await readBody(request));
+      return offer(parts, toPath(rest), await readBody(request), request.headers[CLIENT_HEADER]);
     case "DELETE sessions": {
       const isClosed = parts.whep.close(rest.join("/"));
       return isClosed ? { status: 204, headers: {}, body: "" } : text(404, "there is no such viewer");
@@ -86,8 +90,13 @@ async function answerRequest(parts: HttpParts, request: IncomingMessage, signal:
   }
 }
 
-async function offer({ whep }: HttpParts, path: string, sdp: string): Promise<HttpAnswer> {
-  const answer = await whep.offer(path, sdp);
+async function offer(
+  { whep }: HttpParts,
+  path: string,
+  sdp: string,
+  client: string | readonly string[] | undefined,
+): Promise<HttpAnswer> {
+  const answer = await whep.offer(path, sdp, typeof client === "string" ? client : undefined);
   const headers = { "content-type": "application/sdp", location: `/sessions/${answer.id}` };
   return { status: 201, headers, body: answer.sdp };
 }

@@ -29,6 +29,7 @@ export const LIMITS: HubSettings["limits"] = {
   readerBytes: 8 * 2 ** 20,
   unitBytes: 8 * 2 ** 20,
   cacheBytes: 32 * 2 ** 20,
+  keyBytes: 2 ** 30,
   hlsIdleMs: 30_000,
   hlsBytes: 64 * 2 ** 20,
   connectMs: 10_000,

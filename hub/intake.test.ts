@@ -9,7 +9,14 @@ import { Intake, IntakeFault } from "./intake.ts";
 import { KeepingReader } from "./reader.fixture.ts";
 import { Streams } from "./streams.ts";
 
-const LIMITS = { publishers: 3, readersPerStream: 4, cacheBytes: 2 ** 24, frozenMs: 60_000, keylessMs: 60_000 };
+const LIMITS = {
+  publishers: 3,
+  readersPerStream: 4,
+  cacheBytes: 2 ** 24,
+  keyBytes: 2 ** 30,
+  frozenMs: 60_000,
+  keylessMs: 60_000,
+};
 const STEP = 40_000;
 const AUDIO: AudioTrack = { codec: "aac", config: Buffer.from("1190", "hex"), sampleRate: 48_000, channels: 2 };
 

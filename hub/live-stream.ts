@@ -28,6 +28,8 @@ interface StreamOrigin {
   readonly protocol: StreamInfo["protocol"];
   /** Of a runner of the server's. */
   readonly isOwn: boolean;
+  /** Bytes that may be kept for players that join, as it is now. */
+  cacheBytes(): number;
 }
 
 export class LiveStream implements Publication {
@@ -58,14 +60,14 @@ export class LiveStream implements Publication {
   /** Of readers that have gone. */
   #missed = 0;
 
-  constructor({ path, protocol, isOwn }: StreamOrigin, limits: StreamLimits, log: Log, now: () => number) {
+  constructor({ path, protocol, isOwn, cacheBytes }: StreamOrigin, limits: StreamLimits, log: Log, now: () => number) {
     this.path = path;
     this.isOwn = isOwn;
     this.#protocol = protocol;
     this.#limits = limits;
     this.#log = log;
     this.#now = now;
-    this.#cache = new GopCache(limits.cacheBytes);
+    this.#cache = new GopCache(cacheBytes);
     this.heardAt = now();
     this.pictureAt = this.heardAt;
     this.ended = new Promise((resolve) => {
@@ -115,11 +117,7 @@ export class LiveStream implements Publication {
   join(reader: Reader): () => void {
     const tracks = this.#tracks;
     if (this.#isClosed || tracks === null) throw new StreamRefusal("not_live", `nothing is published at ${this.path}`);
-    if (this.#seats.length >= this.#limits.readersPerStream)
-      throw new StreamRefusal(
-        "too_many",
-        `${this.path} has ${this.#limits.readersPerStream} readers, which is the most`,
-      );
+    this.expectRoom(reader.client);
     const seat: Seat = { reader, needsKey: true, beginUs: 0, isGone: false };
     this.#seats = [...this.#seats, seat];
     this.#attempt(seat, () => {
@@ -127,6 +125,16 @@ export class LiveStream implements Publication {
       for (const unit of this.#cache.units()) if (!seat.isGone && admit(seat, unit)) reader.take(unit, true);
     });
     return () => this.#leave(seat);
+  }
+
+  /** Throws a `StreamRefusal`. */
+  expectRoom(client: string | undefined): void {
+    const { readersPerStream: most } = this.#limits;
+    const { length: taken } = this.#seats;
+    if (taken >= most) throw new StreamRefusal("too_many", `${this.path} has ${most} readers, which is the most`);
+    const own = client === undefined ? 0 : this.#seats.filter(({ reader }) => reader.client === client).length;
+    if (own > 0 && own >= (most - taken + own) / 2)
+      throw new StreamRefusal("too_many", `${this.path} has ${own} readers from this address, which is the most now`);
   }
 
   close(reason: string): void {

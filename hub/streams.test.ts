@@ -15,7 +15,14 @@ const VIDEO = {
 } as const;
 const AUDIO = { codec: "aac", config: new Uint8Array(2), sampleRate: 48_000, channels: 2 } as const;
 const TRACKS: Tracks = { video: VIDEO, audio: null };
-const LIMITS = { publishers: 3, readersPerStream: 4, cacheBytes: 1000, frozenMs: 60_000, keylessMs: 60_000 };
+const LIMITS = {
+  publishers: 3,
+  readersPerStream: 4,
+  cacheBytes: 1000,
+  keyBytes: 2 ** 30,
+  frozenMs: 60_000,
+  keylessMs: 60_000,
+};
 
 const unit = (kind: Unit["kind"], ms: number, isKey: boolean, bytes = 10): Unit => ({
   kind,
@@ -120,6 +127,27 @@ test("a group of pictures that is too large for the cache costs those who join t
   streams.read("a/b", reader);
   for (const one of [sound(100), picture(120), key(160), picture(200)]) publication.write(one);
   assert.deepEqual(reader.words, ["begin 640x360", "key 160", "picture 200"]);
+});
+
+test("streams of one owner share its memory, and leave that of others alone", (t) => {
+  const { streams } = open(t, { publishers: 9, keyBytes: 1500 });
+  const cachedOf = (path: string): number => {
+    const reader = new KeepingReader();
+    streams.read(path, reader)();
+    return reader.words.length - 1;
+  };
+  const publish = (path: string) => {
+    const publication = streams.publish(path, "rtmp", null);
+    publication.begin(TRACKS);
+    for (const one of [key(0, 400), picture(40, 400)]) publication.write(one);
+    return publication;
+  };
+  const first = publish("a/1");
+  publish("b/1");
+  assert.deepEqual([cachedOf("a/1"), cachedOf("b/1")], [2, 2]);
+  publish("a/2");
+  first.write(picture(80, 1));
+  assert.deepEqual([cachedOf("a/1"), cachedOf("a/2"), cachedOf("b/1")], [0, 0, 2]);
 });
 
 test("a cache of very many small units is bounded too", (t) => {

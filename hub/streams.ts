@@ -4,6 +4,7 @@
  */
 import type { Tracks, Unit } from "../media/unit.ts";
 import type { StreamInfo } from "../schemas/hub.ts";
+import { shareOf } from "./key-share.ts";
 import { LiveStream, type StreamStats } from "./live-stream.ts";
 import type { Log } from "./log.ts";
 
@@ -17,6 +18,8 @@ export interface Reader {
   end(reason: string): void;
   /** Pictures that it was too slow for, so far. */
   readonly missed?: number;
+  /** Where it comes from, if it could come as often as it likes: one client gets half of the places that others leave. */
+  readonly client?: string | undefined;
 }
 
 /** What a publisher holds. Everything after `close` does nothing. */
@@ -45,6 +48,8 @@ export interface StreamLimits {
   readonly publishers: number;
   readonly readersPerStream: number;
   readonly cacheBytes: number;
+  /** For all streams of one key together, and as much again for their HLS. */
+  readonly keyBytes: number;
   readonly frozenMs: number;
   readonly keylessMs: number;
 }
@@ -87,7 +92,8 @@ export class Streams {
     if (this.#live.has(path)) throw new StreamRefusal("busy", `${path} is being published already`);
     if (!isOwn && this.#countForeign() >= this.#limits.publishers)
       throw new StreamRefusal("too_many", `${this.#limits.publishers} streams are being published, which is the most`);
-    const stream = new LiveStream({ path, protocol, isOwn }, this.#limits, this.#log, this.#now);
+    const cacheBytes = (): number => shareOf(path, this.#live.keys(), this.#limits.cacheBytes, this.#limits.keyBytes);
+    const stream = new LiveStream({ path, protocol, isOwn, cacheBytes }, this.#limits, this.#log, this.#now);
     stream.onBegun = () => {
       this.#log("info", "a stream has begun", { path, protocol });
       this.#events.published?.(stream.info(), recording);
@@ -106,6 +112,11 @@ export class Streams {
     const stream = this.#live.get(path);
     if (!stream?.isPlayable) throw new StreamRefusal("not_live", `nothing is published at ${path}`);
     return stream.join(reader);
+  }
+
+  /** Whether `read` would have a place for this client now. Throws a `StreamRefusal`. */
+  expectRoom(path: string, client: string | undefined): void {
+    this.#live.get(path)?.expectRoom(client);
   }
 
   /** What can be played at this path, or null. */

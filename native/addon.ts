@@ -207,6 +207,8 @@ export interface Addon {
     right: number,
     down: number,
   ): Float32Array;
+  /** GIO connects to these hosts and no others from now on; a name with addresses stands for these. */
+  allowConnections(hosts: readonly { readonly host: string; readonly addresses: readonly string[] }[]): void;
   listFactories(): unknown[];
   describeFactory(name: string): unknown;
   setRank(name: string, rank: number): boolean;

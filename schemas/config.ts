@@ -90,6 +90,11 @@ export const Config = section({
     reader_bytes: count(8 * 2 ** 20, "Bytes that may wait for a player; more cost it pictures.", 65_536),
     unit_bytes: count(8 * 2 ** 20, "One coded picture.", 65_536),
     cache_bytes: count(32 * 2 ** 20, "Pictures since the last key frame, kept for players that join.", 65_536),
+    bytes_per_key: count(
+      256 * 2 ** 20,
+      "The same for all streams of one key together, and as much again for the segments of their HLS.",
+      1_048_576,
+    ),
     hls_idle_seconds: seconds(30, "HLS that nobody asks for is not made any more after"),
     hls_bytes: count(64 * 2 ** 20, "The newest segments of one stream's HLS, kept in memory.", 1_048_576),
     verdict_seconds: seconds(5, "Whom to let in must be known"),
@@ -117,9 +122,14 @@ export const Config = section({
       description: "Recordings are kept for so many days.",
     }),
     segment_seconds: seconds(600, "A recording is cut into files of", 1),
+    bytes_per_key: count(
+      100 * 2 ** 30,
+      "Recordings of one key, of streams and processes together, on one machine; more cost it the oldest.",
+      1,
+    ),
     reserve_bytes: count(
       2 * 2 ** 30,
-      "Below so much free space the oldest recordings go, and if that does not help recording stops.",
+      "Below this free space the oldest recordings of the key that has the most are removed; if that does not help, recording stops.",
     ),
     sweep_seconds: seconds(30, "Recordings that are too old are looked for every", 1),
     disk_seconds: seconds(1, "The free space is looked at every"),
@@ -225,6 +235,12 @@ export const Config = section({
   }),
   delivery: section({
     queued: count(10_000, "Notices that may wait for one receiver; more cost the oldest, and are counted.", 1),
+    queued_per_key: count(
+      50_000,
+      "Notices that may wait for all receivers of one key together; more cost its oldest.",
+      1,
+    ),
+    queued_bytes_per_key: count(256 * 2 ** 20, "The same in bytes.", 65_536),
     body_bytes: count(1_048_576, "One notice; a larger one is not kept, and counted.", 1024),
     at_once: count(32, "Requests to webhooks that are under way at the same time, and as many topics of brokers.", 2),
     in_flight: count(100, "Notices on their way to a topic of a broker that it has not confirmed yet.", 1),
@@ -286,6 +302,14 @@ export const Config = section({
   }),
   network: section({
     deny: list("Networks that are never connected to, beyond link-local and cloud-metadata ones: `10.0.0.0/8`."),
+    allow: list(
+      "Networks that clients may name in any address although they are closed by default: loopback, this machine's own addresses, private, shared (100.64.0.0/10) and reserved networks. `deny` wins.",
+    ),
+    allow_devices: Type.Array(Type.String(), {
+      default: ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"],
+      description:
+        "The same for sources, outputs and brokers alone, because cameras are usually in private networks; webhooks do not reach them. `[]` where tenants are strangers.",
+    }),
     resolve_seconds: seconds(3, "A name that is not resolved counts as one that leads nowhere after"),
   }),
   uploads: section({
@@ -300,6 +324,7 @@ export const Config = section({
     compile_seconds: seconds(5, "A graph must be compiled"),
     compile_bytes: count(128 * 2 ** 20, "Compiling may take so much memory.", 2 ** 25),
     queued: count(32, "Graphs that may wait to be compiled.", 1),
+    queued_per_key: count(4, "The same of one key; keys take turns.", 1),
     idle_seconds: seconds(60, "What compiles graphs that are not installed is unloaded when it was not needed for"),
     try_seconds: seconds(60, "A graph that is tried ends by itself after", 1),
   }),

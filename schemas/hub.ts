@@ -11,6 +11,9 @@ const Milliseconds = Type.Number({ minimum: 0 });
 const Count = Type.Integer({ minimum: 0 });
 
 /** Everything it must know before it listens. Limits come from the configuration. */
+/** Of a request to the socket for HLS and WebRTC: the address of the client for whom the server asks. */
+export const CLIENT_HEADER = "x-windhover-client";
+
 export const HubSettings = Type.Object({
   rtsp: Type.Object({ host: Type.String(), port: Port }),
   rtmp: Type.Object({ host: Type.String(), port: Port }),
@@ -48,6 +51,8 @@ export const HubSettings = Type.Object({
     unitBytes: Count,
     /** Pictures since the last key frame, for readers that join. */
     cacheBytes: Count,
+    /** The same for all streams of one key together, and as much again for the segments of their HLS. */
+    keyBytes: Count,
     /** A stream that nobody asks HLS of any more is not made into HLS any more after this. */
     hlsIdleMs: Milliseconds,
     /** Segments of one stream's HLS that are kept; more cost the oldest. */

@@ -24,6 +24,8 @@ export const RunnerJob = Type.Object({
   params: Properties,
   /** A file's path or a stream's address, with credentials; its host as a number wherever that will do. */
   sourceUri: Type.String(),
+  /** What the host of a stream stands for, where it stays a name: no other address is connected to. */
+  sourceAddresses: Type.Optional(Type.Array(Type.String())),
   /** What messages call the source. Default: the address without credentials, or a file's own name without its folder. */
   sourceLabel: Type.Optional(Type.String()),
   /** Where in a file to begin: no frame before it comes out. */

@@ -55,6 +55,7 @@ export const LIBRARIES = [
   "gstreamer-app-1.0",
   "gstreamer-pbutils-1.0",
   "gstreamer-rtsp-server-1.0",
+  "gio-2.0",
   "cairo",
   "pangocairo",
 ];

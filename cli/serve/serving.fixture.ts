@@ -43,6 +43,8 @@ export class Serving {
         WINDHOVER_HTTP_CHECK_ANSWERS: "true",
         // Loaded ahead and never used, they take a tenth of all processor time of the tests. Some tests set the default.
         WINDHOVER_RUNNERS_SPARE: "0",
+        // Receivers and cameras of tests are on this machine.
+        WINDHOVER_NETWORK_ALLOW: "127.0.0.0/8,::1",
         // A machine that is busy with other tests takes its time.
         WINDHOVER_RUNNERS_START_SECONDS: "60",
         WINDHOVER_GRAPHS_COMPILE_SECONDS: "60",

@@ -16,4 +16,4 @@ export const count = (description: string, fallback: number) =>
 export const none = (description: string) => Type.Object({}, { additionalProperties: false, description });
 
 /** Where the notices of an example go. */
-export const exampleOutput = (topic: string) => [{ type: "mqtt", config: { host: "localhost:1883", topic } }];
+export const exampleOutput = (topic: string) => [{ type: "mqtt", config: { host: "192.168.1.10:1883", topic } }];

@@ -1,9 +1,9 @@
 import type { Registry } from "../../schemas/registry.ts";
 import { didYouMean } from "../../schemas/suggest.ts";
-import { type ExpandedNode, ExpandFault, type Expansion } from "../element.ts";
+import { type ExpandedNode, ExpandFault, type Expansion, type SourceBinding } from "../element.ts";
 import type { FileSource, SourceDescription, TestSource } from "./uri.ts";
 
-type Pace = "realtime" | "fast";
+type Pace = SourceBinding["pace"];
 
 /** What a demuxer or depayloader may give that is video: the other streams of a file or camera stay unlinked. */
 export const VIDEO_CAPS = [
@@ -27,10 +27,14 @@ export const VIDEO_CAPS = [
   "image/png",
 ].join(";");
 
-export function expandSource(source: SourceDescription, pace: Pace | undefined, registry: Registry): Expansion {
+export function expandSource(
+  source: SourceDescription,
+  { pace, demuxer }: Pick<SourceBinding, "pace" | "demuxer">,
+  registry: Registry,
+): Expansion {
   switch (source.kind) {
     case "file":
-      return expandFile(source, pace);
+      return expandFile(source, pace, demuxer);
     case "test":
       return expandTest(source, pace, registry);
     case "live":
@@ -40,17 +44,20 @@ export function expandSource(source: SourceDescription, pace: Pace | undefined, 
   }
 }
 
-function expandFile({ path }: FileSource, pace: Pace | undefined): Expansion {
+function expandFile({ path }: FileSource, pace: Pace, demuxer: string | undefined): Expansion {
+  const known: ExpandedNode[] =
+    demuxer === undefined ? [] : [{ suffix: "demux", factory: demuxer, properties: {}, onward: VIDEO_CAPS }];
   return {
     nodes: [
       { suffix: "file", factory: "filesrc", properties: { location: path } },
+      ...known,
       { suffix: "parse", factory: "parsebin", properties: {}, onward: VIDEO_CAPS },
       ...expandPace(pace),
     ],
   };
 }
 
-function expandTest(picture: TestSource, pace: Pace | undefined, registry: Registry): Expansion {
+function expandTest(picture: TestSource, pace: Pace, registry: Registry): Expansion {
   checkPattern(picture.pattern, registry);
   const { pattern, width, height, framerate, frames } = picture;
   return {
@@ -93,7 +100,7 @@ function expandLive(): Expansion {
 }
 
 /** Pacing happens here alone: every sink takes what comes, when it comes. */
-const expandPace = (pace: Pace | undefined): readonly ExpandedNode[] =>
+const expandPace = (pace: Pace): readonly ExpandedNode[] =>
   pace === "realtime" ? [{ suffix: "pace", factory: "clocksync", properties: {} }] : [];
 
 function checkPattern(pattern: string, registry: Registry): void {

@@ -68,7 +68,7 @@ chains:
   expand(properties, { source, registry }) {
     const bound = bind(properties, source);
     try {
-      return expandSource(describeSource(bound.uri), bound.pace, registry);
+      return expandSource(describeSource(bound.uri), bound, registry);
     } catch (error) {
       // What the graph is started on stands on no line of the graph.
       throw properties.uri === undefined && error instanceof ExpandFault ? new ExpandFault(null, error.message) : error;
@@ -90,5 +90,6 @@ function bind(own: Partial<SourceBinding>, started: SourceBinding | null): Sourc
   if (uri === undefined)
     throw new ExpandFault(null, "no source: start the graph on a file, test:PATTERN or URL, or give this step a uri");
   const pace = own.pace ?? started?.pace;
-  return pace === undefined ? { uri } : { uri, pace };
+  const demuxer = own.uri === undefined ? started?.demuxer : undefined;
+  return { uri, ...(pace !== undefined && { pace }), ...(demuxer !== undefined && { demuxer }) };
 }

@@ -1,5 +1,4 @@
 /** HLS of one publication: answers for its playlists and files. */
-import type { HubSettings } from "../../schemas/hub.ts";
 import type { HttpAnswer } from "../http.ts";
 import type { Reader } from "../streams.ts";
 import { MEDIA_PLAYLIST, MULTIVARIANT_PLAYLIST, writeMedia, writeMultivariant } from "./playlist.ts";
@@ -34,9 +33,9 @@ export class HlsStream {
   readonly #room: WaitingRoom;
   #askedAt = performance.now();
 
-  constructor(limits: Pick<HubSettings["limits"], "hlsBytes" | "readersPerStream">, firstNumber: number) {
-    this.#window = new Window(firstNumber, limits.hlsBytes);
-    this.#room = new WaitingRoom(limits.readersPerStream * REQUESTS_PER_VIEWER);
+  constructor(readersPerStream: number, firstNumber: number, mostBytes: () => number) {
+    this.#window = new Window(firstNumber, mostBytes);
+    this.#room = new WaitingRoom(readersPerStream * REQUESTS_PER_VIEWER);
     this.reader = new Segmenter(this.#window, () => this.#room.wake());
   }
 

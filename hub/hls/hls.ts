@@ -4,13 +4,16 @@
  */
 import type { HubSettings } from "../../schemas/hub.ts";
 import type { HttpAnswer } from "../http.ts";
+import { shareOf } from "../key-share.ts";
 import type { Log } from "../log.ts";
 import { StreamRefusal, type Streams } from "../streams.ts";
 import { HlsStream } from "./hls-stream.ts";
 import { MEDIA_PLAYLIST, MULTIVARIANT_PLAYLIST } from "./playlist.ts";
 
 export interface HlsParts {
-  readonly settings: { readonly limits: Pick<HubSettings["limits"], "hlsIdleMs" | "hlsBytes" | "readersPerStream"> };
+  readonly settings: {
+    readonly limits: Pick<HubSettings["limits"], "hlsIdleMs" | "hlsBytes" | "keyBytes" | "readersPerStream">;
+  };
   readonly streams: Pick<Streams, "read">;
   readonly log: Log;
 }
@@ -60,7 +63,9 @@ export class Hls {
   #begin(path: string, leastNumber: number): HlsStream {
     const { settings, streams, log } = this.#parts;
     const firstNumber = Math.max(leastNumber, Math.floor((Date.now() - EPOCH_MS) / 1000));
-    const stream = new HlsStream(settings.limits, firstNumber);
+    const { readersPerStream, hlsBytes, keyBytes } = settings.limits;
+    const mostBytes = (): number => shareOf(path, this.#streams.keys(), hlsBytes, keyBytes);
+    const stream = new HlsStream(readersPerStream, firstNumber, mostBytes);
     stream.leave = streams.read(path, stream.reader);
     this.#streams.set(path, stream);
     log("debug", "a stream is made into HLS", { path });

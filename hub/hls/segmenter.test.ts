@@ -31,7 +31,7 @@ const stepOf = (most: number) =>
 
 /** Every playlist that a viewer could have got. */
 function play(steps: readonly Step[]) {
-  const window = new Window(1000, MOST_BYTES);
+  const window = new Window(1000, () => MOST_BYTES);
   const playlists: ReadPlaylist[] = [];
   const pictures = new Map<number, number>();
   const segmenter = new Segmenter(window, () => {

@@ -56,7 +56,7 @@ const KEPT_TARGETS = 2 * LISTED_TARGETS;
 export class Window {
   /** In the name of every file, so that no cache takes one of an earlier window for it. */
   readonly name: string;
-  readonly #mostBytes: number;
+  readonly #mostBytes: () => number;
   #done: Segment[] = [];
   #growing: Growing | null = null;
   #init: InitSegment | null = null;
@@ -73,7 +73,7 @@ export class Window {
   isWanted = false;
 
   /** `firstNumber`: higher than every one that an earlier window of this stream gave. */
-  constructor(firstNumber: number, mostBytes: number) {
+  constructor(firstNumber: number, mostBytes: () => number) {
     this.name = firstNumber.toString(36);
     this.#nextSegment = firstNumber;
     this.#mostBytes = mostBytes;
@@ -119,7 +119,7 @@ export class Window {
 
   /** Nor larger: some must be left to list. */
   get largestSegmentBytes(): number {
-    return this.#mostBytes / 8;
+    return this.#mostBytes() / 8;
   }
 
   /** Bits a second, of the segment that has the most. */
@@ -220,7 +220,7 @@ export class Window {
       if (gone.isDiscontinuous) this.#lostDiscontinuities += 1;
     };
     for (let extra = this.#findFrom(KEPT_TARGETS); extra > 0; extra--) drop();
-    while (this.#bytes > this.#mostBytes && this.#done.length > 1) drop();
+    while (this.#bytes > this.#mostBytes() && this.#done.length > 1) drop();
   }
 
   /** The first of the fewest newest segments that last so many target durations together. */

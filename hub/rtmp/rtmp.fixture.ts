@@ -26,7 +26,7 @@ const LIMITS: HubSettings["limits"] = {
     readerBytes: 2 ** 23,
     unitBytes: 2 ** 21,
   },
-  ...{ cacheBytes: 2 ** 25, hlsIdleMs: 1000, hlsBytes: 2 ** 25, connectMs: 1000, verdictMs: 5000 },
+  ...{ cacheBytes: 2 ** 25, keyBytes: 2 ** 30, hlsIdleMs: 1000, hlsBytes: 2 ** 25, connectMs: 1000, verdictMs: 5000 },
 };
 
 /** One publication, from its first key unit to its end. */

@@ -19,6 +19,7 @@ export const LIMITS = {
   readerBytes: 2 ** 20,
   unitBytes: 8 * 2 ** 20,
   cacheBytes: 2 ** 24,
+  keyBytes: 2 ** 30,
   hlsIdleMs: 1000,
   hlsBytes: 2 ** 24,
   connectMs: 1000,

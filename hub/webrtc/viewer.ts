@@ -17,8 +17,11 @@ export interface ViewerParts {
   readonly codec: OfferedCodec;
   readonly certificate: Certificate;
   readonly limits: { readonly connectMs: number; readonly stalledMs: number; readonly readerBytes: number };
+  /** Where it comes from. */
+  readonly client: string | undefined;
   /** Makes it a reader of its stream from now on. May throw. */
   readonly join: (reader: Reader) => () => void;
+  readonly onConnected: () => void;
   /** Called once. */
   readonly onClosed: (reason: string) => void;
   /** A fault of ours, for the log. */
@@ -36,7 +39,8 @@ export class Viewer implements Peer, Reader {
   readonly #parts: ViewerParts;
   readonly #channel: SecureChannel;
   readonly #sender: Sender;
-  #leave: () => void;
+  /** No reader before it is connected: an offer alone takes nobody's place. */
+  #leave: () => void = () => {};
   #route: Route | null = null;
   #isNominated = false;
   /** While the cached pictures come, which are sent together. */
@@ -66,11 +70,13 @@ export class Viewer implements Peer, Reader {
       send,
       guard: this.#guard,
     });
-    // Takes its place at once; what comes before it is connected is of no use to it.
-    this.#leave = parts.join({ begin: () => {}, take: () => {}, end: (reason) => this.close(reason) });
     const seconds = parts.limits.connectMs / 1000;
     const giveUp = this.#guard(() => this.close(`it was not connected within ${seconds} s`));
     this.#timer = setTimeout(giveUp, parts.limits.connectMs);
+  }
+
+  get client(): string | undefined {
+    return this.#parts.client;
   }
 
   /** Pictures that it was too slow for. */
@@ -105,9 +111,9 @@ export class Viewer implements Peer, Reader {
 
   #start(): void {
     clearTimeout(this.#timer);
+    this.#parts.onConnected();
     const tick = this.#guard(() => this.#tick());
     this.#timer = setInterval(tick, REPORT_MS);
-    this.#leave();
     this.#cached = [];
     try {
       this.#leave = this.#parts.join(this);

@@ -39,6 +39,7 @@ function open({ stalledMs = 20_000, connectMs = 20_000, readersPerStream = 4, tr
     publishers: 4,
     readersPerStream,
     cacheBytes: 2 ** 24,
+    keyBytes: 2 ** 30,
     frozenMs: 600_000,
     keylessMs: 600_000,
   });
@@ -46,7 +47,7 @@ function open({ stalledMs = 20_000, connectMs = 20_000, readersPerStream = 4, tr
   const whep = new Whep({
     settings: {
       webrtc: { addresses: [], portFirst: 0, portLast: 0 },
-      limits: { connectMs, stalledMs, readerBytes: 2 ** 21 },
+      limits: { connectMs, stalledMs, readerBytes: 2 ** 21, readersPerStream },
     },
     streams,
     log: (_level, _message, fields) => said.push(String(fields?.reason ?? "")),
@@ -62,10 +63,10 @@ function open({ stalledMs = 20_000, connectMs = 20_000, readersPerStream = 4, tr
   return { streams, whep, publication, said, readers };
 }
 
-async function watch(whep: Whep, options = {}): Promise<TestViewer & { id: string }> {
+async function watch(whep: Whep, options = {}, client?: string): Promise<TestViewer & { id: string }> {
   const viewer = await TestViewer.create(options);
   closers.push(() => viewer.close());
-  const { id, sdp } = await whep.offer("ann/cam", viewer.offer);
+  const { id, sdp } = await whep.offer("ann/cam", viewer.offer, client);
   await viewer.connect(sdp);
   return Object.assign(viewer, { id });
 }
@@ -153,9 +154,10 @@ test("a viewer that says nothing any more is let go", async () => {
 
 test("a viewer that never comes is let go", async () => {
   const { whep, said, readers } = open({ connectMs: 200 });
-  await whep.offer("ann/cam", chromiumOffer());
-  assert.equal(readers(), 1, "it has its place meanwhile");
-  while (readers() > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  const { id } = await whep.offer("ann/cam", chromiumOffer());
+  assert.equal(readers(), 0, "an offer alone is no reader");
+  while (said.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.equal(whep.close(id), false);
   assert.match(said[0] ?? "", /not connected within 0\.2 s/);
 });
 
@@ -165,7 +167,7 @@ test("a stream that is not live, has B-frames or is full is refused", async () =
     assert.ok(error instanceof StreamRefusal);
     return error.kind === "not_live";
   });
-  await whep.offer("ann/cam", chromiumOffer());
+  await watch(whep);
   await assert.rejects(whep.offer("ann/cam", chromiumOffer()), (error) => {
     assert.ok(error instanceof StreamRefusal);
     return error.kind === "too_many";
@@ -178,6 +180,22 @@ test("a stream that is not live, has B-frames or is full is refused", async () =
     assert.match(error.message, /B-frames.*use HLS/);
     return error.status === 409;
   });
+});
+
+test("offers that never connect keep nobody out, nor does one client that has many viewers", async () => {
+  const { whep, readers, said } = open({ readersPerStream: 4 });
+  const viewer = await TestViewer.create({});
+  closers.push(() => viewer.close());
+  const { sdp } = await whep.offer("ann/cam", viewer.offer, "192.0.2.1");
+  for (let i = 0; i < 200; i++) await whep.offer("ann/cam", chromiumOffer(), `198.51.100.${i % 2}`);
+  assert.equal(readers(), 0);
+  assert.ok(said.length >= 196, "those that wait are few");
+  await viewer.connect(sdp);
+  await viewer.until("a picture", () => viewer.pictures.length > 0);
+  for (let i = 0; i < 2; i++) await watch(whep, {}, "198.51.100.1");
+  await assert.rejects(whep.offer("ann/cam", chromiumOffer(), "198.51.100.1"), /2 readers from this address/);
+  await watch(whep, {}, "192.0.2.7");
+  assert.equal(readers(), 4);
 });
 
 test("a stream that gets B-frames while it is watched lets its viewers go", async () => {
@@ -316,13 +334,14 @@ test("a port that is taken is named in the refusal", async () => {
     publishers: 1,
     readersPerStream: 1,
     cacheBytes: 2 ** 20,
+    keyBytes: 2 ** 30,
     frozenMs: 600_000,
     keylessMs: 600_000,
   });
   const whep = new Whep({
     settings: {
       webrtc: { addresses: [], portFirst: port, portLast: port },
-      limits: { connectMs: 1000, stalledMs: 1000, readerBytes: 2 ** 20 },
+      limits: { connectMs: 1000, stalledMs: 1000, readerBytes: 2 ** 20, readersPerStream: 4 },
     },
     streams,
     log: () => {},

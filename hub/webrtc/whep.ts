@@ -7,15 +7,16 @@ import { listAddresses } from "./addresses.ts";
 import { writeAnswer } from "./answer.ts";
 import type { Certificate } from "./certificate.ts";
 import { chooseCodec, readOffer } from "./offer.ts";
+import { PendingOffers, type PendingViewer } from "./offers.ts";
 import { REORDERS, WhepRefusal } from "./refusal.ts";
 import { UdpPort } from "./udp-port.ts";
 import type { Viewer, ViewerParts } from "./viewer.ts";
 
 export interface WhepParts {
   readonly settings: Pick<HubSettings, "webrtc"> & {
-    readonly limits: Pick<HubSettings["limits"], "connectMs" | "stalledMs" | "readerBytes">;
+    readonly limits: Pick<HubSettings["limits"], "connectMs" | "stalledMs" | "readerBytes" | "readersPerStream">;
   };
-  readonly streams: Pick<Streams, "read" | "tracks">;
+  readonly streams: Pick<Streams, "read" | "tracks" | "expectRoom">;
   readonly log: Log;
 }
 
@@ -29,18 +30,20 @@ interface Ground {
 export class Whep {
   readonly #parts: WhepParts;
   readonly #viewers = new Map<string, Viewer>();
+  readonly #pending: PendingOffers<PendingViewer>;
   #ground: Promise<Ground> | null = null;
   #isClosed = false;
 
   constructor(parts: WhepParts) {
     this.#parts = parts;
+    this.#pending = new PendingOffers(parts.settings.limits.readersPerStream);
   }
 
   /**
    * The answer to a viewer's offer, and what to close it by. Throws a `WhepRefusal`, or a `StreamRefusal` of a stream that
-   * is not live or has as many readers as it may.
+   * is not live or has no room for this client. `client`: where the viewer comes from.
    */
-  async offer(path: string, sdp: string): Promise<{ id: string; sdp: string }> {
+  async offer(path: string, sdp: string, client?: string): Promise<{ id: string; sdp: string }> {
     const offer = readOffer(sdp);
     this.#tracks(path);
     const { port, certificate, createViewer } = await this.#prepare();
@@ -48,13 +51,17 @@ export class Whep {
     const tracks = this.#tracks(path);
     const codec = chooseCodec(offer.codecs, tracks.video.sps);
     const { settings, streams, log } = this.#parts;
+    streams.expectRoom(path, client);
     const viewer = createViewer({
+      client,
       offer,
       codec,
       certificate,
       limits: settings.limits,
       join: (reader) => streams.read(path, reader),
+      onConnected: () => this.#pending.remove(pending),
       onClosed: (reason) => {
+        this.#pending.remove(pending);
         port.remove(viewer);
         this.#viewers.delete(viewer.id);
         log("debug", "a viewer by WebRTC has gone", { path, viewer: viewer.id, reason });
@@ -63,6 +70,8 @@ export class Whep {
     });
     port.add(viewer);
     this.#viewers.set(viewer.id, viewer);
+    const pending: PendingViewer = { path, client, close: (reason) => viewer.close(reason) };
+    this.#pending.add(pending);
     const addresses = listAddresses(settings.webrtc.addresses, port.hasIpv6);
     const answer = writeAnswer({
       offer,

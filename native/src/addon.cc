@@ -19,6 +19,7 @@ static Napi::Object init(Napi::Env env, Napi::Object exports) {
     register_rtp_times();
   });
   Bridge::create(env);
+  export_connections(env, exports);
   export_registry(env, exports);
   export_elements(env, exports);
   export_frames(env, exports);

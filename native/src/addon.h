@@ -2,6 +2,7 @@
 #pragma once
 #include <napi.h>
 
+void export_connections(Napi::Env env, Napi::Object exports);
 void export_registry(Napi::Env env, Napi::Object exports);
 void export_elements(Napi::Env env, Napi::Object exports);
 void export_frames(Napi::Env env, Napi::Object exports);

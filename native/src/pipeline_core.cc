@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "connections.h"
 #include "pad_link.h"
 #include "relay.h"
 #include "ts_element.h"
@@ -191,6 +192,7 @@ std::string PipelineCore::build(const SegmentSpec& spec, GstBin* bin) {
       error = node.name + ": there is no GStreamer element \"" + node.factory + "\" (is its plugin installed?)";
       break;
     }
+    guard_datagrams(element);
     error = prepare_element(element, node.properties);
     if (!error.empty()) error = node.name + " (" + node.factory + ") " + error;
     if (auto core = ts_element_core(element)) {

@@ -1,4 +1,7 @@
-/** Notices on their way to the database. Bounded in number and in bytes: beyond that the oldest go and are counted. */
+/**
+ * Notices on their way to the database. Bounded in number and in bytes: beyond that the oldest of the process that has the
+ * most bytes waiting go and are counted, so that one process that alerts all the time costs no other a notice.
+ */
 import type { AlertNotice } from "../../schemas/api/events.ts";
 
 /** A notice before it is written down. The alias is that of the moment in which it is. */
@@ -20,6 +23,8 @@ export class WaitingNotices {
   readonly #most: NoticeBounds;
   #waiting: WaitingNotice[] = [];
   #bytes = 0;
+  /** The same by process. */
+  readonly #bytesOf = new Map<string, number>();
   #lost = 0;
 
   constructor(most: NoticeBounds) {
@@ -36,7 +41,7 @@ export class WaitingNotices {
 
   add(notice: WaitingNotice): void {
     this.#waiting.push(notice);
-    this.#bytes += notice.bytes;
+    this.#count(notice, 1);
     this.#shrink();
   }
 
@@ -49,14 +54,15 @@ export class WaitingNotices {
       amount += 1;
       bytes += notice.bytes;
     }
-    this.#bytes -= bytes;
-    return this.#waiting.splice(0, amount);
+    const taken = this.#waiting.splice(0, amount);
+    for (const notice of taken) this.#count(notice, -1);
+    return taken;
   }
 
   /** What could not be written is still the oldest. */
   putBack(taken: readonly WaitingNotice[]): void {
     this.#waiting = [...taken, ...this.#waiting];
-    for (const { bytes } of taken) this.#bytes += bytes;
+    for (const notice of taken) this.#count(notice, 1);
     this.#shrink();
   }
 
@@ -72,20 +78,22 @@ export class WaitingNotices {
     return lost;
   }
 
-  /** Never the newest alone, however large. */
+  #count({ draft: { process_uuid: process }, bytes }: WaitingNotice, sign: 1 | -1): void {
+    this.#bytes += sign * bytes;
+    const left = (this.#bytesOf.get(process) ?? 0) + sign * bytes;
+    if (left > 0) this.#bytesOf.set(process, left);
+    else this.#bytesOf.delete(process);
+  }
+
+  /** One stays at least, however large. */
   #shrink(): void {
-    let excess = 0;
-    let bytes = this.#bytes;
-    while (
-      this.#waiting.length - excess > 1 &&
-      (this.#waiting.length - excess > this.#most.notices || bytes > this.#most.bytes)
-    ) {
-      bytes -= this.#waiting[excess]?.bytes ?? 0;
-      excess += 1;
+    const { notices, bytes } = this.#most;
+    while (this.#waiting.length > 1 && (this.#waiting.length > notices || this.#bytes > bytes)) {
+      const [heaviest] = [...this.#bytesOf].reduce((most, each) => (each[1] > most[1] ? each : most), ["", 0]);
+      const at = this.#waiting.findIndex(({ draft }) => draft.process_uuid === heaviest);
+      const [gone] = this.#waiting.splice(Math.max(0, at), 1);
+      if (gone !== undefined) this.#count(gone, -1);
+      this.#lost += 1;
     }
-    if (excess === 0) return;
-    this.#waiting.splice(0, excess);
-    this.#bytes = bytes;
-    this.#lost += excess;
   }
 }

@@ -72,7 +72,8 @@ export function graphEndpoints({ library, config }: GraphNeeds): readonly AnyEnd
       answers: { 200: { description: "All faults, with line and column.", schema: Validation } },
       errors: ["malformed_json", "body_too_large", "media_type_unsupported", "invalid_input", "request_timeout"],
       async handle(call) {
-        const faults = await library.validate(await readYamlBody(call, limits));
+        const owner = { userUuid: call.user.uuid, signal: call.signal };
+        const faults = await library.validate(await readYamlBody(call, limits), owner);
         return { status: 200, body: { valid: faults.length === 0, faults: showFaults(faults, OWN_TEXT) } };
       },
     }),

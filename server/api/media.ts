@@ -115,12 +115,13 @@ function watchEndpoints(kind: Watched, needs: MediaNeeds): readonly AnyEndpoint[
         ...(["stream_not_playable", "invalid_input", "media_type_unsupported"] as const),
         ...(["body_too_large", "request_timeout"] as const),
       ],
-      async handle({ user, params, raw, signal, publicUrl, letContinue }) {
+      async handle({ user, params, raw, address: client, signal, publicUrl, letContinue }) {
         expectSdp(raw);
         const path = await findPath({ user, params });
         letContinue();
         const bytes = await readBytes(raw, { bytes: SDP_BYTES, seconds: bodySeconds });
-        const answer = await ask({ method: "POST", target: `/whep/${path}`, body: { type: SDP, bytes }, signal });
+        const body = { type: SDP, bytes };
+        const answer = await ask({ method: "POST", target: `/whep/${path}`, body, client, signal });
         if (answer.statusCode !== 201) throw await refusalOf(answer, media.find(path) === null ? notLive(path) : null);
         onKeyUsed(path);
         const session = answer.headers.location?.split("/").at(-1) ?? "";

@@ -40,12 +40,12 @@ test("a stream is registered, listed, shown, and gone once deleted", async () =>
 });
 
 test("an identical stream is the one there is: by address and telemetry, not by alias", async () => {
-  const url = "rtsp://192.0.2.2/main";
+  const url = "rtsp://198.51.100.2/main";
   const first = await ada.call("POST", "/stream", stream(url));
   const again = await ada.call(
     "POST",
     "/stream",
-    stream("RTSP://192.0.2.2/main".replace("RTSP", "rtsp"), { alias: "b" }),
+    stream("RTSP://198.51.100.2/main".replace("RTSP", "rtsp"), { alias: "b" }),
   );
   assert.deepEqual([again.status, again.body.uuid, again.body.alias], [200, first.body.uuid, "cam"]);
   const telemetry = await ada.call("POST", "/stream", stream(url, { telemetry_cfg: mqtt(BROKER) }));
@@ -107,9 +107,22 @@ test("PATCH changes alias and telemetry, keeps what is left out, and a masked pa
   const path = `/source/${body.uuid}`;
   const renamed = await ada.call("PATCH", path, { alias: "new" });
   assert.deepEqual(renamed.body, { ...body, alias: "new" });
-  const shifted = { ...body.telemetry_cfg, parameters: { ...body.telemetry_cfg.parameters, port: 8883 } };
+  const changeTo = (change: object) => ({
+    ...body.telemetry_cfg,
+    parameters: { ...body.telemetry_cfg.parameters, ...change },
+  });
+  const shifted = changeTo({ topic: "elsewhere" });
   const changed = await ada.call("PATCH", path, { telemetry_cfg: shifted });
-  assert.equal(changed.body.telemetry_cfg.parameters.port, 8883);
+  assert.equal(changed.body.telemetry_cfg.parameters.topic, "elsewhere");
+  for (const [name, change] of Object.entries({
+    host: { ip: "192.0.2.66" },
+    port: { port: 8883 },
+    user: { username: "eve" },
+  })) {
+    const taken = await ada.call("PATCH", path, { telemetry_cfg: changeTo(change) });
+    const told = [taken.status, taken.body.errors?.[0]?.path];
+    assert.deepEqual(told, [422, "/telemetry_cfg/parameters/password"], `never for another ${name}`);
+  }
   const [row] = await service.sql`select telemetry_cfg from sources where uuid = ${body.uuid}`;
   assert.equal(row?.telemetryCfg.parameters.password, "hunter3");
   assert.equal((await ada.call("PATCH", path, { telemetry_cfg: null })).body.telemetry_cfg, null);

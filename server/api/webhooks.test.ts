@@ -344,14 +344,26 @@ test("the listing comes in pages, newest first", async () => {
   assert.deepEqual([paths, second.body.next_cursor], [["/3", "/2", "/1"], undefined]);
 });
 
-test("addresses of machines that must not be asked are refused; private ones are not, unless the operator says so", async () => {
+test("addresses of private networks and of machines that must not be asked are rejected, unless the operator allows them", async () => {
   const process = await start();
-  for (const host of ["169.254.169.254", "metadata", "[fe80::1]", "10.9.0.1", "0xa9fea9fe"])
+  const privateHosts = [
+    "10.8.0.1",
+    "192.168.1.1",
+    "100.64.0.1",
+    "[fd12::1]",
+    "[::ffff:10.8.0.1]",
+    "[64:ff9b:1::a08:1]",
+  ];
+  for (const host of ["169.254.169.254", "metadata", "[fe80::1]", "10.9.0.1", "0xa9fea9fe", ...privateHosts])
     for (const field of ["notification_url", "auth_url"]) {
       const { status, body } = await subscribe(process, { ...wish(), [field]: `http://${host}/` });
       assert.deepEqual([status, body.code, body.errors?.[0]?.path], [422, "address_refused", `/${field}`], host);
     }
-  assert.equal((await subscribe(process, { ...wish(), notification_url: "http://10.8.0.1/" })).status, 201);
+  const outside = "http://198.51.100.9/hook";
+  assert.equal((await subscribe(process, { ...wish(), notification_url: outside })).status, 201);
+  const relay = await subscribe(process, { ...wish(), notification_url: outside, auth_url: `${receiver.url}/token` });
+  const told = [relay.status, relay.body.code, relay.body.errors?.[0]?.path];
+  assert.deepEqual(told, [422, "address_refused", "/auth_url"], "no token of the inside goes outside");
 });
 
 const REFUSED: readonly (readonly [why: string, change: JsonRecord, path: string])[] = [

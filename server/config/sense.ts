@@ -47,8 +47,9 @@ export function judgeSense(
     expect("http.cors_origins", origin === "*" || isOrigin(origin), `has "${origin}"; expected https://host or *`);
   for (const proxy of http.trusted_proxies)
     expect("http.trusted_proxies", isNetwork(proxy), `has "${proxy}"; expected an address or 10.0.0.0/8`);
-  for (const denied of network.deny)
-    expect("network.deny", isNetwork(denied), `has "${denied}"; expected an address or 10.0.0.0/8`);
+  for (const key of ["deny", "allow", "allow_devices"] as const)
+    for (const entry of network[key])
+      expect(`network.${key}`, isNetwork(entry), `has "${entry}"; expected an address or 10.0.0.0/8`);
   expect(
     "database.url",
     database.url === null || isPostgres(database.url),

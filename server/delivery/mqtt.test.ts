@@ -94,8 +94,8 @@ test("why a broker does not take notices is told in words, without the password"
     [mqttTarget(broker.port), /127\.0\.0\.1:\d+: nothing listens there/],
     [mqttTarget(guarded.port, { username: "drone", password: "geheim:8" }), /username and password|this user/],
     [mqttTarget(1, { url: "mqtt://no-such-host.invalid" }), /no host of the name no-such-host\.invalid/],
-    [mqttTarget(1, { url: "mqtt://169.254.169.254:1883" }), /connects to no address of that network/],
-    [mqttTarget(1, { url: "mqtt://[::ffff:169.254.169.254]:1883" }), /connects to no address of that network/],
+    [mqttTarget(1, { url: "mqtt://169.254.169.254:1883" }), /does not connect to that network/],
+    [mqttTarget(1, { url: "mqtt://[::ffff:169.254.169.254]:1883" }), /does not connect to that network/],
     [mqttTarget(guarded.port, { url: `mqtts://127.0.0.1:${guarded.port}` }), /mqtts:.*(TLS|SSL|connection)/i],
   ];
   const uuids = await Promise.all(expected.map(([target]) => addDestination(outbox, sql, user, target)));

@@ -60,6 +60,31 @@ test("where more wait than may the oldest go, counted, and the newest arrive in 
   assert.deepEqual(numbers, range(500 - numbers.length + 1, 500));
 });
 
+test("of one user only so much waits, in all its queues together: its oldest go, and nobody else's", async () => {
+  const bounds = { DELIVERY_QUEUED_PER_KEY: "100", DELIVERY_QUEUED_BYTES_PER_KEY: "65536" };
+  const outbox = await openOutbox(sql, bounds);
+  const [crowd, wordy] = [await addUser(sql), await addUser(sql)];
+  const addTo = (owner: string) => addDestination(outbox, sql, owner, nowhere);
+  const [first, second, good, long] = [await addTo(crowd), await addTo(crowd), await addTo(user), await addTo(wordy)];
+  await enqueue(outbox, sql, good, range(1, 90));
+  await enqueue(outbox, sql, first, range(1, 80));
+  await enqueue(outbox, sql, second, range(1, 90));
+  await sql.begin((tx) =>
+    outbox.enqueue(
+      tx,
+      range(1, 20).map((number) => parcel(long, { number, text: "x".repeat(8_000) })),
+    ),
+  );
+  const countOf = async (uuid: string) => (await sql`select seq from parcels where destination_uuid = ${uuid}`).length;
+  await eventually(async () => (await countOf(first)) + (await countOf(second)) <= 100, "the crowd's oldest are gone");
+  await eventually(async () => (await countOf(long)) <= 8, "so are those of the one who sends much");
+  assert.deepEqual([await countOf(first), await countOf(second), await countOf(good)], [10, 90, 90]);
+  assert.equal((await standing(outbox, sql, first)).dropped, 70);
+  assert.equal((await standing(outbox, sql, first)).waiting, 10);
+  await sql`delete from users where uuid in ${sql([crowd, wordy])}`;
+  await removeDestination(sql, good);
+});
+
 test("what is rolled back is never sent; an id that waits already is not kept twice", async () => {
   const receiver = await openReceiver({ "/hook": status(200) });
   const outbox = await openOutbox(sql);
@@ -186,6 +211,44 @@ test("receivers that are slow keep no place for long, and many of one user keep 
   assert.ok(counts.includes(0), `it had to wait for all: ${counts}`);
   assert.ok(Math.max(...counts) < 20, `it had to wait for all of one: ${counts}`);
   await sql`delete from users where uuid = ${crowd}`;
+});
+
+test("however many receivers of one user hang for the first time, those of others find a place", async () => {
+  const mute = await openReceiver({ "/mute": () => {}, "/hook": status(200) });
+  const outbox = await openOutbox(sql, { DELIVERY_AT_ONCE: "8", DELIVERY_ANSWER_SECONDS: "600" });
+  const [crowd, second] = [await addUser(sql), await addUser(sql)];
+  const subscribe = async (owner: string, path: string, count: number) => {
+    const uuids = range(1, count).map(() => newUuid());
+    await sql.begin(async (tx) => {
+      for (const uuid of uuids)
+        await outbox.saveDestination(tx, { uuid, userUuid: owner, target: webhookTarget(`${mute.url}${path}`) });
+      await outbox.enqueue(
+        tx,
+        uuids.map((uuid) => parcel(uuid, { number: 1 })),
+      );
+    });
+    outbox.wake();
+    return uuids;
+  };
+  await subscribe(crowd, "/mute", 30);
+  await eventually(() => mute.at("/mute").length >= 3, "the first user has its places");
+  await subscribe(second, "/mute", 30);
+  await eventually(() => mute.at("/mute").length >= 4, "the second user has one");
+  const [good = ""] = await subscribe(user, "/hook", 1);
+  for (const number of range(2, 4)) {
+    await eventually(async () => (await standing(outbox, sql, good)).delivered === number - 1, "it is delivered");
+    await enqueue(outbox, sql, good, [number]);
+  }
+  assert.equal(mute.at("/mute").length, 4, "half of the six healthy places, and half of what that leaves");
+  const trials = range(1, 8).map(() =>
+    outbox.attempt({ uuid: newUuid(), userUuid: crowd, target: webhookTarget(`${mute.url}/mute`) }, parcel("", {})),
+  );
+  const refused = await Promise.race(trials);
+  assert.match(refused.detail, /too many receivers/);
+  const target = webhookTarget(`${mute.url}/hook`);
+  const tried = await outbox.attempt({ uuid: newUuid(), userUuid: user, target }, parcel("", {}));
+  assert.equal(tried.delivered, true, tried.detail);
+  await sql`delete from users where uuid in ${sql([crowd, second])}`;
 });
 
 test("two servers on one database deliver each notice once and in order; what one leaves the other takes over", async () => {

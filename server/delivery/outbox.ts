@@ -1,6 +1,7 @@
 /** Notices on their way to their receivers, kept in the database until they have arrived. */
 import type { Logger } from "pino";
 import type { JsonRecord } from "../../schemas/json.ts";
+import { Again } from "../processes/again.ts";
 import { within } from "../processes/within.ts";
 import type { Queries, Sql } from "../store/client.ts";
 import {
@@ -11,7 +12,7 @@ import {
   removeDestination,
   saveDestination,
 } from "../store/destinations.ts";
-import { amendParcel, countDropped, insertParcels } from "../store/parcels.ts";
+import { amendParcel, countDropped, insertParcels, type Trimmed, trimUsers } from "../store/parcels.ts";
 import type { Courier, CourierConfig } from "./courier.ts";
 import { MqttCourier } from "./couriers/mqtt.ts";
 import { WebhookCourier } from "./couriers/webhook.ts";
@@ -43,9 +44,10 @@ export class Outbox implements Delivery {
   readonly #counts = new DeliveryCounts();
   readonly #receipts: Receipts;
   readonly #dispatcher: Dispatcher;
+  readonly #trimming = new Again(() => this.#trimUsers());
   readonly #closing = new AbortController();
-  /** Attempts that were asked for, past what waits. */
-  #attempts = 0;
+  /** Attempts that were asked for, past what waits, by user. */
+  readonly #attempts = new Map<string, number>();
 
   private constructor(needs: OutboxNeeds) {
     const { sql, config, log, nodeUuid } = needs;
@@ -56,6 +58,7 @@ export class Outbox implements Delivery {
       ...{ sql, config: config.delivery, log, nodeUuid, counts: this.#counts },
       ...{ couriers: this.#couriers, receipts: this.#receipts },
     });
+    this.#trimming.begin(config.delivery.look_seconds * 1000);
   }
 
   static async open(needs: OutboxNeeds): Promise<Outbox> {
@@ -79,11 +82,7 @@ export class Outbox implements Delivery {
     const { queued } = this.#needs.config.delivery;
     const written = parcels.map(write);
     const fit = written.filter((parcel) => !this.#isTooLarge(parcel));
-    const trimmed = await insertParcels(sql, fit, queued);
-    for (const { uuid, kind, dropped } of trimmed) {
-      this.#counts.add(kind, { dropped });
-      this.#needs.log.warn({ destination: uuid, kind, dropped }, "the oldest notices were dropped: too many wait");
-    }
+    this.#noteTrimmed(await insertParcels(sql, fit, queued));
     if (fit.length === written.length) return;
     const large = written.filter((parcel) => this.#isTooLarge(parcel));
     this.#needs.log.error(
@@ -111,14 +110,17 @@ export class Outbox implements Delivery {
     return readStandings(sql, uuids);
   }
 
-  async attempt({ target }: Destination, { id, body }: Omit<Parcel, "dueAt">): Promise<AttemptResult> {
+  async attempt({ userUuid, target }: Destination, { id, body }: Omit<Parcel, "dueAt">): Promise<AttemptResult> {
     const startedMs = performance.now();
     const tell = (delivered: boolean, status: number | null, detail: string): AttemptResult => ({
       ...{ delivered, status, detail, ms: Math.round(performance.now() - startedMs) },
     });
-    if (this.#attempts >= this.#needs.config.delivery.at_once)
+    const own = this.#attempts.get(userUuid) ?? 0;
+    const others = [...this.#attempts.values()].reduce((sum, count) => sum + count, -own);
+    // As with what waits: half of what others leave.
+    if (own >= (this.#needs.config.delivery.at_once - others) / 2)
       return tell(false, null, "too many receivers are being tried just now; try again in a moment");
-    this.#attempts += 1;
+    this.#attempts.set(userUuid, own + 1);
     let status: number | null = null;
     try {
       const fault = await this.#couriers[target.kind].send(target, [{ id, body: JSON.stringify(body) }], {
@@ -133,7 +135,9 @@ export class Outbox implements Delivery {
       this.#needs.log.error({ err: error }, "a courier broke");
       return tell(false, null, BROKEN.reason);
     } finally {
-      this.#attempts -= 1;
+      const left = (this.#attempts.get(userUuid) ?? 1) - 1;
+      if (left > 0) this.#attempts.set(userUuid, left);
+      else this.#attempts.delete(userUuid);
     }
   }
 
@@ -150,7 +154,7 @@ export class Outbox implements Delivery {
 
   /** What has not arrived stays in the database, and is delivered by whoever comes next. */
   async close(): Promise<void> {
-    await this.#dispatcher.close();
+    await Promise.all([this.#dispatcher.close(), this.#trimming.close()]);
     this.#closing.abort();
     await within(CLOSE_MS, this.#receipts.close());
     await within(
@@ -162,6 +166,25 @@ export class Outbox implements Delivery {
         ),
     );
     await Promise.all(Object.values(this.#couriers).map((courier) => courier.close()));
+  }
+
+  /** Never rejects. */
+  async #trimUsers(): Promise<number> {
+    const { sql, config, log } = this.#needs;
+    const { queued_per_key: most, queued_bytes_per_key: bytes, body_bytes: bodyBytes, look_seconds } = config.delivery;
+    try {
+      this.#noteTrimmed(await trimUsers(sql, { most, bytes, bodyBytes }));
+    } catch (error) {
+      log.warn({ err: error }, "what waits of each key cannot be counted; it is tried again");
+    }
+    return look_seconds * 1000;
+  }
+
+  #noteTrimmed(trimmed: readonly Trimmed[]): void {
+    for (const { uuid, kind, dropped } of trimmed) {
+      this.#counts.add(kind, { dropped });
+      this.#needs.log.warn({ destination: uuid, kind, dropped }, "the oldest notices were dropped: too many wait");
+    }
   }
 
   #isTooLarge({ body }: { readonly body: string }): boolean {

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
 import { eventually } from "../streams/streams.fixture.ts";
+import { newUuid } from "../uuid.ts";
 import { readRetryAfter } from "./couriers/retry-after.ts";
 import type { Target } from "./delivery.ts";
 import {
@@ -153,9 +154,9 @@ test("a receiver that hangs, leads elsewhere, fails or never ends is told of in 
     [`${receiver.url}/vanishes`]: /closed the connection/,
     [`http://127.0.0.1:${port}/`]: /no HTTP|closed the connection/,
     [`https://127.0.0.1:${port}/`]: /TLS|cannot be reached|closed the connection/,
-    "http://169.254.169.254/latest": /connects to no address of that network/,
-    "http://2852039166/latest": /connects to no address of that network/,
-    "http://[::ffff:a9fe:a9fe]/latest": /connects to no address of that network/,
+    "http://169.254.169.254/latest": /does not connect to that network/,
+    "http://2852039166/latest": /does not connect to that network/,
+    "http://[::ffff:a9fe:a9fe]/latest": /does not connect to that network/,
     "http://metadata.google.internal/": /refused|not for streams/,
     "http://no-such-host.invalid/": /no host of the name/,
     "http://127.0.0.1:1/": /nothing listens there/,
@@ -230,7 +231,7 @@ test("a receiver that wants a login gets its token, once more after a 401, and a
     [webhookTarget(`${receiver.url}/hook`, { authUrl: `${receiver.url}/nonsense` }), /login failed: .*expected JSON/],
     [
       webhookTarget(`${receiver.url}/hook`, { authUrl: "http://169.254.169.254/" }),
-      /login failed: .*no address of that network/,
+      /login failed: .*not connect to that network/,
     ],
     [webhookTarget(`${receiver.url}/never`, { authUrl }), /answered 401/],
   ];
@@ -248,6 +249,34 @@ test("a receiver that wants a login gets its token, once more after a 401, and a
     { id: "sample", destinationUuid: uuid, body: { id: "sample" } },
   );
   assert.deepEqual([delivered, code], [true, 200]);
+});
+
+test("a login that only this service can reach gives its token to no other host", async () => {
+  const inner = await openReceiver({
+    "/token": (response) => void response.writeHead(200).end(JSON.stringify({ token: "of-the-inside" })),
+    "/hook": status(200),
+  });
+  const outside = await openReceiver({ "/hook": status(200) });
+  const authUrl = `${inner.url}/token`;
+  // The same machine by another name: what a stranger's host would be.
+  const url = `${outside.url.replace("127.0.0.1", "localhost")}/hook`;
+  const result = await outbox.attempt(
+    { uuid: newUuid(), userUuid: user, target: webhookTarget(url, { authUrl }) },
+    { id: newUuid(), destinationUuid: "", body: {} },
+  );
+  assert.match(result.detail, /login failed: .*does not connect to that network/);
+  assert.equal(inner.received.length, 0, "it is not even asked");
+  assert.equal(outside.received.length, 0);
+  const same = await outbox.attempt(
+    { uuid: newUuid(), userUuid: user, target: webhookTarget(`${inner.url}/hook`, { authUrl }) },
+    { id: newUuid(), destinationUuid: "", body: {} },
+  );
+  assert.equal(same.delivered, true, same.detail);
+  const again = await outbox.attempt(
+    { uuid: newUuid(), userUuid: user, target: webhookTarget(url, { authUrl }) },
+    { id: newUuid(), destinationUuid: "", body: {} },
+  );
+  assert.equal(again.delivered, false, "nor is a token that is known already");
 });
 
 test("TLS is only spoken with those whose certificate is good for the name", async () => {

@@ -10,13 +10,26 @@ import { loadTestKnowledge } from "./knowledge.fixture.ts";
 import { GraphLibrary } from "./library.ts";
 
 const LIMITS = {
-  graphs: { compile_seconds: 20, compile_bytes: 2 ** 27, queued: 4, idle_seconds: 60, try_seconds: 60 },
+  graphs: {
+    compile_seconds: 20,
+    compile_bytes: 2 ** 27,
+    queued: 4,
+    queued_per_key: 4,
+    idle_seconds: 60,
+    try_seconds: 60,
+  },
   runners: { load_seconds: 60 },
 } as Parameters<typeof GraphLibrary.open>[1];
 
 const knowledge = await loadTestKnowledge();
 const library = await GraphLibrary.open(knowledge, LIMITS);
 after(() => library.close());
+
+/** Whose check takes for ever. */
+const BOMB = `graph: bomb
+params: { x: { type: string, pattern: "^(a+)+$", default: "${"a".repeat(40)}!" } }
+chains: { main: [source, decode, fakesink] }
+`;
 
 const CLIP = "/srv/private/clip.mp4";
 const prepare = (params: JsonRecord = {}, graph = "detect") => library.prepare({ graph, params, sourceUri: CLIP });
@@ -197,16 +210,37 @@ chains:
       graphs: { ...LIMITS.graphs, compile_seconds: 5 },
     });
     try {
-      const bomb = `graph: bomb
-params: { x: { type: string, pattern: "^(a+)+$", default: "${"a".repeat(40)}!" } }
-chains: { main: [source, decode, fakesink] }
-`;
-      const error = await refused(quick.validate(bomb));
+      const error = await refused(quick.validate(BOMB));
       assert.match(error.message, /takes too long or/);
       assert.ok((await quick.prepare({ graph: "detect", params: {}, sourceUri: CLIP })).offers.has("detections"));
       assert.deepEqual(await quick.validate(GRAPH), []);
     } finally {
       await quick.close();
+    }
+  });
+
+  test("of one user keeps no other user waiting, and is dropped with its client", async () => {
+    const open = await GraphLibrary.open(knowledge, {
+      ...LIMITS,
+      graphs: { ...LIMITS.graphs, compile_seconds: 600, queued: 40 },
+    });
+    try {
+      await open.validate(GRAPH, { userUuid: "ada" });
+      const [first, others] = [new AbortController(), new AbortController()];
+      const attack = ({ signal }: AbortController) => refused(open.validate(BOMB, { userUuid: "eve", signal }));
+      const begun = attack(first);
+      const attempts = Array.from({ length: 40 }, () => attack(others));
+      const ada = open.validate(GRAPH, { userUuid: "ada" });
+      assert.equal((await Promise.race(attempts)).code, "rate_limited", "of one user few wait");
+      // The first is being compiled. It ends because its client hangs up; the next is another user's.
+      first.abort();
+      assert.deepEqual(await ada, []);
+      others.abort();
+      const codes = (await Promise.all([begun, ...attempts])).map(({ code }) => code);
+      assert.equal(codes.filter((code) => code === "malformed_request").length, 5, "nothing is compiled for nobody");
+      assert.deepEqual(await open.validate(GRAPH, { userUuid: "ada" }), []);
+    } finally {
+      await open.close();
     }
   });
 

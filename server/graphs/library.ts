@@ -14,7 +14,7 @@ import type { JsonRecord } from "../../schemas/json.ts";
 import type { Registry } from "../../schemas/registry.ts";
 import type { AlertNode } from "../processes/process-parts.ts";
 import { ServiceError } from "../service-error.ts";
-import { CompileQueueFull, CompileThread, CompileTimeout } from "./compile-thread.ts";
+import { CompileAbandoned, CompileQueueFull, CompileThread, CompileTimeout } from "./compile-thread.ts";
 import { refuseInput, refuseName } from "./refusals.ts";
 
 /** What graphs are made of, from outside: the server itself loads neither elements nor GStreamer. */
@@ -25,7 +25,14 @@ export interface GraphKnowledge {
   modelNames(): Promise<readonly string[]>;
 }
 
-export interface GraphOrder {
+/** Whose text it is: each user takes turns with the others. */
+export interface TextOwner {
+  readonly userUuid?: string;
+  /** Aborted: nobody waits for it any more. */
+  readonly signal?: AbortSignal;
+}
+
+export interface GraphOrder extends TextOwner {
   /** Name of an installed graph. */
   readonly graph: string;
   /** Of a graph that is not installed: `graph` is then only a label, and the allow-list holds. */
@@ -67,17 +74,19 @@ export class GraphLibrary {
   private constructor(knowledge: GraphKnowledge, registry: Registry, config: GraphLimits, folder: URL | null) {
     const factories = JSON.stringify(registry.list().map(({ name }) => registry.get(name)));
     const loadMs = config.runners.load_seconds * 1000;
-    const { queued, compile_seconds, compile_bytes: bytes, idle_seconds } = config.graphs;
+    const { queued, queued_per_key: queuedPerKey, compile_seconds, compile_bytes: bytes, idle_seconds } = config.graphs;
     this.elements = knowledge.elements;
     this.registry = registry;
     this.#modelNames = () => knowledge.modelNames();
     const given = { factories, folder: folder?.href ?? null };
     // Of installed graphs the operator knows what they cost.
-    this.#installed = new CompileThread(given, { loadMs, compileMs: loadMs, queued, bytes, idleMs: null });
+    const forInstalled = { loadMs, compileMs: loadMs, queued, queuedPerKey: queued, bytes, idleMs: null };
+    this.#installed = new CompileThread(given, forInstalled);
     this.#texts = new CompileThread(given, {
       loadMs,
       compileMs: compile_seconds * 1000,
       queued,
+      queuedPerKey,
       bytes,
       idleMs: idle_seconds * 1000,
     });
@@ -104,20 +113,25 @@ export class GraphLibrary {
   }
 
   /** Of any text: all that is wrong with it. */
-  async validate(text: string): Promise<readonly Fault[]> {
-    const answer = await this.#ask(this.#texts, { type: "validate", text });
+  async validate(text: string, owner: TextOwner = {}): Promise<readonly Fault[]> {
+    const answer = await this.#ask(this.#texts, { type: "validate", text }, owner);
     return answer.type === "validated" ? answer.faults : [];
   }
 
   /** Rejects with `graph_not_found`, or with `invalid_input` and one entry for every fault. */
-  async prepare({ graph, graphText = null, params, given, attach, sourceUri }: GraphOrder): Promise<PreparedOrder> {
+  async prepare(order: GraphOrder): Promise<PreparedOrder> {
+    const { graph, graphText = null, params, given, attach, sourceUri } = order;
     const models = await this.#modelNames();
     const thread = graphText === null ? this.#installed : this.#texts;
-    const answer = await this.#ask(thread, {
-      ...{ type: "prepare", graph, text: graphText, params, sourceUri, models },
-      given: given ?? params,
-      attach: attach ?? null,
-    });
+    const answer = await this.#ask(
+      thread,
+      {
+        ...{ type: "prepare", graph, text: graphText, params, sourceUri, models },
+        given: given ?? params,
+        attach: attach ?? null,
+      },
+      order,
+    );
     if (answer.type === "absent") throw refuseName(graph, answer.installed);
     if (answer.type === "refused") throw refuseInput(graph, answer.refusal, sourceUri);
     if (answer.type !== "prepared") throw new Error(`the compiler answered "${answer.type}" to "prepare"`);
@@ -135,10 +149,16 @@ export class GraphLibrary {
     await Promise.all([this.#installed.close(), this.#texts.close()]);
   }
 
-  async #ask(thread: CompileThread, request: CompileRequest): Promise<CompileAnswer> {
+  async #ask(
+    thread: CompileThread,
+    request: CompileRequest,
+    { userUuid = "", signal }: TextOwner = {},
+  ): Promise<CompileAnswer> {
     try {
-      return await thread.ask(request);
+      return await thread.ask(request, { key: userUuid, signal });
     } catch (error) {
+      if (error instanceof CompileAbandoned)
+        throw new ServiceError("malformed_request", { detail: "the connection closed before the graph was compiled" });
       if (error instanceof CompileTimeout || isOutOfMemory(error))
         throw new ServiceError("invalid_input", {
           detail: "The graph takes too long or too much memory to compile: make it simpler.",

@@ -1,5 +1,6 @@
 /** HLS and WHEP are asked of the media hub over its Unix socket: whoever asks has been let in already. */
 import { type IncomingMessage, request } from "node:http";
+import { CLIENT_HEADER } from "../../schemas/hub.ts";
 import { ServiceError } from "../service-error.ts";
 
 export interface HubOrder {
@@ -7,6 +8,8 @@ export interface HubOrder {
   /** With its query. */
   readonly target: string;
   readonly body?: { readonly type: string; readonly bytes: Uint8Array };
+  /** The address of the client. */
+  readonly client?: string;
   /** The client has gone. */
   readonly signal: AbortSignal;
 }
@@ -17,11 +20,14 @@ export type AskHub = (order: HubOrder) => Promise<IncomingMessage>;
 /** @param limitMs for the head of the answer, and then for each pause in its body */
 export const askHubAt =
   (socketPath: string, limitMs: number): AskHub =>
-  ({ method, target, body, signal }) =>
+  ({ method, target, body, client, signal }) =>
     new Promise((resolve, reject) => {
       const fail = (cause: Error) =>
         reject(new ServiceError("media_unavailable", { detail: unavailable(cause), retryAfterSeconds: 1, cause }));
-      const headers = body === undefined ? {} : { "content-type": body.type, "content-length": body.bytes.length };
+      const headers = {
+        ...(body !== undefined && { "content-type": body.type, "content-length": body.bytes.length }),
+        ...(client !== undefined && { [CLIENT_HEADER]: client }),
+      };
       const asked = request({ socketPath, path: target, method, headers, signal, agent: false, timeout: limitMs });
       asked.on("timeout", () => asked.destroy(new Error(`it did not answer within ${limitMs / 1000} s`)));
       asked.on("error", fail);

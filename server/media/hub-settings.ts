@@ -43,6 +43,7 @@ export function hubSettings(config: Config, { httpSocket, recordingsFolder, unto
       readerBytes: media.reader_bytes,
       unitBytes: media.unit_bytes,
       cacheBytes: media.cache_bytes,
+      keyBytes: media.bytes_per_key,
       hlsIdleMs: toMs(media.hls_idle_seconds),
       hlsBytes: media.hls_bytes,
       connectMs: toMs(webrtc.connect_seconds),

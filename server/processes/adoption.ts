@@ -23,6 +23,8 @@ export interface ResolveOptions {
 
 export interface PrepareOrder extends Pick<ProcessRow, "graph" | "graphText" | "params"> {
   readonly sourceUri: string;
+  readonly userUuid?: string;
+  readonly signal?: AbortSignal;
   /** Of the params, those that a client gives now; the others have been judged before. Default: all. */
   readonly given?: JsonRecord;
   /** A slot that is to be attached, with what a client gives for it. */

@@ -10,6 +10,7 @@ export interface JobParts {
   /** As they are now. */
   readonly params: JsonRecord;
   readonly sourceUri: string;
+  readonly sourceAddresses: readonly string[];
   readonly positionNs: number;
   /** When its first data came; null in the run in which it does. A file's first frame counts as taken then. */
   readonly startedAt: Date | null;
@@ -32,6 +33,7 @@ export function makeJob(parts: JobParts): RunnerJob {
     graphText,
     params,
     sourceUri: parts.sourceUri,
+    ...(parts.sourceAddresses.length > 0 && { sourceAddresses: [...parts.sourceAddresses] }),
     sourceLabel: sourceUrl,
     positionNs: String(parts.positionNs),
     ...(parts.startedAt !== null && { epochMs: parts.startedAt.getTime() }),

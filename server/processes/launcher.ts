@@ -85,6 +85,7 @@ export class Launcher {
       row,
       params: ledger.params,
       sourceUri,
+      sourceAddresses: input.addresses?.() ?? [],
       positionNs: input.isFile ? positionNs : 0,
       startedAt,
       firstTrackId: trackIds.next,

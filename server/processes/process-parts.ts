@@ -22,6 +22,8 @@ export interface ProcessInput {
   readonly isFile: boolean;
   /** Where to find it now, by an address that may be connected to. Rejects when it is nowhere. */
   readonly locate: () => Promise<string>;
+  /** What its name stood for when it was located, where it stays a name. */
+  readonly addresses?: () => readonly string[];
   /** It is not run on any more. */
   readonly release?: () => void;
 }

@@ -86,12 +86,13 @@ export class Starts {
     }
   }
 
-  async #check({ user, sourceUuid, graph, graphText, params }: StartOrder): Promise<Checked> {
+  async #check({ user, sourceUuid, graph, graphText, params, signal }: StartOrder): Promise<Checked> {
     const { expectOpen, expectStanding, resolveInput, prepare } = this.#needs;
     expectOpen();
     await expectStanding(user);
     const input = await resolveInput(user.uuid, sourceUuid);
-    const prepared = await prepare({ graph, graphText: graphText ?? null, params, sourceUri: input.uri });
+    const owner = { userUuid: user.uuid, ...(signal !== undefined && { signal }) };
+    const prepared = await prepare({ graph, graphText: graphText ?? null, params, sourceUri: input.uri, ...owner });
     return { ...prepared, input };
   }
 

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
+import { networkInterfaces } from "node:os";
 import { test } from "node:test";
+import { makeConfig } from "../api/app.fixture.ts";
 import { guardAddress, pinAddress } from "./guard-address.ts";
-import { blockNetworks, readNetwork } from "./networks.ts";
+import { blockAddresses, readNetwork } from "./networks.ts";
 
-const network = { deny: ["10.0.0.0/8", "fd12::/16", "203.0.113.7"], resolve_seconds: 3 };
+const DEFAULTS = makeConfig({ NETWORK_ALLOW: "" }).network;
+const network = { ...DEFAULTS, allow: ["127.0.0.0/8", "::1"], deny: ["10.0.0.0/8", "fd12::/16", "203.0.113.7"] };
 
 const REFUSED: readonly (readonly [url: string, why: string])[] = [
   ["rtsp://169.254.169.254/latest", "link-local"],
@@ -68,8 +71,7 @@ for (const [url, addresses] of TAKEN) {
 
 test("looks names up, and refuses by what they lead to", async () => {
   assert.ok((await guardAddress("rtsp://localhost/x", network, "/url")).length > 0);
-  const closed = { deny: ["127.0.0.0/8", "::1"], resolve_seconds: 3 };
-  await assert.rejects(guardAddress("rtsp://localhost/x", closed, "/url"), {
+  await assert.rejects(guardAddress("rtsp://localhost/x", DEFAULTS, "/url"), {
     code: "address_refused",
     message: /localhost leads to/,
   });
@@ -93,6 +95,72 @@ test("reads networks, and says which entry is none", () => {
   assert.deepEqual(readNetwork("::1"), { address: "::1", bits: 128, family: "ipv6" });
   for (const text of ["10.0.0.0/33", "10.0.0/8", "host", "10.0.0.0/8/8", "10.0.0.0/", "::/129"]) {
     assert.equal(readNetwork(text), null, text);
-    assert.throws(() => blockNetworks([text]), /network\.deny/);
+    for (const key of ["deny", "allow", "allow_devices"] as const)
+      assert.throws(
+        () => blockAddresses({ ...DEFAULTS, [key]: [text] }, { isWeb: false, allowsGroups: false }),
+        /network\.(deny|allow)/,
+      );
   }
+});
+
+const isTaken = (url: string, settings = DEFAULTS): Promise<boolean> =>
+  guardAddress(url, settings, "/url").then(
+    () => true,
+    () => false,
+  );
+
+/** Host, whether a camera may be there by default, whether `allow` of that network opens it to webhooks. */
+const CLOSED: readonly (readonly [host: string, isForDevices: boolean])[] = [
+  ["127.0.0.1", false],
+  ["127.9.9.9", false],
+  ["[::1]", false],
+  ["[::ffff:127.0.0.1]", false],
+  ["[64:ff9b::7f00:1]", false],
+  ["[2002:7f00:1::]", false],
+  ["10.1.2.3", true],
+  ["172.31.255.255", true],
+  ["192.168.1.20", true],
+  ["100.64.0.1", true],
+  ["[fd12:3456::1]", true],
+  ["[::ffff:10.1.2.3]", true],
+  ["[64:ff9b::a01:203]", true],
+  ["[64:ff9b:1::a01:203]", false],
+  ["[64:ff9b:1:fffe::1]", false],
+  ["198.18.0.1", false],
+  ["240.0.0.1", false],
+  ["[fec0::1]", false],
+  ["[2001:0:1::1]", false],
+];
+for (const [host, isForDevices] of CLOSED) {
+  test(`${host} is closed to webhooks${isForDevices ? ", and open to cameras" : " and cameras"}, until it is allowed`, async () => {
+    assert.equal(await isTaken(`https://${host}/hook`), false);
+    for (const scheme of ["rtsp", "rtmps", "mqtt", "udp"])
+      assert.equal(await isTaken(`${scheme}://${host}:5000/x`), isForDevices, scheme);
+    const strict = { ...DEFAULTS, allow_devices: [] };
+    assert.equal(await isTaken(`rtsp://${host}/x`, strict), false);
+    const all = { ...strict, allow: ["0.0.0.0/0", "::/0"] };
+    for (const scheme of ["https", "rtsp"]) assert.equal(await isTaken(`${scheme}://${host}/x`, all), true, scheme);
+    assert.equal(await isTaken(`rtsp://${host}/x`, { ...all, deny: ["0.0.0.0/0", "::/0"] }), false);
+  });
+}
+
+test("public addresses are open to all, also by NAT64", async () => {
+  for (const host of ["192.0.2.1", "[2001:db8::1]", "[64:ff9b::c000:201]", "[2002:c000:201::]"])
+    for (const scheme of ["https", "rtsp"]) assert.equal(await isTaken(`${scheme}://${host}/x`), true, host);
+});
+
+test("no allow-list opens link-local and metadata addresses", async () => {
+  const all = { ...DEFAULTS, allow: ["0.0.0.0/0", "::/0"] };
+  for (const host of ["169.254.169.254", "[fe80::1]", "100.100.100.200", "0.0.0.0", "[fd00:ec2::254]", "239.1.1.1"])
+    assert.equal(await isTaken(`https://${host}/x`, all), false, host);
+});
+
+test("this machine is closed by every address it has, also within a network of cameras", async (t) => {
+  const own = Object.values(networkInterfaces())
+    .flatMap((entries = []) => entries)
+    .filter(({ family, internal }) => family === "IPv4" && !internal);
+  if (own[0] === undefined) return t.skip("this machine has loopback alone");
+  const { address } = own[0];
+  assert.equal(await isTaken(`rtsp://${address}/x`, { ...DEFAULTS, allow_devices: ["0.0.0.0/0"] }), false);
+  assert.equal(await isTaken(`rtsp://${address}/x`, { ...DEFAULTS, allow: [address] }), true);
 });

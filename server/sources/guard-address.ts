@@ -1,18 +1,20 @@
 /** Before anything is connected to that a client has named: streams, outputs, brokers, webhooks. */
 import { lookup } from "node:dns/promises";
-import { type BlockList, isIP } from "node:net";
+import { isIP } from "node:net";
 import type { Config } from "../../schemas/config.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
 import { ServiceError } from "../service-error.ts";
 import { readAuthority } from "./authority.ts";
-import { blockNetworks, isBlocked } from "./networks.ts";
+import { type AddressPolicy, blockAddresses } from "./networks.ts";
 
 type NetworkConfig = Config["network"];
 
 /** Names that mean a cloud's own services wherever they lead to. */
 const REFUSED_NAMES = new Set(["metadata", "metadata.google.internal", "metadata.goog", "instance-data.ec2.internal"]);
 
-const lists = { alone: new WeakMap<NetworkConfig, BlockList>(), groups: new WeakMap<NetworkConfig, BlockList>() };
+type IsBlocked = (address: string) => boolean;
+
+const known = new WeakMap<NetworkConfig, Map<string, IsBlocked>>();
 
 /**
  * The addresses that the host of this URL stands for now; a name that leads nowhere has none. Rejects with
@@ -37,11 +39,11 @@ export async function guardAddress(
   const { host } = authority;
   if (REFUSED_NAMES.has(host.toLowerCase().replace(/\.$/, ""))) throw refuse(`${host} is not for streams`);
   const addresses = await resolveHost(host, network.resolve_seconds * 1000);
-  const list = listOf(network, allowsGroups);
-  const blocked = addresses.find((address) => isBlocked(list, address));
+  const isBlocked = policyOf(network, { isWeb: /^https?$/.test(authority.scheme), allowsGroups });
+  const blocked = addresses.find(isBlocked);
   if (blocked === undefined) return addresses;
   const leads = blocked === host ? "" : `${host} leads to ${blocked}, and `;
-  throw refuse(`${leads}this service connects to no address of that network`);
+  throw refuse(`${leads}this service does not connect to that network; see network.allow`);
 }
 
 /** The same address by number, for those who look the name up again; TLS needs the name and proves it. */
@@ -52,13 +54,13 @@ export function pinAddress(url: string, address: string): string {
   return `${url.slice(0, authority.hostAt)}${numeric}${url.slice(authority.hostAt + authority.writtenHost.length)}`;
 }
 
-function listOf(network: NetworkConfig, allowsGroups: boolean): BlockList {
-  const kept = allowsGroups ? lists.groups : lists.alone;
-  const known = kept.get(network);
-  if (known !== undefined) return known;
-  const made = blockNetworks(network.deny, { allowsGroups });
-  kept.set(network, made);
-  return made;
+function policyOf(network: NetworkConfig, policy: AddressPolicy): IsBlocked {
+  const policies = known.get(network) ?? new Map<string, IsBlocked>();
+  known.set(network, policies);
+  const key = `${policy.isWeb} ${policy.allowsGroups}`;
+  const isBlocked = policies.get(key) ?? blockAddresses(network, policy);
+  policies.set(key, isBlocked);
+  return isBlocked;
 }
 
 async function resolveHost(host: string, limitMs: number): Promise<readonly string[]> {

@@ -2,26 +2,27 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { test } from "node:test";
+import { makeConfig } from "../api/app.fixture.ts";
 import { locateStream } from "./locate-stream.ts";
 
-const network = { deny: ["127.0.0.2"], resolve_seconds: 3 };
+const network = makeConfig({ NETWORK_DENY: "127.0.0.2" }).network;
 
 test("a name is connected to by its number, with all else as it was", async () => {
   const { port, close } = await listen();
-  const locate = locateStream(`rtsp://u:p%40@camera.invalid:${port}/x?y=1`, network, ["127.0.0.1"]);
+  const { locate } = locateStream(`rtsp://u:p%40@camera.invalid:${port}/x?y=1`, network, ["127.0.0.1"]);
   assert.equal(await locate(), `rtsp://u:p%40@127.0.0.1:${port}/x?y=1`);
   const numbered = `rtsp://127.0.0.1:${port}/x`;
-  assert.equal(await locateStream(numbered, network, ["127.0.0.1"])(), numbered);
+  assert.equal(await locateStream(numbered, network, ["127.0.0.1"]).locate(), numbered);
   await close();
 });
 
 test("TLS keeps the name, which its certificate is for", async () => {
   for (const url of ["rtsps://camera.invalid/x", "rtmps://camera.invalid/live/x"])
-    assert.equal(await locateStream(url, network, ["192.0.2.1"])(), url);
+    assert.equal(await locateStream(url, network, ["192.0.2.1"]).locate(), url);
 });
 
 test("a name that leads nowhere is not handed on", async () => {
-  const locate = locateStream("rtsp://u:hunter2@camera.invalid/x", network, []);
+  const { locate } = locateStream("rtsp://u:hunter2@camera.invalid/x", network, []);
   for (const _ of ["as it was known", "looked up again"])
     await assert.rejects(locate(), (error: Error & { code: string }) => {
       assert.equal(error.code, "source_not_live");
@@ -34,11 +35,11 @@ test("a name that leads nowhere is not handed on", async () => {
 test("what was known holds once; after that the name is looked up and checked again", async () => {
   // Every address that stands for this machine, 127.0.0.3 among them.
   const { port, close } = await listen("0.0.0.0");
-  const locate = locateStream(`rtsp://localhost:${port}/x`, network, ["127.0.0.3"]);
+  const { locate } = locateStream(`rtsp://localhost:${port}/x`, network, ["127.0.0.3"]);
   assert.equal(await locate(), `rtsp://127.0.0.3:${port}/x`);
   assert.equal(await locate(), `rtsp://127.0.0.1:${port}/x`);
-  const closed = { deny: ["127.0.0.0/8", "::1"], resolve_seconds: 3 };
-  const refused = locateStream(`rtsp://localhost:${port}/x`, closed, ["127.0.0.3"]);
+  const closed = makeConfig({ NETWORK_ALLOW: "" }).network;
+  const { locate: refused } = locateStream(`rtsp://localhost:${port}/x`, closed, ["127.0.0.3"]);
   await refused();
   await assert.rejects(refused(), { code: "address_refused" });
   await close();
@@ -48,7 +49,7 @@ test("of several addresses the one that answers is taken", async () => {
   const { port, close } = await listen();
   const url = `rtsp://camera.invalid:${port}/x`;
   const known = ["127.0.0.3", "127.0.0.1"];
-  assert.equal(await locateStream(url, network, known)(), `rtsp://127.0.0.1:${port}/x`);
+  assert.equal(await locateStream(url, network, known).locate(), `rtsp://127.0.0.1:${port}/x`);
   await close();
 });
 
@@ -56,7 +57,7 @@ test("where every address says that nobody listens, the source is not live", asy
   const { port, close } = await listen();
   await close();
   for (const known of [["127.0.0.1"], ["127.0.0.3", "127.0.0.1"]])
-    await assert.rejects(locateStream(`rtsp://u:hunter2@camera.invalid:${port}/x`, network, known)(), {
+    await assert.rejects(locateStream(`rtsp://u:hunter2@camera.invalid:${port}/x`, network, known).locate(), {
       code: "source_not_live",
       message: `cannot play rtsp://***@camera.invalid:${port}/x: nobody listens on port ${port} there`,
     });

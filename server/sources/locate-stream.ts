@@ -9,21 +9,26 @@ import { guardAddress, pinAddress } from "./guard-address.ts";
 /** Asked before every connection. Rejects with `address_refused`, or `source_not_live` for a name that leads nowhere. */
 export type Locate = () => Promise<string>;
 
-/**
- * With TLS the name stays: the certificate is for it. Whoever turns such a name to another host between our look and
- * the connection gets a handshake with that host and no more, unless it can prove the name.
- */
+export interface LocatedStream {
+  readonly locate: Locate;
+  /** What `locate` found last, for a name that stays: runners connect to these alone. */
+  addresses(): readonly string[];
+}
+
+/** With TLS the name stays: the certificate is for it. */
 const PORTS: Readonly<Record<string, number>> = { rtsp: 554, rtmp: 1935 };
 const MOST_TRIED = 8;
 const REACH_MS = 1_000;
 
 /** @param known what the name leads to at this moment, if that was looked up: the first call looks no further */
-export function locateStream(url: string, network: Config["network"], known: readonly string[] | null): Locate {
+export function locateStream(url: string, network: Config["network"], known: readonly string[] | null): LocatedStream {
   let fresh = known;
   let last: string | null = null;
-  return async () => {
+  let found: readonly string[] = [];
+  const locate = async (): Promise<string> => {
     const addresses = fresh ?? (await guardAddress(url, network, "source_uuid"));
     fresh = null;
+    found = addresses;
     const [first] = addresses;
     if (first === undefined) throw leadsNowhere(url);
     const port = portOf(url);
@@ -34,6 +39,7 @@ export function locateStream(url: string, network: Config["network"], known: rea
     last = reached ?? (last !== null && addresses.includes(last) ? last : first);
     return pinAddress(url, last);
   };
+  return { locate, addresses: () => found };
 }
 
 /** Null where the name has to stay. */

@@ -1,7 +1,9 @@
-/** Which addresses are never connected to, whoever asks. */
+/** Which addresses are connected to when a client names them. docs/security.md says why. */
 import { BlockList, isIP, isIPv4 } from "node:net";
+import type { Config } from "../../schemas/config.ts";
+import { listOwnAddresses } from "./own-hosts.ts";
 
-/** Link-local, and where clouds answer their own machines: what is there is nobody's stream. */
+/** Link-local, cloud metadata, and what is not a single host: no configuration opens these. */
 const NEVER: readonly string[] = [
   "169.254.0.0/16",
   "fe80::/10",
@@ -10,14 +12,32 @@ const NEVER: readonly string[] = [
   "100.100.100.200",
   "168.63.129.16",
   "192.0.0.192",
-  // No single host: everybody, nobody, or this machine by another name.
   "0.0.0.0/8",
   "::",
   "255.255.255.255",
   "ff00::/8",
 ];
 
-/** Of these some will do for datagrams; those of the link are for routers and for finding services. */
+/** Loopback, private and special-purpose networks (RFC 6890): closed until `network.allow` opens them. */
+const CLOSED: readonly string[] = [
+  "127.0.0.0/8",
+  "::1",
+  "10.0.0.0/8",
+  "172.16.0.0/12",
+  "192.168.0.0/16",
+  "100.64.0.0/10",
+  "192.0.0.0/24",
+  "198.18.0.0/15",
+  "240.0.0.0/4",
+  "fc00::/7",
+  "fec0::/10",
+  // NAT64 of the site's own: where in it the IPv4 address is depends on the site.
+  "64:ff9b:1::/48",
+  "100::/64",
+  "2001::/32",
+];
+
+/** Multicast: a target of datagrams may be in it, except in the groups of the local link (routing, discovery). */
 const GROUPS = "224.0.0.0/4";
 const LINK_GROUPS = "224.0.0.0/24";
 
@@ -46,27 +66,46 @@ export function listDenied({ deny }: { readonly deny: readonly string[] }): read
   });
 }
 
-/** Throws for an entry of `network.deny` that is no network. */
-export function blockNetworks(
-  denied: readonly string[],
-  { allowsGroups = false }: { readonly allowsGroups?: boolean } = {},
-): BlockList {
+/** What is connected to, for one kind of use. */
+export interface AddressPolicy {
+  /** HTTP: any service of a private network would understand it. */
+  readonly isWeb: boolean;
+  /** Datagrams, which a multicast group may receive. */
+  readonly allowsGroups: boolean;
+}
+
+/** Tells whether an address must not be connected to. Throws for an entry that is not a network. */
+export function blockAddresses(
+  { deny, allow, allow_devices }: Pick<Config["network"], "deny" | "allow" | "allow_devices">,
+  { isWeb, allowsGroups }: AddressPolicy,
+): (address: string) => boolean {
+  const never = readList([...NEVER, allowsGroups ? LINK_GROUPS : GROUPS, ...deny], "network.deny");
+  const closed = readList(CLOSED, "");
+  const open = readList(allow, "network.allow");
+  const openToUse = isWeb ? open : readList([...allow, ...allow_devices], "network.allow_devices");
+  return (address) => {
+    const [plain = ""] = address.split("%");
+    const inner = isIPv4(plain) ? null : unwrapIpv4(plain);
+    // This machine by another of its addresses is as good as loopback, also within a network of cameras.
+    const own = readList(listOwnAddresses(), "");
+    return [plain, ...(inner === null ? [] : [inner])].some(
+      (form) =>
+        has(never, form) || (has(closed, form) && !has(openToUse, form)) || (has(own, form) && !has(open, form)),
+    );
+  };
+}
+
+function readList(entries: readonly string[], key: string): BlockList {
   const list = new BlockList();
-  for (const text of [...NEVER, allowsGroups ? LINK_GROUPS : GROUPS, ...denied]) {
+  for (const text of entries) {
     const network = readNetwork(text);
-    if (network === null) throw new Error(`network.deny: "${text}" is no network; expected one like 10.0.0.0/8`);
+    if (network === null) throw new Error(`${key}: "${text}" is not a network; expected one like 10.0.0.0/8`);
     list.addSubnet(network.address, network.bits, network.family);
   }
   return list;
 }
 
-/** Whether the list has it, also as the IPv4 address that an IPv6 one stands for. */
-export function isBlocked(list: BlockList, address: string): boolean {
-  if (isIPv4(address)) return list.check(address, "ipv4");
-  const [plain = ""] = address.split("%");
-  const inner = unwrapIpv4(plain);
-  return list.check(plain, "ipv6") || (inner !== null && list.check(inner, "ipv4"));
-}
+const has = (list: BlockList, address: string): boolean => list.check(address, isIPv4(address) ? "ipv4" : "ipv6");
 
 /** Mapped (::ffff:0:0/96), compatible (::/96), NAT64 (64:ff9b::/96) and 6to4 (2002::/16) addresses carry an IPv4 one. */
 function unwrapIpv4(address: string): string | null {

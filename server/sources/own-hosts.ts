@@ -13,7 +13,7 @@ export function isOwnHost(host: string, { public_url, media }: Config, publicUrl
   if (name === "localhost" || isLoopback(name)) return true;
   const urls = [public_url, publicUrl].flatMap((url) => (url === null ? [] : new URL(url).hostname));
   const names = [...urls, ...media.hosts, hostname()].map(plain);
-  return names.includes(name) || listAddresses().includes(name);
+  return names.includes(name) || listOwnAddresses().includes(name);
 }
 
 const plain = (host: string): string => {
@@ -26,7 +26,8 @@ function isLoopback(name: string): boolean {
   return family !== 0 && loopback.check(name, family === 6 ? "ipv6" : "ipv4");
 }
 
-const listAddresses = (): readonly string[] =>
+/** Of every interface of this machine. */
+export const listOwnAddresses = (): readonly string[] =>
   Object.values(networkInterfaces()).flatMap((entries = []) =>
     entries.map(({ address }) => address.split("%")[0] ?? ""),
   );

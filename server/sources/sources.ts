@@ -49,6 +49,8 @@ export interface SourceInput {
   readonly telemetry: TelemetrySetting | null;
   /** The same path, or the address that may be connected to now: asked before every start of a runner. */
   readonly locate: Locate;
+  /** What its name stood for when it was located, where it stays a name. */
+  readonly addresses?: () => readonly string[];
   /** It is not run on any more. */
   readonly release?: () => void;
 }
@@ -148,8 +150,8 @@ export class Sources {
     if (hubPath !== null) return { ...pullFromHub(this.#parts.media, hubPath, maskCredentials(inputUrl)), telemetry };
     if (type === "stream") {
       const addresses = isResumed ? null : await guardAddress(inputUrl, config.network, "source_uuid");
-      const locate = locateStream(inputUrl, config.network, addresses);
-      return { uri: inputUrl, isFile: false, label: maskCredentials(inputUrl), telemetry, locate };
+      const located = locateStream(inputUrl, config.network, addresses);
+      return { uri: inputUrl, isFile: false, label: maskCredentials(inputUrl), telemetry, ...located };
     }
     if (fileName !== null && (await this.#folder.has(fileName))) {
       const uri = this.#folder.keptPath(fileName);

@@ -84,7 +84,10 @@ function restore(given: TelemetrySetting | null, before: TelemetrySetting | null
   if (given === null) return null;
   const restored = keepSecrets(given, before);
   if (restored !== null) return restored;
-  throw invalid("/telemetry_cfg/parameters/password", "is masked, and there is none to keep; send the password itself");
+  throw invalid(
+    "/telemetry_cfg/parameters/password",
+    "is masked, and there is none to keep for this host, port and user; send the password itself",
+  );
 }
 
 function expectReadable(inputUrl: string): void {

@@ -26,11 +26,19 @@ export function readTelemetry(given: Static<typeof TelemetryCfg> | null | undefi
   return { type, format, parameters: Object.fromEntries(known.map((name) => [name, parameters[name] ?? null])) };
 }
 
-/** The mask in place of a secret means that it stays what it was. Null when there was none. */
+/** What a password was given for: sent anywhere else it would be a gift to whoever listens there. */
+const BROKER_KEYS = ["ip", "port", "username"] as const;
+
+/**
+ * The mask in place of a secret means that it stays what it was, for the same broker and user. Null when there was none,
+ * or it was for another.
+ */
 export function keepSecrets(given: TelemetrySetting, before: TelemetrySetting | null): TelemetrySetting | null {
   if (given.parameters.password !== MASK) return given;
-  const password = before?.parameters.password;
-  return password === undefined ? null : { ...given, parameters: { ...given.parameters, password } };
+  const known = before?.parameters ?? {};
+  const isSame = BROKER_KEYS.every((key) => given.parameters[key] === known[key]);
+  if (!isSame || known.password === undefined) return null;
+  return { ...given, parameters: { ...given.parameters, password: known.password } };
 }
 
 export function maskTelemetry(setting: TelemetrySetting | null): TelemetrySetting | null {

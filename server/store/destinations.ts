@@ -70,32 +70,40 @@ export interface Claimer {
 }
 
 /**
- * Those that have waited longest, at most so many of each kind, of the users with the fewest under way: one with a thousand
- * slow receivers keeps nobody waiting. Of two that ask at once, one gets it.
+ * Those that have waited longest, up to the free places of each kind, first of the users with the fewest under way. One
+ * user never has more than half of the places that the others leave: however many of its receivers hang, another user's
+ * finds a place. Of two that ask at once, one gets it.
  */
 export async function claimDestinations(
   sql: Queries,
   { nodeUuid, leaseSeconds }: Claimer,
   places: Readonly<Record<Target["kind"], FreePlaces>>,
 ): Promise<readonly ClaimedDestination[]> {
+  const free = (["mqtt", "webhook"] as const).flatMap((kind) => [
+    { kind, is_failing: false, amount: places[kind].healthy },
+    { kind, is_failing: true, amount: places[kind].failing },
+  ]);
   return sql<ClaimedDestination[]>`
-    with busy as (
-      select user_uuid, kind, count(*) as amount from destinations
-      where node_uuid is not null and lease_until >= now() group by user_uuid, kind
+    with free as (
+      select * from jsonb_to_recordset(${sql.json(free)}) as free (kind text, is_failing boolean, amount integer)
+    ), busy as (
+      select user_uuid, kind, failures > 0 as is_failing, count(*) as amount,
+        count(*) filter (where node_uuid = ${nodeUuid}) as here
+      from destinations
+      where node_uuid is not null and lease_until >= now() group by user_uuid, kind, failures > 0
     ), due as (
-      select uuid, kind, failures > 0 as is_failing, wake_at,
-        coalesce(amount, 0) + row_number() over (partition by kind, failures > 0, user_uuid order by wake_at, uuid) as turn
-      from destinations left join busy using (user_uuid, kind)
+      select uuid, kind, is_failing, wake_at, coalesce(here, 0) as here,
+        row_number() over mine as nth, coalesce(amount, 0) + row_number() over mine as turn
+      from (select *, failures > 0 as is_failing from destinations) as destinations
+        left join busy using (user_uuid, kind, is_failing)
       where wake_at <= now() and (lease_until is null or lease_until < now())
+      window mine as (partition by kind, is_failing, user_uuid order by wake_at, uuid)
     ), ranked as (
-      select uuid, kind, is_failing, row_number() over (partition by kind, is_failing order by turn, wake_at, uuid) as place
-      from due
+      select uuid, amount, row_number() over (partition by kind, is_failing order by turn, wake_at, uuid) as place
+      from due join free using (kind, is_failing)
+      where here + nth <= greatest(1, (amount + here) / 2)
     ), chosen as (
-      select uuid from ranked where place <= case
-        when kind = 'mqtt' and is_failing then ${places.mqtt.failing}::integer
-        when kind = 'mqtt' then ${places.mqtt.healthy}::integer
-        when is_failing then ${places.webhook.failing}::integer
-        else ${places.webhook.healthy}::integer end
+      select uuid from ranked where place <= amount
     ), held as (
       select uuid from destinations
       where uuid in (select uuid from chosen) and wake_at <= now() and (lease_until is null or lease_until < now())

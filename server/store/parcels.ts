@@ -107,6 +107,50 @@ async function trim(sql: Queries, { uuid, lastSeq, trimmedSeq }: Place, most: nu
   return row?.trimmed ?? 0;
 }
 
+export interface UserBounds {
+  readonly most: number;
+  readonly bytes: number;
+  /** Of one parcel, at most. */
+  readonly bodyBytes: number;
+}
+
+/**
+ * Of users for whom more waits than may, to all their receivers together, the oldest go. Only of those who could have too
+ * many bytes are the bytes counted: by the numbers of parcels, which are known.
+ */
+export async function trimUsers(sql: Queries, { most, bytes, bodyBytes }: UserBounds): Promise<readonly Trimmed[]> {
+  const suspects = await sql<{ userUuid: string }[]>`
+    select user_uuid from destinations group by user_uuid
+    having sum(greatest(0, next_seq - 1 - delivered - dropped)) > ${Math.min(most, Math.floor(bytes / bodyBytes))}`;
+  const trimmed: Trimmed[] = [];
+  for (const { userUuid } of suspects) trimmed.push(...(await trimUser(sql, userUuid, { most, bytes })));
+  return trimmed;
+}
+
+const trimUser = (
+  sql: Queries,
+  userUuid: string,
+  { most, bytes }: Omit<UserBounds, "bodyBytes">,
+): Promise<readonly Trimmed[]> => sql<Trimmed[]>`
+  with sized as (
+    select destination_uuid, seq, row_number() over newest as place, sum(octet_length(body)::bigint) over newest as bytes
+    from parcels join destinations on uuid = destination_uuid
+    where user_uuid = ${userUuid}
+    window newest as (order by due_at desc, seq desc, destination_uuid)
+  ), beyond as materialized (
+    select destination_uuid, seq from sized where place > ${most} or bytes > ${bytes}
+  ), held as materialized (
+    select uuid from destinations where uuid in (select destination_uuid from beyond) order by uuid for no key update
+  ), gone as (
+    delete from parcels using beyond
+    where parcels.destination_uuid = beyond.destination_uuid and parcels.seq = beyond.seq
+      and beyond.destination_uuid in (select uuid from held)
+    returning parcels.destination_uuid
+  )
+  update destinations set dropped = dropped + amount
+  from (select destination_uuid, count(*) as amount from gone group by destination_uuid) as gone
+  where uuid = destination_uuid returning uuid, kind, amount as dropped`;
+
 /** Never kept: for each of these one more is lost. All that are dropped have had a number, by which those that wait are reckoned. */
 export async function countDropped(sql: Queries, destinationUuids: readonly string[]): Promise<void> {
   for (const uuid of [...destinationUuids].sort())

@@ -159,3 +159,11 @@ async function countActive(sql: Queries, userUuid: string): Promise<number> {
     select count(*) as active from processes where user_uuid = ${userUuid} and state not in ('finished', 'failed')`;
   return row?.active ?? 0;
 }
+
+/** Those of these that are known, with their users. What is not a uuid is nobody's. */
+export async function findProcessOwners(sql: Queries, uuids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  if (uuids.length === 0) return new Map();
+  const rows = await sql<{ uuid: string; userUuid: string }[]>`
+    select uuid, user_uuid from processes where uuid::text in ${sql([...uuids])}`;
+  return new Map(rows.map(({ uuid, userUuid }) => [uuid, userUuid]));
+}

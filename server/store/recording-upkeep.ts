@@ -75,13 +75,22 @@ export interface OldestSegment extends RemovedSegment {
   readonly sizeBytes: number;
 }
 
-/** Null when there is none, but for those that are being written. */
-export async function findOldestSegment(sql: Sql, nodeUuid: string): Promise<OldestSegment | null> {
+/** On this machine, by user. */
+export async function readRecordedBytes(sql: Sql, nodeUuid: string): Promise<ReadonlyMap<string, number>> {
+  const rows = await sql<{ userUuid: string; bytes: string }[]>`
+    select user_uuid, sum(segments.size_bytes) as bytes
+    from recording_segments as segments join recordings on recordings.uuid = segments.recording_uuid
+    where recordings.node_uuid = ${nodeUuid} group by user_uuid`;
+  return new Map(rows.map(({ userUuid, bytes }) => [userUuid, Number(bytes)]));
+}
+
+/** Of one user; null when there is none, but for those that are being written. */
+export async function findOldestSegment(sql: Sql, nodeUuid: string, userUuid: string): Promise<OldestSegment | null> {
   const [row] = await sql<OldestSegment[]>`
     select segments.recording_uuid, segments.index, segments.size_bytes,
       segments.started_at + make_interval(secs => segments.duration_ms / 1000.0) as ended_at
     from recording_segments as segments join recordings on recordings.uuid = segments.recording_uuid
-    where recordings.node_uuid = ${nodeUuid}
+    where recordings.node_uuid = ${nodeUuid} and recordings.user_uuid = ${userUuid}
       and (recordings.stopped_at is not null or exists (
         select from recording_segments as later
         where later.recording_uuid = segments.recording_uuid and later.index > segments.index))

@@ -37,7 +37,9 @@ export async function prepareSubscription(
 ): Promise<{ readonly row: NewSubscriptionRow; readonly destination: Destination }> {
   const { notification_url: url, auth_url: authUrl = null } = wish;
   await guardAddress(url, network, "/notification_url");
-  if (authUrl !== null) await guardAddress(authUrl, network, "/auth_url");
+  // Its token goes to that host; from a login that only this service can reach it goes to no other.
+  const isSameHost = authUrl !== null && hostOf(authUrl) === hostOf(url);
+  if (authUrl !== null) await guardAddress(authUrl, isSameHost ? network : { ...network, allow: [] }, "/auth_url");
   const row = {
     ...{ uuid: newUuid(), userUuid: user.uuid, processUuid, eventType: wish.event_type },
     ...{ notificationUrl: url, authUrl, policy: wish.notifier_policy_args, format: wish.notification_format },
@@ -45,6 +47,11 @@ export async function prepareSubscription(
   };
   return { row, destination: destinationOf(row) };
 }
+
+const hostOf = (url: string): string => {
+  const authority = readAuthority(url);
+  return typeof authority === "string" ? "" : authority.host.toLowerCase();
+};
 
 function checkUrl(path: string, url: string): readonly InputFault[] {
   const authority = readAuthority(url);

@@ -26,7 +26,7 @@ const REPORT_MS = 20;
 const LIMITS = {
   ...{ publishers: 8, readersPerStream: 64, connections: 100, connectionsPerAddress: 100 },
   ...{ helloMs: 5000, frozenMs: 60_000, keylessMs: 60_000, stalledMs: 5000, readerBytes: 2 ** 20, unitBytes: 2 ** 21 },
-  ...{ cacheBytes: 2 ** 22, hlsIdleMs: 1000, hlsBytes: 2 ** 22, connectMs: 1000, verdictMs: 2000 },
+  ...{ cacheBytes: 2 ** 22, keyBytes: 2 ** 30, hlsIdleMs: 1000, hlsBytes: 2 ** 22, connectMs: 1000, verdictMs: 2000 },
 };
 
 /** What a client said to one of the ports. */
@@ -84,7 +84,7 @@ export class MediaPorts {
   /** Browsers watch what only its owner may see: those that were let in. */
   openWhep(): Whep {
     const webrtc = { addresses: [], portFirst: 0, portLast: 0 };
-    const limits = { connectMs: 20_000, stalledMs: 20_000, readerBytes: 2 ** 20 };
+    const limits = { connectMs: 20_000, stalledMs: 20_000, readerBytes: 2 ** 20, readersPerStream: 64 };
     return new Whep({ settings: { webrtc, limits }, streams: this.streams, log: this.#log });
   }
 

@@ -2,13 +2,11 @@
 import { type NativeSegment, Pipeline } from "../../../native/pipeline.ts";
 import type { ProbeResult, VideoFacts } from "../../../schemas/probe.ts";
 import { recogniseFile } from "../source-files.ts";
-import { findContainer } from "./container.ts";
+import { DEMUXERS, findContainer } from "./container.ts";
 
 const LIMIT_MS = 15_000;
 /** Larger pictures than any camera's: they would only eat memory. */
 const MOST_PIXELS = 8192 * 8192;
-
-const DEMUXERS: Readonly<Record<VideoFacts["container"], string>> = { mp4: "qtdemux", mov: "qtdemux", avi: "avidemux" };
 
 const NO_PICTURES = "has sound in it and no video";
 const NOT_DECODED = "has a video in it of which no picture can be decoded";
@@ -22,7 +20,7 @@ class NoVideo extends Error {
 export async function examineVideo(file: string): Promise<ProbeResult> {
   const kind = recogniseFile(file);
   if (kind !== null) return refused(`is no video but ${kind}`);
-  const container = await findContainer(file);
+  const container = findContainer(file);
   if (container === null) return refused("is no mp4, mov or avi, judging by its first bytes");
   try {
     return { video: { container, ...(await readFirstPicture(file, container)) }, fault: null };

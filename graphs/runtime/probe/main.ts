@@ -1,4 +1,8 @@
+import { allowConnections, closeAutoplug } from "../../../native/connections.ts";
 import { examineVideo } from "./examine-video.ts";
+
+closeAutoplug();
+allowConnections([]);
 
 const [, , file = ""] = process.argv;
 process.stdout.write(`${JSON.stringify(await examineVideo(file))}\n`);

@@ -1,5 +1,6 @@
 /** A runner's life: loads everything, says hello, does what the server asks, and never outlives it. */
 import { loadElements } from "../../../elements/index.ts";
+import { allowConnections, closeAutoplug } from "../../../native/connections.ts";
 import { RUNNER_PROTOCOL, type RunnerMessage } from "../../../schemas/runner.ts";
 import { within } from "../limits.ts";
 import { loadRegistry } from "../registry.ts";
@@ -46,6 +47,8 @@ for (const event of ["uncaughtException", "unhandledRejection"] as const)
     runner.crash(thrown);
   });
 
+closeAutoplug();
+allowConnections([]);
 const elements = await loadElements();
 await Promise.all([...elements.values()].map((element) => element.preload?.()));
 const registry = loadRegistry();

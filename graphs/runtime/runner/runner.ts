@@ -4,6 +4,7 @@
  */
 import { basename } from "node:path";
 import type { TappedBuffer } from "../../../native/addon.ts";
+import { allowConnections } from "../../../native/connections.ts";
 import type { JsonRecord } from "../../../schemas/json.ts";
 import { dropLive, type LiveValues } from "../../../schemas/live-values.ts";
 import { maskCredentials } from "../../../schemas/mask.ts";
@@ -15,7 +16,7 @@ import { failureOf } from "../handlers.ts";
 import { LIMITS } from "../limits.ts";
 import { RunningGraph } from "../running-graph.ts";
 import { Attachments } from "./attachments.ts";
-import { compileJob, type Knowledge } from "./compile-job.ts";
+import { compileJob, type Knowledge, listHosts } from "./compile-job.ts";
 import { Description } from "./describe.ts";
 import { describeFailure, hideSource, isPath } from "./failure.ts";
 import { FileFrames } from "./file-frames.ts";
@@ -146,6 +147,7 @@ export class Runner implements RequestHandler {
     this.#enter("starting");
     this.#live = (job.live ?? {}) as LiveValues;
     const compiled = this.#compile(job);
+    allowConnections(listHosts(job));
     const graph = await this.#run(job, compiled);
     this.#running = { graph, job, description: new Description(graph, job), compiled };
     this.#timer = setInterval(() => this.#progress(), PROGRESS_MS);

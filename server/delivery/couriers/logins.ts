@@ -1,8 +1,9 @@
 /** Tokens of receivers that want a login first: asked for at `auth_url`, kept while they are good. */
 import { Agent } from "node:http";
 import { Agent as SecureAgent } from "node:https";
+import { readAuthority } from "../../sources/authority.ts";
 import type { CourierConfig } from "../courier.ts";
-import { basicAuthorization, findReceiver, PostFault, type PostNeeds, post } from "./post.ts";
+import { basicAuthorization, findReceiver, PostFault, type PostNeeds, post, type Receiver } from "./post.ts";
 
 export interface LoginNeeds {
   readonly config: CourierConfig;
@@ -23,35 +24,43 @@ const USED_SHARE = 0.9;
 
 export class Logins {
   readonly #needs: LoginNeeds;
-  /** By address, with its user; the oldest first. */
+  /** By address, with its user, and for which hosts; the oldest first. */
   readonly #tokens = new Map<string, Token>();
+  /** For logins whose token goes to another host. */
+  readonly #publicNetwork: CourierConfig["network"];
 
   constructor(needs: LoginNeeds) {
     this.#needs = needs;
+    this.#publicNetwork = { ...needs.config.network, allow: [] };
   }
 
-  /** Rejects with `PostFault`. */
-  async token(authUrl: string, signal: AbortSignal): Promise<string> {
-    const known = this.#tokens.get(authUrl);
+  /**
+   * For the receiver that it is sent to. A login that only this service can reach gives no token to another host: whoever
+   * subscribes could read it there. Rejects with `PostFault`.
+   */
+  async token(authUrl: string, { host }: Pick<Receiver, "host">, signal: AbortSignal): Promise<string> {
+    const key = keyOf(authUrl, host);
+    const known = this.#tokens.get(key);
     if (known !== undefined && performance.now() < known.untilMs) return known.text;
-    const token = await this.#ask(authUrl, signal).catch((error: unknown) => {
+    const network = isOn(authUrl, host) ? this.#needs.config.network : this.#publicNetwork;
+    const token = await this.#ask(authUrl, network, signal).catch((error: unknown) => {
       throw error instanceof PostFault ? new PostFault(`the login failed: ${error.message}`) : error;
     });
-    this.#tokens.delete(authUrl);
-    this.#tokens.set(authUrl, token);
+    this.#tokens.delete(key);
+    this.#tokens.set(key, token);
     const [oldest] = this.#tokens.keys();
     if (this.#tokens.size > MOST_TOKENS && oldest !== undefined) this.#tokens.delete(oldest);
     return token.text;
   }
 
   /** It was not taken. */
-  forget(authUrl: string): void {
-    this.#tokens.delete(authUrl);
+  forget(authUrl: string, { host }: Pick<Receiver, "host">): void {
+    this.#tokens.delete(keyOf(authUrl, host));
   }
 
-  async #ask(authUrl: string, signal: AbortSignal): Promise<Token> {
+  async #ask(authUrl: string, network: CourierConfig["network"], signal: AbortSignal): Promise<Token> {
     const { config, softwareVersion, authorities } = this.#needs;
-    const receiver = await findReceiver(authUrl, config.network);
+    const receiver = await findReceiver(authUrl, network);
     const agent = receiver.isSecure ? new SecureAgent() : new Agent();
     const headers = {
       "user-agent": `Windhover/${softwareVersion}`,
@@ -69,6 +78,13 @@ export class Logins {
       throw new PostFault(`${receiver.origin}: expected JSON with an access_token or a token, and met something else`);
     return token;
   }
+}
+
+const keyOf = (authUrl: string, host: string): string => JSON.stringify([authUrl, host]);
+
+function isOn(url: string, host: string): boolean {
+  const authority = readAuthority(url);
+  return typeof authority !== "string" && authority.host.toLowerCase() === host.toLowerCase();
 }
 
 function readToken(text: string): Token | null {

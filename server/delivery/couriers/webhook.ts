@@ -73,7 +73,7 @@ export class WebhookCourier implements Courier {
     const { authUrl } = target;
     const answer = await this.#post(target, receiver, parcel, way);
     if (answer.status !== UNAUTHORIZED || authUrl === null) return answer;
-    this.#logins.forget(authUrl);
+    this.#logins.forget(authUrl, receiver);
     return this.#post(target, receiver, parcel, way);
   }
 
@@ -84,7 +84,7 @@ export class WebhookCourier implements Courier {
     { agent, signal }: { readonly agent: Agent; readonly signal: AbortSignal },
   ): Promise<Answer> {
     const { config, softwareVersion, authorities } = this.#needs;
-    const token = authUrl === null ? null : await this.#logins.token(authUrl, signal);
+    const token = authUrl === null ? null : await this.#logins.token(authUrl, receiver, signal);
     const authorization =
       token !== null ? `Bearer ${token}` : receiver.user === null ? null : basicAuthorization(receiver.user);
     const timestampSeconds = Math.floor(Date.now() / 1000);

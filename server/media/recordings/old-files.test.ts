@@ -4,7 +4,7 @@ import { mkdir, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { temporaryFolder } from "../../../test/graph.fixture.ts";
-import { findOldestFile, removeFile, removeOldFiles } from "./old-files.ts";
+import { listFiles, removeFile, removeOldFiles } from "./old-files.ts";
 import { ProcessRecordings, processRecordingsFolder } from "./process-recordings.ts";
 
 async function write(path: string, ageMs: number): Promise<void> {
@@ -44,8 +44,10 @@ test("what is too old goes, the oldest of the rest goes first, and what is being
   assert.equal(await removeOldFiles(folder, Date.now() - 8_000_000), 1);
   assert.equal(existsSync(join(folder, "a", "0.mp4")), false);
   const remove = async () => {
-    const oldest = await findOldestFile(folder, Date.now() - 60_000);
-    if (oldest !== null) await removeFile(oldest);
+    const [oldest] = (await listFiles(folder))
+      .filter(({ modifiedMs }) => modifiedMs < Date.now() - 60_000)
+      .sort((a, b) => a.modifiedMs - b.modifiedMs);
+    if (oldest !== undefined) await removeFile(oldest);
     return oldest?.sizeBytes ?? null;
   };
   assert.equal(await remove(), 4);
@@ -54,5 +56,5 @@ test("what is too old goes, the oldest of the rest goes first, and what is being
   assert.equal(existsSync(join(folder, "a")), false, "a folder without files goes too");
   assert.equal(await remove(), null);
   assert.equal(existsSync(join(folder, "b", "1.mp4")), true);
-  assert.equal(await findOldestFile(join(data, "nowhere"), Date.now()), null);
+  assert.deepEqual(await listFiles(join(data, "nowhere")), []);
 });

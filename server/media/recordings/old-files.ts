@@ -4,6 +4,8 @@ import { dirname, join } from "node:path";
 
 export interface FoundFile {
   readonly path: string;
+  /** The name of the folder that it is in. */
+  readonly folder: string;
   readonly modifiedMs: number;
   readonly sizeBytes: number;
 }
@@ -27,19 +29,18 @@ export async function removeOldFiles(folder: string, beforeMs: number): Promise<
   return removed;
 }
 
-/** The one that was written to before all others, and not lately. Null: there is none. */
-export async function findOldestFile(folder: string, beforeMs: number): Promise<FoundFile | null> {
-  let oldest: FoundFile | null = null;
+/** Those of every folder in it, in no order. */
+export async function listFiles(folder: string): Promise<readonly FoundFile[]> {
+  const files: FoundFile[] = [];
   for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
     if (!entry.isDirectory()) continue;
     for (const name of await readdir(join(folder, entry.name)).catch(() => [])) {
       const path = join(folder, entry.name, name);
       const found = await stat(path).catch(() => null);
-      if (!found?.isFile() || found.mtimeMs >= Math.min(beforeMs, oldest?.modifiedMs ?? beforeMs)) continue;
-      oldest = { path, modifiedMs: found.mtimeMs, sizeBytes: found.size };
+      if (found?.isFile()) files.push({ path, folder: entry.name, modifiedMs: found.mtimeMs, sizeBytes: found.size });
     }
   }
-  return oldest;
+  return files;
 }
 
 /** With its folder, when that was the last one. */

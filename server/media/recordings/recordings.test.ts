@@ -3,6 +3,8 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, rm, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
+import { makeUser } from "../../api/app.fixture.ts";
+import { insertProcess, insertUser } from "../../sources/sources.fixture.ts";
 import { newUuid } from "../../uuid.ts";
 import { removeOldest } from "./oldest.ts";
 import { DAY_MS, RecordingStage } from "./recordings.fixture.ts";
@@ -105,7 +107,8 @@ test("the oldest goes first, be it of a stream that goes on, of one that has end
   const at = (days: number) => Date.now() - days * DAY_MS;
   const ended = await stage.record(recordings, { startedAtMs: at(2), files: 2 });
   const open = await stage.record(recordings, { startedAtMs: at(6), files: 2, isOpen: true });
-  const processFolder = join(stage.dataDir, "process-recordings", newUuid());
+  const process = await insertProcess(stage.sql, stage.user.uuid, newUuid(), "finished");
+  const processFolder = join(stage.dataDir, "process-recordings", process);
   await mkdir(processFolder, { recursive: true });
   const film = join(processFolder, "0.mp4");
   await writeFile(film, "film");
@@ -121,6 +124,32 @@ test("the oldest goes first, be it of a stream that goes on, of one that has end
   assert.equal(await removeOldest(needs), 10);
   assert.deepEqual(await uuidsOf(recordings), [open], "with its last file a recording is gone");
   assert.equal(await removeOldest(needs), null, "what is being written stays");
+});
+
+test("a user who fills the disk costs no other a recording, and above its quota it loses its own oldest", async () => {
+  const recordings = await begin();
+  const at = (days: number) => Date.now() - days * DAY_MS;
+  const heavy = makeUser("heavy");
+  await insertUser(stage.sql, heavy);
+  const old = await stage.record(recordings, { startedAtMs: at(6), files: 2 });
+  const recent = await stage.record(recordings, { startedAtMs: at(1), files: 5 });
+  await stage.sql`update recordings set user_uuid = ${heavy.uuid} where uuid = ${recent}`;
+  const nodeUuid = (await stage.sql`select node_uuid from recordings limit 1`)[0]?.nodeUuid;
+  const needs = { sql: stage.sql, nodeUuid, folder: recordings.folder, otherFolders: [] };
+  for (let left = 5; left > 2; left--) assert.equal(await removeOldest(needs), 10);
+  assert.deepEqual(await recordings.folder.listSegments(recent), [3, 4], "the oldest of the one who has the most");
+  assert.deepEqual(await recordings.folder.listSegments(old), [0, 1], "though these are older");
+  const more = await stage.record(recordings, { startedAtMs: at(2), files: 3 });
+  assert.equal(await removeOldest(needs, 50), null, "nobody has more than that");
+  assert.equal(await removeOldest(needs, 40), 10);
+  assert.deepEqual(await recordings.folder.listSegments(old), [1]);
+  assert.deepEqual(
+    [await recordings.folder.listSegments(more), await recordings.folder.listSegments(recent)],
+    [
+      [0, 1, 2],
+      [3, 4],
+    ],
+  );
 });
 
 test("what is too old goes with its files, of a recording that goes on as well", async () => {

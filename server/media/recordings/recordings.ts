@@ -44,6 +44,8 @@ export interface SegmentFile extends Pick<FoundSegment, "alias" | "startedAt" | 
 
 const DAY_MS = 86_400_000;
 const FAILED_MS = 10_000;
+/** In one sweep, because of the quota. */
+const MOST_REMOVED = 200;
 
 export class Recordings {
   readonly folder: RecordingFolder;
@@ -73,7 +75,7 @@ export class Recordings {
       reserveBytes: reserve_bytes,
       log,
       freeBytes: () => folder.freeBytes(),
-      removeOldest: () => removeOldest({ sql, nodeUuid, folder, otherFolders: parts.otherFolders ?? [] }),
+      removeOldest: () => removeOldest(this.#place),
       onAllowed: (isAllowed) => {
         this.#live.forgive();
         onAllowed(isAllowed);
@@ -160,6 +162,20 @@ export class Recordings {
     await deleteRecording(sql, { userUuid: user.uuid, uuid, nodeUuid }, () => this.folder.remove(uuid));
   }
 
+  get #place() {
+    const { sql, nodeUuid, otherFolders = [] } = this.#parts;
+    return { sql, nodeUuid, folder: this.folder, otherFolders };
+  }
+
+  /** Users that have more than they may lose their oldest; what is left above it goes with the next sweep. */
+  async #keepQuota(): Promise<void> {
+    const { config, log } = this.#parts;
+    let removed = 0;
+    while (removed < MOST_REMOVED && (await removeOldest(this.#place, config.recordings.bytes_per_key)) !== null)
+      removed += 1;
+    if (removed > 0) log.info({ removed }, "recordings removed: recordings.bytes_per_key exceeded");
+  }
+
   /** What is too old goes. First its rows: files without rows are found by the next start. One that stays keeps no other. */
   async sweep(): Promise<void> {
     const { sql, config, nodeUuid, log, otherFolders = [] } = this.#parts;
@@ -172,6 +188,7 @@ export class Recordings {
     let files = segments.length;
     for (const folder of otherFolders) files += await removeOldFiles(folder, before.getTime());
     if (recordings.length + files > 0) log.info({ recordings: recordings.length, files }, "removed what was too old");
+    await this.#keepQuota();
   }
 
   async #removeFiles(recording: string, remove: () => Promise<unknown>): Promise<void> {
