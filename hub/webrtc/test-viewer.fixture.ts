@@ -7,7 +7,7 @@ import { type RtpPacket, readRtp } from "../../media/rtp/packet.ts";
 import { Watch } from "../../test/watch.fixture.ts";
 import { type Certificate, makeCertificate } from "./certificate.ts";
 import { chromiumOffer } from "./offer.fixture.ts";
-import { isStun } from "./stun.ts";
+import { isStun, writeBindingResponse } from "./stun.ts";
 
 export interface Answer {
   readonly ufrag: string;
@@ -20,6 +20,10 @@ export const readAnswer = (sdp: string): Answer => ({
   password: /^a=ice-pwd:(\S+)/m.exec(sdp)?.[1] ?? "",
   port: Number(/^a=candidate:\d+ 1 udp \d+ 127\.0\.0\.1 (\d+)/m.exec(sdp)?.[1]),
 });
+
+/** Of the offer of Chromium's. */
+const PASSWORD = "5zTkRS9kFqKqqiPzPcbvyzYD";
+const isBindingRequest = (data: Buffer) => isStun(data) && data.readUInt16BE(0) === 1;
 
 export function writeBindingRequest({ ufrag, password }: Answer, { isNominating = true, remoteUfrag = "q1Zr" } = {}) {
   const attribute = (type: number, value: Buffer) => {
@@ -42,6 +46,12 @@ export function writeBindingRequest({ ufrag, password }: Answer, { isNominating 
   return Buffer.concat([header, attributes, attribute(0x0008, proof)]);
 }
 
+async function openSocket(): Promise<Socket> {
+  const socket = createSocket("udp4");
+  await new Promise<void>((resolve) => socket.bind(0, "127.0.0.1", resolve));
+  return socket;
+}
+
 export interface TestViewerOptions {
   /** In the offer; the client's own where it is not given. */
   readonly fingerprint?: string;
@@ -55,12 +65,16 @@ export class TestViewer {
   readonly pictures: CodedPicture[] = [];
   /** Datagrams of any kind. */
   received = 0;
+  /** Whether it agrees to be sent video when it is asked. */
+  answersChecks = true;
+  /** Checks of the hub that came, whether they were answered or not. */
+  checks = 0;
   /** Of these, types of DTLS records that a datagram began with. */
   readonly records: number[] = [];
   isConnected = false;
   isClosed = false;
   readonly watch = new Watch();
-  readonly #socket: Socket;
+  #socket: Socket;
   readonly #certificate: Certificate;
   readonly #keyPem: string;
   readonly #depayloader = new H264Depayloader(2 ** 24, (picture) => this.pictures.push(picture));
@@ -78,30 +92,51 @@ export class TestViewer {
       /a=fingerprint:.*/g,
       `a=fingerprint:sha-256 ${fingerprint ?? certificate.fingerprint}`,
     );
-    socket.on("message", (data) => this.#receive(data));
+    this.#listen(socket);
+  }
+
+  #listen(socket: Socket): void {
+    socket.on("message", (data, { address, port }) => {
+      if (isBindingRequest(data)) this.#answer(data, address, port);
+      this.#receive(data);
+    });
+  }
+
+  /** Continues on another port, as behind a NAT that was restarted; nothing is received on the old one. */
+  async move(): Promise<void> {
+    this.#socket.close();
+    this.#socket = await openSocket();
+    this.#listen(this.#socket);
   }
 
   static async create(options: TestViewerOptions = {}): Promise<TestViewer> {
-    const socket = createSocket("udp4");
-    await new Promise<void>((resolve) => socket.bind(0, "127.0.0.1", resolve));
-    return new TestViewer(socket, await makeCertificate(), options);
+    return new TestViewer(await openSocket(), await makeCertificate(), options);
   }
 
   send(data: Buffer): void {
     this.#socket.send(data, this.#port, "127.0.0.1");
   }
 
-  /** Proves itself, and waits for the answer. */
+  /** Sends signed requests until the hub has answered one and has checked this address. */
   async reach(answer: Answer, limitMs = 10_000): Promise<void> {
     this.#port = answer.port;
-    const before = this.received;
+    const [before, checksBefore] = [this.received, this.checks];
     const timer = setInterval(() => this.send(writeBindingRequest(answer)), 50);
     this.send(writeBindingRequest(answer));
+    const isChecked = () => this.checks > checksBefore && this.received - before > this.checks - checksBefore;
     try {
-      await this.watch.until("an answer to STUN", () => this.received > before, limitMs);
+      await this.watch.until("an answer to STUN and a check", isChecked, limitMs);
     } finally {
       clearInterval(timer);
     }
+  }
+
+  #answer(request: Buffer, address: string, port: number): void {
+    this.checks++;
+    const transaction = request.subarray(8, 20);
+    // The address that the hub is seen at is what a response names.
+    const response = writeBindingResponse(transaction, address, port, PASSWORD);
+    if (this.answersChecks) this.#socket.send(response, port, address);
   }
 
   startHandshake(): void {

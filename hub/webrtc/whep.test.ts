@@ -7,6 +7,7 @@ import { type Publication, StreamRefusal, Streams } from "../streams.ts";
 import { makeCertificate } from "./certificate.ts";
 import { chromiumOffer } from "./offer.fixture.ts";
 import { WhepRefusal } from "./refusal.ts";
+import { writeBindingResponse } from "./stun.ts";
 import { readAnswer, TestViewer, writeBindingRequest } from "./test-viewer.fixture.ts";
 import { Whep } from "./whep.ts";
 
@@ -143,12 +144,95 @@ test("a viewer that is closed by its id gets nothing more, and frees its place",
   assert.equal(viewer.packets.length, before);
 });
 
-test("a viewer that says nothing any more is let go", async () => {
-  const { whep, said, readers } = open({ stalledMs: 300 });
-  const viewer = await watch(whep);
-  await viewer.until("the good-bye", () => viewer.isClosed);
-  assert.match(said[0] ?? "", /nothing came from the viewer for 0\.3 s/);
+test("sending stops when a viewer no longer answers checks, although everything else still comes from it", async () => {
+  const { whep, publication, said, readers } = open({ stalledMs: 1000 });
+  const viewer = await TestViewer.create();
+  closers.push(() => viewer.close());
+  const { sdp } = await whep.offer("ann/cam", viewer.offer);
+  await viewer.connect(sdp);
+  viewer.answersChecks = false;
+  const request = setInterval(() => {
+    viewer.send(writeBindingRequest(readAnswer(sdp)));
+    viewer.sendRtcp(Buffer.from("80c9000100000001", "hex"));
+  }, 20);
+  closers.push(() => clearInterval(request));
+  while (said.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.match(said[0] ?? "", /consent expired: the viewer answered no check for 1 s/);
   assert.equal(readers(), 0);
+  assert.ok(viewer.checks > 1, "it was asked several times");
+  const before = viewer.packets.length;
+  publication.write(picture(1));
+  const other = await watch(whep);
+  await other.until("a picture for another viewer", () => other.pictures.length > 0);
+  assert.equal(viewer.packets.length, before);
+});
+
+test("a request with a forged source address sends no video there", async () => {
+  const { whep, publication, readers } = open();
+  const viewer = await TestViewer.create();
+  // Gets what the hub sends to the forged address. It knows no password, and answers nothing.
+  const victim = createSocket("udp4");
+  const sent: Buffer[] = [];
+  victim.on("message", (data) => sent.push(data));
+  closers.push(
+    () => viewer.close(),
+    () => victim.close(),
+  );
+  const { sdp } = await whep.offer("ann/cam", viewer.offer);
+  await viewer.connect(sdp);
+  await viewer.until("a picture", () => viewer.pictures.length > 0);
+  const answer = readAnswer(sdp);
+  const forge = () => victim.send(writeBindingRequest(answer), answer.port, "127.0.0.1");
+  const timer = setInterval(forge, 20);
+  closers.push(() => clearInterval(timer));
+  while (sent.filter((data) => data.readUInt16BE(0) === 1).length < 3) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  for (let n = 1; n <= 20; n++) publication.write(picture(n));
+  await viewer.until("all pictures, where they went before", () => viewer.pictures.length >= 21);
+  // A response that was made up does not help: its transaction is not one of the hub's.
+  const password = "5zTkRS9kFqKqqiPzPcbvyzYD";
+  for (let i = 0; i < 20; i++) {
+    victim.send(writeBindingResponse(randomBytes(12), "127.0.0.1", answer.port, password), answer.port, "127.0.0.1");
+  }
+  for (let n = 21; n <= 40; n++) publication.write(picture(n));
+  await viewer.until("all pictures once more", () => viewer.pictures.length >= 41);
+  assert.equal(readers(), 1);
+  const kinds = new Set(sent.map((data) => (data[0] as number) >> 2));
+  assert.deepEqual([...kinds], [0], "STUN, and neither DTLS nor video");
+});
+
+test("a viewer that moves to another address is sent video there once it answers from it", async () => {
+  const { whep, publication } = open();
+  const viewer = await TestViewer.create();
+  closers.push(() => viewer.close());
+  const { sdp } = await whep.offer("ann/cam", viewer.offer);
+  await viewer.connect(sdp);
+  await viewer.until("a picture", () => viewer.pictures.length > 0);
+  await viewer.move();
+  await viewer.reach(readAnswer(sdp));
+  let n = 0;
+  while (viewer.pictures.length < 2) {
+    publication.write(picture(++n));
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+});
+
+test("before its address has answered a check, a viewer is sent no handshake", async () => {
+  const { whep } = open();
+  const viewer = await TestViewer.create();
+  closers.push(() => viewer.close());
+  viewer.answersChecks = false;
+  const { sdp } = await whep.offer("ann/cam", viewer.offer);
+  await viewer.reach(readAnswer(sdp));
+  viewer.startHandshake();
+  const checks = viewer.checks;
+  const timer = setInterval(() => viewer.send(writeBindingRequest(readAnswer(sdp))), 60);
+  closers.push(() => clearInterval(timer));
+  await viewer.until("more checks", () => viewer.checks >= checks + 5);
+  assert.deepEqual(viewer.records, []);
+  viewer.answersChecks = true;
+  await viewer.until("the handshake", () => viewer.isConnected);
 });
 
 test("a viewer that never comes is let go", async () => {
