@@ -17,7 +17,11 @@ export interface HttpParts {
   readonly hls: {
     answer(path: string, file: string, query: URLSearchParams, signal: AbortSignal): Promise<HttpAnswer>;
   };
-  readonly whep: { offer(path: string, sdp: string): Promise<{ id: string; sdp: string }>; close(id: string): boolean };
+  readonly whep: {
+    offer(path: string, sdp: string): Promise<{ id: string; sdp: string }>;
+    /** False when this stream has no such viewer. */
+    close(path: string, id: string): boolean;
+  };
   readonly log: Log;
 }
 
@@ -77,9 +81,9 @@ async function answerRequest(parts: HttpParts, request: IncomingMessage, signal:
       return parts.hls.answer(toPath(rest.slice(0, -1)), rest.at(-1) ?? "", new URLSearchParams(query), signal);
     case "POST whep":
       return offer(parts, toPath(rest), await readBody(request));
-    case "DELETE sessions": {
-      const isClosed = parts.whep.close(rest.join("/"));
-      return isClosed ? { status: 204, headers: {}, body: "" } : text(404, "there is no such viewer");
+    case "DELETE whep": {
+      const isClosed = parts.whep.close(toPath(rest.slice(0, -1)), rest.at(-1) ?? "");
+      return isClosed ? { status: 204, headers: {}, body: "" } : text(404, "this stream has no such viewer");
     }
     default:
       throw new HttpRefusal(404, "there is nothing of that name");
@@ -88,7 +92,7 @@ async function answerRequest(parts: HttpParts, request: IncomingMessage, signal:
 
 async function offer({ whep }: HttpParts, path: string, sdp: string): Promise<HttpAnswer> {
   const answer = await whep.offer(path, sdp);
-  const headers = { "content-type": "application/sdp", location: `/sessions/${answer.id}` };
+  const headers = { "content-type": "application/sdp", location: `/whep/${path}/${answer.id}` };
   return { status: 201, headers, body: answer.sdp };
 }
 

@@ -41,6 +41,7 @@ export class Viewer implements Peer, Reader {
   readonly #checks: RouteChecks;
   /** While the cached pictures come, which are sent together. */
   #cached: Unit[] | null = null;
+  #isConnected = false;
   #isClosed = false;
   #timer: NodeJS.Timeout;
   readonly #guard = guardBy((error) => this.fail(error));
@@ -79,6 +80,11 @@ export class Viewer implements Peer, Reader {
     this.#timer = setTimeout(giveUp, parts.limits.connectMs);
   }
 
+  /** The handshake is complete. */
+  get isConnected(): boolean {
+    return this.#isConnected;
+  }
+
   /** Pictures that it was too slow for. */
   get missed(): number {
     return this.#sender.missed;
@@ -110,6 +116,7 @@ export class Viewer implements Peer, Reader {
   }
 
   #start(): void {
+    this.#isConnected = true;
     clearTimeout(this.#timer);
     this.#timer = setInterval(
       this.#guard(() => this.#report()),

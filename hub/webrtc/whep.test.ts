@@ -133,8 +133,10 @@ test("a viewer that is closed by its id gets nothing more, and frees its place",
   const { whep, publication, readers } = open();
   const viewer = await watch(whep);
   assert.equal(readers(), 1);
-  assert.ok(whep.close(viewer.id));
-  assert.ok(!whep.close(viewer.id));
+  assert.ok(!whep.close("ann/other", viewer.id), "not by the address of another stream");
+  assert.equal(readers(), 1);
+  assert.ok(whep.close("ann/cam", viewer.id));
+  assert.ok(!whep.close("ann/cam", viewer.id));
   assert.equal(readers(), 0);
   await viewer.until("the good-bye", () => viewer.isClosed);
   const before = viewer.packets.length;
@@ -243,13 +245,25 @@ test("a viewer that never comes is let go", async () => {
   assert.match(said[0] ?? "", /not connected within 0\.2 s/);
 });
 
+test("offers that never connect do not keep a viewer out, nor take the place of one that is connected", async () => {
+  const { whep, publication, said, readers } = open({ readersPerStream: 2 });
+  const first = await watch(whep);
+  for (let i = 0; i < 5; i++) await whep.offer("ann/cam", chromiumOffer());
+  assert.equal(readers(), 2);
+  const second = await watch(whep);
+  assert.equal(readers(), 2);
+  publication.write(picture(1));
+  for (const viewer of [first, second]) await viewer.until("a live picture", () => viewer.pictures.length >= 2);
+  assert.equal(said.filter((reason) => /place was needed/.test(reason)).length, 5);
+});
+
 test("a stream that is not live, has B-frames or is full is refused", async () => {
   const { whep, streams } = open({ readersPerStream: 1 });
   await assert.rejects(whep.offer("ann/other", chromiumOffer()), (error) => {
     assert.ok(error instanceof StreamRefusal);
     return error.kind === "not_live";
   });
-  await whep.offer("ann/cam", chromiumOffer());
+  await watch(whep);
   await assert.rejects(whep.offer("ann/cam", chromiumOffer()), (error) => {
     assert.ok(error instanceof StreamRefusal);
     return error.kind === "too_many";

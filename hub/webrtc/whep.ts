@@ -2,7 +2,7 @@
 import type { HubSettings } from "../../schemas/hub.ts";
 import { describeFault } from "../guard.ts";
 import type { Log } from "../log.ts";
-import { StreamRefusal, type Streams } from "../streams.ts";
+import { type Reader, StreamRefusal, type Streams } from "../streams.ts";
 import { listAddresses } from "./addresses.ts";
 import { writeAnswer } from "./answer.ts";
 import type { Certificate } from "./certificate.ts";
@@ -28,7 +28,7 @@ interface Ground {
 
 export class Whep {
   readonly #parts: WhepParts;
-  readonly #viewers = new Map<string, Viewer>();
+  readonly #viewers = new Map<string, { readonly path: string; readonly viewer: Viewer }>();
   #ground: Promise<Ground> | null = null;
   #isClosed = false;
 
@@ -47,13 +47,13 @@ export class Whep {
     // Anew: it may have changed meanwhile.
     const tracks = this.#tracks(path);
     const codec = chooseCodec(offer.codecs, tracks.video.sps);
-    const { settings, streams, log } = this.#parts;
-    const viewer = createViewer({
+    const { settings, log } = this.#parts;
+    const viewer: Viewer = createViewer({
       offer,
       codec,
       certificate,
       limits: settings.limits,
-      join: (reader) => streams.read(path, reader),
+      join: (reader) => this.#join(path, reader),
       onClosed: (reason) => {
         port.remove(viewer);
         this.#viewers.delete(viewer.id);
@@ -62,7 +62,7 @@ export class Whep {
       onFault: (error) => log("error", "a viewer by WebRTC failed", { path, error: describeFault(error) }),
     });
     port.add(viewer);
-    this.#viewers.set(viewer.id, viewer);
+    this.#viewers.set(viewer.id, { path, viewer });
     const addresses = listAddresses(settings.webrtc.addresses, port.hasIpv6);
     const answer = writeAnswer({
       offer,
@@ -78,19 +78,36 @@ export class Whep {
     return { id: viewer.id, sdp: answer };
   }
 
-  /** False when there is no such viewer. */
-  close(id: string): boolean {
-    const viewer = this.#viewers.get(id);
-    viewer?.close("the viewer has asked for it");
-    return viewer !== undefined;
+  /** False when this stream has no such viewer. */
+  close(path: string, id: string): boolean {
+    const found = this.#viewers.get(id);
+    if (found?.path !== path) return false;
+    found.viewer.close("the viewer has asked for it");
+    return true;
   }
 
   /** For good. */
   async closeAll(): Promise<void> {
     this.#isClosed = true;
-    for (const viewer of [...this.#viewers.values()]) viewer.close("the media server is being shut down");
+    for (const { viewer } of [...this.#viewers.values()]) viewer.close("the media server is being shut down");
     const ground = await this.#ground?.catch(() => null);
     ground?.port.close();
+  }
+
+  /**
+   * Offers that never connect cannot keep others out: when all places of a stream are taken, the oldest viewer that is not
+   * connected yet loses its place.
+   */
+  #join(path: string, reader: Reader): () => void {
+    const { streams } = this.#parts;
+    try {
+      return streams.read(path, reader);
+    } catch (error) {
+      const waiting = [...this.#viewers.values()].find((other) => other.path === path && !other.viewer.isConnected);
+      if (!(error instanceof StreamRefusal) || error.kind !== "too_many" || waiting === undefined) throw error;
+      waiting.viewer.close("not connected when its place was needed by another viewer");
+      return streams.read(path, reader);
+    }
   }
 
   #tracks(path: string) {
