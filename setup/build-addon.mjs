@@ -1,9 +1,9 @@
 /**
- * Builds build/windhover.node and build/camera with plain g++: Node-API needs two header packages and nothing of
- * node-gyp. Object files are keyed by what they are made from, so only what changed is compiled.
+ * Builds build/windhover.node, build/dtls.node and build/camera with plain g++: Node-API needs two header packages and
+ * nothing of node-gyp. Object files are keyed by what they are made from, so only what changed is compiled.
  *
  *   node setup/build-addon.mjs              build what is out of date
- *   node setup/build-addon.mjs --sanitize   build/asan/windhover.node, for LD_PRELOAD=$(gcc -print-file-name=libasan.so)
+ *   node setup/build-addon.mjs --sanitize   build/asan/*.node, for LD_PRELOAD=$(gcc -print-file-name=libasan.so)
  */
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -12,11 +12,12 @@ import { basename, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CommandFailure, endCommandsOnSignal, runCommand } from "./command.mjs";
 import { withLock } from "./lock.mjs";
-import { LIBRARIES } from "./packages.mjs";
+import { HEADERS, LIBRARIES } from "./packages.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const SOURCES = join(ROOT, "native/src");
 const CAMERA = join(ROOT, "native/camera/camera.cc");
+const DTLS = join(ROOT, "native/dtls/dtls.cc");
 
 const CAMERA_PACKAGES = ["gstreamer-1.0", "gstreamer-rtsp-server-1.0"];
 
@@ -58,6 +59,8 @@ const KERNEL_SETS = {
 };
 /** Node unloads an addon with the last thread that loaded it; GStreamer's types point into it for ever. */
 const KEEP_LOADED = ["-Wl,-z,nodelete"];
+/** OpenSSL is the one in Node's own program. Where that has none, loading fails, and not a call later on. */
+const BIND_AT_LOAD = ["-Wl,-z,now"];
 const PART = ".part";
 const SANITIZE = ["-fsanitize=address", "-O1"];
 
@@ -80,6 +83,7 @@ export async function buildAddon({ sanitize = false, onProgress = () => {}, onWa
   const extra = sanitize ? SANITIZE : [];
   const addon = await readFlags(LIBRARIES);
   const camera = await readFlags(CAMERA_PACKAGES);
+  const dtls = await readFlags(HEADERS);
 
   const headers = listSources(".h").map((name) => readFileSync(join(SOURCES, name)));
   const addonObjects = listSources(".cc").map((name) => {
@@ -89,7 +93,11 @@ export async function buildAddon({ sanitize = false, onProgress = () => {}, onWa
   const cameraObjects =
     sanitize || !existsSync(CAMERA) ? [] : [planObject(folder, CAMERA, [...FLAGS, ...camera.compile], [])];
 
-  const due = [...addonObjects, ...cameraObjects].filter(({ object }) => !existsSync(object)).length;
+  const dtlsObjects = existsSync(DTLS)
+    ? [planObject(folder, DTLS, [...ADDON_FLAGS, ...extra, ...dtls.compile], [])]
+    : [];
+
+  const due = [...addonObjects, ...cameraObjects, ...dtlsObjects].filter(({ object }) => !existsSync(object)).length;
   let done = 0;
   const compile = async ({ source, object, flags }) => {
     if (existsSync(object)) return;
@@ -108,12 +116,16 @@ export async function buildAddon({ sanitize = false, onProgress = () => {}, onWa
       await compile(object);
       await link(join(folder, "camera"), [object], camera.link);
     }),
+    ...dtlsObjects.map((object) => async () => {
+      await compile(object);
+      await link(join(folder, "dtls.node"), [object], ["-shared", ...KEEP_LOADED, ...BIND_AT_LOAD, ...extra]);
+    }),
     ...addonObjects.map((object) => () => compile(object)),
   ]);
   if (addonObjects.length > 0) {
     await link(join(folder, "windhover.node"), addonObjects, ["-shared", ...KEEP_LOADED, ...extra, ...addon.link]);
   }
-  const objects = [...addonObjects, ...cameraObjects];
+  const objects = [...addonObjects, ...cameraObjects, ...dtlsObjects];
   removeOthers(join(folder, "obj"), new Set(objects.map(({ object }) => object)));
   // Fingerprint from before the work: a source that was saved meanwhile is built again the next time.
   writeFileSync(`${stamp}.${process.pid}`, before);
@@ -129,6 +141,7 @@ function layout(sanitize) {
   const folder = join(ROOT, sanitize ? "build/asan" : "build");
   const targets = [];
   if (listSources(".cc").length > 0) targets.push(join(folder, "windhover.node"));
+  if (existsSync(DTLS)) targets.push(join(folder, "dtls.node"));
   if (!sanitize && existsSync(CAMERA)) targets.push(join(folder, "camera"));
   return { folder, targets, stamp: join(folder, "addon.stamp") };
 }
@@ -136,7 +149,7 @@ function layout(sanitize) {
 /** Of all that goes in except the Debian packages, whose headers keep one ABI for a release. */
 function fingerprint() {
   const files = [...listSources(".cc"), ...listSources(".h")].sort().map((name) => join(SOURCES, name));
-  files.push(CAMERA, fileURLToPath(import.meta.url));
+  files.push(CAMERA, DTLS, fileURLToPath(import.meta.url));
   for (const name of ["node-addon-api", "node-api-headers"]) {
     files.push(join(ROOT, "node_modules", name, "package.json"));
   }

@@ -26,11 +26,11 @@ const COPIED = [
   "package.json",
   "tsconfig.json",
 ];
-const LINKED = ["node_modules", "build/windhover.node", "build/addon.stamp"];
+const LINKED = ["node_modules", "build/windhover.node", "build/dtls.node", "build/addon.stamp"];
 
 /** Into an empty folder. */
 export async function copyCheckout(folder: string): Promise<void> {
-  const isSource = (path: string) => !/\.(test|soak)\.ts$|\.(cc|h)$|native\/camera/.test(path.slice(ROOT.length));
+  const isSource = (path: string) => !/\.(test|soak)\.ts$|\.(cc|h)$|native\/(camera|dtls)/.test(path.slice(ROOT.length));
   await Promise.all(
     COPIED.map((name) => cp(join(ROOT, name), join(folder, name), { recursive: true, filter: isSource })),
   );

@@ -1,13 +1,35 @@
-/** A viewer that does exactly what a test tells it, down to the datagram: STUN of its own, DTLS and SRTP by the library. */
-import { createHmac, randomBytes } from "node:crypto";
+/** A viewer that does exactly what a test tells it, down to the datagram: STUN of its own, DTLS and SRTP by a library that the hub does not use. */
+import { createHmac, randomBytes, X509Certificate } from "node:crypto";
 import { createSocket, type Socket } from "node:dgram";
-import { type Address, DtlsClient, keyLength, SrtcpSession, SrtpSession, saltLength } from "werift";
+import {
+  type Address,
+  CipherContext,
+  DtlsClient,
+  HashAlgorithm,
+  keyLength,
+  NamedCurveAlgorithm,
+  SignatureAlgorithm,
+  SrtcpSession,
+  SrtpSession,
+  saltLength,
+} from "werift";
 import { type CodedPicture, H264Depayloader } from "../../media/rtp/h264-depayload.ts";
 import { type RtpPacket, readRtp } from "../../media/rtp/packet.ts";
 import { Watch } from "../../test/watch.fixture.ts";
-import { type Certificate, makeCertificate } from "./certificate.ts";
+import { printFingerprint } from "./dtls.ts";
 import { chromiumOffer } from "./offer.fixture.ts";
 import { isStun, writeBindingResponse } from "./stun.ts";
+
+const SIGNATURE = { hash: HashAlgorithm.sha256_4, signature: SignatureAlgorithm.ecdsa_3 } as const;
+
+export async function makeCertificate() {
+  const { certPem, keyPem } = await CipherContext.createSelfSignedCertificateWithKey(
+    SIGNATURE,
+    NamedCurveAlgorithm.secp256r1_23,
+  );
+  return { certPem, keyPem, fingerprint: printFingerprint(new X509Certificate(certPem).raw, "sha-256") };
+}
+type Certificate = Awaited<ReturnType<typeof makeCertificate>>;
 
 export interface Answer {
   readonly ufrag: string;
@@ -57,18 +79,22 @@ export interface TestViewerOptions {
   readonly fingerprint?: string;
   /** The client signs with this key instead of that of its certificate. */
   readonly keyPem?: string;
+  /** Numbers of the SRTP profiles that it offers, the best first. */
+  readonly srtpProfiles?: readonly (1 | 7)[];
 }
 
 export class TestViewer {
   readonly offer: string;
   readonly packets: RtpPacket[] = [];
   readonly pictures: CodedPicture[] = [];
-  /** Datagrams of any kind. */
-  received = 0;
   /** Whether it agrees to be sent video when it is asked. */
   answersChecks = true;
+  /** Answers of the hub to signed requests. */
+  responses = 0;
   /** Checks of the hub that came, whether they were answered or not. */
   checks = 0;
+  /** DTLS datagrams that begin with a record of this type are lost on the way to it, as many as this. */
+  readonly losing = { type: 0, count: 0 };
   /** Of these, types of DTLS records that a datagram began with. */
   readonly records: number[] = [];
   isConnected = false;
@@ -77,6 +103,7 @@ export class TestViewer {
   #socket: Socket;
   readonly #certificate: Certificate;
   readonly #keyPem: string;
+  readonly #srtpProfiles: (1 | 7)[];
   readonly #depayloader = new H264Depayloader(2 ** 24, (picture) => this.pictures.push(picture));
   #srtp: SrtpSession | null = null;
   #srtcp: SrtcpSession | null = null;
@@ -84,7 +111,9 @@ export class TestViewer {
   #onDtls: (data: Buffer) => void = () => {};
   #client: DtlsClient | null = null;
 
-  private constructor(socket: Socket, certificate: Certificate, { fingerprint, keyPem }: TestViewerOptions) {
+  private constructor(socket: Socket, certificate: Certificate, options: TestViewerOptions) {
+    const { fingerprint, keyPem, srtpProfiles = [7, 1] } = options;
+    this.#srtpProfiles = [...srtpProfiles];
     this.#socket = socket;
     this.#certificate = certificate;
     this.#keyPem = keyPem ?? certificate.keyPem;
@@ -120,15 +149,22 @@ export class TestViewer {
   /** Sends signed requests until the hub has answered one and has checked this address. */
   async reach(answer: Answer, limitMs = 10_000): Promise<void> {
     this.#port = answer.port;
-    const [before, checksBefore] = [this.received, this.checks];
+    const before = { responses: this.responses, checks: this.checks };
     const timer = setInterval(() => this.send(writeBindingRequest(answer)), 50);
     this.send(writeBindingRequest(answer));
-    const isChecked = () => this.checks > checksBefore && this.received - before > this.checks - checksBefore;
+    const isChecked = () => this.checks > before.checks && this.responses > before.responses;
     try {
       await this.watch.until("an answer to STUN and a check", isChecked, limitMs);
     } finally {
       clearInterval(timer);
     }
+  }
+
+  /** Until the hub has handled everything that was sent to its port before. */
+  async settle(answer: Answer): Promise<void> {
+    const before = this.responses;
+    this.send(writeBindingRequest(answer));
+    await this.until("an answer to STUN", () => this.responses > before);
   }
 
   #answer(request: Buffer, address: string, port: number): void {
@@ -148,10 +184,9 @@ export class TestViewer {
       send: async (data: Buffer) => this.send(data),
       close: async () => {},
     };
-    const { certPem, signatureHash } = this.#certificate;
     const client = new DtlsClient({
-      ...{ transport, cert: certPem, key: this.#keyPem, signatureHash },
-      srtpProfiles: [7, 1],
+      ...{ transport, cert: this.#certificate.certPem, key: this.#keyPem, signatureHash: SIGNATURE },
+      srtpProfiles: this.#srtpProfiles,
       extendedMasterSecret: true,
     });
     this.#onDtls = (data) => transport.onData(data, ["", 0]);
@@ -218,10 +253,11 @@ export class TestViewer {
   }
 
   #receive(data: Buffer): void {
-    this.received++;
+    if (isStun(data) && data.readUInt16BE(0) === 0x0101) this.responses++;
     const first = data[0] ?? 0;
     if (!isStun(data) && first >= 20 && first < 64) {
       this.records.push(first);
+      if (first === this.losing.type && this.losing.count-- > 0) return;
       this.#onDtls(data);
     }
     const isRtp = first >= 128 && ((data[1] ?? 0) < 192 || (data[1] ?? 0) > 223);

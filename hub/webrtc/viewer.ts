@@ -4,7 +4,7 @@ import { writeSenderReport } from "../../media/rtp/rtcp.ts";
 import type { Tracks, Unit } from "../../media/unit.ts";
 import { guardBy } from "../guard.ts";
 import type { Reader } from "../streams.ts";
-import type { Certificate } from "./certificate.ts";
+import type { DtlsIdentity } from "./dtls.ts";
 import { readFeedback } from "./feedback.ts";
 import type { Offer, OfferedCodec } from "./offer.ts";
 import { REORDERS } from "./refusal.ts";
@@ -16,7 +16,7 @@ import type { Peer, Route } from "./udp-port.ts";
 export interface ViewerParts {
   readonly offer: Offer;
   readonly codec: OfferedCodec;
-  readonly certificate: Certificate;
+  readonly identity: DtlsIdentity;
   readonly limits: { readonly connectMs: number; readonly stalledMs: number; readonly readerBytes: number };
   /** Makes it a reader of its stream from now on. May throw. */
   readonly join: (reader: Reader) => () => void;
@@ -60,10 +60,11 @@ export class Viewer implements Peer, Reader {
       if (route === null) onSent();
       else route.send(data, onSent);
     };
-    this.#channel = new SecureChannel(parts.certificate, parts.offer.fingerprints, {
+    this.#channel = new SecureChannel(parts.identity, parts.offer.fingerprints, {
       send: (data) => send(data, () => {}),
       connected: () => this.#start(),
       closed: (reason) => this.close(reason),
+      guard: this.#guard,
     });
     this.#sender = new Sender({
       payloadType: parts.codec.payloadType,
