@@ -87,7 +87,10 @@ function inspectForeignSystem(forTests) {
   const isThere = (program) => spawnSync(program, ["--version"], { stdio: "ignore" }).error === undefined;
   const programs = [...PROGRAMS, ...(forTests ? TEST_PROGRAMS : [])].filter((program) => !isThere(program));
   if (programs.includes("pkg-config")) return programs;
-  return [...programs, ...[...LIBRARIES, ...HEADERS].filter((library) => !answers("pkg-config", ["--exists", library]))];
+  return [
+    ...programs,
+    ...[...LIBRARIES, ...HEADERS].filter((library) => !answers("pkg-config", ["--exists", library])),
+  ];
 }
 
 /** Installs what is missing, or throws an Error that says exactly what a person has to type. */

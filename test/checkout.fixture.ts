@@ -30,7 +30,8 @@ const LINKED = ["node_modules", "build/windhover.node", "build/dtls.node", "buil
 
 /** Into an empty folder. */
 export async function copyCheckout(folder: string): Promise<void> {
-  const isSource = (path: string) => !/\.(test|soak)\.ts$|\.(cc|h)$|native\/(camera|dtls)/.test(path.slice(ROOT.length));
+  const isSource = (path: string) =>
+    !/\.(test|soak)\.ts$|\.(cc|h)$|native\/(camera|dtls)/.test(path.slice(ROOT.length));
   await Promise.all(
     COPIED.map((name) => cp(join(ROOT, name), join(folder, name), { recursive: true, filter: isSource })),
   );

@@ -20,7 +20,7 @@ import { printFingerprint } from "./dtls.ts";
 import { chromiumOffer } from "./offer.fixture.ts";
 import { isStun, writeBindingResponse } from "./stun.ts";
 
-const SIGNATURE = { hash: HashAlgorithm.sha256_4, signature: SignatureAlgorithm.ecdsa_3 } as const;
+export const SIGNATURE = { hash: HashAlgorithm.sha256_4, signature: SignatureAlgorithm.ecdsa_3 } as const;
 
 export async function makeCertificate() {
   const { certPem, keyPem } = await CipherContext.createSelfSignedCertificateWithKey(
