@@ -158,12 +158,14 @@ class Session : public Napi::ObjectWrap<Session> {
     return report(info.Env());
   }
 
-  // With a close_notify where there was a handshake.
+  // With a close_notify where there was a handshake. Frees what OpenSSL holds: JavaScript knows nothing of its size, and
+  // might collect this object much later.
   Napi::Value close(const Napi::CallbackInfo& info) {
     ERR_clear_error();
     if (state_ == State::kConnected) SSL_shutdown(ssl_.get());
     ERR_clear_error();
     if (state_ != State::kFailed) state_ = State::kClosed;
+    ssl_.reset();
     return report(info.Env());
   }
 
@@ -175,11 +177,11 @@ class Session : public Napi::ObjectWrap<Session> {
   }
 
   Napi::Value peer_certificate(const Napi::CallbackInfo& info) {
-    Owned<X509> certificate(SSL_get1_peer_certificate(ssl_.get()));
+    Owned<X509> certificate(ssl_ ? SSL_get1_peer_certificate(ssl_.get()) : nullptr);
     return to_der(info.Env(), certificate.get());
   }
 
-  // { profile, keys }, or null where no profile of SRTP is common to both. The argument: bytes by profile.
+  // { profile, keys }, or null where no profile of SRTP is common to both.
   Napi::Value export_keys(const Napi::CallbackInfo& info) {
     Napi::Env env = info.Env();
     ERR_clear_error();
