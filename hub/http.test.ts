@@ -58,14 +58,17 @@ test("a viewer's offer is answered, and the viewer is closed by the name it got"
   const socket = await open(t, {
     whep: {
       offer: async (path, sdp) => ({ id: "v1", sdp: `${path} ${sdp}` }),
-      close: (id) => closed.push(id) > 0 && id === "v1",
+      close: (path, id) => closed.push(`${path} ${id}`) > 0 && id === "v1",
     },
   });
   const answer = await ask(socket, "POST", "/whep/anna/drone", "v=0");
-  assert.deepEqual([answer.status, answer.headers.location, answer.text], [201, "/sessions/v1", "anna/drone v=0"]);
-  assert.equal((await ask(socket, "DELETE", "/sessions/v1")).status, 204);
-  assert.equal((await ask(socket, "DELETE", "/sessions/v2")).status, 404);
-  assert.deepEqual(closed, ["v1", "v2"]);
+  assert.deepEqual(
+    [answer.status, answer.headers.location, answer.text],
+    [201, "/whep/anna/drone/v1", "anna/drone v=0"],
+  );
+  assert.equal((await ask(socket, "DELETE", "/whep/anna/drone/v1")).status, 204);
+  assert.equal((await ask(socket, "DELETE", "/whep/anna/drone/v2")).status, 404);
+  assert.deepEqual(closed, ["anna/drone v1", "anna/drone v2"]);
 });
 
 test("refusals are told as they are, and a fault of ours only to the log", async (t) => {

@@ -20,7 +20,8 @@ export interface HttpParts {
   };
   readonly whep: {
     offer(path: string, sdp: string, client?: string): Promise<{ id: string; sdp: string }>;
-    close(id: string): boolean;
+    /** False when this stream has no such viewer. */
+    close(path: string, id: string): boolean;
   };
   readonly log: Log;
 }
@@ -81,9 +82,9 @@ async function answerRequest(parts: HttpParts, request: IncomingMessage, signal:
       return parts.hls.answer(toPath(rest.slice(0, -1)), rest.at(-1) ?? "", new URLSearchParams(query), signal);
     case "POST whep":
       return offer(parts, toPath(rest), await readBody(request), request.headers[CLIENT_HEADER]);
-    case "DELETE sessions": {
-      const isClosed = parts.whep.close(rest.join("/"));
-      return isClosed ? { status: 204, headers: {}, body: "" } : text(404, "there is no such viewer");
+    case "DELETE whep": {
+      const isClosed = parts.whep.close(toPath(rest.slice(0, -1)), rest.at(-1) ?? "");
+      return isClosed ? { status: 204, headers: {}, body: "" } : text(404, "this stream has no such viewer");
     }
     default:
       throw new HttpRefusal(404, "there is nothing of that name");
@@ -97,7 +98,7 @@ async function offer(
   client: string | readonly string[] | undefined,
 ): Promise<HttpAnswer> {
   const answer = await whep.offer(path, sdp, typeof client === "string" ? client : undefined);
-  const headers = { "content-type": "application/sdp", location: `/sessions/${answer.id}` };
+  const headers = { "content-type": "application/sdp", location: `/whep/${path}/${answer.id}` };
   return { status: 201, headers, body: answer.sdp };
 }
 

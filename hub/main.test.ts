@@ -131,7 +131,7 @@ test("what is asked for on the socket is answered in words, and nothing there is
     get(hub, "/hls/../x/index.m3u8"),
     get(hub, "/whep/anna/nobody", "POST", "v=0"),
     get(hub, "/whep/anna/drone", "POST", "x".repeat(100_000)),
-    get(hub, "/sessions/nobody", "DELETE"),
+    get(hub, "/whep/anna/drone/nobody", "DELETE"),
     get(hub, "/etc/passwd"),
   ]);
   assert.deepEqual(

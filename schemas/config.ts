@@ -72,7 +72,7 @@ export const Config = section({
     addresses: list("Addresses told to browsers besides those of the machine: what it is reached at from outside."),
     port_first: port(0, "The first UDP port of WebRTC"),
     port_last: port(0, "The last UDP port of WebRTC"),
-    connect_seconds: seconds(10, "A viewer by WebRTC must be connected"),
+    connect_seconds: seconds(5, "A viewer by WebRTC must be connected"),
   }),
   media: section({
     hosts: list(

@@ -1,9 +1,9 @@
 /**
- * Builds build/windhover.node, build/confine and build/camera with plain g++: Node-API needs two header packages and
+ * Builds build/windhover.node, build/dtls.node, build/confine and build/camera with plain g++: Node-API needs two header packages and
  * nothing of node-gyp. Object files are keyed by what they are made from, so only what changed is compiled.
  *
  *   node setup/build-addon.mjs              build what is out of date
- *   node setup/build-addon.mjs --sanitize   build/asan/windhover.node, for LD_PRELOAD=$(gcc -print-file-name=libasan.so)
+ *   node setup/build-addon.mjs --sanitize   build/asan/*.node, for LD_PRELOAD=$(gcc -print-file-name=libasan.so)
  */
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -12,12 +12,13 @@ import { basename, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CommandFailure, endCommandsOnSignal, runCommand } from "./command.mjs";
 import { withLock } from "./lock.mjs";
-import { LIBRARIES } from "./packages.mjs";
+import { HEADERS, LIBRARIES } from "./packages.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const SOURCES = join(ROOT, "native/src");
 const CAMERA = join(ROOT, "native/camera/camera.cc");
 const CONFINE = join(ROOT, "native/confine");
+const DTLS = join(ROOT, "native/dtls/dtls.cc");
 
 const CAMERA_PACKAGES = ["gstreamer-1.0", "gstreamer-rtsp-server-1.0"];
 
@@ -59,6 +60,8 @@ const KERNEL_SETS = {
 };
 /** Node unloads an addon with the last thread that loaded it; GStreamer's types point into it for ever. */
 const KEEP_LOADED = ["-Wl,-z,nodelete"];
+/** OpenSSL is the one in Node's own program. Where that has none, loading fails, and not a call later on. */
+const BIND_AT_LOAD = ["-Wl,-z,now"];
 const PART = ".part";
 const SANITIZE = ["-fsanitize=address", "-O1"];
 
@@ -81,6 +84,7 @@ export async function buildAddon({ sanitize = false, onProgress = () => {}, onWa
   const extra = sanitize ? SANITIZE : [];
   const addon = await readFlags(LIBRARIES);
   const camera = await readFlags(CAMERA_PACKAGES);
+  const dtls = await readFlags(HEADERS);
 
   const headers = listSources(".h").map((name) => readFileSync(join(SOURCES, name)));
   const addonObjects = listSources(".cc").map((name) => {
@@ -90,12 +94,15 @@ export async function buildAddon({ sanitize = false, onProgress = () => {}, onWa
   const cameraObjects =
     sanitize || !existsSync(CAMERA) ? [] : [planObject(folder, CAMERA, [...FLAGS, ...camera.compile], [])];
 
+  const dtlsObjects = existsSync(DTLS)
+    ? [planObject(folder, DTLS, [...ADDON_FLAGS, ...extra, ...dtls.compile], [])]
+    : [];
   const confineHeaders = listSources(".h", CONFINE).map((name) => readFileSync(join(CONFINE, name)));
   const confineObjects = sanitize
     ? []
     : listSources(".cc", CONFINE).map((name) => planObject(folder, join(CONFINE, name), FLAGS, confineHeaders));
 
-  const objects = [...addonObjects, ...cameraObjects, ...confineObjects];
+  const objects = [...addonObjects, ...cameraObjects, ...dtlsObjects, ...confineObjects];
   const due = objects.filter(({ object }) => !existsSync(object)).length;
   let done = 0;
   const compile = async ({ source, object, flags }) => {
@@ -114,6 +121,10 @@ export async function buildAddon({ sanitize = false, onProgress = () => {}, onWa
     ...cameraObjects.map((object) => async () => {
       await compile(object);
       await link(join(folder, "camera"), [object], camera.link);
+    }),
+    ...dtlsObjects.map((object) => async () => {
+      await compile(object);
+      await link(join(folder, "dtls.node"), [object], ["-shared", ...KEEP_LOADED, ...BIND_AT_LOAD, ...extra]);
     }),
     ...[...addonObjects, ...confineObjects].map((object) => () => compile(object)),
   ]);
@@ -136,6 +147,7 @@ function layout(sanitize) {
   const folder = join(ROOT, sanitize ? "build/asan" : "build");
   const targets = [];
   if (listSources(".cc").length > 0) targets.push(join(folder, "windhover.node"));
+  if (existsSync(DTLS)) targets.push(join(folder, "dtls.node"));
   if (!sanitize && existsSync(CAMERA)) targets.push(join(folder, "camera"));
   if (!sanitize && listSources(".cc", CONFINE).length > 0) targets.push(join(folder, "confine"));
   return { folder, targets, stamp: join(folder, "addon.stamp") };
@@ -145,7 +157,7 @@ function layout(sanitize) {
 function fingerprint() {
   const files = [...listSources(".cc"), ...listSources(".h")].sort().map((name) => join(SOURCES, name));
   const confine = [...listSources(".cc", CONFINE), ...listSources(".h", CONFINE)].map((name) => join(CONFINE, name));
-  files.push(CAMERA, ...confine, fileURLToPath(import.meta.url));
+  files.push(CAMERA, DTLS, ...confine, fileURLToPath(import.meta.url));
   for (const name of ["node-addon-api", "node-api-headers"]) {
     files.push(join(ROOT, "node_modules", name, "package.json"));
   }

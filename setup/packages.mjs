@@ -27,6 +27,7 @@ export const BUILD_PACKAGES = {
   "libgstrtspserver-1.0-dev": "headers of the RTSP server library",
   "libcairo2-dev": "headers for drawing glyphs",
   "libpango1.0-dev": "headers for laying out text",
+  "libssl-dev": "headers of OpenSSL 3; the library is the one in Node",
 };
 
 export const PACKAGES = { ...RUN_PACKAGES, ...BUILD_PACKAGES };
@@ -59,6 +60,8 @@ export const LIBRARIES = [
   "cairo",
   "pangocairo",
 ];
+/** What is compiled with, and not linked. */
+export const HEADERS = ["libssl"];
 
 /**
  * @param {{ forTests: boolean }} purpose
@@ -85,7 +88,10 @@ function inspectForeignSystem(forTests) {
   const isThere = (program) => spawnSync(program, ["--version"], { stdio: "ignore" }).error === undefined;
   const programs = [...PROGRAMS, ...(forTests ? TEST_PROGRAMS : [])].filter((program) => !isThere(program));
   if (programs.includes("pkg-config")) return programs;
-  return [...programs, ...LIBRARIES.filter((library) => !answers("pkg-config", ["--exists", library]))];
+  return [
+    ...programs,
+    ...[...LIBRARIES, ...HEADERS].filter((library) => !answers("pkg-config", ["--exists", library])),
+  ];
 }
 
 /** Installs what is missing, or throws an Error that says exactly what a person has to type. */
@@ -94,7 +100,7 @@ export async function installPackages(missing, { onProgress, isHasty = false }) 
     throw new Error(
       `This system has no apt-get, and these were not found: ${missing.join(", ")}.\n` +
         `Install GStreamer 1.22 or later with its base, good, bad, ugly, libav and RTSP-server parts and their headers,\n` +
-        `cairo, pango, g++, pkg-config and PostgreSQL 13 or later (for the tests ffmpeg, chromium and mosquitto, too)\n` +
+        `cairo, pango, headers of OpenSSL 3, g++, pkg-config and PostgreSQL 13 or later (for the tests ffmpeg, chromium and mosquitto, too)\n` +
         `by your system's own means, then start again.`,
     );
   }

@@ -26,12 +26,12 @@ const COPIED = [
   "package.json",
   "tsconfig.json",
 ];
-const LINKED = ["node_modules", "build/windhover.node", "build/addon.stamp", "build/confine"];
+const LINKED = ["node_modules", "build/windhover.node", "build/dtls.node", "build/addon.stamp", "build/confine"];
 
 /** Into an empty folder. */
 export async function copyCheckout(folder: string): Promise<void> {
   const isSource = (path: string) =>
-    !/\.(test|soak)\.ts$|\.(cc|h)$|native\/(camera|confine)/.test(path.slice(ROOT.length));
+    !/\.(test|soak)\.ts$|\.(cc|h)$|native\/(camera|confine|dtls)/.test(path.slice(ROOT.length));
   await Promise.all(
     COPIED.map((name) => cp(join(ROOT, name), join(folder, name), { recursive: true, filter: isSource })),
   );

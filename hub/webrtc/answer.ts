@@ -27,7 +27,6 @@ export function writeAnswer(parts: AnswerParts): string {
     "s=-",
     "t=0 0",
     `a=group:BUNDLE ${offer.media[offer.video]?.mid}`,
-    "a=ice-lite",
     ...offer.media.flatMap((media, i) => (i === offer.video ? describeVideo(media, parts) : turnDown(media))),
   ];
   return `${lines.join("\r\n")}\r\n`;

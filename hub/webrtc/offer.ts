@@ -26,6 +26,7 @@ export interface Offer {
   readonly codecs: readonly OfferedCodec[];
   readonly hasReducedSize: boolean;
   readonly iceUfrag: string;
+  readonly icePassword: string;
   /** Hash by its name as in SDP (`sha-256`), value in upper case with colons. */
   readonly fingerprints: readonly { readonly algorithm: string; readonly value: string }[];
 }
@@ -33,6 +34,8 @@ export interface Offer {
 const MAX_BYTES = 65_536;
 const MAX_SECTIONS = 16;
 const TOKEN = /^[!-~]{1,64}$/;
+/** RFC 8839, 5.4. */
+const ICE_PASSWORD = /^[A-Za-z0-9+/]{22,256}$/;
 const FINGERPRINT = /^(sha-256|sha-384|sha-512) ((?:[0-9A-F]{2}:)+[0-9A-F]{2})$/i;
 
 interface Section {
@@ -63,6 +66,10 @@ export function readOffer(sdp: string): Offer {
   };
   const iceUfrag = of("ice-ufrag")[0] ?? "";
   if (!TOKEN.test(iceUfrag)) throw new WhepRefusal(400, "The offer has no sound a=ice-ufrag.");
+  const icePassword = of("ice-pwd")[0] ?? "";
+  if (!ICE_PASSWORD.test(icePassword)) {
+    throw new WhepRefusal(400, "The offer has no valid a=ice-pwd (22 to 256 letters, digits, + or /).");
+  }
   const fingerprints = of("fingerprint").flatMap((text) => {
     const [, algorithm, value] = FINGERPRINT.exec(text.trim()) ?? [];
     return algorithm && value ? [{ algorithm: algorithm.toLowerCase(), value: value.toUpperCase() }] : [];
@@ -77,6 +84,7 @@ export function readOffer(sdp: string): Offer {
     codecs,
     hasReducedSize: section.attributes.includes("rtcp-rsize"),
     iceUfrag,
+    icePassword,
     fingerprints,
   };
 }

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { RtpHeader } from "werift";
+import type { RtpHeader } from "../../media/rtp/packet.ts";
 import type { Unit } from "../../media/unit.ts";
-import type { SecureChannel } from "./secure.ts";
 import { Sender } from "./sender.ts";
 
 const WAITING_BYTES = 200_000;
@@ -12,13 +11,13 @@ function open() {
   const sent: { sequence: number; timestamp: number; marker: boolean }[] = [];
   const unsent: (() => void)[] = [];
   let isStuck = false;
-  const protectRtp = (payload: Buffer, { sequenceNumber, timestamp, marker }: RtpHeader) => {
-    sent.push({ sequence: sequenceNumber, timestamp, marker });
+  const protectRtp = ({ sequence, timestamp, marker }: RtpHeader, payload: Buffer) => {
+    sent.push({ sequence, timestamp, marker });
     return payload;
   };
   const sender = new Sender({
     ...{ payloadType: 100, ssrc: 7, waitingBytes: WAITING_BYTES },
-    channel: { protectRtp } as unknown as SecureChannel,
+    channel: { protectRtp },
     guard: (work) => work,
     send: (_data, onSent) => {
       if (isStuck) unsent.push(onSent);

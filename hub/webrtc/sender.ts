@@ -4,7 +4,6 @@
  * to the next key picture.
  */
 import { randomBytes } from "node:crypto";
-import { RtpHeader } from "werift";
 import type { Unit } from "../../media/unit.ts";
 import type { Guard } from "../guard.ts";
 import { packetisePicture } from "./picture-packets.ts";
@@ -13,7 +12,7 @@ import type { SecureChannel } from "./secure.ts";
 export interface SenderParts {
   readonly payloadType: number;
   readonly ssrc: number;
-  readonly channel: SecureChannel;
+  readonly channel: Pick<SecureChannel, "protectRtp">;
   /** Bytes that may wait. */
   readonly waitingBytes: number;
   readonly send: (data: Buffer, onSent: () => void) => void;
@@ -41,7 +40,6 @@ const SQUEEZED_US = 1000;
 
 export class Sender {
   readonly #parts: SenderParts;
-  readonly #header: RtpHeader;
   readonly #kept = new Array<{ sequence: number; data: Buffer } | undefined>(KEPT);
   readonly #origin = randomBytes(4).readUInt32BE(0);
   /** Below half of the range, so that a wrap is never among the first packets, where receivers may take it for disorder. */
@@ -69,7 +67,6 @@ export class Sender {
       this.#timer = null;
       this.#flush();
     });
-    this.#header = new RtpHeader({ payloadType: parts.payloadType, ssrc: parts.ssrc });
   }
 
   /** Pictures from before the viewer came, from a key picture on: squeezed into the moment before the last of them. */
@@ -147,10 +144,8 @@ export class Sender {
   #seal(payload: Buffer, timestamp: number, isLast: boolean): void {
     const sequence = this.#sequence;
     this.#sequence = (sequence + 1) & 0xffff;
-    this.#header.sequenceNumber = sequence;
-    this.#header.timestamp = timestamp;
-    this.#header.marker = isLast;
-    const data = this.#parts.channel.protectRtp(payload, this.#header);
+    const { payloadType, ssrc, channel } = this.#parts;
+    const data = channel.protectRtp({ marker: isLast, payloadType, sequence, timestamp, ssrc }, payload);
     if (data === null) return;
     this.#packets++;
     this.#bytes += payload.length;

@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { isProven, readBindingRequest, writeBindingResponse } from "./stun.ts";
+import {
+  isProven,
+  readBindingRequest,
+  readBindingResponse,
+  writeBindingRequest,
+  writeBindingResponse,
+} from "./stun.ts";
 
 /** RFC 5769, 2.1: the sample request, its user and its password. */
 const SAMPLE = Buffer.from(
@@ -45,14 +51,21 @@ for (const [address, port, mapped] of MAPPED) {
   });
 }
 
-test("the fingerprint and the proof of an answer are computed as those of the sample", () => {
-  // The sample's own, by the same functions: its proof was checked above; here a written message is read back.
-  const answer = writeBindingResponse(SAMPLE.subarray(8, 20), "::1", 5, PASSWORD);
-  const asRequest = Buffer.from(answer);
-  const integrityAt = asRequest.length - 32;
-  const request = { username: "", isNominating: false, transaction: answer.subarray(8, 20), integrityAt };
-  assert.ok(isProven(answer, request, PASSWORD));
-  assert.equal(answer.readUInt16BE(answer.length - 8), 0x8028);
+test("what is written is read back, signed and with a fingerprint", () => {
+  const transaction = SAMPLE.subarray(8, 20);
+  const request = writeBindingRequest(transaction, "theirs:ours", PASSWORD);
+  const response = writeBindingResponse(transaction, "::1", 5, PASSWORD);
+  for (const [message, read] of [
+    [request, readBindingRequest(request)],
+    [response, readBindingResponse(response)],
+  ] as const) {
+    assert.ok(read && isProven(message, read, PASSWORD));
+    assert.deepEqual(read.transaction, transaction);
+    assert.equal(message.readUInt16BE(message.length - 8), 0x8028);
+  }
+  assert.equal(readBindingRequest(request)?.username, "theirs:ours");
+  assert.equal(readBindingResponse(request), null);
+  assert.equal(readBindingRequest(response), null);
 });
 
 test("no bytes make the reader throw or loop", () => {
@@ -66,6 +79,7 @@ test("no bytes make the reader throw or loop", () => {
     fc.property(fc.oneof(mutated, random), (bytes) => {
       const request = readBindingRequest(bytes);
       if (request !== null) isProven(bytes, request, PASSWORD);
+      readBindingResponse(bytes);
     }),
     { numRuns: 1000 },
   );

@@ -1,5 +1,5 @@
-/** The part of STUN (RFC 8489) that an ICE-lite agent (RFC 8445) needs: binding requests in, their responses out. */
-import { createHmac, timingSafeEqual } from "node:crypto";
+/** The part of STUN (RFC 8489) that ICE (RFC 8445) needs: binding requests and their responses, read and written. */
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { isIPv4 } from "node:net";
 
 const MAGIC = 0x2112_a442;
@@ -11,25 +11,40 @@ const INTEGRITY_BYTES = 24;
 const USERNAME = 0x0006;
 const MESSAGE_INTEGRITY = 0x0008;
 const XOR_MAPPED_ADDRESS = 0x0020;
+const PRIORITY = 0x0024;
 const USE_CANDIDATE = 0x0025;
 const FINGERPRINT = 0x8028;
+const ICE_CONTROLLED = 0x8029;
+/** Of a peer-reflexive candidate (RFC 8445, 5.1.2.1): the checks of a controlled agent do not depend on it. */
+const CHECK_PRIORITY = 110 * 2 ** 24 + 65_535 * 2 ** 8 + 255;
 
-export interface BindingRequest {
+export interface SignedMessage {
+  readonly transaction: Buffer;
+  /** Where the attribute MESSAGE-INTEGRITY begins. */
+  readonly integrityAt: number;
+}
+
+export interface BindingRequest extends SignedMessage {
   /** `<ours>:<theirs>`. */
   readonly username: string;
   /** The other side has chosen this path. */
   readonly isNominating: boolean;
-  readonly transaction: Buffer;
-  /** Where the attribute with the proof begins. */
-  readonly integrityAt: number;
 }
 
 export const isStun = (data: Buffer): boolean =>
   data.length >= HEADER_BYTES && (data[0] as number) < 4 && data.readUInt32BE(4) === MAGIC;
 
-/** Null unless it is a whole binding request with a user's name and a proof, which is still to be checked. */
+/** Null unless it is a complete binding request with a username and an integrity attribute, which is still to be verified. */
 export function readBindingRequest(data: Buffer): BindingRequest | null {
-  if (!isStun(data) || data.readUInt16BE(0) !== BINDING_REQUEST) return null;
+  const message = readMessage(data, BINDING_REQUEST);
+  return message === null || message.username === null ? null : { ...message, username: message.username };
+}
+
+/** Null unless it is a complete success response with an integrity attribute, which is still to be verified. */
+export const readBindingResponse = (data: Buffer): SignedMessage | null => readMessage(data, BINDING_RESPONSE);
+
+function readMessage(data: Buffer, expected: number) {
+  if (!isStun(data) || data.readUInt16BE(0) !== expected) return null;
   if (data.readUInt16BE(2) + HEADER_BYTES !== data.length) return null;
   let username: string | null = null;
   let isNominating = false;
@@ -38,18 +53,18 @@ export function readBindingRequest(data: Buffer): BindingRequest | null {
     const length = data.readUInt16BE(at + 2);
     if (at + 4 + length > data.length) return null;
     if (type === MESSAGE_INTEGRITY) {
-      if (length !== INTEGRITY_BYTES - 4 || username === null) return null;
-      // What follows the proof is not covered by it, and not looked at.
+      if (length !== INTEGRITY_BYTES - 4) return null;
+      // Attributes after this one are not covered by it, and are ignored.
       return { username, isNominating, transaction: data.subarray(8, HEADER_BYTES), integrityAt: at };
     }
     if (type === USERNAME) username = data.toString("utf8", at + 4, at + 4 + length);
     else if (type === USE_CANDIDATE) isNominating = true;
-    at += 4 + length + (-length & 3);
+    at += 4 + pad(length);
   }
   return null;
 }
 
-export function isProven(data: Buffer, { integrityAt }: BindingRequest, password: string): boolean {
+export function isProven(data: Buffer, { integrityAt }: SignedMessage, password: string): boolean {
   const proof = data.subarray(integrityAt + 4, integrityAt + INTEGRITY_BYTES);
   return timingSafeEqual(proof, sign(data.subarray(0, integrityAt), password));
 }
@@ -63,27 +78,56 @@ function sign(head: Buffer, password: string): Buffer {
 
 export function writeBindingResponse(transaction: Buffer, address: string, port: number, password: string): Buffer {
   const ip = addressBytes(address);
-  const addressAt = HEADER_BYTES + 4;
-  const integrityAt = addressAt + 4 + ip.length;
-  const message = Buffer.alloc(integrityAt + INTEGRITY_BYTES + 8);
-  message.writeUInt16BE(BINDING_RESPONSE, 0);
+  const mapped = Buffer.alloc(4 + ip.length);
+  mapped[1] = ip.length === 4 ? 1 : 2;
+  mapped.writeUInt16BE(port ^ (MAGIC >>> 16), 2);
+  const mask = Buffer.alloc(16);
+  mask.writeUInt32BE(MAGIC, 0);
+  transaction.copy(mask, 4);
+  for (let i = 0; i < ip.length; i++) mapped[4 + i] = (ip[i] as number) ^ (mask[i] as number);
+  return writeMessage(BINDING_RESPONSE, transaction, [[XOR_MAPPED_ADDRESS, mapped]], password);
+}
+
+/** A connectivity or consent check by the controlled agent. `username` is `<theirs>:<ours>`, `password` is theirs. */
+export function writeBindingRequest(transaction: Buffer, username: string, password: string): Buffer {
+  const priority = Buffer.alloc(4);
+  priority.writeUInt32BE(CHECK_PRIORITY);
+  const attributes: Attribute[] = [
+    [USERNAME, Buffer.from(username)],
+    [PRIORITY, priority],
+    [ICE_CONTROLLED, randomBytes(8)],
+  ];
+  return writeMessage(BINDING_REQUEST, transaction, attributes, password);
+}
+
+type Attribute = readonly [type: number, value: Buffer];
+
+/** With MESSAGE-INTEGRITY and FINGERPRINT after the attributes. */
+function writeMessage(type: number, transaction: Buffer, attributes: readonly Attribute[], password: string): Buffer {
+  const integrityAt = attributes.reduce((at, [, value]) => at + 4 + pad(value.length), HEADER_BYTES);
+  const fingerprintAt = integrityAt + INTEGRITY_BYTES;
+  const message = Buffer.alloc(fingerprintAt + 8);
+  message.writeUInt16BE(type, 0);
   message.writeUInt32BE(MAGIC, 4);
   transaction.copy(message, 8);
-  message.writeUInt16BE(XOR_MAPPED_ADDRESS, HEADER_BYTES);
-  message.writeUInt16BE(4 + ip.length, HEADER_BYTES + 2);
-  message[addressAt + 1] = ip.length === 4 ? 1 : 2;
-  message.writeUInt16BE(port ^ (MAGIC >>> 16), addressAt + 2);
-  for (let i = 0; i < ip.length; i++) message[addressAt + 4 + i] = (ip[i] as number) ^ (message[4 + i] as number);
+  let at = HEADER_BYTES;
+  for (const [name, value] of attributes) {
+    message.writeUInt16BE(name, at);
+    message.writeUInt16BE(value.length, at + 2);
+    value.copy(message, at + 4);
+    at += 4 + pad(value.length);
+  }
   message.writeUInt16BE(MESSAGE_INTEGRITY, integrityAt);
   message.writeUInt16BE(INTEGRITY_BYTES - 4, integrityAt + 2);
   sign(message.subarray(0, integrityAt), password).copy(message, integrityAt + 4);
-  const fingerprintAt = integrityAt + INTEGRITY_BYTES;
   message.writeUInt16BE(message.length - HEADER_BYTES, 2);
   message.writeUInt16BE(FINGERPRINT, fingerprintAt);
   message.writeUInt16BE(4, fingerprintAt + 2);
   message.writeUInt32BE((crc32(message.subarray(0, fingerprintAt)) ^ 0x5354_554e) >>> 0, fingerprintAt + 4);
   return message;
 }
+
+const pad = (length: number): number => length + (-length & 3);
 
 /** 4 or 16 bytes. */
 function addressBytes(address: string): Buffer {

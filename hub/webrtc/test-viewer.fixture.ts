@@ -1,13 +1,35 @@
-/** A viewer that does exactly what a test tells it, down to the datagram: STUN of its own, DTLS and SRTP by the library. */
-import { createHmac, randomBytes } from "node:crypto";
+/** A viewer that does exactly what a test tells it, down to the datagram: STUN of its own, DTLS and SRTP by a library that the hub does not use. */
+import { createHmac, randomBytes, X509Certificate } from "node:crypto";
 import { createSocket, type Socket } from "node:dgram";
-import { type Address, DtlsClient, keyLength, SrtcpSession, SrtpSession, saltLength } from "werift";
+import {
+  type Address,
+  CipherContext,
+  DtlsClient,
+  HashAlgorithm,
+  keyLength,
+  NamedCurveAlgorithm,
+  SignatureAlgorithm,
+  SrtcpSession,
+  SrtpSession,
+  saltLength,
+} from "werift";
 import { type CodedPicture, H264Depayloader } from "../../media/rtp/h264-depayload.ts";
 import { type RtpPacket, readRtp } from "../../media/rtp/packet.ts";
 import { Watch } from "../../test/watch.fixture.ts";
-import { type Certificate, makeCertificate } from "./certificate.ts";
+import { printFingerprint } from "./dtls.ts";
 import { chromiumOffer } from "./offer.fixture.ts";
-import { isStun } from "./stun.ts";
+import { isStun, writeBindingResponse } from "./stun.ts";
+
+export const SIGNATURE = { hash: HashAlgorithm.sha256_4, signature: SignatureAlgorithm.ecdsa_3 } as const;
+
+export async function makeCertificate() {
+  const { certPem, keyPem } = await CipherContext.createSelfSignedCertificateWithKey(
+    SIGNATURE,
+    NamedCurveAlgorithm.secp256r1_23,
+  );
+  return { certPem, keyPem, fingerprint: printFingerprint(new X509Certificate(certPem).raw, "sha-256") };
+}
+type Certificate = Awaited<ReturnType<typeof makeCertificate>>;
 
 export interface Answer {
   readonly ufrag: string;
@@ -20,6 +42,11 @@ export const readAnswer = (sdp: string): Answer => ({
   password: /^a=ice-pwd:(\S+)/m.exec(sdp)?.[1] ?? "",
   port: Number(/^a=candidate:\d+ 1 udp \d+ 127\.0\.0\.1 (\d+)/m.exec(sdp)?.[1]),
 });
+
+const CLOSE_NOTIFY = Buffer.of(1, 0);
+/** Of the offer of Chromium's. */
+const PASSWORD = "5zTkRS9kFqKqqiPzPcbvyzYD";
+const isBindingRequest = (data: Buffer) => isStun(data) && data.readUInt16BE(0) === 1;
 
 export function writeBindingRequest({ ufrag, password }: Answer, { isNominating = true, remoteUfrag = "q1Zr" } = {}) {
   const attribute = (type: number, value: Buffer) => {
@@ -42,27 +69,42 @@ export function writeBindingRequest({ ufrag, password }: Answer, { isNominating 
   return Buffer.concat([header, attributes, attribute(0x0008, proof)]);
 }
 
+async function openSocket(): Promise<Socket> {
+  const socket = createSocket("udp4");
+  await new Promise<void>((resolve) => socket.bind(0, "127.0.0.1", resolve));
+  return socket;
+}
+
 export interface TestViewerOptions {
   /** In the offer; the client's own where it is not given. */
   readonly fingerprint?: string;
   /** The client signs with this key instead of that of its certificate. */
   readonly keyPem?: string;
+  /** Numbers of the SRTP profiles that it offers, the best first. */
+  readonly srtpProfiles?: readonly (1 | 7)[];
 }
 
 export class TestViewer {
   readonly offer: string;
   readonly packets: RtpPacket[] = [];
   readonly pictures: CodedPicture[] = [];
-  /** Datagrams of any kind. */
-  received = 0;
+  /** Whether it agrees to be sent video when it is asked. */
+  answersChecks = true;
+  /** Answers of the hub to signed requests. */
+  responses = 0;
+  /** Checks of the hub that came, whether they were answered or not. */
+  checks = 0;
+  /** DTLS datagrams that begin with a record of this type are lost on the way to it, as many as this. */
+  readonly losing = { type: 0, count: 0 };
   /** Of these, types of DTLS records that a datagram began with. */
   readonly records: number[] = [];
   isConnected = false;
   isClosed = false;
   readonly watch = new Watch();
-  readonly #socket: Socket;
+  #socket: Socket;
   readonly #certificate: Certificate;
   readonly #keyPem: string;
+  readonly #srtpProfiles: (1 | 7)[];
   readonly #depayloader = new H264Depayloader(2 ** 24, (picture) => this.pictures.push(picture));
   #srtp: SrtpSession | null = null;
   #srtcp: SrtcpSession | null = null;
@@ -70,7 +112,9 @@ export class TestViewer {
   #onDtls: (data: Buffer) => void = () => {};
   #client: DtlsClient | null = null;
 
-  private constructor(socket: Socket, certificate: Certificate, { fingerprint, keyPem }: TestViewerOptions) {
+  private constructor(socket: Socket, certificate: Certificate, options: TestViewerOptions) {
+    const { fingerprint, keyPem, srtpProfiles = [7, 1] } = options;
+    this.#srtpProfiles = [...srtpProfiles];
     this.#socket = socket;
     this.#certificate = certificate;
     this.#keyPem = keyPem ?? certificate.keyPem;
@@ -78,30 +122,58 @@ export class TestViewer {
       /a=fingerprint:.*/g,
       `a=fingerprint:sha-256 ${fingerprint ?? certificate.fingerprint}`,
     );
-    socket.on("message", (data) => this.#receive(data));
+    this.#listen(socket);
+  }
+
+  #listen(socket: Socket): void {
+    socket.on("message", (data, { address, port }) => {
+      if (isBindingRequest(data)) this.#answer(data, address, port);
+      this.#receive(data);
+    });
+  }
+
+  /** Continues on another port, as behind a NAT that was restarted; nothing is received on the old one. */
+  async move(): Promise<void> {
+    this.#socket.close();
+    this.#socket = await openSocket();
+    this.#listen(this.#socket);
   }
 
   static async create(options: TestViewerOptions = {}): Promise<TestViewer> {
-    const socket = createSocket("udp4");
-    await new Promise<void>((resolve) => socket.bind(0, "127.0.0.1", resolve));
-    return new TestViewer(socket, await makeCertificate(), options);
+    return new TestViewer(await openSocket(), await makeCertificate(), options);
   }
 
   send(data: Buffer): void {
     this.#socket.send(data, this.#port, "127.0.0.1");
   }
 
-  /** Proves itself, and waits for the answer. */
+  /** Sends signed requests until the hub has answered one and has checked this address. */
   async reach(answer: Answer, limitMs = 10_000): Promise<void> {
     this.#port = answer.port;
-    const before = this.received;
+    const before = { responses: this.responses, checks: this.checks };
     const timer = setInterval(() => this.send(writeBindingRequest(answer)), 50);
     this.send(writeBindingRequest(answer));
+    const isChecked = () => this.checks > before.checks && this.responses > before.responses;
     try {
-      await this.watch.until("an answer to STUN", () => this.received > before, limitMs);
+      await this.watch.until("an answer to STUN and a check", isChecked, limitMs);
     } finally {
       clearInterval(timer);
     }
+  }
+
+  /** Until the hub has handled everything that was sent to its port before. */
+  async settle(answer: Answer): Promise<void> {
+    const before = this.responses;
+    this.send(writeBindingRequest(answer));
+    await this.until("an answer to STUN", () => this.responses > before);
+  }
+
+  #answer(request: Buffer, address: string, port: number): void {
+    this.checks++;
+    const transaction = request.subarray(8, 20);
+    // The address that the hub is seen at is what a response names.
+    const response = writeBindingResponse(transaction, address, port, PASSWORD);
+    if (this.answersChecks) this.#socket.send(response, port, address);
   }
 
   startHandshake(): void {
@@ -113,19 +185,14 @@ export class TestViewer {
       send: async (data: Buffer) => this.send(data),
       close: async () => {},
     };
-    const { certPem, signatureHash } = this.#certificate;
     const client = new DtlsClient({
-      ...{ transport, cert: certPem, key: this.#keyPem, signatureHash },
-      srtpProfiles: [7, 1],
+      ...{ transport, cert: this.#certificate.certPem, key: this.#keyPem, signatureHash: SIGNATURE },
+      srtpProfiles: this.#srtpProfiles,
       extendedMasterSecret: true,
     });
     this.#onDtls = (data) => transport.onData(data, ["", 0]);
     this.#client = client;
     client.onError.subscribe(() => {});
-    client.onClose.subscribe(() => {
-      this.isClosed = true;
-      this.watch.look();
-    });
     client.onConnect.once(() => {
       const profile = client.srtp.srtpProfile ?? 1;
       const keys = client.extractSessionKeys(keyLength(profile), saltLength(profile));
@@ -178,16 +245,29 @@ export class TestViewer {
     return record;
   }
 
+  #openRecord(record: Buffer): Buffer {
+    if (this.#client === null) throw new Error("there was no handshake");
+    const { cipher, sessionType } = this.#client;
+    const head = {
+      ...{ type: record[0] as number, version: record.readUInt16BE(1), epoch: record.readUInt16BE(3) },
+      sequenceNumber: record.readUIntBE(5, 6),
+    };
+    return cipher.cipher.decrypt(sessionType, record.subarray(13), head);
+  }
+
   close(): void {
     this.#socket.close();
   }
 
   #receive(data: Buffer): void {
-    this.received++;
+    if (isStun(data) && data.readUInt16BE(0) === 0x0101) this.responses++;
     const first = data[0] ?? 0;
     if (!isStun(data) && first >= 20 && first < 64) {
       this.records.push(first);
-      this.#onDtls(data);
+      if (first === this.losing.type && this.losing.count-- > 0) return;
+      // The library takes the first bytes of an encrypted alert for a plain one, and may throw it away.
+      if (first === 21 && this.isConnected) this.isClosed ||= this.#openRecord(data).equals(CLOSE_NOTIFY);
+      else this.#onDtls(data);
     }
     const isRtp = first >= 128 && ((data[1] ?? 0) < 192 || (data[1] ?? 0) > 223);
     if (isRtp && this.#srtp !== null) {

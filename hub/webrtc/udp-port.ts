@@ -1,27 +1,30 @@
 /**
- * The one UDP port of WebRTC, shared by all viewers. Whoever sends to it is nobody until a binding request has proven, with
- * the password of the answer that only the viewer got, whose packets come from there; everything else is dropped unread.
+ * The one UDP port of WebRTC, shared by all viewers. Datagrams from an address are dropped until a binding request from it
+ * was signed with the password of an answer, which only that viewer has. Whether video may be sent to that address is
+ * decided by `route-checks.ts`: the source address of a request can be forged.
  */
 import { createSocket, type Socket } from "node:dgram";
 import { isIPv6 } from "node:net";
 import { guardBy } from "../guard.ts";
 import { isProven, isStun, readBindingRequest, writeBindingResponse } from "./stun.ts";
 
-/** The way back to one viewer. */
+/** One address of one viewer. The object stays the same while the address is known. */
 export interface Route {
   send(data: Buffer, onSent: () => void): void;
 }
 
-/** Whom packets are for. */
+/** The receiver of datagrams. */
 export interface Peer {
   readonly ufrag: string;
   readonly password: string;
   readonly remoteUfrag: string;
-  /** A proven request came this way. Of several ways the last nominated one is to be used. */
-  reach(route: Route, isNominated: boolean): void;
-  /** A packet that is no STUN, from an address that has proven itself. */
+  /** A signed request came from there, and was answered. */
+  handleRequest(route: Route, isNominating: boolean): void;
+  /** Any other STUN message from the address of an earlier signed request. */
+  handleStun(route: Route, data: Buffer): void;
+  /** A datagram that is not STUN, from the address of an earlier signed request. */
   receive(data: Buffer): void;
-  /** What it was handed could not be worked off, by a fault of ours: it goes. */
+  /** Handling a datagram threw an error: a bug of ours. */
   fail(error: unknown): void;
 }
 
@@ -32,8 +35,8 @@ const SEND_BUFFER_BYTES = 4 * 2 ** 20;
 export class UdpPort {
   readonly #sockets: Socket[];
   readonly #peers = new Map<string, Peer>();
-  /** By `address port`. */
-  readonly #ways = new Map<string, Peer>();
+  /** By `address port`; the one of the latest request last. */
+  readonly #routes = new Map<string, { readonly peer: Peer; readonly route: Route }>();
   readonly port: number;
   readonly hasIpv6: boolean;
 
@@ -71,33 +74,34 @@ export class UdpPort {
 
   remove(peer: Peer): void {
     this.#peers.delete(peer.ufrag);
-    for (const [way, owner] of this.#ways) if (owner === peer) this.#ways.delete(way);
+    for (const [source, known] of this.#routes) if (known.peer === peer) this.#routes.delete(source);
   }
 
   close(): void {
     for (const socket of this.#sockets) socket.close();
     this.#peers.clear();
-    this.#ways.clear();
+    this.#routes.clear();
   }
 
   #receive(socket: Socket, data: Buffer, address: string, port: number): void {
     // Nothing can be sent back there; what tries throws.
     if (port === 0) return;
-    const way = `${address} ${port}`;
-    if (!isStun(data)) {
-      const peer = this.#ways.get(way);
-      if (peer !== undefined) this.#hand(peer, () => peer.receive(data));
+    const source = `${address} ${port}`;
+    const request = readBindingRequest(data);
+    if (request === null) {
+      const known = this.#routes.get(source);
+      if (known === undefined) return;
+      const { peer, route } = known;
+      this.#hand(peer, () => (isStun(data) ? peer.handleStun(route, data) : peer.receive(data)));
       return;
     }
-    const request = readBindingRequest(data);
-    if (request === null) return;
     const [ours = "", theirs] = request.username.split(":");
     const peer = this.#peers.get(ours);
     if (peer === undefined || theirs !== peer.remoteUfrag || !isProven(data, request, peer.password)) return;
-    this.#learn(way, peer);
+    const route = this.#learn(source, peer, (packet, onSent) => socket.send(packet, port, address, onSent));
     this.#hand(peer, () => {
-      socket.send(writeBindingResponse(request.transaction, address, port, peer.password), port, address, () => {});
-      peer.reach({ send: (packet, onSent) => socket.send(packet, port, address, onSent) }, request.isNominating);
+      route.send(writeBindingResponse(request.transaction, address, port, peer.password), () => {});
+      peer.handleRequest(route, request.isNominating);
     });
   }
 
@@ -105,11 +109,14 @@ export class UdpPort {
     guardBy((error) => peer.fail(error))(work)();
   }
 
-  #learn(way: string, peer: Peer): void {
-    if (this.#ways.get(way) === peer) return;
-    const own = [...this.#ways].filter(([, owner]) => owner === peer);
-    for (const [oldest] of own.slice(0, own.length - ADDRESSES_PER_PEER + 1)) this.#ways.delete(oldest);
-    this.#ways.set(way, peer);
+  #learn(source: string, peer: Peer, send: Route["send"]): Route {
+    const known = this.#routes.get(source);
+    const entry = known?.peer === peer ? known : { peer, route: { send } };
+    this.#routes.delete(source);
+    const own = [...this.#routes].filter(([, { peer: owner }]) => owner === peer);
+    for (const [oldest] of own.slice(0, Math.max(0, own.length - ADDRESSES_PER_PEER + 1))) this.#routes.delete(oldest);
+    this.#routes.set(source, entry);
+    return entry.route;
   }
 }
 

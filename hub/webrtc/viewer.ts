@@ -4,10 +4,11 @@ import { writeSenderReport } from "../../media/rtp/rtcp.ts";
 import type { Tracks, Unit } from "../../media/unit.ts";
 import { guardBy } from "../guard.ts";
 import type { Reader } from "../streams.ts";
-import type { Certificate } from "./certificate.ts";
+import type { DtlsIdentity } from "./dtls.ts";
 import { readFeedback } from "./feedback.ts";
 import type { Offer, OfferedCodec } from "./offer.ts";
 import { REORDERS } from "./refusal.ts";
+import { RouteChecks } from "./route-checks.ts";
 import { SecureChannel } from "./secure.ts";
 import { Sender } from "./sender.ts";
 import type { Peer, Route } from "./udp-port.ts";
@@ -15,7 +16,7 @@ import type { Peer, Route } from "./udp-port.ts";
 export interface ViewerParts {
   readonly offer: Offer;
   readonly codec: OfferedCodec;
-  readonly certificate: Certificate;
+  readonly identity: DtlsIdentity;
   readonly limits: { readonly connectMs: number; readonly stalledMs: number; readonly readerBytes: number };
   /** Where it comes from. */
   readonly client: string | undefined;
@@ -39,28 +40,34 @@ export class Viewer implements Peer, Reader {
   readonly #parts: ViewerParts;
   readonly #channel: SecureChannel;
   readonly #sender: Sender;
-  /** No reader before it is connected: an offer alone takes nobody's place. */
+  readonly #checks: RouteChecks;
+  /** Not a reader before it is connected: an offer alone takes nobody's place. */
   #leave: () => void = () => {};
-  #route: Route | null = null;
-  #isNominated = false;
   /** While the cached pictures come, which are sent together. */
   #cached: Unit[] | null = null;
   #isClosed = false;
-  #heardAtMs = performance.now();
   #timer: NodeJS.Timeout;
   readonly #guard = guardBy((error) => this.fail(error));
 
   constructor(parts: ViewerParts) {
     this.#parts = parts;
     this.remoteUfrag = parts.offer.iceUfrag;
+    const consentMs = parts.limits.stalledMs;
+    this.#checks = new RouteChecks({
+      ...{ ufrag: this.ufrag, remoteUfrag: parts.offer.iceUfrag, remotePassword: parts.offer.icePassword, consentMs },
+      onExpired: () => this.close(`consent expired: the viewer answered no check for ${consentMs / 1000} s`),
+      guard: this.#guard,
+    });
     const send = (data: Buffer, onSent: () => void) => {
-      if (this.#route === null) onSent();
-      else this.#route.send(data, onSent);
+      const { route } = this.#checks;
+      if (route === null) onSent();
+      else route.send(data, onSent);
     };
-    this.#channel = new SecureChannel(parts.certificate, parts.offer.fingerprints, {
+    this.#channel = new SecureChannel(parts.identity, parts.offer.fingerprints, {
       send: (data) => send(data, () => {}),
       connected: () => this.#start(),
       closed: (reason) => this.close(reason),
+      guard: this.#guard,
     });
     this.#sender = new Sender({
       payloadType: parts.codec.payloadType,
@@ -84,11 +91,12 @@ export class Viewer implements Peer, Reader {
     return this.#sender.missed;
   }
 
-  reach(route: Route, isNominated: boolean): void {
-    this.#heardAtMs = performance.now();
-    if (this.#route !== null && this.#isNominated && !isNominated) return;
-    this.#isNominated ||= isNominated;
-    this.#route = route;
+  handleRequest(route: Route, isNominating: boolean): void {
+    this.#checks.handleRequest(route, isNominating);
+  }
+
+  handleStun(route: Route, data: Buffer): void {
+    this.#checks.handleStun(route, data);
   }
 
   receive(data: Buffer): void {
@@ -102,7 +110,6 @@ export class Viewer implements Peer, Reader {
   #hear(data: Buffer): void {
     const packet = this.#channel.openRtcp(data);
     if (packet === null) return;
-    this.#heardAtMs = performance.now();
     const { lost, saysGoodbye } = readFeedback(packet);
     // A wish for a key picture is granted by the publisher's next one: nothing else could be decoded.
     if (saysGoodbye) this.close("the viewer has said good-bye");
@@ -112,8 +119,10 @@ export class Viewer implements Peer, Reader {
   #start(): void {
     clearTimeout(this.#timer);
     this.#parts.onConnected();
-    const tick = this.#guard(() => this.#tick());
-    this.#timer = setInterval(tick, REPORT_MS);
+    this.#timer = setInterval(
+      this.#guard(() => this.#report()),
+      REPORT_MS,
+    );
     this.#cached = [];
     try {
       this.#leave = this.#parts.join(this);
@@ -141,13 +150,6 @@ export class Viewer implements Peer, Reader {
     this.close(reason);
   }
 
-  #tick(): void {
-    const silentMs = performance.now() - this.#heardAtMs;
-    const { stalledMs } = this.#parts.limits;
-    if (silentMs > stalledMs) this.close(`nothing came from the viewer for ${stalledMs / 1000} s`);
-    else this.#report();
-  }
-
   /** Tells which moment a timestamp stands for: that of the publisher, not ours. */
   #report(): void {
     const progress = this.#sender.progress;
@@ -155,7 +157,7 @@ export class Viewer implements Peer, Reader {
     const { timestamp, captureMs, packets, bytes } = progress;
     const report = writeSenderReport({ ssrc: this.ssrc, unixMs: captureMs, timestamp, packets, bytes });
     const sealed = this.#channel.protectRtcp(report);
-    if (sealed !== null) this.#route?.send(sealed, () => {});
+    if (sealed !== null) this.#checks.route?.send(sealed, () => {});
   }
 
   fail(error: unknown): void {
@@ -170,6 +172,7 @@ export class Viewer implements Peer, Reader {
     this.#leave();
     this.#channel.close();
     this.#sender.close();
+    this.#checks.close();
     this.#parts.onClosed(reason);
   }
 }

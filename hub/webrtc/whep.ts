@@ -5,12 +5,12 @@ import type { Log } from "../log.ts";
 import { StreamRefusal, type Streams } from "../streams.ts";
 import { listAddresses } from "./addresses.ts";
 import { writeAnswer } from "./answer.ts";
-import type { Certificate } from "./certificate.ts";
+import { createIdentity, type DtlsIdentity } from "./dtls.ts";
 import { chooseCodec, readOffer } from "./offer.ts";
 import { PendingOffers, type PendingViewer } from "./offers.ts";
 import { REORDERS, WhepRefusal } from "./refusal.ts";
 import { UdpPort } from "./udp-port.ts";
-import type { Viewer, ViewerParts } from "./viewer.ts";
+import { Viewer } from "./viewer.ts";
 
 export interface WhepParts {
   readonly settings: Pick<HubSettings, "webrtc"> & {
@@ -21,17 +21,16 @@ export interface WhepParts {
 }
 
 /** What all viewers share. */
-interface Ground {
+interface Shared {
   readonly port: UdpPort;
-  readonly certificate: Certificate;
-  readonly createViewer: (parts: ViewerParts) => Viewer;
+  readonly identity: DtlsIdentity;
 }
 
 export class Whep {
   readonly #parts: WhepParts;
-  readonly #viewers = new Map<string, Viewer>();
+  readonly #viewers = new Map<string, { readonly path: string; readonly viewer: Viewer }>();
   readonly #pending: PendingOffers<PendingViewer>;
-  #ground: Promise<Ground> | null = null;
+  #shared: Promise<Shared> | null = null;
   #isClosed = false;
 
   constructor(parts: WhepParts) {
@@ -46,17 +45,17 @@ export class Whep {
   async offer(path: string, sdp: string, client?: string): Promise<{ id: string; sdp: string }> {
     const offer = readOffer(sdp);
     this.#tracks(path);
-    const { port, certificate, createViewer } = await this.#prepare();
+    const { port, identity } = await this.#prepare();
     // Anew: it may have changed meanwhile.
     const tracks = this.#tracks(path);
     const codec = chooseCodec(offer.codecs, tracks.video.sps);
     const { settings, streams, log } = this.#parts;
     streams.expectRoom(path, client);
-    const viewer = createViewer({
+    const viewer: Viewer = new Viewer({
       client,
       offer,
       codec,
-      certificate,
+      identity,
       limits: settings.limits,
       join: (reader) => streams.read(path, reader),
       onConnected: () => this.#pending.remove(pending),
@@ -69,7 +68,7 @@ export class Whep {
       onFault: (error) => log("error", "a viewer by WebRTC failed", { path, error: describeFault(error) }),
     });
     port.add(viewer);
-    this.#viewers.set(viewer.id, viewer);
+    this.#viewers.set(viewer.id, { path, viewer });
     const pending: PendingViewer = { path, client, close: (reason) => viewer.close(reason) };
     this.#pending.add(pending);
     const addresses = listAddresses(settings.webrtc.addresses, port.hasIpv6);
@@ -81,25 +80,26 @@ export class Whep {
       cname: "windhover",
       iceUfrag: viewer.ufrag,
       icePassword: viewer.password,
-      fingerprint: certificate.fingerprint,
+      fingerprint: identity.fingerprint,
       candidates: addresses.map((address) => ({ address, port: port.port })),
     });
     return { id: viewer.id, sdp: answer };
   }
 
-  /** False when there is no such viewer. */
-  close(id: string): boolean {
-    const viewer = this.#viewers.get(id);
-    viewer?.close("the viewer has asked for it");
-    return viewer !== undefined;
+  /** False when this stream has no such viewer. */
+  close(path: string, id: string): boolean {
+    const found = this.#viewers.get(id);
+    if (found?.path !== path) return false;
+    found.viewer.close("the viewer has asked for it");
+    return true;
   }
 
   /** For good. */
   async closeAll(): Promise<void> {
     this.#isClosed = true;
-    for (const viewer of [...this.#viewers.values()]) viewer.close("the media server is being shut down");
-    const ground = await this.#ground?.catch(() => null);
-    ground?.port.close();
+    for (const { viewer } of [...this.#viewers.values()]) viewer.close("the media server is being shut down");
+    const shared = await this.#shared?.catch(() => null);
+    shared?.port.close();
   }
 
   #tracks(path: string) {
@@ -110,16 +110,16 @@ export class Whep {
   }
 
   /** From the first viewer on. */
-  async #prepare(): Promise<Ground> {
+  async #prepare(): Promise<Shared> {
     if (this.#isClosed) throw new WhepRefusal(503, "The media server is being shut down.");
     const { portFirst, portLast } = this.#parts.settings.webrtc;
-    const ground = this.#ground ?? open(portFirst, portLast);
-    this.#ground = ground;
+    const shared = this.#shared ?? open(portFirst, portLast);
+    this.#shared = shared;
     try {
-      return await ground;
+      return await shared;
     } catch (error) {
       // The next viewer finds out whether it is still so.
-      this.#ground = null;
+      this.#shared = null;
       const detail = error instanceof Error ? error.message : String(error);
       this.#parts.log("error", "WebRTC cannot be served", { detail });
       throw new WhepRefusal(503, `WebRTC cannot be served: ${detail}.`);
@@ -127,10 +127,8 @@ export class Whep {
   }
 }
 
-/** Loads the library for DTLS and SRTP only now: a hub that nobody watches by WebRTC starts sooner, and is smaller. */
-async function open(portFirst: number, portLast: number): Promise<Ground> {
-  const [{ makeCertificate }, { Viewer }] = await Promise.all([import("./certificate.ts"), import("./viewer.ts")]);
-  const certificate = await makeCertificate();
-  const port = await UdpPort.open(portFirst, portLast);
-  return { port, certificate, createViewer: (parts) => new Viewer(parts) };
+/** Loads the addon for DTLS only now: a hub without viewers by WebRTC works without it. */
+async function open(portFirst: number, portLast: number): Promise<Shared> {
+  const identity = createIdentity();
+  return { port: await UdpPort.open(portFirst, portLast), identity };
 }

@@ -153,12 +153,13 @@ test("when the client goes, so does the question to the hub", async () => {
 test("a viewer by WebRTC gets the hub's answer, and an address to leave by", async () => {
   let offered = "";
   answer = (request, response) => {
-    if (request.method === "DELETE") return void response.writeHead(request.url === "/sessions/abc" ? 204 : 404).end();
+    if (request.method === "DELETE")
+      return void response.writeHead(request.url === "/whep/ada/yard/abc" ? 204 : 404).end();
     request.setEncoding("utf8").on("data", (text) => {
       offered += text;
     });
     request.on("end", () =>
-      response.writeHead(201, { "content-type": "application/sdp", location: "/sessions/abc" }).end("v=0 answer"),
+      response.writeHead(201, { "content-type": "application/sdp", location: "/whep/ada/yard/abc" }).end("v=0 answer"),
     );
   };
   const response = await offer("v=0 offer", "application/sdp; charset=utf-8", { origin: "https://watch.example.com" });

@@ -146,7 +146,7 @@ function watchEndpoints(kind: Watched, needs: MediaNeeds): readonly AnyEndpoint[
         const found = await watched.find(kind, params[uuidName] ?? "");
         if (found === null || (user !== null && user.uuid !== found.userUuid))
           throw new ServiceError(notFound, { detail: `there is no ${what} ${params[uuidName]} of yours` });
-        const answer = await ask({ method: "DELETE", target: `/sessions/${params.session}`, signal });
+        const answer = await ask({ method: "DELETE", target: `/whep/${found.path}/${params.session}`, signal });
         answer.resume();
         if (answer.statusCode === 204) return { status: 200, body: { deleted: true } };
         throw new ServiceError("path_not_found", { detail: "there is no such viewer, or not any more" });

@@ -191,7 +191,7 @@ test(`${VIEWERS} viewers by WebRTC that seal whatever they like break nothing (s
     const leave = () => {
       viewer.close();
       // Or it keeps its place until it is missed, and there are so many places.
-      whep.close(id);
+      whep.close(SECRET_PATH, id);
     };
     return { viewer, leave };
   };
