@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { createServer, type RequestListener, type Server } from "node:http";
+import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
@@ -14,6 +14,8 @@ import { writeProblem } from "./upgrade.ts";
 /** Headers of a request: more are refused with 431. */
 const MOST_HEADER_BYTES = 16_384;
 const MOST_HEADERS = 100;
+/** A year. Without subdomains: they may be somebody else's. */
+const HSTS = "max-age=31536000";
 
 /** Throws when a certificate or key cannot be read. */
 export function createHttpServer(http: Config["http"], listener: RequestListener): Server {
@@ -33,6 +35,11 @@ export function createHttpServer(http: Config["http"], listener: RequestListener
   server.on("clientError", answerUnreadable);
   // Whoever expects `100 Continue` gets it when the body is wanted, and not before.
   server.on("checkContinue", listener);
+  if (tls !== null)
+    for (const event of ["request", "checkContinue"])
+      server.prependListener(event, (_, response: ServerResponse) =>
+        response.setHeader("Strict-Transport-Security", HSTS),
+      );
   return server;
 }
 
