@@ -1,12 +1,14 @@
 /** A media-server source from its registration to its recordings: a real publisher, a real process, a hub that is killed. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { listDescendants } from "../../cli/serve/serving.fixture.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
 import { keepPublishing } from "../../server/media/publisher.fixture.ts";
+import { listOpenFiles } from "./open-files.fixture.ts";
 import { Detections } from "./process-client.fixture.ts";
 import { MASTER_KEY, TestService } from "./service.fixture.ts";
 
@@ -97,5 +99,6 @@ describe("a media-server source", () => {
     });
     assert.equal(recordings.length, 3);
     for (const { duration_seconds } of recordings) assert.ok(duration_seconds > 0);
+    assert.deepEqual(await listOpenFiles(join(service.folder.path, "data")), [], "recordings are for this user alone");
   });
 });
