@@ -5,6 +5,7 @@ import { type Logger, pino } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import { loadConfig } from "../config/load.ts";
 import { ServiceError } from "../service-error.ts";
+import { TEST_SECRETS } from "../store/sealing/test-key.fixture.ts";
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";
 import { type AppParts, createApp, type RunningApp } from "./app.ts";
@@ -37,7 +38,12 @@ export const makeUser = (username: string, limits: Partial<User["limits"]> = {})
 
 /** Of the environment: `HTTP_BODY_BYTES`. */
 export function makeConfig(settings: Readonly<Record<string, string>> = {}): Config {
-  const env = Object.entries({ HTTP_PORT: "0", HTTP_CHECK_ANSWERS: "true", ...settings });
+  const env = Object.entries({
+    HTTP_PORT: "0",
+    HTTP_CHECK_ANSWERS: "true",
+    SECRETS_KEY: TEST_SECRETS.key ?? "",
+    ...settings,
+  });
   return loadConfig({
     file: null,
     folder: "/nowhere",
