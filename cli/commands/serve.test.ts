@@ -126,15 +126,17 @@ describe("a service on data of its own", () => {
     await post("/stream", { ...camera, telemetry_cfg: { type: "mqtt", parameters: broker } });
     await post("/output", { alias: "out", type: "rtmp", url: "rtmp://192.0.2.1/live/hunter2-target" });
     await post("/alert", {
-      ...{ alias: "crowd", type: "count", trigger: { count: 3 }, filter: { class_names: ["person"] } },
+      ...{ alias: "crowd", type: "grid-density", trigger: { count: 3 }, parameters: { rows: 2, columns: 2 } },
       output: [
         { type: "mqtt", config: { host: "192.0.2.1:1883", topic: "a", username: "me", password: "hunter2-alerts" } },
-        { type: "webhook", config: { url: "http://192.0.2.1/", secret: `whsec_${btoa("hunter2-webhook-0123456789")}` } },
+        {
+          type: "webhook",
+          config: {
+            url: "http://me:hunter2-receiver@192.0.2.1/",
+            secret: `whsec_${btoa("hunter2-webhook-0123456789")}`,
+          },
+        },
       ],
-    });
-    await post(`/subscribe/${uuid}`, {
-      ...{ event_type: "new-tracks", notification_url: "http://me:hunter2-receiver@192.0.2.1/" },
-      auth_url: "http://me:hunter2-login@192.0.2.1/",
     });
     const socket = join(folder.path, "data/postgres/socket");
     const { stdout: dump } = await run("pg_dump", ["--host", socket, "--username", "windhover", "postgres"]);
@@ -152,7 +154,10 @@ describe("a service on data of its own", () => {
   test("a start with another key for its secrets says so, ends with 1 and changes nothing", async () => {
     const failed = folder.serve({ env: { WINDHOVER_SECRETS_KEY: "ab".repeat(32) } });
     assert.equal((await failed.ended).code, 1);
-    assert.match(failed.stderr, /^windhover: Secrets in this database .* sealed by the key [0-9a-f]{12}\. secrets\.key has/m);
+    assert.match(
+      failed.stderr,
+      /^windhover: Secrets in this database .* sealed by the key [0-9a-f]{12}\. secrets\.key has/m,
+    );
   });
 
   const RESUMED = () => new RegExp(`"process":"${uuid}".*"to":"running"`);

@@ -173,6 +173,22 @@ test("with a new key in front everything is sealed anew, and the old key is need
   await database.close();
 });
 
+test("after a key was lost the statements of the documentation make the database usable with another", async () => {
+  const url = await makeUrl();
+  await fillOld(url);
+  const open = (key: string) => openDatabase(configure(url, { key }), silentLog);
+  await (await open("ab".repeat(32))).close();
+  const page = readFileSync(new URL("../../../docs/operations.md", import.meta.url), "utf8");
+  const [, statements = ""] = /```sql\n(delete from processes[^`]+)```/.exec(page) ?? [];
+  const sql = connect(url);
+  await sql.unsafe(statements);
+  await sql.end();
+  const database = await open("cd".repeat(32));
+  assert.equal((await readSigningKey(database.sql)).length, 32);
+  assert.equal((await database.sql`select from users`).length, 1);
+  await database.close();
+});
+
 for (const [name, text, words] of [
   ["no key", "hello\n", /holds no keys for secrets; expected 64 hexadecimal digits/],
   ["nothing", null, /cannot be read from .*: ENOENT/],
