@@ -6,6 +6,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { Logger } from "pino";
 import { RUNNER_PROTOCOL, type RunnerMessage, type RunnerRequest } from "../../schemas/runner.ts";
+import { WITHOUT_SECRETS } from "../config/secret-variables.ts";
 import type { InputFault } from "../service-error.ts";
 import { Deadline } from "./deadline.ts";
 import { readMessage } from "./runner-messages.ts";
@@ -49,8 +50,6 @@ export interface RunnerOptions {
   readonly loadMs: number;
   readonly replyMs: number;
 }
-
-const SECRETS = { DATABASE_URL: undefined, WINDHOVER_DATABASE_URL: undefined, WINDHOVER_BOOTSTRAP_KEY: undefined };
 
 /** Requests under way at once: more means that it does not answer. */
 const MOST_WAITING = 64;
@@ -202,7 +201,7 @@ function spawnRunner(entry: URL): ChildProcess {
       ...(needsTsx ? ["--import", import.meta.resolve("tsx")] : []),
     ],
     // Of what is ours to keep, a runner needs nothing.
-    env: { ...process.env, ...SECRETS, MALLOC_ARENA_MAX: "2" },
+    env: { ...process.env, ...WITHOUT_SECRETS, MALLOC_ARENA_MAX: "2" },
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     detached: true,
     serialization: "json",

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import { ProbeResult, type VideoFacts } from "../../schemas/probe.ts";
+import { WITHOUT_SECRETS } from "../config/secret-variables.ts";
 import { ServiceError } from "../service-error.ts";
 import { Slots } from "../slots.ts";
 import { checkBy } from "../validation.ts";
@@ -12,9 +13,6 @@ import { checkBy } from "../validation.ts";
 const MOST_OUTPUT_BYTES = 65_536;
 const WATCH_MS = 100;
 const PAGE_BYTES = 4096;
-
-/** Of what is ours to keep, a probe needs nothing. */
-const SECRETS = { DATABASE_URL: undefined, WINDHOVER_DATABASE_URL: undefined, WINDHOVER_BOOTSTRAP_KEY: undefined };
 
 const check = checkBy(ProbeResult);
 
@@ -50,7 +48,7 @@ export class VideoProbe {
 
   #run(file: string, signal: AbortSignal): Promise<{ output: string; errors: string; end: string }> {
     const child = spawn("setpriv", ["--pdeathsig", "KILL", process.execPath, this.#entry, file], {
-      env: { ...process.env, ...SECRETS, MALLOC_ARENA_MAX: "2" },
+      env: { ...process.env, ...WITHOUT_SECRETS, MALLOC_ARENA_MAX: "2" },
       stdio: ["ignore", "pipe", "pipe"],
     });
     let end = "";

@@ -12,7 +12,8 @@ import { listOpenFiles } from "./open-files.fixture.ts";
 import { Detections } from "./process-client.fixture.ts";
 import { MASTER_KEY, TestService } from "./service.fixture.ts";
 
-const service = await TestService.start();
+const SECRETS_KEY = "5ec2".repeat(16);
+const service = await TestService.start({ env: { WINDHOVER_SECRETS_KEY: SECRETS_KEY } });
 after(() => service.close());
 const { rtmp = "" } = await service.serving.event("ready");
 const address = `${rtmp}/master/drones/one`;
@@ -72,6 +73,16 @@ describe("a media-server source", () => {
     assert.equal((await read(source.uuid)).status, "processing");
     const detections = await Detections.open(started.detection_data_url);
     for (const { source_uri } of await detections.next(3)) assert.equal(source_uri, address);
+    const programOf = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+    const own = programOf(service.serving.pid);
+    // One that is just being started is a copy of the server still; esbuild is there where the service is not bundled.
+    const isOther = (pid: number) => programOf(pid) !== own && !programOf(pid).includes("/esbuild ");
+    const children = listDescendants(service.serving.pid).filter(isOther);
+    assert.ok(children.length > 2);
+    for (const pid of children) {
+      const environment = readFileSync(`/proc/${pid}/environ`, "utf8");
+      for (const secret of [SECRETS_KEY, MASTER_KEY]) assert.ok(!environment.includes(secret), programOf(pid));
+    }
 
     first.end();
     await until("the gap is noticed", async () => (await info(uuid)).reconnecting);
