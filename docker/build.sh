@@ -13,7 +13,7 @@ node cli/windhover.mjs models get default --every-cpu
 node cli/windhover.mjs models get --every-cpu || echo "the image lacks models, or conversions of them" >&2
 # It writes the lock file as it was, at another time.
 locked=$(stat --format=@%Y package-lock.json)
-npm prune --omit=dev --no-audit --no-fund
+npm prune --omit=dev --ignore-scripts --no-audit --no-fund
 touch --date="$locked" package-lock.json
 rm -rf build/obj build/tests build/asan
 # The library for inference comes for all systems; two hundred megabytes are for others.

@@ -7,4 +7,4 @@ apt-get clean
 rm -rf /var/lib/apt/lists/*
 groupadd --gid 10001 windhover
 useradd --uid 10001 --gid windhover --no-create-home --home-dir /var/lib/windhover --shell /usr/sbin/nologin windhover
-install --directory --owner=windhover --group=windhover --mode=0750 /var/lib/windhover
+install --directory --owner=windhover --group=windhover --mode=0700 /var/lib/windhover

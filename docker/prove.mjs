@@ -5,7 +5,7 @@
  */
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { accessSync, constants, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { findBundle } from "../setup/find-bundle.mjs";
@@ -23,6 +23,15 @@ const listRegistry = () =>
   readdirSync(registry)
     .map((name) => `${name} ${statSync(join(registry, name)).mtimeMs}`)
     .join(", ");
+
+function mayWrite(path) {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 function expect(isTrue, words) {
   if (!isTrue) throw new Error(words);
@@ -60,6 +69,8 @@ expect(process.getuid() !== 0, "root");
 expect(findBundle("cli") !== null, "the bundles are not taken for fresh");
 const warm = listRegistry();
 say("warmed", warm);
+for (const path of [registry, ...readdirSync(registry).map((name) => join(registry, name))])
+  expect(!mayWrite(path), `the service may write ${path}: what it names there is loaded by the next start`);
 
 const beganMs = performance.now();
 const service = spawn(entrypoint[0], [...entrypoint.slice(1), ...command], { stdio: ["ignore", "pipe", "pipe"] });

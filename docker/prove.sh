@@ -62,7 +62,7 @@ isolation=()
 
 # A root as `FROM node:…-slim` gives it, that reaches what this machine reaches.
 make_root() {
-  local root=$1 image=$2 name
+  local root=$1 image=${2%@sha256:*} name
   [[ $image =~ ^node:([0-9]+)-([a-z]+)-slim$ ]] || fail "does not know how to make $image"
   [[ $(node --version) = v${BASH_REMATCH[1]}.* ]] || fail "$image: this machine has Node $(node --version)"
   if [[ ! $base ]]; then
@@ -102,12 +102,14 @@ mkdir "$work/context"
 git ls-files -z | tar --create --null --files-from=- | tar --extract --directory "$work/context"
 
 declare -A roots=()
-stage=0 root='' folder=/ user=root settings=() entrypoint=[] command=[] health=[] stop=SIGTERM
+base_image='' stage=0 root='' folder=/ user=root settings=() entrypoint=[] command=[] health=[] stop=SIGTERM
 while read -r instruction text; do
   echo "=== $instruction $text"
   began=$SECONDS
+  [[ ! $base_image ]] || text=${text//'${NODE_IMAGE}'/$base_image}
   read -ra words <<< "$text"
   case $instruction in
+    ARG) [[ $text = NODE_IMAGE=* ]] || fail "does not know the argument $text"; base_image=${text#NODE_IMAGE=} ;;
     FROM)
       stage=$((stage + 1)) root=$work/stage-$stage folder=/ settings=() user=root
       [[ ${words[1]:-} != AS ]] || roots[${words[2]}]=$root

@@ -39,6 +39,12 @@ function describe(member: string, expected: { readonly sha256: string; readonly 
   return { card: { model: PLATES, sources: [{ ...PACKAGE, member }], ...expected }, file: "", askedFor: PLATES };
 }
 
+/** For lists of what a release consists of. */
+export const PLATE_WEIGHTS: readonly { readonly name: string; readonly sha256: string; readonly licence: string }[] =
+  Object.entries(PARTS).map(([part, { card }]) => ({
+    ...{ name: `${PLATES}-${part}`, sha256: card.sha256, licence: "Apache-2.0" },
+  }));
+
 const fileOf = ({ card }: Fetchable): string => join(modelPlaces().weights, `${card.sha256}.onnx`);
 
 /** ONNX files, whole and unharmed. Throws `NotInstalled`, or a `ModelFault` that says what is wrong. */

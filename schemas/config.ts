@@ -22,6 +22,14 @@ const port = (value: number, description: string) =>
 export const Config = section({
   data_dir: text("./data", "Where videos, recordings and the private database are kept."),
   public_url: nullable("What clients reach us at, put into URLs that are handed out: for use behind a proxy."),
+  secrets: section({
+    key: secret(
+      "The key that secrets in the database are sealed with: 64 hexadecimal digits. Several, to change it: the new one first.",
+    ),
+    key_file: nullable(
+      "A file that holds it instead. Where neither is set: `secrets.key` in `data_dir`, made by the first start.",
+    ),
+  }),
   bootstrap_key: secret("The master key that the first start on an empty database makes, instead of a random one."),
   http: section({
     host: text("127.0.0.1", "The address to listen on."),

@@ -2,7 +2,6 @@
  * The service, put together: database, keys, graphs, processes, API. Opened from the bottom up, closed from the top down;
  * what could not be opened takes what was opened along.
  */
-import { mkdir } from "node:fs/promises";
 import type { Logger } from "pino";
 import type { AlertTypeDefinition } from "../schemas/alerts.ts";
 import type { RunningDemo } from "../schemas/api/demo.ts";
@@ -26,6 +25,7 @@ import { sourceEndpoints } from "./api/sources.ts";
 import { trackedProcessEndpoints } from "./api/tracked-processes.ts";
 import { trackEndpoints } from "./api/tracks.ts";
 import { webhookEndpoints } from "./api/webhooks.ts";
+import { prepareDataFolder } from "./data-folder.ts";
 import { Outbox } from "./delivery/outbox.ts";
 import { Demo } from "./demo/demo.ts";
 import { startFirstDemo } from "./demo/first-demo.ts";
@@ -114,7 +114,7 @@ export async function startServer(parts: ServerParts): Promise<RunningServer> {
 }
 
 async function open({ config, knowledge, log, signal }: ServerParts, shutDown: ShutDown): Promise<RunningServer> {
-  await makeDataFolder(config.data_dir);
+  await prepareDataFolder(config.data_dir, log);
   // Takes as long as the database does, and needs nothing of it.
   const opening = openLibrary(knowledge, config, shutDown);
   const { sql, health } = await openStore(config, log, shutDown);
@@ -258,14 +258,6 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
 }
 
 const partOf = (log: Logger, part: string): Logger => log.child({ part });
-
-async function makeDataFolder(folder: string): Promise<void> {
-  try {
-    await mkdir(folder, { recursive: true });
-  } catch (cause) {
-    throw new StartFault(`The data folder ${folder} (data_dir) cannot be made: ${(cause as Error).message}`, { cause });
-  }
-}
 
 async function openStore(config: Config, log: Logger, shutDown: ShutDown): Promise<Database> {
   const database = await openDatabase(config, log.child({ part: "database" }));

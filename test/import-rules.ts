@@ -58,6 +58,8 @@ export const TABLE: readonly Row[] = [
   { part: "docs", may: ["schemas", "elements", "models", "server", "cli", "client"] },
   { part: "console", may: ["client"], types: ["schemas"] },
   { part: "setup", may: [] },
+  // What a release consists of, and whether that is allowed and sound. Programs, imported by nobody.
+  { part: "supply", may: ["models", "setup"] },
   // What the image is made with.
   { part: "docker", may: ["setup"] },
 ];

@@ -10,7 +10,7 @@ export default {
   about: "Revokes API keys, for good. A running server honours it within a second or two.",
   usage: "NAME|ID…",
   options: KEYS_OPTIONS,
-  notes: `${KEYS_NOTES} Children of a revoked master keep theirs. What belongs to the key stays; what runs is stopped within seconds.`,
+  notes: `${KEYS_NOTES} Revoking a master key revokes the keys of its children too. What belongs to the keys stays; what runs is stopped within seconds.`,
   examples: ["keys revoke acme-north", "keys revoke lab prometheus"],
   async run(given, terminal) {
     expectPositionals(given, 1, 1000, "a NAME or an ID; `keys list` tells them");
@@ -25,8 +25,9 @@ export default {
 async function revoke(sql: Sql, words: readonly string[]) {
   const rows: UserRow[] = [];
   for (const word of words) rows.push(await find(sql, word));
-  for (const { uuid } of rows) await revokeUser(sql, uuid);
-  return rows.map(({ username, keyId }) => ({ username, key_id: keyId, state: "revoked" }));
+  const revoked: UserRow[] = [];
+  for (const { uuid } of rows) revoked.push(...(await revokeUser(sql, uuid)));
+  return revoked.map(({ username, keyId }) => ({ username, key_id: keyId, state: "revoked" }));
 }
 
 async function find(sql: Sql, word: string): Promise<UserRow> {

@@ -1,15 +1,20 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
+import { promisify } from "node:util";
 import { makeClip } from "../../test/graph.fixture.ts";
 import { awaitGone, listDescendants, type Serving, ServingFolder } from "../serve/serving.fixture.ts";
 
 /** Loading runners ahead costs seconds, and only some of this is about runners. */
 /** As it is by default. */
 const WITH_SPARE = { WINDHOVER_RUNNERS_SPARE: "1" };
+
+const run = promisify(execFile);
 
 let folder: ServingFolder;
 before(async () => {
@@ -109,10 +114,50 @@ describe("a service on data of its own", () => {
     assert.equal((await fetch(`${url}/metrics`)).status, 403);
   });
 
+  test("no password of a camera, a broker, a receiver or a publishing target is in its database as it is", async () => {
+    const post = (path: string, body: unknown) =>
+      fetch(url + path, {
+        method: "POST",
+        headers: { api_key: key, "Content-Type": "application/json" },
+        body: JSON.stringify(body),
+      }).then(async (answer) => assert.equal(answer.status, 201, `${path}: ${await answer.text()}`));
+    const broker = { ip: "192.0.2.1", port: 1883, topic: "t", username: "me", password: "hunter2-broker" };
+    const camera = { alias: "cam", stream_type: "rtsp", input_url: "rtsp://me:hunter2-camera@192.0.2.1/main" };
+    await post("/stream", { ...camera, telemetry_cfg: { type: "mqtt", parameters: broker } });
+    await post("/output", { alias: "out", type: "rtmp", url: "rtmp://192.0.2.1/live/hunter2-target" });
+    await post("/alert", {
+      ...{ alias: "crowd", type: "grid-density", trigger: { count: 3 }, parameters: { rows: 2, columns: 2 } },
+      output: [
+        { type: "mqtt", config: { host: "192.0.2.1:1883", topic: "a", username: "me", password: "hunter2-alerts" } },
+        {
+          type: "webhook",
+          config: {
+            url: "http://me:hunter2-receiver@192.0.2.1/",
+            secret: `whsec_${btoa("hunter2-webhook-0123456789")}`,
+          },
+        },
+      ],
+    });
+    const socket = join(folder.path, "data/postgres/socket");
+    const { stdout: dump } = await run("pg_dump", ["--host", socket, "--username", "windhover", "postgres"]);
+    assert.match(dump, /192\.0\.2\.1|crowd/, "it is the database");
+    assert.doesNotMatch(dump, /hunter2|aHVudGVyMi/);
+    assert.equal((await stat(join(folder.path, "data/secrets.key"))).mode & 0o777, 0o600);
+  });
+
   test("SIGTERM ends all of it", async () => {
     assert.equal(await end("SIGTERM"), 0);
     assert.ok(!serving.stderr.includes(key), "the key is in the log");
     for (const line of serving.stderr.trimEnd().split("\n")) assert.doesNotThrow(() => JSON.parse(line), line);
+  });
+
+  test("a start with another key for its secrets says so, ends with 1 and changes nothing", async () => {
+    const failed = folder.serve({ env: { WINDHOVER_SECRETS_KEY: "ab".repeat(32) } });
+    assert.equal((await failed.ended).code, 1);
+    assert.match(
+      failed.stderr,
+      /^windhover: Secrets in this database .* sealed by the key [0-9a-f]{12}\. secrets\.key has/m,
+    );
   });
 
   const RESUMED = () => new RegExp(`"process":"${uuid}".*"to":"running"`);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
+import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -109,7 +110,7 @@ test("a key that asks too often is told when to ask again, and costs others noth
   assert.equal((await ask("quick")).status, 200);
 });
 
-test("speaks TLS when it has a certificate", async () => {
+test("speaks TLS when it has a certificate, and tells browsers to come by TLS only", async () => {
   const folder = mkdtempSync(join(tmpdir(), "windhover-tls-"));
   after(() => rmSync(folder, { recursive: true, force: true }));
   const [cert, key] = [join(folder, "cert.pem"), join(folder, "key.pem")];
@@ -117,13 +118,20 @@ test("speaks TLS when it has a certificate", async () => {
   execFileSync("openssl", [...words.split(" "), "-keyout", key, "-out", cert], { stdio: "ignore" });
   const app = await open({ HTTP_TLS_CERT: cert, HTTP_TLS_KEY: key });
   assert.match(app.url, /^https:/);
-  const answer = await new Promise<unknown>((resolve, reject) => {
-    const asked = request(`${app.url}/where`, { rejectUnauthorized: false, agent: false }, (response) =>
-      resolve(json(response)),
-    );
-    asked.on("error", reject).end();
-  });
-  assert.deepEqual(answer, { publicUrl: app.url, address: "127.0.0.1" });
+  const ask = (path: string, headers = {}) =>
+    new Promise<IncomingMessage>((resolve, reject) => {
+      request(`${app.url}${path}`, { rejectUnauthorized: false, agent: false, headers }, resolve)
+        .on("error", reject)
+        .end();
+    });
+  const answer = await ask("/where");
+  assert.deepEqual(await json(answer), { publicUrl: app.url, address: "127.0.0.1" });
+  const others = [await ask("/nowhere"), await ask("/where", { expect: "100-continue" })];
+  for (const { headers, statusCode } of [answer, ...others])
+    assert.equal(headers["strict-transport-security"], "max-age=31536000", String(statusCode));
+  for (const other of others) other.resume();
+  const plain = await (await open({})).call("/where");
+  assert.equal(plain.headers.get("strict-transport-security"), null);
 });
 
 for (const [name, settings, words] of [

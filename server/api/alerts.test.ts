@@ -386,7 +386,8 @@ test("a webhook that wanted nothing more is asked again once it is named again, 
   const { call, make } = service;
   const { sql } = database;
   const { uuid } = await make(gate({ output: [{ type: "webhook", config: { url: "http://127.0.0.1:9/" } }] }));
-  const [row] = await sql<{ uuid: string }[]>`select output->0->>'uuid' as uuid from alerts where uuid = ${uuid}`;
+  const [{ output: [row] = [] } = {}] = await sql<{ output?: { uuid: string }[] }[]>`
+    select output from alerts where uuid = ${uuid}`;
   const isStopped = async () =>
     (await sql`select from destinations where uuid = ${row?.uuid ?? ""} and is_stopped`).length;
   const shown = (await call("GET", `/alert/${uuid}`)).body as AlertRecord;

@@ -5,6 +5,7 @@ import { type Logger, pino } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import { loadConfig } from "../config/load.ts";
 import { ServiceError } from "../service-error.ts";
+import { TEST_SECRETS } from "../store/sealing/test-key.fixture.ts";
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";
 import { type AppParts, createApp, type RunningApp } from "./app.ts";
@@ -38,7 +39,10 @@ export const makeUser = (username: string, limits: Partial<User["limits"]> = {})
 /** Of the environment: `HTTP_BODY_BYTES`. */
 export function makeConfig(settings: Readonly<Record<string, string>> = {}): Config {
   const env = Object.entries({
-    ...{ HTTP_PORT: "0", HTTP_CHECK_ANSWERS: "true", NETWORK_ALLOW: "127.0.0.0/8,::1" },
+    HTTP_PORT: "0",
+    HTTP_CHECK_ANSWERS: "true",
+    NETWORK_ALLOW: "127.0.0.0/8,::1",
+    SECRETS_KEY: TEST_SECRETS.key ?? "",
     ...settings,
   });
   return loadConfig({

@@ -92,14 +92,17 @@ test("/login tells a wrong, a revoked and an expired key apart", async () => {
   }
 });
 
-test("a revoked key is refused soon, without a restart", async () => {
+test("a revoked key and those of its children are refused soon, without a restart", async () => {
   const { key, row } = await createKey(sql, { ...ORDER, username: "short-lived" });
-  assert.equal((await call("GET", "/login", key)).status, 200);
+  const child = await createKey(sql, { ...ORDER, username: "short-child", master: "short-lived" });
+  for (const each of [key, child.key]) assert.equal((await call("GET", "/login", each)).status, 200);
   await revokeUser(sql, row.uuid);
-  let answer = await call("GET", "/login", key);
-  // How soon is shown with a clock of its own, where keys are looked up.
-  while (answer.status === 200) answer = await call("GET", "/login", key);
-  assert.equal(answer.body.code, "api_key_invalid");
+  for (const each of [key, child.key]) {
+    let answer = await call("GET", "/login", each);
+    // How soon is shown with a clock of its own, where keys are looked up.
+    while (answer.status === 200) answer = await call("GET", "/login", each);
+    assert.equal(answer.body.code, "api_key_invalid");
+  }
 });
 
 test("a master sees what it has and what its children have", async () => {

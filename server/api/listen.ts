@@ -16,6 +16,8 @@ import { writeProblem } from "./upgrade.ts";
 /** Headers of a request: more are refused with 431. */
 const MOST_HEADER_BYTES = 16_384;
 const MOST_HEADERS = 100;
+/** A year. Without subdomains: they may be somebody else's. */
+const HSTS = "max-age=31536000";
 
 /** Throws when a certificate or key cannot be read. */
 export function createHttpServer(http: Config["http"], connections: Connections, answer: RequestListener): Server {
@@ -47,6 +49,11 @@ export function createHttpServer(http: Config["http"], connections: Connections,
   // A client that expects `100 Continue` gets it when the body is wanted, and not before.
   server.on("checkContinue", listener);
   server.on("checkExpectation", listener);
+  if (tls !== null)
+    for (const event of ["request", "checkContinue", "checkExpectation"])
+      server.prependListener(event, (_, response: ServerResponse) =>
+        response.setHeader("Strict-Transport-Security", HSTS),
+      );
   return server;
 }
 

@@ -94,7 +94,8 @@ test("credentials are never shown, and masked ones are not taken", async () => {
 
 test("a stream that is resumed is looked up when it is located, and not before", async () => {
   const { body } = await ada.call("POST", "/stream", stream("rtsp://192.0.2.7/moved"));
-  await service.sql`update sources set input_url = 'rtsp://169.254.169.254/moved' where uuid = ${body.uuid}`;
+  const moved = service.sql.typed.sealed("rtsp://169.254.169.254/moved");
+  await service.sql`update sources set input_url = ${moved} where uuid = ${body.uuid}`;
   const resolve = (isResumed: boolean) => service.sources.resolveInput(ada.user.uuid, body.uuid, { isResumed });
   await assert.rejects(resolve(false), { code: "address_refused" });
   await assert.rejects((await resolve(true)).locate(), { code: "address_refused" });

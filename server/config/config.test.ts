@@ -10,6 +10,7 @@ import { ConfigFaults } from "./fault.ts";
 import { CONFIG_KEYS } from "./keys.ts";
 import { type LoadedConfig, loadConfig } from "./load.ts";
 import { OTHER_VARIABLES } from "./read-environment.ts";
+import { WITHOUT_SECRETS } from "./secret-variables.ts";
 import { showValue } from "./setting.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "windhover-config-"));
@@ -198,6 +199,13 @@ describe("the list of keys", () => {
     assert.deepEqual(loaded.config, (await load(null)).config);
     assert.ok(loaded.settings.every(({ origin }) => origin.kind === "file"));
   });
+});
+
+test("children of the server get no variable that holds a secret", () => {
+  const secrets = CONFIG_KEYS.filter(({ isSecret }) => isSecret).map(({ name }) => name);
+  assert.deepEqual(secrets.sort(), ["bootstrap_key", "database.url", "secrets.key"]);
+  const names = ["DATABASE_URL", "WINDHOVER_BOOTSTRAP_KEY", "WINDHOVER_DATABASE_URL", "WINDHOVER_SECRETS_KEY"];
+  assert.deepEqual(Object.keys(WITHOUT_SECRETS).sort(), names);
 });
 
 test("secrets are shown masked", async () => {

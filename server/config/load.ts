@@ -72,7 +72,7 @@ const byDefault = (key: Setting["key"]): Setting => ({
   origin: { kind: "default", where: "default" },
 });
 
-const PATHS = ["data_dir", "http.tls_cert", "http.tls_key"];
+const PATHS = ["data_dir", "secrets.key_file", "http.tls_cert", "http.tls_key"];
 
 /** Paths are meant from the working directory, whichever file they stand in. */
 function absolute(setting: Setting, folder: string): Setting {

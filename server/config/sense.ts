@@ -2,6 +2,7 @@
 import { accessSync, constants } from "node:fs";
 import { BlockList, isIP } from "node:net";
 import type { Config } from "../../schemas/config.ts";
+import { EXPECTED_KEYS, readKeys } from "../store/sealing/read-keys.ts";
 import type { ConfigFault } from "./fault.ts";
 
 /**
@@ -13,7 +14,7 @@ export function judgeSense(
   whereOf: (name: string) => string,
   unfit: ReadonlySet<string>,
 ): readonly ConfigFault[] {
-  const { http, database, node, network, media, webrtc, public_url: publicUrl, bootstrap_key: key } = config;
+  const { secrets, http, database, node, network, media, webrtc, public_url: publicUrl, bootstrap_key: key } = config;
   const faults: ConfigFault[] = [];
   /** `other`: the key that it must agree with. */
   const expect = (name: string, holds: boolean, message: string, other = name): void => {
@@ -22,6 +23,18 @@ export function judgeSense(
   };
   const isOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).origin === text.replace(/\/$/, "");
   expect("data_dir", config.data_dir.trim() !== "", "is empty; expected the path of a folder");
+  expect("secrets.key", secrets.key === null || readKeys(secrets.key) !== null, `expects ${EXPECTED_KEYS}`);
+  expect(
+    "secrets.key_file",
+    secrets.key === null || secrets.key_file === null,
+    "and secrets.key are set; set one of them",
+    "secrets.key",
+  );
+  expect(
+    "secrets.key_file",
+    secrets.key_file === null || canRead(secrets.key_file),
+    "names a file that cannot be read",
+  );
   expect(
     "bootstrap_key",
     key === null || /^[\x21-\x7e]{16,200}$/.test(key),

@@ -168,7 +168,7 @@ test("receivers that hang take no place of those that do not, and a thousand tha
   await sql.begin(async (tx) => {
     await tx`
       insert into destinations (uuid, user_uuid, kind, target)
-      select value::uuid, ${user}, 'webhook', ${tx.json({ ...nowhere })}
+      select value::uuid, ${user}, 'webhook', ${tx.typed.sealed(nowhere)}
       from jsonb_array_elements_text(${tx.json(away)})`;
     await outbox.enqueue(
       tx,

@@ -6,6 +6,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { Logger } from "pino";
 import { HUB_PROTOCOL, type HubMessage, type HubRequest, type HubSettings } from "../../schemas/hub.ts";
+import { WITHOUT_SECRETS } from "../config/secret-variables.ts";
 import { Deadline } from "../processes/deadline.ts";
 import { RunnerOutput } from "../processes/runner-output.ts";
 import { readHubMessage } from "./hub-messages.ts";
@@ -48,8 +49,6 @@ export interface HubProcessParts {
   readonly silentMs: number;
   onReport(report: HubReport): void;
 }
-
-const SECRETS = { DATABASE_URL: undefined, WINDHOVER_DATABASE_URL: undefined, WINDHOVER_BOOTSTRAP_KEY: undefined };
 
 export class HubProcess {
   /** Rejects with `HubFault`. */
@@ -186,7 +185,7 @@ function spawnHub(entry: URL): ChildProcess {
       ...(needsTsx ? ["--import", import.meta.resolve("tsx")] : []),
     ],
     // It listens to strangers: of what is ours to keep it needs nothing.
-    env: { ...process.env, ...SECRETS },
+    env: { ...process.env, ...WITHOUT_SECRETS },
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     detached: true,
     serialization: "json",

@@ -39,8 +39,8 @@ export async function addSource(sql: Sql, username: string, path: string, stream
   const uuid = newUuid();
   await sql`
     insert into sources (uuid, user_uuid, alias, type, stream_type, input_url, identity, hub_path)
-    select ${uuid}, uuid, ${path.split("/").at(-1) ?? ""}, 'stream', ${streamType}, ${`${streamType}://h/${path}`},
-      ${Buffer.from(uuid)}, ${path}
+    select ${uuid}, uuid, ${path.split("/").at(-1) ?? ""}, 'stream', ${streamType},
+      ${sql.typed.sealed(`${streamType}://h/${path}`)}, ${sql.typed.sealed(uuid)}, ${path}
     from users where username = ${username}`;
   return uuid;
 }
@@ -49,8 +49,9 @@ export async function addSource(sql: Sql, username: string, path: string, stream
 export async function addOutput(sql: Sql, username: string, path: string): Promise<string> {
   const uuid = newUuid();
   await sql`
-    insert into outputs (uuid, user_uuid, alias, type, url, identity)
-    select ${uuid}, uuid, ${path}, 'rtsp', ${`rtsp://${path}`}, ${Buffer.from(uuid)}
+    insert into outputs (uuid, user_uuid, alias, type, url, identity, hub_path)
+    select ${uuid}, uuid, ${path}, 'rtsp', ${sql.typed.sealed(`rtsp://${path}`)}, ${sql.typed.sealed(uuid)},
+      username || '/' || ${path}
     from users where username = ${username}`;
   return uuid;
 }

@@ -1,16 +1,14 @@
 /** Children of the server that keep nothing: whatever happens to one, the next goes on. */
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
-
-/** They look at what strangers filmed: of what is ours to keep they need nothing. */
-const SECRETS = { DATABASE_URL: undefined, WINDHOVER_DATABASE_URL: undefined, WINDHOVER_BOOTSTRAP_KEY: undefined };
+import { WITHOUT_SECRETS } from "../config/secret-variables.ts";
 
 /** The kernel ends it with us, even one that hangs; Ctrl-C is for us alone. */
 export function forkDisposable(entry: URL): ChildProcess {
   return fork(fileURLToPath(entry), [], {
     execPath: "setpriv",
     execArgv: ["--pdeathsig", "KILL", process.execPath],
-    env: { ...process.env, ...SECRETS },
+    env: { ...process.env, ...WITHOUT_SECRETS },
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     detached: true,
     serialization: "json",

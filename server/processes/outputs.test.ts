@@ -93,7 +93,7 @@ test("an output at an address that may not be connected to is refused, and one o
   const uuid = await start();
   const at = async (url: string): Promise<string> => {
     const output = await addOutput(database.sql, user, "rtmp");
-    await database.sql`update outputs set url = ${url} where uuid = ${output}`;
+    await database.sql`update outputs set url = ${database.sql.typed.sealed(url)} where uuid = ${output}`;
     return output;
   };
   const refused = await at("rtmp://169.254.169.254/live/a");

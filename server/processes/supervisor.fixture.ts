@@ -146,7 +146,8 @@ export async function addSource(sql: Sql, user: User): Promise<string> {
   const uuid = newUuid();
   await sql`
     insert into sources (uuid, user_uuid, alias, type, stream_type, input_url, identity)
-    values (${uuid}, ${user.uuid}, 'camera', 'stream', 'rtsp', 'rtsp://ada:secret@camera/', ${randomBytes(32)})`;
+    values (${uuid}, ${user.uuid}, 'camera', 'stream', 'rtsp',
+      ${sql.typed.sealed("rtsp://ada:secret@camera/")}, ${sql.typed.sealed(uuid)})`;
   return uuid;
 }
 
@@ -154,8 +155,9 @@ export async function addOutput(sql: Sql, user: User, type: "rtsp" | "rtmp" | "d
   const uuid = newUuid();
   const url = { rtsp: "rtsp://yard", rtmp: "rtmp://there:1935/live/yard", detection_data: null }[type];
   await sql`
-    insert into outputs (uuid, user_uuid, alias, type, url, identity)
-    values (${uuid}, ${user.uuid}, 'out', ${type}, ${url}, ${randomBytes(32)})`;
+    insert into outputs (uuid, user_uuid, alias, type, url, identity, hub_path)
+    values (${uuid}, ${user.uuid}, 'out', ${type}, ${sql.typed.sealed(url)}, ${sql.typed.sealed(uuid)},
+      ${type === "rtsp" ? `${user.username}/yard` : null})`;
   return uuid;
 }
 

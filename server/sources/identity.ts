@@ -1,5 +1,6 @@
 /** What makes two sources, or two outputs, of a user the same: 32 bytes. The alias does not count. */
 import { createHash } from "node:crypto";
+import { canonicalJson } from "../../schemas/canonical-json.ts";
 import type { Json } from "../../schemas/json.ts";
 import { readAuthority } from "./authority.ts";
 import type { TelemetrySetting } from "./telemetry-cfg.ts";
@@ -10,18 +11,7 @@ export const identifyStream = (inputUrl: string, telemetry: TelemetrySetting | n
 export const identifyOutput = (type: string, url: string | null, settings: string | null): Buffer =>
   digest(["output", type, url === null || type === "rtsp" ? url : lowerHost(url), settings]);
 
-const digest = (value: Json): Buffer =>
-  createHash("sha256")
-    .update(JSON.stringify(sortKeys(value)))
-    .digest();
-
-/** The database keeps no order of keys. */
-function sortKeys(value: Json): Json {
-  if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map(sortKeys);
-  const entries = Object.entries(value as { readonly [key: string]: Json });
-  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, item]) => [key, sortKeys(item)]));
-}
+const digest = (value: Json): Buffer => createHash("sha256").update(canonicalJson(value)).digest();
 
 /** Scheme and host mean the same in capitals; the rest may not. */
 function lowerHost(url: string): string {

@@ -2,8 +2,9 @@
  * Uploaded videos on disk. `videos/` has those that a source names; `videos/partial/` what is on its way in or out, which
  * the next start clears up. A file moves from one to the other by a rename: it is there whole, or not at all.
  */
-import { mkdir, open, readdir, rename, rm, stat, statfs } from "node:fs/promises";
+import { open, readdir, rename, rm, stat, statfs } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { makePrivateFolder } from "../data-folder.ts";
 import { ServiceError } from "../service-error.ts";
 
 export const videoFolder = (dataDir: string): string => resolve(dataDir, "videos");
@@ -20,7 +21,8 @@ export class VideoFolder {
   }
 
   async prepare(): Promise<void> {
-    await mkdir(this.#partial, { recursive: true });
+    await makePrivateFolder(this.#kept);
+    await makePrivateFolder(this.#partial);
   }
 
   keptPath(name: string): string {

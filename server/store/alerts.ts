@@ -65,15 +65,23 @@ const columns = (sql: Queries) => sql`
 const older = (sql: Queries) => sql`
   (process_alerts.configuration, process_alerts.output) is distinct from (alerts.configuration, alerts.output)`;
 
-const setting = (sql: Queries) => sql`
-  jsonb_build_object('configuration', process_alerts.configuration, 'output', process_alerts.output)`;
-
 /** The oldest of those that differ. One that is not active runs nowhere. */
 const running = (sql: Queries) => sql`
-  case when alerts.status = 'active' then (
-    select ${setting(sql)} from process_alerts join processes on processes.uuid = process_alerts.process_uuid
+  left join lateral (
+    select process_alerts.configuration as running_configuration, process_alerts.output as running_output
+    from process_alerts join processes on processes.uuid = process_alerts.process_uuid
     where alert_uuid = alerts.uuid and ${ACTIVE(sql)} and ${older(sql)}
-    order by process_alerts.created_at, process_alerts.uuid limit 1) end as running`;
+    order by process_alerts.created_at, process_alerts.uuid limit 1
+  ) as running on alerts.status = 'active'`;
+
+interface FoundAlert extends Omit<AlertRow, "running"> {
+  readonly runningConfiguration: AlertConfiguration | null;
+  readonly runningOutput: readonly StoredOutput[] | null;
+}
+
+function toRow<T extends FoundAlert>({ runningConfiguration: configuration, runningOutput: output, ...row }: T) {
+  return { ...row, running: configuration === null || output === null ? null : { configuration, output } };
+}
 
 /** Those of a process that has ended are gone, if not yet from the table. */
 const isThere = (sql: Queries) => sql`
@@ -83,35 +91,39 @@ const isThere = (sql: Queries) => sql`
 /** Registered ones, newest first. */
 export async function listAlerts(sql: Queries, userUuid: string, request: PageRequest): Promise<Page<AlertRow>> {
   const { place, fetch } = readPage(request);
-  const rows = await sql<AlertRow[]>`
-    select ${columns(sql)}, null as process_uuid, ${running(sql)} from alerts
+  const rows = await sql<FoundAlert[]>`
+    select ${columns(sql)}, null as process_uuid, running_configuration, running_output
+    from alerts ${running(sql)}
     where user_uuid = ${userUuid} and process_uuid is null
     ${place === null ? sql`` : sql`and (created_at, uuid) < (${place.createdAt}::text::timestamptz, ${place.uuid})`}
     order by alerts.created_at desc, uuid desc limit ${fetch}`;
-  return cutPage(rows, request, (row) => row);
+  return cutPage(rows.map(toRow), request, (row) => row);
 }
 
 /** One for every active alert and process that it runs on, newest first. */
 export async function listActive(sql: Queries, userUuid: string, request: PageRequest): Promise<Page<AlertRow>> {
   const { place, fetch } = readPage(request);
-  const rows = await sql<(AlertRow & { pairedAt: string; pairUuid: string })[]>`
-    select ${columns(sql)}, process_alerts.process_uuid, case when ${older(sql)} then ${setting(sql)} end as running,
+  const rows = await sql<(FoundAlert & { pairedAt: string; pairUuid: string })[]>`
+    select ${columns(sql)}, process_alerts.process_uuid,
+      case when ${older(sql)} then process_alerts.configuration end as running_configuration,
+      case when ${older(sql)} then process_alerts.output end as running_output,
       ${isoTime(sql, sql`process_alerts.created_at`)} as paired_at, process_alerts.uuid as pair_uuid
     from process_alerts join alerts on alerts.uuid = alert_uuid
       join processes on processes.uuid = process_alerts.process_uuid
     where alerts.user_uuid = ${userUuid} and alerts.status = 'active' and ${ACTIVE(sql)}
     ${place === null ? sql`` : sql`and (process_alerts.created_at, process_alerts.uuid) < (${place.createdAt}::text::timestamptz, ${place.uuid})`}
     order by process_alerts.created_at desc, process_alerts.uuid desc limit ${fetch}`;
-  return cutPage(rows, request, ({ pairedAt, pairUuid }) => ({ createdAt: pairedAt, uuid: pairUuid }));
+  return cutPage(rows.map(toRow), request, ({ pairedAt, pairUuid }) => ({ createdAt: pairedAt, uuid: pairUuid }));
 }
 
 /** Rejects with `alert_not_found`, for those of other users and of processes that have ended too. */
 export async function findAlert(sql: Queries, userUuid: string, uuid: string): Promise<AlertRow> {
-  const [row] = await sql<AlertRow[]>`
-    select ${columns(sql)}, alerts.process_uuid, ${running(sql)} from alerts
+  const [row] = await sql<FoundAlert[]>`
+    select ${columns(sql)}, alerts.process_uuid, running_configuration, running_output
+    from alerts ${running(sql)}
     where user_uuid = ${userUuid} and alerts.uuid = ${uuid} and ${isThere(sql)}`;
   if (row === undefined) throw notFound(uuid);
-  return row;
+  return toRow(row);
 }
 
 /** Until the end of the transaction nobody else changes it, nor anything else of this user's that counts. */
@@ -135,7 +147,7 @@ export async function insertAlert(
   await sql`
     insert into alerts (uuid, user_uuid, process_uuid, alias, type, status, configuration, output, weight, created_at)
     values (${uuid}, ${userUuid}, ${processUuid}, ${alias}, ${type}, ${status}, ${toJson(sql, alert.configuration)},
-      ${toJson(sql, alert.output)}, ${weight}, clock_timestamp())`;
+      ${sql.typed.sealed(alert.output)}, ${weight}, clock_timestamp())`;
   await pairAlert(sql, uuid);
 }
 
@@ -152,7 +164,7 @@ export async function updateAlert(
   await expectRoom(sql, userUuid, weight, uuid, bounds);
   await sql`
     update alerts set alias = ${alias}, status = ${status}, configuration = ${toJson(sql, configuration)},
-      output = ${toJson(sql, output)}, weight = ${weight}
+      output = ${sql.typed.sealed(output)}, weight = ${weight}
     where uuid = ${uuid}`;
 }
 

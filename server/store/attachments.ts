@@ -80,7 +80,7 @@ async function expectAlone(sql: Queries, userUuid: string, { outputUuid, url }: 
   const [other] = await sql<{ outputUuid: string; processUuid: string }[]>`
     select output_uuid, process_uuid
     from process_outputs join outputs on outputs.uuid = output_uuid
-    where user_uuid = ${userUuid} and url = ${url} and output_uuid <> ${outputUuid} limit 1`;
+    where user_uuid = ${userUuid} and url = ${sql.typed.sealed(url)} and output_uuid <> ${outputUuid} limit 1`;
   if (other === undefined) return;
   const { outputUuid: uuid, processUuid } = other;
   throw new ServiceError("path_in_use", {

@@ -1,13 +1,16 @@
 /**
  * The one way to speak to PostgreSQL. Decided here for every query: rows have camelCase names (keys inside jsonb stay as
- * they are), `bigint` is a number, `timestamptz` a Date, the session's time zone UTC, `undefined` as a value an error.
+ * they are), `bigint` is a number, `timestamptz` a Date, `varchar` a sealed secret, the session's time zone UTC, `undefined`
+ * as a value an error.
  */
 import type { Logger } from "pino";
 import postgres from "postgres";
+import { canonicalJson } from "../../schemas/canonical-json.ts";
 import type { Config } from "../../schemas/config.ts";
 import { forgetLostTransactions } from "./lost-transactions.ts";
+import type { Sealer } from "./sealing/keyring.ts";
 
-type Types = { bigint: number };
+type Types = { bigint: number; sealed: unknown };
 export type Sql = postgres.Sql<Types>;
 /** What a query needs: the database, or a transaction of it. */
 export type Queries = postgres.ISql<Types>;
@@ -39,6 +42,17 @@ const bigint = {
   },
 };
 
+/**
+ * Secrets: columns of the type varchar, which nothing else has here. Read as they were before they were sealed; written and
+ * compared with `sql.typed.sealed(value)`.
+ */
+const sealedBy = (sealer: Sealer) => ({
+  to: 1043,
+  from: [1043],
+  serialize: (value: unknown) => sealer.seal(canonicalJson(value)),
+  parse: (text: string): unknown => JSON.parse(sealer.open(text)),
+});
+
 /** A list of one, where it is no folder: the client cuts a name at every colon, and so an IPv6 address to pieces. */
 function locate({ host, port }: Address): { host?: string; port?: number; path?: string } {
   if (host.startsWith("/")) return { path: `${host}/.s.PGSQL.${port}` };
@@ -46,9 +60,9 @@ function locate({ host, port }: Address): { host?: string; port?: number; path?:
 }
 
 /** Connects with the first query, and again with the next one after a connection is lost. */
-export function connectClient(address: Address, limits: Config["database"], log: Logger): Sql {
+export function connectClient(address: Address, limits: Config["database"], log: Logger, sealer: Sealer): Sql {
   const statementMs = Math.ceil(limits.statement_seconds * 1000);
-  const client = postgres<{ bigint: typeof bigint }>({
+  const client = postgres<{ bigint: typeof bigint; sealed: ReturnType<typeof sealedBy> }>({
     ...locate(address),
     database: address.database,
     user: address.user,
@@ -59,7 +73,7 @@ export function connectClient(address: Address, limits: Config["database"], log:
     connect_timeout: limits.statement_seconds,
     keep_alive: 10,
     backoff: (attempt: number) => (0.5 + Math.random() / 2) * Math.min(0.02 * 2 ** attempt, 1),
-    types: { bigint },
+    types: { bigint, sealed: sealedBy(sealer) },
     // It would ask for the types of arrays with every new connection, and a connection that is lost just then is an
     // error that nobody can catch. We send and read no arrays: lists are `in ${sql(list)}` or jsonb.
     fetch_types: false,

@@ -19,6 +19,7 @@ import { openDatabase } from "./database.ts";
 import { copyDatabase, testFolder } from "./database-template.fixture.ts";
 import { readDatabaseUrl } from "./database-url.ts";
 import { DatabaseFault } from "./fault.ts";
+import { TEST_SECRETS, testKeyring } from "./sealing/test-key.fixture.ts";
 
 const SERVER = new URL("./database-server.child.ts", import.meta.url);
 const folders: string[] = [];
@@ -40,6 +41,7 @@ async function filledDataDir(): Promise<string> {
 const configure = (dataDir: string, url: string | null = null) => ({
   data_dir: dataDir,
   database: { ...DATABASE_LIMITS, url },
+  secrets: TEST_SECRETS,
 });
 
 async function waitForEnd(pid: number): Promise<void> {
@@ -144,7 +146,7 @@ test("any other user than root runs it as itself", {
 test("a database named by its URL is used over TCP, and refuses a wrong password without telling it", async () => {
   const port = await findFreePort();
   const postgres = await testPostgres({ listen_addresses: "127.0.0.1", port: String(port) });
-  const admin = connectClient({ ...readDatabaseUrl(postgres.url), port }, DATABASE_LIMITS, silentLog);
+  const admin = connectClient({ ...readDatabaseUrl(postgres.url), port }, DATABASE_LIMITS, silentLog, testKeyring);
   await admin`create role falcon login superuser password 'w1ngs'`;
   const [{ file = "" } = {}] = await admin<{ file: string }[]>`select current_setting('hba_file') as file`;
   await admin.unsafe(
@@ -166,7 +168,7 @@ test("a database named by its URL is used over TCP, and refuses a wrong password
   await postgres.close();
   const late = { ...DATABASE_LIMITS, url: url("w1ngs"), start_seconds: 0.2 };
   await assert.rejects(
-    openDatabase({ data_dir: "/nowhere", database: late }, silentLog),
+    openDatabase({ data_dir: "/nowhere", database: late, secrets: TEST_SECRETS }, silentLog),
     (error) => error instanceof DatabaseFault && /did not answer within 0.2 s/.test(error.message),
   );
 });

@@ -9,10 +9,14 @@
 import { DATABASE_LIMITS, silentLog } from "./database.fixture.ts";
 import { openDatabase } from "./database.ts";
 import { DatabaseFault } from "./fault.ts";
+import { TEST_SECRETS } from "./sealing/test-key.fixture.ts";
 
 const [, , dataDir = ""] = process.argv;
 try {
-  const database = await openDatabase({ data_dir: dataDir, database: DATABASE_LIMITS }, silentLog);
+  const database = await openDatabase(
+    { data_dir: dataDir, database: DATABASE_LIMITS, secrets: TEST_SECRETS },
+    silentLog,
+  );
   const [row] = await database.sql<{ pid: string }[]>`
     select split_part(pg_read_file('postmaster.pid'), E'\n', 1) as pid`;
   await database.sql`create table if not exists birds (n serial)`;

@@ -73,7 +73,10 @@ async function makeTemplate(template: string): Promise<void> {
   const begun = await testFolder();
   const fresh = `${template}.${process.pid}`;
   try {
-    const database = await openDatabase({ data_dir: begun, database: LIMITS }, pino({ level: "silent" }));
+    const database = await openDatabase(
+      { data_dir: begun, database: LIMITS, secrets: { key: null, key_file: null } },
+      pino({ level: "silent" }),
+    );
     await database.close();
     await mkdir(TEMPLATES, { recursive: true });
     await copy(join(begun, "postgres/data"), fresh);

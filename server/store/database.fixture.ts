@@ -8,6 +8,7 @@ import { copyDatabase, testFolder } from "./database-template.fixture.ts";
 import { readDatabaseUrl } from "./database-url.ts";
 import { guardSql } from "./guard.ts";
 import { type PrivatePostgres, startPrivatePostgres } from "./private-postgres.ts";
+import { testKeyring } from "./sealing/test-key.fixture.ts";
 
 export interface TestDatabase {
   readonly sql: Sql;
@@ -32,7 +33,7 @@ export const silentLog: Logger = pino({ level: "silent" });
 export async function testDatabase(): Promise<TestDatabase> {
   const postgres = await testPostgres();
   const address = readDatabaseUrl(postgres.url);
-  const clients = new Clients(() => connectClient(address, DATABASE_LIMITS, silentLog), 60_000);
+  const clients = new Clients(() => connectClient(address, DATABASE_LIMITS, silentLog, testKeyring), 60_000);
   const { sql, settle } = guardSql(clients, { whenUp: null, waitMs: 0, limitMs: 60_000 });
   const close = async () => {
     await settle(5000);

@@ -9,6 +9,7 @@ import { DATABASE_LIMITS, silentLog } from "./database.fixture.ts";
 import { borrowDatabase, type Database, openDatabase } from "./database.ts";
 import { copyDatabase, testFolder } from "./database-template.fixture.ts";
 import { DatabaseFault } from "./fault.ts";
+import { TEST_SECRETS } from "./sealing/test-key.fixture.ts";
 
 const folders: string[] = [];
 after(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))));
@@ -29,6 +30,7 @@ async function filledDataDir(): Promise<string> {
 const configure = (dataDir: string, changes: Partial<typeof DATABASE_LIMITS> = {}) => ({
   data_dir: dataDir,
   database: { ...DATABASE_LIMITS, ...changes },
+  secrets: TEST_SECRETS,
 });
 
 const readPid = async (dataDir: string): Promise<number> =>

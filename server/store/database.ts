@@ -11,10 +11,13 @@ import { migrate } from "./migrate.ts";
 import { listDataFolders } from "./postgres-place.ts";
 import { findPostmaster } from "./postmaster.ts";
 import { socketAddress } from "./private-postgres.ts";
+import { CLOSED } from "./sealing/keyring.ts";
+import { type LoadedKeyring, loadKeyring } from "./sealing/load-keyring.ts";
+import { sealStored } from "./sealing/seal-stored.ts";
 import { SupervisedPostgres } from "./supervised-postgres.ts";
 
 /** What of the configuration says where the database is. */
-export type DatabaseConfig = Pick<Config, "data_dir" | "database">;
+export type DatabaseConfig = Pick<Config, "data_dir" | "database" | "secrets">;
 
 export interface Database {
   /** Rejects with `database_unavailable` while the database is away; a short absence is waited out. */
@@ -33,8 +36,13 @@ const OLDEST_VERSION = 130_000;
  * nothing is left running.
  */
 export async function openDatabase(config: DatabaseConfig, log: Logger): Promise<Database> {
+  return open(config, log, await loadKeyring(config));
+}
+
+/** Without keys secrets can be neither read nor written. */
+async function open(config: DatabaseConfig, log: Logger, keys: LoadedKeyring | null): Promise<Database> {
   const { url } = config.database;
-  if (url !== null) return openAt(readDatabaseUrl(url), null, config, log);
+  if (url !== null) return openAt(readDatabaseUrl(url), null, config, log, keys);
   const { connections, start_seconds, stop_seconds } = config.database;
   const options = { dataDir: resolve(config.data_dir), connections, log };
   const postgres = await SupervisedPostgres.start(
@@ -42,21 +50,22 @@ export async function openDatabase(config: DatabaseConfig, log: Logger): Promise
     config.database,
   );
   try {
-    return await openAt(postgres.address, postgres, config, log);
+    return await openAt(postgres.address, postgres, config, log, keys);
   } catch (error) {
     await postgres.close();
     throw error;
   }
 }
 
-/** For commands: the private database of a server that runs is used along with it; else as `openDatabase`. */
+/** For commands that touch no secrets: the private database of a server that runs is used along with it; else as `openDatabase`. */
 export async function borrowDatabase(config: DatabaseConfig, log: Logger): Promise<Database> {
-  if (config.database.url !== null) return openDatabase(config, log);
+  if (config.database.url !== null) return open(config, log, null);
   for (const folder of await listDataFolders(resolve(config.data_dir))) {
     const postmaster = await findPostmaster(folder);
-    if (typeof postmaster?.owner === "number") return openAt(socketAddress(postmaster.socketFolder), null, config, log);
+    if (typeof postmaster?.owner === "number")
+      return openAt(socketAddress(postmaster.socketFolder), null, config, log, null);
   }
-  return openDatabase(config, log);
+  return open(config, log, null);
 }
 
 async function openAt(
@@ -64,14 +73,17 @@ async function openAt(
   postgres: SupervisedPostgres | null,
   config: DatabaseConfig,
   log: Logger,
+  keys: LoadedKeyring | null,
 ): Promise<Database> {
   const { statement_seconds, wait_seconds, start_seconds, stop_seconds } = config.database;
   const limitMs = (statement_seconds + 1) * 1000;
-  const clients = new Clients(() => connectClient(address, config.database, log), 3 * limitMs);
+  const clients = new Clients(() => connectClient(address, config.database, log, keys?.keyring ?? CLOSED), 3 * limitMs);
   try {
     await waitForAnswer(clients.current, address, start_seconds * 1000);
     const applied = await migrate(clients.current);
     if (applied.length > 0) log.info({ applied }, "the database was migrated");
+    const sealed = keys === null ? 0 : await sealStored(clients.current, keys);
+    if (sealed > 0) log.info({ sealed, key: keys?.keyring.currentId }, "secrets sealed with the current key");
   } catch (error) {
     await clients.end();
     throw error;

@@ -10,11 +10,12 @@ export interface ClaimedDestination extends Destination {
 
 /** What waits goes to the new target, at once: another may be there. */
 export async function saveDestination(sql: Queries, { uuid, userUuid, target }: Destination): Promise<void> {
-  const row = { uuid, userUuid, kind: target.kind, target: sql.json({ ...target }) };
+  const spacingMs = (target.kind === "webhook" && target.spacingMs) || 0;
+  const row = { uuid, userUuid, kind: target.kind, target: sql.typed.sealed(target), spacingMs };
   await sql`
     insert into destinations ${sql(row)}
     on conflict (uuid) do update set
-      kind = excluded.kind, target = excluded.target, is_closed = false, is_stopped = false, failures = 0,
+      kind = excluded.kind, target = excluded.target, spacing_ms = excluded.spacing_ms, is_closed = false, is_stopped = false, failures = 0,
       last_error = case when destinations.target = excluded.target then destinations.last_error end,
       wake_at = case when destinations.wake_at is null then null else now() end`;
 }
@@ -166,7 +167,7 @@ export interface Rest {
 export async function restDestination(sql: Queries, rest: Rest): Promise<boolean> {
   const { uuid, nodeUuid, target, nextSeq, dueAt, isClosed } = rest;
   const mine = sql`
-    uuid = ${uuid} and node_uuid = ${nodeUuid} and target = ${sql.json({ ...target })} and next_seq = ${nextSeq}`;
+    uuid = ${uuid} and node_uuid = ${nodeUuid} and target = ${sql.typed.sealed(target)} and next_seq = ${nextSeq}`;
   const rested = await sql`
     update destinations set wake_at = ${dueAt}, failures = 0, node_uuid = null, lease_until = null
     where ${mine} and is_closed = ${isClosed} and (not is_closed or ${dueAt !== null})`;

@@ -6,6 +6,7 @@ import { Clients } from "./clients.ts";
 import { DATABASE_LIMITS, silentLog, testPostgres } from "./database.fixture.ts";
 import { readDatabaseUrl } from "./database-url.ts";
 import { type Guard, guardSql } from "./guard.ts";
+import { testKeyring } from "./sealing/test-key.fixture.ts";
 
 let postgres: Awaited<ReturnType<typeof testPostgres>>;
 const opened: Clients[] = [];
@@ -19,7 +20,10 @@ after(async () => {
 
 function open(guard: Partial<Guard> = {}, limits: Partial<typeof DATABASE_LIMITS> = {}) {
   const address = readDatabaseUrl(postgres.url);
-  const clients = new Clients(() => connectClient(address, { ...DATABASE_LIMITS, ...limits }, silentLog), 60_000);
+  const clients = new Clients(
+    () => connectClient(address, { ...DATABASE_LIMITS, ...limits }, silentLog, testKeyring),
+    60_000,
+  );
   opened.push(clients);
   return guardSql(clients, { whenUp: null, waitMs: 60_000, limitMs: 60_000, ...guard });
 }

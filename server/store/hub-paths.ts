@@ -18,9 +18,6 @@ export interface PathNames {
   readonly hasOutput: boolean;
 }
 
-/** The address that an rtsp output of this path is registered with. */
-export const outputUrl = (path: string): string => `rtsp://${path.slice(path.indexOf("/") + 1)}`;
-
 export async function findPathNames(sql: Queries, userUuid: string, path: string): Promise<PathNames> {
   const sources = await sql<NamingSource[]>`
     select uuid, alias, stream_type from sources where user_uuid = ${userUuid} and hub_path = ${path}
@@ -29,8 +26,7 @@ export async function findPathNames(sql: Queries, userUuid: string, path: string
 }
 
 export async function isOutputPath(sql: Queries, userUuid: string, path: string): Promise<boolean> {
-  const [row] = await sql`
-    select from outputs where user_uuid = ${userUuid} and type = 'rtsp' and url = ${outputUrl(path)} limit 1`;
+  const [row] = await sql`select from outputs where user_uuid = ${userUuid} and hub_path = ${path} limit 1`;
   return row !== undefined;
 }
 
@@ -54,9 +50,7 @@ export async function judgePaths(sql: Queries, paths: readonly string[]): Promis
       users.uuid is not null and users.revoked_at is null and coalesce(users.expires_at > now(), true) as is_key_good,
       exists (select from sources where sources.user_uuid = users.uuid and sources.hub_path = paths.path)
         or exists (
-          select from outputs
-          where outputs.user_uuid = users.uuid and outputs.type = 'rtsp'
-            and outputs.url = 'rtsp://' || substr(paths.path, length(users.username) + 2)) as is_named
+          select from outputs where outputs.user_uuid = users.uuid and outputs.hub_path = paths.path) as is_named
     from jsonb_array_elements_text(${sql.json(paths)}) as paths (path)
     left join users on users.username = split_part(paths.path, '/', 1)`;
 }
@@ -71,9 +65,7 @@ export async function findHubPath(sql: Queries, kind: "source" | "output", uuid:
   const found =
     kind === "source"
       ? sql`select user_uuid, hub_path as path from sources where uuid = ${uuid} and hub_path is not null`
-      : sql`
-          select user_uuid, username || '/' || substr(url, length('rtsp://') + 1) as path
-          from outputs join users on users.uuid = user_uuid where outputs.uuid = ${uuid} and type = 'rtsp'`;
+      : sql`select user_uuid, hub_path as path from outputs where uuid = ${uuid} and hub_path is not null`;
   const [row] = await sql<PathOwner[]>`
     select found.user_uuid, found.path from (${found}) as found join users on users.uuid = found.user_uuid
     where users.revoked_at is null and coalesce(users.expires_at > now(), true)`;

@@ -5,6 +5,7 @@ import { setImmediate as turn, setTimeout as wait } from "node:timers/promises";
 import { connectClient, type Sql } from "./client.ts";
 import { DATABASE_LIMITS, silentLog, testPostgres } from "./database.fixture.ts";
 import { readDatabaseUrl } from "./database-url.ts";
+import { testKeyring } from "./sealing/test-key.fixture.ts";
 
 const postgres = await testPostgres();
 after(() => postgres.close());
@@ -13,7 +14,7 @@ process.on("uncaughtException", (error) => faults.push(error));
 
 /** All of it restarts when one part is killed, in a moment. */
 async function connect(): Promise<Sql> {
-  const sql = connectClient(readDatabaseUrl(postgres.url), DATABASE_LIMITS, silentLog);
+  const sql = connectClient(readDatabaseUrl(postgres.url), DATABASE_LIMITS, silentLog, testKeyring);
   after(() => sql.end({ timeout: 0 }));
   for (;;)
     try {

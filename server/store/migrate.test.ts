@@ -5,12 +5,13 @@ import { DATABASE_LIMITS, silentLog, testPostgres } from "./database.fixture.ts"
 import { readDatabaseUrl } from "./database-url.ts";
 import { DatabaseFault } from "./fault.ts";
 import { migrate, planMigrations, readMigrations } from "./migrate.ts";
+import { testKeyring } from "./sealing/test-key.fixture.ts";
 
 let postgres: Awaited<ReturnType<typeof testPostgres>>;
 let sql: Sql;
 before(async () => {
   postgres = await testPostgres();
-  sql = connectClient(readDatabaseUrl(postgres.url), DATABASE_LIMITS, silentLog);
+  sql = connectClient(readDatabaseUrl(postgres.url), DATABASE_LIMITS, silentLog, testKeyring);
 });
 after(async () => {
   await sql.end();

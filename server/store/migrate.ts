@@ -6,7 +6,7 @@ import { DatabaseFault } from "./fault.ts";
 const FOLDER = new URL("./migrations/", import.meta.url);
 const FILE_NAME = /^\d{3}-[a-z0-9-]+\.sql$/;
 /** Any number will do, as long as it stays the same. */
-const LOCK = 7_046_029_254;
+export const MIGRATION_LOCK = 7_046_029_254;
 const LIMIT = "5min";
 
 export interface Migration {
@@ -63,7 +63,7 @@ export async function migrate(sql: Sql, migrations?: readonly Migration[]): Prom
   const all = migrations ?? (await readMigrations());
   return sql.begin(async (tx) => {
     await tx`select set_config('statement_timeout', ${LIMIT}, true), set_config('lock_timeout', ${LIMIT}, true)`;
-    await tx`select pg_advisory_xact_lock(${LOCK})`;
+    await tx`select pg_advisory_xact_lock(${MIGRATION_LOCK})`;
     await tx`create table if not exists migrations (
       name text primary key, sha256 text not null, applied_at timestamptz(3) not null default now())`;
     const due = planMigrations(all, await tx<Applied[]>`select name, sha256 from migrations`);

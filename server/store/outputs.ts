@@ -60,7 +60,7 @@ export async function findOutput(sql: Queries, userUuid: string, uuid: string): 
 
 export async function findIdenticalOutput(sql: Queries, userUuid: string, identity: Buffer): Promise<OutputRow | null> {
   const [row] = await sql<OutputRow[]>`
-    select ${columns(sql)} from ${tables(sql)} where outputs.user_uuid = ${userUuid} and outputs.identity = ${identity}`;
+    select ${columns(sql)} from ${tables(sql)} where outputs.user_uuid = ${userUuid} and outputs.identity = ${sql.typed.sealed(identity.toString("hex"))}`;
   return row ?? null;
 }
 
@@ -85,8 +85,9 @@ export function registerOutput(
     const { uuid, alias, type, url, settings, identity, hubPath } = output;
     if (hubPath !== null && (await isSourcePath(transaction, userUuid, hubPath))) throw pathInUse(hubPath, "a source");
     await transaction`
-      insert into outputs (uuid, user_uuid, alias, type, url, settings, identity, created_at)
-      values (${uuid}, ${userUuid}, ${alias}, ${type}, ${url}, ${settings}, ${identity}, clock_timestamp())`;
+      insert into outputs (uuid, user_uuid, alias, type, url, settings, identity, hub_path, created_at)
+      values (${uuid}, ${userUuid}, ${alias}, ${type}, ${transaction.typed.sealed(url)}, ${settings},
+        ${transaction.typed.sealed(identity.toString("hex"))}, ${hubPath}, clock_timestamp())`;
     return { output: await findOutput(transaction, userUuid, uuid), isNew: true };
   });
 }

@@ -26,12 +26,10 @@ export interface Trimmed {
   readonly dropped: number;
 }
 
-const findSpacing = (sql: Queries) => sql`coalesce((target->>'spacingMs')::double precision, 0)`;
-
 /** For the sake of the distance to the last that has arrived. Null: at once. A clock that was set back counts for nothing. */
 const findNotBefore = (sql: Queries) => sql`
   case when not is_closed and last_delivered_at <= now()
-    then last_delivered_at + make_interval(secs => ${findSpacing(sql)} / 1000) end`;
+    then last_delivered_at + make_interval(secs => spacing_ms / 1000) end`;
 
 /** So much of the bound may be exceeded before the oldest go, so that not every parcel pays for looking. */
 const SLACK = 0.01;
@@ -55,7 +53,7 @@ export async function insertParcels(
         "destinationUuid" uuid, at integer, id text, body text, "dueAt" timestamptz(3))
       order by uuid, id, at
     ), held as materialized (
-      select uuid, next_seq, is_stopped, ${findSpacing(sql)} as spacing_ms, ${findNotBefore(sql)} as not_before
+      select uuid, next_seq, is_stopped, spacing_ms, ${findNotBefore(sql)} as not_before
       from destinations
       where uuid in (select uuid from news) and not is_closed
       order by uuid for no key update
@@ -211,8 +209,8 @@ export async function readWaiting(
   { most, bytes }: { readonly most: number; readonly bytes: number },
 ): Promise<Waiting | null> {
   const rows = await sql<(WaitingRow | (ReceiverRow & { seq: null }))[]>`
-    select next_seq, is_closed, ${findSpacing(sql)} > 0 as is_spaced,
-      target <> ${sql.json({ ...target })} as is_changed, seq, id, body, is_open,
+    select next_seq, is_closed, spacing_ms > 0 as is_spaced,
+      target <> ${sql.typed.sealed(target)} as is_changed, seq, id, body, is_open,
       greatest(due_at, ${findNotBefore(sql)}) as due_at, greatest(due_at, ${findNotBefore(sql)}) <= now() as is_due
     from destinations left join lateral (
       select *, sum(octet_length(body)) over (order by seq) - octet_length(body) as bytes_before

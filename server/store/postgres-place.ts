@@ -63,7 +63,8 @@ async function chooseFolder(root: string, account: Account, log: Logger): Promis
       throw new DatabaseFault(`The data directory ${root} may not be entered. Change its mode or its owner.`);
     }
     log.warn({ folder: outside }, `user postgres may not enter ${root}: the database is kept in ${outside}`);
-    await mkdir(OUTSIDE, { recursive: true, mode: 0o755 });
+    // Whatever the umask: the account passes through it.
+    if ((await mkdir(OUTSIDE, { recursive: true })) !== undefined) await chmod(OUTSIDE, 0o711);
     return outside;
   }
   if (mayEnter) return inside;

@@ -95,7 +95,7 @@ export async function insertProcess(sql: Sql, process: NewProcess, limit: number
          takes_alerts, desired, state, next_track_id, ends_at, node_uuid, lease_until, fence)
       values
         (${row.uuid}, ${userUuid}, ${sourceUuid}, ${row.sourceUrl}, ${row.graph}, ${row.graphText}, ${sql.json(params)},
-         ${row.hasTrackLogger}, ${row.telemetryCfg === null ? null : sql.json({ ...row.telemetryCfg })},
+         ${row.hasTrackLogger}, ${sql.typed.sealed(row.telemetryCfg)},
          ${takesAlerts}, 'running', 'starting', ${row.nextTrackId}, ${row.endsAt}, ${row.nodeUuid},
          now() + make_interval(secs => ${leaseSeconds}), 1)
       returning *`;

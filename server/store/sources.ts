@@ -66,7 +66,7 @@ export async function findSource(sql: Queries, userUuid: string, uuid: string): 
 
 export async function findIdentical(sql: Queries, userUuid: string, identity: Identity): Promise<SourceRow | null> {
   const [row] = await sql<SourceRow[]>`
-    select ${columns(sql)} from sources where user_uuid = ${userUuid} and identity = ${identity}`;
+    select ${columns(sql)} from sources where user_uuid = ${userUuid} and identity = ${sealIdentity(sql, identity)}`;
   return row ?? null;
 }
 
@@ -94,8 +94,8 @@ export async function registerSource(
     insert into sources
       (uuid, user_uuid, alias, type, stream_type, input_url, telemetry_cfg, hub_path, identity, file_name, file_bytes, duration_ms, created_at)
     values
-      (${uuid}, ${userUuid}, ${alias}, ${type}, ${streamType}, ${inputUrl}, ${jsonOf(sql, telemetryCfg)},
-       ${hubPath}, ${identity}, ${fileName}, ${fileBytes}, ${durationMs}, clock_timestamp())
+      (${uuid}, ${userUuid}, ${alias}, ${type}, ${streamType}, ${sql.typed.sealed(inputUrl)},
+       ${sql.typed.sealed(telemetryCfg)}, ${hubPath}, ${sealIdentity(sql, identity)}, ${fileName}, ${fileBytes}, ${durationMs}, clock_timestamp())
     returning ${columns(sql)}`;
   if (row === undefined) throw new Error("the source was not written");
   return { source: row, isNew: true };
@@ -121,8 +121,8 @@ export function updateSource(
     const [row] = await transaction<SourceRow[]>`
       update sources set
         alias = ${alias},
-        telemetry_cfg = ${jsonOf(transaction, telemetryCfg)},
-        identity = coalesce(${identity}, identity)
+        telemetry_cfg = ${transaction.typed.sealed(telemetryCfg)},
+        identity = coalesce(${identity === null ? null : sealIdentity(transaction, identity)}, identity)
       where uuid = ${uuid} returning ${columns(transaction)}`;
     return row ?? before;
   });
@@ -150,8 +150,7 @@ export function deleteSource(
   });
 }
 
-const jsonOf = (sql: Queries, telemetry: TelemetrySetting | null) =>
-  telemetry === null ? null : sql.json({ ...telemetry });
+const sealIdentity = (sql: Queries, identity: Identity) => sql.typed.sealed(identity.toString("hex"));
 
 const notFound = (uuid: string): ServiceError =>
   new ServiceError("source_not_found", { detail: `there is no source ${uuid}; GET /sources lists yours` });

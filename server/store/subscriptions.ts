@@ -41,7 +41,7 @@ export async function insertSubscription(
   await expectActive(sql, userUuid, processUuid);
   const [same] = await sql<{ uuid: string }[]>`
     select uuid from subscriptions
-    where process_uuid = ${processUuid} and event_type = ${eventType} and notification_url = ${notificationUrl}`;
+    where process_uuid = ${processUuid} and event_type = ${eventType} and notification_url = ${sql.typed.sealed(notificationUrl)}`;
   if (same !== undefined)
     throw new ServiceError("subscription_exists", {
       detail: `the subscription ${same.uuid} tells that address of ${eventType} of this process already; delete it first to change it (DELETE /subscriptions/${processUuid})`,
@@ -52,8 +52,13 @@ export async function insertSubscription(
     throw new ServiceError("subscriptions_limit_reached", {
       detail: `${count} subscriptions are there and this key may have ${most}; delete some first (DELETE /subscriptions/{process_uuid})`,
     });
+  const sealed = {
+    notificationUrl: sql.typed.sealed(notificationUrl),
+    authUrl: sql.typed.sealed(row.authUrl),
+    secret: sql.typed.sealed(row.secret),
+  };
   const [inserted] = await sql<SubscriptionRow[]>`
-    insert into subscriptions ${sql({ ...row, policy: sql.json({ ...row.policy }) })}
+    insert into subscriptions ${sql({ ...row, ...sealed, policy: sql.json({ ...row.policy }) })}
     returning ${columns(sql)}`;
   if (inserted === undefined) throw new Error("the new subscription was not returned");
   return inserted;

@@ -120,9 +120,25 @@ test("children are listed after their master", async () => {
 
 test("revoking is done once and remembered", async () => {
   const { uuid, keyId } = await make("revoked");
-  assert.equal(await revokeUser(database.sql, uuid), true);
-  assert.equal(await revokeUser(database.sql, uuid), false);
+  const revoke = async () => (await revokeUser(database.sql, uuid)).map(({ username }) => username);
+  assert.deepEqual(await revoke(), ["revoked"]);
+  assert.deepEqual(await revoke(), []);
   assert.ok((await findUserByKeyId(database.sql, keyId))?.revokedAt instanceof Date);
+});
+
+test("revoking a master revokes its children, one that is being created too, and no others", async () => {
+  const master = await make("ended");
+  const names = ["ended-south", "ended-north"];
+  for (const name of names) await make(name, { masterUuid: master.uuid });
+  const other = await make("unended");
+  const late = describeUser("ended-late", { masterUuid: master.uuid });
+  const [revoked, made] = await Promise.all([revokeUser(database.sql, master.uuid), createUser(database.sql, late)]);
+  const isMade = typeof made !== "string";
+  assert.deepEqual(
+    revoked.map(({ username }) => username),
+    ["ended", ...(isMade ? ["ended-late"] : []), "ended-north", "ended-south"],
+  );
+  assert.equal((await findUserByKeyId(database.sql, other.keyId))?.revokedAt, null);
 });
 
 test("a master hands pending minutes to itself and its children, all or nothing", async () => {

@@ -92,11 +92,21 @@ export async function listUsers(sql: Queries): Promise<readonly UserRow[]> {
       users.master_uuid nulls first, users.created_at, users.uuid`;
 }
 
-/** This key only: keys of its children stay good. False when there was nothing to revoke. */
-export async function revokeUser(sql: Queries, uuid: string): Promise<boolean> {
-  const revoked = await sql`update users set revoked_at = now() where uuid = ${uuid} and revoked_at is null`;
-  return revoked.count === 1;
+/** The key and, of a master, the keys of its children. Resolves with those that were revoked now, the key itself first. */
+export async function revokeUser(sql: Sql, uuid: string): Promise<readonly UserRow[]> {
+  return sql.begin(async (tx) => {
+    // Keys are created under a lock of their master: one that is being created now is there when this lock is.
+    await tx`select from users where uuid = ${uuid} for update`;
+    const revoked = await tx<UserRow[]>`
+      update users set revoked_at = now()
+      where (uuid = ${uuid} or master_uuid = ${uuid}) and revoked_at is null returning *`;
+    return revoked.toSorted(
+      (a, b) => Number(b.uuid === uuid) - Number(a.uuid === uuid) || order(a.username, b.username),
+    );
+  });
 }
+
+const order = (a: string, b: string): number => (a < b ? -1 : 1);
 
 /** Minutes that a master has bought. Rejects with `ServiceError` when it is none, or is revoked. */
 export async function addPending(sql: Queries, masterUuid: string, ms: number): Promise<void> {

@@ -8,6 +8,7 @@ import { openStage as openSupervisor } from "../processes/supervisor.fixture.ts"
 import type { Sql } from "../store/client.ts";
 import { silentLog, type TestDatabase, testDatabase } from "../store/database.fixture.ts";
 import { eventually } from "../streams/streams.fixture.ts";
+import { newUuid } from "../uuid.ts";
 import { checkBy } from "../validation.ts";
 import { ShownProcess, Stage, stillOutbox } from "./webhooks.fixture.ts";
 import { Webhooks } from "./webhooks.ts";
@@ -309,14 +310,20 @@ test("subscriptions of processes that ended unseen are closed in the end", async
 test("a thousand subscriptions to a process cost one ear, and all are told", async () => {
   const stage = await openStage();
   const first = await stage.process();
-  await sql`
-    insert into subscriptions (uuid, user_uuid, process_uuid, event_type, notification_url, policy, format, secret)
-    select gen_random_uuid(), ${stage.user.uuid}, ${first.row.uuid}, case number % 2 when 0 then 'new-tracks' else 'target-count' end,
-      'http://127.0.0.1:9/' || number, '{"backoff_seconds": 3600}', 'full', 'whsec_'
-    from generate_series(1, 1000) as number`;
+  const rows = Array.from({ length: 1000 }, (_, number) => ({
+    ...{ uuid: newUuid(), userUuid: stage.user.uuid, processUuid: first.row.uuid },
+    ...{
+      eventType: number % 2 === 0 ? "new-tracks" : "target-count",
+      format: "full",
+      secret: sql.typed.sealed("whsec_"),
+    },
+    ...{ policy: sql.json({ backoff_seconds: 3600 }) },
+    notificationUrl: sql.typed.sealed(`http://127.0.0.1:9/${number}`),
+  }));
+  await sql`insert into subscriptions ${sql(rows)}`;
   await sql`
     insert into destinations (uuid, user_uuid, kind, target)
-    select uuid, user_uuid, 'webhook', '{}' from subscriptions where process_uuid = ${first.row.uuid}`;
+    select uuid, user_uuid, 'webhook', ${sql.typed.sealed({})} from subscriptions where process_uuid = ${first.row.uuid}`;
   const { next, process } = await takeUp(stage, first, 1);
   process.show(1, 2, 3);
   await next.webhooks.flush();

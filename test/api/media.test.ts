@@ -1,16 +1,19 @@
 /** A media-server source from its registration to its recordings: a real publisher, a real process, a hub that is killed. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { listDescendants } from "../../cli/serve/serving.fixture.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
 import { keepPublishing } from "../../server/media/publisher.fixture.ts";
+import { listOpenFiles } from "./open-files.fixture.ts";
 import { Detections } from "./process-client.fixture.ts";
 import { MASTER_KEY, TestService } from "./service.fixture.ts";
 
-const service = await TestService.start();
+const SECRETS_KEY = "5ec2".repeat(16);
+const service = await TestService.start({ env: { WINDHOVER_SECRETS_KEY: SECRETS_KEY } });
 after(() => service.close());
 const { rtmp = "" } = await service.serving.event("ready");
 const address = `${rtmp}/master/drones/one`;
@@ -70,6 +73,16 @@ describe("a media-server source", () => {
     assert.equal((await read(source.uuid)).status, "processing");
     const detections = await Detections.open(started.detection_data_url);
     for (const { source_uri } of await detections.next(3)) assert.equal(source_uri, address);
+    const programOf = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+    const own = programOf(service.serving.pid);
+    // One that is just being started is a copy of the server still; esbuild is there where the service is not bundled.
+    const isOther = (pid: number) => programOf(pid) !== own && !programOf(pid).includes("/esbuild ");
+    const children = listDescendants(service.serving.pid).filter(isOther);
+    assert.ok(children.length > 2);
+    for (const pid of children) {
+      const environment = readFileSync(`/proc/${pid}/environ`, "utf8");
+      for (const secret of [SECRETS_KEY, MASTER_KEY]) assert.ok(!environment.includes(secret), programOf(pid));
+    }
 
     first.end();
     await until("the gap is noticed", async () => (await info(uuid)).reconnecting);
@@ -97,5 +110,6 @@ describe("a media-server source", () => {
     });
     assert.equal(recordings.length, 3);
     for (const { duration_seconds } of recordings) assert.ok(duration_seconds > 0);
+    assert.deepEqual(await listOpenFiles(join(service.folder.path, "data")), [], "recordings are for this user alone");
   });
 });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
@@ -13,6 +13,7 @@ import type { OutputRecord } from "../../schemas/api/outputs.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
 import { nginxIsMissing, openNginx } from "../nginx-rtmp.fixture.ts";
+import { listOpenFiles } from "./open-files.fixture.ts";
 import { createKey, MASTER_KEY, TestService, uploadVideo } from "./service.fixture.ts";
 
 const run = promisify(execFile);
@@ -218,5 +219,8 @@ test("a process of a key with recording is recorded, run by run, for its owner a
   assert.equal((await read(99)).status, 404);
   await service.expect(200, "DELETE", `/process/${recorded}`, { key });
   assert.equal((await read(1)).status, 200);
+  const data = join(service.folder.path, "data");
+  assert.ok((await readdir(data, { recursive: true })).some((name) => /^process-recordings\/.*\.mp4$/.test(name)));
+  assert.deepEqual(await listOpenFiles(data), [], "recordings and uploads are for this user alone");
   assert.doesNotMatch(service.serving.stderr, /run_[\w-]{20}|sesame/);
 });

@@ -16,9 +16,17 @@ interface Service {
   readonly volumes?: readonly string[];
   readonly ports?: readonly string[];
   readonly secrets?: readonly string[];
+  readonly user?: string;
+  readonly cap_drop?: readonly string[];
+  readonly cap_add?: readonly string[];
+  readonly security_opt?: readonly string[];
+  readonly read_only?: boolean;
+  readonly tmpfs?: readonly string[];
+  readonly mem_limit?: string;
+  readonly pids_limit?: number;
   readonly depends_on?: Readonly<Record<string, unknown>>;
 }
-const compose = parse(read("compose.yaml")) as {
+const compose = parse(read("compose.yaml"), { merge: true }) as {
   readonly services: Readonly<Record<string, Service>>;
   readonly volumes: Readonly<Record<string, null>>;
   readonly secrets: Readonly<Record<string, { readonly environment: string }>>;
@@ -51,7 +59,24 @@ test("it has Windhover, a database, a broker, Prometheus and Grafana, and MediaM
 
 test("every image that is not ours is of one version", () => {
   for (const [name, { image }] of services)
-    if (name !== "windhover") assert.match(image, /:v?\d+\.\d+(\.\d+)?(-[a-z]+)?$/, name);
+    if (name !== "windhover") assert.match(image, /:v?\d+\.\d+(\.\d+)?(-[a-z]+)?(@sha256:[0-9a-f]{64})?$/, name);
+});
+
+test("every service is bounded and has no more rights than it needs", () => {
+  for (const [name, service] of services) {
+    assert.deepEqual(service.cap_drop, ["ALL"], name);
+    assert.deepEqual(service.security_opt, ["no-new-privileges:true"], name);
+    assert.equal(service.read_only, true, name);
+    assert.ok(service.tmpfs?.includes("/tmp"), name);
+    assert.match(putIn(service.mem_limit ?? "", {}), /^[1-9]\d*g$/, name);
+    assert.ok((service.pids_limit ?? 0) > 0, name);
+    if (name !== "postgres") assert.equal(service.cap_add, undefined, name);
+  }
+});
+
+test("only Windhover and MediaMTX, which know who may come, listen beyond this machine", () => {
+  const open = services.filter(([, { ports = [] }]) => ports.some((port) => !port.startsWith("127.0.0.1:")));
+  assert.deepEqual(open.map(([name]) => name).sort(), ["mediamtx", "windhover"]);
 });
 
 test("every file that is mounted is there, every volume and secret is declared, and no two services want one port", () => {
@@ -84,7 +109,7 @@ test("the example of docker/.env has every variable that is asked for, and no pa
   const asked = [...read("compose.yaml").matchAll(/\$\{(\w+)/g)].map(([, name = ""]) => name);
   const secrets = Object.values(compose.secrets).map(({ environment }) => environment);
   assert.deepEqual(Object.keys(example).sort(), [...new Set([...asked, ...secrets])].sort());
-  for (const name of ["WINDHOVER_BOOTSTRAP_KEY", "POSTGRES_PASSWORD", "GRAFANA_PASSWORD"]) {
+  for (const name of ["WINDHOVER_BOOTSTRAP_KEY", "POSTGRES_PASSWORD", "GRAFANA_PASSWORD", "MOSQUITTO_PASSWORD"]) {
     assert.equal(example[name], "", name);
     for (const [use] of read("compose.yaml").matchAll(new RegExp(`\\$\\{${name}[^}]*\\}`, "g")))
       assert.match(use, /:\?/);

@@ -1,4 +1,4 @@
-/** A Dockerfile as its instructions, stage by stage. */
+/** A Dockerfile as its instructions, stage by stage, with arguments of the whole file put in. */
 
 export interface Instruction {
   readonly name: string;
@@ -20,6 +20,7 @@ export interface Copy {
 
 export function readDockerfile(text: string): readonly Stage[] {
   const stages: (Stage & { instructions: Instruction[] })[] = [];
+  const given = new Map<string, string>();
   const lines = text.split("\n").filter((line) => line.trim() !== "" && !line.startsWith("#"));
   for (const line of lines
     .join("\n")
@@ -27,8 +28,12 @@ export function readDockerfile(text: string): readonly Stage[] {
     .split("\n")) {
     const [, name = "", rest = ""] = /^([A-Z]+)\s+(.*)$/.exec(line) ?? [];
     if (name === "") throw new Error(`no instruction: ${line}`);
-    if (name === "FROM") {
-      const [, image = "", , as = null] = /^(\S+)( AS (\S+))?$/.exec(rest) ?? [];
+    if (name === "ARG" && stages.length === 0) {
+      const [argument = "", value = ""] = rest.split("=");
+      given.set(argument, value);
+    } else if (name === "FROM") {
+      const put = rest.replaceAll(/\$\{(\w+)\}/g, (_, argument: string) => given.get(argument) ?? "");
+      const [, image = "", , as = null] = /^(\S+)( AS (\S+))?$/.exec(put) ?? [];
       stages.push({ image, name: as, instructions: [] });
     } else stages.at(-1)?.instructions.push({ name, text: rest });
   }

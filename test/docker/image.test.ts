@@ -15,7 +15,8 @@ assert.ok(build !== undefined && last !== undefined);
 test("one stage builds and another runs, both on the Node and the Debian that Windhover is made for", () => {
   assert.equal(stages.length, 2);
   assert.equal(build.name, "build");
-  for (const { image } of stages) assert.match(image, /^node:(20|22|24)-bookworm-slim$/);
+  // Node 20 ended in April 2026. The digest is what docker/pin.sh writes.
+  for (const { image } of stages) assert.match(image, /^node:(22|24)-bookworm-slim(@sha256:[0-9a-f]{64})?$/);
   assert.equal(build.image, last.image, "an addon of one Node is for that Node");
 });
 
@@ -27,6 +28,14 @@ test("it runs as a user without rights, says whether it is well, and stops on a 
   assert.match(textOf(last, "HEALTHCHECK") ?? "", /--interval=.* --timeout=.* CMD \["node", "docker\/healthy\.mjs"\]$/);
   assert.equal(textOf(last, "STOPSIGNAL"), "SIGTERM");
   assert.equal(textOf(last, "ENTRYPOINT"), '["node", "cli/windhover.mjs"]');
+});
+
+test("of the image the service may write its data and the clip of its demo, not the registry that names what is loaded", () => {
+  const warm = read("docker/warm.sh");
+  const owned = [...warm.matchAll(/^chown .*windhover:windhover (.*)$/gm)].map(([, paths]) => paths);
+  assert.deepEqual(owned, [".cache/clips"]);
+  assert.match(warm, /^chown -R root:root \.cache\/registry\nchmod -R u=rwX,go=rX \.cache\/registry$/m);
+  assert.match(read("docker/install.sh"), /^install --directory --owner=windhover .*--mode=0700 /m);
 });
 
 test("what is copied, run and started is in the repository, and scripts may be run", () => {

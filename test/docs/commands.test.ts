@@ -1,7 +1,7 @@
 /** Every line `npx windhover …` of the documentation is run, page by page and in order, as its reader would. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { cacheFolder } from "../../models/cache.ts";
@@ -60,6 +60,7 @@ test("a database of one's own is saved and brought back, with everything in it",
     findPage("docs/operations.md").blocks.find(({ remark }) => remark === "run: dump") ?? assert.fail("no such block");
   const desk = join(folder, "dump");
   for (const name of ["videos", "recordings"]) mkdirSync(join(desk, name), { recursive: true });
+  writeFileSync(join(desk, "secrets.key"), "");
   const before = await runLine("npx windhover keys list");
   assert.match(before.out, /\bwall\b/);
   execFileSync("bash", ["-euc", text.replaceAll("/var/lib/windhover", desk)], { cwd: desk });

@@ -22,6 +22,7 @@ export const PAGES: readonly Page[] = [
   "README.md",
   "CONTRIBUTING.md",
   "CHANGELOG.md",
+  "SECURITY.md",
   "client/README.md",
   ...inDocs,
 ].map((path) => {

@@ -1,6 +1,7 @@
 /** A process of 24 hours that has ended, straight into the database. */
 import { pino } from "pino";
 import { type Address, connectClient, type Sql } from "../../../server/store/client.ts";
+import { CLOSED } from "../../../server/store/sealing/keyring.ts";
 import { writeEndedReports } from "../../../server/store/track-reports.ts";
 import { newUuid } from "../../../server/uuid.ts";
 
@@ -24,7 +25,7 @@ const SOME = 5_000;
 
 /** Resolves with the process. */
 export async function fillReport(address: Address, size: ReportSize, say: (words: string) => void): Promise<string> {
-  const sql = connectClient(address, LIMITS, pino({ level: "silent" }));
+  const sql = connectClient(address, LIMITS, pino({ level: "silent" }), CLOSED);
   try {
     const uuid = await insertProcess(sql);
     for (let first = 1; first <= size.tracks; first += SOME) {

@@ -1,6 +1,7 @@
 /** Recordings of processes on the disk: `<data_dir>/process-recordings/<process>/<index>.mp4`, at least one file for each run. */
-import { mkdir, open, readdir, rm, stat } from "node:fs/promises";
+import { open, readdir, rm, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { makePrivateFolder } from "../../data-folder.ts";
 
 export interface ProcessRecording {
   /** From 0 on, in the order in which they were made. */
@@ -24,7 +25,8 @@ export class ProcessRecordings {
   /** Path of the next file, which can be written right away. Rejects where it cannot: whoever writes it need not find out. */
   async nextFile(process: string): Promise<string> {
     const folder = join(this.#folder, process);
-    await mkdir(folder, { recursive: true });
+    await makePrivateFolder(this.#folder);
+    await makePrivateFolder(folder);
     const path = join(folder, `${((await this.#listIndices(process)).at(-1) ?? -1) + 1}.mp4`);
     const file = await open(path, "wx");
     try {

@@ -1,6 +1,7 @@
 /** Recordings on the disk: `<folder>/<recording>/<index>.mp4`, written by the media hub. The folder is this server's alone. */
-import { mkdir, readdir, rm, rmdir, stat, statfs } from "node:fs/promises";
+import { readdir, rm, rmdir, stat, statfs } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { makePrivateFolder } from "../../data-folder.ts";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const SEGMENT = /^(0|[1-9]\d{0,8})\.mp4$/;
@@ -13,7 +14,7 @@ export class RecordingFolder {
   }
 
   async prepare(): Promise<void> {
-    await mkdir(this.path, { recursive: true });
+    await makePrivateFolder(this.path);
   }
 
   /** Names of recordings. What else lies there is not ours. */

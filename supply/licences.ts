@@ -1,0 +1,34 @@
+/**
+ * Licences of the npm packages of a release, and those that are allowed.
+ *
+ *   npm run licences     prints them; exit code 1 where one is not allowed
+ */
+import { fileURLToPath } from "node:url";
+import { listNpmPackages, type NpmPackage } from "./npm-packages.ts";
+
+/** Each allows use in a closed product. MPL-2.0: as long as its own files stay as they are. */
+const ALLOWED = new Set(["MIT", "ISC", "0BSD", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0", "Unlicense", "CC0-1.0"]);
+/** Allowed for these alone, unchanged. */
+const EXCEPTIONS: Readonly<Record<string, string>> = { mediabunny: "MPL-2.0" };
+
+/** Of an expression: one alternative that is allowed is enough, and every part of it has to be. */
+export function isAllowed({ name, licence }: Pick<NpmPackage, "name" | "licence">): boolean {
+  if (licence === null) return false;
+  const alternatives = licence.replaceAll(/[()]/g, " ").split(/ OR /);
+  return alternatives.some((one) =>
+    one.split(/ AND /).every((part) => ALLOWED.has(part.trim()) || EXCEPTIONS[name] === part.trim()),
+  );
+}
+
+export const listThirdParty = (): readonly NpmPackage[] =>
+  listNpmPackages()
+    .filter(({ path }) => path !== "")
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  for (const one of listThirdParty()) {
+    const mark = isAllowed(one) ? "" : "   NOT ALLOWED (supply/licences.ts)";
+    console.log(`${`${one.name}@${one.version}`.padEnd(48)} ${one.licence ?? "not declared"}${mark}`);
+    if (mark !== "") process.exitCode = 1;
+  }
+}
