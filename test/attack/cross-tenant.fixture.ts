@@ -7,6 +7,8 @@ export interface ForeignCall {
   readonly path: string;
   readonly body?: string;
   readonly type?: string;
+  /** Lists what belongs to the thing: an empty list says no more than that nothing is there. */
+  readonly isList: boolean;
 }
 
 const SUBSCRIPTION = { notification_url: RECEIVER, event_type: "new-tracks" };
@@ -63,6 +65,7 @@ export function listForeignCalls({ service, owned }: Target): readonly ForeignCa
     return [
       {
         method: operation.method,
+        isList: names.length === 0 && operation.method === "GET",
         path: query.size === 0 ? path : `${path}?${query}`,
         ...(body !== undefined && { body, type: type ?? "application/json" }),
       },

@@ -24,6 +24,8 @@ export interface Owned {
   readonly process: string;
   readonly output: string;
   readonly alert: string;
+  /** Video, with signed addresses. */
+  readonly video: string;
 }
 
 export class Target {
@@ -72,9 +74,10 @@ export class Target {
 
   /** By a connection of its own from one of `ADDRESS`. Rejects when the connection breaks or nothing comes. */
   call(method: string, path: string, options: CallOptions = {}): Promise<Reply> {
-    const { address = ADDRESS.tenantB, key, body, type = "application/json" } = options;
+    const { address = ADDRESS.tenantB, key, body, type = "application/json", isUpgrade = false } = options;
     const headers = {
       ...(key !== undefined && { api_key: key }),
+      ...(isUpgrade && UPGRADE),
       ...(body !== undefined && { "content-type": type, "content-length": Buffer.byteLength(body) }),
     };
     return new Promise((resolve, reject) => {
@@ -93,6 +96,10 @@ export class Target {
         });
         incoming.once("end", () => resolve({ status, text }));
         incoming.once("error", reject);
+      });
+      outgoing.once("upgrade", (_, socket) => {
+        socket.destroy();
+        resolve({ status: 101, text: "" });
       });
       outgoing.once("timeout", () => outgoing.destroy(new Error(`${method} ${path}: no answer`)));
       outgoing.once("error", reject);
@@ -129,7 +136,13 @@ export interface CallOptions {
   readonly key?: string;
   readonly body?: string | Buffer;
   readonly type?: string;
+  readonly isUpgrade?: boolean;
 }
+
+const UPGRADE = {
+  ...{ connection: "Upgrade", upgrade: "websocket" },
+  ...{ "sec-websocket-version": "13", "sec-websocket-key": "MDEyMzQ1Njc4OWFiY2RlZg==" },
+};
 
 /** Null for processes that are not ours: PostgreSQL. */
 function nameOf(pid: number): string | null {
@@ -158,7 +171,8 @@ async function furnish(service: TestService, key: string): Promise<Owned> {
   const process = await make(`/start?source_uuid=${source}`, { params: { every: 1000 } });
   const output = await make("/output", { alias: "messages", type: "detection_data" });
   const alert = await make("/alert", ALERT);
-  return { source, process, output, alert };
+  const video = await make("/output", { alias: "video", type: "rtsp", url: "rtsp://yard", settings: "360p" });
+  return { source, process, output, alert, video };
 }
 
 /** An address that nobody has. */
