@@ -1,0 +1,98 @@
+/** Every operation of the API's own document, on what belongs to somebody else. */
+import type { Operation } from "../api/answers.ts";
+import { ALERT, type Owned, RECEIVER, type Target } from "./target.fixture.ts";
+
+export interface ForeignCall {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: string;
+  readonly type?: string;
+  /** Lists what belongs to the thing: an empty list says no more than that nothing is there. */
+  readonly isList: boolean;
+}
+
+const SUBSCRIPTION = { notification_url: RECEIVER, event_type: "new-tracks" };
+const NOBODYS = "01890000-0000-7000-8000-000000000000";
+const SDP = "v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\n";
+
+/** Bodies that the owner could send, by operation: what is refused for its form says nothing about whose it is. */
+const BODIES: Readonly<Record<string, (owned: Owned) => unknown>> = {
+  "PATCH /source/{source_id}": () => ({ alias: "mine now" }),
+  "POST /alert/{uuid}": () => ALERT,
+  "PATCH /alert/{uuid}": () => ({ status: "inactive" }),
+  "POST /subscribe/{process_uuid}": () => SUBSCRIPTION,
+  "DELETE /subscriptions/{process_uuid}": () => SUBSCRIPTION,
+  "POST /subscriptions/{process_uuid}/test": () => SUBSCRIPTION,
+  "POST /process/{process_uuid}/branches": () => ({ slot: "view" }),
+  "PATCH /process/{process_uuid}/graph": () => ({ params: { confidence: 0.9 } }),
+  "POST /graphs/try": ({ source }) => ({
+    yaml: "graph: mine\nchains:\n  main: [source, decode, fakesink]\n",
+    source_uuid: source,
+  }),
+};
+
+/** Values of path and query parameters by name. `POST /alert/{uuid}` takes a process. */
+function valuesOf(operation: Operation, owned: Owned): Readonly<Record<string, string>> {
+  return {
+    source_id: owned.source,
+    source_uuid: owned.source,
+    process_uuid: owned.process,
+    output_uuid: owned.output,
+    uuid: operation.method === "POST" ? owned.process : owned.alert,
+    recording_uuid: NOBODYS,
+    branch_uuid: NOBODYS,
+    session: NOBODYS,
+    index: "0",
+    file: "index.m3u8",
+    notification_url: RECEIVER,
+    event_type: "new-tracks",
+  };
+}
+
+/** Those that name a thing of one user. Pages without any data of their own are not among them. */
+export function listForeignCalls({ service, owned }: Target): readonly ForeignCall[] {
+  return service.answers.operations.flatMap((operation) => {
+    const values = valuesOf(operation, owned);
+    const names = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
+    const inQuery = (operation.parameters ?? []).filter(({ in: where, name }) => where === "query" && name in values);
+    const things = [...names, ...inQuery.map(({ name }) => name)].filter((name) => /uuid|source_id/.test(name));
+    const key = `${operation.method} ${operation.path}`;
+    if ((things.length === 0 && !(key in BODIES)) || isPage(operation)) return [];
+    const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? "x");
+    const query = new URLSearchParams(inQuery.map(({ name }): [string, string] => [name, values[name] ?? ""]));
+    const [type] = Object.keys(operation.requestBody?.content ?? {});
+    const body = bodyOf(key, type, owned);
+    return [
+      {
+        method: operation.method,
+        isList: names.length === 0 && operation.method === "GET",
+        path: query.size === 0 ? path : `${path}?${query}`,
+        ...(body !== undefined && { body, type: type ?? "application/json" }),
+      },
+    ];
+  });
+}
+
+const isPage = ({ path }: Operation): boolean => /\/(hls|webrtc)$/.test(path);
+
+function bodyOf(key: string, type: string | undefined, owned: Owned): string | undefined {
+  if (type === "application/sdp") return SDP;
+  const json = BODIES[key]?.(owned);
+  return json === undefined ? undefined : JSON.stringify(json);
+}
+
+const ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_";
+
+/** Of a good token: each with something else that is wrong. */
+export function spoilToken(token: string): readonly string[] {
+  const [end = "", mac = ""] = token.split(".");
+  const other = (letter: string) => ALPHABET[(ALPHABET.indexOf(letter) + 1) % ALPHABET.length] ?? "x";
+  const flipped = [...mac].map((letter, i) => mac.slice(0, i) + other(letter) + mac.slice(i + 1));
+  return [
+    // The last letter of a MAC holds fewer bits than a letter has: another one may mean the same bytes.
+    ...flipped.slice(0, -1).map((changed) => `${end}.${changed}`),
+    ...[`${Number(end) + 1}.${mac}`, `${Number(end) * 10}.${mac}`, `0.${mac}`, `-1.${mac}`, `1e99.${mac}`],
+    ...[`${end}.`, `.${mac}`, `${end}`, mac, `${end}.${mac}x`, `${end}.${mac}.${mac}`, `${end}.${"A".repeat(5000)}`],
+    ...["", ".", "null", "0", "%00", `${end}%2e${mac}x`],
+  ];
+}

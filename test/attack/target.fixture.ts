@@ -1,0 +1,191 @@
+/** A real service with two tenants on it, what the second one owns, and what its processes weigh. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { request } from "node:http";
+import { listDescendants } from "../../cli/serve/serving.fixture.ts";
+import { createKey, TestService, uploadVideo } from "../api/service.fixture.ts";
+import { makeClip, temporaryFolder } from "../graph.fixture.ts";
+
+/** Loopback addresses: attackers come from others than the well-behaved client. */
+export const ADDRESS = { stranger: "127.0.0.66", tenantA: "127.0.0.77", tenantB: "127.0.0.2" } as const;
+
+const PAGE_BYTES = 4096;
+const SAMPLE_MS = 250;
+const LIMIT_MS = 60_000;
+
+export interface Reply {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** What tenant B owns, by the names that path parameters have. */
+export interface Owned {
+  readonly source: string;
+  readonly process: string;
+  readonly output: string;
+  readonly alert: string;
+  /** Video, with signed addresses. */
+  readonly video: string;
+}
+
+export class Target {
+  readonly service: TestService;
+  readonly keyA: string;
+  readonly keyB: string;
+  readonly owned: Owned;
+  readonly ports: { readonly http: number; readonly rtsp: number; readonly rtmp: number };
+  readonly #peaks = new Map<string, number>();
+  readonly #sampling: NodeJS.Timeout;
+
+  private constructor(service: TestService, keyA: string, keyB: string, owned: Owned, ports: Target["ports"]) {
+    this.service = service;
+    this.keyA = keyA;
+    this.keyB = keyB;
+    this.owned = owned;
+    this.ports = ports;
+    this.#sampling = setInterval(() => this.#sample(), SAMPLE_MS);
+  }
+
+  /** With the limits that a service has by default. */
+  static async open(env: NodeJS.ProcessEnv = {}): Promise<Target> {
+    const service = await TestService.start({
+      env: {
+        WINDHOVER_LIMITS_REQUESTS_PER_MINUTE: "1200",
+        WINDHOVER_LIMITS_FAILED_LOGINS_PER_MINUTE: "20",
+        ...env,
+      },
+    });
+    try {
+      const { rtsp = "", rtmp = "" } = await service.serving.event("ready");
+      const portOf = (url: string) => Number(new URL(url).port);
+      const ports = { http: portOf(service.url), rtsp: portOf(rtsp), rtmp: portOf(rtmp) };
+      const [keyA, keyB] = [await createKey(service, "tenant-a"), await createKey(service, "tenant-b")];
+      return new Target(service, keyA, keyB, await furnish(service, keyB), ports);
+    } catch (error) {
+      await service.close();
+      throw error;
+    }
+  }
+
+  close(): Promise<void> {
+    clearInterval(this.#sampling);
+    return this.service.close();
+  }
+
+  /** By a connection of its own from one of `ADDRESS`. Rejects when the connection breaks or nothing comes. */
+  call(method: string, path: string, options: CallOptions = {}): Promise<Reply> {
+    const { address = ADDRESS.tenantB, key, body, type = "application/json", isUpgrade = false } = options;
+    const headers = {
+      ...(key !== undefined && { api_key: key }),
+      ...(isUpgrade && UPGRADE),
+      ...(body !== undefined && { "content-type": type, "content-length": Buffer.byteLength(body) }),
+    };
+    return new Promise((resolve, reject) => {
+      const where = { host: "127.0.0.1", port: this.ports.http, localAddress: address, path, method, headers };
+      const outgoing = request({ ...where, agent: false, timeout: LIMIT_MS }, (incoming) => {
+        const isEndless = /^(text\/event-stream|multipart\/)/.test(incoming.headers["content-type"] ?? "");
+        const { statusCode: status = 0 } = incoming;
+        if (isEndless) {
+          incoming.destroy();
+          resolve({ status, text: "" });
+          return;
+        }
+        let text = "";
+        incoming.setEncoding("utf8").on("data", (part: string) => {
+          text += part;
+        });
+        incoming.once("end", () => resolve({ status, text }));
+        incoming.once("error", reject);
+      });
+      outgoing.once("upgrade", (_, socket) => {
+        socket.destroy();
+        resolve({ status: 101, text: "" });
+      });
+      outgoing.once("timeout", () => outgoing.destroy(new Error(`${method} ${path}: no answer`)));
+      outgoing.once("error", reject);
+      outgoing.end(body);
+    });
+  }
+
+  /** The largest resident size of each kind of process since the last call, in MB. */
+  takePeaks(): ReadonlyMap<string, number> {
+    this.#sample();
+    const peaks = new Map(this.#peaks);
+    this.#peaks.clear();
+    return peaks;
+  }
+
+  /** The server, its hub and its database: they must be the same processes in the end. */
+  get pids(): Readonly<Record<string, number>> {
+    const { pid } = this.service.serving;
+    const hub = listDescendants(pid).find((child) => nameOf(child) === "hub");
+    return { server: pid, hub: hub ?? assert.fail("the hub does not run") };
+  }
+
+  #sample(): void {
+    const { pid } = this.service.serving;
+    for (const one of [pid, ...listDescendants(pid)]) {
+      const [name, mb] = [one === pid ? "server" : nameOf(one), residentMb(one)];
+      if (name !== null) this.#peaks.set(name, Math.max(this.#peaks.get(name) ?? 0, mb));
+    }
+  }
+}
+
+export interface CallOptions {
+  readonly address?: string;
+  readonly key?: string;
+  readonly body?: string | Buffer;
+  readonly type?: string;
+  readonly isUpgrade?: boolean;
+}
+
+const UPGRADE = {
+  ...{ connection: "Upgrade", upgrade: "websocket" },
+  ...{ "sec-websocket-version": "13", "sec-websocket-key": "MDEyMzQ1Njc4OWFiY2RlZg==" },
+};
+
+/** Null for processes that are not ours: PostgreSQL. */
+function nameOf(pid: number): string | null {
+  return /\/(hub|runner|probe|enhance)[\w-]*\.mjs/.exec(readProc(pid, "cmdline"))?.[1] ?? null;
+}
+
+const residentMb = (pid: number): number => (Number(readProc(pid, "statm").split(" ")[1] ?? 0) * PAGE_BYTES) / 2 ** 20;
+
+function readProc(pid: number, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, "latin1");
+  } catch {
+    return "";
+  }
+}
+
+/** One of everything. */
+async function furnish(service: TestService, key: string): Promise<Owned> {
+  const make = async (path: string, json: unknown): Promise<string> => {
+    const { text, status } = await service.send("POST", path, { json, key });
+    const made = JSON.parse(text) as { uuid?: string; process_uuid?: string };
+    return made.process_uuid ?? made.uuid ?? assert.fail(`POST ${path}: ${status} ${text}`);
+  };
+  const clip = await makeClip(temporaryFolder(), 3_000, "width=64&height=48");
+  const source = (await uploadVideo(service, clip, { key })).uuid;
+  const process = await make(`/start?source_uuid=${source}`, { params: { every: 1000 } });
+  const output = await make("/output", { alias: "messages", type: "detection_data" });
+  const alert = await make("/alert", ALERT);
+  const video = await make("/output", { alias: "video", type: "rtsp", url: "rtsp://yard", settings: "360p" });
+  return { source, process, output, alert, video };
+}
+
+/** An address that nobody has. */
+export const RECEIVER = "https://203.0.113.9/notices";
+
+export const ALERT = {
+  alias: "gate",
+  type: "flow-control",
+  output: [{ type: "webhook", config: { url: RECEIVER } }],
+  region: {
+    line: [
+      [0.5, 0],
+      [0.5, 1],
+    ],
+  },
+};
