@@ -35,7 +35,12 @@ const WORDS: Readonly<Record<Verdict, string>> = {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   for (const { title, args } of CHECKS) {
     const cwd = fileURLToPath(new URL("..", import.meta.url));
-    const { status, stdout, stderr } = spawnSync("npm", args, { cwd, encoding: "utf8", timeout: 300_000 });
+    // Under `npm run --silent` it would say nothing, and what it says is judged.
+    const { status, stdout, stderr } = spawnSync("npm", [...args, "--loglevel=warn"], {
+      cwd,
+      encoding: "utf8",
+      timeout: 300_000,
+    });
     const text = `${stdout}${stderr}`.trim();
     const verdict = judge(title, status, text);
     console.log(`${title}: ${WORDS[verdict]}\n${text.replaceAll(/^/gm, "  | ")}`);

@@ -99,7 +99,7 @@ test("nginx takes the configuration of a proxy", { skip: !existsSync(NGINX) && "
 });
 
 test("every block is of a kind that is tried", () => {
-  const kinds = new Set(["sh", "yaml", "json", "ts", "js", "python", "nginx", "mermaid"]);
+  const kinds = new Set(["sh", "sql", "yaml", "json", "ts", "js", "python", "nginx", "mermaid"]);
   const texts = new Set(["answer", "announced", "replayed", "compared", "printed"]);
   const others = WRITTEN.flatMap((page) =>
     page.blocks
