@@ -40,6 +40,13 @@ describe("a flight through the running service", { skip: noModel }, () => {
   });
   after(() => service?.close());
 
+  /** Until frames have telemetry before and after them: those taken earlier, still in the pipeline, have none before. */
+  const awaitTelemetry = async (flight: ServiceFlight, before = 0): Promise<number> => {
+    await flight.waitFor("telemetry", ({ telemetry }) => (telemetry?.messages_received ?? 0) > before + 1);
+    await flight.catchUp();
+    return flight.heard;
+  };
+
   const medianOf = (findings: readonly Finding[]): number => {
     assert.ok(findings.length >= LEAST_PLACES, `only ${findings.length} places were told`);
     return quantile(errorsOf(findings), 0.5);
@@ -52,7 +59,8 @@ describe("a flight through the running service", { skip: noModel }, () => {
     drone.on("message", (data) => answers.push(String(data)));
     await once(drone, "open");
     const flown = flight.sendTelemetry((text) => drone.send(text));
-    await flight.gather(LEAST_PLACES, SPAN);
+    const began = await awaitTelemetry(flight);
+    await flight.gather(LEAST_PLACES, SPAN, began);
     await flight.waitFor("telemetry", ({ telemetry }) => telemetry?.geolocation === "full");
     const { telemetry } = await flight.info();
     const turn = flight.heard;
@@ -64,7 +72,7 @@ describe("a flight through the running service", { skip: noModel }, () => {
     await flown;
     assert.deepEqual(answers, []);
     assert.equal(telemetry?.state, "receiving");
-    const joined = takeSpans(flight.judge(0, turn), SPAN);
+    const joined = takeSpans(flight.judge(began, turn), SPAN);
     const latest = takeSpans(flight.judge(turned), SPAN);
     const plot = join(PLOTS, "interpolated-and-latest.svg");
     writePlot(plot, [
@@ -88,21 +96,19 @@ describe("a flight through the running service", { skip: noModel }, () => {
     const flown = flight.sendTelemetry((text) => {
       if (drone.connected) drone.publish(topic, text);
     });
-    await flight.gather(LEAST_PLACES, SPAN / 2);
+    const began = await awaitTelemetry(flight);
+    await flight.gather(LEAST_PLACES, SPAN / 2, began);
     const killed = flight.heard;
     await broker.kill();
     await flight.waitFor("a broker that is away", ({ telemetry }) => telemetry?.state === "connecting");
     await broker.start();
     const before = (await flight.info()).telemetry?.messages_received ?? 0;
-    await flight.waitFor("a broker that is back", ({ telemetry }) => (telemetry?.messages_received ?? 0) > before + 1);
-    // Frames of before have no telemetry around them.
-    await flight.catchUp();
-    const back = flight.heard;
+    const back = await awaitTelemetry(flight, before);
     await flight.gather(LEAST_PLACES, SPAN / 2, back);
     const offsetMs = (await flight.info()).telemetry?.offset_ms;
     await flight.land();
     await flown;
-    const [first, last] = [flight.judge(0, killed), flight.judge(back)];
+    const [first, last] = [flight.judge(began, killed), flight.judge(back)];
     const plot = join(PLOTS, "broker-killed.svg");
     writePlot(plot, [
       { title: `Until the broker is killed: ${sumUp(first)}`, findings: first },
