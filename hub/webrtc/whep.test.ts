@@ -291,7 +291,7 @@ test("whoever has another certificate than the offer named, or not its key, gets
   const other = await makeCertificate();
   for (const [options, words] of [
     [{ fingerprint: other.fingerprint }, /certificate is not that of its offer/],
-    [{ keyPem: other.keyPem }, /handshake failed: bad signature/],
+    [{ keyPem: other.keyPem }, /handshake failed: .*signature/],
   ] as const) {
     const { whep, said, readers } = open();
     const viewer = await TestViewer.create(options);
