@@ -109,6 +109,7 @@ export class TestViewer {
   #srtp: SrtpSession | null = null;
   #srtcp: SrtcpSession | null = null;
   #port = 0;
+  #hubUfrag = "";
   #onDtls: (data: Buffer) => void = () => {};
   #client: DtlsClient | null = null;
 
@@ -150,6 +151,7 @@ export class TestViewer {
   /** Sends signed requests until the hub has answered one and has checked this address. */
   async reach(answer: Answer, limitMs = 10_000): Promise<void> {
     this.#port = answer.port;
+    this.#hubUfrag = answer.ufrag;
     const before = { responses: this.responses, checks: this.checks };
     const timer = setInterval(() => this.send(writeBindingRequest(answer)), 50);
     this.send(writeBindingRequest(answer));
@@ -169,6 +171,8 @@ export class TestViewer {
   }
 
   #answer(request: Buffer, address: string, port: number): void {
+    // A browser answers nobody but the one whose answer it got.
+    if (!request.includes(`:${this.#hubUfrag}`)) return;
     this.checks++;
     const transaction = request.subarray(8, 20);
     // The address that the hub is seen at is what a response names.

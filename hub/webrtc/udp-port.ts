@@ -22,10 +22,18 @@ export interface Peer {
   handleRequest(route: Route, isNominating: boolean): void;
   /** Any other STUN message from the address of an earlier signed request. */
   handleStun(route: Route, data: Buffer): void;
-  /** A datagram that is not STUN, from the address of an earlier signed request. */
+  /** Whether this address has answered a check, and is the one in use. */
+  uses(route: Route): boolean;
+  /** A datagram that is not STUN, from the address in use. */
   receive(data: Buffer): void;
   /** Handling a datagram threw an error: a bug of ours. */
   fail(error: unknown): void;
+}
+
+interface KnownPeer {
+  readonly peer: Peer;
+  /** By `address port`, of which signed requests came; that of the latest is the last. */
+  readonly routes: Map<string, Route>;
 }
 
 /** A viewer with more addresses than this forgets the oldest. */
@@ -34,9 +42,9 @@ const SEND_BUFFER_BYTES = 4 * 2 ** 20;
 
 export class UdpPort {
   readonly #sockets: Socket[];
-  readonly #peers = new Map<string, Peer>();
-  /** By `address port`; the one of the latest request last. */
-  readonly #routes = new Map<string, { readonly peer: Peer; readonly route: Route }>();
+  readonly #peers = new Map<string, KnownPeer>();
+  /** By `address port`: several, where one viewer forges the address of another. */
+  readonly #sources = new Map<string, Set<KnownPeer>>();
   readonly port: number;
   readonly hasIpv6: boolean;
 
@@ -69,18 +77,20 @@ export class UdpPort {
   }
 
   add(peer: Peer): void {
-    this.#peers.set(peer.ufrag, peer);
+    this.#peers.set(peer.ufrag, { peer, routes: new Map() });
   }
 
   remove(peer: Peer): void {
+    const known = this.#peers.get(peer.ufrag);
+    if (known === undefined) return;
     this.#peers.delete(peer.ufrag);
-    for (const [source, known] of this.#routes) if (known.peer === peer) this.#routes.delete(source);
+    for (const source of known.routes.keys()) this.#forget(source, known);
   }
 
   close(): void {
     for (const socket of this.#sockets) socket.close();
     this.#peers.clear();
-    this.#routes.clear();
+    this.#sources.clear();
   }
 
   #receive(socket: Socket, data: Buffer, address: string, port: number): void {
@@ -89,34 +99,52 @@ export class UdpPort {
     const source = `${address} ${port}`;
     const request = readBindingRequest(data);
     if (request === null) {
-      const known = this.#routes.get(source);
-      if (known === undefined) return;
-      const { peer, route } = known;
-      this.#hand(peer, () => (isStun(data) ? peer.handleStun(route, data) : peer.receive(data)));
+      for (const known of this.#sources.get(source) ?? []) this.#pass(known, source, data);
       return;
     }
     const [ours = "", theirs] = request.username.split(":");
-    const peer = this.#peers.get(ours);
-    if (peer === undefined || theirs !== peer.remoteUfrag || !isProven(data, request, peer.password)) return;
-    const route = this.#learn(source, peer, (packet, onSent) => socket.send(packet, port, address, onSent));
+    const known = this.#peers.get(ours);
+    if (known === undefined || theirs !== known.peer.remoteUfrag) return;
+    const { peer } = known;
+    if (!isProven(data, request, peer.password)) return;
+    const route = this.#learn(source, known, (packet, onSent) => socket.send(packet, port, address, onSent));
     this.#hand(peer, () => {
       route.send(writeBindingResponse(request.transaction, address, port, peer.password), () => {});
       peer.handleRequest(route, request.isNominating);
     });
   }
 
+  #pass({ peer, routes }: KnownPeer, source: string, data: Buffer): void {
+    const route = routes.get(source);
+    if (route === undefined) return;
+    if (isStun(data)) this.#hand(peer, () => peer.handleStun(route, data));
+    else if (peer.uses(route)) this.#hand(peer, () => peer.receive(data));
+  }
+
   #hand(peer: Peer, work: () => void): void {
     guardBy((error) => peer.fail(error))(work)();
   }
 
-  #learn(source: string, peer: Peer, send: Route["send"]): Route {
-    const known = this.#routes.get(source);
-    const entry = known?.peer === peer ? known : { peer, route: { send } };
-    this.#routes.delete(source);
-    const own = [...this.#routes].filter(([, { peer: owner }]) => owner === peer);
-    for (const [oldest] of own.slice(0, Math.max(0, own.length - ADDRESSES_PER_PEER + 1))) this.#routes.delete(oldest);
-    this.#routes.set(source, entry);
-    return entry.route;
+  #learn(source: string, known: KnownPeer, send: Route["send"]): Route {
+    const { routes } = known;
+    const route = routes.get(source) ?? { send };
+    // To the end: the address that was silent for longest is the first.
+    routes.delete(source);
+    routes.set(source, route);
+    const [oldest] = routes.keys();
+    if (oldest !== undefined && routes.size > ADDRESSES_PER_PEER) {
+      routes.delete(oldest);
+      this.#forget(oldest, known);
+    }
+    const owners = this.#sources.get(source) ?? new Set();
+    this.#sources.set(source, owners.add(known));
+    return route;
+  }
+
+  #forget(source: string, known: KnownPeer): void {
+    const owners = this.#sources.get(source);
+    owners?.delete(known);
+    if (owners?.size === 0) this.#sources.delete(source);
   }
 }
 

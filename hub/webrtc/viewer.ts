@@ -95,6 +95,10 @@ export class Viewer implements Peer, Reader {
     this.#checks.handleRequest(route, isNominating);
   }
 
+  uses(route: Route): boolean {
+    return route === this.#checks.route;
+  }
+
   handleStun(route: Route, data: Buffer): void {
     this.#checks.handleStun(route, data);
   }

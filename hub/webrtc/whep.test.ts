@@ -204,6 +204,26 @@ test("a request with a forged source address sends no video there", async () => 
   assert.deepEqual([...kinds], [0], "STUN, and neither DTLS nor video");
 });
 
+test("a viewer that forges the address of another one does not cut it off", async () => {
+  const { whep, publication, readers } = open({ stalledMs: 1000 });
+  const viewer = await watch(whep);
+  await viewer.until("a picture", () => viewer.pictures.length > 0);
+  const forger = readAnswer((await whep.offer("ann/cam", chromiumOffer())).sdp);
+  const timer = setInterval(() => viewer.send(writeBindingRequest(forger)), 20);
+  closers.push(() => clearInterval(timer));
+  const { checks } = viewer;
+  await viewer.until("more checks of its consent than one answer is good for", () => viewer.checks > checks + 6);
+  publication.write(picture(1));
+  await viewer.until("a live picture", () => viewer.pictures.length > 1);
+  const lost = viewer.packets.at(-1)?.sequence ?? 0;
+  const before = viewer.packets.length;
+  viewer.sendRtcp(
+    Buffer.concat([Buffer.from("81cd00030000000000000000", "hex"), Buffer.of(lost >> 8, lost & 255, 0, 0)]),
+  );
+  await viewer.until("a packet again", () => viewer.packets.length > before);
+  assert.equal(readers(), 2, "the forger's offer waits in vain");
+});
+
 test("a viewer that moves to another address is sent video there once it answers from it", async () => {
   const { whep, publication } = open();
   const viewer = await TestViewer.create();
@@ -304,11 +324,11 @@ test("a stream that gets B-frames while it is watched lets its viewers go", asyn
   assert.equal(readers(), 0);
 });
 
-test("whoever has another certificate than the offer named, or not its key, gets no picture", async () => {
+test("a client with another certificate than its offer named, or without its private key, gets no media", async () => {
   const other = await makeCertificate();
   for (const [options, words] of [
     [{ fingerprint: other.fingerprint }, /certificate is not that of its offer/],
-    [{ keyPem: other.keyPem }, /handshake failed: bad signature/],
+    [{ keyPem: other.keyPem }, /handshake failed: .*signature/],
   ] as const) {
     const { whep, said, readers } = open();
     const viewer = await TestViewer.create(options);
@@ -441,6 +461,19 @@ test("a packet from port 0, where nothing can be sent, is not looked at", async 
   const viewer = await watch(whep);
   publication.write(picture(1));
   await viewer.until("a live picture", () => viewer.pictures.length >= 2);
+});
+
+test("without the addon for DTLS an offer gets 503, and the next one tries again", async (t) => {
+  const { whep } = open();
+  t.after(() => delete process.env.WINDHOVER_DTLS_ADDON);
+  process.env.WINDHOVER_DTLS_ADDON = "/nonexistent/dtls.node";
+  await assert.rejects(whep.offer("ann/cam", chromiumOffer()), (error) => {
+    assert.ok(error instanceof WhepRefusal);
+    assert.match(error.message, /WebRTC cannot be served.*dtls\.node/s);
+    return error.status === 503;
+  });
+  delete process.env.WINDHOVER_DTLS_ADDON;
+  await whep.offer("ann/cam", chromiumOffer());
 });
 
 test("a port that is taken is named in the refusal", async () => {

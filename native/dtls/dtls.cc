@@ -16,7 +16,8 @@
 
 namespace {
 
-constexpr const char* kCiphers = "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305";
+constexpr const char* kCiphers =
+    "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305";
 constexpr const char* kSrtpProfiles = "SRTP_AEAD_AES_128_GCM:SRTP_AES128_CM_SHA1_80";
 constexpr const char* kExporter = "EXTRACTOR-dtls_srtp";
 constexpr long kMtu = 1200;
@@ -173,7 +174,8 @@ class Session : public Napi::ObjectWrap<Session> {
   Napi::Value timeout_ms(const Napi::CallbackInfo& info) {
     timeval left{};
     if (state_ != State::kHandshaking || DTLSv1_get_timeout(ssl_.get(), &left) != 1) return info.Env().Null();
-    return Napi::Number::New(info.Env(), static_cast<double>(left.tv_sec) * 1e3 + static_cast<double>(left.tv_usec) / 1e3);
+    const double ms = static_cast<double>(left.tv_sec) * 1e3 + static_cast<double>(left.tv_usec) / 1e3;
+    return Napi::Number::New(info.Env(), ms);
   }
 
   Napi::Value peer_certificate(const Napi::CallbackInfo& info) {
@@ -191,8 +193,9 @@ class Session : public Napi::ObjectWrap<Session> {
     // Two keys of 16 bytes, two salts of 12 (AEAD) or 14 bytes.
     const size_t salt_bytes = profile->id == SRTP_AEAD_AES_128_GCM ? 12 : 14;
     std::vector<unsigned char> keys(2 * (16 + salt_bytes));
-    if (SSL_export_keying_material(ssl_.get(), keys.data(), keys.size(), kExporter, std::strlen(kExporter), nullptr, 0, 0) != 1)
-      fail(env, "no keys could be exported");
+    const int is_exported = SSL_export_keying_material(ssl_.get(), keys.data(), keys.size(), kExporter,
+                                                       std::strlen(kExporter), nullptr, 0, 0);
+    if (is_exported != 1) fail(env, "no keys could be exported");
     auto result = Napi::Object::New(env);
     result.Set("profile", Napi::Number::New(env, static_cast<double>(profile->id)));
     result.Set("keys", Napi::Buffer<unsigned char>::Copy(env, keys.data(), keys.size()));
