@@ -59,7 +59,9 @@ export class Target {
       const { rtsp = "", rtmp = "" } = await service.serving.event("ready");
       const portOf = (url: string) => Number(new URL(url).port);
       const ports = { http: portOf(service.url), rtsp: portOf(rtsp), rtmp: portOf(rtmp) };
-      const [keyA, keyB] = [await createKey(service, "tenant-a"), await createKey(service, "tenant-b")];
+      const rights = ["--enhancement", "--track-logger", "--recording", "--graph-author"];
+      const keyA = await createKey(service, "tenant-a", ...rights);
+      const keyB = await createKey(service, "tenant-b", ...rights);
       return new Target(service, keyA, keyB, await furnish(service, keyB), ports);
     } catch (error) {
       await service.close();
