@@ -42,6 +42,8 @@ let confinement: Confinement;
 let folders: RunnerFolders;
 
 before(async () => {
+  // As the service does: what it makes is for itself alone.
+  process.umask(0o077);
   process.env.WINDHOVER_BOOTSTRAP_KEY = process.env.SOME_API_TOKEN = "secret";
   ({ confinement, folders } = await open({}));
   mkdirSync(join(processRecordingsFolder(dataDir), "one"));

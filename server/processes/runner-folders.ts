@@ -78,6 +78,9 @@ export class RunnerFolder {
     const { account } = places;
     if (account === null) return;
     chmodSync(folder, 0o711);
+    // The service makes files and folders for itself alone.
+    chownSync(this.#in, -1, account.gid);
+    chmodSync(this.#in, 0o750);
     chownSync(this.#out, account.uid, account.gid);
   }
 
