@@ -12,14 +12,17 @@ export type Check = (value: unknown) => readonly InputFault[];
 
 /** Of a value with more numbers, texts, lists and objects in it, only the first fault is reported. */
 const MOST_VALUES = 2000;
-/** Longer than any text that has a pattern may be. */
+/** Longer texts are not tried again when all faults are collected. */
 export const MOST_PATTERN_CHARACTERS = 4096;
 
-/** ajv goes on to the pattern although the length was wrong, where all faults are wanted. */
+/**
+ * For collecting all faults, where ajv goes on to the pattern although the length was wrong. The first pass, which decides,
+ * stops at the length.
+ */
 const engine = (pattern: string, flags: string) => {
   const expression = new RegExp(pattern, flags);
   return {
-    test: (text: string) => text.length <= MOST_PATTERN_CHARACTERS && expression.test(text),
+    test: (text: string) => text.length > MOST_PATTERN_CHARACTERS || expression.test(text),
     toString: () => expression.toString(),
   };
 };
@@ -31,9 +34,9 @@ export class Checks {
   readonly #thorough: Ajv2020;
 
   constructor(options: Options, prepare: (ajv: Ajv2020) => void = () => {}) {
-    const base = { ...OWN_SCHEMAS, verbose: true, logger: false, ...options, code: { regExp } } as const;
+    const base = { ...OWN_SCHEMAS, verbose: true, logger: false, ...options } as const;
     this.#quick = new Ajv2020({ ...base, allErrors: false });
-    this.#thorough = new Ajv2020({ ...base, allErrors: true });
+    this.#thorough = new Ajv2020({ ...base, allErrors: true, code: { regExp } });
     prepare(this.#quick);
     prepare(this.#thorough);
   }
