@@ -75,8 +75,9 @@ async function sendRequest(
   request: { method: string; path: string; headers: object; body: string | null },
 ) {
   const { method, path, headers, body } = request;
-  const answer = await target.service.send(method, path, {
-    key: null,
+  // A connection for each: one that is kept may be closed just when the next request is sent on it.
+  const answer = await target.call(method, path, {
+    address: ADDRESS.tenantA,
     headers: headers as Record<string, string>,
     ...(body !== null && { body }),
   });
@@ -94,7 +95,7 @@ function sayRaw(port: number, bytes: Buffer): Promise<string | null> {
       heard = (heard + part.toString("latin1")).slice(0, 500);
     });
     socket.on("error", () => {});
-    socket.once("close", () => resolve(/^(HTTP|RTSP)\/1\.[01] 50[0124]/.test(heard) ? heard : null));
+    socket.once("close", () => resolve(/^(HTTP|RTSP)\/1\.[01] 500/.test(heard) ? heard : null));
     socket.end(bytes);
   });
 }

@@ -76,11 +76,19 @@ export class Target {
 
   /** By a connection of its own from one of `ADDRESS`. Rejects when the connection breaks or nothing comes. */
   call(method: string, path: string, options: CallOptions = {}): Promise<Reply> {
-    const { address = ADDRESS.tenantB, key, body, type = "application/json", isUpgrade = false } = options;
+    const {
+      address = ADDRESS.tenantB,
+      key,
+      body,
+      type = "application/json",
+      headers: others,
+      isUpgrade = false,
+    } = options;
     const headers = {
+      ...(body !== undefined && { "content-type": type, "content-length": Buffer.byteLength(body) }),
+      ...others,
       ...(key !== undefined && { api_key: key }),
       ...(isUpgrade && UPGRADE),
-      ...(body !== undefined && { "content-type": type, "content-length": Buffer.byteLength(body) }),
     };
     return new Promise((resolve, reject) => {
       const where = { host: "127.0.0.1", port: this.ports.http, localAddress: address, path, method, headers };
@@ -137,7 +145,9 @@ export interface CallOptions {
   readonly address?: string;
   readonly key?: string;
   readonly body?: string | Buffer;
+  /** Of the body. */
   readonly type?: string;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly isUpgrade?: boolean;
 }
 
