@@ -1,6 +1,7 @@
 /** JSON Schema (2020-12) through ajv, with errors in words. */
 import { Ajv2020, type AnySchema, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import type { Json, JsonRecord } from "../../schemas/json.ts";
+import { OWN_SCHEMAS } from "../../schemas/own-schemas.ts";
 import { suggest } from "../../schemas/suggest.ts";
 import { describeSchema, describeValue, listChoices } from "./describe.ts";
 import { splitPointer } from "./located.ts";
@@ -13,14 +14,13 @@ export interface SchemaError {
   readonly expected: string;
 }
 
-const OPTIONS = { strict: false, allErrors: true, verbose: true, validateFormats: false, logger: false } as const;
+const OPTIONS = { ...OWN_SCHEMAS, allErrors: true, verbose: true, validateFormats: false, logger: false } as const;
 const MAX_CACHED = 1_000;
 /** Errors of one value that are put into words. */
 const MAX_ERRORS = 100;
 
 const checker = new Ajv2020(OPTIONS);
-/** Schemas of our own elements: tests hold them to the meta-schema, which takes longer to compile than all of them. */
-const filler = new Ajv2020({ ...OPTIONS, useDefaults: true, validateSchema: false });
+const filler = new Ajv2020({ ...OPTIONS, useDefaults: true });
 const compiled = new Map<string, ValidateFunction | string>();
 const endless = new WeakMap<ValidateFunction, boolean>();
 const fillers = new WeakMap<object, ValidateFunction>();
@@ -38,19 +38,21 @@ const TYPES = ["string", "number", "integer", "boolean", "array", "object", "nul
 
 /** What is wrong with the schema itself. */
 export function checkSchema(schema: JsonRecord): readonly SchemaFlaw[] {
-  const result = compileSchema(schema);
-  if (typeof result !== "string") return isEndless(result) ? [ENDLESS] : [];
-  checker.validateSchema(schema as AnySchema);
-  const errors = summarise(checker.errors ?? [], schema);
-  // Well formed, and wrong all the same: a pattern that is no regular expression, a reference to nothing.
-  if (errors.length === 0) return [{ path: [], found: `wrong: ${result}` }];
+  const isWellFormed = checker.validateSchema(schema as AnySchema) === true;
+  const errors = isWellFormed ? [] : summarise(checker.errors ?? [], schema);
+  if (errors.length === 0) {
+    const result = compileSchema(schema);
+    // Well formed, and wrong all the same: a pattern that is no regular expression, a reference to nothing.
+    if (typeof result === "string") return [{ path: [], found: `wrong: ${result}` }];
+    return isEndless(result) ? [ENDLESS] : [];
+  }
   return errors.map(({ path, found, expected }) => {
     if (path.at(-1) !== "type") return { path, found, expected };
     return { path, found, expected: listChoices(TYPES), suggestion: suggest(String(valueAt(schema, path)), TYPES) };
   });
 }
 
-/** No errors: the value fits. A schema that is itself wrong takes everything (`checkSchema` reports it). */
+/** No errors: the value fits. A schema that cannot be compiled takes everything (`checkSchema` reports it). */
 export function validate(schema: object, value: Json): readonly SchemaError[] {
   const check = compileSchema(schema);
   if (typeof check === "string" || isEndless(check) || check(value)) return [];
