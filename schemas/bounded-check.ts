@@ -36,7 +36,7 @@ export class Checks {
   constructor(options: Options, prepare: (ajv: Ajv2020) => void = () => {}) {
     const base = { ...OWN_SCHEMAS, verbose: true, logger: false, ...options } as const;
     this.#quick = new Ajv2020({ ...base, allErrors: false });
-    this.#thorough = new Ajv2020({ ...base, allErrors: true, code: { regExp } });
+    this.#thorough = new Ajv2020({ ...base, allErrors: true, code: { ...base.code, regExp } });
     prepare(this.#quick);
     prepare(this.#thorough);
   }

@@ -88,7 +88,6 @@ function run(options, broken) {
     platform: "node",
     format: "esm",
     target: "node20",
-    keepNames: true,
     logLevel: "silent",
     banner: { js: BANNER },
     ...options,

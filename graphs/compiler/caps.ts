@@ -90,6 +90,9 @@ function parseValue(text: string): CapsValue | null {
   return { kind: "choices", choices: [bare.replace(/^"(.*)"$/s, "$1").replace(/^'(.*)'$/s, "$1")] };
 }
 
+/** Most are names of formats. */
+const isNumeral = (text: string): boolean => /^\s*[-+.\d]/.test(text);
+
 const toNumber = (text: string): number => {
   const [numerator, denominator] = text.trim().split("/").map(Number);
   return denominator === undefined ? (numerator ?? Number.NaN) : (numerator ?? Number.NaN) / denominator;
@@ -187,9 +190,14 @@ export function intersectValues(a: CapsValue, b: CapsValue): CapsValue | null {
   if (a.kind === "choices" && b.kind === "choices") {
     // `30/1` and `30` are one number. Looked up and not compared pair by pair: converters list sixty formats a side.
     const words = new Set(b.choices);
-    const numbers = new Set(b.choices.map(toNumber).filter((number) => !Number.isNaN(number)));
+    const numbers = new Set(
+      b.choices
+        .filter(isNumeral)
+        .map(toNumber)
+        .filter((number) => !Number.isNaN(number)),
+    );
     const choices = a.choices.filter(
-      (choice) => words.has(choice) || (numbers.size > 0 && numbers.has(toNumber(choice))),
+      (choice) => words.has(choice) || (numbers.size > 0 && isNumeral(choice) && numbers.has(toNumber(choice))),
     );
     return choices.length === 0 ? null : { kind: "choices", choices };
   }
