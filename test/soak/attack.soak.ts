@@ -21,8 +21,8 @@ import { rounds } from "./rounds.fixture.ts";
 const TIMEOUT_MS = rounds(240_000, 3_600_000);
 const INPUTS = rounds(120, 25_000);
 const LANES = 8;
-const FLOOD_MS = rounds(700, 60_000);
-const QUIET_MS = rounds(700, 60_000);
+const FLOOD_MS = rounds(300, 60_000);
+const QUIET_MS = rounds(100, 60_000);
 /** By how much the 99th percentile of others may grow while one floods. In `npm test` other tests flood, too. */
 const MOST_SLOWER = 3;
 const IS_LONG = rounds(0, 1) === 1;
