@@ -12,6 +12,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { buildBundle, isBundled } from "./bundle.mjs";
 import { bundleTests } from "./bundle-tests.mjs";
 import { runChecks } from "./check.mjs";
 import { CommandFailure, endCommandsOnSignal, runCommand } from "./command.mjs";
@@ -56,6 +57,8 @@ function showSlowest(slowest, tookMs) {
 
 /** @returns {Promise<string[]>} what is wrong, in sentences; none when all is well */
 async function runTests(files, limits, environment, isOnce) {
+  // Programs that are read from their sources take twice as long, and confined ones must not read them.
+  if (!isBundled()) await buildBundle();
   const { runs, writeAlone, children } = await bundleTests(files);
   // Tests that load onnxruntime by themselves must not report to its makers either.
   const env = { ...environment, ORT_DISABLE_TELEMETRY: "1", TEST_CHILDREN: children };
