@@ -32,7 +32,7 @@ const LIMITS = {
     fileMs: 5 * MINUTE_MS * PATIENCE,
     totalMs: 20 * MINUTE_MS * PATIENCE,
     // Tests wait longer than they compute: for streams at their own pace, for processes that start and end.
-    concurrency: Math.min(2 * availableParallelism() + 3, 8),
+    concurrency: Math.min(2 * availableParallelism() + 1, 8),
   },
   soak: { fileMs: 60 * MINUTE_MS, totalMs: 240 * MINUTE_MS, concurrency: 1 },
 };
