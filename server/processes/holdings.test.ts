@@ -189,7 +189,7 @@ test("many are taken up side by side, and renewed meanwhile; where a stream is, 
 
 test("what cannot be renewed in time is given up where others could claim it, and taken up again when it is free", async () => {
   const faults: Faults = { insteadOfLeases: null, losesCommits: false };
-  const on = await stage({ settings: { NODE_LEASE_SECONDS: "1" }, needs: { isAlone: false } }, breakable(faults));
+  const on = await stage({ settings: { NODE_LEASE_SECONDS: "3" }, needs: { isAlone: false } }, breakable(faults));
   const uuid = await on.start();
   const { pid } = await on.inside(uuid);
   faults.insteadOfLeases = () => Promise.reject(away());
@@ -205,7 +205,8 @@ test("what cannot be renewed in time is given up where others could claim it, an
 
 test("what cannot be renewed goes on where nobody else could claim it", async () => {
   const faults: Faults = { insteadOfLeases: null, losesCommits: false };
-  const on = await stage({ settings: { NODE_LEASE_SECONDS: "0.5" } }, breakable(faults));
+  // Long enough for a busy machine to start a process in, which is not renewed before it is there.
+  const on = await stage({ settings: { NODE_LEASE_SECONDS: "3" } }, breakable(faults));
   const uuid = await on.start();
   const { pid } = await on.inside(uuid);
   faults.insteadOfLeases = () => Promise.reject(away());
