@@ -197,10 +197,9 @@ test("what cannot be renewed in time is given up where others could claim it, an
   const row = await on.row(uuid);
   assert.deepEqual([row?.state, row?.desired, row?.fence], ["running", "running", 1]);
   faults.insteadOfLeases = null;
-  await until(() => on.supervisor.held(uuid) !== null);
-  await on.reach(uuid, "running");
+  await until(async () => (await on.row(uuid))?.fence === 2);
+  await until(() => on.supervisor.held(uuid)?.state === "running");
   assert.notEqual((await on.inside(uuid)).pid, pid);
-  assert.equal((await on.row(uuid))?.fence, 2);
 });
 
 test("what cannot be renewed goes on where nobody else could claim it", async () => {
