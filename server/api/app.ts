@@ -96,7 +96,7 @@ export function createApp({ config, endpoints, authenticate, isSigned, log, obse
         hostname: "localhost",
         errorHandler: (error) => answerUnreadable(error, log),
       });
-      const connections = new Connections(config.http, (address) => addresses.isTrusted(address), log);
+      const connections = new Connections(config.http, addresses, log);
       const server = createHttpServer(config.http, connections, listener);
       const upgraded = new Set<Duplex>();
       server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {

@@ -8,6 +8,8 @@ import type { Socket } from "node:net";
 import type { Logger } from "pino";
 import { originOf } from "../../schemas/client-origin.ts";
 import type { Config } from "../../schemas/config.ts";
+import type { ClientAddresses } from "./client-address.ts";
+import { Turns } from "./turns.ts";
 
 /** Requests of one connection that may wait for the one before; with more it is closed. No client sends as many. */
 const MOST_WAITING = 32;
@@ -34,18 +36,18 @@ interface Connection {
 
 export class Connections {
   readonly #limits: Limits;
-  /** Whether many clients come from this address. */
-  readonly #isProxy: (address: string) => boolean;
+  readonly #addresses: ClientAddresses;
   readonly #log: Logger;
   /** In each, the one that has been idle for longest comes first. */
   readonly #byOrigin = new Map<string, Set<Connection>>();
   readonly #bySocket = new WeakMap<Socket, Connection>();
   readonly #byPeer = new Map<string, Connection>();
+  readonly #turns = new Turns();
   #closed = 0;
 
-  constructor(limits: Limits, isProxy: (address: string) => boolean, log: Logger) {
+  constructor(limits: Limits, addresses: ClientAddresses, log: Logger) {
     this.#limits = limits;
-    this.#isProxy = isProxy;
+    this.#addresses = addresses;
     this.#log = log;
   }
 
@@ -91,7 +93,7 @@ export class Connections {
     const origin = originOf(remoteAddress);
     const siblings = this.#byOrigin.get(origin) ?? new Set();
     const { connections, connections_per_address: perAddress } = this.#limits;
-    const isCrowded = siblings.size >= perAddress && !this.#isProxy(remoteAddress);
+    const isCrowded = siblings.size >= perAddress && !this.#addresses.isTrusted(remoteAddress);
     const hasRoom = isCrowded
       ? this.#makeRoom([siblings])
       : this.#byPeer.size < connections || this.#makeRoom(this.#heaviest());
@@ -151,7 +153,9 @@ export class Connections {
     connection.current = incoming;
     if (BODILESS.includes(incoming.method) && !incoming.complete && hasBody(incoming)) outgoing.shouldKeepAlive = false;
     outgoing.once("close", () => this.#end(connection, incoming));
-    listener(incoming, outgoing);
+    // Not that of the connection: behind a proxy there are many clients.
+    const client = originOf(this.#addresses.find(incoming).address);
+    this.#turns.add(client, () => void (outgoing.closed || listener(incoming, outgoing)));
   }
 
   #end(connection: Connection, incoming: IncomingMessage): void {
