@@ -38,7 +38,7 @@ export const Config = section({
     tls_key: nullable("A file with its private key, PEM."),
     cors_origins: list("Origins of web pages that may call the API; `*` for all."),
     trusted_proxies: list("Addresses or networks whose `X-Forwarded-*` headers are believed."),
-    body_bytes: count(1_048_576, "A JSON body may be so large.", 1024),
+    body_bytes: count(262_144, "A JSON body may be so large, and so may a graph.", 1024),
     request_seconds: seconds(30, "A request, uploads apart, must have arrived"),
     idle_seconds: seconds(
       60,

@@ -19,6 +19,7 @@ import { createHttpServer, findHeadFault, listen } from "./listen.ts";
 import { problemHeaders, toProblem, toServiceError } from "./problem.ts";
 import { groupByPath, parameterNames } from "./routes.ts";
 import { TokenBuckets } from "./token-buckets.ts";
+import { Turns } from "./turns.ts";
 import { refuseUpgrade, takeUpgrade, type UpgradeHook } from "./upgrade.ts";
 
 export interface AppParts {
@@ -57,6 +58,7 @@ type Env = { Bindings: HttpBindings };
 /** Throws on endpoints that contradict each other and on settings that cannot be. */
 export function createApp({ config, endpoints, authenticate, isSigned, log, observe, onUpgrade }: AppParts): App {
   const addresses = new ClientAddresses(config.http.trusted_proxies, config.public_url);
+  const turns = new Turns();
   let isShuttingDown = false;
   const frame = new Frame({
     http: config.http,
@@ -64,6 +66,7 @@ export function createApp({ config, endpoints, authenticate, isSigned, log, obse
     isSigned: isSigned ?? (() => false),
     cors: new Cors(config.http.cors_origins),
     buckets: new TokenBuckets(),
+    turns,
     isShuttingDown: () => isShuttingDown,
   });
 
@@ -96,7 +99,7 @@ export function createApp({ config, endpoints, authenticate, isSigned, log, obse
         hostname: "localhost",
         errorHandler: (error) => answerUnreadable(error, log),
       });
-      const connections = new Connections(config.http, addresses, log);
+      const connections = new Connections(config.http, addresses, turns, log);
       const server = createHttpServer(config.http, connections, listener);
       const upgraded = new Set<Duplex>();
       server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {

@@ -9,7 +9,7 @@ import type { Logger } from "pino";
 import { originOf } from "../../schemas/client-origin.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { ClientAddresses } from "./client-address.ts";
-import { Turns } from "./turns.ts";
+import type { Turns } from "./turns.ts";
 
 /** Requests of one connection that may wait for the one before; with more it is closed. No client sends as many. */
 const MOST_WAITING = 32;
@@ -42,12 +42,13 @@ export class Connections {
   readonly #byOrigin = new Map<string, Set<Connection>>();
   readonly #bySocket = new WeakMap<Socket, Connection>();
   readonly #byPeer = new Map<string, Connection>();
-  readonly #turns = new Turns();
+  readonly #turns: Turns;
   #closed = 0;
 
-  constructor(limits: Limits, addresses: ClientAddresses, log: Logger) {
+  constructor(limits: Limits, addresses: ClientAddresses, turns: Turns, log: Logger) {
     this.#limits = limits;
     this.#addresses = addresses;
+    this.#turns = turns;
     this.#log = log;
   }
 

@@ -15,6 +15,7 @@ import { readInput } from "./read-input.ts";
 import { type Route, type RoutePath, readParams } from "./routes.ts";
 import { SHARED_ERRORS } from "./shared-errors.ts";
 import type { TokenBuckets } from "./token-buckets.ts";
+import type { Turns } from "./turns.ts";
 
 /** Rejects with `ServiceError`. Wrong keys count against the address. */
 export type Authenticate = (key: string | null, address: string) => Promise<User>;
@@ -28,6 +29,7 @@ export interface FrameParts {
   readonly isSigned: IsSigned;
   readonly cors: Cors;
   readonly buckets: TokenBuckets;
+  readonly turns: Turns;
   readonly isShuttingDown: () => boolean;
 }
 
@@ -67,7 +69,7 @@ export class Frame {
     const search = readSearch(exchange.incoming.url ?? "");
     const isSigned = endpoint.access === "signed" && this.#isSigned(exchange, endpoint, params, search);
     const user = isSigned ? null : await this.#identify(exchange, endpoint, search);
-    const { query, body } = await readInput(exchange, route, search, this.#parts.http);
+    const { query, body } = await readInput(exchange, route, search, this.#parts);
     const answer = await endpoint.handle({
       user,
       params,

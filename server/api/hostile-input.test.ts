@@ -14,23 +14,26 @@ const shape = {
   answers: { 200: { description: "It.", schema: Type.Object({}) } },
   errors: [],
 } as const;
-const app = await openApp([
-  defineEndpoint({
-    ...shape,
-    method: "POST",
-    path: "/alert",
-    id: "makeAlert",
-    body: newAlertOf(ALERT_TYPES),
-    handle: () => ({ status: 200, body: {} }),
-  }),
-  defineEndpoint({
-    ...shape,
-    method: "GET",
-    path: "/where",
-    id: "getWhere",
-    handle: () => ({ status: 200, body: {} }),
-  }),
-]);
+const app = await openApp(
+  [
+    defineEndpoint({
+      ...shape,
+      method: "POST",
+      path: "/alert",
+      id: "makeAlert",
+      body: newAlertOf(ALERT_TYPES),
+      handle: () => ({ status: 200, body: {} }),
+    }),
+    defineEndpoint({
+      ...shape,
+      method: "GET",
+      path: "/where",
+      id: "getWhere",
+      handle: () => ({ status: 200, body: {} }),
+    }),
+  ],
+  { settings: { HTTP_BODY_BYTES: "1048576" } },
+);
 after(() => app.close(0));
 
 const alert = (more: object) =>
@@ -58,9 +61,9 @@ for (const [name, body, path] of [
   ["300,000 outputs without anything", `{"output":[${times(300_000, "{}")}]}`, ""],
   ["90,000 outputs without anything", `{"output":[${times(90_000, "{}")}]}`, ""],
   ["200,000 names of classes", `{"filter":{"class_names":[${times(200_000, '"x"')}]}}`, ""],
-  ["90,000 names of classes", alert({ filter: { class_names: Array(90_000).fill("x") } }), "/filter/class_names"],
+  ["15,000 names of classes", alert({ filter: { class_names: Array(15_000).fill("x") } }), "/filter/class_names"],
   ["numbers beyond all, in lists", `[[${times(150_000, "1e999")}]]`, ""],
-  ["90,000 numbers beyond all", `[[${times(90_000, "1e999")}]]`, "/0/0"],
+  ["15,000 numbers beyond all", `[[${times(15_000, "1e999")}]]`, "/0/0"],
   ["a list in a list in a list", "[".repeat(500_000) + "]".repeat(500_000), "/0".repeat(64)],
 ] as const)
   test(`${name}: refused for about the price of reading it`, LIMIT, async () => {

@@ -1,19 +1,27 @@
 /** JSON bodies: bounded in bytes and time, and sound enough to be stored anywhere. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ServiceError } from "../service-error.ts";
+import { hasTooManyValues, MOST_VALUES } from "./sound-values.ts";
 
 const JSON_TYPE = /^application\/(?:[a-z0-9.+-]+\+)?json$/i;
+
+/** A larger one takes milliseconds to parse and check: it waits for a turn. */
+const LARGE_BYTES = 16_384;
 
 export interface BodyLimits {
   readonly bytes: number;
   readonly seconds: number;
 }
 
+interface JsonLimits extends BodyLimits {
+  waitForTurn(): Promise<void>;
+}
+
 /** Undefined when there is none. */
 export async function readJson(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
-  limits: BodyLimits,
+  limits: JsonLimits,
   isOptional: boolean,
 ): Promise<unknown> {
   if (!isOptional) expectJsonType(incoming);
@@ -25,6 +33,10 @@ export async function readJson(
     throw new ServiceError("malformed_json", { detail: "The body is empty; expected a JSON value." });
   }
   if (isOptional) expectJsonType(incoming);
+  if (bytes.length > LARGE_BYTES) {
+    if (hasTooManyValues(bytes)) throw tooManyValues();
+    await limits.waitForTurn();
+  }
   return parseJson(bytes);
 }
 
@@ -77,6 +89,10 @@ export function readBytes(incoming: IncomingMessage, { bytes: most, seconds }: B
 
 const tooLarge = (most: number) =>
   new ServiceError("body_too_large", { detail: `The body has more than the ${most} bytes that it may have.` });
+const tooManyValues = () => {
+  const message = `has more than ${MOST_VALUES} values`;
+  return new ServiceError("invalid_input", { detail: `The body ${message}.`, errors: [{ path: "", message }] });
+};
 const tooSlow = (seconds: number) =>
   new ServiceError("request_timeout", { detail: `The body had not arrived after ${seconds} s.` });
 

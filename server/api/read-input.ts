@@ -1,4 +1,5 @@
 /** Query and body of a request, checked: every fault of both at once. */
+import { originOf } from "../../schemas/client-origin.ts";
 import type { Config } from "../../schemas/config.ts";
 import { type InputFault, ServiceError } from "../service-error.ts";
 import type { Exchange } from "./exchange.ts";
@@ -6,6 +7,7 @@ import { readJson } from "./read-body.ts";
 import { readQuery } from "./read-query.ts";
 import type { Route } from "./routes.ts";
 import { findUnsound, judgeText } from "./sound-values.ts";
+import type { Turns } from "./turns.ts";
 
 const MOST_FAULTS = 100;
 
@@ -14,15 +16,20 @@ export interface Input {
   readonly body: unknown;
 }
 
+export interface InputNeeds {
+  readonly http: Config["http"];
+  readonly turns: Turns;
+}
+
 /** Rejects with `ServiceError`. */
 export async function readInput(
   exchange: Exchange,
   route: Route,
   search: URLSearchParams,
-  http: Config["http"],
+  needs: InputNeeds,
 ): Promise<Input> {
   const query = takeQuery(route, search);
-  const body = await takeBody(exchange, route, http);
+  const body = await takeBody(exchange, route, needs);
   const faults = [...query.faults, ...body.faults];
   if (faults.length > 0) throw invalidInput(faults);
   return { query: query.value, body: body.value };
@@ -44,10 +51,18 @@ function takeQuery({ endpoint, checkQuery }: Route, search: URLSearchParams): Ta
   return { value: values, faults: [...faults, ...misfits, ...unsound] };
 }
 
-async function takeBody({ incoming, outgoing }: Exchange, route: Route, http: Config["http"]): Promise<Taken> {
+async function takeBody(
+  { incoming, outgoing, address }: Exchange,
+  route: Route,
+  { http, turns }: InputNeeds,
+): Promise<Taken> {
   const { endpoint, checkBody } = route;
   if (checkBody === null) return { value: undefined, faults: [] };
-  const limits = { bytes: http.body_bytes, seconds: http.request_seconds };
+  const limits = {
+    bytes: http.body_bytes,
+    seconds: http.request_seconds,
+    waitForTurn: () => turns.next(originOf(address)),
+  };
   const isOptional = endpoint.isBodyOptional === true;
   const read = await readJson(incoming, outgoing, limits, isOptional);
   // Clients that always send JSON say `null` when they have nothing to say.

@@ -3,7 +3,7 @@ import type { InputFault } from "../service-error.ts";
 
 const MOST_DEPTH = 64;
 /** Numbers, texts, lists and objects of one body. */
-const MOST_VALUES = 100_000;
+export const MOST_VALUES = 20_000;
 const MOST_FAULTS = 100;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
@@ -12,6 +12,26 @@ export function findUnsound(value: unknown): readonly InputFault[] {
   const search = new Search();
   search.visit(value, 0);
   return search.faults;
+}
+
+const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
+
+/** Whether it is seen to have too many values without parsing it, which takes many times as long. */
+export function hasTooManyValues(json: Uint8Array): boolean {
+  let commas = 0;
+  for (let at = 0; at < json.length; at++) {
+    const byte = json[at];
+    if (byte === QUOTE) at = endOfText(json, at);
+    else if (byte === COMMA && ++commas === MOST_VALUES) return true;
+  }
+  return false;
+}
+
+/** Where the closing quotation mark is. */
+function endOfText(json: Uint8Array, from: number): number {
+  let at = from + 1;
+  while (at < json.length && json[at] !== QUOTE) at += json[at] === BACKSLASH ? 2 : 1;
+  return at;
 }
 
 class Search {

@@ -2,8 +2,9 @@
  * Requests begin by turns: in each pass of the event loop one of each client that has any waiting. Whoever sends a
  * thousand at once waits for itself, and everybody else waits for one of those at most.
  *
- * A client with many waiting, while others ask, too, has half of this thread: its next request begins when the thread has
- * been idle for as long as it was busy since the last one. So others mostly find it free.
+ * While others ask, too, a client that has many waiting, or just had work of its own that takes long, has half of this
+ * thread: its next turn comes when the thread has been idle for as long as it was busy since the last one. So others
+ * mostly find it free.
  */
 import { performance } from "node:perf_hooks";
 
@@ -15,6 +16,8 @@ const MOST_PAUSE_MS = 100;
 
 interface Client {
   readonly waiting: (() => void)[];
+  /** Its last turn was for work that takes long. */
+  isHeavy: boolean;
   /** When its last request began, and how long the thread had been busy by then, in all. */
   beganMs: number;
   busyMs: number;
@@ -29,9 +32,20 @@ export class Turns {
   /** Begins it in this pass of the event loop, or in one of the next. */
   add(name: string, begin: () => void): void {
     const client = this.#clients.get(name);
-    if (client === undefined) this.#clients.set(name, { waiting: [begin], beganMs: 0, busyMs: 0 });
+    if (client === undefined) this.#clients.set(name, { waiting: [begin], isHeavy: false, beganMs: 0, busyMs: 0 });
     else client.waiting.push(begin);
     this.#immediate ??= setImmediate(() => this.#pass());
+  }
+
+  /** Resolves when it is this client's turn for work that takes long. */
+  next(name: string): Promise<void> {
+    return new Promise((resolve) =>
+      this.add(name, () => {
+        const client = this.#clients.get(name);
+        if (client !== undefined) client.isHeavy = true;
+        resolve();
+      }),
+    );
   }
 
   #pass(): void {
@@ -44,9 +58,10 @@ export class Turns {
       const { waiting } = client;
       if (waiting.length === 0 && nowMs - client.beganMs > RECENT_MS) this.#clients.delete(name);
       if (waiting.length === 0) continue;
-      const ownPauseMs = waiting.length > MANY && this.#clients.size > 1 ? pauseOf(client, nowMs, busyMs) : 0;
+      const isSlowed = this.#clients.size > 1 && (client.isHeavy || waiting.length > MANY);
+      const ownPauseMs = isSlowed ? pauseOf(client, nowMs, busyMs) : 0;
       if (ownPauseMs <= 0) {
-        Object.assign(client, { beganMs: nowMs, busyMs });
+        Object.assign(client, { isHeavy: false, beganMs: nowMs, busyMs });
         waiting.shift()?.();
       }
       if (waiting.length > 0) pauseMs = Math.min(pauseMs, ownPauseMs);

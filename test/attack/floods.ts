@@ -164,27 +164,27 @@ export const FLOODS: readonly Flood[] = [
     run: (victim, signal) => shoot(victim, signal, () => ({ path: "/sources", headers: { api_key: victim.key } })),
   },
   {
-    name: "a key: an alias of a million characters",
+    name: "a key: an alias of 250,000 characters",
     run: (victim, signal) =>
       shoot(
         victim,
         signal,
-        () => ({ path: "/stream", ...json(victim.key, { alias: " ".repeat(1_000_000), stream_type: "rtsp" }) }),
+        () => ({ path: "/stream", ...json(victim.key, { alias: " ".repeat(250_000), stream_type: "rtsp" }) }),
         4,
       ),
   },
   {
-    name: "a key: hundreds of thousands of faults in one body",
+    name: "a key: thousands of faults in one body",
     run: (victim, signal) => {
-      const body = { alias: "a", type: "flow-control", output: Array.from({ length: 200_000 }, () => ({})) };
+      const body = { alias: "a", type: "flow-control", output: Array.from({ length: 19_000 }, () => ({})) };
       const shot = { path: "/alert", ...json(victim.key, body) };
       return shoot(victim, signal, () => shot, 4);
     },
   },
   {
-    name: "a key: hundreds of thousands of names",
+    name: "a key: thousands of names",
     run: (victim, signal) => {
-      const class_names = Array.from({ length: 200_000 }, (_, i) => `c${i}`);
+      const class_names = Array.from({ length: 19_000 }, (_, i) => `c${i}`);
       const shot = {
         path: "/alert",
         ...json(victim.key, { alias: "a", type: "flow-control", filter: { class_names } }),
