@@ -6,6 +6,7 @@ import type { Duplex } from "node:stream";
 import { getRequestListener, type HttpBindings, RequestError } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import type { Logger } from "pino";
+import { originOf } from "../../schemas/client-origin.ts";
 import type { Config } from "../../schemas/config.ts";
 import { ServiceError } from "../service-error.ts";
 import { ClientAddresses } from "./client-address.ts";
@@ -17,9 +18,9 @@ import { type Answered, Exchange, readRequestId } from "./exchange.ts";
 import { type Authenticate, Frame, type IsSigned, shuttingDown } from "./frame.ts";
 import { createHttpServer, findHeadFault, listen } from "./listen.ts";
 import { problemHeaders, toProblem, toServiceError } from "./problem.ts";
+import { RequestScheduler } from "./request-scheduler.ts";
 import { groupByPath, parameterNames } from "./routes.ts";
 import { TokenBuckets } from "./token-buckets.ts";
-import { Turns } from "./turns.ts";
 import { refuseUpgrade, takeUpgrade, type UpgradeHook } from "./upgrade.ts";
 
 export interface AppParts {
@@ -58,7 +59,7 @@ type Env = { Bindings: HttpBindings };
 /** Throws on endpoints that contradict each other and on settings that cannot be. */
 export function createApp({ config, endpoints, authenticate, isSigned, log, observe, onUpgrade }: AppParts): App {
   const addresses = new ClientAddresses(config.http.trusted_proxies, config.public_url);
-  const turns = new Turns();
+  const scheduler = new RequestScheduler();
   let isShuttingDown = false;
   const frame = new Frame({
     http: config.http,
@@ -66,7 +67,7 @@ export function createApp({ config, endpoints, authenticate, isSigned, log, obse
     isSigned: isSigned ?? (() => false),
     cors: new Cors(config.http.cors_origins),
     buckets: new TokenBuckets(),
-    turns,
+    scheduler,
     isShuttingDown: () => isShuttingDown,
   });
 
@@ -99,7 +100,7 @@ export function createApp({ config, endpoints, authenticate, isSigned, log, obse
         hostname: "localhost",
         errorHandler: (error) => answerUnreadable(error, log),
       });
-      const connections = new Connections(config.http, addresses, turns, log);
+      const connections = new Connections(config.http, addresses, scheduler, log);
       const server = createHttpServer(config.http, connections, listener);
       const upgraded = new Set<Duplex>();
       server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
@@ -112,7 +113,9 @@ export function createApp({ config, endpoints, authenticate, isSigned, log, obse
         const fault = isShuttingDown ? shuttingDown() : findHeadFault(request);
         if (fault !== null) return refuse(fault);
         const call = { ...addresses.find(request), requestId, log: log.child({ request_id: requestId }) };
-        takeUpgrade(() => onUpgrade?.(request, socket, head, call) ?? false, refuse, call.log);
+        scheduler.schedule(originOf(call.address), () => {
+          if (!socket.destroyed) takeUpgrade(() => onUpgrade?.(request, socket, head, call) ?? false, refuse, call.log);
+        });
       });
       const { address, port, family } = await listen(server, config.http.host, config.http.port);
       const scheme = config.http.tls_cert === null ? "http" : "https";

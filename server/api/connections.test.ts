@@ -149,30 +149,26 @@ test("an answer that is under way is not given up for newcomers", async () => {
   busy.destroy();
 });
 
-test(
-  "who asks on a hundred connections at once waits for itself, and others for one of its requests",
-  LIMIT,
-  async () => {
-    const app = await open({});
-    const request = "GET /busy HTTP/1.1\r\nHost: a\r\n\r\n";
-    const held = await Promise.all(Array.from({ length: 100 }, () => connectFrom(app, ATTACKER, request)));
-    for (const socket of held) socket.on("data", () => socket.write(request));
-    made = 0;
-    const kept = await connectFrom(app, "127.0.0.3", "");
-    const waits: number[] = [];
-    for (let i = 0; i < 20; i++) {
-      const before = made;
-      kept.write(`${GET}\r\n`);
-      await once(kept, "data");
-      waits.push(made - before);
-      await setTimeout(5);
-    }
-    for (const socket of [...held, kept]) socket.destroy();
-    waits.sort((a, b) => a - b);
-    assert.ok((waits[10] ?? 100) <= 5, `others had so many turns meanwhile: ${waits.join(" ")}`);
-    assert.ok(made > 20, `${made} of its own were answered`);
-  },
-);
+test("a client with a hundred requests at once delays its own requests, and others by one of them", LIMIT, async () => {
+  const app = await open({});
+  const request = "GET /busy HTTP/1.1\r\nHost: a\r\n\r\n";
+  const held = await Promise.all(Array.from({ length: 100 }, () => connectFrom(app, ATTACKER, request)));
+  for (const socket of held) socket.on("data", () => socket.write(request));
+  made = 0;
+  const kept = await connectFrom(app, "127.0.0.3", "");
+  const waits: number[] = [];
+  for (let i = 0; i < 20; i++) {
+    const before = made;
+    kept.write(`${GET}\r\n`);
+    await once(kept, "data");
+    waits.push(made - before);
+    await setTimeout(5);
+  }
+  for (const socket of [...held, kept]) socket.destroy();
+  waits.sort((a, b) => a - b);
+  assert.ok((waits[10] ?? 100) <= 5, `requests of the flood that ran before each answer: ${waits.join(" ")}`);
+  assert.ok(made > 20, `${made} of its own were answered`);
+});
 
 for (const method of ["GET", "HEAD", "OPTIONS", "DELETE", "POST"])
   test(`${method} with a body that never comes is answered and closed`, LIMIT, async () => {

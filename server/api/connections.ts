@@ -9,7 +9,7 @@ import type { Logger } from "pino";
 import { originOf } from "../../schemas/client-origin.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { ClientAddresses } from "./client-address.ts";
-import type { Turns } from "./turns.ts";
+import type { RequestScheduler } from "./request-scheduler.ts";
 
 /** Requests of one connection that may wait for the one before; with more it is closed. No client sends as many. */
 const MOST_WAITING = 32;
@@ -42,13 +42,13 @@ export class Connections {
   readonly #byOrigin = new Map<string, Set<Connection>>();
   readonly #bySocket = new WeakMap<Socket, Connection>();
   readonly #byPeer = new Map<string, Connection>();
-  readonly #turns: Turns;
+  readonly #scheduler: RequestScheduler;
   #closed = 0;
 
-  constructor(limits: Limits, addresses: ClientAddresses, turns: Turns, log: Logger) {
+  constructor(limits: Limits, addresses: ClientAddresses, scheduler: RequestScheduler, log: Logger) {
     this.#limits = limits;
     this.#addresses = addresses;
-    this.#turns = turns;
+    this.#scheduler = scheduler;
     this.#log = log;
   }
 
@@ -156,7 +156,7 @@ export class Connections {
     outgoing.once("close", () => this.#end(connection, incoming));
     // Not that of the connection: behind a proxy there are many clients.
     const client = originOf(this.#addresses.find(incoming).address);
-    this.#turns.add(client, () => void (outgoing.closed || listener(incoming, outgoing)));
+    this.#scheduler.schedule(client, () => void (outgoing.closed || listener(incoming, outgoing)));
   }
 
   #end(connection: Connection, incoming: IncomingMessage): void {

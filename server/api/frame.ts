@@ -12,10 +12,10 @@ import type { Exchange } from "./exchange.ts";
 import { ANSWER_HEADERS, problemHeaders, toProblem, toServiceError } from "./problem.ts";
 import { letContinue } from "./read-body.ts";
 import { readInput } from "./read-input.ts";
+import type { RequestScheduler } from "./request-scheduler.ts";
 import { type Route, type RoutePath, readParams } from "./routes.ts";
 import { SHARED_ERRORS } from "./shared-errors.ts";
 import type { TokenBuckets } from "./token-buckets.ts";
-import type { Turns } from "./turns.ts";
 
 /** Rejects with `ServiceError`. Wrong keys count against the address. */
 export type Authenticate = (key: string | null, address: string) => Promise<User>;
@@ -29,7 +29,7 @@ export interface FrameParts {
   readonly isSigned: IsSigned;
   readonly cors: Cors;
   readonly buckets: TokenBuckets;
-  readonly turns: Turns;
+  readonly scheduler: RequestScheduler;
   readonly isShuttingDown: () => boolean;
 }
 

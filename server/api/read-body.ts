@@ -5,7 +5,7 @@ import { hasTooManyValues, MOST_VALUES } from "./sound-values.ts";
 
 const JSON_TYPE = /^application\/(?:[a-z0-9.+-]+\+)?json$/i;
 
-/** A larger one takes milliseconds to parse and check: it waits for a turn. */
+/** Parsing and checking a larger body takes milliseconds: that is scheduled as an expensive task. */
 const LARGE_BYTES = 16_384;
 
 export interface BodyLimits {
@@ -14,7 +14,7 @@ export interface BodyLimits {
 }
 
 interface JsonLimits extends BodyLimits {
-  waitForTurn(): Promise<void>;
+  waitUntilScheduled(): Promise<void>;
 }
 
 /** Undefined when there is none. */
@@ -35,7 +35,7 @@ export async function readJson(
   if (isOptional) expectJsonType(incoming);
   if (bytes.length > LARGE_BYTES) {
     if (hasTooManyValues(bytes)) throw tooManyValues();
-    await limits.waitForTurn();
+    await limits.waitUntilScheduled();
   }
   return parseJson(bytes);
 }

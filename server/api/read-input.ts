@@ -5,9 +5,9 @@ import { type InputFault, ServiceError } from "../service-error.ts";
 import type { Exchange } from "./exchange.ts";
 import { readJson } from "./read-body.ts";
 import { readQuery } from "./read-query.ts";
+import type { RequestScheduler } from "./request-scheduler.ts";
 import type { Route } from "./routes.ts";
 import { findUnsound, judgeText } from "./sound-values.ts";
-import type { Turns } from "./turns.ts";
 
 const MOST_FAULTS = 100;
 
@@ -18,7 +18,7 @@ export interface Input {
 
 export interface InputNeeds {
   readonly http: Config["http"];
-  readonly turns: Turns;
+  readonly scheduler: RequestScheduler;
 }
 
 /** Rejects with `ServiceError`. */
@@ -54,14 +54,14 @@ function takeQuery({ endpoint, checkQuery }: Route, search: URLSearchParams): Ta
 async function takeBody(
   { incoming, outgoing, address }: Exchange,
   route: Route,
-  { http, turns }: InputNeeds,
+  { http, scheduler }: InputNeeds,
 ): Promise<Taken> {
   const { endpoint, checkBody } = route;
   if (checkBody === null) return { value: undefined, faults: [] };
   const limits = {
     bytes: http.body_bytes,
     seconds: http.request_seconds,
-    waitForTurn: () => turns.next(originOf(address)),
+    waitUntilScheduled: () => scheduler.scheduleExpensive(originOf(address)),
   };
   const isOptional = endpoint.isBodyOptional === true;
   const read = await readJson(incoming, outgoing, limits, isOptional);

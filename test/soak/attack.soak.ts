@@ -7,6 +7,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { after, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { createKey } from "../api/service.fixture.ts";
 import { listForeignCalls, spoilToken } from "../attack/cross-tenant.fixture.ts";
@@ -31,7 +32,8 @@ const MOST_MB: Readonly<Record<string, number>> = { server: 600, hub: 400, runne
 const SEED = Number(process.env.WINDHOVER_SEED ?? Date.now() % 1e9);
 
 const FLOODER = childCommand(new URL("../attack/flood.child.ts", import.meta.url));
-const target = await Target.open({ WINDHOVER_MEDIA_URL_SECONDS: "3600" });
+const URL_SECONDS = 5;
+const target = await Target.open({ WINDHOVER_MEDIA_URL_SECONDS: String(URL_SECONDS) });
 after(() => target.close());
 const before = target.pids;
 
@@ -59,9 +61,12 @@ test("what is another's is not there for a tenant, and nothing is for a stranger
   assert.equal(status, 200, "it is there for its owner");
 });
 
-test("a token that is altered, or of something else, opens nothing", { timeout: TIMEOUT_MS }, async () => {
+test("a token that is altered, of something else, or expired opens nothing", { timeout: TIMEOUT_MS }, async () => {
   const { text } = await target.call("GET", `/output/${target.owned.video}`, { key: target.keyB });
   const [, token = assert.fail(`no signed address in ${text}`)] = /[?&]token=([^"&]+)/.exec(text) ?? [];
+  const open = `/output/${target.owned.video}/hls/index.m3u8?token=${token}`;
+  const { status: good } = await target.call("GET", open, { address: ADDRESS.stranger });
+  assert.notEqual(good, 403, "as it is, it is good");
   const spoilt = spoilToken(token);
   for (const bad of IS_LONG ? spoilt : spoilt.filter((_, i) => i % 5 === 0 || i > spoilt.length - 12)) {
     const path = `/output/${target.owned.video}/hls/index.m3u8?token=${encodeURIComponent(bad)}`;
@@ -70,6 +75,8 @@ test("a token that is altered, or of something else, opens nothing", { timeout: 
   }
   const elsewhere = `/source/${target.owned.source}/hls/index.m3u8?token=${token}`;
   assert.equal((await target.call("GET", elsewhere, { address: ADDRESS.stranger })).status, 403);
+  await sleep(URL_SECONDS * 1000 + 2000); // it ends on a whole second, and a little later than it must
+  assert.equal((await target.call("GET", open, { address: ADDRESS.stranger })).status, 403, "it has expired");
 });
 
 async function endure(flood: Flood): Promise<Served> {

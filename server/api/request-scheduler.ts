@@ -1,0 +1,78 @@
+/**
+ * Starts requests round-robin by client: one request per client in each iteration of the event loop. A client that sends
+ * a thousand requests at once delays its own requests, and any other client by one request at most.
+ *
+ * While several clients are active, a client with a long queue, or one that has just run an expensive task, is limited to
+ * half of this thread: its next request starts after the thread has been idle for as long as it was busy since the
+ * previous one. Other clients then usually find the thread idle.
+ */
+import { performance } from "node:perf_hooks";
+
+/** Clients with longer queues are throttled. Browsers and busy programs stay below. */
+const LONG_QUEUE = 8;
+/** A client is active for this long after its last request. */
+const ACTIVE_MS = 1000;
+const MAX_PAUSE_MS = 100;
+
+interface Client {
+  readonly queue: (() => void)[];
+  /** Its last task was an expensive one. */
+  isExpensive: boolean;
+  /** When its last task started, and the total busy time of the thread at that moment. */
+  startedMs: number;
+  busyMs: number;
+}
+
+export class RequestScheduler {
+  /** Active clients. */
+  readonly #clients = new Map<string, Client>();
+  #immediate: NodeJS.Immediate | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** Calls `start` in this or a later iteration of the event loop. */
+  schedule(name: string, start: () => void): void {
+    const client = this.#clients.get(name);
+    if (client === undefined) this.#clients.set(name, { queue: [start], isExpensive: false, startedMs: 0, busyMs: 0 });
+    else client.queue.push(start);
+    this.#immediate ??= setImmediate(() => this.#runOnce());
+  }
+
+  /** Resolves when the client may run an expensive synchronous task. */
+  scheduleExpensive(name: string): Promise<void> {
+    return new Promise((resolve) =>
+      this.schedule(name, () => {
+        const client = this.#clients.get(name);
+        if (client !== undefined) client.isExpensive = true;
+        resolve();
+      }),
+    );
+  }
+
+  #runOnce(): void {
+    this.#immediate = undefined;
+    clearTimeout(this.#timer);
+    const nowMs = performance.now();
+    const busyMs = performance.eventLoopUtilization().active;
+    let pauseMs = Number.POSITIVE_INFINITY;
+    for (const [name, client] of this.#clients) {
+      const { queue } = client;
+      if (queue.length === 0 && nowMs - client.startedMs > ACTIVE_MS) this.#clients.delete(name);
+      if (queue.length === 0) continue;
+      const isThrottled = this.#clients.size > 1 && (client.isExpensive || queue.length > LONG_QUEUE);
+      const clientPauseMs = isThrottled ? pauseOf(client, nowMs, busyMs) : 0;
+      if (clientPauseMs <= 0) {
+        Object.assign(client, { isExpensive: false, startedMs: nowMs, busyMs });
+        queue.shift()?.();
+      }
+      if (queue.length > 0) pauseMs = Math.min(pauseMs, clientPauseMs);
+    }
+    if (pauseMs <= 0) this.#immediate ??= setImmediate(() => this.#runOnce());
+    else if (pauseMs < Number.POSITIVE_INFINITY) this.#timer = setTimeout(() => this.#runOnce(), pauseMs);
+  }
+}
+
+/** How long the client still has to wait; 0 or less: not at all. */
+function pauseOf(client: Client, nowMs: number, busyMs: number): number {
+  const sinceMs = nowMs - client.startedMs;
+  return Math.min(2 * (busyMs - client.busyMs), MAX_PAUSE_MS) - sinceMs;
+}
