@@ -48,7 +48,7 @@ for (const [name, isExpensive] of [
   ["with a long queue", false],
   ["with expensive tasks", true],
 ] as const)
-  test(`limits a client ${name} to about half of the thread while another client is active`, async () => {
+  test(`limits a client ${name} to part of the thread while another client is active`, async () => {
     const scheduler = new RequestScheduler();
     let started = 0;
     const add = () => (isExpensive ? void scheduler.scheduleExpensive("a").then(run) : scheduler.schedule("a", run));

@@ -3,7 +3,7 @@
  * a thousand requests at once delays its own requests, and any other client by one request at most.
  *
  * While several clients are active, a client with a long queue, or one that has just run an expensive task, is limited to
- * half of this thread: its next request starts after the thread has been idle for as long as it was busy since the
+ * a quarter of this thread: its next request starts once the thread has been idle for three quarters of the time since the
  * previous one. Other clients then usually find the thread idle.
  */
 import { performance } from "node:perf_hooks";
@@ -12,6 +12,7 @@ import { performance } from "node:perf_hooks";
 const LONG_QUEUE = 8;
 /** A client is active for this long after its last request. */
 const ACTIVE_MS = 1000;
+const THROTTLED_SHARE = 1 / 4;
 const MAX_PAUSE_MS = 100;
 
 interface Client {
@@ -74,5 +75,5 @@ export class RequestScheduler {
 /** How long the client still has to wait; 0 or less: not at all. */
 function pauseOf(client: Client, nowMs: number, busyMs: number): number {
   const sinceMs = nowMs - client.startedMs;
-  return Math.min(2 * (busyMs - client.busyMs), MAX_PAUSE_MS) - sinceMs;
+  return Math.min((busyMs - client.busyMs) / THROTTLED_SHARE, MAX_PAUSE_MS) - sinceMs;
 }
