@@ -23,8 +23,9 @@ async function run(name: string, handler: Handler, frameLimitMs?: number) {
   const graph = await start(compiledLaunch(line, element), [element], {
     onEvent: (event) => void events.push(event),
     ...(frameLimitMs !== undefined && { frameLimitMs }),
-    onClosing: () => {
-      reachedNs = graph.positionNs;
+    // It may fail before `start` has returned.
+    onClosing: (_, positionNs) => {
+      reachedNs = positionNs;
     },
   });
   const { error } = await graph.ended;

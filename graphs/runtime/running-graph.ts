@@ -57,7 +57,7 @@ export interface RunOptions {
    */
   onBuilt?(pipeline: Pipeline, segments: readonly PlanSegment[], origins: readonly string[]): void;
   /** The stream is over and the pipeline about to close: the moment for last readings. */
-  onClosing?(pipeline: Pipeline): void;
+  onClosing?(pipeline: Pipeline, positionNs: bigint | null): void;
 }
 
 export interface Delivery {
@@ -357,7 +357,7 @@ export class RunningGraph {
       },
       spare: (node, failure) => this.#spare(node, failure),
       frameLimitMs: this.#options.frameLimitMs ?? null,
-      closing: () => this.#options.onClosing?.(this.pipeline),
+      closing: () => this.#options.onClosing?.(this.pipeline, this.positionNs),
     });
   }
 
