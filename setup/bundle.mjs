@@ -11,7 +11,7 @@ import { createRequire } from "node:module";
 import { join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { findBundle } from "./find-bundle.mjs";
-import { findPlace, linkedElements, listLinks } from "./linked-elements.mjs";
+import { linkedElements } from "./linked-elements.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const OUT = join(ROOT, "build/bundle");
@@ -46,28 +46,35 @@ export const isBundled = () => findBundle("cli") !== null;
  * They are left out, and whoever loads elements is told.
  */
 export async function bundle(options) {
-  const broken = new Map();
-  for (;;) {
-    try {
-      return { ...(await run(options, broken)), broken };
-    } catch (error) {
-      const found = findBroken(error.errors ?? []).filter(([name]) => !broken.has(name));
-      if (found.length === 0) throw error;
-      for (const [name, why] of found) broken.set(name, why);
-    }
+  try {
+    return { ...(await run(options, new Map())), broken: new Map() };
+  } catch (error) {
+    const broken = await findBroken(options);
+    if (broken.size === 0) throw error;
+    return { ...(await run(options, broken)), broken };
   }
 }
 
-/** @returns {[name: string, why: string][]} the elements in whose folders these errors are */
-function findBroken(errors) {
-  const links = listLinks();
-  return errors.flatMap(({ text, location }) => {
-    if (location === null) return [];
-    const path = join(ROOT, location.file);
-    const [folder, name] = relative(ROOT, findPlace(path, links) ?? path).split(sep);
-    if (folder !== "elements" || !listElements().some((element) => element.name === name)) return [];
-    return [[name, `${location.file}:${location.line}:${location.column}: ERROR: ${text}`]];
+/** Each by itself: it takes a moment, and is only asked when all of it together has failed. */
+async function findBroken({ external = [] }) {
+  const tried = listElements().map(async ({ name, file }) => {
+    if (!existsSync(join(ROOT, file))) return [];
+    try {
+      await run({ entryPoints: [file], outdir: OUT, write: false, external }, new Map());
+      return [];
+    } catch (error) {
+      return [[name, describeFault(error, file)]];
+    }
   });
+  return new Map((await Promise.all(tried)).flat());
+}
+
+/** As tsx says it of a file that it cannot read. */
+function describeFault(error, file) {
+  const [first] = error.errors ?? [];
+  if (first?.location == null) return `${file}:1:0: ERROR: ${error.message}`;
+  const { file: path, line, column } = first.location;
+  return `${path}:${line}:${column}: ERROR: ${first.text}`;
 }
 
 function run(options, broken) {

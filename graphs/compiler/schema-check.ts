@@ -37,11 +37,12 @@ export interface SchemaFlaw {
 const TYPES = ["string", "number", "integer", "boolean", "array", "object", "null"];
 
 const isText = (value: Json): boolean => typeof value === "string";
-const isNumber = (value: Json): boolean => typeof value === "number";
+const isNumber = (value: Json): boolean => Number.isFinite(value);
 const isCount = (value: Json): boolean => Number.isInteger(value) && Number(value) >= 0;
-const isType = (value: Json): boolean => TYPES.includes(String(value));
+const isType = (value: Json): boolean => typeof value === "string" && TYPES.includes(value);
 const PLAIN: Readonly<Record<string, (value: Json) => boolean>> = {
-  type: (value) => (Array.isArray(value) ? value.length === new Set(value.filter(isType)).size : isType(value)),
+  type: (value) =>
+    Array.isArray(value) ? value.length > 0 && value.length === new Set(value.filter(isType)).size : isType(value),
   ...{ const: () => true, default: () => true, enum: Array.isArray, examples: Array.isArray },
   ...{ title: isText, description: isText, minimum: isNumber, maximum: isNumber },
   ...{ minLength: isCount, maxLength: isCount, minItems: isCount, maxItems: isCount },

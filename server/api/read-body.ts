@@ -1,7 +1,7 @@
 /** JSON bodies: bounded in bytes and time, and sound enough to be stored anywhere. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ServiceError } from "../service-error.ts";
-import { hasTooManyValues, MOST_VALUES } from "./sound-values.ts";
+import { hasTooManyValues, TOO_MANY_VALUES } from "./sound-values.ts";
 
 const JSON_TYPE = /^application\/(?:[a-z0-9.+-]+\+)?json$/i;
 
@@ -89,10 +89,11 @@ export function readBytes(incoming: IncomingMessage, { bytes: most, seconds }: B
 
 const tooLarge = (most: number) =>
   new ServiceError("body_too_large", { detail: `The body has more than the ${most} bytes that it may have.` });
-const tooManyValues = () => {
-  const message = `has more than ${MOST_VALUES} values`;
-  return new ServiceError("invalid_input", { detail: `The body ${message}.`, errors: [{ path: "", message }] });
-};
+const tooManyValues = () =>
+  new ServiceError("invalid_input", {
+    detail: `The body ${TOO_MANY_VALUES}.`,
+    errors: [{ path: "", message: TOO_MANY_VALUES }],
+  });
 const tooSlow = (seconds: number) =>
   new ServiceError("request_timeout", { detail: `The body had not arrived after ${seconds} s.` });
 

@@ -4,6 +4,7 @@ import type { InputFault } from "../service-error.ts";
 const MOST_DEPTH = 64;
 /** Numbers, texts, lists and objects of one body. */
 export const MOST_VALUES = 20_000;
+export const TOO_MANY_VALUES = `has more than ${MOST_VALUES} values`;
 const MOST_FAULTS = 100;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
@@ -41,8 +42,7 @@ class Search {
 
   visit(value: unknown, depth: number): void {
     this.#left -= 1;
-    if (this.#left === 0)
-      this.faults.splice(0, MOST_FAULTS, { path: "", message: `has more than ${MOST_VALUES} values` });
+    if (this.#left === 0) this.faults.splice(0, MOST_FAULTS, { path: "", message: TOO_MANY_VALUES });
     if (this.#isOver) return;
     const message = judgeValue(value, depth);
     if (message !== null) this.#report(message);
