@@ -5,12 +5,18 @@ import { build, counter, gate, I420, NO_HANG, newPipeline, pictures, sink } from
 import type { Pipeline, TappedBuffer } from "./pipeline.ts";
 
 /** The lasting pipeline: what an ingest sends, parsed; and every buffer of it. */
-async function lasting(): Promise<{ pipeline: Pipeline; seen: TappedBuffer[]; arrived: ReturnType<typeof counter> }> {
+async function lasting(
+  isOpen: Promise<void> = Promise.resolve(),
+): Promise<{ pipeline: Pipeline; seen: TappedBuffer[]; arrived: ReturnType<typeof counter> }> {
   const arrived = counter();
+  const process = async (): Promise<void> => {
+    await isOpen;
+    arrived.add();
+  };
   const seen: TappedBuffer[] = [];
   const pipeline = await build({
-    in: ["appsrc", { "is-live": true, format: "time", "leaky-type": "downstream", "max-time": 2_000_000_000 }],
-    out: [sink(() => arrived.add())],
+    in: ["appsrc", { "is-live": true, format: "time", "max-time": 0, "max-bytes": 0 }],
+    out: [sink(process)],
   });
   pipeline.tap("in", (buffer) => void seen.push(buffer));
   await pipeline.setState("PLAYING", 0);
@@ -99,6 +105,32 @@ test("a change of format comes with the ingest that brings it", NO_HANG, async (
   const widths = [...new Set(seen.map(({ caps }) => /width=\(int\)(\d+)/.exec(caps)?.[1]))];
   assert.deepEqual(widths, ["64", "96"]);
 });
+
+test(
+  "a decoder that cannot keep up gets whole groups of pictures, never one with a part missing",
+  NO_HANG,
+  async () => {
+    const { opened, open } = gate();
+    const { pipeline, seen, arrived } = await lasting(opened);
+    const camera = await ingest(pipeline, 0);
+    while (pipeline.relayStatus("in").dropped < 15) await new Promise((resolve) => setTimeout(resolve, 20));
+    const { frames } = pipeline.relayStatus("in");
+    open();
+    await arrived.reached(frames + 20);
+    await Promise.all([camera.close(), pipeline.close()]);
+    assertGrows(seen);
+    const gaps = seen.filter(({ discontinuity }) => discontinuity);
+    assert.ok(gaps.length >= 2 && gaps.every(({ keyframe }) => keyframe), `${gaps.length} gaps`);
+    // Frames are 33 ms apart; a missing one that is not marked would be seen as a step of two.
+    const steps = seen
+      .slice(1)
+      .map(({ ptsNs, discontinuity }, index) => (discontinuity ? 0n : (ptsNs ?? 0n) - (seen[index]?.ptsNs ?? 0n)));
+    assert.ok(
+      steps.every((ns) => ns < 60_000_000n),
+      `${steps.map((ns) => ns / 1_000_000n).join(" ")} ms apart`,
+    );
+  },
+);
 
 test("what an earlier ingest still sends is ignored", NO_HANG, async () => {
   const { pipeline, seen, arrived } = await lasting();

@@ -77,7 +77,10 @@ function expandTest(picture: TestSource, pace: Pace, registry: Registry): Expans
   };
 }
 
-/** What the reconnecting ingest feeds. Two seconds or 32 MiB of compressed video wait here at most; then the oldest go. */
+/**
+ * Fed by the reconnecting ingest, whose relay bounds what is queued here: only it can drop whole groups of pictures. With
+ * limits of its own the appsrc would drop single access units, and what follows them would be decoded damaged.
+ */
 function expandLive(): Expansion {
   return {
     nodes: [
@@ -89,9 +92,8 @@ function expandLive(): Expansion {
           format: "time",
           "do-timestamp": false,
           block: false,
-          "leaky-type": "downstream",
-          "max-time": 2_000_000_000,
-          "max-bytes": 32 * 1024 * 1024,
+          "max-time": 0,
+          "max-bytes": 0,
           "max-buffers": 0,
         },
       },

@@ -8,8 +8,9 @@
 namespace {
 // A stream whose own clock has run this far from ours is anchored anew.
 constexpr gint64 kDriftLimit = GST_SECOND;
-// More than this waiting to be decoded means decoding cannot keep up: skip to the next key frame.
-constexpr guint64 kWaitingLimit = 2 * GST_SECOND;
+// More than this queued before the decoder means that decoding cannot keep up: skip to the next key frame.
+constexpr guint64 kQueueLimitNs = 2 * GST_SECOND;
+constexpr guint64 kQueueLimitBytes = 32 * 1024 * 1024;
 constexpr guint8 kIdr = 5;
 constexpr guint64 kNtpToUnixNs = G_GUINT64_CONSTANT(2208988800) * GST_SECOND;
 
@@ -135,9 +136,10 @@ GstFlowReturn Relay::on_sample(GstAppSink* sink, gpointer data) {
 }
 
 bool Relay::overfull() {
-  guint64 waiting = gst_app_src_get_current_level_time(out_);
-  if (waiting > kWaitingLimit) overfull_ = true;
-  else if (waiting < kWaitingLimit / 2) overfull_ = false;
+  guint64 ns = gst_app_src_get_current_level_time(out_);
+  guint64 bytes = gst_app_src_get_current_level_bytes(out_);
+  if (ns > kQueueLimitNs || bytes > kQueueLimitBytes) overfull_ = true;
+  else if (ns < kQueueLimitNs / 2 && bytes < kQueueLimitBytes / 2) overfull_ = false;
   return overfull_;
 }
 
