@@ -88,11 +88,8 @@ for (const [what, script, settings] of [
   ["grows beyond its memory", { growsAt: 3 }, { RUNNERS_MEMORY_BYTES: String(2 ** 28) }],
 ] as const)
   test(`a runner that ${what} is restarted, and the process fails when that happens too often`, async () => {
-    const { start, hear, row, supervisor } = await stage({ settings: { RUNNERS_RESTARTS: "1", ...settings } });
-    const uuid = await start(script);
-    await hear(uuid, (notice) => notice.type === "state" && notice.state === "failed");
-    await supervisor.held(uuid)?.ended;
-    const failed = await row(uuid);
+    const { start, ended } = await stage({ settings: { RUNNERS_RESTARTS: "1", ...settings } });
+    const failed = await ended(await start(script));
     assert.deepEqual([failed?.state, failed?.errorCode, failed?.restarts], ["failed", "pipeline_failed", 1]);
     assert.match(failed?.errorDetail ?? "", /crashed more than 1 times within 300 s; the last time: the runner/);
   });
@@ -109,11 +106,8 @@ test("a crash of one process is not noticed by another", async () => {
 });
 
 test("a live source that the runner gives up fails the process, without its password", async () => {
-  const { start, hear, row, supervisor } = await stage();
-  const uuid = await start({ loseSourceAt: 5 });
-  await hear(uuid, (notice) => notice.type === "state" && notice.state === "failed");
-  await supervisor.held(uuid)?.ended;
-  const failed = await row(uuid);
+  const { start, ended } = await stage();
+  const failed = await ended(await start({ loseSourceAt: 5 }));
   assert.deepEqual([failed?.errorCode, failed?.errorDetail], ["source_not_live", "rtsp://***@camera/ is gone"]);
 });
 
@@ -250,9 +244,7 @@ test("a live source that is away when its process is taken up is waited for", as
   await second.hear(uuid, (notice) => notice.type === "reconnecting" && notice.reconnecting);
   const { state, reconnecting } = second.supervisor.view(uuid) ?? {};
   assert.deepEqual({ state, reconnecting }, { state: "running", reconnecting: true });
-  await second.hear(uuid, (notice) => notice.type === "state" && notice.state === "failed");
-  await second.supervisor.held(uuid)?.ended;
-  const row = await second.row(uuid);
+  const row = await second.ended(uuid);
   assert.deepEqual([row?.errorCode, row?.restarts], ["source_not_live", 0]);
 });
 

@@ -33,6 +33,8 @@ export interface Stage {
   /** Starts a process that does what the script says. */
   start(script?: JsonRecord, more?: { readonly graph?: string; readonly signal?: AbortSignal }): Promise<string>;
   row(uuid: string): Promise<ProcessView | null>;
+  /** Waits until it has ended, and returns its row. */
+  ended(uuid: string): Promise<ProcessView | null>;
   /** Resolves with the first notice that fits; fails when none comes. */
   hear(uuid: string, fits: (notice: ProcessNotice) => boolean): Promise<ProcessNotice>;
   reach(uuid: string, state: ProcessState): Promise<void>;
@@ -99,6 +101,10 @@ export async function openStage(sql: Sql, options: StageOptions = {}): Promise<S
     start,
     hear,
     row: (uuid) => findProcess(sql, user.uuid, uuid),
+    ended: async (uuid) => {
+      await supervisor.held(uuid)?.ended;
+      return findProcess(sql, user.uuid, uuid);
+    },
     reach: async (uuid, state) => {
       // Of one that is taken up the first word is what it should be: its runner is still to come.
       const isThere = () => (supervisor.held(uuid)?.state ?? state) === state;

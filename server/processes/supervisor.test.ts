@@ -172,11 +172,9 @@ test("another user's process is not there", async () => {
 });
 
 test("the end of a file is the end of its process", async () => {
-  const { start, row, hear, supervisor, user } = await stage({ isFile: true });
+  const { start, ended: untilEnded, supervisor, user } = await stage({ isFile: true });
   const uuid = await start({ endAt: 10 });
-  await hear(uuid, ({ type }) => type === "ended");
-  while (supervisor.held(uuid) !== null) await new Promise((resolve) => setImmediate(resolve));
-  const ended = await row(uuid);
+  const ended = await untilEnded(uuid);
   assert.deepEqual([ended?.state, ended?.errorCode, ended?.positionNs], ["finished", null, 250_000_000]);
   await assert.rejects(
     supervisor.follow(user, uuid, () => {}),
@@ -194,11 +192,9 @@ test("a runner that will not stop is killed", async () => {
 });
 
 test("minutes are counted while it runs, and end it when they are used up", async () => {
-  const { start, hear, row, user, supervisor } = await stage({ allocatedMs: 30_000 });
+  const { start, ended: untilEnded, user } = await stage({ allocatedMs: 30_000 });
   const uuid = await start({ runningFactor: 1000 });
-  await hear(uuid, ({ type }) => type === "ended");
-  while (supervisor.held(uuid) !== null) await new Promise((resolve) => setImmediate(resolve));
-  const ended = await row(uuid);
+  const ended = await untilEnded(uuid);
   assert.deepEqual([ended?.state, ended?.errorCode], ["finished", "usage_limit_reached"]);
   const [used] = await database.sql<
     { ms: number }[]
