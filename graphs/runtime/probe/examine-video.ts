@@ -9,6 +9,7 @@ const LIMIT_MS = 15_000;
 const MOST_PIXELS = 8192 * 8192;
 
 const NO_PICTURES = "has sound in it and no video";
+const ENDED_EARLY = "is damaged or not whole: it ends before its first picture";
 const NOT_DECODED = "has a video in it of which no picture can be decoded";
 
 /** Refused, in words that end "The file …". */
@@ -82,13 +83,17 @@ function readSize(caps: string): { width: number; height: number } | null {
   return width > 0 && height > 0 ? { width, height } : null;
 }
 
-/** The caps of the first buffer that leaves the node. Paused, so that one picture is all that is decoded. */
+/**
+ * The caps of the first buffer that leaves the node. A file without one, such as a download that was cut off, also prerolls:
+ * only a playing pipeline reports its end.
+ */
 async function playTo(nodeName: string, segment: NativeSegment): Promise<{ caps: string; durationNs: bigint | null }> {
   const pipeline = new Pipeline({ name: "probe", epochNs: 0n });
   try {
     await pipeline.build(segment);
     const first = new Promise<string>((resolve) => pipeline.tap(nodeName, ({ caps }) => resolve(caps)));
     await pipeline.setState("PAUSED", LIMIT_MS);
+    await pipeline.setState("PLAYING", LIMIT_MS);
     const caps = await Promise.race([first, endOf(pipeline)]);
     return { caps, durationNs: await pipeline.duration() };
   } catch (cause) {
@@ -101,10 +106,10 @@ async function playTo(nodeName: string, segment: NativeSegment): Promise<{ caps:
 /** Rejects at the end of a stream that had nothing in it. */
 async function endOf(pipeline: Pipeline): Promise<never> {
   for await (const message of pipeline.messages()) {
-    if (message.type === "eos") throw new Error("it ends before its first picture");
+    if (message.type === "eos") throw new Error(ENDED_EARLY);
     if (message.type === "error") throw new Error(message.message);
   }
-  throw new Error("it ends before its first picture");
+  throw new Error(ENDED_EARLY);
 }
 
 /** GStreamer's words without the parts of the pipeline, which mean nothing to who uploaded the file. */
@@ -112,6 +117,7 @@ function explain(message: string): string {
   const plain = message
     .replace(/^cannot go to PAUSED: /, "")
     .replace(/^(?:file|demuxer|decoder|picture|coded|sink): /, "");
+  if (plain === ENDED_EARLY) return plain;
   if (/and no video$/.test(plain)) return NO_PICTURES;
   if (/no valid frames decoded/i.test(plain)) return NOT_DECODED;
   if (/no playable streams|incomplete|demultiplex/i.test(plain))
