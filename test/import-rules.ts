@@ -30,11 +30,11 @@ export const TABLE: readonly Row[] = [
   { part: "elements/alerts", may: ["schemas", "elements/element.ts", "vision"] },
   { part: "models", may: ["schemas"] },
   // What can be said of a track by its picture: colours, kinds, plates. A process of its own in the service.
-  { part: "enhance", may: ["schemas", "models"] },
+  { part: "enhance", may: ["schemas", "models", "ipc"] },
   // Real clips: fetched, converted, published over and over. A process of its own in the service; tests look at them too.
   { part: "clips", may: ["schemas", "models", "media"] },
   { part: "graphs/compiler", may: ["schemas", "elements"] },
-  { part: "graphs/runtime", may: ["schemas", "elements", "native", "graphs/compiler"] },
+  { part: "graphs/runtime", may: ["schemas", "elements", "native", "graphs/compiler", "ipc"] },
   // Wire formats, pure: what the hub and the element `publish` both speak.
   { part: "media", may: [] },
   // What can be seen in pictures without a model: how the camera moved. Its loops over pixels are kernels of the addon.
@@ -43,8 +43,10 @@ export const TABLE: readonly Row[] = [
   { part: "telemetry", may: ["schemas"] },
   // Formats of exported tracks, pure: from tracks to files.
   { part: "tracks", may: ["schemas"] },
-  { part: "hub", may: ["schemas", "media"] },
-  { part: "server", may: ["schemas", "graphs/compiler", "telemetry", "tracks"] },
+  // Messages between our processes, and how children are started, watched and ended.
+  { part: "ipc", may: ["schemas"] },
+  { part: "hub", may: ["schemas", "media", "ipc"] },
+  { part: "server", may: ["schemas", "graphs/compiler", "telemetry", "tracks", "ipc"] },
   {
     part: "cli",
     may: [

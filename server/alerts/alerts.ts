@@ -6,12 +6,12 @@ import type { Logger } from "pino";
 import { ALERT_CHANNEL, AlertFinding, type AlertTypeDefinition } from "../../schemas/alerts.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
+import { Poller } from "../async/poller.ts";
+import { withTimeout } from "../async/timing.ts";
 import type { Delivery } from "../delivery/delivery.ts";
-import { Again } from "../processes/again.ts";
 import type { SuppliedValues } from "../processes/live-supply.ts";
 import type { AlertNode } from "../processes/process-parts.ts";
 import type { ProcessNotice } from "../processes/processes.ts";
-import { within } from "../processes/within.ts";
 import { findEnded, listRunning } from "../store/alert-pairs.ts";
 import type { Sql } from "../store/client.ts";
 import type { ProcessRow } from "../store/processes.ts";
@@ -64,8 +64,8 @@ export class Alerts {
   readonly needs: AlertNeeds;
   readonly #held = new Map<string, Held>();
   readonly #writer: NoticeWriter;
-  readonly #refreshing = new Again(() => this.#refreshAgain());
-  readonly #sweeping = new Again(() => this.#sweepAgain());
+  readonly #refreshing = new Poller(() => this.#refreshAgain());
+  readonly #sweeping = new Poller(() => this.#sweepAgain());
   readonly #endings = new Set<Promise<void>>();
   #turn: Promise<void> = Promise.resolve();
 
@@ -74,8 +74,8 @@ export class Alerts {
     this.needs = needs;
     this.types = new AlertTypes(alertTypes, () => needs.classNames());
     this.#writer = new NoticeWriter({ ...needs, config: config.alerts });
-    this.#refreshing.begin(config.alerts.refresh_seconds * 1000);
-    this.#sweeping.begin(config.alerts.sweep_seconds * 1000 * Math.random());
+    this.#refreshing.start(config.alerts.refresh_seconds * 1000);
+    this.#sweeping.start(config.alerts.sweep_seconds * 1000 * Math.random());
   }
 
   get numbers(): AlertNumbers {
@@ -109,21 +109,21 @@ export class Alerts {
     await Promise.all(uuids.map((uuid) => this.#sync(uuid)));
   }
 
-  /** After a change that is written down: within the limit, or later by itself. */
+  /** After a change that is written down: withTimeout the limit, or later by itself. */
   async apply(): Promise<void> {
     const { config, log } = this.needs;
     const applied = this.refresh().catch((error: unknown) =>
       log.warn({ err: error }, "alerts could not be read; it is tried again"),
     );
-    await within(config.alerts.apply_seconds * 1000, applied);
+    await withTimeout(config.alerts.apply_seconds * 1000, applied);
   }
 
   /** When the processes have ended: what they told last is still written down. */
   async close(): Promise<void> {
-    await within(CLOSE_MS, Promise.all([this.#refreshing.close(), this.#sweeping.close()]));
-    await within(CLOSE_MS, Promise.all([this.#writer.idle(), ...this.#endings]));
+    await withTimeout(CLOSE_MS, Promise.all([this.#refreshing.close(), this.#sweeping.close()]));
+    await withTimeout(CLOSE_MS, Promise.all([this.#writer.idle(), ...this.#endings]));
     this.#writer.close();
-    await within(CLOSE_MS, this.#writer.idle());
+    await withTimeout(CLOSE_MS, this.#writer.idle());
   }
 
   /** Never rejects: a process that is started again has what it had, and any other gets its rules when they can be read. */
@@ -133,7 +133,7 @@ export class Alerts {
     const read = this.#read([uuid]).catch((error: unknown) =>
       log.warn({ err: error, process: uuid }, "its alerts could not be read; it is tried again"),
     );
-    await within(held.alerts.isKnown ? AGAIN_MS : config.alerts.apply_seconds * 1000, read);
+    await withTimeout(held.alerts.isKnown ? AGAIN_MS : config.alerts.apply_seconds * 1000, read);
   }
 
   /** One after the other: what was read later is applied later. */

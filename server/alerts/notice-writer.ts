@@ -5,9 +5,8 @@
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
+import { backoff, sleep } from "../async/timing.ts";
 import type { Delivery, Parcel } from "../delivery/delivery.ts";
-import { backOff } from "../processes/restart.ts";
-import { sleep } from "../processes/sleep.ts";
 import { findReceivers } from "../store/alert-pairs.ts";
 import type { Sql } from "../store/client.ts";
 import { nameNotice } from "./draft-notice.ts";
@@ -107,8 +106,8 @@ export class NoticeWriter {
     this.#failures += 1;
     log.warn({ err: error }, "notices of alerts could not be written down; it is tried again");
     if (this.#closing.signal.aborted) return false;
-    const rule = { firstMs: config.retry_first_seconds * 1000, mostMs: config.retry_most_seconds * 1000 };
-    await sleep(backOff(this.#failures, rule, Math.random()), this.#closing.signal);
+    const rule = { firstMs: config.retry_first_seconds * 1000, maxMs: config.retry_most_seconds * 1000 };
+    await sleep(backoff(this.#failures, rule), this.#closing.signal);
     return true;
   }
 

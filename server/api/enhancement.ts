@@ -1,7 +1,7 @@
 /** Enhancement of the report of a finished process: what its pictures show, track by track. */
 import { EnhancementStarted, EnhancementState } from "../../schemas/api/enhancement.ts";
+import { withTimeout } from "../async/timing.ts";
 import type { Enhancements } from "../enhancement/enhancements.ts";
-import { within } from "../processes/within.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { type EnhancementRow, findEnhancement, findReport, type ReportView } from "../store/enhancements.ts";
@@ -47,7 +47,7 @@ export function enhancementEndpoints({ sql, enhancements, tracks }: EnhancementE
           throw new ServiceError("wrong_state", {
             detail: `the process is ${state}; its report can be enhanced once it has finished`,
           });
-        await within(FLUSH_MS, tracks.flush()).catch(() => {});
+        await withTimeout(FLUSH_MS, tracks.flush()).catch(() => {});
         await enhancements.start(user, uuid);
         return { status: 200, body: { process_uuid: uuid } };
       },

@@ -3,8 +3,8 @@ import type { Static } from "typebox";
 import { DeletedReport, TracksQuery } from "../../schemas/api/track-reports.ts";
 import type { Config } from "../../schemas/config.ts";
 import { TRACKS_FORMATS } from "../../tracks/formats.ts";
+import { withTimeout } from "../async/timing.ts";
 import type { Processes } from "../processes/processes.ts";
-import { within } from "../processes/within.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { deleteReport } from "../store/track-reports.ts";
@@ -54,7 +54,7 @@ export function trackEndpoints(needs: TrackNeeds): readonly AnyEndpoint[] {
         if (isActive) await expectReport(needs.processes, user, process.uuid);
         const { headers, make } = choose(needs, process, query, isActive);
         if (raw.method === "HEAD") return new Response(null, { headers });
-        await within(FLUSH_MS, tracks.flush()).catch(() => {});
+        await withTimeout(FLUSH_MS, tracks.flush()).catch(() => {});
         const isPacked = acceptsGzip(asked.get("accept-encoding") ?? undefined);
         // Before anything is promised: a database that is away is still an answer of its own.
         const pieces = await startPieces(make(), isPacked);

@@ -3,9 +3,9 @@
  * that are away cost a row each and nothing more.
  */
 import type { Logger } from "pino";
-import { Again } from "../processes/again.ts";
+import { Poller } from "../async/poller.ts";
+import { withTimeout } from "../async/timing.ts";
 import { Lease } from "../processes/lease.ts";
-import { within } from "../processes/within.ts";
 import type { Sql } from "../store/client.ts";
 import {
   type ClaimedDestination,
@@ -47,7 +47,7 @@ export class Dispatcher {
   readonly #needs: DispatcherNeeds;
   readonly #turns = new Map<string, Turn>();
   readonly #lease: Lease;
-  readonly #renewing: Again;
+  readonly #renewing: Poller;
   /** Aborted when what is claimed may be another's. */
   #holding = new AbortController();
   #timer: NodeJS.Timeout | undefined;
@@ -60,11 +60,11 @@ export class Dispatcher {
     this.#needs = needs;
     const leaseMs = needs.config.lease_seconds * 1000;
     this.#lease = new Lease(leaseMs, () => this.#loseAll());
-    this.#renewing = new Again(async () => {
+    this.#renewing = new Poller(async () => {
       await this.#renew();
       return leaseMs / 4;
     });
-    this.#renewing.begin(leaseMs / 4);
+    this.#renewing.start(leaseMs / 4);
     this.#lookAfter(0);
   }
 
@@ -79,9 +79,9 @@ export class Dispatcher {
     clearTimeout(this.#timer);
     await this.#looking;
     const turns = Promise.allSettled([...this.#turns.values()].map(({ done }) => done));
-    await within(GRACE_MS, turns);
+    await withTimeout(GRACE_MS, turns);
     this.#holding.abort();
-    await within(GRACE_MS, turns);
+    await withTimeout(GRACE_MS, turns);
     await this.#renewing.close();
     this.#lease.close();
   }

@@ -1,8 +1,8 @@
 /** Notices on their way to their receivers, kept in the database until they have arrived. */
 import type { Logger } from "pino";
 import type { JsonRecord } from "../../schemas/json.ts";
-import { Again } from "../processes/again.ts";
-import { within } from "../processes/within.ts";
+import { Poller } from "../async/poller.ts";
+import { withTimeout } from "../async/timing.ts";
 import type { Queries, Sql } from "../store/client.ts";
 import {
   closeDestination,
@@ -44,7 +44,7 @@ export class Outbox implements Delivery {
   readonly #counts = new DeliveryCounts();
   readonly #receipts: Receipts;
   readonly #dispatcher: Dispatcher;
-  readonly #trimming = new Again(() => this.#trimUsers());
+  readonly #trimming = new Poller(() => this.#trimUsers());
   readonly #closing = new AbortController();
   /** Attempts that were asked for, past what waits, by user. */
   readonly #attempts = new Map<string, number>();
@@ -58,7 +58,7 @@ export class Outbox implements Delivery {
       ...{ sql, config: config.delivery, log, nodeUuid, counts: this.#counts },
       ...{ couriers: this.#couriers, receipts: this.#receipts },
     });
-    this.#trimming.begin(config.delivery.look_seconds * 1000);
+    this.#trimming.start(config.delivery.look_seconds * 1000);
   }
 
   static async open(needs: OutboxNeeds): Promise<Outbox> {
@@ -156,8 +156,8 @@ export class Outbox implements Delivery {
   async close(): Promise<void> {
     await Promise.all([this.#dispatcher.close(), this.#trimming.close()]);
     this.#closing.abort();
-    await within(CLOSE_MS, this.#receipts.close());
-    await within(
+    await withTimeout(CLOSE_MS, this.#receipts.close());
+    await withTimeout(
       CLOSE_MS,
       this.#dispatcher
         .free()

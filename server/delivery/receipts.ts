@@ -1,11 +1,10 @@
 /** What has arrived, on its way to the database: gathered while a write is under way, so that many share one. */
 import type { Logger } from "pino";
-import { backOff } from "../processes/restart.ts";
-import { sleep } from "../processes/sleep.ts";
+import { backoff, sleep } from "../async/timing.ts";
 import type { Sql } from "../store/client.ts";
 import { type Receipt, removeDelivered } from "../store/parcels.ts";
 
-const RETRY = { firstMs: 50, mostMs: 2_000 };
+const RETRY = { firstMs: 50, maxMs: 2_000 };
 
 export class Receipts {
   readonly #sql: Sql;
@@ -50,7 +49,7 @@ export class Receipts {
         const about = { err: error, parcels: receipts.length };
         this.#log.warn(about, "what was delivered could not be written down; it is tried again");
         if (this.#closing.signal.aborted) return;
-        await sleep(backOff(attempt, RETRY, Math.random()), this.#closing.signal);
+        await sleep(backoff(attempt, RETRY), this.#closing.signal);
       }
     }
   }

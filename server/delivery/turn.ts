@@ -1,6 +1,6 @@
 /** One receiver's turn: what waits for it is sent in order, until nothing is left, something fails or others should go. */
 import type { Logger } from "pino";
-import { backOff } from "../processes/restart.ts";
+import { backoff } from "../async/timing.ts";
 import type { Sql } from "../store/client.ts";
 import { type ClaimedDestination, restDestination, yieldDestination } from "../store/destinations.ts";
 import { noteFailure, readWaiting, stopDestination, type WaitingParcel } from "../store/parcels.ts";
@@ -95,10 +95,10 @@ async function fail(
     log.warn(about, "a receiver wants nothing more");
     return stopDestination(sql, uuid, reason);
   }
-  const rule = { firstMs: config.retry_first_seconds * 1000, mostMs: config.retry_most_seconds * 1000 };
+  const rule = { firstMs: config.retry_first_seconds * 1000, maxMs: config.retry_most_seconds * 1000 };
   const isGivenUp = await noteFailure(sql, {
     ...{ destinationUuid: uuid, nodeUuid, seq: failed.seq, reason },
-    retryMs: Math.max(askedMs, backOff(failures + 1, rule, Math.random())),
+    retryMs: Math.max(askedMs, backoff(failures + 1, rule)),
     giveUpSeconds: kind === "webhook" ? config.webhook_seconds : null,
   });
   if (isGivenUp) counts.add(kind, { dropped: 1 });

@@ -4,8 +4,8 @@
  */
 import type { ChildProcess } from "node:child_process";
 import type { Logger } from "pino";
+import { Deadline } from "../../ipc/deadline.ts";
 import { CLIP_PROTOCOL, ClipMessage, type ClipRequest, type ClipStage } from "../../schemas/clip.ts";
-import { Deadline } from "../processes/deadline.ts";
 import { awaitExit, forkDisposable } from "../processes/disposable-child.ts";
 import { RunnerOutput } from "../processes/runner-output.ts";
 import { checkBy } from "../validation.ts";

@@ -2,9 +2,8 @@
 import type { Logger } from "pino";
 import type { ClipStage } from "../../schemas/clip.ts";
 import type { Config } from "../../schemas/config.ts";
+import { backoff, sleep } from "../async/timing.ts";
 import type { Media } from "../media/media.ts";
-import { backOff } from "../processes/restart.ts";
-import { sleep } from "../processes/sleep.ts";
 import { ClipProcess } from "./clip-process.ts";
 
 export interface ClipPublisherParts {
@@ -78,7 +77,7 @@ export class ClipPublisher {
 
   async #work(): Promise<void> {
     const { config, log, path } = this.#parts;
-    const rule = { firstMs: config.restart_first_seconds * 1000, mostMs: config.restart_most_seconds * 1000 };
+    const rule = { firstMs: config.restart_first_seconds * 1000, maxMs: config.restart_most_seconds * 1000 };
     const { signal } = this.#ending;
     let failures = 0;
     do {
@@ -88,7 +87,7 @@ export class ClipPublisher {
       failures = performance.now() - beganMs > WELL_MS ? 1 : failures + 1;
       log.warn({ path, why, failures }, "the clip of the demo is not published any more; it will be again");
       this.#enter("restarting", why);
-      await sleep(backOff(failures, rule, Math.random()), signal);
+      await sleep(backoff(failures, rule), signal);
     } while (await this.#isWanted());
     this.#enter("over", this.trouble);
   }

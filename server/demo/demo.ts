@@ -5,10 +5,9 @@
 import type { Logger } from "pino";
 import type { DemoState, RunningDemo } from "../../schemas/api/demo.ts";
 import type { Config } from "../../schemas/config.ts";
+import { backoff, sleep } from "../async/timing.ts";
 import { hubPath, type Media } from "../media/media.ts";
 import type { Processes } from "../processes/processes.ts";
-import { backOff } from "../processes/restart.ts";
-import { sleep } from "../processes/sleep.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sources } from "../sources/sources.ts";
 import type { Sql } from "../store/client.ts";
@@ -41,7 +40,7 @@ const STREAM = "demo";
 const GRAPH = "detect";
 /** A machine that is busy, or a stream that has only just begun: another moment may do. */
 const PASSING = ["source_not_live", "pipeline_failed", "rate_limited", "media_unavailable"];
-const RETRY = { firstMs: 500, mostMs: 5_000 };
+const RETRY = { firstMs: 500, maxMs: 5_000 };
 const LOOK_MS = 50;
 
 export class Demo {
@@ -216,7 +215,7 @@ export class Demo {
         if (!isPassing || performance.now() > untilMs || !this.#publishers.has(user.uuid)) throw error;
         log.info({ why: error.message, attempt }, "the process of the demo could not be started; it is tried again");
       }
-      await sleep(backOff(attempt, RETRY, Math.random()), this.#ending.signal);
+      await sleep(backoff(attempt, RETRY), this.#ending.signal);
       this.#expectOpen();
     }
   }

@@ -5,9 +5,8 @@
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import type { EnhancedTrack } from "../../schemas/enhancement.ts";
+import { backoff, sleep } from "../async/timing.ts";
 import type { Confinement } from "../processes/confinement.ts";
-import { backOff } from "../processes/restart.ts";
-import { sleep } from "../processes/sleep.ts";
 import type { Sql } from "../store/client.ts";
 import {
   countCrash,
@@ -148,7 +147,7 @@ export class EnhancementJob {
       this.#resolveStarted(fault);
       throw new Over();
     }
-    await sleep(backOff(crashes, this.#rule, Math.random()), signal);
+    await sleep(backoff(crashes, this.#rule), signal);
   }
 
   /** A database that is away is waited for: what it holds is not lost. */
@@ -160,13 +159,13 @@ export class EnhancementJob {
         return await act();
       } catch (error) {
         this.#log.warn({ err: error }, "the database does not take what was enhanced; it is tried again");
-        await sleep(backOff(attempt, this.#rule, Math.random()), signal);
+        await sleep(backoff(attempt, this.#rule), signal);
       }
     }
   }
 
   get #rule() {
     const { restart_first_seconds, restart_most_seconds } = this.#needs.config;
-    return { firstMs: restart_first_seconds * 1000, mostMs: restart_most_seconds * 1000 };
+    return { firstMs: restart_first_seconds * 1000, maxMs: restart_most_seconds * 1000 };
   }
 }

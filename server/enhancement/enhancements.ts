@@ -1,11 +1,11 @@
 /** Reports that are being enhanced on this machine: so many at once, the others wait. What it claimed it renews. */
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
-import { Again } from "../processes/again.ts";
+import { Poller } from "../async/poller.ts";
+import { Semaphore } from "../async/semaphore.ts";
 import type { Confinement } from "../processes/confinement.ts";
 import { judgeStanding } from "../processes/standings.ts";
 import { ServiceError } from "../service-error.ts";
-import { Slots } from "../slots.ts";
 import type { Sql } from "../store/client.ts";
 import {
   claimEnhancements,
@@ -39,15 +39,15 @@ interface Held {
 
 export class Enhancements {
   readonly #needs: EnhancementNeeds;
-  readonly #slots: Slots;
+  readonly #slots: Semaphore;
   readonly #held = new Map<string, Held>();
-  readonly #renewing = new Again(() => this.#renewAgain());
+  readonly #renewing = new Poller(() => this.#renewAgain());
   #isClosing = false;
 
   constructor(needs: EnhancementNeeds) {
     this.#needs = needs;
-    this.#slots = new Slots(needs.config.enhancement.at_once);
-    this.#renewing.begin(needs.config.node.renew_seconds * 1000);
+    this.#slots = new Semaphore(needs.config.enhancement.at_once);
+    this.#renewing.start(needs.config.node.renew_seconds * 1000);
   }
 
   /**

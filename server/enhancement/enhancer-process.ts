@@ -4,6 +4,7 @@
  */
 import type { ChildProcess } from "node:child_process";
 import type { Logger } from "pino";
+import { Deadline } from "../../ipc/deadline.ts";
 import {
   ENHANCE_PROTOCOL,
   type EnhancedTrack,
@@ -12,7 +13,6 @@ import {
   type TrackToEnhance,
 } from "../../schemas/enhancement.ts";
 import type { Confinement } from "../processes/confinement.ts";
-import { Deadline } from "../processes/deadline.ts";
 import { awaitExit } from "../processes/disposable-child.ts";
 import { RunnerOutput } from "../processes/runner-output.ts";
 import { watchUsage } from "../processes/watch-usage.ts";

@@ -4,7 +4,7 @@
  */
 import { Worker } from "node:worker_threads";
 import type { CompileAnswer, CompileRequest, CompilerKnowledge } from "../../graphs/compiler/worker/messages.ts";
-import { FairQueue } from "../fair-queue.ts";
+import { FairQueue } from "../async/fair-queue.ts";
 
 const ENTRY = new URL("../../graphs/compiler/worker/worker.mjs", import.meta.url);
 

@@ -5,9 +5,9 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { Logger } from "pino";
+import { Deadline } from "../../ipc/deadline.ts";
 import { HUB_PROTOCOL, type HubMessage, type HubRequest, type HubSettings } from "../../schemas/hub.ts";
 import { WITHOUT_SECRETS } from "../config/secret-variables.ts";
-import { Deadline } from "../processes/deadline.ts";
 import { RunnerOutput } from "../processes/runner-output.ts";
 import { readHubMessage } from "./hub-messages.ts";
 

@@ -3,7 +3,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import type { AuthorizeRequest, HubRequest, StreamInfo } from "../../schemas/hub.ts";
-import { backOff } from "../processes/restart.ts";
+import { backoff } from "../async/timing.ts";
 import type { Judgement } from "./admission.ts";
 import {
   describeHubExit,
@@ -216,8 +216,8 @@ export class MediaHub implements Media {
 
   async #pause(): Promise<void> {
     const { restart_first_seconds, restart_most_seconds } = this.#parts.config.media;
-    const rule = { firstMs: restart_first_seconds * 1000, mostMs: restart_most_seconds * 1000 };
-    const pauseMs = backOff(++this.#crashes, rule, Math.random());
+    const rule = { firstMs: restart_first_seconds * 1000, maxMs: restart_most_seconds * 1000 };
+    const pauseMs = backoff(++this.#crashes, rule);
     await wait(pauseMs, undefined, { signal: this.#closing.signal }).catch(() => {});
   }
 

@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
+import { Deadline } from "../../ipc/deadline.ts";
 import { makeConfig } from "../api/app.fixture.ts";
+import { backoff } from "../async/timing.ts";
 import { isAlive } from "../is-alive.ts";
-import { Deadline } from "../processes/deadline.ts";
-import { backOff } from "../processes/restart.ts";
 import { silentLog } from "../store/database.fixture.ts";
 import type { RecordingReport } from "./hub-process.ts";
 import { MediaHub } from "./media-hub.ts";
@@ -139,7 +139,7 @@ test("a hub that dies again and again is tried again and again, more and more sl
   const at = (what: string) => moments.flatMap((line) => (line.startsWith(what) ? [Number(line.split(" ")[1])] : []));
   const [born, died] = [at("born"), at("died")];
   for (const attempt of [1, 2, 3]) {
-    const leastMs = backOff(attempt, { firstMs, mostMs: 10_000 }, 0);
+    const leastMs = backoff(attempt, { firstMs, maxMs: 10_000 }, 0);
     const pauseMs = (born[attempt] ?? Number.NaN) - (died[attempt - 1] ?? Number.NaN);
     assert.ok(pauseMs >= Math.floor(leastMs), `pause ${attempt} was of ${pauseMs} ms, not of ${leastMs}`);
   }

@@ -1,6 +1,6 @@
 /** Whoever was let in by a key must go when the key, or what the path was registered for, is gone. */
 import type { Logger } from "pino";
-import { Again } from "../processes/again.ts";
+import { Poller } from "../async/poller.ts";
 import type { Sql } from "../store/client.ts";
 import { judgePaths } from "../store/hub-paths.ts";
 
@@ -19,12 +19,12 @@ export class Upkeep {
   readonly #parts: UpkeepParts;
   /** Where somebody was let in by a key since they were last sent away: runners with rights of their own stay. */
   readonly #keyed = new Map<string, number>();
-  readonly #looking: Again;
+  readonly #looking: Poller;
 
   constructor(parts: UpkeepParts) {
     this.#parts = parts;
-    this.#looking = new Again(() => this.#attempt());
-    this.#looking.begin(parts.everyMs);
+    this.#looking = new Poller(() => this.#attempt());
+    this.#looking.start(parts.everyMs);
   }
 
   noteKeyUsed(path: string): void {

@@ -2,15 +2,16 @@
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import type { RunnerStats } from "../../schemas/runner.ts";
+import { Poller } from "../async/poller.ts";
+import { Semaphore } from "../async/semaphore.ts";
+import { withTimeout } from "../async/timing.ts";
 import type { RouteOutput } from "../outputs/output-route.ts";
-import { Slots } from "../slots.ts";
 import { type Claim, claimFree, renewClaims, stopUnheld, type UnheldClaim } from "../store/claims.ts";
 import type { Sql } from "../store/client.ts";
 import { deleteProcess } from "../store/processes.ts";
 import { readStandings } from "../store/standing.ts";
 import type { TelemetryNumbers } from "../telemetry/standing.ts";
 import type { AdoptionNeeds } from "./adoption.ts";
-import { Again } from "./again.ts";
 import type { LiveProcess } from "./describe-process.ts";
 import { Lease } from "./lease.ts";
 import { Orphans } from "./orphans.ts";
@@ -20,7 +21,6 @@ import type { SpareRunners } from "./spare.ts";
 import { judgeStanding, nextLookMs } from "./standings.ts";
 import { SupervisedProcess } from "./supervised-process.ts";
 import { UsageWriter } from "./usage-writer.ts";
-import { within } from "./within.ts";
 
 export interface ProcessMetrics {
   observeProcess(uuid: string, stats: RunnerStats & { readonly restarts: number }): void;
@@ -57,15 +57,15 @@ const MOST_ENDED = 256;
 export class Holdings {
   readonly #needs: HoldingNeeds;
   readonly #usage: UsageWriter;
-  readonly #slots: Slots;
+  readonly #slots: Semaphore;
   readonly #held = new Map<string, SupervisedProcess>();
   /** Oldest first. */
   readonly #ended = new Map<string, LiveProcess>();
   readonly #orphans: Orphans;
   /** Starts that came to nothing and are still in the database, with their fences. */
   readonly #remains = new Map<string, number>();
-  readonly #renewing = new Again(() => this.#renewAll());
-  readonly #metering = new Again(() => this.#meterAll());
+  readonly #renewing = new Poller(() => this.#renewAll());
+  readonly #metering = new Poller(() => this.#meterAll());
   /** Null when nobody else could claim anything. */
   readonly #lease: Lease | null;
   #isClosing = false;
@@ -76,7 +76,7 @@ export class Holdings {
     this.#lease = needs.isAlone ? null : new Lease(leaseMs, () => this.#loseAll());
     this.#orphans = new Orphans({ ...needs, take: (parts) => this.hold(parts).resume() });
     this.#usage = new UsageWriter(needs.sql);
-    this.#slots = new Slots(needs.config.runners.parallel);
+    this.#slots = new Semaphore(needs.config.runners.parallel);
   }
 
   /** Of one that ended here not long ago: what it was in the end. */
@@ -101,8 +101,8 @@ export class Holdings {
     const { config, isAlone } = this.#needs;
     this.#lease?.renew(performance.now());
     await this.#claim(isAlone);
-    this.#renewing.begin(config.node.renew_seconds * 1000);
-    this.#metering.begin(config.usage.flush_seconds * 1000);
+    this.#renewing.start(config.node.renew_seconds * 1000);
+    this.#metering.start(config.usage.flush_seconds * 1000);
     // Renewed meanwhile: many take their time.
     await this.#orphans.adoptAll();
     return this.#held.size;
@@ -169,11 +169,11 @@ export class Holdings {
     const underWay = Promise.all([this.#renewing.close(), this.#metering.close(), this.#orphans.close()]);
     const released = underWay.then(() => Promise.all([this.#haltAll(), this.#orphans.release()]));
     // By then the runners are gone.
-    await within(this.#needs.limits.stopMs + WRITE_MS, Promise.all([halted, released]));
+    await withTimeout(this.#needs.limits.stopMs + WRITE_MS, Promise.all([halted, released]));
     for (const process of this.#held.values()) process.closeLedger();
     const written = this.#usage.flush();
     written.catch((error) => this.#needs.log.warn({ err: error }, "the last minutes are not written"));
-    await within(WRITE_MS, written).catch(() => {});
+    await withTimeout(WRITE_MS, written).catch(() => {});
   }
 
   async #haltAll(): Promise<void> {
@@ -246,18 +246,18 @@ export class Holdings {
 
   async #meterAll(): Promise<number> {
     const { config, log } = this.#needs;
-    const mostMs = config.usage.flush_seconds * 1000;
+    const maxMs = config.usage.flush_seconds * 1000;
     try {
       for (const process of this.#held.values()) process.saveProgress();
       await this.flushUsage();
-      return await this.#stopSpent(mostMs);
+      return await this.#stopSpent(maxMs);
     } catch (error) {
       log.warn({ err: error }, "minutes could not be written down; it is tried again");
-      return mostMs;
+      return maxMs;
     }
   }
 
-  async #stopSpent(mostMs: number): Promise<number> {
+  async #stopSpent(maxMs: number): Promise<number> {
     const users = [...new Set([...this.#held.values()].map(({ row }) => row.userUuid))];
     const standings = await readStandings(this.#needs.sql, users);
     for (const standing of standings) {
@@ -268,7 +268,7 @@ export class Holdings {
       remainingMs,
       running: this.of(userUuid).filter(({ state }) => state === "running").length,
     }));
-    return nextLookMs(consumptions, LEAST_LOOK_MS, mostMs);
+    return nextLookMs(consumptions, LEAST_LOOK_MS, maxMs);
   }
 
   async #removeRemains(): Promise<void> {

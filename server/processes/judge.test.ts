@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Judge, type Verdict } from "./judge.ts";
 
-const RULE = { restarts: 2, windowMs: 10_000, firstMs: 100, mostMs: 1000 };
+const RULE = { restarts: 2, windowMs: 10_000, firstMs: 100, maxMs: 1000 };
 const at = (nowMs: number, more = {}) => ({ isFile: false, hasFlowed: true, nowMs, random: 1, ...more });
 const crash = { kind: "crash", detail: "SIGSEGV" } as const;
 const gone = { kind: "source", detail: "refused" } as const;

@@ -1,6 +1,8 @@
 /** What follows from the end of a run: the end of the process, or another run after a while. */
+
+import { backoff } from "../async/timing.ts";
 import type { ProcessError } from "./processes.ts";
-import { backOff, planRestart, type RestartRule } from "./restart.ts";
+import { planRestart, type RestartRule } from "./restart.ts";
 import type { RunEnd } from "./run.ts";
 
 export type Verdict =
@@ -53,7 +55,7 @@ export class Judge {
     if (isFile) return fail("pipeline_failed", detail);
     this.#lostSinceMs ??= nowMs;
     if (hasFlowed || this.patienceMs(nowMs) <= 0) return fail("source_not_live", detail);
-    return { waitMs: backOff(++this.#attempts, this.#rule, random), isCrash: false };
+    return { waitMs: backoff(++this.#attempts, this.#rule, random), isCrash: false };
   }
 
   #judgeCrash(detail: string, { nowMs, random }: Circumstances): Verdict {

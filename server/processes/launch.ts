@@ -1,9 +1,8 @@
 /** From a runner that waits to one through which data flows. */
 import type { RunnerJob } from "../../schemas/runner.ts";
+import { TIMED_OUT, unlessAborted, withTimeout } from "../async/timing.ts";
 import { Run, type RunEnd, type RunLimits } from "./run.ts";
 import type { Runner, RunnerReport } from "./runner.ts";
-import { unlessAborted } from "./unless-aborted.ts";
-import { LATE, within } from "./within.ts";
 
 /** How long a launch may take, unless its signal ends it. */
 export interface Patience {
@@ -105,7 +104,7 @@ async function launchAt(
     };
   if (typeof outcome === "object") return fail(phase, outcome);
   // Nothing came of it yet: there is nothing that it could put in order.
-  run.kill(outcome === LATE ? `its ${phase} was late` : "it is not wanted any more");
+  run.kill(outcome === TIMED_OUT ? `its ${phase} was late` : "it is not wanted any more");
   if (outcome === "aborted") return fail(phase, STOPPED, run.ended);
   const seconds = ((performance.now() - takenMs) / 1000).toFixed(1);
   const end = await run.ended;
@@ -126,15 +125,15 @@ export function blame(
   seconds: string,
   { isFile, label }: Pick<LaunchParts, "isFile" | "label">,
 ): RunEnd & { readonly detail: string } {
-  if (phase === "runner") return { kind: "crash", detail: `no runner was loaded within ${seconds} s` };
-  if (phase === "graph") return { kind: "crash", detail: `the graph did not play within ${seconds} s` };
-  const detail = `no frame came from ${label} within ${seconds} s; check that it is there and streams`;
+  if (phase === "runner") return { kind: "crash", detail: `no runner was loaded withTimeout ${seconds} s` };
+  if (phase === "graph") return { kind: "crash", detail: `the graph did not play withTimeout ${seconds} s` };
+  const detail = `no frame came from ${label} withTimeout ${seconds} s; check that it is there and streams`;
   return { kind: isFile ? "crash" : "source", detail };
 }
 
 interface Flow {
   readonly phase: Phase;
-  readonly outcome: "flowing" | "aborted" | RunEnd | typeof LATE;
+  readonly outcome: "flowing" | "aborted" | RunEnd | typeof TIMED_OUT;
 }
 
 async function awaitFlow(run: Run, { graphMs, sourceMs }: Patience, signal: AbortSignal): Promise<Flow> {
@@ -142,7 +141,7 @@ async function awaitFlow(run: Run, { graphMs, sourceMs }: Patience, signal: Abor
   const playing = run.playing.then(() => "playing" as const);
   const wait = async <T>(limitMs: number, ...events: readonly Promise<T>[]) => {
     try {
-      return await unlessAborted(within(limitMs, Promise.race([flowing, ...events, run.ended])), signal);
+      return await unlessAborted(withTimeout(limitMs, Promise.race([flowing, ...events, run.ended])), signal);
     } catch {
       return "aborted" as const;
     }

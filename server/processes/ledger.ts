@@ -1,6 +1,7 @@
 /** What is to be known of a process, now and after a crash of the server: kept here, written down in the background. */
 import type { JsonRecord } from "../../schemas/json.ts";
 import { dropLive, type LivePlace, mergeLive } from "../../schemas/live-values.ts";
+import { TIMED_OUT, withTimeout } from "../async/timing.ts";
 import { ServiceError } from "../service-error.ts";
 import { type Claim, type ProcessSnapshot, releaseClaim, saveSnapshot } from "../store/claims.ts";
 import type { Sql } from "../store/client.ts";
@@ -8,12 +9,11 @@ import type { LiveProperties, ProcessRow } from "../store/processes.ts";
 import type { CrashCounts, ProcessCrash, ProcessError, ProcessState } from "./processes.ts";
 import { StateWriter } from "./state-writer.ts";
 import { TrackIds } from "./track-ids.ts";
-import { LATE, within } from "./within.ts";
 
 export interface LedgerOptions {
   readonly sql: Sql;
   readonly isFile: boolean;
-  /** What a client is promised must be written down within this time. */
+  /** What a client is promised must be written down withTimeout this time. */
   readonly saveMs: number;
   /** The process is somebody else's now. */
   onLost(): void;
@@ -87,13 +87,13 @@ export class Ledger {
 
   /** What a client is promised: rejects when it takes too long to be written down, or never will be. */
   async promise(): Promise<void> {
-    const isSaved = await within(this.#options.saveMs, this.save());
+    const isSaved = await withTimeout(this.#options.saveMs, this.save());
     if (isSaved === false)
       throw new ServiceError("wrong_state", {
         detail:
           "the process ended, or went to another machine, before this was written down; ask for the process before you try again",
       });
-    if (isSaved === LATE)
+    if (isSaved === TIMED_OUT)
       throw new ServiceError("database_unavailable", {
         detail: "it is done, but could not be written down yet; ask for the process before you try again",
       });

@@ -4,6 +4,7 @@
  */
 import type { Logger } from "pino";
 import { maskCredentials } from "../../schemas/mask.ts";
+import { sleep } from "../async/timing.ts";
 import { Judge } from "./judge.ts";
 import { blame, type FailedLaunch, type Launched, type LaunchTimes, type Patience } from "./launch.ts";
 import type { LaunchOrder } from "./launcher.ts";
@@ -14,7 +15,6 @@ import type { Reception } from "./reception.ts";
 import { refuseLate, refuseStart } from "./refusals.ts";
 import type { Run, RunEnd, RunFault } from "./run.ts";
 import { showState } from "./shown-state.ts";
-import { sleep } from "./sleep.ts";
 import type { StartLimit } from "./start-limit.ts";
 
 /** `halt`: it is given up, and what should be stays as it is. `lose`: it is not ours any more. */

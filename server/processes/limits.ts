@@ -16,7 +16,7 @@ export function limitsOf({ runners, reconnect, database }: Config): ProcessLimit
       restarts: runners.restarts,
       windowMs: runners.restart_window_seconds * 1000,
       firstMs: runners.restart_first_seconds * 1000,
-      mostMs: runners.restart_most_seconds * 1000,
+      maxMs: runners.restart_most_seconds * 1000,
     },
   };
 }

@@ -2,6 +2,7 @@
 import type { Logger } from "pino";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { RunnerJob, SetResult } from "../../schemas/runner.ts";
+import { SerialQueue } from "../async/serial-queue.ts";
 import { ServiceError } from "../service-error.ts";
 import type { AttachedOutput } from "../store/attachments.ts";
 import type { BranchRow } from "../store/branches.ts";
@@ -16,9 +17,8 @@ import type { ProcessOutputs } from "./process-outputs.ts";
 import type { ProcessParts } from "./process-parts.ts";
 import type { ProcessState } from "./processes.ts";
 import { RECORDING, type Recorder } from "./recorder.ts";
-import { refuseOffer, refuseRequest, refuseRestarting, refuseState } from "./refusals.ts";
+import { refuseCrowd, refuseOffer, refuseRequest, refuseRestarting, refuseState } from "./refusals.ts";
 import { type RunnerOrder, RunnerSilence } from "./runner.ts";
-import { Turns } from "./turns.ts";
 
 export interface OrdersParts extends Pick<ProcessParts, "row" | "offers" | "slots"> {
   readonly outputs: ProcessOutputs;
@@ -62,16 +62,15 @@ const LIVING: readonly ProcessState[] = ["running", "paused"];
 
 export class Orders {
   readonly #parts: OrdersParts;
-  readonly #turns: Turns;
+  readonly #queue = new SerialQueue();
 
   constructor(parts: OrdersParts) {
     this.#parts = parts;
-    this.#turns = new Turns({ most: MOST_WAITING, waitMs: parts.replyMs });
   }
 
   pause(): Promise<void> {
     const { life, ledger } = this.#parts;
-    return this.#turns.take(async () => {
+    return this.#enqueue(async () => {
       this.#expect(["running"], "paused");
       await this.ask({ type: "pause" });
       this.#expect(["running"], "paused");
@@ -83,7 +82,7 @@ export class Orders {
 
   resume(): Promise<void> {
     const { life, ledger, feed } = this.#parts;
-    return this.#turns.take(async () => {
+    return this.#enqueue(async () => {
       this.#expect(["paused"], "resumed");
       await this.ask({ type: "resume" });
       this.#expect(["paused"], "resumed");
@@ -97,7 +96,7 @@ export class Orders {
   /** What the runner has and what the store has is the same in the end, however often it is tried. */
   attach(store: AttachmentStore): Promise<void> {
     const { outputs } = this.#parts;
-    return this.#turns.take(async () => {
+    return this.#enqueue(async () => {
       this.expectLiving("given an output");
       const output = await store.attach();
       if (outputs.has(output.outputUuid)) return;
@@ -115,7 +114,7 @@ export class Orders {
 
   detach(outputUuid: string, store: Pick<AttachmentStore, "detach">): Promise<void> {
     const { outputs } = this.#parts;
-    return this.#turns.take(async () => {
+    return this.#enqueue(async () => {
       if (outputs.has(outputUuid)) {
         this.expectLiving("relieved of an output");
         if (outputs.isRouted(outputUuid)) await this.ask({ type: "detach", attachment: outputUuid });
@@ -127,7 +126,7 @@ export class Orders {
 
   attachBranch({ slot, params, store }: BranchOrder): Promise<BranchState> {
     const { branches, prepare } = this.#parts;
-    return this.#turns.take(async () => {
+    return this.#enqueue(async () => {
       this.expectLiving("given a branch");
       this.#expectOpenSlot(slot);
       await prepare({ given: {}, attach: { slot, params } });
@@ -147,7 +146,7 @@ export class Orders {
 
   detachBranch(uuid: string, store: BranchOrder["store"]): Promise<void> {
     const { branches } = this.#parts;
-    return this.#turns.take(async () => {
+    return this.#enqueue(async () => {
       if (!branches.has(uuid))
         throw new ServiceError("branch_not_found", {
           detail: `there is no branch ${uuid}; GET /process/${this.#parts.row.uuid}/branches lists those there are`,
@@ -176,7 +175,7 @@ export class Orders {
 
   setProperties(nodes: LiveProperties, params: JsonRecord = {}): Promise<void> {
     const { ledger, prepare } = this.#parts;
-    return this.#turns.take(async () => {
+    return this.#enqueue(async () => {
       this.expectLiving("changed");
       const hasParams = Object.keys(params).length > 0;
       if (hasParams) await prepare({ params: { ...ledger.params, ...params }, given: params });
@@ -190,13 +189,13 @@ export class Orders {
   /** What others supply is what the runner has, if there is one; the next one begins with it. */
   syncSupply(): Promise<void> {
     const { ledger } = this.#parts;
-    return this.#turns.takeSurely(async () => {
+    return this.#queue.run(async () => {
       if (LIVING.includes(ledger.state)) await this.#syncSupply();
     });
   }
 
   describe(format: "json" | "dot" | "mermaid" | "launch"): Promise<unknown> {
-    return this.#turns.take(async () => {
+    return this.#enqueue(async () => {
       this.expectLiving("described");
       return this.ask({ type: "describe", format });
     });
@@ -205,7 +204,7 @@ export class Orders {
   /** The feed is for who watches now, if it runs. */
   syncFeed(sync: () => Promise<void>): Promise<void> {
     const { ledger } = this.#parts;
-    return this.#turns.takeSurely(async () => (ledger.state === "running" ? sync() : undefined));
+    return this.#queue.run(async () => (ledger.state === "running" ? sync() : undefined));
   }
 
   /** Looks after what is attached: other ways for outputs that get nowhere, the recording by the room there is. */
@@ -214,7 +213,7 @@ export class Orders {
     // Nothing flows through one that is paused: its outputs are not at fault.
     const isRunning = (): boolean => ledger.state === "running";
     const detours = isRunning() ? await outputs.seek() : [];
-    return this.#turns.takeSurely(async () => {
+    return this.#queue.run(async () => {
       if (!LIVING.includes(ledger.state)) return;
       // Its fault is no other's: the outputs come all the same.
       await recorder.tend().catch((error) => log.warn({ err: error }, "its recording could not be looked after"));
@@ -230,7 +229,7 @@ export class Orders {
   /** Of a run through which data flows: makes it what the process should be. */
   restore(): Promise<void> {
     const { life, ledger, feed, branches } = this.#parts;
-    return this.#turns.takeSurely(async () => {
+    return this.#queue.run(async () => {
       life.noteFlowing();
       branches.noteFlowing();
       const { live, desired } = ledger;
@@ -273,6 +272,15 @@ export class Orders {
       if (error instanceof RunnerSilence) run.kill(error.message);
       throw refuseRequest(error as Error);
     }
+  }
+
+  /** Rejects with `rate_limited` when too many wait, or for too long. */
+  #enqueue<T>(task: () => Promise<T>): Promise<T> {
+    const { replyMs } = this.#parts;
+    const tooMany = `${MOST_WAITING} requests wait for this process already; try again in a moment`;
+    if (this.#queue.waiting >= MOST_WAITING) return Promise.reject(refuseCrowd(tooMany));
+    const tooLong = `the process did not get to this within ${replyMs / 1000} s; try again in a moment`;
+    return this.#queue.runWithin(replyMs, () => refuseCrowd(tooLong), task);
   }
 
   async #syncSupply(): Promise<void> {

@@ -1,6 +1,6 @@
 /** Processes that this machine has claimed and does not run yet: each is taken up as soon as that can be done. */
 import type { Logger } from "pino";
-import { Slots } from "../slots.ts";
+import { Semaphore } from "../async/semaphore.ts";
 import { type Claim, type RenewedClaim, releaseClaim } from "../store/claims.ts";
 import type { ProcessRow } from "../store/processes.ts";
 import { type AdoptionNeeds, adopt } from "./adoption.ts";
@@ -19,7 +19,7 @@ export class Orphans {
   readonly #needs: OrphanNeeds;
   readonly #rows = new Map<string, ProcessRow>();
   readonly #adopting = new Map<string, Promise<void>>();
-  readonly #slots = new Slots(AT_ONCE);
+  readonly #slots = new Semaphore(AT_ONCE);
   readonly #closing = new AbortController();
 
   constructor(needs: OrphanNeeds) {

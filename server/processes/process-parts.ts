@@ -3,8 +3,8 @@ import type { Logger } from "pino";
 import type { AlertRule } from "../../schemas/alerts.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
+import type { Semaphore } from "../async/semaphore.ts";
 import type { RouteOutput } from "../outputs/output-route.ts";
-import type { Slots } from "../slots.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import type { AttachedOutput } from "../store/attachments.ts";
 import type { BranchRow } from "../store/branches.ts";
@@ -69,7 +69,7 @@ export interface ProcessNeeds {
   readonly routeOutput: RouteOutput;
   readonly recordings: RecordingPlace;
   /** Of processes that are started: when a server takes up many, they do not slow each other down to failure. */
-  readonly slots: Slots;
+  readonly slots: Semaphore;
   /** Rejects with `invalid_input` where its graph does not take what a client gives. */
   prepare(order: PrepareOrder): Promise<unknown>;
   /** Rejects when the signal is aborted: then the runner is somebody else's. */

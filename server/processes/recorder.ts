@@ -5,7 +5,7 @@
 import type { Logger } from "pino";
 import { maskCredentials } from "../../schemas/mask.ts";
 import type { RunnerJob, RunnerMessage } from "../../schemas/runner.ts";
-import { backOff } from "./restart.ts";
+import { backoff } from "../async/timing.ts";
 
 type Attachment = RunnerJob["attach"][number];
 type Report = RunnerMessage & { type: "attachment" };
@@ -41,7 +41,7 @@ export interface RecordingState {
 }
 
 /** A file that could not be begun or written to is followed by another so much later, and rarer and rarer. */
-const AGAIN = { firstMs: 5_000, mostMs: 300_000 };
+const AGAIN = { firstMs: 5_000, maxMs: 300_000 };
 
 const NO_ROOM = "the disk is nearly full";
 
@@ -104,7 +104,7 @@ export class Recorder {
     if (status !== "failed" || attachment !== current?.name) return;
     this.#current = null;
     this.#leaving.add(attachment);
-    if (this.#now() - current.sinceMs > AGAIN.mostMs) this.#failures = 0;
+    if (this.#now() - current.sinceMs > AGAIN.maxMs) this.#failures = 0;
     this.#fail(detail ?? "its file cannot be written", null);
   }
 
@@ -157,7 +157,7 @@ export class Recorder {
 
   #fail(reason: string, err: unknown): void {
     this.#failures += 1;
-    const waitMs = backOff(this.#failures, AGAIN, Math.random());
+    const waitMs = backoff(this.#failures, AGAIN);
     this.#notBeforeMs = this.#now() + waitMs;
     this.#detail = `it could not be written: ${maskCredentials(reason)}; it is tried again`;
     this.#needs.log.warn({ err, reason: this.#detail, waitMs: Math.round(waitMs) }, "it is not recorded");

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { backOff, planRestart } from "./restart.ts";
 
-const RULE = { restarts: 5, windowMs: 300_000, firstMs: 500, mostMs: 30_000 };
+const RULE = { restarts: 5, windowMs: 300_000, firstMs: 500, maxMs: 30_000 };
 
 test("waits twice as long after each crash, up to the most", () => {
   const waits = [1, 2, 3, 4, 7, 40].map((attempt) => backOff(attempt, RULE, 1));
@@ -29,7 +29,7 @@ test("keeps every wait between half of the first and the most", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 5000 }), fc.double({ min: 0, max: 1, noNaN: true }), (attempt, random) => {
       const waitMs = backOff(attempt, RULE, random);
-      assert.ok(waitMs >= RULE.firstMs / 2 && waitMs <= RULE.mostMs);
+      assert.ok(waitMs >= RULE.firstMs / 2 && waitMs <= RULE.maxMs);
     }),
   );
 });

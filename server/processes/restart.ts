@@ -5,7 +5,7 @@ export interface RestartRule {
   readonly restarts: number;
   readonly windowMs: number;
   readonly firstMs: number;
-  readonly mostMs: number;
+  readonly maxMs: number;
 }
 
 /**
@@ -18,8 +18,8 @@ export function planRestart(crashesMs: readonly number[], rule: RestartRule, ran
 }
 
 /** Twice as long at each attempt, from the first on; between half and all of that. */
-export function backOff(attempt: number, rule: Pick<RestartRule, "firstMs" | "mostMs">, random: number): number {
-  const wholeMs = Math.min(rule.mostMs, rule.firstMs * 2 ** Math.min(attempt - 1, 30));
+export function backOff(attempt: number, rule: Pick<RestartRule, "firstMs" | "maxMs">, random: number): number {
+  const wholeMs = Math.min(rule.maxMs, rule.firstMs * 2 ** Math.min(attempt - 1, 30));
   return wholeMs * (0.5 + random / 2);
 }
 

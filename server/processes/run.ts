@@ -2,8 +2,9 @@
  * One life of a process in one runner, from `start` until the runner is gone. Owns the runner. One that says nothing for
  * too long or grows too large is ended; that is a crash like any other.
  */
+
+import { Deadline } from "../../ipc/deadline.ts";
 import type { RunnerJob } from "../../schemas/runner.ts";
-import { Deadline } from "./deadline.ts";
 import { describeExit, type Runner, type RunnerOrder, RunnerRefusal, type RunnerReport } from "./runner.ts";
 
 /** Why it does not run any more. `source`: nothing comes in; `graph`: it does not compile; `crash`: worth another try. */

@@ -5,11 +5,11 @@
 import type { ChildProcess } from "node:child_process";
 import type { Readable } from "node:stream";
 import type { Logger } from "pino";
+import { Deadline } from "../../ipc/deadline.ts";
 import { PictureReader } from "../../schemas/picture-stream.ts";
 import { PICTURES, RUNNER_PROTOCOL, type RunnerMessage, type RunnerRequest } from "../../schemas/runner.ts";
 import type { InputFault } from "../service-error.ts";
 import type { Confinement } from "./confinement.ts";
-import { Deadline } from "./deadline.ts";
 import type { Picture } from "./processes.ts";
 import type { RunnerFolder, RunnerFolders } from "./runner-folders.ts";
 import { readMessage } from "./runner-messages.ts";

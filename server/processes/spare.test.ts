@@ -19,7 +19,7 @@ afterEach(async () => {
 function makeSpares(count: number, entry = SCRIPTED): SpareRunners {
   const log = pino({ level: "silent" });
   const spares = new SpareRunners({
-    ...{ entry, confinement, log, count, loadMs: 20_000, replyMs: 5000, firstMs: 20, mostMs: 100 },
+    ...{ entry, confinement, log, count, loadMs: 20_000, replyMs: 5000, firstMs: 20, maxMs: 100 },
     ...{ memoryBytes: 2 ** 30, folders: null, writes: [] },
   });
   open.push(spares);

@@ -1,14 +1,13 @@
 /** Runners that are loaded ahead, so that what is started gets one at once. */
 import type { Logger } from "pino";
-import { backOff } from "./restart.ts";
+import { backoff, unlessAborted } from "../async/timing.ts";
 import { Runner, type RunnerOptions } from "./runner.ts";
-import { unlessAborted } from "./unless-aborted.ts";
 
 export interface SpareOptions extends RunnerOptions {
   readonly count: number;
   /** Of spares that die. */
   readonly firstMs: number;
-  readonly mostMs: number;
+  readonly maxMs: number;
 }
 
 const CLOSING = "the server is being shut down";
@@ -123,7 +122,7 @@ export class SpareRunners {
         this.#refill = undefined;
         this.fill();
       },
-      backOff(this.#deaths, this.#options, Math.random()),
+      backoff(this.#deaths, this.#options),
     );
   }
 }

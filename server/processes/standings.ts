@@ -17,10 +17,10 @@ export interface Consumption {
   readonly running: number;
 }
 
-/** The earliest moment at which somebody's minutes can be used up; `mostMs` when nobody's can before that. */
-export function nextLookMs(users: readonly Consumption[], leastMs: number, mostMs: number): number {
+/** The earliest moment at which somebody's minutes can be used up; `maxMs` when nobody's can before that. */
+export function nextLookMs(users: readonly Consumption[], leastMs: number, maxMs: number): number {
   const ends = users.flatMap(({ remainingMs, running }) =>
     remainingMs === null || running === 0 ? [] : [remainingMs / running],
   );
-  return Math.max(leastMs, Math.min(mostMs, ...ends));
+  return Math.max(leastMs, Math.min(maxMs, ...ends));
 }

@@ -1,5 +1,5 @@
 /** The time in which a start must be answered, and whether anybody still waits for the answer. */
-import { unlessAborted } from "./unless-aborted.ts";
+import { unlessAborted } from "../async/timing.ts";
 
 /** The reason of the signal when the time is over. */
 export class StartLate extends Error {

@@ -1,7 +1,8 @@
-/** First starts, from the wish to the first data: each is answered within its limit, whatever takes long. */
+/** First starts, from the wish to the first data: each is answered withTimeout its limit, whatever takes long. */
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
+import { withTimeout } from "../async/timing.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { insertProcess, type ProcessRow } from "../store/processes.ts";
@@ -12,7 +13,6 @@ import type { StartedProcess, StartOrder } from "./processes.ts";
 import { refuseLate, refuseStart } from "./refusals.ts";
 import { StartLimit } from "./start-limit.ts";
 import type { SupervisedProcess } from "./supervised-process.ts";
-import { within } from "./within.ts";
 
 export interface StartNeeds {
   readonly sql: Sql;
@@ -128,7 +128,7 @@ export class Starts {
     const removed = after.catch(() => {}).then(() => this.#needs.removeRow(uuid, fence));
     this.#remains.add(removed);
     void removed.finally(() => this.#remains.delete(removed));
-    await within(limit.answerMs, removed);
+    await withTimeout(limit.answerMs, removed);
   }
 }
 

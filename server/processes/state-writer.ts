@@ -2,8 +2,9 @@
  * Writes what becomes of a process. The latest snapshot is the one that counts: while the database is away there is one
  * to be written, not a queue, and it is tried again until it is through.
  */
+
+import { backoff } from "../async/timing.ts";
 import type { ProcessSnapshot } from "../store/claims.ts";
-import { backOff } from "./restart.ts";
 
 export interface StateWriterOptions {
   /** False: the process is somebody else's now. */
@@ -13,7 +14,7 @@ export interface StateWriterOptions {
   onTrouble(error: Error): void;
 }
 
-const RETRY = { firstMs: 200, mostMs: 5_000 };
+const RETRY = { firstMs: 200, maxMs: 5_000 };
 
 interface Waiting {
   readonly snapshot: ProcessSnapshot;
@@ -68,7 +69,7 @@ export class StateWriter {
       } catch (error) {
         this.#options.onTrouble(error as Error);
       }
-      await this.#sleep(backOff(attempt, RETRY, Math.random()));
+      await this.#sleep(backoff(attempt, RETRY));
       const newer: Waiting | null = this.#next;
       if (newer !== null) {
         void newer.written.then(waiting.settle);

@@ -3,12 +3,12 @@ import type { Logger } from "pino";
 import type { TelemetryInfo } from "../../schemas/api/processes.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { TELEMETRY_CHANNEL } from "../../schemas/telemetry.ts";
+import { Poller } from "../async/poller.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import type { LiveProperties, ProcessRow } from "../store/processes.ts";
 import type { IncomingMessage } from "../telemetry/channel.ts";
 import { ProcessTelemetry, refuseTelemetry } from "../telemetry/process-telemetry.ts";
 import type { TelemetryNumbers } from "../telemetry/standing.ts";
-import { Again } from "./again.ts";
 import type { LiveProcess } from "./describe-process.ts";
 import { Feed, type PictureSlot } from "./feed.ts";
 import { explainHalt, stopRates } from "./halt.ts";
@@ -78,7 +78,7 @@ export class SupervisedProcess {
       attach: async ({ id, ...rest }) => void (await this.#orders.ask({ type: "attach", attachment: id, ...rest })),
       detach: async (attachment) => void (await this.#orders.ask({ type: "detach", attachment })),
     });
-    const tending = new Again(() => this.#tend(limits.lookupMs));
+    const tending = new Poller(() => this.#tend(limits.lookupMs));
     this.#outputs = outputs;
     this.#branches = branches;
     this.#recorder = recorder;
@@ -119,7 +119,7 @@ export class SupervisedProcess {
       replyMs: limits.replyMs,
     });
     this.#telemetry = row.telemetryCfg === null ? null : this.#openTelemetry(row.telemetryCfg, needs.config, log);
-    tending.begin(limits.lookupMs);
+    tending.start(limits.lookupMs);
   }
 
   /** Settles when no runner is left and its end is written down, or never will be. Never rejects. */

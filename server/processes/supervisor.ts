@@ -3,6 +3,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
+import { TIMED_OUT, withTimeout } from "../async/timing.ts";
 import type { RouteOutput } from "../outputs/output-route.ts";
 import { ServiceError } from "../service-error.ts";
 import { attachOutput, detachOutput, findAttached } from "../store/attachments.ts";
@@ -38,7 +39,6 @@ import { SpareRunners } from "./spare.ts";
 import { judgeStanding } from "./standings.ts";
 import { Starts } from "./starts.ts";
 import type { SupervisedProcess } from "./supervised-process.ts";
-import { LATE, within } from "./within.ts";
 
 export interface SupervisorNeeds {
   readonly sql: Sql;
@@ -114,7 +114,7 @@ export class Supervisor implements Processes {
   async close(): Promise<void> {
     this.#isClosing = true;
     await this.#holdings.close();
-    await within(this.#limits.saveMs, this.#starts.close());
+    await withTimeout(this.#limits.saveMs, this.#starts.close());
     await this.#spares.close();
   }
 
@@ -274,9 +274,9 @@ export class Supervisor implements Processes {
     throw elsewhere();
   }
 
-  /** Its runner is gone within the limit in any case; a database that is away can take longer to hear of it. */
+  /** Its runner is gone withTimeout the limit in any case; a database that is away can take longer to hear of it. */
   async #stopWithin(process: SupervisedProcess): Promise<void> {
-    if ((await within(this.#limits.stopMs + this.#limits.saveMs, process.stop())) === LATE)
+    if ((await withTimeout(this.#limits.stopMs + this.#limits.saveMs, process.stop())) === TIMED_OUT)
       throw process.runnerPid === undefined
         ? new ServiceError("database_unavailable", {
             detail: "the process has stopped, but that could not be written down yet; it is tried again",

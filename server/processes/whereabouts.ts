@@ -2,14 +2,14 @@
  * Where the source of a process is. Runners are given a number and no name: while one has lost its source, somebody has
  * to look whether the name means another number by now.
  */
-import { Again } from "./again.ts";
+import { Poller } from "../async/poller.ts";
 
 export class Whereabouts {
   readonly #locate: () => Promise<string>;
   readonly #everyMs: number;
   readonly #onMoved: () => void;
   #uri: string | null = null;
-  #looking: Again | null = null;
+  #looking: Poller | null = null;
 
   /** `onMoved`: whoever runs on what `find` told last looks in the wrong place. */
   constructor(locate: () => Promise<string>, everyMs: number, onMoved: () => void) {
@@ -29,8 +29,8 @@ export class Whereabouts {
   setLost(isLost: boolean): void {
     if (isLost === (this.#looking !== null)) return;
     void this.#looking?.close();
-    this.#looking = isLost ? new Again(() => this.#look()) : null;
-    this.#looking?.begin(this.#everyMs);
+    this.#looking = isLost ? new Poller(() => this.#look()) : null;
+    this.#looking?.start(this.#everyMs);
   }
 
   async #look(): Promise<number> {

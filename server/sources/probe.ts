@@ -2,10 +2,10 @@
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import { ProbeResult, type VideoFacts } from "../../schemas/probe.ts";
+import { Semaphore } from "../async/semaphore.ts";
 import type { Confinement } from "../processes/confinement.ts";
 import { watchUsage } from "../processes/watch-usage.ts";
 import { ServiceError } from "../service-error.ts";
-import { Slots } from "../slots.ts";
 import { checkBy } from "../validation.ts";
 
 const MOST_OUTPUT_BYTES = 65_536;
@@ -17,14 +17,14 @@ export class VideoProbe {
   readonly #confinement: Confinement;
   readonly #limits: Config["uploads"];
   readonly #log: Logger;
-  readonly #slots: Slots;
+  readonly #slots: Semaphore;
 
   constructor(entry: URL, confinement: Confinement, limits: Config["uploads"], log: Logger) {
     this.#entry = entry;
     this.#confinement = confinement;
     this.#limits = limits;
     this.#log = log;
-    this.#slots = new Slots(limits.probes_at_once);
+    this.#slots = new Semaphore(limits.probes_at_once);
   }
 
   /** Rejects with `video_invalid` and why; with `malformed_request` once the signal is aborted: nobody waits for it. */

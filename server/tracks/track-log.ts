@@ -7,10 +7,9 @@ import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { type ReportedTrack, TRACK_REPORT_CHANNEL, TrackReport } from "../../schemas/track-report.ts";
-import { Again } from "../processes/again.ts";
+import { Poller } from "../async/poller.ts";
+import { backoff, withTimeout } from "../async/timing.ts";
 import type { ProcessNotice } from "../processes/processes.ts";
-import { backOff } from "../processes/restart.ts";
-import { within } from "../processes/within.ts";
 import type { Sql } from "../store/client.ts";
 import type { ProcessRow } from "../store/processes.ts";
 import { writeEndedReports } from "../store/track-reports.ts";
@@ -45,8 +44,8 @@ export class TrackLog {
   readonly #waiting: WaitingTracks;
   /** Their runners are gone: what was live then is not. */
   #ended = new Map<string, EndedTracks>();
-  readonly #writing = new Again(() => this.#writeAgain());
-  readonly #sweeping = new Again(() => this.#sweepAgain());
+  readonly #writing = new Poller(() => this.#writeAgain());
+  readonly #sweeping = new Poller(() => this.#sweepAgain());
   #isClosed = false;
   #turn: Promise<void> = Promise.resolve();
   #failures = 0;
@@ -58,8 +57,8 @@ export class TrackLog {
       ...{ tracks: queued_tracks, points: queued_points },
       patchBytes: queued_patch_bytes,
     });
-    this.#writing.begin(flush_seconds * 1000);
-    this.#sweeping.begin(sweep_seconds * 1000 * Math.random());
+    this.#writing.start(flush_seconds * 1000);
+    this.#sweeping.start(sweep_seconds * 1000 * Math.random());
   }
 
   follow(process: LoggedProcess): void {
@@ -98,9 +97,9 @@ export class TrackLog {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    await within(CLOSE_MS, this.#sweeping.close());
-    await within(CLOSE_MS, this.#writing.close());
-    await within(CLOSE_MS, this.flush());
+    await withTimeout(CLOSE_MS, this.#sweeping.close());
+    await withTimeout(CLOSE_MS, this.#writing.close());
+    await withTimeout(CLOSE_MS, this.flush());
   }
 
   #read(uuid: string, message: JsonRecord): readonly ReportedTrack[] {
@@ -128,8 +127,8 @@ export class TrackLog {
     if (lost.tracks + lost.points + lost.patches > 0)
       log.error(lost, "so many tracks, points and pictures are lost: too many waited");
     if (this.#failures === 0) return config.flush_seconds * 1000;
-    const rule = { firstMs: config.retry_first_seconds * 1000, mostMs: config.retry_most_seconds * 1000 };
-    return backOff(this.#failures, rule, Math.random());
+    const rule = { firstMs: config.retry_first_seconds * 1000, maxMs: config.retry_most_seconds * 1000 };
+    return backoff(this.#failures, rule);
   }
 
   async #sweepAgain(): Promise<number> {

@@ -4,8 +4,8 @@
  */
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
+import { backoff } from "../async/timing.ts";
 import type { Delivery } from "../delivery/delivery.ts";
-import { backOff } from "../processes/restart.ts";
 import type { Sql } from "../store/client.ts";
 import { listSubscriptions } from "../store/subscriptions.ts";
 import { closeSubscriptions } from "./close-subscriptions.ts";
@@ -102,8 +102,8 @@ export class GatheringWriter {
         log.warn({ process: uuid, err: error }, "notifications could not be written down; it is tried again");
       });
     this.#failures = hasFailed ? this.#failures + 1 : 0;
-    const rule = { firstMs: config.retry_first_seconds * 1000, mostMs: config.retry_most_seconds * 1000 };
-    const waitMs = hasFailed ? backOff(this.#failures, rule, Math.random()) : config.gather_seconds * 1000;
+    const rule = { firstMs: config.retry_first_seconds * 1000, maxMs: config.retry_most_seconds * 1000 };
+    const waitMs = hasFailed ? backoff(this.#failures, rule) : config.gather_seconds * 1000;
     this.#notBeforeMs = performance.now() + waitMs;
   }
 

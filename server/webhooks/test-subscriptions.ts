@@ -1,7 +1,7 @@
-/** Sends a sample to receivers and tells what became of it, within a time that whoever asks can wait for. */
+/** Sends a sample to receivers and tells what became of it, withTimeout a time that whoever asks can wait for. */
 import type { JsonRecord } from "../../schemas/json.ts";
+import { TIMED_OUT, withTimeout } from "../async/timing.ts";
 import type { Delivery } from "../delivery/delivery.ts";
-import { LATE, within } from "../processes/within.ts";
 import type { SubscriptionRow } from "../store/subscriptions.ts";
 import { newUuid } from "../uuid.ts";
 import { destinationOf } from "./destination.ts";
@@ -21,15 +21,18 @@ export async function testSubscriptions(
   limitMs: number,
 ): Promise<readonly TestedSubscription[]> {
   const untilMs = performance.now() + limitMs;
-  const late = `it was not delivered within the ${limitMs / 1000} s of this test`;
+  const late = `it was not delivered withTimeout the ${limitMs / 1000} s of this test`;
   const test = async (row: SubscriptionRow): Promise<TestedSubscription> => {
     const leftMs = untilMs - performance.now();
     if (leftMs <= 0) return { row, fault: `it was not tried: ${late}` };
     const id = newUuid();
     const body = makeSample(row, id, Date.now()) as unknown as JsonRecord;
     const destination = destinationOf(row);
-    const result = await within(leftMs, delivery.attempt(destination, { id, destinationUuid: destination.uuid, body }));
-    if (result === LATE) return { row, fault: late };
+    const result = await withTimeout(
+      leftMs,
+      delivery.attempt(destination, { id, destinationUuid: destination.uuid, body }),
+    );
+    if (result === TIMED_OUT) return { row, fault: late };
     return { row, fault: result.delivered ? null : result.detail };
   };
   const tested: TestedSubscription[] = new Array(rows.length);

@@ -7,10 +7,10 @@ import type { NewSubscription, SubscriptionChoice } from "../../schemas/api/webh
 import type { Config } from "../../schemas/config.ts";
 import type { DetectionMessage } from "../../schemas/detection-message.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
+import { Poller } from "../async/poller.ts";
+import { withTimeout } from "../async/timing.ts";
 import type { Delivery } from "../delivery/delivery.ts";
-import { Again } from "../processes/again.ts";
 import type { Processes, ProcessNotice } from "../processes/processes.ts";
-import { within } from "../processes/within.ts";
 import type { Sql } from "../store/client.ts";
 import type { ProcessRow } from "../store/processes.ts";
 import { findLeftSubscriptions, insertSubscription, type SubscriptionRow } from "../store/subscriptions.ts";
@@ -46,13 +46,13 @@ export class Webhooks {
   readonly #needs: WebhookNeeds;
   readonly #writer: GatheringWriter;
   readonly #heard = new Map<string, ProcessGathering>();
-  readonly #sweeping = new Again(() => this.#sweepAgain());
+  readonly #sweeping = new Poller(() => this.#sweepAgain());
 
   constructor(needs: WebhookNeeds) {
     const { sql, delivery, log } = needs;
     this.#needs = needs;
     this.#writer = new GatheringWriter({ sql, delivery, log, config: needs.config.webhooks });
-    this.#sweeping.begin(needs.config.webhooks.sweep_seconds * 1000 * Math.random());
+    this.#sweeping.start(needs.config.webhooks.sweep_seconds * 1000 * Math.random());
   }
 
   follow(process: HeardProcess): void {
@@ -118,8 +118,8 @@ export class Webhooks {
   }
 
   async close(): Promise<void> {
-    await within(CLOSE_MS, this.#sweeping.close());
-    await within(CLOSE_MS, this.#writer.close());
+    await withTimeout(CLOSE_MS, this.#sweeping.close());
+    await withTimeout(CLOSE_MS, this.#writer.close());
   }
 
   #hear(gathering: ProcessGathering, message: JsonRecord): void {

@@ -1,5 +1,5 @@
 /** Messages to topics of brokers, MQTT 3.1.1 or 5, plain (`mqtt://`) or with TLS (`mqtts://`). */
-import { unlessAborted } from "../../processes/unless-aborted.ts";
+import { unlessAborted } from "../../async/timing.ts";
 import type { Courier, DeliveryFault, Sendable, Sending } from "../courier.ts";
 import type { Target } from "../delivery.ts";
 import { type BrokerNeeds, Brokers, type MqttTarget } from "./brokers.ts";

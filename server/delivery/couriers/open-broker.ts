@@ -1,7 +1,7 @@
 /** A broker that has let us in, until the connection is lost. Used by all receivers that have the same broker and user. */
 import type { MqttClient } from "mqtt";
+import { Semaphore } from "../../async/semaphore.ts";
 import { type BrokerPlace, type ClientNeeds, explain, isOfVersion, openClient } from "../../mqtt/broker-client.ts";
-import { Places } from "./places.ts";
 
 export class BrokerFault extends Error {
   /** Worth a try with the other version of MQTT. */
@@ -37,7 +37,7 @@ export class OpenBroker {
   readonly #client: MqttClient;
   readonly #place: BrokerPlace;
   readonly #needs: OpenBrokerNeeds;
-  readonly #places: { readonly usual: Places; readonly twiceConfirmed: Places };
+  readonly #places: { readonly usual: Semaphore; readonly twiceConfirmed: Semaphore };
   /** Of those that are not confirmed. */
   readonly #refusals = new Set<(fault: BrokerFault) => void>();
   #fault: BrokerFault | null = null;
@@ -48,7 +48,7 @@ export class OpenBroker {
     this.#needs = needs;
     const { inFlight } = needs;
     const twice = Math.min(MOST_TWICE_CONFIRMED, Math.ceil(inFlight / 2));
-    this.#places = { usual: new Places(Math.max(1, inFlight - twice)), twiceConfirmed: new Places(twice) };
+    this.#places = { usual: new Semaphore(Math.max(1, inFlight - twice)), twiceConfirmed: new Semaphore(twice) };
   }
 
   /** Rejects with `BrokerFault`. */
@@ -89,13 +89,13 @@ export class OpenBroker {
   /** Resolves when the broker has it. In the order of the calls. Rejects with `BrokerFault`. */
   async publish(message: Message, signal: AbortSignal): Promise<void> {
     const places = message.qos === 2 ? this.#places.twiceConfirmed : this.#places.usual;
-    await places.take();
+    const release = await places.acquire(signal);
     try {
       if (this.#fault !== null) throw this.#fault;
       if (signal.aborted) throw new BrokerFault("it was broken off");
       await this.#send(message);
     } finally {
-      places.give();
+      release();
     }
   }
 

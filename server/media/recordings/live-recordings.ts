@@ -4,7 +4,7 @@
  */
 import type { Logger } from "pino";
 import type { StreamInfo } from "../../../schemas/hub.ts";
-import { backOff } from "../../processes/restart.ts";
+import { backoff } from "../../async/timing.ts";
 import type { Sql } from "../../store/client.ts";
 import { findSubjects, type PathSubject } from "../../store/recording-subjects.ts";
 
@@ -31,7 +31,7 @@ interface Attempts {
 }
 
 /** One whose recording fails again and again is tried more and more rarely. */
-const PAUSES = { firstMs: 1_000, mostMs: 60_000 };
+const PAUSES = { firstMs: 1_000, maxMs: 60_000 };
 /** So often at most it is found out again that a path is not a source's: those of outputs are not. */
 const OTHERS_MS = 10_000;
 
@@ -75,7 +75,7 @@ export class LiveRecordings {
   /** Of attempts that failed soon one after the other. */
   #countOf(path: string, nowMs: number): number {
     const { count, notBeforeMs } = this.#attempts.get(path) ?? { count: 0, notBeforeMs: nowMs };
-    return nowMs - notBeforeMs > PAUSES.mostMs ? 0 : count;
+    return nowMs - notBeforeMs > PAUSES.maxMs ? 0 : count;
   }
 
   #begin(recorder: LiveRecorder, subject: PathSubject): void {
@@ -85,7 +85,7 @@ export class LiveRecordings {
     const recording = this.#needs.name(subject);
     if (recording === null) return;
     const count = (this.#attempts.get(path)?.count ?? 0) + 1;
-    const notBeforeMs = performance.now() + backOff(count, PAUSES, Math.random());
+    const notBeforeMs = performance.now() + backoff(count, PAUSES);
     this.#attempts.set(path, { count, notBeforeMs });
     this.#needs.log.info({ path, recording }, "a stream that is live is recorded from now on");
     recorder.record(path, recording);

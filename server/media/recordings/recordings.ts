@@ -1,7 +1,7 @@
 /** Recordings of media-server sources: made by the hub, written down, handed out, and removed in time. */
 import type { Logger } from "pino";
 import type { Config } from "../../../schemas/config.ts";
-import { Again } from "../../processes/again.ts";
+import { Poller } from "../../async/poller.ts";
 import { ServiceError } from "../../service-error.ts";
 import type { Sql } from "../../store/client.ts";
 import type { Page } from "../../store/page.ts";
@@ -53,8 +53,8 @@ export class Recordings {
   readonly #ledger: RecordingLedger;
   readonly #disk: DiskGuard;
   readonly #live: LiveRecordings;
-  readonly #sweeping: Again;
-  readonly #looking: Again;
+  readonly #sweeping: Poller;
+  readonly #looking: Poller;
 
   private constructor(parts: RecordingsParts, folder: RecordingFolder) {
     const { sql, config, log, nodeUuid, onAllowed } = parts;
@@ -81,8 +81,8 @@ export class Recordings {
         onAllowed(isAllowed);
       },
     });
-    this.#sweeping = new Again(() => this.#attempt(() => this.sweep(), sweep_seconds * 1000));
-    this.#looking = new Again(() => this.#attempt(() => this.#look(), disk_seconds * 1000));
+    this.#sweeping = new Poller(() => this.#attempt(() => this.sweep(), sweep_seconds * 1000));
+    this.#looking = new Poller(() => this.#attempt(() => this.#look(), disk_seconds * 1000));
   }
 
   /** Makes the folder and puts in order what is in it. */
@@ -96,8 +96,8 @@ export class Recordings {
     for (const recording of untold.kept) recordings.#ledger.adopt(recording);
     for (const name of untold.names) recordings.#ledger.adoptFiles(name);
     await recordings.sweep();
-    recordings.#sweeping.begin(config.recordings.sweep_seconds * 1000);
-    if (config.recordings.enabled) recordings.#looking.begin(0);
+    recordings.#sweeping.start(config.recordings.sweep_seconds * 1000);
+    if (config.recordings.enabled) recordings.#looking.start(0);
     return recordings;
   }
 

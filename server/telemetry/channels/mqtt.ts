@@ -2,9 +2,9 @@
  * Telemetry from a topic of a broker, MQTT 3.1.1 or 5, plain (`mqtt://`): brokers with TLS are not reached by this
  * channel. A broker that is away is tried again until the process ends; nothing else waits for it.
  */
+
+import { backoff, sleep } from "../../async/timing.ts";
 import type { ProtocolVersion } from "../../mqtt/broker-client.ts";
-import { backOff } from "../../processes/restart.ts";
-import { sleep } from "../../processes/sleep.ts";
 import { brokerUrl } from "../../sources/telemetry-cfg.ts";
 import type { ChannelNeeds, TelemetryChannel } from "../channel.ts";
 import { type Broker, stayConnected } from "./broker-connection.ts";
@@ -23,7 +23,7 @@ export function openMqtt(needs: ChannelNeeds): TelemetryChannel {
 async function keepConnected(broker: Broker, needs: ChannelNeeds, signal: AbortSignal): Promise<void> {
   const { config, take, refuse, tell } = needs;
   const { message_bytes, retry_first_seconds, retry_most_seconds } = config.telemetry;
-  const rule = { firstMs: retry_first_seconds * 1000, mostMs: retry_most_seconds * 1000 };
+  const rule = { firstMs: retry_first_seconds * 1000, maxMs: retry_most_seconds * 1000 };
   // The older one first: brokers that know only the newer are rarer.
   let version: ProtocolVersion = 4;
   for (let attempt = 1; !signal.aborted; attempt++) {
@@ -41,8 +41,8 @@ async function keepConnected(broker: Broker, needs: ChannelNeeds, signal: AbortS
     tell(`${reason}; it is tried again`);
     if (isOfVersion) version = version === 4 ? 5 : 4;
     // One that lets us in and out again at once is as good as away.
-    if (performance.now() - openedMs > rule.mostMs) attempt = 1;
-    await sleep(backOff(attempt, rule, Math.random()), signal);
+    if (performance.now() - openedMs > rule.maxMs) attempt = 1;
+    await sleep(backoff(attempt, rule), signal);
   }
 }
 

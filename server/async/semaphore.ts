@@ -1,47 +1,46 @@
-type Leave = () => void;
+type Release = () => void;
 
-/** Only so many at once; the others wait, in order. */
-export class Slots {
+/** At most `permits` holders at once; the others wait, in order, urgent ones first. */
+export class Semaphore {
   #free: number;
   readonly #waiting = new Set<() => void>();
-  /** Before all others. */
   readonly #urgent = new Set<() => void>();
 
-  constructor(count: number) {
-    this.#free = count;
+  constructor(permits: number) {
+    this.#free = permits;
   }
 
-  /** Resolves with how to leave, any number of times. When the signal is aborted it resolves at once, without a slot. */
-  async acquire(signal: AbortSignal, isUrgent = false): Promise<Leave> {
+  /** Resolves with a function that releases it, once. When the signal is aborted it resolves at once, without a permit. */
+  async acquire(signal: AbortSignal, isUrgent = false): Promise<Release> {
     if (signal.aborted) return () => {};
     if (this.#free > 0) {
-      this.#free--;
-      return this.#makeLeave();
+      this.#free -= 1;
+      return this.#makeRelease();
     }
-    const waiting = isUrgent ? this.#urgent : this.#waiting;
+    const queue = isUrgent ? this.#urgent : this.#waiting;
     return new Promise((resolve) => {
       const enter = (): void => {
         signal.removeEventListener("abort", giveUp);
-        resolve(this.#makeLeave());
+        resolve(this.#makeRelease());
       };
       const giveUp = (): void => {
-        waiting.delete(enter);
+        queue.delete(enter);
         resolve(() => {});
       };
-      waiting.add(enter);
+      queue.add(enter);
       signal.addEventListener("abort", giveUp, { once: true });
     });
   }
 
-  /** A slot that is left goes to the first who waits. */
-  #makeLeave(): Leave {
+  /** A permit that is released goes to the first who waits, not to one who comes just then. */
+  #makeRelease(): Release {
     let isHeld = true;
     return () => {
       if (!isHeld) return;
       isHeld = false;
       const [next] = [...this.#urgent, ...this.#waiting];
       if (next === undefined) {
-        this.#free++;
+        this.#free += 1;
         return;
       }
       this.#urgent.delete(next);

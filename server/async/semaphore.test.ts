@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Slots } from "./slots.ts";
+import { Semaphore } from "./semaphore.ts";
 
 const never = new AbortController().signal;
 
 test("no more are in than there are slots, and all come in in the end", async () => {
-  const slots = new Slots(2);
+  const slots = new Semaphore(2);
   let inside = 0;
   let most = 0;
   await Promise.all(
@@ -22,7 +22,7 @@ test("no more are in than there are slots, and all come in in the end", async ()
 });
 
 test("whoever does not want to wait any more goes on without a slot, and takes none from others", async () => {
-  const slots = new Slots(1);
+  const slots = new Semaphore(1);
   const leave = await slots.acquire(never);
   const impatient = new AbortController();
   const given = slots.acquire(impatient.signal);
@@ -35,7 +35,7 @@ test("whoever does not want to wait any more goes on without a slot, and takes n
 });
 
 test("who is urgent comes before those who waited longer", async () => {
-  const slots = new Slots(1);
+  const slots = new Semaphore(1);
   const leave = await slots.acquire(never);
   const order: string[] = [];
   const enter = async (name: string, isUrgent: boolean): Promise<void> => {

@@ -1,11 +1,11 @@
-/** Something must be heard in time. Refreshed by every word; closed when nothing is waited for any more. */
+/** Calls `onMissed` unless it is refreshed in time or closed. */
 export class Deadline {
   readonly #timer: NodeJS.Timeout;
   #grace: NodeJS.Timeout | undefined;
 
   constructor(limitMs: number, onMissed: () => void) {
     this.#timer = setTimeout(() => {
-      // After a standstill of our own, timers that are due come before what was said meanwhile: that is read first.
+      // After this process itself stood still, due timers fire before messages that arrived meanwhile: read those first.
       this.#grace = setTimeout(onMissed, GRACE_MS);
     }, limitMs);
   }
