@@ -109,7 +109,7 @@ export class Alerts {
     await Promise.all(uuids.map((uuid) => this.#sync(uuid)));
   }
 
-  /** After a change that is written down: withTimeout the limit, or later by itself. */
+  /** After a change that is written down: within the limit, or later by itself. */
   async apply(): Promise<void> {
     const { config, log } = this.needs;
     const applied = this.refresh().catch((error: unknown) =>

@@ -125,9 +125,9 @@ export function blame(
   seconds: string,
   { isFile, label }: Pick<LaunchParts, "isFile" | "label">,
 ): RunEnd & { readonly detail: string } {
-  if (phase === "runner") return { kind: "crash", detail: `no runner was loaded withTimeout ${seconds} s` };
-  if (phase === "graph") return { kind: "crash", detail: `the graph did not play withTimeout ${seconds} s` };
-  const detail = `no frame came from ${label} withTimeout ${seconds} s; check that it is there and streams`;
+  if (phase === "runner") return { kind: "crash", detail: `no runner was loaded within ${seconds} s` };
+  if (phase === "graph") return { kind: "crash", detail: `the graph did not play within ${seconds} s` };
+  const detail = `no frame came from ${label} within ${seconds} s; check that it is there and streams`;
   return { kind: isFile ? "crash" : "source", detail };
 }
 

@@ -13,7 +13,7 @@ import { TrackIds } from "./track-ids.ts";
 export interface LedgerOptions {
   readonly sql: Sql;
   readonly isFile: boolean;
-  /** What a client is promised must be written down withTimeout this time. */
+  /** What a client is promised must be written down within this time. */
   readonly saveMs: number;
   /** The process is somebody else's now. */
   onLost(): void;

@@ -1,4 +1,4 @@
-/** First starts, from the wish to the first data: each is answered withTimeout its limit, whatever takes long. */
+/** First starts, from the wish to the first data: each is answered within its limit, whatever takes long. */
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";

@@ -274,7 +274,7 @@ export class Supervisor implements Processes {
     throw elsewhere();
   }
 
-  /** Its runner is gone withTimeout the limit in any case; a database that is away can take longer to hear of it. */
+  /** Its runner is gone within the limit in any case; a database that is away can take longer to hear of it. */
   async #stopWithin(process: SupervisedProcess): Promise<void> {
     if ((await withTimeout(this.#limits.stopMs + this.#limits.saveMs, process.stop())) === TIMED_OUT)
       throw process.runnerPid === undefined

@@ -1,4 +1,4 @@
-/** Sends a sample to receivers and tells what became of it, withTimeout a time that whoever asks can wait for. */
+/** Sends a sample to receivers and tells what became of it, within a time that whoever asks can wait for. */
 import type { JsonRecord } from "../../schemas/json.ts";
 import { TIMED_OUT, withTimeout } from "../async/timing.ts";
 import type { Delivery } from "../delivery/delivery.ts";
@@ -21,7 +21,7 @@ export async function testSubscriptions(
   limitMs: number,
 ): Promise<readonly TestedSubscription[]> {
   const untilMs = performance.now() + limitMs;
-  const late = `it was not delivered withTimeout the ${limitMs / 1000} s of this test`;
+  const late = `it was not delivered within the ${limitMs / 1000} s of this test`;
   const test = async (row: SubscriptionRow): Promise<TestedSubscription> => {
     const leftMs = untilMs - performance.now();
     if (leftMs <= 0) return { row, fault: `it was not tried: ${late}` };
