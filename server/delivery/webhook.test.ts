@@ -152,7 +152,7 @@ test("a receiver that hangs, leads elsewhere, fails or never ends is told of in 
     [`${receiver.url}/refuses`]: /answered 404/,
     [`${receiver.url}/endless-fault`]: /answered 500/,
     [`${receiver.url}/vanishes`]: /closed the connection/,
-    [`http://127.0.0.1:${port}/`]: /no HTTP|closed the connection/,
+    [`http://127.0.0.1:${port}/`]: /not valid HTTP|closed the connection/,
     [`https://127.0.0.1:${port}/`]: /TLS|cannot be reached|closed the connection/,
     "http://169.254.169.254/latest": /does not connect to that network/,
     "http://2852039166/latest": /does not connect to that network/,

@@ -4,8 +4,8 @@ import { isIP } from "node:net";
 import type { Config } from "../../schemas/config.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
 import { ServiceError } from "../service-error.ts";
-import { readAuthority } from "./authority.ts";
-import { type AddressPolicy, blockAddresses } from "./networks.ts";
+import { type AddressPolicy, blockAddresses } from "./addresses.ts";
+import { readAuthority } from "./url.ts";
 
 type NetworkConfig = Config["network"];
 

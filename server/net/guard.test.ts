@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { networkInterfaces } from "node:os";
 import { test } from "node:test";
 import { makeConfig } from "../api/app.fixture.ts";
-import { guardAddress, pinAddress } from "./guard-address.ts";
-import { blockAddresses, readNetwork } from "./networks.ts";
+import { blockAddresses, readNetwork } from "../net/addresses.ts";
+import { guardAddress, pinAddress } from "../net/guard.ts";
 
 const DEFAULTS = makeConfig({ NETWORK_ALLOW: "" }).network;
 const network = { ...DEFAULTS, allow: ["127.0.0.0/8", "::1"], deny: ["10.0.0.0/8", "fd12::/16", "203.0.113.7"] };
