@@ -76,7 +76,7 @@ async function launchAt(
   onPlaying: () => void,
 ): Promise<Launched> {
   const { signal } = parts;
-  const beganMs = performance.now();
+  const startedMs = performance.now();
   let runner: Runner;
   try {
     runner = await parts.takeRunner();
@@ -97,7 +97,7 @@ async function launchAt(
     return {
       run,
       times: {
-        runnerMs: Math.round(takenMs - beganMs),
+        runnerMs: Math.round(takenMs - startedMs),
         graphMs: Math.round(playingMs - takenMs),
         sourceMs: Math.round(performance.now() - playingMs),
       },

@@ -8,15 +8,15 @@ export class StartLate extends Error {
 
 export class StartLimit {
   readonly limitMs: number;
-  readonly #beganMs: number;
+  readonly #startedMs: number;
   readonly #abort = new AbortController();
   readonly #timer: NodeJS.Timeout;
   readonly #client: AbortSignal | undefined;
   readonly #onGone = (): void => this.#abort.abort(this.#client?.reason);
 
   /** @param client aborted when whoever asked has gone */
-  constructor(beganMs: number, limitMs: number, client: AbortSignal | undefined) {
-    this.#beganMs = beganMs;
+  constructor(startedMs: number, limitMs: number, client: AbortSignal | undefined) {
+    this.#startedMs = startedMs;
     this.limitMs = limitMs;
     this.#client = client;
     this.#timer = setTimeout(() => this.#abort.abort(new StartLate("it took too long")), Math.max(0, this.leftMs));
@@ -26,7 +26,7 @@ export class StartLimit {
 
   /** Until the answer must be known; some of the time is for its way. */
   get leftMs(): number {
-    return this.#beganMs + this.limitMs - answerMs(this.limitMs) - performance.now();
+    return this.#startedMs + this.limitMs - answerMs(this.limitMs) - performance.now();
   }
 
   /** Until the answer must be out. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { hasMatch, readRange } from "./byte-range.ts";
+import { hasMatch, readRange } from "./send-file.ts";
 
 const ETAG = '"a"';
 const read = (range: string | null, condition: string | null = null, bytes = 100) =>
