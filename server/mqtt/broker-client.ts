@@ -87,6 +87,7 @@ export const isOfVersion = (error: Error): boolean =>
 /** Return codes of CONNACK: 3.1.1 and 5. */
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: "nothing listens there; check that the broker is running",
+  EPROTO: "what it sends is not MQTT; for mqtts, not TLS",
   1: "it does not support our version of MQTT",
   4: "it rejects this username and password",
   5: "it rejects this user",

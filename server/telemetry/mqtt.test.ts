@@ -240,7 +240,7 @@ test("one that speaks no MQTT is left alone again, without end and without harm"
   const address = rude.address();
   assert.ok(typeof address === "object" && address !== null);
   const kept = keepTelemetry(mqttSetting(address.port));
-  await eventually(() => /no MQTT/.test(kept.telemetry.info.detail ?? ""), "that is told");
+  await eventually(() => /not MQTT/.test(kept.telemetry.info.detail ?? ""), "that is told");
   assert.equal(stateOf(kept), "connecting");
 });
 
