@@ -1,8 +1,8 @@
-/** All pages, in the order of the navigation. A page is a folder below `pages/`, loaded when it is first looked at. */
+/** All pages, in the order of the navigation. A page is a folder below `pages/`, loaded on first use. */
 import type { ComponentType } from "preact";
 
 export interface Page {
-  /** First part of its address. */
+  /** First segment of its address. */
   readonly name: string;
   readonly title: string;
   load(): Promise<ComponentType>;
