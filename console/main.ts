@@ -2,6 +2,7 @@
 import { signal } from "@preact/signals";
 import { type ComponentType, render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { Confirmation } from "./components/dialog.ts";
 import { useSubmit } from "./components/form.ts";
 import { Failed, Loading, NotLoaded } from "./components/states.ts";
 import { Toasts } from "./components/toasts.ts";
@@ -20,6 +21,7 @@ function App() {
     <main id="content" tabindex="-1">
       ${page === undefined ? html`<h1>Page not found</h1><p><a href=${linkTo()}>Go to the start page</a></p>` : html`<${PageContent} key=${page.name} page=${page} />`}
     </main>
+    <${Confirmation} />
     <${Toasts} />
   `;
 }

@@ -1,10 +1,9 @@
 /** Starts the demo and opens its process. Shown only to operators, who are the only ones allowed to start it. */
 import { useEffect, useState } from "preact/hooks";
-import type { ApiError } from "../../client/client.ts";
 import { html } from "../html.ts";
-import { toApiError } from "../poller.ts";
-import { linkTo, navigateFrom, route } from "../router.ts";
+import { linkTo } from "../router.ts";
 import { windhover } from "../session.ts";
+import { useSubmit } from "./form.ts";
 import { useQuery } from "./query.ts";
 import { Failed, Loading } from "./states.ts";
 
@@ -19,33 +18,23 @@ const STAGES: Readonly<Record<string, string>> = {
 
 export function DemoButton() {
   const demo = useQuery((signal) => windhover.readDemo({ signal }), []);
-  const [isStarting, setStarting] = useState(false);
-  const [error, setError] = useState<ApiError | null>(null);
+  const { error, isBusy, submit } = useSubmit(async (_, navigate) => {
+    const { process_uuid } = await windhover.startDemo({ limitMs: TIMEOUT_MS });
+    navigate(linkTo("processes", process_uuid));
+  });
   if (demo.value === undefined) return null;
-  const start = async (): Promise<void> => {
-    setStarting(true);
-    setError(null);
-    const { value: here } = route;
-    try {
-      const { process_uuid } = await windhover.startDemo({ limitMs: TIMEOUT_MS });
-      navigateFrom(here, linkTo("processes", process_uuid));
-    } catch (thrown) {
-      setError(toApiError(thrown));
-      setStarting(false);
-    }
-  };
   return html`
-    <div class="demo">
+    <form class="demo" onSubmit=${submit}>
       ${
-        isStarting
+        isBusy
           ? html`<${Progress} />`
           : html`
-              <button type="button" class="primary" onClick=${start}>Show me a demo</button>
+              <button class="primary">Show me a demo</button>
               <p class="hint">Detects people in a clip of a street, played as a live camera.</p>
             `
       }
       ${error !== null && html`<${Failed} error=${error} />`}
-    </div>
+    </form>
   `;
 }
 

@@ -1,8 +1,9 @@
 /** Modal dialogs. Escape and the cross close them; the focus returns to the element that had it before. */
+import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { html } from "../html.ts";
-import { focusContent } from "../router.ts";
+import { html, type Markup } from "../html.ts";
+import { focusContent, route } from "../router.ts";
 import { Copyable } from "./toasts.ts";
 
 interface DialogProps {
@@ -30,22 +31,42 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   `;
 }
 
-interface ConfirmProps extends DialogProps {
+interface Question {
+  readonly title: string;
+  readonly text: Markup;
   /** Label of the button. */
   readonly action: string;
-  onConfirm(): void;
+  answer(isConfirmed: boolean): void;
 }
 
-/** Before something is deleted. */
-export const Confirm = ({ title, action, onConfirm, onClose, children }: ConfirmProps) => html`
-  <${Dialog} title=${title} onClose=${onClose}>
-    <div class="body">${children}</div>
-    <footer>
-      <button type="button" onClick=${onClose}>Cancel</button>
-      <button type="button" class="danger" onClick=${onConfirm}>${action}</button>
-    </footer>
-  </${Dialog}>
-`;
+const question = signal<Question | null>(null);
+
+/** Asks before something is deleted. */
+export const confirm = (asked: Omit<Question, "answer">): Promise<boolean> =>
+  new Promise((resolve) => {
+    const answer = (isConfirmed: boolean): void => {
+      question.value = null;
+      resolve(isConfirmed);
+    };
+    question.value = { ...asked, answer };
+  });
+
+export const Confirmation = () => {
+  const { value: here } = route;
+  // Leaving the page cancels.
+  useEffect(() => () => question.value?.answer(false), [here]);
+  if (question.value === null) return null;
+  const { title, text, action, answer } = question.value;
+  return html`
+    <${Dialog} title=${title} onClose=${() => answer(false)}>
+      <div class="body"><p>${text}</p></div>
+      <footer>
+        <button type="button" onClick=${() => answer(false)}>Cancel</button>
+        <button type="button" class="danger" onClick=${() => answer(true)}>${action}</button>
+      </footer>
+    </${Dialog}>
+  `;
+};
 
 /** The secret of a new webhook. */
 export const WebhookSecret = ({ secret, onClose }: { secret: string; onClose: () => void }) => html`

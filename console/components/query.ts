@@ -45,25 +45,20 @@ export function useQuery<T>(
   return { ...state, reload: () => reload.current() };
 }
 
-/** After an error, the last known value stays below it. */
-export function Loaded<T>({ query, children }: { query: Query<T>; children: (value: T) => Markup }) {
-  const { value, error, reload } = query;
+/** Renders the value once it is loaded. After an error, the last known value stays below it. */
+export function whenLoaded<T>({ value, error, reload }: Query<T>, render: (value: T) => Markup): Markup {
   if (value === undefined && error === null) return html`<${Loading} />`;
   const failed = error !== null && html`<${Failed} error=${error} onRetry=${reload} />`;
-  return html`${failed}${value !== undefined && children(value)}`;
+  return html`${failed}${value !== undefined && render(value)}`;
 }
 
 const PAGE_SIZE = 50;
 /** The most that the service returns at once. */
 const MAX_ITEMS = 1000;
 
-interface ListPage {
-  readonly limit: number;
-}
-
 /** The newest entries of a list, more on request. All of them are fetched again each time, so that none is out of date. */
 export function useList<T>(
-  fetch: (page: ListPage, signal: AbortSignal) => Promise<T>,
+  fetch: (page: { limit: number }, signal: AbortSignal) => Promise<T>,
   keys: readonly unknown[],
   intervalMs: number,
 ) {

@@ -316,7 +316,7 @@ step(
 step(
   "shows the status of a process, attaches an output with an address to copy, and shows the load of the graph",
   async () => {
-    await page.getByText(/[1-9][\d.]* fps in · [\d.]+ fps processed/).waitFor();
+    await page.getByText(/[1-9][\d.]* in · [\d.]+ processed/).waitFor();
     await page.getByText("Attach an output").click();
     await page.getByLabel("Stream path or RTMP address").fill("campus/boxes");
     await page.getByLabel("Resolution").selectOption("360p");

@@ -1,9 +1,9 @@
 /** Alerts, what they are on, their deliveries, and their notifications. */
-import { useState } from "preact/hooks";
 import type { Alert } from "../../../client/client.ts";
-import { Confirm } from "../../components/dialog.ts";
-import { Loaded, useQuery } from "../../components/query.ts";
+import { confirm } from "../../components/dialog.ts";
+import { useQuery, whenLoaded } from "../../components/query.ts";
 import { Empty } from "../../components/states.ts";
+import { type Column, keyByUuid, Table } from "../../components/table.ts";
 import { attempt } from "../../components/toasts.ts";
 import { html } from "../../html.ts";
 import { linkTo, route } from "../../router.ts";
@@ -32,9 +32,9 @@ async function listAlerts(signal: AbortSignal): Promise<readonly Alert[]> {
 
 function AlertList() {
   const query = useQuery(listAlerts, [], POLL_MS);
-  const [deleting, setDeleting] = useState<Alert | null>(null);
   const remove = async ({ uuid, alias }: Alert): Promise<void> => {
-    setDeleting(null);
+    const text = "It stops on every process. Notifications that are not delivered yet are dropped.";
+    if (!(await confirm({ title: `Delete ${alias}?`, action: "Delete", text }))) return;
     await attempt(() => windhover.deleteAlert({ uuid }), `${alias} deleted`);
     query.reload();
   };
@@ -43,53 +43,44 @@ function AlertList() {
     await attempt(() => windhover.changeAlert({ uuid, body: { status } }), `${alias} is ${status}`);
     query.reload();
   };
+  const actions = (alert: Alert) => {
+    const [alias, switching] = [alert.alias, alert.status === "active" ? "Disable" : "Enable"];
+    return html`<div class="row">
+      <a class="button" aria-label=${`Edit ${alias}`} href=${linkTo("alerts", alert.uuid)}>Edit</a>
+      <button type="button" aria-label=${`${switching} ${alias}`} onClick=${() => void toggle(alert)}>${switching}</button>
+      <button type="button" class="plain" aria-label=${`Delete ${alias}`} onClick=${() => void remove(alert)}>Delete</button>
+    </div>`;
+  };
   return html`
     <div class="row spread"><h1>Alerts</h1><a class="button primary" href=${linkTo("alerts", "new")}>New alert</a></div>
-    <${Loaded} query=${query}>
-      ${(alerts: readonly Alert[]) =>
-        alerts.length === 0
-          ? html`<${Empty} title="No alerts yet"><p>An alert notifies an MQTT broker or a webhook when its condition is met: a line is crossed, an area is crowded, an object of some class appears.</p></${Empty}>`
-          : html`<${Table} alerts=${alerts} onToggle=${toggle} onDelete=${setDeleting} />`}
-    </${Loaded}>
+    ${whenLoaded(query, (alerts) =>
+      alerts.length === 0
+        ? html`<${Empty} title="No alerts yet"><p>An alert notifies an MQTT broker or a webhook when its condition is met: a line is crossed, an area is crowded, an object of some class appears.</p></${Empty}>`
+        : html`<${Table} label="Alerts" rows=${alerts} keyOf=${keyByUuid} columns=${COLUMNS} actions=${actions} />`,
+    )}
     <${Notifications} />
-    ${
-      deleting !== null &&
-      html`<${Confirm} title=${`Delete ${deleting.alias}?`} action="Delete" onClose=${() => setDeleting(null)} onConfirm=${() => void remove(deleting)}>
-        <p>It stops on every process. Notifications that are not delivered yet are dropped.</p>
-      </${Confirm}>`
-    }
   `;
 }
 
-interface TableProps {
-  readonly alerts: readonly Alert[];
-  onToggle(alert: Alert): void;
-  onDelete(alert: Alert): void;
-}
-
-const Table = ({ alerts, onToggle, onDelete }: TableProps) => html`
-  <table class="cards" aria-label="Alerts">
-    <thead><tr><th>Name</th><th>Type</th><th>Applies to</th><th>Status</th><th>Destination</th><th><span class="unseen">Actions</span></th></tr></thead>
-    <tbody>${alerts.map((alert) => {
-      const { uuid, alias, status, process_uuid } = alert;
-      const toggle = status === "active" ? "Disable" : "Enable";
-      return html`
-        <tr key=${uuid}>
-          <td><a href=${linkTo("alerts", uuid)}>${alias}</a>${alert.pending !== null && html`<p class="hint">A change applies from the next process start.</p>`}</td>
-          <td data-name="Type">${alert.type}</td>
-          <td data-name="Applies to">${process_uuid === null ? "all processes" : html`<a href=${linkTo("processes", process_uuid)}>one process</a>`}</td>
-          <td data-name="Status"><span class="state ${status}">${status}</span></td>
-          <td data-name="Destination">${alert.output.map((output, i) => html`<${Destination} key=${i} output=${output} delivery=${alert.delivery[i]} />`)}</td>
-          <td><div class="row">
-            <a class="button" aria-label=${`Edit ${alias}`} href=${linkTo("alerts", uuid)}>Edit</a>
-            <button type="button" aria-label=${`${toggle} ${alias}`} onClick=${() => onToggle(alert)}>${toggle}</button>
-            <button type="button" class="plain" aria-label=${`Delete ${alias}`} onClick=${() => onDelete(alert)}>Delete</button>
-          </div></td>
-        </tr>
-      `;
-    })}</tbody>
-  </table>
-`;
+const COLUMNS: readonly Column<Alert>[] = [
+  [
+    "Name",
+    ({ uuid, alias, pending }) =>
+      html`<a href=${linkTo("alerts", uuid)}>${alias}</a>${pending !== null && html`<p class="hint">A change applies from the next process start.</p>`}`,
+  ],
+  ["Type", ({ type }) => type],
+  [
+    "Applies to",
+    ({ process_uuid: uuid }) =>
+      uuid === null ? "all processes" : html`<a href=${linkTo("processes", uuid)}>one process</a>`,
+  ],
+  ["Status", ({ status }) => html`<span class="state ${status}">${status}</span>`],
+  [
+    "Destination",
+    ({ output: outputs, delivery }) =>
+      outputs.map((output, i) => html`<${Destination} key=${i} output=${output} delivery=${delivery[i]} />`),
+  ],
+];
 
 interface DestinationProps {
   readonly output: Alert["output"][number];

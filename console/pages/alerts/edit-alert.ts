@@ -3,8 +3,8 @@ import { useState } from "preact/hooks";
 import type { Alert, AlertChange, AlertDescription, NewAlert, Process } from "../../../client/client.ts";
 import { WebhookSecret } from "../../components/dialog.ts";
 import { formatCode, Select, useSubmit } from "../../components/form.ts";
-import { Loaded, useQuery, useSourceNames } from "../../components/query.ts";
-import { Failed, Loading } from "../../components/states.ts";
+import { useQuery, useSourceNames, whenLoaded } from "../../components/query.ts";
+import { Failed } from "../../components/states.ts";
 import { showToast } from "../../components/toasts.ts";
 import { html, type Markup } from "../../html.ts";
 import { linkTo, navigate } from "../../router.ts";
@@ -37,29 +37,32 @@ const FIRST_LINE: readonly Point[] = [
 const Breadcrumbs = () =>
   html`<nav aria-label="Breadcrumbs" class="crumbs"><a href=${linkTo("alerts")}>Alerts</a></nav>`;
 
-/** Null: not known yet. */
-function useProcesses(): readonly Process[] | null {
-  const { value, error } = useQuery((signal) => windhover.listProcesses({}, { signal }), []);
-  return value === undefined && error === null ? null : (value?.processes ?? []);
+interface Context {
+  readonly description: AlertDescription;
+  /** To draw on, and to choose from. */
+  readonly processes: readonly Process[];
+}
+
+async function fetchContext(type: string, signal: AbortSignal): Promise<Context> {
+  const [description, { processes }] = await Promise.all([
+    windhover.describeAlertType({ name: type }, { signal }),
+    windhover.listProcesses({}, { signal }).catch(() => ({ processes: [] })),
+  ]);
+  return { description, processes };
 }
 
 export function NewAlertPage() {
   const [type, setType] = useState<TypeName>("filter-search");
-  const processes = useProcesses();
-  const query = useQuery((signal) => windhover.describeAlertType({ name: type }, { signal }), [type]);
+  const query = useQuery((signal) => fetchContext(type, signal), [type]);
   return html`
     <${Breadcrumbs} />
     <h1>New alert</h1>
     <${Select} class="narrow" label="Type" value=${type} onChange=${setType} options=${Object.entries(TYPES)} />
-    ${
-      processes === null
-        ? html`<${Loading} />`
-        : html`<${Loaded} query=${query}>${(description: AlertDescription) => html`<${NewAlertForm} key=${description.name} description=${description} processes=${processes} />`}</${Loaded}>`
-    }
+    ${whenLoaded(query, (context) => html`<${NewAlertForm} key=${context.description.name} ...${context} />`)}
   `;
 }
 
-function NewAlertForm({ description, processes }: { description: AlertDescription; processes: readonly Process[] }) {
+function NewAlertForm({ description, processes }: Context) {
   const isLine = takesLine(description);
   const nameOf = useSourceNames();
   const [secret, setSecret] = useState<string | null>(null);
@@ -88,27 +91,21 @@ function NewAlertForm({ description, processes }: { description: AlertDescriptio
   `;
 }
 
-interface Existing {
-  readonly alert: Alert;
-  readonly description: AlertDescription;
-}
-
 export function EditAlertPage({ uuid }: { uuid: string }) {
-  const processes = useProcesses();
   const query = useQuery(
-    async (signal): Promise<Existing> => {
+    async (signal) => {
       const alert = await windhover.readAlert({ uuid }, { signal });
-      return { alert, description: await windhover.describeAlertType({ name: alert.type }, { signal }) };
+      return { alert, ...(await fetchContext(alert.type, signal)) };
     },
     [uuid],
   );
   return html`
     <${Breadcrumbs} />
-    ${processes === null ? html`<${Loading} />` : html`<${Loaded} query=${query}>${(existing: Existing) => html`<${EditAlertForm} ...${existing} processes=${processes} />`}</${Loaded}>`}
+    ${whenLoaded(query, (existing) => html`<${EditAlertForm} ...${existing} />`)}
   `;
 }
 
-function EditAlertForm({ alert, description, processes }: Existing & { processes: readonly Process[] }) {
+function EditAlertForm({ alert, description, processes }: Context & { alert: Alert }) {
   // A pending change is what the next process start uses.
   const current = alert.pending ?? alert;
   const drawn = pointsOf(current.region);
@@ -137,10 +134,7 @@ function EditAlertForm({ alert, description, processes }: Existing & { processes
 
 type Save = (form: FormData, points: readonly Point[], leave: () => void) => Promise<void>;
 
-interface AlertFormProps {
-  readonly description: AlertDescription;
-  /** With a frame to draw on. */
-  readonly processes: readonly Process[];
+interface AlertFormProps extends Context {
   /** Null: a geographic region, which cannot be drawn. */
   readonly drawn: readonly Point[] | null;
   readonly action: string;

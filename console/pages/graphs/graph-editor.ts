@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Graph, GraphFault, Source } from "../../../client/client.ts";
 import { Select, useSubmit } from "../../components/form.ts";
 import { formatCount } from "../../components/format.ts";
-import { Loaded, useQuery } from "../../components/query.ts";
+import { useQuery, whenLoaded } from "../../components/query.ts";
 import { Failed, Loading, NotLoaded } from "../../components/states.ts";
 import { html } from "../../html.ts";
 import { linkTo } from "../../router.ts";
@@ -32,7 +32,7 @@ export function GraphEditor({ name }: { name: string }) {
   return html`
     <nav aria-label="Breadcrumbs" class="crumbs"><a href=${linkTo("graphs")}>Graphs</a> / <a href=${linkTo("graphs", name)}>${name}</a></nav>
     <h1>Edit a copy of ${name}</h1>
-    <${Loaded} query=${query}>${(subject: Subject) => html`<${Workspace} ...${subject} />`}</${Loaded}>
+    ${whenLoaded(query, (subject) => html`<${Workspace} ...${subject} />`)}
   `;
 }
 

@@ -1,8 +1,8 @@
 /** The installed graphs, and one graph: its pipeline, with the load of each step while a process runs it, and its text. */
 import { useState } from "preact/hooks";
-import type { Graph, GraphSummary, Process } from "../../../client/client.ts";
+import type { Graph, Process } from "../../../client/client.ts";
 import { Select } from "../../components/form.ts";
-import { Loaded, useQuery, useSourceNames } from "../../components/query.ts";
+import { useQuery, useSourceNames, whenLoaded } from "../../components/query.ts";
 import { Empty } from "../../components/states.ts";
 import { html } from "../../html.ts";
 import { linkTo, route } from "../../router.ts";
@@ -25,20 +25,19 @@ function GraphList() {
   const query = useQuery((signal) => windhover.listGraphs({}, { signal }), []);
   return html`
     <h1>Graphs</h1>
-    <${Loaded} query=${query}>
-      ${({ graphs }: { graphs: readonly GraphSummary[] }) =>
-        graphs.length === 0
-          ? html`<${Empty} title="No graphs installed" />`
-          : html`<div class="grid">${graphs.map(
-              (graph) => html`
+    ${whenLoaded(query, ({ graphs }) =>
+      graphs.length === 0
+        ? html`<${Empty} title="No graphs installed" />`
+        : html`<div class="grid">${graphs.map(
+            (graph) => html`
                 <article key=${graph.name} class="card">
                   <h2><a href=${linkTo("graphs", graph.name)}>${graph.name}</a></h2>
                   <p>${graph.about}</p>
                   <p class="hint">Offers ${graph.offers.join(", ") || "nothing"}</p>
                 </article>
               `,
-            )}</div>`}
-    </${Loaded}>
+          )}</div>`,
+    )}
   `;
 }
 
@@ -46,15 +45,16 @@ function GraphPage({ name }: { name: string }) {
   const query = useQuery((signal) => windhover.getGraph({ name }, { signal }), [name]);
   return html`
     <nav aria-label="Breadcrumbs" class="crumbs"><a href=${linkTo("graphs")}>Graphs</a></nav>
-    <${Loaded} query=${query}>
-      ${(graph: Graph) => html`
+    ${whenLoaded(
+      query,
+      (graph) => html`
         <div class="row spread"><h1>${graph.name}</h1><a class="button" href=${linkTo("graphs", name, "edit")}>Edit a copy</a></div>
         <p>${graph.about}</p>
         <${Pipelines} graph=${graph} />
         <details><summary>YAML</summary><pre class="card scroll" tabindex="0">${graph.yaml}</pre></details>
         ${graph.pipeline !== null && html`<details><summary>gst-launch command</summary><pre class="card wrap" tabindex="0">${graph.pipeline.launch}</pre></details>`}
-      `}
-    </${Loaded}>
+      `,
+    )}
   `;
 }
 

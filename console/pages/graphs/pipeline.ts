@@ -1,6 +1,6 @@
 /** A pipeline: one row per chain, one box per step, with the load of each step while it runs. */
 import type { Output, ProcessGraph } from "../../../client/client.ts";
-import { Loaded, useQuery } from "../../components/query.ts";
+import { useQuery, whenLoaded } from "../../components/query.ts";
 import { html } from "../../html.ts";
 import { windhover } from "../../session.ts";
 import { nameChain } from "./chain-names.ts";
@@ -14,7 +14,7 @@ export function RunningPipeline({ uuid }: { uuid: string }) {
     POLL_MS,
   );
   if (query.error?.code === "wrong_state") return html`<p class="hint" role="status">The process has ended.</p>`;
-  return html`<${Loaded} query=${query}>${({ segments }: ProcessGraph) => html`<${NamedPipeline} segments=${segments} />`}</${Loaded}>`;
+  return whenLoaded(query, ({ segments }) => html`<${NamedPipeline} segments=${segments} />`);
 }
 
 /** Fetches the outputs again when others are attached. */
@@ -24,26 +24,10 @@ function NamedPipeline({ segments }: Pick<ProcessGraph, "segments">) {
   return html`<${Pipeline} segments=${segments} outputs=${value?.outputs ?? []} />`;
 }
 
-interface StepStats {
-  readonly step: string;
-  readonly fps: number;
-  readonly mean_ms: number;
-  readonly queued: number | null;
-  readonly capacity: number | null;
-  readonly dropped: number | null;
-}
-
-interface Segment {
-  readonly name: string;
-  readonly tee: string | null;
-  readonly nodes: readonly {
-    readonly step: string;
-    readonly element: string;
-    readonly kind: string;
-    readonly factory: string;
-  }[];
-  readonly steps?: readonly StepStats[];
-}
+type RunningSegment = ProcessGraph["segments"][number];
+type StepStats = RunningSegment["steps"][number];
+/** A compiled graph has no statistics. */
+type Segment = Omit<RunningSegment, "steps"> & Partial<Pick<RunningSegment, "steps">>;
 
 interface PipelineProps {
   readonly segments: readonly Segment[];

@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { DetectionMessage, Process } from "../../../client/client.ts";
 import { DemoButton } from "../../components/demo-button.ts";
-import { Loaded, type NameOf, useQuery, useSourceNames } from "../../components/query.ts";
+import { type NameOf, useQuery, useSourceNames, whenLoaded } from "../../components/query.ts";
 import { Empty } from "../../components/states.ts";
 import { html } from "../../html.ts";
 import { LiveView } from "../../live/live-view.ts";
@@ -21,10 +21,9 @@ export function Live() {
   const nameOf = useSourceNames();
   return html`
     <div class="row spread"><h1>Live</h1><a class="button primary" href=${linkTo("processes", "new")}>Start a process</a></div>
-    <${Loaded} query=${query}>
-      ${({ processes }: { processes: readonly Process[] }) =>
-        processes.length === 0 ? html`<${NoProcesses} />` : html`<${Wall} processes=${processes} nameOf=${nameOf} />`}
-    </${Loaded}>
+    ${whenLoaded(query, ({ processes }) =>
+      processes.length === 0 ? html`<${NoProcesses} />` : html`<${Wall} processes=${processes} nameOf=${nameOf} />`,
+    )}
   `;
 }
 

@@ -1,15 +1,16 @@
 /** Geolocated tracks of all running processes, and the cameras that see them. No map tiles are fetched. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { formatCount } from "../../components/format.ts";
-import { Loaded, useQuery } from "../../components/query.ts";
+import { useQuery, whenLoaded } from "../../components/query.ts";
 import { Empty } from "../../components/states.ts";
+import { type Column, Table } from "../../components/table.ts";
 import { html, type Markup } from "../../html.ts";
 import { SubscriptionLimit, useProcessEvents } from "../../live/process-streams.ts";
 import { linkTo } from "../../router.ts";
 import { windhover } from "../../session.ts";
 import type { Position } from "./ground.ts";
 import { createHandlers, MapCanvas } from "./map-canvas.ts";
-import type { MapTrack, Scene } from "./scene.ts";
+import type { Scene } from "./scene.ts";
 
 const POLL_MS = 2_000;
 const TABLE_MS = 1_000;
@@ -23,12 +24,11 @@ export function MapPage() {
   );
   return html`
     <h1>Map</h1>
-    <${Loaded} query=${query}>
-      ${(uuids: readonly string[]) =>
-        uuids.length === 0
-          ? html`<${Empty} title="No running processes"><p><a href=${linkTo("processes", "new")}>Start a process</a> on a source with telemetry.</p></${Empty}>`
-          : html`<${LiveMap} uuids=${uuids} />`}
-    </${Loaded}>
+    ${whenLoaded(query, (uuids) =>
+      uuids.length === 0
+        ? html`<${Empty} title="No running processes"><p><a href=${linkTo("processes", "new")}>Start a process</a> on a source with telemetry.</p></${Empty}>`
+        : html`<${LiveMap} uuids=${uuids} />`,
+    )}
   `;
 }
 
@@ -76,39 +76,36 @@ function LiveMap({ uuids }: { uuids: readonly string[] }) {
   `;
 }
 
-const format = ({ latitude, longitude }: Position): string => `${latitude.toFixed(6)}, ${longitude.toFixed(6)}`;
+interface MapObject {
+  readonly key: string;
+  readonly name: Markup;
+  readonly position: Position | undefined;
+  readonly errorM: number;
+  readonly speedMps: number | null;
+}
+
+const COLUMNS: readonly Column<MapObject>[] = [
+  ["Object", ({ name }) => name],
+  ["Position", ({ position: at }) => (at ? `${at.latitude.toFixed(6)}, ${at.longitude.toFixed(6)}` : "—")],
+  ["Accuracy", ({ errorM }) => (errorM > 0 ? `${errorM.toFixed(1)} m` : "—")],
+  ["Speed", ({ speedMps }) => (speedMps === null ? "—" : `${speedMps.toFixed(1)} m/s`)],
+];
 
 /** For screen readers, and for exact numbers. */
 function PositionTable({ scene }: { scene: Scene }) {
-  const tracks = [...scene.tracks.values()].slice(-MAX_ROWS).reverse();
+  const cameras = [...scene.cameras].map(([uuid, position]): MapObject => {
+    const name = html`<a href=${linkTo("processes", uuid)}>Camera</a>`;
+    return { key: uuid, name, position, errorM: 0, speedMps: null };
+  });
+  const tracks = [...scene.tracks.values()]
+    .slice(-MAX_ROWS)
+    .map((track): MapObject => ({ ...track, name: `${track.name} ${track.id}`, position: track.trail.at(-1) }));
   const hidden = scene.tracks.size - tracks.length;
   return html`
     <details class="gap">
-      <summary>Table: ${formatCount(scene.cameras.size, "camera")}, ${formatCount(scene.tracks.size, "track")}</summary>
-      <table class="cards" aria-label="Cameras and tracks">
-        <thead><tr><th>Object</th><th>Position</th><th>Accuracy</th><th>Speed</th></tr></thead>
-        <tbody>
-          ${[...scene.cameras].map(([uuid, camera]) => html`<${Row} key=${uuid} object=${html`<a href=${linkTo("processes", uuid)}>Camera</a>`} position=${camera} />`)}
-          ${tracks.map(({ key, name, id, trail, errorM, speedMps }: MapTrack) => html`<${Row} key=${key} object=${`${name} ${id}`} position=${trail.at(-1)} errorM=${errorM} speedMps=${speedMps} />`)}
-        </tbody>
-      </table>
+      <summary>Table: ${formatCount(cameras.length, "camera")}, ${formatCount(scene.tracks.size, "track")}</summary>
+      <${Table} label="Cameras and tracks" rows=${[...cameras, ...tracks.reverse()]} keyOf=${({ key }: MapObject) => key} columns=${COLUMNS} />
       ${hidden > 0 && html`<p class="hint">and ${hidden} more</p>`}
     </details>
   `;
 }
-
-interface RowProps {
-  readonly object: Markup;
-  readonly position: Position | undefined;
-  readonly errorM?: number;
-  readonly speedMps?: number | null;
-}
-
-const Row = ({ object, position, errorM = 0, speedMps = null }: RowProps) => html`
-  <tr>
-    <td>${object}</td>
-    <td data-name="Position">${position === undefined ? "—" : format(position)}</td>
-    <td data-name="Accuracy">${errorM > 0 ? `${errorM.toFixed(1)} m` : "—"}</td>
-    <td data-name="Speed">${speedMps === null ? "—" : `${speedMps.toFixed(1)} m/s`}</td>
-  </tr>
-`;

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import type { Output, Process } from "../../../client/client.ts";
 import { Select } from "../../components/form.ts";
-import { Loaded, useQuery } from "../../components/query.ts";
+import { useQuery, whenLoaded } from "../../components/query.ts";
 import { attempt, Copyable } from "../../components/toasts.ts";
 import { html } from "../../html.ts";
 import { windhover } from "../../session.ts";
@@ -19,12 +19,13 @@ export function Outputs({ process, onChange }: { process: Process; onChange: () 
   return html`
     <section class="card stack" aria-label="Outputs">
       <h2>Outputs</h2>
-      <${Loaded} query=${query}>
-        ${({ outputs }: { outputs: readonly Output[] }) => html`
+      ${whenLoaded(
+        query,
+        ({ outputs }) => html`
           <${Attached} process=${process} outputs=${outputs.filter((output) => output.attached_to === process.uuid)} onChange=${reload} />
           <${Attach} process=${process} outputs=${outputs.filter((output) => output.attached_to === null)} onChange=${reload} />
-        `}
-      </${Loaded}>
+        `,
+      )}
     </section>
   `;
 }

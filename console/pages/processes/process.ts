@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import type { AlertEvent, Process, StatsEvent, TrackedProcess } from "../../../client/client.ts";
 import { formatBytes, formatCount, formatDuration, formatTime } from "../../components/format.ts";
-import { Loaded, useQuery, useSourceNames } from "../../components/query.ts";
+import { useQuery, useSourceNames, whenLoaded } from "../../components/query.ts";
 import { attempt } from "../../components/toasts.ts";
 import { html } from "../../html.ts";
 import { LiveView } from "../../live/live-view.ts";
@@ -20,14 +20,15 @@ export function ProcessPage({ uuid }: { uuid: string }) {
   const query = useQuery((signal) => windhover.readProcess({ process_uuid: uuid }, { signal }), [uuid], POLL_MS);
   return html`
     <nav aria-label="Breadcrumbs" class="crumbs"><a href=${linkTo("processes")}>Processes</a></nav>
-    <${Loaded} query=${query}>
-      ${(process: Process) => html`
+    ${whenLoaded(
+      query,
+      (process) => html`
         <${Title} process=${process} onChange=${query.reload} />
         ${process.error !== null && html`<p class="failed" role="alert"><strong>${process.error.code}</strong> ${process.error.detail}</p>`}
         ${process.last_error !== null && html`<${Crash} process=${process} crash=${process.last_error} />`}
         ${isActive(process) ? html`<${Running} process=${process} onChange=${query.reload} />` : html`<${Ended} process=${process} />`}
-      `}
-    </${Loaded}>
+      `,
+    )}
   `;
 }
 
@@ -125,7 +126,7 @@ const Facts = ({ process, stats }: { process: Process; stats: StatsEvent["stats"
 `;
 
 const Rates = ({ stats }: { stats: StatsEvent["stats"] }) => html`
-  <dt>Frame rate</dt><dd>${stats.fps_in.toFixed(1)} fps in · ${stats.fps_processed.toFixed(1)} fps processed</dd>
+  <dt>fps</dt><dd>${stats.fps_in.toFixed(1)} in · ${stats.fps_processed.toFixed(1)} processed</dd>
   <dt>Latency</dt><dd>${Math.round(stats.latency_ms.p50)} ms (p50), ${Math.round(stats.latency_ms.p95)} ms (p95)</dd>
   <dt>Inference time</dt><dd>${Math.round(stats.inference_ms)} ms</dd>
 `;
@@ -162,13 +163,12 @@ const Ended = ({ process }: { process: Process }) => html`
 function Report({ uuid }: { uuid: string }) {
   const query = useQuery(async (signal) => ({ report: await findReport(uuid, signal) }), [uuid]);
   return html`
-    <${Loaded} query=${query}>
-      ${({ report }: { report: TrackedProcess | null }) =>
-        report === null
-          ? html`<p>The process has ended. It has no report.</p>`
-          : html`<p>The process has ended. It tracked ${formatCount(report.track_count, "object")}.</p>
-              <div class="row"><a class="button primary" href=${linkTo("reports", uuid)}>Open report</a></div>`}
-    </${Loaded}>
+    ${whenLoaded(query, ({ report }) =>
+      report === null
+        ? html`<p>The process has ended. It has no report.</p>`
+        : html`<p>The process has ended. It tracked ${formatCount(report.track_count, "object")}.</p>
+              <div class="row"><a class="button primary" href=${linkTo("reports", uuid)}>Open report</a></div>`,
+    )}
   `;
 }
 

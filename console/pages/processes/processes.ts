@@ -4,8 +4,9 @@ import type { GraphSummary, Process, Source } from "../../../client/client.ts";
 import { DemoButton } from "../../components/demo-button.ts";
 import { type FieldSchema, readFields, SchemaField, Select, useSubmit } from "../../components/form.ts";
 import { formatTime } from "../../components/format.ts";
-import { Loaded, More, useList, useQuery, useSourceNames } from "../../components/query.ts";
+import { More, useList, useQuery, useSourceNames, whenLoaded } from "../../components/query.ts";
 import { Empty, Failed } from "../../components/states.ts";
+import { type Column, keyByUuid, Table } from "../../components/table.ts";
 import { html } from "../../html.ts";
 import { linkTo, route } from "../../router.ts";
 import { windhover } from "../../session.ts";
@@ -28,6 +29,14 @@ function ProcessList() {
     [state],
     POLL_MS,
   );
+  const nameOf = useSourceNames();
+  const columns: readonly Column<Process>[] = [
+    ["Source", (process) => html`<a href=${linkTo("processes", process.uuid)}>${nameOf(process)}</a>`],
+    ["Graph", ({ graph }) => graph],
+    ["State", (process) => html`<${StateMark} process=${process} />`],
+    ["Started", ({ started_at }) => formatTime(started_at)],
+    ["Frame rate", ({ finished_at, stats }) => (finished_at === null ? `${stats.fps_processed.toFixed(1)} fps` : "—")],
+  ];
   return html`
     <div class="row spread"><h1>Processes</h1>
       <div class="row">
@@ -35,34 +44,11 @@ function ProcessList() {
         <a class="button primary" href=${linkTo("processes", "new")}>Start a process</a>
       </div>
     </div>
-    <${Loaded} query=${query}>
-      ${({ processes, next_cursor: next }: { processes: readonly Process[]; next_cursor?: string }) =>
-        processes.length === 0
-          ? html`<${Empty} title=${state === "all" ? "No processes yet" : "No running processes"}><p>Start a process on a <a href=${linkTo("sources")}>source</a>.</p><${DemoButton} /></${Empty}>`
-          : html`<${Table} processes=${processes} /><${More} count=${processes.length} next=${next} onMore=${showMore} />`}
-    </${Loaded}>
-  `;
-}
-
-function Table({ processes }: { processes: readonly Process[] }) {
-  const nameOf = useSourceNames();
-  return html`
-    <table class="cards">
-      <thead><tr><th>Source</th><th>Graph</th><th>State</th><th>Started</th><th>Frame rate</th></tr></thead>
-      <tbody>
-        ${processes.map(
-          (process) => html`
-            <tr key=${process.uuid}>
-              <td><a href=${linkTo("processes", process.uuid)}>${nameOf(process)}</a></td>
-              <td data-name="Graph">${process.graph}</td>
-              <td data-name="State"><${StateMark} process=${process} /></td>
-              <td data-name="Started">${formatTime(process.started_at)}</td>
-              <td data-name="Frame rate">${process.finished_at === null ? `${process.stats.fps_processed.toFixed(1)} fps` : "—"}</td>
-            </tr>
-          `,
-        )}
-      </tbody>
-    </table>
+    ${whenLoaded(query, ({ processes, next_cursor: next }) =>
+      processes.length === 0
+        ? html`<${Empty} title=${state === "all" ? "No processes yet" : "No running processes"}><p>Start a process on a <a href=${linkTo("sources")}>source</a>.</p><${DemoButton} /></${Empty}>`
+        : html`<${Table} rows=${processes} keyOf=${keyByUuid} columns=${columns} /><${More} count=${processes.length} next=${next} onMore=${showMore} />`,
+    )}
   `;
 }
 
@@ -81,12 +67,11 @@ function NewProcess() {
   }, []);
   return html`
     <div class="middle"><h1>Start a process</h1>
-    <${Loaded} query=${query}>
-      ${(choices: Choices) =>
-        choices.sources.length === 0
-          ? html`<${Empty} title="No sources yet"><p><a href=${linkTo("sources")}>Add a source</a> first.</p></${Empty}>`
-          : html`<${NewProcessForm} ...${choices} />`}
-    </${Loaded}></div>
+    ${whenLoaded(query, (choices) =>
+      choices.sources.length === 0
+        ? html`<${Empty} title="No sources yet"><p><a href=${linkTo("sources")}>Add a source</a> first.</p></${Empty}>`
+        : html`<${NewProcessForm} ...${choices} />`,
+    )}</div>
   `;
 }
 

@@ -1,9 +1,9 @@
 /** The report of one process: its time line and its tracks; it can be downloaded, enhanced and deleted. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { EnhancementState, Process, TrackReport } from "../../../client/client.ts";
-import { Confirm } from "../../components/dialog.ts";
+import { confirm } from "../../components/dialog.ts";
 import { formatCount, formatDuration } from "../../components/format.ts";
-import { Loaded, useQuery } from "../../components/query.ts";
+import { useQuery, whenLoaded } from "../../components/query.ts";
 import { Empty } from "../../components/states.ts";
 import { attempt } from "../../components/toasts.ts";
 import { html } from "../../html.ts";
@@ -42,13 +42,14 @@ export function ReportPage({ uuid }: { uuid: string }) {
   );
   return html`
     <nav aria-label="Breadcrumbs" class="crumbs"><a href=${linkTo("reports")}>Reports</a></nav>
-    <${Loaded} query=${query}>
-      ${({ report, process, alias }: ReportData) => html`
+    ${whenLoaded(
+      query,
+      ({ report, process, alias }) => html`
         <${Head} report=${report} process=${process} alias=${alias} onChange=${query.reload} />
         ${report.tracks.length === 0 ? html`<${Empty} title="No tracks in this time window" />` : html`<${TimeLine} tracks=${report.tracks} onChoose=${showCard} /><${TrackCards} tracks=${report.tracks} />`}
         <${Pages} number=${cursors.length + 1} next=${report.next_cursor} onBack=${() => setCursors(cursors.slice(0, -1))} onNext=${(next: string) => setCursors([...cursors, next])} />
-      `}
-    </${Loaded}>
+      `,
+    )}
   `;
 }
 
@@ -82,11 +83,11 @@ const FORMATS = [
 ] as const;
 
 function Head({ report, process, alias, onChange }: ReportData & { onChange: () => void }) {
-  const [isDeleting, setDeleting] = useState(false);
   const { process_uuid, time_window_minutes } = report;
   const isRunning = process !== null && isActive(process);
   const remove = async (): Promise<void> => {
-    setDeleting(false);
+    const text = "This deletes its tracks with their paths and images.";
+    if (!(await confirm({ title: "Delete this report?", action: "Delete", text }))) return;
     const { value: here } = route;
     if (await attempt(() => windhover.deleteTracks({ process_uuid }), "Report deleted"))
       navigateFrom(here, linkTo("reports"));
@@ -100,11 +101,10 @@ function Head({ report, process, alias, onChange }: ReportData & { onChange: () 
       </div>
       <div class="row" role="group" aria-label="Download">
         ${FORMATS.map(([format, name]) => html`<button key=${format} type="button" aria-label=${`Download as ${name}`} onClick=${() => void download(process_uuid, format)}>↓ ${name}</button>`)}
-        <button type="button" class="danger" onClick=${() => setDeleting(true)}>Delete</button>
+        <button type="button" class="danger" onClick=${() => void remove()}>Delete</button>
       </div>
     </div>
     <${Enhancement} processUuid=${process_uuid} isRunning=${isRunning} onDone=${onChange} />
-    ${isDeleting && html`<${Confirm} title="Delete this report?" action="Delete" onClose=${() => setDeleting(false)} onConfirm=${() => void remove()}><p>This deletes its tracks with their paths and images.</p></${Confirm}>`}
   `;
 }
 

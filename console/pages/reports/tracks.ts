@@ -75,7 +75,7 @@ const Card = ({ track }: { track: ReportTrack }) => {
       <div>
         <h2>${title} ${track.is_live && html`<span class="state live">live</span>`}</h2>
         <p class="hint">${formatTime(new Date(track.first_seen * 1000).toISOString())}</p>
-        <p class="hint">${durationOf(track)}, confidence ${Math.round(track.max_confidence)} %</p>
+        <p class="hint">${durationOf(track)}, conf. ${Math.round(track.max_confidence)} %</p>
         ${location !== null && html`<p class="hint">${location.latitude.toFixed(6)}, ${location.longitude.toFixed(6)}</p>`}
         ${track.enhanced_data !== undefined && html`<${Attributes} data=${track.enhanced_data} />`}
       </div>

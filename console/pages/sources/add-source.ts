@@ -7,7 +7,6 @@ import { formatBytes } from "../../components/format.ts";
 import { Failed } from "../../components/states.ts";
 import { showToast } from "../../components/toasts.ts";
 import { html } from "../../html.ts";
-import { toApiError } from "../../poller.ts";
 import { base, session, windhover } from "../../session.ts";
 
 interface AddProps {
@@ -17,47 +16,37 @@ interface AddProps {
 
 export function UploadVideo({ onClose, onDone }: AddProps) {
   /** Fraction of the file that was sent. */
-  const [progress, setProgress] = useState<number | null>(null);
-  const [error, setError] = useState<ApiError | null>(null);
+  const [progress, setProgress] = useState(0);
   const [file, setFile] = useState<File | null>(null);
   const upload = useRef<Upload | null>(null);
-  const send = async (event: SubmitEvent): Promise<void> => {
-    event.preventDefault();
-    const alias = String(new FormData(event.currentTarget as HTMLFormElement).get("alias")).trim();
+  const { error, isBusy, submit } = useSubmit(async (form) => {
     if (file === null) return;
-    setError(null);
     setProgress(0);
-    upload.current = startUpload(file, alias, setProgress);
-    try {
-      const source = await upload.current.done;
-      showToast(`${source.alias} added`);
-      onDone();
-    } catch (thrown) {
-      setProgress(null);
-      setError(toApiError(thrown));
-    }
-  };
+    upload.current = startUpload(file, String(form.get("alias")).trim(), setProgress);
+    const source = await upload.current.done;
+    showToast(`${source.alias} added`);
+    onDone();
+  });
   const close = () => {
     upload.current?.cancel();
     onClose();
   };
-  const isSending = progress !== null;
   return html`
     <${Dialog} title="Upload a video" onClose=${close}>
-      <form onSubmit=${send}>
+      <form onSubmit=${submit}>
         <div class="body">
           <label>File
-            <input type="file" required accept=".mp4,.mov,.avi,video/mp4,video/quicktime,video/x-msvideo" disabled=${isSending}
+            <input type="file" required accept=".mp4,.mov,.avi,video/mp4,video/quicktime,video/x-msvideo" disabled=${isBusy}
               onChange=${(event: Event) => setFile((event.currentTarget as HTMLInputElement).files?.[0] ?? null)} />
           </label>
           <p class="hint">mp4, mov or avi${file === null ? "" : ` · ${formatBytes(file.size)}`}</p>
-          <label>Name <input name="alias" maxlength="255" placeholder=${file?.name ?? "the name of the file"} disabled=${isSending} /></label>
-          ${isSending && html`<${Progress} value=${progress} />`}
+          <label>Name <input name="alias" maxlength="255" placeholder=${file?.name ?? "the name of the file"} disabled=${isBusy} /></label>
+          ${isBusy && html`<${Progress} value=${progress} />`}
           ${error !== null && html`<${Failed} error=${error} />`}
         </div>
         <footer>
           <button type="button" onClick=${close}>Cancel</button>
-          <button class="primary" disabled=${isSending || file === null}>Upload</button>
+          <button class="primary" disabled=${isBusy || file === null}>Upload</button>
         </footer>
       </form>
     </${Dialog}>

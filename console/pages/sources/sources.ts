@@ -2,10 +2,11 @@
 import { useState } from "preact/hooks";
 import type { Source } from "../../../client/client.ts";
 import { DemoButton } from "../../components/demo-button.ts";
-import { Confirm, Dialog } from "../../components/dialog.ts";
+import { confirm, Dialog } from "../../components/dialog.ts";
 import { formatTime } from "../../components/format.ts";
-import { Loaded, More, useList } from "../../components/query.ts";
+import { More, useList, whenLoaded } from "../../components/query.ts";
 import { Empty } from "../../components/states.ts";
+import { type Column, keyByUuid, Table } from "../../components/table.ts";
 import { attempt } from "../../components/toasts.ts";
 import { html } from "../../html.ts";
 import { focusContent, linkTo } from "../../router.ts";
@@ -14,45 +15,39 @@ import { AddStream, UploadVideo } from "./add-source.ts";
 
 const POLL_MS = 2_000;
 
-type OpenDialog =
-  | { readonly kind: "upload" | "stream" }
-  | { readonly kind: "delete" | "watch"; readonly source: Source }
-  | null;
-
 export function Sources() {
   const { query, showMore } = useList((page, signal) => windhover.listSources(page, { signal }), [], POLL_MS);
-  const [open, setOpen] = useState<OpenDialog>(null);
+  const [open, setOpen] = useState<"upload" | "stream" | Source | null>(null);
   const close = () => setOpen(null);
   const finish = () => {
     close();
     query.reload();
   };
   const remove = async (source: Source): Promise<void> => {
-    close();
+    const text = `${source.type === "file" ? "The uploaded file is deleted, too." : "The stream itself is not affected."} Recordings and reports are kept.`;
+    if (!(await confirm({ title: `Delete ${source.alias}?`, action: "Delete", text }))) return;
     if (await attempt(() => windhover.deleteSource({ source_id: source.uuid }), `${source.alias} deleted`))
       focusContent();
     query.reload();
   };
+  const actions = (source: Source) => html`<div class="row actions">
+    <a class="button primary" aria-label=${`Start on ${source.alias}`} href=${`${linkTo("processes", "new")}?source=${source.uuid}`}>Start</a>
+    ${source.webrtc_url !== undefined && html`<button type="button" aria-label=${`Watch ${source.alias}`} onClick=${() => setOpen(source)}>Watch</button>`}
+    <button type="button" class="plain" aria-label=${`Delete ${source.alias}`} onClick=${() => void remove(source)}>Delete</button>
+  </div>`;
   return html`
     <div class="row spread"><h1>Sources</h1><div class="row">
-      <button type="button" class="primary" onClick=${() => setOpen({ kind: "upload" })}>Upload a video</button>
-      <button type="button" onClick=${() => setOpen({ kind: "stream" })}>Add a stream</button>
+      <button type="button" class="primary" onClick=${() => setOpen("upload")}>Upload a video</button>
+      <button type="button" onClick=${() => setOpen("stream")}>Add a stream</button>
     </div></div>
-    <${Loaded} query=${query}>
-      ${({ sources, next_cursor: next }: { sources: readonly Source[]; next_cursor?: string }) =>
-        sources.length === 0
-          ? html`<${Empty} title="No sources yet"><p>Upload a video file, or add the address of a camera or a drone stream.</p><${DemoButton} /></${Empty}>`
-          : html`<${Table} sources=${sources} onOpen=${setOpen} /><${More} count=${sources.length} next=${next} onMore=${showMore} />`}
-    </${Loaded}>
-    ${open?.kind === "upload" && html`<${UploadVideo} onClose=${close} onDone=${finish} />`}
-    ${open?.kind === "stream" && html`<${AddStream} onClose=${close} onDone=${finish} />`}
-    ${open?.kind === "watch" && html`<${Player} source=${open.source} onClose=${close} />`}
-    ${
-      open?.kind === "delete" &&
-      html`<${Confirm} title=${`Delete ${open.source.alias}?`} action="Delete" onClose=${close} onConfirm=${() => void remove(open.source)}>
-        <p>${open.source.type === "file" ? "The uploaded file is deleted, too." : "The stream itself is not affected."} Recordings and reports are kept.</p>
-      </${Confirm}>`
-    }
+    ${whenLoaded(query, ({ sources, next_cursor: next }) =>
+      sources.length === 0
+        ? html`<${Empty} title="No sources yet"><p>Upload a video file, or add the address of a camera or a drone stream.</p><${DemoButton} /></${Empty}>`
+        : html`<${Table} rows=${sources} keyOf=${keyByUuid} columns=${COLUMNS} actions=${actions} /><${More} count=${sources.length} next=${next} onMore=${showMore} />`,
+    )}
+    ${open === "upload" && html`<${UploadVideo} onClose=${close} onDone=${finish} />`}
+    ${open === "stream" && html`<${AddStream} onClose=${close} onDone=${finish} />`}
+    ${open !== null && typeof open === "object" && html`<${Player} source=${open} onClose=${close} />`}
   `;
 }
 
@@ -60,32 +55,13 @@ export function Sources() {
 const formatStatus = ({ status, type }: Source): string =>
   status !== "unknown" ? status : type === "file" ? "ready" : "on demand";
 
-const Table = ({ sources, onOpen }: { sources: readonly Source[]; onOpen: (dialog: OpenDialog) => void }) => html`
-  <table class="cards">
-    <thead><tr><th>Name</th><th>Type</th><th>Address</th><th>Status</th><th>Added</th><th><span class="unseen">Actions</span></th></tr></thead>
-    <tbody>
-      ${sources.map(
-        (source) => html`
-          <tr key=${source.uuid}>
-            <td><strong>${source.alias}</strong></td>
-            <td data-name="Type">${source.stream_type?.toUpperCase() ?? "File"}</td>
-            <td data-name="Address"><code>${source.input_url}</code></td>
-            <td data-name="Status"><span class="state ${source.status}">${formatStatus(source)}</span></td>
-            <td data-name="Added">${formatTime(source.created_at)}</td>
-            <td>
-              <div class="row actions">
-                <a class="button primary" aria-label=${`Start on ${source.alias}`}
-                  href=${`${linkTo("processes", "new")}?source=${source.uuid}`}>Start</a>
-                ${source.webrtc_url !== undefined && html`<button type="button" aria-label=${`Watch ${source.alias}`} onClick=${() => onOpen({ kind: "watch", source })}>Watch</button>`}
-                <button type="button" class="plain" aria-label=${`Delete ${source.alias}`} onClick=${() => onOpen({ kind: "delete", source })}>Delete</button>
-              </div>
-            </td>
-          </tr>
-        `,
-      )}
-    </tbody>
-  </table>
-`;
+const COLUMNS: readonly Column<Source>[] = [
+  ["Name", ({ alias }) => html`<strong>${alias}</strong>`],
+  ["Type", ({ stream_type }) => stream_type?.toUpperCase() ?? "File"],
+  ["Address", ({ input_url }) => html`<code>${input_url}</code>`],
+  ["Status", (source) => html`<span class="state ${source.status}">${formatStatus(source)}</span>`],
+  ["Added", ({ created_at }) => formatTime(created_at)],
+];
 
 /** The service's own player page. It is authorized by the token in its address. */
 function playerUrl(source: Source, protocol: "webrtc" | "hls"): string {

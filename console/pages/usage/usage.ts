@@ -1,7 +1,8 @@
 /** Limits and usage of the key, and the status of the service. */
-import type { ChildSubscription, Status, Subscription, UserInformation } from "../../../client/client.ts";
+import type { ChildSubscription, Status, Subscription } from "../../../client/client.ts";
 import { formatBytes } from "../../components/format.ts";
-import { Loaded, useQuery } from "../../components/query.ts";
+import { useQuery, whenLoaded } from "../../components/query.ts";
+import { type Column, Table } from "../../components/table.ts";
 import { html } from "../../html.ts";
 import { windhover } from "../../session.ts";
 
@@ -10,14 +11,9 @@ const POLL_MS = 5_000;
 const UNLIMITED_MINUTES = 1_000_000_000;
 const NEVER = "9999-12-31";
 
-interface Account {
-  readonly user: UserInformation;
-  readonly status: Status;
-}
-
 export function Usage() {
   const query = useQuery(
-    async (signal): Promise<Account> => {
+    async (signal) => {
       const [user, status] = await Promise.all([windhover.getUserInfo({ signal }), windhover.getStatus({ signal })]);
       return { user, status };
     },
@@ -26,8 +22,9 @@ export function Usage() {
   );
   return html`
     <div class="middle"><h1>Usage</h1>
-    <${Loaded} query=${query}>
-      ${({ user, status }: Account) => html`
+    ${whenLoaded(
+      query,
+      ({ user, status }) => html`
         <div class="two">
           <section class="card"><h2>${user.username}</h2>
             <${MinutesBar} subscription=${user.subscription} />
@@ -42,8 +39,8 @@ export function Usage() {
           <${Health} status=${status} />
         </div>
         ${user.children_subscription !== undefined && html`<${Children} children=${user.children_subscription} />`}
-      `}
-    </${Loaded}></div>
+      `,
+    )}</div>
   `;
 }
 
@@ -76,17 +73,14 @@ const Health = ({ status }: { status: Status }) => html`
   </section>
 `;
 
+const COLUMNS: readonly Column<ChildSubscription>[] = [
+  ["User", ({ username }) => html`<strong>${username}</strong>`],
+  ["Minutes used", ({ consumed_minutes }) => consumed_minutes.toFixed(1)],
+  ["Minutes remaining", formatRemaining],
+  ["Valid until", formatExpiry],
+];
+
 const Children = ({ children }: { children: readonly ChildSubscription[] }) => html`
   <h2 class="gap">Child keys</h2>
-  <table class="cards">
-    <thead><tr><th>User</th><th>Minutes used</th><th>Minutes remaining</th><th>Valid until</th></tr></thead>
-    <tbody>${children.map(
-      (child) => html`<tr key=${child.username}>
-        <td><strong>${child.username}</strong></td>
-        <td data-name="Minutes used">${child.consumed_minutes.toFixed(1)}</td>
-        <td data-name="Minutes remaining">${formatRemaining(child)}</td>
-        <td data-name="Valid until">${formatExpiry(child)}</td>
-      </tr>`,
-    )}</tbody>
-  </table>
+  <${Table} rows=${children} keyOf=${({ username }: ChildSubscription) => username} columns=${COLUMNS} />
 `;

@@ -1,11 +1,12 @@
 /** Webhooks, by process: subscribed, tested and removed. */
 import { useState } from "preact/hooks";
 import type { NewSubscription, Process } from "../../../client/client.ts";
-import { Confirm, Dialog, WebhookSecret } from "../../components/dialog.ts";
+import { confirm, Dialog, WebhookSecret } from "../../components/dialog.ts";
 import { Select, useSubmit } from "../../components/form.ts";
 import { formatTime } from "../../components/format.ts";
-import { Loaded, useQuery, useSourceNames } from "../../components/query.ts";
+import { useQuery, useSourceNames, whenLoaded } from "../../components/query.ts";
 import { Empty, Failed } from "../../components/states.ts";
+import { type Column, keyByUuid, Table } from "../../components/table.ts";
 import { attempt, showToast } from "../../components/toasts.ts";
 import { html } from "../../html.ts";
 import { linkTo } from "../../router.ts";
@@ -15,14 +16,9 @@ const POLL_MS = 2_000;
 
 type Subscription = Awaited<ReturnType<typeof windhover.listSubscriptions>>["subscriptions"][number];
 
-interface ProcessWebhooks {
-  readonly process: Process;
-  readonly subscriptions: readonly Subscription[];
-}
-
 export function Webhooks() {
   const query = useQuery(
-    async (signal): Promise<readonly ProcessWebhooks[]> => {
+    async (signal) => {
       const { processes } = await windhover.listProcesses({}, { signal });
       return Promise.all(
         processes.map(async (process) => ({
@@ -38,22 +34,21 @@ export function Webhooks() {
   const [subscribing, setSubscribing] = useState<Process | null>(null);
   return html`
     <h1>Webhooks</h1>
-    <${Loaded} query=${query}>
-      ${(groups: readonly ProcessWebhooks[]) =>
-        groups.length === 0
-          ? html`<${Empty} title="No running processes"><p>Webhooks belong to a process: <a href=${linkTo("processes", "new")}>start one</a>.</p></${Empty}>`
-          : groups.map(
-              ({ process, subscriptions }) => html`
+    ${whenLoaded(query, (groups) =>
+      groups.length === 0
+        ? html`<${Empty} title="No running processes"><p>Webhooks belong to a process: <a href=${linkTo("processes", "new")}>start one</a>.</p></${Empty}>`
+        : groups.map(
+            ({ process, subscriptions }) => html`
                 <section key=${process.uuid} class="stack gap">
                   <div class="row spread">
                     <h2><a href=${linkTo("processes", process.uuid)}>${nameOf(process)}</a></h2>
                     <button type="button" aria-label=${`Subscribe to ${nameOf(process)}`} onClick=${() => setSubscribing(process)}>Subscribe</button>
                   </div>
-                  ${subscriptions.length === 0 ? html`<p class="hint">No webhooks yet. A webhook is called when new tracks appear, or when the number of targets changes.</p>` : html`<${Table} subscriptions=${subscriptions} onChange=${query.reload} />`}
+                  ${subscriptions.length === 0 ? html`<p class="hint">No webhooks yet. A webhook is called when new tracks appear, or when the number of targets changes.</p>` : html`<${SubscriptionTable} subscriptions=${subscriptions} onChange=${query.reload} />`}
                 </section>
               `,
-            )}
-    </${Loaded}>
+          ),
+    )}
     ${subscribing !== null && html`<${Subscribe} process=${subscribing} name=${nameOf(subscribing)} onClose=${() => setSubscribing(null)} onDone=${query.reload} />`}
   `;
 }
@@ -64,36 +59,29 @@ const keyOf = ({ process_uuid, notification_url, event_type }: Subscription) => 
   body: { notification_url, event_type },
 });
 
-function Table({ subscriptions, onChange }: { subscriptions: readonly Subscription[]; onChange: () => void }) {
-  const [removing, setRemoving] = useState<Subscription | null>(null);
+function SubscriptionTable({
+  subscriptions,
+  onChange,
+}: {
+  subscriptions: readonly Subscription[];
+  onChange: () => void;
+}) {
   const remove = async (one: Subscription): Promise<void> => {
-    setRemoving(null);
+    const text = html`<code>${one.notification_url}</code> will not be called for ${one.event_type}. Notifications that are not delivered yet are dropped.`;
+    if (!(await confirm({ title: "Remove this webhook?", action: "Remove", text }))) return;
     await attempt(() => windhover.unsubscribe(keyOf(one)), "Webhook removed");
     onChange();
   };
-  return html`
-    <table class="cards" aria-label="Webhooks">
-      <thead><tr><th>URL</th><th>Event</th><th>Delivered</th><th>Last delivery</th><th><span class="unseen">Actions</span></th></tr></thead>
-      <tbody>${subscriptions.map((one) => html`<${Row} key=${one.uuid} subscription=${one} onChange=${onChange} onRemove=${() => setRemoving(one)} />`)}</tbody>
-    </table>
-    ${
-      removing !== null &&
-      html`<${Confirm} title="Remove this webhook?" action="Remove" onClose=${() => setRemoving(null)} onConfirm=${() => void remove(removing)}>
-        <p><code>${removing.notification_url}</code> will not be called for ${removing.event_type}. Notifications that are not delivered yet are dropped.</p>
-      </${Confirm}>`
-    }
-  `;
+  const actions = (one: Subscription) => html`<div class="row">
+    <${SampleButton} subscription=${one} onChange=${onChange} />
+    <button type="button" class="plain" aria-label=${`Remove ${one.notification_url}`} onClick=${() => void remove(one)}>Remove</button>
+  </div>`;
+  return html`<${Table} label="Webhooks" rows=${subscriptions} keyOf=${keyByUuid} columns=${COLUMNS} actions=${actions} />`;
 }
 
-interface RowProps {
-  readonly subscription: Subscription;
-  onChange(): void;
-  onRemove(): void;
-}
-
-function Row({ subscription, onChange, onRemove }: RowProps) {
+function SampleButton({ subscription, onChange }: { subscription: Subscription; onChange: () => void }) {
   const [isBusy, setBusy] = useState(false);
-  const test = async (): Promise<void> => {
+  const send = async (): Promise<void> => {
     if (isBusy) return;
     setBusy(true);
     await attempt(async () => {
@@ -104,20 +92,19 @@ function Row({ subscription, onChange, onRemove }: RowProps) {
     setBusy(false);
     onChange();
   };
-  const { notification_url: url, event_type, notification_format, notifier_policy_args, delivery } = subscription;
-  return html`
-    <tr>
-      <td><code>${url}</code></td>
-      <td data-name="Event">${event_type}<p class="hint">${notification_format}, at most every ${notifier_policy_args.backoff_seconds} s</p></td>
-      <td data-name="Delivered">${countDeliveries(delivery)}</td>
-      <td data-name="Last delivery"><${LastDelivery} delivery=${delivery} /></td>
-      <td><div class="row">
-        <button type="button" aria-disabled=${isBusy} aria-label=${`Send a sample to ${url}`} onClick=${() => void test()}>Send a sample</button>
-        <button type="button" class="plain" aria-label=${`Remove ${url}`} onClick=${onRemove}>Remove</button>
-      </div></td>
-    </tr>
-  `;
+  return html`<button type="button" aria-disabled=${isBusy} aria-label=${`Send a sample to ${subscription.notification_url}`} onClick=${() => void send()}>Send a sample</button>`;
 }
+
+const COLUMNS: readonly Column<Subscription>[] = [
+  ["URL", ({ notification_url }) => html`<code>${notification_url}</code>`],
+  [
+    "Event",
+    ({ event_type, notification_format: format, notifier_policy_args: { backoff_seconds } }) =>
+      html`${event_type}<p class="hint">${format}, at most every ${backoff_seconds} s</p>`,
+  ],
+  ["Delivered", ({ delivery }) => countDeliveries(delivery)],
+  ["Last delivery", ({ delivery }) => html`<${LastDelivery} delivery=${delivery} />`],
+];
 
 const countDeliveries = ({ delivered, waiting, dropped }: Subscription["delivery"]): string =>
   [`${delivered}`, waiting > 0 && `${waiting} queued`, dropped > 0 && `${dropped} dropped`].filter(Boolean).join(", ");
