@@ -14,7 +14,7 @@ export const backoffMs = (firstMs: number, failures: number, maxMs: number): num
 /** Pollers that found the service unavailable: the first one that succeeds wakes the others. */
 const waiting = new Set<() => void>();
 
-export interface PollerOptions<T> {
+interface PollerOptions<T> {
   /** Null: fetch once, retry until there is a response. */
   readonly intervalMs: number | null;
   fetch(signal: AbortSignal): Promise<T>;

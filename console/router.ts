@@ -4,7 +4,7 @@ import { base } from "./session.ts";
 
 const root = `${base}/console`;
 
-export interface Route {
+interface Route {
   /** Below `/console`: `["processes", "0198…"]`. */
   readonly segments: readonly string[];
   readonly query: URLSearchParams;

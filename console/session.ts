@@ -6,7 +6,7 @@ import { ApiError, type Login, readProblem, readRefusal, Windhover } from "../cl
 const STORAGE_PREFIX = "windhover-";
 const KEY_NAME = `${STORAGE_PREFIX}key`;
 
-export interface Session {
+interface Session {
   readonly apiKey: string;
   readonly login: Login;
 }

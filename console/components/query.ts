@@ -6,7 +6,7 @@ import { Poller } from "../poller.ts";
 import { windhover } from "../session.ts";
 import { Failed, Loading } from "./states.ts";
 
-export interface Query<T> {
+interface Query<T> {
   /** The last known value, also while requests fail. */
   readonly value: T | undefined;
   /** Of the last request. */

@@ -9,7 +9,7 @@ import { Painter } from "./painter.ts";
 import { Pairing } from "./pairing.ts";
 import { openEvents, openFeed } from "./process-streams.ts";
 
-export interface LiveViewProps {
+interface LiveViewProps {
   readonly processUuid: string;
   /** Why there are no new frames, by the state of the process. */
   readonly note: string | null;

@@ -1,7 +1,7 @@
 /** Display names of the chains of a running graph. Pure. */
 import type { Output } from "../../../client/client.ts";
 
-export interface ChainName {
+interface ChainName {
   readonly title: string;
   /** Name of a step, without the prefix of its chain. */
   nameStep(step: string): string;

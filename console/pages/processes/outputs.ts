@@ -90,7 +90,7 @@ const NewOutput = () => html`
   <label>Stream path or RTMP address
     <input name="path" required placeholder="gate/processed" spellcheck="false" aria-describedby="path-help" />
   </label>
-  <p id="path-help" class="hint">A path is served here over RTSP and WebRTC. To an address such as <code>rtmp://server/live/key</code> the stream is published.</p>
+  <p id="path-help" class="hint">A path is served here over RTSP and WebRTC; to an address such as <code>rtmp://server/live/key</code>, the stream is sent.</p>
   <${Select} label="Resolution" name="settings" options=${[["", "Same as the input"], ...RESOLUTIONS.map((one) => [one, one])]} />
 `;
 

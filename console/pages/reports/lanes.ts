@@ -1,12 +1,12 @@
 /** Lays out the bars of a time line in as few lanes as possible. Pure. */
 
-export interface Span {
+interface Span {
   /** Seconds. */
   readonly first_seen: number;
   readonly last_seen: number;
 }
 
-export interface Bar<T> {
+interface Bar<T> {
   readonly track: T;
   readonly lane: number;
   /** Fractions of the time line. */
