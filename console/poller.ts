@@ -96,4 +96,4 @@ export class Poller<T> {
 export const toApiError = (error: unknown): ApiError =>
   error instanceof ApiError
     ? error
-    : new ApiError(0, { code: "fault_here", detail: error instanceof Error ? error.message : String(error) });
+    : new ApiError(0, { code: "client_error", detail: error instanceof Error ? error.message : String(error) });
