@@ -7,19 +7,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import { after, test } from "node:test";
-import { Type } from "typebox";
-import { makeUser, openApp, type TestApp } from "./app.fixture.ts";
-import { type AnyEndpoint, defineEndpoint } from "./endpoint.ts";
+import { define, makeUser, openApp, SHAPE, type TestApp } from "./app.fixture.ts";
+import type { AnyEndpoint } from "./endpoint.ts";
 
-const where: AnyEndpoint = defineEndpoint({
-  method: "GET",
-  path: "/where",
-  tag: "Operations",
-  id: "getWhere",
-  summary: "Says where we are and who asks.",
-  access: "none",
-  answers: { 200: { description: "It.", schema: Type.Object({}) } },
-  errors: [],
+const where: AnyEndpoint = define("GET", "/where", "getWhere", {
+  ...SHAPE,
   handle: ({ publicUrl, address }) => ({ status: 200, body: { publicUrl, address } }),
 });
 
@@ -147,6 +139,6 @@ test("a port in use is told in words", async () => {
   const first = await open({});
   await assert.rejects(
     openApp([where], { settings: { HTTP_PORT: String(first.port) } }),
-    /another program listens there/,
+    /another program listens on this port/,
   );
 });

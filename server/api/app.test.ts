@@ -5,18 +5,13 @@ import { Problem } from "../../schemas/api/problem.ts";
 import { ServiceError } from "../service-error.ts";
 import { newUuid } from "../uuid.ts";
 import { checkBy } from "../validation.ts";
-import { openApp } from "./app.fixture.ts";
-import { type AnyEndpoint, defineEndpoint, type Method } from "./endpoint.ts";
+import { define, openApp, SHAPE } from "./app.fixture.ts";
+import type { AnyEndpoint, Method } from "./endpoint.ts";
 
 const echo = (method: Method, path: string, more: Partial<AnyEndpoint> = {}): AnyEndpoint =>
-  defineEndpoint({
-    method,
-    path,
-    tag: "Operations",
-    id: `${method}${path}`,
-    summary: "Says what it was asked.",
-    access: "none",
-    answers: { 200: { description: "It.", schema: Type.Object({ path: Type.String() }) } },
+  define(method, path, `${method}${path}`, {
+    ...SHAPE,
+    answers: { 200: { description: "The answer.", schema: Type.Object({ path: Type.String() }) } },
     errors: ["wrong_state"],
     handle: ({ params }) => ({ status: 200, body: { path, params } }),
     ...more,
@@ -198,13 +193,13 @@ test("an error of an endpoint is answered by its code, with when to ask again", 
   assert.equal((await problemOf(response)).detail, "It is paused.");
 });
 
-test("in tests an answer that does not fit its schema, and a code that is not declared, are faults of ours", async () => {
+test("with `check_answers`, an answer that violates its schema and an undeclared code are internal errors", async () => {
   for (const path of ["/misshapen", "/undeclared"]) {
     const response = await app.call(path);
     assert.equal(response.status, 500, path);
     await response.text();
   }
-  assert.ok(app.logged.some((line) => line.includes("the answer of GET /misshapen does not fit")));
+  assert.ok(app.logged.some((line) => line.includes("the answer of GET /misshapen does not match")));
 });
 
 test("a key is taken from the header, and from the URL only where URLs are handed out", async () => {
@@ -235,7 +230,7 @@ test("the access log has a line for every request, and never a key", async () =>
 });
 
 test("two endpoints of one method and path are refused", async () => {
-  await assert.rejects(openApp([echo("GET", "/a/{x}"), echo("GET", "/a/{y}")]), /two endpoints are GET \/a\/\{x\}/);
+  await assert.rejects(openApp([echo("GET", "/a/{x}"), echo("GET", "/a/{y}")]), /two endpoints define GET \/a\/\{x\}/);
 });
 
 test("while it shuts down, every request is refused, and answers under way still end", async () => {
@@ -258,7 +253,7 @@ test("while it shuts down, every request is refused, and answers under way still
   ]);
   const answer = slow.call("/slow");
   await entered;
-  slow.refuse();
+  slow.rejectRequests();
   const refused = await slow.call("/slow");
   assert.equal(refused.status, 503);
   assert.equal((await problemOf(refused)).code, "shutting_down");

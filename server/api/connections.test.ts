@@ -5,43 +5,24 @@ import { connect, type Socket } from "node:net";
 import { after, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { Type } from "typebox";
-import { openApp, type TestApp } from "./app.fixture.ts";
-import { defineEndpoint } from "./endpoint.ts";
+import { define, openApp, SHAPE, type TestApp } from "./app.fixture.ts";
 
-const shape = {
-  tag: "Operations",
-  summary: "Answers.",
-  answers: { 200: { description: "It.", schema: Type.Object({}) } },
-  errors: [],
-} as const;
 const LARGE = { text: "x".repeat(1_000_000) };
 let made = 0;
 const endpoints = [
-  defineEndpoint({
-    ...shape,
-    access: "none",
-    method: "GET",
-    path: "/where",
-    id: "getWhere",
+  define("GET", "/where", "getWhere", {
+    ...SHAPE,
     handle: ({ address }) => ({ status: 200, body: { address } }),
   }),
-  defineEndpoint({
-    ...shape,
-    access: "none",
-    method: "GET",
-    path: "/large",
-    id: "getLarge",
+  define("GET", "/large", "getLarge", {
+    ...SHAPE,
     handle: () => {
       made += 1;
       return { status: 200, body: LARGE };
     },
   }),
-  defineEndpoint({
-    ...shape,
-    access: "none",
-    method: "GET",
-    path: "/busy",
-    id: "getBusy",
+  define("GET", "/busy", "getBusy", {
+    ...SHAPE,
     handle: () => {
       made += 1;
       const startedMs = performance.now();
@@ -49,21 +30,14 @@ const endpoints = [
       return { status: 200, body: {} };
     },
   }),
-  defineEndpoint({
-    ...shape,
-    access: "none",
-    method: "POST",
-    path: "/things",
-    id: "makeThing",
+  define("POST", "/things", "makeThing", {
+    ...SHAPE,
     body: Type.Object({}),
     handle: () => ({ status: 200, body: {} }),
   }),
-  defineEndpoint({
-    ...shape,
+  define("GET", "/wait", "waitForIt", {
+    ...SHAPE,
     access: "key",
-    method: "GET",
-    path: "/wait",
-    id: "waitForIt",
     handle: async ({ signal }) => {
       await new Promise((resolve) => signal.addEventListener("abort", resolve));
       return { status: 200, body: {} };

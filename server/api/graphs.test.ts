@@ -6,8 +6,7 @@ import type { JsonRecord } from "../../schemas/json.ts";
 import { loadTestKnowledge } from "../graphs/knowledge.fixture.ts";
 import { GraphLibrary } from "../graphs/library.ts";
 import { makeConfig, openApp } from "./app.fixture.ts";
-import { graphEndpoints } from "./graphs.ts";
-import { processGraphEndpoints } from "./process-graph.ts";
+import { graphEndpoints, processGraphEndpoints } from "./graphs.ts";
 
 const config = makeConfig();
 const library = await GraphLibrary.open(await loadTestKnowledge(), config);

@@ -1,34 +1,19 @@
 /** Input made to keep the server busy, against a real server with the schemas of the service: each used to freeze it for seconds. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { Type } from "typebox";
 import { ALERT_TYPES } from "../../elements/alerts/types.ts";
 import { newAlertOf } from "../../schemas/api/alerts.ts";
-import { openApp } from "./app.fixture.ts";
-import { defineEndpoint } from "./endpoint.ts";
+import { define, openApp, SHAPE } from "./app.fixture.ts";
 
-const shape = {
-  tag: "Operations",
-  summary: "Answers.",
-  access: "none",
-  answers: { 200: { description: "It.", schema: Type.Object({}) } },
-  errors: [],
-} as const;
 const app = await openApp(
   [
-    defineEndpoint({
-      ...shape,
-      method: "POST",
-      path: "/alert",
-      id: "makeAlert",
+    define("POST", "/alert", "makeAlert", {
+      ...SHAPE,
       body: newAlertOf(ALERT_TYPES),
       handle: () => ({ status: 200, body: {} }),
     }),
-    defineEndpoint({
-      ...shape,
-      method: "GET",
-      path: "/where",
-      id: "getWhere",
+    define("GET", "/where", "getWhere", {
+      ...SHAPE,
       handle: () => ({ status: 200, body: {} }),
     }),
   ],

@@ -3,8 +3,7 @@ import { after, test } from "node:test";
 import { Type } from "typebox";
 import { Uuid } from "../../schemas/api/records.ts";
 import { newUuid } from "../uuid.ts";
-import { openApp } from "./app.fixture.ts";
-import { defineEndpoint } from "./endpoint.ts";
+import { define, openApp, SHAPE } from "./app.fixture.ts";
 import { findUnsound, hasTooManyValues, MAX_VALUES } from "./input.ts";
 
 const Telemetry = Type.Union([
@@ -12,21 +11,10 @@ const Telemetry = Type.Union([
   Type.Object({ type: Type.Literal("static"), parameters: Type.Object({ altitude: Type.Number() }) }),
 ]);
 
-const shape = {
-  tag: "Operations",
-  summary: "Says what it was given.",
-  access: "none",
-  answers: { 200: { description: "It.", schema: Type.Object({}) } },
-  errors: [],
-} as const;
-
 const app = await openApp(
   [
-    defineEndpoint({
-      ...shape,
-      method: "POST",
-      path: "/things",
-      id: "makeThing",
+    define("POST", "/things", "makeThing", {
+      ...SHAPE,
       query: Type.Object({
         limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 10 })),
         all: Type.Optional(Type.Boolean()),
@@ -45,20 +33,14 @@ const app = await openApp(
       }),
       handle: ({ query, body }) => ({ status: 200, body: { query, body } }),
     }),
-    defineEndpoint({
-      ...shape,
-      method: "POST",
-      path: "/start",
-      id: "startThing",
+    define("POST", "/start", "startThing", {
+      ...SHAPE,
       body: Type.Object({ params: Type.Optional(Type.Object({})) }),
       isBodyOptional: true,
       handle: ({ body }) => ({ status: 200, body: { body } }),
     }),
-    defineEndpoint({
-      ...shape,
-      method: "POST",
-      path: "/bare",
-      id: "bareThing",
+    define("POST", "/bare", "bareThing", {
+      ...SHAPE,
       handle: () => ({ status: 200, body: {} }),
     }),
   ],
@@ -118,7 +100,7 @@ for (const [query, fault] of [
   ["all=yes", 'all is "yes"; expected true or false.'],
   ["state=some", 'state is "some"; expected "all" or "active".'],
   ["uuid=7", 'uuid is "7"; expected a UUID.'],
-  ["kind=a%00b", "kind has a NUL character in it."],
+  ["kind=a%00b", "kind contains a NUL character."],
 ] as const)
   test(`?${query} is refused in words`, async () => {
     const { status, body } = await post(`/things?${query}`, '{"alias":"a"}');

@@ -28,13 +28,16 @@ before(async () => {
   hub = createServer((request, response) => answer(request, response));
   hub.listen(join(folder, "http"));
   await once(hub, "listening");
-  const endpoints = mediaEndpoints({
-    ...{ media, signer, stallMs: 300, bodySeconds: 5, onKeyUsed: (path: string) => void keyUsed.push(path) },
-    ask: askHubAt(join(folder, "http"), 500),
-    watched: {
-      find: async (_, asked) => (asked === uuid ? { userUuid: ada.uuid, path: "ada/yard" } : null),
+  const endpoints = mediaEndpoints(
+    {
+      ...{ hub: media, signer, onKeyUsed: (path: string) => void keyUsed.push(path) },
+      ask: askHubAt(join(folder, "http"), 500),
+      watched: {
+        find: async (_, asked) => (asked === uuid ? { userUuid: ada.uuid, path: "ada/yard" } : null),
+      },
     },
-  });
+    { media: { stalled_seconds: 0.3 }, http: { request_seconds: 5 } },
+  );
   app = await openApp(endpoints, {
     settings: { HTTP_CORS_ORIGINS: "https://watch.example.com" },
     authenticate: async (key) => (key === "eve" ? eve : ada),

@@ -5,27 +5,21 @@ import { Type } from "typebox";
 import { Uuid } from "../../schemas/api/records.ts";
 import type { Json, JsonRecord } from "../../schemas/json.ts";
 import { openApp } from "./app.fixture.ts";
-import { type AnyEndpoint, defineEndpoint } from "./endpoint.ts";
+import { type AnyEndpoint, defineEndpoints } from "./endpoint.ts";
 import { describeApi } from "./openapi.ts";
 
 const Thing = Type.Object({ uuid: Uuid, size: Type.Integer({ default: 3 }) }, { title: "Thing" });
-const shape = { tag: "Sources", summary: "Does it.", errors: ["source_not_found"] } as const;
+const define = defineEndpoints("Sources");
+const shape = { summary: "Runs.", errors: ["source_not_found"] } as const;
 const endpoints: readonly AnyEndpoint[] = [
-  defineEndpoint({
+  define("GET", "/things", "listThings", {
     ...shape,
-    method: "GET",
-    path: "/things",
-    id: "listThings",
-    access: "key",
-    query: Type.Object({ limit: Type.Optional(Type.Integer({ minimum: 1, description: "So many at most." })) }),
+    query: Type.Object({ limit: Type.Optional(Type.Integer({ minimum: 1, description: "Maximum number." })) }),
     answers: { 200: { description: "All.", schema: Type.Object({ things: Type.Array(Thing) }) } },
     handle: () => ({ status: 200, body: { things: [] } }),
   }),
-  defineEndpoint({
+  define("POST", "/thing/{uuid}", "makeThing", {
     ...shape,
-    method: "POST",
-    path: "/thing/{uuid}",
-    id: "makeThing",
     access: "url-key",
     isDeprecated: true,
     body: Thing,
@@ -33,21 +27,14 @@ const endpoints: readonly AnyEndpoint[] = [
     answers: { 201: { description: "Made.", schema: Thing }, 200: { description: "Was there.", schema: Thing } },
     handle: () => ({ status: 200, body: {} }),
   }),
-  defineEndpoint({
+  define("GET", "/thing/{uuid}", "watchThing", {
     ...shape,
-    method: "GET",
-    path: "/thing/{uuid}",
-    id: "watchThing",
     access: "optional",
     answers: { 200: { description: "Pictures.", mediaType: "multipart/x-mixed-replace" } },
     handle: () => ({ status: 200, body: {} }),
   }),
-  defineEndpoint({
+  define("POST", "/video", "upload", {
     ...shape,
-    method: "POST",
-    path: "/video",
-    id: "upload",
-    access: "key",
     rawBody: { mediaType: "multipart/form-data", schema: Type.Object({ file: Type.String({ format: "binary" }) }) },
     answers: { 201: { description: "Kept.", schema: Thing } },
     handle: () => ({ status: 201, body: {} }),
@@ -82,7 +69,7 @@ test("every endpoint is in it once, with its key, body and answers", () => {
   assert.equal(at(...thing, "get", "parameters", "0", "name"), "uuid");
   assert.deepEqual(at(...thing, "get", "responses", "200", "content"), { "multipart/x-mixed-replace": {} });
   assert.deepEqual(keysAt("paths", "/video", "post", "requestBody", "content"), ["multipart/form-data"]);
-  assert.equal(at("paths", "/things", "get", "parameters", "0", "description"), "So many at most.");
+  assert.equal(at("paths", "/things", "get", "parameters", "0", "description"), "Maximum number.");
 });
 
 test("errors are listed by status with their codes", () => {

@@ -17,7 +17,7 @@ import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
 import { eventually } from "../streams/streams.fixture.ts";
 import type { User } from "../user.ts";
 import { makeConfig, openApp, type TestApp } from "./app.fixture.ts";
-import { branchEndpoints, processGraphEndpoints } from "./process-graph.ts";
+import { branchEndpoints, processGraphEndpoints } from "./graphs.ts";
 
 const SOURCE = "test:ball?width=64&height=48";
 const YARD = `

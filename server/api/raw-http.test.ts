@@ -1,35 +1,21 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { Type } from "typebox";
-import { openApp } from "./app.fixture.ts";
-import { defineEndpoint } from "./endpoint.ts";
+import { define, openApp, SHAPE } from "./app.fixture.ts";
 
-const shape = {
-  tag: "Operations",
-  summary: "Answers.",
-  access: "none",
-  answers: { 200: { description: "It.", schema: Type.Object({}) } },
-  errors: [],
-} as const;
 let handled = 0;
 const app = await openApp(
   [
-    defineEndpoint({
-      ...shape,
-      method: "POST",
-      path: "/things",
-      id: "makeThing",
+    define("POST", "/things", "makeThing", {
+      ...SHAPE,
       body: Type.Object({ alias: Type.String() }),
       handle: () => {
         handled += 1;
         return { status: 200, body: {} };
       },
     }),
-    defineEndpoint({
-      ...shape,
-      method: "GET",
-      path: "/where",
-      id: "getWhere",
+    define("GET", "/where", "getWhere", {
+      ...SHAPE,
       handle: ({ publicUrl, address }) => ({ status: 200, body: { publicUrl, address } }),
     }),
   ],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { makeUser } from "../api/app.fixture.ts";
-import { TokenBuckets } from "../api/token-buckets.ts";
+import { TokenBuckets } from "../async/token-buckets.ts";
 import { ServiceError } from "../service-error.ts";
 import { Authenticator, type KeyRecord } from "./authenticate.ts";
 import { digestKey, makeKey } from "./key.ts";

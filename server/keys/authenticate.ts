@@ -9,6 +9,9 @@ export interface KeyRecord {
   readonly revokedAt: Date | null;
 }
 
+/** Rejects with `ServiceError`. Wrong keys count against the address. */
+export type Authenticate = (key: string | null, address: string) => Promise<User>;
+
 export type FindKey = (keyId: string) => Promise<KeyRecord | null>;
 
 /** Of those who guess. */

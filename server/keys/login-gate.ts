@@ -1,6 +1,6 @@
 /** Wrong keys, counted by address. Whoever guesses soon has to wait, for right ones too: an answer would tell. */
 import { isIPv6 } from "node:net";
-import { TokenBuckets } from "../api/token-buckets.ts";
+import { TokenBuckets } from "../async/token-buckets.ts";
 import { ServiceError } from "../service-error.ts";
 
 export class LoginGate {

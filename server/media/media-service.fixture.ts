@@ -7,7 +7,9 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Config } from "../../schemas/config.ts";
 import { makeConfig, openApp, type TestApp } from "../api/app.fixture.ts";
+import { mediaEndpoints } from "../api/media.ts";
 import { outputEndpoints } from "../api/outputs.ts";
+import { recordingEndpoints } from "../api/recordings.ts";
 import { sourceEndpoints } from "../api/sources.ts";
 import { Authenticator } from "../keys/authenticate.ts";
 import { createKey, type KeyOrder } from "../keys/create-key.ts";
@@ -101,7 +103,11 @@ export class MediaService {
       [
         ...sourceEndpoints(sources),
         ...outputEndpoints({ sql, config, hub, processes: { view: () => null } }),
-        ...server.endpoints,
+        ...mediaEndpoints(server, config),
+        ...recordingEndpoints({
+          ...{ recordings: server.recordings, signer },
+          stallMs: config.media.stalled_seconds * 1000,
+        }),
       ],
       { config, authenticate, isSigned: (resource, token) => signer.isGood(resource, token) },
     );

@@ -4,16 +4,13 @@ import { join, resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
-import type { AnyEndpoint } from "../api/endpoint.ts";
-import { mediaEndpoints } from "../api/media.ts";
-import { recordingEndpoints } from "../api/recordings.ts";
 import { Authenticator } from "../keys/authenticate.ts";
 import { findKeyIn } from "../keys/find-key.ts";
 import { makeSocketFolder } from "../socket-folder.ts";
 import type { Sql } from "../store/client.ts";
 import { readSigningKey } from "../store/signing-key.ts";
 import { Admission } from "./admission.ts";
-import { askHubAt } from "./forward.ts";
+import { type AskHub, askHubAt } from "./forward.ts";
 import { MediaHub } from "./media-hub.ts";
 import { Recordings } from "./recordings/recordings.ts";
 import { RunTokens } from "./run-tokens.ts";
@@ -35,7 +32,11 @@ export interface MediaServer {
   readonly hub: MediaHub;
   readonly signer: Signer;
   readonly recordings: Recordings;
-  readonly endpoints: readonly AnyEndpoint[];
+  /** For HLS and WHEP. */
+  readonly ask: AskHub;
+  readonly watched: WatchedPaths;
+  /** Notes that a viewer at this path was admitted by a key or a signed URL. */
+  readonly onKeyUsed: (path: string) => void;
   close(): Promise<void>;
 }
 
@@ -77,16 +78,8 @@ export async function openMedia(parts: MediaServerParts): Promise<MediaServer> {
   // It may have changed while the hub was not there to be told.
   hub.allowRecording(recordings.trouble === null);
   recordings.follow(hub);
-  const stallMs = config.media.stalled_seconds * 1000;
-  const endpoints = [
-    ...mediaEndpoints({
-      ...{ media: hub, signer, stallMs, onKeyUsed, bodySeconds: config.http.request_seconds },
-      ask: askHubAt(httpSocket, config.media.answer_seconds * 1000),
-      watched: new WatchedPaths(sql),
-    }),
-    ...recordingEndpoints({ recordings, signer, stallMs }),
-  ];
-  return { hub, signer, recordings, endpoints, close };
+  const ask = askHubAt(httpSocket, config.media.answer_seconds * 1000);
+  return { hub, signer, recordings, ask, watched: new WatchedPaths(sql), onKeyUsed, close };
 }
 
 async function openHub(

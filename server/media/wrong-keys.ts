@@ -1,5 +1,5 @@
 /** Wrong keys that came to the media hub, by address. Whoever has sent too many is answered slowly. */
-import { TokenBuckets } from "../api/token-buckets.ts";
+import { TokenBuckets } from "../async/token-buckets.ts";
 import { networkOf } from "../keys/login-gate.ts";
 
 export class WrongKeys {

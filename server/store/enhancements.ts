@@ -1,7 +1,6 @@
 /** The work of enhancing reports: who does it, how far it is, and what was found out. Claimed as processes are. */
 import type { EnhancementStatus } from "../../schemas/api/enhancement.ts";
 import type { EnhancedTrack, TrackToEnhance } from "../../schemas/enhancement.ts";
-import type { ProcessState } from "../processes/processes.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Queries, Sql } from "./client.ts";
 import { lockUser } from "./lock-user.ts";
@@ -16,21 +15,6 @@ export interface EnhancementRow {
   readonly crashes: number;
   readonly nodeUuid: string | null;
   readonly fence: number;
-}
-
-/** What there is to enhance. */
-export interface ReportView {
-  readonly uuid: string;
-  readonly state: ProcessState;
-  readonly hasTrackLogger: boolean;
-  readonly isDeleted: boolean;
-}
-
-export async function findReport(sql: Queries, userUuid: string, uuid: string): Promise<ReportView | null> {
-  const [found] = await sql<ReportView[]>`
-    select uuid, state, has_track_logger, report_deleted_at is not null as is_deleted
-    from processes where uuid = ${uuid} and user_uuid = ${userUuid}`;
-  return found ?? null;
 }
 
 /** What is written with an earlier fence is lost. */

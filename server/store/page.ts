@@ -44,11 +44,12 @@ const writeCursor = ({ createdAt, uuid }: PagePlace): string =>
 function readCursor(cursor: string): PagePlace {
   const [createdAt = "", uuid = "", ...rest] = Buffer.from(cursor, "base64url").toString("latin1").split("/");
   if (rest.length === 0 && isTime(createdAt) && UUID.test(uuid)) return { createdAt, uuid };
+  throw invalidCursor();
+}
+
+export function invalidCursor(): ServiceError {
   const message = "expected the `next_cursor` of an earlier answer; leave it out to begin at the first page";
-  throw new ServiceError("invalid_input", {
-    detail: `cursor: ${message}`,
-    errors: [{ path: "cursor", message }],
-  });
+  return new ServiceError("invalid_input", { detail: `cursor: ${message}`, errors: [{ path: "cursor", message }] });
 }
 
 /** What Postgres would take as a time: 31 February looks like one. */
