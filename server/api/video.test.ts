@@ -22,7 +22,7 @@ before(async () => {
 after(() => service?.close());
 
 let count = 0;
-/** The film with so many bytes behind it that players skip: valid, and never the same twice. */
+/** The clip followed by bytes that players skip: valid, and different every time. */
 function newFilm(bytes = film.length + 64): Buffer {
   const box = Buffer.alloc(bytes - film.length);
   box.writeUInt32BE(box.length, 0);
@@ -44,7 +44,7 @@ const storedOf = async (client: Client) =>
     ({ fileName }) => fileName,
   );
 
-/** On disk is what the database names, and nothing else is promised to anybody. */
+/** The files on disk are those in the database, and no storage is reserved. */
 async function expectNothingLeft(): Promise<void> {
   const rows = await service.sql`select file_name from sources where type = 'file'`;
   assert.deepEqual([...(await service.listFiles())].sort(), rows.map(({ fileName }) => fileName).sort());
@@ -52,7 +52,7 @@ async function expectNothingLeft(): Promise<void> {
   assert.equal(reserved, 0);
 }
 
-/** Waits for what comes to be after the client has gone. */
+/** Waits for the clean-up after the client has disconnected. */
 async function untilNothingIsLeft(): Promise<void> {
   for (;;) {
     const failed = await expectNothingLeft().then(
@@ -64,7 +64,7 @@ async function untilNothingIsLeft(): Promise<void> {
   }
 }
 
-/** An upload of which not all is sent. */
+/** An incomplete upload. */
 async function sendPart(client: Client, declared: number | null, bytes: Buffer): Promise<Socket> {
   const socket = connect(service.app.port, "127.0.0.1");
   await once(socket, "connect");
@@ -79,7 +79,7 @@ async function sendPart(client: Client, declared: number | null, bytes: Buffer):
   return socket;
 }
 
-/** Until the server has begun to write the file. */
+/** Waits until the server has started to write the file. */
 async function untilWriting(): Promise<void> {
   const kept = await service.sql`select file_name from sources where type = 'file'`;
   while ((await service.listFiles()).length <= kept.length) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -95,7 +95,7 @@ async function readAnswer(socket: Socket): Promise<string> {
   return answer;
 }
 
-test("an upload that can be refused without its body is never told to go on", async () => {
+test("an upload that is rejected without its body gets no 100 Continue", async () => {
   const small = await service.addUser({ videoBytes: 1_000_000 });
   const head = (bytes: number, type = "multipart/form-data; boundary=b") =>
     `POST /video HTTP/1.1\r\nhost: x\r\napi_key: ${small.user.username}\r\ncontent-type: ${type}\r\ncontent-length: ${bytes}\r\nexpect: 100-continue\r\n\r\n`;
@@ -103,9 +103,9 @@ test("an upload that can be refused without its body is never told to go on", as
     [head(50_000_000), 413],
     [head(100, "video/mp4"), 415],
   ] as const) {
-    const refused = service.app.connectRaw().send(text);
-    assert.match(await refused.readHead(), new RegExp(`^HTTP/1\\.1 ${status} `));
-    refused.close();
+    const rejected = service.app.connectRaw().send(text);
+    assert.match(await rejected.readHead(), new RegExp(`^HTTP/1\\.1 ${status} `));
+    rejected.close();
   }
   const taken = service.app.connectRaw().send(head(100));
   assert.match(await taken.readHead(), /^HTTP\/1\.1 100 /);
@@ -113,7 +113,7 @@ test("an upload that can be refused without its body is never told to go on", as
   await untilNothingIsLeft();
 });
 
-test("a video is stored whole, under the name it came with, and its file goes with it", async () => {
+test("stores a video completely, with its file name as the alias, and deletes the file with it", async () => {
   const bytes = newFilm();
   const { status, body } = await ada.post("/video", form(bytes, "Flight 7.MP4"));
   assert.equal(status, 201);
@@ -132,7 +132,7 @@ test("a video is stored whole, under the name it came with, and its file goes wi
   await expectNothingLeft();
 });
 
-test("fields come in any order, unknown ones are ignored, and the alias is the client's", async () => {
+test("accepts fields in any order, ignores unknown ones, and uses the client's alias", async () => {
   const behind = form(newFilm(), "b.avi");
   behind.append("alias", "behind");
   const forms = [
@@ -151,7 +151,7 @@ test("fields come in any order, unknown ones are ignored, and the alias is the c
   );
 });
 
-test("the file may come in a part of any name", async () => {
+test("accepts the file in a part of any name", async () => {
   const data = new FormData();
   data.append("video", new Blob([newFilm()]), "a.mp4");
   data.append("alias", "gate");
@@ -159,7 +159,7 @@ test("the file may come in a part of any name", async () => {
   assert.deepEqual([status, body.alias, body.input_url], [201, "gate", "a.mp4"]);
 });
 
-test("the same bytes again are the video there is, also at once and at the limit of sources", async () => {
+test("returns the existing video for the same bytes, also concurrently and at the source limit", async () => {
   const eve = await service.addUser({ sources: 1 });
   const bytes = newFilm();
   const replies = await Promise.all([1, 2, 3].map((i) => eve.post("/video", form(bytes, `${i}.mp4`))));
@@ -171,7 +171,7 @@ test("the same bytes again are the video there is, also at once and at the limit
   await expectNothingLeft();
 });
 
-test("a video that is too large is refused: early by its length, and while it comes", async () => {
+test("rejects a video that is too large, by its length or while it arrives", async () => {
   const eve = await service.addUser({ videoBytes: film.length + 100 });
   const socket = await sendPart(eve, 500 * 2 ** 20, Buffer.alloc(1000));
   const early = await readAnswer(socket);
@@ -182,7 +182,7 @@ test("a video that is too large is refused: early by its length, and while it co
   await expectNothingLeft();
 });
 
-test("the storage of a user is filled to the byte, and not beyond", async () => {
+test("fills the storage of a user to the byte, and not beyond", async () => {
   const eve = await service.addUser({ storageBytes: 2 * film.length + 400_000 });
   const first = newFilm(film.length + 200_000);
   assert.equal((await eve.post("/video", form(first))).status, 201);
@@ -191,11 +191,11 @@ test("the storage of a user is filled to the byte, and not beyond", async () => 
   assert.equal((await eve.post("/video", form(newFilm(film.length + 200_000)))).status, 201);
   const full = await eve.post("/video", form(newFilm()));
   assert.deepEqual([full.status, full.body.code], [413, "storage_limit_reached"]);
-  assert.equal((await eve.post("/video", form(first))).status, 200, "what is stored already needs no room");
+  assert.equal((await eve.post("/video", form(first))).status, 200, "an existing file needs no space");
   await expectNothingLeft();
 });
 
-test("of uploads that race for the last room one wins, whether they tell their length or not", async () => {
+test("one of several uploads that compete for the last space wins, with or without a length", async () => {
   const size = film.length + 300_000;
   const eve = await service.addUser({ storageBytes: 2 * size - 1 });
   const replies = await Promise.all(
@@ -208,7 +208,7 @@ test("of uploads that race for the last room one wins, whether they tell their l
   await expectNothingLeft();
 });
 
-test("an upload that its client gives up leaves nothing", async () => {
+test("an upload that its client aborts leaves nothing", async () => {
   for (const declared of [10 * 2 ** 20, null]) {
     const socket = await sendPart(ada, declared, Buffer.alloc(300_000, 1));
     await untilWriting();
@@ -217,17 +217,17 @@ test("an upload that its client gives up leaves nothing", async () => {
   }
 });
 
-test("an upload from which nothing comes is given up, and leaves nothing", async () => {
+test("an upload that stalls is aborted and leaves nothing", async () => {
   const socket = await sendPart(ada, 10 * 2 ** 20, Buffer.alloc(300_000, 1));
   assert.match(await readAnswer(socket), /^HTTP\/1.1 408 .*request_timeout/s);
   await expectNothingLeft();
 });
 
-test("an upload that trickles is given up, however often something comes, and leaves nothing", async () => {
+test("an upload that is too slow is aborted and leaves nothing", async () => {
   const socket = await sendPart(ada, 10 * 2 ** 20, Buffer.alloc(100_000, 1));
   const answer = readAnswer(socket);
   let sent = 0;
-  // For many times as long as nothing at all would be waited for; then it is the client that goes.
+  // For many times the stall limit; then the client disconnects.
   const trickle = setInterval(() => {
     sent += 1;
     if (sent > 100) socket.destroy();
@@ -288,14 +288,14 @@ const BROKEN: readonly (readonly [
   ["a file without a name", `${PART.replace('; filename="a.mp4"', "")}a\r\n--b--\r\n`, MULTIPART, 422, "invalid_input"],
 ];
 for (const [why, body, headers, status, code] of BROKEN) {
-  test(`POST /video refuses ${why}`, async () => {
+  test(`POST /video rejects ${why}`, async () => {
     const reply = await ada.post("/video", Buffer.from(body), headers);
     assert.deepEqual([reply.status, reply.body.code], [status, code]);
     await expectNothingLeft();
   });
 }
 
-test("endless fields beside the file are refused", async () => {
+test("rejects endless fields beside the file", async () => {
   const data = new FormData();
   data.append("other", "x".repeat(4 * 2 ** 20));
   data.append("file", new Blob([film]), "a.mp4");
@@ -305,7 +305,7 @@ test("endless fields beside the file are refused", async () => {
 });
 
 for (const name of ["clip.mkv", "clip", "mp4", "clip.mp4.exe", "clip.mp4\u0000.png", ".."]) {
-  test(`POST /video refuses a file called ${JSON.stringify(name)}`, async () => {
+  test(`POST /video rejects a file named ${JSON.stringify(name)}`, async () => {
     const reply = await ada.post("/video", form(newFilm(), name));
     assert.deepEqual([reply.status, reply.body.code], [422, "invalid_input"]);
     assert.equal(reply.body.errors[0].path, "file");
@@ -313,13 +313,13 @@ for (const name of ["clip.mkv", "clip", "mp4", "clip.mp4.exe", "clip.mp4\u0000.p
   });
 }
 
-test("a name that climbs is shown without its folders and is no path", async () => {
+test("a file name with `..` is shown without its folders and never used as a path", async () => {
   const { status, body } = await ada.post("/video", form(newFilm(), "../../../etc/наш фильм.avi"));
   assert.deepEqual([status, body.alias, body.input_url], [201, "наш фильм.avi", "наш фильм.avi"]);
   await expectNothingLeft();
 });
 
-test("an alias with control characters or without end is refused", async () => {
+test("rejects an alias with control characters or of excessive length", async () => {
   for (const alias of ["a\u0001b", "x".repeat(256), "x".repeat(10_000)]) {
     const reply = await ada.post("/video", form(newFilm(), "a.mp4", { alias }));
     assert.deepEqual([reply.status, reply.body.code, reply.body.errors[0].path], [422, "invalid_input", "alias"]);
@@ -327,7 +327,7 @@ test("an alias with control characters or without end is refused", async () => {
   await expectNothingLeft();
 });
 
-test("what is no video is refused with the reason, and nothing is kept", async () => {
+test("rejects a file that is not a video with the reason, and stores nothing", async () => {
   const sound = await withFolder(async (folder) => {
     await makeSound(join(folder, "sound.mp4"));
     return readFile(join(folder, "sound.mp4"));
@@ -350,7 +350,7 @@ test("what is no video is refused with the reason, and nothing is kept", async (
   await expectNothingLeft();
 });
 
-test("more uploads at once than a key may have are told to wait", async () => {
+test("uploads over the concurrency limit of a key get 429", async () => {
   const eve = await service.addUser();
   const sockets = await Promise.all([1, 2, 3, 4].map(() => sendPart(eve, 2 ** 20, Buffer.alloc(1000))));
   await untilWriting();
@@ -361,14 +361,14 @@ test("more uploads at once than a key may have are told to wait", async () => {
   await untilNothingIsLeft();
 });
 
-test("a video that a process runs on is neither deleted nor harmed", async () => {
+test("a video that a process uses is neither deleted nor damaged", async () => {
   const { body } = await ada.post("/video", form(newFilm()));
   await insertProcess(service.sql, ada.user.uuid, body.uuid, "running");
   assert.equal((await ada.call("DELETE", `/source/${body.uuid}`)).status, 409);
   assert.ok((await readFile((await service.sources.resolveInput(ada.user.uuid, body.uuid)).uri)).length > 0);
 });
 
-test("a source whose file is gone says so when it is to be used", async () => {
+test("a source whose file is missing reports it when it is used", async () => {
   const { body } = await ada.post("/video", form(newFilm()));
   const { uri } = await service.sources.resolveInput(ada.user.uuid, body.uuid);
   await rm(uri);
@@ -376,7 +376,7 @@ test("a source whose file is gone says so when it is to be used", async () => {
   assert.equal((await ada.call("DELETE", `/source/${body.uuid}`)).status, 200);
 });
 
-test("a start brings to an end what a crash left", async () => {
+test("a start cleans up what a crash left", async () => {
   const { body } = await ada.post("/video", form(newFilm()));
   const { uri } = await service.sources.resolveInput(ada.user.uuid, body.uuid);
   const bytes = await readFile(uri);
@@ -386,8 +386,8 @@ test("a start brings to an end what a crash left", async () => {
   await mkdir(join(videos, "partial"), { recursive: true });
   await writeFile(join(videos, "partial", name), bytes);
   await writeFile(join(videos, "partial", "half.mp4"), "half");
-  await writeFile(join(videos, "stray.mp4"), "nobody's");
+  await writeFile(join(videos, "stray.mp4"), "stray");
   await service.reopen();
-  assert.ok(bytes.equals(await readFile(uri)), "registered, but not in its place yet");
+  assert.ok(bytes.equals(await readFile(uri)), "registered, but not moved yet");
   await expectNothingLeft();
 });
