@@ -41,7 +41,6 @@ export function alertEndpoints({ alerts, processes }: AlertEndpointDeps): readon
       description: `Types: ${types.all.map(({ name }) => `\`${name}\``).join(", ")}.`,
       query: AlertDescriptionQuery,
       answers: { 200: { description: "With an example that can be posted unchanged.", schema: AlertDescription } },
-      errors: [],
       handle({ query }) {
         const [parameter, name] = query.name === undefined ? ["type", query.type] : ["name", query.name];
         if (name !== undefined) return ok(describeType(types.expect(name, parameter)));
@@ -82,7 +81,6 @@ export function alertEndpoints({ alerts, processes }: AlertEndpointDeps): readon
       summary: "List your registered alerts, active and inactive",
       query: PageQuery,
       answers: { 200: { description: "Newest first.", schema: AlertListing } },
-      errors: [],
       handle: async ({ user, query }) => list(await listAlerts(sql, user.uuid, query)),
     }),
     define("GET", "/active/alerts", "listActiveAlerts", {
@@ -91,7 +89,6 @@ export function alertEndpoints({ alerts, processes }: AlertEndpointDeps): readon
         "One entry for each pair of alert and process (`process_uuid`), with the configuration that runs there. Alerts of single processes are included.",
       query: PageQuery,
       answers: { 200: { description: "Newest first.", schema: AlertListing } },
-      errors: [],
       handle: async ({ user, query }) => list(await listActive(sql, user.uuid, query)),
     }),
     define("GET", "/alert/{uuid}", "readAlert", {

@@ -11,8 +11,8 @@ import { type AnyEndpoint, type JsonAnswer, SHARED_ERRORS } from "./endpoint.ts"
 import { letContinue } from "./input.ts";
 import { type Route, type RoutePath, readParams } from "./routes.ts";
 
-const NO_ROUTE = "There is no such path; `GET /openapi.json` lists all paths.";
-export const pathNotFound = (): ServiceError => new ServiceError("path_not_found", { detail: NO_ROUTE });
+export const pathNotFound = (): ServiceError =>
+  new ServiceError("path_not_found", { detail: "This path does not exist; `GET /openapi.json` lists all paths." });
 
 export const shuttingDown = (): ServiceError =>
   new ServiceError("shutting_down", {

@@ -19,7 +19,6 @@ export const SHAPE = {
   summary: "Answers.",
   access: "none",
   answers: { 200: { description: "The answer.", schema: Type.Object({}) } },
-  errors: [],
 } as const;
 
 export const makeUser = (username: string, limits: Partial<User["limits"]> = {}): User => ({

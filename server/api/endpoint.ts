@@ -67,7 +67,7 @@ export interface EndpointDefinition<
   /** Requests that the service sends to the client's URL, by name: for the OpenAPI document. */
   readonly sends?: Readonly<Record<string, { readonly description: string; readonly schema: TSchema }>>;
   /** Error codes of this endpoint, besides `SHARED_ERRORS`. */
-  readonly errors: readonly ErrorCode[];
+  readonly errors?: readonly ErrorCode[];
   handle(call: Call<A, P, Q, B, N>): Promise<Answer> | Answer;
 }
 
@@ -85,6 +85,7 @@ export interface Endpoint<
   /** `operationId` of the OpenAPI document, and the name in generated clients: `startProcess`. */
   readonly id: string;
   readonly access: A;
+  readonly errors: readonly ErrorCode[];
 }
 
 export interface AnswerShape {
@@ -161,7 +162,7 @@ export const defineEndpoints =
     id: string,
     definition: EndpointDefinition<A, P, Q, B, ParamNames<Path>>,
   ): AnyEndpoint =>
-    Object.freeze({ access: "key", ...definition, method, path, tag, id });
+    Object.freeze({ access: "key", errors: [], ...definition, method, path, tag, id });
 
 export const ok = (body: unknown): JsonAnswer => ({ status: 200, body });
 export const deleted = (uuid: string): JsonAnswer => ok({ deleted: true, uuid });

@@ -54,7 +54,6 @@ export function graphEndpoints({ library, config }: GraphDeps): readonly AnyEndp
       summary: "List the installed graphs",
       query: PageQuery,
       answers: { 200: { description: "By name.", schema: GraphListing } },
-      errors: [],
       handle: async ({ query }) => listing("graphs", pageByName(await library.list(), query), showSummary),
     }),
     define("GET", "/graphs/{name}", "getGraph", {
@@ -82,7 +81,6 @@ export function graphEndpoints({ library, config }: GraphDeps): readonly AnyEndp
       answers: {
         200: { description: "Windhover's elements first, then GStreamer's by plugin.", schema: ElementListing },
       },
-      errors: [],
       handle: ({ query }) =>
         listing("elements", pageByName(showElements(library, query.find), query), (element) => element),
     }),

@@ -37,7 +37,6 @@ export function informationEndpoints(deps: InformationDeps): readonly AnyEndpoin
       summary: "Validate an API key",
       description: "On 403, `code` says whether the key is missing, invalid or expired. GET and POST are equivalent.",
       answers: { 200: { description: "The key is valid.", schema: Login } },
-      errors: [],
       handle: ({ user: { username, product, expiresAt } }) =>
         ok({ valid: true, username, product, expiration_date: toDate(expiresAt) }),
     });
@@ -48,7 +47,6 @@ export function informationEndpoints(deps: InformationDeps): readonly AnyEndpoin
       description: "Needs no key. With a valid key it includes the status of each component.",
       access: "optional",
       answers: { 200: { description: "The status of the service.", schema: Status } },
-      errors: [],
       async handle({ user }) {
         const states = await components();
         const isOk = Object.values(states).every((state) => state === "ok");
@@ -62,7 +60,6 @@ export function informationEndpoints(deps: InformationDeps): readonly AnyEndpoin
     define("GET", "/user_info", "getUserInfo", {
       summary: "Get the limits, features and remaining minutes of a key",
       answers: { 200: { description: "The user.", schema: UserInformation } },
-      errors: [],
       async handle({ user }) {
         const [own, children] = await Promise.all([
           readOwn(sql, user),
@@ -86,7 +83,6 @@ export function informationEndpoints(deps: InformationDeps): readonly AnyEndpoin
       summary: "Get the remaining minutes of a key, in the format used before `GET /user_info`",
       isDeprecated: true,
       answers: { 200: { description: "The user.", schema: OldInformation } },
-      errors: [],
       async handle({ user }) {
         const { pending_to_allocate: _, ...subscription } = toSubscription(await readOwn(sql, user));
         const storage = toStorage(user);

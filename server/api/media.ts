@@ -10,10 +10,10 @@ import { goingOn, type Resource, type Signer } from "../media/sign.ts";
 import type { Watched } from "../media/watch-urls.ts";
 import type { WatchedPaths } from "../media/watched-paths.ts";
 import { ServiceError } from "../service-error.ts";
-import { streamBody } from "../streams/body.ts";
 import type { User } from "../user.ts";
 import { type AnyEndpoint, defineEndpoints, ok } from "./endpoint.ts";
 import { readBytes } from "./input.ts";
+import { sendPieces } from "./send-file.ts";
 
 interface MediaDeps extends Pick<MediaServer, "signer" | "ask" | "onKeyUsed"> {
   readonly hub: Pick<Media, "find" | "trouble">;
@@ -145,14 +145,14 @@ function watchEndpoints(kind: Watched, deps: MediaDeps, config: MediaConfig): re
         const answer = await ask({ method: "DELETE", target: `/whep/${path}/${params.session}`, signal });
         answer.resume();
         if (answer.statusCode === 204) return ok({ deleted: true });
-        throw new ServiceError("path_not_found", { detail: "there is no such session, or it has already ended" });
+        throw new ServiceError("path_not_found", { detail: "unknown session, or it has already ended" });
       },
     }),
   ];
 }
 
 /**
- * The token in the URLs of a playlist. A player sends no other credentials, and tells parts apart by their URLs: the
+ * The token in the URLs of a playlist. A player sends no other credentials, and identifies parts by their URLs: the
  * token of a running session is reused.
  */
 function sessionToken(raw: IncomingMessage, { file }: WatchCall["params"], signer: Signer, resource: Resource): string {
@@ -179,18 +179,8 @@ function forward(
     const value = answer.headers[name];
     return typeof value === "string" ? [[name, value]] : [];
   });
-  const chunks = answer[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
-  const body = streamBody(
-    {
-      next: async () => {
-        const { done, value } = await chunks.next();
-        return done === true ? null : value;
-      },
-      leave: () => void answer.destroy(),
-    },
-    { afterMs: stallMs, drop: () => void raw.socket.destroy() },
-  );
-  return new Response(body, {
+  const chunks = answer[Symbol.asyncIterator]() as AsyncGenerator<Uint8Array>;
+  return new Response(sendPieces(chunks, { raw, stallMs }), {
     status: answer.statusCode ?? 200,
     headers: [...headers, ...Object.entries(moreHeaders)],
   });

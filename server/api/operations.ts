@@ -35,7 +35,7 @@ function expectOperator({ isOperator }: User, reason: string): void {
 
 /**
  * Requires an operator key: the metrics name the processes of all users, and every customer may have a master key. The
- * address of the caller is no substitute: behind a proxy on this machine every request comes from it.
+ * address of the caller cannot replace it: behind a proxy on this machine every request comes from that address.
  */
 export function metricsEndpoints(deps: MetricsDeps): readonly AnyEndpoint[] {
   const { config, metrics, components, processNumbers, mediaNumbers, readDelivery } = deps;

@@ -40,7 +40,6 @@ export function outputEndpoints({ sql, config, hub, processes }: OutputDeps): re
       summary: "List your outputs",
       query: PageQuery,
       answers: { 200: { description: "Newest first.", schema: OutputListing } },
-      errors: [],
       async handle(call) {
         const page = await listOutputs(sql, call.user.uuid, call.query);
         return listing("outputs", page, (row) => describe(row, call));

@@ -79,7 +79,6 @@ export function processEndpoints({ sql, processes, hub, recordings }: ProcessDep
       description: "Active processes; with `state=all` also those that have finished or failed.",
       query: ProcessQuery,
       answers: { 200: { description: "Newest first.", schema: ProcessListing } },
-      errors: [],
       async handle({ user, query, publicUrl }) {
         const withEnded = query.state === "all";
         const { rows, nextCursor } = await listProcesses(sql, user.uuid, { ...query, withEnded });
@@ -134,7 +133,6 @@ export function processEndpoints({ sql, processes, hub, recordings }: ProcessDep
         summary: "Stop all your processes",
         description: "Answers when all of them have stopped.",
         answers: { 200: { description: "Stopped.", schema: StoppedProcesses } },
-        errors: [],
         handle: async ({ user }) => ok({ stopped: await processes.stopAll(user) }),
       }),
       "/process/stop_all",
@@ -189,5 +187,5 @@ export async function expectProcess(sql: Sql, user: User, uuid: string): Promise
 
 export const processNotFound = (uuid: string): ServiceError =>
   new ServiceError("process_not_found", {
-    detail: `there is no process ${uuid}; GET /processes?state=all lists your processes`,
+    detail: `process ${uuid} does not exist; GET /processes?state=all lists your processes`,
   });

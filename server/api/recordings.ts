@@ -38,7 +38,6 @@ export function recordingEndpoints({ recordings, signer, stallMs }: RecordingDep
         "A recording starts when a stream is published and ends with it; until then `stopped_at` is null. Recordings are kept for their retention time, also when their source is deleted.",
       query: RecordingQuery,
       answers: { 200: { description: "Newest first.", schema: RecordingListing } },
-      errors: [],
       async handle({ user, query, publicUrl }) {
         const { source_uuid: sourceUuid, since, until, ...page } = query;
         const found = await recordings.list(user, {

@@ -51,8 +51,8 @@ export async function sendFile(file: SentFile, call: FileCall, stallMs: number):
   headers["Content-Length"] = String(last - first + 1);
   if (range !== null) headers["Content-Range"] = `bytes ${first}-${last}/${bytes}`;
   if (call.raw.method === "HEAD" || bytes === 0) return new Response(null, { status, headers });
-  const handle = await open(file.path, "r");
-  return new Response(streamFile(handle, { first, last }, call.raw, stallMs), { status, headers });
+  const pieces = readPieces(await open(file.path, "r"), { first, last });
+  return new Response(sendPieces(pieces, { raw: call.raw, stallMs }), { status, headers });
 }
 
 function headersOf({ etag, name }: SentFile): Record<string, string> {
@@ -68,36 +68,19 @@ function headersOf({ etag, name }: SentFile): Record<string, string> {
 const encodeName = (name: string): string =>
   encodeURIComponent(name).replaceAll(/['()*]/g, (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`);
 
-function streamFile(handle: FileHandle, { first, last }: ByteRange, raw: IncomingMessage, stallMs: number) {
-  let at = first;
-  let isClosed = false;
-  const drop = () => void raw.socket.destroy();
-  const next = async (): Promise<Uint8Array | null> => {
-    if (at > last) return null;
-    const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, last - at + 1));
-    const { bytesRead } = await handle.read(piece, 0, piece.length, at);
-    // Less than `Content-Length`: the client must not take it for the whole file.
-    if (bytesRead === 0) throw new Error("the file was truncated while it was sent");
-    at += bytesRead;
-    return piece.subarray(0, bytesRead);
-  };
-  const leave = () => {
-    if (isClosed) return;
-    isClosed = true;
-    handle.close().catch(() => {});
-  };
-  return streamBody(
-    {
-      next: () =>
-        next().catch((error: Error) => {
-          leave();
-          drop();
-          throw error;
-        }),
-      leave,
-    },
-    { afterMs: stallMs, drop },
-  );
+async function* readPieces(handle: FileHandle, { first, last }: ByteRange): Pieces {
+  try {
+    for (let at = first; at <= last; ) {
+      const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, last - at + 1));
+      const { bytesRead } = await handle.read(piece, 0, piece.length, at);
+      // Less than `Content-Length`: the client must not take it for the whole file.
+      if (bytesRead === 0) throw new Error("the file was truncated while it was sent");
+      at += bytesRead;
+      yield piece.subarray(0, bytesRead);
+    }
+  } finally {
+    await handle.close();
+  }
 }
 
 function rejectRange(bytes: number, requestId: string): Response {
@@ -107,17 +90,37 @@ function rejectRange(bytes: number, requestId: string): Response {
   return new Response(JSON.stringify(toProblem(error, requestId)), { status: error.status, headers });
 }
 
-/** A long answer that is generated, compressed and sent piece by piece, with one piece in memory. */
+type Pieces = AsyncGenerator<Uint8Array, void, undefined>;
+
 interface PieceOptions {
   readonly raw: IncomingMessage;
   /** A client that reads nothing for this long is disconnected. */
   readonly stallMs: number;
-  onFault(error: unknown): void;
+  onFault?(error: unknown): void;
 }
 
-type Pieces = AsyncGenerator<Uint8Array, void, undefined>;
+/** Sends a long answer with one piece in memory. A fault closes the connection: the client must not take a part for the whole. */
+export function sendPieces(pieces: Pieces, { raw, stallMs, onFault }: PieceOptions): ReadableStream<Uint8Array> {
+  const drop = () => void raw.socket.destroy();
+  const leave = () => void pieces.return(undefined).catch(() => {});
+  // Started here: the `finally` of a generator that was never started does not run.
+  let first: ReturnType<Pieces["next"]> | null = pieces.next();
+  first.catch(() => {});
+  const next = async (): Promise<Uint8Array | null> => {
+    try {
+      const { done, value } = await (first ?? pieces.next());
+      first = null;
+      return done ? null : value;
+    } catch (error) {
+      onFault?.(error);
+      drop();
+      throw error;
+    }
+  };
+  return streamBody({ next, leave }, { afterMs: stallMs, drop });
+}
 
-/** Rejects if the first piece cannot be made: the client then gets an error answer. */
+/** Generated text as bytes, compressed on request. Rejects if the first piece cannot be made: the client then gets an error answer. */
 export async function startPieces(texts: AsyncGenerator<string>, isGzip: boolean): Promise<Pieces> {
   const pieces = toBytes(await texts.next(), texts);
   return isGzip ? compressPieces(pieces) : pieces;
@@ -138,23 +141,6 @@ async function* compressPieces(pieces: Pieces): Pieces {
   // A failure also ends the loop below.
   pipeline(Readable.from(pieces, { objectMode: true, highWaterMark: 1 }), gzip).catch(() => {});
   for await (const chunk of gzip) yield chunk as Uint8Array;
-}
-
-/** A fault closes the connection, so that the client does not take a part for the whole. */
-export function sendPieces(pieces: Pieces, { raw, stallMs, onFault }: PieceOptions): ReadableStream<Uint8Array> {
-  const drop = () => void raw.socket.destroy();
-  const leave = () => void pieces.return(undefined).catch(() => {});
-  const next = async (): Promise<Uint8Array | null> => {
-    try {
-      const { done, value } = await pieces.next();
-      return done ? null : value;
-    } catch (error) {
-      onFault(error);
-      drop();
-      throw error;
-    }
-  };
-  return streamBody({ next, leave }, { afterMs: stallMs, drop });
 }
 
 interface ByteRange {

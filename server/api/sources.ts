@@ -47,7 +47,6 @@ export function sourceEndpoints(sources: SourceDeps): readonly AnyEndpoint[] {
       summary: "List your sources",
       query: PageQuery,
       answers: { 200: { description: "Newest first.", schema: SourceListing } },
-      errors: [],
       handle: async ({ user, query, publicUrl }) =>
         listing("sources", await sources.list(user, query), (row) => sources.describe(row, publicUrl)),
     }),

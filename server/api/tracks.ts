@@ -173,7 +173,6 @@ export function trackedProcessEndpoints({ sql, recordings, signer }: TrackedProc
         "Processes whose key had the track logger when they started and whose report was not deleted; for keys with process recording, with the processed video. Tracks are kept for `report.retention_days`, also those of running processes.",
       query: TrackedQuery,
       answers: { 200: { description: "Newest first.", schema: TrackedListing } },
-      errors: [],
       async handle({ user, query, publicUrl }) {
         const { rows, nextCursor } = await listTracked(sql, user.uuid, query);
         const records: object[] = [];

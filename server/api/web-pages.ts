@@ -77,7 +77,7 @@ async function load({ read }: Asset): Promise<Compressed> {
   return { text, gzip: await compress(text) };
 }
 
-const noSuchFile = (): ServiceError => new ServiceError("path_not_found", { detail: "There is no such file." });
+const noSuchFile = (): ServiceError => new ServiceError("path_not_found", { detail: "The file does not exist." });
 const DAY = "public, max-age=86400";
 const HOUR = "public, max-age=3600";
 const PAGE_ANSWERS = { 200: { description: "A web page.", mediaType: "text/html" } };
@@ -88,18 +88,8 @@ const fileParams = (files: Readonly<Record<string, Asset>>) =>
 const define = defineEndpoints("Operations");
 
 /** Images are `blob:` or `data:` URLs, video from Media Source Extensions is a `blob:` URL. */
-const CONSOLE_CSP = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' blob: data:",
-  "media-src 'self' blob:",
-  "connect-src 'self'",
-  "frame-src 'self'",
-  "base-uri 'self'",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-].join("; ");
+const CONSOLE_CSP =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; media-src 'self' blob:; connect-src 'self'; frame-src 'self'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'";
 
 /** File names of the bundle contain a hash of the content. */
 const BUNDLED = /^[a-z]+-[A-Z0-9]{8}\.(css|js)(\.map)?$/;
@@ -185,7 +175,6 @@ const definePlayer = (owner: "source" | "output", kind: PlayerKind): AnyEndpoint
         "The page passes `?token=` of a signed URL, or `?api_key=`, on to the stream. Without either it shows that access is denied.",
       access: "none",
       answers: PAGE_ANSWERS,
-      errors: [],
       handle({ headers, raw }) {
         // Links in the page are relative to the URL without a trailing slash.
         const [isFolder, query = ""] = /^[^?]*\/(\?.*)?$/.exec(raw.url ?? "") ?? [];
@@ -206,7 +195,6 @@ export const playerEndpoints: readonly AnyEndpoint[] = [
     access: "none",
     params: fileParams(PLAYER_FILES),
     answers: FILE_ANSWERS,
-    errors: [],
     async handle({ params: { file }, headers }) {
       const found = PLAYER_FILES[file];
       if (found === undefined) throw noSuchFile();
@@ -216,16 +204,7 @@ export const playerEndpoints: readonly AnyEndpoint[] = [
 ];
 
 const docsSender = new AssetSender(
-  [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self' 'unsafe-inline'",
-    "img-src 'self' data:",
-    "connect-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join("; "),
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 );
 
 const renderDocs = (title: string, head: string, body: string): string => `<!doctype html>
@@ -289,7 +268,6 @@ export function documentEndpoints(endpoints: readonly AnyEndpoint[]): readonly A
     summary: "This document",
     access: "none",
     answers: { 200: { description: "OpenAPI 3.1.", schema: Type.Object({ openapi: Type.String() }) } },
-    errors: [],
     handle() {
       made ??= describeApi([...endpoints, document, docs]);
       return ok(made);
@@ -299,7 +277,6 @@ export function documentEndpoints(endpoints: readonly AnyEndpoint[]): readonly A
     summary: "This document as an interactive page",
     access: "none",
     answers: PAGE_ANSWERS,
-    errors: [],
     handle({ headers, raw }) {
       // Links in the page are relative to the URL without a trailing slash.
       const isFolder = /^[^?]*\/(?:\?|$)/.test(raw.url ?? "");
@@ -316,7 +293,6 @@ const HIDDEN: readonly AnyEndpoint[] = [
     access: "none",
     params: fileParams(DOCS_FILES),
     answers: FILE_ANSWERS,
-    errors: [],
     async handle({ params: { file }, headers }) {
       const asset = DOCS_FILES[file];
       if (asset === undefined) throw noSuchFile();
@@ -327,14 +303,12 @@ const HIDDEN: readonly AnyEndpoint[] = [
     summary: "Redirect to the console",
     access: "none",
     answers: { 302: { description: "To `/console`." } },
-    errors: [],
     handle: () => new Response(null, { status: 302, headers: { Location: "console" } }),
   }),
   define("GET", "/favicon.ico", "getIcon", {
     summary: "The icon of the site",
     access: "none",
     answers: { 200: { description: "The icon.", mediaType: SVG } },
-    errors: [],
     handle: ({ headers }) => docsSender.send("icon.svg", fixed(SVG, ICON), headers, HOUR),
   }),
 ];
