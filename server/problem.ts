@@ -38,3 +38,13 @@ export function problemHeaders(error: ServiceError, requestId: string): Record<s
     ...(error.retryAfterSeconds !== null && { "Retry-After": String(Math.max(1, Math.ceil(error.retryAfterSeconds))) }),
   };
 }
+
+export const problemResponse = (
+  error: ServiceError,
+  requestId: string,
+  headers: Readonly<Record<string, string>>,
+): Response =>
+  new Response(JSON.stringify(toProblem(error, requestId)), {
+    status: error.status,
+    headers: { ...problemHeaders(error, requestId), ...headers },
+  });

@@ -13,10 +13,10 @@ import type { Alerts } from "../alerts/alerts.ts";
 import { changeAlert, registerAlert, removeAlert } from "../alerts/change-alert.ts";
 import { describeAlerts, describeType } from "../alerts/describe-alert.ts";
 import type { Processes } from "../processes/processes.ts";
-import { ServiceError } from "../service-error.ts";
 import { type AlertRow, findAlert, listActive, listAlerts } from "../store/alerts.ts";
 import type { Page } from "../store/page.ts";
 import { type AnyEndpoint, defineEndpoints, deleted, listing, ok } from "./endpoint.ts";
+import { invalidInput } from "./input.ts";
 
 interface AlertEndpointDeps {
   readonly alerts: Alerts;
@@ -34,7 +34,7 @@ export function alertEndpoints({ alerts, processes }: AlertEndpointDeps): readon
   const describe = async (alert: AlertRow, shown?: ReadonlySet<string>) =>
     (await describeAlerts(sql, delivery, [alert], shown))[0];
   const list = async ({ rows, nextCursor }: Page<AlertRow>) =>
-    listing("alerts", { rows: await describeAlerts(sql, delivery, rows), nextCursor }, (alert) => alert);
+    listing("alerts", { rows: await describeAlerts(sql, delivery, rows), nextCursor });
   return [
     define("GET", "/alert_description", "describeAlertType", {
       summary: "Describe an alert type and its parameters",
@@ -45,10 +45,7 @@ export function alertEndpoints({ alerts, processes }: AlertEndpointDeps): readon
         const [parameter, name] = query.name === undefined ? ["type", query.type] : ["name", query.name];
         if (name !== undefined) return ok(describeType(types.expect(name, parameter)));
         const message = `is missing; expected one of ${types.all.map((type) => type.name).join(", ")}`;
-        throw new ServiceError("invalid_input", {
-          detail: `name ${message}.`,
-          errors: [{ path: "name", message }],
-        });
+        throw invalidInput([{ path: "name", message }]);
       },
     }),
     define("POST", "/alert", "registerAlert", {

@@ -10,7 +10,7 @@ import { originOf } from "../../schemas/client-origin.ts";
 import type { Config } from "../../schemas/config.ts";
 import { TokenBuckets } from "../async/token-buckets.ts";
 import type { Authenticate } from "../keys/authenticate.ts";
-import { problemHeaders, toProblem, toServiceError } from "../problem.ts";
+import { problemResponse, toServiceError } from "../problem.ts";
 import { ServiceError } from "../service-error.ts";
 import { type UpgradeHook, writeProblem } from "../streams/upgrade.ts";
 import { authenticate, type IsSigned, limitRequests, OpenRequests } from "./access.ts";
@@ -157,8 +157,7 @@ function answerUnreadable(error: unknown, log: Logger): Response {
     ? new ServiceError("malformed_request", { detail: `The request cannot be read: ${error.message}.`, cause: error })
     : toServiceError(error);
   if (!isRequestFault) log.error({ err: error, request_id: requestId }, answered.code);
-  const headers = { ...problemHeaders(answered, requestId), Connection: "close" };
-  return new Response(JSON.stringify(toProblem(answered, requestId)), { status: answered.status, headers });
+  return problemResponse(answered, requestId, { Connection: "close" });
 }
 
 async function closeServer(server: Server, upgraded: ReadonlySet<Duplex>, graceMs: number): Promise<void> {

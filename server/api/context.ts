@@ -9,7 +9,6 @@ import { plainAddress } from "../../schemas/client-origin.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
 import type { User } from "../user.ts";
 import type { AnyEndpoint } from "./endpoint.ts";
-import type { Input } from "./input.ts";
 
 export interface ApiEnv {
   Bindings: HttpBindings;
@@ -18,7 +17,8 @@ export interface ApiEnv {
     /** Validated path parameters. */
     params: Record<string, string>;
     user: User | null;
-    input: Input;
+    /** Validated query and body. */
+    input: { readonly query: unknown; readonly body: unknown };
   };
 }
 export type ApiMiddleware = MiddlewareHandler<ApiEnv>;

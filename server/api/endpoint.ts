@@ -168,8 +168,12 @@ export const ok = (body: unknown): JsonAnswer => ({ status: 200, body });
 export const deleted = (uuid: string): JsonAnswer => ok({ deleted: true, uuid });
 
 /** One page of records, under the name that the listing's schema has for them. */
-export const listing = <T>(name: string, { rows, nextCursor }: Page<T>, describe: (row: T) => unknown): JsonAnswer =>
-  ok({ [name]: rows.map(describe), ...(nextCursor !== null && { next_cursor: nextCursor }) });
+export const listing = <T>(
+  name: string,
+  { rows, nextCursor }: Page<T>,
+  describe: (row: T) => unknown = (row) => row,
+): JsonAnswer =>
+  ok({ [name]: rows.map((row) => describe(row)), ...(nextCursor !== null && { next_cursor: nextCursor }) });
 
 const KEY_ERRORS = ["api_key_missing", "api_key_invalid", "api_key_expired"] as const;
 const BODY_ERRORS = ["malformed_json", "request_timeout", "body_too_large", "media_type_unsupported"] as const;

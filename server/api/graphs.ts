@@ -34,7 +34,7 @@ import { ServiceError } from "../service-error.ts";
 import { invalidCursor, type Page, type PageRequest } from "../store/page.ts";
 import { checkBy } from "../validation.ts";
 import { type AnyEndpoint, defineEndpoints, deleted, listing, ok } from "./endpoint.ts";
-import { type BodyLimits, expectSize, parseJson, readBytes } from "./input.ts";
+import { type BodyLimits, expectSize, invalidInput, parseJson, readBytes } from "./input.ts";
 import { START_ERRORS } from "./processes.ts";
 
 interface GraphDeps {
@@ -81,8 +81,7 @@ export function graphEndpoints({ library, config }: GraphDeps): readonly AnyEndp
       answers: {
         200: { description: "Windhover's elements first, then GStreamer's by plugin.", schema: ElementListing },
       },
-      handle: ({ query }) =>
-        listing("elements", pageByName(showElements(library, query.find), query), (element) => element),
+      handle: ({ query }) => listing("elements", pageByName(showElements(library, query.find), query)),
     }),
     define("GET", "/elements/{name}", "getElement", {
       summary: "Get everything about one element, as printed by `windhover inspect`",
@@ -127,8 +126,7 @@ async function readYamlBody(
   const body = parseJson(bytes);
   const errors = checkValidateBody(body);
   if (errors.length === 0) return (body as { yaml: string }).yaml;
-  const [first] = errors;
-  throw new ServiceError("invalid_input", { detail: `${first?.path || "The body"} ${first?.message}.`, errors });
+  throw invalidInput(errors);
 }
 
 interface ProcessGraphDeps {

@@ -15,11 +15,6 @@ import type { Route } from "./routes.ts";
 
 const MAX_FAULTS = 100;
 
-export interface Input {
-  readonly query: unknown;
-  readonly body: unknown;
-}
-
 export interface InputDeps {
   readonly http: Config["http"];
   readonly scheduler: RequestScheduler;
@@ -67,26 +62,37 @@ function readQuery(search: URLSearchParams, { properties }: TObject, check: Chec
 }
 
 async function readBody(
-  { env, var: { info } }: Context<ApiEnv>,
+  { env: { incoming, outgoing }, var: { info } }: Context<ApiEnv>,
   { endpoint }: Route,
   check: Check,
   { http, scheduler }: InputDeps,
 ): Promise<Checked> {
-  const limits = {
-    bytes: http.body_bytes,
-    seconds: http.request_seconds,
-    waitUntilScheduled: () => scheduler.scheduleExpensive(originOf(info.address)),
-  };
+  const limits = { bytes: http.body_bytes, seconds: http.request_seconds };
   const isOptional = endpoint.isBodyOptional === true;
-  const read = await readJson(env.incoming, env.outgoing, limits, isOptional);
+  if (!isOptional) expectJsonType(incoming);
+  expectSize(incoming, limits);
+  letContinue(incoming, outgoing);
+  const bytes = await readBytes(incoming, limits);
+  if (bytes.length === 0 && isOptional) {
+    const value = {};
+    return { value, faults: check(value) };
+  }
+  if (bytes.length === 0)
+    throw new ServiceError("malformed_json", { detail: "The body is empty; expected a JSON value." });
+  if (isOptional) expectJsonType(incoming);
+  if (bytes.length > LARGE_BYTES) {
+    if (hasTooManyValues(bytes)) throw invalidInput([{ path: "", message: TOO_MANY_VALUES }]);
+    await scheduler.scheduleExpensive(originOf(info.address));
+  }
+  const parsed = parseJson(bytes);
   // Clients that always send a JSON body send `null` for an empty one.
-  const value = isOptional ? (read ?? {}) : read;
+  const value = isOptional ? (parsed ?? {}) : parsed;
   const unsound = findUnsound(value);
   // A body that is too deep or too large is not validated against the schema.
   return { value, faults: unsound.length > 0 ? unsound : check(value) };
 }
 
-function invalidInput(faults: readonly InputFault[]): ServiceError {
+export function invalidInput(faults: readonly InputFault[]): ServiceError {
   const [first] = faults;
   const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : "";
   return new ServiceError("invalid_input", {
@@ -127,33 +133,6 @@ const LARGE_BYTES = 16_384;
 export interface BodyLimits {
   readonly bytes: number;
   readonly seconds: number;
-}
-
-interface JsonLimits extends BodyLimits {
-  waitUntilScheduled(): Promise<void>;
-}
-
-/** Undefined for an empty optional body. */
-export async function readJson(
-  incoming: IncomingMessage,
-  outgoing: Pick<ServerResponse, "writeContinue">,
-  limits: JsonLimits,
-  isOptional: boolean,
-): Promise<unknown> {
-  if (!isOptional) expectJsonType(incoming);
-  expectSize(incoming, limits);
-  letContinue(incoming, outgoing);
-  const bytes = await readBytes(incoming, limits);
-  if (bytes.length === 0) {
-    if (isOptional) return undefined;
-    throw new ServiceError("malformed_json", { detail: "The body is empty; expected a JSON value." });
-  }
-  if (isOptional) expectJsonType(incoming);
-  if (bytes.length > LARGE_BYTES) {
-    if (hasTooManyValues(bytes)) throw tooManyValues();
-    await limits.waitUntilScheduled();
-  }
-  return parseJson(bytes);
 }
 
 /** Throws `body_too_large` if `Content-Length` exceeds the limit. */
@@ -207,11 +186,6 @@ export function readBytes(incoming: IncomingMessage, { bytes: maxBytes, seconds 
 
 const tooLarge = (maxBytes: number) =>
   new ServiceError("body_too_large", { detail: `The body is larger than ${maxBytes} bytes.` });
-const tooManyValues = () =>
-  new ServiceError("invalid_input", {
-    detail: `The body ${TOO_MANY_VALUES}.`,
-    errors: [{ path: "", message: TOO_MANY_VALUES }],
-  });
 const tooSlow = (seconds: number) =>
   new ServiceError("request_timeout", { detail: `The body did not arrive within ${seconds} s.` });
 

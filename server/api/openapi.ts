@@ -29,6 +29,7 @@ const TAG_DESCRIPTIONS: Readonly<Record<Tag, string>> = {
   Operations: "For operators of the service.",
 };
 
+const IN_QUERY = { type: "apiKey", in: "query" };
 const HEADER_KEY = { api_key: [] };
 const URL_KEY = { api_key_in_url: [] };
 const BEARER_KEY = { bearer: [] };
@@ -71,15 +72,9 @@ export function describeApi(endpoints: readonly AnyEndpoint[]): Readonly<Record<
           scheme: "bearer",
           description: "The API key, for programs that cannot send the header `api_key`.",
         },
-        api_key_in_url: {
-          type: "apiKey",
-          in: "query",
-          name: "api_key",
-          description: "For URLs that the service returns.",
-        },
+        api_key_in_url: { ...IN_QUERY, name: "api_key", description: "For URLs that the service returns." },
         signed_url: {
-          type: "apiKey",
-          in: "query",
+          ...IN_QUERY,
           name: "token",
           description: "In URLs that the service returns: valid for a limited time and one resource, without a key.",
         },

@@ -84,7 +84,7 @@ export function processEndpoints({ sql, processes, hub, recordings }: ProcessDep
         const { rows, nextCursor } = await listProcesses(sql, user.uuid, { ...query, withEnded });
         const records: ProcessRecord[] = [];
         for (const row of rows) records.push(await describe(row, user, publicUrl));
-        return listing("processes", { rows: records, nextCursor }, (record) => record);
+        return listing("processes", { rows: records, nextCursor });
       },
     }),
     define("GET", "/process/{process_uuid}", "readProcess", {

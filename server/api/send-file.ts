@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { constants, createGzip } from "node:zlib";
-import { problemHeaders, toProblem } from "../problem.ts";
+import { problemResponse } from "../problem.ts";
 import { ServiceError } from "../service-error.ts";
 import { streamBody } from "../streams/body.ts";
 import type { AnswerShape } from "./endpoint.ts";
@@ -86,8 +86,7 @@ async function* readPieces(handle: FileHandle, { first, last }: ByteRange): Piec
 function rejectRange(bytes: number, requestId: string): Response {
   const detail = `The file has ${bytes} bytes; request a range within them.`;
   const error = new ServiceError("range_not_satisfiable", { detail });
-  const headers = { ...problemHeaders(error, requestId), "Content-Range": `bytes */${bytes}` };
-  return new Response(JSON.stringify(toProblem(error, requestId)), { status: error.status, headers });
+  return problemResponse(error, requestId, { "Content-Range": `bytes */${bytes}` });
 }
 
 type Pieces = AsyncGenerator<Uint8Array, void, undefined>;

@@ -177,7 +177,7 @@ export function trackedProcessEndpoints({ sql, recordings, signer }: TrackedProc
         const { rows, nextCursor } = await listTracked(sql, user.uuid, query);
         const records: object[] = [];
         for (const row of rows) records.push(describe(row, await findVideo(row, user, publicUrl)));
-        return listing("tracked_processes", { rows: records, nextCursor }, (record) => record);
+        return listing("tracked_processes", { rows: records, nextCursor });
       },
     }),
   ];
