@@ -56,7 +56,7 @@ function watchEndpoints(kind: Watched, deps: MediaDeps, config: MediaConfig): re
   const stallMs = config.media.stalled_seconds * 1000;
   const uuidName = `${kind}_uuid`;
   const notFound: ErrorCode = `${kind}_not_found`;
-  const noun = kind === "source" ? "media-server source" : "rtsp output";
+  const [article, noun] = kind === "source" ? ["a", "media-server source"] : ["an", "rtsp output"];
   const at = (end: string): string => `/${kind}/{${uuidName}}${end}`;
   const id = (verb: string) => verb.replace("Stream", kind === "source" ? "Source" : "Output");
   const errors: readonly ErrorCode[] = [notFound, "stream_not_live", "media_unavailable"];
@@ -82,7 +82,7 @@ function watchEndpoints(kind: Watched, deps: MediaDeps, config: MediaConfig): re
 
   return [
     define("GET", at("/hls/{file}"), id("readStreamHls"), {
-      summary: `Play a ${noun} by low-latency HLS`,
+      summary: `Play ${article} ${noun} by low-latency HLS`,
       description:
         "Players start with `index.m3u8`; `hls_url` of the record is its URL. URLs in playlists contain a session token.",
       access: "signed",
@@ -101,7 +101,7 @@ function watchEndpoints(kind: Watched, deps: MediaDeps, config: MediaConfig): re
       },
     }),
     define("POST", at("/whep"), id("watchStream"), {
-      summary: `Play a ${noun} by WebRTC (WHEP)`,
+      summary: `Play ${article} ${noun} by WebRTC (WHEP)`,
       description:
         "The body is the player's SDP offer, the answer is the media server's SDP answer. DELETE the URL in `Location` to end the session. `webrtc_url` of the record is this URL.",
       access: "signed",

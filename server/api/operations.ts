@@ -77,7 +77,7 @@ export function demoEndpoints(demo: Pick<Demo, "start" | "stop" | "describe">): 
     define("POST", "/demo", "startDemo", {
       summary: "Start the demo",
       description:
-        "Publishes a clip of a street in a loop to this service's media server, registers the source `Demo: street` for it, and starts a process with the graph `detect` on that source. Answers when the process runs. The first time, the clip is downloaded (some megabytes, from Debian's package `opencv-doc`) and converted, which takes a while; `GET /demo` shows the progress. Parts that already run are left unchanged. Requires an operator key.",
+        "Publishes a clip of a street in a loop to this service's media server, registers the source `Demo: street` for it, and starts a process with the graph `detect` on that source. Answers when the process runs. The first time, the clip is downloaded (a few megabytes, from Debian's package `opencv-doc`) and converted, which takes a while; `GET /demo` shows the progress. Parts that already run are left unchanged. Requires an operator key.",
       answers: {
         200: { description: "The demo was already running.", schema: RunningDemo },
         201: { description: "The demo has started.", schema: RunningDemo },
