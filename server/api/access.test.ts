@@ -57,10 +57,10 @@ test("allows cross-origin requests from configured origins only", async () => {
   const app = await open({ HTTP_CORS_ORIGINS: "https://console.example.com" });
   const preflight = (origin: string) =>
     app.call("/where", { method: "OPTIONS", headers: { origin, "access-control-request-method": "GET" } });
-  const ours = await preflight("https://console.example.com");
-  assert.equal(ours.headers.get("access-control-allow-origin"), "https://console.example.com");
-  assert.match(ours.headers.get("access-control-allow-headers") ?? "", /api_key/);
-  assert.equal(ours.headers.get("access-control-allow-methods"), "GET, HEAD, OPTIONS");
+  const allowed = await preflight("https://console.example.com");
+  assert.equal(allowed.headers.get("access-control-allow-origin"), "https://console.example.com");
+  assert.match(allowed.headers.get("access-control-allow-headers") ?? "", /api_key/);
+  assert.equal(allowed.headers.get("access-control-allow-methods"), "GET, HEAD, OPTIONS");
   const other = await preflight("https://evil.example.com");
   assert.equal(other.headers.get("access-control-allow-origin"), null);
   assert.equal(other.headers.get("vary"), "Origin");
@@ -74,10 +74,10 @@ test("allows cross-origin requests from configured origins only", async () => {
   const page = await slashed.call("/docs", { headers: { origin: "https://console.example.com" } });
   assert.equal(page.headers.get("vary"), "Accept-Encoding, Origin");
   await page.text();
-  const anybody = await open({ HTTP_CORS_ORIGINS: "*" });
-  const open_ = await anybody.call("/where", { headers: { origin: "https://evil.example.com" } });
-  assert.equal(open_.headers.get("access-control-allow-origin"), "*");
-  await open_.text();
+  const anyOrigin = await open({ HTTP_CORS_ORIGINS: "*" });
+  const answered = await anyOrigin.call("/where", { headers: { origin: "https://evil.example.com" } });
+  assert.equal(answered.headers.get("access-control-allow-origin"), "*");
+  await answered.text();
 });
 
 test("a key at its request limit gets `Retry-After`; other keys are not affected", async () => {
@@ -106,8 +106,8 @@ test("serves TLS with a certificate, and sends HSTS", async () => {
   const folder = mkdtempSync(join(tmpdir(), "windhover-tls-"));
   after(() => rmSync(folder, { recursive: true, force: true }));
   const [cert, key] = [join(folder, "cert.pem"), join(folder, "key.pem")];
-  const words = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost";
-  execFileSync("openssl", [...words.split(" "), "-keyout", key, "-out", cert], { stdio: "ignore" });
+  const options = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost";
+  execFileSync("openssl", [...options.split(" "), "-keyout", key, "-out", cert], { stdio: "ignore" });
   const app = await open({ HTTP_TLS_CERT: cert, HTTP_TLS_KEY: key });
   assert.match(app.url, /^https:/);
   const ask = (path: string, headers = {}) =>
@@ -126,13 +126,13 @@ test("serves TLS with a certificate, and sends HSTS", async () => {
   assert.equal(plain.headers.get("strict-transport-security"), null);
 });
 
-for (const [name, settings, words] of [
+for (const [name, settings, message] of [
   ["a proxy that is not an address", { HTTP_TRUSTED_PROXIES: "10.0.0.0/99" }, /trusted_proxies/],
   ["a missing certificate", { HTTP_TLS_CERT: "/nowhere/c", HTTP_TLS_KEY: "/nowhere/k" }, /tls_cert/],
   ["an address of another machine", { HTTP_HOST: "203.0.113.1" }, /cannot listen on 203\.0\.113\.1:0: this machine/],
 ] as const)
   test(`${name} is rejected with an explanation`, async () => {
-    await assert.rejects(openApp([where], { settings }), words);
+    await assert.rejects(openApp([where], { settings }), message);
   });
 
 test("a port in use is reported with an explanation", async () => {

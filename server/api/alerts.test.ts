@@ -122,7 +122,7 @@ const mqtt = (config: object) => ({ output: [{ type: "mqtt", config: { ...MQTT.c
 const grid = (more: object) => ({ ...gate(), type: "grid-density", region: {}, ...more });
 const square = (...polygon: readonly (readonly number[])[]) => grid({ region: { type: "image", polygon } });
 
-const REFUSED: readonly (readonly [why: string, body: object, ...paths: readonly string[]])[] = [
+const REJECTED: readonly (readonly [why: string, body: object, ...paths: readonly string[]])[] = [
   ["an unknown type", gate({ type: "flow" }), "/type"],
   ["no alias and no output", { type: "filter-search" }, "/alias", "/output"],
   ["no outputs", gate({ output: [] }), "/output"],
@@ -156,7 +156,7 @@ const REFUSED: readonly (readonly [why: string, body: object, ...paths: readonly
     "/filter/class_names/2",
   ],
 ];
-for (const [why, body, ...paths] of REFUSED)
+for (const [why, body, ...paths] of REJECTED)
   test(`POST /alert rejects ${why}`, async () => {
     const reply = await service.call("POST", "/alert", body);
     assert.deepEqual([reply.status, reply.body.code], [422, "invalid_input"], JSON.stringify(reply.body));

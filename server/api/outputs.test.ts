@@ -146,7 +146,7 @@ test("the listing is paged, newest first", async () => {
   assert.equal((await eve.call("GET", "/outputs?cursor=nonsense")).status, 422);
 });
 
-const REFUSED: readonly (readonly [why: string, body: unknown, path: string])[] = [
+const REJECTED: readonly (readonly [why: string, body: unknown, path: string])[] = [
   ["no alias", { type: "rtsp", url: "rtsp://a" }, "/alias"],
   ["an unknown type", output("udp", "udp://1.2.3.4"), "/type"],
   ["rtsp without url", output("rtsp"), "/url"],
@@ -177,7 +177,7 @@ const REFUSED: readonly (readonly [why: string, body: unknown, path: string])[] 
   ["unknown settings", output("rtsp", "rtsp://a", { settings: "4k" }), "/settings"],
   ["unknown settings of rtmp", output("rtmp", "rtmp://192.0.2.1/live/x", { settings: 7 }), "/settings"],
 ];
-for (const [why, body, path] of REFUSED) {
+for (const [why, body, path] of REJECTED) {
   test(`POST /output rejects ${why}`, async () => {
     const reply = await ada.call("POST", "/output", body);
     assert.deepEqual([reply.status, reply.body.code], [422, "invalid_input"]);

@@ -26,11 +26,39 @@ after(() => app.close(0));
 const status = (answer: string): number => Number(answer.split(" ")[1]);
 const bodyOf = (answer: string) => JSON.parse(answer.slice(answer.indexOf("\r\n\r\n") + 4));
 
+const MALFORMED = [
+  ["invalid HTTP", "hello\r\n\r\n"],
+  ["a TLS ClientHello", "\x16\x03\x01\x02\x00\x01\x00\r\n\r\n"],
+  ["a header without a colon", "GET /where HTTP/1.1\r\nHost: a\r\nnonsense\r\n\r\n"],
+  ["a missing host", "GET /where HTTP/1.1\r\n\r\n"],
+  ["an invalid host", "GET /where HTTP/1.1\r\nHost: a b/c?\r\nConnection: close\r\n\r\n"],
+  ["an invalid target", "GET where HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"],
+  ["a backslash in the path", "GET /a\\..\\b HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"],
+  ["two lengths", "POST /things HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcde"],
+  [
+    "a length and chunks",
+    "POST /things HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+  ],
+  ["a chunk without a size", "POST /things HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"],
+  ["a length with a sign", "POST /things HTTP/1.1\r\nHost: a\r\nContent-Length: +5\r\n\r\nabcde"],
+  ["a length in hexadecimal", "POST /things HTTP/1.1\r\nHost: a\r\nContent-Length: 0x5\r\n\r\nabcde"],
+  ["two lengths in one header", "POST /things HTTP/1.1\r\nHost: a\r\nContent-Length: 5, 6\r\n\r\nabcde"],
+  ["a space before the colon", "POST /things HTTP/1.1\r\nHost: a\r\nContent-Length : 5\r\n\r\nabcde"],
+  [
+    "chunks that are not the last coding",
+    "POST /things HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n",
+  ],
+  [
+    "a header with a bare line feed",
+    "POST /things HTTP/1.1\r\nHost: a\r\nX: a\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+  ],
+  [
+    "a chunk that is longer than it says",
+    "POST /things HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n0\r\n\r\n",
+  ],
+] as const;
 for (const [name, text, expected, code] of [
-  ["invalid HTTP", "hello\r\n\r\n", 400, "malformed_request"],
-  ["a TLS ClientHello", "\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", 400, "malformed_request"],
-  ["a header without a colon", "GET /where HTTP/1.1\r\nHost: a\r\nnonsense\r\n\r\n", 400, "malformed_request"],
-  ["a missing host", "GET /where HTTP/1.1\r\n\r\n", 400, "malformed_request"],
+  ...MALFORMED.map(([name, text]) => [name, text, 400, "malformed_request"] as const),
   ["an unknown expectation", "GET /where HTTP/1.1\r\nHost: a\r\nExpect: tea\r\n\r\n", 417, "expectation_failed"],
   [
     "more than 100 headers",
@@ -43,74 +71,6 @@ for (const [name, text, expected, code] of [
     `GET /where HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${"X: y\r\n".repeat(100)}\r\n`,
     431,
     "headers_too_large",
-  ],
-  ["an invalid host", "GET /where HTTP/1.1\r\nHost: a b/c?\r\nConnection: close\r\n\r\n", 400, "malformed_request"],
-  ["an invalid target", "GET where HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", 400, "malformed_request"],
-  [
-    "a backslash in the path",
-    "GET /a\\..\\b HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
-    400,
-    "malformed_request",
-  ],
-  [
-    "two lengths",
-    "POST /things HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcde",
-    400,
-    "malformed_request",
-  ],
-  [
-    "a length and chunks",
-    "POST /things HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-    400,
-    "malformed_request",
-  ],
-  [
-    "a chunk without a size",
-    "POST /things HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
-    400,
-    "malformed_request",
-  ],
-  [
-    "a length with a sign",
-    "POST /things HTTP/1.1\r\nHost: a\r\nContent-Length: +5\r\n\r\nabcde",
-    400,
-    "malformed_request",
-  ],
-  [
-    "a length in hexadecimal",
-    "POST /things HTTP/1.1\r\nHost: a\r\nContent-Length: 0x5\r\n\r\nabcde",
-    400,
-    "malformed_request",
-  ],
-  [
-    "two lengths in one header",
-    "POST /things HTTP/1.1\r\nHost: a\r\nContent-Length: 5, 6\r\n\r\nabcde",
-    400,
-    "malformed_request",
-  ],
-  [
-    "a space before the colon",
-    "POST /things HTTP/1.1\r\nHost: a\r\nContent-Length : 5\r\n\r\nabcde",
-    400,
-    "malformed_request",
-  ],
-  [
-    "chunks that are not the last coding",
-    "POST /things HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n",
-    400,
-    "malformed_request",
-  ],
-  [
-    "a header with a bare line feed",
-    "POST /things HTTP/1.1\r\nHost: a\r\nX: a\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-    400,
-    "malformed_request",
-  ],
-  [
-    "a chunk that is longer than it says",
-    "POST /things HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n0\r\n\r\n",
-    400,
-    "malformed_request",
   ],
   ["endless headers", `GET /where HTTP/1.1\r\nHost: a\r\nX: ${"x".repeat(40_000)}\r\n\r\n`, 431, "headers_too_large"],
 ] as const)

@@ -208,7 +208,7 @@ test("the listing is newest first, complete or in consecutive pages", async () =
 const withTelemetry = (telemetry_cfg: unknown) => stream("rtsp://192.0.2.20/x", { telemetry_cfg });
 const FOV = { sensor_hfov: 60, sensor_vfov: 40 };
 
-const REFUSED: readonly (readonly [why: string, body: unknown, path: string])[] = [
+const REJECTED: readonly (readonly [why: string, body: unknown, path: string])[] = [
   ["no body", {}, "/alias"],
   ["an empty alias", stream("rtsp://192.0.2.1/x", { alias: "" }), "/alias"],
   ["a blank alias", stream("rtsp://192.0.2.1/x", { alias: "  " }), "/alias"],
@@ -223,8 +223,8 @@ const REFUSED: readonly (readonly [why: string, body: unknown, path: string])[] 
   ["a space", stream("rtsp://192.0.2.1/a b"), "/input_url"],
   ["a line break", stream("rtsp://192.0.2.1/a\nb"), "/input_url"],
   ["two @", stream("rtsp://a@b@192.0.2.1/"), "/input_url"],
-  ["a port that is none", stream("rtsp://192.0.2.1:70000/"), "/input_url"],
-  ["a type that is not the scheme's", stream("rtsp://192.0.2.1/x", { stream_type: "rtmp" }), "/input_url"],
+  ["an invalid port", stream("rtsp://192.0.2.1:70000/"), "/input_url"],
+  ["a type that does not match the scheme", stream("rtsp://192.0.2.1/x", { stream_type: "rtmp" }), "/input_url"],
   ["an unknown type", stream("rtsp://192.0.2.1/x", { stream_type: "srt" }), "/stream_type"],
   ["telemetry that is not an object", withTelemetry("mqtt"), "/telemetry_cfg"],
   ["telemetry without a channel", withTelemetry({}), "/telemetry_cfg/type"],
@@ -234,7 +234,7 @@ const REFUSED: readonly (readonly [why: string, body: unknown, path: string])[] 
   ["mqtt with parameters null", withTelemetry({ type: "mqtt", parameters: null }), "/telemetry_cfg/parameters"],
   ["static with parameters null", withTelemetry({ type: "static", parameters: null }), "/telemetry_cfg/parameters"],
   [
-    "websocket with text for a number",
+    "websocket with a string for a number",
     withTelemetry({ type: "websocket", parameters: { sensor_hfov: "60" } }),
     "/telemetry_cfg/parameters/sensor_hfov",
   ],
@@ -249,11 +249,11 @@ const REFUSED: readonly (readonly [why: string, body: unknown, path: string])[] 
     withTelemetry(mqtt({ ip: "h", port: 1, topic: "a/b+" })),
     "/telemetry_cfg/parameters/topic",
   ],
-  ["a port as text", withTelemetry(mqtt({ ...BROKER, port: "1883" })), "/telemetry_cfg/parameters/port"],
+  ["a port as a string", withTelemetry(mqtt({ ...BROKER, port: "1883" })), "/telemetry_cfg/parameters/port"],
   ["port 0", withTelemetry(mqtt({ ...BROKER, port: 0 })), "/telemetry_cfg/parameters/port"],
   ["a broker with a path", withTelemetry(mqtt({ ...BROKER, ip: "h/x" })), "/telemetry_cfg/parameters/ip"],
   [
-    "a masked password at first",
+    "a masked password without a stored one",
     withTelemetry(mqtt({ ...BROKER, password: "***" })),
     "/telemetry_cfg/parameters/password",
   ],
@@ -263,7 +263,7 @@ const REFUSED: readonly (readonly [why: string, body: unknown, path: string])[] 
     "/telemetry_cfg/parameters/sensor_hfov",
   ],
   [
-    "static with text",
+    "static with a string",
     withTelemetry({ type: "static", parameters: { ...FOV, latitude: "1" } }),
     "/telemetry_cfg/parameters/latitude",
   ],
@@ -273,12 +273,12 @@ const REFUSED: readonly (readonly [why: string, body: unknown, path: string])[] 
     "/telemetry_cfg/parameters/latitude",
   ],
   [
-    "static of a vendor",
+    "static in a vendor format",
     withTelemetry({ type: "static", format: "vendor_a", parameters: FOV }),
     "/telemetry_cfg/format",
   ],
 ];
-for (const [why, body, path] of REFUSED) {
+for (const [why, body, path] of REJECTED) {
   test(`POST /stream rejects ${why}`, async () => {
     const reply = await ada.call("POST", "/stream", body);
     assert.deepEqual([reply.status, reply.body.code], [422, "invalid_input"]);
@@ -300,19 +300,19 @@ for (const [path, body] of [
   });
 }
 
-const TAKEN: readonly (readonly [why: string, body: unknown])[] = [
+const ACCEPTED: readonly (readonly [why: string, body: unknown])[] = [
   ["rtsps", stream("rtsps://192.0.2.30/x")],
   ["rtmp", { alias: "x", input_url: "rtmp://192.0.2.30/live/x", stream_type: "rtmp" }],
   ["rtmps", { alias: "x", input_url: "rtmps://192.0.2.30/live/x", stream_type: "rtmp" }],
   ["IPv6", stream("rtsp://[2001:db8::1]:554/x")],
-  ["fields that we do not know", stream("rtsp://192.0.2.31/x", { colour: "red" })],
+  ["unknown fields", stream("rtsp://192.0.2.31/x", { colour: "red" })],
   ["telemetry null", stream("rtsp://192.0.2.32/x", { telemetry_cfg: null })],
   ["websocket", stream("rtsp://192.0.2.33/x", { telemetry_cfg: { type: "websocket" } })],
   [
     "websocket with parameters null",
     stream("rtsp://192.0.2.37/x", { telemetry_cfg: { type: "websocket", parameters: null } }),
   ],
-  ["an address that ends in a slash", { alias: "x", input_url: "rtmp://192.0.2.30/live/", stream_type: "rtmp" }],
+  ["a URL with a trailing slash", { alias: "x", input_url: "rtmp://192.0.2.30/live/", stream_type: "rtmp" }],
   ["vendor_a by mqtt", stream("rtsp://192.0.2.34/x", { telemetry_cfg: mqtt(BROKER, { format: "vendor_a" }) })],
   [
     "static",
@@ -320,7 +320,7 @@ const TAKEN: readonly (readonly [why: string, body: unknown])[] = [
   ],
   ["an alias that looks like a path", stream("rtsp://192.0.2.36/x", { alias: "../../etc/passwd" })],
 ];
-for (const [why, body] of TAKEN) {
+for (const [why, body] of ACCEPTED) {
   test(`POST /stream accepts ${why}`, async () => {
     assert.equal((await ada.call("POST", "/stream", body)).status, 201);
   });

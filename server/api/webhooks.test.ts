@@ -374,7 +374,7 @@ test("rejects URLs in private networks and denied hosts, unless the operator all
   );
 });
 
-const REFUSED: readonly (readonly [why: string, change: JsonRecord, path: string])[] = [
+const REJECTED: readonly (readonly [why: string, change: JsonRecord, path: string])[] = [
   ["no url", { notification_url: null }, "/notification_url"],
   ["a url that is not a string", { notification_url: 7 }, "/notification_url"],
   ["another scheme", { notification_url: "ftp://192.0.2.1/" }, "/notification_url"],
@@ -382,14 +382,14 @@ const REFUSED: readonly (readonly [why: string, change: JsonRecord, path: string
   ["a url with a space", { notification_url: "http://192.0.2.1/a b" }, "/notification_url"],
   ["a url with two @", { notification_url: "http://a@b@192.0.2.1/" }, "/notification_url"],
   ["port 0", { notification_url: "http://192.0.2.1:0/" }, "/notification_url"],
-  ["a url beyond bounds", { notification_url: `http://192.0.2.1/${"a".repeat(2048)}` }, "/notification_url"],
-  ["a url in other letters", { notification_url: "http://192.0.2.1/ä" }, "/notification_url"],
+  ["a url that is too long", { notification_url: `http://192.0.2.1/${"a".repeat(2048)}` }, "/notification_url"],
+  ["a url with a non-ASCII character", { notification_url: "http://192.0.2.1/ä" }, "/notification_url"],
   ["another event type", { event_type: "alerts" }, "/event_type"],
   ["no event type", { event_type: null }, "/event_type"],
   ["another policy", { notifier_policy_type: "digest" }, "/notifier_policy_type"],
-  ["an interval below 0", { notifier_policy_args: { backoff_seconds: -1 } }, "/notifier_policy_args/backoff_seconds"],
+  ["a negative interval", { notifier_policy_args: { backoff_seconds: -1 } }, "/notifier_policy_args/backoff_seconds"],
   [
-    "an interval beyond a day",
+    "an interval longer than a day",
     { notifier_policy_args: { backoff_seconds: 86_401 } },
     "/notifier_policy_args/backoff_seconds",
   ],
@@ -399,9 +399,9 @@ const REFUSED: readonly (readonly [why: string, change: JsonRecord, path: string
     "/notifier_policy_args/backoff_seconds",
   ],
   ["another format", { notification_format: "xml" }, "/notification_format"],
-  ["a login elsewhere", { auth_url: "ldap://192.0.2.1/" }, "/auth_url"],
+  ["an auth_url with another scheme", { auth_url: "ldap://192.0.2.1/" }, "/auth_url"],
 ];
-for (const [why, change, path] of REFUSED)
+for (const [why, change, path] of REJECTED)
   test(`POST /subscribe rejects ${why}`, async () => {
     const { status, body } = await subscribe({ uuid: newUuid() }, { ...wish(), ...change });
     assert.deepEqual([status, body.code], [422, "invalid_input"]);
