@@ -41,7 +41,7 @@ import { type MediaServer, type MediaServerParts, openMedia } from "./media/open
 import { ProcessRecordings } from "./media/recordings/process-recordings.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { routeOutputs } from "./outputs/route-output.ts";
-import { Confinement } from "./processes/confinement.ts";
+import { Confinement } from "./confinement/confinement.ts";
 import { RunnerFolders } from "./processes/runner-folders.ts";
 import { Supervisor } from "./processes/supervisor.ts";
 import { ShutDown } from "./shut-down.ts";

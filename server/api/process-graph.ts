@@ -12,7 +12,7 @@ import type { JsonRecord } from "../../schemas/json.ts";
 import type { GraphLibrary } from "../graphs/library.ts";
 import { expectInside } from "../graphs/live-properties.ts";
 import type { Processes } from "../processes/processes.ts";
-import { describeStarted } from "../processes/urls.ts";
+import { describeStarted } from "../processes/view.ts";
 import { ServiceError } from "../service-error.ts";
 import { type AnyEndpoint, defineEndpoint } from "./endpoint.ts";
 import { START_ERRORS } from "./processes.ts";

@@ -12,7 +12,7 @@ import type { AlertRule } from "../../schemas/alerts.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { Registry } from "../../schemas/registry.ts";
-import type { AlertNode } from "../processes/process-parts.ts";
+import type { AlertNode } from "../processes/processes.ts";
 import { ServiceError } from "../service-error.ts";
 import { CompileAbandoned, CompileQueueFull, CompileThread, CompileTimeout } from "./compile-thread.ts";
 import { refuseInput, refuseName } from "./refusals.ts";

@@ -13,7 +13,7 @@ import { Authenticator } from "../keys/authenticate.ts";
 import { createKey, type KeyOrder } from "../keys/create-key.ts";
 import { findKeyIn } from "../keys/find-key.ts";
 import { LoginGate } from "../keys/login-gate.ts";
-import { testConfinement } from "../processes/confinement.fixture.ts";
+import { testConfinement } from "../confinement/confinement.fixture.ts";
 import { Sources } from "../sources/sources.ts";
 import type { Sql } from "../store/client.ts";
 import { silentLog, testDatabase } from "../store/database.fixture.ts";

@@ -2,7 +2,7 @@ import type { OutputRecord } from "../../schemas/api/outputs.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
 import type { Signer } from "../media/sign.ts";
 import { watchUrls } from "../media/watch-urls.ts";
-import type { OutputState } from "../processes/process-outputs.ts";
+import type { OutputState } from "../processes/processes.ts";
 import type { OutputRow } from "../store/outputs.ts";
 
 /** Where rtsp outputs are watched. */

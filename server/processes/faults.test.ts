@@ -7,7 +7,7 @@ import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
 import { newUuid } from "../uuid.ts";
 import type { ProcessNotice, ProcessState } from "./processes.ts";
 import { addOutput, openStage, refusedWith, type Stage, type StageOptions } from "./supervisor.fixture.ts";
-import type { SupervisorNeeds } from "./supervisor.ts";
+import type { SupervisorDeps } from "./supervisor.ts";
 
 let database: TestDatabase;
 const open: Stage[] = [];
@@ -201,7 +201,7 @@ test("what waits to be taken up is stopped like all others, and not taken up aft
   const [one, another] = [await first.start(), await first.start()];
   await first.supervisor.close();
   let isAway = true;
-  const prepare: SupervisorNeeds["prepare"] = async ({ params }) => {
+  const prepare: SupervisorDeps["prepare"] = async ({ params }) => {
     if (isAway) throw new ServiceError("database_unavailable", { detail: "away" });
     return { params, offers: new Set(), slots: {} };
   };

@@ -1,26 +1,23 @@
-/**
- * How long what this machine claimed is its own without a word from the database. When it is over, another machine may
- * have claimed it.
- */
+/** How long this node owns what it claimed without a reply from the database. Afterwards another node may have claimed it. */
 export class Lease {
   readonly #ms: number;
-  readonly #onOver: () => void;
+  readonly #onExpired: () => void;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  constructor(ms: number, onOver: () => void) {
+  constructor(ms: number, onExpired: () => void) {
     this.#ms = ms;
-    this.#onOver = onOver;
+    this.#onExpired = onExpired;
   }
 
-  /** It was renewed some time after this, by `performance.now()`. */
+  /** `askedMs`: when the renewal was sent, by `performance.now()`. */
   renew(askedMs: number): void {
     clearTimeout(this.#timer);
     if (this.#isClosed) return;
     this.#timer = setTimeout(
       () => {
-        this.#onOver();
-        // For what is claimed until it is renewed again.
+        this.#onExpired();
+        // For what is claimed before the next renewal.
         this.renew(performance.now());
       },
       Math.max(0, askedMs + this.#ms - performance.now()),

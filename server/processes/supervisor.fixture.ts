@@ -4,6 +4,7 @@ import { randomBytes } from "node:crypto";
 import { pino } from "pino";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { makeConfig, makeUser } from "../api/app.fixture.ts";
+import { testConfinement } from "../confinement/confinement.fixture.ts";
 import { ServiceError } from "../service-error.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import type { Sql } from "../store/client.ts";
@@ -11,9 +12,8 @@ import { findProcess, type ProcessView } from "../store/processes.ts";
 import { createUser, toUser } from "../store/users.ts";
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";
-import { testConfinement } from "./confinement.fixture.ts";
 import type { ProcessNotice, ProcessState } from "./processes.ts";
-import { Supervisor, type SupervisorNeeds } from "./supervisor.ts";
+import { Supervisor, type SupervisorDeps } from "./supervisor.ts";
 
 export const SCRIPTED = new URL("./scripted-runner.fixture.mjs", import.meta.url);
 
@@ -54,7 +54,7 @@ export interface StageOptions {
   readonly user?: User;
   readonly sourceUuid?: string;
   readonly allocatedMs?: number | null;
-  readonly needs?: Partial<SupervisorNeeds>;
+  readonly needs?: Partial<SupervisorDeps>;
 }
 
 export async function openStage(sql: Sql, options: StageOptions = {}): Promise<Stage> {

@@ -6,7 +6,7 @@ import { makeConfig, makeUser, openApp, type TestApp } from "../api/app.fixture.
 import { outputEndpoints } from "../api/outputs.ts";
 import { sourceEndpoints } from "../api/sources.ts";
 import { StillMedia, testSigner } from "../media/media.fixture.ts";
-import { testConfinement } from "../processes/confinement.fixture.ts";
+import { testConfinement } from "../confinement/confinement.fixture.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { silentLog, testDatabase } from "../store/database.fixture.ts";

@@ -6,7 +6,7 @@ import { maskCredentials } from "../../schemas/mask.ts";
 import type { Media } from "../media/media.ts";
 import type { Signer } from "../media/sign.ts";
 import { watchUrls } from "../media/watch-urls.ts";
-import type { Confinement } from "../processes/confinement.ts";
+import type { Confinement } from "../confinement/confinement.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { isSourcePath } from "../store/hub-paths.ts";

@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import { NewTracksNotification, TargetCountNotification } from "../../schemas/api/webhooks.ts";
 import type { TrackEntry } from "../../schemas/detection-message.ts";
 import { makeConfig } from "../api/app.fixture.ts";
-import type { ProcessListener } from "../processes/holdings.ts";
+import type { ProcessListener } from "../processes/registry.ts";
 import { openStage as openSupervisor } from "../processes/supervisor.fixture.ts";
 import type { Sql } from "../store/client.ts";
 import { silentLog, type TestDatabase, testDatabase } from "../store/database.fixture.ts";
