@@ -25,6 +25,7 @@ import { sourceEndpoints } from "./api/sources.ts";
 import { trackedProcessEndpoints } from "./api/tracked-processes.ts";
 import { trackEndpoints } from "./api/tracks.ts";
 import { webhookEndpoints } from "./api/webhooks.ts";
+import { Confinement } from "./confinement/confinement.ts";
 import { prepareDataFolder } from "./data-folder.ts";
 import { Outbox } from "./delivery/outbox.ts";
 import { Demo } from "./demo/demo.ts";
@@ -41,7 +42,6 @@ import { type MediaServer, type MediaServerParts, openMedia } from "./media/open
 import { ProcessRecordings } from "./media/recordings/process-recordings.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { routeOutputs } from "./outputs/route-output.ts";
-import { Confinement } from "./confinement/confinement.ts";
 import { RunnerFolders } from "./processes/runner-folders.ts";
 import { Supervisor } from "./processes/supervisor.ts";
 import { ShutDown } from "./shut-down.ts";

@@ -4,8 +4,7 @@ import { Deleted } from "../../schemas/api/records.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
 import { describeState } from "../outputs/describe-output.ts";
-import type { BranchState } from "../processes/processes.ts";
-import type { Processes } from "../processes/processes.ts";
+import type { BranchState, Processes } from "../processes/processes.ts";
 import { type AnyEndpoint, defineEndpoint } from "./endpoint.ts";
 
 interface BranchNeeds {

@@ -94,7 +94,8 @@ for (const hello of ["crash", "garbage", "old", "never"])
 test("a source from which nothing comes is named, with what to do", async () => {
   const { start } = await stage({ settings: { RUNNERS_START_SECONDS: "3" } });
   await assert.rejects(start({ flows: false }), {
-    message: /^no frame arrived from rtsp:\/\/\*\*\*@camera\/ within \d+\.\d s; check that it is reachable and streams$/,
+    message:
+      /^no frame arrived from rtsp:\/\/\*\*\*@camera\/ within \d+\.\d s; check that it is reachable and streams$/,
   });
 });
 
