@@ -3,10 +3,9 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { listen, listenRedirecting, replyRtsp } from "../test/listener.fixture.ts";
-import { type AllowedHost, allowConnections, closeAutoplug } from "./connections.ts";
 import { withFolder } from "./film.fixture.ts";
+import { type AllowedHost, allowConnections, closeAutoplug, listFactories } from "./gstreamer.ts";
 import { NO_HANG, play } from "./pipeline.fixture.ts";
-import { listFactories } from "./registry.ts";
 
 const HERE: AllowedHost = { host: "127.0.0.1", addresses: [] };
 

@@ -9,7 +9,7 @@ async function flow() {
   const { build, chain, counter, element, I420, never, pictures, sink, transform } = await import(
     "./pipeline.fixture.ts"
   );
-  const { receiveLog, setLogLevels } = await import("./log.ts");
+  const { receiveLog, setLogLevels } = await import("./gstreamer.ts");
   setLogLevels("4");
   receiveLog(() => {});
   const frames = counter();

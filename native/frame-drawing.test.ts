@@ -3,9 +3,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
-import type { NativeFrame } from "./frame.ts";
+import type { LooseShape, NativeFrame } from "./frame.ts";
 import { build, gate, NO_HANG, pictures, play, sink, transform } from "./pipeline.fixture.ts";
-import type { LooseShape } from "./shapes.ts";
 
 const GREY = { pattern: "solid-color", "foreground-color": 0xff808080 };
 const caps = (pixels: string) => `video/x-raw,format=${pixels},width=64,height=48,framerate=30/1`;

@@ -4,10 +4,9 @@ import { readdir } from "node:fs/promises";
 import test, { after } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import type { NativeFrame } from "./frame.ts";
+import type { LooseShape, NativeFrame } from "./frame.ts";
 import { kernelSets, useKernelSet } from "./kernels.ts";
 import { NO_HANG, pictures, play, sink, transform } from "./pipeline.fixture.ts";
-import type { LooseShape } from "./shapes.ts";
 
 const OBJECTS = fileURLToPath(new URL("../build/obj", import.meta.url));
 const [REFERENCE = "", ...OTHERS] = kernelSets();

@@ -1,6 +1,7 @@
 /** Run as a process of its own by leaks.test.ts: everything once, then GStreamer ends and tells what is left. */
 import { join } from "node:path";
 import { framesOf, H264, makeFilm, withFolder } from "./film.fixture.ts";
+import { deinitGStreamer, describeFactory, listFactories } from "./gstreamer.ts";
 import {
   build,
   chain,
@@ -15,8 +16,6 @@ import {
   sink,
   transform,
 } from "./pipeline.fixture.ts";
-import { deinitGStreamer } from "./pipeline.ts";
-import { describeFactory, listFactories } from "./registry.ts";
 
 const refused = (work: Promise<unknown>) =>
   work.then(

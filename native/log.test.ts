@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
-import { type LogEntry, receiveLog, setLogLevels } from "./log.ts";
+import { type LogEntry, receiveLog, setLogLevels } from "./gstreamer.ts";
 import { build, gate, NO_HANG, pictures, play } from "./pipeline.fixture.ts";
 
 afterEach(() => {

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import test, { after } from "node:test";
 import type { LumaPlane } from "../vision/grey.ts";
 import { renderScene } from "../vision/scene.fixture.ts";
-import { kernelSets, useKernelSet } from "./kernels.ts";
-import { findCorners, followPoints, halveGrey, shrinkLuma } from "./motion.ts";
+import { findCorners, followPoints, halveGrey, kernelSets, shrinkLuma, useKernelSet } from "./kernels.ts";
 
 const [REFERENCE = "", ...OTHERS] = kernelSets();
 const LEVELS = 3;

@@ -18,6 +18,7 @@ import {
   sink,
   transform,
 } from "./pipeline.fixture.ts";
+import { MessageQueue } from "./pipeline.ts";
 
 let folder = "";
 const done = gate();
@@ -355,4 +356,44 @@ test("properties of pads are set before anything flows, and while it does", NO_H
   );
   await assert.rejects(wrong.build({ nodes, links }), /mix pad "sink_3" has no property "alfa"/);
   await wrong.close();
+});
+
+async function readAll<T>(queue: MessageQueue<T>): Promise<T[]> {
+  const items: T[] = [];
+  for await (const item of queue.read()) items.push(item);
+  return items;
+}
+
+test("a message queue delivers what was put before the close, then ends", async () => {
+  const queue = new MessageQueue<number>(10);
+  queue.put(1);
+  const reading = readAll(queue);
+  await Promise.resolve();
+  queue.put(2);
+  setImmediate(() => {
+    queue.put(3);
+    queue.close();
+  });
+  assert.deepEqual(await reading, [1, 2, 3]);
+});
+
+test("a full message queue drops the oldest", async () => {
+  const queue = new MessageQueue<number>(3);
+  for (let item = 0; item < 10; item += 1) queue.put(item);
+  queue.close();
+  assert.deepEqual(await readAll(queue), [7, 8, 9]);
+});
+
+test("a full message queue keeps vital items and drops others", async () => {
+  const queue = new MessageQueue<string>(3, (item) => item === "error" || item === "eos");
+  for (const item of ["a", "error", "b", "eos", "c", "d", "e"]) queue.put(item);
+  queue.close();
+  assert.deepEqual(await readAll(queue), ["error", "eos", "e"]);
+});
+
+test("a flood of vital items is bounded, and the first ones stay", async () => {
+  const queue = new MessageQueue<number>(3, () => true);
+  for (let item = 0; item < 10; item += 1) queue.put(item);
+  queue.close();
+  assert.deepEqual(await readAll(queue), [0, 1, 2]);
 });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { H264 } from "./film.fixture.ts";
+import { describeFactory, listFactories, preferFactories } from "./gstreamer.ts";
 import { build, element, ending, NO_HANG, pictures, sink } from "./pipeline.fixture.ts";
-import { describeFactory, listFactories, preferFactories } from "./registry.ts";
 
 interface Property {
   readonly kind: string;

@@ -6,7 +6,7 @@
  */
 import type { AnyElement, Driver, DriverServices, ElementEvent, Job, Services } from "../../elements/element.ts";
 import { type BusMessage, type NativeSegment, Pipeline } from "../../native/pipeline.ts";
-import { preferFactories } from "../../native/registry.ts";
+import { preferFactories } from "../../native/gstreamer.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { GraphPlan, PlanNode, PlanSegment } from "../compiler/plan.ts";
 import { GraphFailure } from "./events.ts";
