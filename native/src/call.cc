@@ -1,10 +1,10 @@
-// Calls on their way into JavaScript and back. Everything here runs on the JS thread unless it says otherwise.
+// Calls into JavaScript and their answers, and the metadata that answers leave on buffers. JS thread unless noted.
 #include <unordered_map>
 
 #include "element_core.h"
 
 namespace {
-// JS thread of each environment: calls that JavaScript has been told of and has not answered yet.
+// One per JS thread: calls that JavaScript has received and not settled.
 struct LiveCalls {
   std::unordered_map<uint32_t, std::shared_ptr<Call>> calls;
   uint32_t next = 1;
@@ -65,7 +65,7 @@ struct CallTask : Task {
       else napi_get_undefined(env, &arguments[8]);
       count = 9;
     } else {
-      // The properties of START are read here and not when it was posted: an update that came between would be lost.
+      // Properties of START are read here, not when it was posted: an update in between would be lost.
       arguments[3] = text(env, call->kind == CallKind::kStart ? call->payload + call->core->properties_json() + "}" : call->payload);
       count = 4;
     }
@@ -73,7 +73,7 @@ struct CallTask : Task {
     napi_get_undefined(env, &self);
     napi_status status = napi_call_function(env, self, call->core->bridge->dispatch.Value(), count, arguments, &result);
     if (status != napi_ok && live.calls.count(call->id) != 0) {
-      // dispatch() catches everything itself; what gets here is an environment that can no longer run JavaScript.
+      // dispatch() catches all exceptions: this environment can no longer run JavaScript.
       bool pending = false;
       napi_is_exception_pending(env, &pending);
       call->settle(env, pending ? GST_FLOW_ERROR : GST_FLOW_FLUSHING, false, pending ? "JavaScript dispatch failed" : "", "");
@@ -82,7 +82,7 @@ struct CallTask : Task {
   }
 };
 
-// The streaming thread has gone on without the answer: tell the handler, take its views away.
+// The streaming thread no longer waits: settles the call, detaches its views, aborts the frame's signal.
 struct CancelTask : Task {
   std::shared_ptr<Call> call;
   explicit CancelTask(std::shared_ptr<Call> c) : call(std::move(c)) {}
@@ -99,13 +99,11 @@ struct CancelTask : Task {
 void post_call(const std::shared_ptr<Call>& call) { call->core->bridge->post(std::make_unique<CallTask>(call)); }
 void post_cancel(const std::shared_ptr<Call>& call) { call->core->bridge->post(std::make_unique<CancelTask>(call)); }
 
-std::shared_ptr<Call> live_call(Napi::Env env, uint32_t id) {
-  auto it = live.calls.find(id);
-  if (it == live.calls.end())
-    throw Napi::Error::New(env, "the frame is no longer alive: its handler has settled or was cancelled (use frame.copy() to keep pixels)");
-  return it->second;
+std::shared_ptr<Call> live_call(uint32_t id) {
+  auto found = live.calls.find(id);
+  return found == live.calls.end() ? nullptr : found->second;
 }
-size_t live_calls(Napi::Env) { return live.calls.size(); }
+size_t live_calls() { return live.calls.size(); }
 
 Call::~Call() {
   unmap();
@@ -118,12 +116,12 @@ bool Call::map(std::string* why) {
   if (mapped) return true;
   auto flags = core->spec->writes_pixels ? GST_MAP_READWRITE : GST_MAP_READ;
   if (is_video) {
-    // NO_REF: a reference of the map's own would make the buffer look shared, and a writable map would fail.
+    // NO_REF: a reference by the map would make the buffer shared, and a writable map would fail.
     mapped = gst_video_frame_map(&frame, &video, buffer, static_cast<GstMapFlags>(flags | GST_VIDEO_FRAME_MAP_FLAG_NO_REF));
   } else {
     mapped = gst_buffer_map(buffer, &bytes, flags);
   }
-  if (!mapped) *why = "the memory of this frame cannot be mapped (is it in a device's own memory? put `decode` before)";
+  if (!mapped) *why = "cannot map the memory of this frame (is it device memory? put `decode` before this element)";
   return mapped;
 }
 void Call::unmap() {
@@ -153,7 +151,70 @@ bool Call::settle(Napi::Env env, GstFlowReturn outcome, bool dropped, std::strin
     stack = std::move(where);
     done = true;
   }
-  // Without the lock: the thread that wakes would only run into it, and that is twice the switches for every frame.
+  // Without the lock, which the woken thread takes: half the context switches per frame.
   core->changed.notify_all();
   return true;
+}
+
+// ------------------------------------------------------------------------------------------------ metadata
+
+namespace {
+struct WindhoverMeta {
+  GstMeta meta;
+  MetadataBox* box;
+};
+
+GType meta_api() {
+  // Without tags: transforms, encoders and decoders copy it, whatever they do to the pixels.
+  static const gchar* tags[] = {nullptr};
+  static const GType type = gst_meta_api_type_register("WindhoverMetaAPI", tags);
+  return type;
+}
+gboolean init_meta(GstMeta* meta, gpointer, GstBuffer*) {
+  reinterpret_cast<WindhoverMeta*>(meta)->box = nullptr;
+  return TRUE;
+}
+void free_meta(GstMeta* meta, GstBuffer*) {
+  auto* box = reinterpret_cast<WindhoverMeta*>(meta)->box;
+  if (box != nullptr) box->unref();
+}
+gboolean copy_meta(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark, gpointer) {
+  auto* box = reinterpret_cast<WindhoverMeta*>(meta)->box;
+  if (box != nullptr && metadata_of(to) == nullptr) metadata_set(to, box->ref());
+  return TRUE;
+}
+const GstMetaInfo* meta_info() {
+  static const GstMetaInfo* registered =
+      gst_meta_register(meta_api(), "WindhoverMeta", sizeof(WindhoverMeta), init_meta, free_meta, copy_meta);
+  return registered;
+}
+}  // namespace
+
+MetadataBox* MetadataBox::create(std::shared_ptr<Bridge> bridge, napi_ref reference) {
+  auto* box = new MetadataBox;
+  box->reference = reference;
+  box->bridge = std::move(bridge);
+  box->bridge->boxes++;
+  return box;
+}
+MetadataBox* MetadataBox::ref() {
+  count_++;
+  return this;
+}
+void MetadataBox::unref() {
+  if (--count_ > 0) return;
+  bridge->boxes--;
+  bridge->retire(reference);
+  delete this;
+}
+
+MetadataBox* metadata_of(GstBuffer* buffer) {
+  auto* meta = reinterpret_cast<WindhoverMeta*>(gst_buffer_get_meta(buffer, meta_api()));
+  return meta == nullptr ? nullptr : meta->box;
+}
+void metadata_set(GstBuffer* buffer, MetadataBox* box) {
+  auto* meta = reinterpret_cast<WindhoverMeta*>(gst_buffer_get_meta(buffer, meta_api()));
+  if (meta == nullptr) meta = reinterpret_cast<WindhoverMeta*>(gst_buffer_add_meta(buffer, meta_info(), nullptr));
+  if (meta->box != nullptr) meta->box->unref();
+  meta->box = box;
 }

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "finite.h"
 #include "glyphs.h"
 
 namespace windhover {
 namespace {
 
-// Far outside any frame, and small enough for sums and differences of whole numbers.
+// Far outside of any frame, and small enough for integer arithmetic.
 constexpr double coordinate_limit = 1e8;
 
 int round_px(double value) {
@@ -18,19 +17,19 @@ int round_px(double value) {
 
 int to_alpha(double opacity) { return static_cast<int>(std::lround(opacity * 255)); }
 
-// Collects the first thing that is wrong with a shape.
+// Records the first invalid field of a shape.
 class ShapeCheck {
  public:
   ShapeCheck(size_t index, const char* kind) : index_(index), kind_(kind) {}
 
   void finite(const char* field, double value) {
-    if (!is_finite(value)) complain(field, "a finite number", value);
+    if (!std::isfinite(value)) complain(field, "a finite number", value);
   }
   void positive(const char* field, double value) {
-    if (!is_finite(value) || value <= 0) complain(field, "a number above 0", value);
+    if (!std::isfinite(value) || value <= 0) complain(field, "a number above 0", value);
   }
   void fraction(const char* field, double value) {
-    if (!is_finite(value) || value < 0 || value > 1) complain(field, "a number from 0 to 1", value);
+    if (!std::isfinite(value) || value < 0 || value > 1) complain(field, "a number from 0 to 1", value);
   }
   void colour(const char* field, uint32_t value) {
     if (value > 0xffffff) complain(field, "a colour from 0x000000 to 0xffffff", value);
@@ -97,7 +96,7 @@ std::string check_shape(size_t index, const TextShape& text) {
   return check.complaint();
 }
 
-// One frame while it is drawn on.
+// Draws shapes on one frame.
 class Canvas {
  public:
   Canvas(const YuvPlanes& planes, const GstVideoInfo& info) : planes_(planes), info_(info) {}
@@ -130,7 +129,7 @@ class Canvas {
 
   void operator()(const LineShape& line) const {
     const Paint paint = paint_of(line.colour, to_alpha(line.opacity));
-    stroke_line(planes_, line.points, line.thickness, line.start, paint);
+    paint_line(planes_, line.points, line.thickness, line.start, paint);
   }
 
   void operator()(const TextShape& text) const {
@@ -157,7 +156,7 @@ class Canvas {
     return {round_px(r.x), round_px(r.y), round_px(r.x + r.width), round_px(r.y + r.height)};
   }
 
-  // Outwards to even pixels: chroma has one sample for 2 x 2 of them, so an odd edge would be pale and bleed.
+  // Outwards to even pixels: a chroma sample covers 2 x 2 of them, so an odd edge would bleed.
   static Edges whole_samples(const Edges& e) {
     if (e.left >= e.right || e.top >= e.bottom) return e;
     return {e.left & ~1, e.top & ~1, (e.right + 1) & ~1, (e.bottom + 1) & ~1};
@@ -165,12 +164,12 @@ class Canvas {
 
   Paint paint_of(uint32_t colour, int opacity) const { return {yuv_from_rgb(info_, colour), opacity}; }
 
-  // Dashes from `from` to `until`, of about that length, one at each end; a side too short for a gap is one.
+  // Dashes of about that length from `from` to `until`, one at each end; a side too short for a gap is solid.
   template <typename PaintDash>
   static void paint_dashes(int from, int until, int dash, PaintDash paint_dash) {
     const int length = until - from;
     if (length <= 0) return;
-    // No side that can be seen has more, and a dash is never longer than its side.
+    // No visible side has more gaps, and a dash is never longer than its side.
     const int gaps = dash == 0 ? 0 : std::clamp((length / dash - 1) / 2, 0, 10000);
     for (int i = 0; i <= gaps; i++) {
       const auto at = [&](int part) {
@@ -186,7 +185,7 @@ class Canvas {
     glyphs.reserve(text.size());
     for (const char *at = text.data(), *end = at + text.size(); at < end;) {
       const gunichar letter = g_utf8_get_char_validated(at, end - at);
-      // Not UTF-8 here: GLib answers with numbers beyond Unicode.
+      // For invalid UTF-8 GLib returns values beyond Unicode.
       const bool valid = letter < 0x110000;
       glyphs.push_back(atlas.glyph(valid ? letter : 0xffff));
       at += valid ? g_unichar_to_utf8(letter, nullptr) : 1;
@@ -194,7 +193,7 @@ class Canvas {
     return glyphs;
   }
 
-  // Lays the visible part of all letters into one mask, then paints that. `room` is what they take in the frame.
+  // Copies the visible part of all letters into one mask and paints that. `room` is their area in the frame.
   void write(const std::vector<Glyph>& glyphs, const GlyphAtlas& atlas, const Edges& room, Paint paint) const {
     const int left = std::max(room.left, 0) / 2 * 2, top = std::max(room.top, 0) / 2 * 2;
     const int right = std::min(room.right, planes_.width), bottom = std::min(room.bottom, planes_.height);
@@ -221,8 +220,7 @@ class Canvas {
   const GstVideoInfo& info_;
 };
 
-// What a shape is painted on comes from memory, and most of painting would be waiting for it: asked for while shapes
-// before it are painted.
+// The pixels below a shape are prefetched while earlier shapes are painted: painting is bound by memory latency.
 constexpr size_t shapes_ahead = 2;
 
 struct Prefetch {
@@ -237,7 +235,7 @@ struct Prefetch {
     rows(left, right, bottom - thick, bottom);
   }
   void operator()(const FillShape&) const {}
-  void operator()(const LineShape&) const {}  // looks ahead by itself
+  void operator()(const LineShape&) const {}  // paint_line() prefetches itself
   void operator()(const TextShape& text) const {
     const int x = round_px(text.x), y = round_px(text.y);
     rows(x, round_px(text.x + 0.6 * text.size * static_cast<double>(text.text.size())), y, round_px(text.y + 1.25 * text.size));

@@ -1,12 +1,11 @@
 #include "element_core.h"
 
-#include "json_text.h"
 #include "relay.h"
 
 namespace {
 std::atomic<uint32_t> next_core_id{1};
-// Eighty frames of 1080p, twenty of 4K: an element that asks for many small frames must not fill the memory with large ones.
-constexpr size_t most_bytes_in_flight = size_t{256} << 20;
+// 80 frames of 1080p, 20 of 4K: bounds the memory of an element whose `inFlight` was chosen for small frames.
+constexpr size_t kMostBytesInFlight = size_t{256} << 20;
 
 struct JobDone : Task {
   std::shared_ptr<Call> call;
@@ -84,7 +83,7 @@ void ElementCore::run_job(std::unique_lock<std::mutex>& lock) {
   std::string error;
   if (ordered.call->map(&error)) {
     if (ordered.call->is_video) error = ordered.job->execute(ordered.call->frame);
-    else error = "not raw video: put `decode` before this element";
+    else error = "expected raw video: put `decode` before this element";
   }
   bridge->post(std::make_unique<JobDone>(ordered.call, std::move(ordered.job), std::move(error)));
   lock.lock();
@@ -106,7 +105,7 @@ GstFlowReturn ElementCore::call(CallKind kind, GstBuffer* buffer, std::string pa
   auto call = make(kind, buffer, std::move(payload));
   if (!bridge) return GST_FLOW_ERROR;
   if (bridge->on_js_thread()) {
-    // Waiting here for JavaScript would wait for itself. Frames cannot get here; start, format and end can, and run later.
+    // Waiting would be a deadlock. Frames cannot get here; start, format and end can, and run later.
     if (kind == CallKind::kFrame) return GST_FLOW_ERROR;
     post_call(call);
     return GST_FLOW_OK;
@@ -118,10 +117,10 @@ GstFlowReturn ElementCore::call(CallKind kind, GstBuffer* buffer, std::string pa
   lock.lock();
   bool answered = wait(lock, [&] { return call->done && call->jobs == 0; }) || (call->done && call->jobs == 0);
   GstFlowReturn flow = answered ? call->flow : GST_FLOW_FLUSHING;
-  bool tell = !call->done;
-  if (tell) call->cancelled = true;
+  const bool abandoned = !call->done;
+  if (abandoned) call->cancelled = true;
   lock.unlock();
-  if (tell) post_cancel(call);
+  if (abandoned) post_cancel(call);
   if (answered) call->unmap();
   if (kind == CallKind::kFrame && answered)
     durations.add(static_cast<uint64_t>((std::chrono::steady_clock::now() - call->since).count()));
@@ -141,7 +140,7 @@ void ElementCore::notify(CallKind kind) {
 GstFlowReturn ElementCore::submit(GstBuffer* buffer) {
   auto call = make(CallKind::kFrame, buffer, {});
   call->size_bytes = gst_buffer_get_size(buffer);
-  const GstFlowReturn flow = line_up(call);
+  const GstFlowReturn flow = enqueue(call);
   if (flow == GST_FLOW_OK) post_call(call);
   return flow;
 }
@@ -149,12 +148,12 @@ GstFlowReturn ElementCore::submit(GstEvent* event) {
   auto call = make(CallKind::kFrame, nullptr, {});
   call->event = event;
   call->done = true;
-  return line_up(call);
+  return enqueue(call);
 }
-GstFlowReturn ElementCore::line_up(const std::shared_ptr<Call>& call) {
+GstFlowReturn ElementCore::enqueue(const std::shared_ptr<Call>& call) {
   auto has_room = [&] {
     return in_flight_.empty() ||
-           (in_flight_.size() < in_flight && bytes_in_flight_ + call->size_bytes <= most_bytes_in_flight);
+           (in_flight_.size() < in_flight && bytes_in_flight_ + call->size_bytes <= kMostBytesInFlight);
   };
   std::unique_lock<std::mutex> lock(mutex);
   if (!wait(lock, [&] { return downstream_ != GST_FLOW_OK || has_room(); })) return GST_FLOW_FLUSHING;
@@ -180,15 +179,15 @@ std::shared_ptr<Call> ElementCore::emit_next() {
   return call;
 }
 void ElementCore::emitted(GstFlowReturn flow) {
-  Lost lost;
+  Abandoned abandoned;
   {
     std::lock_guard<std::mutex> lock(mutex);
     emitting_ = false;
     downstream_ = flow;
-    if (flow != GST_FLOW_OK) lost = take_all();  // nobody downstream wants frames any more: none is waited for
+    if (flow != GST_FLOW_OK) abandoned = abandon_all();  // downstream takes no more frames
     changed.notify_all();
   }
-  tell(std::move(lost));
+  report(std::move(abandoned));
 }
 GstFlowReturn ElementCore::drain() {
   std::unique_lock<std::mutex> lock(mutex);
@@ -196,32 +195,32 @@ GstFlowReturn ElementCore::drain() {
   return downstream_;
 }
 
-ElementCore::Lost ElementCore::take_all() {
-  Lost lost;
+ElementCore::Abandoned ElementCore::abandon_all() {
+  Abandoned abandoned;
   for (auto& call : in_flight_) {
-    if (!call->done) call->cancelled = true, lost.calls.push_back(call);
+    if (!call->done) call->cancelled = true, abandoned.calls.push_back(call);
   }
   in_flight_.clear();
   bytes_in_flight_ = 0;
-  lost.orders.swap(jobs_);
-  for (auto& ordered : lost.orders) ordered.call->jobs--;
-  return lost;
+  abandoned.orders.swap(jobs_);
+  for (auto& ordered : abandoned.orders) ordered.call->jobs--;
+  return abandoned;
 }
-void ElementCore::tell(Lost lost) {
-  for (auto& call : lost.calls) post_cancel(call);
-  for (auto& ordered : lost.orders)
+void ElementCore::report(Abandoned abandoned) {
+  for (auto& call : abandoned.calls) post_cancel(call);
+  for (auto& ordered : abandoned.orders)
     bridge->post(std::make_unique<JobDone>(ordered.call, std::move(ordered.job), "the frame was discarded"));
 }
 
 void ElementCore::cancel() {
-  Lost lost;
+  Abandoned abandoned;
   {
     std::lock_guard<std::mutex> lock(mutex);
     flushing_ = true;
-    lost = take_all();
+    abandoned = abandon_all();
     changed.notify_all();
   }
-  tell(std::move(lost));
+  report(std::move(abandoned));
 }
 void ElementCore::allow() {
   std::lock_guard<std::mutex> lock(mutex);
@@ -279,9 +278,25 @@ std::string ElementCore::properties_json() {
         if (g_value_get_string(value) != nullptr) literal = g_value_get_string(value);
         break;
     }
-    if (literal.empty()) continue;  // not set: absent, as in the graph
+    if (literal.empty()) continue;  // not set
     if (out.size() > 1) out += ",";
     out += json_string(property.name.c_str()) + ":" + literal;
   }
   return out + "}";
+}
+
+std::string json_string(const char* text) {
+  std::string out = "\"";
+  for (const char* at = text == nullptr ? "" : text; *at != 0; at++) {
+    const auto c = static_cast<unsigned char>(*at);
+    if (c < 0x20) {
+      char escape[8];
+      g_snprintf(escape, sizeof escape, "\\u%04x", c);
+      out += escape;
+      continue;
+    }
+    if (c == '"' || c == '\\') out += '\\';
+    out += *at;
+  }
+  return out + "\"";
 }

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "ts_shell.h"
+#include "ts_element.h"
 
 namespace {
 struct Sink {
@@ -38,11 +38,11 @@ gboolean base_sink_event(GstBaseSink* sink, GstEvent* event) {
   return GST_BASE_SINK_CLASS(ts_parent_class(sink))->event(sink, event);
 }
 GstFlowReturn render(GstBaseSink* sink, GstBuffer* buffer) {
-  // State changes need this lock, and must not wait for a handler: neither to play while it has the first frame, nor to
-  // pause. GstBaseSink gives it away while it waits for the clock, too.
+  // State changes take this lock and must not wait for a handler. GstBaseSink also releases it while it waits for the
+  // clock.
   GST_BASE_SINK_PREROLL_UNLOCK(sink);
   std::shared_ptr<Call> call;
-  GstFlowReturn flow = ts_tell_format(sink);
+  GstFlowReturn flow = ts_send_format(sink);
   if (flow == GST_FLOW_OK) flow = ts_report(sink, ts_core_of(sink)->call(CallKind::kFrame, gst_buffer_ref(buffer), {}, &call), call);
   GST_BASE_SINK_PREROLL_LOCK(sink);
   return flow;
@@ -51,8 +51,8 @@ gboolean sink_allocation(GstBaseSink*, GstQuery* query) {
   gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
   return TRUE;
 }
-// GstBaseSink starts at NULL to READY and never says that a cancelled sink may go on after READY. Its unlock() is not
-// used: it comes for a pause too, and that must not discard the frame which the handler has at that moment.
+// GstBaseSink calls start() from NULL to READY only, so a cancelled sink is allowed again here. Its unlock() is not used: a
+// pause calls it too, and must not discard the frame in the handler.
 GstStateChangeReturn change_sink(GstElement* element, GstStateChange change) {
   if (change == GST_STATE_CHANGE_READY_TO_PAUSED) ts_core_of(element)->allow();
   if (change == GST_STATE_CHANGE_PAUSED_TO_READY) ts_core_of(element)->cancel();
@@ -73,7 +73,7 @@ void init_sink_class(gpointer klass, gpointer data) {
 void init_sink(GTypeInstance* instance, gpointer klass) {
   auto* self = reinterpret_cast<Sink*>(instance);
   self->core = ts_new_core(klass);
-  // Pacing is the source's work alone; a sink takes frames as they come.
+  // The source paces the pipeline; sinks take frames as they come.
   gst_base_sink_set_sync(GST_BASE_SINK(self), FALSE);
 }
 }  // namespace

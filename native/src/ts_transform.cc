@@ -1,9 +1,9 @@
-// A TypeScript element that passes frames on: one at a time on the caller's thread, or several in flight, sent on in
-// order by a thread of its own.
+// A TypeScript element with input and output: one frame at a time on the caller's thread, or several in flight, pushed in
+// order by its own thread.
 #include <cstddef>
 #include <utility>
 
-#include "ts_shell.h"
+#include "ts_element.h"
 
 namespace {
 struct Transform {
@@ -35,12 +35,12 @@ GstFlowReturn push_settled(Transform* self, const std::shared_ptr<Call>& call) {
 GstFlowReturn chain(GstPad*, GstObject* parent, GstBuffer* buffer) {
   auto* self = reinterpret_cast<Transform*>(parent);
   auto& core = *self->core;
-  GstFlowReturn known = ts_tell_format(self);
-  if (known != GST_FLOW_OK) {
+  GstFlowReturn sent = ts_send_format(self);
+  if (sent != GST_FLOW_OK) {
     gst_buffer_unref(buffer);
-    return known;
+    return sent;
   }
-  // Writable: metadata is added, and for elements that draw the pixels too. Only the buffer's head is copied here.
+  // Writable for metadata, and for the pixels of elements that draw. Copies no pixels here.
   buffer = gst_buffer_make_writable(buffer);
   if (core->spec->in_flight > 1) return core->submit(buffer);
   std::shared_ptr<Call> call;
@@ -49,7 +49,7 @@ GstFlowReturn chain(GstPad*, GstObject* parent, GstBuffer* buffer) {
   return push_settled(self, call);
 }
 
-// The thread that sends frames on in order, for elements with several in flight.
+// The task that pushes frames in order, for elements with several in flight.
 void emit_loop(gpointer data) {
   auto* self = static_cast<Transform*>(data);
   auto& core = *self->core;
@@ -80,7 +80,7 @@ gboolean sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
       core->notify(CallKind::kFlush);
       return gst_pad_push_event(self->src, event);
     case GST_EVENT_FLUSH_STOP: {
-      if (core->spec->in_flight > 1) gst_pad_pause_task(self->src);  // returns once the loop is out
+      if (core->spec->in_flight > 1) gst_pad_pause_task(self->src);  // waits for the current iteration
       core->allow();
       gboolean pushed = gst_pad_push_event(self->src, event);
       start_emitting(self);
@@ -103,7 +103,7 @@ gboolean sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
       return gst_pad_push_event(self->src, event);
     }
     case GST_EVENT_TAG:
-      // Parsers tell the bit rate again and again.
+      // Parsers send the bit rate repeatedly.
       if (core->spec->in_flight > 1) return core->submit(event) == GST_FLOW_OK;
       return gst_pad_event_default(pad, parent, event);
     default:
@@ -113,8 +113,8 @@ gboolean sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
   }
 }
 
-// Frames held in flight are buffers a pool must have besides what downstream wants.
-void ask_for_more_buffers(GstQuery* query, guint extra) {
+// A pool needs buffers for the frames in flight besides those of downstream.
+void request_more_buffers(GstQuery* query, guint extra) {
   for (guint i = 0; i < gst_query_get_n_allocation_pools(query); i++) {
     GstBufferPool* pool;
     guint size, minimum, maximum;
@@ -128,9 +128,9 @@ gboolean sink_query(GstPad* pad, GstObject* parent, GstQuery* query) {
   auto* self = reinterpret_cast<Transform*>(parent);
   if (GST_QUERY_IS_SERIALIZED(query)) (*self->core)->drain();
   if (GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION) {
-    // Whatever downstream can take is what upstream may use: direct rendering and strides are kept.
+    // Upstream may use whatever downstream accepts: keeps direct rendering and strides.
     if (!gst_pad_peer_query(self->src, query)) return FALSE;
-    ask_for_more_buffers(query, (*self->core)->in_flight);
+    request_more_buffers(query, (*self->core)->in_flight);
     return TRUE;
   }
   return gst_pad_query_default(pad, parent, query);
@@ -162,7 +162,7 @@ gboolean src_activate(GstPad* pad, GstObject* parent, GstPadMode mode, gboolean 
 GstStateChangeReturn change_transform(GstElement* element, GstStateChange change) {
   auto& core = ts_core_of(element);
   if (change == GST_STATE_CHANGE_READY_TO_PAUSED && !ts_start(element)) return GST_STATE_CHANGE_FAILURE;
-  // A streaming thread that waits for JavaScript holds the pad's stream lock, which deactivating the pad takes.
+  // A streaming thread that waits for JavaScript holds the stream lock, which deactivating the pad needs.
   if (change == GST_STATE_CHANGE_PAUSED_TO_READY) core->cancel();
   auto result = GST_ELEMENT_CLASS(ts_parent_class(element))->change_state(element, change);
   if (change == GST_STATE_CHANGE_PAUSED_TO_READY ||

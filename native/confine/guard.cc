@@ -1,8 +1,6 @@
-/**
- * Which addresses may be connected to. The kernel hands every `connect` to the guard, a process that is not confined: it
- * reads the address, and makes the connection itself on a copy of the socket. Reading and then letting the call continue
- * would not do: another thread could exchange the address in between.
- */
+// Checks the addresses of connections. The kernel passes every `connect` to the guard, an unconfined process, which reads the
+// address and connects a copy of the socket itself. Letting the original call continue would be unsafe: another thread could
+// exchange the address after the check.
 #include <arpa/inet.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
@@ -26,25 +24,25 @@ namespace {
 
 constexpr uint16_t kDnsPort = 53;
 
-/** IPv4 in its IPv6 form, ::ffff:a.b.c.d. */
+// IPv4 in its IPv6 form, ::ffff:a.b.c.d.
 struct Network {
   in6_addr address;
   int bits;
 };
 
-in6_addr MapIpv4(const in_addr& address) {
+in6_addr map_ipv4(const in_addr& address) {
   in6_addr mapped = {};
   mapped.s6_addr[10] = mapped.s6_addr[11] = 0xff;
   memcpy(&mapped.s6_addr[12], &address, 4);
   return mapped;
 }
 
-bool ReadNetwork(const std::string& text, Network* network) {
+bool read_network(const std::string& text, Network* network) {
   const size_t slash = text.find('/');
   const std::string host = text.substr(0, slash);
   in_addr ipv4;
   const bool is_ipv4 = inet_pton(AF_INET, host.c_str(), &ipv4) == 1;
-  if (is_ipv4) network->address = MapIpv4(ipv4);
+  if (is_ipv4) network->address = map_ipv4(ipv4);
   else if (inet_pton(AF_INET6, host.c_str(), &network->address) != 1) return false;
   const int most = is_ipv4 ? 32 : 128;
   const int bits = slash == std::string::npos ? most : atoi(text.c_str() + slash + 1);
@@ -52,7 +50,7 @@ bool ReadNetwork(const std::string& text, Network* network) {
   return bits >= 0 && bits <= most;
 }
 
-bool Contains(const Network& network, const in6_addr& address) {
+bool contains(const Network& network, const in6_addr& address) {
   const int bytes = network.bits / 8, rest = network.bits % 8;
   if (memcmp(&network.address, &address, bytes) != 0) return false;
   return rest == 0 || ((network.address.s6_addr[bytes] ^ address.s6_addr[bytes]) >> (8 - rest)) == 0;
@@ -62,26 +60,26 @@ class Guard {
  public:
   Guard(std::vector<Network> denied, pid_t confined) : denied_(std::move(denied)), confined_(confined) {}
 
-  /** Whether sockets of the confined process can be copied. */
-  bool Open() {
+  // Whether sockets of the confined process can be copied.
+  bool open() {
     pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, confined_, 0));
-    const int copy = pidfd_ < 0 ? -1 : CopyDescriptor(2);
+    const int copy = pidfd_ < 0 ? -1 : copy_descriptor(2);
     if (copy >= 0) close(copy);
-    // Closed there is no fault of ours.
+    // EBADF: the descriptor is closed there, but could have been copied.
     return performs_ = copy >= 0 || errno == EBADF;
   }
 
-  void Serve(int listener) {
+  void serve(int listener) {
     for (;;) {
       pollfd wait = {listener, POLLIN, 0};
       if (poll(&wait, 1, -1) < 0 && errno != EINTR) return;
-      if ((wait.revents & POLLIN) != 0) ServeOne(listener);
-      else if ((wait.revents & (POLLHUP | POLLERR)) != 0) return;  // nobody is left whom the filter is for
+      if ((wait.revents & POLLIN) != 0) serve_one(listener);
+      else if ((wait.revents & (POLLHUP | POLLERR)) != 0) return;  // all processes with this filter have ended
     }
   }
 
  private:
-  void ServeOne(int listener) {
+  void serve_one(int listener) {
     seccomp_notif call = {};
     if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call) != 0) return;
     seccomp_notif_resp answer = {};
@@ -92,43 +90,43 @@ class Guard {
     iovec there = {reinterpret_cast<void*>(call.data.args[1]), length};
     const bool is_read = process_vm_readv(confined_, &here, 1, &there, 1, 0) == static_cast<ssize_t>(length);
     if (!is_read) answer.error = -EFAULT;
-    else if (!IsAllowed(address, length)) answer.error = -EACCES;
+    else if (!is_allowed(address, length)) answer.error = -EACCES;
     else if (!performs_) answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-    else answer.error = Connect(static_cast<int>(call.data.args[0]), address, length);
+    else answer.error = connect_copy(static_cast<int>(call.data.args[0]), address, length);
     ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
   }
 
-  /** Nearly all sockets are non-blocking. One that is not holds up the other connections of this process, no others. */
-  int Connect(int descriptor, const sockaddr_storage& address, socklen_t length) {
-    const int socket = CopyDescriptor(descriptor);
+  // Nearly all sockets are non-blocking. A blocking one delays other connections of the same process only.
+  int connect_copy(int descriptor, const sockaddr_storage& address, socklen_t length) {
+    const int socket = copy_descriptor(descriptor);
     if (socket < 0) return -errno;
     const int error = connect(socket, reinterpret_cast<const sockaddr*>(&address), length) == 0 ? 0 : -errno;
     close(socket);
     return error;
   }
 
-  int CopyDescriptor(int descriptor) const {
+  int copy_descriptor(int descriptor) const {
     return static_cast<int>(syscall(SYS_pidfd_getfd, pidfd_, descriptor, 0));
   }
 
-  bool IsAllowed(const sockaddr_storage& address, socklen_t length) const {
+  bool is_allowed(const sockaddr_storage& address, socklen_t length) const {
     if (address.ss_family == AF_INET && length >= sizeof(sockaddr_in)) {
       const auto& ipv4 = reinterpret_cast<const sockaddr_in&>(address);
-      return IsAllowed(MapIpv4(ipv4.sin_addr), ipv4.sin_port);
+      return is_allowed(map_ipv4(ipv4.sin_addr), ipv4.sin_port);
     }
     if (address.ss_family == AF_INET6 && length >= offsetof(sockaddr_in6, sin6_scope_id)) {
       const auto& ipv6 = reinterpret_cast<const sockaddr_in6&>(address);
-      return IsAllowed(ipv6.sin6_addr, ipv6.sin6_port);
+      return is_allowed(ipv6.sin6_addr, ipv6.sin6_port);
     }
-    // Disconnects a datagram socket; or speaks to the kernel.
+    // AF_UNSPEC disconnects a datagram socket.
     return address.ss_family == AF_UNSPEC || address.ss_family == AF_NETLINK;
   }
 
-  bool IsAllowed(const in6_addr& address, in_port_t port) const {
-    // In some clouds the name server has a link-local address.
+  bool is_allowed(const in6_addr& address, in_port_t port) const {
+    // The name servers of some clouds have link-local addresses.
     if (ntohs(port) == kDnsPort) return true;
     for (const Network& network : denied_)
-      if (Contains(network, address)) return false;
+      if (contains(network, address)) return false;
     return true;
   }
 
@@ -140,7 +138,7 @@ class Guard {
 
 constexpr size_t kControlBytes = CMSG_SPACE(2 * sizeof(int));
 
-bool SendDescriptors(int socket, pid_t sender, const int (&descriptors)[2]) {
+bool send_descriptors(int socket, pid_t sender, const int (&descriptors)[2]) {
   alignas(cmsghdr) char control[kControlBytes] = {};
   iovec data = {&sender, sizeof(sender)};
   msghdr message = {};
@@ -156,7 +154,7 @@ bool SendDescriptors(int socket, pid_t sender, const int (&descriptors)[2]) {
   return sendmsg(socket, &message, MSG_NOSIGNAL) == sizeof(sender);
 }
 
-bool ReceiveDescriptors(int socket, pid_t* sender, int (*descriptors)[2]) {
+bool receive_descriptors(int socket, pid_t* sender, int (*descriptors)[2]) {
   alignas(cmsghdr) char control[kControlBytes] = {};
   iovec data = {sender, sizeof(*sender)};
   msghdr message = {};
@@ -173,10 +171,10 @@ bool ReceiveDescriptors(int socket, pid_t* sender, int (*descriptors)[2]) {
   return true;
 }
 
-bool ReadNetworks(const std::vector<std::string>& texts, std::vector<Network>* networks) {
+bool read_networks(const std::vector<std::string>& texts, std::vector<Network>* networks) {
   for (const std::string& text : texts) {
     Network network;
-    if (!ReadNetwork(text, &network)) return false;
+    if (!read_network(text, &network)) return false;
     networks->push_back(network);
   }
   return true;
@@ -184,33 +182,33 @@ bool ReadNetworks(const std::vector<std::string>& texts, std::vector<Network>* n
 
 }  // namespace
 
-int RunGuard(int socket, const std::vector<std::string>& denied) {
+int run_guard(int socket, const std::vector<std::string>& denied) {
   std::vector<Network> networks;
-  if (!ReadNetworks(denied, &networks)) return 125;
-  signal(SIGCHLD, SIG_IGN);  // nobody waits for them
+  if (!read_networks(denied, &networks)) return 125;
+  signal(SIGCHLD, SIG_IGN);  // children are not waited for
   for (;;) {
     pid_t confined = 0;
-    int descriptors[2];  // the end of the filter, and where to answer
-    if (!ReceiveDescriptors(socket, &confined, &descriptors)) return 0;
-    // One each: a connection that takes long holds up nobody else.
+    int descriptors[2];  // the listener of the filter, and the socket for the answer
+    if (!receive_descriptors(socket, &confined, &descriptors)) return 0;
+    // One process each: slow connections do not delay others.
     if (fork() == 0) {
       close(socket);
       Guard guard(networks, confined);
-      const char mode = guard.Open() ? 'p' : 'c';
+      const char mode = guard.open() ? 'p' : 'c';
       if (write(descriptors[1], &mode, 1) != 1) _exit(1);
       close(descriptors[1]);
-      guard.Serve(descriptors[0]);
+      guard.serve(descriptors[0]);
       _exit(0);
     }
     for (const int descriptor : descriptors) close(descriptor);
   }
 }
 
-const char* AskGuard(int guard, int listener) {
+const char* ask_guard(int guard, int listener) {
   int answer[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, answer) != 0) return nullptr;
   const int descriptors[2] = {listener, answer[1]};
-  const bool is_sent = SendDescriptors(guard, getpid(), descriptors);
+  const bool is_sent = send_descriptors(guard, getpid(), descriptors);
   close(answer[1]);
   char mode = 0;
   const bool is_answered = is_sent && read(answer[0], &mode, 1) == 1;
