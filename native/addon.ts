@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 /** Order of `CallKind` in element_core.h. */
 export const CALL = { start: 0, stop: 1, format: 2, frame: 3, end: 4, properties: 5, flush: 6, cancel: 7 } as const;
 /** Second argument of `settle`. */
-export const OUTCOME = { on: 0, drop: 1, error: 2, discarded: 3 } as const;
+export const OUTCOME = { pass: 0, drop: 1, error: 2, discarded: 3 } as const;
 
 export interface NativePlane {
   readonly data: Uint8Array;
@@ -166,6 +166,16 @@ export interface NativePipeline {
   relayEnd(appsrc: string): void;
 }
 
+/** frame pixel = (tensor pixel - offset) / scale + origin */
+export interface TensorGeometry {
+  readonly scaleX: number;
+  readonly scaleY: number;
+  readonly offsetX: number;
+  readonly offsetY: number;
+  readonly originX: number;
+  readonly originY: number;
+}
+
 export interface LogEntry {
   readonly level: "error" | "warn" | "info" | "debug" | "trace";
   readonly category: string;
@@ -199,7 +209,7 @@ export interface Addon {
   settle(call: number, outcome: number, meta?: object, message?: string, stack?: string): boolean;
   mapFrame(call: number): NativePlane[];
   copyFrame(call: number): Uint8Array;
-  orderTensor(call: number, target: Float32Array | Uint8Array, order: object): Promise<Record<string, number>>;
+  orderTensor(call: number, target: Float32Array | Uint8Array, order: object): Promise<TensorGeometry>;
   orderDraw(call: number, numbers: Float64Array, texts: readonly string[]): Promise<void>;
   /** `part` mirrors `PicturePart` in elements/element.ts. */
   orderImage(call: number, type: string, part?: object): Promise<Uint8Array>;

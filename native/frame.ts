@@ -1,5 +1,5 @@
 /** A frame as handlers see it: a view of a native call, valid until the handler settles. JS thread only. */
-import { addon, type NativePlane } from "./addon.ts";
+import { addon, type NativePlane, type TensorGeometry } from "./addon.ts";
 
 export interface Format {
   readonly caps: string;
@@ -16,7 +16,7 @@ export interface Size {
 }
 
 type Metadata = Readonly<Record<string, unknown>>;
-const NOTHING: Metadata = Object.freeze({});
+const NO_METADATA: Metadata = Object.freeze({});
 
 export class NativeFrame {
   readonly index: number;
@@ -54,7 +54,7 @@ export class NativeFrame {
     this.durationNs = durationNs;
     this.captureNs = captureNs;
     this.discontinuity = discontinuity;
-    this.#meta = meta ?? NOTHING;
+    this.#meta = meta ?? NO_METADATA;
     this.format = format;
     this.inputSize = inputSize;
   }
@@ -80,7 +80,7 @@ export class NativeFrame {
   }
 
   tensor(target: Float32Array | Uint8Array, order: object): Promise<TensorGeometry> {
-    return this.#order(async () => (await addon.orderTensor(this.#call, target, order)) as unknown as TensorGeometry);
+    return this.#order(() => addon.orderTensor(this.#call, target, order));
   }
 
   draw(shapes: readonly LooseShape[]): Promise<void> {
@@ -122,15 +122,6 @@ export class NativeFrame {
     this.#settled = this.#discarded = true;
     this.#abort?.abort();
   }
-}
-
-interface TensorGeometry {
-  readonly scaleX: number;
-  readonly scaleY: number;
-  readonly offsetX: number;
-  readonly offsetY: number;
-  readonly originX: number;
-  readonly originY: number;
 }
 
 /** Branches share plain data from now on. Typed arrays cannot be frozen. */

@@ -90,44 +90,40 @@ export function describeThrown(thrown: unknown): string {
   return `${text} was thrown, which is not an Error`;
 }
 
-/** Runs `work` and settles the call with its outcome, immediately if it is synchronous. */
-function answer(call: number, work: () => unknown): void {
+/** Calls `finish` or `fail`, immediately if `work` is synchronous. Returns whether it is asynchronous. */
+function run(work: () => unknown, finish: (result: unknown) => void, fail: (error: unknown) => void): boolean {
   try {
     const result = work();
-    if (!isPromise(result)) {
-      addon.settle(call, OUTCOME.on);
-      return;
+    if (isPromise(result)) {
+      result.then(finish, fail);
+      return true;
     }
-    result.then(
-      () => addon.settle(call, OUTCOME.on),
-      (error) => settleError(call, error),
-    );
+    finish(result);
   } catch (error) {
-    settleError(call, error);
+    fail(error);
   }
+  return false;
+}
+
+function answer(call: number, work: () => unknown): void {
+  run(
+    work,
+    () => addon.settle(call, OUTCOME.pass),
+    (error) => settleError(call, error),
+  );
 }
 
 function processFrame(call: number, frame: NativeFrame, handler: FrameHandler): void {
   const finish = (result: unknown) => {
     working.delete(call);
-    addon.settle(call, result === "drop" ? OUTCOME.drop : OUTCOME.on, frame.settle());
+    addon.settle(call, result === "drop" ? OUTCOME.drop : OUTCOME.pass, frame.settle());
   };
   const fail = (error: unknown) => {
     working.delete(call);
     frame.discard();
     settleError(call, error);
   };
-  try {
-    const result = handler.process(frame);
-    if (!isPromise(result)) {
-      finish(result);
-      return;
-    }
-    working.set(call, frame);
-    result.then(finish, fail);
-  } catch (error) {
-    fail(error);
-  }
+  if (run(() => handler.process(frame), finish, fail)) working.set(call, frame);
 }
 
 async function start(core: number, call: number, payload: string): Promise<void> {
@@ -147,7 +143,7 @@ async function start(core: number, call: number, payload: string): Promise<void>
     const { inFlight = 0, latencyMs = 0 } = handler;
     if (inFlight > 0 || latencyMs > 0) addon.tune(call, inFlight, BigInt(Math.round(latencyMs * 1e6)));
     // Cancelled while `create` ran: there will be no stop call, so the handler is closed here.
-    if (addon.settle(call, OUTCOME.on)) instances.set(core, instance);
+    if (addon.settle(call, OUTCOME.pass)) instances.set(core, instance);
     else close(instance);
   } finally {
     if (starting.get(core) === meanwhile) starting.delete(core);

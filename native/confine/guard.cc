@@ -136,55 +136,46 @@ class Guard {
   bool performs_ = false;
 };
 
-constexpr size_t kControlBytes = CMSG_SPACE(2 * sizeof(int));
+// A message with a process id and two descriptors (SCM_RIGHTS).
+struct Message {
+  explicit Message(pid_t* pid) : data{pid, sizeof(*pid)} {
+    header.msg_iov = &data;
+    header.msg_iovlen = 1;
+    header.msg_control = control;
+    header.msg_controllen = sizeof(control);
+  }
+  alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = {};
+  iovec data;
+  msghdr header = {};
+};
 
 bool send_descriptors(int socket, pid_t sender, const int (&descriptors)[2]) {
-  alignas(cmsghdr) char control[kControlBytes] = {};
-  iovec data = {&sender, sizeof(sender)};
-  msghdr message = {};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof(control);
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof(descriptors));
-  memcpy(CMSG_DATA(header), descriptors, sizeof(descriptors));
-  return sendmsg(socket, &message, MSG_NOSIGNAL) == sizeof(sender);
+  Message message(&sender);
+  cmsghdr* rights = CMSG_FIRSTHDR(&message.header);
+  rights->cmsg_level = SOL_SOCKET;
+  rights->cmsg_type = SCM_RIGHTS;
+  rights->cmsg_len = CMSG_LEN(sizeof(descriptors));
+  memcpy(CMSG_DATA(rights), descriptors, sizeof(descriptors));
+  return sendmsg(socket, &message.header, MSG_NOSIGNAL) == sizeof(sender);
 }
 
 bool receive_descriptors(int socket, pid_t* sender, int (*descriptors)[2]) {
-  alignas(cmsghdr) char control[kControlBytes] = {};
-  iovec data = {sender, sizeof(*sender)};
-  msghdr message = {};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof(control);
+  Message message(sender);
   ssize_t count;
-  do count = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+  do count = recvmsg(socket, &message.header, MSG_CMSG_CLOEXEC);
   while (count < 0 && errno == EINTR);
-  const cmsghdr* header = count == sizeof(*sender) ? CMSG_FIRSTHDR(&message) : nullptr;
-  if (header == nullptr || header->cmsg_len != CMSG_LEN(sizeof(*descriptors))) return false;
-  memcpy(*descriptors, CMSG_DATA(header), sizeof(*descriptors));
-  return true;
-}
-
-bool read_networks(const std::vector<std::string>& texts, std::vector<Network>* networks) {
-  for (const std::string& text : texts) {
-    Network network;
-    if (!read_network(text, &network)) return false;
-    networks->push_back(network);
-  }
+  const cmsghdr* rights = count == sizeof(*sender) ? CMSG_FIRSTHDR(&message.header) : nullptr;
+  if (rights == nullptr || rights->cmsg_len != CMSG_LEN(sizeof(*descriptors))) return false;
+  memcpy(*descriptors, CMSG_DATA(rights), sizeof(*descriptors));
   return true;
 }
 
 }  // namespace
 
 int run_guard(int socket, const std::vector<std::string>& denied) {
-  std::vector<Network> networks;
-  if (!read_networks(denied, &networks)) return 125;
+  std::vector<Network> networks(denied.size());
+  for (size_t i = 0; i < denied.size(); i++)
+    if (!read_network(denied[i], &networks[i])) return 125;
   signal(SIGCHLD, SIG_IGN);  // children are not waited for
   for (;;) {
     pid_t confined = 0;

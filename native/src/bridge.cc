@@ -18,12 +18,6 @@ constexpr size_t kRetireBatch = 64;
 // How long a closing environment waits for its pipelines. Later ones are leaked.
 constexpr std::chrono::seconds kShutdownLimit{5};
 
-struct FunctionTask : Task {
-  std::function<void(Napi::Env)> function;
-  explicit FunctionTask(std::function<void(Napi::Env)> f) : function(std::move(f)) {}
-  void run(Napi::Env env) override { function(env); }
-};
-
 struct Holder {  // instance data: owns the bridge as long as the environment lives
   std::shared_ptr<Bridge> bridge;
 };
@@ -78,7 +72,6 @@ bool Bridge::post(std::unique_ptr<Task> task) {
   task->dropped();
   return false;
 }
-bool Bridge::post(std::function<void(Napi::Env)> run) { return post(std::make_unique<FunctionTask>(std::move(run))); }
 
 void Bridge::on_task(napi_env env, napi_value, void* context, void* data) {
   std::unique_ptr<Task> task(static_cast<Task*>(data));
@@ -109,7 +102,7 @@ void Bridge::retire(napi_ref reference) {
     retired_.push_back(reference);
     kick = retired_.size() == kRetireBatch;
   }
-  if (kick) post([](Napi::Env) {});  // on_task drains
+  if (kick) run([](Napi::Env) {});  // on_task drains
 }
 void Bridge::drain_references(napi_env env) {
   std::vector<napi_ref> batch;

@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -36,7 +35,16 @@ class Bridge : public std::enable_shared_from_this<Bridge> {
 
   // Any thread. Never blocks. False when the environment is closing; dropped() has been called then.
   bool post(std::unique_ptr<Task> task);
-  bool post(std::function<void(Napi::Env)> run);
+  // The same for a function that takes a Napi::Env.
+  template <typename Function>
+  bool run(Function function) {
+    struct FunctionTask : Task {
+      Function function;
+      explicit FunctionTask(Function f) : function(std::move(f)) {}
+      void run(Napi::Env env) override { function(env); }
+    };
+    return post(std::make_unique<FunctionTask>(std::move(function)));
+  }
 
   // Any thread. napi_refs may only be deleted on the JS thread: they are collected and deleted in batches.
   void retire(napi_ref reference);
@@ -78,3 +86,8 @@ class Bridge : public std::enable_shared_from_this<Bridge> {
   std::set<ElementCore*> cores_;
   std::set<std::shared_ptr<PipelineCore>> pipelines_;
 };
+
+// JS thread. Null for GST_CLOCK_TIME_NONE.
+inline Napi::Value to_bigint(Napi::Env env, uint64_t ns) {
+  return ns == UINT64_MAX ? env.Null() : Napi::Value(Napi::BigInt::New(env, ns));
+}

@@ -11,23 +11,6 @@ struct LiveCalls {
 };
 thread_local LiveCalls live;
 
-napi_value number(napi_env env, double value) {
-  napi_value out;
-  napi_create_double(env, value, &out);
-  return out;
-}
-napi_value bigint_or_null(napi_env env, bool valid, uint64_t value) {
-  napi_value out;
-  if (valid) napi_create_bigint_uint64(env, value, &out);
-  else napi_get_null(env, &out);
-  return out;
-}
-napi_value text(napi_env env, const std::string& value) {
-  napi_value out;
-  napi_create_string_utf8(env, value.data(), value.size(), &out);
-  return out;
-}
-
 // Hands one call to JavaScript's dispatch(kind, core, call, …).
 struct CallTask : Task {
   std::shared_ptr<Call> call;
@@ -48,30 +31,24 @@ struct CallTask : Task {
     while (call->id == 0 || live.calls.count(call->id) != 0);
     live.calls[call->id] = call;
 
-    napi_value arguments[9];
-    size_t count;
-    arguments[0] = number(env, static_cast<double>(call->kind));
-    arguments[1] = number(env, call->core->id);
-    arguments[2] = number(env, call->id);
+    std::vector<napi_value> arguments = {Napi::Number::New(env, static_cast<double>(call->kind)),
+                                         Napi::Number::New(env, call->core->id), Napi::Number::New(env, call->id)};
     if (call->kind == CallKind::kFrame) {
       GstBuffer* buffer = call->buffer;
-      arguments[3] = number(env, static_cast<double>(call->frame_index));
-      arguments[4] = bigint_or_null(env, GST_BUFFER_PTS_IS_VALID(buffer), GST_BUFFER_PTS(buffer));
-      arguments[5] = bigint_or_null(env, GST_BUFFER_DURATION_IS_VALID(buffer), GST_BUFFER_DURATION(buffer));
-      arguments[6] = bigint_or_null(env, true, call->capture_ns);
-      napi_get_boolean(env, call->discontinuity, &arguments[7]);
       MetadataBox* box = metadata_of(buffer);
-      if (box != nullptr && box->bridge == call->core->bridge) napi_get_reference_value(env, box->reference, &arguments[8]);
-      else napi_get_undefined(env, &arguments[8]);
-      count = 9;
+      napi_value metadata = env.Undefined();
+      if (box != nullptr && box->bridge == call->core->bridge) napi_get_reference_value(env, box->reference, &metadata);
+      arguments.insert(arguments.end(), {Napi::Number::New(env, static_cast<double>(call->frame_index)),
+                                         to_bigint(env, GST_BUFFER_PTS(buffer)), to_bigint(env, GST_BUFFER_DURATION(buffer)),
+                                         to_bigint(env, call->capture_ns), Napi::Boolean::New(env, call->discontinuity), metadata});
     } else {
       // Properties of START are read here, not when it was posted: an update in between would be lost.
-      arguments[3] = text(env, call->kind == CallKind::kStart ? call->payload + call->core->properties_json() + "}" : call->payload);
-      count = 4;
+      const bool starts = call->kind == CallKind::kStart;
+      arguments.push_back(Napi::String::New(env, starts ? call->payload + call->core->properties_json() + "}" : call->payload));
     }
-    napi_value self, result;
-    napi_get_undefined(env, &self);
-    napi_status status = napi_call_function(env, self, call->core->bridge->dispatch.Value(), count, arguments, &result);
+    napi_value result;
+    napi_status status = napi_call_function(env, env.Undefined(), call->core->bridge->dispatch.Value(), arguments.size(),
+                                            arguments.data(), &result);
     if (status != napi_ok && live.calls.count(call->id) != 0) {
       // dispatch() catches all exceptions: this environment can no longer run JavaScript.
       bool pending = false;
@@ -81,23 +58,19 @@ struct CallTask : Task {
     }
   }
 };
-
-// The streaming thread no longer waits: settles the call, detaches its views, aborts the frame's signal.
-struct CancelTask : Task {
-  std::shared_ptr<Call> call;
-  explicit CancelTask(std::shared_ptr<Call> c) : call(std::move(c)) {}
-  void run(Napi::Env env) override {
-    if (call->id == 0 || live.calls.count(call->id) == 0) return;
-    uint32_t id = call->id;
-    call->settle(env, GST_FLOW_FLUSHING, false, "", "");
-    call->core->bridge->dispatch.Call({Napi::Number::New(env, static_cast<double>(CallKind::kCancel)),
-                                       Napi::Number::New(env, call->core->id), Napi::Number::New(env, id)});
-  }
-};
 }  // namespace
 
 void post_call(const std::shared_ptr<Call>& call) { call->core->bridge->post(std::make_unique<CallTask>(call)); }
-void post_cancel(const std::shared_ptr<Call>& call) { call->core->bridge->post(std::make_unique<CancelTask>(call)); }
+// Settles the call, detaches its views and aborts the signal of its frame.
+void post_cancel(const std::shared_ptr<Call>& call) {
+  call->core->bridge->run([call](Napi::Env env) {
+    const uint32_t id = call->id;
+    if (id == 0 || live.calls.count(id) == 0) return;
+    call->settle(env, GST_FLOW_FLUSHING, false, "", "");
+    call->core->bridge->dispatch.Call({Napi::Number::New(env, static_cast<double>(CallKind::kCancel)),
+                                       Napi::Number::New(env, call->core->id), Napi::Number::New(env, id)});
+  });
+}
 
 std::shared_ptr<Call> live_call(uint32_t id) {
   auto found = live.calls.find(id);

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "addon.h"
-#include "gst_ref.h"
+#include "gst_cpp.h"
 
 namespace {
 using Addresses = std::vector<std::string>;

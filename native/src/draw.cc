@@ -20,81 +20,67 @@ int to_alpha(double opacity) { return static_cast<int>(std::lround(opacity * 255
 // Records the first invalid field of a shape.
 class ShapeCheck {
  public:
-  ShapeCheck(size_t index, const char* kind) : index_(index), kind_(kind) {}
+  explicit ShapeCheck(size_t index) : index_(index) {}
 
-  void finite(const char* field, double value) {
-    if (!std::isfinite(value)) complain(field, "a finite number", value);
+  void operator()(const BoxShape& box) {
+    rectangle("box", box);
+    positive("thickness", box.thickness);
+    fraction("opacity", box.opacity);
+    finite("dash", box.dash);
   }
-  void positive(const char* field, double value) {
-    if (!std::isfinite(value) || value <= 0) complain(field, "a number above 0", value);
+  void operator()(const FillShape& fill) {
+    rectangle("fill", fill);
+    fraction("opacity", fill.opacity);
   }
-  void fraction(const char* field, double value) {
-    if (!std::isfinite(value) || value < 0 || value > 1) complain(field, "a number from 0 to 1", value);
+  void operator()(const LineShape& line) {
+    kind_ = "line";
+    for (const Point& point : line.points) {
+      finite("x of a point", point.x);
+      finite("y of a point", point.y);
+    }
+    positive("thickness", line.thickness);
+    fraction("opacity", line.opacity);
+    fraction("start", line.start);
+    colour("colour", line.colour);
   }
-  void colour(const char* field, uint32_t value) {
-    if (value > 0xffffff) complain(field, "a colour from 0x000000 to 0xffffff", value);
+  void operator()(const TextShape& text) {
+    kind_ = "text";
+    finite("x", text.x);
+    finite("y", text.y);
+    positive("size", text.size);
+    colour("colour", text.colour);
+    if (text.background) colour("background", *text.background);
+    fraction("opacity", text.opacity);
   }
-  const std::string& complaint() const { return complaint_; }
+  const std::string& error() const { return error_; }
 
  private:
-  void complain(const char* field, const char* expected, double value) {
-    if (!complaint_.empty()) return;
-    complaint_ = "shape " + std::to_string(index_) + " (" + kind_ + "): expected " + expected + " as " + field +
-                 ", got " + std::to_string(value);
+  template <typename Rectangle>
+  void rectangle(const char* kind, const Rectangle& shape) {
+    kind_ = kind;
+    finite("x", shape.x);
+    finite("y", shape.y);
+    finite("width", shape.width);
+    finite("height", shape.height);
+    colour("colour", shape.colour);
   }
-  size_t index_;
-  const char* kind_;
-  std::string complaint_;
+  void finite(const char* field, double value) { require(std::isfinite(value), field, "a finite number", value); }
+  void positive(const char* field, double value) {
+    require(std::isfinite(value) && value > 0, field, "a number above 0", value);
+  }
+  void fraction(const char* field, double value) { require(value >= 0 && value <= 1, field, "a number from 0 to 1", value); }
+  void colour(const char* field, uint32_t value) {
+    require(value <= 0xffffff, field, "a colour from 0x000000 to 0xffffff", value);
+  }
+  void require(bool holds, const char* field, const char* expected, double value) {
+    if (holds || !error_.empty()) return;
+    error_ = "shape " + std::to_string(index_) + " (" + kind_ + "): expected " + expected + " as " + field + ", got " +
+             std::to_string(value);
+  }
+  const size_t index_;
+  const char* kind_ = "";
+  std::string error_;
 };
-
-template <typename Rectangle>
-void check_rectangle(ShapeCheck& check, const Rectangle& shape) {
-  check.finite("x", shape.x);
-  check.finite("y", shape.y);
-  check.finite("width", shape.width);
-  check.finite("height", shape.height);
-  check.colour("colour", shape.colour);
-}
-
-std::string check_shape(size_t index, const BoxShape& box) {
-  ShapeCheck check(index, "box");
-  check_rectangle(check, box);
-  check.positive("thickness", box.thickness);
-  check.fraction("opacity", box.opacity);
-  check.finite("dash", box.dash);
-  return check.complaint();
-}
-
-std::string check_shape(size_t index, const FillShape& fill) {
-  ShapeCheck check(index, "fill");
-  check_rectangle(check, fill);
-  check.fraction("opacity", fill.opacity);
-  return check.complaint();
-}
-
-std::string check_shape(size_t index, const LineShape& line) {
-  ShapeCheck check(index, "line");
-  for (const Point& point : line.points) {
-    check.finite("x of a point", point.x);
-    check.finite("y of a point", point.y);
-  }
-  check.positive("thickness", line.thickness);
-  check.fraction("opacity", line.opacity);
-  check.fraction("start", line.start);
-  check.colour("colour", line.colour);
-  return check.complaint();
-}
-
-std::string check_shape(size_t index, const TextShape& text) {
-  ShapeCheck check(index, "text");
-  check.finite("x", text.x);
-  check.finite("y", text.y);
-  check.positive("size", text.size);
-  check.colour("colour", text.colour);
-  if (text.background) check.colour("background", *text.background);
-  check.fraction("opacity", text.opacity);
-  return check.complaint();
-}
 
 // Draws shapes on one frame.
 class Canvas {
@@ -255,7 +241,9 @@ bool draw_shapes(GstVideoFrame& frame, const std::vector<Shape>& shapes, std::st
   YuvPlanes planes;
   if (!view_planes(frame, &planes, error)) return false;
   for (size_t i = 0; i < shapes.size(); i++) {
-    *error = std::visit([&](const auto& shape) { return check_shape(i, shape); }, shapes[i]);
+    ShapeCheck check(i);
+    std::visit(check, shapes[i]);
+    *error = check.error();
     if (!error->empty()) return false;
   }
   const Canvas canvas(planes, frame.info);

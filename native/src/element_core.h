@@ -20,15 +20,9 @@
 // Same order as `CALL` in native/addon.ts.
 enum class CallKind { kStart, kStop, kFormat, kFrame, kEnd, kProperties, kFlush, kCancel };
 
-enum class PropertyKind { kBoolean, kInteger, kNumber, kString, kEnum, kJson };
 struct PropertySpec {
-  std::string name, about;
-  PropertyKind kind;
-  bool live = false;
-  double minimum = 0, maximum = 0, number = 0;  // `number` is the default of numbers, booleans and enums
-  std::string text;                             // default of strings
-  bool has_text = false;
-  GType enum_type = 0;
+  GParamSpec* param;  // owned, never freed
+  bool is_json;       // a string property whose text is JSON
 };
 // Created once per element name and never freed, like its GType.
 struct ElementSpec {

@@ -45,7 +45,7 @@ void tune(const Napi::CallbackInfo& info) {
 }
 
 // settle(call, outcome, metadata | undefined, message, stack) -> whether the streaming thread still waited; outcome:
-// 0 pass on, 1 drop, 2 error, 3 discarded
+// 0 pass, 1 drop, 2 error, 3 discarded
 Napi::Value settle(const Napi::CallbackInfo& info) {
   auto env = info.Env();
   auto call = find_call(info);

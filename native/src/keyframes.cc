@@ -4,15 +4,13 @@
 #include <gst/video/video.h>
 
 #include "addon.h"
+#include "gst_cpp.h"
 
 namespace {
 struct Keyframes {
   GstBaseTransform base;
   guint64 interval, next;
   guint count;
-};
-struct KeyframesClass {
-  GstBaseTransformClass base;
 };
 enum { kInterval = 1 };
 
@@ -62,10 +60,7 @@ void class_init(gpointer klass, gpointer) {
   auto* element = GST_ELEMENT_CLASS(klass);
   gst_element_class_set_static_metadata(element, "Keyframes by time", "Filter/Effect/Video",
                                         "Requests keyframes from the encoder after it by stream time", "Windhover");
-  GstCaps* any = gst_caps_from_string("video/x-raw(ANY)");
-  gst_element_class_add_pad_template(element, gst_pad_template_new("sink", GST_PAD_SINK, GST_PAD_ALWAYS, any));
-  gst_element_class_add_pad_template(element, gst_pad_template_new("src", GST_PAD_SRC, GST_PAD_ALWAYS, any));
-  gst_caps_unref(any);
+  add_pad_templates(element, "video/x-raw(ANY)");
   auto* base = GST_BASE_TRANSFORM_CLASS(klass);
   base->transform_ip = transform_ip;
   base->start = start;
@@ -80,11 +75,6 @@ void init(GTypeInstance* instance, gpointer) {
 }  // namespace
 
 void register_keyframes() {
-  GTypeInfo info = {};
-  info.class_size = sizeof(KeyframesClass);
-  info.class_init = class_init;
-  info.instance_size = sizeof(Keyframes);
-  info.instance_init = init;
-  GType type = g_type_register_static(GST_TYPE_BASE_TRANSFORM, "WindhoverKeyframes", &info, static_cast<GTypeFlags>(0));
+  GType type = register_type<Keyframes>(GST_TYPE_BASE_TRANSFORM, "WindhoverKeyframes", class_init, init);
   gst_element_register(nullptr, "keyframes", GST_RANK_NONE, type);
 }

@@ -35,7 +35,7 @@ void forward(const char* level, std::string category, std::string text, std::str
     return;
   }
   to->queued++;
-  bool posted = to->bridge->post([to, level, category = std::move(category), text = std::move(text), source = std::move(source)](Napi::Env env) {
+  bool posted = to->bridge->run([to, level, category = std::move(category), text = std::move(text), source = std::move(source)](Napi::Env env) {
     to->queued--;
     napi_value function = nullptr;
     napi_get_reference_value(env, to->function, &function);

@@ -78,12 +78,8 @@ Ref<GstPad> take_pad(GstElement* element, const std::string& name, GstPadDirecti
   GST_OBJECT_UNLOCK(element);
   if (found) return found;
   if (peer != nullptr) return Ref<GstPad>(gst_element_get_compatible_pad(element, peer, nullptr));
-  for (GList* at = gst_element_class_get_pad_template_list(GST_ELEMENT_GET_CLASS(element)); at != nullptr; at = at->next) {
-    auto* pad_template = GST_PAD_TEMPLATE(at->data);
-    if (GST_PAD_TEMPLATE_DIRECTION(pad_template) == direction && GST_PAD_TEMPLATE_PRESENCE(pad_template) == GST_PAD_REQUEST)
-      return Ref<GstPad>(gst_element_request_pad(element, pad_template, nullptr, nullptr));
-  }
-  return nullptr;
+  GstPadTemplate* requestable = find_template(element, direction, GST_PAD_REQUEST);
+  return Ref<GstPad>(requestable == nullptr ? nullptr : gst_element_request_pad(element, requestable, nullptr, nullptr));
 }
 
 namespace {
@@ -93,15 +89,6 @@ constexpr size_t kSeen = 12;
 std::string caps_of(GstPad* pad) {
   std::string text = text_of(Ref<GstCaps>(gst_pad_query_caps(pad, nullptr)).get());
   return text.size() > 200 ? text.substr(0, 200) + " …" : text;
-}
-
-bool appears_later(GstElement* element) {
-  for (GList* at = gst_element_class_get_pad_template_list(GST_ELEMENT_GET_CLASS(element)); at != nullptr; at = at->next) {
-    auto* pad_template = GST_PAD_TEMPLATE(at->data);
-    if (GST_PAD_TEMPLATE_DIRECTION(pad_template) == GST_PAD_SRC && GST_PAD_TEMPLATE_PRESENCE(pad_template) == GST_PAD_SOMETIMES)
-      return true;
-  }
-  return false;
 }
 
 std::string link_pads(GstPad* src, GstPad* sink, GstElement* from, GstElement* to) {
@@ -260,7 +247,7 @@ std::string link_elements(GstElement* from, const std::string& from_pad, GstElem
     if (!caps) return "\"" + caps_text + "\" are not valid caps";
   }
   Ref<GstPad> src = take_pad(from, from_pad, GST_PAD_SRC, nullptr);
-  if (!src && appears_later(from)) {
+  if (!src && find_template(from, GST_PAD_SRC, GST_PAD_SOMETIMES) != nullptr) {
     auto awaited = std::make_shared<Awaited>();
     awaited->from_pad = from_pad;
     awaited->to = to;

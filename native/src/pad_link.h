@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "gst_ref.h"
+#include "gst_cpp.h"
 
 // Control thread. Pad names may be empty (any compatible pad), names, or request templates such as `src_%u`; `caps` selects
 // among several pads. Pads that appear later are linked when they do; if none with this name or these caps appears, `from`

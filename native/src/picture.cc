@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "gst_ref.h"
+#include "gst_cpp.h"
 
 namespace {
 using windhover::PixelRect;

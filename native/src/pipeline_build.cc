@@ -135,7 +135,7 @@ GstFlowReturn on_buffers(GstPad* pad, GstObject* bin, GstBufferList* buffers) {
 }
 }  // namespace
 
-// Builds the branch and links it to the tee. On failure add_branch() takes back what has been done.
+// Builds the branch and links it to the tee. On failure add_branch() undoes it.
 std::string PipelineCore::attach(Branch& branch, const std::string& name, const LinkSpec& entry, const SegmentSpec& spec) {
   GstElement* bin = branch.bin.get();
   std::string error = build(spec, GST_BIN(bin));

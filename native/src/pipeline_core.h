@@ -14,7 +14,7 @@
 
 #include "bridge.h"
 #include "element_core.h"
-#include "gst_ref.h"
+#include "gst_cpp.h"
 #include "property.h"
 #include "timeline.h"
 

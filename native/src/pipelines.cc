@@ -29,9 +29,6 @@ uint64_t to_ns(Napi::Value value) {
   return value.As<Napi::BigInt>().Uint64Value(&lossless);
 }
 milliseconds to_ms(Napi::Value value) { return milliseconds(value.As<Napi::Number>().Int64Value()); }
-Napi::Value bigint_or_null(Napi::Env env, bool known, uint64_t value) {
-  return known ? Napi::Value(Napi::BigInt::New(env, value)) : env.Null();
-}
 
 NodeSpec node_spec(Napi::Object from) {
   NodeSpec node;
@@ -104,7 +101,7 @@ class Pipeline : public Napi::ObjectWrap<Pipeline> {
     bridge->hold();
     core_->run([core = core_, bridge, deferred, work = std::move(work)] {
       auto outcome = std::make_shared<Outcome>(core->closing() ? from_error("the pipeline is closed") : work(*core));
-      bridge->post([bridge, deferred, outcome](Napi::Env env) {
+      bridge->run([bridge, deferred, outcome](Napi::Env env) {
         bridge->release();
         settle(env, *deferred, *outcome);
       });
@@ -156,7 +153,7 @@ class Pipeline : public Napi::ObjectWrap<Pipeline> {
     auto bridge = core_->bridge;
     bridge->hold();
     core_->on_closed = [bridge, deferred] {
-      bridge->post([bridge, deferred](Napi::Env env) {
+      bridge->run([bridge, deferred](Napi::Env env) {
         bridge->release();
         deferred->Resolve(env.Undefined());
       });
@@ -212,7 +209,7 @@ class Pipeline : public Napi::ObjectWrap<Pipeline> {
     return operate(info.Env(), [ask, least](PipelineCore& core) {
       gint64 value = 0;
       bool known = ask(core.pipeline, GST_FORMAT_TIME, &value) && value >= least;
-      return Outcome{{}, [=](Napi::Env env) { return bigint_or_null(env, known, static_cast<uint64_t>(value)); }};
+      return Outcome{{}, [=](Napi::Env env) { return to_bigint(env, known ? static_cast<uint64_t>(value) : GST_CLOCK_TIME_NONE); }};
     });
   }
   // latency() -> Promise<{live, minimumNs, maximumNs | null} | null>
@@ -228,8 +225,8 @@ class Pipeline : public Napi::ObjectWrap<Pipeline> {
                        if (!known) return env.Null();
                        auto out = Napi::Object::New(env);
                        out.Set("live", Napi::Boolean::New(env, live));
-                       out.Set("minimumNs", bigint_or_null(env, true, minimum));
-                       out.Set("maximumNs", bigint_or_null(env, GST_CLOCK_TIME_IS_VALID(maximum), maximum));
+                       out.Set("minimumNs", to_bigint(env, minimum));
+                       out.Set("maximumNs", to_bigint(env, maximum));
                        return out;
                      }};
     });

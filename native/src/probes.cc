@@ -3,7 +3,7 @@
 #include <chrono>
 #include <functional>
 
-#include "gst_ref.h"
+#include "gst_cpp.h"
 #include "picture.h"
 #include "ts_element.h"
 
@@ -12,10 +12,6 @@ namespace {
 constexpr int kQueued = 256;
 
 guint64 now_ns() { return static_cast<guint64>(std::chrono::steady_clock::now().time_since_epoch().count()); }
-
-Napi::Value nanoseconds(Napi::Env env, GstClockTime value) {
-  return GST_CLOCK_TIME_IS_VALID(value) ? Napi::Value(Napi::BigInt::New(env, static_cast<uint64_t>(value))) : env.Null();
-}
 
 Ref<GstPad> first_pad(GstElement* element, GstPadDirection direction) {
   Ref<GstPad> pad;
@@ -89,8 +85,8 @@ struct TapTask : Task {
     napi_get_reference_value(env, tap->callback, &function);
     if (function == nullptr || !tap->on) return;
     auto out = Napi::Object::New(env);
-    out.Set("ptsNs", nanoseconds(env, pts));
-    out.Set("durationNs", nanoseconds(env, duration));
+    out.Set("ptsNs", to_bigint(env, pts));
+    out.Set("durationNs", to_bigint(env, duration));
     out.Set("bytes", static_cast<double>(bytes));
     out.Set("keyframe", keyframe);
     out.Set("discontinuity", discontinuity);
@@ -175,14 +171,14 @@ Napi::Value grab_frame(Napi::Env env, const std::shared_ptr<Bridge>& bridge, Gst
     Ref<GstCaps> caps(gst_pad_get_current_caps(pad));
     std::string error;
     auto image = std::make_shared<PictureBytes>(encode_picture(buffer, caps.get(), type, &error));
-    bridge->post([deferred, image, error, pts](Napi::Env env) {
+    bridge->run([deferred, image, error, pts](Napi::Env env) {
       if (!error.empty()) {
         deferred->Reject(Napi::Error::New(env, error).Value());
         return;
       }
       auto out = Napi::Object::New(env);
       out.Set("image", to_uint8_array(env, *image));
-      out.Set("ptsNs", nanoseconds(env, pts));
+      out.Set("ptsNs", to_bigint(env, pts));
       deferred->Resolve(out);
     });
     return false;

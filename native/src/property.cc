@@ -3,7 +3,7 @@
 #include <cmath>
 #include <memory>
 
-#include "gst_ref.h"
+#include "gst_cpp.h"
 
 namespace {
 constexpr char kPadProperties[] = "windhover-pad-properties";

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "addon.h"
-#include "gst_ref.h"
+#include "gst_cpp.h"
 #include "property.h"
 
 namespace {

@@ -10,7 +10,7 @@
 #include <memory>
 #include <mutex>
 
-#include "gst_ref.h"
+#include "gst_cpp.h"
 #include "timeline.h"
 
 // Unix time of the frame by the camera's clock, from RTCP sender reports; 0 if unknown.

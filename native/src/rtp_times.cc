@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "addon.h"
+#include "gst_cpp.h"
 
 namespace {
 // From RTP timestamps to running time. Packets come in decoding order, so with B-frames their timestamps go back and
@@ -93,9 +94,6 @@ struct RtpTimes {
   RtpClock* clock;   // owned; streaming thread
   guint clock_rate;  // 0 before the first caps
 };
-struct RtpTimesClass {
-  GstBaseTransformClass base;
-};
 
 // With an open GOP the second picture may be shown before the first, which may have arrived at time 0.
 constexpr GstClockTime kHeadroom = 10 * GST_SECOND;
@@ -161,10 +159,7 @@ void class_init(gpointer klass, gpointer) {
   auto* element = GST_ELEMENT_CLASS(klass);
   gst_element_class_set_static_metadata(element, "PTS from RTP timestamps", "Filter/Network/RTP",
                                         "Sets the PTS of RTP packets from their timestamps, with B-frames too", "Windhover");
-  GstCaps* rtp = gst_caps_from_string("application/x-rtp");
-  gst_element_class_add_pad_template(element, gst_pad_template_new("sink", GST_PAD_SINK, GST_PAD_ALWAYS, rtp));
-  gst_element_class_add_pad_template(element, gst_pad_template_new("src", GST_PAD_SRC, GST_PAD_ALWAYS, rtp));
-  gst_caps_unref(rtp);
+  add_pad_templates(element, "application/x-rtp");
   auto* base = GST_BASE_TRANSFORM_CLASS(klass);
   base->set_caps = set_caps;
   base->sink_event = sink_event;
@@ -180,11 +175,6 @@ void init(GTypeInstance* instance, gpointer) {
 }  // namespace
 
 void register_rtp_times() {
-  GTypeInfo info = {};
-  info.class_size = sizeof(RtpTimesClass);
-  info.class_init = class_init;
-  info.instance_size = sizeof(RtpTimes);
-  info.instance_init = init;
-  GType type = g_type_register_static(GST_TYPE_BASE_TRANSFORM, "WindhoverRtpTimes", &info, static_cast<GTypeFlags>(0));
+  GType type = register_type<RtpTimes>(GST_TYPE_BASE_TRANSFORM, "WindhoverRtpTimes", class_init, init);
   gst_element_register(nullptr, "rtptimes", GST_RANK_NONE, type);
 }

@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "addon.h"
-#include "gst_ref.h"
+#include "gst_cpp.h"
 #include "pad_link.h"
 
 namespace {
@@ -65,26 +65,6 @@ std::string format_json(GstCaps* caps, const GstVideoInfo* video) {
 std::string describe_input(const ElementCore& core) {
   return "{\"format\":" + core.format + ",\"inputWidth\":" + std::to_string(core.input_width) +
          ",\"inputHeight\":" + std::to_string(core.input_height) + "}";
-}
-
-GParamSpec* param_spec(const PropertySpec& p) {
-  auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | (p.live ? GST_PARAM_MUTABLE_PLAYING : 0));
-  const char *name = p.name.c_str(), *about = p.about.c_str();
-  switch (p.kind) {
-    case PropertyKind::kBoolean:
-      return g_param_spec_boolean(name, name, about, p.number != 0, flags);
-    case PropertyKind::kInteger:
-      return g_param_spec_int64(name, name, about, static_cast<gint64>(p.minimum), static_cast<gint64>(p.maximum),
-                                static_cast<gint64>(p.number), flags);
-    case PropertyKind::kNumber:
-      return g_param_spec_double(name, name, about, p.minimum, p.maximum, p.number, flags);
-    case PropertyKind::kEnum:
-      return g_param_spec_enum(name, name, about, p.enum_type, static_cast<gint>(p.number), flags);
-    case PropertyKind::kString:
-    case PropertyKind::kJson:
-      return g_param_spec_string(name, name, about, p.has_text ? p.text.c_str() : nullptr, flags);
-  }
-  return nullptr;
 }
 }  // namespace
 
@@ -164,13 +144,9 @@ void ts_init_class(gpointer klass, const ElementSpec* spec) {
   object_class->get_property = get_property;
   object_class->finalize = finalize;
   guint id = 1;
-  for (const auto& property : spec->properties) g_object_class_install_property(object_class, id++, param_spec(property));
+  for (const auto& property : spec->properties) g_object_class_install_property(object_class, id++, property.param);
   gst_element_class_set_metadata(element_class, spec->name.c_str(), spec->klass.c_str(), spec->about.c_str(), "Windhover");
-  GstCaps* caps = gst_caps_from_string(spec->caps.c_str());
-  gst_element_class_add_pad_template(element_class, gst_pad_template_new("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
-  if (!spec->sink)
-    gst_element_class_add_pad_template(element_class, gst_pad_template_new("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
-  gst_caps_unref(caps);
+  add_pad_templates(element_class, spec->caps.c_str(), spec->sink);
 }
 
 std::shared_ptr<ElementCore> ts_element_core(GstElement* element) {
@@ -189,46 +165,41 @@ double number_of(Napi::Object object, const char* key, double fallback) {
   return value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : fallback;
 }
 
-PropertySpec property_spec(const std::string& element, Napi::Object from) {
-  PropertySpec spec;
-  spec.name = string_of(from, "name");
-  spec.about = string_of(from, "about");
-  spec.live = from.Get("live").ToBoolean();
-  auto kind = string_of(from, "kind");
-  Napi::Value fallback = from.Get("default");
-  // 2^53: the limit of exact integers in JavaScript.
-  constexpr double kInteger = 9007199254740992.0;
-  if (kind == "boolean") {
-    spec.kind = PropertyKind::kBoolean;
-    spec.number = fallback.ToBoolean() ? 1 : 0;
-  } else if (kind == "integer") {
-    spec.kind = PropertyKind::kInteger;
-    spec.minimum = number_of(from, "minimum", -kInteger);
-    spec.maximum = number_of(from, "maximum", kInteger);
-    spec.number = number_of(from, "default", 0);
-  } else if (kind == "number") {
-    spec.kind = PropertyKind::kNumber;
-    spec.minimum = number_of(from, "minimum", -std::numeric_limits<double>::max());
-    spec.maximum = number_of(from, "maximum", std::numeric_limits<double>::max());
-    spec.number = number_of(from, "default", 0);
-  } else if (kind == "enum") {
-    spec.kind = PropertyKind::kEnum;
-    auto choices = from.Get("values").As<Napi::Array>();
-    auto* values = g_new0(GEnumValue, choices.Length() + 1);  // owned by the type
-    for (uint32_t i = 0; i < choices.Length(); i++) {
-      auto nick = choices.Get(i).ToString().Utf8Value();
-      values[i] = {static_cast<gint>(i), g_strdup(nick.c_str()), g_strdup(nick.c_str())};
-      if (fallback.IsString() && fallback.ToString().Utf8Value() == nick) spec.number = i;
-    }
-    spec.enum_type = g_enum_register_static(("Windhover_" + element + "_" + spec.name).c_str(), values);
-  } else {
-    spec.kind = kind == "string" ? PropertyKind::kString : PropertyKind::kJson;
-    spec.has_text = fallback.IsString();
-    if (spec.has_text) spec.text = fallback.ToString().Utf8Value();
+GType register_enum(const std::string& name, const Napi::Array& choices) {
+  auto* values = g_new0(GEnumValue, choices.Length() + 1);  // owned by the type
+  for (uint32_t i = 0; i < choices.Length(); i++) {
+    auto nick = choices.Get(i).ToString().Utf8Value();
+    values[i] = {static_cast<gint>(i), g_strdup(nick.c_str()), g_strdup(nick.c_str())};
   }
-  // GObject rejects a default out of range.
-  if (spec.minimum < spec.maximum) spec.number = std::clamp(spec.number, spec.minimum, spec.maximum);
-  return spec;
+  return g_enum_register_static(name.c_str(), values);
+}
+
+PropertySpec property_spec(const std::string& element, Napi::Object from) {
+  const std::string property = string_of(from, "name"), description = string_of(from, "about"), kind = string_of(from, "kind");
+  const char *name = property.c_str(), *about = description.c_str();
+  const auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | (from.Get("live").ToBoolean() ? GST_PARAM_MUTABLE_PLAYING : 0));
+  const Napi::Value fallback = from.Get("default");
+  GParamSpec* param;
+  if (kind == "boolean") {
+    param = g_param_spec_boolean(name, name, about, fallback.ToBoolean(), flags);
+  } else if (kind == "integer" || kind == "number") {
+    // 2^53: the limit of exact integers in JavaScript.
+    const double most = kind == "integer" ? 9007199254740992.0 : std::numeric_limits<double>::max();
+    const double minimum = number_of(from, "minimum", -most), maximum = number_of(from, "maximum", most);
+    // GObject rejects a default out of range.
+    const double value = std::clamp(number_of(from, "default", 0), minimum, std::max(minimum, maximum));
+    if (kind == "number") param = g_param_spec_double(name, name, about, minimum, maximum, value, flags);
+    else param = g_param_spec_int64(name, name, about, static_cast<gint64>(minimum), static_cast<gint64>(maximum), static_cast<gint64>(value), flags);
+  } else if (kind == "enum") {
+    GType type = register_enum("Windhover_" + element + "_" + property, from.Get("values").As<Napi::Array>());
+    auto* klass = static_cast<GEnumClass*>(g_type_class_ref(type));
+    GEnumValue* value = fallback.IsString() ? g_enum_get_value_by_nick(klass, fallback.ToString().Utf8Value().c_str()) : nullptr;
+    param = g_param_spec_enum(name, name, about, type, value == nullptr ? 0 : value->value, flags);
+    g_type_class_unref(klass);
+  } else {
+    param = g_param_spec_string(name, name, about, fallback.IsString() ? fallback.ToString().Utf8Value().c_str() : nullptr, flags);
+  }
+  return {g_param_spec_ref_sink(param), kind == "json"};
 }
 
 // registerElement({name, about, kind, caps, access, inFlight, properties: [{name, kind, …}]}). A second registration of a
@@ -255,9 +226,7 @@ Napi::Value register_element(const Napi::CallbackInfo& info) {
     spec->properties.push_back(property_spec(spec->name, properties.Get(i).As<Napi::Object>()));
 
   const ElementSpec* kept = spec.release();
-  GTypeInfo type_info = kept->sink ? ts_sink_info(kept) : ts_transform_info(kept);
-  GType type = g_type_register_static(kept->sink ? GST_TYPE_BASE_SINK : GST_TYPE_ELEMENT, type_name.c_str(), &type_info,
-                                      static_cast<GTypeFlags>(0));
+  GType type = ts_register_type(kept, type_name.c_str());
   g_type_set_qdata(type, spec_quark(), const_cast<ElementSpec*>(kept));
   gst_element_register(nullptr, kept->name.c_str(), GST_RANK_NONE, type);
   return env.Undefined();

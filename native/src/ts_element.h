@@ -35,6 +35,5 @@ GstFlowReturn ts_send_format(gpointer object);
 // Streaming thread, for all events: records segments and the input size.
 void ts_note_event(gpointer object, GstEvent* event);
 
-// For g_type_register_static().
-GTypeInfo ts_transform_info(const ElementSpec* spec);
-GTypeInfo ts_sink_info(const ElementSpec* spec);
+// A subtype of GstBaseSink for sinks, of GstElement for transforms (ts_kinds.cc).
+GType ts_register_type(const ElementSpec* spec, const char* name);
