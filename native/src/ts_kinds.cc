@@ -1,18 +1,22 @@
-// A TypeScript element that passes frames on: one at a time on the caller's thread, or several in flight, sent on in
-// order by a thread of its own.
+// The two kinds of TypeScript elements: transforms, with input and output, and sinks. Streaming threads, except for state
+// changes.
+#include <gst/base/gstbasesink.h>
+#include <gst/video/video.h>
+
 #include <cstddef>
 #include <utility>
 
-#include "ts_shell.h"
+#include "gst_cpp.h"
+#include "ts_element.h"
 
 namespace {
+// ------------------------------------------------------------------------------------------------ transform
+
+// One frame at a time on the caller's thread, or several in flight, pushed in order by its own thread.
 struct Transform {
   GstElement base;
   OwnedCore core;
   GstPad *sink, *src;
-};
-struct TransformClass {
-  GstElementClass base;
 };
 static_assert(offsetof(Transform, core) == sizeof(GstElement));
 
@@ -35,12 +39,12 @@ GstFlowReturn push_settled(Transform* self, const std::shared_ptr<Call>& call) {
 GstFlowReturn chain(GstPad*, GstObject* parent, GstBuffer* buffer) {
   auto* self = reinterpret_cast<Transform*>(parent);
   auto& core = *self->core;
-  GstFlowReturn known = ts_tell_format(self);
-  if (known != GST_FLOW_OK) {
+  GstFlowReturn sent = ts_send_format(self);
+  if (sent != GST_FLOW_OK) {
     gst_buffer_unref(buffer);
-    return known;
+    return sent;
   }
-  // Writable: metadata is added, and for elements that draw the pixels too. Only the buffer's head is copied here.
+  // Writable for metadata, and for the pixels of elements that draw. Copies no pixels here.
   buffer = gst_buffer_make_writable(buffer);
   if (core->spec->in_flight > 1) return core->submit(buffer);
   std::shared_ptr<Call> call;
@@ -49,7 +53,7 @@ GstFlowReturn chain(GstPad*, GstObject* parent, GstBuffer* buffer) {
   return push_settled(self, call);
 }
 
-// The thread that sends frames on in order, for elements with several in flight.
+// The task that pushes frames in order, for elements with several in flight.
 void emit_loop(gpointer data) {
   auto* self = static_cast<Transform*>(data);
   auto& core = *self->core;
@@ -80,7 +84,7 @@ gboolean sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
       core->notify(CallKind::kFlush);
       return gst_pad_push_event(self->src, event);
     case GST_EVENT_FLUSH_STOP: {
-      if (core->spec->in_flight > 1) gst_pad_pause_task(self->src);  // returns once the loop is out
+      if (core->spec->in_flight > 1) gst_pad_pause_task(self->src);  // waits for the current iteration
       core->allow();
       gboolean pushed = gst_pad_push_event(self->src, event);
       start_emitting(self);
@@ -103,7 +107,7 @@ gboolean sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
       return gst_pad_push_event(self->src, event);
     }
     case GST_EVENT_TAG:
-      // Parsers tell the bit rate again and again.
+      // Parsers send the bit rate repeatedly.
       if (core->spec->in_flight > 1) return core->submit(event) == GST_FLOW_OK;
       return gst_pad_event_default(pad, parent, event);
     default:
@@ -113,8 +117,8 @@ gboolean sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
   }
 }
 
-// Frames held in flight are buffers a pool must have besides what downstream wants.
-void ask_for_more_buffers(GstQuery* query, guint extra) {
+// A pool needs buffers for the frames in flight besides those of downstream.
+void request_more_buffers(GstQuery* query, guint extra) {
   for (guint i = 0; i < gst_query_get_n_allocation_pools(query); i++) {
     GstBufferPool* pool;
     guint size, minimum, maximum;
@@ -128,9 +132,9 @@ gboolean sink_query(GstPad* pad, GstObject* parent, GstQuery* query) {
   auto* self = reinterpret_cast<Transform*>(parent);
   if (GST_QUERY_IS_SERIALIZED(query)) (*self->core)->drain();
   if (GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION) {
-    // Whatever downstream can take is what upstream may use: direct rendering and strides are kept.
+    // Upstream may use whatever downstream accepts: keeps direct rendering and strides.
     if (!gst_pad_peer_query(self->src, query)) return FALSE;
-    ask_for_more_buffers(query, (*self->core)->in_flight);
+    request_more_buffers(query, (*self->core)->in_flight);
     return TRUE;
   }
   return gst_pad_query_default(pad, parent, query);
@@ -162,7 +166,7 @@ gboolean src_activate(GstPad* pad, GstObject* parent, GstPadMode mode, gboolean 
 GstStateChangeReturn change_transform(GstElement* element, GstStateChange change) {
   auto& core = ts_core_of(element);
   if (change == GST_STATE_CHANGE_READY_TO_PAUSED && !ts_start(element)) return GST_STATE_CHANGE_FAILURE;
-  // A streaming thread that waits for JavaScript holds the pad's stream lock, which deactivating the pad takes.
+  // A streaming thread that waits for JavaScript holds the stream lock, which deactivating the pad needs.
   if (change == GST_STATE_CHANGE_PAUSED_TO_READY) core->cancel();
   auto result = GST_ELEMENT_CLASS(ts_parent_class(element))->change_state(element, change);
   if (change == GST_STATE_CHANGE_PAUSED_TO_READY ||
@@ -192,14 +196,78 @@ void init_transform(GTypeInstance* instance, gpointer klass) {
   gst_element_add_pad(GST_ELEMENT(self), self->sink);
   gst_element_add_pad(GST_ELEMENT(self), self->src);
 }
+
+// ------------------------------------------------------------------------------------------------ sink
+
+struct Sink {
+  GstBaseSink base;
+  OwnedCore core;
+};
+static_assert(offsetof(Sink, core) == sizeof(GstBaseSink));
+
+gboolean sink_start(GstBaseSink* sink) { return ts_start(sink); }
+gboolean sink_stop(GstBaseSink* sink) {
+  ts_stop(sink);
+  return TRUE;
+}
+gboolean sink_set_caps(GstBaseSink* sink, GstCaps* caps) { return ts_take_format(sink, caps); }
+gboolean base_sink_event(GstBaseSink* sink, GstEvent* event) {
+  auto& core = ts_core_of(sink);
+  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START) {
+    core->cancel();
+    core->notify(CallKind::kFlush);
+  } else if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) {
+    core->allow();
+  } else if (GST_EVENT_TYPE(event) == GST_EVENT_EOS) {
+    std::shared_ptr<Call> call;
+    ts_report(sink, core->call(CallKind::kEnd, nullptr, {}, &call), call);
+  } else {
+    ts_note_event(sink, event);
+  }
+  return GST_BASE_SINK_CLASS(ts_parent_class(sink))->event(sink, event);
+}
+GstFlowReturn render(GstBaseSink* sink, GstBuffer* buffer) {
+  // State changes take this lock and must not wait for a handler. GstBaseSink also releases it while it waits for the
+  // clock.
+  GST_BASE_SINK_PREROLL_UNLOCK(sink);
+  std::shared_ptr<Call> call;
+  GstFlowReturn flow = ts_send_format(sink);
+  if (flow == GST_FLOW_OK) flow = ts_report(sink, ts_core_of(sink)->call(CallKind::kFrame, gst_buffer_ref(buffer), {}, &call), call);
+  GST_BASE_SINK_PREROLL_LOCK(sink);
+  return flow;
+}
+gboolean sink_allocation(GstBaseSink*, GstQuery* query) {
+  gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
+  return TRUE;
+}
+// GstBaseSink calls start() from NULL to READY only, so a cancelled sink is allowed again here. Its unlock() is not used: a
+// pause calls it too, and must not discard the frame in the handler.
+GstStateChangeReturn change_sink(GstElement* element, GstStateChange change) {
+  if (change == GST_STATE_CHANGE_READY_TO_PAUSED) ts_core_of(element)->allow();
+  if (change == GST_STATE_CHANGE_PAUSED_TO_READY) ts_core_of(element)->cancel();
+  return GST_ELEMENT_CLASS(ts_parent_class(element))->change_state(element, change);
+}
+
+void init_sink_class(gpointer klass, gpointer data) {
+  ts_init_class(klass, static_cast<const ElementSpec*>(data));
+  GST_ELEMENT_CLASS(klass)->change_state = change_sink;
+  auto* base = GST_BASE_SINK_CLASS(klass);
+  base->start = sink_start;
+  base->stop = sink_stop;
+  base->set_caps = sink_set_caps;
+  base->event = base_sink_event;
+  base->render = render;
+  base->propose_allocation = sink_allocation;
+}
+void init_sink(GTypeInstance* instance, gpointer klass) {
+  auto* self = reinterpret_cast<Sink*>(instance);
+  self->core = ts_new_core(klass);
+  // The source paces the pipeline; sinks take frames as they come.
+  gst_base_sink_set_sync(GST_BASE_SINK(self), FALSE);
+}
 }  // namespace
 
-GTypeInfo ts_transform_info(const ElementSpec* spec) {
-  GTypeInfo info = {};
-  info.class_data = spec;
-  info.class_size = sizeof(TransformClass);
-  info.class_init = init_transform_class;
-  info.instance_size = sizeof(Transform);
-  info.instance_init = init_transform;
-  return info;
+GType ts_register_type(const ElementSpec* spec, const char* name) {
+  return spec->sink ? register_type<Sink>(GST_TYPE_BASE_SINK, name, init_sink_class, init_sink, spec)
+                    : register_type<Transform>(GST_TYPE_ELEMENT, name, init_transform_class, init_transform, spec);
 }

@@ -1,4 +1,5 @@
-// What vision/ computes on pixels to find how a camera moved. JS thread; small pictures, a fraction of a millisecond.
+// Pixel kernels that JavaScript calls directly: camera motion for vision/, and the choice of the kernel set. JS thread;
+// images are small, a call takes a fraction of a millisecond.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -7,14 +8,10 @@
 #include "kernels.h"
 
 namespace {
-using windhover::FlowOrder;
-using windhover::GreyView;
-using windhover::kernels;
-using windhover::most_levels;
-using windhover::SlopeRows;
+using namespace windhover;
 
-// A corner is judged by 3 x 3 cells of 2 x 2 pixels; there is one for each square of so many cells, so that they lie all
-// over the picture. Strengths below the weakest are noise.
+// A corner's strength is that of 3 x 3 cells of 2 x 2 pixels. At most one corner per square of 3 x 3 cells, so that they
+// spread over the image. Strengths below `weakest` are noise.
 constexpr int cell = 2, square = 3, corner_margin = 2;
 constexpr float weakest = 150;
 constexpr int side_limit = 16384;
@@ -49,7 +46,7 @@ void shrink_luma(const Napi::CallbackInfo& info) {
   const Size small = {size.width / step, size.height / step};
   const size_t used = size.height > 0 ? stride * static_cast<size_t>(size.height - 1) + static_cast<size_t>(size.width) : 0;
   check(info.Env(), plane.ElementLength() >= used, "a plane with all of its rows");
-  check(info.Env(), target.ElementLength() >= small.pixels(), "room for the small picture");
+  check(info.Env(), target.ElementLength() >= small.pixels(), "room for the small image");
   const int near = step / 4, apart = 3 * step / 4 - near;
   for (int y = 0; y < small.height; y++) {
     const uint8_t* upper = plane.Data() + static_cast<size_t>(y * step + near) * stride + near;
@@ -63,8 +60,8 @@ void halve_grey(const Napi::CallbackInfo& info) {
   const auto source = info[0].As<Napi::Float32Array>();
   const Size size = read_size(info, 1), half = {size.width / 2, size.height / 2};
   auto target = info[3].As<Napi::Float32Array>();
-  check(info.Env(), source.ElementLength() >= size.pixels(), "a picture with all of its rows");
-  check(info.Env(), target.ElementLength() >= half.pixels(), "room for the half picture");
+  check(info.Env(), source.ElementLength() >= size.pixels(), "an image with all of its rows");
+  check(info.Env(), target.ElementLength() >= half.pixels(), "room for the half image");
   for (int y = 0; y < half.height; y++) {
     const float* upper = source.Data() + static_cast<size_t>(2 * y) * static_cast<size_t>(size.width);
     kernels().halve_row(upper, upper + size.width, half.width,
@@ -76,7 +73,7 @@ struct Corner {
   float x, y, strength;
 };
 
-// Of each cell that is two cells from the edge or further.
+// Strengths of all cells; 0 less than two cells from the edge.
 std::vector<float> measure_corners(const GreyView& grey, int columns, int rows) {
   const auto width = static_cast<size_t>(columns);
   std::vector<float> strengths(width * static_cast<size_t>(rows)), products(strengths.size() * 3);
@@ -97,14 +94,14 @@ std::vector<float> measure_corners(const GreyView& grey, int columns, int rows) 
   return strengths;
 }
 
-// findCorners(grey, width, height, excluded, most) -> x and y by turns, the strongest first; `excluded` is left, top,
-// right, bottom by turns
+// findCorners(grey, width, height, excluded, most) -> interleaved x and y, the strongest first; `excluded` holds left, top,
+// right, bottom of each area
 Napi::Value find_corners(const Napi::CallbackInfo& info) {
   const auto pixels = info[0].As<Napi::Float32Array>();
   const Size size = read_size(info, 1);
   const auto excluded = info[3].As<Napi::Float64Array>();
   const size_t most = info[4].As<Napi::Number>().Uint32Value();
-  check(info.Env(), pixels.ElementLength() >= size.pixels(), "a picture with all of its rows");
+  check(info.Env(), pixels.ElementLength() >= size.pixels(), "an image with all of its rows");
   const auto is_excluded = [&](float x, float y) {
     for (size_t i = 0; i + 3 < excluded.ElementLength(); i += 4) {
       const double* region = excluded.Data() + i;
@@ -145,12 +142,12 @@ Napi::Value find_corners(const Napi::CallbackInfo& info) {
 void read_pyramid(const Napi::Array& pictures, Size size, int levels, GreyView* views) {
   for (int level = 0; level < levels; level++, size = {size.width / 2, size.height / 2}) {
     const auto picture = pictures.Get(static_cast<uint32_t>(level)).As<Napi::Float32Array>();
-    check(pictures.Env(), picture.ElementLength() >= size.pixels(), "pictures that are each half as wide as the one before");
+    check(pictures.Env(), picture.ElementLength() >= size.pixels(), "images that are each half as wide as the one before");
     views[level] = {picture.Data(), size.width, size.height};
   }
 }
 
-// followPoints(before, after, width, height, points, level, right, down) -> where the points are now, or NaN
+// followPoints(before, after, width, height, points, level, right, down) -> their positions in `after`, or NaN
 Napi::Value follow_points(const Napi::CallbackInfo& info) {
   const auto before = info[0].As<Napi::Array>(), after = info[1].As<Napi::Array>();
   const Size size = read_size(info, 2);
@@ -174,11 +171,28 @@ Napi::Value follow_points(const Napi::CallbackInfo& info) {
   }
   return found;
 }
+
+// kernelSets() -> names of the sets that this CPU can run, from the slowest to the fastest
+Napi::Value kernel_sets(const Napi::CallbackInfo& info) {
+  const Kernels* sets[most_kernel_sets];
+  auto names = Napi::Array::New(info.Env());
+  for (int i = 0, count = list_kernels(sets); i < count; i++) names.Set(static_cast<uint32_t>(i), sets[i]->name);
+  return names;
+}
+
+// useKernelSet(name): from the next frame on
+void use_kernel_set(const Napi::CallbackInfo& info) {
+  const auto name = info[0].ToString().Utf8Value();
+  if (!use_kernels(name.c_str()))
+    throw Napi::RangeError::New(info.Env(), "expected one of kernelSets(), got \"" + name + "\"");
+}
 }  // namespace
 
-void export_motion(Napi::Env env, Napi::Object exports) {
+void export_kernels(Napi::Env env, Napi::Object exports) {
   exports.Set("shrinkLuma", Napi::Function::New(env, shrink_luma));
   exports.Set("halveGrey", Napi::Function::New(env, halve_grey));
   exports.Set("findCorners", Napi::Function::New(env, find_corners));
   exports.Set("followPoints", Napi::Function::New(env, follow_points));
+  exports.Set("kernelSets", Napi::Function::New(env, kernel_sets));
+  exports.Set("useKernelSet", Napi::Function::New(env, use_kernel_set));
 }

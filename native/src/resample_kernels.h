@@ -1,4 +1,4 @@
-// Sums of weighed rows: the first pass of a resize. For kernels_*.cc only.
+// The two passes of a resize: weighted sums of rows, then of columns. For kernels_*.cc only.
 #pragma once
 
 #include <type_traits>
@@ -9,10 +9,11 @@
 namespace windhover {
 namespace {
 
+// ------------------------------------------------------------------------------------------------ rows
+
 constexpr uint16_t sum_offset = 0x8000;
 
-// Asks for the same part of the rows below: those that the next target needs have then come when it is their turn. That
-// they may lie outside the frame does no harm.
+// Prefetches the same part of the rows below, which the next target needs. Rows outside of the frame do no harm.
 inline void prefetch_below(const uint8_t* top, ptrdiff_t stride, int rows, int bytes) {
   for (int at = 0; at < bytes; at += 64) {
     for (int k = rows; k < 2 * rows; k++) __builtin_prefetch(top + k * stride + at);
@@ -21,9 +22,8 @@ inline void prefetch_below(const uint8_t* top, ptrdiff_t stride, int rows, int b
 
 #if defined(WINDHOVER_AVX2)
 
-// Rows are taken in pairs, whose bytes are interleaved: one instruction multiplies them by their two weights and adds the
-// products. It needs signed samples, from -128 to 127, so that the offset of a sum is already in: the weights of all rows
-// add up to 256, and those of two never to more, so that nothing saturates.
+// Pairs of rows with interleaved bytes: one instruction multiplies them by their two weights and adds the products. It needs
+// signed samples, from -128 to 127, which include the offset of a sum. The weights add up to 256, so nothing saturates.
 struct RowPairs {
   int count;
   // Pairs of weights; the second of an odd row is 0.
@@ -77,7 +77,7 @@ inline void store_separated(SumPair sums, Sum* first, Sum* second) {
   store(second, _mm256_unpackhi_epi64(low, high));
 }
 
-// Calls back with every 32 bytes; the last may overlap those before, as the same sums come out. `bytes` is at least 32.
+// Calls `store_at` for each 32 bytes; the last block may overlap the one before. `bytes` is at least 32.
 template <int ROWS, typename Store>
 inline void sum_blocks(const uint8_t* top, ptrdiff_t stride, const RowPairs& pairs, int rows, int bytes, Store store_at) {
   int at = 0;
@@ -109,7 +109,7 @@ inline void choose_blocks(const uint8_t* top, ptrdiff_t stride, const uint8_t* w
 
 #endif
 
-// Sums wrap around as unsigned numbers do, so that the offset costs nothing.
+// Unsigned sums wrap around, so that the offset costs nothing.
 template <int ROWS, bool ADD>
 void add_rows(const uint8_t* top, ptrdiff_t stride, const uint8_t* weights, int length, Sum* __restrict sums) {
   uint8_t weight[ROWS];
@@ -152,10 +152,10 @@ void add_paired_rows(const uint8_t* top, ptrdiff_t stride, const uint8_t* weight
   for (; x < length; x++) add(x);
 }
 
-// Several rows at once, as the sums then stay in registers.
+// Rows added per pass: the sums stay in registers.
 constexpr int rows_at_once = 8;
 
-// Calls back with a constant number of rows, and with whether there are sums of others already.
+// Calls `call` with the number of rows as a constant, and with whether it adds to existing sums.
 template <bool ADD, typename Call>
 inline void call_with_rows(int count, Call call) {
   switch (count) {
@@ -204,6 +204,123 @@ void sum_paired_rows(const uint8_t* top, ptrdiff_t stride, const uint8_t* weight
   if (count <= rows_at_once) return;
   top += rows_at_once * stride, weights += rows_at_once;
   call_with_rows<true>(count - rows_at_once, add);
+}
+
+// ------------------------------------------------------------------------------------------------ columns
+
+// Removes the offset of the sums, times the unit of the weights, and rounds.
+constexpr int32_t level_offset = columns_unit * 0x8000 + (1 << 15);
+
+#if defined(WINDHOVER_AVX2)
+
+// Eight windows at a time, two or four of them in one vector.
+constexpr int windows_at_once = 8;
+
+inline __m256i load_windows(const Sum* a, const Sum* b) {
+  const __m128i low = _mm_loadu_si128(reinterpret_cast<const __m128i*>(a));
+  return _mm256_inserti128_si256(_mm256_castsi128_si256(low), _mm_loadu_si128(reinterpret_cast<const __m128i*>(b)), 1);
+}
+
+inline __m128i load_short_windows(const Sum* a, const Sum* b) {
+  const __m128i low = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(a));
+  return _mm_castps_si128(_mm_loadh_pi(_mm_castsi128_ps(low), reinterpret_cast<const __m64*>(b)));
+}
+
+inline __m256i load_weights(const int16_t* at) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)); }
+
+// To levels in 16 bits of every 32.
+inline __m256i to_levels(__m256i totals) {
+  return _mm256_srai_epi32(_mm256_add_epi32(totals, _mm256_set1_epi32(level_offset)), 16);
+}
+
+template <int TAPS>
+inline __m128i weigh_eight(const Sum* from, const int32_t* first, const int16_t* weights, int taps) {
+  if (TAPS == 4) {
+    const auto four = [&](int i) {
+      const __m256i windows =
+          _mm256_inserti128_si256(_mm256_castsi128_si256(load_short_windows(from + first[i], from + first[i + 1])),
+                                  load_short_windows(from + first[i + 2], from + first[i + 3]), 1);
+      return _mm256_madd_epi16(windows, load_weights(weights + 4 * i));
+    };
+    // 0, 1, 4, 5 and 2, 3, 6, 7.
+    const __m256i levels = to_levels(_mm256_hadd_epi32(four(0), four(4))), packed = _mm256_packs_epi32(levels, levels);
+    return _mm_unpacklo_epi32(_mm256_castsi256_si128(packed), _mm256_extracti128_si256(packed, 1));
+  }
+  const auto two = [&](int i) {
+    const auto part = [&](int k) {
+      const __m256i windows = load_windows(from + first[i] + k, from + first[i + 1] + k);
+      const __m256i by = TAPS == 8 ? load_weights(weights + 8 * i)
+                                   : load_windows(weights + i * taps + k, weights + (i + 1) * taps + k);
+      return _mm256_madd_epi16(windows, by);
+    };
+    __m256i sums = part(0);
+    for (int k = 8; k < (TAPS ? TAPS : taps); k += 8) sums = _mm256_add_epi32(sums, part(k));
+    return sums;
+  };
+  const __m256i low = _mm256_hadd_epi32(two(0), two(2)), high = _mm256_hadd_epi32(two(4), two(6));
+  // 0, 2, 4, 6 and 1, 3, 5, 7.
+  const __m256i levels = to_levels(_mm256_hadd_epi32(low, high)), packed = _mm256_packs_epi32(levels, levels);
+  return _mm_unpacklo_epi16(_mm256_castsi256_si128(packed), _mm256_extracti128_si256(packed, 1));
+}
+
+template <int TAPS>
+inline void weigh_some(const Sum* from, const int32_t* first, const int16_t* weights, int taps, Level* to) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), weigh_eight<TAPS>(from, first, weights, taps));
+}
+
+#else
+
+// Four windows at a time, at any position: their sums form one vector.
+constexpr int windows_at_once = 4;
+
+// TAPS is a constant for the usual numbers, else 0.
+template <int TAPS>
+inline void weigh_some(const Sum* from, const int32_t* first, const int16_t* weights, int taps, Level* to) {
+  const Sum* const at[] = {from + first[0], from + first[1], from + first[2], from + first[3]};
+  Ints4 totals;
+  if (TAPS == 4) {
+    totals = weigh_windows_of_4(at, weights);
+  } else {
+    Ints4 windows[windows_at_once];
+    for (int i = 0; i < windows_at_once; i++) {
+      windows[i] = multiply_add(load8(at[i]), load8(weights + i * taps));
+      for (int k = 8; k < taps; k += 8) windows[i] += multiply_add(load8(at[i] + k), load8(weights + i * taps + k));
+    }
+    totals = add_pairs(add_pairs(windows[0], windows[1]), add_pairs(windows[2], windows[3]));
+  }
+  store4(to, (totals + level_offset) >> 16);
+}
+
+#endif
+
+static_assert(pixels_at_once % windows_at_once == 0);
+
+// All planes in one loop, as they share windows and weights.
+template <int TAPS, int PLANES>
+inline void weigh_all(const Sum* const* sums, const Windows& windows, Level* const* out) {
+  const int taps = TAPS ? TAPS : windows.taps;
+  const int16_t* weights = windows.weights;
+  const Sum* from[PLANES];
+  Level* to[PLANES];
+  for (int p = 0; p < PLANES; p++) from[p] = sums[p], to[p] = out[p];
+  for (int x = 0; x < windows.count; x += windows_at_once, weights += windows_at_once * taps) {
+    for (int p = 0; p < PLANES; p++) weigh_some<TAPS>(from[p], windows.first + x, weights, taps, to[p] + x);
+  }
+}
+
+template <int PLANES>
+inline void choose_taps(const Sum* const* sums, const Windows& windows, Level* const* out) {
+  switch (windows.taps) {
+    case 4: return weigh_all<4, PLANES>(sums, windows, out);
+    case 8: return weigh_all<8, PLANES>(sums, windows, out);
+    default: return weigh_all<0, PLANES>(sums, windows, out);
+  }
+}
+
+void weigh_windows(const Sum* sums, const Windows& windows, Level* out) { choose_taps<1>(&sums, windows, &out); }
+
+void weigh_both_windows(const Sum* const sums[2], const Windows& windows, Level* const out[2]) {
+  choose_taps<2>(sums, windows, out);
 }
 
 }  // namespace
