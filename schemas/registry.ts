@@ -1,6 +1,6 @@
 /**
  * What GStreamer's registry knows, as plain data. The compiler checks graphs against it without loading GStreamer;
- * `native/registry.ts` is what produces it.
+ * `native/gstreamer.ts` is what produces it.
  */
 import type { Json } from "./json.ts";
 

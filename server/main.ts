@@ -8,8 +8,7 @@ import type { RunningDemo } from "../schemas/api/demo.ts";
 import type { Config } from "../schemas/config.ts";
 import { Alerts } from "./alerts/alerts.ts";
 import { alertEndpoints } from "./api/alerts.ts";
-import { type AppParts, createApp, type RunningApp } from "./api/app.ts";
-import { branchEndpoints } from "./api/branches.ts";
+import { type AppDeps, createApp, type RunningApp } from "./api/app.ts";
 import { consoleEndpoints } from "./api/console.ts";
 import { demoEndpoints } from "./api/demo.ts";
 import { enhancementEndpoints } from "./api/enhancement.ts";
@@ -18,12 +17,11 @@ import { informationEndpoints } from "./api/information.ts";
 import { operationsEndpoints } from "./api/operations.ts";
 import { outputEndpoints } from "./api/outputs.ts";
 import { playerEndpoints } from "./api/player.ts";
-import { processGraphEndpoints } from "./api/process-graph.ts";
-import { processRecordingEndpoints } from "./api/process-recordings.ts";
+import { branchEndpoints, processGraphEndpoints } from "./api/process-graph.ts";
 import { processEndpoints } from "./api/processes.ts";
+import { processRecordingEndpoints } from "./api/recordings.ts";
 import { sourceEndpoints } from "./api/sources.ts";
-import { trackedProcessEndpoints } from "./api/tracked-processes.ts";
-import { trackEndpoints } from "./api/tracks.ts";
+import { trackEndpoints, trackedProcessEndpoints } from "./api/tracks.ts";
 import { webhookEndpoints } from "./api/webhooks.ts";
 import { Confinement } from "./confinement/confinement.ts";
 import { prepareDataFolder } from "./data-folder.ts";
@@ -290,7 +288,7 @@ function openLibrary(knowledge: ServerKnowledge, config: Config, shutDown: ShutD
   return opening;
 }
 
-async function listen(parts: AppParts): Promise<RunningApp> {
+async function listen(parts: AppDeps): Promise<RunningApp> {
   try {
     return await createApp(parts).listen();
   } catch (cause) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { LogEntry } from "../../native/log.ts";
+import type { LogEntry } from "../../native/gstreamer.ts";
 import { stalledTerminal } from "../terminal.fixture.ts";
 import { LogLines, MOST_WAITING_BYTES } from "./log-lines.ts";
 

@@ -1,5 +1,5 @@
 /** --log: GStreamer's own messages, a line each. */
-import { type LogEntry, receiveLog, setLogLevels } from "../../native/log.ts";
+import { type LogEntry, receiveLog, setLogLevels } from "../../native/gstreamer.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
 import type { Colour, Terminal } from "../terminal.ts";
 

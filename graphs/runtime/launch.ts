@@ -5,8 +5,8 @@
  * order: drivers first (nothing new comes in), then the pipeline, then what handlers it never got to.
  */
 import type { AnyElement, Driver, DriverServices, ElementEvent, Job, Services } from "../../elements/element.ts";
+import { preferFactories } from "../../native/gstreamer.ts";
 import { type BusMessage, type NativeSegment, Pipeline } from "../../native/pipeline.ts";
-import { preferFactories } from "../../native/registry.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { GraphPlan, PlanNode, PlanSegment } from "../compiler/plan.ts";
 import { GraphFailure } from "./events.ts";

@@ -1,6 +1,6 @@
 /** The broker of an output, by any of the ways in which it may be written. */
 import { isIPv6 } from "node:net";
-import { readAuthority } from "../sources/authority.ts";
+import { readAuthority } from "../net/url.ts";
 
 export interface BrokerAddress {
   /** `mqtt://host:port` or `mqtts://host:port`. */

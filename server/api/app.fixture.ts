@@ -8,7 +8,7 @@ import { ServiceError } from "../service-error.ts";
 import { TEST_SECRETS } from "../store/sealing/test-key.fixture.ts";
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";
-import { type AppParts, createApp, type RunningApp } from "./app.ts";
+import { type AppDeps, createApp, type RunningApp } from "./app.ts";
 import type { AnyEndpoint } from "./endpoint.ts";
 
 export const makeUser = (username: string, limits: Partial<User["limits"]> = {}): User => ({
@@ -106,7 +106,7 @@ export class RawClient {
   }
 }
 
-type Parts = Partial<AppParts> & { readonly settings?: Readonly<Record<string, string>> };
+type Parts = Partial<AppDeps> & { readonly settings?: Readonly<Record<string, string>> };
 
 /** Without `authenticate`, the key `ada` is right and no other. */
 export async function openApp(endpoints: readonly AnyEndpoint[], parts: Parts = {}): Promise<TestApp> {

@@ -4,26 +4,34 @@ import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { getRequestListener, type HttpBindings, RequestError } from "@hono/node-server";
-import { type Context, Hono } from "hono";
+import { Hono } from "hono";
 import type { Logger } from "pino";
 import { originOf } from "../../schemas/client-origin.ts";
 import type { Config } from "../../schemas/config.ts";
 import { ServiceError } from "../service-error.ts";
+import { type Authenticate, authenticate, type IsSigned, limitRequests, OpenRequests } from "./access.ts";
+import { answerError, answerOtherMethods, callEndpoint, matchParams, pathNotFound, shuttingDown } from "./answers.ts";
 import { ClientAddresses } from "./client-address.ts";
 import { Connections } from "./connections.ts";
-import { Cors } from "./cors.ts";
-import { documentEndpoints } from "./document-endpoints.ts";
+import { type Answered, type ApiEnv, describeRequest, logAccess, readRequestId } from "./context.ts";
+import { cors } from "./cors.ts";
+import { documentEndpoints } from "./docs.ts";
 import type { AnyEndpoint } from "./endpoint.ts";
-import { type Answered, Exchange, readRequestId } from "./exchange.ts";
-import { type Authenticate, Frame, type IsSigned, shuttingDown } from "./frame.ts";
-import { createHttpServer, findHeadFault, listen } from "./listen.ts";
+import {
+  createHttpServer,
+  findHeadFault,
+  listen,
+  refuseUpgrade,
+  takeUpgrade,
+  type UpgradeHook,
+} from "./http-server.ts";
+import { validateInput } from "./input.ts";
 import { problemHeaders, toProblem, toServiceError } from "./problem.ts";
 import { RequestScheduler } from "./request-scheduler.ts";
-import { groupByPath, parameterNames } from "./routes.ts";
+import { groupByPath } from "./routes.ts";
 import { TokenBuckets } from "./token-buckets.ts";
-import { refuseUpgrade, takeUpgrade, type UpgradeHook } from "./upgrade.ts";
 
-export interface AppParts {
+export interface AppDeps {
   readonly config: Config;
   /** Those that describe them (`/openapi.json`, `/docs`) come by themselves. */
   readonly endpoints: readonly AnyEndpoint[];
@@ -31,7 +39,7 @@ export interface AppParts {
   /** Without it no address is signed. */
   readonly isSigned?: IsSigned;
   readonly log: Logger;
-  /** Told of every answer, for the metrics. */
+  /** Called for every answer, for the metrics. */
   readonly observe?: (answered: Answered) => void;
   /** Websockets. */
   readonly onUpgrade?: UpgradeHook;
@@ -54,45 +62,58 @@ export interface RunningApp {
 
 const SWEEP_MS = 50;
 
-type Env = { Bindings: HttpBindings };
-
 /** Throws on endpoints that contradict each other and on settings that cannot be. */
-export function createApp({ config, endpoints, authenticate, isSigned, log, observe, onUpgrade }: AppParts): App {
-  const addresses = new ClientAddresses(config.http.trusted_proxies, config.public_url);
+export function createApp({
+  config,
+  endpoints,
+  authenticate: authenticateKey,
+  isSigned,
+  log,
+  observe,
+  onUpgrade,
+}: AppDeps): App {
+  const { http } = config;
+  const addresses = new ClientAddresses(http.trusted_proxies, config.public_url);
   const scheduler = new RequestScheduler();
-  let isShuttingDown = false;
-  const frame = new Frame({
-    http: config.http,
-    authenticate,
+  const access = {
+    http,
+    authenticate: authenticateKey,
     isSigned: isSigned ?? (() => false),
-    cors: new Cors(config.http.cors_origins),
     buckets: new TokenBuckets(),
-    scheduler,
-    isShuttingDown: () => isShuttingDown,
-  });
-
-  const begin = ({ env, req }: Context<Env>): Exchange => {
-    const exchange = new Exchange(env.incoming, env.outgoing, req.raw, addresses, log);
-    exchange.whenDone((answered) => {
-      if (config.log.access) exchange.logAccess(answered);
-      observe?.(answered);
-    });
-    return exchange;
   };
+  const open = new OpenRequests();
+  let isShuttingDown = false;
 
-  // Clients that join addresses end them with a slash: it means the same path.
-  const hono = new Hono<Env>({ strict: false });
+  // Clients that join addresses may end them with a slash: it means the same path.
+  const hono = new Hono<ApiEnv>({ strict: false });
+  hono.use(describeRequest(addresses, log));
+  hono.use(logAccess(config.log.access, log, observe));
+  hono.use(cors(http.cors_origins));
+  hono.use(async (context, next) => {
+    await next();
+    context.res.headers.set("X-Request-Id", context.var.info.requestId);
+  });
+  hono.use((_, next) => {
+    if (isShuttingDown) throw shuttingDown();
+    return next();
+  });
   for (const path of groupByPath([...endpoints, ...documentEndpoints(endpoints)])) {
-    const indices = parameterNames(path.template).map((_, i) => String(i));
-    hono.all(path.pattern, (context) =>
-      frame.answer(
-        begin(context),
-        path,
-        indices.map((index) => context.req.param(index) ?? ""),
-      ),
-    );
+    for (const route of path.routes.values())
+      hono.on(
+        route.endpoint.method,
+        path.pattern,
+        matchParams(route, path),
+        authenticate(route.endpoint, access),
+        limitRequests(route.endpoint, access, open),
+        validateInput(route, { http, scheduler }),
+        callEndpoint(route, http.check_answers),
+      );
+    hono.all(path.pattern, answerOtherMethods(path));
   }
-  hono.notFound((context) => frame.answer(begin(context), null, []));
+  hono.notFound(() => {
+    throw pathNotFound();
+  });
+  hono.onError(answerError(http.check_answers));
 
   return {
     async listen() {

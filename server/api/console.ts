@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Type } from "typebox";
 import type { Config } from "../../schemas/config.ts";
 import { ServiceError } from "../service-error.ts";
-import { acceptsGzip, compress } from "./compress.ts";
+import { acceptsGzip, compress } from "./answers.ts";
 import { type AnyEndpoint, defineEndpoint } from "./endpoint.ts";
 
 export interface ConsoleParts {

@@ -1,34 +1,30 @@
-/** Which web pages may call us: https://fetch.spec.whatwg.org/#http-cors-protocol. Keys are headers, so no credentials. */
-const PREFLIGHT_SECONDS = "600";
+/**
+ * Which web pages may call the API (https://fetch.spec.whatwg.org/#http-cors-protocol). Keys are headers, so no credentials.
+ * Not Hono's `cors`: that answers every `OPTIONS` itself, also on paths that do not exist, and without `Allow`.
+ */
+import type { ApiMiddleware } from "./context.ts";
 
-export class Cors {
-  readonly #origins: ReadonlySet<string>;
+const MAX_AGE_SECONDS = "600";
+const ALLOWED_HEADERS = "api_key, content-type, x-request-id, last-event-id, range, if-range";
+const EXPOSED_HEADERS =
+  "x-request-id, retry-after, allow, content-disposition, content-range, accept-ranges, etag, location";
 
-  constructor(origins: readonly string[]) {
-    // Written as an address, with a slash at the end; browsers send an origin without one.
-    this.#origins = new Set(origins.map((origin) => origin.replace(/\/$/, "")));
-  }
-
-  /** Headers of every answer. */
-  headersFor(origin: string | undefined): Readonly<Record<string, string>> {
-    if (this.#origins.size === 0) return {};
-    if (this.#origins.has("*")) return { "Access-Control-Allow-Origin": "*", ...EXPOSED };
-    if (origin === undefined || !this.#origins.has(origin)) return { Vary: "Origin" };
-    return { "Access-Control-Allow-Origin": origin, Vary: "Origin", ...EXPOSED };
-  }
-
-  /** More of them, for a browser that asks before it calls. */
-  preflightHeaders(origin: string | undefined, methods: string): Readonly<Record<string, string>> {
-    if (origin === undefined || !(this.#origins.has("*") || this.#origins.has(origin))) return {};
-    return {
-      "Access-Control-Allow-Methods": methods,
-      "Access-Control-Allow-Headers": "api_key, content-type, x-request-id, last-event-id, range, if-range",
-      "Access-Control-Max-Age": PREFLIGHT_SECONDS,
-    };
-  }
+export function cors(origins: readonly string[]): ApiMiddleware {
+  if (origins.length === 0) return (_, next) => next();
+  // Configured as an address, with a slash at the end; browsers send an origin without one.
+  const allowed = new Set(origins.map((origin) => origin.replace(/\/$/, "")));
+  const isOpen = allowed.has("*");
+  return async (context, next) => {
+    await next();
+    const { headers } = context.res;
+    const { origin } = context.env.incoming.headers;
+    if (!isOpen) headers.append("Vary", "Origin");
+    if (!isOpen && (origin === undefined || !allowed.has(origin))) return;
+    headers.set("Access-Control-Allow-Origin", isOpen ? "*" : (origin ?? ""));
+    headers.set("Access-Control-Expose-Headers", EXPOSED_HEADERS);
+    if (context.req.method !== "OPTIONS" || origin === undefined) return;
+    headers.set("Access-Control-Allow-Methods", headers.get("Allow") ?? "");
+    headers.set("Access-Control-Allow-Headers", ALLOWED_HEADERS);
+    headers.set("Access-Control-Max-Age", MAX_AGE_SECONDS);
+  };
 }
-
-const EXPOSED = {
-  "Access-Control-Expose-Headers":
-    "x-request-id, retry-after, allow, content-disposition, content-range, accept-ranges, etag, location",
-} as const;

@@ -5,8 +5,9 @@ import { dirname, join } from "node:path";
 import { Type } from "typebox";
 import { ERRORS } from "../../schemas/errors.ts";
 import { ServiceError } from "../service-error.ts";
-import { acceptsGzip, compress } from "./compress.ts";
+import { acceptsGzip, compress } from "./answers.ts";
 import { type AnyEndpoint, defineEndpoint } from "./endpoint.ts";
+import { describeApi } from "./openapi.ts";
 
 const CSP = [
   "default-src 'none'",
@@ -170,3 +171,24 @@ export const docsPage: AnyEndpoint = defineEndpoint({
       : send(READER_ASSET, headers);
   },
 });
+
+/** The endpoints that describe the others, and themselves. */
+
+export function documentEndpoints(endpoints: readonly AnyEndpoint[]): readonly AnyEndpoint[] {
+  let made: Readonly<Record<string, unknown>> | undefined;
+  const document = defineEndpoint({
+    method: "GET",
+    path: "/openapi.json",
+    tag: "Operations",
+    id: "getOpenApi",
+    summary: "This document.",
+    access: "none",
+    answers: { 200: { description: "OpenAPI 3.1.", schema: Type.Object({ openapi: Type.String() }) } },
+    errors: [],
+    handle: () => {
+      made ??= describeApi([...endpoints, document as AnyEndpoint, docsPage]);
+      return { status: 200, body: made };
+    },
+  });
+  return [document, docsPage, ...docsFiles];
+}

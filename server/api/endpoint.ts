@@ -92,7 +92,7 @@ export interface Call<A extends Access, P extends TObject, Q extends TObject, B 
   readonly address: string;
   readonly requestId: string;
   /** When the request came, by `performance.now()`. */
-  readonly beganMs: number;
+  readonly startedMs: number;
   readonly log: Logger;
   readonly headers: Headers;
   /** For bodies that are streamed. */

@@ -5,6 +5,7 @@ import { Uuid } from "../../schemas/api/records.ts";
 import { newUuid } from "../uuid.ts";
 import { openApp } from "./app.fixture.ts";
 import { defineEndpoint } from "./endpoint.ts";
+import { findUnsound, hasTooManyValues, MAX_VALUES } from "./input.ts";
 
 const Telemetry = Type.Union([
   Type.Object({ type: Type.Literal("mqtt"), port: Type.Integer({ minimum: 1, maximum: 65535 }) }),
@@ -202,4 +203,29 @@ test("too large a body is refused by its length, and when it has none, while it 
     `POST /things HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n${chunk.repeat(5)}`,
   );
   assert.match(answer, /^HTTP\/1\.1 413 .*"code":"body_too_large"/s);
+});
+
+const listOf = (count: number, item: unknown): string => JSON.stringify(Array(count).fill(item));
+const judge = (json: string): boolean => hasTooManyValues(Buffer.from(json));
+
+test("too many values are seen before they are parsed", () => {
+  for (const item of [1, "a", {}, [], null]) assert.ok(judge(listOf(MAX_VALUES + 1, item)), JSON.stringify(item));
+  assert.ok(!judge(listOf(MAX_VALUES - 1, 1)));
+});
+
+test("what stands in texts is not counted, whatever quotation marks are in them", () => {
+  const commas = ",".repeat(2 * MAX_VALUES);
+  for (const text of [commas, `"${commas}`, `\\${commas}`, `${commas}\\`, `\\"${commas}"`, `é${commas}`])
+    assert.ok(!judge(JSON.stringify([text, { [text]: text }])), text.slice(0, 5));
+  assert.ok(judge(`["\\"", ${listOf(MAX_VALUES + 1, 1)}]`));
+});
+
+test("a text that never ends is left to the parser", () => {
+  for (const json of ['"', '["\\', '["\\"']) assert.ok(!judge(json));
+});
+
+test("what is parsed is counted exactly", () => {
+  const message = `has more than ${MAX_VALUES} values`;
+  assert.deepEqual(findUnsound(Array(MAX_VALUES).fill(1)), [{ path: "", message }]);
+  assert.deepEqual(findUnsound(Array(MAX_VALUES - 2).fill(1)), []);
 });

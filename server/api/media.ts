@@ -12,7 +12,7 @@ import { ServiceError } from "../service-error.ts";
 import { streamBody } from "../streams/body.ts";
 import type { User } from "../user.ts";
 import { type AnyEndpoint, defineEndpoint } from "./endpoint.ts";
-import { readBytes } from "./read-body.ts";
+import { readBytes } from "./input.ts";
 
 export interface MediaNeeds {
   readonly media: Pick<Media, "find" | "trouble">;

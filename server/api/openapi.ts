@@ -4,11 +4,8 @@ import { API_VERSION } from "../../schemas/api/information.ts";
 import { Problem } from "../../schemas/api/problem.ts";
 import { ERRORS, type ErrorCode } from "../../schemas/errors.ts";
 import { type Access, type AnswerShape, type AnyEndpoint, TAGS } from "./endpoint.ts";
-import { describeSent } from "./openapi-webhooks.ts";
-import { PROBLEM_TYPE } from "./problem.ts";
+import { errorsOf, PROBLEM_TYPE } from "./problem.ts";
 import { parameterNames, parameterSchema } from "./routes.ts";
-import { errorsOf } from "./shared-errors.ts";
-import { SharedSchemas } from "./shared-schemas.ts";
 
 const ABOUT = `Video sources go in; objects are detected, tracked and placed on the map; video, JSON streams, reports,
 alerts and webhooks come out. Every running job is a *process*.
@@ -169,3 +166,78 @@ function describeErrors(endpoint: AnyEndpoint, shared: SharedSchemas): object {
 const RETRY_AFTER = {
   "Retry-After": { description: "Seconds after which to ask again.", schema: { type: "integer", minimum: 1 } },
 };
+
+/** What we send, in the OpenAPI document: signed as Standard Webhooks has it. */
+
+const HEADERS = {
+  "webhook-id": "The same in every copy of a notification.",
+  "webhook-timestamp": "When this copy was sent: Unix time in seconds.",
+  "webhook-signature":
+    "`v1,` and the base64 of HMAC-SHA256 over `{webhook-id}.{webhook-timestamp}.{body}`; the key is what stands behind `whsec_` of the secret, as base64.",
+};
+
+export function describeSent(endpoints: readonly AnyEndpoint[], shared: SharedSchemas): object {
+  const parameters = Object.entries(HEADERS).map(([name, description]) => ({
+    ...{ name, in: "header", required: true, description, schema: { type: "string" } },
+  }));
+  const sent = endpoints.flatMap(({ tag, sends = {} }) =>
+    Object.entries(sends).map(([name, { description, schema }]) => {
+      const requestBody = { required: true, content: { "application/json": { schema: shared.refer(schema) } } };
+      const responses = {
+        "2XX": { description: "Taken. Anything else is tried again, but for 410: nothing more comes." },
+      };
+      return [name, { post: { tags: [tag], summary: name, description, parameters, requestBody, responses } }];
+    }),
+  );
+  return sent.length === 0 ? {} : { webhooks: Object.fromEntries(sent) };
+}
+
+/** Schemas with a title are written once in the document, below `components`, and referred to. */
+const TITLE = /^[A-Z][A-Za-z0-9]*$/;
+
+type Schema = { readonly [key: string]: unknown };
+
+export class SharedSchemas {
+  readonly #known = new Map<string, { readonly text: string; readonly schema: unknown }>();
+
+  /** A copy as plain JSON, with references in the place of what is shared. */
+  refer(schema: object): unknown {
+    return this.#visit(JSON.parse(JSON.stringify(schema)));
+  }
+
+  /** All of them by title, in the order of the alphabet. */
+  list(): Readonly<Record<string, unknown>> {
+    const entries = [...this.#known].map(([title, { schema }]) => [title, schema] as const);
+    return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  #visit(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map((item) => this.#visit(item));
+    if (typeof value !== "object" || value === null) return value;
+    const inner = Object.fromEntries(Object.entries(value).map(([key, item]) => [key, this.#visitKey(key, item)]));
+    return this.#share(excuseDefaults(inner));
+  }
+
+  /** What is data and not a schema stays as it is. */
+  #visitKey(key: string, value: unknown): unknown {
+    return ["default", "examples", "enum", "const", "required"].includes(key) ? value : this.#visit(value);
+  }
+
+  /** Two that have one title and differ: the second stays where it is. */
+  #share(schema: Schema): Schema {
+    const { title } = schema;
+    if (typeof title !== "string" || !TITLE.test(title)) return schema;
+    const text = JSON.stringify(schema);
+    const known = this.#known.get(title);
+    if (known === undefined) this.#known.set(title, { text, schema });
+    return known === undefined || known.text === text ? { $ref: `#/components/schemas/${title}` } : schema;
+  }
+}
+
+/** What has a default need not be sent. */
+function excuseDefaults(schema: Schema): Schema {
+  const { properties, required } = schema as { properties?: Readonly<Record<string, object>>; required?: unknown };
+  if (properties === undefined || !Array.isArray(required)) return schema;
+  const needed = required.filter((name) => !("default" in (properties[name] ?? {})));
+  return { ...schema, required: needed };
+}

@@ -3,7 +3,7 @@ import { Type } from "typebox";
 import { PLAYER_CSP, PLAYER_FILES, type PlayerFile } from "../media/player/files.ts";
 import { type PlayerKind, renderPlayer } from "../media/player/page.ts";
 import { ServiceError } from "../service-error.ts";
-import { acceptsGzip, compress } from "./compress.ts";
+import { acceptsGzip, compress } from "./answers.ts";
 import { type AnyEndpoint, defineEndpoint } from "./endpoint.ts";
 
 interface Packed {

@@ -1,7 +1,8 @@
 /** Errors as answers: RFC 9457. */
 import type { Problem } from "../../schemas/api/problem.ts";
-import { ERRORS } from "../../schemas/errors.ts";
+import { ERRORS, type ErrorCode } from "../../schemas/errors.ts";
 import { ServiceError } from "../service-error.ts";
+import type { AnyEndpoint } from "./endpoint.ts";
 
 export const PROBLEM_TYPE = "application/problem+json";
 
@@ -37,4 +38,40 @@ export function problemHeaders(error: ServiceError, requestId: string): Record<s
     "X-Request-Id": requestId,
     ...(error.retryAfterSeconds !== null && { "Retry-After": String(Math.max(1, Math.ceil(error.retryAfterSeconds))) }),
   };
+}
+
+/** Codes that an endpoint may answer with without saying so. */
+
+const ALWAYS = ["malformed_request", "path_not_found", "method_not_allowed", "rate_limited"] as const;
+const OURS = ["internal_error", "database_unavailable", "shutting_down"] as const;
+const OF_KEYS = ["api_key_missing", "api_key_invalid", "api_key_expired"] as const;
+const OF_SIGNATURES = ["signature_invalid"] as const;
+const OF_BODIES = ["malformed_json", "request_timeout", "body_too_large", "media_type_unsupported"] as const;
+
+export const SHARED_ERRORS: readonly ErrorCode[] = [
+  ...ALWAYS,
+  ...OURS,
+  ...OF_KEYS,
+  ...OF_SIGNATURES,
+  ...OF_BODIES,
+  "invalid_input",
+];
+
+/** Those that can really come from this endpoint, for the document. */
+export function errorsOf(endpoint: AnyEndpoint): readonly ErrorCode[] {
+  const hasInput = endpoint.query !== undefined || endpoint.body !== undefined;
+  return [
+    ...new Set<ErrorCode>([
+      "malformed_request",
+      ...(endpoint.path.includes("{") ? ["path_not_found" as const] : []),
+      ...(["key", "url-key", "bearer", "signed"].includes(endpoint.access)
+        ? [...OF_KEYS, "rate_limited" as const]
+        : []),
+      ...(endpoint.access === "signed" ? OF_SIGNATURES : []),
+      ...(endpoint.body === undefined ? [] : OF_BODIES),
+      ...(hasInput ? ["invalid_input" as const] : []),
+      ...endpoint.errors,
+      ...OURS,
+    ]),
+  ];
 }

@@ -22,7 +22,7 @@ import { findOutput } from "../store/outputs.ts";
 import { findProcess, listProcesses, type ProcessView } from "../store/processes.ts";
 import type { User } from "../user.ts";
 import { type AnyEndpoint, defineEndpoint, type Endpoint, type JsonAnswer } from "./endpoint.ts";
-import { describeFiles } from "./process-recordings.ts";
+import { describeFiles } from "./recordings.ts";
 
 export interface ProcessNeeds {
   readonly sql: Sql;
@@ -63,11 +63,11 @@ export function processEndpoints({ sql, processes, hub, recordings }: ProcessNee
       isBodyOptional: true,
       answers: { 201: { description: "It runs.", schema: StartedProcess } },
       errors: START_ERRORS,
-      async handle({ user, query, body, publicUrl, headers, beganMs, signal }) {
+      async handle({ user, query, body, publicUrl, headers, startedMs, signal }) {
         const { source_uuid: sourceUuid, graph = "detect" } = query;
         // Every value is JSON: it was read from some.
         const params = (body.params ?? {}) as JsonRecord;
-        const order = { user, sourceUuid, graph, params, requestedMs: beganMs, signal };
+        const order = { user, sourceUuid, graph, params, requestedMs: startedMs, signal };
         const { uuid, telemetry, times = {} } = await processes.start(order);
         const apiKey = headers.get("api_key") ?? "";
         const timing = Object.entries(times).map(([part, ms]) => `${part};dur=${ms}`);

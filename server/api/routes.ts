@@ -18,6 +18,8 @@ export interface RoutePath {
   /** As Hono writes it: `/process/:0/pause`. Parameters have numbers, since each endpoint may name them its own way. */
   readonly pattern: string;
   readonly template: string;
+  /** How many parameters it has. */
+  readonly parameters: number;
   readonly routes: ReadonlyMap<Method, Route>;
   /** For `Allow`. */
   readonly methods: string;
@@ -48,6 +50,7 @@ export function groupByPath(endpoints: readonly AnyEndpoint[]): readonly RoutePa
     .map(([pattern, group]) => ({
       pattern,
       template: group[0]?.path ?? pattern,
+      parameters: parameterNames(group[0]?.path ?? "").length,
       routes: new Map(group.map((endpoint) => [endpoint.method, toRoute(endpoint)])),
       methods: listMethods(group),
     }));

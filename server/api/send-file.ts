@@ -1,10 +1,11 @@
 /** Files as answers: whole or in part, at the pace of the client. */
-import type { FileHandle } from "node:fs/promises";
-import { open } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { constants, createGzip } from "node:zlib";
 import { ERRORS } from "../../schemas/errors.ts";
 import { streamBody } from "../streams/body.ts";
-import { type ByteRange, hasMatch, readRange } from "./byte-range.ts";
 import type { AnswerShape } from "./endpoint.ts";
 import { PROBLEM_TYPE } from "./problem.ts";
 
@@ -107,3 +108,91 @@ function refuseRange(bytes: number, requestId: string): Response {
   const headers = { "Content-Type": PROBLEM_TYPE, "Content-Range": `bytes */${bytes}`, "Cache-Control": "no-store" };
   return new Response(JSON.stringify(problem), { status, headers });
 }
+
+/** A long answer, sent as it is made: in the memory of one piece, at the pace of its client, compressed where that is asked for. */
+
+export interface Way {
+  readonly raw: IncomingMessage;
+  /** A client that takes nothing for so long is let go. */
+  readonly stallMs: number;
+  onFault(error: unknown): void;
+}
+
+type Pieces = AsyncGenerator<Uint8Array, void, undefined>;
+
+/** Rejects when not even the first piece can be made: that is still an answer of its own. */
+export async function startPieces(texts: AsyncGenerator<string>, isPacked: boolean): Promise<Pieces> {
+  const pieces = toBytes(await texts.next(), texts);
+  return isPacked ? pack(pieces) : pieces;
+}
+
+async function* toBytes(first: IteratorResult<string>, texts: AsyncGenerator<string>): Pieces {
+  try {
+    for (let next = first; next.done !== true; next = await texts.next()) yield Buffer.from(next.value);
+  } finally {
+    await texts.return(undefined);
+  }
+}
+
+const CHUNK_BYTES = 128 * 1024;
+
+async function* pack(pieces: Pieces): Pieces {
+  const gzip = createGzip({ level: constants.Z_BEST_SPEED, chunkSize: CHUNK_BYTES });
+  // What fails is told by reading: the pieces break off there.
+  pipeline(Readable.from(pieces, { objectMode: true, highWaterMark: 1 }), gzip).catch(() => {});
+  for await (const chunk of gzip) yield chunk as Uint8Array;
+}
+
+/** A file that breaks off breaks the connection off: nobody takes a part of it for the whole. */
+export function sendPieces(pieces: Pieces, { raw, stallMs, onFault }: Way): ReadableStream<Uint8Array> {
+  const drop = () => void raw.socket.destroy();
+  const leave = () => void pieces.return(undefined).catch(() => {});
+  const next = async (): Promise<Uint8Array | null> => {
+    try {
+      const { done, value } = await pieces.next();
+      return done ? null : value;
+    } catch (error) {
+      onFault(error);
+      drop();
+      throw error;
+    }
+  };
+  return streamBody({ next, leave }, { afterMs: stallMs, drop });
+}
+
+/** Which part of a file a request asks for: RFC 9110, section 14. Pure. */
+
+export interface ByteRange {
+  readonly first: number;
+  /** Inclusive. */
+  readonly last: number;
+}
+
+const SINGLE = /^bytes=\s*(\d{0,15})-(\d{0,15})\s*$/i;
+
+/**
+ * Null: the whole, also where several parts are asked for, which a server may do. "none": a part that is not there.
+ * @param condition `If-Range`: the file must still be what the client has a part of
+ */
+export function readRange(
+  range: string | null,
+  condition: string | null,
+  etag: string,
+  bytes: number,
+): ByteRange | "none" | null {
+  if (range === null || (condition !== null && condition.trim() !== etag)) return null;
+  const [, firstText, lastText] = SINGLE.exec(range) ?? [];
+  if (firstText === undefined || lastText === undefined || (firstText === "" && lastText === "")) return null;
+  if (firstText === "") {
+    const count = Math.min(Number(lastText), bytes);
+    return count === 0 ? "none" : { first: bytes - count, last: bytes - 1 };
+  }
+  const first = Number(firstText);
+  const last = lastText === "" ? bytes - 1 : Math.min(Number(lastText), bytes - 1);
+  if (lastText !== "" && Number(lastText) < first) return null;
+  return first >= bytes ? "none" : { first, last };
+}
+
+/** `If-None-Match`. */
+export const hasMatch = (condition: string | null, etag: string): boolean =>
+  (condition?.split(",") ?? []).some((part) => [etag, `W/${etag}`, "*"].includes(part.trim()));

@@ -1,23 +1,34 @@
 /** What a process has seen: its track report, and the same for maps and tables. */
 import type { Static } from "typebox";
-import { DeletedReport, TracksQuery } from "../../schemas/api/track-reports.ts";
+import {
+  DeletedReport,
+  TrackedListing,
+  TrackedQuery,
+  TrackReportRecord,
+  TracksQuery,
+} from "../../schemas/api/track-reports.ts";
+import { TrackCollection } from "../../schemas/api/tracks.ts";
 import type { Config } from "../../schemas/config.ts";
+import type { WholeTrack } from "../../tracks/format.ts";
 import { TRACKS_FORMATS } from "../../tracks/formats.ts";
+import { beginEntry, endEntry } from "../../tracks/report-entry.ts";
 import { withTimeout } from "../async/timing.ts";
+import type { ProcessRecordings } from "../media/recordings/process-recordings.ts";
+import type { Signer } from "../media/sign.ts";
 import type { Processes } from "../processes/processes.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { deleteReport } from "../store/track-reports.ts";
-import { findReported, type ReportedProcess } from "../store/tracked-processes.ts";
+import { findReported, listTracked, type ReportedProcess, type TrackedRow } from "../store/tracked-processes.ts";
 import { exportTracks } from "../tracks/export-tracks.ts";
 import { readReportCursor, reportTracks } from "../tracks/report-tracks.ts";
 import { chooseWindow } from "../tracks/report-window.ts";
 import type { TrackLog } from "../tracks/track-log.ts";
 import type { User } from "../user.ts";
-import { acceptsGzip } from "./compress.ts";
-import { type AnyEndpoint, defineEndpoint } from "./endpoint.ts";
-import { sendPieces, startPieces } from "./send-pieces.ts";
-import { TRACKS_ANSWER } from "./tracks-answer.ts";
+import { acceptsGzip } from "./answers.ts";
+import { type AnswerShape, type AnyEndpoint, defineEndpoint } from "./endpoint.ts";
+import { describeFiles } from "./recordings.ts";
+import { sendPieces, startPieces } from "./send-file.ts";
 
 interface TrackNeeds {
   readonly sql: Sql;
@@ -147,3 +158,96 @@ async function expectReport(processes: TrackNeeds["processes"], user: User, uuid
     if (error instanceof ServiceError && error.code === "graph_lacks") throw error;
   }
 }
+
+/** Which processes have a track report. */
+
+interface TrackedNeeds {
+  readonly sql: Sql;
+  readonly recordings: Pick<ProcessRecordings, "list">;
+  readonly signer: Pick<Signer, "sign">;
+}
+
+export function trackedProcessEndpoints({ sql, recordings, signer }: TrackedNeeds): readonly AnyEndpoint[] {
+  const findVideo = async ({ uuid }: TrackedRow, { hasRecording }: User, publicUrl: string): Promise<string | null> => {
+    if (!hasRecording) return null;
+    const [first] = describeFiles(await recordings.list(uuid), uuid, signer, publicUrl);
+    return first?.download_url ?? null;
+  };
+  return [
+    defineEndpoint({
+      method: "GET",
+      path: "/tracked_processes",
+      tag: "Track reports",
+      id: "listTrackedProcesses",
+      summary: "Lists your processes that have a track report",
+      description:
+        "Those whose key had the track logger when they started and whose report was not deleted, with the processed video of keys with process recording. Tracks are kept for `report.retention_days`, also of processes that run.",
+      access: "key",
+      query: TrackedQuery,
+      answers: { 200: { description: "Newest first.", schema: TrackedListing } },
+      errors: [],
+      async handle({ user, query, publicUrl }) {
+        const { rows, nextCursor } = await listTracked(sql, user.uuid, query);
+        const listed = [];
+        for (const row of rows) listed.push(describe(row, await findVideo(row, user, publicUrl)));
+        return { status: 200, body: { tracked_processes: listed, ...(nextCursor && { next_cursor: nextCursor }) } };
+      },
+    }),
+  ];
+}
+
+const describe = (row: TrackedRow, videoUrl: string | null) => ({
+  ...{ uuid: row.uuid, process_uuid: row.uuid, source_uuid: row.sourceUuid, alias: row.alias },
+  started_at: row.startedAt?.toISOString() ?? null,
+  finished_at: row.finishedAt?.toISOString() ?? null,
+  track_count: row.trackCount,
+  enhancement: row.enhancement,
+  video_url: videoUrl,
+});
+
+/** What `GET /process/{process_uuid}/tracks` answers with, for the document: written by the formats themselves. */
+
+const PROCESS = "01890000-0000-7000-8000-000000000001";
+const BEGAN_MS = 1_700_000_000_000;
+
+const SAMPLE: WholeTrack = {
+  ...{ id: 7, classId: 2, className: "car", isLive: false, box: [480, 540, 240, 270] },
+  ...{ firstSeenMs: BEGAN_MS, lastSeenMs: BEGAN_MS + 1000, sightings: 25 },
+  confidence: { best: 0.91, mean: 0.83, least: 0.62 },
+  points: [0, 1].map((second) => ({
+    timeMs: BEGAN_MS + second * 1000,
+    confidence: 0.83,
+    box: [400 + 80 * second, 540, 240, 270],
+    spot: {
+      ...{ latitude: 48.1372 + second * 0.0001, longitude: 11.5755, altitude: 519.2, errorM: 1.4 },
+      ...{ speedMps: 11.1, heading: 0 },
+    },
+  })),
+};
+
+function sampleOf(name: keyof typeof TRACKS_FORMATS): string {
+  const { writeHead, writeTrack, writeFoot } = TRACKS_FORMATS[name];
+  return writeHead({ title: "rtsp://camera/main", processUuid: PROCESS }) + writeTrack(SAMPLE, true) + writeFoot();
+}
+
+function sampleReport(): unknown {
+  const [firstSpot = null, lastSpot = null] = SAMPLE.points.map(({ timeMs, spot }) => spot && { ...spot, timeMs });
+  const patch = { timeMs: BEGAN_MS, confidence: 0.91, jpeg: "/9j/4AAQSkZJRgABAQAAAQABAAD/2Q==" };
+  const track = JSON.parse(beginEntry({ ...SAMPLE, firstSpot, lastSpot }) + endEntry(patch, null));
+  return { process_uuid: PROCESS, report_time: BEGAN_MS / 1000 + 2, time_window_minutes: 5, tracks: [track] };
+}
+
+const typeOf = (name: keyof typeof TRACKS_FORMATS): string => TRACKS_FORMATS[name].mediaType.split(";")[0] ?? "";
+
+export const TRACKS_ANSWER: AnswerShape = {
+  description: "The report, or the file.",
+  schema: TrackReportRecord,
+  otherTypes: [typeOf("geojson"), typeOf("kml"), typeOf("csv")],
+  otherSchemas: { [typeOf("geojson")]: TrackCollection },
+  examples: {
+    "application/json": sampleReport(),
+    [typeOf("geojson")]: JSON.parse(sampleOf("geojson")),
+    [typeOf("kml")]: sampleOf("kml"),
+    [typeOf("csv")]: sampleOf("csv"),
+  },
+};

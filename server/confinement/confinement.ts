@@ -12,7 +12,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
-import { listDenied } from "../sources/networks.ts";
+import { listDenied } from "../net/addresses.ts";
 import { StartFault } from "../start-fault.ts";
 
 const run = promisify(execFile);

@@ -81,10 +81,10 @@ export class ClipPublisher {
     const { signal } = this.#ending;
     let failures = 0;
     do {
-      const beganMs = performance.now();
+      const startedMs = performance.now();
       const why = await this.#publish();
       if (signal.aborted) break;
-      failures = performance.now() - beganMs > WELL_MS ? 1 : failures + 1;
+      failures = performance.now() - startedMs > WELL_MS ? 1 : failures + 1;
       log.warn({ path, why, failures }, "the clip of the demo is not published any more; it will be again");
       this.#enter("restarting", why);
       await sleep(backoff(failures, rule), signal);

@@ -1,7 +1,7 @@
 /** A graph in the body of a request: as YAML, or as JSON with the YAML in it. */
 import type { IncomingMessage } from "node:http";
 import { ValidateBody } from "../../schemas/api/graphs.ts";
-import { type BodyLimits, expectSize, parseJson, readBytes } from "../api/read-body.ts";
+import { type BodyLimits, expectSize, parseJson, readBytes } from "../api/input.ts";
 import { ServiceError } from "../service-error.ts";
 import { checkBy } from "../validation.ts";
 

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { connect as connectSocket, isIP, type LookupFunction, type Socket } from "node:net";
 import { connect as connectSecurely } from "node:tls";
 import { MqttClient } from "mqtt";
+import { explainConnectionError } from "../net/explain.ts";
 import { PacketSieve } from "./packet-sieve.ts";
 import { SiftedSocket } from "./sifted-socket.ts";
 
@@ -83,24 +84,19 @@ export const answer =
 export const isOfVersion = (error: Error): boolean =>
   VERSION_CODES.includes(Number((error as { code?: unknown }).code));
 
+/** Return codes of CONNACK: 3.1.1 and 5. */
 const REASONS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "nothing listens there; see that the broker runs",
-  ECONNRESET: "the broker closed the connection",
-  EHOSTUNREACH: "there is no way to this host",
-  ENETUNREACH: "there is no way to this network",
-  ETIMEDOUT: "it does not answer",
-  1: "it does not know our version of MQTT",
-  4: "it does not take this username and password",
-  5: "it does not let this user in",
-  132: "it does not know our version of MQTT",
-  134: "it does not take this username and password",
-  135: "it does not let this user in",
+  ECONNREFUSED: "nothing listens there; check that the broker is running",
+  EPROTO: "what it sends is not MQTT; for mqtts, not TLS",
+  1: "it does not support our version of MQTT",
+  4: "it rejects this username and password",
+  5: "it rejects this user",
+  132: "it does not support our version of MQTT",
+  134: "it rejects this username and password",
+  135: "it rejects this user",
 };
 
 export function explain(error: Error, { url }: BrokerPlace): string {
-  const { code, errors } = error as { code?: unknown; errors?: readonly { code?: unknown }[] };
-  // Several addresses were tried: the first tells as much as all of them.
-  const known = REASONS[String(code)] ?? REASONS[String(errors?.[0]?.code)];
   const said = error.message === "connack timeout" ? "it does not answer" : error.message;
-  return `${url}: ${known ?? said}`;
+  return `${url}: ${explainConnectionError(error, REASONS) ?? said}`;
 }

@@ -61,7 +61,7 @@ export class PacketSieve {
     this.#head.push(byte);
     if (this.#head.length === 1) return null;
     if (byte < 128) return this.#head.slice(1).reduceRight((length, part) => length * 128 + (part & 127), 0);
-    if (this.#head.length > MOST_LENGTH_BYTES) throw new Error("what it sends is no MQTT");
+    if (this.#head.length > MOST_LENGTH_BYTES) throw new Error("what it sends is not MQTT");
     return null;
   }
 

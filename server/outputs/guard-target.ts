@@ -1,5 +1,5 @@
 import type { Config } from "../../schemas/config.ts";
-import { guardAddress } from "../sources/guard-address.ts";
+import { guardAddress } from "../net/guard.ts";
 
 /** As `guardAddress`. Datagrams may go to a group of hosts; connections need a single one. */
 export const guardTarget = (url: string, network: Config["network"]): Promise<readonly string[]> =>

@@ -48,9 +48,9 @@ async function until(isSo: () => Promise<boolean> | boolean): Promise<void> {
 
 /** How it was refused, in how much of its limit. */
 async function refuse(on: Stage, script: JsonRecord = {}): Promise<ServiceError> {
-  const beganMs = performance.now();
+  const startedMs = performance.now();
   const error = await on.start(script).then(refuseSuccess, (error: unknown) => error);
-  const share = (performance.now() - beganMs) / (LIMIT_SECONDS * 1000);
+  const share = (performance.now() - startedMs) / (LIMIT_SECONDS * 1000);
   assert.ok(error instanceof ServiceError, String(error));
   assert.ok(share < MARGIN, `it took ${share} of its limit`);
   return error;
@@ -157,10 +157,10 @@ test("three starts at once on a port that accepts and stays silent are all answe
   });
   const { supervisor, user, sourceUuid } = on;
   const order = { user, sourceUuid, graph: "watched", graphText: WATCHED, params: {} };
-  const beganMs = performance.now();
+  const startedMs = performance.now();
   const refused = async () => supervisor.start(order).then(refuseSuccess, (error: ServiceError) => error);
   const errors = await Promise.all([refused(), refused(), refused()]);
-  const share = (performance.now() - beganMs) / (limitSeconds * 1000);
+  const share = (performance.now() - startedMs) / (limitSeconds * 1000);
   assert.ok(share < MARGIN, `it took ${share} of the limit`);
   // Where three runners cannot be loaded in the time, it is the machine that is to blame, and not the source.
   for (const { code, message, retryAfterSeconds } of errors)

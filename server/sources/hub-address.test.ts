@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { networkInterfaces } from "node:os";
 import { test } from "node:test";
 import { makeConfig } from "../api/app.fixture.ts";
+import { isOwnHost } from "../net/addresses.ts";
 import { findHubPath } from "./hub-address.ts";
-import { isOwnHost } from "./own-hosts.ts";
 
 const hub = { rtspPort: 8554, rtmpPort: 1935, isOwnHost: (host: string) => host === "hub.example" };
 const find = (url: string) => findHubPath(url, "ada", hub);

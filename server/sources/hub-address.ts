@@ -1,6 +1,7 @@
 /** Which streams are published to our own media hub, and where there. */
+
+import { readAuthority } from "../net/url.ts";
 import { ServiceError } from "../service-error.ts";
-import { readAuthority } from "./authority.ts";
 
 const SEGMENT = /^[A-Za-z0-9_][A-Za-z0-9._~-]*$/;
 const MOST_CHARACTERS = 255;

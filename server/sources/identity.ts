@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { canonicalJson } from "../../schemas/canonical-json.ts";
 import type { Json } from "../../schemas/json.ts";
-import { readAuthority } from "./authority.ts";
+import { readAuthority } from "../net/url.ts";
 import type { TelemetrySetting } from "./telemetry-cfg.ts";
 
 export const identifyStream = (inputUrl: string, telemetry: TelemetrySetting | null): Buffer =>

@@ -2,9 +2,9 @@
 import { connect } from "node:net";
 import type { Config } from "../../schemas/config.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
+import { guardAddress, pinAddress } from "../net/guard.ts";
+import { readAuthority } from "../net/url.ts";
 import { ServiceError } from "../service-error.ts";
-import { readAuthority } from "./authority.ts";
-import { guardAddress, pinAddress } from "./guard-address.ts";
 
 /** Asked before every connection. Rejects with `address_refused`, or `source_not_live` for a name that leads nowhere. */
 export type Locate = () => Promise<string>;

@@ -1,6 +1,8 @@
 /** Streams that are registered to be pulled, and changes of any source. */
 import type { NewStream, SourceChange } from "../../schemas/api/sources.ts";
 import type { Config } from "../../schemas/config.ts";
+import { guardAddress } from "../net/guard.ts";
+import { readAuthority } from "../net/url.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import {
@@ -13,8 +15,6 @@ import {
 } from "../store/sources.ts";
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";
-import { readAuthority } from "./authority.ts";
-import { guardAddress } from "./guard-address.ts";
 import { findHubPath, type OwnHub } from "./hub-address.ts";
 import { identifyStream } from "./identity.ts";
 import { brokerUrl, keepSecrets, readTelemetry, type TelemetrySetting } from "./telemetry-cfg.ts";

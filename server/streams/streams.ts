@@ -1,8 +1,8 @@
 /** Everything that goes on for as long as a process does: websockets, feed, events. */
 import type { Config } from "../../schemas/config.ts";
+import type { Authenticate } from "../api/access.ts";
 import type { AnyEndpoint } from "../api/endpoint.ts";
-import type { Authenticate } from "../api/frame.ts";
-import type { UpgradeHook } from "../api/upgrade.ts";
+import type { UpgradeHook } from "../api/http-server.ts";
 import type { Processes } from "../processes/processes.ts";
 import { streamEndpoints } from "./endpoints.ts";
 import { Sockets } from "./sockets.ts";

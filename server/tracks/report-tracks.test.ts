@@ -4,7 +4,7 @@ import type { Static } from "typebox";
 import { TrackedListing, TrackReportRecord } from "../../schemas/api/track-reports.ts";
 import type { ReportedTrack } from "../../schemas/track-report.ts";
 import type { AnyEndpoint, JsonAnswer } from "../api/endpoint.ts";
-import { trackedProcessEndpoints } from "../api/tracked-processes.ts";
+import { trackedProcessEndpoints } from "../api/tracks.ts";
 import type { Sql } from "../store/client.ts";
 import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
 import { deleteReport, writeEndedReports } from "../store/track-reports.ts";

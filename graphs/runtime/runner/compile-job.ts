@@ -1,7 +1,7 @@
 /** From a job to a compiled graph. */
 import { isAbsolute } from "node:path";
 import type { AnyElement } from "../../../elements/element.ts";
-import type { AllowedHost } from "../../../native/connections.ts";
+import type { AllowedHost } from "../../../native/gstreamer.ts";
 import type { JsonRecord } from "../../../schemas/json.ts";
 import type { LiveValues } from "../../../schemas/live-values.ts";
 import type { Registry } from "../../../schemas/registry.ts";

@@ -1,6 +1,6 @@
 /** A runner's life: loads everything, says hello, does what the server asks, and never outlives it. */
 import { loadElements } from "../../../elements/index.ts";
-import { allowConnections, closeAutoplug } from "../../../native/connections.ts";
+import { allowConnections, closeAutoplug } from "../../../native/gstreamer.ts";
 import { RUNNER_PROTOCOL, type RunnerMessage } from "../../../schemas/runner.ts";
 import { within } from "../limits.ts";
 import { loadRegistry } from "../registry.ts";

@@ -4,7 +4,7 @@
  */
 import { basename } from "node:path";
 import type { TappedBuffer } from "../../../native/addon.ts";
-import { allowConnections } from "../../../native/connections.ts";
+import { allowConnections } from "../../../native/gstreamer.ts";
 import type { JsonRecord } from "../../../schemas/json.ts";
 import { dropLive, type LiveValues } from "../../../schemas/live-values.ts";
 import { maskCredentials } from "../../../schemas/mask.ts";

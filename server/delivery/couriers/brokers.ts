@@ -1,7 +1,7 @@
 /** The connections to brokers, one for each broker and user, closed when nothing has gone over it for a while. */
 import type { BrokerPlace, ProtocolVersion } from "../../mqtt/broker-client.ts";
-import { readAuthority } from "../../sources/authority.ts";
-import { guardAddress } from "../../sources/guard-address.ts";
+import { guardAddress } from "../../net/guard.ts";
+import { readAuthority } from "../../net/url.ts";
 import type { CourierConfig } from "../courier.ts";
 import type { Target } from "../delivery.ts";
 import { BrokerFault, OpenBroker } from "./open-broker.ts";

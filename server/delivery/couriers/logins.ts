@@ -1,7 +1,7 @@
 /** Tokens of receivers that want a login first: asked for at `auth_url`, kept while they are good. */
 import { Agent } from "node:http";
 import { Agent as SecureAgent } from "node:https";
-import { readAuthority } from "../../sources/authority.ts";
+import { readAuthority } from "../../net/url.ts";
 import type { CourierConfig } from "../courier.ts";
 import { basicAuthorization, findReceiver, PostFault, type PostNeeds, post, type Receiver } from "./post.ts";
 

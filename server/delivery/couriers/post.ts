@@ -6,10 +6,10 @@ import { type Agent, type ClientRequest, type IncomingMessage, request as reques
 import { request as requestSecurely, type Agent as SecureAgent } from "node:https";
 import { isIP } from "node:net";
 import { answer } from "../../mqtt/broker-client.ts";
-import { readAuthority } from "../../sources/authority.ts";
-import { guardAddress } from "../../sources/guard-address.ts";
+import { explainConnectionError } from "../../net/explain.ts";
+import { guardAddress } from "../../net/guard.ts";
+import { readAuthority } from "../../net/url.ts";
 import type { CourierConfig } from "../courier.ts";
-import { explainFault } from "./explain-fault.ts";
 
 /** Why there was no answer, in words: of the receiver only the host and port are named. */
 export class PostFault extends Error {
@@ -121,7 +121,12 @@ export function post(receiver: Receiver, sent: Post, needs: PostNeeds): Promise<
       if (asked.reusedSocket) return clearTimeout(unreached);
       socket.once(isSecure ? "secureConnect" : "connect", () => clearTimeout(unreached));
     });
-    asked.on("error", (error) => fail(explainFault(error), asked.reusedSocket && isReset(error)));
+    asked.on("error", (error) =>
+      fail(
+        explainConnectionError(error) ?? `it cannot be reached (${String((error as NodeJS.ErrnoException).code)})`,
+        asked.reusedSocket && isReset(error),
+      ),
+    );
     asked.once("close", () => fail("it closed the connection without an answer"));
     asked.on("response", (response) => {
       const tell = (body: Buffer, isWhole: boolean): void => {

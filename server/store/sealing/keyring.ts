@@ -10,6 +10,9 @@ export const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const PREFIX = "sealed";
+/** At most 8 MB with the texts. */
+const MAX_CACHED = 4096;
+const MAX_CACHED_CHARACTERS = 1024;
 
 export interface Sealer {
   seal(text: string): string;
@@ -36,6 +39,8 @@ interface Key {
 export class Keyring implements Sealer {
   readonly #keys: ReadonlyMap<string, Key>;
   readonly #current: Key;
+  /** Recently opened: a listing opens the same secrets again and again, and deciphering them was most of its cost. */
+  readonly #opened = new Map<string, string>();
 
   /** The first seals, all of them open. */
   constructor(keys: readonly Uint8Array[]) {
@@ -63,6 +68,16 @@ export class Keyring implements Sealer {
   }
 
   open(sealed: string): string {
+    const known = this.#opened.get(sealed);
+    if (known !== undefined) return known;
+    const text = this.#decipher(sealed);
+    if (sealed.length > MAX_CACHED_CHARACTERS) return text;
+    this.#opened.set(sealed, text);
+    if (this.#opened.size > MAX_CACHED) this.#opened.delete(this.#opened.keys().next().value ?? "");
+    return text;
+  }
+
+  #decipher(sealed: string): string {
     const id = readKeyId(sealed);
     if (id === null) throw new Error("a secret in the database is not sealed");
     const key = this.#keys.get(id);

@@ -1,7 +1,7 @@
 /** One connection to a broker, from the look at its address until it is lost. */
 import type { Config } from "../../../schemas/config.ts";
 import { type BrokerPlace, explain, isOfVersion, openClient, type ProtocolVersion } from "../../mqtt/broker-client.ts";
-import { guardAddress } from "../../sources/guard-address.ts";
+import { guardAddress } from "../../net/guard.ts";
 
 export interface Broker extends BrokerPlace {
   readonly topic: string;

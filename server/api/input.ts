@@ -1,0 +1,317 @@
+/**
+ * Query and body of a request, checked: bounded in bytes, time, depth and values, by their schemas, and free of what a
+ * database cannot store. Read from Node's request and not by Hono's `bodyLimit`, which has no limit of time.
+ */
+
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Context } from "hono";
+import type { TObject } from "typebox";
+import { originOf } from "../../schemas/client-origin.ts";
+import type { Config } from "../../schemas/config.ts";
+import { type InputFault, ServiceError } from "../service-error.ts";
+import type { Check } from "../validation.ts";
+import type { ApiEnv, ApiMiddleware } from "./context.ts";
+import type { RequestScheduler } from "./request-scheduler.ts";
+import type { Route } from "./routes.ts";
+
+const MAX_FAULTS = 100;
+
+export interface Input {
+  readonly query: unknown;
+  readonly body: unknown;
+}
+
+export interface InputDeps {
+  readonly http: Config["http"];
+  readonly scheduler: RequestScheduler;
+}
+
+/** Sets `input`. Every fault of query and body is reported at once. */
+export function validateInput(route: Route, deps: InputDeps): ApiMiddleware {
+  const { endpoint, checkQuery, checkBody } = route;
+  return async (context, next) => {
+    const { info } = context.var;
+    const query = checkQuery === null ? NOTHING : readQuery(info.search, endpoint.query, checkQuery);
+    const body = checkBody === null ? NOTHING : await readBody(context, route, checkBody, deps);
+    const faults = [...query.faults, ...body.faults];
+    if (faults.length > 0) throw invalidInput(faults);
+    context.set("input", { query: query.value ?? {}, body: body.value });
+    return next();
+  };
+}
+
+interface Checked {
+  readonly value: unknown;
+  readonly faults: readonly InputFault[];
+}
+
+const NOTHING: Checked = { value: undefined, faults: [] };
+
+/** A query string as values of its schema's types. Names that the schema does not have are ignored. */
+function readQuery(search: URLSearchParams, { properties }: TObject, check: Check): Checked {
+  const values: Record<string, unknown> = {};
+  const faults: InputFault[] = [];
+  for (const [name, schema] of Object.entries(properties)) {
+    const texts = search.getAll(name);
+    if (texts.length === 0) continue;
+    const items = isSchema(schema) && "items" in schema ? schema.items : undefined;
+    if (items !== undefined) values[name] = texts.map((text) => readValue(text, items));
+    else if (texts.length > 1) faults.push({ path: name, message: `is given ${texts.length} times; expected once` });
+    if (!(name in values)) values[name] = readValue(texts[0] ?? "", schema);
+  }
+  for (const { path, message } of check(values)) faults.push({ path: path.slice(1), message });
+  for (const [path, value] of Object.entries(values)) {
+    const message = typeof value === "string" ? judgeText(value) : null;
+    if (message !== null) faults.push({ path, message });
+  }
+  return { value: values, faults };
+}
+
+async function readBody(
+  { env, var: { info } }: Context<ApiEnv>,
+  { endpoint }: Route,
+  check: Check,
+  { http, scheduler }: InputDeps,
+): Promise<Checked> {
+  const limits = {
+    bytes: http.body_bytes,
+    seconds: http.request_seconds,
+    waitUntilScheduled: () => scheduler.scheduleExpensive(originOf(info.address)),
+  };
+  const isOptional = endpoint.isBodyOptional === true;
+  const read = await readJson(env.incoming, env.outgoing, limits, isOptional);
+  // Clients that always send JSON send `null` when they have nothing to send.
+  const value = isOptional ? (read ?? {}) : read;
+  const unsound = findUnsound(value);
+  // Not worth checking against the schema when it is too deep or too large.
+  return { value, faults: unsound.length > 0 ? unsound : check(value) };
+}
+
+function invalidInput(faults: readonly InputFault[]): ServiceError {
+  const [first] = faults;
+  const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : "";
+  return new ServiceError("invalid_input", {
+    detail: `${first?.path || "The body"} ${first?.message}${more}.`,
+    errors: faults.slice(0, MAX_FAULTS),
+  });
+}
+
+type Schema = Readonly<Record<string, unknown>>;
+const isSchema = (value: unknown): value is Schema => typeof value === "object" && value !== null;
+
+const NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?$/;
+
+/** What cannot be read as the type of its schema stays text, for the check to complain about. */
+function readValue(text: string, schema: unknown): unknown {
+  const types = typesOf(schema);
+  if (types.has("string")) return text;
+  if ((types.has("integer") || types.has("number")) && NUMBER.test(text)) return Number(text);
+  if (types.has("boolean") && (text === "true" || text === "1")) return true;
+  if (types.has("boolean") && (text === "false" || text === "0")) return false;
+  return text;
+}
+
+function typesOf(schema: unknown): ReadonlySet<unknown> {
+  if (!isSchema(schema)) return new Set();
+  if ("const" in schema) return new Set([typeof schema.const]);
+  if (Array.isArray(schema.enum)) return new Set(schema.enum.map((choice) => typeof choice));
+  const variants = schema.anyOf ?? schema.oneOf;
+  if (Array.isArray(variants)) return new Set(variants.flatMap((variant) => [...typesOf(variant)]));
+  return new Set(Array.isArray(schema.type) ? schema.type : [schema.type]);
+}
+
+const JSON_TYPE = /^application\/(?:[a-z0-9.+-]+\+)?json$/i;
+
+/** Parsing and checking a larger body takes milliseconds: that is scheduled as an expensive task. */
+const LARGE_BYTES = 16_384;
+
+export interface BodyLimits {
+  readonly bytes: number;
+  readonly seconds: number;
+}
+
+interface JsonLimits extends BodyLimits {
+  waitUntilScheduled(): Promise<void>;
+}
+
+/** Undefined when there is none. */
+export async function readJson(
+  incoming: IncomingMessage,
+  outgoing: Pick<ServerResponse, "writeContinue">,
+  limits: JsonLimits,
+  isOptional: boolean,
+): Promise<unknown> {
+  if (!isOptional) expectJsonType(incoming);
+  expectSize(incoming, limits);
+  letContinue(incoming, outgoing);
+  const bytes = await readBytes(incoming, limits);
+  if (bytes.length === 0) {
+    if (isOptional) return undefined;
+    throw new ServiceError("malformed_json", { detail: "The body is empty; expected a JSON value." });
+  }
+  if (isOptional) expectJsonType(incoming);
+  if (bytes.length > LARGE_BYTES) {
+    if (hasTooManyValues(bytes)) throw tooManyValues();
+    await limits.waitUntilScheduled();
+  }
+  return parseJson(bytes);
+}
+
+/** Throws `body_too_large` when the headers declare it. */
+export function expectSize({ headers }: IncomingMessage, { bytes }: BodyLimits): void {
+  if (Number(headers["content-length"] ?? 0) > bytes) throw tooLarge(bytes);
+}
+
+/** Answers `Expect: 100-continue`, once everything that can be rejected without the body has been. */
+export function letContinue(incoming: IncomingMessage, outgoing: Pick<ServerResponse, "writeContinue">): void {
+  if (incoming.headers.expect?.toLowerCase() === "100-continue") outgoing.writeContinue();
+}
+
+function expectJsonType({ headers }: IncomingMessage): void {
+  const [type = "", ...parameters] = (headers["content-type"] ?? "application/json").split(";");
+  const encoding = headers["content-encoding"] ?? "identity";
+  const charset = parameters.map((text) => /^charset\s*=\s*"?([^"\s]*)"?$/i.exec(text.trim())?.[1]).find(Boolean);
+  const rejected = (what: string, expected: string) =>
+    new ServiceError("media_type_unsupported", { detail: `The ${what}; expected ${expected}.` });
+  if (!JSON_TYPE.test(type.trim())) throw rejected(`body is declared as "${type.trim()}"`, "application/json");
+  if (charset !== undefined && !/^utf-?8$/i.test(charset))
+    throw rejected(`body is declared to be in ${charset}`, "UTF-8");
+  if (encoding.toLowerCase() !== "identity") throw rejected(`body is encoded with ${encoding}`, "it as it is");
+}
+
+/** Rejects with `body_too_large`, `request_timeout`, or `malformed_request` for a connection that closes. */
+export function readBytes(incoming: IncomingMessage, { bytes: maxBytes, seconds }: BodyLimits): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const finish = (error: Error | null) => {
+      clearTimeout(timer);
+      incoming.off("data", onData).off("end", onEnd).off("close", onClose);
+      if (error === null) return resolve(Buffer.concat(chunks, size));
+      incoming.pause();
+      reject(error);
+    };
+    const onData = (chunk: Buffer) => {
+      size += chunk.length;
+      chunks.push(chunk);
+      if (size > maxBytes) finish(tooLarge(maxBytes));
+    };
+    const onEnd = () => finish(null);
+    const onClose = () =>
+      finish(new ServiceError("malformed_request", { detail: "The connection closed within the body." }));
+    const timer = setTimeout(() => finish(tooSlow(seconds)), seconds * 1000);
+    incoming.on("data", onData).on("end", onEnd).on("close", onClose);
+  });
+}
+
+const tooLarge = (maxBytes: number) =>
+  new ServiceError("body_too_large", { detail: `The body is larger than ${maxBytes} bytes.` });
+const tooManyValues = () =>
+  new ServiceError("invalid_input", {
+    detail: `The body ${TOO_MANY_VALUES}.`,
+    errors: [{ path: "", message: TOO_MANY_VALUES }],
+  });
+const tooSlow = (seconds: number) =>
+  new ServiceError("request_timeout", { detail: `The body had not arrived after ${seconds} s.` });
+
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+export function parseJson(bytes: Buffer): unknown {
+  let text: string;
+  try {
+    text = decoder.decode(bytes);
+  } catch (cause) {
+    throw new ServiceError("malformed_json", { detail: "The body is not in UTF-8.", cause });
+  }
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new ServiceError("malformed_json", { detail: `The body is not valid JSON: ${reason}.`, cause });
+  }
+}
+
+const MAX_DEPTH = 64;
+/** Numbers, texts, lists and objects of one body. */
+export const MAX_VALUES = 20_000;
+export const TOO_MANY_VALUES = `has more than ${MAX_VALUES} values`;
+const LONE_SURROGATE = /\p{Surrogate}/u;
+
+/** Faults of texts, numbers, depth and size anywhere in a value, up to a hundred. */
+export function findUnsound(value: unknown): readonly InputFault[] {
+  const search = new Search();
+  search.visit(value, 0);
+  return search.faults;
+}
+
+const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
+
+/** Whether it is seen to have too many values without parsing it, which takes many times as long. */
+export function hasTooManyValues(json: Uint8Array): boolean {
+  let commas = 0;
+  for (let at = 0; at < json.length; at++) {
+    const byte = json[at];
+    if (byte === QUOTE) at = endOfText(json, at);
+    else if (byte === COMMA && ++commas === MAX_VALUES) return true;
+  }
+  return false;
+}
+
+/** Where the closing quotation mark is. */
+function endOfText(json: Uint8Array, from: number): number {
+  let at = from + 1;
+  while (at < json.length && json[at] !== QUOTE) at += json[at] === BACKSLASH ? 2 : 1;
+  return at;
+}
+
+class Search {
+  readonly faults: InputFault[] = [];
+  readonly #path: (string | number)[] = [];
+  #left = MAX_VALUES;
+
+  visit(value: unknown, depth: number): void {
+    this.#left -= 1;
+    if (this.#left === 0) this.faults.splice(0, MAX_FAULTS, { path: "", message: TOO_MANY_VALUES });
+    if (this.#isOver) return;
+    const message = judgeValue(value, depth);
+    if (message !== null) this.#report(message);
+    else if (Array.isArray(value)) for (const [index, item] of value.entries()) this.#enter(index, item, depth);
+    else if (typeof value === "object")
+      for (const key in value) this.#visitField(key, (value as Record<string, unknown>)[key], depth);
+  }
+
+  #visitField(key: string, item: unknown, depth: number): void {
+    const message = judgeText(key);
+    if (message !== null) this.#report(`has a key that ${message}`);
+    else this.#enter(key, item, depth);
+  }
+
+  #enter(key: string | number, item: unknown, depth: number): void {
+    if (this.#isOver) return;
+    this.#path.push(key);
+    this.visit(item, depth + 1);
+    this.#path.pop();
+  }
+
+  get #isOver(): boolean {
+    return this.#left <= 0 || this.faults.length >= MAX_FAULTS;
+  }
+
+  #report(message: string): void {
+    const path = this.#path.map((key) => `/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+    this.faults.push({ path, message });
+  }
+}
+
+function judgeValue(value: unknown, depth: number): string | null {
+  if (typeof value === "string") return judgeText(value);
+  if (typeof value === "number") return Number.isFinite(value) ? null : "is too large a number";
+  const isNested = typeof value === "object" && value !== null;
+  return isNested && depth === MAX_DEPTH ? `is nested more than ${MAX_DEPTH} deep` : null;
+}
+
+/** Null when it can be stored. */
+export function judgeText(text: string): string | null {
+  if (text.includes("\0")) return "has a NUL character in it";
+  return LONE_SURROGATE.test(text) ? "has half of a surrogate pair in it" : null;
+}
