@@ -1,4 +1,4 @@
-/** A runner under somebody else's control harms neither the service nor other processes. */
+/** A runner under the control of an attacker harms neither the service nor other processes. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -19,7 +19,7 @@ import { Confinement } from "./confinement.ts";
 
 const MISBEHAVING = new URL("./misbehaving-runner.fixture.mjs", import.meta.url);
 const MEMORY_BYTES = 2 ** 28;
-/** Where nothing listens, and nobody is to look. */
+/** An address where nothing listens. */
 const DENIED = "127.8.8.8";
 const isRoot = process.getuid?.() === 0;
 
@@ -43,7 +43,7 @@ let confinement: Confinement;
 let folders: RunnerFolders;
 
 before(async () => {
-  // As the service does: what it makes is for itself alone.
+  // As the service does: its files are private.
   process.umask(0o077);
   process.env.WINDHOVER_BOOTSTRAP_KEY = process.env.SOME_API_TOKEN = "secret";
   ({ confinement, folders } = await open({}));
@@ -91,7 +91,7 @@ async function listen(at: string | number): Promise<Server> {
   return server;
 }
 
-test("a runner opens no file but those of its process", async () => {
+test("a runner can open only the files of its process", async () => {
   const other = await load();
   await attempt(other, [], { sourceUri: second });
   const { outcomes } = await attempt(await load(), [
@@ -126,7 +126,7 @@ test("a runner reads the video of its process and writes its recording", async (
   assert.equal(readFileSync(first, "utf8"), "video");
 });
 
-test("a runner reaches neither Unix sockets, as the database has one, nor addresses that are denied", async () => {
+test("a runner can connect neither to Unix sockets, such as that of the database, nor to denied addresses", async () => {
   const database = join(dataDir, ".s.PGSQL.5432");
   await listen(database);
   const { port } = (await listen(0)).address() as AddressInfo;
@@ -144,7 +144,7 @@ test("a runner reaches neither Unix sockets, as the database has one, nor addres
   assert.deepEqual(outcomes, [...Array(7).fill("EACCES"), "done", "done"]);
 });
 
-test("a runner starts no program, ends no process and has no privileges", async () => {
+test("a runner can start no program, end no process and has no privileges", async () => {
   const other = await load();
   const { outcomes, privileges, names } = await attempt(await load(), [
     ["fork", "/bin/true"],
@@ -162,7 +162,7 @@ test("a runner starts no program, ends no process and has no privileges", async 
   );
 });
 
-test("a runner that takes more memory than it may is ended from outside, and another is not", async () => {
+test("kills a runner that exceeds its memory limit, and no other", async () => {
   const other = await load();
   const runner = await load();
   await assert.rejects(attempt(runner, [["allocate", 8 * 2 ** 30]]), { name: "NoReply" });
@@ -171,7 +171,7 @@ test("a runner that takes more memory than it may is ended from outside, and ano
   assert.equal((await attempt(other, [])).outcomes.length, 0);
 });
 
-test("the kernel sets a limit where we do not look in time", async () => {
+test("the kernel limits memory where our check is too late", async () => {
   const { confinement } = await open({});
   const child = confinement.spawn({ entry: MISBEHAVING, memoryBytes: MEMORY_BYTES, hasChannel: true });
   child.send({ type: "start", id: 1, job: { params: { tries: [["reserve", 8 * 2 ** 30]] } } });
@@ -187,7 +187,7 @@ test("the kernel sets a limit where we do not look in time", async () => {
   confinement.close();
 });
 
-test("as root, runners run as another user who opens what is lent to them", { skip: !isRoot }, async () => {
+test("as root, runners run as another user that can open the files lent to it", { skip: !isRoot }, async () => {
   const as = await open({ RUNNERS_USER: "nobody" });
   const runner = await load({ ...as });
   const path = join(processRecordingsFolder(dataDir), "one/1.mp4");

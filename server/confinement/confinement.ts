@@ -26,7 +26,7 @@ const GUARD_SOCKET = 3;
 /** The same in a child, after its IPC channel and its pictures. */
 const GUARD = 5;
 
-/** The variables of ours that our programs read. All others of ours, and all that may be secrets, are removed. */
+/** Variables of Windhover that its programs read. All its others, and all that may be secrets, are removed. */
 const OURS = new Set(["WINDHOVER_CACHE_DIR", "WINDHOVER_ADDON"]);
 const SECRET = /^WINDHOVER_|^DATABASE_URL$|^PG|KEY|SECRET|TOKEN|PASSW|CREDENTIAL/i;
 
@@ -136,7 +136,7 @@ export class Confinement {
     });
   }
 
-  /** Lets children read a file of ours. */
+  /** Lets children read a file of the service. */
   async share(path: string): Promise<void> {
     if (this.account === null) return;
     await chown(path, -1, this.account.gid);
@@ -223,7 +223,7 @@ async function findAccount(name: string | null): Promise<Account | null> {
     const others = (groups ?? "").split(" ").filter((group) => group !== gid);
     return { uid: Number(uid), gid: Number(gid), id: `${uid}:${[gid, ...others].join(",")}` };
   } catch (cause) {
-    throw new StartFault(`There is no user ${name} (runners.user). Create it, or name another.`, { cause });
+    throw new StartFault(`The user ${name} (runners.user) does not exist. Create it, or name another.`, { cause });
   }
 }
 

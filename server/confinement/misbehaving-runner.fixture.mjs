@@ -1,6 +1,6 @@
 /**
- * A runner under somebody else's control: at its start it tries whatever `params` of its job ask for, and answers with what
- * came of each: "done", or the code of the error.
+ * A runner under the control of an attacker: at its start it tries what `params` of its job say, and replies with the
+ * result of each attempt: "done", or the code of the error.
  */
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";

@@ -1,11 +1,11 @@
-/** Who holds a process, whatever the database and other machines do meanwhile. */
+/** Ownership of processes, whatever the database and other nodes do meanwhile. */
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import { isAlive } from "../is-alive.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
-import { openStage, refusedWith, type Stage, type StageOptions } from "./supervisor.fixture.ts";
+import { openStage, rejectsWith, type Stage, type StageOptions } from "./supervisor.fixture.ts";
 import type { SupervisorDeps } from "./supervisor.ts";
 
 let database: TestDatabase;
@@ -28,18 +28,18 @@ async function until(isSo: () => Promise<boolean> | boolean): Promise<void> {
   while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
-const away = (): ServiceError => new ServiceError("database_unavailable", { detail: "away" });
+const unreachable = (): ServiceError => new ServiceError("database_unavailable", { detail: "unreachable" });
 
 interface Faults {
-  /** Instead of claiming and renewing; null: they are done. */
+  /** Replaces claiming and renewing; null: they work. */
   insteadOfLeases: (() => Promise<never>) | null;
-  /** Transactions are done, and nobody is told. */
+  /** Transactions are committed, but the response is lost. */
   losesCommits: boolean;
 }
 
 type Call = (...given: readonly unknown[]) => unknown;
 
-/** The real database, but for these faults. */
+/** The real database with these faults. */
 function breakable(faults: Faults): Sql {
   return new Proxy(database.sql, {
     apply(target, self, given) {
@@ -53,23 +53,23 @@ function breakable(faults: Faults): Sql {
       if (name !== "begin") return value;
       return async (...given: readonly unknown[]) => {
         const result = await Reflect.apply(value as Call, target, given);
-        if (faults.losesCommits) throw away();
+        if (faults.losesCommits) throw unreachable();
         return result;
       };
     },
   });
 }
 
-test("a start whose commit was lost leaves nothing", async () => {
+test("a start whose commit response is lost leaves nothing", async () => {
   const faults: Faults = { insteadOfLeases: null, losesCommits: false };
   const on = await stage({}, breakable(faults));
   faults.losesCommits = true;
-  await assert.rejects(on.start(), refusedWith("database_unavailable"));
+  await assert.rejects(on.start(), rejectsWith("database_unavailable"));
   faults.losesCommits = false;
   assert.equal((await database.sql`select from processes where user_uuid = ${on.user.uuid}`).length, 0);
 });
 
-test("a process that another machine runs is stopped there: one, and all", async () => {
+test("stops processes that another node runs: one, and all", async () => {
   const first = await stage();
   const { user, sourceUuid } = first;
   const [one, two, three] = [await first.start(), await first.start(), await first.start()];
@@ -87,7 +87,7 @@ test("a process that another machine runs is stopped there: one, and all", async
   assert.deepEqual(await second.supervisor.stopAll(user), []);
 });
 
-test("a start that is under way on another machine is stopped there", async () => {
+test("stops a start in progress on another node", async () => {
   const first = await stage();
   const { user, sourceUuid } = first;
   const started = first.start({ flows: false });
@@ -96,12 +96,12 @@ test("a start that is under way on another machine is stopped there", async () =
   await until(async () => (await rows()).length === 1);
   const second = await stage({ user, sourceUuid, needs: { isAlone: false } });
   await second.supervisor.stopAll(user);
-  await assert.rejects(started, refusedWith("wrong_state"));
+  await assert.rejects(started, rejectsWith("wrong_state"));
   assert.equal((await rows()).length, 0);
 });
 
-test("the wish that it stop outlives what its holder writes, and its holder", async () => {
-  // Does not hear of it: it renews too seldom.
+test("a stored stop request survives writes of the owner, and the owner", async () => {
+  // Renews too rarely to find out.
   const first = await stage({ settings: { NODE_LEASE_SECONDS: "1200", NODE_RENEW_SECONDS: "600" } });
   const { user, sourceUuid } = first;
   const uuid = await first.start();
@@ -117,26 +117,26 @@ test("the wish that it stop outlives what its holder writes, and its holder", as
   assert.equal((await first.row(uuid))?.state, "finished");
 });
 
-test("what a machine has claimed and does not run yet can be stopped from another", async () => {
+test("stops from another node what a node has claimed and not resumed yet", async () => {
   const first = await stage();
   const { user, sourceUuid } = first;
   const uuid = await first.start();
   await first.supervisor.close();
-  let isAway = true;
+  let isUnreachable = true;
   const prepare: SupervisorDeps["prepare"] = async ({ params }) => {
-    if (isAway) throw away();
+    if (isUnreachable) throw unreachable();
     return { params, offers: new Set(), slots: {} };
   };
   await stage({ user, sourceUuid, needs: { prepare } });
   const third = await stage({ user, sourceUuid, needs: { isAlone: false } });
   const stopped = third.supervisor.stop(user, uuid);
   await until(async () => (await first.row(uuid))?.desired === "stopped");
-  isAway = false;
+  isUnreachable = false;
   await stopped;
   assert.equal((await first.row(uuid))?.state, "finished");
 });
 
-test("a database that hangs does not keep runners from being stopped at the shut-down", async () => {
+test("a hanging database does not delay stopping runners at shutdown", async () => {
   const faults: Faults = { insteadOfLeases: null, losesCommits: false };
   const on = await stage({}, breakable(faults));
   const { pid } = await on.inside(await on.start());
@@ -152,11 +152,11 @@ test("a database that hangs does not keep runners from being stopped at the shut
   await until(() => isHanging);
   const closing = on.supervisor.close();
   await until(() => !isAlive(pid));
-  fail(away());
+  fail(unreachable());
   await closing;
 });
 
-test("many are taken up side by side, and renewed meanwhile; where a stream is, is not asked for yet", async () => {
+test("resumes several in parallel and renews their claims meanwhile, without resolving their sources yet", async () => {
   const first = await stage();
   const { user, sourceUuid } = first;
   const uuids = [await first.start(), await first.start()];
@@ -167,7 +167,7 @@ test("many are taken up side by side, and renewed meanwhile; where a stream is, 
   });
   const calls: unknown[] = [];
   const resolveInput: SupervisorDeps["resolveInput"] = async (userUuid, _source, how) => {
-    // Those that other tests left are taken up as well.
+    // Processes of other tests are resumed as well.
     if (userUuid === user.uuid) calls.push(how);
     await held;
     const uri = "rtsp://camera/";
@@ -187,12 +187,12 @@ test("many are taken up side by side, and renewed meanwhile; where a stream is, 
   assert.deepEqual(calls, [{ isResumed: true }, { isResumed: true }]);
 });
 
-test("what cannot be renewed in time is given up where others could claim it, and taken up again when it is free", async () => {
+test("gives up what cannot be renewed in time where other nodes exist, and resumes it when it is free", async () => {
   const faults: Faults = { insteadOfLeases: null, losesCommits: false };
   const on = await stage({ settings: { NODE_LEASE_SECONDS: "3" }, needs: { isAlone: false } }, breakable(faults));
   const uuid = await on.start();
   const { pid } = await on.inside(uuid);
-  faults.insteadOfLeases = () => Promise.reject(away());
+  faults.insteadOfLeases = () => Promise.reject(unreachable());
   await until(() => !isAlive(pid));
   const row = await on.row(uuid);
   assert.deepEqual([row?.state, row?.desired, row?.fence], ["running", "running", 1]);
@@ -202,13 +202,13 @@ test("what cannot be renewed in time is given up where others could claim it, an
   assert.notEqual((await on.inside(uuid)).pid, pid);
 });
 
-test("what cannot be renewed goes on where nobody else could claim it", async () => {
+test("keeps running what cannot be renewed where no other node exists", async () => {
   const faults: Faults = { insteadOfLeases: null, losesCommits: false };
-  // Long enough for a busy machine to start a process in, which is not renewed before it is there.
+  // Long enough for a start on a busy machine.
   const on = await stage({ settings: { NODE_LEASE_SECONDS: "3" } }, breakable(faults));
   const uuid = await on.start();
   const { pid } = await on.inside(uuid);
-  faults.insteadOfLeases = () => Promise.reject(away());
+  faults.insteadOfLeases = () => Promise.reject(unreachable());
   const isOver = async () =>
     (await database.sql`select from processes where uuid = ${uuid} and lease_until < now() - interval '0.5 s'`)
       .length === 1;

@@ -6,6 +6,7 @@ import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
 import { Poller } from "../async/poller.ts";
 import { Semaphore } from "../async/semaphore.ts";
+import type { GraphOrder } from "../graphs/library.ts";
 import { ServiceError } from "../service-error.ts";
 import { listAttached } from "../store/attachments.ts";
 import { listBranches } from "../store/branches.ts";
@@ -24,7 +25,7 @@ import { deleteProcess, type ProcessRow } from "../store/processes.ts";
 import { findHasRecording } from "../store/users.ts";
 import { Lease } from "./lease.ts";
 import type { ProcessOptions } from "./process.ts";
-import type { PrepareOrder, ProcessError, ProcessInput, ProcessOffers } from "./processes.ts";
+import type { ProcessError, ProcessInput, ProcessOffers } from "./processes.ts";
 import type { ProcessRegistry } from "./registry.ts";
 
 export interface ResolveOptions {
@@ -40,7 +41,7 @@ export interface ClaimsDeps {
   /** No other server can use this database. */
   readonly isAlone: boolean;
   resolveInput(userUuid: string, sourceUuid: string, options: ResolveOptions): Promise<ProcessInput>;
-  prepare(order: PrepareOrder): Promise<ProcessOffers>;
+  prepare(order: GraphOrder): Promise<ProcessOffers>;
 }
 
 /** Resuming takes several queries and a compilation: all at once would slow down requests of clients. */

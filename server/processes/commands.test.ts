@@ -1,9 +1,9 @@
-/** What is asked of a process, whatever becomes of its runner and the database meanwhile. */
+/** Commands to a process while its runner or the database fail. */
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import { ServiceError } from "../service-error.ts";
 import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
-import { addOutput, openStage, refusedWith, type Stage, type StageOptions } from "./supervisor.fixture.ts";
+import { addOutput, openStage, rejectsWith, type Stage, type StageOptions } from "./supervisor.fixture.ts";
 
 let database: TestDatabase;
 const open: Stage[] = [];
@@ -21,32 +21,32 @@ async function stage(options: StageOptions = {}): Promise<Stage> {
   return opened;
 }
 
-for (const wish of ["running", "paused"] as const)
-  test(`a process that should be ${wish}, and whose values are refused when they are set again, fails`, async () => {
+for (const desired of ["running", "paused"] as const)
+  test(`fails a ${desired} process whose properties cannot be restored`, async () => {
     const settings = { RUNNERS_RESTARTS: "1" };
     const first = await stage({ settings });
     const { user, sourceUuid, supervisor } = first;
     const uuid = await first.start();
-    if (wish === "paused") await supervisor.pause(user, uuid);
+    if (desired === "paused") await supervisor.pause(user, uuid);
     await supervisor.close();
-    await database.sql`update processes set live = '{"nobody": {}}' where uuid = ${uuid}`;
+    await database.sql`update processes set live = '{"missing": {}}' where uuid = ${uuid}`;
     const second = await stage({ user, sourceUuid, settings });
     await second.supervisor.held(uuid)?.ended;
     const row = await second.row(uuid);
     assert.deepEqual([row?.state, row?.errorCode, row?.restarts], ["failed", "pipeline_failed", 1]);
-    assert.match(row?.errorDetail ?? "", /its state could not be restored: there is no node nobody/);
+    assert.match(row?.errorDetail ?? "", /its state could not be restored: there is no node missing/);
   });
 
-test("a stop does not wait for a runner that is being loaded", async () => {
+test("a stop does not wait for a runner that is loading", async () => {
   const on = await stage({ settings: { RUNNERS_LOAD_SECONDS: "600" } });
   const uuid = await on.start();
   const { pid } = await on.inside(uuid);
-  const restarting = on.hear(uuid, ({ type }) => type === "restarting");
+  const restarting = on.waitFor(uuid, ({ type }) => type === "restarting");
   process.env.SCRIPTED_HELLO = "never";
   try {
     process.kill(pid, "SIGKILL");
     await restarting;
-    // The one that never says hello.
+    // The one that never becomes ready.
     while (countRunners() === 0) await new Promise((resolve) => setTimeout(resolve, 10));
     await on.supervisor.stop(on.user, uuid);
   } finally {
@@ -58,7 +58,7 @@ test("a stop does not wait for a runner that is being loaded", async () => {
 
 const countRunners = (): number => process.getActiveResourcesInfo().filter((name) => name === "ProcessWrap").length;
 
-test("an attach whose commit was lost is made good when it is tried again", async () => {
+test("repairs an attach whose commit response was lost when it is retried", async () => {
   let isLost = false;
   const sql = new Proxy(database.sql, {
     get: (target, name) => {
@@ -66,7 +66,7 @@ test("an attach whose commit was lost is made good when it is tried again", asyn
       if (name !== "begin") return value;
       return async (...given: unknown[]) => {
         const result = await Reflect.apply(value as (...given: unknown[]) => Promise<unknown>, target, given);
-        if (isLost) throw new ServiceError("database_unavailable", { detail: "lost on its way back" });
+        if (isLost) throw new ServiceError("database_unavailable", { detail: "response lost" });
         return result;
       };
     },
@@ -76,7 +76,7 @@ test("an attach whose commit was lost is made good when it is tried again", asyn
   const uuid = await on.start();
   const output = await addOutput(database.sql, on.user, "rtmp");
   isLost = true;
-  await assert.rejects(on.supervisor.attach(on.user, uuid, output), refusedWith("database_unavailable"));
+  await assert.rejects(on.supervisor.attach(on.user, uuid, output), rejectsWith("database_unavailable"));
   isLost = false;
   await on.supervisor.attach(on.user, uuid, output);
   assert.deepEqual((await on.inside(uuid)).attached, { [output]: "rtmp" });
@@ -85,10 +85,10 @@ test("an attach whose commit was lost is made good when it is tried again", asyn
   assert.deepEqual((await on.row(uuid))?.outputs, []);
 });
 
-test("orders that wait are bounded, and those beyond are told to come again", async () => {
+test("limits the number of waiting commands, and rejects others with a retry delay", async () => {
   const { supervisor, user, start } = await stage({ settings: { RUNNERS_REPLY_SECONDS: "600" } });
   const uuid = await start({ ignoresPause: true });
-  const paused = assert.rejects(supervisor.pause(user, uuid), refusedWith("wrong_state"));
+  const paused = assert.rejects(supervisor.pause(user, uuid), rejectsWith("wrong_state"));
   const asked = Promise.allSettled(Array.from({ length: 100 }, () => supervisor.describe(user, uuid, "json")));
   await assert.rejects(supervisor.describe(user, uuid, "json"), { code: "rate_limited", retryAfterSeconds: 1 });
   await supervisor.stop(user, uuid);
@@ -97,7 +97,7 @@ test("orders that wait are bounded, and those beyond are told to come again", as
   assert.deepEqual(new Set(codes), new Set(["rate_limited", "wrong_state"]));
 });
 
-test("however many come to watch at once, all of them do", async () => {
+test("attaches the feed once for many viewers that arrive together", async () => {
   const { supervisor, user, start, inside } = await stage();
   const uuid = await start();
   const leaves = await Promise.all(Array.from({ length: 100 }, () => supervisor.watch(user, uuid, "feed", () => {})));

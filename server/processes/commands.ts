@@ -1,45 +1,30 @@
 /** Commands to a process, one at a time; what they change is applied to the runner and stored, or neither. */
-import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
 import type { JsonRecord } from "../../schemas/json.ts";
-import { type LiveValues, mergeLive } from "../../schemas/live-values.ts";
 import type { SetResult } from "../../schemas/runner.ts";
 import type { SerialQueue } from "../async/serial-queue.ts";
+import type { GraphOrder } from "../graphs/library.ts";
 import { ServiceError } from "../service-error.ts";
 import { attachOutput, detachOutput, findAttached } from "../store/attachments.ts";
 import { deleteBranch, insertBranch, type NewBranch } from "../store/branches.ts";
 import type { Sql } from "../store/client.ts";
-import type { LiveProperties, ProcessRow } from "../store/processes.ts";
+import type { LiveProperties } from "../store/processes.ts";
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";
 import { graphLacks, rateLimited, wrongState } from "./errors.ts";
-import type { Feed } from "./feed.ts";
-import type { ProcessBranches, ProcessOutputs } from "./outputs.ts";
-import type { ProcessRecord } from "./process-record.ts";
-import type { BranchState, PrepareOrder, ProcessInput, ProcessOffers, ProcessState } from "./processes.ts";
-import type { Recorder } from "./recorder.ts";
-import type { Attachment, RunnerLink } from "./runner.ts";
+import type { ProcessParts } from "./launch.ts";
+import type { BranchState, ProcessOffers, ProcessState } from "./processes.ts";
+import type { Attachment } from "./runner.ts";
 import { RECORDING } from "./runner-folders.ts";
-import type { StateMachine } from "./state-machine.ts";
 
-export interface CommandsDeps extends Pick<ProcessOffers, "offers" | "slots"> {
+export interface CommandsDeps extends ProcessParts, Pick<ProcessOffers, "offers" | "slots"> {
   readonly sql: Sql;
   readonly log: Logger;
-  readonly row: ProcessRow;
-  readonly input: ProcessInput;
-  readonly machine: StateMachine;
   readonly queue: SerialQueue;
-  readonly link: RunnerLink;
-  readonly record: ProcessRecord;
-  readonly outputs: ProcessOutputs;
-  readonly branches: ProcessBranches;
-  readonly recorder: Recorder;
-  readonly feed: Feed;
-  readonly supplied: SuppliedProperties;
   /** A command must begin within this time. */
   readonly replyMs: number;
   /** Rejects with `invalid_input` when the graph does not accept the values. */
-  prepare(order: PrepareOrder): Promise<unknown>;
+  prepare(order: GraphOrder): Promise<unknown>;
 }
 
 /** Attached by the service: for outputs, for viewers, and as process recordings. */
@@ -244,7 +229,7 @@ export class Commands {
   }
 
   /** Rejects with `invalid_input` when the graph, with the params that it has, does not accept them. */
-  async #checkValues(order: Partial<PrepareOrder>): Promise<void> {
+  async #checkValues(order: Partial<GraphOrder>): Promise<void> {
     const { row, record, input } = this.#deps;
     await this.#deps.prepare({ ...row, params: record.params, sourceUri: input.uri, ...order });
   }
@@ -258,45 +243,5 @@ export class Commands {
       );
     const tooLong = `the process could not handle this within ${replyMs / 1000} s; try again in a moment`;
     return queue.runWithin(replyMs, () => rateLimited(tooLong), task);
-  }
-}
-
-/** Properties that the service supplies, such as alert rules. */
-export interface SuppliedValues {
-  /** Before each launch, to read them. Never rejects, and is quick. */
-  prepare(): Promise<void>;
-  readonly live: LiveValues;
-}
-
-/** All of one process: every runner begins with them and is updated when they change. */
-export class SuppliedProperties {
-  readonly #suppliers: SuppliedValues[] = [];
-  /** What the current runner has. */
-  #sent: LiveValues = {};
-
-  add(supplier: SuppliedValues): void {
-    this.#suppliers.push(supplier);
-  }
-
-  async prepare(): Promise<void> {
-    await Promise.all(this.#suppliers.map((supplier) => supplier.prepare()));
-  }
-
-  /** For the job of a new runner. */
-  beginRun(): LiveValues {
-    this.#sent = this.#live;
-    return this.#sent;
-  }
-
-  /** Rejects when the runner does; the next change retries it. */
-  async sync(link: RunnerLink): Promise<void> {
-    const live = this.#live;
-    if (isDeepStrictEqual(live, this.#sent)) return;
-    await link.request({ type: "set", nodes: live });
-    this.#sent = live;
-  }
-
-  get #live(): LiveValues {
-    return this.#suppliers.reduce((all, { live }) => mergeLive(all, live), {} as LiveValues);
   }
 }

@@ -28,12 +28,12 @@ async function killDatabase(): Promise<void> {
   process.kill(Number(pid), "SIGKILL");
 }
 
-test("while the database is away what runs goes on, crashes included, and is written down when it is back", async () => {
-  const { supervisor, user, start, hear, inside, row } = stage;
+test("processes run and restart while the database is down, and are stored when it is back", async () => {
+  const { supervisor, user, start, waitFor, inside, row } = stage;
   const uuid = await start();
   const { pid } = await inside(uuid);
   const states: string[] = [];
-  const restarted = hear(uuid, (notice) => {
+  const restarted = waitFor(uuid, (notice) => {
     if (notice.type === "state") states.push(notice.state);
     else if (notice.type === "restarting") states.push(notice.type);
     return states.length === 3;
@@ -47,10 +47,10 @@ test("while the database is away what runs goes on, crashes included, and is wri
   assert.deepEqual([written?.state, written?.desired, written?.restarts], ["paused", "paused", 1]);
 });
 
-test("a stop that meets a killed database is written down all the same", async () => {
-  const { supervisor, user, start, hear, row } = stage;
+test("a stop during a database outage is stored afterwards", async () => {
+  const { supervisor, user, start, waitFor, row } = stage;
   const uuid = await start();
-  await hear(uuid, ({ type }) => type === "stats");
+  await waitFor(uuid, ({ type }) => type === "stats");
   const held = supervisor.held(uuid);
   await killDatabase();
   await supervisor.stop(user, uuid);

@@ -4,15 +4,15 @@ import { Poller } from "../async/poller.ts";
 import type { Semaphore } from "../async/semaphore.ts";
 import { TIMED_OUT, unlessAborted, withTimeout } from "../async/timing.ts";
 import type { ProcessRow } from "../store/processes.ts";
-import type { SuppliedProperties } from "./commands.ts";
 import type { Feed } from "./feed.ts";
 import type { ProcessBranches, ProcessOutputs } from "./outputs.ts";
 import type { ProcessRecord } from "./process-record.ts";
 import type { ProcessInput } from "./processes.ts";
 import type { Recorder } from "./recorder.ts";
 import type { RestartPolicy, RestartRule, RunEnd } from "./restart-policy.ts";
-import type { Runner, RunnerLink, RunnerListener } from "./runner.ts";
+import type { Runner, RunnerLink, RunnerListener, SuppliedProperties } from "./runner.ts";
 import type { RunnerPool } from "./runner-pool.ts";
+import type { StateMachine } from "./state-machine.ts";
 
 export interface ProcessLimits {
   readonly startMs: number;
@@ -28,22 +28,27 @@ export interface ProcessLimits {
   readonly restart: RestartRule;
 }
 
-export interface LauncherDeps {
+/** The collaborators of a process that its launches and its commands share. */
+export interface ProcessParts {
   readonly row: ProcessRow;
   readonly input: ProcessInput;
+  readonly machine: StateMachine;
+  readonly record: ProcessRecord;
+  readonly link: RunnerLink;
+  readonly outputs: ProcessOutputs;
+  readonly branches: ProcessBranches;
+  readonly recorder: Recorder;
+  readonly feed: Feed;
+  readonly supplied: SuppliedProperties;
+}
+
+export interface LauncherDeps extends ProcessParts {
   readonly limits: ProcessLimits;
   readonly pool: RunnerPool;
   /** Launches in parallel on this node: many at once would slow each other down until all fail. */
   readonly slots: Semaphore;
   readonly policy: RestartPolicy;
   readonly locator: SourceLocator;
-  readonly record: ProcessRecord;
-  readonly feed: Feed;
-  readonly outputs: ProcessOutputs;
-  readonly branches: ProcessBranches;
-  readonly recorder: Recorder;
-  readonly supplied: SuppliedProperties;
-  readonly link: RunnerLink;
   readonly listener: RunnerListener;
 }
 
@@ -128,7 +133,7 @@ export class Launcher {
       return { runner, times: { runnerMs, graphMs, sourceMs } };
     }
     if (typeof outcome === "object") return fail(phase, outcome);
-    // No frame yet: there is nothing that it would have to close properly.
+    // It has processed no frame, so it has nothing to close properly.
     runner.kill(outcome === TIMED_OUT ? `its ${phase} was late` : "the launch was aborted");
     if (outcome !== TIMED_OUT) return fail(phase, STOPPED, runner.ended);
     const seconds = ((performance.now() - takenMs) / 1000).toFixed(1);

@@ -11,7 +11,7 @@ import type { AttachedOutput } from "../store/attachments.ts";
 import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
 import { newUuid } from "../uuid.ts";
 import { ProcessOutputs } from "./outputs.ts";
-import { addOutput, openStage, refusedWith, type Stage, type StageOptions } from "./supervisor.fixture.ts";
+import { addOutput, openStage, rejectsWith, type Stage, type StageOptions } from "./supervisor.fixture.ts";
 
 let database: TestDatabase;
 const open: Stage[] = [];
@@ -32,7 +32,7 @@ async function stage(options: StageOptions = {}): Promise<Stage> {
   return opened;
 }
 
-/** What the runner was given for an output. */
+/** The params of an output in the runner. */
 async function paramsOf({ inside }: Stage, process: string, output: string): Promise<JsonRecord> {
   const { outputs } = (await inside(process)) as unknown as { outputs: Record<string, JsonRecord> };
   return outputs[output] ?? {};
@@ -42,12 +42,12 @@ async function passwordOf(stage: Stage, process: string, output: string): Promis
   return new URL(String((await paramsOf(stage, process, output)).url)).password;
 }
 
-async function restarted({ hear, reach }: Stage, uuid: string): Promise<void> {
-  await hear(uuid, (notice) => notice.type === "stats" && notice.stats.restarts > 0);
+async function restarted({ waitFor, reach }: Stage, uuid: string): Promise<void> {
+  await waitFor(uuid, (notice) => notice.type === "stats" && notice.stats.restarts > 0);
   await reach(uuid, "running");
 }
 
-test("an rtsp output has a token while it is attached, and another in every run", async () => {
+test("an rtsp output has a token while it is attached, and another for every runner", async () => {
   const opened = await stage();
   const { supervisor, user, start } = opened;
   const uuid = await start();
@@ -71,7 +71,7 @@ test("an rtsp output has a token while it is attached, and another in every run"
   assert.equal(media.tokens.size, 0);
 });
 
-test("how outputs get on is shown, without secrets, and begins anew with a run", async () => {
+test("shows the status of outputs without secrets, and resets it with every runner", async () => {
   const opened = await stage();
   const { supervisor, user, start } = opened;
   const uuid = await start({ outputStatus: "retrying" });
@@ -82,7 +82,7 @@ test("how outputs get on is shown, without secrets, and begins anew with a run",
   await supervisor.attach(user, uuid, output);
   await supervisor.attach(user, uuid, data);
   const states = () => supervisor.view(uuid)?.outputs;
-  const lost = { outputUuid: output, type: "rtsp", status: "retrying", detail: "rtmp://***@there/ is away" };
+  const lost = { outputUuid: output, type: "rtsp", status: "retrying", detail: "rtmp://***@there/ is unreachable" };
   assert.deepEqual(states(), [
     { ...lost, framesSent: 5, framesDropped: 1 },
     { outputUuid: data, type: "detection_data", status: "live", detail: null, framesSent: 0, framesDropped: 0 },
@@ -91,7 +91,7 @@ test("how outputs get on is shown, without secrets, and begins anew with a run",
   assert.equal(states()?.length, 1);
 });
 
-test("an output at an address that may not be connected to is refused, and one of a lost name is waited for", async () => {
+test("rejects an output at a denied address, and retries one whose name cannot be resolved", async () => {
   const opened = await stage({ settings: { RECONNECT_LOOKUP_SECONDS: "0.1" } });
   const { supervisor, user, start, row, inside } = opened;
   const uuid = await start();
@@ -101,7 +101,7 @@ test("an output at an address that may not be connected to is refused, and one o
     return output;
   };
   const refused = await at("rtmp://169.254.169.254/live/a");
-  await assert.rejects(supervisor.attach(user, uuid, refused), refusedWith("address_refused"));
+  await assert.rejects(supervisor.attach(user, uuid, refused), rejectsWith("address_refused"));
   assert.deepEqual((await row(uuid))?.outputs, []);
   const lost = await at("rtmp://nowhere.invalid/live/a");
   await supervisor.attach(user, uuid, lost);
@@ -112,7 +112,7 @@ test("an output at an address that may not be connected to is refused, and one o
   assert.deepEqual((await row(uuid))?.outputs, []);
 });
 
-test("an output whose name is found later is attached then, and one that goes elsewhere is attached there", async () => {
+test("attaches an output when its name is resolved, and again when its address changes", async () => {
   let address: string | null = null;
   const routes: StageOptions["needs"] = {
     routeOutput: async (_, failing) => {
@@ -131,7 +131,7 @@ test("an output whose name is found later is attached then, and one that goes el
   }
 });
 
-test("a process of a key with recording is recorded in every run, each in a file of its own, while there is room", async () => {
+test("records a process of a key with recording, one file per runner, while there is disk space", async () => {
   const files: string[] = [];
   let hasRoom = true;
   const recordings = {
@@ -169,7 +169,7 @@ test("a process of a key with recording is recorded in every run, each in a file
   assert.deepEqual(supervisor.view(uuid)?.recording, { isRecording: true, detail: null, framesDropped: 0 });
 });
 
-test("a process that is taken up again is recorded if its key has that, and goes on if it cannot be", async () => {
+test("records a resumed process if its key has recording, and runs it if recording fails", async () => {
   const slots = { feed: {}, recording: {} };
   const broken: StageOptions["needs"] = {
     recordings: { isAllowed: () => true, segmentMs: 1000, nextFile: () => Promise.reject(new Error("no such disk")) },

@@ -3,23 +3,19 @@
  * because the server shuts down or another node owns it. `state-machine.ts` lists its states.
  */
 import type { Logger } from "pino";
-import type { TelemetryInfo } from "../../schemas/api/processes.ts";
 import type { Config } from "../../schemas/config.ts";
-import type { JsonRecord } from "../../schemas/json.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
-import { TELEMETRY_CHANNEL } from "../../schemas/telemetry.ts";
 import { Poller } from "../async/poller.ts";
 import type { Semaphore } from "../async/semaphore.ts";
 import { SerialQueue } from "../async/serial-queue.ts";
 import { sleep } from "../async/timing.ts";
+import type { AlertNode, GraphOrder } from "../graphs/library.ts";
 import type { RouteOutput } from "../outputs/output-route.ts";
-import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import type { AttachedOutput } from "../store/attachments.ts";
 import type { BranchRow } from "../store/branches.ts";
 import type { Sql } from "../store/client.ts";
 import type { ProcessRow } from "../store/processes.ts";
-import { ProcessTelemetry } from "../telemetry/process-telemetry.ts";
-import { Commands, SuppliedProperties, type SuppliedValues } from "./commands.ts";
+import { Commands } from "./commands.ts";
 import { startFailed, tooBusy } from "./errors.ts";
 import { Feed } from "./feed.ts";
 import {
@@ -32,26 +28,15 @@ import {
 } from "./launch.ts";
 import { ProcessBranches, ProcessOutputs } from "./outputs.ts";
 import { ProcessRecord } from "./process-record.ts";
-import type {
-  AlertNode,
-  PrepareOrder,
-  ProcessError,
-  ProcessInput,
-  ProcessNotice,
-  ProcessOffers,
-  ProcessState,
-} from "./processes.ts";
+import type { ProcessError, ProcessInput, ProcessNotice, ProcessOffers, ProcessState } from "./processes.ts";
 import { Recorder, type RecordingPlace } from "./recorder.ts";
 import { Reports } from "./reports.ts";
 import { RestartPolicy, type RunEnd, type RunFault } from "./restart-policy.ts";
-import { type Runner, RunnerLink, type RunnerReport } from "./runner.ts";
+import { type Runner, RunnerLink, type RunnerReport, SuppliedProperties, type SuppliedValues } from "./runner.ts";
 import { RECORDING } from "./runner-folders.ts";
 import type { RunnerPool } from "./runner-pool.ts";
 import { type LifecycleState, StateMachine, storedState } from "./state-machine.ts";
 import { explainOutputs, type LiveProcess, zeroRates } from "./view.ts";
-
-/** The channel of telemetry in native form. */
-const DRONE_DATA = "drone_data";
 
 export interface ProcessDeps {
   readonly sql: Sql;
@@ -63,7 +48,7 @@ export interface ProcessDeps {
   readonly slots: Semaphore;
   readonly pool: RunnerPool;
   /** Rejects with `invalid_input` when the graph does not accept the values. */
-  prepare(order: PrepareOrder): Promise<unknown>;
+  prepare(order: GraphOrder): Promise<unknown>;
 }
 
 export interface ProcessOptions extends ProcessOffers {
@@ -83,14 +68,12 @@ export class Process {
   readonly branches: ProcessBranches;
   readonly feed: Feed;
   readonly commands: Commands;
-  /** Null: its source has none. */
-  readonly telemetry: ProcessTelemetry | null;
+  readonly reports: Reports;
   /** Resolves when no runner is left and the end is stored, or never will be. Never rejects. */
   readonly ended: Promise<void>;
   readonly #input: ProcessInput;
   readonly #log: Logger;
   readonly #machine: StateMachine;
-  readonly #reports: Reports;
   readonly #policy: RestartPolicy;
   readonly #launcher: Launcher;
   readonly #locator: SourceLocator;
@@ -103,8 +86,6 @@ export class Process {
   readonly #interruption = new AbortController();
   /** The runner was stopped because its source has another address now. */
   #hasMoved = false;
-  /** The last runner crashed, and no frame has come from the next one yet. */
-  #hasCrashed = false;
   #endTimer: NodeJS.Timeout | undefined;
   #settle = (): void => {};
 
@@ -129,7 +110,7 @@ export class Process {
       onLost: () => this.lose(),
       onRetry: (error) => log.warn({ err: error }, "process state could not be stored"),
     });
-    this.#reports = new Reports(this.record, log);
+    this.reports = new Reports({ row, record: this.record, link, log, config: deps.config });
     this.feed = new Feed({ link, queue, machine });
     this.#outputs = new ProcessOutputs(options.outputs, deps.routeOutput);
     this.branches = new ProcessBranches(options.branches, slots);
@@ -137,22 +118,21 @@ export class Process {
     this.#policy = new RestartPolicy(limits.restart, limits.giveUpMs);
     this.#locator = new SourceLocator(input.locate, limits.lookupMs, () => this.#move());
     const attached = { outputs: this.#outputs, branches: this.branches, recorder: this.#recorder, feed: this.feed };
-    const shared = { ...attached, row, input, link, record: this.record, supplied: this.#supplied };
+    const parts = { ...attached, row, input, machine, link, record: this.record, supplied: this.#supplied };
     this.#launcher = new Launcher({
-      ...{ ...shared, limits, pool: deps.pool, slots: deps.slots, policy: this.#policy, locator: this.#locator },
+      ...{ ...parts, limits, pool: deps.pool, slots: deps.slots, policy: this.#policy, locator: this.#locator },
       listener: {
         onReport: (report) => this.#handle(report),
         onPicture: (slot, picture) => this.feed.show(slot, picture),
       },
     });
     this.commands = new Commands({
-      ...{ ...shared, sql, log, offers: options.offers, slots, machine, queue, replyMs: limits.replyMs },
+      ...{ ...parts, sql, log, offers: options.offers, slots, queue, replyMs: limits.replyMs },
       prepare: (order) => deps.prepare(order),
     });
     this.ended = new Promise((resolve) => {
       this.#settle = resolve;
     });
-    this.telemetry = row.telemetryCfg === null ? null : this.#openTelemetry(row.telemetryCfg, deps.config);
     // What fails is retried, or fails because the runner ends.
     this.#tending = new Poller(async () => {
       await this.commands.tend().catch(() => {});
@@ -181,20 +161,20 @@ export class Process {
 
   /** With all runners under this claim. */
   get runningMs(): number {
-    return this.#reports.meter.totalMs;
+    return this.reports.meter.totalMs;
   }
 
   /** Newer than the database. */
   get view(): LiveProcess {
     const { shownState: state, error, lastError, restarts, framesLost, startedAt, finishedAt } = this.record;
-    const { reconnecting, stats } = this.#reports;
+    const { reconnecting, stats } = this.reports;
     const isFlowing = state === "running" && this.#link.runner !== null;
     return {
       ...{ state, error, lastError, restarts, framesLost, startedAt, finishedAt, reconnecting },
-      restarting: this.#hasCrashed,
+      restarting: this.reports.hasCrashed,
       outputs: explainOutputs(this.#outputs.states, state, reconnecting),
       recording: this.#recorder.state,
-      telemetry: this.telemetry?.info ?? null,
+      telemetry: this.reports.telemetry?.info ?? null,
       // A runner that is paused or has ended reports no new rates.
       stats: stats === null || isFlowing ? stats : zeroRates(stats),
     };
@@ -260,18 +240,12 @@ export class Process {
 
   /** The listener receives the current state first. Returns a function that unsubscribes. */
   follow(listener: (notice: ProcessNotice) => void): () => void {
-    const unfollow = this.#reports.follow(this.#hasCrashed, listener);
-    if (this.telemetry === null) return unfollow;
-    const { info, lasting } = this.telemetry;
-    listener({ type: "telemetry", telemetry: info });
-    // Static telemetry is published once: later subscribers get it here.
-    if (lasting !== null) listener({ type: "message", channel: DRONE_DATA, message: lasting });
-    return unfollow;
+    return this.reports.follow(listener);
   }
 
   /** Publishes to all subscribers. */
   tell(notice: ProcessNotice): void {
-    this.#reports.notify(notice);
+    this.reports.notify(notice);
   }
 
   /** Adds properties that every runner has from its first frame on. Clients do not set these. */
@@ -306,15 +280,15 @@ export class Process {
   }
 
   #launch(isFirst: boolean, signal: AbortSignal): Promise<Launched> {
-    this.#reports.beginRun();
+    this.reports.beginRun();
     return this.#launcher.launch(isFirst, signal);
   }
 
   /** Frames flow: sets the runner to the state that the process should have. */
   #setUp(): Promise<void> {
     this.#policy.noteFlowing();
-    this.#hasCrashed = false;
-    this.#reports.noteFlowing();
+    this.reports.hasCrashed = false;
+    this.reports.noteFlowing();
     this.branches.noteFlowing();
     return this.commands.restore();
   }
@@ -331,13 +305,13 @@ export class Process {
   async #decide(end: RunEnd): Promise<void> {
     if (this.#hasMoved) {
       this.#hasMoved = false;
-      this.#reports.setReconnecting(true);
+      this.reports.setReconnecting(true);
       this.#machine.apply("restart");
       return;
     }
     if (end.kind === "crash") this.#noteCrash(end);
     const { isFile } = this.#input;
-    const { hasFlowed } = this.#reports;
+    const { hasFlowed } = this.reports;
     const decision = this.#policy.decide(end, {
       ...{ isFile, hasFlowed, nowMs: performance.now(), random: Math.random() },
     });
@@ -353,21 +327,20 @@ export class Process {
     const crash = { at: new Date(), node: node ?? null, detail: maskCredentials(detail), trace };
     this.#log.warn({ node: crash.node, detail: crash.detail, trace }, "runner crashed");
     this.record.lastError = crash;
-    this.#hasCrashed = true;
+    this.reports.hasCrashed = true;
   }
 
   #noteRestart(waitMs: number): void {
     this.#log.info({ waitMs: Math.round(waitMs) }, "runner restarts");
     this.record.restarts += 1;
-    // A crash while restarting is no transition: subscribers get it from here.
-    if (this.#machine.state === "restarting")
-      this.#reports.notify({ type: "restarting", crash: this.record.lastError });
+    // A crash while restarting does not change the state: subscribers are notified here.
+    if (this.#machine.state === "restarting") this.reports.notify({ type: "restarting", crash: this.record.lastError });
   }
 
   /** Logged once, however often the source is retried. */
   #noteSourceLost(end: RunEnd): void {
-    if (!this.#reports.reconnecting) this.#log.info({ end, source: this.row.sourceUrl }, "waiting for source");
-    this.#reports.setReconnecting(true);
+    if (!this.reports.reconnecting) this.#log.info({ end, source: this.row.sourceUrl }, "waiting for source");
+    this.reports.setReconnecting(true);
   }
 
   #onTransition(from: LifecycleState, to: LifecycleState): void {
@@ -380,10 +353,10 @@ export class Process {
     if (isChange) {
       const { error, lastError } = record;
       this.#log.info({ from, to, error }, "process state changed");
-      this.telemetry?.noteRunner(to === "running" || to === "paused" ? to : "gone");
-      this.#reports.notify(
+      this.reports.telemetry?.noteRunner(to === "running" || to === "paused" ? to : "gone");
+      this.reports.notify(
         to === "restarting"
-          ? { type: "restarting", crash: this.#hasCrashed ? lastError : null }
+          ? { type: "restarting", crash: this.reports.hasCrashed ? lastError : null }
           : { type: "state", state, error, lastError },
       );
     }
@@ -409,7 +382,7 @@ export class Process {
     this.#outputs.endRun();
     this.branches.endRun();
     this.#recorder.endRun();
-    this.#reports.meter.endRun();
+    this.reports.meter.endRun();
   }
 
   /** It ends, without storing it, as soon as no runner is left. */
@@ -425,12 +398,12 @@ export class Process {
 
   async #conclude(event: "finish" | "fail", error: ProcessError | null): Promise<void> {
     const record = this.record;
-    this.#hasCrashed = false;
-    if (event === "fail") record.loseFrames(this.#reports.framesLeft);
+    this.reports.hasCrashed = false;
+    if (event === "fail") record.loseFrames(this.reports.framesLeft);
     record.error = error === null ? null : { ...error, detail: maskCredentials(error.detail) };
     record.desired = "stopped";
     record.finishedAt = new Date();
-    this.#reports.setReconnecting(false);
+    this.reports.setReconnecting(false);
     this.#machine.apply(event);
     this.#close();
     await record.save();
@@ -447,10 +420,10 @@ export class Process {
 
   #close(): void {
     clearTimeout(this.#endTimer);
-    this.telemetry?.close();
+    this.reports.telemetry?.close();
     void this.#tending.close();
     this.#input.release?.();
-    this.#reports.notify({ type: "ended" });
+    this.reports.notify({ type: "ended" });
   }
 
   #scheduleEnd(): void {
@@ -460,28 +433,11 @@ export class Process {
   }
 
   #handle(report: RunnerReport): void {
-    this.#reports.handle(report);
+    this.reports.handle(report);
     if (report.type === "reconnecting") this.#locator.setLost(report.reconnecting);
-    if (report.type === "element") this.telemetry?.hear(report.event as JsonRecord);
     if (report.type !== "attachment") return;
     this.#outputs.handle(report);
     this.branches.handle(report);
     this.#recorder.handle(report);
-  }
-
-  #openTelemetry(setting: TelemetrySetting, config: ProcessDeps["config"]): ProcessTelemetry {
-    let known: TelemetryInfo["state"] | null = null;
-    return new ProcessTelemetry({
-      ...{ setting, config, graph: this.row.graph },
-      // Not by `link`: a runner that is slow with telemetry must not be killed for it.
-      deliver: async (message) => this.#link.runner?.request({ type: "deliver", channel: TELEMETRY_CHANNEL, message }),
-      publish: (message) => this.#reports.notify({ type: "message", channel: DRONE_DATA, message }),
-      announce: (info) => {
-        const { state, detail } = info;
-        if (state !== known) this.#log.info({ state, detail }, "telemetry state changed");
-        known = state;
-        this.#reports.notify({ type: "telemetry", telemetry: info });
-      },
-    });
   }
 }

@@ -1,13 +1,12 @@
 /** What the rest of the server can do with running processes, and the types that describe them. `Supervisor` implements it. */
-import type { AlertRule } from "../../schemas/alerts.ts";
 import type { AlertNotice } from "../../schemas/api/events.ts";
 import type { PROCESS_STATES, TelemetryInfo } from "../../schemas/api/processes.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
-import type { RunnerMessage, RunnerStats } from "../../schemas/runner.ts";
+import type { RunnerStats } from "../../schemas/runner.ts";
+import type { PreparedOrder } from "../graphs/library.ts";
+import type { AttachmentStatus } from "../outputs/describe-output.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
-import type { AttachedOutput } from "../store/attachments.ts";
 import type { BranchRow, NewBranch } from "../store/branches.ts";
-import type { ProcessRow } from "../store/processes.ts";
 import type { IncomingMessage } from "../telemetry/channel.ts";
 import type { User } from "../user.ts";
 
@@ -90,17 +89,6 @@ export interface StartedProcess {
   readonly times?: Readonly<Record<string, number>>;
 }
 
-/** How an attached slot is doing in the current runner. */
-export type AttachmentStatus = Pick<
-  Extract<RunnerMessage, { type: "attachment" }>,
-  "status" | "detail" | "framesSent" | "framesDropped"
->;
-
-export interface OutputState extends AttachmentStatus {
-  readonly outputUuid: string;
-  readonly type: AttachedOutput["type"];
-}
-
 export interface BranchState extends BranchRow, AttachmentStatus {}
 
 export interface BranchList {
@@ -129,30 +117,7 @@ export interface FirstInput extends ProcessInput {
 }
 
 /** What the graph of a process provides. */
-export interface ProcessOffers {
-  readonly offers: ReadonlySet<string>;
-  /** By name, with the JSON Schema of their params. */
-  readonly slots: Readonly<Record<string, JsonRecord>>;
-  /** Where alert rules are evaluated; absent or null: nowhere. */
-  readonly alertNode?: AlertNode | null;
-}
-
-export interface AlertNode {
-  readonly name: string;
-  /** Rules of the graph itself; they apply besides those of the service. */
-  readonly rules: readonly AlertRule[];
-}
-
-/** Values that the graph of a process is checked with. */
-export interface PrepareOrder extends Pick<ProcessRow, "graph" | "graphText" | "params"> {
-  readonly sourceUri: string;
-  readonly userUuid?: string;
-  readonly signal?: AbortSignal;
-  /** Of the params, those that a client gives now; the others were checked before. Default: all. */
-  readonly given?: JsonRecord;
-  /** A slot to be attached, with the params that a client gives for it. */
-  readonly attach?: { readonly slot: string; readonly params: JsonRecord };
-}
+export type ProcessOffers = Pick<PreparedOrder, "offers" | "slots"> & Partial<Pick<PreparedOrder, "alertNode">>;
 
 /** All reject with `ServiceError`. Processes of other users are treated as missing. */
 export interface Processes {

@@ -83,7 +83,8 @@ export class ProcessRegistry {
       process.follow((notice) => {
         if (notice.type !== "stats") return;
         metrics.observeProcess(uuid, notice.stats);
-        if (process.telemetry !== null) metrics.observeTelemetry(uuid, process.telemetry.numbers);
+        const { telemetry } = process.reports;
+        if (telemetry !== null) metrics.observeTelemetry(uuid, telemetry.numbers);
       });
     for (const listener of listeners) listener.follow(process);
     void process.ended.then(() => this.#remove(process));

@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pino } from "pino";
-import type { ProcessRecord } from "./process-record.ts";
-import { Reports } from "./reports.ts";
+import { Reports, type ReportsDeps } from "./reports.ts";
 
 test("logs a line of a runner once, with its level and without passwords", () => {
   const lines: string[] = [];
   const log = pino({ level: "debug" }, { write: (line: string) => void lines.push(line) });
-  const reports = new Reports({} as ProcessRecord, log);
+  const reports = new Reports({ row: { telemetryCfg: null }, log } as ReportsDeps);
   for (const level of ["debug", "info", "warn", "error"])
     reports.handle({ type: "log", level, node: "rtsp:a/publish", message: "rtsp://u:sesame@there is unreachable" });
   assert.deepEqual(

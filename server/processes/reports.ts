@@ -1,17 +1,39 @@
-/** The reports of a process's runners: recorded, and published to the subscribers of the process. */
+/** The reports of a process's runners and its telemetry: recorded, and published to the subscribers of the process. */
 import type { Logger } from "pino";
+import type { TelemetryInfo } from "../../schemas/api/processes.ts";
+import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
 import type { RunnerStats } from "../../schemas/runner.ts";
+import { TELEMETRY_CHANNEL } from "../../schemas/telemetry.ts";
+import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
+import type { ProcessRow } from "../store/processes.ts";
+import { ProcessTelemetry } from "../telemetry/process-telemetry.ts";
 import type { ProcessRecord } from "./process-record.ts";
 import type { ProcessNotice } from "./processes.ts";
-import type { RunnerReport } from "./runner.ts";
+import type { RunnerLink, RunnerReport } from "./runner.ts";
+
+/** The channel of telemetry in native form. */
+const DRONE_DATA = "drone_data";
+
+export interface ReportsDeps {
+  readonly row: Pick<ProcessRow, "graph" | "telemetryCfg">;
+  readonly record: ProcessRecord;
+  readonly link: RunnerLink;
+  readonly log: Logger;
+  readonly config: Pick<Config, "telemetry" | "network">;
+}
 
 type Listener = (notice: ProcessNotice) => void;
 type Report<T> = Extract<RunnerReport, { type: T }>;
 
 export class Reports {
   readonly meter = new Meter();
+  /** Null: its source has none. */
+  readonly telemetry: ProcessTelemetry | null;
+  /** The last runner crashed, and no frame has come from the next one yet. */
+  hasCrashed = false;
+  readonly #deps: ReportsDeps;
   readonly #record: ProcessRecord;
   readonly #log: Logger;
   readonly #listeners = new Set<{ readonly listener: Listener }>();
@@ -24,9 +46,12 @@ export class Reports {
   #framesLost = 0;
   #framesLeft = 0;
 
-  constructor(record: ProcessRecord, log: Logger) {
+  constructor(deps: ReportsDeps) {
+    const { row, record, log } = deps;
+    this.#deps = deps;
     this.#record = record;
     this.#log = log;
+    this.telemetry = row.telemetryCfg === null ? null : this.#openTelemetry(row.telemetryCfg);
   }
 
   /** The current runner has decoded a frame. */
@@ -49,13 +74,19 @@ export class Reports {
   }
 
   /** The listener receives the current state first. Returns a function that unsubscribes. */
-  follow(isRestarting: boolean, listener: Listener): () => void {
+  follow(listener: Listener): () => void {
     const { shownState: state, error, lastError } = this.#record;
     listener({ type: "state", state, error, lastError });
-    if (isRestarting) listener({ type: "restarting", crash: lastError });
+    if (this.hasCrashed) listener({ type: "restarting", crash: lastError });
     if (this.#reconnecting) listener({ type: "reconnecting", reconnecting: true });
     const entry = { listener };
     this.#listeners.add(entry);
+    if (this.telemetry !== null) {
+      const { info, lasting } = this.telemetry;
+      listener({ type: "telemetry", telemetry: info });
+      // Static telemetry is published once: later subscribers get it here.
+      if (lasting !== null) listener({ type: "message", channel: DRONE_DATA, message: lasting });
+    }
     return () => void this.#listeners.delete(entry);
   }
 
@@ -76,6 +107,7 @@ export class Reports {
     else if (report.type === "message") this.#publish(report.channel, report.message as JsonRecord);
     else if (report.type === "progress") this.#advance(report);
     else if (report.type === "log") this.#write(report);
+    else if (report.type === "element") this.telemetry?.hear(report.event as JsonRecord);
     else if (report.type === "reconnecting") {
       this.#isSourceLost = report.reconnecting;
       this.setReconnecting(report.reconnecting);
@@ -122,6 +154,23 @@ export class Reports {
     this.#framesLost = framesLost;
     this.#framesLeft = framesLeft ?? this.#framesLeft;
     this.notify({ type: "stats", stats: { ...stats, ...this.#record.crashCounts } });
+  }
+
+  #openTelemetry(setting: TelemetrySetting): ProcessTelemetry {
+    const { row, config, link, log } = this.#deps;
+    let known: TelemetryInfo["state"] | null = null;
+    return new ProcessTelemetry({
+      ...{ setting, config, graph: row.graph },
+      // Not by `link.request`: a runner that is slow with telemetry must not be killed for it.
+      deliver: async (message) => link.runner?.request({ type: "deliver", channel: TELEMETRY_CHANNEL, message }),
+      publish: (message) => this.notify({ type: "message", channel: DRONE_DATA, message }),
+      announce: (info) => {
+        const { state, detail } = info;
+        if (state !== known) log.info({ state, detail }, "telemetry state changed");
+        known = state;
+        this.notify({ type: "telemetry", telemetry: info });
+      },
+    });
   }
 }
 

@@ -3,9 +3,11 @@
  * launcher that took it. A runner that stops reporting or exceeds its memory is killed, which counts as a crash.
  */
 import type { Readable } from "node:stream";
+import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
 import { NoReply, type RequestOf, RequestRejected } from "../../ipc/channel.ts";
 import { Child, type ChildExit, describeExit } from "../../ipc/child.ts";
+import { type LiveValues, mergeLive } from "../../schemas/live-values.ts";
 import { PictureReader } from "../../schemas/picture-stream.ts";
 import { PICTURES, RUNNER_PROTOCOL, type RunnerJob, RunnerMessage, type RunnerRequest } from "../../schemas/runner.ts";
 import { MAX_TIMER_MS } from "../async/timing.ts";
@@ -227,5 +229,45 @@ export class RunnerLink {
 
   async detach(attachment: string): Promise<void> {
     await this.request({ type: "detach", attachment });
+  }
+}
+
+/** Properties that the service supplies, such as alert rules. */
+export interface SuppliedValues {
+  /** Before each launch, to read them. Never rejects, and is quick. */
+  prepare(): Promise<void>;
+  readonly live: LiveValues;
+}
+
+/** All of one process: every runner begins with them and is updated when they change. */
+export class SuppliedProperties {
+  readonly #suppliers: SuppliedValues[] = [];
+  /** What the current runner has. */
+  #sent: LiveValues = {};
+
+  add(supplier: SuppliedValues): void {
+    this.#suppliers.push(supplier);
+  }
+
+  async prepare(): Promise<void> {
+    await Promise.all(this.#suppliers.map((supplier) => supplier.prepare()));
+  }
+
+  /** For the job of a new runner. */
+  beginRun(): LiveValues {
+    this.#sent = this.#live;
+    return this.#sent;
+  }
+
+  /** Rejects when the runner does; the next change retries it. */
+  async sync(link: RunnerLink): Promise<void> {
+    const live = this.#live;
+    if (isDeepStrictEqual(live, this.#sent)) return;
+    await link.request({ type: "set", nodes: live });
+    this.#sent = live;
+  }
+
+  get #live(): LiveValues {
+    return this.#suppliers.reduce((all, { live }) => mergeLive(all, live), {} as LiveValues);
   }
 }

@@ -1,4 +1,4 @@
-/** A start is answered within its limit, whatever takes long, and leaves nothing when it comes to nothing. */
+/** A start gets its response within the time limit, whatever is slow, and leaves nothing when it fails. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
@@ -10,7 +10,7 @@ import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
 import { lockUser } from "../store/lock-user.ts";
-import { openStage, refusedWith, type Stage, type StageOptions } from "./supervisor.fixture.ts";
+import { openStage, rejectsWith, type Stage, type StageOptions } from "./supervisor.fixture.ts";
 
 let database: TestDatabase;
 const open: Stage[] = [];
@@ -27,7 +27,7 @@ afterEach(async () => {
 after(() => database.close());
 
 const LIMIT_SECONDS = 2;
-/** A busy machine is late with everything, but not by as much again. */
+/** A busy machine is late with everything, but not by this factor. */
 const MARGIN = 2;
 
 async function stage(options: StageOptions = {}): Promise<Stage> {
@@ -38,7 +38,7 @@ async function stage(options: StageOptions = {}): Promise<Stage> {
 }
 
 const countRunners = (): number => process.getActiveResourcesInfo().filter((name) => name === "ProcessWrap").length;
-const refuseSuccess = (): never => assert.fail("it was started");
+const failOnSuccess = (): never => assert.fail("it was started");
 const never = <T>(): Promise<T> => new Promise(() => {});
 const rowsOf = ({ user }: Stage) => database.sql`select from processes where user_uuid = ${user.uuid}`;
 
@@ -46,22 +46,22 @@ async function until(isSo: () => Promise<boolean> | boolean): Promise<void> {
   while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
-/** How it was refused, in how much of its limit. */
-async function refuse(on: Stage, script: JsonRecord = {}): Promise<ServiceError> {
+/** The error of a start, which must come within its limit. */
+async function failStart(on: Stage, script: JsonRecord = {}): Promise<ServiceError> {
   const startedMs = performance.now();
-  const error = await on.start(script).then(refuseSuccess, (error: unknown) => error);
+  const error = await on.start(script).then(failOnSuccess, (error: unknown) => error);
   const share = (performance.now() - startedMs) / (LIMIT_SECONDS * 1000);
   assert.ok(error instanceof ServiceError, String(error));
   assert.ok(share < MARGIN, `it took ${share} of its limit`);
   return error;
 }
 
-test("where the machine is too slow, a start is refused in time, and the client told when to come again", async () => {
+test("rejects a start in time, with a retry delay, when the machine is too slow", async () => {
   process.env.SCRIPTED_HELLO = "never";
-  const unloaded = await refuse(await stage());
+  const unloaded = await failStart(await stage());
   delete process.env.SCRIPTED_HELLO;
-  const unplayed = await refuse(await stage(), { plays: false });
-  const unchecked = await refuse(await stage({ needs: { prepare: never } }));
+  const unplayed = await failStart(await stage(), { plays: false });
+  const unchecked = await failStart(await stage({ needs: { prepare: never } }));
   for (const { code, message, retryAfterSeconds } of [unloaded, unplayed, unchecked])
     assert.deepEqual(
       [code, message, Number(retryAfterSeconds) > 0],
@@ -69,47 +69,47 @@ test("where the machine is too slow, a start is refused in time, and the client 
     );
 });
 
-test("a source that cannot even be looked for in time is not live", async () => {
-  assert.equal((await refuse(await stage({ locate: never }))).code, "source_not_live");
+test("reports a source that cannot be located in time as not live", async () => {
+  assert.equal((await failStart(await stage({ locate: never }))).code, "source_not_live");
 });
 
-test("a file falls under the limit too", async () => {
-  const { code, message } = await refuse(await stage({ isFile: true }), { flows: false });
+test("applies the limit to files too", async () => {
+  const { code, message } = await failStart(await stage({ isFile: true }), { flows: false });
   assert.equal(code, "pipeline_failed");
   assert.match(message, /^no frame arrived from/);
 });
 
-test("the time before the start counts: a request that waited is refused when its limit is over", async () => {
+test("counts the time before the start: rejects a request that waited for longer than its limit", async () => {
   const { supervisor, user, sourceUuid } = await stage();
   const requestedMs = performance.now() - LIMIT_SECONDS * 1000;
   const order = { user, sourceUuid, graph: "detect", params: {}, requestedMs };
-  await assert.rejects(supervisor.start(order), refusedWith("pipeline_failed"));
+  await assert.rejects(supervisor.start(order), rejectsWith("pipeline_failed"));
 });
 
-test("starts beyond those that may load at once wait for their turn, under the same limit", async () => {
+test("starts beyond the parallel limit wait, under the same time limit", async () => {
   const on = await stage({ settings: { RUNNERS_PARALLEL: "1" } });
-  const [first, second] = await Promise.all([refuse(on, { plays: false }), refuse(on, { plays: false })]);
+  const [first, second] = await Promise.all([failStart(on, { plays: false }), failStart(on, { plays: false })]);
   assert.deepEqual([first.code, second.code], ["pipeline_failed", "pipeline_failed"]);
 });
 
-test("a start that is refused leaves no process, also when the database is slow to hear of it", async () => {
+test("a failed start leaves no process, also when the database is slow", async () => {
   const on = await stage();
   const error = await whileLocked(
     (sql) => lockUser(sql, on.user.uuid),
-    () => refuse(on),
+    () => failStart(on),
   );
   assert.equal(error.code, "pipeline_failed");
-  // Behind the one that was refused: it has been written down by now, if it ever is.
+  // Behind the failed one, which has been stored by now, if it ever is.
   await database.sql.begin((sql) => lockUser(sql, on.user.uuid));
   await on.supervisor.close();
   assert.equal((await rowsOf(on)).length, 0);
 });
 
-test("a process that runs, but of which the client cannot be told in time, is taken back", async () => {
+test("rolls back a process that runs, but whose response cannot be sent in time", async () => {
   const on = await stage({ settings: { RUNNERS_START_SECONDS: "3" } });
   const error = await whileLocked(
     async (sql) => {
-      const refused = on.start().then(refuseSuccess, (error: ServiceError) => error);
+      const refused = on.start().then(failOnSuccess, (error: ServiceError) => error);
       await until(async () => (await rowsOf(on)).length === 1);
       await sql`select from processes where user_uuid = ${on.user.uuid} for update`;
       return { refused };
@@ -121,12 +121,12 @@ test("a process that runs, but of which the client cannot be told in time, is ta
   await until(() => countRunners() === 0);
 });
 
-test("a client that goes between the first frame and the answer takes the start back", async () => {
+test("rolls a start back when its client disconnects between the first frame and the response", async () => {
   const on = await stage({ settings: { RUNNERS_START_SECONDS: "600" } });
   const gone = new AbortController();
   await whileLocked(
     async (sql) => {
-      const refused = on.start({}, { signal: gone.signal }).then(refuseSuccess, (error: ServiceError) => error);
+      const refused = on.start({}, { signal: gone.signal }).then(failOnSuccess, (error: ServiceError) => error);
       await until(async () => (await rowsOf(on)).length === 1);
       await sql`select from processes where user_uuid = ${on.user.uuid} for update`;
       const [{ uuid } = { uuid: "" }] = await sql<{ uuid: string }[]>`
@@ -141,7 +141,7 @@ test("a client that goes between the first frame and the answer takes the start 
   assert.equal(countRunners(), 0);
 });
 
-test("three starts at once on a port that accepts and stays silent are all answered in time", async () => {
+test("responds in time to three parallel starts on a port that accepts and stays silent", async () => {
   const sockets = new Set<Socket>();
   const port = createServer((socket) => void sockets.add(socket.on("error", () => {}))).listen(0, "127.0.0.1");
   await once(port, "listening");
@@ -158,11 +158,11 @@ test("three starts at once on a port that accepts and stays silent are all answe
   const { supervisor, user, sourceUuid } = on;
   const order = { user, sourceUuid, graph: "watched", graphText: WATCHED, params: {} };
   const startedMs = performance.now();
-  const refused = async () => supervisor.start(order).then(refuseSuccess, (error: ServiceError) => error);
+  const refused = async () => supervisor.start(order).then(failOnSuccess, (error: ServiceError) => error);
   const errors = await Promise.all([refused(), refused(), refused()]);
   const share = (performance.now() - startedMs) / (limitSeconds * 1000);
   assert.ok(share < MARGIN, `it took ${share} of the limit`);
-  // Where three runners cannot be loaded in the time, it is the machine that is to blame, and not the source.
+  // Where three runners cannot be loaded in time, the machine is at fault, not the source.
   for (const { code, message, retryAfterSeconds } of errors)
     if (retryAfterSeconds === null) assert.equal(code, "source_not_live", message);
     else assert.equal(code, "pipeline_failed", message);
@@ -170,7 +170,7 @@ test("three starts at once on a port that accepts and stays silent are all answe
   port.close();
 });
 
-/** `act` is given what `lock` brought while the rows that it locked stay locked. */
+/** `act` gets the result of `lock`, whose row locks are held meanwhile. */
 async function whileLocked<L, T>(lock: (sql: Sql) => Promise<L>, act: (locked: L) => Promise<T>): Promise<T> {
   return database.sql.begin(async (sql) => act(await lock(sql as unknown as Sql))) as Promise<T>;
 }

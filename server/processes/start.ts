@@ -2,6 +2,7 @@
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { withTimeout } from "../async/timing.ts";
+import type { GraphOrder } from "../graphs/library.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
 import { insertProcess, type ProcessRow } from "../store/processes.ts";
@@ -9,7 +10,7 @@ import { newUuid } from "../uuid.ts";
 import type { Claims } from "./claims.ts";
 import { shuttingDown, startFailed, tooBusy } from "./errors.ts";
 import { StartLimit } from "./launch.ts";
-import type { FirstInput, PrepareOrder, ProcessOffers, StartedProcess, StartOrder } from "./processes.ts";
+import type { FirstInput, ProcessOffers, StartedProcess, StartOrder } from "./processes.ts";
 import type { ProcessRegistry } from "./registry.ts";
 import { expectMinutes } from "./usage.ts";
 
@@ -17,7 +18,7 @@ export interface StarterDeps {
   readonly sql: Sql;
   readonly config: Config;
   readonly nodeUuid: string;
-  prepare(order: PrepareOrder): Promise<ProcessOffers & { readonly params: JsonRecord }>;
+  prepare(order: GraphOrder): Promise<ProcessOffers & { readonly params: JsonRecord }>;
   resolveInput(userUuid: string, sourceUuid: string): Promise<FirstInput>;
 }
 

@@ -5,6 +5,7 @@ import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { TIMED_OUT, withTimeout } from "../async/timing.ts";
 import type { Confinement } from "../confinement/confinement.ts";
+import type { GraphOrder } from "../graphs/library.ts";
 import type { RouteOutput } from "../outputs/output-route.ts";
 import { ServiceError } from "../service-error.ts";
 import type { NewBranch } from "../store/branches.ts";
@@ -23,7 +24,6 @@ import type {
   FirstInput,
   Picture,
   PictureSlot,
-  PrepareOrder,
   Processes,
   ProcessNotice,
   ProcessOffers,
@@ -51,7 +51,7 @@ export interface SupervisorDeps {
   /** The module that runners run. */
   readonly runnerEntry: URL;
   /** Rejects with `graph_not_found` or `invalid_input`. */
-  prepare(order: PrepareOrder): Promise<ProcessOffers & { readonly params: JsonRecord }>;
+  prepare(order: GraphOrder): Promise<ProcessOffers & { readonly params: JsonRecord }>;
   /** Rejects with `source_not_found`, `source_file_missing` or `address_refused`. */
   resolveInput(userUuid: string, sourceUuid: string, options?: ResolveOptions): Promise<FirstInput>;
   readonly routeOutput: RouteOutput;
@@ -203,7 +203,7 @@ export class Supervisor implements Processes {
   }
 
   async openTelemetry(user: User, uuid: string): Promise<(message: IncomingMessage) => void> {
-    const { telemetry } = await this.#expectActive(user, uuid);
+    const { telemetry } = (await this.#expectActive(user, uuid)).reports;
     if (telemetry === null) throw refuseTelemetry();
     return telemetry.expectReceiver();
   }

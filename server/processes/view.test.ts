@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { OutputState } from "./processes.ts";
+import type { OutputState } from "../outputs/describe-output.ts";
 import { describeStarted, explainOutputs } from "./view.ts";
 
 const state = (status: OutputState["status"], detail: string | null = null): OutputState => ({

@@ -6,10 +6,10 @@ import type {
 } from "../../schemas/api/processes.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
 import type { RunnerStats } from "../../schemas/runner.ts";
-import { describeState } from "../outputs/describe-output.ts";
+import { describeState, type OutputState } from "../outputs/describe-output.ts";
 import { brokerUrl, type TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import type { ProcessView } from "../store/processes.ts";
-import type { OutputState, ProcessCrash, ProcessError, ProcessState } from "./processes.ts";
+import type { ProcessCrash, ProcessError, ProcessState } from "./processes.ts";
 import type { RecordingState } from "./recorder.ts";
 
 /** What the node that runs the process knows; the database follows a little later. */

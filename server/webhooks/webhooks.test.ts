@@ -379,7 +379,7 @@ test("tracks are told once each while the runner is killed and the server starte
   };
   await tellMore("tracks are told");
   globalThis.process.kill((await inside(process)).pid, "SIGKILL");
-  await first.stage.hear(process, ({ type }) => type === "restarting");
+  await first.stage.waitFor(process, ({ type }) => type === "restarting");
   await tellMore("the next runner's are told");
   await first.stop();
   const second = await serve(shown, { user, sourceUuid });
