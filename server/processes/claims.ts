@@ -2,11 +2,8 @@
  * The claims of this node: it runs a process as long as it renews the claim in the database. Processes that no node runs
  * are claimed and resumed; those whose claim was not renewed in time are given up.
  */
-import type { Logger } from "pino";
-import type { Config } from "../../schemas/config.ts";
 import { Poller } from "../async/poller.ts";
 import { Semaphore } from "../async/semaphore.ts";
-import type { GraphOrder } from "../graphs/library.ts";
 import { ServiceError } from "../service-error.ts";
 import { listAttached } from "../store/attachments.ts";
 import { listBranches } from "../store/branches.ts";
@@ -20,29 +17,12 @@ import {
   stopUnheld,
   type UnheldClaim,
 } from "../store/claims.ts";
-import type { Sql } from "../store/client.ts";
 import { deleteProcess, type ProcessRow } from "../store/processes.ts";
 import { findHasRecording } from "../store/users.ts";
 import { Lease } from "./lease.ts";
-import type { ProcessOptions } from "./process.ts";
-import type { ProcessError, ProcessInput, ProcessOffers } from "./processes.ts";
+import type { ProcessDeps, ProcessOptions } from "./process.ts";
+import type { ProcessError } from "./processes.ts";
 import type { ProcessRegistry } from "./registry.ts";
-
-export interface ResolveOptions {
-  /** It has run before: `locate` finds its current address when it is launched. */
-  readonly isResumed: boolean;
-}
-
-export interface ClaimsDeps {
-  readonly sql: Sql;
-  readonly config: Pick<Config, "node">;
-  readonly log: Logger;
-  readonly nodeUuid: string;
-  /** No other server can use this database. */
-  readonly isAlone: boolean;
-  resolveInput(userUuid: string, sourceUuid: string, options: ResolveOptions): Promise<ProcessInput>;
-  prepare(order: GraphOrder): Promise<ProcessOffers>;
-}
 
 /** Resuming takes several queries and a compilation: all at once would slow down requests of clients. */
 const RESUMED_AT_ONCE = 4;
@@ -51,7 +31,7 @@ const RESUMED_AT_ONCE = 4;
 const TRANSIENT = new Set(["database_unavailable", "rate_limited", "shutting_down", "internal_error"]);
 
 export class Claims {
-  readonly #deps: ClaimsDeps;
+  readonly #deps: ProcessDeps;
   readonly #registry: ProcessRegistry;
   /** Claimed, and not resumed yet. */
   readonly #orphans = new Map<string, ProcessRow>();
@@ -64,7 +44,7 @@ export class Claims {
   readonly #lease: Lease | null;
   readonly #closing = new AbortController();
 
-  constructor(deps: ClaimsDeps, registry: ProcessRegistry) {
+  constructor(deps: ProcessDeps, registry: ProcessRegistry) {
     this.#deps = deps;
     this.#registry = registry;
     this.#lease = deps.isAlone ? null : new Lease(deps.config.node.lease_seconds * 1000, () => this.#loseAll());

@@ -1,4 +1,5 @@
 /** Launches runners for a process: find the source, wait for a slot, take a runner, send the job, wait for the first frame. */
+import type { Config } from "../../schemas/config.ts";
 import type { RunnerJob } from "../../schemas/runner.ts";
 import { Poller } from "../async/poller.ts";
 import type { Semaphore } from "../async/semaphore.ts";
@@ -9,24 +10,32 @@ import type { ProcessBranches, ProcessOutputs } from "./outputs.ts";
 import type { ProcessRecord } from "./process-record.ts";
 import type { ProcessInput } from "./processes.ts";
 import type { Recorder } from "./recorder.ts";
-import type { RestartPolicy, RestartRule, RunEnd } from "./restart-policy.ts";
+import type { RestartPolicy, RunEnd } from "./restart-policy.ts";
 import type { Runner, RunnerLink, RunnerListener, SuppliedProperties } from "./runner.ts";
 import type { RunnerPool } from "./runner-pool.ts";
 import type { StateMachine } from "./state-machine.ts";
 
-export interface ProcessLimits {
-  readonly startMs: number;
-  readonly loadMs: number;
-  readonly stopMs: number;
+/** Of the configuration, in milliseconds. */
+export const readLimits = ({ runners, reconnect, database }: Config) => ({
+  startMs: runners.start_seconds * 1000,
+  loadMs: runners.load_seconds * 1000,
+  stopMs: runners.stop_seconds * 1000,
+  replyMs: runners.reply_seconds * 1000,
+  /** A running runner reports every second. */
+  silentMs: runners.silent_seconds * 1000,
+  saveMs: database.statement_seconds * 1000,
   /** A live source that stays lost for longer ends its process. */
-  readonly giveUpMs: number;
+  giveUpMs: reconnect.give_up_seconds * 1000,
   /** Interval of name lookups for lost sources and failing outputs. */
-  readonly lookupMs: number;
-  readonly replyMs: number;
-  readonly silentMs: number;
-  readonly saveMs: number;
-  readonly restart: RestartRule;
-}
+  lookupMs: reconnect.lookup_seconds * 1000,
+  restart: {
+    restarts: runners.restarts,
+    windowMs: runners.restart_window_seconds * 1000,
+    firstMs: runners.restart_first_seconds * 1000,
+    maxMs: runners.restart_most_seconds * 1000,
+  },
+});
+export type ProcessLimits = ReturnType<typeof readLimits>;
 
 /** The collaborators of a process that its launches and its commands share. */
 export interface ProcessParts {

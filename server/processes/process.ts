@@ -4,6 +4,7 @@
  */
 import type { Logger } from "pino";
 import type { Config } from "../../schemas/config.ts";
+import type { JsonRecord } from "../../schemas/json.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
 import { Poller } from "../async/poller.ts";
 import type { Semaphore } from "../async/semaphore.ts";
@@ -28,7 +29,14 @@ import {
 } from "./launch.ts";
 import { ProcessBranches, ProcessOutputs } from "./outputs.ts";
 import { ProcessRecord } from "./process-record.ts";
-import type { ProcessError, ProcessInput, ProcessNotice, ProcessOffers, ProcessState } from "./processes.ts";
+import type {
+  FirstInput,
+  ProcessError,
+  ProcessInput,
+  ProcessNotice,
+  ProcessOffers,
+  ProcessState,
+} from "./processes.ts";
 import { Recorder, type RecordingPlace } from "./recorder.ts";
 import { Reports } from "./reports.ts";
 import { RestartPolicy, type RunEnd, type RunFault } from "./restart-policy.ts";
@@ -38,17 +46,28 @@ import type { RunnerPool } from "./runner-pool.ts";
 import { type LifecycleState, StateMachine, storedState } from "./state-machine.ts";
 import { explainOutputs, type LiveProcess, zeroRates } from "./view.ts";
 
+/** What processes, their starts and their claims need of this node. */
 export interface ProcessDeps {
   readonly sql: Sql;
+  readonly config: Config;
   readonly log: Logger;
-  readonly config: Pick<Config, "telemetry" | "network">;
+  /** Of this node, new with every start of the server. */
+  readonly nodeUuid: string;
+  /** No other server can use this database: earlier owners of processes have ended. */
+  readonly isAlone: boolean;
   readonly limits: ProcessLimits;
+  readonly pool: RunnerPool;
+  /** Launches in parallel: many at once would slow each other down until all fail. */
+  readonly slots: Semaphore;
   readonly routeOutput: RouteOutput;
   readonly recordings: RecordingPlace;
-  readonly slots: Semaphore;
-  readonly pool: RunnerPool;
-  /** Rejects with `invalid_input` when the graph does not accept the values. */
-  prepare(order: GraphOrder): Promise<unknown>;
+  /** Rejects with `graph_not_found`, or with `invalid_input` when the graph does not accept the values. */
+  prepare(order: GraphOrder): Promise<ProcessOffers & { readonly params: JsonRecord }>;
+  /**
+   * Rejects with `source_not_found`, `source_file_missing` or `address_refused`. `isResumed`: it has run before, and
+   * `locate` finds its current address when it is launched.
+   */
+  resolveInput(userUuid: string, sourceUuid: string, options?: { readonly isResumed: boolean }): Promise<FirstInput>;
 }
 
 export interface ProcessOptions extends ProcessOffers {

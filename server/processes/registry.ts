@@ -1,15 +1,17 @@
 /** The processes that this node runs: held from their start or resumption until they end, and metered. */
-import type { Logger } from "pino";
-import type { Config } from "../../schemas/config.ts";
 import type { RunnerStats } from "../../schemas/runner.ts";
 import { Poller } from "../async/poller.ts";
-import { Semaphore } from "../async/semaphore.ts";
 import { TIMED_OUT, withTimeout } from "../async/timing.ts";
 import { readStandings } from "../store/standing.ts";
 import type { TelemetryNumbers } from "../telemetry/standing.ts";
 import { Process, type ProcessDeps, type ProcessOptions } from "./process.ts";
 import { findLimit, nextCheckMs, UsageWriter } from "./usage.ts";
 import { countProcesses, type EndState, isEnd, type LiveProcess, type ProcessNumbers } from "./view.ts";
+
+/** Follows every process of this node from its beginning: tracks, alerts, webhooks. */
+export interface ProcessListener {
+  follow(process: Process): void;
+}
 
 export interface ProcessMetrics {
   observeProcess(uuid: string, stats: RunnerStats & { readonly restarts: number }): void;
@@ -18,14 +20,7 @@ export interface ProcessMetrics {
   countEnd(state: EndState): void;
 }
 
-/** Follows every process of this node from its beginning: tracks, alerts, webhooks. */
-export interface ProcessListener {
-  follow(process: Process): void;
-}
-
-export interface RegistryDeps extends Omit<ProcessDeps, "slots"> {
-  readonly config: Config;
-  readonly log: Logger;
+export interface RegistryDeps extends ProcessDeps {
   readonly metrics: ProcessMetrics | null;
   readonly listeners?: readonly ProcessListener[] | undefined;
 }
@@ -40,7 +35,6 @@ export const LAST_WRITE_MS = 2_000;
 export class ProcessRegistry {
   readonly #deps: RegistryDeps;
   readonly #usage: UsageWriter;
-  readonly #slots: Semaphore;
   readonly #processes = new Map<string, Process>();
   /** Oldest first. */
   readonly #ended = new Map<string, LiveProcess>();
@@ -49,7 +43,6 @@ export class ProcessRegistry {
   constructor(deps: RegistryDeps) {
     this.#deps = deps;
     this.#usage = new UsageWriter(deps.sql, deps.log);
-    this.#slots = new Semaphore(deps.config.runners.parallel);
   }
 
   get all(): readonly Process[] {
@@ -76,7 +69,7 @@ export class ProcessRegistry {
   /** The caller starts or resumes it. */
   hold(options: ProcessOptions): Process {
     const { metrics, listeners = [] } = this.#deps;
-    const process = new Process(options, { ...this.#deps, slots: this.#slots });
+    const process = new Process(options, this.#deps);
     const { uuid } = options.row;
     this.#processes.set(uuid, process);
     if (metrics !== null)

@@ -1,26 +1,16 @@
 /** First starts, from the request to the first frame: each gets its response within the time limit, whatever is slow. */
-import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { withTimeout } from "../async/timing.ts";
-import type { GraphOrder } from "../graphs/library.ts";
 import { ServiceError } from "../service-error.ts";
-import type { Sql } from "../store/client.ts";
 import { insertProcess, type ProcessRow } from "../store/processes.ts";
 import { newUuid } from "../uuid.ts";
 import type { Claims } from "./claims.ts";
 import { shuttingDown, startFailed, tooBusy } from "./errors.ts";
 import { StartLimit } from "./launch.ts";
+import type { ProcessDeps } from "./process.ts";
 import type { FirstInput, ProcessOffers, StartedProcess, StartOrder } from "./processes.ts";
 import type { ProcessRegistry } from "./registry.ts";
 import { expectMinutes } from "./usage.ts";
-
-export interface StarterDeps {
-  readonly sql: Sql;
-  readonly config: Config;
-  readonly nodeUuid: string;
-  prepare(order: GraphOrder): Promise<ProcessOffers & { readonly params: JsonRecord }>;
-  resolveInput(userUuid: string, sourceUuid: string): Promise<FirstInput>;
-}
 
 interface CheckedOrder extends ProcessOffers {
   readonly input: FirstInput;
@@ -31,14 +21,14 @@ interface CheckedOrder extends ProcessOffers {
 const FIRST_FENCE = 1;
 
 export class Starter {
-  readonly #deps: StarterDeps;
+  readonly #deps: ProcessDeps;
   readonly #registry: ProcessRegistry;
   readonly #claims: Claims;
   /** Rows of failed starts that are being deleted. */
   readonly #removals = new Set<Promise<unknown>>();
   #isClosing = false;
 
-  constructor(deps: StarterDeps, registry: ProcessRegistry, claims: Claims) {
+  constructor(deps: ProcessDeps, registry: ProcessRegistry, claims: Claims) {
     this.#deps = deps;
     this.#registry = registry;
     this.#claims = claims;

@@ -1,63 +1,41 @@
 /** Runs the processes of users on this node, and lets users control them. */
 import { setTimeout as wait } from "node:timers/promises";
-import type { Logger } from "pino";
-import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
+import { Semaphore } from "../async/semaphore.ts";
 import { TIMED_OUT, withTimeout } from "../async/timing.ts";
 import type { Confinement } from "../confinement/confinement.ts";
-import type { GraphOrder } from "../graphs/library.ts";
-import type { RouteOutput } from "../outputs/output-route.ts";
 import { ServiceError } from "../service-error.ts";
 import type { NewBranch } from "../store/branches.ts";
-import type { Sql } from "../store/client.ts";
 import { findProcess, type ProcessView } from "../store/processes.ts";
 import type { IncomingMessage } from "../telemetry/channel.ts";
 import { refuseTelemetry } from "../telemetry/process-telemetry.ts";
 import type { User } from "../user.ts";
-import { Claims, type ResolveOptions } from "./claims.ts";
+import { Claims } from "./claims.ts";
 import { notFound, notHere, wrongState } from "./errors.ts";
-import type { ProcessLimits } from "./launch.ts";
+import { type ProcessLimits, readLimits } from "./launch.ts";
 import type { Process } from "./process.ts";
 import type {
   BranchList,
   BranchState,
-  FirstInput,
   Picture,
   PictureSlot,
   Processes,
   ProcessNotice,
-  ProcessOffers,
   StartedProcess,
   StartOrder,
 } from "./processes.ts";
-import type { RecordingPlace } from "./recorder.ts";
-import { LAST_WRITE_MS, type ProcessListener, type ProcessMetrics, ProcessRegistry } from "./registry.ts";
+import { LAST_WRITE_MS, ProcessRegistry, type RegistryDeps } from "./registry.ts";
 import type { RunnerFolders } from "./runner-folders.ts";
 import { RunnerPool } from "./runner-pool.ts";
 import { Starter } from "./start.ts";
 import { isEnd, type LiveProcess, type ProcessNumbers } from "./view.ts";
 
-export interface SupervisorDeps {
-  readonly sql: Sql;
-  readonly config: Config;
-  readonly log: Logger;
-  /** Of this node, new with every start of the server. */
-  readonly nodeUuid: string;
-  /** No other server can use this database: earlier owners of processes have ended. */
-  readonly isAlone: boolean;
+export interface SupervisorDeps extends Omit<RegistryDeps, "limits" | "pool" | "slots"> {
   readonly confinement: Confinement;
   /** Null: runners can open no files of the data folder. */
   readonly folders: RunnerFolders | null;
   /** The module that runners run. */
   readonly runnerEntry: URL;
-  /** Rejects with `graph_not_found` or `invalid_input`. */
-  prepare(order: GraphOrder): Promise<ProcessOffers & { readonly params: JsonRecord }>;
-  /** Rejects with `source_not_found`, `source_file_missing` or `address_refused`. */
-  resolveInput(userUuid: string, sourceUuid: string, options?: ResolveOptions): Promise<FirstInput>;
-  readonly routeOutput: RouteOutput;
-  readonly recordings: RecordingPlace;
-  readonly metrics: ProcessMetrics | null;
-  readonly listeners?: readonly ProcessListener[] | undefined;
 }
 
 /** Interval of checks whether another node has stopped a process. */
@@ -80,9 +58,11 @@ export class Supervisor implements Processes {
     this.#pool = new RunnerPool({
       ...{ entry, confinement, folders, log, count, memoryBytes, writes, ...limits, ...limits.restart },
     });
-    this.#registry = new ProcessRegistry({ ...deps, limits, pool: this.#pool });
-    this.#claims = new Claims(deps, this.#registry);
-    this.#starter = new Starter(deps, this.#registry, this.#claims);
+    const slots = new Semaphore(config.runners.parallel);
+    const processDeps = { ...deps, limits, pool: this.#pool, slots };
+    this.#registry = new ProcessRegistry(processDeps);
+    this.#claims = new Claims(processDeps, this.#registry);
+    this.#starter = new Starter(processDeps, this.#registry, this.#claims);
   }
 
   /** Begins to load idle runners. Nothing is resumed before `takeUp`. */
@@ -284,21 +264,3 @@ const stopsSlowly = (): ServiceError =>
     detail: "the process is stopping, which takes longer than expected; try again in a moment",
     retryAfterSeconds: 1,
   });
-
-/** In milliseconds. */
-const readLimits = ({ runners, reconnect, database }: Config): ProcessLimits => ({
-  startMs: runners.start_seconds * 1000,
-  loadMs: runners.load_seconds * 1000,
-  stopMs: runners.stop_seconds * 1000,
-  replyMs: runners.reply_seconds * 1000,
-  silentMs: runners.silent_seconds * 1000,
-  saveMs: database.statement_seconds * 1000,
-  giveUpMs: reconnect.give_up_seconds * 1000,
-  lookupMs: reconnect.lookup_seconds * 1000,
-  restart: {
-    restarts: runners.restarts,
-    windowMs: runners.restart_window_seconds * 1000,
-    firstMs: runners.restart_first_seconds * 1000,
-    maxMs: runners.restart_most_seconds * 1000,
-  },
-});
