@@ -6,7 +6,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { open } from "node:fs/promises";
 import type { Readable } from "node:stream";
-import { writeWhole } from "../models/write-file.ts";
+import { writeAtomically } from "../models/files.ts";
 
 export const FRAMES_A_SECOND = 10;
 
@@ -39,7 +39,7 @@ export async function convertClip(from: string, to: string): Promise<void> {
     const ended = once(child, "close") as Promise<[number | null, string | null]>;
     ended.catch(() => {});
     try {
-      await writeWhole(
+      await writeAtomically(
         to,
         readAll(child.stdout as unknown as Readable, ended, () => said),
       );

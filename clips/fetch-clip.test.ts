@@ -13,8 +13,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { digestBytes } from "../models/digest.ts";
-import { StorageFault } from "../models/write-file.ts";
+import { StorageFault } from "../models/fault.ts";
+import { digestBytes } from "../models/files.ts";
 import type { Clip } from "./clips.ts";
 import { fetchClip, type Programs } from "./fetch-clip.ts";
 
@@ -74,8 +74,13 @@ const REFUSED: readonly [title: string, clip: Partial<Clip>, programs: Partial<P
   ["a machine without dpkg", {}, { dpkgDeb: "no-dpkg-deb" }, /: no-dpkg-deb is not on this machine; /],
   ["apt that fails", {}, { aptGet: writeProgram("echo no network; exit 100") }, / exited with 100\n {2}no network$/],
   ["apt that gives nothing", {}, { aptGet: "true" }, /apt-get download some-clips left no package$/],
-  ["a package without the clip", { member: "./other.avi" }, {}, /the archive holds no \.\/other\.avi; it holds/],
-  ["a package that is none", {}, { dpkgDeb: writeProgram("echo damaged; exit 2") }, /cut off|no tar archive/],
+  [
+    "a package without the clip",
+    { member: "./other.avi" },
+    {},
+    /the archive does not contain \.\/other\.avi; it contains/,
+  ],
+  ["a package that is none", {}, { dpkgDeb: writeProgram("echo damaged; exit 2") }, /truncated|not a tar archive/],
 ];
 
 for (const [title, clip, programs, reason] of REFUSED)

@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { readMember } from "../models/fetch/read-tar.ts";
-import { storing, sweepParts, writeWhole } from "../models/write-file.ts";
+import { removeStaleParts, withStorageFaults, writeAtomically } from "../models/files.ts";
 import type { Clip } from "./clips.ts";
 
 const LIMIT_MS = 15 * 60_000;
@@ -24,15 +24,15 @@ export const DEBIAN: Programs = { aptGet: "apt-get", dpkgDeb: "dpkg-deb" };
 export async function fetchClip(file: string, clip: Clip, programs: Programs = DEBIAN): Promise<void> {
   const place = dirname(file);
   // Also when the clip is there: a run that was killed beside the one that fetched it may have left its package.
-  await sweepParts(place);
+  await removeStaleParts(place);
   if (existsSync(file)) return;
-  const folder = await storing(place, async () => {
+  const folder = await withStorageFaults(place, async () => {
     await mkdir(place, { recursive: true });
     return mkdtemp(join(place, ".part-"));
   });
   try {
     const deb = await downloadPackage(clip.deb, folder, programs);
-    await writeWhole(file, readPackage(deb, clip.member, programs), (found) => {
+    await writeAtomically(file, readPackage(deb, clip.member, programs), (found) => {
       if (found !== clip.sha256)
         throw new Error(`it is another file: expected sha256 ${clip.sha256}, found sha256 ${found}`);
     });
@@ -55,7 +55,7 @@ async function downloadPackage(name: string, folder: string, { aptGet }: Program
     if (error instanceof NoProgram) throw error;
     const [lists, cache] = [join(folder, "lists"), join(folder, "cache")];
     for (const part of [join(lists, "partial"), join(cache, "archives/partial")])
-      await storing(folder, () => mkdir(part, { recursive: true }));
+      await withStorageFaults(folder, () => mkdir(part, { recursive: true }));
     const own = [...APT, "-o", `Dir::State::lists=${lists}`, "-o", `Dir::Cache=${cache}`];
     await run(aptGet, [...own, "update"], folder);
     await run(aptGet, [...own, "download", name], folder);

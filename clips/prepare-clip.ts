@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
-import { sweepParts } from "../models/write-file.ts";
+import { removeStaleParts } from "../models/files.ts";
 import { CLIPS, clipFile, clipsFolder } from "./clips.ts";
 import { convertClip } from "./convert-clip.ts";
 import { fetchClip } from "./fetch-clip.ts";
@@ -26,7 +26,7 @@ export async function prepareClip({ file, onStage }: PrepareOptions): Promise<Ui
   if (existsSync(converted)) return readFile(converted);
   const source = file === null ? await fetchStreet(onStage) : resolve(file);
   onStage("converting");
-  await sweepParts(clipsFolder());
+  await removeStaleParts(clipsFolder());
   await forgetOld();
   try {
     await convertClip(source, converted);

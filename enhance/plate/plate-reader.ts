@@ -1,9 +1,8 @@
 /** Reads the number plate of a vehicle: finds text, keeps what looks like a plate, and believes what is read twice alike. */
 import type { InferenceSession, Tensor } from "onnxruntime-node";
 import { ModelFault } from "../../models/fault.ts";
-import { loadOnnxruntime } from "../../models/onnxruntime.ts";
+import { loadOnnxruntime, openSession } from "../../models/onnxruntime.ts";
 import { openPlates } from "../../models/plates.ts";
-import { openSession } from "../../models/session.ts";
 import type { Plate } from "../../schemas/enhancement.ts";
 import { type Picture, resize } from "../picture.ts";
 import { isPlateShaped, judgePlate } from "./judge-plate.ts";
