@@ -1,10 +1,18 @@
 /**
- * GeoJSON (RFC 7946): a collection with a feature for every track. A path is a LineString, one place a Point, no place
- * null, which the RFC calls unlocated. Altitudes are metres above mean sea level.
+ * GeoJSON (RFC 7946): a collection with one feature per track. A path is a LineString, a single position a Point; without a
+ * position the geometry is null, which the RFC calls unlocated. Altitudes are in metres above mean sea level.
  */
-import type { TracksFormat, TracksOrigin, WholeTrack } from "./format.ts";
+import {
+  roundAngle,
+  roundDegrees,
+  roundMetres,
+  type TracksFormat,
+  type TracksOrigin,
+  toPercent,
+  toTime,
+  type WholeTrack,
+} from "./format.ts";
 import { cutAtDateLine, findMotion, findPath, type PathPoint } from "./path.ts";
-import { roundAngle, roundDegrees, roundMetres, toPercent, toTime } from "./rounding.ts";
 
 export const geojson: TracksFormat = {
   mediaType: "application/geo+json",
@@ -45,7 +53,7 @@ function makeFeature(track: WholeTrack): object {
   };
 }
 
-/** `times` has the shape of `coordinates`: one for every position. */
+/** `times` has the structure of `coordinates`: one time per position. */
 function makeGeometry(path: readonly PathPoint[]): { readonly geometry: object | null; readonly times: unknown } {
   const [first] = path;
   if (first === undefined) return { geometry: null, times: null };

@@ -5,7 +5,7 @@ export interface PathPoint extends TrackSpot {
   readonly timeMs: number;
 }
 
-/** What is known of its motion at the end. */
+/** The last known motion. */
 export interface Motion {
   readonly speedMps: number | null;
   readonly heading: number | null;
@@ -15,7 +15,6 @@ export interface Motion {
 export const findPath = (points: readonly TrackPoint[]): readonly PathPoint[] =>
   points.flatMap(({ timeMs, spot }) => (spot === null ? [] : [{ timeMs, ...spot }]));
 
-/** The last that was known. */
 export function findMotion(path: readonly PathPoint[]): Motion {
   const moving = path.findLast(({ speedMps }) => speedMps !== null);
   return {
@@ -26,8 +25,8 @@ export function findMotion(path: readonly PathPoint[]): Motion {
 }
 
 /**
- * In parts that do not cross the 180th meridian (RFC 7946, 3.1.9): a path that does would be drawn around the globe. Both
- * parts go up to it.
+ * Splits a path where it crosses the 180th meridian (RFC 7946, 3.1.9): maps would draw it around the globe. Both parts
+ * extend to the meridian.
  */
 export function cutAtDateLine(path: readonly PathPoint[]): readonly (readonly PathPoint[])[] {
   const parts: PathPoint[][] = [];
@@ -44,7 +43,7 @@ export function cutAtDateLine(path: readonly PathPoint[]): readonly (readonly Pa
   return parts.map(dropRepeats);
 }
 
-/** Where the short way between them crosses the line: once on either side of it. */
+/** The point where the shorter way crosses the meridian, once for either side. */
 function crossing(from: PathPoint, to: PathPoint): readonly [PathPoint, PathPoint] {
   const side = from.longitude > 0 ? 180 : -180;
   const whole = 360 - Math.abs(to.longitude - from.longitude);
@@ -62,7 +61,7 @@ function crossing(from: PathPoint, to: PathPoint): readonly [PathPoint, PathPoin
   ];
 }
 
-/** A point that lies on the line itself is there already. A line still has two. */
+/** Removes the crossing point where the path has a point on the meridian itself. A line keeps at least two points. */
 const dropRepeats = (part: readonly PathPoint[]): readonly PathPoint[] =>
   part.length <= 2 ? part : part.filter((point, i) => i === 0 || !isSamePlace(point, part[i - 1]));
 
