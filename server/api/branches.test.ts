@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { ENTRY } from "../../graphs/runtime/runner/runner.fixture.ts";
-import type { BranchRecord } from "../../schemas/api/branches.ts";
+import type { BranchRecord } from "../../schemas/api/outputs.ts";
 import type { ProcessGraph } from "../../schemas/api/graphs.ts";
 import type { Problem } from "../../schemas/api/problem.ts";
 import type { JsonRecord } from "../../schemas/json.ts";

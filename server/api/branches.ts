@@ -1,5 +1,5 @@
 /** Slots that a graph has beyond those that outputs use: attached to a running process, and detached. */
-import { BranchListing, BranchRecord, NewBranch } from "../../schemas/api/branches.ts";
+import { BranchListing, BranchRecord, NewBranch } from "../../schemas/api/outputs.ts";
 import { Deleted } from "../../schemas/api/records.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
