@@ -18,7 +18,7 @@ export interface Programs {
   readonly dpkgDeb: string;
 }
 
-export const DEBIAN: Programs = { aptGet: "apt-get", dpkgDeb: "dpkg-deb" };
+const DEBIAN: Programs = { aptGet: "apt-get", dpkgDeb: "dpkg-deb" };
 
 /** Does nothing if the clip exists. On failure throws an Error whose message is the reason, and leaves no file. */
 export async function fetchClip(file: string, clip: Clip, programs: Programs = DEBIAN): Promise<void> {

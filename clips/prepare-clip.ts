@@ -16,7 +16,7 @@ const STREET = "vtest.avi";
 const OWN = /^own-[0-9a-f]+\.h264$/;
 const OLD_MS = 24 * 3600_000;
 
-export interface PrepareOptions {
+interface PrepareOptions {
   /** A video file; null for the default street scene. */
   readonly file: string | null;
   onStage(stage: "fetching" | "converting"): void;

@@ -50,7 +50,7 @@ export function isWritable(folder: string): boolean {
   }
 }
 
-export interface ModelFolders {
+interface ModelFolders {
   /** The user's cards: `NAME.yaml`. */
   readonly cards: string;
   /** Fetched files, named by digest: cards with the same weights share the file. */

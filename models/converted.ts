@@ -1,11 +1,11 @@
 /** Cached conversions: one per card, kind of CPU and version of the converter. */
 import { readdirSync, readFileSync, statSync } from "node:fs";
-import { mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Conversion, ModelCard } from "./card.ts";
 import { ModelFault } from "./fault.ts";
-import { digestBytes, digestFile, withStorageFaults, writeAtomically } from "./files.ts";
+import { digestBytes, hasDigest, writeAtomically } from "./files.ts";
 import { type Int8Kernels, int8KernelsHere } from "./int8-kernels.ts";
 
 /** Per model: a few versions of the converter, for checkouts that share a cache, on three kinds of CPU. */
@@ -51,9 +51,7 @@ export async function findConverted(
   for (const name of await readdir(folder).catch(() => [])) {
     if (!name.startsWith(key) || !name.endsWith(".onnx")) continue;
     const file = join(folder, name);
-    // Another process may remove old conversions at the same time.
-    const sha256 = await digestFile(file).catch(() => null);
-    if (sha256 === name.slice(key.length, -".onnx".length)) return file;
+    if (await hasDigest(file, name.slice(key.length, -".onnx".length))) return file;
   }
   return null;
 }
@@ -99,7 +97,6 @@ export async function convertWeights(
     });
   }
   const file = join(folder, `${keyOf(card, convert, kernels)}${digestBytes(onnx)}.onnx`);
-  await withStorageFaults(folder, () => mkdir(folder, { recursive: true }));
   await writeAtomically(file, [onnx]);
   await removeOldest(card, folder);
   return file;

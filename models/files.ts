@@ -106,3 +106,7 @@ export async function digestFile(
 }
 
 export const digestBytes = (bytes: Uint8Array | string): string => createHash("sha256").update(bytes).digest("hex");
+
+/** False also for a missing file; another process may remove it at any time. */
+export const hasDigest = async (file: string, sha256: string): Promise<boolean> =>
+  (await digestFile(file).catch(() => null)) === sha256;

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { modelFolders } from "./cache.ts";
 import { convertWeights, findConverted } from "./converted.ts";
 import { type Fetching, WeightsFetcher } from "./fetch/weights.ts";
-import { digestFile, removeStaleParts } from "./files.ts";
+import { hasDigest, removeStaleParts } from "./files.ts";
 import type { FoundCard } from "./find-card.ts";
 import { int8KernelsHere, listInt8Kernels } from "./int8-kernels.ts";
 import { type Model, openCard, weightsFile } from "./open.ts";
@@ -37,8 +37,7 @@ async function install(found: FoundCard, fetcher: WeightsFetcher, installing: In
   const { card } = found;
   const file = weightsFile(card);
   const wasThere = existsSync(file);
-  // Another process may remove the file in between; it is fetched again then.
-  const isWhole = wasThere && (await digestFile(file).catch(() => null)) === card.sha256;
+  const isWhole = await hasDigest(file, card.sha256);
   if (!isWhole) await fetcher.fetch(found, file);
   if (!wasThere) installing.onAdded?.(file);
   await convert(found, installing);

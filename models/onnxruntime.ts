@@ -2,7 +2,7 @@
 import type { InferenceSession } from "onnxruntime-node";
 import { int8KernelsHere } from "./int8-kernels.ts";
 
-export interface SessionOptions {
+interface SessionOptions {
   /** An ONNX file, or its content. */
   readonly onnx: string | Uint8Array;
   /** Written by Windhover's converter for the kernels of this machine, so that its sums do not overflow. */

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { modelFolders } from "./cache.ts";
 import { ModelFault, NotInstalled } from "./fault.ts";
 import { type Fetchable, WeightsFetcher } from "./fetch/weights.ts";
-import { digestFile } from "./files.ts";
+import { digestFile, hasDigest } from "./files.ts";
 import { getCommand } from "./find-card.ts";
 import type { Installing } from "./install.ts";
 
@@ -57,7 +57,7 @@ export async function openPlates(): Promise<Readonly<Record<Part, string>>> {
   return { finder: await open("finder"), reader: await open("reader") };
 }
 
-export interface InstalledPart {
+interface InstalledPart {
   readonly name: string;
   readonly file: string;
   /** Whether it was fetched. */
@@ -72,7 +72,7 @@ export async function installPlates(
   await using fetcher = new WeightsFetcher(modelFolders().weights, installing);
   for (const [part, fetchable] of Object.entries(PARTS)) {
     const file = fileOf(fetchable);
-    const isWhole = existsSync(file) && (await digestFile(file).catch(() => null)) === fetchable.card.sha256;
+    const isWhole = await hasDigest(file, fetchable.card.sha256);
     if (!isWhole) {
       await fetcher.fetch(fetchable, file);
       installing.onAdded?.(file);

@@ -69,7 +69,7 @@ function compileLater(ajv: Ajv2020, schema: AnySchema): () => ValidateFunction {
 }
 
 /** Whether it contains more values than `most`, itself included. Stops counting there. */
-export function hasMoreThan(most: number, value: unknown): boolean {
+function hasMoreThan(most: number, value: unknown): boolean {
   const open = [value];
   let count = 1;
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
@@ -98,7 +98,7 @@ const isSchema = (value: unknown): value is Schema =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Paths are JSON pointers. */
-export function describeFaults(errors: readonly ErrorObject[]): readonly InputFault[] {
+function describeFaults(errors: readonly ErrorObject[]): readonly InputFault[] {
   // `then` has the reason; `if` only repeats it.
   const faults = narrow(errors.filter(({ keyword }) => keyword !== "if")).map(describeFault);
   const seen = new Set<string>();

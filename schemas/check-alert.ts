@@ -8,7 +8,7 @@ import {
 import { type Check, Checks, listChoices } from "./bounded-check.ts";
 import { didYouMean } from "./suggest.ts";
 
-export type CheckedConfiguration =
+type CheckedConfiguration =
   /** With defaults filled in. */
   | { readonly configuration: Required<AlertConfiguration>; readonly faults?: never }
   | { readonly configuration?: never; readonly faults: readonly ConfigurationFault[] };

@@ -17,12 +17,7 @@ export const ClipRequest = Type.Object({
 export type ClipRequest = Static<typeof ClipRequest>;
 
 /** `connecting`: the clip is ready, and the hub has not accepted it yet. */
-export const ClipStage = Type.Union([
-  Type.Literal("fetching"),
-  Type.Literal("converting"),
-  Type.Literal("connecting"),
-  Type.Literal("publishing"),
-]);
+export const ClipStage = Type.Enum(["fetching", "converting", "connecting", "publishing"]);
 export type ClipStage = Static<typeof ClipStage>;
 
 export const ClipMessage = Type.Union([

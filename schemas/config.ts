@@ -67,7 +67,7 @@ export const Config = section({
     ),
     connections_per_address: count(
       500,
-      "Maximum number of connections from one address (IPv6: one /64 network); does not apply to trusted proxies.",
+      "Maximum number of connections per address (IPv6: /64); not for trusted proxies.",
       1,
     ),
     buffered_bytes: count(
@@ -113,16 +113,8 @@ export const Config = section({
     stalled_seconds: seconds(10, "A player that reads no data is disconnected after"),
     reader_bytes: count(8 * 2 ** 20, "Maximum queue of a player; beyond it, pictures are dropped.", 65_536),
     unit_bytes: count(8 * 2 ** 20, "Maximum size of a coded picture.", 65_536),
-    cache_bytes: count(
-      32 * 2 ** 20,
-      "Maximum cache of a stream since its last keyframe, for players that join.",
-      65_536,
-    ),
-    bytes_per_key: count(
-      256 * 2 ** 20,
-      "Maximum cache for all streams of one key, and the same amount for their HLS segments.",
-      1_048_576,
-    ),
+    cache_bytes: count(32 * 2 ** 20, "Maximum cache per stream from its last keyframe on.", 65_536),
+    bytes_per_key: count(256 * 2 ** 20, "Maximum cache per key, and the same for its HLS segments.", 1_048_576),
     hls_idle_seconds: seconds(30, "HLS segmenting stops without requests after"),
     hls_bytes: count(64 * 2 ** 20, "Maximum size of a stream's HLS segments in memory.", 1_048_576),
     verdict_seconds: seconds(5, "Time limit for authorizing a publisher or player"),
@@ -153,11 +145,7 @@ export const Config = section({
       description: "Retention of recordings in days.",
     }),
     segment_seconds: seconds(600, "Duration of each file of a recording", 1),
-    bytes_per_key: count(
-      100 * 2 ** 30,
-      "Maximum size of one key's recordings of streams and processes on one machine; the oldest are removed.",
-      1,
-    ),
+    bytes_per_key: count(100 * 2 ** 30, "Maximum size of one key's recordings per machine; the oldest are removed.", 1),
     reserve_bytes: count(
       2 * 2 ** 30,
       "Minimum free disk space. Below it, the oldest recordings of the key with the most are removed; if that is not enough, recording stops.",
@@ -213,22 +201,14 @@ export const Config = section({
     queued_messages: count(256, "Maximum queue of a websocket client in messages; the oldest are dropped.", 1),
     queued_bytes: count(4 * 2 ** 20, "Maximum queue of a websocket client in bytes.", 1024),
     telemetry_bytes: count(65_536, "Maximum size of a telemetry message from a websocket client.", 256),
-    received_per_second: count(
-      200,
-      "Maximum number of messages per second from a websocket client; more are rejected.",
-      1,
-    ),
+    received_per_second: count(200, "Maximum number of messages per second from a websocket client.", 1),
     close_seconds: seconds(2, "Grace period for the closing handshake of a websocket"),
     feed_stall_seconds: seconds(10, "A feed viewer that reads no data is disconnected after"),
     viewers: count(1_000, "Maximum number of viewers of feeds and events per process.", 1),
     viewers_per_key: count(200, "Maximum number of viewers of feeds and events per key, for all its processes.", 1),
   }),
   telemetry: section({
-    messages_per_second: count(
-      50,
-      "Maximum number of telemetry messages per second and process; if there are more, the newest are used.",
-      1,
-    ),
+    messages_per_second: count(50, "Maximum number of messages per second and process; the newest are used.", 1),
     message_bytes: count(65_536, "Maximum size of a telemetry message from a broker.", 256),
     stale_seconds: seconds(3, "Telemetry is stale without a message for"),
     connect_seconds: seconds(10, "Timeout of connecting to a broker"),
@@ -239,11 +219,7 @@ export const Config = section({
     flush_seconds: seconds(1, "Interval for storing tracks"),
     queued_tracks: count(20_000, "Maximum queue for the database in tracks; the oldest are dropped.", 1),
     queued_points: count(100_000, "Maximum queue for the database in track points.", 1),
-    queued_patch_bytes: count(
-      64 * 1024 * 1024,
-      "Maximum queue for the database in bytes of track images; the oldest images are dropped.",
-      0,
-    ),
+    queued_patch_bytes: count(64 * 1024 * 1024, "Maximum queue in bytes of track images; the oldest are dropped.", 0),
     window_minutes: Type.Integer({
       minimum: 1,
       maximum: 1440,
@@ -263,12 +239,8 @@ export const Config = section({
   }),
   delivery: section({
     queued: count(10_000, "Maximum queue of a receiver in notifications; the oldest are dropped and counted.", 1),
-    queued_per_key: count(
-      50_000,
-      "Maximum queue of all receivers of one key in notifications; the oldest are dropped.",
-      1,
-    ),
-    queued_bytes_per_key: count(256 * 2 ** 20, "Maximum queue of all receivers of one key in bytes.", 65_536),
+    queued_per_key: count(50_000, "Maximum queue of one key in notifications; the oldest are dropped.", 1),
+    queued_bytes_per_key: count(256 * 2 ** 20, "Maximum queue of one key in bytes.", 65_536),
     body_bytes: count(1_048_576, "Maximum size of a notification; a larger one is dropped and counted.", 1024),
     at_once: count(32, "Maximum number of concurrent webhook requests, and of concurrent broker topics.", 2),
     in_flight: count(100, "Maximum number of notifications per topic that the broker has not acknowledged.", 1),

@@ -8,7 +8,7 @@ import { TrackPatch, TrackSummary } from "./track-report.ts";
 
 export const ENHANCE_PROTOCOL = 1;
 /** Maximum number of tracks per request. */
-export const MOST_ENHANCED_TRACKS = 32;
+const MOST_ENHANCED_TRACKS = 32;
 
 const Channel = Type.Integer({ minimum: 0, maximum: 255 });
 

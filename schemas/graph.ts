@@ -11,7 +11,7 @@ export const When = Type.Union([Type.String(), Type.Boolean()], {
   examples: ["overlay", "!overlay", "$codec == h264"],
 });
 
-export const Join = Type.String({
+const Join = Type.String({
   pattern: "^[A-Za-z][A-Za-z0-9_-]*(\\.[A-Za-z0-9_%-]+)?$",
   description: "The name of a node, or `node.pad` for one of its pads.",
 });

@@ -66,13 +66,7 @@ export type HubSettings = Static<typeof HubSettings>;
 
 const Refusal = Type.Object({
   /** `unauthorized`: missing or wrong key; `slow_down`: too many wrong keys; `forbidden`: not this path; `unknown`: no such path. */
-  kind: Type.Union([
-    Type.Literal("unauthorized"),
-    Type.Literal("slow_down"),
-    Type.Literal("forbidden"),
-    Type.Literal("unknown"),
-    Type.Literal("unavailable"),
-  ]),
+  kind: Type.Enum(["unauthorized", "slow_down", "forbidden", "unknown", "unavailable"]),
   /** Shown to the client. */
   detail: Type.String(),
 });
@@ -108,8 +102,8 @@ export type HubRequest = Static<typeof HubRequest>;
 export const AuthorizeRequest = Type.Object({
   type: Type.Literal("authorize"),
   id: Count,
-  action: Type.Union([Type.Literal("publish"), Type.Literal("play")]),
-  protocol: Type.Union([Type.Literal("rtsp"), Type.Literal("rtmp")]),
+  action: Type.Enum(["publish", "play"]),
+  protocol: Type.Enum(["rtsp", "rtmp"]),
   /** `<username>/<stream path>`, without a slash at either end, unescaped and normalised. */
   path: Type.String(),
   /** The key or token: the password, or `api_key` of the query. Null: none was sent. */
@@ -121,7 +115,7 @@ export type AuthorizeRequest = Static<typeof AuthorizeRequest>;
 
 export const StreamInfo = Type.Object({
   path: Type.String(),
-  protocol: Type.Union([Type.Literal("rtsp"), Type.Literal("rtmp")]),
+  protocol: Type.Enum(["rtsp", "rtmp"]),
   width: Count,
   height: Count,
   hasAudio: Type.Boolean(),

@@ -31,7 +31,7 @@ export type Place = Static<typeof Place>;
 /** Metadata key `places`: the result of `geolocate`. */
 export const Places = Type.Object({
   /** `none`: no telemetry. */
-  mode: Type.Union([Type.Literal("full"), Type.Literal("reduced"), Type.Literal("none")]),
+  mode: Type.Enum(["full", "reduced", "none"]),
   /** One per entry of `objects` in `tracks`, or in `detections` without tracking, in their order. */
   objects: Type.Array(orNull(Place)),
   /** `FrameTelemetry.ageMs` of the frame; null with mode `none`. */

@@ -16,7 +16,7 @@ const DIALECT = "https://json-schema.org/draft/2020-12/schema";
 /** A parameter can replace any value. */
 const ParamReference = Type.String({ pattern: "^\\$", description: "A parameter: `$name`." });
 
-export function stepSchema(elements: readonly AnyElement[]): TSchema {
+function stepSchema(elements: readonly AnyElement[]): TSchema {
   const known = elements.map((element) => element.name);
   return Type.Union([
     Type.Union(elements.map((element) => Type.Literal(element.name, { description: element.about }))),
@@ -55,7 +55,7 @@ function nativeStep(taken: readonly string[]): TSchema {
 }
 
 /** File name → text, with sorted keys for small diffs. */
-export async function renderSchemas(): Promise<ReadonlyMap<string, string>> {
+async function renderSchemas(): Promise<ReadonlyMap<string, string>> {
   const elements = [...(await loadElements()).values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   const step = Type.Unsafe<unknown>({ $ref: "#/$defs/step" });
   const graph = { $schema: DIALECT, ...graphSchema(step), $defs: { step: stepSchema(elements) } };

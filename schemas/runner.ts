@@ -68,7 +68,7 @@ export const RunnerRequest = Type.Union([
   request("set", { nodes: Type.Record(Type.String(), Properties), params: Type.Optional(Properties) }),
   /** The running graph. */
   request("describe", {
-    format: Type.Union([Type.Literal("json"), Type.Literal("dot"), Type.Literal("mermaid"), Type.Literal("launch")]),
+    format: Type.Enum(["json", "dot", "mermaid", "launch"]),
   }),
   /** A message for elements, such as telemetry. The result is the number of elements that listen to the channel. */
   request("deliver", { channel: Type.String(), message: Properties }),
@@ -83,7 +83,7 @@ export type SetResult = Static<typeof SetResult>;
 
 /** Why it does not run. `source`: the source is missing or was lost; `graph`: the graph does not compile. */
 export const RunnerFailure = Type.Object({
-  kind: Type.Union([Type.Literal("source"), Type.Literal("graph"), Type.Literal("pipeline")]),
+  kind: Type.Enum(["source", "graph", "pipeline"]),
   detail: Type.String(),
   /** Name of the node that failed, if known. */
   node: Type.Optional(Type.String()),
@@ -132,14 +132,7 @@ export const RunnerMessage = Type.Union([
   Type.Object({ type: Type.Literal("flowing") }),
   Type.Object({
     type: Type.Literal("state"),
-    state: Type.Union([
-      Type.Literal("starting"),
-      Type.Literal("running"),
-      Type.Literal("paused"),
-      Type.Literal("stopping"),
-      Type.Literal("finished"),
-      Type.Literal("failed"),
-    ]),
+    state: Type.Enum(["starting", "running", "paused", "stopping", "finished", "failed"]),
     failure: Type.Union([RunnerFailure, Type.Null()]),
   }),
   Type.Object({ type: Type.Literal("reconnecting"), reconnecting: Type.Boolean(), detail: Type.String() }),
@@ -164,12 +157,7 @@ export const RunnerMessage = Type.Union([
   Type.Object({
     type: Type.Literal("attachment"),
     attachment: Type.String(),
-    status: Type.Union([
-      Type.Literal("starting"),
-      Type.Literal("live"),
-      Type.Literal("retrying"),
-      Type.Literal("failed"),
-    ]),
+    status: Type.Enum(["starting", "live", "retrying", "failed"]),
     /** Why it is not live. */
     detail: Type.Union([Type.String(), Type.Null()]),
     framesSent: Type.Integer({ minimum: 0 }),

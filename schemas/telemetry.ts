@@ -42,7 +42,7 @@ export const TELEMETRY_CHANNEL = "telemetry";
 /** Metadata key `telemetry`: the values at the capture time of the frame. Absent if they are unknown. */
 export const FrameTelemetry = Type.Object({
   /** `fixed`: values always apply; `between`: interpolated from samples before and after; `beyond`: extrapolated from one side. */
-  method: Type.Union([Type.Literal("fixed"), Type.Literal("between"), Type.Literal("beyond")]),
+  method: Type.Enum(["fixed", "between", "beyond"]),
   /** Time between the frame and the nearest sample, by the clock of the video; 0 for `fixed`. */
   ageMs: Type.Number({ minimum: 0 }),
   /** Added to the times of samples to get video time; for a file, after its first sample was aligned to the first frame. */

@@ -4,7 +4,7 @@ import type { CameraAttitude, CameraPosition, TelemetrySample } from "../schemas
 import { expectBy, type Reading, readJson, type TelemetryFormat } from "./format.ts";
 
 /** The fields of a message without its time, as in the parameters of `static`. */
-export type NativeFields = Partial<Omit<TelemetryMessage, "timestamp">>;
+type NativeFields = Partial<Omit<TelemetryMessage, "timestamp">>;
 
 const FIELDS = new Set(Object.keys(TelemetryMessage.properties));
 const POSITION = ["latitude", "longitude", "altitude", "rel_altitude"] as const;

@@ -313,7 +313,7 @@ class LastValues<Name extends string> {
   }
 }
 
-export interface FieldsOfView {
+interface FieldsOfView {
   readonly hfov: number;
   readonly vfov: number;
 }

@@ -9,7 +9,7 @@ import { chromaOf, cluster, hueCounts, type Lab, readLab, toRgb } from "./lab.ts
 import { type ColourName, isGrey, nameColour } from "./names.ts";
 
 /** Which part of the image counts, and how much dark parts do. */
-export interface ColourRegion {
+interface ColourRegion {
   /** Weight of a pixel by its position in fractions of the image. */
   weigh(x: number, y: number): number;
   /** Weight of black: glass, tyres and gaps are dark whatever the paint. */

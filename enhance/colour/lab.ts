@@ -42,7 +42,7 @@ export function readLab({ rgb }: Picture): Float32Array {
 
 const at = (rgb: Uint8Array, index: number): number => rgb[index] as number;
 
-export interface Clusters {
+interface Clusters {
   readonly centres: readonly Lab[];
   /** The cluster of each pixel. */
   readonly of: Uint8Array;

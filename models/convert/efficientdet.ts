@@ -14,7 +14,7 @@ import { type Activations, encode, isSame, NetworkWriter } from "./network.ts";
 import { type AnchorGrid, type Head, layAnchors, writeSelection } from "./selection.ts";
 import { findParts, planSizes, type Size, type Sizes, sizeOf } from "./structure.ts";
 
-export interface EfficientDetOptions extends KeptClasses {
+interface EfficientDetOptions extends KeptClasses {
   /** The size the model was trained for, or multiples of 128. */
   readonly width: number;
   readonly height: number;

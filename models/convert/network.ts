@@ -11,7 +11,7 @@ import type { Activation, Kind, Operator, Pair, Tensor, TfliteModel } from "../t
 import { type Size, type Sizes, tensorOf } from "./structure.ts";
 import { narrowPairs, readBias, reorderWeights } from "./weights.ts";
 
-export interface NetworkOptions {
+interface NetworkOptions {
   readonly model: Pick<TfliteModel, "tensors">;
   readonly sizes: Sizes;
   readonly activations: Activations;

@@ -16,7 +16,7 @@ export interface Head {
   readonly scale: readonly [string, string];
 }
 
-export interface SelectionOptions {
+interface SelectionOptions {
   readonly classes: Head;
   readonly boxes: Head;
   readonly anchors: Anchors;
@@ -124,7 +124,7 @@ export function layAnchors(stored: Tensor, native: AnchorGrid, wanted: AnchorGri
   return layGrid(sizes, wanted);
 }
 
-export const countAnchors = ({ levels, perCell }: AnchorGrid): number =>
+const countAnchors = ({ levels, perCell }: AnchorGrid): number =>
   levels.reduce((sum, { down, across }) => sum + down * across * perCell, 0);
 
 /** Width and height in pixels of the anchors of a cell, per level. */

@@ -2,7 +2,7 @@
 import { BadTflite } from "../tflite/flatbuffer.ts";
 import type { Operator, Tensor, TfliteModel } from "../tflite/read-model.ts";
 
-export interface DetectorParts {
+interface DetectorParts {
   /** The input, uint8 [1, height, width, 3]. */
   readonly image: Tensor;
   /** Everything before flattening, concatenation and post-processing, in execution order. */

@@ -10,7 +10,7 @@ export interface Weights {
   readonly scales: Float32Array;
 }
 
-export interface Bias {
+interface Bias {
   readonly values: Int32Array;
   readonly scales: Float32Array;
 }

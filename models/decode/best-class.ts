@@ -1,7 +1,7 @@
 /** Finds the best class of each anchor: the part of decoding that reads every number of an output. */
 
 /** Classes from `first` to before `end` are objects; the others are background. */
-export interface ScoreTable {
+interface ScoreTable {
   readonly data: Float32Array;
   /** Offset of the first score of the first anchor. */
   readonly start: number;

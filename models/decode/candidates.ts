@@ -31,6 +31,10 @@ export class CandidateList {
     this.#count = index + 1;
   }
 
+  addCentred(x: number, y: number, width: number, height: number, score: number, classId: number): void {
+    this.add(x - width / 2, y - height / 2, x + width / 2, y + height / 2, score, classId);
+  }
+
   /** A copy, valid beyond the next frame. */
   copy(): Candidates {
     return {
@@ -84,7 +88,7 @@ export function pick({ boxes, scores, classIds }: Candidates, indices: ArrayLike
 }
 
 /** Adds the box whose four numbers begin at `at`; `scale` converts them to pixels of the input. */
-export type AddBox = (
+type AddBox = (
   list: CandidateList,
   data: Float32Array,
   at: number,
@@ -101,34 +105,19 @@ export interface Scale {
 export const scaleOf = (units: BoxUnits, { width, height }: Size): Scale =>
   units === "fractions" ? { x: width, y: height } : { x: 1, y: 1 };
 
-const value = (data: Float32Array, at: number): number => data[at] as number;
+/** The offsets of the four edges in a box. */
+const addEdges =
+  (left: number, top: number, right: number, bottom: number): AddBox =>
+  (list, data, at, { x, y }, score, classId) => {
+    const value = (offset: number): number => data[at + offset] as number;
+    list.add(value(left) * x, value(top) * y, value(right) * x, value(bottom) * y, score, classId);
+  };
 
 export const BOX_ORDERS: Readonly<Record<BoxOrder, AddBox>> = {
-  ltrb(list, data, at, { x, y }, score, classId) {
-    list.add(
-      value(data, at) * x,
-      value(data, at + 1) * y,
-      value(data, at + 2) * x,
-      value(data, at + 3) * y,
-      score,
-      classId,
-    );
-  },
-  tlbr(list, data, at, { x, y }, score, classId) {
-    list.add(
-      value(data, at + 1) * x,
-      value(data, at) * y,
-      value(data, at + 3) * x,
-      value(data, at + 2) * y,
-      score,
-      classId,
-    );
-  },
+  ltrb: addEdges(0, 1, 2, 3),
+  tlbr: addEdges(1, 0, 3, 2),
   cxcywh(list, data, at, { x, y }, score, classId) {
-    const halfWidth = (value(data, at + 2) * x) / 2;
-    const halfHeight = (value(data, at + 3) * y) / 2;
-    const centreX = value(data, at) * x;
-    const centreY = value(data, at + 1) * y;
-    list.add(centreX - halfWidth, centreY - halfHeight, centreX + halfWidth, centreY + halfHeight, score, classId);
+    const value = (offset: number): number => data[at + offset] as number;
+    list.addCentred(value(0) * x, value(1) * y, value(2) * x, value(3) * y, score, classId);
   },
 };

@@ -7,7 +7,7 @@ import type { BoxOrder, Numbering, ScoreKind } from "./options.ts";
 import { type ListedTensors, readFloats, readTensor } from "./tensors.ts";
 
 /** Label index of each class of the model, -1 where it has none. */
-export type LabelTable = Int32Array;
+type LabelTable = Int32Array;
 
 const NUMBERINGS: Readonly<Record<Numbering, (classCount: number) => readonly number[]>> = {
   labels: (classCount) => Array.from({ length: classCount }, (_, i) => i),

@@ -15,7 +15,7 @@ export function rank(scores: Float32Array): Uint32Array {
 }
 
 /** Area of the intersection in square pixels. */
-export function intersect(boxes: Float32Array, a: number, b: number): number {
+function intersect(boxes: Float32Array, a: number, b: number): number {
   const at = 4 * a;
   const bt = 4 * b;
   const width =
@@ -32,7 +32,7 @@ export function areaOf(boxes: Float32Array, index: number): number {
   return ((boxes[at + 2] as number) - (boxes[at] as number)) * ((boxes[at + 3] as number) - (boxes[at + 1] as number));
 }
 
-export interface Suppression {
+interface Suppression {
   /** Candidates of one class that overlap more than this are one object. */
   readonly overlap: number;
   /** Maximum number of objects. */

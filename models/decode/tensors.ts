@@ -4,7 +4,7 @@ import type { Fitting, Outputs, OutputTensor, TensorInfo } from "./decoder.ts";
 import type { DecoderOptions } from "./options.ts";
 
 /** One entry per dimension; null stands for any size. */
-export type ShapePattern = readonly (number | null)[];
+type ShapePattern = readonly (number | null)[];
 
 /** False for a dynamic dimension. */
 export const isKnown = (dimension: number | string | undefined): dimension is number =>

@@ -143,8 +143,8 @@ function addOnGrid(levels: readonly Level[]): AddRow {
     const cell = anchor - start;
     const centreX = ((data[at] as number) + (cell % columns)) * stride;
     const centreY = ((data[at + 1] as number) + Math.floor(cell / columns)) * stride;
-    const halfWidth = (Math.exp(data[at + 2] as number) * stride) / 2;
-    const halfHeight = (Math.exp(data[at + 3] as number) * stride) / 2;
-    list.add(centreX - halfWidth, centreY - halfHeight, centreX + halfWidth, centreY + halfHeight, score, classId);
+    const width = Math.exp(data[at + 2] as number) * stride;
+    const height = Math.exp(data[at + 3] as number) * stride;
+    list.addCentred(centreX, centreY, width, height, score, classId);
   };
 }

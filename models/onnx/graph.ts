@@ -1,7 +1,7 @@
 /** Builds an ONNX model in memory, node by node. Field numbers are those of onnx.proto. */
 
 const ELEMENT_TYPES = { float32: 1, uint8: 2, int8: 3, int32: 6, int64: 7 } as const;
-export type ElementType = keyof typeof ELEMENT_TYPES;
+type ElementType = keyof typeof ELEMENT_TYPES;
 export type Values = Float32Array | Uint8Array | Int8Array | Int32Array | BigInt64Array;
 export type Attribute = number | string | readonly number[];
 

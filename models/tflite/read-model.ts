@@ -1,7 +1,7 @@
 /** Reads from a TFLite file (schema version 3) the tensors and operators that conversion needs. */
 import { BadTflite, FlatFile, type Table } from "./flatbuffer.ts";
 
-export type TensorType = "float32" | "int32" | "uint8" | "int8" | "other";
+type TensorType = "float32" | "int32" | "uint8" | "int8" | "other";
 
 /** value = scale × (stored − zeroPoint); one pair for the whole tensor, or one per slice along `axis`. */
 export interface Quantisation {

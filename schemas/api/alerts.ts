@@ -4,8 +4,8 @@ import { type AlertTypeDefinition, CONFIGURATION_FIELDS } from "../alerts.ts";
 import { listing, orNull, Timestamp, Uuid, when } from "./records.ts";
 import { Alias } from "./sources.ts";
 
-export const ALERT_OUTPUT_TYPES = ["mqtt", "webhook"] as const;
-export const MOST_ALERT_OUTPUTS = 16;
+const ALERT_OUTPUT_TYPES = ["mqtt", "webhook"] as const;
+const MOST_ALERT_OUTPUTS = 16;
 
 /** Stands for a secret in responses. In a request it keeps the stored secret. */
 export const MASK = "***";
@@ -127,7 +127,7 @@ function partsOf(schemas: AlertTypeDefinition["schemas"]): TProperties {
 }
 
 /** Whether an empty object is valid after defaults are filled in. */
-export function needsNothing(schema: TSchema): boolean {
+function needsNothing(schema: TSchema): boolean {
   const { required = [], properties = {} } = schema as {
     readonly required?: readonly string[];
     readonly properties?: Readonly<Record<string, { readonly default?: unknown }>>;

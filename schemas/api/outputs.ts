@@ -5,7 +5,7 @@ import { listing, orNull, Timestamp, Uuid, when } from "./records.ts";
 import { Alias } from "./sources.ts";
 
 export const OUTPUT_TYPES = ["rtsp", "rtmp", "detection_data", "drone_data", "cot"] as const;
-export const OUTPUT_STATUSES = ["idle", "starting", "live", "retrying", "failed"] as const;
+const OUTPUT_STATUSES = ["idle", "starting", "live", "retrying", "failed"] as const;
 
 const SETTINGS_MEAN =
   "Maximum number of lines. Smaller video is not enlarged, and the aspect ratio is kept. Null keeps the input size. Ignored for outputs without video.";

@@ -3,7 +3,7 @@ import { type Static, Type } from "typebox";
 import { OUTPUT_TYPES, OutputProgress } from "./outputs.ts";
 import { listing, orNull, PageQuery, Timestamp, Uuid } from "./records.ts";
 
-export const PROCESS_STATES = ["starting", "running", "paused", "stopping", "finished", "failed"] as const;
+const PROCESS_STATES = ["starting", "running", "paused", "stopping", "finished", "failed"] as const;
 
 export const StartQuery = Type.Object({
   source_uuid: Uuid,
@@ -84,7 +84,7 @@ const Stats = Type.Object(
   },
 );
 
-export const TELEMETRY_STATES = ["connecting", "waiting", "receiving", "stale", "static"] as const;
+const TELEMETRY_STATES = ["connecting", "waiting", "receiving", "stale", "static"] as const;
 
 export const TelemetryInfo = Type.Object({
   state: Type.Enum([...TELEMETRY_STATES], {

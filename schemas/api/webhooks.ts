@@ -3,14 +3,14 @@ import { type Static, Type } from "typebox";
 import { TrackEntry } from "../detection-message.ts";
 import { listing, orNull, Timestamp, Uuid } from "./records.ts";
 
-export const EVENT_TYPES = ["new-tracks", "target-count"] as const;
+const EVENT_TYPES = ["new-tracks", "target-count"] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
-export const NOTIFICATION_FORMATS = ["simple", "full"] as const;
+const NOTIFICATION_FORMATS = ["simple", "full"] as const;
 export type NotificationFormat = (typeof NOTIFICATION_FORMATS)[number];
 
 /** Maximum number of objects listed in a notification; counts include all objects. */
 export const MOST_LISTED = 1000;
-export const DEFAULT_BACKOFF_SECONDS = 5;
+const DEFAULT_BACKOFF_SECONDS = 5;
 
 const EventTypeName = Type.Enum([...EVENT_TYPES], {
   description:
