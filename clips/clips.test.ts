@@ -34,10 +34,10 @@ function writeProgram(script: string): string {
   return file;
 }
 
-const ASKED = join(folder, "asked");
-/** Notes how often it was asked. */
+const CALLS = join(folder, "calls");
+/** Counts its calls. */
 const PROGRAMS: Programs = {
-  aptGet: writeProgram(`echo . >> ${ASKED}; for last; do :; done; touch $last.deb`),
+  aptGet: writeProgram(`echo . >> ${CALLS}; for last; do :; done; touch $last.deb`),
   dpkgDeb: writeProgram(`cat ${join(folder, "archive.tar")}`),
 };
 
@@ -50,7 +50,7 @@ test("extracts a clip from its package, once", async () => {
   await fetchClip(file, CLIP, PROGRAMS);
   assert.deepEqual(readFileSync(file), CONTENT);
   assert.deepEqual(readdirSync(place), ["clip.avi"]);
-  assert.equal(readFileSync(ASKED, "utf8"), ".\n");
+  assert.equal(readFileSync(CALLS, "utf8"), ".\n");
 });
 
 test("fetches package lists if the machine has none", async () => {

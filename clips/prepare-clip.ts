@@ -103,16 +103,16 @@ export async function convertClip(from: string, to: string): Promise<void> {
       signal: AbortSignal.timeout(LIMIT_MS),
       killSignal: "SIGKILL",
     });
-    let said = "";
+    let stderr = "";
     child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-      said = (said + text).slice(0, SHOWN_CHARACTERS);
+      stderr = (stderr + text).slice(0, SHOWN_CHARACTERS);
     });
     const ended = once(child, "close") as Promise<[number | null, string | null]>;
     ended.catch(() => {});
     try {
       await writeAtomically(
         to,
-        readAll(child.stdout as unknown as Readable, ended, () => said),
+        readAll(child.stdout as unknown as Readable, ended, () => stderr),
       );
     } finally {
       child.kill("SIGKILL");
@@ -126,7 +126,7 @@ export async function convertClip(from: string, to: string): Promise<void> {
 async function* readAll(
   output: Readable,
   ended: Promise<[number | null, string | null]>,
-  said: () => string,
+  stderr: () => string,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   let bytes = 0;
   for await (const piece of output) {
@@ -136,5 +136,5 @@ async function* readAll(
   const [code, signal] = await ended;
   if (code === 0 && bytes > 0) return;
   const end = code === 0 ? "wrote no video" : code === null ? `was killed by ${signal}` : `exited with ${code}`;
-  throw new Error(`gst-launch-1.0 ${end}${said() === "" ? "" : `: ${said().trim()}`}`);
+  throw new Error(`gst-launch-1.0 ${end}${stderr() === "" ? "" : `: ${stderr().trim()}`}`);
 }

@@ -8,10 +8,10 @@ import { paintCar, toPatch } from "./painted-car.fixture.ts";
 
 const isData = new Ajv2020({ strict: false }).compile(EnhancedData);
 const blue = toPatch(paintCar({ paint: [30, 58, 146], width: 120 }));
-const asked: string[] = [];
+const calls: string[] = [];
 const readers = {
   readPlate: async () => {
-    asked.push("plate");
+    calls.push("plate");
     return { text: "AB123CD", confidence: 99 };
   },
   classifyVehicle: async () => "van",
@@ -33,9 +33,9 @@ test("gives a vehicle its type by class, a colour and a plate; prefers the type 
 });
 
 test("reads plates of plated vehicles only", async () => {
-  asked.length = 0;
+  calls.length = 0;
   for (const className of ["boat", "train", "bicycle", "person", "dog"]) await enhance(className, blue, readers);
-  assert.deepEqual(asked, []);
+  assert.deepEqual(calls, []);
 });
 
 test("describes the clothes of standing people, and flying objects against the sky", async () => {
@@ -55,10 +55,10 @@ test("describes the clothes of standing people, and flying objects against the s
 });
 
 for (const [what, jpeg] of [
-  ["no picture", null],
-  ["no JPEG", Buffer.from("this is none").toString("base64")],
-  ["a cut one", blue.slice(0, 400)],
-  ["one that says it has 65,535 pixels a side", tamper(blue)],
+  ["no image", null],
+  ["another file format", Buffer.from("this is none").toString("base64")],
+  ["a truncated JPEG", blue.slice(0, 400)],
+  ["a JPEG with a declared size of 65,535 pixels", tamper(blue)],
 ] as const)
   test(`derives nothing but the vehicle type from ${what}`, async () => {
     const data = await enhance("truck", jpeg, readers);

@@ -38,10 +38,10 @@ test("keeps the old file and leaves no temporary file when the source fails", as
 
 test("writes no file when the check rejects it", async () => {
   const place = newFolder();
-  const refuse = (sha256: string, bytes: number): void => {
+  const reject = (sha256: string, bytes: number): void => {
     throw new Error(`${sha256.slice(0, 4)} ${bytes}`);
   };
-  await assert.rejects(writeAtomically(join(place, "file"), [Buffer.from("abc")], refuse), /ba78 3/);
+  await assert.rejects(writeAtomically(join(place, "file"), [Buffer.from("abc")], reject), /ba78 3/);
   assert.deepEqual(readdirSync(place), []);
 });
 

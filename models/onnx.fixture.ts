@@ -2,7 +2,7 @@
 import { GraphBuilder, MessageWriter } from "./onnx/graph.ts";
 
 const SIZE = 64;
-/** Of strides 8, 16 and 32. */
+/** Number of cells for the strides 8, 16 and 32. */
 const CELLS = 84;
 
 /** The input is 64×64; the output is that of a YOLOX with this number of classes. */

@@ -38,8 +38,8 @@ export async function openSession(
   return int8KernelsHere().saturate && !isConverted ? createPrecisely(create, warn) : create();
 }
 
-function expectProviders(asked: readonly string[], offered: readonly string[]): void {
-  const missing = asked.filter((name) => !offered.includes(name));
+function expectProviders(wanted: readonly string[], offered: readonly string[]): void {
+  const missing = wanted.filter((name) => !offered.includes(name));
   if (missing.length === 0) return;
   throw new Error(
     `onnxruntime does not offer the provider ${missing.join(", ")} here; it offers ${offered.join(", ")}`,

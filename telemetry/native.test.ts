@@ -21,7 +21,7 @@ const FULL = {
 const read = (message: unknown, receivedMs: number | null = null) =>
   createFormat("native").read(typeof message === "string" ? message : JSON.stringify(message), receivedMs);
 
-function refuse(payload: string | Uint8Array): TelemetryFault {
+function reject(payload: string | Uint8Array): TelemetryFault {
   try {
     createFormat("native").read(payload, null);
   } catch (error) {
@@ -103,7 +103,7 @@ for (const [what, message, path] of [
   ["null", null, ""],
 ] as const) {
   test(`rejects ${what} and names the field`, () => {
-    const { faults } = refuse(JSON.stringify(message));
+    const { faults } = reject(JSON.stringify(message));
     assert.ok(
       faults.some((fault) => fault.path === path),
       JSON.stringify(faults),
@@ -112,7 +112,7 @@ for (const [what, message, path] of [
 }
 
 test("rejects a number that is too large for calculations", () => {
-  const { faults } = refuse(JSON.stringify(FULL).replace('"speed":3.5', '"speed":1e999'));
+  const { faults } = reject(JSON.stringify(FULL).replace('"speed":3.5', '"speed":1e999'));
   assert.deepEqual(
     faults.map(({ path }) => path),
     ["/speed"],
@@ -121,7 +121,7 @@ test("rejects a number that is too large for calculations", () => {
 
 for (const payload of ["", "{", '{"timestamp": NaN}', new Uint8Array([0xff, 0xfe, 0x00]), "\u0000"]) {
   test(`rejects invalid JSON without pointers: ${JSON.stringify(payload)}`, () => {
-    const fault = refuse(payload);
+    const fault = reject(payload);
     assert.deepEqual(fault.faults, []);
     assert.match(fault.message, /not valid JSON/);
   });

@@ -183,7 +183,7 @@ test("keeps zoom and region through gaps, until another camera or a clock set ba
 });
 
 test("rejects a message with many faults with some of them, and one with many cameras with one", () => {
-  const refuse = (data: unknown) => {
+  const reject = (data: unknown) => {
     try {
       open()(data);
     } catch (error) {
@@ -194,11 +194,11 @@ test("rejects a message with many faults with some of them, and one with many ca
   const cameras = (count: number, value: unknown) =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [`${index}-0-0`, value]));
   assert.deepEqual(
-    refuse(cameras(5000, 1))?.map(({ path }) => path),
+    reject(cameras(5000, 1))?.map(({ path }) => path),
     ["/data"],
   );
-  assert.equal(refuse(cameras(32, { gimbal_yaw: "north", gimbal_roll: "up" }))?.length, 20);
-  assert.equal(refuse(cameras(32, GIMBAL)), null);
+  assert.equal(reject(cameras(32, { gimbal_yaw: "north", gimbal_roll: "up" }))?.length, 20);
+  assert.equal(reject(cameras(32, GIMBAL)), null);
 });
 
 test("never selects the pilot's camera", () => {

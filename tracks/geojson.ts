@@ -3,7 +3,6 @@
  * position the geometry is null, which the RFC calls unlocated. Altitudes are in metres above mean sea level.
  */
 import {
-  roundAngle,
   roundDegrees,
   roundMetres,
   type TracksFormat,
@@ -45,9 +44,9 @@ function makeFeature(track: WholeTrack): object {
       mean_confidence: toPercent(track.confidence.mean),
       min_confidence: toPercent(track.confidence.least),
       bbox_pixels: track.box,
-      speed_mps: speedMps === null ? null : roundMetres(speedMps),
-      heading: heading === null ? null : roundAngle(heading),
-      position_error_m: errorM === null ? null : roundMetres(errorM),
+      speed_mps: speedMps,
+      heading,
+      position_error_m: errorM,
       times,
     },
   };

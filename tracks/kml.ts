@@ -3,7 +3,6 @@
  * gx:Track. Lines are drawn on the map's ground.
  */
 import {
-  roundAngle,
   roundDegrees,
   roundMetres,
   type TracksFormat,
@@ -76,9 +75,9 @@ function listData(track: WholeTrack, path: readonly PathPoint[]): readonly Data[
     ["max_confidence", toPercent(track.confidence.best)],
     ["mean_confidence", toPercent(track.confidence.mean)],
     ["min_confidence", toPercent(track.confidence.least)],
-    ...(speedMps === null ? [] : ([["speed_mps", roundMetres(speedMps)]] as const)),
-    ...(heading === null ? [] : ([["heading", roundAngle(heading)]] as const)),
-    ...(errorM === null ? [] : ([["position_error_m", roundMetres(errorM)]] as const)),
+    ...(speedMps === null ? [] : ([["speed_mps", speedMps]] as const)),
+    ...(heading === null ? [] : ([["heading", heading]] as const)),
+    ...(errorM === null ? [] : ([["position_error_m", errorM]] as const)),
   ];
 }
 

@@ -1,11 +1,12 @@
 /** The path of a track over the ground. */
 import type { TrackPoint, TrackSpot } from "../schemas/track-report.ts";
+import { roundAngle, roundMetres } from "./format.ts";
 
 export interface PathPoint extends TrackSpot {
   readonly timeMs: number;
 }
 
-/** The last known motion. */
+/** The last known motion, rounded. */
 export interface Motion {
   readonly speedMps: number | null;
   readonly heading: number | null;
@@ -17,10 +18,11 @@ export const findPath = (points: readonly TrackPoint[]): readonly PathPoint[] =>
 
 export function findMotion(path: readonly PathPoint[]): Motion {
   const moving = path.findLast(({ speedMps }) => speedMps !== null);
+  const errorM = path.at(-1)?.errorM ?? null;
   return {
-    speedMps: moving?.speedMps ?? null,
-    heading: moving?.heading ?? null,
-    errorM: path.at(-1)?.errorM ?? null,
+    speedMps: moving?.speedMps == null ? null : roundMetres(moving.speedMps),
+    heading: moving?.heading == null ? null : roundAngle(moving.heading),
+    errorM: errorM === null ? null : roundMetres(errorM),
   };
 }
 

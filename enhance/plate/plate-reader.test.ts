@@ -23,7 +23,7 @@ function writePlate(text: string): Picture {
   return decodePicture(readFileSync(file)) as Picture;
 }
 
-/** Where cars have theirs. */
+/** At the position of a plate on a car. */
 function mount(plate: Picture, wide: number): Picture {
   const car = paintCar({ paint: [150, 30, 34], width: 480 });
   const small = resize(plate, wide, Math.round((wide * plate.height) / plate.width));

@@ -258,10 +258,10 @@ test("converts or rejects a damaged file, without any other error", () => {
   const change = fc.tuple(fc.nat(TFLITE.length - 1), fc.oneof(fc.nat(255), fc.constantFrom(0, 1, 127, 128, 255)));
   fc.assert(
     fc.property(fc.array(change, { minLength: 1, maxLength: 6 }), fc.option(fc.nat(TFLITE.length)), (changes, cut) => {
-      const harmed = TFLITE.slice(0, cut ?? TFLITE.length);
-      for (const [at, value] of changes) harmed[at] = value;
+      const damaged = TFLITE.slice(0, cut ?? TFLITE.length);
+      for (const [at, value] of changes) damaged[at] = value;
       try {
-        convertEfficientDet(harmed, NATIVE);
+        convertEfficientDet(damaged, NATIVE);
       } catch (error) {
         // Another input size, or another number of classes, is valid by itself.
         const known = error instanceof BadTflite || /requested was 28×28$| classes, /.test(String(error));

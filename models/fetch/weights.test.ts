@@ -176,10 +176,10 @@ test("stops copying a local file when aborted", async () => {
 });
 
 test("mentions unused proxies only if one is set", async () => {
-  const refuse: Get = (_, options, answered) =>
+  const reject: Get = (_, options, answered) =>
     getHttp("http://127.0.0.1:1/", { ...(options.signal && { signal: options.signal }) }, answered);
   const ask = (): Promise<string> =>
-    fetchAll([cardOf({ url: "https://models.example/a.onnx" })], { ...fetching(), get: refuse }).then(
+    fetchAll([cardOf({ url: "https://models.example/a.onnx" })], { ...fetching(), get: reject }).then(
       () => "",
       (error: Error) => error.message,
     );

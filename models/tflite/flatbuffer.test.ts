@@ -46,19 +46,19 @@ test("rejects a file that is truncated anywhere", () => {
 });
 
 test("allocates nothing for a damaged length", () => {
-  const harmed = FILE.slice();
-  const at = harmed.findIndex((_, i) => new TextDecoder().decode(harmed.subarray(i, i + 7)) === "kestrel");
-  new DataView(harmed.buffer).setUint32(at - 4, 0xffff_ffff, true);
-  assert.throws(() => new FlatFile(harmed).root("TFL3").text(3), /damaged or truncated: it refers to byte 4294967/);
+  const damaged = FILE.slice();
+  const at = damaged.findIndex((_, i) => new TextDecoder().decode(damaged.subarray(i, i + 7)) === "kestrel");
+  new DataView(damaged.buffer).setUint32(at - 4, 0xffff_ffff, true);
+  assert.throws(() => new FlatFile(damaged).root("TFL3").text(3), /damaged or truncated: it refers to byte 4294967/);
 });
 
 test("returns values or throws BadTflite for randomly changed bytes", () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.nat(FILE.length - 9), fc.nat(255)), { minLength: 1, maxLength: 8 }), (changes) => {
-      const harmed = FILE.slice();
-      for (const [at, value] of changes) harmed[at + 8] = value;
+      const damaged = FILE.slice();
+      for (const [at, value] of changes) damaged[at + 8] = value;
       try {
-        readAll(new FlatFile(harmed).root("TFL3"));
+        readAll(new FlatFile(damaged).root("TFL3"));
       } catch (error) {
         assert.ok(error instanceof BadTflite, String(error));
       }

@@ -1,7 +1,7 @@
 /** Alerts: their conditions, their processes, and the destinations of their notifications. */
 import { type Static, type TProperties, type TSchema, Type } from "typebox";
 import { type AlertTypeDefinition, CONFIGURATION_FIELDS } from "../alerts.ts";
-import { listing, orNull, Timestamp, Uuid, when } from "./records.ts";
+import { jsonObject, listing, orNull, Timestamp, Uuid, when } from "./records.ts";
 import { Alias } from "./sources.ts";
 
 const ALERT_OUTPUT_TYPES = ["mqtt", "webhook"] as const;
@@ -164,7 +164,7 @@ export const AlertDescriptionQuery = Type.Object({
   type: Type.Optional(Type.String({ maxLength: 200, description: "Alias of `name`." })),
 });
 
-const JsonSchema = Type.Record(Type.String(), Type.Unknown(), { description: "JSON Schema." });
+const JsonSchema = jsonObject("JSON Schema.");
 
 export const AlertDescription = Type.Object(
   {
@@ -172,16 +172,16 @@ export const AlertDescription = Type.Object(
     type: Type.String({ description: "Same as `name`: the value for `type` of an alert." }),
     description: Type.String(),
     schemas: Type.Object({ trigger: JsonSchema, region: JsonSchema, filter: JsonSchema, parameters: JsonSchema }),
-    example: Type.Record(Type.String(), Type.Unknown(), { description: "A complete body for `POST /alert`." }),
+    example: jsonObject("A complete body for `POST /alert`."),
   },
   { title: "AlertDescription" },
 );
 export type AlertDescription = Static<typeof AlertDescription>;
 
-const Part = Type.Record(Type.String(), Type.Unknown());
+const Part = jsonObject();
 const ShownOutput = Type.Object({
   type: Type.Enum([...ALERT_OUTPUT_TYPES]),
-  config: Type.Record(Type.String(), Type.Unknown(), { description: "Secrets are shown as `***`." }),
+  config: jsonObject("Secrets are shown as `***`."),
 });
 
 const configuration = {

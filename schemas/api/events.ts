@@ -3,7 +3,7 @@ import { type Static, Type } from "typebox";
 import { AlertEventName } from "../alerts.ts";
 import { DetectionMessage, TrackEntry } from "../detection-message.ts";
 import { FramesLost, ProcessCrash, TelemetryInfo } from "./processes.ts";
-import { orNull, Timestamp, Uuid } from "./records.ts";
+import { jsonObject, orNull, Timestamp, Uuid } from "./records.ts";
 
 /** Part of the next event of any type. */
 const dropped = Type.Optional(
@@ -74,7 +74,7 @@ export const AlertNotice = Type.Object(
     timestamp: Timestamp,
     event: AlertEventName,
     tracks: Type.Array(TrackEntry),
-    data: Type.Record(Type.String(), Type.Unknown()),
+    data: jsonObject(),
   },
   { title: "AlertNotice" },
 );

@@ -1,8 +1,8 @@
 /** Graphs and elements. */
 import { type Static, Type } from "typebox";
-import { listing, orNull, PageQuery, Uuid } from "./records.ts";
+import { jsonObject, listing, orNull, PageQuery, Uuid } from "./records.ts";
 
-const JsonSchema = Type.Record(Type.String(), Type.Unknown(), { description: "JSON Schema." });
+const JsonSchema = jsonObject("JSON Schema.");
 
 export const GraphName = Type.String({ minLength: 1, maxLength: 64, pattern: "^[A-Za-z0-9][A-Za-z0-9_-]*$" });
 
@@ -49,7 +49,7 @@ const PipelineNode = Type.Object({
   element: Type.String(),
   kind: Type.Enum(["native", "typescript"]),
   factory: Type.String(),
-  properties: Type.Record(Type.String(), Type.Unknown()),
+  properties: jsonObject(),
 });
 
 const PipelineLink = Type.Object({
@@ -103,9 +103,7 @@ export const TryBody = Type.Object({
     description: "YAML of the graph. It may only use elements on the allow-list.",
   }),
   source_uuid: Uuid,
-  params: Type.Optional(
-    Type.Record(Type.String(), Type.Unknown(), { description: "Values of the graph's parameters." }),
-  ),
+  params: Type.Optional(jsonObject("Values of the graph's parameters.")),
 });
 
 const ElementProperty = Type.Object({
@@ -186,7 +184,7 @@ export const ProcessGraph = Type.Object(
   {
     graph: Type.String(),
     about: Type.String(),
-    params: Type.Record(Type.String(), Type.Unknown()),
+    params: jsonObject(),
     live_params: Type.Array(Type.String()),
     offers: Type.Array(Type.String()),
     slots: Type.Array(Type.String()),

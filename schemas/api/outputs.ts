@@ -1,7 +1,7 @@
 /** Outputs of a process: video streams, data sockets, Cursor on Target, and slots attached as branches. */
 import { type Static, Type } from "typebox";
 import { COT_URL, COT_URL_MEANS } from "../cot-target.ts";
-import { listing, orNull, Timestamp, Uuid, when } from "./records.ts";
+import { jsonObject, listing, orNull, Timestamp, Uuid, when } from "./records.ts";
 import { Alias } from "./sources.ts";
 
 export const OUTPUT_TYPES = ["rtsp", "rtmp", "detection_data", "drone_data", "cot"] as const;
@@ -92,15 +92,13 @@ export type OutputRecord = Static<typeof OutputRecord>;
 
 export const OutputListing = listing({ outputs: Type.Array(OutputRecord) });
 
-const Params = Type.Record(Type.String(), Type.Unknown());
+const Params = jsonObject();
 
 export const NewBranch = Type.Object(
   {
     slot: Type.String({ minLength: 1, maxLength: 128, description: "A slot of the process's graph." }),
     params: Type.Optional(
-      Type.Record(Type.String(), Type.Unknown(), {
-        description: "Parameters of the slot; `GET /process/{process_uuid}/branches` returns their schema.",
-      }),
+      jsonObject("Parameters of the slot; `GET /process/{process_uuid}/branches` returns their schema."),
     ),
   },
   { title: "NewBranch" },
@@ -112,9 +110,7 @@ export const BranchRecord = Type.Object(
     branch_uuid: Uuid,
     process_uuid: Uuid,
     slot: Type.String(),
-    params: Type.Record(Type.String(), Type.Unknown(), {
-      description: "As sent. Credentials are shown as `***`.",
-    }),
+    params: jsonObject("As sent. Credentials are shown as `***`."),
     attached_at: Timestamp,
     ...OutputProgress,
     status: Type.Enum([...OUTPUT_STATUSES], {

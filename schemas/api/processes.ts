@@ -1,7 +1,7 @@
 /** Processes: running detection jobs. */
 import { type Static, Type } from "typebox";
 import { OUTPUT_TYPES, OutputProgress } from "./outputs.ts";
-import { listing, orNull, PageQuery, Timestamp, Uuid } from "./records.ts";
+import { jsonObject, listing, orNull, PageQuery, Timestamp, Uuid } from "./records.ts";
 
 const PROCESS_STATES = ["starting", "running", "paused", "stopping", "finished", "failed"] as const;
 
@@ -15,10 +15,7 @@ export const StartQuery = Type.Object({
 export const StartBody = Type.Object(
   {
     params: Type.Optional(
-      Type.Record(Type.String(), Type.Unknown(), {
-        description:
-          "Parameters of the graph; `GET /graphs/{name}` returns their schema. The source is not a parameter.",
-      }),
+      jsonObject("Parameters of the graph; `GET /graphs/{name}` returns their schema. The source is not a parameter."),
     ),
   },
   { title: "StartProcess" },
@@ -116,7 +113,7 @@ export const ProcessRecord = Type.Object(
     source_uuid: Uuid,
     source_url: Type.String({ description: "Credentials are shown as `***`. For files: the name." }),
     graph: Type.String(),
-    params: Type.Record(Type.String(), Type.Unknown()),
+    params: jsonObject(),
     started_at: orNull(Timestamp),
     finished_at: orNull(Timestamp),
     error: orNull(Type.Object({ code: Type.String(), detail: Type.String() }), {

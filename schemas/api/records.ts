@@ -41,3 +41,7 @@ export const when = (property: string, values: readonly string[], then: TSchema)
 
 export const orNull = <T extends TSchema>(type: T, options: TSchemaOptions = {}) =>
   Type.Union([type, Type.Null()], options);
+
+/** Any JSON object. */
+export const jsonObject = (description?: string) =>
+  Type.Record(Type.String(), Type.Unknown(), description === undefined ? {} : { description });
