@@ -46,7 +46,7 @@ export class LoopedClip {
   /** `index` counts on through all loops. */
   unit(index: number, captureMs: number): Unit {
     const picture = this.#pictures[index % this.#pictures.length];
-    if (picture === undefined) throw new Error(`there is no picture ${index}`);
+    if (picture === undefined) throw new Error(`invalid picture index ${index}`);
     const ptsUs = Math.round(this.dueMs(index) * 1000);
     return { kind: "video", dtsUs: ptsUs, ptsUs, captureMs, ...picture };
   }

@@ -1,7 +1,6 @@
 /**
  * IPC messages between the server and a runner, as JSON over the channel of `fork`. Both sides validate every message; a
- * runner of another version is rejected at its first message. Frames use a separate
- * socket, `PICTURES`.
+ * runner of another version is rejected at its first message. Frames use a separate socket, `PICTURES`.
  */
 import { type Static, Type } from "typebox";
 
@@ -14,7 +13,6 @@ const Properties = Type.Record(Type.String(), Type.Unknown());
 /** A fault detaches the branch and is reported as `attachment` with status `failed`; otherwise a fault ends the run. */
 const isExpendable = Type.Optional(Type.Boolean());
 
-/** What to run. */
 export const RunnerJob = Type.Object({
   uuid: Type.String(),
   /** Name of an installed graph. */

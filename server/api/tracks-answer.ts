@@ -1,5 +1,5 @@
 /** What `GET /process/{process_uuid}/tracks` answers with, for the document: written by the formats themselves. */
-import { TrackReportRecord, TrackCollection } from "../../schemas/api/track-reports.ts";
+import { TrackCollection, TrackReportRecord } from "../../schemas/api/track-reports.ts";
 import type { WholeTrack } from "../../tracks/format.ts";
 import { TRACKS_FORMATS } from "../../tracks/formats.ts";
 import { beginEntry, endEntry } from "../../tracks/report-entry.ts";

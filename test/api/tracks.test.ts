@@ -8,7 +8,7 @@ import type { Static } from "typebox";
 import type { Problem } from "../../schemas/api/problem.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
-import { TrackedListing, TrackReportRecord, TrackCollection } from "../../schemas/api/track-reports.ts";
+import { TrackCollection, TrackedListing, TrackReportRecord } from "../../schemas/api/track-reports.ts";
 import { checkBy } from "../../server/validation.ts";
 import { type Feature, readGeoJson } from "../../tracks/rfc7946.fixture.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
