@@ -4,8 +4,7 @@
  * of droppable types, which are counted; nothing ever waits for it.
  */
 import { type Static, type TSchema, Type } from "typebox";
-import { Checks } from "../schemas/bounded-check.ts";
-import type { InputFault } from "../schemas/describe-fault.ts";
+import { Checks, type InputFault } from "../schemas/bounded-check.ts";
 import { maskCredentials } from "../schemas/mask.ts";
 import { Deadline } from "./deadline.ts";
 

@@ -1,7 +1,6 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import { type FoundCard, findAllBuiltIn, findCard } from "../../models/find-card.ts";
-import { getCommand } from "../../models/get-command.ts";
+import { type FoundCard, findAllBuiltIn, findCard, getCommand } from "../../models/find-card.ts";
 import { installModels } from "../../models/install.ts";
 import { installPlates, PLATES } from "../../models/plates.ts";
 import { type Command, EXIT, UsageFault } from "../command.ts";

@@ -1,5 +1,4 @@
-import { findBuiltIn } from "../../models/find-card.ts";
-import { getCommand } from "../../models/get-command.ts";
+import { findBuiltIn, getCommand } from "../../models/find-card.ts";
 import { isInstalled } from "../../models/open.ts";
 import { type Command, EXIT, UsageFault } from "../command.ts";
 import { expectOwn, type Removal, removeModel } from "../models/remove-model.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { digestBytes } from "../../models/digest.ts";
+import { digestBytes } from "../../models/files.ts";
 import { findBuiltIn, findCard } from "../../models/find-card.ts";
 import { makeYolox } from "../../models/onnx.fixture.ts";
 import { weightsFile } from "../../models/open.ts";
@@ -262,7 +262,7 @@ const REFUSED: readonly [args: readonly string[], kind: typeof UsageFault | type
   [[THREE, "--decoder", "yolx"], UsageFault, /--decoder is "yolx".*did you mean "yolox"\?/],
   [[...AS_YOLOX, "--size", "big"], UsageFault, /--size is "big"; expected WIDTHxHEIGHT/],
   [[...AS_YOLOX, "--size", "32x32"], UsageFault, /--size is 32x32, but the model takes 64x64 only/],
-  [[...AS_YOLOX, "--name", "Bad Name"], UsageFault, /:1:8: model is "Bad Name" \(expected text: The name/],
+  [[...AS_YOLOX, "--name", "Bad Name"], UsageFault, /:1:8: model is "Bad Name" \(expected text: Name of the model/],
   [
     [...AS_YOLOX, "--name", "x", "--set", "input.colour=bgr"],
     UsageFault,

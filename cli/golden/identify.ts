@@ -1,8 +1,8 @@
 /** What a recording is made from: named so that another machine can tell whether it has the same. */
 import { basename, isAbsolute, relative } from "node:path";
 import type { GraphPlan } from "../../graphs/compiler/plan.ts";
-import { digestFile } from "../../models/digest.ts";
 import { ModelFault } from "../../models/fault.ts";
+import { digestFile } from "../../models/files.ts";
 import { type Model, openModel } from "../../models/open.ts";
 import type { Json, JsonRecord } from "../../schemas/json.ts";
 import { CommandFailure } from "../command.ts";

@@ -2,7 +2,7 @@
 import { basename, resolve } from "node:path";
 import { type Document, parseDocument, stringify } from "yaml";
 import { LONGEST_NAME, type ModelCard } from "../../models/card.ts";
-import { findFamilies } from "../../models/decode/decoder.ts";
+import { findFamilies } from "../../models/decode/families.ts";
 import { DECODERS } from "../../models/decode/options.ts";
 import { COCO } from "../../models/labels.ts";
 import { UsageFault } from "../command.ts";

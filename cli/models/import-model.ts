@@ -4,12 +4,11 @@ import { rm } from "node:fs/promises";
 import { dirname, isAbsolute, resolve } from "node:path";
 import { parseDocument } from "yaml";
 import type { ModelCard } from "../../models/card.ts";
-import { digestFile } from "../../models/digest.ts";
 import type { Fetching } from "../../models/fetch/weights.ts";
+import { digestFile, writeAtomically } from "../../models/files.ts";
 import { type FoundCard, listCardFiles, userCard } from "../../models/find-card.ts";
 import { installModels } from "../../models/install.ts";
 import { parseCard, readText } from "../../models/read-card.ts";
-import { writeWhole } from "../../models/write-file.ts";
 import { UsageFault } from "../command.ts";
 import { draftCard, editCard, type Wishes } from "./draft-card.ts";
 import { readTensors, tryModel } from "./onnx.ts";
@@ -51,7 +50,7 @@ export async function importModel(order: Import, fetching: Fetching): Promise<Fo
 async function keepCard(yaml: string, name: string): Promise<FoundCard> {
   const file = userCard(name);
   const card = parseCard(yaml, file);
-  await writeWhole(file, [Buffer.from(yaml)]);
+  await writeAtomically(file, [Buffer.from(yaml)]);
   return { card, file, origin: "yours", askedFor: name };
 }
 

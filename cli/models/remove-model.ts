@@ -2,14 +2,14 @@
 import { existsSync, statSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { modelPlaces } from "../../models/cache.ts";
+import { modelFolders } from "../../models/cache.ts";
 import type { ModelCard } from "../../models/card.ts";
 import { listAllConverted, listConverted } from "../../models/converted.ts";
 import { CardFault } from "../../models/fault.ts";
+import { withStorageFaults } from "../../models/files.ts";
 import { findAllBuiltIn, isBuiltIn, listUserCards, userCard } from "../../models/find-card.ts";
 import { weightsFile } from "../../models/open.ts";
 import { readCard, readText } from "../../models/read-card.ts";
-import { storing } from "../../models/write-file.ts";
 import { didYouMean } from "../../schemas/suggest.ts";
 import { UsageFault } from "../command.ts";
 
@@ -34,7 +34,7 @@ export async function removeModel(name: string): Promise<Removal> {
   const cardFile = userCard(name);
   const files = [...(await listFiles(cardFile)), cardFile].filter((file) => existsSync(file));
   const removed = files.map((file) => ({ file, bytes: statSync(file).size }));
-  for (const file of files) await storing(dirname(file), () => rm(file, { force: true }));
+  for (const file of files) await withStorageFaults(dirname(file), () => rm(file, { force: true }));
   return { name, removed, isBuiltIn: isBuiltIn(name) };
 }
 
@@ -50,7 +50,7 @@ async function listFiles(cardFile: string): Promise<readonly string[]> {
 }
 
 async function listConversions(card: ModelCard, others: readonly string[]): Promise<readonly string[]> {
-  const { converted } = modelPlaces();
+  const { converted } = modelFolders();
   const twins = others.map(readIfWell).filter((other) => other?.model === card.model);
   if (twins.length === 0) return listAllConverted(card.model, converted);
   if (card.convert === undefined) return [];

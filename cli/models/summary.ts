@@ -1,10 +1,9 @@
 /** What there is to know of a model, as data and as a page. */
 import { readFileSync, statSync } from "node:fs";
-import { ModelFault } from "../../models/fault.ts";
+import { ModelFault, NotInstalled } from "../../models/fault.ts";
 import { nameSource } from "../../models/fetch/weights.ts";
-import type { FoundCard } from "../../models/find-card.ts";
-import { getCommand } from "../../models/get-command.ts";
-import { labelsOf, locateCard, NotInstalled } from "../../models/open.ts";
+import { type FoundCard, getCommand } from "../../models/find-card.ts";
+import { labelsOf, locateCard } from "../../models/open.ts";
 import type { Paint } from "../terminal.ts";
 import { PAGE_COLUMNS, padTo, wrap } from "../text.ts";
 

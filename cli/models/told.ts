@@ -1,5 +1,4 @@
-import { ModelMisfit } from "../../models/decode/misfit.ts";
-import { CardFault, ModelFault } from "../../models/fault.ts";
+import { CardFault, ModelFault, ModelMisfit } from "../../models/fault.ts";
 import { CommandFailure, UsageFault } from "../command.ts";
 
 /** Runs `work`; what it has against a card or a model is told without a stack. A bad card is a bad command line. */

@@ -63,7 +63,7 @@ for (const [text, ...wanted] of [
   ["- 5", /^1:3: this is no map of fields/],
   [
     "- alias: a\n  type: flow-controll\n",
-    /^2:3: type "flow-controll" is no type of alert; .*did you mean "flow-control"\?/,
+    /^2:3: type "flow-controll" is not an alert type; .*did you mean "flow-control"\?/,
   ],
   ["- alias: a\n", /^1:3: type is missing; expected grid-density, flow-control/],
   [

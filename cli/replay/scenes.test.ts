@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { describeTrack } from "../../schemas/detection-message.ts";
 import type { Tracks } from "../../schemas/detections.ts";
 import type { Places } from "../../schemas/places.ts";
-import { describeTrack } from "../../schemas/track-entry.ts";
 import { entryAt, HEIGHT, messageAt, START_MS, WIDTH } from "./replay.fixture.ts";
 import { Scenes } from "./scenes.ts";
 

@@ -133,7 +133,7 @@ describe("the handler", () => {
       'rule 2, "late": trigger/cooldown_seconds is -1; expected a number from 0 to 86400',
     );
     assert.match(refuse(crowd("a", 1), crowd("a", 2)), /^rule 2, "a": another rule is called the same/);
-    assert.match(refuse({ alert: "a", type: "flow" }), /^rule 1, "a": type "flow" is no type of alert/);
+    assert.match(refuse({ alert: "a", type: "flow" }), /^rule 1, "a": type "flow" is not an alert type/);
     assert.deepEqual(await show(2000, [at(1, 0.5)]), ["same triggered 1"]);
     assert.throws(
       () => alerting([{ alert: "x", type: "flow-control" }]),

@@ -1,7 +1,7 @@
 import type { AlertFinding, AlertRule } from "../../schemas/alerts.ts";
+import { describeTrack } from "../../schemas/detection-message.ts";
 import type { Tracks } from "../../schemas/detections.ts";
 import type { Places } from "../../schemas/places.ts";
-import { describeTrack } from "../../schemas/track-entry.ts";
 import type { Frame, Handler, Log } from "../element.ts";
 import type { Scene, Verdict } from "./alert-type.ts";
 import { Patches } from "./patches.ts";

@@ -67,7 +67,7 @@ describe("a configuration", () => {
     ["parameters that a type has none of", "filter-search", { parameters: { rows: 2 } }, /^\/parameters\/rows is not known here; none are$/],
     ["a trigger that is a list", "flow-control", { trigger: [] as never, region: { line: [[0, 0], [1, 1]] } }, /^\/trigger is an empty list; expected an object$/],
     ["a part that there is not", "flow-control", { regions: {} } as never, /^\/regions is not known here; .*did you mean "region"\?$/],
-    ["a type that there is not", "grid-densty", {}, /^\/type "grid-densty" is no type of alert; expected grid-density, flow-control, follow-track or filter-search; did you mean "grid-density"\?$/],
+    ["a type that there is not", "grid-densty", {}, /^\/type "grid-densty" is not an alert type; expected grid-density, flow-control, follow-track or filter-search; did you mean "grid-density"\?$/],
   ] as const) // biome-ignore format: a table
     test(`with ${words} is refused with what was expected`, () =>
       assert.match(faultsOf(type, parts).join("\n"), fault));
@@ -87,7 +87,7 @@ describe("a configuration", () => {
     assert.deepEqual(checkRule(rule, ["person", "vehicle"]).faults, [
       {
         path: "/filter/class_names/1",
-        message: '"vehicel" is no class of an installed model; expected person or vehicle; did you mean "vehicle"?',
+        message: '"vehicel" is not a class of an installed model; expected person or vehicle; did you mean "vehicle"?',
       },
     ]);
   });

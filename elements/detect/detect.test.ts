@@ -213,7 +213,7 @@ for (const [what, model, properties, expected] of [
     "asked to run on what is not here",
     light,
     "providers=abacus",
-    /abacus is not offered by onnxruntime here; it offers cpu/,
+    /onnxruntime does not offer the provider abacus here; it offers cpu/,
   ],
   ["with a class it does not know", light, "classes=lihgt", /knows no class "lihgt"; did you mean "light"/],
   [

@@ -1,8 +1,7 @@
 /** From what the frame metadata says to the detection message of the interface. Pure. */
-import type { DetectionMessage } from "../../schemas/detection-message.ts";
+import { type DetectionMessage, describeTrack } from "../../schemas/detection-message.ts";
 import type { Detections, Tracks } from "../../schemas/detections.ts";
 import type { Places } from "../../schemas/places.ts";
-import { describeTrack } from "../../schemas/track-entry.ts";
 import type { Frame, Job } from "../element.ts";
 
 export type MessageFrame = Pick<Frame, "captureNs" | "inputSize" | "meta">;

@@ -2,9 +2,8 @@
 import type { TObject, TSchema } from "typebox";
 import type { NativeProperty } from "../../native/addon.ts";
 import type { NativeValue } from "../../native/pipeline.ts";
-import type { Json } from "../../schemas/json.ts";
+import type { Json, PropertySchema } from "../../schemas/json.ts";
 import { kebab } from "../../schemas/names.ts";
-import type { PropertySchema } from "../../schemas/property-schema.ts";
 
 export function nativeProperties(properties: TObject): NativeProperty[] {
   return Object.entries(properties.properties as Record<string, TSchema>).map(([name, schema]) =>

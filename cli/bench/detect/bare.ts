@@ -4,9 +4,8 @@
  */
 import { shapeOf } from "../../../elements/detect/worker/model-input.ts";
 import { sizeOf, viewTensor } from "../../../elements/detect/worker/tensor-view.ts";
-import { loadOnnxruntime } from "../../../models/onnxruntime.ts";
+import { loadOnnxruntime, openSession } from "../../../models/onnxruntime.ts";
 import { openModel } from "../../../models/open.ts";
-import { openSession } from "../../../models/session.ts";
 
 const WARM_UP = 3;
 const { Tensor } = await loadOnnxruntime();

@@ -1,7 +1,7 @@
 /** Whether the inputs of a model are what its card says, and what is fed to them. */
 import type { ModelCard, ModelInput } from "../../../models/card.ts";
 import type { TensorInfo } from "../../../models/decode/decoder.ts";
-import { ModelMisfit } from "../../../models/decode/misfit.ts";
+import { ModelMisfit } from "../../../models/fault.ts";
 
 export const shapeOf = ({ width, height, layout }: ModelInput): readonly number[] =>
   layout === "nchw" ? [1, 3, height, width] : [1, height, width, 3];

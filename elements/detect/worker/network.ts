@@ -1,15 +1,9 @@
 /** A model in onnxruntime, from tensors in shared memory to candidates. Within a worker only: all of it blocks. */
 import type { InferenceSession } from "onnxruntime-node";
-import {
-  type Candidates,
-  createDecoder,
-  findsOften,
-  type Outputs,
-  type TensorInfo,
-} from "../../../models/decode/decoder.ts";
+import type { Candidates, Outputs, TensorInfo } from "../../../models/decode/decoder.ts";
+import { createDecoder, findsOften } from "../../../models/decode/families.ts";
 import { suppress } from "../../../models/decode/suppress.ts";
-import { loadOnnxruntime } from "../../../models/onnxruntime.ts";
-import { openSession } from "../../../models/session.ts";
+import { loadOnnxruntime, openSession } from "../../../models/onnxruntime.ts";
 import type { WorkerSettings } from "./messages.ts";
 import { findInputs, shapeOf } from "./model-input.ts";
 import { expectNumbers } from "./numbers.ts";

@@ -1,9 +1,8 @@
 /** Properties of elements, whoever wrote the element, in the one form in which `inspect` shows them. */
 import type { TSchema } from "typebox";
 import type { AnyElement } from "../../../elements/element.ts";
-import type { Json } from "../../../schemas/json.ts";
+import type { Json, PropertySchema } from "../../../schemas/json.ts";
 import { kebab } from "../../../schemas/names.ts";
-import type { PropertySchema } from "../../../schemas/property-schema.ts";
 import type { FactoryInfo, PropertyInfo } from "../../../schemas/registry.ts";
 
 export interface ShownProperty {

