@@ -80,7 +80,7 @@ test("a reader that has enough ends the run quietly", async () => {
 test("a faulty line is refused with its columns", async () => {
   const { code, stderr } = await windhover(["launch", "source uri=test:ball ! decoed ! print"]);
   assert.equal(code, 2);
-  assert.match(stderr, /^launch:1:24: there is no element "decoed"/);
+  assert.match(stderr, /^launch:1:24: unknown element "decoed"/);
 });
 
 test("sources that are no video are named for what they are", async () => {

@@ -1,8 +1,9 @@
 /** Makes sure of everything that can be known beforehand, then runs the graph. */
-import { coerceParams } from "../../graphs/compiler/coerce.ts";
+
 import type { Compiled } from "../../graphs/compiler/compile.ts";
 import { GraphFaults } from "../../graphs/compiler/fault.ts";
 import type { GraphPlan, PlanSegment } from "../../graphs/compiler/plan.ts";
+import { coerceParams } from "../../graphs/compiler/schema-check.ts";
 import type { SlotRequest } from "../../graphs/runtime/running-graph.ts";
 import { EXIT } from "../command.ts";
 import { writeSvg } from "../draw-svg.ts";

@@ -5,7 +5,7 @@ import { framesOf } from "../../elements/source-lines.ts";
 import type { NativeFrame } from "../../native/frame.ts";
 import { describeThrown, type FaultyCall, registerElement } from "../../native/handlers.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
-import { completeProperties } from "../compiler/element-properties.ts";
+import { completeProperties } from "../compiler/properties.ts";
 import type { PlanNode } from "../compiler/plan.ts";
 import { GraphFailure } from "./events.ts";
 import { Latency } from "./latency.ts";

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { Type } from "typebox";
 import { defineElement } from "../../elements/element.ts";
 import { collector, compiledLaunch, inputWith, start } from "../../test/graph.fixture.ts";
-import { losesMetadata } from "../compiler/metadata-loss.ts";
+import { losesMetadata } from "../compiler/metadata.ts";
 
 const mark = defineElement({
   name: "mark",

@@ -5,8 +5,8 @@ import { collector, compiledText, inputWith, start } from "../../test/graph.fixt
 import { Watch } from "../../test/watch.fixture.ts";
 import { diffPlans } from "../compiler/diff.ts";
 import type { GraphDocument } from "../compiler/document.ts";
-import { explain } from "../compiler/explain.ts";
-import { propertiesOfFactory } from "../compiler/inspect/property.ts";
+import { explain } from "../compiler/plan-to-text.ts";
+import { propertiesOfFactory } from "../compiler/inspect.ts";
 import { findLiveParams, listParamUses } from "../compiler/live-params.ts";
 import type { GraphPlan } from "../compiler/plan.ts";
 
@@ -127,10 +127,10 @@ slots:
   );
   assert.deepEqual(plan?.liveParams, ["size"]);
   assert.deepEqual(plan?.fixedParams, {
-    file: '"b/filesink" cannot change its property "location" while it runs',
+    file: 'property "location" of "b/filesink" is not mutable while PLAYING',
     draw: '`when:` of "a" depends on it',
   });
   const text = plan === null ? "" : explain(plan);
   assert.match(text, /size = 3 {2}\(live\)/);
-  assert.match(text, /file = "a" {2}\(not live: "b\/filesink" cannot change its property "location"/);
+  assert.match(text, /file = "a" {2}\(not live: property "location" of "b\/filesink" is not mutable/);
 });

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { Type } from "typebox";
 import { defineElement } from "../../elements/element.ts";
 import { inputWith, start } from "../../test/graph.fixture.ts";
-import { coerceParams } from "../compiler/coerce.ts";
+import { coerceParams } from "../compiler/schema-check.ts";
 import { type Compiled, compile } from "../compiler/compile.ts";
 import { formatFault } from "../compiler/fault.ts";
 

@@ -5,7 +5,7 @@
 import type { AnyElement } from "../../../elements/element.ts";
 import type { LiveValues } from "../../../schemas/live-values.ts";
 import type { Compiled } from "../../compiler/compile.ts";
-import { findElementProperty, isLiveProperty } from "../../compiler/element-properties.ts";
+import { findElementProperty, isLiveProperty } from "../../compiler/properties.ts";
 import type { GraphPlan, PlanNode, PlanSegment } from "../../compiler/plan.ts";
 import { validate } from "../../compiler/schema-check.ts";
 
