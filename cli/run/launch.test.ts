@@ -90,7 +90,7 @@ test("sources that are no video are named for what they are", async () => {
     ["note.txt", "junk.mp4", "none.mp4"].map((file) => windhover(["run", "demo", file], folder)),
   );
   assert.deepEqual([text?.code, junk?.code, none?.code], [1, 1, 1]);
-  assert.match(text?.stderr ?? "", /note\.txt is no video but a text file/);
-  assert.match(junk?.stderr ?? "", /junk\.mp4 (is no video|cannot be played)/);
+  assert.match(text?.stderr ?? "", /note\.txt is not a video but a text file/);
+  assert.match(junk?.stderr ?? "", /junk\.mp4 (is not a video|cannot be played)/);
   assert.match(none?.stderr ?? "", /there is no file none\.mp4/);
 });

@@ -4,7 +4,7 @@ import type { Compiled } from "../../graphs/compiler/compile.ts";
 import { GraphFaults } from "../../graphs/compiler/fault.ts";
 import type { GraphPlan, PlanSegment } from "../../graphs/compiler/plan.ts";
 import { coerceParams } from "../../graphs/compiler/schema-check.ts";
-import type { SlotRequest } from "../../graphs/runtime/running-graph.ts";
+import type { SlotRequest } from "../../graphs/runtime/slots.ts";
 import { EXIT } from "../command.ts";
 import { writeSvg } from "../draw-svg.ts";
 import { expectRoom } from "../expect-room.ts";

@@ -60,7 +60,7 @@ function gate(): { promise: Promise<void>; open(): void } {
 
 const FINISHED = { state: "finished", error: null };
 
-test("a stop while the graph is launched anew ends it, and nothing plays on", async () => {
+test("a stop during a relaunch ends the graph, and no pipeline keeps playing", async () => {
   const closing = gate();
   const closed = gate();
   const element = step(() => ({
@@ -81,7 +81,7 @@ test("a stop while the graph is launched anew ends it, and nothing plays on", as
   assert.equal(graph.state, "finished");
 });
 
-test("a cut while the graph is launched anew ends it", async () => {
+test("an abort during a relaunch ends the graph", async () => {
   const closing = gate();
   const closed = gate();
   const cut = new AbortController();
@@ -197,7 +197,7 @@ test("a slot that could not be detached is still there, and can be detached agai
 });
 
 describe("what does not end by itself", { concurrency: true }, () => {
-  test("a handler that never closes does not keep a graph from ending, and is told of", async () => {
+  test("a handler that never closes does not prevent the end of the graph, and is logged", async () => {
     const events: GraphEvent[] = [];
     const element = step(() => ({ process() {}, close: () => new Promise(() => {}) }));
     const extra = [element, sink];
@@ -219,7 +219,7 @@ describe("what does not end by itself", { concurrency: true }, () => {
     await flowing();
     assert.deepEqual(await graph.stop(), FINISHED);
     const warnings = events.flatMap((event) => (event.type === "log" ? [event.message] : []));
-    assert.match(warnings.join("\n"), /cut off: the stream did not come to its end/);
+    assert.match(warnings.join("\n"), /cut off: the stream did not end/);
   });
 });
 
@@ -247,7 +247,7 @@ test("a state never goes back, however often a paused graph is stopped", async (
   assert.deepEqual(await graph.stop(), FINISHED);
 });
 
-test("an update that throws refuses the change; the graph goes on as it was, and takes the next one", async () => {
+test("an update that throws rejects the change; the graph continues unchanged and accepts the next change", async () => {
   const levels: unknown[] = [];
   const element = step(() => ({
     process() {},
@@ -260,7 +260,7 @@ test("an update that throws refuses the change; the graph goes on as it was, and
   const graph = await start(compiledText(graphText("level: 1"), ...extra), extra);
   await assert.rejects(
     graph.apply(compiledText(graphText("level: 5"), ...extra)),
-    /step refuses level: five is right out/,
+    /step rejects level: five is right out/,
   );
   await flowing();
   await graph.apply(compiledText(graphText("level: 6"), ...extra));
@@ -290,15 +290,15 @@ test("a branch that cannot be attached again does not stand in the way of later 
   broken = true;
   await assert.rejects(graph.apply(compiledText(graphText("", branch(2)), ...extra)), /out of order/);
   broken = false;
-  const mended = await graph.apply(compiledText(graphText("", branch(3)), ...extra));
-  assert.deepEqual(mended, [{ label: "branch", action: "attach", segment: "extra" }]);
+  const repaired = await graph.apply(compiledText(graphText("", branch(3)), ...extra));
+  assert.deepEqual(repaired, [{ label: "branch", action: "attach", segment: "extra" }]);
   assert.deepEqual(await graph.apply(compiledText(graphText(""), ...extra)), [
     { label: "branch", action: "detach", segment: "extra" },
   ]);
   assert.deepEqual(await graph.stop(), FINISHED);
 });
 
-test("attached slots follow the graph: changed with it, launched anew with it, gone when it has them no more", async () => {
+test("attached slots follow the graph: changed and relaunched with it, detached when it lacks them", async () => {
   const element = step(() => ({ process() {} }));
   const extra = [element, sink];
   const slots = (caps: string) =>
@@ -321,7 +321,7 @@ test("attached slots follow the graph: changed with it, launched anew with it, g
   assert.deepEqual(await graph.stop(), FINISHED);
 });
 
-test("a graph that is launched anew finalises its files first", async () => {
+test("a relaunch finalises files first", async () => {
   const path = join(folder, "relaunched.mp4");
   const element = step(() => ({ process() {} }));
   const extra = [element, sink];

@@ -36,7 +36,7 @@ test("a handler that never settles is logged, and ends the graph where there is 
   const { error, events } = await run("stuck-process", { process: () => never }, 200);
   assert.equal(error?.message, "stuck-process: process() did not settle within 0.2 s");
   const warnings = events.flatMap((event) => (event.type === "log" && event.level === "warn" ? [event.message] : []));
-  assert.equal(warnings.filter((text) => /process\(\) has not settled for .* frames wait for it/.test(text)).length, 1);
+  assert.equal(warnings.filter((text) => /process\(\) has not settled for .* it blocks frames/.test(text)).length, 1);
 });
 
 test("an end that never settles does so too", async () => {

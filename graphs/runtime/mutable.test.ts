@@ -5,10 +5,10 @@ import { collector, compiledText, inputWith, start } from "../../test/graph.fixt
 import { Watch } from "../../test/watch.fixture.ts";
 import { diffPlans } from "../compiler/diff.ts";
 import type { GraphDocument } from "../compiler/document.ts";
-import { explain } from "../compiler/plan-to-text.ts";
 import { propertiesOfFactory } from "../compiler/inspect.ts";
 import { findLiveParams, listParamUses } from "../compiler/live-params.ts";
 import type { GraphPlan } from "../compiler/plan.ts";
+import { explain } from "../compiler/plan-to-text.ts";
 
 const knowledge = inputWith();
 const at = { file: null, line: 1, column: 1 };

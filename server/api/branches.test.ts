@@ -143,7 +143,7 @@ describe("PATCH of params", () => {
     assert.match((await patch({ evry: 2 })).detail, /\/params\/evry is not a param of this graph; did you mean "every"/);
     const fixed = await patch({ height: "360p" });
     assert.deepEqual(pathsOf(fixed), ["/params/height"]);
-    assert.match(fixed.detail, /cannot be changed while it runs/);
+    assert.match(fixed.detail, /cannot be changed while PLAYING/);
     const graph = await readGraph();
     assert.deepEqual([graph.params, everyOf(graph)], [{ every: 7, height: null }, 7]);
   });

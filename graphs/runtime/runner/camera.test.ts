@@ -46,7 +46,7 @@ test("a paused camera is let go of and resumes at now, with time running on", as
     all,
     [...all].sort((a, b) => a - b),
   );
-  assert.equal(lastReconnecting(runner), undefined, "a pause is no loss");
+  assert.equal(lastReconnecting(runner), undefined, "a pause counts as a loss");
   await runner.ask({ type: "stop" });
   assert.deepEqual(await runner.exited, [0, null], runner.stderr);
   const { stats } = runner.of("progress").at(-1) ?? assert.fail("no progress");
@@ -96,5 +96,5 @@ test("a camera that never answers fails as a source, and a stop meanwhile is a c
     /cannot play rtsp:\/\/\*\*\*@127.*(no data within|does not answer)/,
   );
   assert.equal(stopped.states.at(-1), "finished");
-  assert.ok(!JSON.stringify(waiting.told).includes("secret"));
+  assert.ok(!JSON.stringify(waiting.received).includes("secret"));
 });

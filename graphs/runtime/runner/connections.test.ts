@@ -20,7 +20,7 @@ test("an RTSP server that redirects to another host leads nowhere", NO_HANG, asy
 });
 
 /**
- * A film that begins with free space and a box of a kind that nobody knows: demuxers skip both, and what looks for the type
+ * A film that begins with free space and a box of an unknown type: demuxers skip both, and what looks for the type
  * of the file gives the film up there and finds the playlist in the free space.
  */
 async function makePolyglot(file: string, url: string): Promise<void> {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { test } from "node:test";
-import { findReachFault } from "./reach.ts";
+import { findReachFault } from "./explain-failure.ts";
 
 test("a host that answers has no fault, one that does not is refused", async () => {
   const server = createServer().listen(0, "127.0.0.1");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FileFrames } from "./file-frames.ts";
+import { FileFrames } from "./statistics.ts";
 
 const FRAME = 40_000_000n;
 const lasting = (frames: number) => ({ duration: async () => FRAME * BigInt(frames) });
@@ -8,32 +8,32 @@ const lasting = (frames: number) => ({ duration: async () => FRAME * BigInt(fram
 test("a file that resumes where it was to has lost nothing, however its times are rounded", () => {
   for (const offNs of [-1n, 0n, 1n, FRAME / 3n]) {
     const frames = new FileFrames();
-    frames.place(lasting(100), FRAME * 20n);
-    frames.begin({ ptsNs: FRAME * 20n + offNs, durationNs: FRAME });
+    frames.onBuilt(lasting(100), FRAME * 20n);
+    frames.onFirstFrame({ ptsNs: FRAME * 20n + offNs, durationNs: FRAME });
     assert.equal(frames.framesLost, 0);
   }
 });
 
 test("frames between where it was to resume and where it did are lost, and none before", () => {
   const frames = new FileFrames();
-  frames.place(lasting(100), FRAME * 20n);
-  frames.begin({ ptsNs: FRAME * 27n, durationNs: FRAME });
+  frames.onBuilt(lasting(100), FRAME * 20n);
+  frames.onFirstFrame({ ptsNs: FRAME * 27n, durationNs: FRAME });
   assert.equal(frames.framesLost, 7);
   const early = new FileFrames();
-  early.place(lasting(100), FRAME * 20n);
-  early.begin({ ptsNs: 0n, durationNs: FRAME });
+  early.onBuilt(lasting(100), FRAME * 20n);
+  early.onFirstFrame({ ptsNs: 0n, durationNs: FRAME });
   assert.equal(early.framesLost, 0);
 });
 
 test("what is left is known when the length and the rate are", async () => {
   const frames = new FileFrames();
   assert.deepEqual(frames.leftAt(0n), {});
-  frames.place(lasting(100), 0n);
-  frames.begin({ ptsNs: 0n, durationNs: FRAME });
+  frames.onBuilt(lasting(100), 0n);
+  frames.onFirstFrame({ ptsNs: 0n, durationNs: FRAME });
   await Promise.resolve();
   assert.deepEqual(frames.leftAt(FRAME * 40n), { framesLeft: 60 });
   assert.deepEqual(frames.leftAt(FRAME * 101n), { framesLeft: 0 });
   const live = new FileFrames();
-  live.begin({ ptsNs: 0n, durationNs: FRAME });
+  live.onFirstFrame({ ptsNs: 0n, durationNs: FRAME });
   assert.deepEqual([live.framesLost, live.leftAt(0n)], [0, {}]);
 });

@@ -5,7 +5,7 @@ import type { LiveValues } from "../../../schemas/live-values.ts";
 import { diffPlans } from "../../compiler/diff.ts";
 import { loadRegistry } from "../registry.ts";
 import { compileJob } from "./compile-job.ts";
-import { patchPlan } from "./patch-plan.ts";
+import { patchPlan } from "./live-values.ts";
 import { jobOn } from "./runner.fixture.ts";
 
 const knowledge = { elements: await loadElements(), registry: loadRegistry() };
