@@ -55,9 +55,9 @@ export function prepare(chains: readonly Chain[], params: ParamValues, faults: F
       // Steps that are left out are checked too.
       const stepKept = isKept(step.when, params, faults);
       const properties = step.properties.map((entry) => {
-        const { value, unknown, params: used } = substitution.apply(entry.value);
-        const untyped = entry.value.kind === "scalar" && entry.value.untyped === true;
-        return { name: entry.key, at: entry.at, written: entry.value, value, unknown, untyped, params: used };
+        const { key, at, value: written } = entry;
+        const untyped = written.kind === "scalar" && written.untyped === true;
+        return { name: key, at, written, ...substitution.apply(written), untyped, params: listParams(written) };
       });
       if (chainKept && stepKept) return [{ kind: "element", at: step.at, element: step.element, name, properties }];
       leftOut.add(name);
@@ -75,8 +75,23 @@ interface Substituted {
   readonly value: Json;
   /** Depends on a parameter without a value; `value` is then the text as written. */
   readonly unknown: boolean;
-  /** Parameters in the value. */
-  readonly params: readonly string[];
+}
+
+/** The parameters in a value as written, each once. */
+export function listParams(located: Located): readonly string[] {
+  if (located.kind === "list") return [...new Set(located.items.flatMap(listParams))];
+  if (located.kind === "map") return [...new Set(located.entries.flatMap(({ value }) => listParams(value)))];
+  if (typeof located.value !== "string" || located.untyped === true) return [];
+  const whole = wholeParam(located);
+  if (whole !== null) return [whole];
+  const parts = [...located.value.matchAll(PART)].flatMap(([, name]) => name ?? []);
+  return [...new Set(parts)];
+}
+
+/** The parameter that is the whole value, or null. */
+export function wholeParam(located: Located): string | null {
+  if (located.kind !== "scalar" || typeof located.value !== "string" || located.untyped === true) return null;
+  return WHOLE.exec(located.value)?.[1] ?? null;
 }
 
 const WHOLE = /^\$([A-Za-z][A-Za-z0-9_-]*)$/;
@@ -86,7 +101,7 @@ const PART = /\$\$|\$\{([^$}]*)\}|\$(?=[A-Za-z])/g;
  * `$name` as a whole value is the parameter with its type; `${name}` in a longer text is the parameter as text; `$$` is a
  * dollar sign. A `$` before a letter in a longer text is most likely a mistake and a fault.
  */
-export class Substitution {
+class Substitution {
   readonly #params: ParamValues;
   readonly #faults: FaultList;
   #charsLeft = MAX_INTERPOLATED_CHARS;
@@ -105,25 +120,19 @@ export class Substitution {
       located.kind === "list"
         ? inner.map((item) => item.value)
         : Object.fromEntries(located.entries.map((entry, index) => [entry.key, inner[index]?.value ?? null]));
-    return {
-      value,
-      unknown: inner.some((item) => item.unknown),
-      params: [...new Set(inner.flatMap((item) => item.params))],
-    };
+    return { value, unknown: inner.some((item) => item.unknown) };
   }
 
   #scalar(scalar: LocatedScalar): Substituted {
     const { value } = scalar;
-    if (typeof value !== "string" || scalar.untyped === true || !value.includes("$"))
-      return { value, unknown: false, params: [] };
-    const name = WHOLE.exec(value)?.[1];
-    if (name === undefined) return this.#interpolate(scalar, value);
+    if (typeof value !== "string" || scalar.untyped === true || !value.includes("$")) return { value, unknown: false };
+    const name = wholeParam(scalar);
+    if (name === null) return this.#interpolate(scalar, value);
     const found = this.#find(name, scalar);
-    return { value: found === undefined ? value : found, unknown: found === undefined, params: [name] };
+    return { value: found === undefined ? value : found, unknown: found === undefined };
   }
 
   #interpolate(scalar: LocatedScalar, text: string): Substituted {
-    const params = new Set<string>();
     let unknown = false;
     let length = text.length;
     const value = text.replace(PART, (match, name: string | undefined) => {
@@ -135,7 +144,6 @@ export class Substitution {
         unknown = true;
         return match;
       }
-      params.add(name);
       const found = this.#find(name, scalar);
       if (found === undefined || length > MAX_TEXT_CHARS) {
         unknown = true;
@@ -157,7 +165,7 @@ export class Substitution {
       });
       unknown = true;
     }
-    return { value: unknown ? text : value, unknown, params: [...params] };
+    return { value: unknown ? text : value, unknown };
   }
 
   #find(name: string, scalar: LocatedScalar): Json | undefined {

@@ -171,7 +171,7 @@ export const canAgree = (a: Caps, b: Caps): boolean => {
   return typeof common === "string" || common.length > 0;
 };
 
-export const isRaw = ({ mediaType }: CapsStructure): boolean => mediaType.endsWith("/x-raw");
+const isRaw = ({ mediaType }: CapsStructure): boolean => mediaType.endsWith("/x-raw");
 
 function intersectStructures(a: CapsStructure, b: CapsStructure): CapsStructure | null {
   if (a.mediaType !== b.mediaType) return null;

@@ -96,7 +96,7 @@ export function planDocument(document: GraphDocument, input: PlanInput, faults: 
   const steps = wired.chains.flatMap((chain) => chain.steps);
   const parts = steps.flatMap((step) => step.parts);
   const typescript = parts.filter((part) => part.kind === "typescript").map((part) => part.factory);
-  const paramUses = listParamUses(document, params, input);
+  const paramUses = listParamUses(document, input);
   const liveParams = findLiveParams(document, paramUses);
   const plan: GraphPlan = {
     graph: document.graph,

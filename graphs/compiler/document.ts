@@ -20,6 +20,10 @@ export interface ElementStep {
   readonly properties: readonly LocatedEntry[];
 }
 
+export const elementStep = (at: Position, element: string, properties: readonly LocatedEntry[] = []): ElementStep => ({
+  ...{ kind: "element", at, element, name: null, when: null, properties },
+});
+
 /** `from: node.pad` or `to: node.pad`. */
 export interface JoinStep {
   readonly kind: "from" | "to";

@@ -46,7 +46,7 @@ export function formatFault(fault: Fault): string {
 }
 
 /** The text of `GraphFaults` has these at most; `faults` has all. */
-export const FAULTS_SHOWN = 20;
+const FAULTS_SHOWN = 20;
 
 /** One line per fault; the last line counts those beyond the limit. */
 export function formatFaults(faults: readonly Fault[], limit: number = FAULTS_SHOWN): string {

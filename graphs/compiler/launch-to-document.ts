@@ -1,5 +1,5 @@
 /** A gst-launch style line → the same document as from a graph file. */
-import { type ElementStep, type GraphDocument, type JoinStep, nameSteps, type Step } from "./document.ts";
+import { type ElementStep, elementStep, type GraphDocument, type JoinStep, nameSteps, type Step } from "./document.ts";
 import type { FaultList } from "./fault.ts";
 import { MAX_TEXT_CHARS } from "./limits.ts";
 import type { LocatedEntry, LocatedScalar } from "./located.ts";
@@ -56,9 +56,7 @@ function readChains(words: readonly Word[], faults: FaultList): readonly (readon
     const step = chain?.at(-1);
     if (word.text === "!" && !word.quoted) {
       if (bang !== null || step === undefined) {
-        faults.add("launch_syntax", word.at, "`!` links two elements, and there is none before it", {
-          expected: "`element ! element`",
-        });
+        faults.add("launch_syntax", word.at, "no element before `!`", { expected: "`element ! element`" });
         return null;
       }
       bang = word;
@@ -67,7 +65,7 @@ function readChains(words: readonly Word[], faults: FaultList): readonly (readon
     const property = word.isCaps ? null : PROPERTY.exec(word.text);
     if (property !== null && bang === null) {
       if (step?.kind !== "element") {
-        faults.add("launch_syntax", word.at, `\`${word.text}\` belongs to no element`, {
+        faults.add("launch_syntax", word.at, `\`${word.text}\` has no element before it`, {
           expected: "an element before its properties",
         });
         return null;
@@ -83,9 +81,7 @@ function readChains(words: readonly Word[], faults: FaultList): readonly (readon
     bang = null;
   }
   if (bang !== null) {
-    faults.add("launch_syntax", bang.at, "no element after `!`", {
-      expected: "`element ! element`",
-    });
+    faults.add("launch_syntax", bang.at, "no element after `!`", { expected: "`element ! element`" });
   }
   return faults.size > before ? null : chains;
 }
@@ -99,12 +95,8 @@ function readWord(word: Word, linked: boolean, isLast: boolean, faults: FaultLis
   }
   const join = JOIN.exec(text);
   if (join !== null) {
-    const step: JoinStep = {
-      kind: linked ? "to" : "from",
-      at,
-      node: join[1] ?? "",
-      pad: join[2] === "" ? null : (join[2] ?? null),
-    };
+    const [, node = "", pad = ""] = join;
+    const step: JoinStep = { kind: linked ? "to" : "from", at, node, pad: pad === "" ? null : pad };
     if (linked === isLast) return step;
     faults.add("launch_syntax", at, `\`${text}\` is ${linked ? "between two elements" : "alone"}`, {
       expected: "`name. ! element` or `element ! name.`",
@@ -113,16 +105,9 @@ function readWord(word: Word, linked: boolean, isLast: boolean, faults: FaultLis
   }
   if (word.isCaps || CAPS.test(text)) {
     const caps: LocatedScalar = { kind: "scalar", at, value: text, untyped: true };
-    return {
-      kind: "element",
-      at,
-      element: "capsfilter",
-      name: null,
-      when: null,
-      properties: [{ key: "caps", at, value: caps }],
-    };
+    return elementStep(at, "capsfilter", [{ key: "caps", at, value: caps }]);
   }
-  if (ELEMENT.test(text)) return { kind: "element", at, element: text, name: null, when: null, properties: [] };
+  if (ELEMENT.test(text)) return elementStep(at, text);
   faults.add("launch_syntax", at, `\`${text}\` is neither an element nor a property nor caps`, {
     expected: "`element property=value ! video/x-raw,width=640 ! element`",
   });

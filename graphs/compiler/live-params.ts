@@ -1,9 +1,7 @@
 /** Which properties use which parameters, and which parameters declared `live` are mutable while PLAYING. */
 
-import { paramOfWhen, Substitution } from "./apply-params.ts";
+import { listParams, paramOfWhen } from "./apply-params.ts";
 import type { Chain, GraphDocument } from "./document.ts";
-import { FaultList } from "./fault.ts";
-import type { ParamValues } from "./params.ts";
 import { type ElementKnowledge, isMutable } from "./properties.ts";
 
 /** A property whose value uses a parameter; the node as `set` names it. */
@@ -20,13 +18,7 @@ interface LiveParams {
   readonly fixed: Readonly<Record<string, string>>;
 }
 
-export function listParamUses(
-  document: GraphDocument,
-  params: ParamValues,
-  knowledge: ElementKnowledge,
-): readonly ParamUse[] {
-  // Only for the names of parameters: faults of their values are already reported.
-  const substitution = new Substitution(params, new FaultList(null));
+export function listParamUses(document: GraphDocument, knowledge: ElementKnowledge): readonly ParamUse[] {
   return listChains(document).flatMap(({ chain, prefix, own }) =>
     chain.steps.flatMap((step) => {
       if (step.kind !== "element") return [];
@@ -34,9 +26,8 @@ export function listParamUses(
       const node = prefix + (step.name?.value ?? element);
       const kind = knowledge.elements.has(element) ? "typescript" : "native";
       return step.properties.flatMap(({ key, value }) =>
-        substitution
-          .apply(value)
-          .params.filter((param) => !own.includes(param))
+        listParams(value)
+          .filter((param) => !own.includes(param))
           .map((param) => ({
             ...{ param, node, property: key },
             isMutable: isMutable({ kind, factory: element }, key, knowledge),

@@ -1,6 +1,7 @@
 /** JSON with the position of every value: what the readers of text produce, and what faults refer to. */
 import type { Json } from "../../schemas/json.ts";
 import { describeValue } from "./describe.ts";
+import type { FaultList } from "./fault.ts";
 import type { Position } from "./plan.ts";
 
 export interface LocatedScalar {
@@ -11,7 +12,7 @@ export interface LocatedScalar {
   readonly untyped?: true;
 }
 
-export interface LocatedList {
+interface LocatedList {
   readonly kind: "list";
   readonly at: Position;
   readonly items: readonly Located[];
@@ -47,6 +48,18 @@ export function findEntry(map: LocatedMap, key: string): LocatedEntry | undefine
 }
 
 export const describeLocated = (located: Located): string => describeValue(toJson(located));
+
+/** The entries of a map; none for a missing entry. Anything else is a fault. */
+export function readEntries(
+  entry: LocatedEntry | undefined,
+  expected: string,
+  faults: FaultList,
+): readonly LocatedEntry[] {
+  if (entry === undefined) return [];
+  if (entry.value.kind === "map") return entry.value.entries;
+  faults.add("document_shape", entry.value.at, `"${entry.key}" is ${describeLocated(entry.value)}`, { expected });
+  return [];
+}
 
 /** The position of the value at `path`, or of the nearest value around it. */
 export function locate(located: Located, path: readonly string[]): Position {

@@ -5,7 +5,15 @@ import { suggest } from "../../schemas/suggest.ts";
 import { describeSchema } from "./describe.ts";
 import type { Param } from "./document.ts";
 import type { FaultList } from "./fault.ts";
-import { describeLocated, findEntry, type LocatedEntry, type LocatedMap, locate, toJson } from "./located.ts";
+import {
+  describeLocated,
+  findEntry,
+  type LocatedEntry,
+  type LocatedMap,
+  locate,
+  readEntries,
+  toJson,
+} from "./located.ts";
 import type { Position } from "./plan.ts";
 import { checkSchema, validate } from "./schema-check.ts";
 
@@ -23,12 +31,9 @@ const KEYWORDS = [
 ];
 
 export function readParams(entry: LocatedEntry | undefined, faults: FaultList): readonly Param[] {
-  if (entry === undefined || (entry.value.kind === "scalar" && entry.value.value === null)) return [];
-  if (entry.value.kind === "map") return entry.value.entries.flatMap((declared) => readParam(declared, faults));
-  faults.add("document_shape", entry.value.at, `"params" is ${describeLocated(entry.value)}`, {
-    expected: "a map: `params: { NAME: { type: number, default: 1 } }`",
-  });
-  return [];
+  if (entry?.value.kind === "scalar" && entry.value.value === null) return [];
+  const expected = "a map: `params: { NAME: { type: number, default: 1 } }`";
+  return readEntries(entry, expected, faults).flatMap((declared) => readParam(declared, faults));
 }
 
 function readParam({ key, at, value }: LocatedEntry, faults: FaultList): readonly Param[] {
@@ -64,9 +69,7 @@ function checkParam(param: Param, faults: FaultList): boolean {
   }
   const live = findEntry(param.written, "live");
   if (live !== undefined && typeof toJson(live.value) !== "boolean") {
-    faults.add("bad_param", live.value.at, `\`live\` is ${describeLocated(live.value)}`, {
-      expected: "true or false",
-    });
+    faults.add("bad_param", live.value.at, `\`live\` is ${describeLocated(live.value)}`, { expected: "true or false" });
   }
   const flaws = checkSchema(param.schema);
   for (const flaw of flaws) {

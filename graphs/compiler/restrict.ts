@@ -6,9 +6,10 @@ import type { AnyElement } from "../../elements/element.ts";
 import type { Json, JsonRecord } from "../../schemas/json.ts";
 import type { PropertyKind, Registry } from "../../schemas/registry.ts";
 import { didYouMean } from "../../schemas/suggest.ts";
+import { listParams, wholeParam } from "./apply-params.ts";
 import type { ElementStep, GraphDocument, Slot, Step } from "./document.ts";
 import type { FaultList } from "./fault.ts";
-import type { Located, LocatedEntry } from "./located.ts";
+import type { LocatedEntry } from "./located.ts";
 import { findElementProperty } from "./properties.ts";
 
 /*
@@ -49,7 +50,7 @@ interface ElementSources {
   readonly registry: Registry;
 }
 
-export interface RestrictOptions extends ElementSources {
+interface RestrictOptions extends ElementSources {
   /** Names of the installed models. */
   readonly models: readonly string[];
 }
@@ -186,26 +187,12 @@ interface PropertyUse {
   readonly whole: string | null;
 }
 
-const WHOLE = /^\$([A-Za-z][A-Za-z0-9_-]*)$/;
-const PART = /\$\$|\$\{([^$}]*)\}/g;
-
 const listSteps = (document: GraphDocument): readonly ElementStep[] =>
   [...document.chains, ...document.slots.map((slot) => slot.chain)].flatMap(({ steps }) => steps.filter(isElement));
 
 const listUses = (document: GraphDocument): readonly PropertyUse[] =>
   listSteps(document).flatMap((step) =>
-    step.properties.map((entry) => {
-      const { value } = entry;
-      const whole = value.kind === "scalar" && typeof value.value === "string" ? WHOLE.exec(value.value)?.[1] : null;
-      return { step, entry, params: [...new Set(paramsIn(value))], whole: whole ?? null };
-    }),
+    step.properties.map((entry) => ({
+      ...{ step, entry, params: listParams(entry.value), whole: wholeParam(entry.value) },
+    })),
   );
-
-function paramsIn(value: Located): readonly string[] {
-  if (value.kind === "list") return value.items.flatMap(paramsIn);
-  if (value.kind === "map") return value.entries.flatMap((entry) => paramsIn(entry.value));
-  if (typeof value.value !== "string") return [];
-  const whole = WHOLE.exec(value.value)?.[1];
-  if (whole !== undefined) return [whole];
-  return [...value.value.matchAll(PART)].flatMap(([, name]) => (name === undefined ? [] : [name]));
-}

@@ -7,7 +7,7 @@ import { suggest } from "../../schemas/suggest.ts";
 import { describeSchema, describeValue, listChoices } from "./describe.ts";
 import { splitPointer } from "./located.ts";
 
-export interface SchemaError {
+interface SchemaError {
   /** Keys from the checked value down to the wrong one. */
   readonly path: readonly string[];
   /** The wrong value, in words. */
@@ -26,7 +26,7 @@ const compiled = new Map<string, ValidateFunction | string>();
 const endless = new WeakMap<ValidateFunction, boolean>();
 const fillers = new WeakMap<object, ValidateFunction>();
 
-export interface SchemaFlaw {
+interface SchemaFlaw {
   /** Keys from the schema down to what is wrong in it. */
   readonly path: readonly string[];
   /** What was found there. */

@@ -1,6 +1,6 @@
 /** Located values → chains and steps. */
 import { suggest } from "../../schemas/suggest.ts";
-import type { Chain, ElementStep, JoinStep, Step } from "./document.ts";
+import { type Chain, type ElementStep, elementStep, type JoinStep, type Step } from "./document.ts";
 import type { FaultList } from "./fault.ts";
 import {
   describeLocated,
@@ -34,32 +34,20 @@ export function readChain(name: string, at: Position, value: Located, faults: Fa
       return { name, at, when, steps: readSteps(steps.value.items, `chain "${name}"`, at, faults) };
     }
   }
-  faults.add("document_shape", at, `chain "${name}" is ${describeLocated(value)}`, {
-    expected: "a list of steps",
-  });
+  faults.add("document_shape", at, `chain "${name}" is ${describeLocated(value)}`, { expected: "a list of steps" });
   return null;
 }
 
 export function readSteps(items: readonly Located[], owner: string, at: Position, faults: FaultList): readonly Step[] {
   if (items.length === 0) faults.add("document_shape", at, `${owner} has no steps`, { expected: STEP });
   const steps = items.map((item) => readStep(item, faults));
-  for (const [index, step] of steps.entries()) {
-    if (step.kind === "from" && index > 0) {
-      faults.add("document_shape", step.at, "`from:` in the middle of a chain", {
-        expected: "`from:` as its first step",
-      });
-    }
-    if (step.kind === "to" && index < steps.length - 1) {
-      faults.add("document_shape", step.at, "`to:` in the middle of a chain", {
-        expected: "`to:` as its last step",
-      });
-    }
-  }
-  return steps.map((step, index) =>
-    (step.kind === "from" && index > 0) || (step.kind === "to" && index < steps.length - 1)
-      ? { kind: "unreadable", at: step.at }
-      : step,
-  );
+  return steps.map((step, index) => {
+    const isMisplaced = (step.kind === "from" && index > 0) || (step.kind === "to" && index < steps.length - 1);
+    if (!isMisplaced) return step;
+    const expected = `\`${step.kind}:\` as its ${step.kind === "from" ? "first" : "last"} step`;
+    faults.add("document_shape", step.at, `\`${step.kind}:\` in the middle of a chain`, { expected });
+    return { kind: "unreadable", at: step.at };
+  });
 }
 
 function readStep(item: Located, faults: FaultList): Step {
@@ -72,7 +60,7 @@ function readStep(item: Located, faults: FaultList): Step {
     return unreadable;
   }
   if (item.kind === "scalar" && typeof item.value === "string" && item.value !== "") {
-    return { kind: "element", at: item.at, element: item.value, name: null, when: null, properties: [] };
+    return elementStep(item.at, item.value);
   }
   const [entry, ...others] = item.kind === "map" ? item.entries : [];
   if (entry === undefined) {
@@ -103,7 +91,7 @@ function readJoin(kind: "from" | "to", entry: LocatedEntry, faults: FaultList): 
 
 function readCaps(entry: LocatedEntry, faults: FaultList): ElementStep | null {
   if (entry.value.kind === "scalar" && typeof entry.value.value === "string") {
-    return { kind: "element", at: entry.at, element: "capsfilter", name: null, when: null, properties: [entry] };
+    return elementStep(entry.at, "capsfilter", [entry]);
   }
   faults.add("document_shape", entry.value.at, `\`caps:\` is ${describeLocated(entry.value)}`, {
     expected: 'caps as text, such as `caps: "video/x-raw,width=640"`; with a name, `capsfilter: { caps: …, name: … }`',

@@ -3,7 +3,14 @@ import { suggest } from "../../schemas/suggest.ts";
 import { describeValue } from "./describe.ts";
 import type { Edits, GraphDocument, Named, Removal, Slot } from "./document.ts";
 import type { FaultList } from "./fault.ts";
-import { describeLocated, findEntry, type Located, type LocatedEntry, type LocatedMap } from "./located.ts";
+import {
+  describeLocated,
+  findEntry,
+  type Located,
+  type LocatedEntry,
+  type LocatedMap,
+  readEntries,
+} from "./located.ts";
 import { readParams } from "./params.ts";
 import { NODE_NAME, readChain, readSteps, readWhen } from "./values-to-chains.ts";
 
@@ -76,13 +83,7 @@ function readMapOf<T>(
   faults: FaultList,
   read: (entry: LocatedEntry) => T | null,
 ): readonly T[] {
-  if (entry === undefined) return [];
-  if (entry.value.kind !== "map") {
-    const found = `"${what}" is ${describeLocated(entry.value)}`;
-    faults.add("document_shape", entry.value.at, found, { expected: `a map: \`${what}: { NAME: … }\`` });
-    return [];
-  }
-  return entry.value.entries.flatMap((inner) => {
+  return readEntries(entry, `a map: \`${what}: { NAME: … }\``, faults).flatMap((inner) => {
     if (!NODE_NAME.test(inner.key)) {
       faults.add("document_shape", inner.at, `${describeValue(inner.key)} is not a valid name in "${what}"`, {
         expected: "a letter, then letters, digits, - or _",
@@ -129,9 +130,7 @@ function readEdits(root: LocatedMap, extending: boolean, faults: FaultList): Edi
   if (!extending) {
     for (const { key, at } of findEntry(root, "extends") === undefined ? root.entries : []) {
       if (key !== "set" && key !== "insert" && key !== "remove") continue;
-      faults.add("document_shape", at, `\`${key}\` without \`extends\``, {
-        expected: "`extends: GRAPH` beside it",
-      });
+      faults.add("document_shape", at, `\`${key}\` without \`extends\``, { expected: "`extends: GRAPH` beside it" });
     }
     return { set: [], insert: [], remove: [] };
   }
@@ -139,15 +138,8 @@ function readEdits(root: LocatedMap, extending: boolean, faults: FaultList): Edi
 }
 
 function readSet(root: LocatedMap, faults: FaultList): Edits["set"] {
-  const entry = findEntry(root, "set");
-  if (entry === undefined) return [];
-  if (entry.value.kind !== "map") {
-    faults.add("document_shape", entry.value.at, `\`set\` is ${describeLocated(entry.value)}`, {
-      expected: "`set: { NODE: { property: value } }`",
-    });
-    return [];
-  }
-  return entry.value.entries.flatMap(({ key, at, value }) => {
+  const expected = "`set: { NODE: { property: value } }`";
+  return readEntries(findEntry(root, "set"), expected, faults).flatMap(({ key, at, value }) => {
     if (value.kind === "map") return [{ node: { value: key, at }, properties: value }];
     faults.add("document_shape", value.at, `\`set\` gives "${key}" ${describeLocated(value)}`, {
       expected: `\`${key}: { property: value }\``,
@@ -160,7 +152,7 @@ function readInsert(root: LocatedMap, faults: FaultList): Edits["insert"] {
   const entry = findEntry(root, "insert");
   if (entry === undefined) return [];
   if (entry.value.kind !== "list") {
-    faults.add("document_shape", entry.value.at, `\`insert\` is ${describeLocated(entry.value)}`, {
+    faults.add("document_shape", entry.value.at, `"insert" is ${describeLocated(entry.value)}`, {
       expected: `a list, each item ${INSERTION}`,
     });
     return [];

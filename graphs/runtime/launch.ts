@@ -17,7 +17,7 @@ import { LIMITS } from "./limits.ts";
 import { encodeProperties, entryOf, toNative } from "./native-segment.ts";
 import { findPacedFile, seekWhenReady } from "./sources.ts";
 
-export interface LaunchHost {
+interface LaunchHost {
   emit(node: string, event: ElementEvent): void;
   log(level: "debug" | "info" | "warn" | "error", node: string, message: string, fields?: JsonRecord): void;
   print(line: string): Promise<void>;

@@ -54,7 +54,7 @@ test("inspect, live_params and a change of the running graph agree on every prop
       change.label === "live" ? [change.property] : [],
     );
     const document = documentOf(factory, names);
-    const uses = listParamUses(document, { values: {}, unknown: new Set(names) }, knowledge);
+    const uses = listParamUses(document, knowledge);
     const listed = findLiveParams(document, uses);
     const inspected = shown.filter((property) => property.live).map(({ name }) => name);
     assert.deepEqual([...changed].sort(), [...inspected].sort(), factory);

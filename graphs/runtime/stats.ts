@@ -23,14 +23,11 @@ export interface StepStats {
 /** Readings of several clients share the counters; a rate over less time would be noise. */
 const MIN_INTERVAL_MS = 500;
 
-interface Step {
-  readonly segment: string;
-  readonly name: string;
-  readonly element: string;
-  readonly kind: "native" | "typescript";
+/** With its first and last native node. */
+type Step = Pick<StepStats, "segment" | "step" | "element" | "kind"> & {
   readonly first: string;
   readonly last: string;
-}
+};
 
 /** Meters every step. Costs a probe per pad, so create it on demand. */
 export class StatsReader {
@@ -47,26 +44,14 @@ export class StatsReader {
   /** In graph order. Steps of branches that were attached since the last reading start at zero. */
   read(nowMs = performance.now()): readonly StepStats[] {
     const steps = this.#meter();
-    const readings = this.#graph.pipeline.meters(steps.map((step) => step.name));
-    return steps.flatMap((step) => {
-      const reading = readings[step.name];
+    const readings = this.#graph.pipeline.meters(steps.map(({ step }) => step));
+    return steps.flatMap(({ first: _, last: __, ...step }) => {
+      const reading = readings[step.step];
       if (reading === undefined) return [];
+      const { meanMs, p95Ms, queued = null, capacity = null, dropped } = reading;
       const frames = Math.max(reading.in, reading.out);
-      return [
-        {
-          segment: step.segment,
-          step: step.name,
-          element: step.element,
-          kind: step.kind,
-          frames,
-          fps: this.#rate(step.name, frames, nowMs),
-          meanMs: reading.meanMs,
-          p95Ms: reading.p95Ms,
-          queued: reading.queued ?? null,
-          capacity: reading.capacity ?? null,
-          dropped: reading.dropped,
-        },
-      ];
+      const fps = this.#rate(step.step, frames, nowMs);
+      return [{ ...step, frames, fps, meanMs, p95Ms, queued, capacity, dropped }];
     });
   }
 
@@ -88,12 +73,12 @@ export class StatsReader {
       this.#before.clear();
     }
     const steps = this.#graph.segments().flatMap(stepsOf);
-    const names = new Set(steps.map((step) => step.name));
+    const names = new Set(steps.map(({ step }) => step));
     for (const name of this.#metered) if (!names.has(name)) this.#metered.delete(name);
-    for (const step of steps) {
-      if (this.#metered.has(step.name)) continue;
-      pipeline.meter(step.name, step.first, step.last);
-      this.#metered.add(step.name);
+    for (const { step, first, last } of steps) {
+      if (this.#metered.has(step)) continue;
+      pipeline.meter(step, first, last);
+      this.#metered.add(step);
     }
     return steps;
   }
@@ -101,18 +86,9 @@ export class StatsReader {
 
 function stepsOf(segment: PlanSegment): readonly Step[] {
   const steps = new Map<string, Step>();
-  for (const node of segment.nodes) {
-    const known = steps.get(node.author);
-    if (known !== undefined) steps.set(node.author, { ...known, last: node.name });
-    else
-      steps.set(node.author, {
-        segment: segment.name,
-        name: node.author,
-        element: node.element,
-        kind: node.kind,
-        first: node.name,
-        last: node.name,
-      });
+  for (const { name, author, element, kind } of segment.nodes) {
+    const first = steps.get(author)?.first ?? name;
+    steps.set(author, { segment: segment.name, step: author, element, kind, ...steps.get(author), first, last: name });
   }
   return [...steps.values()];
 }

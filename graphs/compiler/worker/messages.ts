@@ -55,7 +55,7 @@ export interface DescribedGraph extends GraphSummary {
   readonly plan: GraphPlan | null;
 }
 
-export interface PreparedGraph {
+interface PreparedGraph {
   readonly plan: GraphPlan;
 }
 

@@ -80,24 +80,14 @@ function describeSegment(
       properties: node.properties,
     })),
     links: links.map(({ from, to }) => ({ from, to })),
-    steps: [...new Set(nodes.map(({ author }) => author))].flatMap((author) => describeCounters(counters.get(author))),
+    steps: [...new Set(nodes.map(({ author }) => author))].flatMap((author) => {
+      const found = counters.get(author);
+      if (found === undefined) return [];
+      const { step, frames, fps, meanMs, p95Ms, queued, capacity, dropped } = found;
+      const times = { fps: round(fps), mean_ms: round(meanMs), p95_ms: round(p95Ms) };
+      return [{ step, frames, ...times, queued, capacity, dropped }];
+    }),
   };
-}
-
-function describeCounters(step: StepStats | undefined): readonly JsonRecord[] {
-  if (step === undefined) return [];
-  return [
-    {
-      step: step.step,
-      frames: step.frames,
-      fps: round(step.fps),
-      mean_ms: round(step.meanMs),
-      p95_ms: round(step.p95Ms),
-      queued: step.queued,
-      capacity: step.capacity,
-      dropped: step.dropped,
-    },
-  ];
 }
 
 const round = (value: number): number => Math.round(value * 100) / 100;
