@@ -64,14 +64,8 @@ export function wire(request: WireRequest): Wired | null {
     isPartial,
     faults,
   });
-  if (!request.damaged) checkEnds({ chains, slotTees: request.slotTees, unresolved, faults });
-  const metadata = followMetadata({
-    ordered,
-    given: pick(outside?.wired.metadata, tee),
-    elements: resolution.elements,
-    registry: resolution.registry,
-    faults,
-  });
+  if (!request.damaged) checkEnds(chains, request.slotTees, unresolved, faults);
+  const metadata = followMetadata(ordered, pick(outside?.wired.metadata, tee), resolution);
   return { chains, nodes, linked, metadata };
 }
 

@@ -144,17 +144,16 @@ export function groupBy<T, K>(items: readonly T[], keyOf: (item: T) => K): Reado
   return groups;
 }
 
-interface EndsRequest {
-  readonly chains: readonly ConnectedChain[];
-  /** Names of the nodes that slots are attached to. */
-  readonly slotTees: ReadonlySet<string>;
-  /** A `from:` or `to:` names an unknown node and may have meant any of the open ends. */
-  readonly unresolved: boolean;
-  readonly faults: FaultList;
-}
-
-/** Every chain needs an input and an output. */
-export function checkEnds({ chains, slotTees, unresolved, faults }: EndsRequest): void {
+/**
+ * Every chain needs an input and an output. `unresolved`: a `from:` or `to:` names an unknown node and may have meant any
+ * of the open ends.
+ */
+export function checkEnds(
+  chains: readonly ConnectedChain[],
+  slotTees: ReadonlySet<string>,
+  unresolved: boolean,
+  faults: FaultList,
+): void {
   const edges = chains.flatMap((chain) => chain.edges);
   const reached = new Set(edges.map((edge) => edge.to));
   const continued = new Set(edges.map((edge) => edge.from));

@@ -1,10 +1,7 @@
-/** Checks that metadata an element reads is written on every path that leads to it. */
-import type { AnyElement } from "../../elements/element.ts";
 import type { FactoryInfo, Registry } from "../../schemas/registry.ts";
 import { type Edge, groupBy, type Ordered } from "./connect-chains.ts";
 import { listChoices } from "./describe.ts";
-import type { FaultList } from "./fault.ts";
-import type { Part, ResolvedStep } from "./resolve-steps.ts";
+import type { Part, Resolution, ResolvedStep } from "./resolve-steps.ts";
 
 interface Known {
   /** Keys that every frame has at this point. */
@@ -18,25 +15,20 @@ export type Available = Known | "unknown";
 
 const NOTHING: Known = { keys: new Set(), lost: new Map() };
 
-interface MetadataRequest {
-  readonly ordered: Ordered;
-  /** Results of earlier steps, such as the tee a slot is attached to. */
-  readonly given: ReadonlyMap<ResolvedStep, Available>;
-  readonly elements: ReadonlyMap<string, AnyElement>;
-  readonly registry: Registry;
-  readonly faults: FaultList;
-}
-
-export function followMetadata(request: MetadataRequest): ReadonlyMap<ResolvedStep, Available> {
-  const { ordered, given } = request;
+/** `given`: results of earlier steps, such as the tee a slot is attached to. */
+export function followMetadata(
+  ordered: Ordered,
+  given: ReadonlyMap<ResolvedStep, Available>,
+  resolution: Resolution,
+): ReadonlyMap<ResolvedStep, Available> {
   const incoming = groupBy(ordered.edges, (edge) => edge.to);
   const result = new Map(given);
   for (const step of ordered.steps) {
     if (result.has(step)) continue;
     const arriving = meet((incoming.get(step) ?? []).map((edge: Edge) => result.get(edge.from) ?? NOTHING));
-    if (!step.broken) checkReads(step, arriving, request);
+    if (!step.broken) checkReads(step, arriving, resolution);
     const opaque = step.broken && step.definition === null;
-    result.set(step, arriving === "unknown" || opaque ? "unknown" : passOn(step, arriving, request.registry));
+    result.set(step, arriving === "unknown" || opaque ? "unknown" : passOn(step, arriving, resolution.registry));
   }
   return result;
 }
@@ -66,7 +58,7 @@ function meet(all: readonly Available[]): Available {
   };
 }
 
-function checkReads(step: ResolvedStep, arriving: Available, { elements, faults }: MetadataRequest): void {
+function checkReads(step: ResolvedStep, arriving: Available, { elements, faults }: Resolution): void {
   if (arriving === "unknown") return;
   const name = step.name.replace(/^.*\//, "");
   for (const read of step.definition?.reads ?? []) {

@@ -4,7 +4,7 @@
  * Owns the pipeline and its attached segments. `close` ends drivers first (no new input), then the pipeline, then the
  * handlers that it did not close.
  */
-import type { AnyElement, DriverServices, ElementEvent, Job, OpenServices } from "../../elements/element.ts";
+import type { DriverServices, Job, OpenServices } from "../../elements/element.ts";
 import { type BusMessage, type NativeSegment, Pipeline } from "../../native/pipeline.ts";
 import { preferFactories } from "../../native/registry.ts";
 import type { Json, JsonRecord } from "../../schemas/json.ts";
@@ -15,24 +15,18 @@ import { type BoundHandler, failureOf, type LatencyReading, StuckFrames } from "
 import { startIngest } from "./ingest.ts";
 import { LIMITS } from "./limits.ts";
 import { encodeProperties, entryOf, toNative } from "./native-segment.ts";
+import type { RunOptions } from "./run-options.ts";
 import { findPacedFile, seekWhenReady } from "./sources.ts";
 
 interface LaunchHost {
-  emit(node: string, event: ElementEvent): void;
-  log(level: "debug" | "info" | "warn" | "error", node: string, message: string, fields?: JsonRecord): void;
-  print(line: string): Promise<void>;
-  send(node: string, channel: string, message: JsonRecord): Promise<void>;
-  show?(node: string, captureNs: bigint, bytes: Uint8Array): boolean;
+  /** Unix time of the stream's beginning; null: capture time is the time of arrival. */
+  readonly epochNs: bigint | null;
+  readonly job: Job;
   /** Whether the graph continues without the branch of that native node, so that its failure does not end it. */
   spare(node: string, failure: GraphFailure): boolean;
-  readonly job: Job;
-  /** Start position in files. */
-  readonly fromNs: bigint;
-  /** How long a handler may block frames; null: forever. */
-  readonly frameLimitMs: number | null;
-  /** About to close: the last moment for readings of the pipeline. */
-  closing(): void;
 }
+
+type Level = "debug" | "info" | "warn" | "error";
 
 /** The pipeline turned out to be live, but its plan is not: it needs another plan. */
 export class FoundLive extends Error {
@@ -47,7 +41,7 @@ export class Launch {
   /** Resolves at the end of the stream or when closed, rejects with the failure. */
   readonly ended: Promise<void>;
   #plan: GraphPlan;
-  readonly #elements: ReadonlyMap<string, AnyElement>;
+  readonly #options: RunOptions;
   readonly #host: LaunchHost;
   readonly #attached = new Map<string, AttachedSegment>();
   readonly #listeners = new Map<string, Set<Listener>>();
@@ -59,11 +53,11 @@ export class Launch {
   readonly #cut: Promise<never>;
   #cutOff: () => void = () => {};
 
-  constructor(plan: GraphPlan, elements: ReadonlyMap<string, AnyElement>, epochNs: bigint | null, host: LaunchHost) {
+  constructor(plan: GraphPlan, options: RunOptions, host: LaunchHost) {
     this.#plan = plan;
-    this.#elements = elements;
+    this.#options = options;
     this.#host = host;
-    this.pipeline = new Pipeline({ name: plan.graph, epochNs });
+    this.pipeline = new Pipeline({ name: plan.graph, epochNs: host.epochNs });
     this.ended = new Promise((resolve, reject) => {
       this.#finish = (failure) => (failure === undefined ? resolve() : reject(failure));
     });
@@ -73,9 +67,9 @@ export class Launch {
     this.ended.catch(() => {}); // may reject before a caller awaits it
     this.#cut.catch(() => {});
     this.#stuck = new StuckFrames({
-      limitMs: host.frameLimitMs,
+      limitMs: options.frameLimitMs ?? null,
       handlers: () => [...this.#attached.values()].flatMap(({ handlers }) => [...handlers]),
-      warn: (author, message) => host.log("warn", author, message),
+      warn: (author, message) => this.#log("warn", author, message),
       fail: (node, failure) => this.#fail(node, failure),
     });
     void this.#readBus();
@@ -105,7 +99,8 @@ export class Launch {
     await this.#add(this.plan.main, (native) => this.pipeline.build(native));
     for (const branch of this.plan.branches) await this.attach(branch);
     await prepare();
-    if (this.#host.fromNs > 0n) await this.#seek(this.#host.fromNs);
+    const { fromNs = 0n } = this.#options;
+    if (fromNs > 0n) await this.#seek(fromNs);
     // A live source cannot preroll: its drivers provide the first data, and need the pipeline PLAYING.
     const { live } = this.plan;
     const isLive = await this.pipeline.setState("PLAYING", live ? 0 : LIMITS.startMs, !live);
@@ -121,7 +116,7 @@ export class Launch {
     await this.pipeline.setState("PAUSED", LIMITS.startMs);
     const over = Promise.race([this.ended, this.#cut]);
     if (await seekWhenReady(this.pipeline, node, positionNs, over)) return;
-    this.#host.log("warn", this.#author(node), "source is not seekable; starting at its beginning");
+    this.#log("warn", this.#author(node), "source is not seekable; starting at its beginning");
   }
 
   /** Live sources disconnect, as frames are not wanted meanwhile; any other pipeline is PAUSED. */
@@ -225,7 +220,7 @@ export class Launch {
       await handler.update(Object.fromEntries(all) as JsonRecord);
     }
     // For TypeScript elements this only keeps the GObject properties up to date: the handler has the values already.
-    await this.pipeline.set(node.name, encodeProperties(node, this.#elements, values));
+    await this.pipeline.set(node.name, encodeProperties(node, this.#options.elements, values));
   }
 
   /** Sends EOS from every source; frames in the pipeline still arrive. */
@@ -244,9 +239,9 @@ export class Launch {
     this.#cutOff();
     this.#stuck.close();
     try {
-      this.#host.closing();
+      this.#options.onClosing?.(this.pipeline, this.positionNs());
     } catch (error) {
-      this.#host.log("warn", this.plan.graph, `last reading failed: ${String(error)}`);
+      this.#log("warn", this.plan.graph, `last reading failed: ${String(error)}`);
     }
     const attached = [...this.#attached.values()];
     const outcomes = await Promise.allSettled([this.#closeDrivers(), this.pipeline.close(LIMITS.closeMs)]);
@@ -265,11 +260,11 @@ export class Launch {
     const attached = await AttachedSegment.create(segment, this.#deps);
     try {
       if (this.#closing !== undefined) await this.#cut;
-      await build(toNative(segment, this.#elements, attached.handlers));
+      await build(toNative(segment, this.#options.elements, attached.handlers));
       if (this.#closing !== undefined) await this.#cut;
       this.#attached.set(segment.name, attached);
     } catch (error) {
-      await attached.close().catch((cause) => this.#host.log("warn", segment.name, String(cause)));
+      await attached.close().catch((cause) => this.#log("warn", segment.name, String(cause)));
       throw error;
     }
     if (this.#playing) await this.#drive(attached);
@@ -281,7 +276,7 @@ export class Launch {
 
   readonly #deps: SegmentDeps = {
     element: (name) => {
-      const element = this.#elements.get(name);
+      const element = this.#options.elements.get(name);
       if (element === undefined) throw new Error(`the plan names an element "${name}" that is not loaded`);
       return element;
     },
@@ -295,23 +290,26 @@ export class Launch {
   };
 
   #services(node: string): OpenServices {
-    const log =
-      (level: "debug" | "info" | "warn" | "error") =>
-      (message: string, fields?: JsonRecord): void =>
-        this.#host.log(level, node, message, fields);
+    const options = this.#options;
+    const log = (level: Level) => (message: string, fields?: JsonRecord) => this.#log(level, node, message, fields);
+    const print = async (line: string) => options.print?.(line);
     return {
       node,
       log: { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") },
-      emit: (event) => this.#host.emit(node, event),
-      print: (line) => this.#host.print(line),
-      send: (channel, message) => this.#host.send(node, channel, message),
+      emit: (event) => options.onEvent?.({ type: "element", node, event }),
+      print,
+      send: (channel, message) => options.send?.(node, channel, message) ?? print(JSON.stringify(message)),
       listen: (channel, listener) => this.#listen(channel, listener),
-      ...(this.#host.show && {
-        show: (captureNs: bigint, bytes: Uint8Array) => this.#host.show?.(node, captureNs, bytes) ?? false,
+      ...(options.show && {
+        show: (captureNs: bigint, bytes: Uint8Array) => options.show?.(node, captureNs, bytes) ?? false,
       }),
       job: this.#host.job,
       source: this.plan.source,
     };
+  }
+
+  #log(level: Level, node: string, message: string, fields?: JsonRecord): void {
+    this.#options.onEvent?.({ type: "log", level, node, message, ...(fields && { fields }) });
   }
 
   async #readBus(): Promise<void> {
@@ -323,7 +321,7 @@ export class Launch {
     else if (message.type === "error")
       this.#fail(message.node, new GraphFailure(this.#author(message.node), message.message, message.debug));
     else if (message.type === "warning")
-      this.#host.log("warn", this.#author(message.node), message.message, { debug: message.debug });
+      this.#log("warn", this.#author(message.node), message.message, { debug: message.debug });
   }
 
   #fail(node: string, failure: GraphFailure): void {

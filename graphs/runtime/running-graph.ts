@@ -2,63 +2,21 @@
  * A running graph: started, changed while PLAYING, relaunched, ended. Owned by the caller of `start`; `stop` or the end of
  * the stream closes everything.
  */
-import type { AnyElement } from "../../elements/element.ts";
-import type { Pipeline } from "../../native/pipeline.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
-import type { Registry } from "../../schemas/registry.ts";
 import type { Compiled } from "../compiler/compile.ts";
 import { diffPlans } from "../compiler/diff.ts";
 import { GraphFaults } from "../compiler/fault.ts";
 import type { GraphPlan, PlanChange, PlanSegment } from "../compiler/plan.ts";
-import { type GraphEvent, GraphFailure, type GraphState } from "./events.ts";
+import { GraphFailure, type GraphState } from "./events.ts";
 import { failureOf, type LatencyReading } from "./handlers.ts";
 import { FoundLive, Launch } from "./launch.ts";
 import { LIMITS, withTimeout } from "./limits.ts";
-import { type SlotInstance, type SlotRequest, Slots } from "./slots.ts";
+import type { RunOptions } from "./run-options.ts";
+import { type SlotInstance, Slots } from "./slots.ts";
 import { findOrigins } from "./sources.ts";
 
 const NO_UUID = "00000000-0000-0000-0000-000000000000";
-
-export interface RunOptions {
-  readonly elements: ReadonlyMap<string, AnyElement>;
-  readonly registry: Registry;
-  /** Called in order, never concurrently; must not block. */
-  onEvent?(event: GraphEvent): void;
-  /** Output of `print` and similar elements; resolves when more may be written. */
-  print?(line: string): Promise<void>;
-  /** Messages of `detections` and similar elements; resolves when more may be sent. Default: printed as lines of JSON. */
-  send?(node: string, channel: string, message: JsonRecord): Promise<void>;
-  /** Of the process; default all zeros. */
-  readonly uuid?: string;
-  /** Name of the source in messages. Default: the URI without credentials. */
-  readonly sourceUri?: string;
-  /** Images of `feed`; returns false when one was dropped. Default: none, which the element reports. */
-  show?(node: string, captureNs: bigint, bytes: Uint8Array): boolean;
-  /** Id of the first object, default 1. A restarted process continues above its highest id. */
-  readonly firstTrackId?: number;
-  /** Start position in a file at pace `realtime`; no earlier frame is processed. Default 0. */
-  readonly fromNs?: bigint;
-  /** The graph ends when a live source is unavailable for this long. Default: the property of the step. */
-  readonly giveUpSeconds?: number;
-  /** The graph ends when a handler blocks frames for this long. Default: only logged. */
-  readonly frameLimitMs?: number;
-  /** Unix time of the stream's beginning. Default: now, or 0 at pace `fast`, which must not depend on the clock. */
-  readonly epochNs?: bigint;
-  /** Aborting closes everything at once, in any state, without waiting for pending work. */
-  readonly signal?: AbortSignal;
-  /** Slots to attach before the first frame. */
-  readonly attach?: readonly SlotRequest[];
-  /** Messages for listening elements, before the first frame; repeated at a relaunch. */
-  readonly deliver?: readonly { readonly channel: string; readonly message: JsonRecord }[];
-  /**
-   * The pipeline is built, slots are attached, and it is about to play: the moment for limits, taps and grabs. Repeated at
-   * a relaunch. `origins` are the nodes that video frames come from.
-   */
-  onBuilt?(pipeline: Pipeline, segments: readonly PlanSegment[], origins: readonly string[]): void;
-  /** The stream has ended and the pipeline is about to close: the moment for last readings. */
-  onClosing?(pipeline: Pipeline, positionNs: bigint | null): void;
-}
 
 export interface RunResult {
   readonly state: "finished" | "failed";
@@ -295,28 +253,16 @@ export class RunningGraph {
   }
 
   #newLaunch(plan: GraphPlan): Launch {
-    const epochNs = this.#options.epochNs ?? (plan.live ? BigInt(Date.now()) * 1_000_000n : 0n);
-    // With GStreamer's own live sources the capture time is the time of arrival.
-    const isReceived = plan.live && plan.source === null;
-    const print = async (line: string) => this.#options.print?.(line);
-    return new Launch(plan, this.#options.elements, isReceived ? null : epochNs, {
-      emit: (node, event) => this.#options.onEvent?.({ type: "element", node, event }),
-      log: (level, node, message, fields) =>
-        this.#options.onEvent?.({ type: "log", level, node, message, ...(fields && { fields }) }),
-      print,
-      send: (node, channel, message) => this.#options.send?.(node, channel, message) ?? print(JSON.stringify(message)),
-      ...(this.#options.show && { show: this.#options.show.bind(this.#options) }),
-      fromNs: this.#options.fromNs ?? 0n,
+    const { uuid = NO_UUID, sourceUri, giveUpSeconds = null, epochNs } = this.#options;
+    return new Launch(plan, this.#options, {
+      // With GStreamer's own live sources the capture time is the time of arrival.
+      epochNs:
+        plan.live && plan.source === null ? null : (epochNs ?? (plan.live ? BigInt(Date.now()) * 1_000_000n : 0n)),
       job: {
-        uuid: this.#options.uuid ?? NO_UUID,
-        sourceUri: this.#options.sourceUri ?? maskCredentials(plan.source?.uri ?? ""),
-        live: plan.live,
-        giveUpSeconds: this.#options.giveUpSeconds ?? null,
+        ...{ uuid, sourceUri: sourceUri ?? maskCredentials(plan.source?.uri ?? ""), live: plan.live, giveUpSeconds },
         nextTrackId: () => this.#nextTrackId++,
       },
       spare: (node, failure) => this.#spare(node, failure),
-      frameLimitMs: this.#options.frameLimitMs ?? null,
-      closing: () => this.#options.onClosing?.(this.pipeline, this.positionNs),
     });
   }
 
