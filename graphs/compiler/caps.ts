@@ -216,8 +216,7 @@ function intersectValues(a: CapsValue, b: CapsValue): CapsValue | null {
   return choices.length === 0 ? null : { kind: "choices", choices };
 }
 
-/** Caps in messages: what two sides say, where they differ, and what would turn one into the other. */
-
+/** Structures, and values of a field, in a message. */
 const MAX_SHOWN = 4;
 
 /** `video/x-raw or image/jpeg`. */

@@ -102,7 +102,7 @@ test("an abort during a relaunch ends the graph", async () => {
   assert.deepEqual(await graph.ended, FINISHED);
 });
 
-test("a cut while a handler is being made does not wait for it, and closes it when it comes", async () => {
+test("an abort does not wait for a handler that is being created, and closes it later", async () => {
   const asked = gate();
   const made = gate();
   const closed = gate();
@@ -121,7 +121,7 @@ test("a cut while a handler is being made does not wait for it, and closes it wh
   await closed.promise;
 });
 
-test("a driver that is made after a cut is closed", async () => {
+test("closes a driver that is created after an abort", async () => {
   const asked = gate();
   const made = gate();
   const closed = gate();
@@ -149,7 +149,7 @@ test("a driver that is made after a cut is closed", async () => {
   await closed.promise;
 });
 
-test("a slot's driver works while the slot is attached", async () => {
+test("a slot's driver runs while the slot is attached", async () => {
   const log: string[] = [];
   const driven = defineElement({
     name: "driven",
@@ -174,7 +174,7 @@ test("a slot's driver works while the slot is attached", async () => {
   await graph.stop();
 });
 
-test("a slot that could not be detached is still there, and can be detached again", async () => {
+test("a slot that could not be detached stays attached, and can be detached again", async () => {
   const driven = defineElement({
     name: "driven",
     about: "Test: a composite whose driver does not close.",
@@ -196,7 +196,7 @@ test("a slot that could not be detached is still there, and can be detached agai
   await graph.stop();
 });
 
-describe("what does not end by itself", { concurrency: true }, () => {
+describe("parts that do not end", { concurrency: true }, () => {
   test("a handler that never closes does not prevent the end of the graph, and is logged", async () => {
     const events: GraphEvent[] = [];
     const element = step(() => ({ process() {}, close: () => new Promise(() => {}) }));
@@ -209,7 +209,7 @@ describe("what does not end by itself", { concurrency: true }, () => {
     assert.match(warnings.join("\n"), /did not (close|stop) within/);
   });
 
-  test("a stream that does not come to its end is cut off, and that is said", async () => {
+  test("a stream that does not end is cut off and logged", async () => {
     const events: GraphEvent[] = [];
     const element = step(() => ({ process() {}, end: () => new Promise(() => {}) }));
     const extra = [element, sink];
@@ -234,7 +234,7 @@ test("a listener that throws at the end does not keep the pipeline open", async 
   assert.deepEqual(await graph.stop(), FINISHED);
 });
 
-test("a state never goes back, however often a paused graph is stopped", async () => {
+test("the state never returns, however often a paused graph is stopped", async () => {
   const states: string[] = [];
   const element = step(() => ({ process() {} }));
   const extra = [element, sink];
@@ -268,7 +268,7 @@ test("an update that throws rejects the change; the graph continues unchanged an
   assert.deepEqual(await graph.stop(), FINISHED);
 });
 
-test("a branch that cannot be attached again does not stand in the way of later changes", async () => {
+test("a branch that cannot be attached again does not block later changes", async () => {
   let broken = false;
   const picky = defineElement({
     name: "picky",

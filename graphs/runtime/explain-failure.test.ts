@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { test } from "node:test";
 import { findReachFault } from "./explain-failure.ts";
 
-test("a host that answers has no fault, one that does not is refused", async () => {
+test("distinguishes a reachable host from a refused connection", async () => {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;

@@ -23,7 +23,7 @@ const ELEMENTS = [
 
 for (const words of ELEMENTS) {
   const name = words.split(" ", 1).join();
-  test(`${name} hands metadata on or drops it, as the compiler says`, async () => {
+  test(`${name} keeps or drops metadata as the compiler assumes`, async () => {
     const factory = inputWith().registry.get(name) ?? assert.fail(`no ${name}`);
     let seen = 0;
     let kept = 0;

@@ -105,7 +105,7 @@ test("controllable properties change the pixels of the frames that follow, in th
   await graph.stop();
 });
 
-test("a parameter declared live is shown as live only where everything that takes it is mutable while PLAYING", () => {
+test("a live parameter is shown as live only if all properties that use it are mutable while PLAYING", () => {
   const sink = collector(() => {});
   const { plan } = compiledText(
     `

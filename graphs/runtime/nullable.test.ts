@@ -69,13 +69,13 @@ for (const [words, message] of [
   [{ mesh: "much" }, /"mesh" is "much" .*a number from 0 to 1 or null/],
   [{ every: "0" }, /"every" is 0 .*"auto" or a whole number of at least 1/],
 ] as const)
-  test(`${JSON.stringify(words)} is refused with what is expected`, () => {
+  test(`${JSON.stringify(words)} is rejected with the expected value`, () => {
     const [fault, ...more] = compiled(words).faults;
     assert.equal(more.length, 0);
     assert.match(fault === undefined ? "no fault" : formatFault(fault), message);
   });
 
-test("a number of frames is taken where a word is too", () => {
+test("accepts a number of frames besides a word", () => {
   const { plan, faults } = compiled({ every: "3" });
   assert.deepEqual(faults, []);
   assert.equal(plan?.main.nodes.find(({ element }) => element === "sieve")?.properties.every, 3);

@@ -51,7 +51,7 @@ chains:
   data: [{ from: frames }, stage, collect]
 ${branches}`;
 
-test("a live property reaches the element without a frame lost, several as one update", async () => {
+test("sets a live property without losing a frame, several as one update", async () => {
   const log: string[] = [];
   const times: bigint[] = [];
   const watch = new Watch();
@@ -84,7 +84,7 @@ test("a live property reaches the element without a frame lost, several as one u
   );
 });
 
-test("a chain on a tee that is added, changed and removed is a branch change", async () => {
+test("adding, changing and removing a chain at a tee are branch changes", async () => {
   const log: string[] = [];
   const watch = new Watch();
   let frames = 0;
@@ -168,7 +168,7 @@ test("object ids continue after a relaunch, for every element", async () => {
   assert.deepEqual(ids, [41, 42]);
 });
 
-test("an element that cannot be made fails the start and leaves the others closed", async () => {
+test("an element that cannot be created fails the start, and the others are closed", async () => {
   const log: string[] = [];
   const broken = defineElement({
     ...collector(() => {}),
@@ -197,7 +197,7 @@ test("an error in a handler ends the graph with the element's name, the text and
   assert.match(error?.debug ?? "", /running-graph\.test\.ts/);
 });
 
-test("a slot with wrong parameters is refused with its faults and changes nothing", async () => {
+test("a slot with wrong parameters is rejected with its faults and changes nothing", async () => {
   const sink = collector(() => {});
   const text = `${graphText("{}")}slots:
   file:
@@ -213,7 +213,7 @@ test("a slot with wrong parameters is refused with its faults and changes nothin
   await assert.rejects(graph.attach("file", { path: "x" }), /the graph is finished/);
 });
 
-test("a recording slot that is detached leaves a file that plays", async () => {
+test("a detached recording slot leaves a file that plays", async () => {
   const watch = new Watch();
   let frames = 0;
   const sink = collector(() => {
@@ -283,7 +283,7 @@ test("a paused graph stops and continues at its position", async () => {
   );
 });
 
-test("stats count every step, time it, and know what a queue holds", async () => {
+test("stats count and time every step, with the level of queues", async () => {
   const watch = new Watch();
   let seen = 0;
   const sink = collector(() => {

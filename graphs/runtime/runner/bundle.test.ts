@@ -21,7 +21,7 @@ function copySources(): string {
   return copy;
 }
 
-test("a runner is the same bundled and read from its sources, and a source that is newer than the bundle counts", async () => {
+test("a runner behaves the same bundled and from sources, and sources newer than the bundle win", async () => {
   const copy = copySources();
   after(() => rmSync(copy, { recursive: true, force: true }));
   const load = (name: string) => import(pathToFileURL(join(copy, "setup", name)).href);

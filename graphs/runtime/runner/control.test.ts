@@ -16,7 +16,7 @@ runner.child.stdio[PICTURES]?.on("data", (piece: Buffer) => {
 await runner.start({ sourceUri: "test:ball?width=64&height=48" });
 await runner.until("flowing");
 
-test("live properties are set all or not at all, with what is wrong said", async () => {
+test("sets live properties all or nothing, with the faults", async () => {
   const set = (nodes: Record<string, Record<string, unknown>>) => runner.ask({ type: "set", nodes });
   await assert.rejects(set({ print: { evry: 2 } }), /^Error: invalid: .*no property "evry".*did you mean "every"\?/);
   await assert.rejects(set({ prnt: { every: 2 } }), /^Error: invalid: .*no node "prnt".*did you mean "print"\?/);
@@ -58,7 +58,7 @@ function countGaps(): number {
   return frames.filter((frame, index) => index > 0 && frame !== (frames[index - 1] ?? 0) + 1).length;
 }
 
-test("the graph is described in four languages, with what is attached", async () => {
+test("describes the graph in four formats, with its attachments", async () => {
   await runner.ask({ type: "attach", attachment: "wall", slot: "feed", params: {} });
   await runner.ask({ type: "describe", format: "json" });
   // Steps are counted from the first request on.
@@ -80,7 +80,7 @@ test("the graph is described in four languages, with what is attached", async ()
   await runner.ask({ type: "detach", attachment: "wall" });
 });
 
-test("pictures flow while the feed is attached, with the frame's time and the name of the attachment", async () => {
+test("sends images while the feed is attached, with the time of the frame and the id of the attachment", async () => {
   pictures.length = 0;
   await runner.ask({ type: "attach", attachment: "screen", slot: "feed", params: {} });
   await assert.rejects(
@@ -95,7 +95,7 @@ test("pictures flow while the feed is attached, with the frame's time and the na
   await assert.rejects(runner.ask({ type: "detach", attachment: "screen" }), /wrong_state/);
 });
 
-test("what the graph does not offer is refused by name", async () => {
+test("rejects slots that the graph lacks, by name", async () => {
   await assert.rejects(
     runner.ask({ type: "attach", attachment: "x", slot: "fed", params: {} }),
     /graph_lacks: graph "watched" has no slot "fed"; it has feed/,
@@ -111,7 +111,7 @@ test("what the graph does not offer is refused by name", async () => {
   assert.equal(await runner.ask({ type: "deliver", channel: "telemetry", message: { timestamp: 1 } }), 0);
 });
 
-test("requests are answered in order, and signals for the whole terminal are not for the runner", async () => {
+test("answers requests in order, and ignores signals of the terminal", async () => {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) runner.child.kill(signal);
   const replies = await Promise.all([
     runner.reply({ type: "pause" }),
@@ -132,7 +132,7 @@ test("requests are answered in order, and signals for the whole terminal are not
   assert.deepEqual(await runner.exited, [0, null], runner.stderr);
 });
 
-test("live properties of the job hold from the first frame on", async () => {
+test("applies live properties of the job from the first frame on", async () => {
   const other = new ForkedRunner();
   await other.start({ sourceUri: "test:ball?width=64&height=48&frames=8", live: { print: { every: 3 } } });
   await other.exited;

@@ -113,7 +113,7 @@ test("writes a recording without revealing its path", async () => {
   assert.ok(Number(counted) >= 25, String(counted));
 });
 
-test("an output whose address is none is refused, without the address", async () => {
+test("rejects an output with an invalid address, without revealing it", async () => {
   const runner = await startRunner("width=64&height=48");
   const params = { url: `rtsp://run:${SECRET}@host:99999/x` };
   await assert.rejects(runner.ask({ type: "attach", attachment: "bad", slot: "rtsp", params }), /address.*expected/);

@@ -17,7 +17,7 @@ const countFrames = (file: string): number =>
     ]).toString(),
   );
 
-test("a file that begins before the last one is ended leaves no frame between them", async () => {
+test("overlapping recordings lose no frame between them", async () => {
   const folder = temporaryFolder();
   const [first, second] = [join(folder, "0.mp4"), join(folder, "1.mp4")];
   const runner = new ForkedRunner();

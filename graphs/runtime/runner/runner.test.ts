@@ -31,7 +31,7 @@ test("sends a message for every frame of a file, in order, and finishes", async 
   assert.equal(runner.received.indexOf(runner.of("state").at(-1) as never), runner.received.length - 1);
 });
 
-test("messages name the source by its file, and frames by start time and PTS", async () => {
+test("messages have the file name of the source, and the start time and PTS of frames", async () => {
   const clip = await makeClip(folder, 12, "width=64&height=48");
   const runner = new ForkedRunner();
   const epochMs = Date.UTC(2025, 0, 1);
@@ -59,7 +59,7 @@ test("the graph `detect` sends detections in the published form", async () => {
   assert.deepEqual(await runner.exited, [0, null], runner.stderr);
 });
 
-test("a file begins at its position, with no frame before it and none left out", async () => {
+test("a file starts at its position, without earlier frames and without gaps", async () => {
   const clip = await makeClip(folder, 40, "width=64&height=48");
   const runner = new ForkedRunner();
   await runner.start({ sourceUri: clip, positionNs: "1000000000", epochMs: 0 });
@@ -89,7 +89,7 @@ test("the next runner resumes at the position: each frame is sent once", async (
   );
 });
 
-test("a position behind the end finishes at once", async () => {
+test("a position after the end finishes at once", async () => {
   const clip = await makeClip(folder, 12, "width=64&height=48");
   const runner = new ForkedRunner();
   await runner.start({ sourceUri: clip, positionNs: "3600000000000" });
@@ -121,7 +121,7 @@ test("a paused file continues at its position, and the pause does not count as r
   );
 });
 
-test("a stop while it is paused is a clean end", async () => {
+test("a stop during a pause ends cleanly", async () => {
   const runner = new ForkedRunner();
   await runner.start({ sourceUri: ENDLESS });
   await runner.until("flowing");
@@ -131,7 +131,7 @@ test("a stop while it is paused is a clean end", async () => {
   assert.deepEqual(runner.states.slice(-3), ["paused", "stopping", "finished"]);
 });
 
-test("a stop before and while it starts ends it too", async () => {
+test("a stop before and during the start ends it", async () => {
   const early = new ForkedRunner();
   await early.until("hello");
   await early.ask({ type: "stop" });
@@ -162,7 +162,7 @@ for (const [what, job, kind, detail] of [
     /^cannot play rtsp:\/\/\*\*\*@yard:1\/x: connection refused/,
   ],
 ] as const)
-  test(`${what} fails with the kind ${kind} and a reason without paths and passwords`, async () => {
+  test(`${what} fails as ${kind}, with a reason without paths and passwords`, async () => {
     const runner = new ForkedRunner();
     await runner.until("hello");
     const started = await runner.reply({ type: "start", job: jobOn({ sourceUri: SHORT, ...job }) });

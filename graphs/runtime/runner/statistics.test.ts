@@ -5,7 +5,7 @@ import { FileFrames } from "./statistics.ts";
 const FRAME = 40_000_000n;
 const lasting = (frames: number) => ({ duration: async () => FRAME * BigInt(frames) });
 
-test("a file that resumes where it was to has lost nothing, however its times are rounded", () => {
+test("a file that resumes at its position has lost no frame, despite rounding", () => {
   for (const offNs of [-1n, 0n, 1n, FRAME / 3n]) {
     const frames = new FileFrames();
     frames.onBuilt(lasting(100), FRAME * 20n);
@@ -14,7 +14,7 @@ test("a file that resumes where it was to has lost nothing, however its times ar
   }
 });
 
-test("frames between where it was to resume and where it did are lost, and none before", () => {
+test("frames between the requested and the actual position are lost", () => {
   const frames = new FileFrames();
   frames.onBuilt(lasting(100), FRAME * 20n);
   frames.onFirstFrame({ ptsNs: FRAME * 27n, durationNs: FRAME });
@@ -25,7 +25,7 @@ test("frames between where it was to resume and where it did are lost, and none 
   assert.equal(early.framesLost, 0);
 });
 
-test("what is left is known when the length and the rate are", async () => {
+test("frames left are known with the duration and the frame rate", async () => {
   const frames = new FileFrames();
   assert.deepEqual(frames.leftAt(0n), {});
   frames.onBuilt(lasting(100), 0n);
