@@ -1,7 +1,7 @@
 /** From the words of a command line to a compiled graph. */
 import type { SourceBinding } from "../elements/element.ts";
-import { coerceParams } from "../graphs/compiler/coerce.ts";
 import { type Compiled, type CompileInput, compile } from "../graphs/compiler/compile.ts";
+import { coerceParams } from "../graphs/compiler/schema-check.ts";
 import type { JsonRecord } from "../schemas/json.ts";
 import type { GraphWords } from "./arguments.ts";
 import { expectParams, expectSource } from "./command-line-faults.ts";

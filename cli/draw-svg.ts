@@ -1,7 +1,7 @@
 /** A plan as a picture, by Graphviz. */
 import { writeFile } from "node:fs/promises";
-import { toDot } from "../graphs/compiler/dot.ts";
 import type { GraphPlan } from "../graphs/compiler/plan.ts";
+import { toDot } from "../graphs/compiler/plan-to-diagram.ts";
 import { CommandFailure } from "./command.ts";
 
 export async function writeSvg(plan: GraphPlan, file: string): Promise<void> {

@@ -2,7 +2,7 @@
 import { closeSync, openSync, readdirSync, readSync, statSync } from "node:fs";
 import { basename, dirname, join, normalize, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { GraphText, LoadGraph } from "../graphs/compiler/extend.ts";
+import type { GraphText, LoadGraph } from "../graphs/compiler/extend-document.ts";
 import { type Fault, GraphFaults } from "../graphs/compiler/fault.ts";
 import { MAX_TEXT_BYTES } from "../graphs/compiler/limits.ts";
 import { didYouMean } from "../schemas/suggest.ts";

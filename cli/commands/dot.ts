@@ -1,4 +1,4 @@
-import { toDot } from "../../graphs/compiler/dot.ts";
+import { toDot } from "../../graphs/compiler/plan-to-diagram.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
 import { readGraphWords } from "../arguments.ts";
 import { type Command, EXIT } from "../command.ts";

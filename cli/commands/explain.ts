@@ -1,4 +1,4 @@
-import { explain } from "../../graphs/compiler/explain.ts";
+import { explain } from "../../graphs/compiler/plan-to-text.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
 import { readGraphWords } from "../arguments.ts";
 import { type Command, EXIT } from "../command.ts";

@@ -1,5 +1,4 @@
-import { type ListedElement, listElements, OURS } from "../../graphs/compiler/inspect/list.ts";
-import { propertiesOf } from "../../graphs/compiler/inspect/property.ts";
+import { type ListedElement, listElements, OURS, propertiesOf } from "../../graphs/compiler/inspect.ts";
 import { didYouMean } from "../../schemas/suggest.ts";
 import { type Command, EXIT, expectPositionals, UsageFault } from "../command.ts";
 import { describeNative } from "../inspect/native.ts";

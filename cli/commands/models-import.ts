@@ -1,4 +1,4 @@
-import { quoteShell } from "../../graphs/compiler/gst-launch.ts";
+import { quoteShell } from "../../graphs/compiler/plan-to-text.ts";
 import { DECODERS } from "../../models/decode/options.ts";
 import { type Command, EXIT, type Given, UsageFault } from "../command.ts";
 import { whileFetching } from "../models/fetching.ts";

@@ -1,6 +1,7 @@
 /** From the words of the command line to a recording: what `record` writes and `check` compares with. */
-import { coerceParams } from "../../graphs/compiler/coerce.ts";
+
 import { compile } from "../../graphs/compiler/compile.ts";
+import { coerceParams } from "../../graphs/compiler/schema-check.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { GraphWords } from "../arguments.ts";
 import { CommandFailure } from "../command.ts";

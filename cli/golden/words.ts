@@ -1,6 +1,6 @@
 /** `GRAPH CLIP [FILE] [param=value…]`. */
 
-import { quoteShell } from "../../graphs/compiler/gst-launch.ts";
+import { quoteShell } from "../../graphs/compiler/plan-to-text.ts";
 import { readGraphWords } from "../arguments.ts";
 import { UsageFault } from "../command.ts";
 

@@ -1,5 +1,5 @@
 /** An element of GStreamer's, as `inspect` shows it. */
-import { propertiesOfFactory, propertiesOfPads } from "../../graphs/compiler/inspect/property.ts";
+import { propertiesOfFactory, propertiesOfPads } from "../../graphs/compiler/inspect.ts";
 import type { FactoryInfo, PadInfo } from "../../schemas/registry.ts";
 import type { Paint } from "../terminal.ts";
 import { PAGE_COLUMNS, wrap } from "../text.ts";

@@ -1,6 +1,6 @@
 /** A TypeScript element, as `inspect` shows it. */
 import type { AnyElement, Read } from "../../elements/element.ts";
-import { propertiesOf } from "../../graphs/compiler/inspect/property.ts";
+import { propertiesOf } from "../../graphs/compiler/inspect.ts";
 import type { Paint } from "../terminal.ts";
 import { PAGE_COLUMNS, wrap } from "../text.ts";
 import { describeProperties, part, row } from "./page.ts";

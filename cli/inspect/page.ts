@@ -1,6 +1,6 @@
 /** Pages of `inspect`: titled parts, properties in two columns, text wrapped. */
 
-import { type ShownProperty, showValue } from "../../graphs/compiler/inspect/property.ts";
+import { type ShownProperty, showValue } from "../../graphs/compiler/inspect.ts";
 import type { Paint } from "../terminal.ts";
 import { PAGE_COLUMNS, padTo, wrap } from "../text.ts";
 

@@ -1,7 +1,6 @@
 /** `--alerts FILE`: bodies of `POST /alert`, or records of it, held against what the service holds them against. */
 import { ALERT_TYPES } from "../../elements/alerts/types.ts";
-import type { Fault } from "../../graphs/compiler/fault.ts";
-import { FaultList } from "../../graphs/compiler/fault-list.ts";
+import { type Fault, FaultList } from "../../graphs/compiler/fault.ts";
 import type { AlertConfiguration, AlertRule, AlertTypeDefinition } from "../../schemas/alerts.ts";
 import { CONFIGURATION_FIELDS, MOST_RULES } from "../../schemas/alerts.ts";
 import { newAlertOf } from "../../schemas/api/alerts.ts";

@@ -1,11 +1,10 @@
 /** Bodies as they are posted to the service, in a file of YAML or JSON: one, a list, or what a listing answered. */
 import { readFileSync, statSync } from "node:fs";
-import type { Fault } from "../../graphs/compiler/fault.ts";
-import { FaultList } from "../../graphs/compiler/fault-list.ts";
+import { type Fault, FaultList } from "../../graphs/compiler/fault.ts";
 import { MAX_TEXT_BYTES } from "../../graphs/compiler/limits.ts";
 import { findEntry, type Located, type LocatedMap, splitPointer, toJson } from "../../graphs/compiler/located.ts";
 import type { Position } from "../../graphs/compiler/plan.ts";
-import { readYaml } from "../../graphs/compiler/read-yaml.ts";
+import { readYaml } from "../../graphs/compiler/text-to-values.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { CommandFailure } from "../command.ts";
 import { findNearFile } from "../near-file.ts";

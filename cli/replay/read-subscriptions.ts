@@ -1,6 +1,5 @@
 /** `--subscriptions FILE`: bodies of `POST /subscribe`, or records of it. */
-import type { Fault } from "../../graphs/compiler/fault.ts";
-import { FaultList } from "../../graphs/compiler/fault-list.ts";
+import { type Fault, FaultList } from "../../graphs/compiler/fault.ts";
 import { NewSubscription } from "../../schemas/api/webhooks.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
 import { checkAndFillBy } from "../../server/validation.ts";

@@ -80,7 +80,7 @@ test("a reader that has enough ends the run quietly", async () => {
 test("a faulty line is refused with its columns", async () => {
   const { code, stderr } = await windhover(["launch", "source uri=test:ball ! decoed ! print"]);
   assert.equal(code, 2);
-  assert.match(stderr, /^launch:1:24: there is no element "decoed"/);
+  assert.match(stderr, /^launch:1:24: unknown element "decoed"/);
 });
 
 test("sources that are no video are named for what they are", async () => {
@@ -90,7 +90,7 @@ test("sources that are no video are named for what they are", async () => {
     ["note.txt", "junk.mp4", "none.mp4"].map((file) => windhover(["run", "demo", file], folder)),
   );
   assert.deepEqual([text?.code, junk?.code, none?.code], [1, 1, 1]);
-  assert.match(text?.stderr ?? "", /note\.txt is no video but a text file/);
-  assert.match(junk?.stderr ?? "", /junk\.mp4 (is no video|cannot be played)/);
+  assert.match(text?.stderr ?? "", /note\.txt is not a video but a text file/);
+  assert.match(junk?.stderr ?? "", /junk\.mp4 (is not a video|cannot be played)/);
   assert.match(none?.stderr ?? "", /there is no file none\.mp4/);
 });

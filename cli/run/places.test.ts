@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { makeFactory } from "../../elements/registry.fixture.ts";
 import type { PlanNode, PlanSegment } from "../../graphs/compiler/plan.ts";
-import { findOrigins } from "../../graphs/runtime/origins.ts";
+import { findOrigins } from "../../graphs/runtime/sources.ts";
 import { expectNode, findNode } from "./places.ts";
 
 const node = (name: string, author: string, element = author): PlanNode => ({

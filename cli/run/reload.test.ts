@@ -44,7 +44,7 @@ test("a saved graph is applied live, a faulty one is not, and the frames go on",
   await run.until(({ stderr }) => stderr.includes("live stage.max-size-buffers 3 → 5"));
   save(base, (text) => text.replace("- print", "- prnt"));
   await run.until(({ stderr }) => stderr.includes("goes on as it was"));
-  assert.match(run.stderr, /^base\.yaml:11:7: there is no element "prnt".*did you mean "print"\?/m);
+  assert.match(run.stderr, /^base\.yaml:11:7: unknown element "prnt".*did you mean "print"\?/m);
   save(base, (text) => text.replace("- prnt", "- print").replace("buffers: 4", "buffers: 6"));
   await run.until(({ stderr }) => stderr.includes("live stage-2.max-size-buffers 4 → 6"));
   const before = run.printed;

@@ -1,9 +1,10 @@
 /** Makes sure of everything that can be known beforehand, then runs the graph. */
-import { coerceParams } from "../../graphs/compiler/coerce.ts";
+
 import type { Compiled } from "../../graphs/compiler/compile.ts";
 import { GraphFaults } from "../../graphs/compiler/fault.ts";
 import type { GraphPlan, PlanSegment } from "../../graphs/compiler/plan.ts";
-import type { SlotRequest } from "../../graphs/runtime/running-graph.ts";
+import { coerceParams } from "../../graphs/compiler/schema-check.ts";
+import type { SlotRequest } from "../../graphs/runtime/slots.ts";
 import { EXIT } from "../command.ts";
 import { writeSvg } from "../draw-svg.ts";
 import { expectRoom } from "../expect-room.ts";

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { recogniseFile } from "../../graphs/runtime/source-files.ts";
+import { recogniseFile } from "../../graphs/runtime/file-kind.ts";
 import { expectFile } from "./source-file.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "windhover-"));

@@ -1,7 +1,7 @@
 /** Whether the files that a graph reads are there, before anything is started. */
 import { accessSync, constants, type Stats, statSync } from "node:fs";
 import type { GraphPlan } from "../../graphs/compiler/plan.ts";
-import { listSourceFiles } from "../../graphs/runtime/source-files.ts";
+import { listSourceFiles } from "../../graphs/runtime/sources.ts";
 import { CommandFailure } from "../command.ts";
 import { findNearFile } from "../near-file.ts";
 

@@ -75,7 +75,7 @@ const sendTo = (port: number) =>
 
 const receive = (port: number) => `udpsrc port=${port} caps="${CAPS}" ! rtph264depay ! avdec_h264 ! stage ! collect`;
 
-test("udpsrc: frames carry the time of their arrival, and a limit counts frames and not packets", async () => {
+test("udpsrc: frames have the time of their arrival, and a limit counts frames, not packets", async () => {
   const port = await freePort();
   const { seen, sink } = watchFrames();
   const beganMs = Date.now();
@@ -98,7 +98,7 @@ test("udpsrc: frames carry the time of their arrival, and a limit counts frames 
   }
 });
 
-test("a source that only turns out to be live when it starts gets the plan of a live graph", async () => {
+test("a source that turns out to be live at the start gets the plan of a live graph", async () => {
   const blind: Registry = {
     list: () => registry.list(),
     get(name) {
@@ -122,7 +122,7 @@ test("a source that only turns out to be live when it starts gets the plan of a 
   await sender.stop();
 });
 
-test("a live pipeline that was paused continues with the time of the wall", async () => {
+test("a paused live pipeline continues at wall-clock time", async () => {
   const { seen, watch, sink } = watchFrames();
   const graph = await start(compiledLaunch("videotestsrc is-live=true ! stage ! collect", sink), [sink]);
   await watch.until("frames", () => seen.length > 2);
@@ -162,7 +162,7 @@ test("a file read by filesrc keeps its own time and loses nothing, and a limit c
   assert.deepEqual(await run(7), all.slice(0, 7));
 });
 
-test("a stream that is over before anything else has happened still ends", async () => {
+test("an empty stream ends", async () => {
   for (let run = 0; run < 15; run += 1) {
     const line = `source uri="test:ball?width=16&height=16&frames=1" ! decode ! encode ! record path="${folder}/short.mp4"`;
     const graph = await start(compiledLaunch(line), []);

@@ -231,7 +231,7 @@ test("in the service a crash shows while the process recovers, when it has, and 
   assert.equal(failed.stats.frames_lost, FRAMES);
   assert.deepEqual(Object.keys(failed.last_error ?? {}).sort(), ["at", "detail", "node"]);
 
-  assert.match(unawaited.last_error?.detail ?? "", /an error that no element caught: boom nobody awaits/);
+  assert.match(unawaited.last_error?.detail ?? "", /uncaught error: boom nobody awaits/);
   assert.equal(unawaited.last_error?.node, "boom");
 
   const { processes } = await service.expect<{ processes: ProcessRecord[] }>(200, "GET", "/processes?state=all");

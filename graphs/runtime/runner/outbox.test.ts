@@ -6,7 +6,7 @@ import { Outbox } from "./outbox.ts";
 const detection = (index: number): RunnerMessage => ({ type: "message", channel: "x", message: { index } });
 const indexOf = (message: RunnerMessage): number => (message.type === "message" ? Number(message.message.index) : -1);
 
-test("a reader that stands still costs the oldest messages, counted, and never a state or a reply", async () => {
+test("drops and counts the oldest messages of a blocked reader, but never a state or a reply", async () => {
   const written: RunnerMessage[] = [];
   const blocked: (() => void)[] = [];
   const outbox = new Outbox((message, done) => {
@@ -36,7 +36,7 @@ test("a reader that stands still costs the oldest messages, counted, and never a
   );
 });
 
-test("without a delay everything goes out, and an empty outbox is empty at once", async () => {
+test("writes everything without a delay, and is empty at once without messages", async () => {
   const written: number[] = [];
   const outbox = new Outbox((message, done) => {
     written.push(indexOf(message));
