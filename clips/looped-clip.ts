@@ -1,7 +1,7 @@
 /** A clip without an end: after its last picture comes its first, and time goes on. Pure. */
+import type { AccessUnit, Tracks } from "../media/access-unit.ts";
 import { NAL, nalType, splitStartCodes } from "../media/h264/nal.ts";
 import { readSps } from "../media/h264/sps.ts";
-import type { Tracks, Unit } from "../media/unit.ts";
 
 /** A start code and a delimiter, which nothing else in a byte stream can look like. */
 const DELIMITER = Buffer.from([0, 0, 1, NAL.delimiter]);
@@ -41,7 +41,7 @@ export class LoopedClip {
   }
 
   /** Any number from 0 on. */
-  unit(index: number, captureMs: number): Unit {
+  unit(index: number, captureMs: number): AccessUnit {
     const picture = this.#pictures[index % this.#pictures.length];
     if (picture === undefined) throw new Error(`there is no picture ${index}`);
     const ptsUs = Math.round(this.dueMs(index) * 1000);

@@ -2,10 +2,9 @@
  * Makes units of what a publisher sends, whatever it sends: knows its SPS and PPS, begins with the first key picture,
  * leaves out what no reader needs, and makes the times fit. What cannot be mended is an `IntakeFault`.
  */
-import { MediaFault } from "../media/fault.ts";
-import { NAL, nalType } from "../media/h264/nal.ts";
-import { hasRecoveryPoint, isBidirectional } from "../media/h264/slice.ts";
-import type { AudioTrack, VideoTrack } from "../media/unit.ts";
+
+import { type AudioTrack, MediaError, type VideoTrack } from "../media/access-unit.ts";
+import { hasRecoveryPoint, isBidirectional, NAL, nalType } from "../media/h264/nal.ts";
 import { ParameterSets } from "./parameter-sets.ts";
 import type { Publication } from "./streams.ts";
 import { TimeLine } from "./time-line.ts";
@@ -129,7 +128,7 @@ export class Intake {
     try {
       this.#sets.keep(set);
     } catch (error) {
-      if (error instanceof MediaFault) throw new IntakeFault(error.message, { cause: error });
+      if (error instanceof MediaError) throw new IntakeFault(error.message, { cause: error });
       throw error;
     }
   }

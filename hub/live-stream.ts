@@ -1,5 +1,6 @@
 /** One publication and those who read it. */
-import type { Tracks, Unit } from "../media/unit.ts";
+
+import type { AccessUnit, Tracks } from "../media/access-unit.ts";
 import type { StreamInfo } from "../schemas/hub.ts";
 import { GopCache } from "./gop-cache.ts";
 import { describeFault } from "./guard.ts";
@@ -87,7 +88,7 @@ export class LiveStream implements Publication {
     if (!this.#isClosed) this.#nextTracks = tracks;
   }
 
-  write(unit: Unit): void {
+  write(unit: AccessUnit): void {
     if (this.#isClosed) return;
     if (unit.kind === "video") {
       if (unit.isKey && this.#nextTracks !== null) this.#turn(this.#nextTracks);
@@ -180,7 +181,7 @@ export class LiveStream implements Publication {
     }
   }
 
-  #hand(seat: Seat, unit: Unit): void {
+  #hand(seat: Seat, unit: AccessUnit): void {
     if (seat.isGone || !admit(seat, unit)) return;
     // No closure: this is done for every unit and reader.
     try {
@@ -219,7 +220,7 @@ export class LiveStream implements Publication {
 }
 
 /** Whether the reader can decode it: from a key picture on, without what is shown before that (open groups of pictures). */
-function admit(seat: Seat, unit: Unit): boolean {
+function admit(seat: Seat, unit: AccessUnit): boolean {
   if (seat.needsKey) {
     if (unit.kind === "audio" || !unit.isKey) return false;
     seat.needsKey = false;
@@ -228,7 +229,7 @@ function admit(seat: Seat, unit: Unit): boolean {
   return unit.kind === "audio" || unit.ptsUs >= seat.beginUs;
 }
 
-export function byteLength(unit: Unit): number {
+export function byteLength(unit: AccessUnit): number {
   let bytes = 0;
   for (const part of unit.parts) bytes += part.length;
   return bytes;

@@ -1,16 +1,12 @@
 /** The SPS and PPS of a publisher, as it told them last. */
-import { MediaFault } from "../media/fault.ts";
-import { BitReader } from "../media/h264/bit-reader.ts";
-import { NAL, nalType } from "../media/h264/nal.ts";
+import { MediaError, type VideoTrack } from "../media/access-unit.ts";
+import { NAL, nalType, readLeadingNumbers } from "../media/h264/nal.ts";
 import { readSps, type Sps } from "../media/h264/sps.ts";
-import type { VideoTrack } from "../media/unit.ts";
 
 /** What an AVC configuration can tell of one. */
 const MOST_BYTES = 65_535;
 /** A stream has one or two of each; more are kept of none that is heard of. */
 const MOST_SETS = 16;
-/** The numbers are among the first few bytes. */
-const HEAD_BYTES = 16;
 
 interface KnownSps {
   readonly bytes: Uint8Array;
@@ -46,16 +42,16 @@ export class ParameterSets {
     return this.#inUse?.sps.reorderFrames ?? null;
   }
 
-  /** Throws a `MediaFault` for what is neither SPS nor PPS. */
+  /** Throws a `MediaError` for what is neither SPS nor PPS. */
   keep(set: Uint8Array): void {
-    if (set.length > MOST_BYTES) throw new MediaFault(`a parameter set of more than ${MOST_BYTES} bytes`);
+    if (set.length > MOST_BYTES) throw new MediaError(`a parameter set of more than ${MOST_BYTES} bytes`);
     if (nalType(set) === NAL.pps) this.#keepPps(set);
     else this.#keepSps(set);
   }
 
   /** The first slice of a key picture: from now on what it was made by is in use. What cannot be read changes nothing. */
   use(slice: Uint8Array): void {
-    const [, , ppsId = -1] = readNumbers(slice, 3) ?? [];
+    const [, , ppsId = -1] = readLeadingNumbers(slice, 3) ?? [];
     const spsId = this.#pps.get(ppsId)?.spsId;
     if (spsId !== undefined && this.#sps.has(spsId)) this.#current = spsId;
   }
@@ -84,8 +80,8 @@ export class ParameterSets {
     for (const { bytes } of this.#sps.values()) if (isSame(bytes, set)) return;
     const sps = readSps(set);
     // After the profile, its constraints and the level.
-    const [id = 0] = readNumbers(set.subarray(3), 1) ?? [];
-    if (!this.#sps.has(id) && this.#sps.size === MOST_SETS) throw new MediaFault(`more than ${MOST_SETS} SPS`);
+    const [id = 0] = readLeadingNumbers(set.subarray(3), 1) ?? [];
+    if (!this.#sps.has(id) && this.#sps.size === MOST_SETS) throw new MediaError(`more than ${MOST_SETS} SPS`);
     this.#sps.set(id, { bytes: copy(set), sps });
     this.#current ??= id;
     this.#arrange();
@@ -93,26 +89,15 @@ export class ParameterSets {
 
   #keepPps(set: Uint8Array): void {
     for (const { bytes } of this.#pps.values()) if (isSame(bytes, set)) return;
-    const [id, spsId] = readNumbers(set, 2) ?? [];
-    if (id === undefined || spsId === undefined) throw new MediaFault("the PPS is damaged: its number is cut off");
-    if (!this.#pps.has(id) && this.#pps.size === MOST_SETS) throw new MediaFault(`more than ${MOST_SETS} PPS`);
+    const [id, spsId] = readLeadingNumbers(set, 2) ?? [];
+    if (id === undefined || spsId === undefined) throw new MediaError("the PPS is damaged: its number is cut off");
+    if (!this.#pps.has(id) && this.#pps.size === MOST_SETS) throw new MediaError(`more than ${MOST_SETS} PPS`);
     this.#pps.set(id, { bytes: copy(set), spsId });
     this.#arrange();
   }
 
   #arrange(): void {
     this.#all = [...this.#sps.values(), ...this.#pps.values()].map(({ bytes }) => bytes);
-  }
-}
-
-/** So many that a NAL unit begins with, after its first byte. Null where they are cut off or out of all range. */
-function readNumbers(nal: Uint8Array, count: number): number[] | null {
-  try {
-    const bits = new BitReader(nal, HEAD_BYTES);
-    return Array.from({ length: count }, () => bits.unsigned());
-  } catch (error) {
-    if (error instanceof MediaFault) return null;
-    throw error;
   }
 }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import type { Tracks, Unit } from "../media/unit.ts";
+import type { AccessUnit, Tracks } from "../media/access-unit.ts";
 import type { StreamInfo } from "../schemas/hub.ts";
 import { KeepingReader } from "./reader.fixture.ts";
 import { type Reader, StreamRefusal, Streams } from "./streams.ts";
@@ -24,7 +24,7 @@ const LIMITS = {
   keylessMs: 60_000,
 };
 
-const unit = (kind: Unit["kind"], ms: number, isKey: boolean, bytes = 10): Unit => ({
+const unit = (kind: AccessUnit["kind"], ms: number, isKey: boolean, bytes = 10): AccessUnit => ({
   kind,
   dtsUs: ms * 1000,
   ptsUs: ms * 1000,
@@ -32,9 +32,9 @@ const unit = (kind: Unit["kind"], ms: number, isKey: boolean, bytes = 10): Unit 
   isKey,
   parts: [new Uint8Array(bytes)],
 });
-const key = (ms: number, bytes?: number): Unit => unit("video", ms, true, bytes);
-const picture = (ms: number, bytes?: number): Unit => unit("video", ms, false, bytes);
-const sound = (ms: number): Unit => unit("audio", ms, true);
+const key = (ms: number, bytes?: number): AccessUnit => unit("video", ms, true, bytes);
+const picture = (ms: number, bytes?: number): AccessUnit => unit("video", ms, false, bytes);
+const sound = (ms: number): AccessUnit => unit("audio", ms, true);
 
 function open(t: TestContext, limits: Partial<typeof LIMITS> = {}) {
   const told: string[] = [];
@@ -435,7 +435,7 @@ test("a reader that begins with an open group of pictures does not get those tha
   const { streams } = open(t);
   const publication = streams.publish("a/b", "rtsp", null);
   publication.begin(TRACKS);
-  const shown = (dtsMs: number, ptsMs: number, isKey = false): Unit => ({
+  const shown = (dtsMs: number, ptsMs: number, isKey = false): AccessUnit => ({
     ...unit("video", dtsMs, isKey),
     ptsUs: ptsMs * 1000,
   });

@@ -2,7 +2,8 @@
  * What is live, by path: one publisher each, any number of readers. A reader that joins gets the pictures since the last
  * key frame at once, then what comes. Nothing a reader does can hold up the publisher or another reader.
  */
-import type { Tracks, Unit } from "../media/unit.ts";
+
+import type { AccessUnit, Tracks } from "../media/access-unit.ts";
 import type { StreamInfo } from "../schemas/hub.ts";
 import { shareOf } from "./key-share.ts";
 import { LiveStream, type StreamStats } from "./live-stream.ts";
@@ -13,7 +14,7 @@ export interface Reader {
   /** Comes first, and again when the publisher changes its picture or sound: a key unit follows. */
   begin(tracks: Tracks): void;
   /** `isCached`: it came before this reader did, and is sent to give it a picture soon. */
-  take(unit: Unit, isCached: boolean): void;
+  take(unit: AccessUnit, isCached: boolean): void;
   /** The publication is over; nothing more comes. */
   end(reason: string): void;
   /** Pictures that it was too slow for, so far. */
@@ -27,7 +28,7 @@ export interface Publication {
   readonly path: string;
   /** Before the first unit, and whenever they change. */
   begin(tracks: Tracks): void;
-  write(unit: Unit): void;
+  write(unit: AccessUnit): void;
   /** Something of a picture has come, even if nothing can be written before the next key picture. */
   heard(): void;
   close(reason: string): void;

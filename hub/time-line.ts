@@ -3,7 +3,7 @@
  * clocks say; decoding times grow strictly, and nothing is shown before it is decoded.
  */
 
-import { Reorder } from "../media/h264/reorder.ts";
+import { DtsEstimator } from "../media/h264/dts.ts";
 import { FORWARD_US, KindClock } from "./kind-clock.ts";
 
 export interface Times {
@@ -21,7 +21,7 @@ const MOST_US = 2 ** 50;
 export class TimeLine {
   readonly #pictures = new KindClock();
   readonly #sound = new KindClock();
-  readonly #reorder = new Reorder();
+  readonly #reorder = new DtsEstimator();
   /** When the last pictures are shown, in the order in which they came. */
   #shown: number[] = [];
 
@@ -66,12 +66,12 @@ export class TimeLine {
 
   #placeShown(showUs: number, isB: boolean, nowUs: number): Times {
     const stepUs = Math.round(this.#pictures.stepUs);
-    let decodeUs = this.#reorder.decodeAt(showUs, stepUs);
+    let decodeUs = this.#reorder.estimate(showUs, stepUs);
     const isJump =
       this.#pictures.isJump(decodeUs, nowUs, isB ? B_BACK_US : undefined) || showUs - decodeUs > FORWARD_US;
     if (isJump) {
       this.#reorder.reset();
-      decodeUs = this.#reorder.decodeAt(showUs, stepUs);
+      decodeUs = this.#reorder.estimate(showUs, stepUs);
     }
     const dtsUs = this.#pictures.place(decodeUs, nowUs, this.#sound, isJump);
     return { dtsUs, ptsUs: Math.max(showUs + (this.#pictures.offsetUs ?? 0), dtsUs) };

@@ -1,10 +1,11 @@
 /** HLS behind HTTP as the server has it, a publisher that keeps its pace, and a viewer that follows the standard. */
+
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { AccessUnit } from "../../media/access-unit.ts";
 import type { Clip } from "../../media/mp4/clip.fixture.ts";
-import type { Unit } from "../../media/unit.ts";
 import type { HubSettings } from "../../schemas/hub.ts";
 import { LIMITS } from "../hub.fixture.ts";
 import { type Publication, StreamRefusal, Streams } from "../streams.ts";
@@ -112,7 +113,7 @@ export class TestHls {
 }
 
 /** As they would come from a camera: each when it has been taken, with the time of now. */
-async function feed(publication: Publication, units: readonly Unit[]): Promise<void> {
+async function feed(publication: Publication, units: readonly AccessUnit[]): Promise<void> {
   const startedAt = performance.now();
   for (const unit of units) {
     const earlyMs = unit.dtsUs / 1000 - (performance.now() - startedAt);

@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { describe, test } from "node:test";
 import { promisify } from "node:util";
+import type { AccessUnit } from "../../media/access-unit.ts";
 import { makeClip } from "../../media/mp4/clip.fixture.ts";
 import { hashPictures, toByteStream } from "../../media/mp4/decode.fixture.ts";
-import type { Unit } from "../../media/unit.ts";
 import { PATH, TestHls, Viewer } from "./hls.fixture.ts";
 
 const clip = makeClip({ seconds: 4, bFrames: 2, hasAudio: true });
 const small = makeClip({ seconds: 2, size: "160x90" });
 const long = makeClip({ seconds: 15, fps: 10, gop: 150, size: "64x64" });
-const later = (units: readonly Unit[], byUs: number): Unit[] =>
+const later = (units: readonly AccessUnit[], byUs: number): AccessUnit[] =>
   units.map((unit) => ({ ...unit, dtsUs: unit.dtsUs + byUs, ptsUs: unit.ptsUs + byUs }));
 const run = promisify(execFile);
 

@@ -1,6 +1,7 @@
 /** The playlists of HLS (RFC 8216 and its second edition, draft-pantos-hls-rfc8216bis), as text. */
+
+import type { AudioTrack } from "../../media/access-unit.ts";
 import { codecName } from "../../media/h264/sps.ts";
-import type { AudioTrack } from "../../media/unit.ts";
 import type { InitSegment, Part, Segment, Window } from "./window.ts";
 
 export const MULTIVARIANT_PLAYLIST = "index.m3u8";

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
+import type { AccessUnit } from "../../media/access-unit.ts";
+import { findBox } from "../../media/mp4/box.ts";
 import { makeClip } from "../../media/mp4/clip.fixture.ts";
-import { findBox } from "../../media/mp4/read-boxes.ts";
-import { readMoof } from "../../media/mp4/read-fragment.ts";
-import type { Unit } from "../../media/unit.ts";
+import { readMoof } from "../../media/mp4/fragment.ts";
 import { writeMedia } from "./playlist.ts";
 import { checkPlaylist, checkSuccession, type ReadPlaylist, readPlaylist } from "./read-playlist.fixture.ts";
 import { Segmenter } from "./segmenter.ts";
@@ -47,7 +47,14 @@ function play(steps: readonly Step[]) {
   for (const [i, { stepMs, isKey, bytes, isTurn }] of steps.entries()) {
     if (isTurn) segmenter.begin({ ...tracks });
     const parts = [new Uint8Array(bytes).fill(1)];
-    const unit: Unit = { kind: "video", dtsUs, ptsUs: dtsUs, captureMs: i, isKey: isKey || isTurn || i === 0, parts };
+    const unit: AccessUnit = {
+      kind: "video",
+      dtsUs,
+      ptsUs: dtsUs,
+      captureMs: i,
+      isKey: isKey || isTurn || i === 0,
+      parts,
+    };
     segmenter.take(unit);
     dtsUs += stepMs * 1000;
   }

@@ -2,9 +2,10 @@
  * Makes parts and segments of a stream. A segment begins with a key picture, unless the next one is too long in coming:
  * then it begins with any, and its parts say so.
  */
+
+import type { AccessUnit, Tracks } from "../../media/access-unit.ts";
 import { Fragmenter } from "../../media/mp4/fragmenter.ts";
 import { writeInitSegment } from "../../media/mp4/init-segment.ts";
-import type { Tracks, Unit } from "../../media/unit.ts";
 import type { Reader } from "../streams.ts";
 import type { Window } from "./window.ts";
 
@@ -29,11 +30,11 @@ export class Segmenter implements Reader {
   begin(tracks: Tracks): void {
     this.#finish();
     this.#window.setInit(writeInitSegment(tracks), tracks);
-    this.#fragmenter = new Fragmenter(tracks, { longestUs: LONGEST_PICTURE_US });
+    this.#fragmenter = new Fragmenter(tracks, { maxSampleUs: LONGEST_PICTURE_US });
     this.#waitsForKey = true;
   }
 
-  take(unit: Unit): void {
+  take(unit: AccessUnit): void {
     const fragmenter = this.#fragmenter;
     if (fragmenter === null) return;
     if (this.#waitsForKey) {
@@ -62,7 +63,7 @@ export class Segmenter implements Reader {
   }
 
   /** This picture is not in it any more. */
-  #endsSegment(unit: Unit, { readyUs, stepUs, bytes }: Fragmenter): boolean {
+  #endsSegment(unit: AccessUnit, { readyUs, stepUs, bytes }: Fragmenter): boolean {
     const { growing, longestSegmentUs, largestSegmentBytes } = this.#window;
     const durationUs = (growing?.durationUs ?? 0) + readyUs;
     if (unit.isKey && durationUs >= SHORTEST_SEGMENT_US) return true;

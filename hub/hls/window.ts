@@ -2,8 +2,8 @@
  * The newest segments of a stream, made of parts, the last of them perhaps still growing. What is too old or too much
  * goes. Playlists are written from it, files answered out of it.
  */
+import type { Tracks } from "../../media/access-unit.ts";
 import type { Fragment } from "../../media/mp4/fragmenter.ts";
-import type { Tracks } from "../../media/unit.ts";
 
 export interface Part {
   readonly number: number;

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { makeClip } from "../../media/mp4/clip.fixture.ts";
 import { countWithGstreamer, hashPictures, probePackets } from "../../media/mp4/decode.fixture.ts";
-import { findIntact, type Intact } from "../../media/mp4/find-intact.ts";
+import { findIntact, type Intact } from "../../media/mp4/fragment-index.ts";
 import { runChild } from "../../test/child.fixture.ts";
 import { makeFolder, TestRecording } from "./recorder.fixture.ts";
 import { type RepairOptions, repairRecordings } from "./repair.ts";

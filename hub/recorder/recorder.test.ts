@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import { readFileSync, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { describe, test } from "node:test";
+import type { AccessUnit } from "../../media/access-unit.ts";
 import { CAPTURED_MS, makeClip } from "../../media/mp4/clip.fixture.ts";
 import { countWithGstreamer, hashPictures, probePackets, toByteStream } from "../../media/mp4/decode.fixture.ts";
-import { findIntact } from "../../media/mp4/find-intact.ts";
-import type { Unit } from "../../media/unit.ts";
+import { findIntact } from "../../media/mp4/fragment-index.ts";
 import { TestRecording } from "./recorder.fixture.ts";
 
 const clip = makeClip({ seconds: 6, bFrames: 2, hasAudio: true });
 const other = makeClip({ seconds: 2, size: "160x90" });
-const isPicture = ({ kind }: Unit): boolean => kind === "video";
+const isPicture = ({ kind }: AccessUnit): boolean => kind === "video";
 
 describe("what is recorded", () => {
   test("every picture and every sound is in one of the files, each of which begins with a key picture", async (t) => {

@@ -2,8 +2,9 @@
  * Records a stream: fragmented MP4 in files that begin with key pictures, written in fragments of half a second, so that
  * a crash at any moment costs less than a second. A disk that is too slow costs pictures, never the stream.
  */
+
+import type { AccessUnit, Tracks } from "../../media/access-unit.ts";
 import { Fragmenter } from "../../media/mp4/fragmenter.ts";
-import type { Tracks, Unit } from "../../media/unit.ts";
 import { describeFault, guardBy } from "../guard.ts";
 import type { Log } from "../log.ts";
 import type { Reader } from "../streams.ts";
@@ -88,7 +89,7 @@ export class Recorder implements Reader {
     this.#waitsForKey = true;
   }
 
-  take(unit: Unit): void {
+  take(unit: AccessUnit): void {
     if (this.#isOver || this.#tracks === null) return;
     if (this.#writer.failure !== null) {
       this.stop(this.#writer.failure);
@@ -120,7 +121,7 @@ export class Recorder implements Reader {
   }
 
   /** False: it is left out. */
-  #admitPicture(unit: Unit, tracks: Tracks): boolean {
+  #admitPicture(unit: AccessUnit, tracks: Tracks): boolean {
     if (this.#waitsForKey) {
       const isReady = unit.isKey && this.#writer.waitingBytes <= this.#options.readerBytes / 2;
       if (!isReady) {
@@ -135,19 +136,19 @@ export class Recorder implements Reader {
     return true;
   }
 
-  #isDue(unit: Unit, { readyUs, readySoundUs }: Fragmenter): boolean {
+  #isDue(unit: AccessUnit, { readyUs, readyAudioUs }: Fragmenter): boolean {
     if (unit.kind === "video" && unit.isKey && unit.dtsUs - this.#keyUs >= KEY_FRAGMENT_US) {
       this.#keyUs = unit.dtsUs;
       return true;
     }
-    return readyUs >= FRAGMENT_US || readySoundUs >= SOUND_FRAGMENT_US;
+    return readyUs >= FRAGMENT_US || readyAudioUs >= SOUND_FRAGMENT_US;
   }
 
-  #beginSegment(key: Unit, tracks: Tracks): void {
+  #beginSegment(key: AccessUnit, tracks: Tracks): void {
     const before = this.#fragmenter;
     this.#give(before?.finish(key) ?? null);
-    const nextSoundUs = before?.nextSoundUs ?? key.dtsUs;
-    const zeroUs = Math.min(key.dtsUs, Math.max(nextSoundUs, key.dtsUs - LATE_SOUND_US));
+    const nextAudioUs = before?.nextAudioUs ?? key.dtsUs;
+    const zeroUs = Math.min(key.dtsUs, Math.max(nextAudioUs, key.dtsUs - LATE_SOUND_US));
     this.#fragmenter = new Fragmenter(tracks, { zeroUs });
     // The file begins before its first picture is shown: where pictures are reordered, or sound comes first.
     this.#start = { tracks, startedAtMs: Math.round(key.captureMs - (key.ptsUs - zeroUs) / 1000) };

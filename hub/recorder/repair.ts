@@ -3,11 +3,11 @@
  * left is told as if it had been finished. One without a whole fragment goes. Of recordings that the server knows too
  * little of, files that were finished are told as well.
  */
+
 import { type FileHandle, open, readdir, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
-import { findIntact, type Intact } from "../../media/mp4/find-intact.ts";
-import { findRandomAccess } from "../../media/mp4/random-access.ts";
-import { findBox } from "../../media/mp4/read-boxes.ts";
+import { findBox } from "../../media/mp4/box.ts";
+import { findIntact, findRandomAccess, type Intact } from "../../media/mp4/fragment-index.ts";
 import type { RecordedSegment } from "../../schemas/hub.ts";
 import type { Log } from "../log.ts";
 import { explain } from "./disk.ts";

@@ -2,14 +2,13 @@
  * One file of a recording: a head, fragments, each by one write, and at the end a list of where one may seek to. Whatever
  * is on the disk at any moment plays up to its last whole fragment.
  */
+
 import { type FileHandle, open, rm } from "node:fs/promises";
+import type { Tracks } from "../../media/access-unit.ts";
 import { writeBox } from "../../media/mp4/box.ts";
-import { patchDuration } from "../../media/mp4/duration.ts";
-import { type Intact, type IntactFragment, spanOf } from "../../media/mp4/find-intact.ts";
+import { type Intact, type IntactFragment, spanOf, writeRandomAccess } from "../../media/mp4/fragment-index.ts";
 import type { Fragment } from "../../media/mp4/fragmenter.ts";
-import { writeInitSegment } from "../../media/mp4/init-segment.ts";
-import { writeRandomAccess } from "../../media/mp4/random-access.ts";
-import type { Tracks } from "../../media/unit.ts";
+import { patchDuration, writeInitSegment } from "../../media/mp4/init-segment.ts";
 
 /** What it is, for whoever finds it after a crash. */
 export interface Label {

@@ -2,10 +2,11 @@
  * Writes the files of one recording, one step after the other, and tells what is safe. Whoever fills it never waits; how
  * much waits for the disk is for them to look at. What cannot be written ends the recording, and nothing else.
  */
+
 import { mkdir, readdir, rmdir } from "node:fs/promises";
 import { join } from "node:path";
+import type { Tracks } from "../../media/access-unit.ts";
 import type { Fragment } from "../../media/mp4/fragmenter.ts";
-import type { Tracks } from "../../media/unit.ts";
 import type { HubMessage } from "../../schemas/hub.ts";
 import { type Disk, explain } from "./disk.ts";
 import { SegmentFile } from "./segment-file.ts";

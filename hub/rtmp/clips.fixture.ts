@@ -1,9 +1,10 @@
 /** Short streams in FLV files, and what is in them packet by packet. */
+
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
+import type { AccessUnit } from "../../media/access-unit.ts";
 import { NAL, nalType } from "../../media/h264/nal.ts";
-import type { Unit } from "../../media/unit.ts";
 import { ffmpeg, testFolder } from "./rtmp.fixture.ts";
 
 export interface ClipOptions {
@@ -52,7 +53,7 @@ export async function readPackets(file: string): Promise<Packet[]> {
 }
 
 /** Units as FLV would hold them: lengths in front of NAL units, SPS and PPS apart. */
-export function toPackets(units: readonly Unit[]): Packet[] {
+export function toPackets(units: readonly AccessUnit[]): Packet[] {
   const packets = units.map((unit): Packet => {
     const body = unit.kind === "audio" ? Buffer.concat(unit.parts) : joinNals(unit.parts);
     const digest = createHash("md5").update(body).digest("hex");

@@ -1,8 +1,14 @@
 /** What publishers say besides pictures, and what they are answered. */
-import { MediaFault } from "../../media/fault.ts";
-import type { OutgoingMessage } from "../../media/rtmp/chunk-writer.ts";
-import { type Command, makeCommand, makeControl, type Status } from "../../media/rtmp/command.ts";
-import { MESSAGE } from "../../media/rtmp/message.ts";
+
+import { MediaError } from "../../media/access-unit.ts";
+import {
+  type Command,
+  MESSAGE,
+  makeCommand,
+  makeControl,
+  type OutgoingMessage,
+  type Status,
+} from "../../media/rtmp/message.ts";
 import type { ConnectWords } from "./stream-address.ts";
 
 export interface Answers {
@@ -33,7 +39,7 @@ const succeed: Answer = ({ transaction }, { write }) => {
 };
 
 const connect: Answer = ({ transaction, object }, answers) => {
-  if (answers.connected !== null) throw new MediaFault("it connects twice");
+  if (answers.connected !== null) throw new MediaError("it connects twice");
   const { app, tcUrl } = object ?? {};
   answers.connected = { app: readText(app), tcUrl: readText(tcUrl) };
   answers.write(makeControl(MESSAGE.windowSize, PEER_BANDWIDTH));
@@ -77,10 +83,10 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
 /** What is not known is not answered: clients ask for more than they need. */
 export function answerCommand(command: Command, streamId: number, answers: Answers): void {
   answers.commands += 1;
-  if (answers.commands > MOST_COMMANDS) throw new MediaFault(`more than ${MOST_COMMANDS} commands`);
+  if (answers.commands > MOST_COMMANDS) throw new MediaError(`more than ${MOST_COMMANDS} commands`);
   const answer = Object.hasOwn(ANSWERS, command.name) ? ANSWERS[command.name] : undefined;
   if (answer === undefined) return;
-  if (answers.connected === null && answer !== connect) throw new MediaFault(`${command.name} before connect`);
+  if (answers.connected === null && answer !== connect) throw new MediaError(`${command.name} before connect`);
   answer(command, answers, streamId);
 }
 

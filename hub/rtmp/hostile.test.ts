@@ -1,11 +1,11 @@
 /** Those who mean it badly, or do not speak RTMP. */
+
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
 import { setInterval as every } from "node:timers/promises";
-import { writeChunks } from "../../media/rtmp/chunk-writer.ts";
-import { makeCommand, makeEvent } from "../../media/rtmp/command.ts";
-import { EVENT, MESSAGE } from "../../media/rtmp/message.ts";
+import { writeChunks } from "../../media/rtmp/chunks.ts";
+import { EVENT, MESSAGE, makeCommand, makeEvent } from "../../media/rtmp/message.ts";
 import { makeFlv } from "./clips.fixture.ts";
 import { RawClient, readTags } from "./raw-client.fixture.ts";
 import { KEY, openSocket, TestIngest } from "./rtmp.fixture.ts";

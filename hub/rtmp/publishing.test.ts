@@ -1,8 +1,9 @@
 /** What happens to a publisher between its first picture and its last. */
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { AccessUnit } from "../../media/access-unit.ts";
 import { MESSAGE } from "../../media/rtmp/message.ts";
-import type { Unit } from "../../media/unit.ts";
 import { Refused } from "../doorman.ts";
 import { makeFlv } from "./clips.fixture.ts";
 import { RawClient, readTags, type Tag } from "./raw-client.fixture.ts";
@@ -14,7 +15,7 @@ const [small, large] = (await Promise.all([makeFlv({ frames: 25 }), makeFlv({ fr
 );
 assert.ok(small && large);
 
-const pictures = (units: readonly Unit[]) => units.filter(({ kind }) => kind === "video");
+const pictures = (units: readonly AccessUnit[]) => units.filter(({ kind }) => kind === "video");
 
 /** Publishes these tags and ends. */
 async function publish(path: string, tags: readonly Tag[]) {
@@ -24,7 +25,7 @@ async function publish(path: string, tags: readonly Tag[]) {
   return ingest.finished(path);
 }
 
-function assertGrowing(units: readonly Unit[]): void {
+function assertGrowing(units: readonly AccessUnit[]): void {
   for (const [i, { dtsUs, ptsUs }] of units.entries()) {
     assert.ok(ptsUs >= dtsUs);
     if (i > 0) assert.ok(dtsUs > (units[i - 1]?.dtsUs ?? 0), `unit ${i}`);

@@ -1,10 +1,10 @@
 /** From RTMP's messages to the intake. */
+
 import { readAudioConfig } from "../../media/aac/config.ts";
-import { MediaFault } from "../../media/fault.ts";
-import { readAvcConfig } from "../../media/h264/avc-config.ts";
+import { MediaError } from "../../media/access-unit.ts";
 import { splitLengths } from "../../media/h264/nal.ts";
-import { readAudio } from "../../media/rtmp/flv-audio.ts";
-import { readVideo } from "../../media/rtmp/flv-video.ts";
+import { readAvcConfig } from "../../media/h264/sps.ts";
+import { readAudio, readVideo } from "../../media/rtmp/flv.ts";
 import { MESSAGE, type Message } from "../../media/rtmp/message.ts";
 import type { Intake } from "../intake.ts";
 import { WrappingClock } from "./wrapping-clock.ts";
@@ -32,7 +32,7 @@ export class Publishing {
 
   #takeVideo({ body, timestamp }: Message): void {
     const video = readVideo(body);
-    if (video.kind === "foreign") {
+    if (video.kind === "unsupported") {
       throw new WrongCodec(`H.264 is expected, ${video.codec} came: set the encoder to H.264`);
     }
     const dtsMs = this.#clock.extend(timestamp);
@@ -56,14 +56,14 @@ export class Publishing {
     const ptsUs = this.#clock.extend(timestamp) * 1000;
     if (audio.kind === "config") this.#setAudio(audio.config);
     else if (audio.kind === "frame") this.#intake.sound({ ptsUs, captureMs: null, frame: audio.frame });
-    else if (audio.kind === "foreign") this.#leaveOut(`AAC is expected, ${audio.codec} came`);
+    else if (audio.kind === "unsupported") this.#leaveOut(`AAC is expected, ${audio.codec} came`);
   }
 
   #setAudio(config: Uint8Array): void {
     try {
       this.#intake.setAudio({ codec: "aac", config, ...readAudioConfig(config) });
     } catch (error) {
-      if (!(error instanceof MediaFault)) throw error;
+      if (!(error instanceof MediaError)) throw error;
       this.#intake.setAudio(null);
       this.#leaveOut(error.message);
     }

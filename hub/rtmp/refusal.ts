@@ -1,5 +1,6 @@
 /** What a publisher that is not let in is told, in RTMP's words. */
-import type { Status } from "../../media/rtmp/command.ts";
+
+import type { Status } from "../../media/rtmp/message.ts";
 import { Refused } from "../doorman.ts";
 import type { StreamRefusal } from "../streams.ts";
 

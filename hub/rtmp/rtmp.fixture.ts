@@ -1,4 +1,5 @@
 /** The RTMP server as the hub has it, with a doorman that knows one key, and everything that is published taken down. */
+
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -7,7 +8,7 @@ import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
-import type { Tracks, Unit } from "../../media/unit.ts";
+import type { AccessUnit, Tracks } from "../../media/access-unit.ts";
 import type { HubSettings } from "../../schemas/hub.ts";
 import { Connections } from "../connections.ts";
 import { type Question, Refused } from "../doorman.ts";
@@ -33,7 +34,7 @@ const LIMITS: HubSettings["limits"] = {
 export interface Taken {
   readonly path: string;
   readonly tracks: Tracks[];
-  readonly units: Unit[];
+  readonly units: AccessUnit[];
   reason: string | null;
 }
 

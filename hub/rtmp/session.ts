@@ -2,13 +2,23 @@
  * One connection of a publisher: handshake, commands, leave to publish, pictures. Until it has leave, not one byte of its
  * media is kept; while leave is asked for, nothing is read from it at all.
  */
+
 import type { Socket } from "node:net";
-import { MediaFault } from "../../media/fault.ts";
-import { ChunkReader } from "../../media/rtmp/chunk-reader.ts";
-import { type OutgoingMessage, writeChunks } from "../../media/rtmp/chunk-writer.ts";
-import { makeControl, makeEvent, makeStatus, readCommand, readEvent, type Status } from "../../media/rtmp/command.ts";
+import { MediaError } from "../../media/access-unit.ts";
+import { ChunkReader, writeChunks } from "../../media/rtmp/chunks.ts";
 import { Handshake } from "../../media/rtmp/handshake.ts";
-import { EVENT, MESSAGE, type Message } from "../../media/rtmp/message.ts";
+import {
+  answerPing,
+  EVENT,
+  MESSAGE,
+  type Message,
+  makeControl,
+  makeEvent,
+  makeStatus,
+  type OutgoingMessage,
+  readCommand,
+  type Status,
+} from "../../media/rtmp/message.ts";
 import { plainAddress } from "../../schemas/client-origin.ts";
 import type { HubSettings } from "../../schemas/hub.ts";
 import type { Connections } from "../connections.ts";
@@ -102,7 +112,7 @@ export class RtmpSession {
     if (this.#isLeaving) return;
     this.#received += bytes.length;
     if (this.#publication === null && this.#received > HELLO_BYTES) {
-      throw new MediaFault(`${HELLO_BYTES} bytes came, and nothing is published`);
+      throw new MediaError(`${HELLO_BYTES} bytes came, and nothing is published`);
     }
     const rest = this.#handshake === null ? bytes : this.#handshake.push(bytes);
     if (rest === null) return;
@@ -134,15 +144,15 @@ export class RtmpSession {
         if (message.body.length >= 4) this.#window = Math.max(message.body.readUInt32BE(0), LEAST_WINDOW_BYTES);
         return;
       case MESSAGE.userControl: {
-        const event = readEvent(message);
-        if (event?.event === EVENT.pingRequest) this.#write(makeEvent(EVENT.pingResponse, event.value));
+        const pong = answerPing(message);
+        if (pong !== null) this.#write(pong);
         return;
       }
     }
   }
 
   #ask(streamId: number, name: string): void {
-    if (this.#publication !== null) throw new MediaFault("it publishes twice");
+    if (this.#publication !== null) throw new MediaError("it publishes twice");
     const { connected } = this.#answers;
     const address = connected === null ? null : readStreamAddress(connected, name);
     if (address === null) {
@@ -179,7 +189,7 @@ export class RtmpSession {
     const description = `${publication.path} is published`;
     this.#write(makeStatus(streamId, { level: "status", code: "NetStream.Publish.Start", description }));
     this.#isAsking = false;
-    this.#reader.takesMedia = true;
+    this.#reader.readsMedia = true;
     this.#readOn();
     this.#socket.resume();
   }
@@ -192,7 +202,7 @@ export class RtmpSession {
 
   #write(message: OutgoingMessage): void {
     if (this.#isLeaving) return;
-    if (this.#socket.writableLength > UNREAD_BYTES) throw new MediaFault("it does not read what it is answered");
+    if (this.#socket.writableLength > UNREAD_BYTES) throw new MediaError("it does not read what it is answered");
     this.#socket.write(Buffer.concat(writeChunks(message)));
   }
 
@@ -213,7 +223,7 @@ export class RtmpSession {
   }
 
   #fail(error: unknown): void {
-    const isTheirs = error instanceof WrongCodec || error instanceof MediaFault || error instanceof IntakeFault;
+    const isTheirs = error instanceof WrongCodec || error instanceof MediaError || error instanceof IntakeFault;
     if (!isTheirs) {
       this.#log("error", "rtmp: a fault of the media server", { error: error instanceof Error ? error.stack : error });
     }

@@ -1,7 +1,8 @@
 /** What of a publisher's session description is taken: one video of H.264, and one sound of AAC if there is one. */
-import type { AacLayout } from "../../media/rtp/aac-depayload.ts";
+
+import type { AudioTrack } from "../../media/access-unit.ts";
+import type { AacLayout } from "../../media/rtp/aac.ts";
 import { readAac, readSdp, type SdpMedia, VIDEO_CLOCK } from "../../media/rtsp/sdp.ts";
-import type { AudioTrack } from "../../media/unit.ts";
 import { RequestRefusal } from "./refusal.ts";
 
 export interface Announced {

@@ -2,11 +2,12 @@
  * Whoever is at the other end of a connection: what it may do, and the one session it has. The session ends with the
  * connection, so that its id is of no use to anybody else.
  */
+
 import { randomBytes } from "node:crypto";
 import type { Socket } from "node:net";
 import { setTimeout } from "node:timers/promises";
-import { MediaFault } from "../../media/fault.ts";
-import { readBasicPassword } from "../../media/rtsp/authorization.ts";
+import { MediaError } from "../../media/access-unit.ts";
+import { readBasicPassword } from "../../media/rtsp/headers.ts";
 import type { RtspRequest } from "../../media/rtsp/message.ts";
 import { writeSdp } from "../../media/rtsp/sdp.ts";
 import { describeFault } from "../guard.ts";
@@ -236,7 +237,7 @@ export class Client {
 
   /** What it sent is its own fault, or it is ours: either way nobody else may suffer. */
   fail(error: unknown): void {
-    const isTheirs = error instanceof IntakeFault || error instanceof MediaFault;
+    const isTheirs = error instanceof IntakeFault || error instanceof MediaError;
     const reason = isTheirs ? error.message : "a fault of the media server";
     if (!isTheirs) this.#parts.log("error", "an RTSP connection failed", { error: describeFault(error) });
     this.#events.end(reason, "finish");

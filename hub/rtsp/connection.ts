@@ -1,7 +1,7 @@
 /** One connection: takes requests one after the other, answers them, and hands packets on. */
+
 import type { Socket } from "node:net";
-import { RtspFault, type RtspItem, type RtspRequest, writeResponse } from "../../media/rtsp/message.ts";
-import { MessageReader } from "../../media/rtsp/message-reader.ts";
+import { MessageReader, RtspError, type RtspItem, type RtspRequest, writeResponse } from "../../media/rtsp/message.ts";
 import { guardBy } from "../guard.ts";
 import { readPath } from "../path.ts";
 import { Client } from "./client.ts";
@@ -128,7 +128,7 @@ export class Connection {
     const sequence = request.headers.get("cseq");
     const common = { CSeq: sequence ?? null, Server: "Windhover" };
     try {
-      if (!/^\d{1,10}$/.test(sequence ?? "")) throw new RtspFault(400, "a CSeq is expected");
+      if (!/^\d{1,10}$/.test(sequence ?? "")) throw new RtspError(400, "a CSeq is expected");
       const { headers, body, after } = await this.#client.handle(request);
       this.#write(writeResponse(200, null, { ...common, ...headers }, body));
       after?.();
@@ -159,7 +159,7 @@ export class Connection {
 
   #fail(error: unknown): void {
     if (this.#closeAtMs !== null) return;
-    if (error instanceof RtspFault) {
+    if (error instanceof RtspError) {
       this.#parts.connections.refuse();
       this.#write(writeResponse(error.status, error.message, { CSeq: null, Server: "Windhover", Connection: "close" }));
       this.finish(error.message);

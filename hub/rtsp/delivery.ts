@@ -1,6 +1,6 @@
 /** How packets get to a player: within its RTSP connection, or by UDP. */
 import type { Socket } from "node:net";
-import { frame } from "../../media/rtp/sender.ts";
+import { interleave } from "../../media/rtp/sender.ts";
 import type { UdpPair } from "./udp-pair.ts";
 
 export interface Delivery {
@@ -63,7 +63,7 @@ export class TcpDelivery implements Delivery {
 
   sendReport(track: number, report: Uint8Array): void {
     const channel = this.#channels.get(track)?.[1];
-    if (channel !== undefined) this.#socket.write(frame(channel, report));
+    if (channel !== undefined) this.#socket.write(interleave(channel, report));
   }
 
   close(): void {

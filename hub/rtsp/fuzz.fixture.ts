@@ -1,12 +1,13 @@
 /** Whole sessions as clients send them, and ways to spoil them. */
+
 import { createSocket, type Socket as UdpSocket } from "node:dgram";
 import { once } from "node:events";
 import { connect } from "node:net";
 import fc from "fast-check";
-import { packetiseAac } from "../../media/rtp/aac-payload.ts";
-import { packetise } from "../../media/rtp/h264-payload.ts";
-import { PAYLOAD_BYTES } from "../../media/rtp/payload.ts";
-import { frame, RtpSender } from "../../media/rtp/sender.ts";
+import { payloadAac } from "../../media/rtp/aac.ts";
+import { payloadH264 } from "../../media/rtp/h264.ts";
+import { PAYLOAD_BYTES } from "../../media/rtp/packet.ts";
+import { interleave, RtpSender } from "../../media/rtp/sender.ts";
 
 const SETS = ["Z0LADdkBQfsBEAAAAwAQAAADAyDxQqSA", "aMuDyyA="].map((text) => Buffer.from(text, "base64"));
 
@@ -34,10 +35,10 @@ export function publisherDatagrams(): Datagram[] {
   const pictures = [0, 1, 2, 3].flatMap((i) => {
     const slice = Buffer.alloc(3000, 0x11);
     slice[0] = i === 0 ? 0x65 : 0x41;
-    return cut(video.write(packetise(i === 0 ? [...SETS, slice] : [slice], PAYLOAD_BYTES), i * 40_000, null));
+    return cut(video.write(payloadH264(i === 0 ? [...SETS, slice] : [slice], PAYLOAD_BYTES), i * 40_000, null));
   });
   const sounds = [300, 3000].flatMap((bytes, i) =>
-    cut(audio.write(packetiseAac(new Uint8Array(bytes).fill(7), PAYLOAD_BYTES), i * 20_000, null)),
+    cut(audio.write(payloadAac(new Uint8Array(bytes).fill(7), PAYLOAD_BYTES), i * 20_000, null)),
   );
   const reports = [video.report(Date.now(), 0), audio.bye(Date.now(), 0)];
   return [
@@ -66,7 +67,7 @@ export function publisherSession(url: string, key: string, ports: readonly strin
   ];
   const isSound = (bytes: Buffer): boolean => ((bytes[1] as number) & 0x7f) === 97;
   const packets = publisherDatagrams().map(({ isRtcp, bytes }) =>
-    frame((isSound(bytes) ? 2 : 0) + (isRtcp ? 1 : 0), bytes),
+    interleave((isSound(bytes) ? 2 : 0) + (isRtcp ? 1 : 0), bytes),
   );
   return [
     ask(1, "OPTIONS", url, []),
@@ -86,7 +87,7 @@ export function playerSession(url: string, key: string, ports: string | null = n
     ask(1, "DESCRIBE", url, rights),
     ask(2, "SETUP", `${url}/trackID=0`, [...rights, `Transport: ${way}`]),
     ask(3, "PLAY", url, [...rights, "Session: SESSION", "Range: npt=0-"]),
-    ...(ports === null ? [frame(1, RECEIVER_REPORT)] : []),
+    ...(ports === null ? [interleave(1, RECEIVER_REPORT)] : []),
     ask(4, "GET_PARAMETER", url, rights),
     ask(5, "TEARDOWN", url, ["Session: SESSION"]),
   ];

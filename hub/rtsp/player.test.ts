@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Tracks, Unit } from "../../media/unit.ts";
+import type { AccessUnit, Tracks } from "../../media/access-unit.ts";
 import type { Delivery } from "./delivery.ts";
 import { AUDIO, Player, VIDEO } from "./player.ts";
 
@@ -10,7 +10,7 @@ const TRACKS: Tracks = {
 };
 const LIMITS = { readerBytes: 100_000, stalledMs: 1000 };
 
-const picture = (i: number, bytes = 1000): Unit => {
+const picture = (i: number, bytes = 1000): AccessUnit => {
   const isKey = i % 10 === 0;
   const slice = Buffer.alloc(bytes, i & 0xff);
   slice[0] = isKey ? 0x65 : 0x41;
@@ -35,7 +35,7 @@ class Gate implements Delivery {
   close(): void {}
 }
 
-function play(cached: readonly Unit[]) {
+function play(cached: readonly AccessUnit[]) {
   const gate = new Gate();
   const player = new Player("a/b", TRACKS, gate, LIMITS);
   player.addTrack(VIDEO, "rtsp://h/a/b/trackID=0");
@@ -110,7 +110,14 @@ test("sound is left out once it is another one than the player was told of", () 
     return () => {};
   });
   player.start(0);
-  const sound: Unit = { kind: "audio", dtsUs: 1, ptsUs: 1, captureMs: 0, isKey: true, parts: [Buffer.alloc(10, 77)] };
+  const sound: AccessUnit = {
+    kind: "audio",
+    dtsUs: 1,
+    ptsUs: 1,
+    captureMs: 0,
+    isKey: true,
+    parts: [Buffer.alloc(10, 77)],
+  };
   player.take(sound, false);
   assert.deepEqual(gate.given, [0, 77]);
   player.begin({ ...TRACKS, audio: { ...audio, config: Uint8Array.of(0x11, 0x90) } });

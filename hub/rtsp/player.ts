@@ -2,9 +2,10 @@
  * One player of one stream. It gets the pictures since the last key frame at once and then what comes. What it cannot take
  * in time waits, up to a limit; beyond it pictures are left out up to the next key frame.
  */
+
+import type { AccessUnit, AudioTrack, Tracks } from "../../media/access-unit.ts";
 import { RtpSender } from "../../media/rtp/sender.ts";
 import { AUDIO_TYPE, VIDEO_CLOCK, VIDEO_TYPE } from "../../media/rtsp/sdp.ts";
-import type { AudioTrack, Tracks, Unit } from "../../media/unit.ts";
 import { byteLength } from "../live-stream.ts";
 import type { Reader } from "../streams.ts";
 import type { Delivery } from "./delivery.ts";
@@ -42,7 +43,7 @@ export class Player implements Reader {
   readonly #limits: PlayerLimits;
   readonly #tracks = new Map<number, PlayerTrack>();
   #audio: AudioTrack | null;
-  #joining: Unit[] | null = null;
+  #joining: AccessUnit[] | null = null;
   #queue: Timed[] = [];
   #queuedBytes = 0;
   #needsKey = false;
@@ -123,7 +124,7 @@ export class Player implements Reader {
     this.#audio = isSame ? audio : null;
   }
 
-  take(unit: Unit, isCached: boolean): void {
+  take(unit: AccessUnit, isCached: boolean): void {
     const isVideo = unit.kind === "video";
     if (isVideo) this.#beginMs = Math.min(this.#beginMs, unit.captureMs - unit.ptsUs / 1000);
     if (isCached) {
@@ -188,7 +189,7 @@ export class Player implements Reader {
     if (count > 0) this.#queue = this.#queue.slice(count);
   }
 
-  #send(unit: Unit, timeUs: number): void {
+  #send(unit: AccessUnit, timeUs: number): void {
     const index = unit.kind === "video" ? VIDEO : AUDIO;
     const track = this.#tracks.get(index);
     if (track === undefined) return;

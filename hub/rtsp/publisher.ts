@@ -1,24 +1,24 @@
 /** One publisher by RTSP: packets of its tracks become pictures and sound of its publication. */
-import { AacDepayloader } from "../../media/rtp/aac-depayload.ts";
-import { H264Depayloader } from "../../media/rtp/h264-depayload.ts";
+
+import { AacDepayloader } from "../../media/rtp/aac.ts";
+import { H264Depayloader } from "../../media/rtp/h264.ts";
 import { readRtp } from "../../media/rtp/packet.ts";
-import { Reorder, type ReorderLimits } from "../../media/rtp/reorder.ts";
-import { readRtcp } from "../../media/rtp/rtcp.ts";
-import { SenderTimes, type TrackTimes } from "../../media/rtp/sender-times.ts";
+import { JitterBuffer, type JitterBufferLimits, ReceptionReporter } from "../../media/rtp/receiver.ts";
+import { readSenderReport } from "../../media/rtp/rtcp.ts";
+import { SenderClock, type TrackClock } from "../../media/rtp/sender-clock.ts";
 import { readParameterSets, type SdpMedia } from "../../media/rtsp/sdp.ts";
 import { guardBy } from "../guard.ts";
 import { Intake } from "../intake.ts";
 import type { Publication } from "../streams.ts";
 import type { Announced } from "./announced.ts";
-import { Feedback } from "./feedback.ts";
 import type { UdpPair } from "./udp-pair.ts";
 
 interface TrackIntake {
   readonly isVideo: boolean;
   readonly payloadType: number;
-  readonly times: TrackTimes;
-  readonly reorder: Reorder;
-  readonly feedback: Feedback;
+  readonly times: TrackClock;
+  readonly reorder: JitterBuffer;
+  readonly feedback: ReceptionReporter;
 }
 
 export interface PublisherLimits {
@@ -28,8 +28,8 @@ export interface PublisherLimits {
 }
 
 /** Packets that overtake one another do so by little; what takes longer is lost. */
-const UDP_REORDER = { mostPackets: 256, waitMs: 40 };
-const TCP_REORDER = { mostPackets: 1, waitMs: 0 };
+const UDP_REORDER = { maxPackets: 256, waitMs: 40 };
+const TCP_REORDER = { maxPackets: 1, waitMs: 0 };
 
 export class Publisher {
   readonly path: string;
@@ -41,7 +41,7 @@ export class Publisher {
   readonly #publication: Publication;
   readonly #intake: Intake;
   readonly #announced: Announced;
-  readonly #times = new SenderTimes(Date.now());
+  readonly #times = new SenderClock(Date.now());
   /** By the place in `media`: those that are set up and not ignored. */
   readonly #tracks = new Map<number, TrackIntake>();
   readonly #channels = new Map<number, { readonly track: number; readonly isRtcp: boolean }>();
@@ -115,7 +115,7 @@ export class Publisher {
     this.isRecording = false;
   }
 
-  /** Throws a `MediaFault` or an `IntakeFault` when it must go. */
+  /** Throws a `MediaError` or an `IntakeFault` when it must go. */
   frame(channel: number, packet: Uint8Array): void {
     const target = this.#channels.get(channel);
     if (target !== undefined) this.#take(target.track, target.isRtcp, packet);
@@ -139,17 +139,17 @@ export class Publisher {
     const track = this.#tracks.get(index);
     if (!this.isRecording || track === undefined) return;
     if (isRtcp) {
-      const report = readRtcp(bytes)?.sender;
+      const report = readSenderReport(bytes);
       if (!report) return;
-      track.times.report(report, Date.now());
-      track.feedback.report(report);
+      track.times.handleReport(report, Date.now());
+      track.feedback.handleSenderReport(report);
       return;
     }
     const packet = readRtp(bytes);
     if (packet === null || packet.payloadType !== track.payloadType) return;
     if (track.isVideo) this.#publication.heard();
-    track.feedback.count(packet);
-    track.reorder.take(packet, performance.now());
+    track.feedback.handlePacket(packet);
+    track.reorder.push(packet, performance.now());
     if (track.reorder.deadlineMs !== null) this.#awaitGap();
   }
 
@@ -165,28 +165,28 @@ export class Publisher {
     }
   });
 
-  #addTrack(index: number, limits: ReorderLimits): void {
+  #addTrack(index: number, limits: JitterBufferLimits): void {
     const media = this.media[index] as SdpMedia;
     const isVideo = media === this.#announced.video;
     const times = this.#times.addTrack(media.clockRate, isVideo);
     const depayloader = this.#makeDepayloader(media, times);
     if (depayloader === null) return;
-    const reorder = new Reorder(limits, (packet, isAfterLoss) => depayloader.take(packet, isAfterLoss));
-    const feedback = new Feedback(reorder, media.clockRate, this.#limits.reportMs);
+    const reorder = new JitterBuffer(limits, (packet, isAfterLoss) => depayloader.push(packet, isAfterLoss));
+    const feedback = new ReceptionReporter(reorder, media.clockRate, this.#limits.reportMs);
     this.#tracks.set(index, { isVideo, payloadType: media.payloadType, times, reorder, feedback });
   }
 
   /** Null for a track that is ignored. */
-  #makeDepayloader(media: SdpMedia, times: TrackTimes): H264Depayloader | AacDepayloader | null {
+  #makeDepayloader(media: SdpMedia, times: TrackClock): H264Depayloader | AacDepayloader | null {
     const { video, audio } = this.#announced;
     if (media === video) {
       return new H264Depayloader(this.#limits.unitBytes, ({ timestamp, nals }) =>
-        this.#intake.picture({ ...times.place(timestamp, Date.now()), dtsUs: null, nals }),
+        this.#intake.picture({ ...times.convert(timestamp, Date.now()), dtsUs: null, nals }),
       );
     }
     if (media !== audio?.media) return null;
     return new AacDepayloader(audio.layout, ({ timestamp, frame }) =>
-      this.#intake.sound({ ...times.place(timestamp, Date.now()), frame }),
+      this.#intake.sound({ ...times.convert(timestamp, Date.now()), frame }),
     );
   }
 }

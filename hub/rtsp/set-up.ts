@@ -1,7 +1,8 @@
 /** The answer to SETUP: by which way the packets of one track come or go. */
+
 import type { Socket } from "node:net";
-import { readTransport, type Transport } from "../../media/rtsp/transport.ts";
-import type { Tracks } from "../../media/unit.ts";
+import type { Tracks } from "../../media/access-unit.ts";
+import { readTransport, type Transport } from "../../media/rtsp/headers.ts";
 import type { Answer } from "./client.ts";
 import { TcpDelivery, UdpDelivery } from "./delivery.ts";
 import { Player, type PlayerLimits } from "./player.ts";

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { Unit } from "../../media/unit.ts";
+import type { AccessUnit } from "../../media/access-unit.ts";
 import { squeeze } from "./squeeze.ts";
 
-const picture = (dtsMs: number, ptsMs = dtsMs): Unit => ({
+const picture = (dtsMs: number, ptsMs = dtsMs): AccessUnit => ({
   kind: "video",
   dtsUs: dtsMs * 1000,
   ptsUs: ptsMs * 1000,
@@ -13,7 +13,7 @@ const picture = (dtsMs: number, ptsMs = dtsMs): Unit => ({
   parts: [],
 });
 
-const times = (units: readonly Unit[]) => squeeze(units).map(({ timeUs }) => timeUs / 1000);
+const times = (units: readonly AccessUnit[]) => squeeze(units).map(({ timeUs }) => timeUs / 1000);
 
 test("the last picture keeps its time, those before it are a millisecond apart", () => {
   assert.deepEqual(times([picture(0), picture(40), picture(80), picture(120)]), [117, 118, 119, 120]);

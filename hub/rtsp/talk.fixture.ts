@@ -1,10 +1,11 @@
 /** A client that says what it likes. */
+
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { after } from "node:test";
-import type { RtspFrame, RtspItem, RtspResponse } from "../../media/rtsp/message.ts";
-import { MessageReader } from "../../media/rtsp/message-reader.ts";
-import { publishRtsp, type RtspPublisher } from "../../media/rtsp/publisher.ts";
+import type { Publisher } from "../../media/publisher.ts";
+import { MessageReader, type RtspFrame, type RtspItem, type RtspResponse } from "../../media/rtsp/message.ts";
+import { publishRtsp } from "../../media/rtsp/publisher.ts";
 import { KEY } from "./rtsp.fixture.ts";
 
 type Fields = Readonly<Record<string, string | number>>;
@@ -92,11 +93,11 @@ const PPS = Buffer.from("aMuDyyA=", "base64");
 
 /** A publisher with pictures that nobody decodes: a key picture every `keyEvery`, of so many bytes. */
 export class FakeCamera {
-  readonly publisher: RtspPublisher;
+  readonly publisher: Publisher;
   readonly keyEvery: number;
   #count = 0;
 
-  private constructor(publisher: RtspPublisher, keyEvery: number) {
+  private constructor(publisher: Publisher, keyEvery: number) {
     this.publisher = publisher;
     this.keyEvery = keyEvery;
     after(() => publisher.close());

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { AccessUnit } from "../../media/access-unit.ts";
 import type { RtpHeader } from "../../media/rtp/packet.ts";
-import type { Unit } from "../../media/unit.ts";
 import { Sender } from "./sender.ts";
 
 const WAITING_BYTES = 200_000;
@@ -34,7 +34,7 @@ function open() {
   return { sender, sent, unsent, stick, until };
 }
 
-const picture = (n: number, isKey: boolean, bytes = 5000): Unit => ({
+const picture = (n: number, isKey: boolean, bytes = 5000): AccessUnit => ({
   ...{ kind: "video", dtsUs: n * 40_000, ptsUs: n * 40_000, captureMs: n * 40, isKey },
   parts: [Uint8Array.from({ length: bytes }, (_, i) => (i === 0 ? (isKey ? 0x65 : 0x41) : n & 255))],
 });

@@ -3,8 +3,9 @@
  * a whole key picture, and kept for a moment in case a packet must be sent again. What cannot be sent in time is dropped up
  * to the next key picture.
  */
+
 import { randomBytes } from "node:crypto";
-import type { Unit } from "../../media/unit.ts";
+import type { AccessUnit } from "../../media/access-unit.ts";
 import type { Guard } from "../guard.ts";
 import { packetisePicture } from "./picture-packets.ts";
 import type { SecureChannel } from "./secure.ts";
@@ -70,7 +71,7 @@ export class Sender {
   }
 
   /** Pictures from before the viewer came, from a key picture on: squeezed into the moment before the last of them. */
-  sendCached(units: readonly Unit[]): void {
+  sendCached(units: readonly AccessUnit[]): void {
     const bytes = units.reduce((sum, { parts }) => sum + parts.reduce((size, part) => size + part.length, 0), 0);
     // Half, so that live pictures find room behind them. A longer past is not worth its while: a key picture will come.
     if (bytes > this.#parts.waitingBytes / 2) return;
@@ -80,11 +81,11 @@ export class Sender {
     });
   }
 
-  send(unit: Unit): void {
+  send(unit: AccessUnit): void {
     this.#add(unit, unit.ptsUs);
   }
 
-  #add(unit: Unit, shownUs: number): void {
+  #add(unit: AccessUnit, shownUs: number): void {
     if (this.#needsKey && !unit.isKey) {
       this.missed++;
       return;

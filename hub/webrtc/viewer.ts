@@ -1,11 +1,11 @@
 /** One browser that watches one stream: found by ICE, let in by DTLS, then sent the cached pictures and what comes live. */
+
 import { randomBytes, randomInt, randomUUID } from "node:crypto";
-import { writeSenderReport } from "../../media/rtp/rtcp.ts";
-import type { Tracks, Unit } from "../../media/unit.ts";
+import type { AccessUnit, Tracks } from "../../media/access-unit.ts";
+import { readFeedback, writeSenderReport } from "../../media/rtp/rtcp.ts";
 import { guardBy } from "../guard.ts";
 import type { Reader } from "../streams.ts";
 import type { DtlsIdentity } from "./dtls.ts";
-import { readFeedback } from "./feedback.ts";
 import type { Offer, OfferedCodec } from "./offer.ts";
 import { REORDERS } from "./refusal.ts";
 import { RouteChecks } from "./route-checks.ts";
@@ -44,7 +44,7 @@ export class Viewer implements Peer, Reader {
   /** Not a reader before it is connected: an offer alone takes nobody's place. */
   #leave: () => void = () => {};
   /** While the cached pictures come, which are sent together. */
-  #cached: Unit[] | null = null;
+  #cached: AccessUnit[] | null = null;
   #isClosed = false;
   #timer: NodeJS.Timeout;
   readonly #guard = guardBy((error) => this.fail(error));
@@ -114,9 +114,9 @@ export class Viewer implements Peer, Reader {
   #hear(data: Buffer): void {
     const packet = this.#channel.openRtcp(data);
     if (packet === null) return;
-    const { lost, saysGoodbye } = readFeedback(packet);
+    const { lost, isBye } = readFeedback(packet);
     // A wish for a key picture is granted by the publisher's next one: nothing else could be decoded.
-    if (saysGoodbye) this.close("the viewer has said good-bye");
+    if (isBye) this.close("the viewer has said good-bye");
     else this.#sender.repeat(lost);
   }
 
@@ -144,7 +144,7 @@ export class Viewer implements Peer, Reader {
     if (video.reorders) this.close(REORDERS);
   }
 
-  take(unit: Unit, isCached: boolean): void {
+  take(unit: AccessUnit, isCached: boolean): void {
     if (unit.kind !== "video" || this.#isClosed) return;
     if (isCached) this.#cached?.push(unit);
     else this.#sender.send(unit);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { createSocket, Socket } from "node:dgram";
 import { after, test } from "node:test";
-import type { Tracks, Unit } from "../../media/unit.ts";
+import type { AccessUnit, Tracks } from "../../media/access-unit.ts";
 import { type Publication, StreamRefusal, Streams } from "../streams.ts";
 import { chromiumOffer } from "./offer.fixture.ts";
 import { WhepRefusal } from "./refusal.ts";
@@ -19,7 +19,7 @@ const TRACKS: Tracks = {
 const FRAME_US = 40_000;
 
 /** The n-th picture of a stream: a key picture every so many, of random bytes. */
-function picture(n: number, { keyEvery = 1000, bytes = 3000 } = {}): Unit {
+function picture(n: number, { keyEvery = 1000, bytes = 3000 } = {}): AccessUnit {
   const isKey = n % keyEvery === 0;
   const slice = Uint8Array.from([isKey ? 0x65 : 0x41, ...randomBytes(bytes)]);
   const ptsUs = n * FRAME_US;

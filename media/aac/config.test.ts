@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { MediaFault } from "../fault.ts";
+import { MediaError } from "../access-unit.ts";
 import { readAudioConfig } from "./config.ts";
 
 const read = (text: string) => readAudioConfig(Buffer.from(text, "hex"));
@@ -16,7 +16,7 @@ test("rate and channels are read, by number and written out", () => {
 
 test("what is no AAC, cut off or impossible is a fault", () => {
   for (const text of ["", "11", "0000", "f800", "1690", "1780", "11f8", "1780000010"])
-    assert.throws(() => read(text), MediaFault, text);
+    assert.throws(() => read(text), MediaError, text);
 });
 
 test("bytes of any kind are a configuration or a fault", () => {
@@ -26,7 +26,7 @@ test("bytes of any kind are a configuration or a fault", () => {
         const { sampleRate, channels } = readAudioConfig(bytes);
         assert.ok(sampleRate >= 1000 && channels >= 1 && channels <= 8);
       } catch (error) {
-        assert.ok(error instanceof MediaFault);
+        assert.ok(error instanceof MediaError);
       }
     }),
     { numRuns: 1000 },

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { MediaFault } from "../fault.ts";
-import { nalType, splitLengths, splitStartCodes } from "./nal.ts";
+import { MediaError } from "../access-unit.ts";
+import { BitWriter } from "./bit-writer.fixture.ts";
+import { hasRecoveryPoint, isBidirectional, nalType, splitLengths, splitStartCodes } from "./nal.ts";
 
 const hex = (text: string): Uint8Array => Buffer.from(text.replaceAll(" ", ""), "hex");
 const shown = (nals: readonly Uint8Array[]): string[] => nals.map((nal) => Buffer.from(nal).toString("hex"));
@@ -28,12 +29,12 @@ test("units with lengths are split, and lengths that lie are a fault", () => {
     ["0001", 4],
     ["02 65", 1],
   ] as const)
-    assert.throws(() => splitLengths(hex(bytes), size), MediaFault);
+    assert.throws(() => splitLengths(hex(bytes), size), MediaError);
 });
 
 test("a picture of too many units is a fault, not an array without end", () => {
-  assert.throws(() => splitLengths(hex("0141".repeat(5000)), 1), MediaFault);
-  assert.throws(() => splitStartCodes(hex("00000141".repeat(5000))), MediaFault);
+  assert.throws(() => splitLengths(hex("0141".repeat(5000)), 1), MediaError);
+  assert.throws(() => splitStartCodes(hex("00000141".repeat(5000))), MediaError);
 });
 
 test("any units come back out of a byte stream and out of lengths", () => {
@@ -56,4 +57,34 @@ test("the type of a unit is in its first byte", () => {
   assert.equal(nalType(hex("67")), 7);
   assert.equal(nalType(hex("65")), 5);
   assert.equal(nalType(hex("")), 0);
+});
+
+const slice = (type: number, firstBlock = 0): Uint8Array => new BitWriter().ue(firstBlock).ue(type).ue(0).nal(0x01);
+
+test("B slices are told from others, both of their numbers", () => {
+  assert.deepEqual(
+    [0, 1, 2, 5, 6, 7].map((type) => isBidirectional(slice(type))),
+    [false, true, false, false, true, false],
+  );
+  assert.equal(isBidirectional(slice(6, 3599)), true);
+  assert.equal(isBidirectional(Uint8Array.from([0x01])), false);
+});
+
+test("a recovery point is found behind other messages", () => {
+  const sei = (...bytes: number[]): Uint8Array => Uint8Array.from([0x06, ...bytes, 0x80]);
+  assert.equal(hasRecoveryPoint(sei(6, 1, 0xc4)), true);
+  assert.equal(hasRecoveryPoint(sei(5, 3, 6, 6, 6, 1, 1, 0x40)), false);
+  assert.equal(hasRecoveryPoint(sei(5, 3, 6, 6, 6, 6, 1, 0xc4)), true);
+  assert.equal(hasRecoveryPoint(sei(0xff, 6, 0)), false);
+  assert.equal(hasRecoveryPoint(sei(5, 0xff, 2, ...Array<number>(257).fill(6), 6, 1, 0xc4)), true);
+  assert.equal(hasRecoveryPoint(Uint8Array.from([])), false);
+});
+
+test("bytes of any kind are read to an end", () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 2000 }), (bytes) => {
+      isBidirectional(bytes);
+      hasRecoveryPoint(bytes);
+    }),
+  );
 });

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { MediaFault } from "../fault.ts";
+import { MediaError } from "../access-unit.ts";
 import { BitWriter } from "./bit-writer.fixture.ts";
-import { codecName, readSps } from "./sps.ts";
+import { codecName, readAvcConfig, readSps, writeAvcConfig } from "./sps.ts";
 
 const hex = (text: string): Uint8Array => Buffer.from(text, "hex");
 
@@ -141,11 +141,11 @@ test("a VUI that is cut off costs what it tells, not the picture", () => {
 });
 
 test("a picture too large, cropped away, or of impossible numbers is a fault with words", () => {
-  assert.throws(() => readSps(make({ columns: 1025 })), /the SPS is damaged: 1024 in it where 1023/);
-  assert.throws(() => readSps(make({ crop: [160, 160, 0, 0] })), /nothing of the picture is left/);
-  assert.throws(() => readSps(hex("67640028")), /the SPS is damaged: it is cut off/);
-  assert.throws(() => readSps(hex("68ce")), /an SPS was expected, a NAL unit of type 8 came/);
-  assert.throws(() => readSps(hex("")), MediaFault);
+  assert.throws(() => readSps(make({ columns: 1025 })), /the SPS contains 1024 where at most 1023/);
+  assert.throws(() => readSps(make({ crop: [160, 160, 0, 0] })), /crops the whole picture/);
+  assert.throws(() => readSps(hex("67640028")), /the SPS is truncated/);
+  assert.throws(() => readSps(hex("68ce")), /expected an SPS, received a NAL unit of type 8/);
+  assert.throws(() => readSps(hex("")), MediaError);
 });
 
 test("bytes of any kind are an SPS or a fault, and soon", () => {
@@ -163,9 +163,61 @@ test("bytes of any kind are an SPS or a fault, and soon", () => {
         const { width, height } = readSps(sps);
         assert.ok(width > 0 && width <= 16_384 && height > 0 && height <= 32_768);
       } catch (error) {
-        assert.ok(error instanceof MediaFault, String(error));
+        assert.ok(error instanceof MediaError, String(error));
       }
     }),
     { numRuns: 3000 },
+  );
+});
+
+const BASELINE = hex("6742c00dd90141fb011000000300100000030320f142a480");
+const HIGH_10 = hex("676e1033a6cb80780087d80880000003008000001902");
+const PPS = hex("68cb83cb20");
+
+test("what is written is read again", () => {
+  for (const sps of [BASELINE, HIGH_10]) {
+    const { parameterSets, lengthSize } = readAvcConfig(writeAvcConfig(sps, PPS));
+    assert.deepEqual([parameterSets.map((set) => Buffer.from(set)), lengthSize], [[sps, PPS], 4]);
+  }
+});
+
+test("profiles from High on tell of chroma and depth, older ones do not", () => {
+  assert.equal(Buffer.from(writeAvcConfig(HIGH_10, PPS)).subarray(-4).toString("hex"), "fdfafa00");
+  assert.equal(Buffer.from(writeAvcConfig(BASELINE, PPS)).subarray(-5).toString("hex"), "68cb83cb20");
+});
+
+test("several parameter sets are all there", () => {
+  const config = Buffer.concat([
+    hex("0142c00dffe1"),
+    hex("0018"),
+    BASELINE,
+    hex("02"),
+    hex("0005"),
+    PPS,
+    hex("0002"),
+    hex("6842"),
+  ]);
+  assert.equal(readAvcConfig(config).parameterSets.length, 3);
+});
+
+test("a configuration that is cut off, empty, or of another kind is a fault", () => {
+  const whole = writeAvcConfig(BASELINE, PPS);
+  for (let end = 0; end < whole.length; end++) assert.throws(() => readAvcConfig(whole.subarray(0, end)), MediaError);
+  assert.throws(() => readAvcConfig(hex("0142c00dffe000")), /no SPS or no PPS/);
+  assert.throws(() => readAvcConfig(hex("0042c00dffe000")), /version 1/);
+  assert.throws(() => readAvcConfig(hex("0142c00dfee000")), /length of 3 bytes/);
+});
+
+test("bytes of any kind are a configuration or a fault", () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 80 }), fc.boolean(), (bytes, isLikely) => {
+      if (isLikely && bytes.length > 0) bytes[0] = 1;
+      try {
+        readAvcConfig(bytes);
+      } catch (error) {
+        assert.ok(error instanceof MediaError);
+      }
+    }),
+    { numRuns: 1000 },
   );
 });

@@ -1,12 +1,12 @@
 /** Pictures and sound as a publisher would send them, made by ffmpeg. */
+
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { readAvcConfig } from "../h264/avc-config.ts";
+import type { AccessUnit, Tracks } from "../access-unit.ts";
 import { splitLengths } from "../h264/nal.ts";
-import { readSps } from "../h264/sps.ts";
-import type { Tracks, Unit } from "../unit.ts";
+import { readAvcConfig, readSps } from "../h264/sps.ts";
 
 export interface ClipOptions {
   readonly seconds?: number;
@@ -21,7 +21,7 @@ export interface ClipOptions {
 export interface Clip {
   readonly tracks: Tracks;
   /** In the order in which they are decoded, sound among them. */
-  readonly units: readonly Unit[];
+  readonly units: readonly AccessUnit[];
   readonly pictures: number;
 }
 
@@ -65,11 +65,14 @@ function readClip(file: string, hasAudio: boolean): Clip {
   const { packets } = JSON.parse(execFileSync("ffprobe", args, { encoding: "utf8", maxBuffer: 2 ** 26 }));
   const bytes = readFileSync(file);
   const avcC = bytes.indexOf("avcC");
-  const { sps, pps, lengthSize } = readAvcConfig(bytes.subarray(avcC + 4, avcC - 4 + bytes.readUInt32BE(avcC - 4)));
+  const {
+    parameterSets: [sps = Buffer.of(), pps = Buffer.of()],
+    lengthSize,
+  } = readAvcConfig(bytes.subarray(avcC + 4, avcC - 4 + bytes.readUInt32BE(avcC - 4)));
   const { width, height, reorderFrames } = readSps(sps);
   const pictures = (packets as Packet[]).filter(({ codec_type }) => codec_type === "video");
   const first = Math.min(...pictures.map(({ dts_time }) => Number(dts_time)));
-  const units = (packets as Packet[]).map((packet): Unit => {
+  const units = (packets as Packet[]).map((packet): AccessUnit => {
     const at = Number(packet.pos);
     const sample = bytes.subarray(at, at + Number(packet.size));
     const isKey = packet.flags.startsWith("K");

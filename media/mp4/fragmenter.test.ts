@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import type { Tracks, Unit } from "../unit.ts";
+import type { AccessUnit, Tracks } from "../access-unit.ts";
+import { findBox } from "./box.ts";
 import { type Clip, makeClip } from "./clip.fixture.ts";
 import { countWithGstreamer, hashPictures, probePackets, toByteStream, withFolder } from "./decode.fixture.ts";
+import { readMoof } from "./fragment.ts";
 import { type Fragment, Fragmenter, type FragmenterOptions } from "./fragmenter.ts";
 import { writeInitSegment } from "./init-segment.ts";
-import { findBox } from "./read-boxes.ts";
-import { readMoof } from "./read-fragment.ts";
 
 const plain = makeClip({ seconds: 2, hasAudio: true });
 
@@ -90,7 +90,7 @@ test("sound whose times were rounded to milliseconds lasts what it lasts", () =>
 
 test("sound that pauses begins again where it does", () => {
   const sounds = plain.units.filter(({ kind, dtsUs }) => kind === "video" || dtsUs < 400_000 || dtsUs > 1_200_000);
-  const runs = fragment({ ...plain, units: sounds }, { longestUs: 500_000 })
+  const runs = fragment({ ...plain, units: sounds }, { maxSampleUs: 500_000 })
     .flatMap(runsOf)
     .filter(({ trackId }) => trackId === 2);
   const starts = sounds.filter(({ kind }) => kind === "audio").map(({ dtsUs }) => Math.round(dtsUs * 0.048));
@@ -98,9 +98,9 @@ test("sound that pauses begins again where it does", () => {
 });
 
 test("a picture that lasts too long is followed by a gap", () => {
-  const late = (unit: Unit): Unit =>
+  const late = (unit: AccessUnit): AccessUnit =>
     unit.dtsUs < 1_000_000 ? unit : { ...unit, dtsUs: unit.dtsUs + 3_000_000, ptsUs: unit.ptsUs + 3_000_000 };
-  const [with_, without] = [{ longestUs: 2_000_000 }, {}].map((options) =>
+  const [with_, without] = [{ maxSampleUs: 2_000_000 }, {}].map((options) =>
     fragment({ ...plain, units: plain.units.map(late) }, options),
   );
   const durations = (fragments: readonly Fragment[] = []) => fragments.map(({ durationUs }) => durationUs);

@@ -1,4 +1,5 @@
 /** Our client against our hub, against nginx, and against servers that are none. */
+
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
@@ -11,13 +12,12 @@ import { makeFlv, readPackets, toPackets } from "../../hub/rtmp/clips.fixture.ts
 import { RawClient, readTags } from "../../hub/rtmp/raw-client.fixture.ts";
 import { runProgram, type Taken, TestIngest, testFolder } from "../../hub/rtmp/rtmp.fixture.ts";
 import { nginxIsMissing, openNginx } from "../../test/nginx-rtmp.fixture.ts";
-import type { Tracks, Unit } from "../unit.ts";
-import { ChunkReader } from "./chunk-reader.ts";
-import { type OutgoingMessage, writeChunks } from "./chunk-writer.ts";
-import { type Command, makeCommand, readCommand } from "./command.ts";
+import type { AccessUnit, Tracks } from "../access-unit.ts";
+import type { Publisher } from "../publisher.ts";
+import { ChunkReader, writeChunks } from "./chunks.ts";
 import { Handshake } from "./handshake.ts";
-import { MESSAGE } from "./message.ts";
-import { publishRtmp, type RtmpPublisher } from "./publisher.ts";
+import { type Command, MESSAGE, makeCommand, type OutgoingMessage, readCommand } from "./message.ts";
+import { publishRtmp } from "./publisher.ts";
 
 const ingest = await TestIngest.open();
 
@@ -25,7 +25,7 @@ const ingest = await TestIngest.open();
 async function loadUnits(
   name: string,
   options: Parameters<typeof makeFlv>[0],
-): Promise<{ tracks: Tracks; units: Unit[] }> {
+): Promise<{ tracks: Tracks; units: AccessUnit[] }> {
   const client = await RawClient.publishing(ingest, `user/load/${name}`);
   for (const tag of readTags(await makeFlv(options))) client.send(tag);
   client.command("deleteStream", null, 1);
@@ -37,11 +37,12 @@ const rich = await loadUnits("rich", { frames: 50, bFrames: 2, hasSound: true })
 const plain = await loadUnits("plain", { frames: 50 });
 const large = await loadUnits("large", { frames: 25, size: "320x240" });
 
-function sendAll(publisher: RtmpPublisher, units: readonly Unit[]): void {
+function sendAll(publisher: Publisher, units: readonly AccessUnit[]): void {
   for (const unit of units) assert.ok(publisher.send(unit));
 }
 
-const assertSame = (taken: Taken, units: readonly Unit[]) => assert.deepEqual(toPackets(taken.units), toPackets(units));
+const assertSame = (taken: Taken, units: readonly AccessUnit[]) =>
+  assert.deepEqual(toPackets(taken.units), toPackets(units));
 
 test("our hub gets every picture and every frame of sound, with their times", async () => {
   const publisher = await publishRtmp(ingest.url("user/own/rich"), rich.tracks);
@@ -123,12 +124,12 @@ async function waitForFile(folder: string): Promise<string[]> {
 
 test("a refusal is told in the server's words", async () => {
   await assert.rejects(publishRtmp(ingest.url("user/own/x", "wrong"), plain.tracks), {
-    message: "the server refused: a valid key is needed",
+    message: "the server rejected the stream: a valid key is needed",
   });
   await assert.rejects(publishRtmp(ingest.url("user"), plain.tracks), /the address of a stream is/);
   const publisher = await publishRtmp(ingest.url("user/own/expelled"), plain.tracks);
   ingest.streams.expel("user/own/expelled", "its source was deleted");
-  assert.equal(await publisher.closed, "the server refused: its source was deleted");
+  assert.equal(await publisher.closed, "the server rejected the stream: its source was deleted");
 });
 
 async function listen(server: Server): Promise<number> {
@@ -148,7 +149,7 @@ test("whoever is told to give up does so at once", async () => {
   const controller = new AbortController();
   const publishing = publishRtmp(`rtmp://127.0.0.1:${silent}/a/b`, plain.tracks, { signal: controller.signal });
   controller.abort();
-  await assert.rejects(publishing, /given up/);
+  await assert.rejects(publishing, /aborted/);
 });
 
 test("servers that say nothing, something else, or hang up are given up", async () => {
@@ -156,7 +157,7 @@ test("servers that say nothing, something else, or hang up are given up", async 
   const silent = await listen(createServer());
   await assert.rejects(
     publishRtmp(`rtmp://127.0.0.1:${silent}/a/b`, plain.tracks, options),
-    /did not shake hands within 0.3 s/,
+    /did not complete the handshake within 0.3 s/,
   );
   const web = await listen(createServer((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")));
   await assert.rejects(publishRtmp(`rtmp://127.0.0.1:${web}/a/b`, plain.tracks, options), /does not speak RTMP/);
@@ -196,7 +197,7 @@ test("errors for what nobody waits for do no harm, errors for what is waited for
       [refused, "releaseStream", "FCPublish"].includes(command.name) ? [fail(command)] : [succeed(command)],
     );
     const publishing = publishRtmp(`rtmp://127.0.0.1:${port}/a/b`, plain.tracks);
-    await assert.rejects(publishing, { message: "the server refused: not here" }, refused);
+    await assert.rejects(publishing, { message: "the server rejected the stream: not here" }, refused);
   }
 });
 
@@ -233,7 +234,7 @@ test("a fixed address is connected to, and the server is told the name", async (
 });
 
 /** Sent again and again until it is not taken any more. */
-function flood(publisher: RtmpPublisher, most: number): number {
+function flood(publisher: Publisher, most: number): number {
   for (let i = 0; i < most; i += 1) {
     const unit = plain.units[i % plain.units.length] ?? assert.fail();
     const padded = unit.isKey ? unit : { ...unit, parts: [...unit.parts, Buffer.alloc(500_000, 6)] };
@@ -273,7 +274,7 @@ test("a server that takes nothing any more is given up", async () => {
     flood(publisher, 1000);
     await sleep(10);
   }
-  assert.equal(reason, "the server has taken nothing for 0.2 s");
+  assert.equal(reason, "the server accepted no data for 0.2 s");
   await publisher.close();
 });
 

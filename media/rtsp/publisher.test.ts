@@ -2,11 +2,9 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
-import type { Tracks, Unit } from "../unit.ts";
-import { readRtspAddress } from "./address.ts";
-import { RtspClient } from "./client.ts";
-import { type RtspFrame, type RtspRequest, writeResponse } from "./message.ts";
-import { MessageReader } from "./message-reader.ts";
+import type { AccessUnit, Tracks } from "../access-unit.ts";
+import { RtspClient, readRtspAddress } from "./client.ts";
+import { MessageReader, type RtspFrame, type RtspRequest, writeResponse } from "./message.ts";
 import { publishRtsp } from "./publisher.ts";
 
 const TRACKS: Tracks = {
@@ -20,7 +18,7 @@ const TRACKS: Tracks = {
   },
   audio: { codec: "aac", config: Uint8Array.of(0x12, 0x10), sampleRate: 44_100, channels: 2 },
 };
-const picture = (isKey: boolean, bytes = 5000): Unit => ({
+const picture = (isKey: boolean, bytes = 5000): AccessUnit => ({
   kind: "video",
   dtsUs: 0,
   ptsUs: 0,
@@ -115,11 +113,11 @@ test("the password is given as the server asks for it: Digest, or Basic, and nev
 test("a refusal is told in the server's words, without the address", async (t) => {
   const server = await serve(t, (request) => refuse(request, 403, "this path is taken"));
   await assert.rejects(publishRtsp(server.at("us:secret@"), TRACKS), {
-    message: "the server refused ANNOUNCE: 403 this path is taken",
+    message: "the server rejected ANNOUNCE: 403 this path is taken",
   });
   const guarded = await serve(t, (request) => refuse(request, 401, null, { "WWW-Authenticate": 'Basic realm="r"' }));
   await assert.rejects(publishRtsp(guarded.at("us:secret@"), TRACKS), {
-    message: "the server refused ANNOUNCE: 401 Unauthorized",
+    message: "the server rejected ANNOUNCE: 401 Unauthorized",
   });
   assert.equal(guarded.requests.length, 2);
 });
@@ -144,7 +142,7 @@ test("a server that stops reading takes no more pictures, then is given up", asy
     await new Promise((resolve) => setImmediate(resolve));
   }
   assert.equal(publisher.send(picture(false)), false);
-  assert.equal(await publisher.closed, "the server has taken nothing for 0.5 s");
+  assert.equal(await publisher.closed, "the server accepted no data for 0.5 s");
 });
 
 test("a server that goes away is told of", async (t) => {

@@ -1,78 +1,79 @@
 /**
- * The RTP clocks of a publisher's tracks begin anywhere. Here they are put on one time line: by when the first packets came,
- * and as soon as the publisher has told what time it was (sender reports) by that.
+ * Maps the RTP clocks of a publisher's tracks, which start at random values, to one timeline: first by packet arrival, then
+ * by the publisher's sender reports.
  */
 import { timestampStep } from "./packet.ts";
 import type { SenderReport } from "./rtcp.ts";
 
-/** A publisher whose clock is further off than this does not know the time: then it is ours that counts. */
+/** A publisher clock that is further off is ignored, and the local clock used. */
 const CLOCK_TOLERANCE_MS = 60_000;
-/** Sound that is off by less stays where it is: a step would be heard, this cannot be seen. */
+/** Smaller offsets are not corrected: a step in the audio is audible, the offset is not visible. */
 const STEP_US = 20_000;
 
-export class SenderTimes {
-  /** Unix time of its beginning: by arrival, and by the publisher's own clock where that is known. */
+export class SenderClock {
+  /** Unix time of the timeline's start: by arrival, and by the publisher's clock if known. */
   readonly #beginMs: number;
-  #toldBeginMs: number | null = null;
+  #reportedBeginMs: number | null = null;
 
   constructor(nowMs: number) {
     this.#beginMs = nowMs;
   }
 
-  /** The leading one stays where it is; the other is moved to fit. */
-  addTrack(clockRate: number, isLeading: boolean): TrackTimes {
-    return new TrackTimes(clockRate, {
+  /** The leading track keeps its position; the other is aligned to it. */
+  addTrack(clockRate: number, isLeading: boolean): TrackClock {
+    return new TrackClock(clockRate, {
       begin: (nowMs) => (nowMs - this.#beginMs) * 1000,
       lead: (beginMs) => {
-        if (isLeading) this.#toldBeginMs = beginMs;
-        return this.#toldBeginMs;
+        if (isLeading) this.#reportedBeginMs = beginMs;
+        return this.#reportedBeginMs;
       },
     });
   }
 }
 
-interface Line {
+interface Timeline {
+  /** Position of `nowMs` in microseconds. */
   begin(nowMs: number): number;
-  /** Tells when the line began, by this track; answers when it began by the leading one. */
+  /** Reports the timeline's start by this track's clock. Returns its start by the leading track's, if known. */
   lead(beginMs: number): number | null;
 }
 
-export class TrackTimes {
+export class TrackClock {
   readonly #clockRate: number;
-  readonly #line: Line;
+  readonly #timeline: Timeline;
   #lastTimestamp: number | null = null;
   #ticks = 0;
-  /** What is added to the track's own time to be on the line. */
+  /** From the track's own time to the timeline. */
   #offsetUs = 0;
   /** Unix time of tick 0. */
   #unixMs: number | null = null;
 
-  constructor(clockRate: number, line: Line) {
+  constructor(clockRate: number, timeline: Timeline) {
     this.#clockRate = clockRate;
-    this.#line = line;
+    this.#timeline = timeline;
   }
 
-  place(timestamp: number, nowMs: number): { ptsUs: number; captureMs: number } {
+  convert(timestamp: number, nowMs: number): { ptsUs: number; captureMs: number } {
     const isFirst = this.#lastTimestamp === null;
     this.#ticks = this.#ticksOf(timestamp);
     this.#lastTimestamp = timestamp;
-    if (isFirst) this.#offsetUs = this.#line.begin(nowMs);
+    if (isFirst) this.#offsetUs = this.#timeline.begin(nowMs);
     const ownMs = (this.#ticks * 1000) / this.#clockRate;
     const captureMs = this.#unixMs === null ? nowMs : this.#unixMs + ownMs;
     return { ptsUs: Math.round(ownMs * 1000) + this.#offsetUs, captureMs };
   }
 
-  report(report: SenderReport, nowMs: number): void {
+  handleReport(report: SenderReport, nowMs: number): void {
     if (Math.abs(report.unixMs - nowMs) > CLOCK_TOLERANCE_MS) {
       this.#unixMs = null;
       return;
     }
     if (this.#lastTimestamp === null) {
       this.#lastTimestamp = report.timestamp;
-      this.#offsetUs = this.#line.begin(nowMs);
+      this.#offsetUs = this.#timeline.begin(nowMs);
     }
     this.#unixMs = report.unixMs - (this.#ticksOf(report.timestamp) * 1000) / this.#clockRate;
-    const beginMs = this.#line.lead(this.#unixMs - this.#offsetUs / 1000);
+    const beginMs = this.#timeline.lead(this.#unixMs - this.#offsetUs / 1000);
     if (beginMs === null) return;
     const offsetUs = Math.round((this.#unixMs - beginMs) * 1000);
     if (Math.abs(offsetUs - this.#offsetUs) > STEP_US) this.#offsetUs = offsetUs;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readRtmpAddress } from "./address.ts";
+import { describeRejection, isRejection, readRtmpAddress } from "./client.ts";
 
 test("an address is split before the last segment, and its query goes with the name", () => {
   const rows: [string, object][] = [
@@ -28,4 +28,25 @@ test("what is no address of RTMP is refused without being repeated", () => {
       (error) => error instanceof TypeError && !error.message.includes("secret"),
     );
   }
+});
+
+const status = (level: string, code: string, description = "") => ({
+  ...{ name: "onStatus", transaction: 0, object: null, args: [{ level, code, description }] },
+});
+
+test("errors of a stream and its end are refusals, its start is none", () => {
+  assert.ok(isRejection(status("error", "NetStream.Publish.BadName")));
+  assert.ok(isRejection(status("status", "NetStream.Unpublish.Success")));
+  assert.ok(!isRejection(status("status", "NetStream.Publish.Start")));
+  assert.ok(!isRejection({ ...status("error", "NetConnection.Call.Failed"), name: "_error" }));
+});
+
+test("a refusal is told in the server's words, without the key and without line breaks", () => {
+  const told = status("error", "x", "no\n room for street?api_key=wh_1_2");
+  assert.equal(describeRejection(told, "street?api_key=wh_1_2"), "the server rejected the stream: no  room for ***");
+  assert.equal(
+    describeRejection(status("error", "NetStream.Failed"), "street"),
+    "the server rejected the stream: NetStream.Failed",
+  );
+  assert.equal(describeRejection({ ...told, args: [] }, "street"), "the server rejected the stream: it gave no reason");
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { Reorder } from "./reorder.ts";
+import { JitterBuffer } from "./receiver.ts";
 
 const packet = (sequence: number, ssrc = 1) => ({
   marker: false,
@@ -12,62 +12,62 @@ const packet = (sequence: number, ssrc = 1) => ({
   payload: new Uint8Array(0),
 });
 
-function collect(limits: { mostPackets: number; waitMs: number }) {
+function collect(limits: { maxPackets: number; waitMs: number }) {
   const out: string[] = [];
-  const reorder = new Reorder(limits, ({ sequence }, isAfterLoss) =>
+  const buffer = new JitterBuffer(limits, ({ sequence }, isAfterLoss) =>
     out.push(`${isAfterLoss ? "lost " : ""}${sequence}`),
   );
-  return { reorder, out };
+  return { buffer, out };
 }
 
 test("packets that overtake one another are put back, also where the numbers wrap", () => {
   const order = fc.shuffledSubarray([1, 2, 3, 4, 5, 6, 7, 8], { minLength: 8 });
   fc.assert(
     fc.property(order, fc.integer({ min: 0, max: 0xffff }), (places, first) => {
-      const { reorder, out } = collect({ mostPackets: 100, waitMs: 50 });
-      reorder.take(packet(first), 0);
-      for (const place of places) reorder.take(packet(first + place), 0);
+      const { buffer, out } = collect({ maxPackets: 100, waitMs: 50 });
+      buffer.push(packet(first), 0);
+      for (const place of places) buffer.push(packet(first + place), 0);
       assert.deepEqual(
         out,
         [0, 1, 2, 3, 4, 5, 6, 7, 8].map((place) => String((first + place) & 0xffff)),
       );
-      assert.equal(reorder.lost, 0);
-      assert.equal(reorder.deadlineMs, null);
+      assert.equal(buffer.lost, 0);
+      assert.equal(buffer.deadlineMs, null);
     }),
   );
 });
 
 test("a packet that does not come is waited for as long as it is said, then told as lost", () => {
-  const { reorder, out } = collect({ mostPackets: 100, waitMs: 50 });
-  for (const sequence of [1, 3, 4]) reorder.take(packet(sequence), 1000);
-  assert.equal(reorder.deadlineMs, 1050);
-  reorder.flush(1049);
+  const { buffer, out } = collect({ maxPackets: 100, waitMs: 50 });
+  for (const sequence of [1, 3, 4]) buffer.push(packet(sequence), 1000);
+  assert.equal(buffer.deadlineMs, 1050);
+  buffer.flush(1049);
   assert.deepEqual(out, ["1"]);
-  reorder.flush(1050);
+  buffer.flush(1050);
   assert.deepEqual(out, ["1", "lost 3", "4"]);
-  assert.equal(reorder.lost, 1);
-  reorder.take(packet(2), 1051);
+  assert.equal(buffer.lost, 1);
+  buffer.push(packet(2), 1051);
   assert.deepEqual(out, ["1", "lost 3", "4"]);
 });
 
 test("no more than the limit wait behind a gap", () => {
-  const { reorder, out } = collect({ mostPackets: 3, waitMs: 1e9 });
-  for (const sequence of [1, 3, 4, 5]) reorder.take(packet(sequence), 0);
+  const { buffer, out } = collect({ maxPackets: 3, waitMs: 1e9 });
+  for (const sequence of [1, 3, 4, 5]) buffer.push(packet(sequence), 0);
   assert.deepEqual(out, ["1", "lost 3", "4", "5"]);
 });
 
 test("a packet that comes twice is passed on once", () => {
-  const { reorder, out } = collect({ mostPackets: 9, waitMs: 50 });
-  for (const sequence of [1, 1, 3, 3, 2, 2]) reorder.take(packet(sequence), 0);
+  const { buffer, out } = collect({ maxPackets: 9, waitMs: 50 });
+  for (const sequence of [1, 1, 3, 3, 2, 2]) buffer.push(packet(sequence), 0);
   assert.deepEqual(out, ["1", "2", "3"]);
 });
 
 test("a sender that begins anew is followed at once", () => {
-  const { reorder, out } = collect({ mostPackets: 9, waitMs: 50 });
-  reorder.take(packet(1), 0);
-  reorder.take(packet(30_000), 0);
-  reorder.take(packet(30_001), 0);
-  reorder.take(packet(7, 2), 0);
+  const { buffer, out } = collect({ maxPackets: 9, waitMs: 50 });
+  buffer.push(packet(1), 0);
+  buffer.push(packet(30_000), 0);
+  buffer.push(packet(30_001), 0);
+  buffer.push(packet(7, 2), 0);
   assert.deepEqual(out, ["1", "lost 30000", "30001", "lost 7"]);
-  assert.equal(reorder.ssrc, 2);
+  assert.equal(buffer.ssrc, 2);
 });

@@ -1,57 +1,58 @@
 /**
- * Messages out of chunks. Nothing is kept that was not asked for, and memory is taken as bytes come, not as lengths are
- * claimed.
+ * Splits RTMP messages into chunks and reassembles them. The reader keeps only message types that its user needs, and
+ * allocates memory as bytes arrive, not by the length that a peer claims.
  */
-import { MediaFault } from "../fault.ts";
-import { FIRST_CHUNK_SIZE, MESSAGE, type Message } from "./message.ts";
+import { MediaError } from "../access-unit.ts";
+import { MESSAGE, type Message, type OutgoingMessage } from "./message.ts";
 
 export interface ChunkLimits {
   readonly chunkStreams: number;
-  /** One command. */
+  /** Of one command. */
   readonly commandBytes: number;
-  /** One message of video or audio. */
+  /** Of one video or audio message. */
   readonly mediaBytes: number;
 }
 
-/** Chunk sizes, windows and pings have no more to say. */
+export const INITIAL_CHUNK_SIZE = 128;
+/** Enough for chunk sizes, windows and pings. */
 const CONTROL_BYTES = 64;
-/** The specification allows 1; nobody sends so little in earnest, and it costs much to read. */
-const SMALLEST_CHUNK = 128;
-const LARGEST_CHUNK = 2 ** 24;
-/** A message takes so much at first, and twice as much whenever it needs more. */
-const FIRST_BYTES = 64 * 1024;
+/** The specification allows 1; real peers send more, and small chunks are expensive to read. */
+const MIN_CHUNK_SIZE = 128;
+const MAX_CHUNK_SIZE = 2 ** 24;
+/** Initial allocation of a message, doubled when needed. */
+const INITIAL_BYTES = 64 * 1024;
 const EXTENDED = 0xff_ffff;
 const HEADER_BYTES = [11, 7, 3, 0];
 const NO_BYTES = Buffer.alloc(0);
 
-/** What the chunks of one chunk stream have in common. */
+/** State of one chunk stream. */
 interface ChunkStream {
   length: number;
   type: number;
   streamId: number;
   timestamp: number;
-  /** As last written: after a full header the time itself, as the specification wants it. */
+  /** As last received; after a full header the absolute time, as specified. */
   delta: number;
   isExtended: boolean;
   isInMessage: boolean;
   received: number;
-  /** Null: nothing yet, or its bytes are passed over. */
+  /** Null: no bytes yet, or the message is skipped. */
   body: Buffer | null;
   isKept: boolean;
 }
 
 export class ChunkReader {
-  /** Until this is set, video and audio are passed over. */
-  takesMedia = false;
+  /** Until this is set, video and audio messages are skipped. */
+  readsMedia = false;
   readonly #limits: ChunkLimits;
   readonly #streams = new Map<number, ChunkStream>();
-  #chunkSize = FIRST_CHUNK_SIZE;
+  #chunkSize = INITIAL_CHUNK_SIZE;
   #pending: Buffer = NO_BYTES;
   #offset = 0;
-  /** The chunk whose payload is being read, and how much of it is to come. */
+  /** The chunk whose payload is being read, and how many bytes are missing. */
   #current: ChunkStream | null = null;
   #left = 0;
-  /** Taken by messages that are not whole yet. */
+  /** Allocated for incomplete messages. */
   #heldBytes = 0;
 
   constructor(limits: ChunkLimits) {
@@ -64,7 +65,7 @@ export class ChunkReader {
     this.#offset = 0;
   }
 
-  /** The next whole message, in the order in which they end; null: more bytes are needed. */
+  /** The next complete message, in order of completion; null: more bytes are needed. */
   next(): Message | null {
     for (;;) {
       const chunk = this.#current ?? this.#readHeader();
@@ -79,7 +80,7 @@ export class ChunkReader {
     }
   }
 
-  /** Null: the header is not there as a whole yet, and nothing was taken. */
+  /** Null: the header is incomplete, and nothing was consumed. */
   #readHeader(): ChunkStream | null {
     const bytes = this.#pending;
     const first = bytes[this.#offset];
@@ -97,7 +98,7 @@ export class ChunkReader {
     const isExtended = format < 3 ? time === EXTENDED : chunk.isExtended;
     if (isExtended && bytes.length < fieldsEnd + 4) return null;
     const extended = isExtended ? bytes.readUInt32BE(fieldsEnd) : time;
-    // Some leave the extended time out of the chunks that go on: there it is what was said before, or it is payload.
+    // Some peers omit the extended time in continuation chunks: it is present only if it repeats the last value.
     const hasExtended = isExtended && (format < 3 || extended === chunk.delta);
 
     if (format < 2) {
@@ -118,12 +119,13 @@ export class ChunkReader {
   #findStream(id: number, format: number): ChunkStream {
     const known = this.#streams.get(id);
     if (known !== undefined) {
-      if (known.isInMessage && format < 3) throw new MediaFault(`chunk stream ${id}: a message begins inside another`);
+      if (known.isInMessage && format < 3)
+        throw new MediaError(`chunk stream ${id}: a message starts before the previous one is complete`);
       return known;
     }
-    if (format > 1) throw new MediaFault(`chunk stream ${id} begins with a header that refers to an earlier one`);
+    if (format > 1) throw new MediaError(`chunk stream ${id} starts with a header that refers to an earlier one`);
     if (this.#streams.size >= this.#limits.chunkStreams) {
-      throw new MediaFault(`more than ${this.#limits.chunkStreams} chunk streams`);
+      throw new MediaError(`more than ${this.#limits.chunkStreams} chunk streams`);
     }
     const chunk = {
       ...{ length: 0, type: 0, streamId: 0, timestamp: 0, delta: 0, isExtended: false },
@@ -137,18 +139,20 @@ export class ChunkReader {
     chunk.timestamp = isAbsolute ? chunk.delta : (chunk.timestamp + chunk.delta) >>> 0;
     chunk.isInMessage = true;
     chunk.received = 0;
-    const most = this.#mostBytes(chunk.type);
-    chunk.isKept = most > 0;
-    if (chunk.isKept && chunk.length > most) {
-      throw new MediaFault(`a message of type ${chunk.type} with ${chunk.length} bytes; ${most} are allowed`);
+    const max = this.#maxBytes(chunk.type);
+    chunk.isKept = max > 0;
+    if (chunk.isKept && chunk.length > max) {
+      throw new MediaError(
+        `received a message of type ${chunk.type} with ${chunk.length} bytes; at most ${max} are allowed`,
+      );
     }
   }
 
-  /** 0: messages of this type are passed over. */
-  #mostBytes(type: number): number {
+  /** 0: messages of this type are skipped. */
+  #maxBytes(type: number): number {
     if (type >= MESSAGE.setChunkSize && type <= MESSAGE.peerBandwidth) return CONTROL_BYTES;
     if (type === MESSAGE.command || type === MESSAGE.commandAmf3) return this.#limits.commandBytes;
-    if (type === MESSAGE.video || type === MESSAGE.audio) return this.takesMedia ? this.#limits.mediaBytes : 0;
+    if (type === MESSAGE.video || type === MESSAGE.audio) return this.readsMedia ? this.#limits.mediaBytes : 0;
     return 0;
   }
 
@@ -166,9 +170,9 @@ export class ChunkReader {
   #grow(chunk: ChunkStream, needed: number): Buffer {
     const { body, length } = chunk;
     if (body !== null && body.length >= needed) return body;
-    const size = Math.min(length, Math.max(needed, FIRST_BYTES, 2 * (body?.length ?? 0)));
+    const size = Math.min(length, Math.max(needed, INITIAL_BYTES, 2 * (body?.length ?? 0)));
     this.#hold(size - (body?.length ?? 0));
-    // Of its own memory: a few bytes that live long must not keep a whole pool alive.
+    // Not from the pool: a few long-lived bytes must not keep a whole pool alive.
     const grown = Buffer.allocUnsafeSlow(size);
     body?.copy(grown, 0, 0, chunk.received);
     chunk.body = grown;
@@ -177,18 +181,18 @@ export class ChunkReader {
 
   #hold(bytes: number): void {
     this.#heldBytes += bytes;
-    const most = this.#limits.commandBytes + (this.takesMedia ? 2 * this.#limits.mediaBytes : 0);
-    if (this.#heldBytes > most) throw new MediaFault(`more than ${most} bytes in messages that do not end`);
+    const max = this.#limits.commandBytes + (this.readsMedia ? 2 * this.#limits.mediaBytes : 0);
+    if (this.#heldBytes > max) throw new MediaError(`more than ${max} bytes in incomplete messages`);
   }
 
-  /** Null: it was for us, or passed over. */
+  /** Null: the reader itself handled the message, or skipped it. */
   #finish(chunk: ChunkStream): Message | null {
     const { type, streamId, timestamp } = chunk;
     const body = chunk.body ?? NO_BYTES;
     this.#drop(chunk);
     if (!chunk.isKept) return null;
     if (type !== MESSAGE.setChunkSize && type !== MESSAGE.abort) return { type, streamId, timestamp, body };
-    if (body.length < 4) throw new MediaFault(`a message of type ${type} has 4 bytes, not ${body.length}`);
+    if (body.length < 4) throw new MediaError(`expected 4 bytes in a message of type ${type}, received ${body.length}`);
     const value = body.readUInt32BE(0);
     if (type === MESSAGE.setChunkSize) this.#setChunkSize(value);
     else this.#abort(value);
@@ -202,8 +206,8 @@ export class ChunkReader {
   }
 
   #setChunkSize(size: number): void {
-    if (size < SMALLEST_CHUNK || size > LARGEST_CHUNK) {
-      throw new MediaFault(`a chunk size of ${size}; ${SMALLEST_CHUNK} to ${LARGEST_CHUNK} are allowed`);
+    if (size < MIN_CHUNK_SIZE || size > MAX_CHUNK_SIZE) {
+      throw new MediaError(`received chunk size ${size}; ${MIN_CHUNK_SIZE} to ${MAX_CHUNK_SIZE} are allowed`);
     }
     this.#chunkSize = size;
   }
@@ -212,4 +216,35 @@ export class ChunkReader {
     const chunk = this.#streams.get(id);
     if (chunk !== undefined) this.#drop(chunk);
   }
+}
+
+/**
+ * Writes every message with a full header: a few more bytes, but no state that both sides must agree on. Returns pieces to
+ * write one after the other; the body is not copied.
+ */
+export function writeChunks(message: OutgoingMessage, chunkSize = INITIAL_CHUNK_SIZE): Uint8Array[] {
+  const { chunkStream, type, streamId, body } = message;
+  const timestamp = message.timestamp >>> 0;
+  const isExtended = timestamp >= EXTENDED;
+  const header = Buffer.allocUnsafe(isExtended ? 16 : 12);
+  header[0] = chunkStream;
+  header.writeUIntBE(isExtended ? EXTENDED : timestamp, 1, 3);
+  header.writeUIntBE(body.length, 4, 3);
+  header[7] = type;
+  header.writeUInt32LE(streamId, 8);
+  if (isExtended) header.writeUInt32BE(timestamp, 12);
+
+  const pieces: Uint8Array[] = [header];
+  for (let at = 0; at < body.length; at += chunkSize) {
+    if (at > 0) pieces.push(continueChunk(chunkStream, isExtended ? timestamp : null));
+    pieces.push(body.subarray(at, at + chunkSize));
+  }
+  return pieces;
+}
+
+function continueChunk(chunkStream: number, extended: number | null): Buffer {
+  const header = Buffer.allocUnsafe(extended === null ? 1 : 5);
+  header[0] = 0xc0 | chunkStream;
+  if (extended !== null) header.writeUInt32BE(extended, 1);
+  return header;
 }

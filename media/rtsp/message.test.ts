@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { RtspFault, type RtspItem, writeRequest, writeResponse } from "./message.ts";
-import { MessageReader } from "./message-reader.ts";
+import { MessageReader, RtspError, type RtspItem, writeRequest, writeResponse } from "./message.ts";
 
 function readAll(chunks: readonly Buffer[]): RtspItem[] {
   const reader = new MessageReader();
@@ -62,7 +61,7 @@ for (const [what, text, status] of TOO_MUCH) {
   test(`${what} is refused with ${status}`, () => {
     assert.throws(
       () => readAll([Buffer.from(text, "latin1")]),
-      (error) => error instanceof RtspFault && error.status === status,
+      (error) => error instanceof RtspError && error.status === status,
     );
   });
 }
@@ -79,7 +78,7 @@ test("any bytes at all are messages, packets, or a fault of RTSP", () => {
       try {
         readAll(chunks);
       } catch (error) {
-        assert.ok(error instanceof RtspFault);
+        assert.ok(error instanceof RtspError);
       }
     }),
     { numRuns: 500 },

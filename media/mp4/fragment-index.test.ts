@@ -5,10 +5,9 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { makeClip } from "./clip.fixture.ts";
 import { withFolder } from "./decode.fixture.ts";
-import { findIntact, type Intact } from "./find-intact.ts";
+import { findIntact, findRandomAccess, type Intact, writeRandomAccess } from "./fragment-index.ts";
 import { type Fragment, Fragmenter } from "./fragmenter.ts";
 import { writeInitSegment } from "./init-segment.ts";
-import { findRandomAccess, writeRandomAccess } from "./random-access.ts";
 
 const clip = makeClip({ seconds: 2, gop: 15, hasAudio: true, size: "64x64" });
 const head = writeInitSegment(clip.tracks);

@@ -1,17 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { MediaFault } from "../fault.ts";
-import { ChunkReader } from "./chunk-reader.ts";
-import { type OutgoingMessage, writeChunks } from "./chunk-writer.ts";
-import { makeControl } from "./command.ts";
-import { MESSAGE, type Message } from "./message.ts";
+import { MediaError } from "../access-unit.ts";
+import { ChunkReader, writeChunks } from "./chunks.ts";
+import { MESSAGE, type Message, makeControl, type OutgoingMessage } from "./message.ts";
 
 const LIMITS = { chunkStreams: 8, commandBytes: 4096, mediaBytes: 200_000 };
 
 function openReader(limits = LIMITS): ChunkReader {
   const reader = new ChunkReader(limits);
-  reader.takesMedia = true;
+  reader.readsMedia = true;
   return reader;
 }
 
@@ -121,18 +119,18 @@ test("video and audio are passed over until they are wanted, and so is what nobo
   const data = { ...video(1, Buffer.alloc(2 ** 20)), type: MESSAGE.data };
   const command = { ...video(3, Buffer.from([1])), type: MESSAGE.command };
   assert.deepEqual(times(readAll(reader, chunk(big), chunk(data), chunk(command))), [3]);
-  reader.takesMedia = true;
+  reader.readsMedia = true;
   assert.deepEqual(times(readAll(reader, chunk(data), chunk(video(4, Buffer.from([1]))))), [4]);
 });
 
 test("what is too much is refused when it is announced", () => {
   const refused: [RegExp, ...Uint8Array[]][] = [
-    [/200001 bytes; 200000 are allowed/, chunk(video(0, Buffer.alloc(200_001))).subarray(0, 12)],
-    [/4097 bytes; 4096 are allowed/, chunk({ ...video(0, Buffer.alloc(4097)), type: MESSAGE.command })],
-    [/type 4 with 65 bytes; 64 are allowed/, chunk({ ...video(0, Buffer.alloc(65)), type: MESSAGE.userControl })],
-    [/a chunk size of 127/, chunk(makeControl(MESSAGE.setChunkSize, 127))],
-    [/a chunk size of 4294967295/, chunk(makeControl(MESSAGE.setChunkSize, 0xffff_ffff))],
-    [/has 4 bytes, not 1/, chunk({ ...video(0, Buffer.alloc(1)), type: MESSAGE.setChunkSize })],
+    [/200001 bytes; at most 200000 are allowed/, chunk(video(0, Buffer.alloc(200_001))).subarray(0, 12)],
+    [/4097 bytes; at most 4096 are allowed/, chunk({ ...video(0, Buffer.alloc(4097)), type: MESSAGE.command })],
+    [/type 4 with 65 bytes; at most 64 are allowed/, chunk({ ...video(0, Buffer.alloc(65)), type: MESSAGE.userControl })],
+    [/received chunk size 127/, chunk(makeControl(MESSAGE.setChunkSize, 127))],
+    [/received chunk size 4294967295/, chunk(makeControl(MESSAGE.setChunkSize, 0xffff_ffff))],
+    [/expected 4 bytes in a message of type 1, received 1/, chunk({ ...video(0, Buffer.alloc(1)), type: MESSAGE.setChunkSize })],
     [/refers to an earlier one/, hex("c6 00")],
     [/begins inside another/, chunk(video(0, Buffer.alloc(200))).subarray(0, 140), chunk(video(0, Buffer.alloc(1)))],
     [/more than 8 chunk streams/, ...Array.from({ length: 9 }, (_, i) => chunk(video(0, Buffer.alloc(1), 3 + i)))],
@@ -140,7 +138,7 @@ test("what is too much is refused when it is announced", () => {
   for (const [expected, ...inputs] of refused) {
     assert.throws(
       () => readAll(openReader(), ...inputs),
-      (error) => error instanceof MediaFault && expected.test(error.message),
+      (error) => error instanceof MediaError && expected.test(error.message),
       String(expected),
     );
   }
@@ -166,11 +164,11 @@ test("messages that are begun and not ended hold little memory, and not much of 
   const small = openReader({ ...limits, mediaBytes: 100_000, commandBytes: 0 });
   assert.throws(
     () => readAll(small, ...[3, 4, 5, 6].map((id) => beginMessage(id, 100_000))),
-    /in messages that do not end/,
+    /in incomplete messages/,
   );
 });
 
-test("whatever comes, it is read or a MediaFault", () => {
+test("whatever comes, it is read or a MediaError", () => {
   const bytes = fc.oneof(
     fc.uint8Array({ maxLength: 400 }),
     fc.array(fc.constantFrom(0, 2, 3, 6, 0x46, 0x86, 0xc6, 0xff, 1, 9, 20), { maxLength: 400 }),
@@ -180,7 +178,7 @@ test("whatever comes, it is read or a MediaFault", () => {
       try {
         readAll(openReader(), Buffer.from(input));
       } catch (error) {
-        assert.ok(error instanceof MediaFault, String(error));
+        assert.ok(error instanceof MediaError, String(error));
       }
     }),
     { numRuns: 2000 },

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readRtspAddress, trackUrl } from "./address.ts";
+import { readRtspAddress, trackUrl } from "./client.ts";
 
 test("an address is taken apart, and its password goes into no request", () => {
   assert.deepEqual(readRtspAddress("rtsp://us%40er:p%2Fw@host/a/b/?x=1"), {
