@@ -11,7 +11,7 @@ test("so many are let in from one address and altogether, and a place is free ag
   assert.equal(connections.admit("10.0.0.1"), null);
   assert.ok(connections.admit("10.0.0.2"));
   assert.equal(connections.admit("10.0.0.3"), null);
-  assert.deepEqual([connections.count, connections.refused], [3, 2]);
+  assert.deepEqual([connections.count, connections.rejected], [3, 2]);
   first();
   first();
   assert.equal(connections.count, 2);

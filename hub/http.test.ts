@@ -5,17 +5,16 @@ import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { type HttpParts, openHttp } from "./http.ts";
-import { StreamRefusal } from "./streams.ts";
-import { WhepRefusal } from "./webrtc/refusal.ts";
+import { StatusError, StreamRejected } from "./errors.ts";
+import { type HttpDeps, openHttp } from "./http.ts";
 
-const NOTHING: Omit<HttpParts, "socket"> = {
+const NOTHING: Omit<HttpDeps, "socket"> = {
   hls: { answer: async () => ({ status: 200, headers: {}, body: "" }) },
   whep: { offer: async () => ({ id: "1", sdp: "v=0" }), close: () => false },
   log: () => {},
 };
 
-async function open(t: TestContext, parts: Partial<HttpParts>): Promise<string> {
+async function open(t: TestContext, parts: Partial<HttpDeps>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "windhover-http-"));
   const socket = join(folder, "hub.sock");
   // What one that was killed leaves behind.
@@ -73,9 +72,9 @@ test("a viewer's offer is answered, and the viewer is closed by the name it got"
 
 test("refusals are told as they are, and a fault of ours only to the log", async (t) => {
   const faults: unknown[] = [
-    new StreamRefusal("not_live", "nothing is published"),
-    new StreamRefusal("too_many", "too many readers"),
-    new WhepRefusal(409, "B-frames"),
+    new StreamRejected("not_live", "nothing is published"),
+    new StreamRejected("too_many", "too many readers"),
+    new StatusError(409, "B-frames"),
     new Error("a secret of ours"),
   ];
   const logged: string[] = [];
@@ -92,7 +91,7 @@ test("refusals are told as they are, and a fault of ours only to the log", async
   for (let i = 0; i < 4; i++) answers.push(await ask(socket, "POST", "/whep/anna/drone", "v=0"));
   assert.deepEqual(
     answers.map(({ status, text }) => `${status} ${text}`),
-    ["404 nothing is published", "503 too many readers", "409 B-frames", "500 a fault of the media hub"],
+    ["404 nothing is published", "503 too many readers", "409 B-frames", "500 internal error of the media server"],
   );
   assert.match(logged.join(), /^Error: a secret of ours/);
 });

@@ -119,7 +119,7 @@ test("a publisher that freezes is let go, and its path is free for the next", as
   const frozen = publish(t, await hub.rtmp("anna/drone"));
   await hub.next("published");
   frozen.kill("SIGSTOP");
-  assert.equal((await hub.next("unpublished")).reason, "no picture came for 1.5 s");
+  assert.equal((await hub.next("unpublished")).reason, "no video received for 1.5 s");
   publish(t, await hub.rtsp("anna/drone?api_key=k"));
   await hub.next("published", ({ stream }) => stream.protocol === "rtsp");
 });
@@ -149,7 +149,7 @@ test("a port that is taken is told of, and the hub goes", async (t) => {
   const hub = await ForkedHub.open({ settings: { rtmp: { host: "127.0.0.1", port } } });
   t.after(() => hub.remove());
   const { detail } = await hub.next("failed");
-  assert.equal(detail, `the media hub cannot listen on 127.0.0.1:${port} for RTMP: something else listens there`);
+  assert.equal(detail, `the media hub cannot listen on 127.0.0.1:${port} for RTMP: another process listens there`);
   assert.equal(await hub.exited, 1);
 });
 
@@ -169,7 +169,7 @@ test("a server that says nonsense is not obeyed, and costs nothing", async (t) =
   hub.child.send({ type: "expel" });
   hub.child.send({ type: "dance" });
   hub.child.send("nothing");
-  await hub.next("log", ({ message }) => message.startsWith("the server said something"));
+  await hub.next("log", ({ message }) => message.startsWith("invalid message from the server"));
   assert.equal((await get(hub, "/nothing")).status, 404);
 });
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { readPath } from "./path.ts";
+import { findTrack, readPath, readRequestUrl, readStreamAddress, splitTrack } from "./path.ts";
 
 test("a path is read as clients write it, with its key", () => {
   assert.deepEqual(readPath("/anna/drone"), { path: "anna/drone", apiKey: null });
@@ -41,4 +41,81 @@ test("text of any kind is a sound path or none", () => {
     }),
     { numRuns: 2000 },
   );
+});
+
+test("app and name are one path, wherever a client splits it, and the key is found wherever it puts it", () => {
+  const rows: [app: string, name: string, tcUrl: string, path: string | null, secret?: string | null][] = [
+    ["user", "cam", "", "user/cam", null],
+    ["user", "a/b/c?api_key=k", "", "user/a/b/c", "k"],
+    ["user/a/b", "c?api_key=k", "", "user/a/b/c", "k"],
+    ["user/a", "", "", "user/a", null],
+    ["", "user/a?api_key=k", "", "user/a", "k"],
+    ["user/", "/cam/", "", "user/cam", null],
+    ["user?api_key=k", "cam", "", "user/cam", "k"],
+    ["user", "cam", "rtmp://host/user?api_key=k", "user/cam", "k"],
+    ["user?api_key=app", "cam?api_key=name", "rtmp://host/user?api_key=url", "user/cam", "name"],
+    ["user", "cam?x=1&api_key=a%2Bb&y", "", "user/cam", "a+b"],
+    ["user", "cam?user=me&pass=k", "", "user/cam", "k"],
+    ["user", "cam?pass=other&api_key=k", "", "user/cam", "k"],
+    ["user", "cam", "rtmp://me:k%21@host/user", "user/cam", "k!"],
+    ["user", "cam", "rtmp://me:%zz@host/user", "user/cam", null],
+    ["user", "cam?api_key=", "no address", "user/cam", null],
+    ["user", "", "", null],
+    ["", "", "", null],
+    ["user", "../other/cam", "", null],
+    ["user", "%2e%2e/cam", "", null],
+    ["user/..", "cam", "", null],
+    ["user", "a//b", "", null],
+  ];
+  for (const [app, name, tcUrl, path, secret = null] of rows) {
+    const expected = path === null ? null : { path, secret };
+    assert.deepEqual(readStreamAddress({ app, tcUrl }, name), expected, `${app} | ${name} | ${tcUrl}`);
+  }
+});
+
+test("user and password are taken out of an address", () => {
+  assert.deepEqual(readRequestUrl("rtsp://any:a%2Fkey@host:8554/a/b?x=1"), {
+    url: "rtsp://host:8554/a/b?x=1",
+    rest: "/a/b?x=1",
+    password: "a/key",
+  });
+  assert.equal(readRequestUrl("rtsp://host")?.rest, "");
+  for (const bad of ["", "*", "/a/b", "http://host/a"]) assert.equal(readRequestUrl(bad), null);
+});
+
+const TRACKS: readonly [string, string, number | null][] = [
+  ["/a/b/trackID=1", "/a/b", 1],
+  ["/a/b/trackID=1/", "/a/b", 1],
+  ["/a/b/trackID=0?api_key=k", "/a/b?api_key=k", 0],
+  ["/a/b?api_key=k/trackID=0", "/a/b?api_key=k", 0],
+  ["/a/b?api_key=k", "/a/b?api_key=k", null],
+  ["/a/trackID=x", "/a/trackID=x", null],
+];
+
+for (const [given, rest, track] of TRACKS) {
+  test(`${given} is track ${track} of ${rest}`, () => assert.deepEqual(splitTrack(given), { rest, track }));
+}
+
+const CONTROLS = ["streamid=0", "rtsp://host/a/b/sound", "track1"];
+const FOUND: readonly [string, number][] = [
+  ["/a/b/streamid=0?api_key=k", 0],
+  ["/a/b?api_key=k/streamid=0", 0],
+  ["/a/b/streamid=0", 0],
+  ["/a/b/streamid=0/", 0],
+  ["/a/b/sound", 1],
+  ["/a/b/track1?other=1", 2],
+  ["/a/b?api_key=k", -1],
+  ["/a/c/streamid=0", -1],
+  ["/a/b/streamid=00", -1],
+];
+
+for (const [asked, track] of FOUND) {
+  test(`${asked} is the announced track ${track}`, () => {
+    assert.equal(findTrack(asked, "/a/b?api_key=k", CONTROLS), track);
+  });
+}
+
+test("the only track may be asked for without a name", () => {
+  assert.equal(findTrack("/a/b", "/a/b?api_key=k", [""]), 0);
+  assert.equal(findTrack("/a/b", "/a/b", ["", ""]), -1);
 });

@@ -1,7 +1,7 @@
 /** A reader that keeps what it was given, as words that are easy to compare. */
 
 import type { AccessUnit, Tracks } from "../media/access-unit.ts";
-import type { Reader } from "./streams.ts";
+import type { Reader } from "./live-stream.ts";
 
 export class KeepingReader implements Reader {
   readonly units: { readonly unit: AccessUnit; readonly isCached: boolean }[] = [];
@@ -11,13 +11,13 @@ export class KeepingReader implements Reader {
   missed = 0;
   #waiting: (() => void)[] = [];
 
-  begin(tracks: Tracks): void {
+  setTracks(tracks: Tracks): void {
     this.tracks.push(tracks);
     const { width, height } = tracks.video;
     this.#say(`begin ${width}x${height}${tracks.audio === null ? "" : " with sound"}`);
   }
 
-  take(unit: AccessUnit, isCached: boolean): void {
+  push(unit: AccessUnit, isCached: boolean): void {
     this.units.push({ unit, isCached });
     const kind = unit.kind === "audio" ? "sound" : unit.isKey ? "key" : "picture";
     this.#say(`${kind} ${unit.dtsUs / 1000}${isCached ? " cached" : ""}`);

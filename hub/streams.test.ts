@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { AccessUnit, Tracks } from "../media/access-unit.ts";
 import type { StreamInfo } from "../schemas/hub.ts";
+import { StreamRejected } from "./errors.ts";
+import type { Reader } from "./live-stream.ts";
 import { KeepingReader } from "./reader.fixture.ts";
-import { type Reader, StreamRefusal, Streams } from "./streams.ts";
+import { Streams } from "./streams.ts";
 
 const VIDEO = {
   codec: "h264",
@@ -65,7 +67,7 @@ const kindOf = (call: () => unknown): string => {
     call();
     return "done";
   } catch (error) {
-    assert.ok(error instanceof StreamRefusal);
+    assert.ok(error instanceof StreamRejected);
     return error.kind;
   }
 };
@@ -78,7 +80,7 @@ test("a stream is live from its first key picture on, and what comes before that
     kindOf(() => streams.read("a/b", reader)),
     "not_live",
   );
-  publication.begin({ ...TRACKS, audio: AUDIO });
+  publication.setTracks({ ...TRACKS, audio: AUDIO });
   for (const early of [picture(0), sound(0), picture(40)]) publication.write(early);
   assert.equal(
     kindOf(() => streams.read("a/b", reader)),
@@ -104,7 +106,7 @@ test("a stream is live from its first key picture on, and what comes before that
 test("a reader that joins gets what came since the last key picture, and no more", (t) => {
   const { streams } = open(t);
   const publication = streams.publish("a/b", "rtmp", null);
-  publication.begin(TRACKS);
+  publication.setTracks(TRACKS);
   for (const one of [key(0), picture(40), key(80), picture(120), picture(160)]) publication.write(one);
   const reader = new KeepingReader();
   streams.read("a/b", reader);
@@ -121,7 +123,7 @@ test("a reader that joins gets what came since the last key picture, and no more
 test("a group of pictures that is too large for the cache costs those who join the wait for the next one", (t) => {
   const { streams } = open(t);
   const publication = streams.publish("a/b", "rtmp", null);
-  publication.begin(TRACKS);
+  publication.setTracks(TRACKS);
   for (const one of [key(0, 600), picture(40, 600), picture(80, 10)]) publication.write(one);
   const reader = new KeepingReader();
   streams.read("a/b", reader);
@@ -138,7 +140,7 @@ test("streams of one owner share its memory, and leave that of others alone", (t
   };
   const publish = (path: string) => {
     const publication = streams.publish(path, "rtmp", null);
-    publication.begin(TRACKS);
+    publication.setTracks(TRACKS);
     for (const one of [key(0, 400), picture(40, 400)]) publication.write(one);
     return publication;
   };
@@ -153,7 +155,7 @@ test("streams of one owner share its memory, and leave that of others alone", (t
 test("a cache of very many small units is bounded too", (t) => {
   const { streams } = open(t, { cacheBytes: 10_000_000 });
   const publication = streams.publish("a/b", "rtmp", null);
-  publication.begin(TRACKS);
+  publication.setTracks(TRACKS);
   publication.write(key(0));
   for (let ms = 1; ms < 10_000; ms++) publication.write(picture(ms, 1));
   const reader = new KeepingReader();
@@ -165,10 +167,10 @@ test("readers begin again at the next key picture when the picture changes, and 
   const { streams } = open(t);
   const publication = streams.publish("a/b", "rtsp", null);
   const reader = new KeepingReader();
-  publication.begin(TRACKS);
+  publication.setTracks(TRACKS);
   publication.write(key(0));
   streams.read("a/b", reader);
-  publication.begin({ video: { ...VIDEO, width: 320, height: 180 }, audio: null });
+  publication.setTracks({ video: { ...VIDEO, width: 320, height: 180 }, audio: null });
   for (const one of [picture(40), key(80), picture(120)]) publication.write(one);
   assert.deepEqual(reader.words, ["begin 640x360", "key 0 cached", "begin 320x180", "key 80", "picture 120"]);
   assert.equal(streams.tracks("a/b")?.video.width, 320);
@@ -178,10 +180,10 @@ test("sound that comes later is heard from the next key picture on, and no pictu
   const { streams } = open(t);
   const publication = streams.publish("a/b", "rtsp", null);
   const reader = new KeepingReader();
-  publication.begin(TRACKS);
+  publication.setTracks(TRACKS);
   publication.write(key(0));
   streams.read("a/b", reader);
-  publication.begin({ video: VIDEO, audio: AUDIO });
+  publication.setTracks({ video: VIDEO, audio: AUDIO });
   for (const one of [picture(40), sound(50), key(80), sound(90)]) publication.write(one);
   assert.deepEqual(reader.words.slice(2), ["picture 40", "begin 640x360 with sound", "key 80", "sound 90"]);
 });
@@ -196,14 +198,14 @@ test("a path has one publisher, and the next one when that has gone", (t) => {
   first.close("gone");
   const second = streams.publish("a/b", "rtsp", null);
   // The old one has no say in the new one.
-  first.begin(TRACKS);
+  first.setTracks(TRACKS);
   first.write(key(0));
   first.close("again");
   assert.equal(
     kindOf(() => streams.publish("a/b", "rtsp", null)),
     "busy",
   );
-  second.begin(TRACKS);
+  second.setTracks(TRACKS);
   second.write(key(0));
   assert.equal(streams.list().length, 1);
 });
@@ -215,7 +217,7 @@ test("publishers and readers are limited", (t) => {
     kindOf(() => streams.publish("a/4", "rtmp", null)),
     "too_many",
   );
-  publication?.begin(TRACKS);
+  publication?.setTracks(TRACKS);
   publication?.write(key(0));
   const leaves = Array.from({ length: 4 }, () => streams.read("a/1", new KeepingReader()));
   assert.equal(
@@ -237,15 +239,15 @@ test("publishers and readers are limited", (t) => {
 test("a reader that throws is removed and logged; its publisher and the others notice nothing", (t) => {
   const { streams, told } = open(t);
   const publication = streams.publish("a/b", "rtmp", null);
-  publication.begin(TRACKS);
+  publication.setTracks(TRACKS);
   publication.write(key(0));
   const fail = (): never => {
     throw new Error("broken");
   };
   const broken: Reader[] = [
-    { begin: fail, take: () => {}, end: fail },
-    { begin: () => {}, take: fail, end: () => {} },
-    { begin: () => {}, take: (_unit, isCached) => (isCached ? undefined : fail()), end: () => {} },
+    { setTracks: fail, push: () => {}, end: fail },
+    { setTracks: () => {}, push: fail, end: () => {} },
+    { setTracks: () => {}, push: (_unit, isCached) => (isCached ? undefined : fail()), end: () => {} },
   ];
   const reader = new KeepingReader();
   for (const one of [...broken, reader]) streams.read("a/b", one);
@@ -253,8 +255,8 @@ test("a reader that throws is removed and logged; its publisher and the others n
   publication.write(picture(40));
   assert.equal(streams.list()[0]?.readers, 1);
   assert.equal(reader.words.at(-1), "picture 40");
-  assert.equal(told.filter((line) => line === "error: a reader failed and was removed").length, 3);
-  streams.read("a/b", { begin: () => {}, take: () => {}, end: fail });
+  assert.equal(told.filter((line) => line === "error: reader failed").length, 3);
+  streams.read("a/b", { setTracks: () => {}, push: () => {}, end: fail });
   publication.close("gone");
   assert.equal(reader.words.at(-1), "end gone");
 });
@@ -262,14 +264,14 @@ test("a reader that throws is removed and logged; its publisher and the others n
 test("readers may come, go and close the stream while a unit is handed out, and nobody gets it twice", (t) => {
   const { streams } = open(t);
   const publication = streams.publish("a/b", "rtmp", null);
-  publication.begin(TRACKS);
+  publication.setTracks(TRACKS);
   publication.write(key(0));
   const [late, other] = [new KeepingReader(), new KeepingReader()];
   let leaveOther = (): void => {};
   let hasCome = false;
   streams.read("a/b", {
-    begin: () => {},
-    take: (_unit, isCached) => {
+    setTracks: () => {},
+    push: (_unit, isCached) => {
       if (isCached || hasCome) return;
       hasCome = true;
       streams.read("a/b", late);
@@ -282,7 +284,7 @@ test("readers may come, go and close the stream while a unit is handed out, and 
   publication.write(picture(80));
   assert.deepEqual(late.words, ["begin 640x360", "key 0 cached", "picture 40 cached", "picture 80"]);
   assert.deepEqual(other.words, ["begin 640x360", "key 0 cached"]);
-  streams.read("a/b", { begin: () => {}, take: () => publication.close("by a reader"), end: () => {} });
+  streams.read("a/b", { setTracks: () => {}, push: () => publication.close("by a reader"), end: () => {} });
   publication.write(picture(120));
   assert.equal(late.words.at(-1), "end by a reader");
 });
@@ -291,7 +293,7 @@ test("a publisher is let go when no picture comes, and sound alone does not keep
   const { streams, told, clock } = open(t, { frozenMs: 40 });
   const publication = streams.publish("a/b", "rtmp", null);
   const silent = streams.publish("a/c", "rtmp", null);
-  publication.begin({ video: VIDEO, audio: AUDIO });
+  publication.setTracks({ video: VIDEO, audio: AUDIO });
   let isFrozen = false;
   // Our clock goes on by a millisecond with each one.
   const alive = setInterval(() => {
@@ -299,22 +301,22 @@ test("a publisher is let go when no picture comes, and sound alone does not keep
     publication.write(isFrozen ? sound(clock.ms) : key(clock.ms));
   }, 1);
   t.after(() => clearInterval(alive));
-  assert.equal(await silent.ended, "no picture came for 0.04 s");
+  assert.equal(await silent.ended, "no video received for 0.04 s");
   assert.equal(streams.list().length, 1);
   isFrozen = true;
-  assert.equal(await publication.ended, "no picture came for 0.04 s");
-  assert.deepEqual(told.slice(1), ["unpublished a/b: no picture came for 0.04 s"]);
+  assert.equal(await publication.ended, "no video received for 0.04 s");
+  assert.deepEqual(told.slice(1), ["unpublished a/b: no video received for 0.04 s"]);
 });
 
 test("a publisher from which pictures come stays while they wait for a key picture, but not for ever", (t) => {
   t.mock.timers.enable({ apis: ["setInterval"] });
   const { streams, told, clock } = open(t, { frozenMs: 5000, keylessMs: 30_000 });
   const [begun, waiting] = [streams.publish("a/b", "rtsp", null), streams.publish("a/c", "rtsp", null)];
-  begun.begin(TRACKS);
+  begun.setTracks(TRACKS);
   begun.write(key(0));
   const pass = (ms: number) => {
     for (const until = clock.ms + ms; clock.ms < until; ) {
-      for (const publication of [begun, waiting]) publication.heard();
+      for (const publication of [begun, waiting]) publication.touch();
       clock.ms += 250;
       t.mock.timers.tick(250);
     }
@@ -330,14 +332,14 @@ test("a publisher from which pictures come stays while they wait for a key pictu
     "the other never had a key picture, and has gone",
   );
   pass(20_000);
-  assert.deepEqual(told.slice(1), ["unpublished a/b: no key picture with SPS and PPS came for 30 s"]);
+  assert.deepEqual(told.slice(1), ["unpublished a/b: no keyframe with SPS and PPS received for 30 s"]);
 });
 
 test("a frozen publisher is let go a quarter of a second after its time at the latest", (t) => {
   t.mock.timers.enable({ apis: ["setInterval"] });
   const { streams, clock } = open(t, { frozenMs: 5000 });
   const publication = streams.publish("a/b", "rtsp", null);
-  publication.begin(TRACKS);
+  publication.setTracks(TRACKS);
   const pass = () => {
     clock.ms += 10;
     t.mock.timers.tick(10);
@@ -354,7 +356,7 @@ test("a frozen publisher is let go a quarter of a second after its time at the l
 test("nobody is let go for a time in which the hub itself stood still", async (t) => {
   const { streams, clock } = open(t, { frozenMs: 40 });
   const publication = streams.publish("a/b", "rtmp", null);
-  publication.begin(TRACKS);
+  publication.setTracks(TRACKS);
   publication.write(key(0));
   clock.ms = 60_000;
   const looks = clock.looks;
@@ -366,21 +368,21 @@ test("nobody is let go for a time in which the hub itself stood still", async (t
 test("that a stream has begun, and why it has ended, is in the log, also of one that never could be played", (t) => {
   const { streams, logged } = open(t);
   const publication = streams.publish("a/b", "rtmp", null);
-  publication.begin(TRACKS);
+  publication.setTracks(TRACKS);
   publication.write(key(0));
   publication.close("the SPS is damaged");
   streams.publish("a/c", "rtsp", null).close("it sends nothing");
   assert.deepEqual(logged, [
-    "a stream has begun: a/b by rtmp, undefined",
-    "a stream has ended: a/b by rtmp, the SPS is damaged",
-    "a stream has ended: a/c by rtsp, it sends nothing",
+    "stream started: a/b by rtmp, undefined",
+    "stream ended: a/b by rtmp, the SPS is damaged",
+    "stream ended: a/c by rtsp, it sends nothing",
   ]);
 });
 
 test("whoever is expelled goes, publisher and readers", async (t) => {
   const { streams } = open(t);
   const publication = streams.publish("a/b", "rtmp", null);
-  publication.begin(TRACKS);
+  publication.setTracks(TRACKS);
   publication.write(key(0));
   const reader = new KeepingReader();
   streams.read("a/b", reader);
@@ -393,7 +395,7 @@ test("whoever is expelled goes, publisher and readers", async (t) => {
 test("what was published, read and missed is counted, also of readers that have gone", (t) => {
   const { streams } = open(t);
   const publication = streams.publish("a/b", "rtmp", null);
-  publication.begin(TRACKS);
+  publication.setTracks(TRACKS);
   const [stays, goes] = [new KeepingReader(), new KeepingReader()];
   for (const one of [key(0, 100), picture(40, 20)]) publication.write(one);
   streams.read("a/b", stays);
@@ -409,7 +411,7 @@ test("a runner of the server's may pause for any time once it can be played, and
   const { streams, told, clock } = open(t, { publishers: 1, frozenMs: 1000, keylessMs: 1000 });
   const own = streams.publish("ann/out", "rtsp", null, true);
   const silent = streams.publish("ann/silent", "rtsp", null, true);
-  own.begin(TRACKS);
+  own.setTracks(TRACKS);
   own.write(key(0));
   assert.equal(
     kindOf(() => streams.publish("ann/cam", "rtsp", null)),
@@ -434,7 +436,7 @@ test("a runner of the server's may pause for any time once it can be played, and
 test("a reader that begins with an open group of pictures does not get those that need the one before", (t) => {
   const { streams } = open(t);
   const publication = streams.publish("a/b", "rtsp", null);
-  publication.begin(TRACKS);
+  publication.setTracks(TRACKS);
   const shown = (dtsMs: number, ptsMs: number, isKey = false): AccessUnit => ({
     ...unit("video", dtsMs, isKey),
     ptsUs: ptsMs * 1000,

@@ -7,8 +7,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { AccessUnit } from "../../media/access-unit.ts";
 import type { Clip } from "../../media/mp4/clip.fixture.ts";
 import type { HubSettings } from "../../schemas/hub.ts";
+import { StreamRejected } from "../errors.ts";
 import { LIMITS } from "../hub.fixture.ts";
-import { type Publication, StreamRefusal, Streams } from "../streams.ts";
+import type { Publication } from "../live-stream.ts";
+import { Streams } from "../streams.ts";
 import { Hls } from "./hls.ts";
 import { checkPlaylist, checkSuccession, type ReadPlaylist, readPlaylist } from "./read-playlist.fixture.ts";
 
@@ -33,7 +35,7 @@ export class TestHls {
       this.hls
         .answer(names.slice(0, -1).join("/"), names.at(-1) ?? "", url.searchParams, aborter.signal)
         .catch((error: unknown) => {
-          if (!(error instanceof StreamRefusal)) throw error;
+          if (!(error instanceof StreamRejected)) throw error;
           return { status: error.kind === "not_live" ? 404 : 503, headers: {}, body: error.message };
         })
         .then(({ status, headers, body }) => response.writeHead(status, headers).end(body));
@@ -82,7 +84,7 @@ export class TestHls {
 
   async #begin({ tracks, units }: Pick<Clip, "tracks" | "units">): Promise<Publication> {
     const publication = this.publish();
-    publication.begin(tracks);
+    publication.setTracks(tracks);
     for (const unit of units.slice(0, 1)) publication.write({ ...unit, captureMs: Date.now() });
     await this.read("index.m3u8");
     return publication;

@@ -67,7 +67,7 @@ describe("what viewers see", () => {
   test("one that comes in the middle begins with a key picture, as it was when that was taken", async (t) => {
     const hls = await TestHls.open(t);
     const publication = hls.publish();
-    publication.begin(clip.tracks);
+    publication.setTracks(clip.tracks);
     for (const unit of clip.units.slice(0, 200)) publication.write(unit);
     await hls.read("index.m3u8");
     for (const unit of clip.units.slice(200)) publication.write(unit);
@@ -106,7 +106,7 @@ describe("streams that are not like others", () => {
   test("a group of pictures of 15 s still gives parts at once, and segments of limited length", async (t) => {
     const hls = await TestHls.open(t);
     const publication = hls.publish();
-    publication.begin(long.tracks);
+    publication.setTracks(long.tracks);
     const viewer = new Viewer();
     for (const unit of long.units.slice(0, 30)) publication.write(unit);
     const watching = viewer.watch(hls);
@@ -128,7 +128,7 @@ describe("streams that are not like others", () => {
   test("other tracks come after a discontinuity, with their own init segment", async (t) => {
     const hls = await TestHls.open(t);
     const publication = await hls.play(clip);
-    publication.begin(small.tracks);
+    publication.setTracks(small.tracks);
     for (const unit of later(small.units, 5_000_000)) publication.write(unit);
     const { segments } = await hls.playlist();
     const changes = segments.filter(({ isDiscontinuous }) => isDiscontinuous);
@@ -164,7 +164,7 @@ describe("what is bounded", () => {
   test("nothing is made before somebody asks, and nothing once nobody has asked for a while", async (t) => {
     const hls = await TestHls.open(t, { hlsIdleMs: 50 });
     const publication = hls.publish();
-    publication.begin(clip.tracks);
+    publication.setTracks(clip.tracks);
     for (const unit of clip.units) publication.write(unit);
     assert.equal(hls.readers, 0);
     assert.equal((await hls.fetch("zz_part0.mp4")).status, 404);

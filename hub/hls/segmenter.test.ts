@@ -42,10 +42,10 @@ function play(steps: readonly Step[]) {
     }
     if (window.isReady) playlists.push(readPlaylist(writeMedia(window, "")));
   });
-  segmenter.begin(tracks);
+  segmenter.setTracks(tracks);
   let dtsUs = 0;
   for (const [i, { stepMs, isKey, bytes, isTurn }] of steps.entries()) {
-    if (isTurn) segmenter.begin({ ...tracks });
+    if (isTurn) segmenter.setTracks({ ...tracks });
     const parts = [new Uint8Array(bytes).fill(1)];
     const unit: AccessUnit = {
       kind: "video",
@@ -55,7 +55,7 @@ function play(steps: readonly Step[]) {
       isKey: isKey || isTurn || i === 0,
       parts,
     };
-    segmenter.take(unit);
+    segmenter.push(unit);
     dtsUs += stepMs * 1000;
   }
   segmenter.end();

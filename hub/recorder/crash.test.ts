@@ -41,8 +41,15 @@ async function inspect(name: string): Promise<Intact> {
 
 async function repair(folder: string, options: Partial<RepairOptions> = {}): Promise<RecordingMessage[]> {
   const messages: RecordingMessage[] = [];
-  const tell = (message: RecordingMessage) => messages.push(message);
-  await repairRecordings({ folder, isActive: () => false, isUntold: () => false, tell, log: () => {}, ...options });
+  const notify = (message: RecordingMessage) => messages.push(message);
+  await repairRecordings({
+    folder,
+    isActive: () => false,
+    isUnreported: () => false,
+    notify,
+    log: () => {},
+    ...options,
+  });
   return messages;
 }
 
@@ -90,8 +97,8 @@ describe("a recorder that is killed", () => {
   test("what a fragment that is half written has is cut off", async (t) => {
     const { recorder, folder, file } = await TestRecording.open(t).then((made) => ({ ...made, file: made.file(0) }));
     const clip = makeClip({ seconds: 2 });
-    recorder.begin(clip.tracks);
-    for (const unit of clip.units) recorder.take(unit);
+    recorder.setTracks(clip.tracks);
+    for (const unit of clip.units) recorder.push(unit);
     recorder.end();
     await recorder.done;
     const { bytes, fragments } = await inspect(file);
@@ -123,13 +130,13 @@ describe("what is repaired", () => {
       segments: () => made.segments,
     }));
     const clip = makeClip({ seconds: 2 });
-    recorder.begin(clip.tracks);
-    for (const unit of clip.units) recorder.take(unit);
+    recorder.setTracks(clip.tracks);
+    for (const unit of clip.units) recorder.push(unit);
     recorder.end();
     await recorder.done;
     const before = readFileSync(file);
     assert.deepEqual(await repair(folder), [], "nothing to repair");
-    const told = await repair(folder, { isUntold: () => true });
+    const told = await repair(folder, { isUnreported: () => true });
     assert.deepEqual(
       told.map(({ type }) => type),
       ["segment", "recorded"],

@@ -23,7 +23,7 @@ export class TestRecording {
       segmentSeconds: 600,
       reserveBytes: 0,
       readerBytes: 64 * 2 ** 20,
-      tell: (message) => this.#note(message),
+      notify: (message) => this.#note(message),
       log: (level, message, fields) => this.log.push(`${level}: ${message} ${JSON.stringify(fields)}`),
       ...options,
     });

@@ -134,7 +134,7 @@ describe("faults", { concurrency: 4 }, () => {
     await until(() => server.streams.list()[0]?.readers === 1);
     child.kill("SIGSTOP");
     assert.equal(await player.output, "");
-    assert.deepEqual(ended, ["no picture came for 3 s"]);
+    assert.deepEqual(ended, ["no video received for 3 s"]);
     await until(() => server.connections.count === 0);
     child.kill("SIGKILL");
   });
@@ -180,7 +180,7 @@ describe("faults", { concurrency: 4 }, () => {
     const camera = await film(server, "owner/large");
     camera.shoot(60_000);
     await camera.publisher.closed;
-    assert.deepEqual(ended, ["a picture of more than 50000 bytes"]);
+    assert.deepEqual(ended, ["the picture has more than 50000 bytes"]);
   });
 
   test("a publisher that waits for its next key picture after a lost packet is not frozen", async (t) => {
@@ -310,7 +310,7 @@ describe("faults", { concurrency: 4 }, () => {
     shoot();
     await until(() => server.streams.tracks("owner/time") !== null);
     const units: AccessUnit[] = [];
-    server.streams.read("owner/time", { begin() {}, take: (unit) => void units.push(unit), end() {} });
+    server.streams.read("owner/time", { setTracks() {}, push: (unit) => void units.push(unit), end() {} });
     shoot();
     shoot();
     await until(() => units.length === 3);

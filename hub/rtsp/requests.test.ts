@@ -30,11 +30,11 @@ describe("requests", () => {
     assert.equal(answer?.status, 401);
     assert.match(answer?.headers.get("www-authenticate") ?? "", /^Basic realm=/);
     assert.equal(server.asked.length, asked);
-    assert.equal(await client.say("DESCRIBE", at("owner/a"), BASIC), "404 nothing is published at owner/a");
+    assert.equal(await client.say("DESCRIBE", at("owner/a"), BASIC), "404 no stream is published at owner/a");
   });
 
   test("a key in the query or before the host is as good as one in the header", async () => {
-    const missing = "404 nothing is published at owner/a";
+    const missing = "404 no stream is published at owner/a";
     assert.equal(await (await talk()).say("DESCRIBE", `${at("owner/a")}?api_key=a-key`), missing);
     assert.equal(await (await talk()).say("DESCRIBE", server.url("owner/a")), missing);
     assert.equal(await (await talk()).say("DESCRIBE", `${at("owner/a")}?api_key=wrong`), "401 the key is wrong");
@@ -74,12 +74,9 @@ describe("requests", () => {
 
   test("video that is not H.264 is refused in the status line", async () => {
     const h265 = SDP.replace("H264", "H265");
-    assert.equal(
-      await announce("owner/x", h265),
-      "415 H.264 is expected, H.265 was announced: set the encoder to H.264",
-    );
-    assert.equal(await announce("owner/x", "v=0\r\n"), "415 H.264 is expected, no video was announced");
-    assert.equal(await announce("owner/x", "hello"), "400 a session description (SDP) is expected");
+    assert.equal(await announce("owner/x", h265), "415 expected H.264, received H.265: set the encoder to H.264");
+    assert.equal(await announce("owner/x", "v=0\r\n"), "415 expected H.264, the SDP has no video");
+    assert.equal(await announce("owner/x", "hello"), "400 expected a session description (SDP)");
     assert.equal(await announce("owner/x"), "200 OK");
   });
 
@@ -98,7 +95,7 @@ describe("requests", () => {
   test("a second publisher on a path is refused until the first one has gone", async () => {
     const first = await talk();
     assert.equal(await first.say("ANNOUNCE", at("owner/one"), BASIC, SDP), "200 OK");
-    assert.equal(await announce("owner/one"), "403 owner/one is being published already");
+    assert.equal(await announce("owner/one"), "403 owner/one is already being published");
     first.socket.destroy();
     await until(() => server.streams.list().length === 0);
     const again = await talk();
@@ -112,9 +109,9 @@ describe("requests", () => {
     await client.say("ANNOUNCE", at("owner/multi"), BASIC, SDP);
     const track = `${at("owner/multi")}/streamid=0`;
     const multicast = { Transport: "RTP/AVP;multicast;port=5000-5001;mode=record" };
-    assert.match(await client.say("SETUP", track, multicast), /^461 .*no multicast/);
+    assert.match(await client.say("SETUP", track, multicast), /^461 .*multicast is not supported/);
     assert.match(await client.say("SETUP", track, { Transport: "RTP/SAVP;client_port=1-2" }), /^461 /);
-    assert.equal(await client.say("SETUP", track, PLAY_TCP), "455 mode=record is expected");
+    assert.equal(await client.say("SETUP", track, PLAY_TCP), "455 expected mode=record");
     assert.equal(
       await client.say("SETUP", `${at("owner/multi")}/streamid=7`, RECORD_TCP),
       "404 no such track was announced",
@@ -135,7 +132,7 @@ describe("requests", () => {
     assert.match(await client.say("ANNOUNCE", at("owner/order"), BASIC, SDP), /^455 /);
     assert.equal(
       await client.say("RECORD", at("owner/order"), { Session: client.session ?? "" }),
-      "455 the track of the video is not set up",
+      "455 RECORD requires SETUP of the video track",
     );
     assert.match(await client.say("PLAY", at("owner/order"), { Session: client.session ?? "" }), /^455 /);
   });
@@ -153,15 +150,15 @@ describe("requests", () => {
   test("why a publisher is refused is in the log, without its key; that it must show one is not", async () => {
     server.logged.length = 0;
     const client = await talk();
-    assert.match(await client.say("ANNOUNCE", at("owner/why"), {}, SDP), /^401 a key is needed/);
+    assert.match(await client.say("ANNOUNCE", at("owner/why"), {}, SDP), /^401 a key is required/);
     assert.match(await client.say("ANNOUNCE", `${at("owner/why")}?api_key=secret`, {}, SDP), /^401 the key is wrong/);
     assert.match(await client.say("ANNOUNCE", at("other/why"), BASIC, SDP), /^403/);
     const h265 = SDP.replace("H264", "H265");
     assert.match(await client.say("ANNOUNCE", at("owner/why"), BASIC, h265), /^415/);
     assert.deepEqual(server.logged, [
-      'rtsp: ANNOUNCE is refused: the key is wrong {"address":"127.0.0.1","path":"owner/why"}',
-      'rtsp: ANNOUNCE is refused: this is not your path {"address":"127.0.0.1","path":"other/why"}',
-      'rtsp: ANNOUNCE is refused: H.264 is expected, H.265 was announced: set the encoder to H.264 {"address":"127.0.0.1","path":"owner/why"}',
+      'rtsp ANNOUNCE rejected: the key is wrong {"address":"127.0.0.1","path":"owner/why"}',
+      'rtsp ANNOUNCE rejected: this is not your path {"address":"127.0.0.1","path":"other/why"}',
+      'rtsp ANNOUNCE rejected: expected H.264, received H.265: set the encoder to H.264 {"address":"127.0.0.1","path":"owner/why"}',
     ]);
   });
 
@@ -169,7 +166,7 @@ describe("requests", () => {
     server.logged.length = 0;
     const latm = ["m=audio 0 RTP/AVP 97", "a=rtpmap:97 MP4A-LATM/44100", "a=control:streamid=1", ""].join("\r\n");
     assert.equal(await announce("owner/latm", SDP + latm), "200 OK");
-    assert.match(server.logged[0] ?? "", /^rtsp: sound is left out: AAC by RFC 3640 .*MP4A-LATM was announced/);
+    assert.match(server.logged[0] ?? "", /^rtsp audio dropped: expected AAC by RFC 3640 .*received MP4A-LATM/);
   });
 
   test("a session is of no use on another connection", async () => {
@@ -195,10 +192,10 @@ describe("requests", () => {
     const setUp = { ...BASIC, ...PLAY_TCP };
     assert.equal(
       await player.say("SETUP", `${at("owner/pause")}/trackID=1`, setUp),
-      "404 this stream has no such track",
+      "404 the stream has no such track",
     );
     assert.equal(await player.say("SETUP", `${at("owner/pause")}/trackID=0`, setUp), "200 OK");
-    assert.match(await player.say("SETUP", `${at("owner/cam")}/trackID=0`, setUp), /^404 the stream of this session/);
+    assert.match(await player.say("SETUP", `${at("owner/cam")}/trackID=0`, setUp), /^404 this session plays/);
     const answer = await player.ask("PLAY", at("owner/pause"));
     assert.match(answer?.headers.get("rtp-info") ?? "", /^url=rtsp:.*\/trackID=0;seq=\d+;rtptime=\d+$/);
     await until(() => player.frames.length > 0);

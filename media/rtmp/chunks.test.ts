@@ -127,12 +127,22 @@ test("what is too much is refused when it is announced", () => {
   const refused: [RegExp, ...Uint8Array[]][] = [
     [/200001 bytes; at most 200000 are allowed/, chunk(video(0, Buffer.alloc(200_001))).subarray(0, 12)],
     [/4097 bytes; at most 4096 are allowed/, chunk({ ...video(0, Buffer.alloc(4097)), type: MESSAGE.command })],
-    [/type 4 with 65 bytes; at most 64 are allowed/, chunk({ ...video(0, Buffer.alloc(65)), type: MESSAGE.userControl })],
+    [
+      /type 4 with 65 bytes; at most 64 are allowed/,
+      chunk({ ...video(0, Buffer.alloc(65)), type: MESSAGE.userControl }),
+    ],
     [/received chunk size 127/, chunk(makeControl(MESSAGE.setChunkSize, 127))],
     [/received chunk size 4294967295/, chunk(makeControl(MESSAGE.setChunkSize, 0xffff_ffff))],
-    [/expected 4 bytes in a message of type 1, received 1/, chunk({ ...video(0, Buffer.alloc(1)), type: MESSAGE.setChunkSize })],
+    [
+      /expected 4 bytes in a message of type 1, received 1/,
+      chunk({ ...video(0, Buffer.alloc(1)), type: MESSAGE.setChunkSize }),
+    ],
     [/refers to an earlier one/, hex("c6 00")],
-    [/begins inside another/, chunk(video(0, Buffer.alloc(200))).subarray(0, 140), chunk(video(0, Buffer.alloc(1)))],
+    [
+      /starts before the previous one/,
+      chunk(video(0, Buffer.alloc(200))).subarray(0, 140),
+      chunk(video(0, Buffer.alloc(1))),
+    ],
     [/more than 8 chunk streams/, ...Array.from({ length: 9 }, (_, i) => chunk(video(0, Buffer.alloc(1), 3 + i)))],
   ];
   for (const [expected, ...inputs] of refused) {
@@ -162,10 +172,7 @@ test("messages that are begun and not ended hold little memory, and not much of 
   assert.ok(process.memoryUsage().arrayBuffers - before < mediaBytes, "480 MB were claimed, 7.5 kB came");
 
   const small = openReader({ ...limits, mediaBytes: 100_000, commandBytes: 0 });
-  assert.throws(
-    () => readAll(small, ...[3, 4, 5, 6].map((id) => beginMessage(id, 100_000))),
-    /in incomplete messages/,
-  );
+  assert.throws(() => readAll(small, ...[3, 4, 5, 6].map((id) => beginMessage(id, 100_000))), /in incomplete messages/);
 });
 
 test("whatever comes, it is read or a MediaError", () => {
