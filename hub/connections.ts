@@ -4,12 +4,12 @@
  */
 import { createServer, type Socket } from "node:net";
 import { originOf, plainAddress } from "../schemas/client-origin.ts";
+import type { HubSettings } from "../schemas/hub.ts";
 import type { Log } from "./log.ts";
+import type { AccessClient } from "./server-channel.ts";
+import type { Streams } from "./streams.ts";
 
-export interface ConnectionLimits {
-  readonly connections: number;
-  readonly connectionsPerAddress: number;
-}
+type ConnectionLimits = Pick<HubSettings["limits"], "connections" | "connectionsPerAddress">;
 
 /** Share of all connections that only the local machine may use. */
 const RESERVED_SHARE = 0.1;
@@ -73,24 +73,27 @@ function isLoopback(address: string): boolean {
   return plain === "::1" || plain.startsWith("127.");
 }
 
+/** What a session of a client needs. */
+export interface SessionDeps {
+  readonly settings: Pick<HubSettings, "limits">;
+  readonly streams: Streams;
+  readonly access: Pick<AccessClient, "authorize">;
+  readonly connections: Connections;
+  readonly log: Log;
+}
+
 export interface TcpPort {
   readonly port: number;
   close(): Promise<void>;
 }
 
-export interface TcpPortOptions {
-  /** For the log. */
-  readonly protocol: "rtsp" | "rtmp";
-  readonly host: string;
-  /** 0 for any. */
-  readonly port: number;
-  readonly connections: Connections;
-  readonly log: Log;
-}
+/** Port 0: any. */
+export type ListenOptions = SessionDeps & HubSettings["rtsp"];
 
 /** Admits connections and starts a session on each. Rejects if it cannot listen. */
 export async function openTcpPort(
-  { protocol, host, port, connections, log }: TcpPortOptions,
+  protocol: "rtsp" | "rtmp",
+  { host, port, connections, log }: ListenOptions,
   startSession: (socket: Socket) => { close(reason: string): void },
 ): Promise<TcpPort> {
   const open = new Map<Socket, { close(reason: string): void }>();

@@ -3,7 +3,7 @@
  * block the publisher or another reader.
  */
 import { type AccessUnit, byteLength, type Tracks } from "../media/access-unit.ts";
-import type { StreamInfo } from "../schemas/hub.ts";
+import type { HubMessage, HubSettings, StreamInfo } from "../schemas/hub.ts";
 import { describeBug, INTERNAL_ERROR, StreamRejected } from "./errors.ts";
 import type { Log } from "./log.ts";
 
@@ -34,23 +34,11 @@ export interface Publication {
   readonly ended: Promise<string>;
 }
 
-export interface StreamLimits {
-  readonly publishers: number;
-  readonly readersPerStream: number;
-  readonly cacheBytes: number;
-  /** For all streams of one key together, and as much again for their HLS. */
-  readonly keyBytes: number;
-  readonly frozenMs: number;
-  readonly keylessMs: number;
-}
-
-export interface StreamStats {
-  readonly path: string;
-  readonly pictures: number;
-  readonly bytes: number;
-  readonly readers: number;
-  readonly missed: number;
-}
+export type StreamLimits = Pick<
+  HubSettings["limits"],
+  "publishers" | "readersPerStream" | "cacheBytes" | "keyBytes" | "frozenMs" | "keylessMs"
+>;
+export type StreamStats = Extract<HubMessage, { type: "stats" }>["streams"][number];
 
 export interface LiveStreamOptions {
   readonly path: string;

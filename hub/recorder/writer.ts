@@ -150,7 +150,7 @@ export class Writer {
 }
 
 /** The message tells the user why a recording ended. */
-export class DiskFull extends Error {}
+class DiskFull extends Error {}
 
 export class Disk {
   readonly #folder: string;

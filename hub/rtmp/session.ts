@@ -21,28 +21,17 @@ import {
   type Status,
 } from "../../media/rtmp/message.ts";
 import { plainAddress } from "../../schemas/client-origin.ts";
-import type { HubSettings } from "../../schemas/hub.ts";
-import { type Connections, openTcpPort, type TcpPort } from "../connections.ts";
+import { type ListenOptions, openTcpPort, type SessionDeps, type TcpPort } from "../connections.ts";
 import { describeBug, guardBy, INTERNAL_ERROR, type RejectionKind, StreamRejected } from "../errors.ts";
 import { Ingest } from "../ingest.ts";
 import type { Publication } from "../live-stream.ts";
 import type { Log } from "../log.ts";
 import { type RtmpConnect, readStreamAddress, type StreamAddress } from "../path.ts";
-import type { AccessClient } from "../server-channel.ts";
-import type { Streams } from "../streams.ts";
 import { RtmpToStream } from "./to-stream.ts";
 
-export interface RtmpDeps {
-  readonly settings: Pick<HubSettings, "limits">;
-  readonly streams: Streams;
-  readonly access: Pick<AccessClient, "authorize">;
-  readonly connections: Connections;
-  readonly log: Log;
-}
-
 /** Rejects if it cannot listen. */
-export const openRtmp = (deps: RtmpDeps & { readonly host: string; readonly port: number }): Promise<TcpPort> =>
-  openTcpPort({ protocol: "rtmp", ...deps }, (socket) => new RtmpSession(socket, deps));
+export const openRtmp = (options: ListenOptions): Promise<TcpPort> =>
+  openTcpPort("rtmp", options, (socket) => new RtmpSession(socket, options));
 
 const CHUNK_STREAMS = 64;
 const COMMAND_BYTES = 64 * 1024;
@@ -76,9 +65,9 @@ const STATUS_CODES: Readonly<Record<RejectionKind, string>> = {
   unavailable: "NetStream.Failed",
 };
 
-export class RtmpSession {
+class RtmpSession {
   readonly #socket: Socket;
-  readonly #deps: RtmpDeps;
+  readonly #deps: SessionDeps;
   readonly #address: string;
   readonly #reader: ChunkReader;
   #handshake: Handshake | null;
@@ -95,7 +84,7 @@ export class RtmpSession {
   #acknowledged = 0;
   #window = WINDOW_BYTES;
 
-  constructor(socket: Socket, deps: RtmpDeps) {
+  constructor(socket: Socket, deps: SessionDeps) {
     const { helloMs, unitBytes } = deps.settings.limits;
     this.#socket = socket;
     this.#deps = deps;

@@ -1,7 +1,7 @@
 /** RTSP (RFC 2326) over TCP: accepts connections, answers the requests of each in order, and passes its packets on. */
 import type { Socket } from "node:net";
 import { MessageReader, RtspError, type RtspItem, type RtspRequest, writeResponse } from "../../media/rtsp/message.ts";
-import { openTcpPort, type TcpPort } from "../connections.ts";
+import { type ListenOptions, openTcpPort, type TcpPort } from "../connections.ts";
 import { guardBy, type RejectionKind, StatusError, StreamRejected } from "../errors.ts";
 import { readPath, readRequestUrl } from "../path.ts";
 import { type RtspDeps, Session } from "./session.ts";
@@ -22,14 +22,13 @@ const STATUS: Readonly<Record<RejectionKind, number>> = {
   ...{ busy: 403, not_live: 404, too_many: 453 },
 };
 
-export type RtspOptions = Omit<RtspDeps, "sessionSeconds" | "reportMs"> &
-  Partial<Pick<RtspDeps, "sessionSeconds" | "reportMs">> & { readonly host: string; readonly port: number };
-
 /** Rejects if it cannot listen. */
-export async function openRtsp(options: RtspOptions): Promise<TcpPort> {
+export async function openRtsp(
+  options: ListenOptions & Partial<Pick<RtspDeps, "sessionSeconds" | "reportMs">>,
+): Promise<TcpPort> {
   const deps = { sessionSeconds: SESSION_SECONDS, reportMs: REPORT_MS, ...options };
   const connections = new Set<Connection>();
-  const server = await openTcpPort({ protocol: "rtsp", ...options }, (socket) => {
+  const server = await openTcpPort("rtsp", options, (socket) => {
     const connection = new Connection(deps, socket);
     connections.add(connection);
     socket.once("close", () => connections.delete(connection));

@@ -5,6 +5,7 @@
 import { type AccessUnit, type AudioTrack, byteLength, type Tracks } from "../../media/access-unit.ts";
 import { payloadsOf, RtpSender } from "../../media/rtp/sender.ts";
 import { AUDIO_TYPE, VIDEO_CLOCK, VIDEO_TYPE } from "../../media/rtsp/sdp.ts";
+import type { HubSettings } from "../../schemas/hub.ts";
 import { StatusError } from "../errors.ts";
 import type { Reader } from "../live-stream.ts";
 import {
@@ -22,10 +23,7 @@ import {
 export const VIDEO = 0;
 export const AUDIO = 1;
 
-export interface PlayerLimits {
-  readonly readerBytes: number;
-  readonly stalledMs: number;
-}
+type PlayerLimits = Pick<HubSettings["limits"], "readerBytes" | "stalledMs">;
 
 interface PlayerTrack {
   readonly sender: RtpSender;

@@ -9,24 +9,15 @@ import { MediaError } from "../../media/access-unit.ts";
 import { readBasicPassword } from "../../media/rtsp/headers.ts";
 import type { RtspRequest } from "../../media/rtsp/message.ts";
 import { writeSdp } from "../../media/rtsp/sdp.ts";
-import type { HubSettings } from "../../schemas/hub.ts";
-import type { Connections } from "../connections.ts";
+import type { SessionDeps } from "../connections.ts";
 import { describeBug, INTERNAL_ERROR, StatusError } from "../errors.ts";
 import { notLive } from "../live-stream.ts";
-import type { Log } from "../log.ts";
 import { type RequestUrl, readPath, readRequestUrl, splitTrack } from "../path.ts";
-import type { AccessClient } from "../server-channel.ts";
-import type { Streams } from "../streams.ts";
 import { Player, VIDEO } from "./from-stream.ts";
 import { Publisher, readAnnounced } from "./to-stream.ts";
 import type { Wire } from "./transport.ts";
 
-export interface RtspDeps {
-  readonly settings: Pick<HubSettings, "limits">;
-  readonly streams: Streams;
-  readonly access: Pick<AccessClient, "authorize">;
-  readonly connections: Connections;
-  readonly log: Log;
+export interface RtspDeps extends SessionDeps {
   /** Clients that only receive must send something at this interval. */
   readonly sessionSeconds: number;
   /** Interval of receiver reports for publishers over UDP. */

@@ -137,16 +137,21 @@ export function deriveKey(key: Buffer, salt: Buffer, label: number, bytes: numbe
   return createCipheriv("aes-128-ctr", key, iv).update(Buffer.alloc(bytes));
 }
 
+/** Returns a function that writes an initialization vector: SSRC and index from `at` on, combined with the salt. */
+function ivWriter(bytes: number, at: number, salt: Buffer): (iv: Iv) => Buffer {
+  const buffer = Buffer.alloc(bytes);
+  return ({ ssrc, index }) => {
+    buffer.fill(0);
+    buffer.writeUInt32BE(ssrc, at);
+    buffer.writeUIntBE(index, at + 4, 6);
+    for (let i = 0; i < salt.length; i++) buffer[i] = (buffer[i] as number) ^ (salt[i] as number);
+    return buffer;
+  };
+}
+
 /** RFC 3711, 4.1.1 and 4.2.1. */
 function createCm(key: Buffer, hmacKey: Buffer, salt: Buffer): Cipher {
-  const iv = Buffer.alloc(16);
-  const setIv = ({ ssrc, index }: Iv) => {
-    iv.fill(0);
-    iv.writeUInt32BE(ssrc, 4);
-    iv.writeUIntBE(index, 8, 6);
-    for (let i = 0; i < salt.length; i++) iv[i] = (iv[i] as number) ^ (salt[i] as number);
-    return iv;
-  };
+  const setIv = ivWriter(16, 4, salt);
   const sign = (head: Buffer, sealed: Buffer, trailer: Buffer) =>
     createHmac("sha1", hmacKey).update(head).update(sealed).update(trailer).digest().subarray(0, HMAC_TAG_BYTES);
   return {
@@ -165,14 +170,7 @@ function createCm(key: Buffer, hmacKey: Buffer, salt: Buffer): Cipher {
 
 /** RFC 7714, 8 and 9. The trailer of RTCP is authenticated; that of RTP is part of the index. */
 function createGcm(key: Buffer, salt: Buffer, hasTrailer: boolean): Cipher {
-  const iv = Buffer.alloc(12);
-  const setIv = ({ ssrc, index }: Iv) => {
-    iv.fill(0);
-    iv.writeUInt32BE(ssrc, 2);
-    iv.writeUIntBE(index, 6, 6);
-    for (let i = 0; i < salt.length; i++) iv[i] = (iv[i] as number) ^ (salt[i] as number);
-    return iv;
-  };
+  const setIv = ivWriter(12, 2, salt);
   const associate = (head: Buffer, trailer: Buffer) => (hasTrailer ? Buffer.concat([head, trailer]) : head);
   return {
     tagBytes: GCM_TAG_BYTES,

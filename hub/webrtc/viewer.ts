@@ -2,6 +2,7 @@
 import { randomBytes, randomInt, randomUUID } from "node:crypto";
 import type { AccessUnit, Tracks } from "../../media/access-unit.ts";
 import { readFeedback, writeSenderReport } from "../../media/rtp/rtcp.ts";
+import type { HubSettings } from "../../schemas/hub.ts";
 import { guardBy, INTERNAL_ERROR } from "../errors.ts";
 import type { Reader } from "../live-stream.ts";
 import { type DtlsIdentity, SecureChannel } from "./dtls.ts";
@@ -13,7 +14,7 @@ export interface ViewerOptions {
   readonly offer: Offer;
   readonly codec: OfferedCodec;
   readonly identity: DtlsIdentity;
-  readonly limits: { readonly connectMs: number; readonly stalledMs: number; readonly readerBytes: number };
+  readonly limits: Pick<HubSettings["limits"], "connectMs" | "stalledMs" | "readerBytes">;
   /** Address of the client. */
   readonly client: string | undefined;
   /** Adds the viewer to the readers of its stream. May throw. */

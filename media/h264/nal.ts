@@ -15,7 +15,7 @@ export const NAL = {
 } as const;
 
 /** A picture has a few; more are an attack. */
-export const MAX_NALS = 4096;
+const MAX_NALS = 4096;
 const START_CODE = Buffer.from([0, 0, 1]);
 const B_SLICE = 1;
 const RECOVERY_POINT = 6;

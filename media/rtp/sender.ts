@@ -8,7 +8,7 @@ import { PAYLOAD_BYTES, payloadLength, RTP_HEADER_BYTES, type RtpPayload, writeR
 import { writeBye, writeSenderReport } from "./rtcp.ts";
 
 /** Header of a packet interleaved into an RTSP connection (RFC 2326, 10.12). */
-export const INTERLEAVED_BYTES = 4;
+const INTERLEAVED_BYTES = 4;
 const DOLLAR = 0x24;
 const WRAP = 2 ** 32;
 

@@ -40,7 +40,7 @@ export class RtspError extends Error {
   }
 }
 
-export const REASONS: Readonly<Record<number, string>> = {
+const REASONS: Readonly<Record<number, string>> = {
   200: "OK",
   400: "Bad Request",
   401: "Unauthorized",
