@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { promisify } from "node:util";
 import { guardBy } from "./errors.ts";
 
-test("what is guarded fails by itself, and is given what it was called with", () => {
+test("passes arguments through, and passes errors to the handler", () => {
   const failed: unknown[] = [];
   const fault = new Error("a fault");
   const guard = guardBy((error) => failed.push(error));
@@ -16,13 +16,13 @@ test("what is guarded fails by itself, and is given what it was called with", ()
   assert.deepEqual([sums, failed], [[5], [fault]]);
 });
 
-test("a process outlives a fault in a timer and one in a promise, and tells of both", async () => {
+test("logs uncaught errors of timers and promises, and the process continues", async () => {
   const program = `
     import { logUncaught } from ${JSON.stringify(new URL("errors.ts", import.meta.url).href)};
-    const told = [];
+    const logged = [];
     logUncaught((level, message, { error }) => {
-      told.push(level + " " + message + " " + error.split("\\n")[0]);
-      if (told.length === 2) console.log(told.join("\\n"));
+      logged.push(level + " " + message + " " + error.split("\\n")[0]);
+      if (logged.length === 2) console.log(logged.join("\\n"));
     });
     setTimeout(() => { throw new Error("in a timer"); });
     setTimeout(() => void Promise.reject(new Error("in a promise")), 1);

@@ -46,5 +46,5 @@ export function logUncaught(log: Log): void {
 export const describeBug = (error: unknown): string =>
   error instanceof Error ? (error.stack ?? error.message) : String(error);
 
-/** What a client is told about a bug. */
+/** The reason that a client gets for a bug. */
 export const INTERNAL_ERROR = "internal error of the media server";

@@ -36,7 +36,7 @@ async function ask(socketPath: string, method: string, path: string, body = "") 
   return { status: answer.statusCode as number, headers: answer.headers as Record<string, string>, text };
 }
 
-test("a file of HLS is asked for by its stream's path, its name and its query, and nobody else may ask", async (t) => {
+test("passes path, file name and query of HLS requests, on a socket that only the owner can open", async (t) => {
   const asked: unknown[] = [];
   const socket = await open(t, {
     hls: {
@@ -70,12 +70,12 @@ test("a viewer's offer is answered, and the viewer is closed by the name it got"
   assert.deepEqual(closed, ["anna/drone v1", "anna/drone v2"]);
 });
 
-test("refusals are told as they are, and a fault of ours only to the log", async (t) => {
+test("returns rejections to the client, and writes internal errors only to the log", async (t) => {
   const faults: unknown[] = [
     new StreamRejected("not_live", "nothing is published"),
     new StreamRejected("too_many", "too many readers"),
     new StatusError(409, "B-frames"),
-    new Error("a secret of ours"),
+    new Error("an internal secret"),
   ];
   const logged: string[] = [];
   const socket = await open(t, {
@@ -93,19 +93,19 @@ test("refusals are told as they are, and a fault of ours only to the log", async
     answers.map(({ status, text }) => `${status} ${text}`),
     ["404 nothing is published", "503 too many readers", "409 B-frames", "500 internal error of the media server"],
   );
-  assert.match(logged.join(), /^Error: a secret of ours/);
+  assert.match(logged.join(), /^Error: an internal secret/);
 });
 
-test("whoever waits for a part and goes is waited for no longer", async (t) => {
-  const heard = new EventEmitter();
-  const [waiting, gone] = [once(heard, "waiting"), once(heard, "gone")];
+test("aborts a blocked request when its client disconnects", async (t) => {
+  const events = new EventEmitter();
+  const [waiting, gone] = [once(events, "waiting"), once(events, "gone")];
   const socket = await open(t, {
     hls: {
       answer: (_path, _file, _query, signal) =>
         new Promise((_resolve, reject) => {
-          heard.emit("waiting");
+          events.emit("waiting");
           signal.addEventListener("abort", () => {
-            heard.emit("gone");
+            events.emit("gone");
             reject(signal.reason);
           });
         }),

@@ -38,7 +38,7 @@ const PLAIN = encode("320x180", "-bf", "0");
 const LARGER = encode("640x360", "-bf", "0");
 const WITH_B = encode("320x180", "-bf", "2", "-b_strategy", "0");
 
-/** Everything is read from the first key picture on. */
+/** Everything is read from the first keyframe on. */
 function open(t: TestContext, unitBytes = 2 ** 20) {
   const clock = { ms: 0 };
   const reader = new KeepingReader();
@@ -61,7 +61,7 @@ const without = (pictures: readonly Uint8Array[][], ...types: number[]): Uint8Ar
 
 const typesOf = (parts: readonly Uint8Array[] | undefined): number[] => (parts ?? []).map(nalType);
 
-test("what an encoder makes comes out in order, without delimiters, key pictures with SPS and PPS first", (t) => {
+test("keeps order, removes delimiters, and starts keyframes with SPS and PPS", (t) => {
   const { reader, send } = open(t);
   send(PLAIN);
   assert.deepEqual(reader.words, [
@@ -77,7 +77,7 @@ test("what an encoder makes comes out in order, without delimiters, key pictures
   }
 });
 
-test("SPS and PPS that were told apart are put in front, also where the stream never repeats them", (t) => {
+test("prepends SPS and PPS that were sent apart from the stream", (t) => {
   const { ingest, reader, send } = open(t);
   const [sps, pps] = [NAL.sps, NAL.pps].map((type) => PLAIN[0]?.find((nal) => nalType(nal) === type));
   assert.ok(sps && pps);
@@ -87,7 +87,7 @@ test("SPS and PPS that were told apart are put in front, also where the stream n
   for (const { unit } of reader.units) if (unit.isKey) assert.deepEqual(typesOf(unit.parts).slice(0, 2), [7, 8]);
 });
 
-test("every PPS of a stream that has several is in front of its key pictures", (t) => {
+test("keyframes start with every PPS of the stream", (t) => {
   const { ingest, reader, send } = open(t);
   const [sps, pps] = [NAL.sps, NAL.pps].map((type) => PLAIN[0]?.find((nal) => nalType(nal) === type));
   assert.ok(sps && pps);
@@ -116,7 +116,7 @@ function renumber(nal: Uint8Array): Uint8Array {
   return Uint8Array.from([nal[0] as number, ...bytes.map((byte) => Number.parseInt(byte, 2))]);
 }
 
-test("of two SPS both are in front of every key picture, and none is news while another one is in use", (t) => {
+test("keyframes start with both SPS, and an inactive SPS does not publish new tracks", (t) => {
   const { reader, send } = open(t);
   const others = PLAIN[0]?.filter((nal) => [NAL.sps, NAL.pps].includes(nalType(nal) as 7)).map(renumber) ?? [];
   send([[...others, ...(PLAIN[0] ?? [])], ...PLAIN.slice(1, 6)]);
@@ -124,14 +124,14 @@ test("of two SPS both are in front of every key picture, and none is news while 
   assert.equal(reader.tracks.length, 1);
   const key = PLAIN[6]?.map((nal) => (nalType(nal) === NAL.idr ? renumber(nal) : nal)) ?? [];
   send([key]);
-  assert.equal(reader.tracks.length, 2, "a key picture of the other one is a new beginning");
+  assert.equal(reader.tracks.length, 2, "a keyframe of the other one is a new beginning");
   assert.deepEqual(reader.tracks[1]?.video.sps, new Uint8Array(others[0] ?? []));
   const keys = reader.units.filter(({ unit }) => unit.kind === "video" && unit.isKey);
   assert.equal(keys.length, 3);
   for (const { unit } of keys.slice(1)) assert.deepEqual(typesOf(unit.parts).slice(0, 4), [7, 7, 8, 8]);
 });
 
-test("nothing begins before a key picture with its SPS and PPS", (t) => {
+test("starts at a keyframe with SPS and PPS", (t) => {
   const { ingest, reader, send } = open(t);
   ingest.setAudio(AUDIO);
   ingest.pushAudio({ ptsUs: 0, captureMs: null, frame: new Uint8Array(9) });
@@ -143,10 +143,10 @@ test("nothing begins before a key picture with its SPS and PPS", (t) => {
   assert.equal(reader.units.length, 6);
 });
 
-test("another resolution begins anew with its key picture, and what cannot be decoded is left out", (t) => {
+test("publishes new tracks at the keyframe of a new resolution, and drops what cannot be decoded", (t) => {
   const { reader, send } = open(t);
   send(PLAIN.slice(0, 3));
-  // The parameter sets come ahead of the key picture they belong to.
+  // The parameter sets come ahead of the keyframe they belong to.
   send([[...(LARGER[0]?.slice(0, 3) ?? []), ...(PLAIN[3] ?? [])]]);
   send(PLAIN.slice(4, 6));
   send(LARGER.slice(0, 3));
@@ -154,7 +154,7 @@ test("another resolution begins anew with its key picture, and what cannot be de
   assert.equal(reader.units.length, 6);
 });
 
-test("another PPS alone is no new beginning", (t) => {
+test("a changed PPS does not publish new tracks", (t) => {
   const { reader, send } = open(t);
   const changed = PLAIN.map((nals) =>
     nals.map((nal) => (nalType(nal) === NAL.pps ? Buffer.concat([nal.subarray(0, -1), Buffer.from([0xff])]) : nal)),
@@ -165,7 +165,7 @@ test("another PPS alone is no new beginning", (t) => {
   assert.equal(Buffer.from(reader.units.at(6)?.unit.parts[1] ?? []).at(-1), 0xff);
 });
 
-test("B-frames are decoded in the order in which they come and shown in theirs", (t) => {
+test("keeps decoding and display order of B-frames", (t) => {
   const { ingest, reader } = open(t);
   const shown = showOrder(WITH_B);
   WITH_B.forEach((nals, i) => {
@@ -197,7 +197,7 @@ function showOrder(pictures: readonly Uint8Array[][]): number[] {
   return order;
 }
 
-test("sound that is told of later is heard with the next key picture", (t) => {
+test("audio that is announced later starts at the next keyframe", (t) => {
   const { ingest, reader, send } = open(t);
   send(PLAIN.slice(0, 2));
   ingest.setAudio(AUDIO);
@@ -209,7 +209,7 @@ test("sound that is told of later is heard with the next key picture", (t) => {
   assert.equal(reader.units.length, 8);
 });
 
-test("a picture with a recovery point is one to begin with", (t) => {
+test("a picture with a recovery point is a keyframe", (t) => {
   const { ingest, reader, send } = open(t);
   const [sps, pps] = [NAL.sps, NAL.pps].map((type) => PLAIN[0]?.find((nal) => nalType(nal) === type));
   assert.ok(sps && pps);
@@ -219,7 +219,7 @@ test("a picture with a recovery point is one to begin with", (t) => {
   assert.deepEqual(reader.words, ["begin 320x180", "key 0 cached"]);
 });
 
-test("too much for one picture, and an SPS that is none, are faults with words", (t) => {
+test("rejects oversized pictures and invalid parameter sets with a reason", (t) => {
   const { ingest, send } = open(t, 20_000);
   send(PLAIN.slice(0, 1));
   const picture = (...nals: Uint8Array[]) => ingest.pushVideo({ ptsUs: 0, dtsUs: null, captureMs: null, nals });
@@ -233,19 +233,19 @@ test("too much for one picture, and an SPS that is none, are faults with words",
   assert.throws(() => ingest.pushAudio({ ptsUs: 0, captureMs: null, frame: Buffer.alloc(20_001) }), MediaError);
 });
 
-test("a publisher that has no idea of the date is not believed", (t) => {
+test("ignores the capture time of a publisher with a wrong clock", (t) => {
   const { ingest, reader, clock } = open(t);
   const now = Date.now();
   for (const [i, captureMs] of [now - 250, 86_400_000, Number.NaN, null].entries()) {
     ingest.pushVideo({ ptsUs: i * STEP, dtsUs: null, captureMs, nals: PLAIN[i] ?? [] });
     clock.ms += 40;
   }
-  const [told, ...guessed] = reader.units.map(({ unit }) => unit.captureMs);
-  assert.equal(told, now - 250);
+  const [stated, ...guessed] = reader.units.map(({ unit }) => unit.captureMs);
+  assert.equal(stated, now - 250);
   for (const ms of guessed) assert.ok(ms >= now);
 });
 
-test("NAL units of any kind, in any order, are units or an MediaError", (t) => {
+test("any NAL units in any order are units or a `MediaError`", (t) => {
   const nal = fc.oneof(
     fc.constantFrom(...[...PLAIN.flat(), ...LARGER.flat(), ...WITH_B.flat()]),
     fc.uint8Array({ maxLength: 30 }),

@@ -1,4 +1,4 @@
-/** The media hub's process: connects to the server that forked it, listens as told, and never outlives it. */
+/** The media hub's process: connects to the server that forked it, listens on its request, and never outlives it. */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { HUB_PROTOCOL, HubRequest, type HubSettings } from "../schemas/hub.ts";
 import { OWN_SCHEMAS } from "../schemas/own-schemas.ts";

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { findTrack, readPath, readRequestUrl, readStreamAddress, splitTrack } from "./path.ts";
 
-test("a path is read as clients write it, with its key", () => {
+test("reads a path and its key as clients write them", () => {
   assert.deepEqual(readPath("/anna/drone"), { path: "anna/drone", apiKey: null });
   assert.deepEqual(readPath("anna/drone/front/"), { path: "anna/drone/front", apiKey: null });
   assert.deepEqual(readPath("/anna/cam%2D1?api_key=wh_a%2Bb+c&x=1"), { path: "anna/cam-1", apiKey: "wh_a+b+c" });
@@ -12,7 +12,7 @@ test("a path is read as clients write it, with its key", () => {
   assert.deepEqual(readPath("/_a/0.~-_"), { path: "_a/0.~-_", apiKey: null });
 });
 
-test("tricks have no path", () => {
+test("rejects paths with tricks", () => {
   const tricks = [
     ...["", "/", "anna", "/anna/", "//anna/drone", "/anna//drone", "/anna/drone//", "/anna/../bob/drone"],
     ...["/anna/./drone", "/anna/%2e%2e/bob", "/anna/..%2fbob", "/anna%2fdrone/x", "/anna/.hidden", "/anna/-x"],
@@ -25,12 +25,12 @@ test("tricks have no path", () => {
   );
 });
 
-test("the longest path is of 255 characters", () => {
+test("limits paths to 255 characters", () => {
   assert.equal(readPath(`/anna/${"x".repeat(250)}`)?.path.length, 255);
   assert.equal(readPath(`/anna/${"x".repeat(251)}`), null);
 });
 
-test("text of any kind is a sound path or none", () => {
+test("any text is a valid path or rejected", () => {
   const text = fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom(..."ab/.%2fFeE?=&\0") }));
   fc.assert(
     fc.property(text, (raw) => {
@@ -43,7 +43,7 @@ test("text of any kind is a sound path or none", () => {
   );
 });
 
-test("app and name are one path, wherever a client splits it, and the key is found wherever it puts it", () => {
+test("joins app and name into one path, and finds the key in any place", () => {
   const rows: [app: string, name: string, tcUrl: string, path: string | null, secret?: string | null][] = [
     ["user", "cam", "", "user/cam", null],
     ["user", "a/b/c?api_key=k", "", "user/a/b/c", "k"],
@@ -73,7 +73,7 @@ test("app and name are one path, wherever a client splits it, and the key is fou
   }
 });
 
-test("user and password are taken out of an address", () => {
+test("removes user and password from a URL", () => {
   assert.deepEqual(readRequestUrl("rtsp://any:a%2Fkey@host:8554/a/b?x=1"), {
     url: "rtsp://host:8554/a/b?x=1",
     rest: "/a/b?x=1",
@@ -115,7 +115,7 @@ for (const [asked, track] of FOUND) {
   });
 }
 
-test("the only track may be asked for without a name", () => {
+test("a single track can be set up without a name", () => {
   assert.equal(findTrack("/a/b", "/a/b?api_key=k", [""]), 0);
   assert.equal(findTrack("/a/b", "/a/b", ["", ""]), -1);
 });

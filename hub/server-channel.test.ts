@@ -24,7 +24,7 @@ const kindOf = (promise: Promise<unknown>): Promise<string> =>
     (error: unknown) => (error instanceof StreamRejected ? error.kind : String(error)),
   );
 
-test("each question gets its own answer, in whatever order they come", async () => {
+test("matches verdicts to requests in any order", async () => {
   const { asked, access } = open();
   const [first, second] = [access.authorize(QUESTION), access.authorize({ ...QUESTION, action: "play" })];
   const [a, b] = asked;
@@ -41,14 +41,14 @@ test("each question gets its own answer, in whatever order they come", async () 
   await assert.rejects(second, { kind: "forbidden", message: "not yours" });
 });
 
-test("a server that does not answer lets nobody in, and what it says too late does nothing", async () => {
+test("rejects without a verdict in time, and ignores a late one", async () => {
   const { asked, access } = open(5);
   assert.equal(await kindOf(access.authorize(QUESTION)), "unavailable");
   access.handleVerdict({ type: "verdict", id: asked[0]?.id ?? 0, refusal: null, recording: null });
   access.handleVerdict({ type: "verdict", id: 999, refusal: null, recording: null });
 });
 
-test("at the end nobody waits on, and nobody is asked for any more", async () => {
+test("closing rejects pending requests, and sends no new ones", async () => {
   const { asked, access } = open();
   const waiting = kindOf(access.authorize(QUESTION));
   access.close();
@@ -60,7 +60,7 @@ test("at the end nobody waits on, and nobody is asked for any more", async () =>
 const LOG: HubMessage = { type: "log", level: "info", message: "hello" };
 const VITAL: HubMessage = { type: "unpublished", path: "a/b", reason: "gone" };
 
-test("a server that does not read costs the log, and nothing that it must know", async () => {
+test("drops only log messages when the server does not read", async () => {
   const written: (() => void)[] = [];
   const types: string[] = [];
   const outbox = new Outbox((message, done) => {
@@ -81,7 +81,7 @@ test("a server that does not read costs the log, and nothing that it must know",
   assert.equal(types.length, 514);
 });
 
-test("a log that strangers fill says how much it left out, and never leaves out an error for it", (t) => {
+test("counts dropped log lines, and never drops errors because of others", (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const lines: string[] = [];
   const log = limitLog((_level, message, fields) => lines.push(`${message} ${fields?.lines ?? ""}`));

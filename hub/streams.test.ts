@@ -39,19 +39,19 @@ const picture = (ms: number, bytes?: number): AccessUnit => unit("video", ms, fa
 const sound = (ms: number): AccessUnit => unit("audio", ms, true);
 
 function open(t: TestContext, limits: Partial<typeof LIMITS> = {}) {
-  const told: string[] = [];
+  const events: string[] = [];
   const logged: string[] = [];
   const clock = { ms: 0, looks: 0 };
   const streams = new Streams(
     { ...LIMITS, ...limits },
     {
       published: ({ path, width, height, hasAudio }: StreamInfo, recording) =>
-        told.push(`published ${path} ${width}x${height} ${hasAudio} ${recording}`),
-      unpublished: (path, reason) => told.push(`unpublished ${path}: ${reason}`),
+        events.push(`published ${path} ${width}x${height} ${hasAudio} ${recording}`),
+      unpublished: (path, reason) => events.push(`unpublished ${path}: ${reason}`),
     },
     (level, message, fields) => {
       if (level === "info") logged.push(`${message}: ${fields?.path} by ${fields?.protocol}, ${fields?.reason}`);
-      else told.push(`${level}: ${message}`);
+      else events.push(`${level}: ${message}`);
     },
     () => {
       clock.looks++;
@@ -59,7 +59,7 @@ function open(t: TestContext, limits: Partial<typeof LIMITS> = {}) {
     },
   );
   t.after(() => streams.close("the test is over"));
-  return { streams, told, logged, clock };
+  return { streams, events, logged, clock };
 }
 
 const kindOf = (call: () => unknown): string => {
@@ -72,8 +72,8 @@ const kindOf = (call: () => unknown): string => {
   }
 };
 
-test("a stream is live from its first key picture on, and what comes before that is dropped", (t) => {
-  const { streams, told } = open(t);
+test("a stream is live from its first keyframe, and earlier units are dropped", (t) => {
+  const { streams, events } = open(t);
   const publication = streams.publish("a/b", "rtmp", "rec");
   const reader = new KeepingReader();
   assert.equal(
@@ -87,15 +87,15 @@ test("a stream is live from its first key picture on, and what comes before that
     "not_live",
   );
   assert.equal(streams.tracks("a/b"), null);
-  assert.deepEqual(told, []);
+  assert.deepEqual(events, []);
   publication.write(key(80));
-  assert.deepEqual(told, ["published a/b 640x360 true rec"]);
+  assert.deepEqual(events, ["published a/b 640x360 true rec"]);
   streams.read("a/b", reader);
   publication.write(sound(90));
   publication.write(picture(120));
   assert.deepEqual(reader.words, ["begin 640x360 with sound", "key 80 cached", "sound 90", "picture 120"]);
   publication.close("gone");
-  assert.deepEqual(told.slice(1), ["unpublished a/b: gone"]);
+  assert.deepEqual(events.slice(1), ["unpublished a/b: gone"]);
   assert.equal(reader.words.at(-1), "end gone");
   assert.equal(
     kindOf(() => streams.read("a/b", reader)),
@@ -103,7 +103,7 @@ test("a stream is live from its first key picture on, and what comes before that
   );
 });
 
-test("a reader that joins gets what came since the last key picture, and no more", (t) => {
+test("a new reader gets exactly the units since the last keyframe", (t) => {
   const { streams } = open(t);
   const publication = streams.publish("a/b", "rtmp", null);
   publication.setTracks(TRACKS);
@@ -120,7 +120,7 @@ test("a reader that joins gets what came since the last key picture, and no more
   ]);
 });
 
-test("a group of pictures that is too large for the cache costs those who join the wait for the next one", (t) => {
+test("does not cache a GOP above the limit: new readers wait for the next keyframe", (t) => {
   const { streams } = open(t);
   const publication = streams.publish("a/b", "rtmp", null);
   publication.setTracks(TRACKS);
@@ -131,7 +131,7 @@ test("a group of pictures that is too large for the cache costs those who join t
   assert.deepEqual(reader.words, ["begin 640x360", "key 160", "picture 200"]);
 });
 
-test("streams of one owner share its memory, and leave that of others alone", (t) => {
+test("streams of one owner share its memory limit, apart from other owners", (t) => {
   const { streams } = open(t, { publishers: 9, keyBytes: 1500 });
   const cachedOf = (path: string): number => {
     const reader = new KeepingReader();
@@ -163,7 +163,7 @@ test("a cache of very many small units is bounded too", (t) => {
   assert.deepEqual(reader.words, ["begin 640x360"]);
 });
 
-test("readers begin again at the next key picture when the picture changes, and miss what they cannot decode", (t) => {
+test("readers restart at the next keyframe when the tracks change, without undecodable units", (t) => {
   const { streams } = open(t);
   const publication = streams.publish("a/b", "rtsp", null);
   const reader = new KeepingReader();
@@ -176,7 +176,7 @@ test("readers begin again at the next key picture when the picture changes, and 
   assert.equal(streams.tracks("a/b")?.video.width, 320);
 });
 
-test("sound that comes later is heard from the next key picture on, and no picture is lost for it", (t) => {
+test("later audio starts at the next keyframe, and no picture is lost", (t) => {
   const { streams } = open(t);
   const publication = streams.publish("a/b", "rtsp", null);
   const reader = new KeepingReader();
@@ -236,8 +236,8 @@ test("publishers and readers are limited", (t) => {
   );
 });
 
-test("a reader that throws is removed and logged; its publisher and the others notice nothing", (t) => {
-  const { streams, told } = open(t);
+test("removes and logs a reader that throws, without effect on the publisher and others", (t) => {
+  const { streams, events } = open(t);
   const publication = streams.publish("a/b", "rtmp", null);
   publication.setTracks(TRACKS);
   publication.write(key(0));
@@ -255,13 +255,13 @@ test("a reader that throws is removed and logged; its publisher and the others n
   publication.write(picture(40));
   assert.equal(streams.list()[0]?.readers, 1);
   assert.equal(reader.words.at(-1), "picture 40");
-  assert.equal(told.filter((line) => line === "error: reader failed").length, 3);
+  assert.equal(events.filter((line) => line === "error: reader failed").length, 3);
   streams.read("a/b", { setTracks: () => {}, push: () => {}, end: fail });
   publication.close("gone");
   assert.equal(reader.words.at(-1), "end gone");
 });
 
-test("readers may come, go and close the stream while a unit is handed out, and nobody gets it twice", (t) => {
+test("readers can join, leave and close the stream while a unit is distributed, and none gets it twice", (t) => {
   const { streams } = open(t);
   const publication = streams.publish("a/b", "rtmp", null);
   publication.setTracks(TRACKS);
@@ -289,13 +289,13 @@ test("readers may come, go and close the stream while a unit is handed out, and 
   assert.equal(late.words.at(-1), "end by a reader");
 });
 
-test("a publisher is let go when no picture comes, and sound alone does not keep it", async (t) => {
-  const { streams, told, clock } = open(t, { frozenMs: 40 });
+test("closes a publisher without pictures, even if it sends audio", async (t) => {
+  const { streams, events, clock } = open(t, { frozenMs: 40 });
   const publication = streams.publish("a/b", "rtmp", null);
   const silent = streams.publish("a/c", "rtmp", null);
   publication.setTracks({ video: VIDEO, audio: AUDIO });
   let isFrozen = false;
-  // Our clock goes on by a millisecond with each one.
+  // The clock advances by a millisecond with each one.
   const alive = setInterval(() => {
     clock.ms++;
     publication.write(isFrozen ? sound(clock.ms) : key(clock.ms));
@@ -305,12 +305,12 @@ test("a publisher is let go when no picture comes, and sound alone does not keep
   assert.equal(streams.list().length, 1);
   isFrozen = true;
   assert.equal(await publication.ended, "no video received for 0.04 s");
-  assert.deepEqual(told.slice(1), ["unpublished a/b: no video received for 0.04 s"]);
+  assert.deepEqual(events.slice(1), ["unpublished a/b: no video received for 0.04 s"]);
 });
 
-test("a publisher from which pictures come stays while they wait for a key picture, but not for ever", (t) => {
+test("keeps a publisher that sends pictures without a keyframe for a limited time", (t) => {
   t.mock.timers.enable({ apis: ["setInterval"] });
-  const { streams, told, clock } = open(t, { frozenMs: 5000, keylessMs: 30_000 });
+  const { streams, events, clock } = open(t, { frozenMs: 5000, keylessMs: 30_000 });
   const [begun, waiting] = [streams.publish("a/b", "rtsp", null), streams.publish("a/c", "rtsp", null)];
   begun.setTracks(TRACKS);
   begun.write(key(0));
@@ -329,13 +329,13 @@ test("a publisher from which pictures come stays while they wait for a key pictu
   assert.equal(
     kindOf(() => streams.publish("a/c", "rtsp", null)),
     "done",
-    "the other never had a key picture, and has gone",
+    "the other never had a keyframe, and has gone",
   );
   pass(20_000);
-  assert.deepEqual(told.slice(1), ["unpublished a/b: no keyframe with SPS and PPS received for 30 s"]);
+  assert.deepEqual(events.slice(1), ["unpublished a/b: no keyframe with SPS and PPS received for 30 s"]);
 });
 
-test("a frozen publisher is let go a quarter of a second after its time at the latest", (t) => {
+test("closes a frozen publisher at most a quarter of a second late", (t) => {
   t.mock.timers.enable({ apis: ["setInterval"] });
   const { streams, clock } = open(t, { frozenMs: 5000 });
   const publication = streams.publish("a/b", "rtsp", null);
@@ -353,7 +353,7 @@ test("a frozen publisher is let go a quarter of a second after its time at the l
   assert.ok(tookMs >= 5000 && tookMs <= 5250, `it was let go after ${tookMs} ms`);
 });
 
-test("nobody is let go for a time in which the hub itself stood still", async (t) => {
+test("does not close streams for time in which the hub itself was blocked", async (t) => {
   const { streams, clock } = open(t, { frozenMs: 40 });
   const publication = streams.publish("a/b", "rtmp", null);
   publication.setTracks(TRACKS);
@@ -365,7 +365,7 @@ test("nobody is let go for a time in which the hub itself stood still", async (t
   assert.equal(streams.list().length, 1);
 });
 
-test("that a stream has begun, and why it has ended, is in the log, also of one that never could be played", (t) => {
+test("logs the start and end of streams, also of one that was never playable", (t) => {
   const { streams, logged } = open(t);
   const publication = streams.publish("a/b", "rtmp", null);
   publication.setTracks(TRACKS);
@@ -379,7 +379,7 @@ test("that a stream has begun, and why it has ended, is in the log, also of one 
   ]);
 });
 
-test("whoever is expelled goes, publisher and readers", async (t) => {
+test("expels the publisher and the readers", async (t) => {
   const { streams } = open(t);
   const publication = streams.publish("a/b", "rtmp", null);
   publication.setTracks(TRACKS);
@@ -387,12 +387,12 @@ test("whoever is expelled goes, publisher and readers", async (t) => {
   const reader = new KeepingReader();
   streams.read("a/b", reader);
   streams.expel("a/b", "its source is gone");
-  streams.expel("a/nobody", "nothing");
+  streams.expel("a/missing", "nothing");
   assert.equal(await publication.ended, "its source is gone");
   assert.equal(reader.words.at(-1), "end its source is gone");
 });
 
-test("what was published, read and missed is counted, also of readers that have gone", (t) => {
+test("counts published, read and missed units, also of readers that have left", (t) => {
   const { streams } = open(t);
   const publication = streams.publish("a/b", "rtmp", null);
   publication.setTracks(TRACKS);
@@ -408,7 +408,7 @@ test("what was published, read and missed is counted, also of readers that have 
 
 test("a runner of the server's may pause for any time once it can be played, and takes no place of others", (t) => {
   t.mock.timers.enable({ apis: ["setInterval"] });
-  const { streams, told, clock } = open(t, { publishers: 1, frozenMs: 1000, keylessMs: 1000 });
+  const { streams, events, clock } = open(t, { publishers: 1, frozenMs: 1000, keylessMs: 1000 });
   const own = streams.publish("ann/out", "rtsp", null, true);
   const silent = streams.publish("ann/silent", "rtsp", null, true);
   own.setTracks(TRACKS);
@@ -430,10 +430,10 @@ test("a runner of the server's may pause for any time once it can be played, and
     ["busy", "done", "done"],
   );
   silent.close("");
-  assert.deepEqual(told, ["published ann/out 640x360 false null"]);
+  assert.deepEqual(events, ["published ann/out 640x360 false null"]);
 });
 
-test("a reader that begins with an open group of pictures does not get those that need the one before", (t) => {
+test("a reader that starts with an open GOP does not get pictures that refer to the previous one", (t) => {
   const { streams } = open(t);
   const publication = streams.publish("a/b", "rtsp", null);
   publication.setTracks(TRACKS);

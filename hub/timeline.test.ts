@@ -10,7 +10,7 @@ interface Shown {
   readonly pts: number | null;
   readonly dts?: number | null;
   readonly isB?: boolean;
-  /** Of our own clock; the publisher's step where it is not told. */
+  /** On the local clock; the publisher's step by default. */
   readonly afterUs?: number;
 }
 
@@ -31,7 +31,7 @@ const groups = (order: readonly number[], count: number, fromUs = 0): Shown[] =>
     })),
   ).flat();
 
-test("a regular stream keeps its times, and begins at zero", () => {
+test("a regular stream keeps its timestamps, starting at zero", () => {
   const times = run(
     new Timeline(),
     Array.from({ length: 50 }, (_, i) => ({ pts: DAY + i * STEP })),
@@ -63,7 +63,7 @@ for (const [depth, order] of [
   });
 }
 
-test("a depth that nobody told is learnt with the first group", () => {
+test("learns an unstated reorder depth with the first group", () => {
   const line = new Timeline();
   const sent = groups([0, 3, 1, 2], 20);
   const times = run(line, sent);
@@ -74,7 +74,7 @@ test("a depth that nobody told is learnt with the first group", () => {
   }
 });
 
-test("decoding times that are told are kept", () => {
+test("keeps stated decoding times", () => {
   const sent = groups([0, 3, 1, 2], 5, DAY).map(({ pts, ...more }, i) => ({
     ...more,
     pts: (pts ?? 0) + STEP,
@@ -86,7 +86,7 @@ test("decoding times that are told are kept", () => {
   );
 });
 
-test("pictures without a time go on at the pace of those before, or of their coming", () => {
+test("pictures without a timestamp continue at the learnt or arrival pace", () => {
   const some = run(new Timeline(), [
     { pts: 0 },
     { pts: STEP },
@@ -116,7 +116,7 @@ test("a clock that stands still is replaced by ours", () => {
   assert.ok((times.at(-1)?.dtsUs ?? 0) > 90 * 33_000);
 });
 
-test("a clock that is set, forward or back, leaves no gap, and pictures stay in order", () => {
+test("bridges clock jumps, forward and back, and keeps the order of pictures", () => {
   for (const jump of [DAY, -DAY, -2_000_000, 2 ** 32 * 1000, -(2 ** 32) * 1000]) {
     const line = new Timeline();
     line.setDepth(1);
@@ -135,7 +135,7 @@ test("a pause that really was one stays in the times", () => {
   assert.equal(times.at(-1)?.ptsUs, 60_000_000);
 });
 
-test("sound is in step with the pictures, begins with them, and jumps with them", () => {
+test("keeps audio in sync with video, at the start and at jumps", () => {
   const line = new Timeline();
   assert.equal(line.placeAudio(DAY, 0), null);
   line.placePicture(DAY, null, false, 0);
@@ -147,7 +147,7 @@ test("sound is in step with the pictures, begins with them, and jumps with them"
   assert.equal(line.placeAudio(5000 + 12_000, 60)?.ptsUs, shown + 12_000);
 });
 
-test("sound whose clock has nothing to do with the pictures' begins where they are", () => {
+test("audio with an unrelated clock starts with the video", () => {
   const line = new Timeline();
   line.placePicture(0, null, false, 0);
   line.placePicture(STEP, null, false, STEP);
@@ -155,7 +155,7 @@ test("sound whose clock has nothing to do with the pictures' begins where they a
   assert.equal(line.placeAudio(DAY + 21_333, 2 * STEP)?.ptsUs, STEP + 21_333);
 });
 
-test("whatever times a publisher sends, ours grow strictly, are whole, and nothing is shown before it is decoded", () => {
+test("for any timestamps, DTS strictly increases, times are whole, and PTS is not before DTS", () => {
   const time = fc.oneof(
     fc.integer({ min: 0, max: 2_000_000 }),
     fc.integer({ min: -(2 ** 49), max: 2 ** 49 }),

@@ -62,7 +62,7 @@ export class TestHls {
     return this.streams.publish(PATH, "rtsp", null);
   }
 
-  /** Somebody watches from the first picture on, and all of it has come. */
+  /** A viewer watches from the first picture, and the whole clip has been published. */
   async play(clip: Pick<Clip, "tracks" | "units">): Promise<Publication> {
     const publication = await this.#begin(clip);
     for (const unit of clip.units.slice(1)) publication.write(unit);

@@ -14,7 +14,7 @@ const later = (units: readonly AccessUnit[], byUs: number): AccessUnit[] =>
   units.map((unit) => ({ ...unit, dtsUs: unit.dtsUs + byUs, ptsUs: unit.ptsUs + byUs }));
 const run = promisify(execFile);
 
-describe("what viewers see", () => {
+describe("playback", () => {
   test("one that follows the standard gets every picture, soon, and playlists that keep their promises", async (t) => {
     const hls = await TestHls.open(t);
     const { over } = await hls.stream(clip);
@@ -64,7 +64,7 @@ describe("what viewers see", () => {
     assert.ok(shown > clip.pictures / 4 && shown <= clip.pictures, `${shown} pictures`);
   });
 
-  test("one that comes in the middle begins with a key picture, as it was when that was taken", async (t) => {
+  test("a late viewer starts with a keyframe, with its capture time", async (t) => {
     const hls = await TestHls.open(t);
     const publication = hls.publish();
     publication.setTracks(clip.tracks);
@@ -94,7 +94,7 @@ describe("what viewers see", () => {
     assert.ok((await hls.read(segment?.uri ?? "")).length > 1000);
   });
 
-  test("the first playlist tells what a player must know", async (t) => {
+  test("the first playlist has all required tags", async (t) => {
     const hls = await TestHls.open(t);
     await hls.play(clip);
     const text = (await hls.read("index.m3u8")).toString();
@@ -125,7 +125,7 @@ describe("streams that are not like others", () => {
     assert.equal(hashPictures(Buffer.concat(viewer.media)).length, long.pictures);
   });
 
-  test("other tracks come after a discontinuity, with their own init segment", async (t) => {
+  test("new tracks follow a discontinuity, with their own init segment", async (t) => {
     const hls = await TestHls.open(t);
     const publication = await hls.play(clip);
     publication.setTracks(small.tracks);
@@ -139,7 +139,7 @@ describe("streams that are not like others", () => {
     assert.deepEqual(hashPictures(Buffer.concat(media)), hashPictures(toByteStream(small.units.slice(0, 30))));
   });
 
-  test("a publisher that goes ends the list for those who watch, is not there for others, and may come back", async (t) => {
+  test("the end of a publication ends the playlist of viewers, is 404 for others, and it can be published again", async (t) => {
     const hls = await TestHls.open(t);
     const first = await hls.play(clip);
     const before = await hls.playlist();
@@ -160,8 +160,8 @@ describe("streams that are not like others", () => {
   });
 });
 
-describe("what is bounded", () => {
-  test("nothing is made before somebody asks, and nothing once nobody has asked for a while", async (t) => {
+describe("limits", () => {
+  test("generates segments from the first request until no request has come for a while", async (t) => {
     const hls = await TestHls.open(t, { hlsIdleMs: 50 });
     const publication = hls.publish();
     publication.setTracks(clip.tracks);
@@ -200,7 +200,7 @@ describe("what is bounded", () => {
   });
 });
 
-describe("what is refused", () => {
+describe("rejections", () => {
   test("nonsense is answered with words", async (t) => {
     const hls = await TestHls.open(t);
     assert.equal((await hls.fetch("index.m3u8")).status, 404);
@@ -227,7 +227,7 @@ describe("what is refused", () => {
     }
   });
 
-  test("what may be kept by the viewer's cache is said, and errors are not kept", async (t) => {
+  test("sets cache lifetimes, and never for errors", async (t) => {
     const hls = await TestHls.open(t);
     await hls.play(clip);
     const { segments, hint } = await hls.playlist();
@@ -240,7 +240,7 @@ describe("what is refused", () => {
     assert.equal(await kept(`${hint}`.replace(/part\d+/, "part99999")), "no-store");
   });
 
-  test("a part that was hinted at is given as soon as it is there", async (t) => {
+  test("answers a request for the hinted part as soon as it exists", async (t) => {
     const hls = await TestHls.open(t);
     const publication = await hls.play({ ...clip, units: clip.units.slice(0, 250) });
     const { hint } = await hls.playlist();

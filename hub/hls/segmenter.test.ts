@@ -17,7 +17,7 @@ interface Step {
   readonly stepMs: number;
   readonly isKey: boolean;
   readonly bytes: number;
-  /** The tracks are told again before it. */
+  /** The tracks are set again before it. */
   readonly isTurn: boolean;
 }
 
@@ -62,7 +62,7 @@ function play(steps: readonly Step[]) {
   return { window, playlists, pictures: [...pictures.values()].reduce((sum, count) => sum + count, 0) };
 }
 
-describe("whatever a publisher sends", () => {
+describe("irregular publishers", () => {
   test("playlists keep their promises", () => {
     fc.assert(
       fc.property(fc.array(stepOf(100), { minLength: 50, maxLength: 400 }), (steps) => {
@@ -78,7 +78,7 @@ describe("whatever a publisher sends", () => {
     );
   });
 
-  test("segments are neither longer nor more than they may be, whatever the pace", () => {
+  test("limits duration and number of segments at any pace", () => {
     fc.assert(
       fc.property(fc.array(stepOf(5000), { minLength: 20, maxLength: 300 }), (steps) => {
         const { window, playlists } = play(steps);
@@ -104,7 +104,7 @@ describe("whatever a publisher sends", () => {
   });
 });
 
-test("segments begin with key pictures, which are not cut to pieces where there are many", () => {
+test("segments start with keyframes, and frequent keyframes do not shorten them", () => {
   const steps = (gop: number) =>
     Array.from({ length: 200 }, (_, i) => ({ stepMs: 40, isKey: i % gop === 0, bytes: 10, isTurn: false }));
   const durations = (gop: number) =>

@@ -1,6 +1,6 @@
 /**
  * A process that records at the pace of a publisher, to be killed. Arguments: the folder, and perhaps how large a file
- * may become. Tells by its channel what it has recorded from: `{ fedUs }`, and what the recorder tells.
+ * may become. Reports over IPC how much it has recorded, `{ fedUs }`, and the messages of the recorder.
  */
 import { execFileSync } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,4 +1,4 @@
-/** A recorder with everything it told, and its files. */
+/** A recorder with all of its messages and files. */
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -33,7 +33,7 @@ export class TestRecording {
     return new TestRecording(await makeFolder(t), options);
   }
 
-  /** The last that was told of each, in their order. */
+  /** The last report of each file, in order. */
   get segments(): RecordedSegment[] {
     const byIndex = new Map<number, RecordedSegment>();
     for (const message of this.messages) {

@@ -12,8 +12,8 @@ const clip = makeClip({ seconds: 6, bFrames: 2, hasAudio: true });
 const other = makeClip({ seconds: 2, size: "160x90" });
 const isPicture = ({ kind }: AccessUnit): boolean => kind === "video";
 
-describe("what is recorded", () => {
-  test("every picture and every sound is in one of the files, each of which begins with a key picture", async (t) => {
+describe("recording", () => {
+  test("records every picture and audio frame, in files that start with a keyframe", async (t) => {
     const recording = await TestRecording.open(t, { segmentSeconds: 2 });
     recording.recorder.setTracks(clip.tracks);
     for (const unit of clip.units) recording.recorder.push(unit);
@@ -32,7 +32,7 @@ describe("what is recorded", () => {
     assert.equal(recording.detail, null);
   });
 
-  test("what is told of a file is what is in it", async (t) => {
+  test("reports what the file contains", async (t) => {
     const recording = await TestRecording.open(t, { segmentSeconds: 4 });
     recording.recorder.setTracks(clip.tracks);
     for (const unit of clip.units) recording.recorder.push(unit);
@@ -97,22 +97,22 @@ describe("what is recorded", () => {
     assert.equal(Number(probePackets(recording.file(1))[0]?.dts_time), 0);
   });
 
-  test("a file that is being written is whole up to what was told", async (t) => {
+  test("a growing file is intact up to the last report", async (t) => {
     const recording = await TestRecording.open(t);
     recording.recorder.setTracks(clip.tracks);
     for (const unit of clip.units.slice(0, 200)) recording.recorder.push(unit);
     await recording.until(() => recording.segments.length > 0);
-    const [told] = recording.segments;
+    const [reported] = recording.segments;
     const file = await open(recording.file(0));
     const { bytes, durationUs } = await findIntact(file);
     await file.close();
-    assert.ok(bytes >= (told?.bytes ?? Number.POSITIVE_INFINITY));
-    assert.ok(durationUs / 1000 >= (told?.durationMs ?? Number.POSITIVE_INFINITY));
+    assert.ok(bytes >= (reported?.bytes ?? Number.POSITIVE_INFINITY));
+    assert.ok(durationUs / 1000 >= (reported?.durationMs ?? Number.POSITIVE_INFINITY));
     recording.recorder.end();
     await recording.recorder.done;
   });
 
-  test("one picture that nothing follows is on the disk while its stream is still on", async (t) => {
+  test("writes a single picture while its stream is live", async (t) => {
     const recording = await TestRecording.open(t);
     recording.recorder.setTracks(other.tracks);
     for (const unit of other.units.slice(0, 1)) recording.recorder.push(unit);
@@ -125,8 +125,8 @@ describe("what is recorded", () => {
   });
 });
 
-describe("what is not recorded", () => {
-  test("a recording without a picture leaves nothing behind", async (t) => {
+describe("errors", () => {
+  test("a recording without pictures leaves no files", async (t) => {
     const recording = await TestRecording.open(t);
     recording.recorder.setTracks(clip.tracks);
     for (const unit of clip.units.filter(({ isKey, kind }) => !isKey || kind === "audio"))
@@ -156,11 +156,11 @@ describe("what is not recorded", () => {
     assert.match(recording.detail ?? "", /^the recording could not be written \([A-Z]+\)$/);
   });
 
-  test("a disk that is too slow costs pictures up to a key picture, and that is said", async (t) => {
+  test("a slow disk loses pictures up to a keyframe, and logs it", async (t) => {
     const short = makeClip({ seconds: 4, gop: 15 });
     const recording = await TestRecording.open(t, { readerBytes: 60_000 });
     recording.recorder.setTracks(short.tracks);
-    // Nothing can be written while this goes on.
+    // The event loop is blocked: nothing can be written.
     const [first, second] = [short.units.slice(0, 90), short.units.slice(90)];
     for (const unit of first) recording.recorder.push(unit);
     await recording.until(() => recording.segments.length > 0);
@@ -180,7 +180,7 @@ describe("what is not recorded", () => {
     assert.equal(recording.detail, null);
   });
 
-  test("a name that leads out of the folder is refused", async (t) => {
+  test("rejects names that lead out of the folder", async (t) => {
     for (const name of ["../other", "a/b", "", ".", ".."]) {
       await assert.rejects(TestRecording.open(t, { recording: name }), /invalid recording name/);
     }

@@ -149,7 +149,7 @@ export class Writer {
   }
 }
 
-/** The message tells the user why a recording ended. */
+/** The message is the reason that the user gets. */
 class DiskFull extends Error {}
 
 export class Disk {

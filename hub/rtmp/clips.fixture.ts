@@ -14,7 +14,7 @@ export interface ClipOptions {
   readonly hasSound?: boolean;
 }
 
-/** 25 pictures a second, a key picture every 12. */
+/** 25 pictures a second, a keyframe every 12. */
 export async function makeFlv({
   frames = 50,
   size = "160x120",

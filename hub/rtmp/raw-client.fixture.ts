@@ -94,7 +94,7 @@ export class RawClient {
       .map(readCommand);
   }
 
-  /** Code and description of every status it was told. */
+  /** Code and description of every status received. */
   statuses(): [code: unknown, description: unknown][] {
     return this.answers()
       .filter(({ name }) => name === "onStatus")

@@ -1,4 +1,4 @@
-/** The RTMP server as the hub has it, with a access that knows one key, and everything that is published taken down. */
+/** The RTMP server as the hub has it, with an access client that knows one key, and everything that is published taken down. */
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -31,7 +31,7 @@ const LIMITS: HubSettings["limits"] = {
   ...{ cacheBytes: 2 ** 25, keyBytes: 2 ** 30, hlsIdleMs: 1000, hlsBytes: 2 ** 25, connectMs: 1000, verdictMs: 5000 },
 };
 
-/** One publication, from its first key unit to its end. */
+/** One publication, from its first keyframe to its end. */
 export interface Taken {
   readonly path: string;
   readonly tracks: Tracks[];

@@ -16,7 +16,7 @@ const rtsp = await openRtsp({
 });
 after(() => rtsp.close());
 
-test("B-frames and sound go through", async () => {
+test("passes B-frames and audio on", async () => {
   const clip = await makeClip({ seconds: 4, bFrames: 2, hasSound: true, keyEvery: KEY_EVERY });
   const published = ffmpeg("-re", "-i", clip, "-c", "copy", "-f", "flv", ingest.url("user/through"));
   await ingest.until(() => ingest.taken[0]);

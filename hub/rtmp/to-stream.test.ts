@@ -32,7 +32,7 @@ function assertGrowing(units: readonly AccessUnit[]): void {
   }
 }
 
-test("pictures that come while leave is asked for are kept by the kernel, and taken once it is given", async () => {
+test("does not read pictures while authorization is pending, and reads them afterwards", async () => {
   let decide: (isRight: boolean) => void = () => {};
   const { authorize } = ingest;
   ingest.authorize = () =>
@@ -66,7 +66,7 @@ test("pictures that come while leave is asked for are kept by the kernel, and ta
   ingest.authorize = authorize;
 });
 
-test("H.265 is refused in words, whether it comes by number or by name", async () => {
+test("rejects H.265 with a reason, by number and by FourCC", async () => {
   const { body } = small[1] ?? assert.fail();
   for (const [name, foreign] of [
     ["number", Buffer.concat([Buffer.of(0x1c), body.subarray(1)])],
@@ -84,7 +84,7 @@ test("H.265 is refused in words, whether it comes by number or by name", async (
   assert.match((await ingest.finished("user/h265-late")).reason ?? "", /expected H\.264/);
 });
 
-test("sound that is not AAC is left out and told of once; the pictures stay", async () => {
+test("drops audio that is not AAC and logs it once; the video is published", async () => {
   const mp3 = { type: MESSAGE.audio, timestamp: 0, body: Buffer.from([0x2f, 1, 2, 3]) };
   const { units, tracks } = await publish(
     "user/mp3",
@@ -97,7 +97,7 @@ test("sound that is not AAC is left out and told of once; the pictures stay", as
   assert.equal((await publish("user/odd", [odd, ...small])).units.length, 25);
 });
 
-test("a second publisher is refused, and the first goes on", async () => {
+test("rejects a second publisher, and the first one continues", async () => {
   const first = await RawClient.publishing(ingest, "user/once");
   for (const tag of small.slice(0, 10)) first.send(tag);
   const taken = await ingest.until(() => ingest.taken.find(({ path }) => path === "user/once"));
@@ -110,7 +110,7 @@ test("a second publisher is refused, and the first goes on", async () => {
   first.socket.destroy();
 });
 
-test("whoever is sent away is told why, and its connection ends", async () => {
+test("sends the reason to an expelled publisher, and closes its connection", async () => {
   const client = await RawClient.publishing(ingest, "user/expelled");
   for (const tag of small) client.send(tag);
   await ingest.until(() => ingest.taken.find(({ path }) => path === "user/expelled"));
@@ -119,7 +119,7 @@ test("whoever is sent away is told why, and its connection ends", async () => {
   assert.deepEqual(client.statuses().at(-1), ["NetStream.Publish.Rejected", "its source was deleted"]);
 });
 
-test("a publisher that freezes is let go", async () => {
+test("closes a frozen publisher", async () => {
   const impatient = await TestIngest.open({ frozenMs: 300 });
   const client = await RawClient.publishing(impatient, "user/frozen");
   for (const tag of small) client.send(tag);
@@ -129,7 +129,7 @@ test("a publisher that freezes is let go", async () => {
   await client.closed;
 });
 
-test("another resolution in the middle begins anew, and every picture arrives", async () => {
+test("publishes new tracks when the resolution changes, and every picture arrives", async () => {
   const later = large.map((tag) => ({ ...tag, timestamp: tag.timestamp + 1000 }));
   const { tracks, units } = await publish("user/resized", [...small, ...later]);
   assert.deepEqual(
@@ -143,7 +143,7 @@ test("another resolution in the middle begins anew, and every picture arrives", 
   assertGrowing(pictures(units));
 });
 
-test("times that wrap after 32 bits go on", async () => {
+test("timestamps continue after the 32-bit wrap", async () => {
   const near = 2 ** 32 - 500;
   const { units } = await publish(
     "user/wraps",
@@ -155,7 +155,7 @@ test("times that wrap after 32 bits go on", async () => {
   );
 });
 
-test("times that are missing or go back are mended, and no picture is lost", async () => {
+test("fixes missing and backward timestamps, and loses no picture", async () => {
   const missing = await publish(
     "user/timeless",
     small.map((tag) => ({ ...tag, timestamp: 0 })),
@@ -181,7 +181,7 @@ test("a picture beyond the limit costs its publisher the connection", async () =
   assert.deepEqual(client.statuses().at(-1), ["NetStream.Publish.Rejected", reason]);
 });
 
-test("a publisher is told what is wrong with its configuration and with its pictures", async () => {
+test("sends a publisher the reason for a rejected configuration or picture", async () => {
   const [config, picture] = small;
   assert.ok(config && picture);
   const cut = { ...config, body: config.body.subarray(0, 12) };

@@ -18,7 +18,7 @@ const picture = (i: number, bytes = 1000): AccessUnit => {
   return { kind: "video", dtsUs: i * 40_000, ptsUs: i * 40_000, captureMs: 0, isKey, parts: [slice] };
 };
 
-/** Takes nothing while it has no room; tells which pictures it was given by their first byte of filling. */
+/** Accepts nothing while it has no room; records the pictures it got by their first payload byte. */
 class Gate implements Delivery {
   readonly kind = "tcp";
   hasRoom = true;
@@ -49,7 +49,7 @@ function play(cached: readonly AccessUnit[]) {
   return { gate, player };
 }
 
-test("what waits for a player is limited, and what is left out ends with a key picture", () => {
+test("limits the queue of a player, and drops pictures up to a keyframe", () => {
   const { gate, player } = play([picture(0)]);
   gate.hasRoom = false;
   for (let i = 1; i <= 205; i++) player.push(picture(i), false);
@@ -65,7 +65,7 @@ test("what waits for a player is limited, and what is left out ends with a key p
   assert.equal(player.missed, 205 - given.length);
 });
 
-test("when not even the pictures since the last key picture may wait, it goes on with the next one", () => {
+test("continues with the next keyframe if the pictures since the last one exceed the limit", () => {
   const { gate, player } = play([picture(0)]);
   gate.hasRoom = false;
   for (let i = 1; i <= 9; i++) player.push(picture(i, 20_000), false);
@@ -75,7 +75,7 @@ test("when not even the pictures since the last key picture may wait, it goes on
   assert.equal(player.missed, 9);
 });
 
-test("a player that takes nothing while something waits is told as stalled, and one that takes slowly is not", () => {
+test("reports a player that accepts nothing as stalled, but not a slow one", () => {
   const { gate, player } = play([picture(0)]);
   const ends: [string, boolean][] = [];
   player.onEnd = (reason, isStalled) => ends.push([reason, isStalled]);
@@ -89,7 +89,7 @@ test("a player that takes nothing while something waits is told as stalled, and 
   assert.deepEqual(ends, [["the player accepted no data for 1 s", true]]);
 });
 
-test("reports are sent at the beginning and every few seconds", () => {
+test("sends reports at the start and every few seconds", () => {
   const { gate, player } = play([picture(0)]);
   assert.equal(gate.reports, 1);
   for (let i = 1; i <= 250; i++) {
@@ -99,7 +99,7 @@ test("reports are sent at the beginning and every few seconds", () => {
   assert.equal(gate.reports, 3);
 });
 
-test("sound is left out once it is another one than the player was told of", () => {
+test("drops audio that differs from the SDP of the player", () => {
   const audio = { codec: "aac", config: Uint8Array.of(0x12, 0x10), sampleRate: 44_100, channels: 2 } as const;
   const gate = new Gate();
   const player = new Player("a/b", { ...TRACKS, audio }, gate, LIMITS);
@@ -126,7 +126,7 @@ test("sound is left out once it is another one than the player was told of", () 
   assert.deepEqual(gate.given, [0, 77]);
 });
 
-test("a player of the sound alone hears it, whether there were pictures before it came or not", () => {
+test("an audio-only player gets audio, with or without cached pictures", () => {
   const audio = { codec: "aac", config: Uint8Array.of(0x11, 0x90), sampleRate: 48_000, channels: 2 } as const;
   const gate = new Gate();
   const player = new Player("a/b", { ...TRACKS, audio }, gate, LIMITS);
@@ -136,17 +136,17 @@ test("a player of the sound alone hears it, whether there were pictures before i
     return () => {};
   });
   player.start(0);
-  const hear = () =>
+  const pushAudio = () =>
     player.push(
       { kind: "audio", dtsUs: 0, ptsUs: 0, captureMs: 0, isKey: true, parts: [new Uint8Array(60_000)] },
       false,
     );
-  hear();
+  pushAudio();
   assert.equal(gate.given.length, 1);
   gate.hasRoom = false;
-  for (let i = 0; i < 3; i++) hear();
+  for (let i = 0; i < 3; i++) pushAudio();
   gate.hasRoom = true;
-  hear();
+  pushAudio();
   assert.ok(gate.given.length > 1, "after some was left out, too");
 });
 
@@ -165,17 +165,17 @@ test("the last picture keeps its time, those before it are a millisecond apart",
   assert.deepEqual(times([timed(0), timed(40), timed(80), timed(120)]), [117, 118, 119, 120]);
 });
 
-test("sound of the past is left out", () => {
+test("drops cached audio", () => {
   assert.equal(squeeze([timed(0), { ...timed(1), kind: "audio" }]).length, 1);
 });
 
-test("a picture that is shown after those to come keeps its time", () => {
+test("a picture displayed after the live ones keeps its time", () => {
   // I P B B P: the B pictures between the last two P are still to come.
   const units = [timed(0, 80), timed(40, 200), timed(80, 120), timed(120, 160), timed(160, 320)];
   assert.deepEqual(times(units), [158, 200, 159, 160, 320]);
 });
 
-test("the order of showing stays, none is moved back, and all that is shown before what comes is right before it", () => {
+test("keeps display order, moves no picture back, and ends just before the live pictures", () => {
   const gaps = fc.array(fc.integer({ min: 2, max: 100 }), { minLength: 1, maxLength: 50 });
   fc.assert(
     fc.property(gaps, fc.array(fc.nat(3), { minLength: 50, maxLength: 50 }), (steps, delays) => {

@@ -96,7 +96,7 @@ export function playerSession(url: string, key: string, ports: string | null = n
 const RECEIVER_REPORT = Buffer.from([0x80, 201, 0, 1, 0, 0, 0, 1]);
 export const PLAYER_DATAGRAMS: readonly Datagram[] = [{ isRtcp: true, bytes: RECEIVER_REPORT }];
 
-/** Ports as clients tell them, and as none does. */
+/** Valid and invalid client ports. */
 export const clientPorts: fc.Arbitrary<string> = fc.constantFrom(
   ...["40000-40001", "40000-40001", "40000", "40000-0", "0-40000", "0", "1-1", "65535", "65534-65535", "40000-40001-2"],
 );
@@ -112,7 +112,7 @@ export interface Conversation {
 const QUICK_MS = 5;
 const PATIENT_MS = 500;
 
-/** Says it piece by piece, each when the one before was answered or a moment has passed, and tells all that came back. */
+/** Sends it piece by piece, each after the response to the previous one or a short wait, and returns all that was received. */
 export async function converse(
   port: number,
   pieces: readonly Buffer[],
@@ -134,7 +134,7 @@ export async function converse(
       resolve();
     });
   });
-  const heard = (): string => Buffer.concat(chunks).toString("latin1");
+  const received = (): string => Buffer.concat(chunks).toString("latin1");
   const pause = (ms: number) =>
     new Promise<void>((resolve) => {
       wake = resolve;
@@ -144,13 +144,13 @@ export async function converse(
   for (const [i, piece] of pieces.entries()) {
     if (isClosed) break;
     if (i === pieces.length - 1 && lingerMs > 0) {
-      await scatter(datagrams, heard());
+      await scatter(datagrams, received());
       await new Promise((resolve) => setTimeout(resolve, lingerMs));
     }
     const answered = pause(lingerMs > 0 ? PATIENT_MS : QUICK_MS);
     socket.write(Buffer.from(piece.toString("latin1").replace("SESSION", session), "latin1"));
     await answered;
-    session = /\r\nSession: ([0-9a-f]+)/.exec(heard())?.[1] ?? session;
+    session = /\r\nSession: ([0-9a-f]+)/.exec(received())?.[1] ?? session;
   }
   socket.end();
   setTimeout(() => socket.destroy(), 20);

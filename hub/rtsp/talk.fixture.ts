@@ -39,7 +39,7 @@ export class Talk {
     this.closed = new Promise((resolve) => {
       socket.once("close", () => {
         this.#isClosed = true;
-        for (const tell of this.#waiting.splice(0)) tell(null);
+        for (const settle of this.#waiting.splice(0)) settle(null);
         resolve();
       });
     });
@@ -82,16 +82,16 @@ export class Talk {
   #take(item: RtspItem): void {
     if (item.kind === "frame") this.frames.push(item);
     if (item.kind !== "response") return;
-    const tell = this.#waiting.shift();
-    if (tell === undefined) this.#answers.push(item);
-    else tell(item);
+    const resolve = this.#waiting.shift();
+    if (resolve === undefined) this.#answers.push(item);
+    else resolve(item);
   }
 }
 
 const SPS = Buffer.from("Z0LADdkBQfsBEAAAAwAQAAADAyDxQqSA", "base64");
 const PPS = Buffer.from("aMuDyyA=", "base64");
 
-/** A publisher with pictures that nobody decodes: a key picture every `keyEvery`, of so many bytes. */
+/** A publisher of undecodable pictures: a keyframe every `keyEvery`, of `bytes` bytes. */
 export class FakeCamera {
   readonly publisher: Publisher;
   readonly keyEvery: number;

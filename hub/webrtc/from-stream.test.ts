@@ -6,7 +6,7 @@ import { Sender } from "./from-stream.ts";
 
 const WAITING_BYTES = 200_000;
 
-/** A network that takes packets when it is told to. */
+/** A network that accepts packets on request. */
 function open() {
   const sent: { sequence: number; timestamp: number; marker: boolean }[] = [];
   const unsent: (() => void)[] = [];
@@ -39,7 +39,7 @@ const picture = (n: number, isKey: boolean, bytes = 5000): AccessUnit => ({
   parts: [Uint8Array.from({ length: bytes }, (_, i) => (i === 0 ? (isKey ? 0x65 : 0x41) : n & 255))],
 });
 
-test("a large picture goes out in bursts with pauses, in order and complete", async () => {
+test("sends a large picture in paced bursts, complete and in order", async () => {
   const { sender, sent, until } = open();
   sender.send(picture(0, true, 150_000));
   assert.ok(sent.length <= 40, `${sent.length} at once`);
@@ -52,7 +52,7 @@ test("a large picture goes out in bursts with pauses, in order and complete", as
   sender.close();
 });
 
-test("nothing is sent before the first key picture", () => {
+test("sends nothing before the first keyframe", () => {
   const { sender, sent } = open();
   sender.send(picture(0, false));
   assert.equal(sent.length, 0);
@@ -62,7 +62,7 @@ test("nothing is sent before the first key picture", () => {
   sender.close();
 });
 
-test("a viewer that takes nothing costs no more than its share of memory, and goes on with a key picture", async () => {
+test("a viewer that accepts nothing uses at most its share of memory, and continues with a keyframe", async () => {
   const { sender, sent, unsent, stick, until } = open();
   stick(true);
   sender.send(picture(0, true));
@@ -93,7 +93,7 @@ test("cached pictures that would take too long to send are left out", () => {
   sender.close();
 });
 
-test("what is asked for again and again is not sent without end", () => {
+test("limits retransmissions", () => {
   const { sender, sent, stick, unsent } = open();
   sender.send(picture(0, true));
   stick(true);

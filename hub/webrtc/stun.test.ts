@@ -41,7 +41,7 @@ const MAPPED = [
 ] as const;
 
 for (const [address, port, mapped] of MAPPED) {
-  test(`the answer tells ${address} as RFC 5769 has it`, () => {
+  test(`the response contains ${address} as in RFC 5769`, () => {
     const transaction = SAMPLE.subarray(8, 20);
     const answer = writeBindingResponse(transaction, address, port, PASSWORD);
     assert.equal(answer.readUInt16BE(0), 0x0101);
@@ -51,7 +51,7 @@ for (const [address, port, mapped] of MAPPED) {
   });
 }
 
-test("what is written is read back, signed and with a fingerprint", () => {
+test("reads back written messages, with integrity and fingerprint", () => {
   const transaction = SAMPLE.subarray(8, 20);
   const request = writeBindingRequest(transaction, "theirs:ours", PASSWORD);
   const response = writeBindingResponse(transaction, "::1", 5, PASSWORD);

@@ -1,4 +1,4 @@
-/** A viewer that does exactly what a test tells it, down to the datagram: STUN of its own, DTLS and SRTP by a library that the hub does not use. */
+/** A viewer that a test controls down to the datagram: own STUN, DTLS and SRTP by a library that the hub does not use. */
 
 import { createHmac, randomBytes, X509Certificate } from "node:crypto";
 import { createSocket, type Socket } from "node:dgram";
@@ -172,7 +172,7 @@ export class TestViewer {
   }
 
   #answer(request: Buffer, address: string, port: number): void {
-    // A browser answers nobody but the one whose answer it got.
+    // A browser only responds to the peer of its answer.
     if (!request.includes(`:${this.#hubUfrag}`)) return;
     this.checks++;
     const transaction = request.subarray(8, 20);

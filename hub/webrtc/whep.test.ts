@@ -19,7 +19,7 @@ const TRACKS: Tracks = {
 };
 const FRAME_US = 40_000;
 
-/** The n-th picture of a stream: a key picture every so many, of random bytes. */
+/** The n-th picture of a stream, of random bytes, with regular keyframes. */
 function picture(n: number, { keyEvery = 1000, bytes = 3000 } = {}): AccessUnit {
   const isKey = n % keyEvery === 0;
   const slice = Uint8Array.from([isKey ? 0x65 : 0x41, ...randomBytes(bytes)]);
@@ -91,7 +91,7 @@ test("a viewer gets the cached pictures at once, squeezed before the live ones, 
     got,
     [...cached, ...live].map(({ parts }) => Buffer.concat(parts).toString("hex")),
   );
-  assert.equal(viewer.pictures[0]?.nals.length, 3, "SPS and PPS come with the key picture");
+  assert.equal(viewer.pictures[0]?.nals.length, 3, "SPS and PPS come with the keyframe");
   assert.ok(withoutSets(viewer.pictures[0]?.nals ?? []).length === 1);
   assert.ok(
     viewer.packets.every(({ payloadType }) => payloadType === 103),
@@ -122,7 +122,7 @@ test("packets that a viewer has missed are sent again as they were", async () =>
   assert.deepEqual(viewer.packets[before]?.payload, lost.payload);
 });
 
-test("a viewer is told at once when its stream is over", async () => {
+test("a viewer is closed immediately when its stream ends", async () => {
   const { whep, publication, said } = open();
   const viewer = await watch(whep);
   publication.close("the publisher has gone");
@@ -130,7 +130,7 @@ test("a viewer is told at once when its stream is over", async () => {
   assert.deepEqual(said, ["the publisher has gone"]);
 });
 
-test("a viewer that is closed by its id gets nothing more, and frees its place", async () => {
+test("a viewer closed by its id gets no more packets, and frees its place", async () => {
   const { whep, publication, readers } = open();
   const viewer = await watch(whep);
   assert.equal(readers(), 1);
@@ -147,7 +147,7 @@ test("a viewer that is closed by its id gets nothing more, and frees its place",
   assert.equal(viewer.packets.length, before);
 });
 
-test("sending stops when a viewer no longer answers checks, although everything else still comes from it", async () => {
+test("stops sending when a viewer no longer answers checks, even if it sends other packets", async () => {
   const { whep, publication, said, readers } = open({ stalledMs: 1000 });
   const viewer = await TestViewer.create();
   closers.push(() => viewer.close());
@@ -258,10 +258,10 @@ test("before its address has answered a check, a viewer is sent no handshake", a
   await viewer.until("the handshake", () => viewer.isConnected);
 });
 
-test("a viewer that never comes is let go", async () => {
+test("closes a viewer that never connects", async () => {
   const { whep, said, readers } = open({ connectMs: 200 });
   const { id } = await whep.offer("ann/cam", chromiumOffer());
-  assert.equal(readers(), 0, "an offer alone is no reader");
+  assert.equal(readers(), 0, "an offer alone does not add a reader");
   while (said.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
   assert.equal(whep.close("ann/cam", id), false);
   assert.match(said[0] ?? "", /did not connect within 0\.2 s/);
@@ -278,7 +278,7 @@ test("offers that never connect do not keep a viewer out, nor take the place of 
   for (const viewer of [first, second]) await viewer.until("a live picture", () => viewer.pictures.length >= 2);
 });
 
-test("a stream that is not live, has B-frames or is full is refused", async () => {
+test("rejects viewers of a stream that is not live, has B-frames or is full", async () => {
   const { whep, streams } = open({ readersPerStream: 1 });
   await assert.rejects(whep.offer("ann/other", chromiumOffer()), (error) => {
     assert.ok(error instanceof StreamRejected);
@@ -299,7 +299,7 @@ test("a stream that is not live, has B-frames or is full is refused", async () =
   });
 });
 
-test("offers that never connect keep nobody out, nor does one client that has many viewers", async () => {
+test("neither unconnected offers nor many viewers of one client block other clients", async () => {
   const { whep, readers, said } = open({ readersPerStream: 4 });
   const viewer = await TestViewer.create({});
   closers.push(() => viewer.close());
@@ -325,7 +325,7 @@ test("a stream that gets B-frames while it is watched lets its viewers go", asyn
   assert.equal(readers(), 0);
 });
 
-test("a client with another certificate than its offer named, or without its private key, gets no media", async () => {
+test("sends no media to a client with another certificate than its offer, or without its key", async () => {
   const other = await makeCertificate();
   for (const [options, words] of [
     [{ fingerprint: other.fingerprint }, /certificate does not match its offer/],
@@ -344,7 +344,7 @@ test("a client with another certificate than its offer named, or without its pri
   }
 });
 
-test("strangers get no answer from the port, whatever they send, and disturb nobody", async () => {
+test("the port does not answer unknown clients, and other viewers are not affected", async () => {
   const { whep, publication } = open();
   const viewer = await TestViewer.create();
   const stranger = createSocket("udp4");
@@ -372,7 +372,7 @@ test("strangers get no answer from the port, whatever they send, and disturb nob
   assert.equal(answers, 0);
 });
 
-test("a viewer that sends garbage once it is let in harms only itself", async () => {
+test("invalid data of a connected viewer affects only itself", async () => {
   const { whep, publication } = open();
   const rude = await watch(whep);
   const hello = Buffer.from("16fefd0000000000000000003001000024000000000000002400", "hex");
@@ -392,7 +392,7 @@ const CHANGE_CIPHER_SPEC = 20;
 const HANDSHAKE = 22;
 const FINISHED = 20;
 
-/** A handshake message: its type, its length, its place, and so many bytes of it. */
+/** A handshake message: type, length, offset, and some of its bytes. */
 function handshakeMessage(type: number, body: Buffer): Buffer {
   const message = Buffer.alloc(12 + body.length);
   message[0] = type;
@@ -403,7 +403,7 @@ function handshakeMessage(type: number, body: Buffer): Buffer {
   return message;
 }
 
-test("no second handshake begins with a viewer that is connected, and other viewers see nothing of it", async () => {
+test("ignores a second handshake of a connected viewer, without effect on others", async () => {
   const { whep, publication } = open();
   const other = await TestViewer.create();
   closers.push(() => other.close());
@@ -440,7 +440,7 @@ test("a flight of the handshake that is lost is sent again", async () => {
   assert.ok(viewer.losing.count <= 0, "one was lost");
 });
 
-test("a viewer's good-bye by DTLS is heard", async () => {
+test("a DTLS close_notify closes the viewer", async () => {
   const { whep, said } = open();
   const viewer = await watch(whep);
   viewer.send(viewer.sealRecord(21, Buffer.of(1, 0)));
@@ -448,7 +448,7 @@ test("a viewer's good-bye by DTLS is heard", async () => {
   assert.deepEqual(said, ["the viewer closed the connection"]);
 });
 
-test("a packet from port 0, where nothing can be sent, is not looked at", async (t) => {
+test("ignores packets from port 0, which cannot be answered", async (t) => {
   const bound: Socket[] = [];
   const { bind } = Socket.prototype;
   t.mock.method(Socket.prototype, "bind", function (this: Socket, ...given: unknown[]) {
@@ -477,7 +477,7 @@ test("without the addon for DTLS an offer gets 503, and the next one tries again
   await whep.offer("ann/cam", chromiumOffer());
 });
 
-test("a port that is taken is named in the refusal", async () => {
+test("names the port that is in use", async () => {
   const taken = createSocket("udp4");
   await new Promise<void>((resolve) => taken.bind(0, resolve));
   const { port } = taken.address();

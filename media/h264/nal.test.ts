@@ -20,7 +20,7 @@ test("a byte stream is split at start codes of three and four bytes, without the
   assert.deepEqual(splitStartCodes(hex("41424344")), []);
 });
 
-test("units with lengths are split, and lengths that lie are a fault", () => {
+test("splits length-prefixed units, and rejects wrong lengths", () => {
   assert.deepEqual(shown(splitLengths(hex("00000002 6742 00000000 00000001 65"), 4)), ["6742", "65"]);
   assert.deepEqual(shown(splitLengths(hex("01 65"), 1)), ["65"]);
   for (const [bytes, size] of [
@@ -32,12 +32,12 @@ test("units with lengths are split, and lengths that lie are a fault", () => {
     assert.throws(() => splitLengths(hex(bytes), size), MediaError);
 });
 
-test("a picture of too many units is a fault, not an array without end", () => {
+test("limits the NAL units of a picture", () => {
   assert.throws(() => splitLengths(hex("0141".repeat(5000)), 1), MediaError);
   assert.throws(() => splitStartCodes(hex("00000141".repeat(5000))), MediaError);
 });
 
-test("any units come back out of a byte stream and out of lengths", () => {
+test("reads back any units, with start codes and with lengths", () => {
   // As an encoder writes them: no start code inside, no zero at the end.
   const nal = fc.uint8Array({ minLength: 1, maxLength: 40 }).map((bytes) => {
     const clean = bytes.map((byte) => (byte < 2 ? 0x80 : byte));
@@ -61,7 +61,7 @@ test("the type of a unit is in its first byte", () => {
 
 const slice = (type: number, firstBlock = 0): Uint8Array => new BitWriter().ue(firstBlock).ue(type).ue(0).nal(0x01);
 
-test("B slices are told from others, both of their numbers", () => {
+test("recognizes B slices by both of their numbers", () => {
   assert.deepEqual(
     [0, 1, 2, 5, 6, 7].map((type) => isBidirectional(slice(type))),
     [false, true, false, false, true, false],

@@ -11,7 +11,7 @@ import { readAvcConfig, readSps } from "../h264/sps.ts";
 export interface ClipOptions {
   readonly seconds?: number;
   readonly fps?: number;
-  /** Pictures from one key picture to the next. */
+  /** Pictures from one keyframe to the next. */
   readonly gop?: number;
   readonly bFrames?: number;
   readonly hasAudio?: boolean;
@@ -88,7 +88,7 @@ function readClip(file: string, hasAudio: boolean): Clip {
   const audio = hasAudio
     ? { codec: "aac" as const, config: Uint8Array.of(0x11, 0x90), sampleRate: 48_000, channels: 2 }
     : null;
-  // As the hub does: nothing comes before the first key picture.
+  // As the hub does: nothing comes before the first keyframe.
   const ordered = units
     .filter(({ dtsUs }) => dtsUs >= 0)
     .toSorted((a, b) => a.dtsUs - b.dtsUs || (a.kind === "video" ? -1 : 1));

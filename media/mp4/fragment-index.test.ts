@@ -42,7 +42,7 @@ async function check(bytes: Uint8Array): Promise<Intact> {
   });
 }
 
-test("tells what is in a whole file", async () => {
+test("describes an intact file", async () => {
   const { bytes, durationUs, fragments: found } = await check(whole);
   assert.equal(bytes, whole.length);
   assert.equal(durationUs, 2_000_000);
@@ -58,7 +58,7 @@ test("tells what is in a whole file", async () => {
   );
 });
 
-test("wherever a file was cut off, finds the end of the last whole fragment", async () => {
+test("finds the last whole fragment of a file truncated anywhere", async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 0, max: whole.length }), async (length) => {
       const { bytes } = await check(whole.subarray(0, length));
@@ -68,7 +68,7 @@ test("wherever a file was cut off, finds the end of the last whole fragment", as
   );
 });
 
-test("a damaged file is no error, and never more than whole", async () => {
+test("damage is not an error, and never yields more than the intact part", async () => {
   const damage = fc.tuple(fc.integer({ min: 0, max: whole.length - 1 }), fc.integer({ min: 1, max: 255 }));
   await fc.assert(
     fc.asyncProperty(fc.array(damage, { minLength: 1, maxLength: 8 }), async (damages) => {

@@ -30,16 +30,16 @@ const toFile = (tracks: Tracks, fragments: readonly Fragment[]): Buffer =>
 const runsOf = ({ data }: Fragment) => readMoof(findBox(data, "moof") ?? Buffer.of());
 const inSeconds = (us: number): string => (us / 1e6).toFixed(4);
 
-describe("what players make of fragments", () => {
+describe("playback of fragments", () => {
   const kinds = [
     ["pictures in order", { seconds: 2, gop: 30 }],
     ["B-frames", { seconds: 2, bFrames: 2 }],
     ["sound", { seconds: 2, hasAudio: true }],
     ["B-frames and sound", { seconds: 2, bFrames: 3, hasAudio: true }],
-    ["a rate that microseconds cannot tell", { seconds: 2, fps: 24 }],
+    ["a rate that microseconds cannot express", { seconds: 2, fps: 24 }],
   ] as const;
   for (const [name, options] of kinds) {
-    test(`every picture and every sound is there, at its time: ${name}`, () => {
+    test(`every picture and audio frame is there, at its time: ${name}`, () => {
       const clip = makeClip(options);
       withFolder((folder) => {
         const file = join(folder, "made.mp4");
@@ -76,7 +76,7 @@ test("a stream that has been on for a day keeps its times", () => {
   });
 });
 
-test("sound whose times were rounded to milliseconds lasts what it lasts", () => {
+test("audio timestamps rounded to milliseconds get exact durations", () => {
   const units = plain.units.map((unit) => {
     const rounded = Math.floor(unit.dtsUs / 1000) * 1000;
     return unit.kind === "audio" ? { ...unit, dtsUs: rounded, ptsUs: rounded } : unit;
@@ -88,7 +88,7 @@ test("sound whose times were rounded to milliseconds lasts what it lasts", () =>
   for (const { duration, samples } of runs) assert.equal(duration, samples * 1024);
 });
 
-test("sound that pauses begins again where it does", () => {
+test("audio after a pause resumes at its time", () => {
   const sounds = plain.units.filter(({ kind, dtsUs }) => kind === "video" || dtsUs < 400_000 || dtsUs > 1_200_000);
   const runs = fragment({ ...plain, units: sounds }, { maxSampleUs: 500_000 })
     .flatMap(runsOf)
@@ -124,7 +124,7 @@ test("the parameter sets that the track has are not repeated, others are", () =>
   assert.equal(measure([sps, pps, other, Uint8Array.of(0x65, 1)]), bare + 4 + other.length);
 });
 
-test("what is before the beginning of the file is left out", () => {
+test("drops units before the start of the file", () => {
   const fragmenter = new Fragmenter(plain.tracks, { zeroUs: 500_000 });
   for (const unit of plain.units) fragmenter.add(unit);
   const { startUs, pictures } = fragmenter.drain() ?? {};

@@ -35,14 +35,14 @@ test("reads strings that need a long length, dates, and maps whose count is wron
   assert.deepEqual(toPlain(readAmf(map)), [{ a: true }]);
 });
 
-test("names from strangers become no properties of every object", () => {
+test("untrusted names do not pollute prototypes", () => {
   const [object] = readAmf(
     Buffer.concat([Buffer.from([3, 0, 9]), Buffer.from("__proto__"), writeAmf("x"), Buffer.from([0, 0, 9])]),
   );
   assert.equal(Object.getPrototypeOf(object), null);
 });
 
-test("whatever comes, it is read or a MediaError", () => {
+test("any bytes are read or a `MediaError`", () => {
   const bytes = fc.oneof(
     fc.uint8Array({ maxLength: 300 }),
     fc.array(fc.constantFrom(0, 1, 2, 3, 8, 9, 10, 12, 0xff), { maxLength: 300 }).map((list) => Uint8Array.from(list)),

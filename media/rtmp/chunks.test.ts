@@ -29,7 +29,7 @@ const chunk = (message: OutgoingMessage, size?: number): Buffer => Buffer.concat
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(" ", ""), "hex");
 const times = (messages: readonly Message[]): number[] => messages.map(({ timestamp }) => timestamp);
 
-test("reads what was written, however it is chunked and however it arrives", () => {
+test("reads written messages in any chunking and fragmentation", () => {
   const message = fc.record({
     chunkStream: fc.integer({ min: 3, max: 9 }),
     type: fc.constantFrom(MESSAGE.video, MESSAGE.audio, MESSAGE.command),
@@ -63,7 +63,7 @@ test("reads what was written, however it is chunked and however it arrives", () 
   );
 });
 
-test("messages of several chunk streams may be interleaved", () => {
+test("reads interleaved chunk streams", () => {
   const [first, second] = [Buffer.alloc(200, 1), Buffer.alloc(200, 2)];
   const [a, b] = [chunk(video(1, first, 6)), chunk(video(2, second, 7))];
   const bytes = [a.subarray(0, 140), b.subarray(0, 140), a.subarray(140), b.subarray(140)];
@@ -73,7 +73,7 @@ test("messages of several chunk streams may be interleaved", () => {
   );
 });
 
-test("times: headers that leave parts out refer to the header before", () => {
+test("compressed headers refer to the previous header", () => {
   const reader = openReader();
   const full = hex("06 000064 000001 09 01000000 aa");
   const withDelta = hex("46 000028 000001 09 bb");
@@ -94,7 +94,7 @@ test("times wrap after 32 bits, and may go back", () => {
   assert.deepEqual(times(readAll(openReader(), start, forward, back)), [0xffff_fff0, 0x18, 4]);
 });
 
-test("an extended time may be left out of the chunks that go on", () => {
+test("accepts continuation chunks without the extended time", () => {
   const body = Buffer.alloc(300, 7);
   const whole = chunk(video(0x0100_0000, body));
   // 16 bytes of header and 128 of body, then 1 + 4 and 128, then 1 + 4 and the rest.
@@ -113,7 +113,7 @@ test("an aborted message is forgotten", () => {
   assert.deepEqual(times(messages), [2]);
 });
 
-test("video and audio are passed over until they are wanted, and so is what nobody wants", () => {
+test("skips video and audio until requested, and unknown types always", () => {
   const reader = new ChunkReader(LIMITS);
   const big = video(1, Buffer.alloc(2 ** 20, 1));
   const data = { ...video(1, Buffer.alloc(2 ** 20)), type: MESSAGE.data };
@@ -123,7 +123,7 @@ test("video and audio are passed over until they are wanted, and so is what nobo
   assert.deepEqual(times(readAll(reader, chunk(data), chunk(video(4, Buffer.from([1]))))), [4]);
 });
 
-test("what is too much is refused when it is announced", () => {
+test("rejects messages above the limits when they are announced", () => {
   const refused: [RegExp, ...Uint8Array[]][] = [
     [/200001 bytes; at most 200000 are allowed/, chunk(video(0, Buffer.alloc(200_001))).subarray(0, 12)],
     [/4097 bytes; at most 4096 are allowed/, chunk({ ...video(0, Buffer.alloc(4097)), type: MESSAGE.command })],
@@ -163,7 +163,7 @@ function beginMessage(id: number, length: number): Buffer {
   return bytes;
 }
 
-test("messages that are begun and not ended hold little memory, and not much of it together", () => {
+test("limits the memory of incomplete messages, each and in total", () => {
   const mediaBytes = 8 * 2 ** 20;
   const limits = { chunkStreams: 64, commandBytes: 4096, mediaBytes };
   const begun = Array.from({ length: 60 }, (_, i) => beginMessage(3 + i, mediaBytes));
@@ -175,7 +175,7 @@ test("messages that are begun and not ended hold little memory, and not much of 
   assert.throws(() => readAll(small, ...[3, 4, 5, 6].map((id) => beginMessage(id, 100_000))), /in incomplete messages/);
 });
 
-test("whatever comes, it is read or a MediaError", () => {
+test("any bytes are read or a `MediaError`", () => {
   const bytes = fc.oneof(
     fc.uint8Array({ maxLength: 400 }),
     fc.array(fc.constantFrom(0, 2, 3, 6, 0x46, 0x86, 0xc6, 0xff, 1, 9, 20), { maxLength: 400 }),

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { describeRejection, isRejection, readRtmpAddress } from "./client.ts";
 
-test("an address is split before the last segment, and its query goes with the name", () => {
+test("splits a URL before the last segment, with the query in the name", () => {
   const rows: [string, object][] = [
     [
       "rtmp://cam.example/live/key",
@@ -21,7 +21,7 @@ test("an address is split before the last segment, and its query goes with the n
   }
 });
 
-test("what is no address of RTMP is refused without being repeated", () => {
+test("rejects other URLs without repeating them", () => {
   for (const url of ["http://secret/a/b", "rtmp:///secret", "secret", ""]) {
     assert.throws(
       () => readRtmpAddress(url),
@@ -41,12 +41,18 @@ test("errors of a stream and its end are refusals, its start is none", () => {
   assert.ok(!isRejection({ ...status("error", "NetConnection.Call.Failed"), name: "_error" }));
 });
 
-test("a refusal is told in the server's words, without the key and without line breaks", () => {
-  const told = status("error", "x", "no\n room for street?api_key=wh_1_2");
-  assert.equal(describeRejection(told, "street?api_key=wh_1_2"), "the server rejected the stream: no  room for ***");
+test("quotes the rejection of the server without key and line breaks", () => {
+  const rejection = status("error", "x", "no\n room for street?api_key=wh_1_2");
+  assert.equal(
+    describeRejection(rejection, "street?api_key=wh_1_2"),
+    "the server rejected the stream: no  room for ***",
+  );
   assert.equal(
     describeRejection(status("error", "NetStream.Failed"), "street"),
     "the server rejected the stream: NetStream.Failed",
   );
-  assert.equal(describeRejection({ ...told, args: [] }, "street"), "the server rejected the stream: it gave no reason");
+  assert.equal(
+    describeRejection({ ...rejection, args: [] }, "street"),
+    "the server rejected the stream: it gave no reason",
+  );
 });

@@ -13,7 +13,7 @@ import {
 const bytes = (...values: readonly (number | string)[]): Buffer =>
   Buffer.concat(values.map((value) => (typeof value === "string" ? Buffer.from(value) : Buffer.of(value))));
 
-test("video: what was written is read", () => {
+test("video: reads what was written", () => {
   const nals = [Buffer.from([0x65, 1, 2]), Buffer.from([0x65, 3])];
   const config = bytes(1, 2, 3);
   assert.deepEqual(readVideo(Buffer.from(writeVideoConfig(config))), { kind: "config", config });

@@ -44,7 +44,7 @@ function sendAll(publisher: Publisher, units: readonly AccessUnit[]): void {
 const assertSame = (taken: Taken, units: readonly AccessUnit[]) =>
   assert.deepEqual(toPackets(taken.units), toPackets(units));
 
-test("our hub gets every picture and every frame of sound, with their times", async () => {
+test("delivers every picture and audio frame to the hub, with timestamps", async () => {
   const publisher = await publishRtmp(ingest.url("user/own/rich"), rich.tracks);
   sendAll(publisher, rich.units);
   await publisher.close();
@@ -56,7 +56,7 @@ test("our hub gets every picture and every frame of sound, with their times", as
   assert.equal(publisher.send(rich.units[0] ?? assert.fail()), false);
 });
 
-test("it begins with a key unit, at time 0", async () => {
+test("starts with a keyframe at time 0", async () => {
   const publisher = await publishRtmp(ingest.url("user/own/late"), plain.tracks);
   const late = plain.units.slice(5);
   const sent = late.filter((unit) => publisher.send(unit));
@@ -65,7 +65,7 @@ test("it begins with a key unit, at time 0", async () => {
   assert.deepEqual([sent.length, units.length, units[0]?.isKey, units[0]?.dtsUs], [38, 38, true, 0]);
 });
 
-test("another picture in the middle of the stream is told of", async () => {
+test("sends a new configuration when the picture size changes", async () => {
   const publisher = await publishRtmp(ingest.url("user/own/resized"), plain.tracks);
   const later = large.units.map((unit) => ({ ...unit, dtsUs: unit.dtsUs + 2e6, ptsUs: unit.ptsUs + 2e6 }));
   sendAll(publisher, [...plain.units, ...later]);
@@ -122,7 +122,7 @@ async function waitForFile(folder: string): Promise<string[]> {
   }
 }
 
-test("a refusal is told in the server's words", async () => {
+test("quotes the rejection of the server", async () => {
   await assert.rejects(publishRtmp(ingest.url("user/own/x", "wrong"), plain.tracks), {
     message: "the server rejected the stream: a valid key is needed",
   });
@@ -144,7 +144,7 @@ async function listen(server: Server): Promise<number> {
   return typeof address === "object" && address !== null ? address.port : assert.fail();
 }
 
-test("whoever is told to give up does so at once", async () => {
+test("an abort signal ends publishing immediately", async () => {
   const silent = await listen(createServer());
   const controller = new AbortController();
   const publishing = publishRtmp(`rtmp://127.0.0.1:${silent}/a/b`, plain.tracks, { signal: controller.signal });
@@ -152,7 +152,7 @@ test("whoever is told to give up does so at once", async () => {
   await assert.rejects(publishing, /aborted/);
 });
 
-test("servers that say nothing, something else, or hang up are given up", async () => {
+test("rejects for servers that are silent, speak another protocol or close", async () => {
   const options = { stepMs: 300 };
   const silent = await listen(createServer());
   await assert.rejects(
@@ -189,7 +189,7 @@ async function openScripted(answer: (command: Command) => OutgoingMessage[]): Pr
   return listen(server);
 }
 
-test("errors for what nobody waits for do no harm, errors for what is waited for are refusals", async () => {
+test("ignores errors of commands without a caller, and rejects on errors of awaited ones", async () => {
   const fail = ({ transaction }: Command) => makeCommand(0, "_error", transaction, null, { description: "not here" });
   const succeed = ({ transaction }: Command) => makeCommand(0, "_result", transaction, null, 7);
   for (const refused of ["connect", "createStream", "publish"]) {
@@ -224,7 +224,7 @@ async function openRelay(): Promise<{ port: number; said: Buffer[]; hold(): void
   };
 }
 
-test("a fixed address is connected to, and the server is told the name", async () => {
+test("connects to a fixed address, and sends the name of the URL", async () => {
   const relay = await openRelay();
   const url = ingest.url("user/own/pinned").replace(/127\.0\.0\.1:\d+/, `cam.invalid:${relay.port}`);
   const publisher = await publishRtmp(url, plain.tracks, { host: "127.0.0.1" });
@@ -233,7 +233,7 @@ test("a fixed address is connected to, and the server is told the name", async (
   await assert.rejects(publishRtmp(url, plain.tracks, { stepMs: 5000 }), /ENOTFOUND|EAI_AGAIN/);
 });
 
-/** Sent again and again until it is not taken any more. */
+/** Sends until the publisher rejects a unit. */
 function flood(publisher: Publisher, most: number): number {
   for (let i = 0; i < most; i += 1) {
     const unit = plain.units[i % plain.units.length] ?? assert.fail();
@@ -243,7 +243,7 @@ function flood(publisher: Publisher, most: number): number {
   return most;
 }
 
-test("a server that does not keep up costs pictures up to the next key unit, not memory", async () => {
+test("drops pictures up to the next keyframe when the server is too slow, and limits memory", async () => {
   const relay = await openRelay();
   const url = ingest.url("user/own/slow").replace(String(ingest.port), String(relay.port));
   const publisher = await publishRtmp(url, plain.tracks, { queueBytes: 1_000_000 });
@@ -261,7 +261,7 @@ test("a server that does not keep up costs pictures up to the next key unit, not
   await publisher.close();
 });
 
-test("a server that takes nothing any more is given up", async () => {
+test("closes when the server accepts no data", async () => {
   const relay = await openRelay();
   const url = ingest.url("user/own/stalled").replace(String(ingest.port), String(relay.port));
   const publisher = await publishRtmp(url, plain.tracks, { queueBytes: 1_000_000, stalledMs: 200, stepMs: 300 });
@@ -278,7 +278,7 @@ test("a server that takes nothing any more is given up", async () => {
   await publisher.close();
 });
 
-test("rtmps is RTMP within TLS, and certificates are checked", async () => {
+test("rtmps uses TLS and verifies certificates", async () => {
   const folder = testFolder();
   const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
   const line = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout ${key} -out ${cert}`;

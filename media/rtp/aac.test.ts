@@ -22,7 +22,7 @@ function depayload(payloads: readonly [Uint8Array, number, boolean][]): CodedFra
   return frames;
 }
 
-test("frames of any size come out of packets as they went in", () => {
+test("frames of any size survive payloading", () => {
   const frames = fc.array(fc.uint8Array({ minLength: 1, maxLength: 500 }), { minLength: 1, maxLength: 5 });
   fc.assert(
     fc.property(frames, (given) => {
@@ -51,7 +51,7 @@ test("several frames in one packet follow one another in time", () => {
   );
 });
 
-test("a frame of which a packet is lost is left out, and the next one is not", () => {
+test("drops a frame with a lost packet, and only that one", () => {
   const [a, b, c] = payloadAac(new Uint8Array(500), 200).map(joinPayload);
   const [next] = payloadAac(Uint8Array.of(1, 2), 200).map(joinPayload);
   assert.ok(a && b && c && next);
@@ -66,11 +66,11 @@ test("a frame of which a packet is lost is left out, and the next one is not", (
   );
 });
 
-test("a frame beyond what the format can tell is not sent", () => {
+test("does not send a frame above the size limit of the format", () => {
   assert.deepEqual(payloadAac(new Uint8Array(AAC_FRAME_BYTES + 1), 200), []);
 });
 
-test("packets that promise a frame and bring nothing of it are not kept, however many come", async () => {
+test("does not buffer packets that announce a frame without data", async () => {
   const depayloader = new AacDepayloader(LAYOUT, () => assert.fail("there is no frame"));
   const sent: WeakRef<ArrayBufferLike>[] = [];
   for (let i = 0; i < 1000; i++) {
@@ -84,7 +84,7 @@ test("packets that promise a frame and bring nothing of it are not kept, however
   assert.ok(sent.filter((buffer) => buffer.deref() !== undefined).length < 10);
 });
 
-test("any payloads at all are frames or nothing", () => {
+test("any payloads are frames or ignored", () => {
   const one = fc.tuple(fc.uint8Array({ maxLength: 40 }), fc.nat(10), fc.boolean());
   fc.assert(
     fc.property(fc.array(one), (payloads) => {

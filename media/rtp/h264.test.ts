@@ -52,7 +52,7 @@ const anyNal = fc
     return bytes;
   });
 
-test("pictures of any size come out of packets as they went in, and no packet is too large", () => {
+test("pictures of any size survive payloading, in packets within the limit", () => {
   const picture = fc
     .tuple(fc.array(anyNal, { maxLength: 4 }), fc.constantFrom(1, 5, 99, 100, 101, 300))
     .map(([nals, n]) => [...nals, nal(1, n)]);
@@ -76,7 +76,7 @@ test("parameter sets go together in one packet, and large units are not copied",
   assert.equal(payloads[1]?.body.buffer, large.buffer);
 });
 
-test("after a lost packet nothing comes before the next key picture, and never part of a picture", () => {
+test("after a loss, emits nothing before the next keyframe, and never a partial picture", () => {
   const pictures = [key(250), delta(250), delta(50), key(250), delta(250), delta(50), key(90)];
   const packets = toPackets(pictures);
   const keys = [0, 3, 6];
@@ -97,7 +97,7 @@ test("after a lost packet nothing comes before the next key picture, and never p
   );
 });
 
-test("a picture without a marked packet ends where the next one begins", () => {
+test("a picture without a marker ends where the next one starts", () => {
   const packets = toPackets([key(50), delta(50), delta(60)]).map((packet) => ({ ...packet, marker: false }));
   assert.equal(depayload(packets).pictures.length, 2);
 });
@@ -108,7 +108,7 @@ test("a marker on the parameter sets does not end the picture", () => {
   assert.equal(picture?.nals.length, 2);
 });
 
-test("a picture above the limit is a fault", () => {
+test("rejects a picture above the limit", () => {
   assert.throws(() => depayload(toPackets([key(10_001)])), MediaError);
 });
 
@@ -128,7 +128,7 @@ test("of the packets of a picture that does not end only its own bytes are kept"
   assert.ok(sent.filter((buffer) => buffer.deref() !== undefined).length < 10);
 });
 
-test("any payloads at all are pictures, nothing, or a fault of the format", () => {
+test("any payloads are pictures, ignored, or a `MediaError`", () => {
   const packet = fc.record({
     marker: fc.boolean(),
     payloadType: fc.constant(96),

@@ -37,7 +37,7 @@ test("packets that overtake one another are put back, also where the numbers wra
   );
 });
 
-test("a packet that does not come is waited for as long as it is said, then told as lost", () => {
+test("waits for a missing packet up to the limit, then counts it as lost", () => {
   const { buffer, out } = collect({ maxPackets: 100, waitMs: 50 });
   for (const sequence of [1, 3, 4]) buffer.push(packet(sequence), 1000);
   assert.equal(buffer.deadlineMs, 1050);
@@ -56,13 +56,13 @@ test("no more than the limit wait behind a gap", () => {
   assert.deepEqual(out, ["1", "lost 3", "4", "5"]);
 });
 
-test("a packet that comes twice is passed on once", () => {
+test("passes a duplicate packet once", () => {
   const { buffer, out } = collect({ maxPackets: 9, waitMs: 50 });
   for (const sequence of [1, 1, 3, 3, 2, 2]) buffer.push(packet(sequence), 0);
   assert.deepEqual(out, ["1", "2", "3"]);
 });
 
-test("a sender that begins anew is followed at once", () => {
+test("follows a restarted sender immediately", () => {
   const { buffer, out } = collect({ maxPackets: 9, waitMs: 50 });
   buffer.push(packet(1), 0);
   buffer.push(packet(30_000), 0);

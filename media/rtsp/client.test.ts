@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readRtspAddress, trackUrl } from "./client.ts";
 
-test("an address is taken apart, and its password goes into no request", () => {
+test("parses a URL, and keeps the password out of requests", () => {
   assert.deepEqual(readRtspAddress("rtsp://us%40er:p%2Fw@host/a/b/?x=1"), {
     host: "host",
     port: 554,

@@ -24,7 +24,7 @@ for (const [header, expected] of TRANSPORTS) {
   });
 }
 
-test("Basic: the password counts, whatever the name", () => {
+test("Basic: reads the password with any user name", () => {
   const write = (text: string) => `Basic ${Buffer.from(text).toString("base64")}`;
   assert.equal(readBasicPassword(write("any:a:key")), "a:key");
   assert.equal(readBasicPassword(write(":key")), "key");

@@ -49,16 +49,16 @@ const TOO_MUCH: readonly [string, string, number][] = [
   ["too many headers", `OPTIONS * RTSP/1.0\r\n${"A: a\r\n".repeat(65)}\r\n`, 400],
   ["a body that is too large", "ANNOUNCE * RTSP/1.0\r\nContent-Length: 65537\r\n\r\n", 413],
   ["a length that is negative", "ANNOUNCE * RTSP/1.0\r\nContent-Length: -1\r\n\r\n", 400],
-  ["a length that is no number", "ANNOUNCE * RTSP/1.0\r\nContent-Length: 0x10\r\n\r\n", 400],
+  ["a length that is not a number", "ANNOUNCE * RTSP/1.0\r\nContent-Length: 0x10\r\n\r\n", 400],
   ["a header without a name", "OPTIONS * RTSP/1.0\r\n: a\r\n\r\n", 400],
   ["HTTP", "GET / HTTP/1.1\r\n\r\n", 505],
   ["another version", "OPTIONS * RTSP/2.0\r\n\r\n", 505],
-  ["a line that is no request", "hello there\r\n\r\n", 400],
+  ["a line that is not a request", "hello there\r\n\r\n", 400],
   ["TLS", "\x16\x03\x01\x02\x00", 400],
 ];
 
 for (const [what, text, status] of TOO_MUCH) {
-  test(`${what} is refused with ${status}`, () => {
+  test(`rejects ${what} with ${status}`, () => {
     assert.throws(
       () => readAll([Buffer.from(text, "latin1")]),
       (error) => error instanceof RtspError && error.status === status,
@@ -66,7 +66,7 @@ for (const [what, text, status] of TOO_MUCH) {
   });
 }
 
-test("any bytes at all are messages, packets, or a fault of RTSP", () => {
+test("any bytes are messages, packets, or an `RtspError`", () => {
   const piece = fc.oneof(
     fc.uint8Array({ maxLength: 50 }).map((bytes) => Buffer.from(bytes)),
     fc
