@@ -54,6 +54,12 @@ const STREAM_ID = 1;
 /** Limit type of `peerBandwidth`. */
 const DYNAMIC = 2;
 
+/** Require `connect`. */
+const COMMANDS = new Set([
+  ...["releaseStream", "FCPublish", "createStream", "publish", "FCUnpublish", "closeStream", "deleteStream"],
+  ...["play", "play2"],
+]);
+
 const STATUS_CODES: Readonly<Record<RejectionKind, string>> = {
   unauthorized: "NetStream.Publish.Denied",
   slow_down: "NetStream.Publish.Denied",
@@ -159,16 +165,13 @@ class RtmpSession {
   #handleCommand(command: Command, streamId: number): void {
     const { name, transaction, args } = command;
     if (++this.#commands > MAX_COMMANDS) throw new MediaError(`more than ${MAX_COMMANDS} commands`);
-    const expectConnected = () => {
-      if (this.#connected === null) throw new MediaError(`received ${name} before connect`);
-    };
+    if (this.#connected === null && COMMANDS.has(name)) throw new MediaError(`received ${name} before connect`);
     switch (name) {
       case "connect":
         this.#connect(command);
         return;
       case "releaseStream":
       case "FCPublish":
-        expectConnected();
         if (transaction > 0) this.#write(makeCommand(0, "_result", transaction, null, null));
         if (name === "FCPublish") {
           const status = { level: "status", code: "NetStream.Publish.Start", description: "continue with publish" };
@@ -176,22 +179,18 @@ class RtmpSession {
         }
         return;
       case "createStream":
-        expectConnected();
         this.#write(makeCommand(0, "_result", transaction, null, STREAM_ID));
         return;
       case "publish":
-        expectConnected();
         this.#requestPublish(streamId, readText(args[0]));
         return;
       case "FCUnpublish":
       case "closeStream":
       case "deleteStream":
-        expectConnected();
         this.#unpublish(streamId);
         return;
       case "play":
       case "play2": {
-        expectConnected();
         const description = "RTMP is for publishing only: play by RTSP, HLS or WebRTC";
         this.#reject(streamId, { level: "error", code: "NetStream.Play.Failed", description });
       }
