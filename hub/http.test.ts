@@ -17,7 +17,7 @@ const NOTHING: Omit<HttpDeps, "socket"> = {
 async function open(t: TestContext, parts: Partial<HttpDeps>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "windhover-http-"));
   const socket = join(folder, "hub.sock");
-  // What one that was killed leaves behind.
+  // Left behind by a killed hub.
   await writeFile(socket, "");
   const http = await openHttp({ ...NOTHING, ...parts, socket });
   t.after(async () => {

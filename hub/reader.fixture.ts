@@ -1,4 +1,4 @@
-/** A reader that keeps what it was given, as words that are easy to compare. */
+/** A reader that records its calls as text. */
 
 import type { AccessUnit, Tracks } from "../media/access-unit.ts";
 import type { Reader } from "./live-stream.ts";

@@ -1,4 +1,4 @@
-/** HLS behind HTTP as the server has it, a publisher that keeps its pace, and a viewer that follows the standard. */
+/** HLS behind HTTP, a real-time publisher, and a viewer that follows the standard. */
 
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";

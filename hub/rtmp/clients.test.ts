@@ -1,4 +1,4 @@
-/** What others publish arrives as it was sent: ffmpeg, GStreamer's two sinks. */
+/** Streams of ffmpeg and of both GStreamer sinks arrive unchanged. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { codecName } from "../../media/h264/sps.ts";
@@ -37,7 +37,7 @@ function assertSame({ units, tracks }: Taken, sent: readonly Packet[], keepsDts:
   const plain = (packets: readonly Packet[]) =>
     only(packets, "video").map((packet) => (keepsDts ? packet : { ...packet, dtsMs: null }));
   assert.deepEqual(plain(came), plain(sent));
-  // Sound before the first picture is left out, which is at most a frame.
+  // Audio before the first picture, at most one frame, is dropped.
   const digests = (packets: readonly Packet[]) => only(packets, "audio").map(({ digest }) => digest);
   const [soundCame, soundSent] = [digests(came), digests(sent)];
   assert.ok(soundCame.length >= soundSent.length - 1, `${soundCame.length} of ${soundSent.length} frames of sound`);

@@ -1,4 +1,4 @@
-/** Short streams in FLV files, and what is in them packet by packet. */
+/** Short streams in FLV files, and their packets. */
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -30,7 +30,7 @@ export async function makeFlv({
   return file;
 }
 
-/** Of one picture or frame of sound: milliseconds since the first picture is shown, and a digest of its bytes. */
+/** One picture or audio frame: milliseconds since the first displayed picture, and a digest of its bytes. */
 export interface Packet {
   readonly kind: "video" | "audio";
   readonly dtsMs: number;

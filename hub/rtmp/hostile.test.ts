@@ -1,4 +1,4 @@
-/** Those who mean it badly, or do not speak RTMP. */
+/** Hostile clients, and clients of other protocols. */
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";

@@ -1,4 +1,4 @@
-/** The RTMP server as the hub has it, with an access client that knows one key, and everything that is published taken down. */
+/** An RTMP server with an access client that accepts one key; records everything that is published. */
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -46,7 +46,7 @@ export class TestIngest {
   readonly limits: HubSettings["limits"];
   readonly streams: Streams;
   readonly connections: Connections;
-  /** Who is let in: owners of the key, below `user/`. Tests may put another in its place. */
+  /** Accepts the key below `user/`. Tests may replace it. */
   authorize = async (question: AccessRequest): Promise<{ recording: string | null }> => {
     if (question.secret !== KEY) throw new StreamRejected("unauthorized", "a valid key is needed");
     if (!question.path.startsWith("user/")) throw new StreamRejected("forbidden", "only below /user/");

@@ -1,4 +1,4 @@
-/** What is published by RTMP is played by RTSP, picture for picture. */
+/** RTSP players get every picture of an RTMP publisher. */
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";

@@ -1,4 +1,4 @@
-/** What happens to a publisher between its first picture and its last. */
+/** A publisher between its first and last picture. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

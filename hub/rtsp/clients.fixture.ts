@@ -128,7 +128,7 @@ async function readDigests(file: string): Promise<string[]> {
   return rows.map((row) => row.split(",").at(-1)?.trim() ?? "");
 }
 
-/** How many frames of sound there are until the stream ends. */
+/** Audio frames up to the end of the stream. */
 export async function countSounds(url: string, way: Way): Promise<number> {
   const args = ["-rtsp_transport", way, "-i", url, ..."-map 0:a -c copy -f framemd5 -".split(" ")];
   return (await ffmpeg(...args).output).split("\n").filter((line) => /^0,/.test(line)).length;

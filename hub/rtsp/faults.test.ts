@@ -361,7 +361,7 @@ function pictures({ frames }: Talk): Seen[] {
   for (const { channel, packet } of frames) {
     const read = channel === 0 ? readRtp(packet) : null;
     if (read === null || read.timestamp === seen.at(-1)?.timestamp) continue;
-    // Key pictures begin with their parameter sets together.
+    // Keyframes start with their parameter sets.
     seen.push({ number: seen.length, timestamp: read.timestamp, isKey: ((read.payload[0] ?? 0) & 0x1f) === 24 });
   }
   return seen;

@@ -16,7 +16,7 @@ function ask(sequence: number, method: string, url: string, lines: readonly stri
   return Buffer.from([`${method} ${url} RTSP/1.0`, `CSeq: ${sequence}`, ...lines, ...length, "", body].join("\r\n"));
 }
 
-/** What goes over UDP where the session is not spoilt before: to which of a track's ports. */
+/** Packets over UDP while the session is intact, by port of the track. */
 export interface Datagram {
   readonly isRtcp: boolean;
   readonly bytes: Buffer;
@@ -29,7 +29,7 @@ function cut(pieces: readonly Uint8Array[]): Buffer[] {
   return packets;
 }
 
-/** Of both tracks: pictures in one packet and in several, sound, and reports. */
+/** For both tracks: pictures in one and several packets, audio, and reports. */
 export function publisherDatagrams(): Datagram[] {
   const [video, audio] = [new RtpSender(96, 90_000), new RtpSender(97, 44_100)];
   const pictures = [0, 1, 2, 3].flatMap((i) => {
@@ -183,7 +183,7 @@ export const spoilDatagrams = (spoil: Spoil, datagrams: readonly Datagram[]): Da
   [false, true].flatMap((isRtcp) =>
     spoil(datagrams.filter((one) => one.isRtcp === isRtcp).map(({ bytes }) => bytes)).map((bytes) => ({
       isRtcp,
-      // What is more than a datagram holds is not sent at all.
+      // Larger than a datagram: not sent.
       bytes: bytes.subarray(0, 60_000),
     })),
   );

@@ -1,4 +1,4 @@
-/** A client that says what it likes. */
+/** A client that sends arbitrary requests. */
 
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";

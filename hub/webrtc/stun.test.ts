@@ -34,7 +34,7 @@ test("a request that was changed anywhere before its proof is not proven", () =>
   }
 });
 
-/** RFC 5769, 2.2 and 2.3: what the answers to it say of the address. */
+/** RFC 5769, 2.2 and 2.3: the addresses in the responses. */
 const MAPPED = [
   ["192.0.2.1", 32_853, "0001a147e112a643"],
   ["2001:db8:1234:5678:11:2233:4455:6677", 32_853, "0002a1470113a9faa5d3f179bc25f4b5bed2b9d9"],

@@ -1,4 +1,4 @@
-/** Pictures and sound as a publisher would send them, made by ffmpeg. */
+/** Video and audio of a publisher, encoded by ffmpeg. */
 
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -20,7 +20,7 @@ export interface ClipOptions {
 
 export interface Clip {
   readonly tracks: Tracks;
-  /** In the order in which they are decoded, sound among them. */
+  /** In decoding order, with audio. */
   readonly units: readonly AccessUnit[];
   readonly pictures: number;
 }
@@ -88,7 +88,7 @@ function readClip(file: string, hasAudio: boolean): Clip {
   const audio = hasAudio
     ? { codec: "aac" as const, config: Uint8Array.of(0x11, 0x90), sampleRate: 48_000, channels: 2 }
     : null;
-  // As the hub does: nothing comes before the first keyframe.
+  // As in the hub, nothing precedes the first keyframe.
   const ordered = units
     .filter(({ dtsUs }) => dtsUs >= 0)
     .toSorted((a, b) => a.dtsUs - b.dtsUs || (a.kind === "video" ? -1 : 1));

@@ -1,4 +1,4 @@
-/** What players make of our files. */
+/** Decodes files with other players. */
 
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -44,7 +44,7 @@ function hashFile(file: string, before: readonly string[]): string[] {
 /** It says so of every segment of HLS, of whomever. */
 const HARMLESS = /Found duplicated MOOV Atom|Last message repeated/;
 
-/** H.264 with start codes and nothing else: what pictures should look like. */
+/** The expected pictures, as an H.264 byte stream. */
 export function toByteStream(units: readonly AccessUnit[]): Buffer {
   const code = Uint8Array.of(0, 0, 0, 1);
   const pictures = units.filter(({ kind }) => kind === "video");

@@ -201,7 +201,7 @@ test("ignores errors of commands without a caller, and rejects on errors of awai
   }
 });
 
-/** Between a client and the hub: what the client says is kept, and can be held back. */
+/** A relay between a client and the hub that records what the client sends, and can hold it back. */
 async function openRelay(): Promise<{ port: number; said: Buffer[]; hold(): void; release(): void }> {
   const said: Buffer[] = [];
   const clients: Socket[] = [];

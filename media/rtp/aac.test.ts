@@ -78,7 +78,7 @@ test("does not buffer packets that announce a frame without data", async () => {
     sent.push(new WeakRef(payload.buffer));
     depayloader.push(packet(payload, 5), false);
   }
-  // What a weak reference was made of is kept for the turn.
+  // The target of a weak reference lives until the end of the current task.
   await new Promise((resolve) => setImmediate(resolve));
   collectGarbage();
   assert.ok(sent.filter((buffer) => buffer.deref() !== undefined).length < 10);

@@ -122,7 +122,7 @@ test("of the packets of a picture that does not end only its own bytes are kept"
     const payload = chunk.subarray(500, 503);
     depayloader.push({ marker: false, payloadType: 96, sequence: i, timestamp: 1, ssrc: 1, payload }, false);
   }
-  // What a weak reference was made of is kept for the turn.
+  // The target of a weak reference lives until the end of the current task.
   await new Promise((resolve) => setImmediate(resolve));
   collectGarbage();
   assert.ok(sent.filter((buffer) => buffer.deref() !== undefined).length < 10);

@@ -44,7 +44,7 @@ test("aligns two clocks by arrival, then by sender reports", () => {
   assert.equal(audio.convert(555, NOW + 150).ptsUs, 150_000);
   // Wraps and continues.
   assert.equal(video.convert((4_294_960_000 + 9000) % 2 ** 32, NOW + 230).ptsUs, 200_000);
-  // The sound was taken 80 ms before the first picture, and came late.
+  // The audio was captured 80 ms before the first picture, and arrived late.
   video.handleReport(reportOf(NOW, 4_294_960_000), NOW + 240);
   audio.handleReport(reportOf(NOW - 80, 555), NOW + 240);
   assert.deepEqual(audio.convert(555 + 48_000, NOW + 1150), { ptsUs: 1_020_000, captureMs: NOW + 920 });
