@@ -1,6 +1,6 @@
-import { readRtmpAddress } from "../../media/rtmp/address.ts";
+import { readRtmpAddress } from "../../media/rtmp/client.ts";
 import { publishRtmp } from "../../media/rtmp/publisher.ts";
-import { readRtspAddress } from "../../media/rtsp/address.ts";
+import { readRtspAddress } from "../../media/rtsp/client.ts";
 import { publishRtsp } from "../../media/rtsp/publisher.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
 import type { Frame, Handler, Services } from "../element.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import type { Tracks, Unit } from "../../media/unit.ts";
+import type { AccessUnit, Tracks } from "../../media/access-unit.ts";
 import { Watch } from "../../test/watch.fixture.ts";
 import { Outlet, type Publisher } from "./outlet.ts";
 
@@ -9,11 +9,11 @@ const video = { codec: "h264", sps: new Uint8Array(), pps: new Uint8Array(), hei
 const small: Tracks = { video: { ...video, width: 64 }, audio: null };
 const large: Tracks = { video: { ...video, width: 128 }, audio: null };
 
-const unit = (index: number, isKey = false, bytes = 10): Unit => ({
+const unit = (index: number, isKey = false, bytes = 10): AccessUnit => ({
   ...{ kind: "video", dtsUs: index, ptsUs: index, captureMs: 0, isKey },
   parts: [new Uint8Array(bytes)],
 });
-const key = (index: number, bytes = 10): Unit => unit(index, true, bytes);
+const key = (index: number, bytes = 10): AccessUnit => unit(index, true, bytes);
 
 /** A server whose every answer the test gives. */
 class Server {
@@ -87,7 +87,7 @@ class Attempt implements Publisher {
     await turn();
   }
 
-  send({ ptsUs }: Unit): boolean {
+  send({ ptsUs }: AccessUnit): boolean {
     if (this.isTaking) this.taken.push(ptsUs);
     return this.isTaking;
   }

@@ -1,10 +1,10 @@
 /** A server that units are sent to: connected to as soon as there is something to send, and again whenever it was lost. */
-import type { Tracks, Unit } from "../../media/unit.ts";
+import type { AccessUnit, Tracks } from "../../media/access-unit.ts";
 
 /** One connection. */
 export interface Publisher {
   /** False: it was not taken. */
-  send(unit: Unit): boolean;
+  send(unit: AccessUnit): boolean;
   readonly closed: Promise<string>;
   close(): Promise<void>;
 }
@@ -38,7 +38,7 @@ export class Outlet {
   #tracks: Tracks | null = null;
   #publisher: Publisher | null = null;
   /** Begins with a key picture, or is empty. */
-  #kept: Unit[] = [];
+  #kept: AccessUnit[] = [];
   #keptBytes = 0;
   #waitMs: number;
   #timer: NodeJS.Timeout | undefined;
@@ -72,7 +72,7 @@ export class Outlet {
   }
 
   /** Never waits. Other tracks than before come with a key picture. */
-  send(unit: Unit, tracks: Tracks): void {
+  send(unit: AccessUnit, tracks: Tracks): void {
     if (this.#isClosed) return;
     if (tracks !== this.#tracks) this.#change(tracks);
     if (this.#publisher !== null) {
@@ -157,13 +157,13 @@ export class Outlet {
     this.#waitMs = Math.min(this.#waitMs * 2, this.#limits.mostWaitMs);
   }
 
-  #pass(publisher: Publisher, unit: Unit): void {
+  #pass(publisher: Publisher, unit: AccessUnit): void {
     if (publisher.send(unit)) this.#framesSent++;
     else this.#framesDropped++;
   }
 
   /** What a server that comes back is sent first. */
-  #keep(unit: Unit): void {
+  #keep(unit: AccessUnit): void {
     const bytes = unit.parts.reduce((sum, part) => sum + part.length, 0);
     if (unit.isKey || this.#keptBytes + bytes > this.#limits.keptBytes) this.#forget();
     if (!unit.isKey && this.#kept.length === 0) {
@@ -178,7 +178,7 @@ export class Outlet {
     this.#framesDropped += this.#take().length;
   }
 
-  #take(): readonly Unit[] {
+  #take(): readonly AccessUnit[] {
     const kept = this.#kept;
     this.#kept = [];
     this.#keptBytes = 0;

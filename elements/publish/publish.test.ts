@@ -113,7 +113,7 @@ test("a hub that refuses is asked again, and told of without its password", asyn
   const hub = await openHub(t, { decide: () => (refuses ? no : LET_IN) });
   const published = await Published.start(await urlOf(hub));
   const { detail } = await published.until("retrying");
-  assert.match(detail ?? "", /^the server refused ANNOUNCE: 401/);
+  assert.match(detail ?? "", /^the server rejected ANNOUNCE: 401/);
   refuses = false;
   await published.until("live");
   await published.stop();

@@ -1,8 +1,7 @@
-import { NAL, nalType, splitStartCodes } from "../../media/h264/nal.ts";
-import { Reorder } from "../../media/h264/reorder.ts";
-import { hasRecoveryPoint } from "../../media/h264/slice.ts";
+import type { AccessUnit, Tracks } from "../../media/access-unit.ts";
+import { DtsEstimator } from "../../media/h264/dts.ts";
+import { hasRecoveryPoint, NAL, nalType, splitStartCodes } from "../../media/h264/nal.ts";
 import { readSps } from "../../media/h264/sps.ts";
-import type { Tracks, Unit } from "../../media/unit.ts";
 
 /** No player needs them. */
 const LEFT_OUT: readonly number[] = [NAL.delimiter, NAL.filler];
@@ -13,7 +12,7 @@ const USUAL_STEP_US = 33_333;
 export class UnitMaker {
   #tracks: Tracks | null = null;
   #waitsForKey = true;
-  readonly #reorder = new Reorder();
+  readonly #reorder = new DtsEstimator();
   /** Of the PTS: what is time 0. */
   #zeroUs: number | null = null;
   #lastDtsUs = -1;
@@ -23,7 +22,7 @@ export class UnitMaker {
     bytes: Uint8Array,
     ptsNs: bigint | null,
     captureNs: bigint,
-  ): { readonly unit: Unit; readonly tracks: Tracks } | null {
+  ): { readonly unit: AccessUnit; readonly tracks: Tracks } | null {
     const parts = splitStartCodes(bytes).filter((nal) => !LEFT_OUT.includes(nalType(nal)));
     const isKey = parts.some((nal) => nalType(nal) === NAL.idr || (nalType(nal) === NAL.sei && hasRecoveryPoint(nal)));
     if (isKey) this.#readSets(parts);
@@ -53,11 +52,11 @@ export class UnitMaker {
   }
 
   /** Zero-based; decoding times increase strictly, whatever comes, and no picture is shown before it is decoded. */
-  #place(ptsNs: bigint | null): Pick<Unit, "dtsUs" | "ptsUs"> {
+  #place(ptsNs: bigint | null): Pick<AccessUnit, "dtsUs" | "ptsUs"> {
     const givenUs = ptsNs === null ? null : Number(ptsNs / 1000n);
     if (givenUs !== null) this.#zeroUs ??= givenUs - this.#reorder.depth * USUAL_STEP_US;
     const shownUs = givenUs === null || this.#zeroUs === null ? this.#lastDtsUs + 1 : givenUs - this.#zeroUs;
-    this.#lastDtsUs = Math.max(this.#reorder.decodeAt(shownUs, USUAL_STEP_US), this.#lastDtsUs + 1);
+    this.#lastDtsUs = Math.max(this.#reorder.estimate(shownUs, USUAL_STEP_US), this.#lastDtsUs + 1);
     return { dtsUs: this.#lastDtsUs, ptsUs: Math.max(shownUs, this.#lastDtsUs) };
   }
 }

@@ -2,9 +2,8 @@
 
 import type { TSchema } from "typebox";
 import type { AnyElement } from "../../elements/element.ts";
-import type { Json } from "../../schemas/json.ts";
+import type { Json, PropertySchema } from "../../schemas/json.ts";
 import { kebab } from "../../schemas/names.ts";
-import type { PropertySchema } from "../../schemas/property-schema.ts";
 import type { FactoryInfo, PropertyInfo, Registry } from "../../schemas/registry.ts";
 
 export interface ListedElement {

@@ -5,8 +5,8 @@
  * handlers that it did not close.
  */
 import type { DriverServices, Job, OpenServices } from "../../elements/element.ts";
+import { preferFactories } from "../../native/gstreamer.ts";
 import { type BusMessage, type NativeSegment, Pipeline } from "../../native/pipeline.ts";
-import { preferFactories } from "../../native/registry.ts";
 import type { Json, JsonRecord } from "../../schemas/json.ts";
 import type { GraphPlan, PlanChange, PlanNode, PlanSegment } from "../compiler/plan.ts";
 import { AttachedSegment, type SegmentDeps, settleAll } from "./attached-segment.ts";

@@ -3,9 +3,8 @@ import type { TObject, TSchema } from "typebox";
 import type { AnyElement } from "../../elements/element.ts";
 import type { NativeProperty } from "../../native/addon.ts";
 import type { NativeNode, NativeSegment, NativeValue } from "../../native/pipeline.ts";
-import type { Json } from "../../schemas/json.ts";
+import type { Json, PropertySchema } from "../../schemas/json.ts";
 import { kebab } from "../../schemas/names.ts";
-import type { PropertySchema } from "../../schemas/property-schema.ts";
 import type { PlanLink, PlanNode, PlanSegment } from "../compiler/plan.ts";
 
 export function toNative(

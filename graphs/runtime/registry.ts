@@ -1,5 +1,5 @@
 /** The local GStreamer registry for the compiler. Factories are described on demand, each once. */
-import { describeFactory, listFactories } from "../../native/registry.ts";
+import { describeFactory, listFactories } from "../../native/gstreamer.ts";
 import type { FactoryInfo, FactorySummary, Registry } from "../../schemas/registry.ts";
 
 export function loadRegistry(): Registry {

@@ -1,9 +1,10 @@
 /** A short film in H.264, encoded once: what the publishers of the bench send over and over. */
+
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import type { Tracks } from "../../../media/access-unit.ts";
 import { NAL, nalType, splitStartCodes } from "../../../media/h264/nal.ts";
 import { readSps } from "../../../media/h264/sps.ts";
-import type { Tracks } from "../../../media/unit.ts";
 import { CommandFailure } from "../../command.ts";
 
 export interface Film {

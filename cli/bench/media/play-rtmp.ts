@@ -1,13 +1,12 @@
 /** Plays by RTMP: tells of every picture when its last byte is there. */
+
 import { connect } from "node:net";
 import { splitLengths } from "../../../media/h264/nal.ts";
-import { readRtmpAddress } from "../../../media/rtmp/address.ts";
-import { ChunkReader } from "../../../media/rtmp/chunk-reader.ts";
-import { writeChunks } from "../../../media/rtmp/chunk-writer.ts";
-import { makeCommand, readCommand } from "../../../media/rtmp/command.ts";
-import { readVideo } from "../../../media/rtmp/flv-video.ts";
+import { ChunkReader, INITIAL_CHUNK_SIZE, writeChunks } from "../../../media/rtmp/chunks.ts";
+import { readRtmpAddress } from "../../../media/rtmp/client.ts";
+import { readVideo } from "../../../media/rtmp/flv.ts";
 import { Handshake } from "../../../media/rtmp/handshake.ts";
-import { FIRST_CHUNK_SIZE, MESSAGE, type Message } from "../../../media/rtmp/message.ts";
+import { MESSAGE, type Message, makeCommand, readCommand } from "../../../media/rtmp/message.ts";
 import { CommandFailure } from "../../command.ts";
 
 const LIMITS = { chunkStreams: 64, commandBytes: 65_536, mediaBytes: 2 ** 23 };
@@ -18,12 +17,12 @@ export function playRtmp(url: string, onPicture: (nals: readonly Uint8Array[]) =
   const { host, port, app, name, tcUrl } = readRtmpAddress(url);
   const socket = connect({ host, port, noDelay: true });
   const reader = new ChunkReader(LIMITS);
-  reader.takesMedia = true;
+  reader.readsMedia = true;
   const tell = (
     streamId: number,
     ...values: Parameters<typeof makeCommand> extends [number, ...infer V] ? V : never
   ) => {
-    for (const piece of writeChunks(makeCommand(streamId, ...values), FIRST_CHUNK_SIZE)) socket.write(piece);
+    for (const piece of writeChunks(makeCommand(streamId, ...values), INITIAL_CHUNK_SIZE)) socket.write(piece);
   };
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => fail("no picture came in time"), STEP_MS);

@@ -1,9 +1,8 @@
 /** Plays by RTSP within its connection, without a jitter buffer: tells of every picture when its last byte is there. */
 
-import { H264Depayloader } from "../../../media/rtp/h264-depayload.ts";
+import { H264Depayloader } from "../../../media/rtp/h264.ts";
 import { readRtp } from "../../../media/rtp/packet.ts";
-import { readRtspAddress, trackUrl } from "../../../media/rtsp/address.ts";
-import { RtspClient } from "../../../media/rtsp/client.ts";
+import { RtspClient, readRtspAddress, trackUrl } from "../../../media/rtsp/client.ts";
 
 const STEP_MS = 5000;
 const MOST_BYTES = 2 ** 23;
@@ -19,7 +18,7 @@ export async function playRtsp(url: string, onPicture: (nals: readonly Uint8Arra
       if (packet === null) return;
       const isAfterLoss = expected !== null && packet.sequence !== expected;
       expected = (packet.sequence + 1) % 2 ** 16;
-      pictures.take(packet, isAfterLoss);
+      pictures.push(packet, isAfterLoss);
     },
   });
   await client.request("DESCRIBE", address.url, { Accept: "application/sdp" });
