@@ -1,7 +1,7 @@
 /** A model in onnxruntime, to see what it is and whether it runs. */
 import type { InferenceSession } from "onnxruntime-node";
+import { sizeOf } from "../../elements/detect/worker/model-input.ts";
 import { loadNetwork } from "../../elements/detect/worker/network.ts";
-import { sizeOf } from "../../elements/detect/worker/tensor-view.ts";
 import type { TensorInfo } from "../../models/decode/decoder.ts";
 import { ModelFault } from "../../models/fault.ts";
 import { findExternalData } from "../../models/onnx/external-data.ts";

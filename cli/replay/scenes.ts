@@ -4,8 +4,7 @@
  * by now.
  */
 import type { AlertsFrame } from "../../elements/alerts/handler.ts";
-import { LookPace } from "../../elements/track/look-pace.ts";
-import { DEFAULT_SETTINGS } from "../../elements/track/settings.ts";
+import { DEFAULT_SETTINGS, LookPace } from "../../elements/track/settings.ts";
 import type { DetectionMessage, TrackEntry } from "../../schemas/detection-message.ts";
 import type { Track, Tracks } from "../../schemas/detections.ts";
 import type { Json } from "../../schemas/json.ts";

@@ -1,4 +1,6 @@
 /** The contract of a type of alert: one folder below this one. Evaluation is pure: it knows no time but that of the pictures. */
+
+import { Type } from "typebox";
 import type { AlertConfiguration, AlertEventName, AlertTypeDefinition } from "../../schemas/alerts.ts";
 import type { Track } from "../../schemas/detections.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
@@ -54,3 +56,21 @@ export const HOLD_MS = 1_000;
 export const FORGOTTEN_MS = 120_000;
 /** Of what makes up a verdict, so much is told at most. */
 export const MOST_TOLD = 100;
+
+/**
+ * Fields that several types have, each with what it means there. Whatever has a default may be left out, which the
+ * published schemas say; evaluators get it filled in.
+ */
+const DAY_SECONDS = 86_400;
+
+export const seconds = (description: string, fallback: number, least = 0) =>
+  Type.Optional(Type.Number({ default: fallback, minimum: least, maximum: DAY_SECONDS, description }));
+
+export const count = (description: string, fallback: number) =>
+  Type.Optional(Type.Integer({ default: fallback, minimum: 1, maximum: 1000, description }));
+
+/** Of a type that has nothing to say here. */
+export const none = (description: string) => Type.Object({}, { additionalProperties: false, description });
+
+/** Where the notices of an example go. */
+export const exampleOutput = (topic: string) => [{ type: "mqtt", config: { host: "192.168.1.10:1883", topic } }];

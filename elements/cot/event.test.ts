@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { MOST_EVENT_BYTES, type Sighting, writeEvent } from "./event.ts";
+import { MOST_EVENT_BYTES, type Sighting, typeOf, writeEvent } from "./event.ts";
 import { find, parseEvents } from "./parse-event.fixture.ts";
-import { typeOf } from "./types.ts";
 
 const UUID = "0b1c9f3e-1111-4222-8333-444455556666";
 const TIMES = { timeMs: 1_700_000_000_123, staleMs: 1_700_000_015_123 };

@@ -4,11 +4,9 @@ import type { Tracks } from "../../schemas/detections.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
 import type { Places } from "../../schemas/places.ts";
 import type { Frame, Handler, Services } from "../element.ts";
-import { type Sighting, writeEvent } from "./event.ts";
-import { openMqtt } from "./mqtt.ts";
+import { type Affiliation, type Sighting, writeEvent } from "./event.ts";
+import { openMqtt, openUdp } from "./links.ts";
 import { EventOutlet, type OpenLink, OUTLET_LIMITS } from "./outlet.ts";
-import type { Affiliation } from "./types.ts";
-import { openUdp } from "./udp.ts";
 
 export interface CotProperties {
   readonly url: string;

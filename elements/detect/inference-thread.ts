@@ -5,9 +5,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { SHARE_ENV, Worker } from "node:worker_threads";
 import type { Candidates } from "../../models/decode/decoder.ts";
-import { Watchdog } from "./watchdog.ts";
-import { Gate } from "./worker/gate.ts";
-import type { Answer, Order, WorkerSettings } from "./worker/messages.ts";
+import { type Answer, Gate, type Order, type WorkerSettings } from "./worker/messages.ts";
 
 const END_LIMIT_MS = 2_000;
 const FIRST_POLL_MS = 10;
@@ -164,4 +162,36 @@ function emptyGates(): void {
   const untilMs = performance.now() + END_LIMIT_MS;
   for (const gate of guarded) gate.shut();
   for (const gate of guarded) gate.waitUntilEmpty(Math.max(0, untilMs - performance.now()));
+}
+
+/**
+ * Tells when something has taken too long. It counts ticks instead of reading a clock: a machine that was asleep, or a
+ * process that was stopped for a while, has missed ticks and accuses nobody.
+ */
+const TICKS = 8;
+
+export class Watchdog {
+  readonly #late: (limitMs: number) => void;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(late: (limitMs: number) => void) {
+    this.#late = late;
+  }
+
+  /** Begins anew. */
+  arm(limitMs: number): void {
+    this.disarm();
+    this.#wait(limitMs, TICKS);
+  }
+
+  disarm(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #wait(limitMs: number, ticks: number): void {
+    this.#timer = setTimeout(() => {
+      if (ticks > 1) this.#wait(limitMs, ticks - 1);
+      else this.#late(limitMs);
+    }, limitMs / TICKS);
+  }
 }

@@ -8,10 +8,9 @@
  */
 import type { Candidates } from "../../models/decode/decoder.ts";
 import type { Model } from "../../models/open.ts";
-import { InferenceThread, Refusal, type ThreadListener } from "./inference-thread.ts";
-import { Watchdog } from "./watchdog.ts";
+import { InferenceThread, Refusal, type ThreadListener, Watchdog } from "./inference-thread.ts";
 import type { Order } from "./worker/messages.ts";
-import { sizeOf, viewTensor } from "./worker/tensor-view.ts";
+import { sizeOf, viewTensor } from "./worker/model-input.ts";
 
 const MOST_FAILURES = 3;
 const MOST_LEFT_BEHIND = 3;

@@ -2,9 +2,8 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
 import type { Candidates } from "../../models/decode/decoder.ts";
-import { WHOLE } from "./looks.ts";
 import { describeNothing, describeObjects, placeCandidates } from "./objects.ts";
-import type { Wanted } from "./wanted.ts";
+import { type Wanted, WHOLE } from "./request.ts";
 
 const SIZE = { width: 200, height: 100 };
 const WANTED: Wanted = { confidence: 0.5, weak: 0.2, overlap: 0.5, minimum: 0.2, classIds: null };

@@ -1,9 +1,9 @@
 /** From candidates in pixels of a tensor to detections in fractions of the frame. Pure. */
 import type { Candidates } from "../../models/decode/decoder.ts";
+import { mergeTiles } from "../../models/decode/merge.ts";
 import type { Box, Detection, Detections } from "../../schemas/detections.ts";
 import type { FrameFormat, TensorGeometry } from "../element.ts";
-import type { Region } from "./looks.ts";
-import type { Wanted } from "./wanted.ts";
+import type { Region, Wanted } from "./request.ts";
 
 type Size = Pick<FrameFormat, "width" | "height">;
 
@@ -70,3 +70,30 @@ function clip(
 
 /** Within the frame as well: sums of fractions may come out just above 1. */
 const limit = (value: number, low: number, high: number): number => Math.min(Math.max(value, low), high, 1);
+
+/** One list of what several looks at a frame have found. */
+/** Objects of a frame at most. */
+const MOST_OBJECTS = 1000;
+
+/** All in pixels of the frame. */
+export function mergeLooks(
+  lists: readonly Candidates[],
+  regions: readonly Region[],
+  frame: Size,
+  overlap: number,
+): Candidates {
+  const [only] = lists;
+  if (lists.length === 1 && only !== undefined) return only;
+  const tiles = regions.flatMap(({ x, y, width, height }, index) => {
+    const candidates = lists[index];
+    if (candidates === undefined) return [];
+    const edges = {
+      left: x * frame.width,
+      top: y * frame.height,
+      right: (x + width) * frame.width,
+      bottom: (y + height) * frame.height,
+    };
+    return [{ ...edges, candidates }];
+  });
+  return mergeTiles(tiles, frame, overlap, MOST_OBJECTS);
+}

@@ -3,8 +3,11 @@
  * Boxes are in pixels of the input, whatever the graph has made of its size.
  */
 import { Type } from "typebox";
-import { defineElement } from "../element.ts";
-import { makeMessage } from "./message.ts";
+import type { DetectionMessage } from "../../schemas/detection-message.ts";
+import type { Detections, Tracks } from "../../schemas/detections.ts";
+import type { Places } from "../../schemas/places.ts";
+import { describeTrack } from "../../schemas/track-entry.ts";
+import { defineElement, type Frame, type Job } from "../element.ts";
 
 export default defineElement({
   kind: "sink",
@@ -44,3 +47,29 @@ chains:
     };
   },
 });
+
+/** From what the frame metadata says to the detection message of the interface. Pure. */
+export type MessageFrame = Pick<Frame, "captureNs" | "inputSize" | "meta">;
+
+/**
+ * Null where there is nothing to tell: no inference, and no tracks or nobody who asks for where they should be by now.
+ * Without tracking a frame that nobody looked at says nothing, not even that it is empty.
+ */
+export function makeMessage(
+  { captureNs, inputSize, meta }: MessageFrame,
+  { sourceUri, uuid }: Pick<Job, "sourceUri" | "uuid">,
+  includePredicted: boolean,
+): DetectionMessage | null {
+  const found = (meta.tracks ?? meta.detections) as Tracks | Detections | undefined;
+  const isPredicted = includePredicted && meta.tracks !== undefined;
+  if (found === undefined || !(found.inferred || isPredicted)) return null;
+  const places = meta.places as Places | undefined;
+  const message: DetectionMessage = {
+    timestamp: new Date(Number(captureNs / 1_000_000n)).toISOString(),
+    source_uri: sourceUri,
+    process_uuid: uuid,
+    active_tracks: found.objects.map((object, i) => describeTrack(object, places?.objects[i] ?? null, inputSize)),
+  };
+  if (places !== undefined && places.ageMs !== null) message.telemetry_age_ms = Math.round(places.ageMs);
+  return message;
+}

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { levelTerrain, meetGround, type Terrain } from "./ground.ts";
 import { sightOf } from "./sight.fixture.ts";
-import { step } from "./vector.ts";
-import { toGeodetic } from "./wgs84.ts";
+import { step, toGeodetic } from "./wgs84.ts";
 
 const look = (pitch: number, terrain: Terrain, limitM = 20_000) => {
   const { world } = sightOf({ pitch });

@@ -1,6 +1,17 @@
 /** Where a ray from the camera meets the ground. */
-import { combine, dot, normalise, step, type Vector } from "./vector.ts";
-import { EQUATOR_M, type Geodetic, heightAndUp, localFrame, POLE_M, toGeodetic } from "./wgs84.ts";
+import {
+  combine,
+  dot,
+  EQUATOR_M,
+  type Geodetic,
+  heightAndUp,
+  localFrame,
+  normalise,
+  POLE_M,
+  step,
+  toGeodetic,
+  type Vector,
+} from "./wgs84.ts";
 
 /** How high the ground is. Another one, from a file of heights, is one more object. */
 export interface Terrain {

@@ -1,15 +1,23 @@
 import type { Detection, Detections, Track, Tracks } from "../../schemas/detections.ts";
 import type { Place, Places } from "../../schemas/places.ts";
 import type { FrameTelemetry } from "../../schemas/telemetry.ts";
-import type { Frame, Handler, Services } from "../element.ts";
-import { errorM } from "./error.ts";
+import type { ElementEvent, Frame, Handler, Services } from "../element.ts";
 import type { Terrain } from "./ground.ts";
-import { type LocatedSpot, locate } from "./locate.ts";
-import { ModeNews } from "./mode-news.ts";
+import { errorM, type LocatedSpot, locate, openSight, type Sight } from "./locate.ts";
 import { type Motion, Motions, UNKNOWN_MOTION } from "./motion.ts";
-import type { GeolocateProperties } from "./properties.ts";
-import { openSight, type Sight } from "./sight.ts";
 import { findKind, type Kind } from "./sizes.ts";
+
+/** What geolocate.ts describes. */
+export interface GeolocateProperties {
+  readonly maxDistanceM: number;
+  readonly geoidSeparationM: number;
+  readonly attitudeErrorDeg: number;
+  readonly headingErrorDeg: number;
+  readonly lensError: number;
+  readonly positionErrorM: number;
+  readonly heightErrorM: number;
+  readonly footError: number;
+}
 
 /** Reads `tracks` or `detections`, and `telemetry`; writes `places` where there is telemetry of use. */
 export class GeolocateHandler implements Pick<Handler, "process" | "flush"> {
@@ -96,4 +104,40 @@ function explain(telemetry: FrameTelemetry | undefined, sight: Sight | null): st
     return "there is no telemetry of the time of the picture; where it comes all the same, clocks differ: set telemetry_offset_ms";
   if (sight === null) return "the telemetry has fields of view that are not between 0 and 180 degrees";
   return sight.reason;
+}
+
+interface ModeState {
+  readonly mode: Places["mode"];
+  /** Why it is not `full`. */
+  readonly reason: string | null;
+  /** Null without telemetry. */
+  readonly offsetMs: number | null;
+}
+
+const LEAST_INTERVAL_NS = 1_000_000_000n;
+
+/**
+ * Tells of what can be said of the frames whenever that changes, at most once a second of the video. Nothing is told
+ * before there is telemetry: most graphs run without.
+ */
+export class ModeNews {
+  readonly #emit: (event: ElementEvent) => void;
+  #told: ModeState = { mode: "none", reason: null, offsetMs: null };
+  #toldNs: bigint | null = null;
+
+  constructor(emit: (event: ElementEvent) => void) {
+    this.#emit = emit;
+  }
+
+  update(captureNs: bigint, mode: Places["mode"], reason: string | null, offsetMs: number | null): void {
+    const roundedMs = offsetMs === null ? null : Math.round(offsetMs) + 0;
+    const { mode: wasMode, reason: wasReason, offsetMs: wasOffsetMs } = this.#told;
+    if (mode === wasMode && roundedMs === wasOffsetMs && (reason === wasReason || this.#toldNs === null)) return;
+    const sinceNs = this.#toldNs === null ? LEAST_INTERVAL_NS : captureNs - this.#toldNs;
+    // A time before the last is another run of the video.
+    if (sinceNs >= 0n && sinceNs < LEAST_INTERVAL_NS) return;
+    this.#toldNs = captureNs;
+    this.#told = { mode, reason, offsetMs: roundedMs };
+    this.#emit({ type: "geolocation", ...this.#told });
+  }
 }

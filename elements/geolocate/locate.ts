@@ -1,12 +1,35 @@
 import type { Box } from "../../schemas/detections.ts";
-import { azimuthDeg, direct, elevationDeg, offsetDown, offsetRight } from "./camera.ts";
-import { estimateDistanceM, isCutAside, isCutBelow } from "./distance.ts";
-import { type Covariance, type Sighted, spreadErrors } from "./error.ts";
-import { findNormal, meetGround } from "./ground.ts";
-import type { Sight, World } from "./sight.ts";
+import type { CameraAttitude, CameraPosition, FrameTelemetry } from "../../schemas/telemetry.ts";
+import {
+  azimuthDeg,
+  type CameraAxes,
+  direct,
+  elevationDeg,
+  estimateDistanceM,
+  isCutAside,
+  isCutBelow,
+  type Lens,
+  makeLens,
+  offsetDown,
+  offsetRight,
+  turnCamera,
+} from "./camera.ts";
+import { findNormal, levelTerrain, meetGround, type Ray, type Terrain } from "./ground.ts";
+import type { GeolocateProperties } from "./handler.ts";
 import type { Kind } from "./sizes.ts";
-import { dot, step, type Vector } from "./vector.ts";
-import { toGeodetic } from "./wgs84.ts";
+import {
+  combine,
+  cross,
+  dot,
+  type LocalFrame,
+  localFrame,
+  normalise,
+  RADIANS,
+  step,
+  toEcef,
+  toGeodetic,
+  type Vector,
+} from "./wgs84.ts";
 
 export interface Located {
   /** Degrees. */
@@ -73,4 +96,178 @@ function meet(world: World, foot: Omit<Sighted, "ray" | "distanceM" | "normal">)
   // Up or down the picture it goes further, by how flat the ray meets the ground.
   const lastingM = Math.hypot((angle * distanceM) / -dot(ray.along, normal), positionM);
   return { latitude, longitude, heightM, distanceM, point, covariance, lastingM };
+}
+
+/** What the telemetry of a frame allows to say of the objects in it. */
+export interface Sight {
+  readonly lens: Lens;
+  /** Null: angles and estimated distances only. */
+  readonly world: World | null;
+  /** Why that is so. */
+  readonly reason: string | null;
+}
+
+export interface World extends DoubtedCamera {
+  /** Where the camera is: ECEF. */
+  readonly from: Vector;
+  readonly terrain: Terrain;
+  readonly limitM: number;
+  /** Of the doubts, what is the same from frame to frame. Radians and metres. */
+  readonly lasting: { readonly angle: number; readonly positionM: number };
+}
+
+const LATE =
+  "the last position or attitude of the camera was told too long ago for this picture: telemetry must come more often than `extrapolate-ms` of the element `telemetry`";
+
+/** Null where not even the fields of view are of use. Without a terrain the ground is as low everywhere as below the camera. */
+export function openSight(
+  telemetry: FrameTelemetry,
+  properties: GeolocateProperties,
+  terrain: Terrain | null,
+): Sight | null {
+  const { hfov, vfov, position, attitude, isLate } = telemetry;
+  if (!isFieldOfView(hfov) || !isFieldOfView(vfov)) return null;
+  const lens = makeLens(hfov, vfov);
+  const reason = isLate ? LATE : findLack(position, attitude, terrain);
+  if (reason !== null || position === null || attitude === null) return { lens, world: null, reason };
+  return { lens, world: openWorld(position, attitude, terrain, telemetry, properties), reason: null };
+}
+
+const isFieldOfView = (degrees: number): boolean => degrees > 0 && degrees < 180;
+
+function findLack(
+  position: CameraPosition | null,
+  attitude: CameraAttitude | null,
+  terrain: Terrain | null,
+): string | null {
+  if (position === null && attitude === null) return "the telemetry has neither the camera's position nor its attitude";
+  if (position === null) return "the telemetry does not have the camera's position";
+  if (attitude === null) return "the telemetry does not have the camera's attitude";
+  if (![...Object.values(position), ...Object.values(attitude)].every(Number.isFinite))
+    return "the telemetry has a position or an attitude that is no number";
+  if (terrain === null && position.relAltitude <= 0)
+    return "the camera is not above the ground: rel_altitude is 0 or less";
+  return null;
+}
+
+function openWorld(
+  { latitude, longitude, altitude, relAltitude }: CameraPosition,
+  attitude: CameraAttitude,
+  terrain: Terrain | null,
+  { doubt, lasting }: FrameTelemetry,
+  properties: GeolocateProperties,
+): World {
+  // Altitudes are above mean sea level. It counts as the ellipsoid unless told otherwise: only the height above the ground
+  // matters for where a ray meets it, and that is the same above either.
+  const heightM = altitude + properties.geoidSeparationM;
+  const local = localFrame(latitude, longitude);
+  return {
+    from: toEcef({ latitude, longitude, heightM }),
+    local,
+    axes: turnCamera(attitude, local),
+    terrain: terrain ?? levelTerrain(heightM - relAltitude),
+    limitM: properties.maxDistanceM,
+    lasting: { angle: (lasting?.angle ?? 0) * RADIANS, positionM: lasting?.position ?? 0 },
+    doubts: {
+      attitude: Math.hypot(properties.attitudeErrorDeg, doubt.angle) * RADIANS,
+      heading: properties.headingErrorDeg * RADIANS,
+      lens: properties.lensError,
+      positionM: Math.hypot(properties.positionErrorM, doubt.position),
+      heightM: Math.hypot(properties.heightErrorM, doubt.height),
+    },
+  };
+}
+
+/**
+ * How far off a spot on the ground may be: what is not known well (angles, lens, foot of the box, place and height of the
+ * camera) carried through the geometry to first order. Each cause tilts or shifts the ray; near the spot the ground is the
+ * plane that touches it there.
+ */
+/** One standard deviation each. */
+export interface Doubts {
+  /** Radians, about each axis of the camera. */
+  readonly attitude: number;
+  /** Radians, about the vertical, besides. */
+  readonly heading: number;
+  /** Fraction of the fields of view. */
+  readonly lens: number;
+  /** Metres across the ground, both directions together. */
+  readonly positionM: number;
+  readonly heightM: number;
+}
+
+export interface DoubtedCamera {
+  readonly axes: CameraAxes;
+  readonly local: LocalFrame;
+  readonly doubts: Doubts;
+}
+
+/** A ray that meets the ground, and where in the picture it comes from: see camera.ts for `right` and `down`. */
+export interface Sighted {
+  readonly ray: Ray;
+  readonly distanceM: number;
+  /** Of the ground there: of length 1. */
+  readonly normal: Vector;
+  readonly right: number;
+  readonly down: number;
+  /** One standard deviation of both. */
+  readonly rightDoubt: number;
+  readonly downDoubt: number;
+  /** Metres on the ground from the foot of the box, where the object is nearest, to its middle; 0 where nobody knows. */
+  readonly halfLengthM: number;
+}
+
+/** Of a spot: how its errors along three axes go together, square metres. ECEF. */
+export interface Covariance {
+  xx: number;
+  xy: number;
+  xz: number;
+  yy: number;
+  yz: number;
+  zz: number;
+}
+
+/** One standard deviation: the root of the mean square of the distance. */
+export const errorM = ({ xx, yy, zz }: Covariance): number => Math.sqrt(xx + yy + zz);
+
+/** Null at the horizon, where the least change of an angle loses the ground. */
+export function spreadErrors({ axes, local, doubts }: DoubtedCamera, sighted: Sighted): Covariance | null {
+  const { ray, distanceM, normal, right, down } = sighted;
+  const falling = -dot(ray.along, normal);
+  if (!(falling > 0)) return null;
+  const sum: Covariance = { xx: 0, xy: 0, xz: 0, yy: 0, yz: 0, zz: 0 };
+  /** The ray is shifted to one side by so many metres where it meets the ground: how far the spot goes. */
+  const shift = (side: Vector, metres: number): void => {
+    const onward = dot(side, normal) / falling;
+    addCause(
+      sum,
+      (side.x + ray.along.x * onward) * metres,
+      (side.y + ray.along.y * onward) * metres,
+      (side.z + ray.along.z * onward) * metres,
+    );
+  };
+  const across = normalise(step(axes.right, ray.along, -dot(axes.right, ray.along)));
+  shift(across, doubts.attitude * distanceM);
+  shift(cross(ray.along, across), doubts.attitude * distanceM);
+  shift(cross(local.up, ray.along), doubts.heading * distanceM);
+  const depthM = distanceM / Math.sqrt(1 + right * right + down * down);
+  shift(axes.right, sighted.rightDoubt * depthM);
+  shift(axes.down, sighted.downDoubt * depthM);
+  const onward = normalise(step(axes.down, ray.along, dot(axes.down, normal) / falling));
+  addCause(sum, onward.x * sighted.halfLengthM, onward.y * sighted.halfLengthM, onward.z * sighted.halfLengthM);
+  shift(combine(axes.right, right, axes.down, down, axes.ahead, 0), doubts.lens * depthM);
+  shift(local.east, doubts.positionM * Math.SQRT1_2);
+  shift(local.north, doubts.positionM * Math.SQRT1_2);
+  shift(local.up, doubts.heightM);
+  return sum;
+}
+
+/** One cause that has nothing to do with the others, and by how much it moves the spot. */
+function addCause(sum: Covariance, x: number, y: number, z: number): void {
+  sum.xx += x * x;
+  sum.xy += x * y;
+  sum.xz += x * z;
+  sum.yy += y * y;
+  sum.yz += y * z;
+  sum.zz += z * z;
 }

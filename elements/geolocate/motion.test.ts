@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Motion, Motions, type Spot } from "./motion.ts";
-import { combine, step, type Vector } from "./vector.ts";
-import { localFrame, toEcef, toGeodetic } from "./wgs84.ts";
+import { combine, localFrame, step, toEcef, toGeodetic, type Vector } from "./wgs84.ts";
 
 /** As sure along all directions. */
 function spotAt(point: Vector, errorM: number, lastingM = 0): Spot {

@@ -2,9 +2,8 @@
 import type { Box } from "../../schemas/detections.ts";
 import type { FrameTelemetry } from "../../schemas/telemetry.ts";
 import type { Terrain } from "./ground.ts";
-import { type Located, locate } from "./locate.ts";
-import type { GeolocateProperties } from "./properties.ts";
-import { openSight, type Sight } from "./sight.ts";
+import type { GeolocateProperties } from "./handler.ts";
+import { type Located, locate, openSight, type Sight } from "./locate.ts";
 
 export const PROPERTIES: GeolocateProperties = {
   maxDistanceM: 20_000,

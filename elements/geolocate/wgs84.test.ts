@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { dot } from "./vector.ts";
-import { localFrame, toEcef, toGeodetic } from "./wgs84.ts";
+import { dot, localFrame, toEcef, toGeodetic } from "./wgs84.ts";
 
 test("there and back is the same place, from the deepest sea to where space begins", () => {
   const place = fc.record({

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { detection, track } from "../marks.fixture.ts";
-import { LabelRoom, measure, type Rectangle, writeLabels } from "./label.ts";
-import { chooseSizes } from "./sizes.ts";
+import { colourOf, contrast, inkOn, LabelRoom, measure, type Rectangle, writeLabels } from "./label.ts";
+import { chooseSizes } from "./picture.ts";
 
 const ALL = ["class", "id", "confidence"] as const;
 const BOX: [number, number, number, number] = [0, 0, 0.1, 0.1];
@@ -64,4 +64,24 @@ test("a label stands above its box, below where there is no room above, and stay
 
 test("a label that has no room is not placed", () => {
   assert.equal(new LabelRoom({ width: 8, height: 8 }).take({ x: 0, y: 0, width: 8, height: 8 }, 20, 14), null);
+});
+
+const IDS = Array.from({ length: 100 }, (_, id) => id);
+
+test("text can be read on the colour of every class", () => {
+  for (const id of IDS) {
+    const colour = colourOf(id);
+    assert.ok(colour >= 0 && colour <= 0xffffff && Number.isInteger(colour));
+    assert.ok(contrast(colour, inkOn(colour)) >= 4.5, `class ${id}`);
+  }
+});
+
+test("the first fourteen classes differ, and a class keeps its colour", () => {
+  assert.equal(new Set(IDS.slice(0, 14).map(colourOf)).size, 14);
+  assert.deepEqual(IDS.map(colourOf), IDS.map(colourOf));
+});
+
+test("contrast goes from none to that of black and white", () => {
+  assert.equal(contrast(0x123456, 0x123456), 1);
+  assert.equal(contrast(0x000000, 0xffffff), 21);
 });

@@ -1,10 +1,8 @@
 /** From what was found on a frame to the shapes that show it: trails, then boxes, then labels on top. */
 import type { Detection, Detections, Track, Tracks } from "../../schemas/detections.ts";
 import type { Frame, Shape } from "../element.ts";
-import { colourOf, inkOn } from "./colours.ts";
-import { type LabelPart, LabelRoom, measure, type Rectangle, writeLabels } from "./label.ts";
-import { Memory, type Remembered } from "./memory.ts";
-import { chooseSizes, type Sizes } from "./sizes.ts";
+import { colourOf, inkOn, type LabelPart, LabelRoom, measure, type Rectangle, writeLabels } from "./label.ts";
+import { Trail } from "./trail.ts";
 
 export interface OverlayProperties {
   readonly labels: readonly LabelPart[];
@@ -130,4 +128,85 @@ function toEven({ x, y, width, height }: Rectangle): Rectangle {
   const right = Math.ceil(Math.round(x + width) / 2) * 2;
   const bottom = Math.ceil(Math.round(y + height) / 2) * 2;
   return { x: left, y: top, width: right - left, height: bottom - top };
+}
+
+/** What is remembered of the objects of the last seconds, by id. Bounded by how many are seen in that time. */
+export interface Remembered {
+  readonly trail: Trail;
+  /** It was looked for and not found: the box is a guess. */
+  lost: boolean;
+  /** Where its label stood, so that it stays there. */
+  place: number;
+  seenMs: number;
+}
+
+const SHORTEST_MS = 1000;
+
+export class Memory {
+  readonly #objects = new Map<number, Remembered>();
+
+  recall(id: number, nowMs: number): Remembered {
+    let object = this.#objects.get(id);
+    if (object === undefined) {
+      object = { trail: new Trail(), lost: false, place: 0, seenMs: nowMs };
+      this.#objects.set(id, object);
+    }
+    object.seenMs = nowMs;
+    return object;
+  }
+
+  /** Ids that will not come again, and those not seen for so long that their trail is over. */
+  forget(ended: readonly number[], nowMs: number, trailMs: number): void {
+    for (const id of ended) this.#objects.delete(id);
+    const oldestMs = nowMs - Math.max(trailMs, SHORTEST_MS);
+    for (const [id, { seenMs }] of this.#objects) {
+      if (seenMs < oldestMs || seenMs > nowMs) this.#objects.delete(id);
+    }
+  }
+
+  /** The stream jumped: nothing led from there to here. */
+  clear(): void {
+    this.#objects.clear();
+  }
+
+  get size(): number {
+    return this.#objects.size;
+  }
+}
+
+/** How thick and how large things are drawn, in pixels of the frame. */
+export interface Sizes {
+  readonly text: number;
+  /** A line of text with its background. */
+  readonly line: number;
+  readonly letter: number;
+  readonly margin: number;
+  readonly box: number;
+  readonly lost: number;
+  readonly dash: number;
+  readonly trail: number;
+  /** Dark rim of boxes, which keeps a light colour visible on a light ground. */
+  readonly rim: number;
+  /** Trails shorter than this are where an object stands, not where it went. */
+  readonly stillness: number;
+}
+
+/** In proportion to the picture, so that it looks the same at 720p and 4K; smaller pictures keep what can be read. */
+export function chooseSizes({ width, height }: { readonly width: number; readonly height: number }): Sizes {
+  // The height of a 16:9 picture of the same area: a picture that stands on end gets no larger letters.
+  const lines = Math.sqrt((width * height * 9) / 16);
+  const text = Math.min(Math.max(Math.round(lines / 54), 11), 128);
+  const box = Math.max(Math.round(lines / 400), 2);
+  return {
+    text,
+    line: Math.round(text * 1.25),
+    letter: Math.round(text * 0.602),
+    margin: Math.round(text / 4),
+    box,
+    lost: Math.max(Math.round(box / 2), 1),
+    dash: box * 4,
+    trail: Math.max(lines / 300, 2),
+    rim: Math.max(Math.round(lines / 1080), 1),
+    stillness: text,
+  };
 }

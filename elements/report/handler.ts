@@ -8,9 +8,8 @@ import {
   type TrackReport,
 } from "../../schemas/track-report.ts";
 import type { Frame, Handler } from "../element.ts";
-import { LiveTrack } from "./live-track.ts";
+import { LiveTrack, type Thinning } from "./live-track.ts";
 import { Patches, type PatchFrame, type Sighting } from "./patches.ts";
-import type { Thinning } from "./thinning.ts";
 
 export type ReportFrame = PatchFrame & Pick<Frame, "captureNs" | "inputSize" | "meta">;
 

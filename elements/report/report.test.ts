@@ -15,7 +15,7 @@ import { compiledText, start } from "../../test/graph.fixture.ts";
 import type { PicturePart } from "../element.ts";
 import { marker, track, tracks } from "../marks.fixture.ts";
 import { ReportHandler, type ReportSettings } from "./handler.ts";
-import { isWorthKeeping, measureM } from "./thinning.ts";
+import { isWorthKeeping, measureM } from "./live-track.ts";
 
 const validate = new Ajv2020({ strict: true }).compile(TrackReport);
 const BOX: Box = [0.25, 0.5, 0.125, 0.25];

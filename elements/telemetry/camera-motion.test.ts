@@ -3,8 +3,8 @@ import { test } from "node:test";
 import fc from "fast-check";
 import type { CameraMotion } from "../../schemas/camera-motion.ts";
 import { type Camera, findCameraMotion, findCentreShift } from "./camera-motion.ts";
-import { toSpot } from "./motions.ts";
-import { toQuaternion } from "./rotation.ts";
+import { toQuaternion } from "./geometry.ts";
+import { toSpot } from "./samples.ts";
 
 const ASPECT = 16 / 9;
 const VIEW = { hfov: 60, vfov: (2 * (Math.atan(Math.tan(Math.PI / 6) / ASPECT) * 180)) / Math.PI };

@@ -1,9 +1,8 @@
 /** How the picture of the ground moves when the camera turns and flies. */
 import type { CameraMotion } from "../../schemas/camera-motion.ts";
 import { fitLeastSquares } from "../../vision/similarity.ts";
-import { measure } from "./globe.ts";
-import type { Spot, View } from "./motions.ts";
-import { type Quaternion, rotate, rotateBack, type Vector } from "./rotation.ts";
+import { measure, type Quaternion, rotate, rotateBack, type Vector } from "./geometry.ts";
+import type { Spot, View } from "./samples.ts";
 
 export interface Camera {
   readonly view: View;

@@ -2,12 +2,11 @@ import { Compile } from "typebox/compile";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { TELEMETRY_CHANNEL, TelemetrySample } from "../../schemas/telemetry.ts";
 import type { Frame, Handler, Services } from "../element.ts";
-import { Awaited } from "./awaited.ts";
 import { type Camera, findCameraMotion, findCentreShift } from "./camera-motion.ts";
 import { ClockOffset } from "./clock-offset.ts";
-import { PictureTurns } from "./picture-turns.ts";
 import { describePose, findPose, type Pose } from "./pose.ts";
 import { Samples } from "./samples.ts";
+import { PictureTurns } from "./turn-match.ts";
 
 export interface TelemetryProperties {
   readonly offsetMs: "auto" | number;
@@ -200,3 +199,39 @@ const isDense = ({ attitude }: Pose): boolean =>
 
 const asCamera = (pose: Pose | null): Camera | null =>
   pose?.attitude ? { view: pose.view.value, attitude: pose.attitude.value, spot: pose.spot?.value ?? null } : null;
+
+/** Waits for something that may be here whenever it is told so, and not for longer than its time. */
+interface Waiting {
+  isHere(): boolean;
+  done(): void;
+}
+
+export class Awaited {
+  readonly #waiting = new Set<Waiting>();
+
+  /** Resolves when `isHere` holds, when the time is up, or when it is aborted. */
+  wait(isHere: () => boolean, limitMs: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        this.#waiting.delete(entry);
+        clearTimeout(timer);
+        signal.removeEventListener("abort", done);
+        resolve();
+      };
+      const entry = { isHere, done };
+      const timer = setTimeout(done, limitMs);
+      signal.addEventListener("abort", done, { once: true });
+      this.#waiting.add(entry);
+    });
+  }
+
+  /** It may be here now. */
+  tell(): void {
+    for (const entry of [...this.#waiting]) if (entry.isHere()) entry.done();
+  }
+
+  /** Nobody waits any longer. */
+  release(): void {
+    for (const entry of [...this.#waiting]) entry.done();
+  }
+}

@@ -1,9 +1,7 @@
 import type { FrameTelemetry } from "../../schemas/telemetry.ts";
-import { toPlace } from "./globe.ts";
-import { type Joined, join, takeLatest } from "./join.ts";
-import { FLIGHT, type Spot, TURNING, toSpot, type View, ZOOMING } from "./motions.ts";
-import { type Quaternion, toAttitude, toQuaternion } from "./rotation.ts";
-import type { Samples } from "./samples.ts";
+import { type Quaternion, toAttitude, toPlace, toQuaternion } from "./geometry.ts";
+import { FLIGHT, type Samples, type Spot, TURNING, toSpot, type View, ZOOMING } from "./samples.ts";
+import { type Joined, join, takeLatest } from "./series.ts";
 
 /** Where the camera was and how it looked at one time, as far as it is known. */
 export interface Pose {

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import type { TelemetrySample } from "../../schemas/telemetry.ts";
+import { describePose, findPose, type JoinSettings } from "./pose.ts";
+import { Samples } from "./samples.ts";
 import { Series } from "./series.ts";
 
 test("in whatever order values come, they are found as if they had come in order, and the later of two at one time", () => {
@@ -40,4 +43,145 @@ test("what is at a time is at or after it, by Unix milliseconds too", () => {
   assert.equal(series.findAfter(start + 2.5)?.value, "3");
   series.cut(start + 2);
   assert.equal(series.first?.value, "2");
+});
+
+const SETTINGS: JoinSettings = { join: "interpolate", extrapolateMs: 3000 };
+const BASE: TelemetrySample = {
+  timeMs: 0,
+  receivedMs: null,
+  hfov: 60,
+  vfov: 34,
+  position: { latitude: 10, longitude: 20, altitude: 200, relAltitude: 100 },
+  attitude: { yaw: 0, pitch: -30, roll: 0 },
+};
+
+function open(...given: readonly Partial<TelemetrySample>[]) {
+  const samples = new Samples();
+  for (const one of given) samples.take({ ...BASE, ...one });
+  return (timeMs: number, settings = SETTINGS) => {
+    const pose = findPose(samples, timeMs, settings);
+    return pose === null ? null : describePose(pose, 0, 0);
+  };
+}
+
+const near = (actual: number | undefined, expected: number, within = 1e-6): void =>
+  assert.ok(Math.abs((actual ?? Number.NaN) - expected) <= within, `${actual} is not ${expected}`);
+const turned = (timeMs: number, yaw: number) => ({ timeMs, attitude: { yaw, pitch: -30, roll: 0 } });
+const placed = (timeMs: number, longitude: number) => ({
+  timeMs,
+  position: { latitude: 10, longitude, altitude: 200, relAltitude: 100 },
+});
+
+test("nothing told, nothing known", () => assert.equal(open()(0), null));
+
+test("between two samples it is in between, and the age is that of the nearer one", () => {
+  const at = open(
+    { ...turned(0, 350), ...placed(0, 179.9999), timeMs: 0 },
+    { ...turned(1000, 10), ...placed(1000, -179.9999) },
+  );
+  const quarter = at(250);
+  assert.equal(quarter?.method, "between");
+  assert.equal(quarter?.ageMs, 250);
+  near(quarter?.attitude?.yaw, -5);
+  near(quarter?.position?.longitude, 179.99995, 1e-9);
+  near(at(750)?.position?.longitude, -179.99995, 1e-9);
+  assert.equal(at(750)?.ageMs, 250);
+});
+
+test("at a sample's own time it is that sample, and joining adds no doubt", () => {
+  const at = open(turned(0, 10), turned(1000, 20));
+  for (const timeMs of [0, 1000]) {
+    const told = at(timeMs);
+    assert.equal(told?.ageMs, 0);
+    assert.equal(told?.method, "between");
+    assert.deepEqual(told?.doubt, { angle: 0, position: 0, height: 0 });
+  }
+  near(at(1000)?.attitude?.yaw, 20);
+});
+
+test("after the last sample it goes on as it went, for a while and with growing doubt", () => {
+  const at = open({ ...placed(0, 20) }, { ...placed(500, 20.0001), ...turned(500, 5), timeMs: 500 });
+  const [soon, late] = [at(1000), at(3500)];
+  assert.equal(soon?.method, "beyond");
+  assert.equal(soon?.ageMs, 500);
+  near(soon?.attitude?.yaw, 10);
+  near(soon?.position?.longitude, 20.0002, 1e-9);
+  assert.ok(soon !== null && late !== null);
+  assert.ok(late.doubt.angle > 3 * soon.doubt.angle && late.doubt.position > 3 * soon.doubt.position);
+  assert.equal(at(3501)?.position, null);
+  assert.equal(at(3501)?.attitude, null);
+  assert.equal(at(3501)?.hfov, 60, "a lens stays as it is for longer");
+  assert.equal(at(10_501), null);
+});
+
+test("before the first sample it was as it went on, for as long", () => {
+  const at = open(turned(1000, 10), turned(2000, 20));
+  near(at(500)?.attitude?.yaw, 5);
+  assert.equal(at(500)?.method, "beyond");
+  assert.equal(at(-2001)?.attitude, null);
+});
+
+test("a fix that jumps does not send the drone away at the speed of the jump", () => {
+  const at = open(placed(0, 20), placed(500, 20.1));
+  // 150 m/s for a second is 0.00137 degrees there.
+  near(at(1500)?.position?.longitude, 20.10137, 1e-4);
+});
+
+test("rates are not taken over less than noise allows", () => {
+  const steady = Array.from({ length: 101 }, (_, i) => turned(i * 5, i * 0.05 + (i === 100 ? 0.02 : 0)));
+  // The last step alone would say 14 degrees a second, instead of 10.
+  near(open(...steady)(1500)?.attitude?.yaw, 15.1, 0.05);
+});
+
+test("place and attitude are joined each by the samples that have them", () => {
+  const at = open(
+    { ...placed(0, 20), attitude: null },
+    { ...turned(100, 10), position: null },
+    { ...turned(900, 18), position: null },
+    { ...placed(1000, 20.001), attitude: null },
+  );
+  const told = at(500);
+  near(told?.attitude?.yaw, 14);
+  near(told?.position?.longitude, 20.0005, 1e-9);
+  assert.equal(told?.ageMs, 500, "the older of the two");
+});
+
+test("between samples that are far apart nothing is told", () => {
+  const at = open(turned(0, 0), turned(20_000, 90));
+  assert.notEqual(at(2900)?.attitude, null);
+  assert.equal(at(10_000)?.attitude, null);
+  assert.notEqual(at(17_100)?.attitude, null);
+});
+
+test("fixed telemetry always holds and is never old", () => {
+  const at = open({ timeMs: null });
+  const told = at(1e12);
+  assert.deepEqual(told, {
+    method: "fixed",
+    ageMs: 0,
+    offsetMs: 0,
+    hfov: 60,
+    vfov: 34,
+    position: told?.position,
+    attitude: told?.attitude,
+    doubt: { angle: 0, position: 0, height: 0 },
+  });
+  near(told?.position?.latitude, 10, 1e-9);
+  near(told?.attitude?.pitch, -30);
+});
+
+test("latest is the sample before the frame, as it is", () => {
+  const at = open(turned(0, 0), turned(1000, 10));
+  near(at(999, { ...SETTINGS, join: "latest" })?.attitude?.yaw, 0);
+  near(at(1000, { ...SETTINGS, join: "latest" })?.attitude?.yaw, 10);
+  near(at(3000, { ...SETTINGS, join: "latest" })?.attitude?.yaw, 10);
+  assert.equal(at(-1, { ...SETTINGS, join: "latest" }), null);
+});
+
+test("a clock that may be off adds what moves in that time", () => {
+  const samples = new Samples();
+  for (const one of [turned(0, 0), turned(1000, 10)]) samples.take({ ...BASE, ...one });
+  const pose = findPose(samples, 1000, SETTINGS);
+  assert.ok(pose !== null);
+  near(describePose(pose, 0, 50).doubt.angle, 0.5, 1e-6);
 });

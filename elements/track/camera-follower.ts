@@ -1,6 +1,4 @@
-import { estimateCommonMiss, LEAST_MISSES, type Miss } from "./joint-motion.ts";
-import { findJolt } from "./jolt.ts";
-import type { Sighting } from "./mot-tracker.ts";
+import type { Sighting, TrackBox } from "./mot-tracker.ts";
 import type { ObjectTrack } from "./object-track.ts";
 
 /** Unforeseen motion of a camera in a second, in lengths of the objects seen, and the share of it that lasts. */
@@ -80,3 +78,124 @@ function listMisses(tracks: readonly ObjectTrack[], sightings: readonly Sighting
 }
 
 const countPairs = (pairs: Int32Array): number => pairs.reduce((count, column) => (column < 0 ? count : count + 1), 0);
+
+/** A track's sighting is this far from where it was expected, along one axis. */
+export interface Miss {
+  readonly offset: number;
+  /** Of the offset. */
+  readonly variance: number;
+}
+
+/** With fewer objects it may as well be them that moved. */
+export const LEAST_MISSES = 3;
+/** Rounds of weighing down those that do not move with the rest. */
+const ROUNDS = 3;
+const TAILS = 3;
+
+/**
+ * What several misses have in common: the camera's part. Robust, so that one object of its own mind does not move all, and
+ * held back towards 0 by `deviation`, the standard deviation of what cameras do that was not foreseen.
+ */
+export function estimateCommonMiss(misses: readonly Miss[], deviation: number): number {
+  if (misses.length < LEAST_MISSES || !(deviation > 0)) return 0;
+  let estimate = findMedian(misses);
+  for (let round = 0; round < ROUNDS; round++) {
+    let sum = 0;
+    let weights = 1 / (deviation * deviation);
+    for (const { offset, variance } of misses) {
+      const rest = offset - estimate;
+      const weight = 1 / (variance + (rest * rest) / TAILS);
+      sum += weight * offset;
+      weights += weight;
+    }
+    estimate = sum / weights;
+  }
+  return estimate;
+}
+
+/** The median in which a sure miss counts more. */
+function findMedian(misses: readonly Miss[]): number {
+  const sorted = [...misses].sort((a, b) => a.offset - b.offset || a.variance - b.variance);
+  let left = sorted.reduce((sum, { variance }) => sum + 1 / variance, 0) / 2;
+  for (const { offset, variance } of sorted) {
+    left -= 1 / variance;
+    if (left <= 0) return offset;
+  }
+  return 0;
+}
+
+/** Objects that take part, and how far they may have gone, in their own lengths. */
+const MOST_OBJECTS = 30;
+const LEAST_OBJECTS = 3;
+const FURTHEST = 2.5;
+/** Sizes of one object in two frames differ less. */
+const SIZE_RATIO = 1.25;
+/** Objects that agree with a shift are off by less than this part of their length. */
+const TOLERANCE = 0.15;
+/** Share of the objects that must agree, and how many more than with no shift. */
+const LEAST_SHARE = 0.6;
+const LEAST_GAIN = 1.5;
+
+interface Step {
+  readonly object: number;
+  readonly right: number;
+  readonly down: number;
+  readonly length: number;
+}
+
+/**
+ * A sudden shift of the camera, so far that objects are nowhere near where they were expected: the one shift that brings
+ * most of them to a sighting. Null when there is none that is much better than standing still.
+ */
+export function findJolt(
+  expected: readonly TrackBox[],
+  sightings: readonly TrackBox[],
+): { readonly right: number; readonly down: number } | null {
+  const objects = expected.slice(0, MOST_OBJECTS);
+  if (objects.length < LEAST_OBJECTS) return null;
+  const steps = listSteps(objects, sightings);
+  const least = Math.max(LEAST_SHARE * objects.length, countAgreeing(steps, 0, 0) + LEAST_GAIN);
+  let best: Step | null = null;
+  let bestCount = least;
+  for (const step of steps) {
+    const count = countAgreeing(steps, step.right, step.down);
+    if (count > bestCount) {
+      bestCount = count;
+      best = step;
+    }
+  }
+  return best;
+}
+
+function listSteps(objects: readonly TrackBox[], sightings: readonly TrackBox[]): readonly Step[] {
+  const steps: Step[] = [];
+  objects.forEach((from, object) => {
+    const length = Math.max(from[2], from[3]);
+    for (const to of sightings) {
+      const right = to[0] + to[2] / 2 - from[0] - from[2] / 2;
+      const down = to[1] + to[3] / 2 - from[1] - from[3] / 2;
+      const ratio = to[3] / from[3];
+      if (Math.abs(right) + Math.abs(down) > FURTHEST * length || ratio > SIZE_RATIO || ratio < 1 / SIZE_RATIO)
+        continue;
+      steps.push({ object, right, down, length });
+    }
+  });
+  return steps;
+}
+
+/** Each object counts once, and the less the further it is off. */
+function countAgreeing(steps: readonly Step[], right: number, down: number): number {
+  let count = 0;
+  let object = -1;
+  let nearest = 0;
+  for (const step of steps) {
+    if (step.object !== object) {
+      count += nearest;
+      nearest = 0;
+      object = step.object;
+    }
+    const off = ((step.right - right) ** 2 + (step.down - down) ** 2) / (TOLERANCE * step.length) ** 2;
+    if (1 - off > nearest) nearest = 1 - off;
+  }
+  return count + nearest;
+}

@@ -2,7 +2,6 @@ import type { CameraMotion } from "../../schemas/camera-motion.ts";
 import type { Box, Detection, Detections, Track, Tracks } from "../../schemas/detections.ts";
 import { PictureMotion } from "../../vision/picture-motion.ts";
 import type { Frame, FrameFormat, Handler } from "../element.ts";
-import { FrameClock } from "./frame-clock.ts";
 import type { Sighting } from "./mot-tracker.ts";
 import { DEFAULT_SETTINGS, type TrackerSettings } from "./settings.ts";
 import { type ShownTrack, Tracker } from "./tracker.ts";
@@ -117,3 +116,29 @@ function clip([left, top, width, height]: ShownTrack["box"], aspect: number): Bo
 
 /** A track that has left the picture is still followed, but there is nothing to show of it. */
 const isInside = ({ box }: Track): boolean => box[2] > 0 && box[3] > 0;
+
+/**
+ * The time by which objects move: that of the stream, which is smooth, and after a gap that of the world, as a stream that
+ * was cut off and comes back may go on as if nothing had been. Also that of the world where one of two frames has no other.
+ */
+export class FrameClock {
+  #timeNs = 0n;
+  #last: Pick<Frame, "ptsNs" | "captureNs"> | null = null;
+
+  read({ ptsNs, captureNs, discontinuity }: Pick<Frame, "ptsNs" | "captureNs" | "discontinuity">): bigint {
+    if (this.#last !== null) {
+      const worldNs = captureNs - this.#last.captureNs;
+      if (ptsNs === null || this.#last.ptsNs === null) this.#timeNs += worldNs > 0n ? worldNs : 0n;
+      else {
+        const streamNs = ptsNs - this.#last.ptsNs;
+        this.#timeNs += discontinuity && worldNs > streamNs ? worldNs : streamNs;
+      }
+    }
+    this.#last = { ptsNs, captureNs };
+    return this.#timeNs;
+  }
+
+  restart(): void {
+    this.#last = null;
+  }
+}

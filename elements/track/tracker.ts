@@ -1,12 +1,10 @@
 import type { CameraMotion } from "../../schemas/camera-motion.ts";
 import { Assigner } from "./assign.ts";
 import { CameraFollower } from "./camera-follower.ts";
-import { LookPace } from "./look-pace.ts";
 import type { Sighting, TrackBox } from "./mot-tracker.ts";
-import { ObjectTrack } from "./object-track.ts";
+import { fillSurprise, ObjectTrack } from "./object-track.ts";
 import { cover, overlap } from "./overlap.ts";
-import type { TrackerSettings } from "./settings.ts";
-import { fillSurprise } from "./surprise.ts";
+import { LookPace, type TrackerSettings } from "./settings.ts";
 
 /** More surprise than this, and a sighting is of another object. For weak sightings, and for second ones, times a share. */
 const LIMIT = 9;

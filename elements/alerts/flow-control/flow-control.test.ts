@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import type { Evaluator, Sighting, Verdict } from "../alert-type.ts";
-import type { Point } from "../polygon.ts";
+import type { Point } from "../region.ts";
 import { boxAt, brief, evaluatorOf, faultsOf, placedAt, sceneAt, seenAt } from "../scene.fixture.ts";
 
 interface Totals {

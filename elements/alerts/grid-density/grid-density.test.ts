@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import type { Scene, Sighting } from "../alert-type.ts";
 import { brief, evaluatorOf, placedAt, sceneAt, seenAt } from "../scene.fixture.ts";
-import { GridDensity } from "./evaluator.ts";
+import { GridDensity } from "./grid-density.ts";
 
 function gridOf(parts: Parameters<typeof evaluatorOf>[1]): GridDensity {
   const evaluator = evaluatorOf("grid-density", parts);

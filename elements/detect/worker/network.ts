@@ -11,9 +11,7 @@ import { suppress } from "../../../models/decode/suppress.ts";
 import { loadOnnxruntime } from "../../../models/onnxruntime.ts";
 import { openSession } from "../../../models/session.ts";
 import type { WorkerSettings } from "./messages.ts";
-import { findInputs, shapeOf } from "./model-input.ts";
-import { expectNumbers } from "./numbers.ts";
-import { sizeOf, viewTensor } from "./tensor-view.ts";
+import { findInputs, shapeOf, sizeOf, viewTensor } from "./model-input.ts";
 
 /** Objects of one look at most. */
 const MOST_OBJECTS = 300;
@@ -62,3 +60,17 @@ export async function loadNetwork(settings: WorkerSettings, warn: Warn = () => {
 
 const readInfo = (info: InferenceSession.ValueMetadata): TensorInfo =>
   info.isTensor ? info : { name: info.name, type: "no tensor", shape: [] };
+
+/** Values of an output that are looked at: a network that has gone wrong is wrong in more than one of them. */
+const MOST_LOOKED_AT = 4096;
+
+/** Throws when an output holds values that are no numbers: nothing that is read from it would mean anything. */
+export function expectNumbers(outputs: Outputs): void {
+  for (const [name, { data }] of Object.entries(outputs)) {
+    if (!(data instanceof Float32Array)) continue;
+    // Odd, so that it does not keep to one column of a table.
+    const step = Math.ceil(data.length / MOST_LOOKED_AT) | 1;
+    for (let i = 0; i < data.length; i += step)
+      if (Number.isNaN(data[i])) throw new Error(`the model gave NaN in its output ${name}`);
+  }
+}

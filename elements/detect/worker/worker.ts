@@ -1,7 +1,6 @@
 /** An inference worker: one model, one thread. onnxruntime blocks the thread that calls it, so it gets one to itself. */
 import { parentPort, workerData } from "node:worker_threads";
-import { Gate } from "./gate.ts";
-import type { Answer, Order, WorkerSettings } from "./messages.ts";
+import { type Answer, Gate, type Order, type WorkerSettings } from "./messages.ts";
 import { loadNetwork, type Network } from "./network.ts";
 
 const settings = workerData as WorkerSettings;

@@ -1,0 +1,83 @@
+/** What is wanted of an inference, from the properties and the model's card. */
+import type { Model } from "../../models/open.ts";
+import { didYouMean } from "../../schemas/suggest.ts";
+import type { TensorOrder } from "../element.ts";
+
+export interface WantedProperties {
+  readonly confidence: number | null;
+  readonly weak: number | null;
+  readonly overlap: number | null;
+  readonly classes: readonly string[];
+}
+
+export interface Wanted {
+  readonly confidence: number;
+  readonly weak: number;
+  readonly overlap: number;
+  /** The lower of the two thresholds. */
+  readonly minimum: number;
+  /** Null: all of them. */
+  readonly classIds: ReadonlySet<number> | null;
+}
+
+/** Throws for a class that the model does not know. */
+export function readWanted(properties: WantedProperties, { card, labels }: Model): Wanted {
+  const confidence = properties.confidence ?? card.thresholds.confidence;
+  const weak = properties.weak ?? card.thresholds.weak;
+  return {
+    confidence,
+    weak,
+    overlap: properties.overlap ?? card.thresholds.overlap,
+    minimum: Math.min(confidence, weak),
+    classIds: properties.classes.length === 0 ? null : readClasses(properties.classes, card.model, labels),
+  };
+}
+
+function readClasses(names: readonly string[], model: string, labels: readonly string[]): ReadonlySet<number> {
+  const unknown = names.filter((name) => !labels.includes(name));
+  if (unknown.length === 0) return new Set(names.map((name) => labels.indexOf(name)));
+  const hints = unknown.map((name) => `"${name}"${didYouMean(name, labels)}`).join(", ");
+  throw new Error(`the model ${model} knows no class ${hints}\n  it knows ${labels.join(", ")}`);
+}
+
+/** The parts of a frame that are looked at, each by an inference of its own. */
+/** In fractions of the frame. */
+export type Region = NonNullable<TensorOrder["region"]>;
+
+export interface Tiles {
+  readonly columns: number;
+  readonly rows: number;
+  /** Of a tile, shared with its neighbour; 0.2 unless it is said. */
+  readonly overlap?: number;
+  /** The undivided picture as well, for what is too large for a tile; so it is unless it is said. */
+  readonly whole?: boolean;
+}
+
+export const WHOLE: Region = { x: 0, y: 0, width: 1, height: 1 };
+/** What adding up decimal fractions may be off by. */
+const SLACK = 1e-9;
+
+/** Tiles row by row, then the whole. Throws for a region that is not within the frame. */
+export function listLooks(roi: Region | null, tiles: Tiles | null): readonly Region[] {
+  const within = roi ?? WHOLE;
+  if (within.x + within.width > 1 + SLACK || within.y + within.height > 1 + SLACK) {
+    throw new Error(
+      `roi reaches beyond the frame: x + width is ${round(within.x + within.width)}, y + height is ${round(within.y + within.height)}; both are fractions of the frame and at most 1`,
+    );
+  }
+  if (tiles === null) return [within];
+  const { columns, rows, overlap = 0.2, whole = true } = tiles;
+  const across = divide(within.x, within.width, columns, overlap);
+  const down = divide(within.y, within.height, rows, overlap);
+  const regions = down.flatMap(([y, height]) => across.map(([x, width]) => ({ x, y, width, height })));
+  return whole && regions.length > 1 ? [...regions, within] : regions;
+}
+
+/** `count` parts of one length that cover `length` and share `overlap` of themselves with the next. */
+function divide(start: number, length: number, count: number, overlap: number): readonly (readonly [number, number])[] {
+  const part = length / (count - (count - 1) * overlap);
+  const step = part * (1 - overlap);
+  return Array.from({ length: count }, (_, index) => [start + index * step, part] as const);
+}
+
+const round = (value: number): number => Math.round(value * 1e6) / 1e6;
