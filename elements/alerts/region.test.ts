@@ -6,7 +6,7 @@ import { area, contains, findCrossing, flatten, type Point } from "./region.ts";
 const onGrid = fc.tuple(fc.integer({ min: -6, max: 6 }), fc.integer({ min: -6, max: 6 }));
 const corners = fc.uniqueArray(onGrid, { minLength: 3, maxLength: 8, selector: ([x, y]) => x * 100 + y });
 
-/** Around an inner point, corners sorted by angle never cross; checked all the same. */
+/** Corners sorted by angle around an inner point never cross; checked nevertheless. */
 const simple = corners
   .map((points) =>
     [...points].sort(([ax, ay], [bx, by]) => Math.atan2(ay + 0.1, ax + 0.2) - Math.atan2(by + 0.1, bx + 0.2)),
@@ -43,7 +43,7 @@ test("a point is inside where the edges wind around it, and on the edge", () => 
   );
 });
 
-/** Parameters of where two segments meet, in whole numbers: no rounding, and another way than turns. */
+/** Intersection of two segments by its parameters, in whole numbers: exact, and independent of `turn`. */
 function meet([a, b]: readonly [Point, Point], [c, d]: readonly [Point, Point]): boolean {
   const det = (b[0] - a[0]) * (c[1] - d[1]) - (b[1] - a[1]) * (c[0] - d[0]);
   const [ex, ey] = [c[0] - a[0], c[1] - a[1]];
@@ -53,7 +53,7 @@ function meet([a, b]: readonly [Point, Point], [c, d]: readonly [Point, Point]):
   return t >= 0 && t <= 1 && u >= 0 && u <= 1;
 }
 
-test("a polygon crosses itself where edges meet that are no neighbours, or neighbours run back over each other", () => {
+test("a polygon crosses itself where two edges meet that are not adjacent, or adjacent edges overlap", () => {
   fc.assert(
     fc.property(fc.array(onGrid, { minLength: 3, maxLength: 7 }), (polygon) => {
       const all = edges(polygon);

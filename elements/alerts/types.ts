@@ -1,4 +1,4 @@
-/** The types of alerts, and whether a rule suits its own. */
+/** The alert types, and the check of a rule against its type. */
 import {
   type AlertConfiguration,
   AlertRule,
@@ -19,7 +19,7 @@ export type CheckedRule =
   | { readonly type: AlertType; readonly configuration: Required<AlertConfiguration>; readonly faults?: never }
   | { readonly type?: never; readonly configuration?: never; readonly faults: readonly ConfigurationFault[] };
 
-/** A rule that `AlertRule` takes. Paths are those of the configuration, and `/type`. With `classNames`, other classes are refused. */
+/** `rule` has passed `AlertRule`. Paths of faults are those of the configuration, and `/type`. With `classNames`, other classes are faults. */
 export function checkRule(rule: AlertRule, classNames: readonly string[] | null = null): CheckedRule {
   const type = findAlertType(ALERT_TYPES, rule.type);
   if (typeof type === "string") return { faults: [{ path: "/type", message: type }] };

@@ -16,13 +16,13 @@ export interface EventTimes {
 }
 
 /** What fits into one datagram wherever it goes; `writeEvent` stays below it whatever a class is called. */
-export const MOST_EVENT_BYTES = 1400;
+export const MAX_EVENT_BYTES = 1400;
 
 /** Found by an automatic tracker: how the events of machines say that a machine came upon it by computing. */
 const HOW = "m-a";
 /** By the standard: not known. */
 const UNKNOWN = "9999999.0";
-const MOST_NAME_LETTERS = 40;
+const MAX_NAME_LETTERS = 40;
 
 /**
  * The error across the ground is one standard deviation there as here. The height there is above the ellipsoid, and ours
@@ -33,7 +33,7 @@ export function writeEvent(sighting: Sighting, { timeMs, staleMs }: EventTimes, 
   const { latitude, longitude, altitude, errorM, speedMps, heading } = spot;
   const time = formatTime(timeMs);
   const uid = `windhover.${processUuid}.${id}`;
-  const callsign = escapeXml(`${className.slice(0, MOST_NAME_LETTERS)} ${id}`);
+  const callsign = escapeXml(`${className.slice(0, MAX_NAME_LETTERS)} ${id}`);
   const track =
     heading === null || speedMps === null ? "" : `<track course="${round(heading, 1)}" speed="${round(speedMps, 2)}"/>`;
   const remarks = `${Math.round(confidence * 100)} % sure, ${round(altitude, 1)} m above sea level, by video`;

@@ -31,7 +31,7 @@ const FORGOTTEN_MS = 120_000;
 /** Of a run in the foreground: all of them have it, and maps would take their tracks for the same. */
 const NO_UUID = /^[0-]*$/;
 /** Brokers say what they want, at any length. */
-const MOST_LETTERS = 300;
+const MAX_LETTERS = 300;
 
 export class CotHandler implements Pick<Handler, "flush" | "close"> {
   readonly #services: Services;
@@ -126,7 +126,7 @@ export class CotHandler implements Pick<Handler, "flush" | "close"> {
 
   get #detail(): string | null {
     const { detail } = this.#outlet;
-    return detail === null ? null : maskCredentials(detail).slice(0, MOST_LETTERS);
+    return detail === null ? null : maskCredentials(detail).slice(0, MAX_LETTERS);
   }
 
   /** In the words of all outputs, where events are frames. */

@@ -8,7 +8,7 @@
  */
 import { Type } from "typebox";
 import { defineElement } from "../element.ts";
-import { MOST_IN_FLIGHT } from "./limits.ts";
+import { MAX_IN_FLIGHT } from "./limits.ts";
 
 const CLOSED = { additionalProperties: false } as const;
 const fraction = (description: string, minimum = 0) => Type.Number({ minimum, maximum: 1, description });
@@ -111,7 +111,7 @@ chains:
   }),
   writes: ["detections"],
   caps: "video/x-raw,format={I420,NV12}",
-  inFlight: MOST_IN_FLIGHT,
+  inFlight: MAX_IN_FLIGHT,
   async preload() {
     const [{ openModel }] = await load();
     await openModel("default").catch(() => {}); // how cards are read; whether it is there matters to nobody yet

@@ -12,8 +12,8 @@ import { InferenceThread, Refusal, type ThreadListener, Watchdog } from "./infer
 import type { Order } from "./worker/messages.ts";
 import { sizeOf, viewTensor } from "./worker/model-input.ts";
 
-const MOST_FAILURES = 3;
-const MOST_LEFT_BEHIND = 3;
+const MAX_FAILURES = 3;
+const MAX_LEFT_BEHIND = 3;
 const FIRST_PAUSE_MS = 100;
 const PAUSE_GROWTH = 4;
 const WORKER = new URL("worker/worker.mjs", import.meta.url);
@@ -168,7 +168,7 @@ export class Inference {
   #broke(reason: string): void {
     if (this.#closing.signal.aborted || this.#fatal !== null) return;
     const failures = this.#failures + 1;
-    if (failures >= MOST_FAILURES) {
+    if (failures >= MAX_FAILURES) {
       this.#fail(new Error(`inference failed ${failures} times in a row, at last because: ${reason}`), reason);
       return;
     }
@@ -196,7 +196,7 @@ export class Inference {
     this.#leftBehind += 1;
     const threads = this.#leftBehind;
     this.#settings.tell({ state: "left-behind", threads });
-    if (threads < MOST_LEFT_BEHIND || this.#closing.signal.aborted || this.#fatal !== null) return;
+    if (threads < MAX_LEFT_BEHIND || this.#closing.signal.aborted || this.#fatal !== null) return;
     const reason = `${threads} of its threads are stuck in native code and could not be ended`;
     this.#fail(new Error(`inference is given up: ${reason}`), reason);
   }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { chooseInFlight, limitInference, limitStart, MOST_IN_FLIGHT } from "./limits.ts";
+import { chooseInFlight, limitInference, limitStart, MAX_IN_FLIGHT } from "./limits.ts";
 
 test("an inference may take ten times as long as usual, within a second and the limit", () => {
   assert.equal(limitInference(5000, 40), 1000);
@@ -10,10 +10,10 @@ test("an inference may take ten times as long as usual, within a second and the 
 });
 
 test("at pace fast only as many frames are held as keep the worker busy", () => {
-  assert.equal(chooseInFlight(true, "auto", 3), MOST_IN_FLIGHT);
+  assert.equal(chooseInFlight(true, "auto", 3), MAX_IN_FLIGHT);
   assert.equal(chooseInFlight(false, "auto", 3), 4);
   assert.equal(chooseInFlight(false, 5, 3), 16);
-  assert.equal(chooseInFlight(false, 1000, 3), MOST_IN_FLIGHT);
+  assert.equal(chooseInFlight(false, 1000, 3), MAX_IN_FLIGHT);
 });
 
 test("a model whose inferences may be long has the time to be tried twice", () => {

@@ -73,7 +73,7 @@ const limit = (value: number, low: number, high: number): number => Math.min(Mat
 
 /** One list of what several looks at a frame have found. */
 /** Objects of a frame at most. */
-const MOST_OBJECTS = 1000;
+const MAX_OBJECTS = 1000;
 
 /** All in pixels of the frame. */
 export function mergeLooks(
@@ -95,5 +95,5 @@ export function mergeLooks(
     };
     return [{ ...edges, candidates }];
   });
-  return mergeTiles(tiles, frame, overlap, MOST_OBJECTS);
+  return mergeTiles(tiles, frame, overlap, MAX_OBJECTS);
 }

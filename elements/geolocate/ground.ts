@@ -85,7 +85,7 @@ function meetEllipsoid(equatorM: number, poleM: number, { from, along }: Ray): n
 }
 
 /** Never further than it is above the ground, so that no slope up to 45 degrees is passed through; and at least so far. */
-const LEAST_STEP_M = 2;
+const MIN_STEP_M = 2;
 const HALVINGS = 40;
 
 function walkToTerrain(terrain: Terrain, ray: Ray, limitM: number): number | null {
@@ -97,7 +97,7 @@ function walkToTerrain(terrain: Terrain, ray: Ray, limitM: number): number | nul
   let clearM = clearance(above);
   if (!(clearM > 0)) return null;
   while (above < limitM) {
-    const next = Math.min(above + Math.max(clearM, LEAST_STEP_M), limitM);
+    const next = Math.min(above + Math.max(clearM, MIN_STEP_M), limitM);
     clearM = clearance(next);
     // Where no height is known there is no ground to meet.
     if (Number.isNaN(clearM)) return null;

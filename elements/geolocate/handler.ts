@@ -114,7 +114,7 @@ interface ModeState {
   readonly offsetMs: number | null;
 }
 
-const LEAST_INTERVAL_NS = 1_000_000_000n;
+const MIN_INTERVAL_NS = 1_000_000_000n;
 
 /**
  * Tells of what can be said of the frames whenever that changes, at most once a second of the video. Nothing is told
@@ -133,9 +133,9 @@ export class ModeNews {
     const roundedMs = offsetMs === null ? null : Math.round(offsetMs) + 0;
     const { mode: wasMode, reason: wasReason, offsetMs: wasOffsetMs } = this.#told;
     if (mode === wasMode && roundedMs === wasOffsetMs && (reason === wasReason || this.#toldNs === null)) return;
-    const sinceNs = this.#toldNs === null ? LEAST_INTERVAL_NS : captureNs - this.#toldNs;
+    const sinceNs = this.#toldNs === null ? MIN_INTERVAL_NS : captureNs - this.#toldNs;
     // A time before the last is another run of the video.
-    if (sinceNs >= 0n && sinceNs < LEAST_INTERVAL_NS) return;
+    if (sinceNs >= 0n && sinceNs < MIN_INTERVAL_NS) return;
     this.#toldNs = captureNs;
     this.#told = { mode, reason, offsetMs: roundedMs };
     this.#emit({ type: "geolocation", ...this.#told });

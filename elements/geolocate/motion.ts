@@ -24,15 +24,15 @@ export interface Motion {
 /** Better than that a speed must be known to be told: metres a second, or as a part of it. */
 const KNOWN_MPS = 2;
 const KNOWN_PART = 1 / 3;
-const LEAST_SPOTS = 3;
-const LEAST_TIME_S = 0.5;
+const MIN_SPOTS = 3;
+const MIN_TIME_S = 0.5;
 /** Slower than that something stands: boxes breathe. */
 const STANDING_MPS = 0.4;
 /** Further from where its plane touches the earth, a track gets another plane. */
 const PLANE_REACH_M = 1000;
 /** Not seen for so long, a track is forgotten, whoever failed to say that it has ended. */
 const FORGET_S = 60;
-const MOST_TRACKS = 4096;
+const MAX_TRACKS = 4096;
 /** An error that lasts comes and goes with the turns of the camera, within about this; and so long the filter remembers it. */
 const TURN_S = 1;
 const MEMORY_S = 2;
@@ -84,7 +84,7 @@ export class Motions {
 
   #forgetOld(timeS: number): void {
     for (const [id, { lastS }] of this.#courses) {
-      if (timeS - lastS <= FORGET_S && this.#courses.size <= MOST_TRACKS) return;
+      if (timeS - lastS <= FORGET_S && this.#courses.size <= MAX_TRACKS) return;
       this.#courses.delete(id);
     }
   }
@@ -143,7 +143,7 @@ const spread = ({ xx, xy, xz, yy, yz, zz }: Covariance, a: Vector, b: Vector): n
   a.z * (xz * b.x + yz * b.y + zz * b.z);
 
 function describe({ filter, plane, spots, firstS, lastS, lastingM }: Course, { latitude, longitude }: Spot): Motion {
-  if (spots < LEAST_SPOTS || lastS - firstS < LEAST_TIME_S) return UNKNOWN_MOTION;
+  if (spots < MIN_SPOTS || lastS - firstS < MIN_TIME_S) return UNKNOWN_MOTION;
   const { east, north } = localFrame(latitude, longitude);
   const velocity = combine(plane.first, filter.velocityX, plane.second, filter.velocityY, plane.first, 0);
   const [eastward, northward] = [dot(velocity, east), dot(velocity, north)];

@@ -14,7 +14,7 @@ interface PublishProperties {
 
 const REPORT_EVERY_MS = 1000;
 /** Servers say what they want, at any length. */
-const MOST_LETTERS = 300;
+const MAX_LETTERS = 300;
 
 export class PublishHandler implements Pick<Handler, "process" | "flush" | "close"> {
   readonly #services: Services;
@@ -57,7 +57,7 @@ export class PublishHandler implements Pick<Handler, "process" | "flush" | "clos
 
   get #detail(): string | null {
     const { detail } = this.#outlet;
-    return detail === null ? null : maskCredentials(detail).slice(0, MOST_LETTERS);
+    return detail === null ? null : maskCredentials(detail).slice(0, MAX_LETTERS);
   }
 
   #report(): void {

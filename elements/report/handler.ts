@@ -24,7 +24,7 @@ const TELL_EVERY_MS = 1_000;
 /** `track` gives everything up before; what it forgot in a seek must not stay here for ever. */
 const FORGOTTEN_MS = 120_000;
 /** Of pictures in one message, in characters, so that none holds up what comes behind it. */
-const MOST_PATCHES_LENGTH = 256 * 1024;
+const MAX_PATCHES_LENGTH = 256 * 1024;
 
 /** Reads `tracks` and `places`. Holds live tracks only; those that ended are told of once more and are gone. */
 export class ReportHandler implements Pick<Handler, "flush"> {
@@ -130,7 +130,7 @@ export class ReportHandler implements Pick<Handler, "flush"> {
     };
     for (const track of waiting)
       while (track.hasNews) {
-        if (patches + track.patchLength > MOST_PATCHES_LENGTH) await flush();
+        if (patches + track.patchLength > MAX_PATCHES_LENGTH) await flush();
         patches += track.patchLength;
         const told = track.tell(room);
         tracks.push(told);

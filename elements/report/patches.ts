@@ -23,8 +23,8 @@ export interface Sighting {
   readonly track: Track;
 }
 
-const MOST_A_FRAME = 2;
-const MOST_A_SECOND = 12;
+const MAX_A_FRAME = 2;
+const MAX_A_SECOND = 12;
 /** Of one object: while it comes nearer every frame would be a little better than the last. */
 const SOONEST_MS = 400;
 /** What is too large as a file is tried smaller, so often and by this share of its sides. */
@@ -61,7 +61,7 @@ export class Patches {
   #choose({ format }: PatchFrame, sightings: readonly Sighting[], timeMs: number): readonly Candidate[] {
     const second = Math.floor(timeMs / 1000);
     if (second !== this.#second) [this.#second, this.#takenInSecond] = [second, 0];
-    const room = Math.min(MOST_A_FRAME, MOST_A_SECOND - this.#takenInSecond);
+    const room = Math.min(MAX_A_FRAME, MAX_A_SECOND - this.#takenInSecond);
     if (room <= 0) return [];
     const gain = ({ score, sitter }: Candidate) => score / sitter.patchScore;
     const chosen = sightings

@@ -82,7 +82,7 @@ export interface TestPicture {
 }
 
 const SETTINGS = ["width", "height", "fps", "frames", "seconds"];
-const MOST_FRAMES = 2 ** 31 - 1;
+const MAX_FRAMES = 2 ** 31 - 1;
 
 export function parseTestUri(uri: string): TestPicture {
   const [pattern = "", query = ""] = uri.slice(uri.indexOf(":") + 1).split(/\?(.*)/s);
@@ -99,12 +99,12 @@ export function parseTestUri(uri: string): TestPicture {
 }
 
 function readLength(settings: URLSearchParams, fps: number): number | null {
-  const frames = readNumber(settings, "frames", 1, MOST_FRAMES);
+  const frames = readNumber(settings, "frames", 1, MAX_FRAMES);
   if (!settings.has("seconds")) return frames;
   if (frames !== null) throw new ExpandFault("uri", "a test picture takes frames or seconds, not both: leave one out");
   const seconds = Number(settings.get("seconds"));
   const count = Math.round(seconds * fps);
-  if (!(count >= 1 && count <= MOST_FRAMES)) throw refuseValue(settings, "seconds", "a number above 0");
+  if (!(count >= 1 && count <= MAX_FRAMES)) throw refuseValue(settings, "seconds", "a number above 0");
   return count;
 }
 

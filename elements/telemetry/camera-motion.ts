@@ -12,7 +12,7 @@ export interface Camera {
 
 /** Points of the picture that are looked at, in fractions of its sides. */
 const GRID = [0.1, 0.3, 0.5, 0.7, 0.9];
-const LEAST_POINTS = 8;
+const MIN_POINTS = 8;
 /** Ground further away than this many heights hardly moves by flying: it is taken for the horizon. */
 const FURTHEST = 100;
 
@@ -31,7 +31,7 @@ export function findCameraMotion(from: Camera, to: Camera, aspect: number): Came
       after.push(...point);
     }
   const points = [...before.keys()].filter((i) => i % 2 === 0);
-  return points.length < LEAST_POINTS ? null : fitLeastSquares(before, after, points, 1e-6);
+  return points.length < MIN_POINTS ? null : fitLeastSquares(before, after, points, 1e-6);
 }
 
 /** By how much what is in the middle of the picture moves, in heights of the frame. */

@@ -3,7 +3,7 @@ import { findTurn, measure, type Quaternion, toQuaternion, toUp, turnBy, type Ve
 import { type Motion, Series } from "./series.ts";
 
 /** Of each kind. What is received stays for a while, and what is read from a file is as long as the flight. */
-export const MOST_SAMPLES = 200_000;
+export const MAX_SAMPLES = 200_000;
 const KEPT_MS = 60_000;
 /** A clock that goes on by more than this at once, while no such time has passed, has been set. */
 const JUMP_MS = 180_000;
@@ -19,9 +19,9 @@ interface Arrival {
 
 /** Where the camera was, how it looked and how much it saw, each by its own samples: a message may tell a part. */
 export class Samples {
-  readonly spots = new Series<Spot>(MOST_SAMPLES);
-  readonly attitudes = new Series<Quaternion>(MOST_SAMPLES);
-  readonly views = new Series<View>(MOST_SAMPLES);
+  readonly spots = new Series<Spot>(MAX_SAMPLES);
+  readonly attitudes = new Series<Quaternion>(MAX_SAMPLES);
+  readonly views = new Series<View>(MAX_SAMPLES);
   /** What always holds. */
   fixed: TelemetrySample | null = null;
   #newest: Arrival | null = null;

@@ -23,16 +23,16 @@ export interface Match {
 }
 
 const WINDOW_MS = 12_000;
-const MOST_SIGHTS = 160;
-const LEAST_SIGHTS = 40;
+const MAX_SIGHTS = 160;
+const MIN_SIGHTS = 40;
 /** How far off the clocks may be. */
 export const REACH_MS = 1500;
 const STEP_MS = 20;
 /** The way by telemetry is reckoned at these steps: turns take longer. */
 const WAY_STEP_MS = 50;
 /** Mean square of how the motion differs from its mean, in heights of the frame a second: less is noise. */
-const LEAST_MOTION = 0.03;
-const LEAST_LIKENESS = 0.8;
+const MIN_MOTION = 0.03;
+const MIN_LIKENESS = 0.8;
 const WORST_ERROR_MS = 50;
 /** What is wrong with one sight is often wrong with the next, too. */
 const CAUTION = 2;
@@ -41,7 +41,7 @@ export class TurnMatch {
   #sights: Sight[] = [];
 
   see(sight: Sight): void {
-    this.#sights = this.#sights.filter(({ fromMs }) => sight.toMs - fromMs <= WINDOW_MS).slice(1 - MOST_SIGHTS);
+    this.#sights = this.#sights.filter(({ fromMs }) => sight.toMs - fromMs <= WINDOW_MS).slice(1 - MAX_SIGHTS);
     this.#sights.push(sight);
   }
 
@@ -54,7 +54,7 @@ export class TurnMatch {
     const sights = this.#sights.filter(
       ({ fromMs, toMs }) => fromMs - nearMs - REACH_MS >= told.fromMs && toMs - nearMs + REACH_MS <= told.toMs,
     );
-    if (sights.length < LEAST_SIGHTS || !isLively(sights)) return null;
+    if (sights.length < MIN_SIGHTS || !isLively(sights)) return null;
     const foreseen = sumUp(
       foresee,
       Math.min(...sights.map((one) => one.fromMs)) - nearMs - REACH_MS,
@@ -96,7 +96,7 @@ function isLively(sights: readonly Sight[]): boolean {
     (sum, [right, down]) => sum + (right - (mean[0] as number)) ** 2 + (down - (mean[1] as number)) ** 2,
     0,
   );
-  return Math.sqrt(square / rates.length) > LEAST_MOTION;
+  return Math.sqrt(square / rates.length) > MIN_MOTION;
 }
 
 /**
@@ -137,7 +137,7 @@ function judge(misses: readonly number[], startMs: number, sights: number): Matc
   const [low, least, high] = [misses[best - wide], misses[best], misses[best + wide]];
   if (low === undefined || least === undefined || high === undefined) return null;
   const bend = low + high - 2 * least;
-  if (bend <= 0 || 1 - least < LEAST_LIKENESS ** 2) return null;
+  if (bend <= 0 || 1 - least < MIN_LIKENESS ** 2) return null;
   const shift = Math.min(Math.max((low - high) / (2 * bend), -1), 1) * wide * STEP_MS;
   const curvature = bend / (wide * STEP_MS) ** 2;
   const errorMs = CAUTION * Math.sqrt((2 * least) / sights / curvature);

@@ -25,7 +25,7 @@ export class CameraFollower {
     seconds: number,
     pair: Pair,
   ): void {
-    if (witnesses.length < LEAST_MISSES || sightings.length < LEAST_MISSES || !(seconds > 0)) return;
+    if (witnesses.length < MIN_MISSES || sightings.length < MIN_MISSES || !(seconds > 0)) return;
     let pairs = pair(witnesses, sightings);
     let shifted = 0;
     if (countPairs(pairs) < JOLT_SHARE * Math.min(witnesses.length, sightings.length)) {
@@ -40,7 +40,7 @@ export class CameraFollower {
       }
     }
     const misses = listMisses(witnesses, sightings, pairs);
-    if (misses.right.length < LEAST_MISSES) return;
+    if (misses.right.length < MIN_MISSES) return;
     const length = misses.meanLength * seconds;
     const deviation = length * (DEVIATION + this.#unrest);
     const right = estimateCommonMiss(misses.right, deviation);
@@ -87,7 +87,7 @@ export interface Miss {
 }
 
 /** With fewer objects it may as well be them that moved. */
-export const LEAST_MISSES = 3;
+export const MIN_MISSES = 3;
 /** Rounds of weighing down those that do not move with the rest. */
 const ROUNDS = 3;
 const TAILS = 3;
@@ -97,7 +97,7 @@ const TAILS = 3;
  * held back towards 0 by `deviation`, the standard deviation of what cameras do that was not foreseen.
  */
 export function estimateCommonMiss(misses: readonly Miss[], deviation: number): number {
-  if (misses.length < LEAST_MISSES || !(deviation > 0)) return 0;
+  if (misses.length < MIN_MISSES || !(deviation > 0)) return 0;
   let estimate = findMedian(misses);
   for (let round = 0; round < ROUNDS; round++) {
     let sum = 0;
@@ -125,16 +125,16 @@ function findMedian(misses: readonly Miss[]): number {
 }
 
 /** Objects that take part, and how far they may have gone, in their own lengths. */
-const MOST_OBJECTS = 30;
-const LEAST_OBJECTS = 3;
+const MAX_OBJECTS = 30;
+const MIN_OBJECTS = 3;
 const FURTHEST = 2.5;
 /** Sizes of one object in two frames differ less. */
 const SIZE_RATIO = 1.25;
 /** Objects that agree with a shift are off by less than this part of their length. */
 const TOLERANCE = 0.15;
 /** Share of the objects that must agree, and how many more than with no shift. */
-const LEAST_SHARE = 0.6;
-const LEAST_GAIN = 1.5;
+const MIN_SHARE = 0.6;
+const MIN_GAIN = 1.5;
 
 interface Step {
   readonly object: number;
@@ -151,10 +151,10 @@ export function findJolt(
   expected: readonly TrackBox[],
   sightings: readonly TrackBox[],
 ): { readonly right: number; readonly down: number } | null {
-  const objects = expected.slice(0, MOST_OBJECTS);
-  if (objects.length < LEAST_OBJECTS) return null;
+  const objects = expected.slice(0, MAX_OBJECTS);
+  if (objects.length < MIN_OBJECTS) return null;
   const steps = listSteps(objects, sightings);
-  const least = Math.max(LEAST_SHARE * objects.length, countAgreeing(steps, 0, 0) + LEAST_GAIN);
+  const least = Math.max(MIN_SHARE * objects.length, countAgreeing(steps, 0, 0) + MIN_GAIN);
   let best: Step | null = null;
   let bestCount = least;
   for (const step of steps) {

@@ -14,7 +14,7 @@ import type { WorkerSettings } from "./messages.ts";
 import { findInputs, shapeOf, sizeOf, viewTensor } from "./model-input.ts";
 
 /** Objects of one look at most. */
-const MOST_OBJECTS = 300;
+const MAX_OBJECTS = 300;
 /** Candidates that speak for a better one are read from here on, whatever score is asked for. */
 const FAINTEST = 0.01;
 
@@ -53,7 +53,7 @@ export async function loadNetwork(settings: WorkerSettings, warn: Warn = () => {
       const outputs = await run();
       expectNumbers(outputs);
       const candidates = decoder.decode(outputs, isFoundOften ? Math.min(minimum, FAINTEST) : minimum);
-      return suppress(candidates, { overlap, limit: MOST_OBJECTS, isFoundOften });
+      return suppress(candidates, { overlap, limit: MAX_OBJECTS, isFoundOften });
     },
   };
 }
@@ -62,14 +62,14 @@ const readInfo = (info: InferenceSession.ValueMetadata): TensorInfo =>
   info.isTensor ? info : { name: info.name, type: "no tensor", shape: [] };
 
 /** Values of an output that are looked at: a network that has gone wrong is wrong in more than one of them. */
-const MOST_LOOKED_AT = 4096;
+const MAX_LOOKED_AT = 4096;
 
 /** Throws when an output holds values that are no numbers: nothing that is read from it would mean anything. */
 export function expectNumbers(outputs: Outputs): void {
   for (const [name, { data }] of Object.entries(outputs)) {
     if (!(data instanceof Float32Array)) continue;
     // Odd, so that it does not keep to one column of a table.
-    const step = Math.ceil(data.length / MOST_LOOKED_AT) | 1;
+    const step = Math.ceil(data.length / MAX_LOOKED_AT) | 1;
     for (let i = 0; i < data.length; i += step)
       if (Number.isNaN(data[i])) throw new Error(`the model gave NaN in its output ${name}`);
   }
