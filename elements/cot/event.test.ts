@@ -12,7 +12,7 @@ const sighting = (change: Partial<Sighting> = {}): Sighting => ({
   ...change,
 });
 
-test("an event has what Cursor on Target asks for", () => {
+test("an event has the fields that Cursor on Target requires", () => {
   const [event] = parseEvents([writeEvent(sighting(), TIMES, "u")]);
   assert.deepEqual(event?.attributes, {
     version: "2.0",
@@ -35,7 +35,7 @@ test("an event has what Cursor on Target asks for", () => {
   assert.equal(find(event, "remarks")?.text, "88 % sure, 31.3 m above sea level, by video");
 });
 
-test("what does not move, or is not known to, has no course", () => {
+test("an object that stands still, or of unknown motion, has no course", () => {
   const { spot } = sighting();
   const still = [
     { ...spot, heading: null },
@@ -47,7 +47,7 @@ test("what does not move, or is not known to, has no course", () => {
   );
 });
 
-test("an event can be read and fits into a datagram, whatever a class is called and wherever it is", () => {
+test("an event is valid XML and fits into a datagram, for any class name and position", () => {
   const texts: string[] = [];
   const names: string[] = [];
   const odd = fc.constantFrom('"', "&", "<", "\u0000", "\uffff", "\ud800", "😀", "é", "]]>");
@@ -78,13 +78,13 @@ test("an event can be read and fits into a datagram, whatever a class is called 
   }
 });
 
-test("a name of a class comes out of the XML as it went in", () => {
+test("a class name survives the round trip through XML", () => {
   const className = `<b> "Tom" & 'Jerry' é`;
   const [event] = parseEvents([writeEvent(sighting({ className }), TIMES, "u")]);
   assert.equal(find(event, "contact")?.attributes.callsign, `${className} 12`);
 });
 
-test("maps draw persons and the rest on the ground, vehicles, boats and aircraft", () => {
+test("chooses the map symbol by class: ground, vehicle, boat", () => {
   const expected = {
     person: "a-u-G",
     Truck: "a-u-G-E-V",

@@ -1,5 +1,4 @@
-/** One datagram an event, to one host or to a multicast group. */
-
+/** Connections for CoT events: UDP datagrams to a host or multicast group, and MQTT 3.1.1 or 5 to a broker's topic. */
 import { randomBytes } from "node:crypto";
 import { createSocket } from "node:dgram";
 import { lookup } from "node:dns/promises";
@@ -9,12 +8,14 @@ import { MqttClient } from "mqtt";
 import type { MqttTarget, UdpTarget } from "../../schemas/cot-target.ts";
 import type { Link, OpenLink } from "./outlet.ts";
 
-/** `address`: the number to send to instead of looking up the host. */
+const CLOSED_HERE = "the element was closed";
+
+/** One datagram per event. `address`: IP address to use instead of resolving the host. */
 export const openUdp =
   ({ host, port, ttl }: UdpTarget, address: string | null): OpenLink =>
   async (signal): Promise<Link> => {
-    const number = address ?? (await findNumber(host));
-    const socket = createSocket(isIPv6(number) ? "udp6" : "udp4");
+    const ip = address ?? (await resolve(host));
+    const socket = createSocket(isIPv6(ip) ? "udp6" : "udp4");
     try {
       socket.bind(0);
       await once(socket, "listening", { signal });
@@ -23,50 +24,49 @@ export const openUdp =
       socket.close();
       throw error;
     }
-    let tellClosed = (_reason: string): void => {};
+    let onClosed = (_reason: string): void => {};
     const closed = new Promise<string>((resolve) => {
-      tellClosed = resolve;
+      onClosed = resolve;
     });
     let isOpen = true;
     const end = (reason: string): void => {
       if (!isOpen) return;
       isOpen = false;
-      socket.close(() => tellClosed(reason));
+      socket.close(() => onClosed(reason));
     };
     socket.on("error", (error) => end(explain(error, host)));
-    signal.addEventListener("abort", () => end("it is not wanted any more"), { once: true });
+    signal.addEventListener("abort", () => end(CLOSED_HERE), { once: true });
     return {
       closed,
       send(event, done) {
         if (!isOpen) return;
-        socket.send(event, port, number, (error) => done(error === null ? null : new Error(explain(error, host))));
+        socket.send(event, port, ip, (error) => done(error === null ? null : new Error(explain(error, host))));
       },
       async close() {
-        end("it is not wanted any more");
+        end(CLOSED_HERE);
         await closed;
       },
     };
   };
 
-async function findNumber(host: string): Promise<string> {
+async function resolve(host: string): Promise<string> {
   try {
     return (await lookup(host)).address;
   } catch {
-    throw new Error(`no host of the name ${host} can be found`);
+    throw new Error(`${host}: ${REASONS.ENOTFOUND}`);
   }
 }
 
-/** Events to a topic of a broker, MQTT 3.1.1 or 5. */
 const KEEPALIVE_SECONDS = 15;
 const CONNECT_MS = 10_000;
 /** "Unacceptable protocol version" in 3.1.1 and in 5. */
 const VERSION_CODES = [1, 132];
-/** All that a broker has to say to somebody who reads no topic: confirmations, and that it is still there. */
-const ANSWERS = { atFirstBytes: 65_536, anEventBytes: 64, aSecondBytes: 64 };
+/** A client without subscriptions receives only acknowledgements and ping responses. */
+const RECEIVE_LIMIT = { initialBytes: 65_536, bytesPerEvent: 64, bytesPerSecond: 64 };
 
-/** `address`: the number to connect to instead of looking up the host. */
+/** `address`: IP address to use instead of resolving the host. */
 export function openMqtt(target: MqttTarget, address: string | null): OpenLink {
-  // The older one first: brokers that know only the newer are rarer.
+  // 3.1.1 first: brokers that support only 5 are rare.
   let version: 4 | 5 = 4;
   return (signal) => {
     let socket: Socket | null = null;
@@ -74,14 +74,14 @@ export function openMqtt(target: MqttTarget, address: string | null): OpenLink {
       socket = connect({ host: address ?? target.host, port: target.port, noDelay: true, autoSelectFamily: true });
       return socket;
     };
-    const client = new MqttClient(open, describeClient(target, version));
+    const client = new MqttClient(open, clientOptions(target, version));
     let reason: string | null = null;
-    let isGreeted = false;
+    let isConnected = false;
     client.once("connect", () => {
-      isGreeted = true;
+      isConnected = true;
     });
     const end = (): void => void client.end(true);
-    // Of somebody who is being left politely, `end` takes no more orders.
+    // `end(true)` has no effect while a graceful `end(false)` is pending: destroy the socket too.
     const drop = (): void => {
       end();
       socket?.destroy();
@@ -95,8 +95,8 @@ export function openMqtt(target: MqttTarget, address: string | null): OpenLink {
       client.once("close", () => {
         signal.removeEventListener("abort", drop);
         end();
-        // Some close without a word when they do not know a version.
-        if (!isGreeted && reason === null && !signal.aborted) version = version === 4 ? 5 : 4;
+        // Some brokers close the connection without CONNACK for an unsupported version.
+        if (!isConnected && reason === null && !signal.aborted) version = version === 4 ? 5 : 4;
         resolve(reason ?? `${target.host}: the broker closed the connection`);
       });
     });
@@ -112,17 +112,18 @@ function makeLink(client: MqttClient, socket: Socket | null, target: MqttTarget,
   const openedMs = performance.now();
   let events = 0;
   socket?.on("data", () => {
-    const { atFirstBytes, anEventBytes, aSecondBytes } = ANSWERS;
-    const most = atFirstBytes + events * anEventBytes + ((performance.now() - openedMs) / 1000) * aSecondBytes;
-    if (socket.bytesRead <= most) return;
-    socket.destroy(Object.assign(new Error("it sends more than a broker answers"), { code: "EPROTO" }));
+    const { initialBytes, bytesPerEvent, bytesPerSecond } = RECEIVE_LIMIT;
+    const limit = initialBytes + events * bytesPerEvent + ((performance.now() - openedMs) / 1000) * bytesPerSecond;
+    if (socket.bytesRead <= limit) return;
+    const error = new Error("the server sends more data than an MQTT broker would");
+    socket.destroy(Object.assign(error, { code: "EPROTO" }));
   });
   return {
     closed,
     send(event, done) {
       events++;
       client.publish(topic, event, { qos }, (error) => {
-        // What is lost with the connection is told of by its end.
+        // Events lost with the connection are reported by `closed`.
         if (error === undefined || error === null) done(null);
         else if (client.connected) done(new Error(explain(error, host)));
       });
@@ -134,8 +135,8 @@ function makeLink(client: MqttClient, socket: Socket | null, target: MqttTarget,
   };
 }
 
-/** A new object for each client: it writes into it. */
-const describeClient = ({ username, password }: MqttTarget, protocolVersion: 4 | 5) => ({
+/** A new object per client: the client modifies it. */
+const clientOptions = ({ username, password }: MqttTarget, protocolVersion: 4 | 5) => ({
   protocolVersion,
   clientId: `windhover-${randomBytes(8).toString("hex")}`,
   clean: true,
@@ -143,34 +144,33 @@ const describeClient = ({ username, password }: MqttTarget, protocolVersion: 4 |
   ...(password !== undefined && { password }),
   keepalive: KEEPALIVE_SECONDS,
   connectTimeout: CONNECT_MS,
-  // Ours to do, with longer and longer waits.
+  // `EventOutlet` reconnects, with backoff.
   reconnectPeriod: 0,
   resubscribe: false,
   queueQoSZero: false,
 });
 
-/** Why a way is closed, in words; numbers are those of brokers, in MQTT 3.1.1 and in 5. */
+/** By error code of the socket, or by return code of the broker in MQTT 3.1.1 and 5. */
 const REASONS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "nothing listens there",
-  ECONNRESET: "the connection was closed there",
-  EHOSTUNREACH: "there is no way to this host",
-  ENETUNREACH: "there is no way to this network",
-  ETIMEDOUT: "it does not answer",
-  EACCES: "this machine may not send there",
-  EPERM: "this machine may not send there",
-  ENOTFOUND: "no host of this name can be found",
-  EAI_AGAIN: "no host of this name can be found now",
-  1: "it does not know our version of MQTT",
-  4: "it does not take this username and password",
-  5: "it does not let this user in",
-  132: "it does not know our version of MQTT",
-  134: "it does not take this username and password",
-  135: "it does not let this user in",
+  ECONNREFUSED: "connection refused; check that the server is running",
+  ECONNRESET: "the server closed the connection",
+  EHOSTUNREACH: "host unreachable",
+  ENETUNREACH: "network unreachable",
+  ETIMEDOUT: "no response",
+  EACCES: "this machine is not permitted to send there",
+  EPERM: "this machine is not permitted to send there",
+  ENOTFOUND: "host name not found",
+  EAI_AGAIN: "host name lookup failed temporarily",
+  1: "unsupported MQTT version",
+  4: "wrong username or password",
+  5: "not authorized",
+  132: "unsupported MQTT version",
+  134: "wrong username or password",
+  135: "not authorized",
 };
 
-export function explain(error: Error, host: string): string {
+function explain(error: Error, host: string): string {
   const { code, errors } = error as { code?: unknown; errors?: readonly { code?: unknown }[] };
   const known = REASONS[String(code)] ?? REASONS[String(errors?.[0]?.code)];
-  const said = error.message === "connack timeout" ? "it does not answer" : error.message;
-  return `${host}: ${known ?? said}`;
+  return `${host}: ${known ?? (error.message === "connack timeout" ? REASONS.ETIMEDOUT : error.message)}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Sends the detection message of the interface: one for every frame on which inference ran, also when nothing was found.
- * Boxes are in pixels of the input, whatever the graph has made of its size.
+ * Sends one detection message for every frame on which inference ran, also when nothing was detected. Boxes are in
+ * pixels of the input, independent of any resizing in the graph.
  */
 import { Type } from "typebox";
 import type { DetectionMessage } from "../../schemas/detection-message.ts";
@@ -12,10 +12,10 @@ import { defineElement, type Frame, type Job } from "../element.ts";
 export default defineElement({
   kind: "sink",
   name: "detections",
-  about: "Sends what was detected and tracked as one JSON message a frame.",
+  about: "Sends detections and tracks as one JSON message per frame.",
   example: `
 graph: detections-example
-about: Detect objects and tell of them.
+about: Detect and track objects and send a message for every frame.
 chains:
   main:
     - source
@@ -28,7 +28,7 @@ chains:
     includePredicted: Type.Boolean({
       default: false,
       live: true,
-      description: "Also tells of the frames between two inferences, where tracks are predicted.",
+      description: "Also sends messages for frames between two inferences, with predicted tracks.",
     }),
   }),
   reads: [{ oneOf: ["tracks", "detections"] }, { optional: "places" }],
@@ -36,7 +36,7 @@ chains:
   create({ includePredicted }, services) {
     let predicted = includePredicted;
     return {
-      // Awaited: who follows decides how fast messages come, and none is lost on the way there.
+      // Awaited: subscribers set the pace, and no message is lost.
       process(frame) {
         const message = makeMessage(frame, services.job, predicted);
         return message === null ? undefined : services.send("detection_data", message);
@@ -48,16 +48,10 @@ chains:
   },
 });
 
-/** From what the frame metadata says to the detection message of the interface. Pure. */
-export type MessageFrame = Pick<Frame, "captureNs" | "inputSize" | "meta">;
-
-/**
- * Null where there is nothing to tell: no inference, and no tracks or nobody who asks for where they should be by now.
- * Without tracking a frame that nobody looked at says nothing, not even that it is empty.
- */
-export function makeMessage(
-  { captureNs, inputSize, meta }: MessageFrame,
-  { sourceUri, uuid }: Pick<Job, "sourceUri" | "uuid">,
+/** Null without inference, unless predicted tracks are requested and there are tracks. */
+function makeMessage(
+  { captureNs, inputSize, meta }: Frame,
+  { sourceUri, uuid }: Job,
   includePredicted: boolean,
 ): DetectionMessage | null {
   const found = (meta.tracks ?? meta.detections) as Tracks | Detections | undefined;

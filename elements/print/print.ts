@@ -1,4 +1,4 @@
-/** Writes one line of JSON a frame: what `jq`, a test or a person at a terminal wants to know about the stream. */
+/** Writes one line of JSON per frame, for `jq`, tests and terminals. */
 import { Type } from "typebox";
 import type { Json } from "../../schemas/json.ts";
 import { toMilliseconds } from "../../schemas/time.ts";
@@ -8,10 +8,10 @@ export default defineElement({
   kind: "sink",
   name: "print",
   about:
-    "Prints the time, size and metadata of every frame as a line of JSON. At pace fast times begin with 1970: nothing reads the clock.",
+    "Prints the time, size and metadata of every frame as a line of JSON. At pace fast times start in 1970: no clock is read.",
   example: `
 graph: print-example
-about: Fifty frames of a moving ball, one line for every tenth.
+about: Print a line for every tenth of fifty frames of a moving ball.
 chains:
   main:
     - source: { uri: "test:ball?frames=50" }
@@ -19,11 +19,11 @@ chains:
     - print: { every: 10 }
 `,
   properties: Type.Object({
-    every: Type.Integer({ default: 1, minimum: 1, live: true, description: "Prints one frame in so many." }),
+    every: Type.Integer({ default: 1, minimum: 1, live: true, description: "Prints every Nth frame." }),
     keys: Type.Optional(
       Type.Array(Type.String({ minLength: 1 }), {
         live: true,
-        description: "Metadata to print, by its keys; without it, all there is.",
+        description: "Metadata keys to print. Default: all.",
       }),
     ),
   }),
@@ -31,7 +31,7 @@ chains:
   create(properties, services) {
     let { every, keys } = properties;
     return {
-      // Awaited: a slow reader of the lines slows the frames down instead of filling memory.
+      // Awaited: a slow reader slows down the frames instead of filling memory.
       process: (frame) => (frame.index % every === 0 ? services.print(formatLine(frame, keys)) : undefined),
       update(next) {
         ({ every, keys } = next);
@@ -42,7 +42,7 @@ chains:
 
 export type PrintedFrame = Pick<Frame, "index" | "ptsNs" | "captureNs" | "format" | "meta">;
 
-/** `{"frame":0,"pts_ms":0,"time":"…","width":640,"height":360,…}`, then the metadata (or these keys of it) sorted. */
+/** `{"frame":0,"pts_ms":0,"time":"…","width":640,"height":360,…}`, then the metadata (all, or these keys) sorted. */
 export function formatLine({ index, ptsNs, captureNs, format, meta }: PrintedFrame, keys?: readonly string[]): string {
   const own = {
     frame: index,
@@ -51,7 +51,7 @@ export function formatLine({ index, ptsNs, captureNs, format, meta }: PrintedFra
     width: format.width,
     height: format.height,
   };
-  // The frame's own keys come last into the object but keep their place: metadata cannot forge them.
+  // Spread twice: first for their place in the line, last so that metadata cannot override them.
   return JSON.stringify({ ...own, ...sortObject(choose(meta, keys)), ...own });
 }
 

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { collector, compiledLaunch, start } from "../../test/graph.fixture.ts";
 import type { Frame } from "../element.ts";
-import { UnitMaker } from "./access-units.ts";
+import { AccessUnits } from "./access-units.ts";
 
 interface Coded {
   readonly bytes: Uint8Array;
   readonly ptsNs: bigint | null;
 }
 
-/** What our encoder makes. */
+/** Output of the `encode` element. */
 async function encode(
   size: string,
   frames: number,
@@ -26,9 +26,9 @@ async function encode(
 const film = await encode("width=64&height=48", 25);
 const other = await encode("width=98&height=54", 5);
 
-test("every picture of our encoder is a unit, key ones with their parameter sets first", () => {
-  const maker = new UnitMaker();
-  const made = film.map(({ bytes, ptsNs }) => maker.make(bytes, ptsNs, 1_500_000n) ?? assert.fail());
+test("every frame of `encode` is an access unit, keyframes with their parameter sets first", () => {
+  const units = new AccessUnits();
+  const made = film.map(({ bytes, ptsNs }) => units.make(bytes, ptsNs, 1_500_000n) ?? assert.fail());
   assert.deepEqual(
     made.map(({ unit }) => unit.ptsUs),
     film.map((_, index) => index * 40_000),
@@ -52,19 +52,19 @@ test("every picture of our encoder is a unit, key ones with their parameter sets
   assert.deepEqual([first?.tracks.video.width, first?.tracks.video.height], [64, 48]);
 });
 
-test("it begins with a key picture, and again after pictures were discarded", () => {
-  const maker = new UnitMaker();
+test("starts with a keyframe, also after frames were discarded", () => {
+  const units = new AccessUnits();
   const indices = (from: number, to: number) =>
-    film.slice(from, to).flatMap(({ bytes, ptsNs }, at) => (maker.make(bytes, ptsNs, 0n) === null ? [] : [from + at]));
+    film.slice(from, to).flatMap(({ bytes, ptsNs }, at) => (units.make(bytes, ptsNs, 0n) === null ? [] : [from + at]));
   assert.deepEqual(indices(5, 12), [10, 11]);
-  maker.expectKey();
+  units.expectKey();
   assert.deepEqual(indices(14, 22), [20, 21]);
 });
 
-test("a picture of another size is another track, and the next ones are of the same", () => {
-  const maker = new UnitMaker();
+test("a new frame size starts a new track, which following frames keep", () => {
+  const units = new AccessUnits();
   const sizes = [...film.slice(0, 12), ...other, ...film.slice(10)].map(({ bytes }) => {
-    const { tracks } = maker.make(bytes, null, 0n) ?? assert.fail();
+    const { tracks } = units.make(bytes, null, 0n) ?? assert.fail();
     return tracks;
   });
   assert.equal(new Set(sizes).size, 3);
@@ -74,19 +74,19 @@ test("a picture of another size is another track, and the next ones are of the s
   );
 });
 
-test("times grow strictly, whatever comes", () => {
-  const maker = new UnitMaker();
+test("DTS increase strictly for any input", () => {
+  const units = new AccessUnits();
   const given = [5_000_000n, 6_000_000n, 6_000_000n, null, 1_000_000n, 7_000_000n];
-  const times = given.map((ptsNs, index) => maker.make(film[index]?.bytes ?? assert.fail(), ptsNs, 0n)?.unit.ptsUs);
+  const times = given.map((ptsNs, index) => units.make(film[index]?.bytes ?? assert.fail(), ptsNs, 0n)?.unit.ptsUs);
   assert.deepEqual(times, [0, 1000, 1001, 1002, 1003, 2000]);
 });
 
-test("pictures with B-frames keep their times, and are decoded in the order in which they come", async () => {
+test("streams with B-frames keep their PTS, and DTS follow the order of arrival", async () => {
   const x264 = "x264enc bframes=3 b-adapt=false threads=1 ! h264parse config-interval=-1";
   const format = '"video/x-h264,stream-format=byte-stream,alignment=au"';
   const coded = await encode("width=64&height=48", 25, `${x264} ! ${format}`);
-  const maker = new UnitMaker();
-  const made = coded.map(({ bytes, ptsNs }) => maker.make(bytes, ptsNs, 0n) ?? assert.fail());
+  const units = new AccessUnits();
+  const made = coded.map(({ bytes, ptsNs }) => units.make(bytes, ptsNs, 0n) ?? assert.fail());
   const shown = made.map(({ unit }) => unit.ptsUs).toSorted((a, b) => a - b);
   assert.deepEqual(
     shown.map((ptsUs) => ptsUs - (shown[0] ?? 0)),

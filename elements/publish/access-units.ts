@@ -4,27 +4,27 @@ import { hasRecoveryPoint } from "../../media/h264/slice.ts";
 import { readSps } from "../../media/h264/sps.ts";
 import type { Tracks, Unit } from "../../media/unit.ts";
 
-/** No player needs them. */
-const LEFT_OUT: readonly number[] = [NAL.delimiter, NAL.filler];
-/** From one picture to the next, for the first decoding times of a stream with B-frames. */
+/** Players do not need them. */
+const REMOVED: readonly number[] = [NAL.delimiter, NAL.filler];
+/** Assumed frame duration, for the first DTS of a stream with B-frames. */
 const USUAL_STEP_US = 33_333;
 
-/** Makes units of what encoders and cameras give: whole pictures, parameter sets with every key picture. */
-export class UnitMaker {
+/** Turns the buffers of encoders and cameras into access units, with parameter sets in every keyframe. */
+export class AccessUnits {
   #tracks: Tracks | null = null;
   #waitsForKey = true;
   readonly #reorder = new Reorder();
-  /** Of the PTS: what is time 0. */
+  /** PTS that becomes time 0. */
   #zeroUs: number | null = null;
   #lastDtsUs = -1;
 
-  /** Null until the first key picture. `bytes` are kept. */
+  /** Null until the first keyframe. Keeps a reference to `bytes`. */
   make(
     bytes: Uint8Array,
     ptsNs: bigint | null,
     captureNs: bigint,
   ): { readonly unit: Unit; readonly tracks: Tracks } | null {
-    const parts = splitStartCodes(bytes).filter((nal) => !LEFT_OUT.includes(nalType(nal)));
+    const parts = splitStartCodes(bytes).filter((nal) => !REMOVED.includes(nalType(nal)));
     const isKey = parts.some((nal) => nalType(nal) === NAL.idr || (nalType(nal) === NAL.sei && hasRecoveryPoint(nal)));
     if (isKey) this.#readSets(parts);
     if (this.#tracks === null || (this.#waitsForKey && !isKey)) return null;
@@ -34,7 +34,7 @@ export class UnitMaker {
     return { unit: { kind: "video", ...times, captureMs, isKey, parts }, tracks: this.#tracks };
   }
 
-  /** Pictures were discarded: what comes next may need them. */
+  /** Frames were discarded: drop all until the next keyframe. */
   expectKey(): void {
     this.#waitsForKey = true;
   }
@@ -47,12 +47,12 @@ export class UnitMaker {
     const { width, height, reorderFrames } = readSps(sps);
     const depth = reorderFrames ?? 0;
     this.#reorder.setDepth(depth);
-    // Copied: a part of a picture would keep the whole of it.
+    // Copied: a view would keep the whole access unit in memory.
     const sets = { sps: sps.slice(), pps: pps.slice() };
     this.#tracks = { video: { codec: "h264", ...sets, width, height, reorders: depth > 0 }, audio: null };
   }
 
-  /** Zero-based; decoding times increase strictly, whatever comes, and no picture is shown before it is decoded. */
+  /** Zero-based; DTS increase strictly for any input, and PTS is never before DTS. */
   #place(ptsNs: bigint | null): Pick<Unit, "dtsUs" | "ptsUs"> {
     const givenUs = ptsNs === null ? null : Number(ptsNs / 1000n);
     if (givenUs !== null) this.#zeroUs ??= givenUs - this.#reorder.depth * USUAL_STEP_US;

@@ -15,7 +15,7 @@ const unit = (index: number, isKey = false, bytes = 10): Unit => ({
 });
 const key = (index: number, bytes = 10): Unit => unit(index, true, bytes);
 
-/** A server whose every answer the test gives. */
+/** A server whose responses the test controls. */
 class Server {
   readonly outlet: Outlet;
   readonly statuses: (readonly [string, string | null])[] = [];
@@ -23,7 +23,7 @@ class Server {
   readonly watch = new Watch();
 
   constructor(limits: ConstructorParameters<typeof Outlet>[2] = {}) {
-    const waits = { firstWaitMs: 1, mostWaitMs: 4 };
+    const waits = { firstWaitMs: 1, maxWaitMs: 4 };
     this.outlet = new Outlet(
       (tracks, signal) => {
         const attempt = new Attempt(tracks, signal);
@@ -52,7 +52,7 @@ class Attempt implements Publisher {
   readonly closed: Promise<string>;
   readonly taken: number[] = [];
   isTaking = true;
-  /** Says good-bye to nobody. */
+  /** Never closes gracefully. */
   isFrozen = false;
   isGone = false;
   #settle: (error: Error | null) => void = () => {};
@@ -98,7 +98,7 @@ class Attempt implements Publisher {
   }
 }
 
-test("what comes while it is connected to is sent from the last key picture on", async () => {
+test("sends the video buffered while connecting, from the last keyframe on", async () => {
   const server = new Server();
   const { outlet } = server;
   for (const each of [unit(0), key(1), unit(2), key(3), unit(4)]) outlet.send(each, small);
@@ -113,7 +113,7 @@ test("what comes while it is connected to is sent from the last key picture on",
   assert.equal(attempt.isGone, true);
 });
 
-test("a server that refuses is tried again until it does not", async () => {
+test("retries until the server accepts", async () => {
   const server = new Server();
   server.outlet.send(key(0), small);
   await (await server.attempt(0)).refuse("no");
@@ -131,7 +131,7 @@ test("a server that refuses is tried again until it does not", async () => {
   await server.outlet.close();
 });
 
-test("one that is lost is found again, and begins with a key picture", async () => {
+test("reconnects after a loss, starting with a keyframe", async () => {
   const server = new Server();
   const { outlet } = server;
   outlet.send(key(0), small);
@@ -148,13 +148,13 @@ test("one that is lost is found again, and begins with a key picture", async () 
   await outlet.close();
 });
 
-test("while nothing comes it is not connected to", async () => {
+test("does not connect while there is no video", async () => {
   const server = new Server();
   server.outlet.send(key(0), small);
   const first = await server.attempt(0);
   await first.accept();
   first.lose("no picture came");
-  // Longer than it would wait.
+  // Longer than the retry delay.
   await new Promise((resolve) => setTimeout(resolve, 40));
   assert.equal(server.attempts.length, 1);
   server.outlet.send(unit(1), small);
@@ -165,9 +165,9 @@ test("while nothing comes it is not connected to", async () => {
   await server.outlet.close();
 });
 
-test("one that accepts and hangs up is waited for longer and longer", async () => {
+test("backs off when the server accepts and closes at once", async () => {
   const waits: number[] = [];
-  const server = new Server({ firstWaitMs: 8, mostWaitMs: 64 });
+  const server = new Server({ firstWaitMs: 8, maxWaitMs: 64 });
   for (let index = 0; index < 5; index++) {
     const beganMs = performance.now();
     server.outlet.send(key(index), small);
@@ -182,8 +182,8 @@ test("one that accepts and hangs up is waited for longer and longer", async () =
   await server.outlet.close();
 });
 
-test("one that held is found again at once", async () => {
-  const server = new Server({ firstWaitMs: 1, mostWaitMs: 1e6, steadyMs: 0 });
+test("reconnects without backoff after a steady connection", async () => {
+  const server = new Server({ firstWaitMs: 1, maxWaitMs: 1e6, steadyMs: 0 });
   for (let index = 0; index < 30; index++) {
     server.outlet.send(key(index), small);
     const attempt = await server.attempt(index);
@@ -194,7 +194,7 @@ test("one that held is found again at once", async () => {
   await server.outlet.close();
 });
 
-test("another kind of picture gets another session, when the one before is over", async () => {
+test("new codec parameters open a new session, after the old one is closed", async () => {
   const server = new Server();
   const { outlet } = server;
   outlet.send(key(0), small);
@@ -217,7 +217,7 @@ test("another kind of picture gets another session, when the one before is over"
   await outlet.close();
 });
 
-test("another kind of picture while it is connected to is what it gets", async () => {
+test("new codec parameters while connecting are used for the session", async () => {
   const server = new Server();
   server.outlet.send(key(0), small);
   const first = await server.attempt(0);
@@ -230,8 +230,8 @@ test("another kind of picture while it is connected to is what it gets", async (
   await server.outlet.close();
 });
 
-test("no more is kept than may be, and every frame is counted once", async () => {
-  const server = new Server({ keptBytes: 100 });
+test("limits the buffer, and counts every frame once", async () => {
+  const server = new Server({ bufferBytes: 100 });
   const { outlet } = server;
   outlet.send(key(0, 40), small);
   for (const index of [1, 2, 3]) outlet.send(unit(index, false, 40), small);
@@ -249,7 +249,7 @@ test("no more is kept than may be, and every frame is counted once", async () =>
   assert.deepEqual(server.counts, [1, 7]);
 });
 
-test("closing ends an attempt at once, and waits for a frozen server no longer than it may", async () => {
+test("close aborts a connection attempt at once, and waits for a frozen server up to the limit", async () => {
   const opening = new Server();
   opening.outlet.send(key(0), small);
   const attempt = await opening.attempt(0);

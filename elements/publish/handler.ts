@@ -1,3 +1,4 @@
+/** Publishes access units to an RTSP or RTMP server: connects when there is video to send, reconnects with backoff. */
 import { readRtmpAddress } from "../../media/rtmp/address.ts";
 import { publishRtmp } from "../../media/rtmp/publisher.ts";
 import { readRtspAddress } from "../../media/rtsp/address.ts";
@@ -5,7 +6,7 @@ import { publishRtsp } from "../../media/rtsp/publisher.ts";
 import type { Tracks, Unit } from "../../media/unit.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
 import type { Frame, Handler, Services } from "../element.ts";
-import { UnitMaker } from "./access-units.ts";
+import { AccessUnits } from "./access-units.ts";
 
 interface PublishProperties {
   readonly url: string;
@@ -13,28 +14,28 @@ interface PublishProperties {
 }
 
 const REPORT_EVERY_MS = 1000;
-/** Servers say what they want, at any length. */
-const MAX_LETTERS = 300;
+/** Limit for error texts from servers. */
+const MAX_DETAIL_LENGTH = 300;
 
 export class PublishHandler implements Pick<Handler, "process" | "flush" | "close"> {
   readonly #services: Services;
   readonly #outlet: Outlet;
-  readonly #units = new UnitMaker();
-  /** Came while a key picture was waited for. */
-  #framesLeftOut = 0;
+  readonly #units = new AccessUnits();
+  /** Dropped while waiting for a keyframe. */
+  #framesSkipped = 0;
   #reportedAtMs = 0;
 
-  /** Throws for a URL that is none. */
+  /** Throws for an invalid URL. */
   constructor(properties: PublishProperties, services: Services) {
     this.#services = services;
-    this.#outlet = new Outlet(openerOf(properties), () => this.#tellStatus());
+    this.#outlet = new Outlet(openerOf(properties), () => this.#onStatus());
     this.#report();
   }
 
-  /** Never waits. */
+  /** Never blocks. */
   process(frame: Frame): void {
     const made = this.#units.make(frame.copy(), frame.ptsNs, frame.captureNs);
-    if (made === null) this.#framesLeftOut++;
+    if (made === null) this.#framesSkipped++;
     else this.#outlet.send(made.unit, made.tracks);
     if (performance.now() - this.#reportedAtMs >= REPORT_EVERY_MS) this.#report();
   }
@@ -48,22 +49,22 @@ export class PublishHandler implements Pick<Handler, "process" | "flush" | "clos
     this.#report();
   }
 
-  #tellStatus(): void {
+  #onStatus(): void {
     const detail = this.#detail;
-    if (detail !== null) this.#services.log.warn(`nothing can be published now: ${detail}`);
-    else if (this.#outlet.status === "live") this.#services.log.info("what comes is published");
+    if (detail !== null) this.#services.log.warn(`publishing failed, retrying: ${detail}`);
+    else if (this.#outlet.status === "live") this.#services.log.info("publishing");
     this.#report();
   }
 
   get #detail(): string | null {
     const { detail } = this.#outlet;
-    return detail === null ? null : maskCredentials(detail).slice(0, MAX_LETTERS);
+    return detail === null ? null : maskCredentials(detail).slice(0, MAX_DETAIL_LENGTH);
   }
 
   #report(): void {
     this.#reportedAtMs = performance.now();
     const { status, framesSent } = this.#outlet;
-    const framesDropped = this.#outlet.framesDropped + this.#framesLeftOut;
+    const framesDropped = this.#outlet.framesDropped + this.#framesSkipped;
     this.#services.emit({ type: "output", status, detail: this.#detail, framesSent, framesDropped });
   }
 }
@@ -76,53 +77,53 @@ function openerOf({ url, address }: PublishProperties): OpenPublisher {
   return (tracks, signal) => publish(url, tracks, { signal, ...(address !== null && { host: address }) });
 }
 
-/** A server that units are sent to: connected to as soon as there is something to send, and again whenever it was lost. */
 /** One connection. */
 export interface Publisher {
-  /** False: it was not taken. */
+  /** Returns false if the unit was dropped. */
   send(unit: Unit): boolean;
   readonly closed: Promise<string>;
   close(): Promise<void>;
 }
 
-/** Rejects with the reason. When the signal is aborted it ends whatever it is about, the connection too. */
-export type OpenPublisher = (tracks: Tracks, signal: AbortSignal) => Promise<Publisher>;
+/** Rejects with the reason. Aborting the signal cancels the attempt, or closes the connection. */
+type OpenPublisher = (tracks: Tracks, signal: AbortSignal) => Promise<Publisher>;
 
-export type OutletStatus = "starting" | "live" | "retrying";
+type OutletStatus = "starting" | "live" | "retrying";
 
 const LIMITS = {
-  /** Before the first attempt after a loss; twice as long each time. */
+  /** Delay before the first attempt after a loss; doubles with each attempt. */
   firstWaitMs: 500,
-  mostWaitMs: 10_000,
-  /** A connection that held so long is no reason to wait longer the next time. */
+  maxWaitMs: 10_000,
+  /** A connection that lasted this long resets the delay. */
   steadyMs: 10_000,
-  /** To say good-bye. */
+  /** To disconnect gracefully. */
   closeMs: 1_000,
-  /** Of pictures since the last key one, kept for a server that is being connected to. */
-  keptBytes: 4 * 2 ** 20,
+  /** Video since the last keyframe, buffered while connecting. */
+  bufferBytes: 4 * 2 ** 20,
 };
 
+/** The connection to the server. Frames never wait for it. */
 export class Outlet {
   readonly #open: OpenPublisher;
   readonly #onStatus: () => void;
   readonly #limits: typeof LIMITS;
-  readonly #cut = new AbortController();
+  readonly #abort = new AbortController();
   #status: OutletStatus = "starting";
   #detail: string | null = null;
   #framesSent = 0;
   #framesDropped = 0;
   #tracks: Tracks | null = null;
   #publisher: Publisher | null = null;
-  /** Begins with a key picture, or is empty. */
-  #kept: Unit[] = [];
-  #keptBytes = 0;
+  /** Starts with a keyframe, or is empty. */
+  #buffer: Unit[] = [];
+  #bufferBytes = 0;
   #waitMs: number;
   #timer: NodeJS.Timeout | undefined;
-  /** A connection that comes or goes: there is no other meanwhile. */
-  #turning: Promise<void> | null = null;
+  /** A connection that is being opened or closed: no other is opened meanwhile. */
+  #transition: Promise<void> | null = null;
   #isClosed = false;
 
-  /** `onStatus` whenever the status or its detail has changed. */
+  /** Calls `onStatus` when the status or its detail has changed. */
   constructor(open: OpenPublisher, onStatus: () => void, limits: Partial<typeof LIMITS> = {}) {
     this.#open = open;
     this.#onStatus = onStatus;
@@ -134,7 +135,7 @@ export class Outlet {
     return this.#status;
   }
 
-  /** Why it is not live. */
+  /** Why the status is not live. */
   get detail(): string | null {
     return this.#detail;
   }
@@ -147,10 +148,10 @@ export class Outlet {
     return this.#framesDropped;
   }
 
-  /** Never waits. Other tracks than before come with a key picture. */
+  /** Never blocks. `tracks` changes only with a keyframe. */
   send(unit: Unit, tracks: Tracks): void {
     if (this.#isClosed) return;
-    if (tracks !== this.#tracks) this.#change(tracks);
+    if (tracks !== this.#tracks) this.#changeTracks(tracks);
     if (this.#publisher !== null) {
       this.#pass(this.#publisher, unit);
       return;
@@ -159,34 +160,34 @@ export class Outlet {
     this.#connect();
   }
 
-  /** Within its limit. What is on its way to the server still goes there. */
+  /** Within `closeMs`. Data already handed to the connection is still sent. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    this.#forget();
-    const timer = setTimeout(() => this.#cut.abort(), this.#publisher === null ? 0 : this.#limits.closeMs);
-    await this.#turning;
+    this.#dropBuffer();
+    const timer = setTimeout(() => this.#abort.abort(), this.#publisher === null ? 0 : this.#limits.closeMs);
+    await this.#transition;
     await this.#publisher?.close().catch(() => {});
     clearTimeout(timer);
   }
 
-  /** A session is for one kind of picture: another one needs another session, which the server allows when this is over. */
-  #change(tracks: Tracks): void {
+  /** Codec parameters are fixed per session: a change needs a new session, after the old one is closed. */
+  #changeTracks(tracks: Tracks): void {
     const publisher = this.#publisher;
     this.#tracks = tracks;
     this.#publisher = null;
     if (publisher === null) return;
-    this.#become("starting", null);
-    this.#turn(publisher.close());
+    this.#setStatus("starting", null);
+    this.#runTransition(publisher.close());
   }
 
-  /** Where there is nothing to send, as while the graph is paused, there is no connection either. */
+  /** Connects only if there is video to send: not while the graph is paused. */
   #connect(): void {
     const tracks = this.#tracks;
-    if (tracks === null || this.#kept.length === 0 || this.#isClosed) return;
-    if (this.#turning !== null || this.#timer !== undefined) return;
-    const opened = this.#open(tracks, this.#cut.signal);
-    this.#turn(
+    if (tracks === null || this.#buffer.length === 0 || this.#isClosed) return;
+    if (this.#transition !== null || this.#timer !== undefined) return;
+    const opened = this.#open(tracks, this.#abort.signal);
+    this.#runTransition(
       opened.then(
         (publisher) => this.#begin(publisher, tracks),
         (error: Error) => this.#retry(error.message),
@@ -194,11 +195,11 @@ export class Outlet {
     );
   }
 
-  #turn(work: Promise<void>): void {
-    this.#turning = work
+  #runTransition(work: Promise<void>): void {
+    this.#transition = work
       .catch(() => {})
       .then(() => {
-        this.#turning = null;
+        this.#transition = null;
         this.#connect();
       });
   }
@@ -210,8 +211,8 @@ export class Outlet {
     }
     const beganMs = performance.now();
     this.#publisher = publisher;
-    this.#become("live", null);
-    for (const unit of this.#take()) this.#pass(publisher, unit);
+    this.#setStatus("live", null);
+    for (const unit of this.#takeBuffer()) this.#pass(publisher, unit);
     void publisher.closed.then((reason) => {
       if (this.#publisher !== publisher || this.#isClosed) return;
       this.#publisher = null;
@@ -222,7 +223,7 @@ export class Outlet {
 
   #retry(reason: string): void {
     if (this.#isClosed) return;
-    this.#become("retrying", reason);
+    this.#setStatus("retrying", reason);
     this.#timer = setTimeout(
       () => {
         this.#timer = undefined;
@@ -230,7 +231,7 @@ export class Outlet {
       },
       this.#waitMs * (0.75 + Math.random() / 2),
     );
-    this.#waitMs = Math.min(this.#waitMs * 2, this.#limits.mostWaitMs);
+    this.#waitMs = Math.min(this.#waitMs * 2, this.#limits.maxWaitMs);
   }
 
   #pass(publisher: Publisher, unit: Unit): void {
@@ -238,30 +239,29 @@ export class Outlet {
     else this.#framesDropped++;
   }
 
-  /** What a server that comes back is sent first. */
   #keep(unit: Unit): void {
     const bytes = unit.parts.reduce((sum, part) => sum + part.length, 0);
-    if (unit.isKey || this.#keptBytes + bytes > this.#limits.keptBytes) this.#forget();
-    if (!unit.isKey && this.#kept.length === 0) {
+    if (unit.isKey || this.#bufferBytes + bytes > this.#limits.bufferBytes) this.#dropBuffer();
+    if (!unit.isKey && this.#buffer.length === 0) {
       this.#framesDropped++;
       return;
     }
-    this.#kept.push(unit);
-    this.#keptBytes += bytes;
+    this.#buffer.push(unit);
+    this.#bufferBytes += bytes;
   }
 
-  #forget(): void {
-    this.#framesDropped += this.#take().length;
+  #dropBuffer(): void {
+    this.#framesDropped += this.#takeBuffer().length;
   }
 
-  #take(): readonly Unit[] {
-    const kept = this.#kept;
-    this.#kept = [];
-    this.#keptBytes = 0;
-    return kept;
+  #takeBuffer(): readonly Unit[] {
+    const units = this.#buffer;
+    this.#buffer = [];
+    this.#bufferBytes = 0;
+    return units;
   }
 
-  #become(status: OutletStatus, detail: string | null): void {
+  #setStatus(status: OutletStatus, detail: string | null): void {
     if (status === this.#status && detail === this.#detail) return;
     this.#status = status;
     this.#detail = detail;

@@ -29,7 +29,7 @@ for (const [behaviour, moments, framesMs, expected] of [
   test(behaviour, () => assert.deepEqual(pick(moments, framesMs), expected));
 }
 
-test("new moments count from where the stream is", () => {
+test("new moments apply from the current position on", () => {
   const schedule = new Schedule({ at: [], every: null });
   schedule.isDue(5_000_000_000n);
   schedule.change({ at: [1, 6], every: null });
@@ -37,7 +37,7 @@ test("new moments count from where the stream is", () => {
   assert.equal(schedule.isDue(6_000_000_000n), true);
 });
 
-test("every moment up to the last frame is kept exactly once when frames are dense", () => {
+test("every moment up to the last frame is due exactly once when frames are dense", () => {
   fc.assert(
     fc.property(fc.uniqueArray(fc.integer({ min: 0, max: 100 }), { maxLength: 20 }), (moments) => {
       const kept = pick({ at: moments.map((ms) => ms / 10), every: null }, steps(100, 101));

@@ -16,7 +16,7 @@ export class SnapshotHandler implements Pick<Handler, "process" | "flush" | "end
   #taken = 0;
   #failed = 0;
   #reportedMs = Number.NEGATIVE_INFINITY;
-  /** At most one file is being written; the next picture waits for it, frames between do not. */
+  /** One file is written at a time; the next image waits for it, other frames do not. */
   #writing: Promise<void> = Promise.resolve();
 
   constructor(properties: SnapshotProperties, log: Log) {
@@ -35,7 +35,7 @@ export class SnapshotHandler implements Pick<Handler, "process" | "flush" | "end
       await this.#writing;
       this.#writing = writePicture(path, bytes).catch((error: unknown) => this.#countFailure(path, error));
     } catch (error) {
-      // A frame discarded by a stop or a seek is nobody's failure.
+      // A frame discarded by a stop or a seek is not a failure.
       if (!frame.signal.aborted) this.#countFailure(path, error);
     }
   }
@@ -54,7 +54,7 @@ export class SnapshotHandler implements Pick<Handler, "process" | "flush" | "end
 
   async close(): Promise<void> {
     await this.#writing;
-    if (this.#failed > 0) this.#log.error("some snapshots were not written", { failed: this.#failed, of: this.#taken });
+    if (this.#failed > 0) this.#log.error("snapshots failed", { failed: this.#failed, of: this.#taken });
   }
 
   #countFailure(path: string, error: unknown): void {
@@ -62,7 +62,7 @@ export class SnapshotHandler implements Pick<Handler, "process" | "flush" | "end
     if (performance.now() - this.#reportedMs < REPORT_EVERY_MS) return;
     this.#reportedMs = performance.now();
     const reason = error instanceof Error ? error.message : String(error);
-    this.#log.error("a snapshot was not written", { path, reason, failed: this.#failed });
+    this.#log.error("snapshot failed", { path, reason, failed: this.#failed });
   }
 }
 
@@ -71,11 +71,11 @@ const readMoments = ({ at, every }: SnapshotProperties): Moments => ({ at, every
 export interface Moments {
   /** Seconds into the stream. */
   readonly at: readonly number[];
-  /** Every so many seconds from 0 on; null for never. */
+  /** Interval in seconds, from 0 on; null for none. */
   readonly every: number | null;
 }
 
-/** Says which frames are to be kept: the first at or after each moment. Moments already past share one frame. */
+/** Decides which frames to write: the first at or after each moment. Moments already past share one frame. */
 export class Schedule {
   #moments: Moments;
   #lastNs: bigint | null = null;
@@ -84,7 +84,7 @@ export class Schedule {
     this.#moments = moments;
   }
 
-  /** Goes on from where the stream is, with other moments. */
+  /** Applies other moments from the current position on. */
   change(moments: Moments): void {
     this.#moments = moments;
   }
@@ -97,7 +97,7 @@ export class Schedule {
     return this.#moments.at.some((second) => isReached(toNs(second))) || isReached(this.#lastTickNs(ptsNs));
   }
 
-  /** The stream jumped: what counts as past is unknown. */
+  /** The stream jumped: the position is unknown. */
   restart(): void {
     this.#lastNs = null;
   }
