@@ -48,7 +48,7 @@ export async function tryModel(model: Model): Promise<void> {
   const network = await loadNetwork({ model, threads: 1, providers: ["cpu"], slots, gate: new SharedArrayBuffer(8) });
   const { weak, overlap } = model.card.thresholds;
   try {
-    await network.look(0, weak, overlap);
+    await network.infer(0, weak, overlap);
   } catch (error) {
     if (error instanceof Error && error.name === "ModelMisfit") throw error;
     throw new ModelFault(`${model.card.model} fits its card but cannot be run: ${messageOf(error)}`, { cause: error });

@@ -1,21 +1,21 @@
-/** Looks at frames: fills tensors from their planes, has them inferred, and brings what was found back to the frame. */
+/** Runs inference on frames: fills tensors from their planes, infers, and maps the candidates back to the frame. */
 import type { Candidates } from "../../models/decode/decoder.ts";
 import type { Model } from "../../models/open.ts";
 import type { Frame, TensorGeometry, TensorOrder } from "../element.ts";
 import type { Inference } from "./inference.ts";
-import { mergeLooks, placeCandidates } from "./objects.ts";
-import type { Region, Wanted } from "./request.ts";
+import { mergeRegions, placeCandidates } from "./objects.ts";
+import type { DetectionFilter, DetectRequest, Region } from "./request.ts";
 
-/** A slot that holds a part of a frame, and how to get back. */
-export interface Filled {
+/** A slot that holds the tensor of a region, and the mapping back to the frame. */
+export interface FilledSlot {
   readonly slot: number;
   readonly geometry: TensorGeometry;
 }
 
-export class Looker {
+export class FrameInference {
   readonly #inference: Inference;
   readonly #order: TensorOrder;
-  readonly #ring: SlotRing;
+  readonly #pool: SlotPool;
   readonly #slots: Inference["slots"];
 
   constructor(inference: Inference, { card }: Model) {
@@ -23,63 +23,66 @@ export class Looker {
     this.#inference = inference;
     this.#order = { ...order, ...(type === "float32" && { ...(mean && { mean }), ...(std && { std }) }) };
     this.#slots = inference.slots;
-    this.#ring = new SlotRing(this.#slots.length);
+    this.#pool = new SlotPool(this.#slots.length);
   }
 
-  /** Waits for a free slot. What it gives goes into `look` or `drop`. Rejects with the signal's reason. */
-  async fill(frame: Frame, region: Region, signal?: AbortSignal): Promise<Filled> {
-    const slot = await this.#ring.take();
+  /** Waits for a free slot. Pass the result to `infer` or `drop`. Rejects with the signal's reason. */
+  async fill(frame: Frame, region: Region, signal?: AbortSignal): Promise<FilledSlot> {
+    const slot = await this.#pool.acquire();
     const target = this.#slots[slot];
     try {
       signal?.throwIfAborted();
       if (target === undefined) throw new Error(`there is no slot ${slot}`);
       return { slot, geometry: await frame.tensor(target, { ...this.#order, region }) };
     } catch (error) {
-      this.#ring.giveBack(slot);
+      this.#pool.release(slot);
       throw error;
     }
   }
 
-  drop({ slot }: Filled): void {
-    this.#ring.giveBack(slot);
+  drop({ slot }: FilledSlot): void {
+    this.#pool.release(slot);
   }
 
   /**
-   * Candidates in pixels of the frame. `first` is the first region, where it has been filled already. After the first
-   * inference that is lost nothing more is filled: a part of a frame is no use.
+   * Candidates in pixels of the frame. `first` is the first region, if already filled. After the first lost inference no
+   * further region is filled: a partial result is useless.
    */
-  async look(frame: Frame, regions: readonly Region[], wanted: Wanted, first?: Filled): Promise<Candidates> {
-    const looks: Promise<Candidates>[] = [];
+  async infer(frame: Frame, { regions, filter }: DetectRequest, first?: FilledSlot): Promise<Candidates> {
+    const running: Promise<Candidates>[] = [];
     const lost = new AbortController();
     try {
       for (const [index, region] of regions.entries()) {
         const filled = index === 0 && first !== undefined ? first : await this.fill(frame, region, lost.signal);
-        const look = this.#infer(filled, wanted, lost);
-        look.catch(() => {}); // awaited below, but perhaps not before it fails
-        looks.push(look);
+        const inferring = this.#inferSlot(filled, filter, lost);
+        inferring.catch(() => {}); // awaited below, but possibly after it rejects
+        running.push(inferring);
       }
     } catch (error) {
-      await Promise.allSettled(looks);
+      await Promise.allSettled(running);
       throw error;
     }
-    return mergeLooks(await Promise.all(looks), regions, frame.format, wanted.overlap);
+    return mergeRegions(await Promise.all(running), regions, frame.format, filter.overlap);
   }
 
-  async #infer({ slot, geometry }: Filled, { minimum, overlap }: Wanted, lost: AbortController): Promise<Candidates> {
+  async #inferSlot(
+    { slot, geometry }: FilledSlot,
+    { minimum, overlap }: DetectionFilter,
+    lost: AbortController,
+  ): Promise<Candidates> {
     try {
-      const candidates = await this.#inference.infer(slot, minimum, overlap);
-      return placeCandidates(candidates, geometry);
+      return placeCandidates(await this.#inference.infer(slot, minimum, overlap), geometry);
     } catch (error) {
-      lost.abort(error); // before whoever waits for the slot has it
+      lost.abort(error); // before the next waiter acquires the slot
       throw error;
     } finally {
-      this.#ring.giveBack(slot);
+      this.#pool.release(slot);
     }
   }
 }
 
-/** Which slots are free; whoever finds none waits, in order. */
-export class SlotRing {
+/** Free slots; waiters are served in order. */
+export class SlotPool {
   readonly #free: number[];
   readonly #waiting: ((slot: number) => void)[] = [];
 
@@ -87,13 +90,13 @@ export class SlotRing {
     this.#free = Array.from({ length: count }, (_, slot) => slot);
   }
 
-  take(): Promise<number> {
+  acquire(): Promise<number> {
     const slot = this.#free.shift();
     if (slot !== undefined) return Promise.resolve(slot);
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  giveBack(slot: number): void {
+  release(slot: number): void {
     const next = this.#waiting.shift();
     if (next === undefined) this.#free.push(slot);
     else next(slot);

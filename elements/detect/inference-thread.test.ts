@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test, { type TestContext } from "node:test";
 import { Watchdog } from "./inference-thread.ts";
 
-/** A watchdog, what it told, and time that passes in steps of a tick. */
+/** A watchdog, its calls, and mocked time in steps of a tick. */
 function watch({ mock: { timers } }: TestContext) {
   timers.enable({ apis: ["setTimeout"] });
   const late: number[] = [];
@@ -13,7 +13,7 @@ function watch({ mock: { timers } }: TestContext) {
   return { watchdog, late, pass };
 }
 
-test("tells when the time is over, once", (context) => {
+test("the watchdog calls back once when the limit is exceeded", (context) => {
   const { watchdog, late, pass } = watch(context);
   watchdog.arm(800);
   pass(700);
@@ -24,7 +24,7 @@ test("tells when the time is over, once", (context) => {
   assert.deepEqual(late, [800]);
 });
 
-test("begins anew when armed again, and forgets when disarmed", (context) => {
+test("the watchdog restarts when armed again, and stops when disarmed", (context) => {
   const { watchdog, late, pass } = watch(context);
   watchdog.arm(800);
   pass(700);
@@ -35,7 +35,7 @@ test("begins anew when armed again, and forgets when disarmed", (context) => {
   assert.deepEqual(late, []);
 });
 
-test("a long sleep of the machine counts as one tick", (context) => {
+test("the watchdog counts a suspend of the machine as one tick", (context) => {
   const { watchdog, late, pass } = watch(context);
   watchdog.arm(800);
   context.mock.timers.tick(100_000);

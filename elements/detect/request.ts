@@ -1,27 +1,56 @@
-/** What is wanted of an inference, from the properties and the model's card. */
+/** What to detect and where: thresholds, classes and regions, from the properties and the model card. */
 import type { Model } from "../../models/open.ts";
 import { didYouMean } from "../../schemas/suggest.ts";
 import type { TensorOrder } from "../element.ts";
 
-export interface WantedProperties {
+export interface RequestProperties {
   readonly confidence: number | null;
   readonly weak: number | null;
   readonly overlap: number | null;
   readonly classes: readonly string[];
+  readonly roi?: Region;
+  readonly tiles?: Tiles;
 }
 
-export interface Wanted {
+export interface DetectRequest {
+  /** One inference each. */
+  readonly regions: readonly Region[];
+  /** Covers all regions. */
+  readonly within: Region;
+  readonly filter: DetectionFilter;
+}
+
+export interface DetectionFilter {
   readonly confidence: number;
   readonly weak: number;
   readonly overlap: number;
   /** The lower of the two thresholds. */
   readonly minimum: number;
-  /** Null: all of them. */
+  /** Null: all classes. */
   readonly classIds: ReadonlySet<number> | null;
 }
 
-/** Throws for a class that the model does not know. */
-export function readWanted(properties: WantedProperties, { card, labels }: Model): Wanted {
+/** In fractions of the frame. */
+export type Region = NonNullable<TensorOrder["region"]>;
+
+export interface Tiles {
+  readonly columns: number;
+  readonly rows: number;
+  /** Fraction of a tile shared with its neighbour; default 0.2. */
+  readonly overlap?: number;
+  /** Also the whole frame, for objects larger than a tile; default true. */
+  readonly whole?: boolean;
+}
+
+/** Throws for an unknown class or a region outside the frame. */
+export const makeRequest = (properties: RequestProperties, model: Model): DetectRequest => ({
+  regions: listRegions(properties.roi ?? null, properties.tiles ?? null),
+  within: properties.roi ?? WHOLE,
+  filter: readFilter(properties, model),
+});
+
+/** Throws for a class that the model does not have. */
+export function readFilter(properties: RequestProperties, { card, labels }: Model): DetectionFilter {
   const confidence = properties.confidence ?? card.thresholds.confidence;
   const weak = properties.weak ?? card.thresholds.weak;
   return {
@@ -37,32 +66,19 @@ function readClasses(names: readonly string[], model: string, labels: readonly s
   const unknown = names.filter((name) => !labels.includes(name));
   if (unknown.length === 0) return new Set(names.map((name) => labels.indexOf(name)));
   const hints = unknown.map((name) => `"${name}"${didYouMean(name, labels)}`).join(", ");
-  throw new Error(`the model ${model} knows no class ${hints}\n  it knows ${labels.join(", ")}`);
-}
-
-/** The parts of a frame that are looked at, each by an inference of its own. */
-/** In fractions of the frame. */
-export type Region = NonNullable<TensorOrder["region"]>;
-
-export interface Tiles {
-  readonly columns: number;
-  readonly rows: number;
-  /** Of a tile, shared with its neighbour; 0.2 unless it is said. */
-  readonly overlap?: number;
-  /** The undivided picture as well, for what is too large for a tile; so it is unless it is said. */
-  readonly whole?: boolean;
+  throw new Error(`the model ${model} has no class ${hints}\n  its classes: ${labels.join(", ")}`);
 }
 
 export const WHOLE: Region = { x: 0, y: 0, width: 1, height: 1 };
-/** What adding up decimal fractions may be off by. */
+/** Tolerance for sums of decimal fractions. */
 const SLACK = 1e-9;
 
-/** Tiles row by row, then the whole. Throws for a region that is not within the frame. */
-export function listLooks(roi: Region | null, tiles: Tiles | null): readonly Region[] {
+/** Tiles row by row, then the whole frame. Throws for a region outside the frame. */
+export function listRegions(roi: Region | null, tiles: Tiles | null): readonly Region[] {
   const within = roi ?? WHOLE;
   if (within.x + within.width > 1 + SLACK || within.y + within.height > 1 + SLACK) {
     throw new Error(
-      `roi reaches beyond the frame: x + width is ${round(within.x + within.width)}, y + height is ${round(within.y + within.height)}; both are fractions of the frame and at most 1`,
+      `roi reaches beyond the frame: x + width is ${round(within.x + within.width)}, y + height is ${round(within.y + within.height)}; expected fractions of the frame that add up to at most 1`,
     );
   }
   if (tiles === null) return [within];
@@ -73,7 +89,7 @@ export function listLooks(roi: Region | null, tiles: Tiles | null): readonly Reg
   return whole && regions.length > 1 ? [...regions, within] : regions;
 }
 
-/** `count` parts of one length that cover `length` and share `overlap` of themselves with the next. */
+/** `count` parts of equal length that cover `length` and share `overlap` of themselves with the next. */
 function divide(start: number, length: number, count: number, overlap: number): readonly (readonly [number, number])[] {
   const part = length / (count - (count - 1) * overlap);
   const step = part * (1 - overlap);

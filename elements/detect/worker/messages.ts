@@ -1,22 +1,22 @@
-/** What the detector and its worker say to each other. */
+/** Messages between the detector and its worker thread, and the gate that guards native calls. */
 import type { Candidates } from "../../../models/decode/decoder.ts";
 import type { Model } from "../../../models/open.ts";
 
 export interface WorkerSettings {
   readonly model: Model;
-  /** Of onnxruntime, within one inference. */
+  /** Threads of onnxruntime for one inference. */
   readonly threads: number;
   readonly providers: readonly string[];
-  /** Tensors that are filled by the detector and copied by the worker, which cannot run on shared memory. */
+  /** Tensors, filled by the detector and copied by the worker: onnxruntime does not accept shared memory. */
   readonly slots: readonly SharedArrayBuffer[];
   readonly gate: SharedArrayBuffer;
 }
 
-/** Look at what is in that slot. */
+/** Requests inference on a slot. */
 export interface Order {
   readonly id: number;
   readonly slot: number;
-  /** Scores below it are not wanted. */
+  /** Minimum score. */
   readonly minimum: number;
   /** Boxes of one class that overlap more are one object. */
   readonly overlap: number;
@@ -24,20 +24,20 @@ export interface Order {
 
 export type Answer =
   | { readonly kind: "ready"; readonly inferenceMs: number; readonly warnings: readonly string[] }
-  /** It will never work: the model does not fit, or the provider is not there. */
+  /** Retrying is useless: the model does not match its card, or the provider is not available. */
   | { readonly kind: "refused"; readonly reason: string }
   | { readonly kind: "found"; readonly id: number; readonly candidates: Candidates; readonly inferenceMs: number }
   | { readonly kind: "failed"; readonly reason: string };
 
-/**
- * When a worker may be ended. A thread that is ended while it is inside onnxruntime takes the whole process with it: its
- * binding cannot return into JavaScript that no longer runs. So native calls go through a gate in shared memory: who
- * wants to end the worker shuts it first, and waits until nobody is inside. Both sides, any thread.
- */
 const SHUT = 0;
 const INSIDE = 1;
 const SLOTS = 2;
 
+/**
+ * Decides when a worker may be terminated. Terminating a thread inside onnxruntime aborts the whole process: the binding
+ * cannot return into JavaScript that no longer runs. Therefore native calls go through a gate in shared memory: to
+ * terminate the worker, shut the gate first and wait until it is empty. Used by both sides, from any thread.
+ */
 export class Gate {
   readonly memory: SharedArrayBuffer;
   readonly #words: Int32Array;
@@ -47,9 +47,9 @@ export class Gate {
     this.#words = new Int32Array(memory);
   }
 
-  /** False when the gate is shut: the native call must not be made. Otherwise `leave` follows, whatever happens. */
+  /** False if the gate is shut: do not make the native call. Otherwise `leave` must follow, also after an error. */
   enter(): boolean {
-    // Inside first, then the look at the gate; `shut` does it the other way round, so one of the two sees the other.
+    // Store INSIDE, then load SHUT; the closing side does the reverse, so at least one of them sees the other.
     Atomics.store(this.#words, INSIDE, 1);
     if (Atomics.load(this.#words, SHUT) === 0) return true;
     this.leave();
@@ -61,7 +61,7 @@ export class Gate {
     Atomics.notify(this.#words, INSIDE);
   }
 
-  /** From now on nobody enters. */
+  /** `enter` returns false from now on. */
   shut(): void {
     Atomics.store(this.#words, SHUT, 1);
   }
@@ -70,7 +70,7 @@ export class Gate {
     return Atomics.load(this.#words, INSIDE) === 1;
   }
 
-  /** Blocks the calling thread. False when somebody is still inside after that time. */
+  /** Blocks the calling thread. False if the gate is still occupied after that time. */
   waitUntilEmpty(limitMs: number): boolean {
     return Atomics.wait(this.#words, INSIDE, 1, limitMs) !== "timed-out";
   }

@@ -4,11 +4,11 @@ import { expectNumbers } from "./network.ts";
 
 const output = (data: Float32Array | BigInt64Array) => ({ type: "float32", dims: [data.length], data });
 
-test("outputs of numbers pass", () => {
+test("accepts outputs without NaN", () => {
   expectNumbers({ boxes: output(new Float32Array(100_000)), classes: output(new BigInt64Array(4)) });
 });
 
-test("a network that gives NaN is named by its output", () => {
+test("names the output that holds NaN", () => {
   const scores = new Float32Array(100_000).fill(Number.NaN, 3_000, 50_000);
   assert.throws(
     () => expectNumbers({ boxes: output(new Float32Array(4)), scores: output(scores) }),
@@ -16,7 +16,7 @@ test("a network that gives NaN is named by its output", () => {
   );
 });
 
-test("one NaN is enough in an output that is looked at in full", () => {
+test("finds a single NaN in an output that is checked completely", () => {
   const boxes = new Float32Array(4096);
   boxes[4095] = Number.NaN;
   assert.throws(() => expectNumbers({ boxes: output(boxes) }), /NaN/);
