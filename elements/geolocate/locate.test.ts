@@ -7,7 +7,7 @@ import { boxOn, type Flown, locateFoot, PROPERTIES, sightOf, telemetryOf } from 
 import { findKind } from "./sizes.ts";
 import { combine, cross, dot, step, subtract, type Vector } from "./wgs84.ts";
 
-/** Numbers with mean 0 and standard deviation 1 that are the same in every run. */
+/** Deterministic random numbers with mean 0 and standard deviation 1. */
 function normals(seed: number): () => number {
   let state = seed;
   const uniform = (): number => {
@@ -17,13 +17,13 @@ function normals(seed: number): () => number {
   return () => Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform());
 }
 
-/** Rodrigues: a real turn and not its first order. */
+/** Rodrigues: an exact rotation, not its first order. */
 function turn(vector: Vector, axis: Vector, angle: number): Vector {
   const [sin, cos] = [Math.sin(angle), Math.cos(angle)];
   return combine(vector, cos, cross(axis, vector), sin, axis, dot(axis, vector) * (1 - cos));
 }
 
-/** Cameras that are wrong by chance, each by as much as is said; the root of the mean square of how far off the spot is. */
+/** Monte Carlo: cameras with random errors of the given size; returns the root mean square error of the position. */
 function drawErrorM({ lens, world }: Sight, x: number, y: number, draws: number): number {
   assert.ok(world);
   const next = normals(7);
@@ -73,7 +73,7 @@ function meet(world: World, axes: CameraAxes, from: Vector, right: number, down:
   return step(from, along, meetGround(world.terrain, { from, along }, 1e6) ?? Number.NaN);
 }
 
-/** Falls to the north as steeply as 1 in 4, and rises to the east. */
+/** Falls to the north by 1 in 4, and rises to the east. */
 const SLOPE: Terrain = { heightAt: (latitude, longitude) => -latitude * 27_640 + longitude * 20_000 };
 
 const CASES: readonly (readonly [name: string, flown: Flown, x: number, y: number, terrain?: Terrain])[] = [
@@ -87,7 +87,7 @@ const CASES: readonly (readonly [name: string, flown: Flown, x: number, y: numbe
 ];
 
 for (const [name, flown, x, y, terrain] of CASES)
-  test(`the error is that of cameras wrong by chance: ${name}`, () => {
+  test(`the error equals that of a Monte Carlo simulation: ${name}`, () => {
     const sight = sightOf(flown, {}, terrain);
     const { spot } = locateFoot(sight, x, y);
     assert.ok(spot);
@@ -102,18 +102,18 @@ const errorAt = (flown: Flown, properties = {}): number => {
   return errorM(spot.covariance);
 };
 
-test("the flatter one looks, the larger the error", () => {
+test("the error grows with the obliqueness of the view", () => {
   const errors = [-90, -60, -45, -30, -20, -10, -5, -2].map((pitch) => errorAt({ pitch }));
   for (const [i, error] of errors.entries()) assert.ok(i === 0 || error > (errors[i - 1] ?? 0), `${errors}`);
 });
 
-test("looking straight down, only what matters there counts", () => {
+test("looking straight down, heading and height do not matter", () => {
   // Of 100 m: 0.5° about two axes is 0.873 m each; north and height do not matter in the middle of the picture.
   const expected = Math.hypot(100 * Math.tan(0.5 * (Math.PI / 180)) * Math.SQRT2, 1.5);
   assert.ok(Math.abs(errorAt({ pitch: -90 }) - expected) < 0.01);
 });
 
-test("a lens in doubt counts at the edge of the picture, and not in its middle", () => {
+test("the lens error counts at the edge of the image, not in its middle", () => {
   const sure = { attitudeErrorDeg: 0, headingErrorDeg: 0, positionErrorM: 0, heightErrorM: 0 };
   const sight = sightOf({ pitch: -90, hfov: 90, vfov: 60 }, sure);
   const errorOf = (x: number): number => {
@@ -126,7 +126,7 @@ test("a lens in doubt counts at the edge of the picture, and not in its middle",
   assert.ok(errorOf(0.5) < 1e-9);
 });
 
-test("what joining by time has left in doubt is added", () => {
+test("adds the error of joining telemetry by time", () => {
   const doubtful = { ...telemetryOf({ pitch: -45 }), doubt: { angle: 2, position: 10, height: 5 } };
   const sight = openSight(doubtful, PROPERTIES, null);
   assert.ok(sight);
@@ -142,7 +142,7 @@ test("what joining by time has left in doubt is added", () => {
   assert.ok(spot && Math.abs(errorM(spot.covariance) - same) < 1e-6);
 });
 
-test("a foot that is cut off at the bottom of the picture is in doubt", () => {
+test("a foot cut off at the bottom of the frame increases the error", () => {
   const sight = sightOf({ pitch: -30 });
   const errorOf = (y: number): number => {
     const { spot } = locate(sight, boxOn(0.5, y, 0.1, 0.3), { isAirborne: false, size: null }, PROPERTIES.footError);
@@ -152,7 +152,7 @@ test("a foot that is cut off at the bottom of the picture is in doubt", () => {
   assert.ok(errorOf(1) > 2 * errorOf(0.99));
 });
 
-test("an object that is cut off at the side of the picture is in doubt", () => {
+test("an object cut off at the side of the frame increases the error", () => {
   const sight = sightOf({ pitch: -30 });
   const errorOf = (x: number): number => {
     const { spot } = locate(sight, boxOn(x, 0.9, 0.3, 0.1), { isAirborne: false, size: null }, PROPERTIES.footError);
@@ -172,7 +172,7 @@ const SURE = {
   footError: 0,
 };
 
-test("the foot is where an object is nearest: half of its length is in doubt, along the view", () => {
+test("adds half of the length of the object along the view", () => {
   for (const flown of [{ pitch: -90 }, { pitch: -45 }, { pitch: -10, roll: 20 }]) {
     const { spot } = locate(sightOf(flown, SURE), boxOn(0.5, 0.5), findKind("car"), 0);
     assert.ok(spot && Math.abs(errorM(spot.covariance) - 1.5) < 1e-9, JSON.stringify(flown));
@@ -181,7 +181,7 @@ test("the foot is where an object is nearest: half of its length is in doubt, al
   }
 });
 
-test("nothing in doubt, no error", () => {
+test("without input errors there is no error", () => {
   const { spot } = locate(sightOf({ pitch: -30 }, SURE), boxOn(0.4, 0.6), { isAirborne: false, size: null }, 0);
   assert.equal(spot && errorM(spot.covariance), 0);
 });

@@ -1,3 +1,4 @@
+/** Locates an object by the ray through its box, and computes the error of the position. Pure. */
 import type { Box } from "../../schemas/detections.ts";
 import type { CameraAttitude, CameraPosition, FrameTelemetry } from "../../schemas/telemetry.ts";
 import {
@@ -15,7 +16,6 @@ import {
   turnCamera,
 } from "./camera.ts";
 import { findNormal, levelTerrain, meetGround, type Ray, type Terrain } from "./ground.ts";
-import type { GeolocateProperties } from "./handler.ts";
 import type { Kind } from "./sizes.ts";
 import {
   combine,
@@ -30,6 +30,18 @@ import {
   toGeodetic,
   type Vector,
 } from "./wgs84.ts";
+
+/** See geolocate.ts. */
+export interface GeolocateProperties {
+  readonly maxDistanceM: number;
+  readonly geoidSeparationM: number;
+  readonly attitudeErrorDeg: number;
+  readonly headingErrorDeg: number;
+  readonly lensError: number;
+  readonly positionErrorM: number;
+  readonly heightErrorM: number;
+  readonly footError: number;
+}
 
 export interface Located {
   /** Degrees. */
@@ -54,19 +66,19 @@ export interface LocatedSpot {
   readonly lastingM: number;
 }
 
-/** The foot of a box that is cut off at the bottom of the frame lies below it, or aside, who knows how far: by half of what is seen. */
+/** Foot error of a box cut off by the edge of the frame: half of its visible size. */
 const CUT_FOOT_ERROR = 0.5;
 
 /**
- * What stands on the ground is where its foot is: the middle of the box's lower edge. What flies is where the middle of
- * the box is, and the ground behind it tells nothing. Without a spot in a known world, at the horizon or beyond the
- * limit, what stands on the ground has angles only.
+ * An object on the ground is located at its foot, the middle of the lower edge of its box. An airborne object is located
+ * at the middle of its box, without a ground position. Without a known camera pose, at the horizon or beyond the distance
+ * limit, an object on the ground has only angles.
  */
 export function locate({ lens, world }: Sight, box: Box, { isAirborne, size }: Kind, footError: number): Located {
   const [left, top, width, height] = box;
   const right = offsetRight(lens, left + width / 2);
   const down = offsetDown(lens, isAirborne ? top + height / 2 : top + height);
-  // Written out here and below: spreading an object costs more than all the geometry.
+  // Written out here and below: object spread costs more than the geometry.
   const azimuth = azimuthDeg(right);
   const elevation = elevationDeg(right, down);
   if (world === null || isAirborne) {
@@ -93,33 +105,33 @@ function meet(world: World, foot: Omit<Sighted, "ray" | "distanceM" | "normal">)
   if (covariance === null) return null;
   const { latitude, longitude, heightM } = place;
   const { angle, positionM } = world.lasting;
-  // Up or down the picture it goes further, by how flat the ray meets the ground.
+  // Along the view the error grows with the obliqueness of the ray.
   const lastingM = Math.hypot((angle * distanceM) / -dot(ray.along, normal), positionM);
   return { latitude, longitude, heightM, distanceM, point, covariance, lastingM };
 }
 
-/** What the telemetry of a frame allows to say of the objects in it. */
+/** What the telemetry of a frame allows to compute. */
 export interface Sight {
   readonly lens: Lens;
   /** Null: angles and estimated distances only. */
   readonly world: World | null;
-  /** Why that is so. */
+  /** Why `world` is null. */
   readonly reason: string | null;
 }
 
 export interface World extends DoubtedCamera {
-  /** Where the camera is: ECEF. */
+  /** Camera position, ECEF. */
   readonly from: Vector;
   readonly terrain: Terrain;
   readonly limitM: number;
-  /** Of the doubts, what is the same from frame to frame. Radians and metres. */
+  /** The part of the errors that persists from frame to frame. Radians and metres. */
   readonly lasting: { readonly angle: number; readonly positionM: number };
 }
 
 const LATE =
-  "the last position or attitude of the camera was told too long ago for this picture: telemetry must come more often than `extrapolate-ms` of the element `telemetry`";
+  "the last position or attitude of the camera is too old for this frame: send telemetry more often than `extrapolate-ms` of the element `telemetry`";
 
-/** Null where not even the fields of view are of use. Without a terrain the ground is as low everywhere as below the camera. */
+/** Null if the fields of view are invalid. Without a terrain, the ground is level at the height below the camera. */
 export function openSight(
   telemetry: FrameTelemetry,
   properties: GeolocateProperties,
@@ -144,7 +156,7 @@ function findLack(
   if (position === null) return "the telemetry does not have the camera's position";
   if (attitude === null) return "the telemetry does not have the camera's attitude";
   if (![...Object.values(position), ...Object.values(attitude)].every(Number.isFinite))
-    return "the telemetry has a position or an attitude that is no number";
+    return "the telemetry has a position or an attitude that is not a number";
   if (terrain === null && position.relAltitude <= 0)
     return "the camera is not above the ground: rel_altitude is 0 or less";
   return null;
@@ -157,8 +169,8 @@ function openWorld(
   { doubt, lasting }: FrameTelemetry,
   properties: GeolocateProperties,
 ): World {
-  // Altitudes are above mean sea level. It counts as the ellipsoid unless told otherwise: only the height above the ground
-  // matters for where a ray meets it, and that is the same above either.
+  // Altitudes are above mean sea level, taken as the ellipsoid unless `geoidSeparationM` is set: only the height above the
+  // ground decides where a ray meets it, and that is the same above either.
   const heightM = altitude + properties.geoidSeparationM;
   const local = localFrame(latitude, longitude);
   return {
@@ -178,16 +190,11 @@ function openWorld(
   };
 }
 
-/**
- * How far off a spot on the ground may be: what is not known well (angles, lens, foot of the box, place and height of the
- * camera) carried through the geometry to first order. Each cause tilts or shifts the ray; near the spot the ground is the
- * plane that touches it there.
- */
-/** One standard deviation each. */
+/** Input errors, one standard deviation each. */
 export interface Doubts {
   /** Radians, about each axis of the camera. */
   readonly attitude: number;
-  /** Radians, about the vertical, besides. */
+  /** Radians, about the vertical, in addition. */
   readonly heading: number;
   /** Fraction of the fields of view. */
   readonly lens: number;
@@ -202,22 +209,22 @@ export interface DoubtedCamera {
   readonly doubts: Doubts;
 }
 
-/** A ray that meets the ground, and where in the picture it comes from: see camera.ts for `right` and `down`. */
+/** A ray that meets the ground, and its origin in the image: see camera.ts for `right` and `down`. */
 export interface Sighted {
   readonly ray: Ray;
   readonly distanceM: number;
-  /** Of the ground there: of length 1. */
+  /** Unit normal of the ground. */
   readonly normal: Vector;
   readonly right: number;
   readonly down: number;
   /** One standard deviation of both. */
   readonly rightDoubt: number;
   readonly downDoubt: number;
-  /** Metres on the ground from the foot of the box, where the object is nearest, to its middle; 0 where nobody knows. */
+  /** Metres on the ground from the foot of the box, the nearest point of the object, to its middle; 0 if unknown. */
   readonly halfLengthM: number;
 }
 
-/** Of a spot: how its errors along three axes go together, square metres. ECEF. */
+/** Covariance of a position in square metres, ECEF. */
 export interface Covariance {
   xx: number;
   xy: number;
@@ -227,16 +234,20 @@ export interface Covariance {
   zz: number;
 }
 
-/** One standard deviation: the root of the mean square of the distance. */
+/** One standard deviation: root mean square of the distance. */
 export const errorM = ({ xx, yy, zz }: Covariance): number => Math.sqrt(xx + yy + zz);
 
-/** Null at the horizon, where the least change of an angle loses the ground. */
+/**
+ * Propagates the input errors (angles, lens, foot of the box, position and height of the camera) to the position, to
+ * first order: each cause tilts or shifts the ray, and the ground is approximated by its tangent plane. Null at the
+ * horizon, where the smallest change of an angle loses the ground.
+ */
 export function spreadErrors({ axes, local, doubts }: DoubtedCamera, sighted: Sighted): Covariance | null {
   const { ray, distanceM, normal, right, down } = sighted;
   const falling = -dot(ray.along, normal);
   if (!(falling > 0)) return null;
   const sum: Covariance = { xx: 0, xy: 0, xz: 0, yy: 0, yz: 0, zz: 0 };
-  /** The ray is shifted to one side by so many metres where it meets the ground: how far the spot goes. */
+  /** Adds the movement of the position when the ray is shifted sideways by `metres` where it meets the ground. */
   const shift = (side: Vector, metres: number): void => {
     const onward = dot(side, normal) / falling;
     addCause(

@@ -1,6 +1,6 @@
 /**
- * Speed and heading over the ground of each track: a Kalman filter that takes the speed for constant, in metres on the
- * plane that touches the earth where the track is, fed with spots and how sure they are.
+ * Speed and heading of each track over the ground: a constant-velocity Kalman filter in metres on the tangent plane at
+ * the track, fed with positions and their covariances.
  */
 import type { Covariance } from "./locate.ts";
 import { combine, cross, dot, localFrame, normalise, RADIANS, step, subtract, type Vector } from "./wgs84.ts";
@@ -11,29 +11,29 @@ export interface Spot {
   /** ECEF. */
   readonly point: Vector;
   readonly covariance: Covariance;
-  /** Of the error, what is the same from frame to frame and changes with how the camera moves: one standard deviation. */
+  /** The part of the error that persists from frame to frame and changes with the camera's motion: one standard deviation. */
   readonly lastingM: number;
 }
 
 export interface Motion {
   readonly speedMps: number | null;
-  /** Degrees from true north; null while it stands or that cannot be told. */
+  /** Degrees from true north; null while it stands still or if unknown. */
   readonly heading: number | null;
 }
 
-/** Better than that a speed must be known to be told: metres a second, or as a part of it. */
+/** Maximum error of a reported speed: metres per second, or as a fraction of it. */
 const KNOWN_MPS = 2;
 const KNOWN_PART = 1 / 3;
 const MIN_SPOTS = 3;
 const MIN_TIME_S = 0.5;
-/** Slower than that something stands: boxes breathe. */
+/** Slower objects count as standing: boxes jitter. */
 const STANDING_MPS = 0.4;
-/** Further from where its plane touches the earth, a track gets another plane. */
+/** Farther from the origin of its plane, a track gets a new plane. */
 const PLANE_REACH_M = 1000;
-/** Not seen for so long, a track is forgotten, whoever failed to say that it has ended. */
+/** A track not seen for this time is dropped, in case its end was missed. */
 const FORGET_S = 60;
 const MAX_TRACKS = 4096;
-/** An error that lasts comes and goes with the turns of the camera, within about this; and so long the filter remembers it. */
+/** A persistent error changes with the camera's rotation within about this time; the filter remembers it for `MEMORY_S`. */
 const TURN_S = 1;
 const MEMORY_S = 2;
 
@@ -44,20 +44,20 @@ interface Course {
   readonly firstS: number;
   lastS: number;
   spots: number;
-  /** The most of late. */
+  /** Recent maximum. */
   lastingM: number;
   plane: { origin: Vector; first: Vector; second: Vector };
 }
 
 export class Motions {
-  /** Those heard of last come last. */
+  /** In order of their last update. */
   readonly #courses = new Map<number, Course>();
 
   get size(): number {
     return this.#courses.size;
   }
 
-  /** Takes a spot that a detection supports. */
+  /** Adds a position that is based on a detection. */
   take(id: number, timeS: number, spot: Spot): Motion {
     const known = this.#courses.get(id);
     this.#courses.delete(id);
@@ -68,7 +68,7 @@ export class Motions {
     return describe(course, spot);
   }
 
-  /** What is known of a track that this frame says nothing new of. */
+  /** The motion of a track without a new position. */
   recall(id: number, spot: Spot): Motion {
     const course = this.#courses.get(id);
     return course === undefined ? UNKNOWN_MOTION : describe(course, spot);
@@ -118,7 +118,7 @@ function advance(course: Course, timeS: number, { latitude, longitude, point, co
   let { origin, first, second } = course.plane;
   const away = subtract(point, origin);
   if (dot(away, away) > PLANE_REACH_M * PLANE_REACH_M) {
-    // The new axes are the old ones, laid flat: nothing that the filter knows turns.
+    // The new axes are the old ones, projected: the filter state does not rotate.
     const { up } = localFrame(latitude, longitude);
     filter.move(-dot(away, first), -dot(away, second));
     first = normalise(step(first, up, -dot(first, up)));
@@ -136,7 +136,7 @@ function advance(course: Course, timeS: number, { latitude, longitude, point, co
   );
 }
 
-/** Of a covariance between two directions. */
+/** Covariance between two directions. */
 const spread = ({ xx, xy, xz, yy, yz, zz }: Covariance, a: Vector, b: Vector): number =>
   a.x * (xx * b.x + xy * b.y + xz * b.z) +
   a.y * (xy * b.x + yy * b.y + yz * b.z) +
@@ -148,7 +148,7 @@ function describe({ filter, plane, spots, firstS, lastS, lastingM }: Course, { l
   const velocity = combine(plane.first, filter.velocityX, plane.second, filter.velocityY, plane.first, 0);
   const [eastward, northward] = [dot(velocity, east), dot(velocity, north)];
   const speedMps = Math.sqrt(eastward * eastward + northward * northward);
-  // The filter takes the error of each spot for a new one.
+  // The filter assumes independent errors: add the persistent part.
   const doubtMps = Math.hypot(filter.speedDoubt(), lastingM / TURN_S);
   if (doubtMps > Math.max(KNOWN_MPS, speedMps * KNOWN_PART)) return UNKNOWN_MOTION;
   const isStanding = speedMps < Math.max(STANDING_MPS, doubtMps / 2);
@@ -157,21 +157,21 @@ function describe({ filter, plane, spots, firstS, lastS, lastingM }: Course, { l
 
 function toHeading(eastward: number, northward: number): number {
   const degrees = Math.atan2(eastward, northward) / RADIANS;
-  // Of a number just below 0 the sum is 360.
+  // For a tiny negative angle the sum rounds to 360.
   const heading = degrees < 0 ? degrees + 360 : degrees;
   return heading < 360 ? heading : 0;
 }
 
-/** How much the speed of something changes by itself: metres a second, in one second and along one axis. Squared. */
+/** Process noise: variance of the change of speed per second and axis, in (m/s)². */
 const UNSTEADINESS = 0.5;
-/** What is thought of the speed of something new: that of a car in town. Squared, metres a second. */
+/** Initial variance of the speed: that of a car in town, in (m/s)². */
 const FIRST_SPEED2 = 10 * 10;
 
 /**
- * Place and velocity on a plane. Keeps how unsure both are as three blocks of two by two: of the place, between place and
- * velocity, and of the velocity.
+ * Position and velocity on a plane. The covariance is kept as three blocks of two by two: position, between position and
+ * velocity, and velocity.
  */
-export class PlaneFilter {
+class PlaneFilter {
   x: number;
   y: number;
   velocityX = 0;
@@ -179,7 +179,7 @@ export class PlaneFilter {
   #pxx: number;
   #pxy: number;
   #pyy: number;
-  /** Between the place along the first and the velocity along the second axis named. */
+  /** Between the position along the first and the velocity along the second axis named. */
   #mxx = 0;
   #mxy = 0;
   #myx = 0;
@@ -201,7 +201,7 @@ export class PlaneFilter {
     return Math.sqrt(Math.max(this.#vxx + this.#vyy, 0));
   }
 
-  /** Another origin. */
+  /** Changes the origin. */
   move(x: number, y: number): void {
     this.x += x;
     this.y += y;
@@ -224,16 +224,16 @@ export class PlaneFilter {
     this.#vyy += UNSTEADINESS * t;
   }
 
-  /** A place that was seen, and how unsure that is. */
+  /** Adds a measured position with its covariance. */
   correct(x: number, y: number, xx: number, xy: number, yy: number): void {
     const [pxx, pxy, pyy] = [this.#pxx, this.#pxy, this.#pyy];
     const [mxx, mxy, myx, myy] = [this.#mxx, this.#mxy, this.#myx, this.#myy];
     const [sxx, sxy, syy] = [pxx + xx, pxy + xy, pyy + yy];
     const determinant = sxx * syy - sxy * sxy;
-    // Both as sure as can be: there is nothing to learn, and nothing to divide by.
+    // Both exact: no correction possible, and no division by 0.
     if (!(determinant > 0)) return;
     const [ixx, ixy, iyy] = [syy / determinant, -sxy / determinant, sxx / determinant];
-    // The gains: how far a metre of surprise moves each of the four.
+    // The Kalman gains.
     const [gxx, gxy] = [pxx * ixx + pxy * ixy, pxx * ixy + pxy * iyy];
     const [gyx, gyy] = [pxy * ixx + pyy * ixy, pxy * ixy + pyy * iyy];
     const [hxx, hxy] = [mxx * ixx + myx * ixy, mxx * ixy + myx * iyy];

@@ -56,7 +56,7 @@ export function centric({ latitude, longitude, height }: Place3): Triple {
   ];
 }
 
-/** From earth's axes to north, east, down: turn about z by the longitude, then about y by the colatitude and a half turn. */
+/** From ECEF to north, east, down: rotate about z by the longitude, then about y by the colatitude and a half turn. */
 const toNorthEastDown = (latitude: number, longitude: number): Matrix =>
   multiply(aboutY(-rad(latitude) - Math.PI / 2), aboutZ(rad(longitude)));
 

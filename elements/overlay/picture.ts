@@ -1,7 +1,17 @@
-/** From what was found on a frame to the shapes that show it: trails, then boxes, then labels on top. */
+/** Converts the objects of a frame to shapes: trails, then boxes, then labels on top. */
 import type { Detection, Detections, Track, Tracks } from "../../schemas/detections.ts";
 import type { Frame, Shape } from "../element.ts";
-import { colourOf, inkOn, type LabelPart, LabelRoom, measure, type Rectangle, writeLabels } from "./label.ts";
+import {
+  chooseSizes,
+  colourOf,
+  inkOn,
+  type LabelPart,
+  LabelRoom,
+  measure,
+  type Rectangle,
+  type Sizes,
+  writeLabels,
+} from "./label.ts";
 import { Trail } from "./trail.ts";
 
 export interface OverlayProperties {
@@ -19,8 +29,8 @@ interface Shown {
   readonly object: Detection | Track;
   readonly box: Rectangle;
   readonly colour: number;
-  /** Of objects with an id. */
-  readonly known: Remembered | null;
+  /** For objects with an id. */
+  readonly known: ObjectState | null;
 }
 
 export class Picture {
@@ -36,7 +46,7 @@ export class Picture {
     this.#memory.clear();
   }
 
-  /** Objects that something is remembered of. */
+  /** Number of objects with state. */
   get remembered(): number {
     return this.#memory.size;
   }
@@ -62,7 +72,7 @@ export class Picture {
   #show(object: Detection | Track, { width, height }: Frame["format"], nowMs: number, inferred: boolean): Shown {
     const [x, y, wide, high] = object.box;
     const known = "id" in object ? this.#memory.recall(object.id, nowMs) : null;
-    // Between two inferences every box is predicted: that a box flickered 12 times a second would say nothing.
+    // Between two inferences every box is predicted: do not let boxes flicker.
     if (known !== null && inferred && "predicted" in object) known.lost = object.predicted;
     if (this.properties.trails > 0) known?.trail.add(nowMs, x + wide / 2, y + high, this.properties.trails * 1000);
     const box = toEven({ x: x * width, y: y * height, width: wide * width, height: high * height });
@@ -90,7 +100,7 @@ export class Picture {
     );
   }
 
-  /** Objects come in a steady order, by id or by confidence, so that the same labels find room in frame after frame. */
+  /** Objects have a stable order, by id or confidence, so that the same labels find room in every frame. */
   #drawLabels(shown: readonly Shown[], format: Frame["format"], sizes: Sizes, onto: Shape[]): void {
     const { labels, opacity } = this.properties;
     const room = new LabelRoom(format);
@@ -110,7 +120,7 @@ export class Picture {
   }
 }
 
-/** Labels would hide more of the picture than they tell. Once it is so, it stays until there is clearly more room. */
+/** Labels would cover too much of the frame. With hysteresis. */
 function isCrowded(
   texts: readonly (readonly string[])[],
   format: Frame["format"],
@@ -121,7 +131,7 @@ function isCrowded(
   return wide * sizes.line > format.width * format.height * (was ? 0.15 : 0.2);
 }
 
-/** Outwards to even pixels, where the kernel puts the edges of coloured boxes: what stands at them then fits. */
+/** Rounds outwards to even pixels, as the drawing kernel does for coloured boxes, so that labels align with them. */
 function toEven({ x, y, width, height }: Rectangle): Rectangle {
   const left = Math.floor(Math.round(x) / 2) * 2;
   const top = Math.floor(Math.round(y) / 2) * 2;
@@ -130,22 +140,22 @@ function toEven({ x, y, width, height }: Rectangle): Rectangle {
   return { x: left, y: top, width: right - left, height: bottom - top };
 }
 
-/** What is remembered of the objects of the last seconds, by id. Bounded by how many are seen in that time. */
-export interface Remembered {
+interface ObjectState {
   readonly trail: Trail;
-  /** It was looked for and not found: the box is a guess. */
+  /** Inference missed it: the box is predicted. */
   lost: boolean;
-  /** Where its label stood, so that it stays there. */
+  /** Position of its label, to keep it stable. */
   place: number;
   seenMs: number;
 }
 
-const SHORTEST_MS = 1000;
+const MIN_KEPT_MS = 1000;
 
-export class Memory {
-  readonly #objects = new Map<number, Remembered>();
+/** State of recent objects by id, bounded by the number of objects seen in that time. */
+class Memory {
+  readonly #objects = new Map<number, ObjectState>();
 
-  recall(id: number, nowMs: number): Remembered {
+  recall(id: number, nowMs: number): ObjectState {
     let object = this.#objects.get(id);
     if (object === undefined) {
       object = { trail: new Trail(), lost: false, place: 0, seenMs: nowMs };
@@ -155,16 +165,16 @@ export class Memory {
     return object;
   }
 
-  /** Ids that will not come again, and those not seen for so long that their trail is over. */
+  /** Removes ended ids, and those not seen for longer than a trail. */
   forget(ended: readonly number[], nowMs: number, trailMs: number): void {
     for (const id of ended) this.#objects.delete(id);
-    const oldestMs = nowMs - Math.max(trailMs, SHORTEST_MS);
+    const oldestMs = nowMs - Math.max(trailMs, MIN_KEPT_MS);
     for (const [id, { seenMs }] of this.#objects) {
       if (seenMs < oldestMs || seenMs > nowMs) this.#objects.delete(id);
     }
   }
 
-  /** The stream jumped: nothing led from there to here. */
+  /** The stream jumped. */
   clear(): void {
     this.#objects.clear();
   }
@@ -172,41 +182,4 @@ export class Memory {
   get size(): number {
     return this.#objects.size;
   }
-}
-
-/** How thick and how large things are drawn, in pixels of the frame. */
-export interface Sizes {
-  readonly text: number;
-  /** A line of text with its background. */
-  readonly line: number;
-  readonly letter: number;
-  readonly margin: number;
-  readonly box: number;
-  readonly lost: number;
-  readonly dash: number;
-  readonly trail: number;
-  /** Dark rim of boxes, which keeps a light colour visible on a light ground. */
-  readonly rim: number;
-  /** Trails shorter than this are where an object stands, not where it went. */
-  readonly stillness: number;
-}
-
-/** In proportion to the picture, so that it looks the same at 720p and 4K; smaller pictures keep what can be read. */
-export function chooseSizes({ width, height }: { readonly width: number; readonly height: number }): Sizes {
-  // The height of a 16:9 picture of the same area: a picture that stands on end gets no larger letters.
-  const lines = Math.sqrt((width * height * 9) / 16);
-  const text = Math.min(Math.max(Math.round(lines / 54), 11), 128);
-  const box = Math.max(Math.round(lines / 400), 2);
-  return {
-    text,
-    line: Math.round(text * 1.25),
-    letter: Math.round(text * 0.602),
-    margin: Math.round(text / 4),
-    box,
-    lost: Math.max(Math.round(box / 2), 1),
-    dash: box * 4,
-    trail: Math.max(lines / 300, 2),
-    rim: Math.max(Math.round(lines / 1080), 1),
-    stillness: text,
-  };
 }

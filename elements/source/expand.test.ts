@@ -6,7 +6,7 @@ const OPTIONS: IngestOptions = { transport: "tcp", latencyMs: 150, connectMs: 45
 const pull = (protocol: "rtsp" | "rtmp", options: Partial<IngestOptions> = {}) =>
   expandIngest({ kind: "live", protocol, url: `${protocol}://h/a/b`, display: "" }, { ...OPTIONS, ...options }).nodes;
 
-test("an RTSP camera is pulled with its limits in the units GStreamer has for them", () => {
+test("sets the limits of an RTSP source in the units of GStreamer", () => {
   const [camera] = pull("rtsp");
   assert.equal(camera?.factory, "rtspsrc");
   assert.equal(camera?.onward, "application/x-rtp,media=video");
@@ -20,7 +20,7 @@ test("an RTSP camera is pulled with its limits in the units GStreamer has for th
   });
 });
 
-test("an RTMP stream is pulled with its limits rounded up to seconds", () => {
+test("rounds the limits of an RTMP source up to seconds", () => {
   const [stream] = pull("rtmp");
   assert.equal(stream?.factory, "rtmp2src");
   assert.deepEqual(stream?.properties, { location: "rtmp://h/a/b", timeout: 5, "idle-timeout": 3 });
@@ -35,7 +35,7 @@ for (const [transport, protocols] of [
     assert.equal(pull("rtsp", { transport })[0]?.properties.protocols, protocols));
 }
 
-test("the ingest ends in a bounded appsink that never waits", () => {
+test("the ingest ends in a bounded appsink that never blocks", () => {
   const { factory, properties } = pull("rtsp").at(-1) ?? assert.fail("no node");
   assert.equal(factory, "appsink");
   assert.equal(properties.drop, true);

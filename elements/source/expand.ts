@@ -5,7 +5,7 @@ import type { FileSource, LiveSource, SourceDescription, TestSource } from "./ur
 
 type Pace = SourceBinding["pace"];
 
-/** What a demuxer or depayloader may give that is video: the other streams of a file or camera stay unlinked. */
+/** Caps of video streams: the other streams of a file or camera stay unlinked. */
 export const VIDEO_CAPS = [
   "video/x-raw",
   "video/x-h264",
@@ -39,7 +39,7 @@ export function expandSource(
       return expandTest(source, pace, registry);
     case "live":
       if (pace === "fast")
-        throw new ExpandFault("pace", `${source.display} is live and has a pace of its own: leave pace out`);
+        throw new ExpandFault("pace", `${source.display} is live and runs in real time: remove pace`);
       return expandLive();
   }
 }
@@ -77,7 +77,7 @@ function expandTest(picture: TestSource, pace: Pace, registry: Registry): Expans
   };
 }
 
-/** What the reconnecting ingest feeds. Two seconds or 32 MiB of compressed video wait here at most; then the oldest go. */
+/** Fed by the ingest pipeline. Queues up to two seconds or 32 MiB of compressed video; then drops the oldest. */
 function expandLive(): Expansion {
   return {
     nodes: [
@@ -99,7 +99,7 @@ function expandLive(): Expansion {
   };
 }
 
-/** Pacing happens here alone: every sink takes what comes, when it comes. */
+/** Pacing happens only here: sinks do not synchronise. */
 const expandPace = (pace: Pace): readonly ExpandedNode[] =>
   pace === "realtime" ? [{ suffix: "pace", factory: "clocksync", properties: {} }] : [];
 
@@ -122,8 +122,8 @@ export interface IngestOptions {
 const PROTOCOLS = { tcp: "tcp", udp: "udp+udp-mcast", auto: "tcp+udp-mcast+udp" } as const;
 
 /**
- * One attempt at a camera, thrown away after it. `parsebin` hands on whole access units with their parameter sets in
- * the caps, which change with the camera: the first key frame of a new connection can always be decoded.
+ * The disposable pipeline of one connection attempt. `parsebin` outputs access units with the parameter sets in the caps,
+ * which change with the camera: the first keyframe of a new connection can always be decoded.
  */
 export function expandIngest(source: LiveSource, options: IngestOptions): Expansion {
   return {
@@ -155,9 +155,9 @@ const pullRtsp = (location: string, { transport, latencyMs, connectMs }: IngestO
       protocols: PROTOCOLS[transport],
       latency: latencyMs,
       "tcp-timeout": connectMs * 1000,
-      // Half of the time for UDP, so that `auto` has the other half to try TCP.
+      // Half of the time for UDP, so that `auto` can try TCP in the other half.
       timeout: connectMs * 500,
-      // The camera's own clock, from its RTCP sender reports.
+      // The camera's clock, from its RTCP sender reports.
       "add-reference-timestamp-meta": true,
     },
     onward: "application/x-rtp,media=video",
