@@ -5,7 +5,7 @@ import { ClockOffset, ClockSkew } from "./clock-offset.ts";
 
 const START = 1_760_000_000_000;
 
-/** Messages that took so long each, from a sender whose clock is so far behind ours. */
+/** Messages with these delays, from a sender whose clock is behind the local one. */
 function hear(behindMs: number, delaysMs: readonly number[]): ClockSkew {
   const skew = new ClockSkew();
   for (const [i, delayMs] of delaysMs.entries()) {
@@ -15,11 +15,11 @@ function hear(behindMs: number, delaysMs: readonly number[]): ClockSkew {
   return skew;
 }
 
-test("a clock that is right is left alone, however slow the way of its messages", () => {
+test("does not correct a correct clock, however slow its messages", () => {
   for (const delays of [[0], [50, 80, 1200, 60], [800, 900, 1000]]) assert.equal(hear(0, delays).offsetMs, 0);
 });
 
-test("a clock that is off by much is corrected by the messages that came quickly", () => {
+test("corrects a large clock offset by the fastest messages", () => {
   fc.assert(
     fc.property(
       fc.oneof(fc.integer({ min: 2000, max: 1e9 }), fc.integer({ min: -1e9, max: -4000 })),
@@ -33,18 +33,18 @@ test("a clock that is off by much is corrected by the messages that came quickly
   );
 });
 
-test("what was stored while a broker was away does not put the clock back", () => {
+test("messages stored by an offline broker do not change the offset", () => {
   const skew = hear(0, Array(20).fill(40));
   for (let i = 0; i < 600; i++) skew.note(START + 10_000 + i * 50, START + 40_000 + i / 10);
   assert.equal(skew.offsetMs, 0);
 });
 
-test("a clock that is off is corrected by the quick ones among slow messages", () => {
+test("corrects a clock offset by the fast messages among slow ones", () => {
   const delays = Array.from({ length: 60 }, (_, i) => (i % 5 === 0 ? 40 : 900));
   assert.equal(hear(60_000, delays).offsetMs, 60_040);
 });
 
-test("a clock that comes near is not corrected now and then", () => {
+test("does not toggle the correction of a clock near the threshold", () => {
   const skew = hear(1600, [10, 10]);
   assert.ok(skew.differs);
   for (let i = 0; i < 200; i++) skew.note(START + i * 500, START + i * 500 + 1200);
@@ -53,7 +53,7 @@ test("a clock that comes near is not corrected now and then", () => {
   assert.ok(!skew.differs);
 });
 
-test("an offset that is set is that, at once", () => {
+test("applies a set offset at once", () => {
   const offset = new ClockOffset(250);
   offset.noteArrival(START, START + 10_000);
   assert.equal(offset.read(0).offsetMs, 250);
@@ -63,7 +63,7 @@ test("an offset that is set is that, at once", () => {
   assert.equal(offset.read(2).offsetMs, 10_000);
 });
 
-test("one match is not believed, two that agree are, and followed slowly", () => {
+test("ignores a single match, accepts two that agree, and follows them slowly", () => {
   const offset = new ClockOffset("auto");
   offset.noteArrival(START, START + 100);
   assert.equal(offset.read(0).offsetMs, 0);
@@ -79,7 +79,7 @@ test("one match is not believed, two that agree are, and followed slowly", () =>
   assert.equal(offset.targetMs, 210, "one that differs is not believed either");
 });
 
-test("matches come on top of a clock that is off", () => {
+test("adds matches to the offset by arrivals", () => {
   const offset = new ClockOffset("auto");
   offset.noteArrival(START, START + 60_000);
   for (const offsetMs of [59_700, 59_700]) offset.noteMatch({ offsetMs, errorMs: 20 });
@@ -89,7 +89,7 @@ test("matches come on top of a clock that is off", () => {
   assert.equal(offset.targetMs, 0);
 });
 
-test("what matches have found stays when clocks come to differ, and to agree again", () => {
+test("keeps the offset by matches when clocks start to differ, and to agree again", () => {
   const offset = new ClockOffset("auto");
   let ms = 0;
   const hear = (untilMs: number, delayMs: number): void => {
@@ -104,7 +104,7 @@ test("what matches have found stays when clocks come to differ, and to agree aga
   assert.ok(Math.abs(offset.targetMs - 1400) < 600, `${offset.targetMs}`);
 });
 
-test("until a match, what is received is as uncertain as arrivals are; what is read from a file is not", () => {
+test("before a match, received telemetry has the error of arrivals, telemetry of a file does not", () => {
   const file = new ClockOffset("auto");
   assert.equal(file.read(0).errorMs, 40);
   for (const [skewMs, errorMs] of [

@@ -33,13 +33,13 @@ for (const [what, given, forward, right] of [
   ["down, the top to the east", { yaw: 90, pitch: -90, roll: 0 }, [0, 0, 1], [-1, 0, 0]],
   ["north, turned clockwise", { yaw: 0, pitch: 0, roll: 90 }, [1, 0, 0], [0, 0, 1]],
 ] as const) {
-  test(`a camera that looks ${what}`, () => {
+  test(`converts the attitude of a camera that points ${what}`, () => {
     nearVector(rotate(toQuaternion(given), [1, 0, 0]), forward);
     nearVector(rotate(toQuaternion(given), [0, 1, 0]), right);
   });
 }
 
-test("there and back is where it was, straight down and up too", () => {
+test("the attitude round trip is exact, also straight down and up", () => {
   fc.assert(
     fc.property(
       fc.oneof(attitude, fc.record({ yaw: angle(180), pitch: fc.constantFrom(-90, 90), roll: angle(180) })),
@@ -52,7 +52,7 @@ test("there and back is where it was, straight down and up too", () => {
   );
 });
 
-test("the turn between two attitudes leads from one to the other, and is never more than half a turn", () => {
+test("the rotation between two attitudes maps one to the other, by at most 180 degrees", () => {
   fc.assert(
     fc.property(attitude, attitude, (a, b) => {
       const [from, to] = [toQuaternion(a), toQuaternion(b)];
@@ -71,7 +71,7 @@ test("half of a pan over north is north, and not south", () => {
   assert.ok(Math.abs(middle.pitch + 30) < 1e-9);
 });
 
-test("a pan at one pitch is as even as if yaw were counted alone", () => {
+test("a pan at constant pitch is interpolated evenly in yaw", () => {
   fc.assert(
     fc.property(
       angle(180),
@@ -86,7 +86,7 @@ test("a pan at one pitch is as even as if yaw were counted alone", () => {
   );
 });
 
-test("looking down, the same view in other words is no turn", () => {
+test("looking down, different angles of the same view give no rotation", () => {
   const one = toQuaternion({ yaw: 0, pitch: -90, roll: 0 });
   const other = toQuaternion({ yaw: 180, pitch: -90, roll: 180 });
   assert.ok(apart(one, other) < 1e-5);
@@ -96,7 +96,7 @@ test("looking down, the same view in other words is no turn", () => {
 const near = (actual: number, expected: number, within: number): void =>
   assert.ok(Math.abs(actual - expected) <= within, `${actual} is not ${expected}`);
 
-test("a place is found again, everywhere", () => {
+test("the position round trip is exact everywhere", () => {
   const latitude = fc.double({ min: -90, max: 90, noNaN: true });
   const longitude = fc.double({ min: -180, max: 180, noNaN: true });
   fc.assert(
@@ -110,7 +110,7 @@ test("a place is found again, everywhere", () => {
   );
 });
 
-test("degrees are as long as WGS-84 says", () => {
+test("lengths of degrees follow WGS-84", () => {
   // A minute of arc along the equator is 1855.325 m; along the meridian 1842.905 m at the equator and 1861.566 m at a pole.
   near(measure(toUp(0, 0), toUp(0, 1 / 60))[1], 1855.325, 0.01);
   near(measure(toUp(-1 / 120, 7), toUp(1 / 120, 7))[0], 1842.905, 0.05);

@@ -1,6 +1,6 @@
 /**
  * Attitudes as unit quaternions, from the axes of the camera (forward, right, down) to those of the world (north, east,
- * down). Yaw turns about down, then pitch about right, then roll about forward, as aircraft do.
+ * down): yaw about down, then pitch about right, then roll about forward. Positions as up directions.
  */
 import type { CameraAttitude } from "../../schemas/telemetry.ts";
 
@@ -22,10 +22,10 @@ export function toQuaternion({ yaw, pitch, roll }: CameraAttitude): Quaternion {
   ];
 }
 
-/** Looking straight up or down, yaw and roll turn about the same axis: all of it is called yaw. */
+/** Looking straight up or down, yaw and roll have the same axis: all of it is returned as yaw. */
 export function toAttitude([w, x, y, z]: Quaternion): CameraAttitude {
   const sine = 2 * (w * y - x * z);
-  // Not by the arc sine alone: near the pole that has half the digits.
+  // Not by the arc sine: near the pole it loses half of the digits.
   const cosine = Math.hypot(1 - 2 * (y * y + z * z), 2 * (x * y + w * z));
   const pitch = Math.atan2(sine, cosine) * DEGREES;
   if (cosine < 1e-7)
@@ -46,7 +46,7 @@ const multiply = ([a, b, c, d]: Quaternion, [w, x, y, z]: Quaternion): Quaternio
 
 const invert = ([w, x, y, z]: Quaternion): Quaternion => [w, -x, -y, -z];
 
-/** The turn that leads from one attitude to the other on the short way: an axis in the world, as long as the angle in degrees. */
+/** The shortest rotation from one attitude to the other: an axis in the world, with the angle in degrees as its length. */
 export function findTurn(from: Quaternion, to: Quaternion): Vector {
   let [w, x, y, z] = multiply(to, invert(from));
   if (w < 0) [w, x, y, z] = [-w, -x, -y, -z];
@@ -55,7 +55,7 @@ export function findTurn(from: Quaternion, to: Quaternion): Vector {
   return [x * scale, y * scale, z * scale];
 }
 
-/** Turned about an axis in the world, as long as the angle in degrees. */
+/** Rotates about an axis in the world, with the angle in degrees as its length. */
 export function turnBy(from: Quaternion, [x, y, z]: Vector): Quaternion {
   const angle = Math.hypot(x, y, z);
   const scale = angle < 1e-12 ? HALF : Math.sin(angle * HALF) / angle;
@@ -71,30 +71,30 @@ export function rotate([w, x, y, z]: Quaternion, [a, b, c]: Vector): Vector {
 /** From the axes of the world to those of the camera. */
 export const rotateBack = (attitude: Quaternion, vector: Vector): Vector => rotate(invert(attitude), vector);
 
-/**
- * Places as the direction that is up there, which knows neither a date line nor poles. Over the few metres between two
- * samples a straight line between directions is the line over the ground, to less than a hair.
- */
 const RADIANS = Math.PI / 180;
-/** Metres: half the axes of WGS-84, and the square of its eccentricity. */
+/** WGS-84: semi-major axis in metres, and the square of the eccentricity. */
 const EQUATOR = 6_378_137;
 const SQUARE = 6.694_379_990_14e-3;
 
+/**
+ * The up direction at a position, which has no singularity at the date line or the poles. Over the few metres between two
+ * samples, a straight line between directions is the line over the ground.
+ */
 export function toUp(latitude: number, longitude: number): Vector {
   const across = Math.cos(latitude * RADIANS);
   return [across * Math.cos(longitude * RADIANS), across * Math.sin(longitude * RADIANS), Math.sin(latitude * RADIANS)];
 }
 
-/** Of any length. */
+/** Accepts vectors of any length. */
 export const toPlace = ([x, y, z]: Vector): { latitude: number; longitude: number } => ({
   latitude: Math.atan2(z, Math.hypot(x, y)) / RADIANS,
   longitude: Math.atan2(y, x) / RADIANS,
 });
 
-/** Metres north and east from one place to another one nearby. */
+/** Metres north and east between two nearby positions. */
 export function measure(from: Vector, to: Vector): readonly [northM: number, eastM: number] {
   const across = Math.hypot(from[0], from[1]);
-  // At a pole itself, north is along the longitude 0 that `toPlace` calls it.
+  // At a pole, north is along longitude 0, as in `toPlace`.
   const [cosine, sine] = across < 1e-12 ? [1, 0] : [from[0] / across, from[1] / across];
   const [x, y, z] = [to[0] - from[0], to[1] - from[1], to[2] - from[2]];
   const east = -sine * x + cosine * y;

@@ -6,7 +6,7 @@ import { describePose, findPose, type JoinSettings } from "./pose.ts";
 import { Samples } from "./samples.ts";
 import { Series } from "./series.ts";
 
-test("in whatever order values come, they are found as if they had come in order, and the later of two at one time", () => {
+test("orders values by time for any order of arrival, and keeps the later of two at one time", () => {
   const entry = fc.tuple(fc.integer({ min: 0, max: 50 }), fc.nat());
   fc.assert(
     fc.property(fc.array(entry, { maxLength: 60 }), fc.integer({ min: -1, max: 51 }), (entries, timeMs) => {
@@ -24,7 +24,7 @@ test("in whatever order values come, they are found as if they had come in order
   );
 });
 
-test("there are never more than may be: the oldest goes", () => {
+test("drops the oldest value beyond the limit", () => {
   const series = new Series<string>(3);
   for (const at of [1, 2, 3, 4]) series.put(at, `${at}`);
   assert.equal(series.size, 3);
@@ -35,7 +35,7 @@ test("there are never more than may be: the oldest goes", () => {
   assert.equal(series.size, 0);
 });
 
-test("what is at a time is at or after it, by Unix milliseconds too", () => {
+test("finds values at or around a time, also for Unix milliseconds", () => {
   const start = 1_760_000_000_000;
   const series = new Series<string>(9);
   for (const at of [1, 2, 3]) series.put(start + at, `${at}`);
@@ -72,9 +72,9 @@ const placed = (timeMs: number, longitude: number) => ({
   position: { latitude: 10, longitude, altitude: 200, relAltitude: 100 },
 });
 
-test("nothing told, nothing known", () => assert.equal(open()(0), null));
+test("gives null without samples", () => assert.equal(open()(0), null));
 
-test("between two samples it is in between, and the age is that of the nearer one", () => {
+test("interpolates between two samples, with the age of the nearer one", () => {
   const at = open(
     { ...turned(0, 350), ...placed(0, 179.9999), timeMs: 0 },
     { ...turned(1000, 10), ...placed(1000, -179.9999) },
@@ -88,18 +88,18 @@ test("between two samples it is in between, and the age is that of the nearer on
   assert.equal(at(750)?.ageMs, 250);
 });
 
-test("at a sample's own time it is that sample, and joining adds no doubt", () => {
+test("gives the sample at its own time, without additional error", () => {
   const at = open(turned(0, 10), turned(1000, 20));
   for (const timeMs of [0, 1000]) {
-    const told = at(timeMs);
-    assert.equal(told?.ageMs, 0);
-    assert.equal(told?.method, "between");
-    assert.deepEqual(told?.doubt, { angle: 0, position: 0, height: 0 });
+    const joined = at(timeMs);
+    assert.equal(joined?.ageMs, 0);
+    assert.equal(joined?.method, "between");
+    assert.deepEqual(joined?.doubt, { angle: 0, position: 0, height: 0 });
   }
   near(at(1000)?.attitude?.yaw, 20);
 });
 
-test("after the last sample it goes on as it went, for a while and with growing doubt", () => {
+test("extrapolates after the last sample for a while, with growing error", () => {
   const at = open({ ...placed(0, 20) }, { ...placed(500, 20.0001), ...turned(500, 5), timeMs: 500 });
   const [soon, late] = [at(1000), at(3500)];
   assert.equal(soon?.method, "beyond");
@@ -114,63 +114,63 @@ test("after the last sample it goes on as it went, for a while and with growing 
   assert.equal(at(10_501), null);
 });
 
-test("before the first sample it was as it went on, for as long", () => {
+test("extrapolates before the first sample, for the same time", () => {
   const at = open(turned(1000, 10), turned(2000, 20));
   near(at(500)?.attitude?.yaw, 5);
   assert.equal(at(500)?.method, "beyond");
   assert.equal(at(-2001)?.attitude, null);
 });
 
-test("a fix that jumps does not send the drone away at the speed of the jump", () => {
+test("does not extrapolate a jump of the position fix", () => {
   const at = open(placed(0, 20), placed(500, 20.1));
   // 150 m/s for a second is 0.00137 degrees there.
   near(at(1500)?.position?.longitude, 20.10137, 1e-4);
 });
 
-test("rates are not taken over less than noise allows", () => {
+test("measures rates over a minimum baseline", () => {
   const steady = Array.from({ length: 101 }, (_, i) => turned(i * 5, i * 0.05 + (i === 100 ? 0.02 : 0)));
-  // The last step alone would say 14 degrees a second, instead of 10.
+  // The last step alone would give 14 degrees per second instead of 10.
   near(open(...steady)(1500)?.attitude?.yaw, 15.1, 0.05);
 });
 
-test("place and attitude are joined each by the samples that have them", () => {
+test("joins position and attitude by their own samples", () => {
   const at = open(
     { ...placed(0, 20), attitude: null },
     { ...turned(100, 10), position: null },
     { ...turned(900, 18), position: null },
     { ...placed(1000, 20.001), attitude: null },
   );
-  const told = at(500);
-  near(told?.attitude?.yaw, 14);
-  near(told?.position?.longitude, 20.0005, 1e-9);
-  assert.equal(told?.ageMs, 500, "the older of the two");
+  const joined = at(500);
+  near(joined?.attitude?.yaw, 14);
+  near(joined?.position?.longitude, 20.0005, 1e-9);
+  assert.equal(joined?.ageMs, 500, "the older of the two");
 });
 
-test("between samples that are far apart nothing is told", () => {
+test("gives null between samples that are too far apart", () => {
   const at = open(turned(0, 0), turned(20_000, 90));
   assert.notEqual(at(2900)?.attitude, null);
   assert.equal(at(10_000)?.attitude, null);
   assert.notEqual(at(17_100)?.attitude, null);
 });
 
-test("fixed telemetry always holds and is never old", () => {
+test("fixed telemetry is always valid and has no age", () => {
   const at = open({ timeMs: null });
-  const told = at(1e12);
-  assert.deepEqual(told, {
+  const joined = at(1e12);
+  assert.deepEqual(joined, {
     method: "fixed",
     ageMs: 0,
     offsetMs: 0,
     hfov: 60,
     vfov: 34,
-    position: told?.position,
-    attitude: told?.attitude,
+    position: joined?.position,
+    attitude: joined?.attitude,
     doubt: { angle: 0, position: 0, height: 0 },
   });
-  near(told?.position?.latitude, 10, 1e-9);
-  near(told?.attitude?.pitch, -30);
+  near(joined?.position?.latitude, 10, 1e-9);
+  near(joined?.attitude?.pitch, -30);
 });
 
-test("latest is the sample before the frame, as it is", () => {
+test("latest gives the unchanged sample before the frame", () => {
   const at = open(turned(0, 0), turned(1000, 10));
   near(at(999, { ...SETTINGS, join: "latest" })?.attitude?.yaw, 0);
   near(at(1000, { ...SETTINGS, join: "latest" })?.attitude?.yaw, 10);
@@ -178,7 +178,7 @@ test("latest is the sample before the frame, as it is", () => {
   assert.equal(at(-1, { ...SETTINGS, join: "latest" }), null);
 });
 
-test("a clock that may be off adds what moves in that time", () => {
+test("the error of the clock offset adds the motion in that time", () => {
   const samples = new Samples();
   for (const one of [turned(0, 0), turned(1000, 10)]) samples.take({ ...BASE, ...one });
   const pose = findPose(samples, 1000, SETTINGS);

@@ -1,11 +1,11 @@
-/** Values by time, in order: what comes late is put where it belongs, and what comes twice replaces what was there. */
+/** Values ordered by time, and their interpolation. */
 
 export interface Timed<T> {
   readonly timeMs: number;
   readonly value: T;
 }
 
-/** The values around a time; one of the two is null where there is none on that side. At a value's own time it is `before`. */
+/** The values around a time, or null on a side without one. A value at exactly that time is `before`. */
 export interface Around<T> {
   readonly before: Timed<T> | null;
   readonly after: Timed<T> | null;
@@ -31,7 +31,7 @@ export class Series<T> {
     return this.#entries.at(-1) ?? null;
   }
 
-  /** What is one too many is the oldest. */
+  /** Late values are inserted in order; a value at the same time is replaced. Beyond the limit the oldest is dropped. */
   put(timeMs: number, value: T): void {
     const place = this.#count(timeMs);
     if (this.#entries[place - 1]?.timeMs === timeMs) this.#entries[place - 1] = { timeMs, value };
@@ -39,7 +39,7 @@ export class Series<T> {
     if (this.#entries.length > this.#most) this.#entries.shift();
   }
 
-  /** Forgets what is older. */
+  /** Drops older values. */
   cut(timeMs: number): void {
     if ((this.#entries[0]?.timeMs ?? timeMs) < timeMs) this.#entries.splice(0, this.#countBefore(timeMs));
   }
@@ -53,13 +53,13 @@ export class Series<T> {
     return { before: this.#entries[place - 1] ?? null, after: this.#entries[place] ?? null };
   }
 
-  /** The newest one at or before a time, else the first. */
+  /** The newest value at or before a time, otherwise the first. */
   findBefore(timeMs: number): Timed<T> | null {
     const place = this.#count(timeMs);
     return this.#entries[Math.max(0, place - 1)] ?? null;
   }
 
-  /** The oldest one at or after a time, else the last. */
+  /** The oldest value at or after a time, otherwise the last. */
   findAfter(timeMs: number): Timed<T> | null {
     const place = this.#countBefore(timeMs);
     return this.#entries[Math.min(place, this.#entries.length - 1)] ?? null;
@@ -70,7 +70,7 @@ export class Series<T> {
     return this.#entries[place - 1]?.timeMs === timeMs ? place - 1 : place;
   }
 
-  /** How many are at or before a time. Most are asked for and put at the end. */
+  /** Number of values at or before a time. Optimised for access at the end. */
   #count(timeMs: number): number {
     if ((this.#entries.at(-1)?.timeMs ?? Number.NEGATIVE_INFINITY) <= timeMs) return this.#entries.length;
     let low = 0;
@@ -84,45 +84,44 @@ export class Series<T> {
   }
 }
 
-/** What held at a time, of values that are known at others. */
-/** How a kind of value moves. */
+/** How a kind of value changes. */
 export interface Motion<T> {
-  /** From one to the other: 0 is `from`, 1 is `to`, beyond that it goes on. */
+  /** Interpolates: 0 is `from`, 1 is `to`; extrapolates beyond. */
   move(from: T, to: T, share: number): T;
-  /** In the unit of the rates. */
+  /** Distance, in the unit of the rates. */
   measure(from: T, to: T): number;
-  /** Rates a second: what flies does no more, and what says so is a fault of the sensor. */
+  /** Maximum rate per second: higher ones are sensor errors. */
   readonly fastest: number;
 }
 
 export interface Joined<T> {
   readonly value: T;
   readonly method: "between" | "beyond";
-  /** From the nearest sample. */
+  /** Time to the nearest sample. */
   readonly ageMs: number;
-  /** Between the samples that it rests on: those around it, or the two by which it goes on; null when there is but one. */
+  /** Time between the two samples used; null if there is only one. */
   readonly gapMs: number | null;
-  /** How fast it moves, in the unit of `measure` a second; 0 when it is not known. */
+  /** Rate in the unit of `measure` per second; 0 if unknown. */
   readonly rate: number;
 }
 
-/** Rates are taken over at least this, where samples are that close: over less, noise is most of them. */
+/** Minimum baseline of rates: shorter ones are mostly noise. */
 const BASELINE_MS = 250;
-/** Over more, they say little of what happens now. */
+/** Maximum baseline of rates: longer ones are outdated. */
 const LONGEST_BASELINE_MS = 5000;
 
-/** Null where the nearest value is further away than `reachMs`. */
+/** Null if the nearest value is farther away than `reachMs`. */
 export function join<T>(series: Series<T>, timeMs: number, reachMs: number, motion: Motion<T>): Joined<T> | null {
   const { before, after } = series.find(timeMs);
   if (before !== null && after !== null) return joinBetween(before, after, timeMs, reachMs, motion);
   if (before !== null)
-    return goOn(before, series.findBefore(before.timeMs - BASELINE_MS), timeMs - before.timeMs, reachMs, motion);
+    return extrapolate(before, series.findBefore(before.timeMs - BASELINE_MS), timeMs - before.timeMs, reachMs, motion);
   if (after !== null)
-    return goOn(after, series.findAfter(after.timeMs + BASELINE_MS), after.timeMs - timeMs, reachMs, motion);
+    return extrapolate(after, series.findAfter(after.timeMs + BASELINE_MS), after.timeMs - timeMs, reachMs, motion);
   return null;
 }
 
-/** The last value before a time, as it is. */
+/** The last value before a time, unchanged. */
 export function takeLatest<T>(series: Series<T>, timeMs: number, reachMs: number, motion: Motion<T>): Joined<T> | null {
   const { before } = series.find(timeMs);
   if (before === null || timeMs - before.timeMs > reachMs) return null;
@@ -146,8 +145,8 @@ function joinBetween<T>(
   return { value, method: "between", ageMs, gapMs, rate: findRate(before, after, motion) };
 }
 
-/** From `earlier` over `near` to `byMs` beyond it, in either direction of time. */
-function goOn<T>(
+/** Extrapolates from `earlier` over `near` to `byMs` beyond it, in either direction of time. */
+function extrapolate<T>(
   near: Timed<T>,
   earlier: Timed<T> | null,
   byMs: number,
