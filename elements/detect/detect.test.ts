@@ -140,10 +140,7 @@ test(
     const after = await countOf();
     assert.equal(after.confidence, 0.99);
     assert.ok(after.objects.length < before.objects.length && after.weak.length > before.weak.length);
-    assert.throws(
-      () => handler.update({ ...whole, classes: ["ligth"] }),
-      /has no class "ligth"; did you mean "light"/,
-    );
+    assert.throws(() => handler.update({ ...whole, classes: ["ligth"] }), /has no class "ligth"; did you mean "light"/);
     assert.deepEqual(await countOf(), after);
     await handler.close();
   },

@@ -143,7 +143,7 @@ for (const { name, flown, pixel: [x, y] = [0.5, 0.5], latitude, longitude, dista
     assert.ok(spot);
     assert.ok(Math.abs(spot.latitude - latitude) < TOLERANCE_DEG, `latitude ${spot.latitude}, by hand ${latitude}`);
     const turn = Math.abs(spot.longitude - longitude) % 360;
-    // A degree of longitude is nothing at a pole.
+    // A degree of longitude has no length at a pole.
     const shrink = Math.cos((latitude * Math.PI) / 180);
     assert.ok(Math.min(turn, 360 - turn) * shrink < TOLERANCE_DEG, `longitude ${spot.longitude}, by hand ${longitude}`);
     assert.ok(Math.abs((found ?? 0) - distanceM) < 0.002, `${found} m, by hand ${distanceM}`);

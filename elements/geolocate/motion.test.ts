@@ -150,7 +150,7 @@ test("a time step back restarts the track, and a repeated position at the same t
 test("does not report position errors from camera rotation and clock offset as speed", () => {
   const { east } = localFrame(48, 11);
   const start = toEcef({ latitude: 48, longitude: 11, heightM: 0 });
-  const told = (lastingM: number): number => {
+  const reportedSpeeds = (lastingM: number): number => {
     const motions = new Motions();
     let count = 0;
     for (let i = 0; i <= 300; i++) {
@@ -160,6 +160,6 @@ test("does not report position errors from camera rotation and clock offset as s
     }
     return count;
   };
-  assert.ok(told(0) > 100);
-  assert.equal(told(7), 0);
+  assert.ok(reportedSpeeds(0) > 100);
+  assert.equal(reportedSpeeds(7), 0);
 });

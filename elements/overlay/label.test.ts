@@ -13,7 +13,7 @@ for (const [behaviour, labels, expected] of [
   ["no id where there is none", writeLabels(detection(BOX), ALL), ["person 87%", "person"]],
   ["once where it cannot be cut down", writeLabels(track(7, BOX), ["id"]), ["#7"]],
   ["nothing where nothing is asked for", writeLabels(track(7, BOX), []), []],
-  ["nothing where there is nothing", writeLabels(detection(BOX, { className: "" }), ["class"]), []],
+  ["nothing without a name", writeLabels(detection(BOX, { className: "" }), ["class"]), []],
   ["a class without a name", writeLabels(track(7, BOX, { className: "" }), ALL), ["#7 87%", "#7"]],
   [
     "a long name cut by letters, not by code units",

@@ -55,9 +55,9 @@ test("draws a missed object thin and dashed until it is detected again", () => {
   const dashed = (predicted: boolean, inferred: boolean) =>
     coloured(draw({ tracks: tracks([track(1, BOX, { predicted })], { inferred }) }))[0]?.dash !== undefined;
   assert.equal(dashed(false, true), false);
-  assert.equal(dashed(true, false), false, "nobody looked");
+  assert.equal(dashed(true, false), false, "no inference");
   assert.equal(dashed(true, true), true);
-  assert.equal(dashed(true, false), true, "nobody looked again");
+  assert.equal(dashed(true, false), true, "no inference again");
   assert.equal(dashed(false, true), false);
 });
 

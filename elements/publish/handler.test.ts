@@ -271,5 +271,5 @@ test("close aborts a connection attempt at once, and waits for a frozen server u
   waiting.outlet.send(key(1), small);
   assert.equal(waiting.attempts.length, 1);
   for (const { statuses } of [opening, frozen, waiting])
-    assert.ok(!statuses.some(([, detail]) => detail === "given up"), "its own end is no fault");
+    assert.ok(!statuses.some(([, detail]) => detail === "given up"), "its own end is not a fault");
 });

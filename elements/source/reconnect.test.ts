@@ -71,7 +71,7 @@ for (const [behaviour, spells, expected] of [
     ["connecting", "live", "lost", "waiting", "connecting", "live"],
   ],
   [
-    "a pause shorter than the limit is no loss",
+    "a pause shorter than the limit is not a loss",
     [
       { camera: "frames", forMs: 1000 },
       { camera: "silent", forMs: 2900 },
@@ -112,11 +112,13 @@ test("announces a loss once, and counts attempts per outage", () => {
     { camera: "dead", forMs: 100 },
     { camera: "frames", forMs: 10_000 },
   ]);
-  const told = orders.flatMap((order) => (order.do === "announce" ? [`${order.state} ${order.attempt}`] : []));
-  const lost = told.flatMap((line, index) => (line.startsWith("lost") ? [index] : []));
+  const announcedStates = orders.flatMap((order) =>
+    order.do === "announce" ? [`${order.state} ${order.attempt}`] : [],
+  );
+  const lost = announcedStates.flatMap((line, index) => (line.startsWith("lost") ? [index] : []));
   assert.equal(lost.length, 2);
-  assert.ok(told.indexOf("connecting 3") < (lost[1] ?? 0), "the first outage took several attempts");
-  assert.deepEqual(told.slice((lost[1] ?? 0) + 1), ["waiting 1", "connecting 2", "live 2"]);
+  assert.ok(announcedStates.indexOf("connecting 3") < (lost[1] ?? 0), "the first outage took several attempts");
+  assert.deepEqual(announcedStates.slice((lost[1] ?? 0) + 1), ["waiting 1", "connecting 2", "live 2"]);
 });
 
 test("delays double from the first to the longest", () => {

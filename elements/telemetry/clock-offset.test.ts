@@ -6,7 +6,7 @@ import { ClockOffset, ClockSkew } from "./clock-offset.ts";
 const START = 1_760_000_000_000;
 
 /** Messages with these delays, from a sender whose clock is behind the local one. */
-function hear(behindMs: number, delaysMs: readonly number[]): ClockSkew {
+function arrive(behindMs: number, delaysMs: readonly number[]): ClockSkew {
   const skew = new ClockSkew();
   for (const [i, delayMs] of delaysMs.entries()) {
     const sentMs = START + i * 500;
@@ -16,7 +16,7 @@ function hear(behindMs: number, delaysMs: readonly number[]): ClockSkew {
 }
 
 test("does not correct a correct clock, however slow its messages", () => {
-  for (const delays of [[0], [50, 80, 1200, 60], [800, 900, 1000]]) assert.equal(hear(0, delays).offsetMs, 0);
+  for (const delays of [[0], [50, 80, 1200, 60], [800, 900, 1000]]) assert.equal(arrive(0, delays).offsetMs, 0);
 });
 
 test("corrects a large clock offset by the fastest messages", () => {
@@ -25,7 +25,7 @@ test("corrects a large clock offset by the fastest messages", () => {
       fc.oneof(fc.integer({ min: 2000, max: 1e9 }), fc.integer({ min: -1e9, max: -4000 })),
       fc.array(fc.integer({ min: 20, max: 2000 }), { minLength: 10, maxLength: 60 }),
       (behindMs, delays) => {
-        const { offsetMs } = hear(behindMs, delays);
+        const { offsetMs } = arrive(behindMs, delays);
         const [quickest, slowest] = [Math.min(...delays), Math.max(...delays)];
         assert.ok(offsetMs >= behindMs + quickest && offsetMs <= behindMs + slowest);
       },
@@ -34,18 +34,18 @@ test("corrects a large clock offset by the fastest messages", () => {
 });
 
 test("messages stored by an offline broker do not change the offset", () => {
-  const skew = hear(0, Array(20).fill(40));
+  const skew = arrive(0, Array(20).fill(40));
   for (let i = 0; i < 600; i++) skew.note(START + 10_000 + i * 50, START + 40_000 + i / 10);
   assert.equal(skew.offsetMs, 0);
 });
 
 test("corrects a clock offset by the fast messages among slow ones", () => {
   const delays = Array.from({ length: 60 }, (_, i) => (i % 5 === 0 ? 40 : 900));
-  assert.equal(hear(60_000, delays).offsetMs, 60_040);
+  assert.equal(arrive(60_000, delays).offsetMs, 60_040);
 });
 
 test("does not toggle the correction of a clock near the threshold", () => {
-  const skew = hear(1600, [10, 10]);
+  const skew = arrive(1600, [10, 10]);
   assert.ok(skew.differs);
   for (let i = 0; i < 200; i++) skew.note(START + i * 500, START + i * 500 + 1200);
   assert.ok(skew.differs);
@@ -92,15 +92,15 @@ test("adds matches to the offset by arrivals", () => {
 test("keeps the offset by matches when clocks start to differ, and to agree again", () => {
   const offset = new ClockOffset("auto");
   let ms = 0;
-  const hear = (untilMs: number, delayMs: number): void => {
+  const arrive = (untilMs: number, delayMs: number): void => {
     for (; ms < untilMs; ms += 500) offset.noteArrival(START + ms - 1400, START + ms + delayMs);
   };
-  hear(30_000, 80);
+  arrive(30_000, 80);
   for (const offsetMs of [1400, 1400]) offset.noteMatch({ offsetMs, errorMs: 15 });
   assert.equal(offset.targetMs, 1400);
-  hear(120_000, 120);
+  arrive(120_000, 120);
   assert.equal(offset.targetMs, 1400);
-  hear(240_000, -450);
+  arrive(240_000, -450);
   assert.ok(Math.abs(offset.targetMs - 1400) < 600, `${offset.targetMs}`);
 });
 

@@ -5,21 +5,21 @@ import type { TrackBox } from "./mot-tracker.ts";
 
 const misses = (offsets: readonly number[]) => offsets.map((offset) => ({ offset, variance: 0.01 }));
 
-test("what all have in common is the camera's", () => {
+test("attributes the common motion to the camera", () => {
   const found = estimateCommonMiss(misses([1.02, 0.97, 1, 1.04, 0.98]), 10);
   assert.ok(Math.abs(found - 1) < 0.05, String(found));
 });
 
-test("one of its own mind changes little", () => {
+test("an outlier changes little", () => {
   const found = estimateCommonMiss(misses([1, 1, 1, 1, 4]), 10);
   assert.ok(Math.abs(found - 1) < 0.1, String(found));
 });
 
-test("two objects say nothing about the camera", () => {
+test("two objects are not enough", () => {
   assert.equal(estimateCommonMiss(misses([1, 1]), 10), 0);
 });
 
-test("where cameras hardly move, little is believed", () => {
+test("regularises towards no motion for a steady camera", () => {
   const found = estimateCommonMiss(misses([0.1, 0.1, 0.1]), 0.01);
   assert.ok(found > 0 && found < 0.02, String(found));
 });
@@ -33,21 +33,21 @@ const people: readonly TrackBox[] = [
 const shift = (boxes: readonly TrackBox[], right: number, down: number): readonly TrackBox[] =>
   boxes.map(([x, y, width, height]) => [x + right, y + down, width, height]);
 
-test("finds the shift that brings all to a sighting", () => {
+test("finds the shift that brings all objects to a sighting", () => {
   const jolt = findJolt(people, shift(people, 70, -30));
   assert.deepEqual([jolt?.right, jolt?.down], [70, -30]);
 });
 
-test("finds it with one object gone and another new", () => {
+test("finds the shift with one missing and one new object", () => {
   const jolt = findJolt(people, [...shift(people.slice(1), 70, -30), [20, 300, 40, 100]]);
   assert.deepEqual([jolt?.right, jolt?.down], [70, -30]);
 });
 
-test("a camera that stands still was not knocked", () => {
+test("finds no jolt of a still camera", () => {
   assert.equal(findJolt(people, people), null);
 });
 
-test("objects that go their own ways are not a camera that was knocked", () => {
+test("finds no jolt if objects move independently", () => {
   const [a, b, c, d] = people as [TrackBox, TrackBox, TrackBox, TrackBox];
   const apart = [...shift([a], 60, 0), ...shift([b], -60, 0), ...shift([c], 0, 60), ...shift([d], 0, -60)];
   assert.equal(findJolt(people, apart), null);

@@ -1,23 +1,23 @@
 import type { Sighting, TrackBox } from "./mot-tracker.ts";
 import type { ObjectTrack } from "./object-track.ts";
 
-/** Unforeseen motion of a camera in a second, in lengths of the objects seen, and the share of it that lasts. */
+/** Unpredicted camera motion per second, in lengths of the objects, and the share of it that persists. */
 const DEVIATION = 0.35;
 const LASTING = 0.25;
-/** A camera that has been moving goes on to do so for about this time. */
+/** Time constant of camera motion. */
 const UNREST_S = 0.5;
-/** When a smaller share of the objects is found, the camera may have been knocked. */
+/** If a smaller share of the objects is matched, the camera may have jolted. */
 const JOLT_SHARE = 0.7;
 
 /** Pairs tracks with sightings: the column of each row or -1. */
 export type Pair = (tracks: readonly ObjectTrack[], sightings: readonly Sighting[]) => Int32Array;
 
-/** Where there is no picture, what all objects do at once is taken for the doing of the camera. */
+/** Estimates camera motion from the common motion of the objects, where the image gives none. */
 export class CameraFollower {
-  /** How much the camera moved of late, in lengths of the objects a second. */
+  /** Recent camera motion, in lengths of the objects per second. */
   #unrest = 0;
 
-  /** Shifts `all` tracks along with the camera. `witnesses` are those of them that are known well. */
+  /** Shifts `all` tracks with the camera. `witnesses` are those with a reliable state. */
   follow(
     all: readonly ObjectTrack[],
     witnesses: readonly ObjectTrack[],
@@ -79,22 +79,22 @@ function listMisses(tracks: readonly ObjectTrack[], sightings: readonly Sighting
 
 const countPairs = (pairs: Int32Array): number => pairs.reduce((count, column) => (column < 0 ? count : count + 1), 0);
 
-/** A track's sighting is this far from where it was expected, along one axis. */
+/** Difference between the sighting of a track and its expected position, along one axis. */
 export interface Miss {
   readonly offset: number;
   /** Of the offset. */
   readonly variance: number;
 }
 
-/** With fewer objects it may as well be them that moved. */
+/** With fewer objects, the objects themselves may have moved. */
 export const MIN_MISSES = 3;
-/** Rounds of weighing down those that do not move with the rest. */
+/** Iterations of reweighting outliers. */
 const ROUNDS = 3;
 const TAILS = 3;
 
 /**
- * What several misses have in common: the camera's part. Robust, so that one object of its own mind does not move all, and
- * held back towards 0 by `deviation`, the standard deviation of what cameras do that was not foreseen.
+ * The common part of several misses, caused by the camera. Robust against outliers, and regularised towards 0 by
+ * `deviation`, the standard deviation of unpredicted camera motion.
  */
 export function estimateCommonMiss(misses: readonly Miss[], deviation: number): number {
   if (misses.length < MIN_MISSES || !(deviation > 0)) return 0;
@@ -113,7 +113,7 @@ export function estimateCommonMiss(misses: readonly Miss[], deviation: number): 
   return estimate;
 }
 
-/** The median in which a sure miss counts more. */
+/** Median weighted by the inverse variance. */
 function findMedian(misses: readonly Miss[]): number {
   const sorted = [...misses].sort((a, b) => a.offset - b.offset || a.variance - b.variance);
   let left = sorted.reduce((sum, { variance }) => sum + 1 / variance, 0) / 2;
@@ -124,15 +124,15 @@ function findMedian(misses: readonly Miss[]): number {
   return 0;
 }
 
-/** Objects that take part, and how far they may have gone, in their own lengths. */
+/** Number of objects used, and their maximum shift in their own lengths. */
 const MAX_OBJECTS = 30;
 const MIN_OBJECTS = 3;
 const FURTHEST = 2.5;
-/** Sizes of one object in two frames differ less. */
+/** Maximum ratio of the sizes of one object in two frames. */
 const SIZE_RATIO = 1.25;
-/** Objects that agree with a shift are off by less than this part of their length. */
+/** Objects that agree with a shift differ by less than this part of their length. */
 const TOLERANCE = 0.15;
-/** Share of the objects that must agree, and how many more than with no shift. */
+/** Share of the objects that must agree, and how many more than without a shift. */
 const MIN_SHARE = 0.6;
 const MIN_GAIN = 1.5;
 
@@ -144,8 +144,8 @@ interface Step {
 }
 
 /**
- * A sudden shift of the camera, so far that objects are nowhere near where they were expected: the one shift that brings
- * most of them to a sighting. Null when there is none that is much better than standing still.
+ * A sudden shift of the camera, too large to match objects at their expected positions: the shift that brings most of
+ * them to a sighting. Null if none is much better than no shift.
  */
 export function findJolt(
   expected: readonly TrackBox[],
@@ -183,7 +183,7 @@ function listSteps(objects: readonly TrackBox[], sightings: readonly TrackBox[])
   return steps;
 }
 
-/** Each object counts once, and the less the further it is off. */
+/** Each object counts once, weighted by its distance. */
 function countAgreeing(steps: readonly Step[], right: number, down: number): number {
   let count = 0;
   let object = -1;

@@ -8,26 +8,26 @@ import { FrameClock, TrackHandler } from "./handler.ts";
 
 const MS = 1_000_000n;
 
-test("goes by the stream, however late frames arrive", () => {
+test("the clock follows the PTS, however late frames arrive", () => {
   const clock = new FrameClock();
   clock.read({ ptsNs: 5000n * MS, captureNs: 100_000n * MS, discontinuity: false });
   assert.equal(clock.read({ ptsNs: 5040n * MS, captureNs: 100_900n * MS, discontinuity: false }), 40n * MS);
 });
 
-test("after a gap goes by the world, when the stream says less", () => {
+test("after a gap the clock follows the capture time if the PTS advance less", () => {
   const clock = new FrameClock();
   clock.read({ ptsNs: 0n, captureNs: 100_000n * MS, discontinuity: true });
   assert.equal(clock.read({ ptsNs: 40n * MS, captureNs: 109_000n * MS, discontinuity: true }), 9000n * MS);
   assert.equal(clock.read({ ptsNs: 80n * MS, captureNs: 109_040n * MS, discontinuity: false }), 9040n * MS);
 });
 
-test("without times in the stream goes by those of the pictures", () => {
+test("without PTS the clock follows the capture time", () => {
   const clock = new FrameClock();
   clock.read({ ptsNs: null, captureNs: 7n * MS, discontinuity: false });
   assert.equal(clock.read({ ptsNs: null, captureNs: 47n * MS, discontinuity: false }), 40n * MS);
 });
 
-test("a frame without a time in the stream, among others that have one, makes no jump", () => {
+test("a frame without PTS among others does not cause a jump", () => {
   const clock = new FrameClock();
   const start = 1_700_000_000_000n * MS;
   const times = [0n, 40n, null, 120n, null, null, 240n].map((ptsMs, i) =>
@@ -43,7 +43,7 @@ test("a frame without a time in the stream, among others that have one, makes no
   );
 });
 
-test("a clock of the world that is put back does not turn time back", () => {
+test("a capture clock that is set back does not turn time back", () => {
   const clock = new FrameClock();
   clock.read({ ptsNs: null, captureNs: 90_000n * MS, discontinuity: false });
   assert.equal(clock.read({ ptsNs: null, captureNs: 30_000n * MS, discontinuity: false }), 0n);
@@ -51,7 +51,7 @@ test("a clock of the world that is put back does not turn time back", () => {
 
 const validate = new Ajv2020({ strict: true }).compile(Tracks);
 
-test("what is written fits the schema: seen, predicted, at the edge, and ended", () => {
+test("writes valid tracks: seen, predicted, at the edge, and ended", () => {
   let lastId = 0;
   const handler = new TrackHandler({ maxAgeMs: 500, showPredictedMs: 100, cameraMotion: "none" }, () => ++lastId);
   const format = { caps: "", mediaType: "video/x-raw", pixels: "I420", width: 640, height: 360, fps: 25 };

@@ -13,8 +13,8 @@ export interface TrackProperties {
 }
 
 /**
- * Reads `detections`, writes `tracks`. The tracker works in heights of the frame, where a step right is as long as a step
- * down and a change of the resolution changes nothing.
+ * Reads `detections`, writes `tracks`. The tracker works in heights of the frame: isotropic, and independent of the
+ * resolution.
  */
 export class TrackHandler implements Pick<Handler, "process" | "flush"> {
   readonly #tracker: Tracker;
@@ -58,7 +58,7 @@ export class TrackHandler implements Pick<Handler, "process" | "flush"> {
   #findMotion(frame: Frame, detections: Detections): CameraMotion | null {
     const given = frame.meta.cameraMotion as CameraMotion | undefined;
     if (given !== undefined && isUsable(given)) {
-      // The next frame that brings none is not to be compared with one further back than the last.
+      // A later frame without given motion must not be compared with one before this frame.
       this.#picture.forget();
       return given;
     }
@@ -114,12 +114,12 @@ function clip([left, top, width, height]: ShownTrack["box"], aspect: number): Bo
   return [x, y, hold((left + width) / aspect) - x, hold(top + height) - y];
 }
 
-/** A track that has left the picture is still followed, but there is nothing to show of it. */
+/** A track outside the frame is still tracked, but not shown. */
 const isInside = ({ box }: Track): boolean => box[2] > 0 && box[3] > 0;
 
 /**
- * The time by which objects move: that of the stream, which is smooth, and after a gap that of the world, as a stream that
- * was cut off and comes back may go on as if nothing had been. Also that of the world where one of two frames has no other.
+ * The time base of object motion: the PTS, which are smooth; after a gap the capture time, since the PTS of a reconnected
+ * stream may continue without a gap; and the capture time if one of two frames has no PTS.
  */
 export class FrameClock {
   #timeNs = 0n;

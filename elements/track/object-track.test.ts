@@ -5,7 +5,7 @@ import { ClassVote } from "./object-track.ts";
 const [CAR, TRUCK] = [2, 7];
 const FRAME_S = 0.04;
 
-/** The class shown after each vote of `seconds` seconds, where `see` tells what is seen at a time. */
+/** The class after each vote of `seconds` seconds; `see` gives the class at a time. */
 function show(vote: ClassVote, seconds: number, fps: number, see: (timeS: number) => number): readonly number[] {
   return Array.from({ length: seconds * fps }, (_, i) => {
     vote.cast(see(i / fps), 0.6, 1 / fps);
@@ -16,7 +16,7 @@ function show(vote: ClassVote, seconds: number, fps: number, see: (timeS: number
 const countChanges = (shown: readonly number[]): number =>
   shown.filter((classId, i) => i > 0 && classId !== shown[i - 1]).length;
 
-test("a class that wins a vote now and then changes nothing", () => {
+test("an occasional vote for another class changes nothing", () => {
   const vote = new ClassVote(CAR, 0.7);
   for (let i = 0; i < 100; i++) {
     vote.cast(i % 3 === 0 ? TRUCK : CAR, 0.6, FRAME_S);
@@ -24,18 +24,18 @@ test("a class that wins a vote now and then changes nothing", () => {
   }
 });
 
-test("two that take turns do not take turns in what is shown", () => {
+test("alternating votes do not make the class flicker", () => {
   const vote = new ClassVote(CAR, 0.5);
   assert.ok(countChanges(show(vote, 4, 25, (timeS) => (Math.round(timeS * 25) % 2 === 0 ? TRUCK : CAR))) <= 1);
 });
 
 for (const fps of [5, 60])
-  test(`two that take turns every three seconds do not either, at ${fps} frames a second`, () => {
+  test(`votes alternating every three seconds do not either, at ${fps} fps`, () => {
     const shown = show(new ClassVote(CAR, 0.6), 60, fps, (timeS) => (Math.floor(timeS / 3) % 2 === 0 ? CAR : TRUCK));
     assert.deepEqual([...new Set(shown)], [CAR]);
   });
 
-test("a class held for ten seconds is left after about as long, at any frame rate", () => {
+test("a class held for ten seconds changes after about as long, at any frame rate", () => {
   const left = [1, 5, 25, 60].map((fps) => {
     const heldS = fps === 1 ? 40 : 10; // slower than four a second, votes are counted and not seconds
     const shown = show(new ClassVote(CAR, 0.6), 2 * heldS, fps, (timeS) => (timeS < heldS ? CAR : TRUCK));
@@ -44,7 +44,7 @@ test("a class held for ten seconds is left after about as long, at any frame rat
   for (const share of left) assert.ok(share > 0.6 && share < 1, `left after ${left} of the time it was held`);
 });
 
-test("a class that was wrong at first is left, once", () => {
+test("corrects an initially wrong class, once", () => {
   const vote = new ClassVote(TRUCK, 0.5);
   vote.cast(TRUCK, 0.5, FRAME_S);
   const shown: number[] = [];
@@ -55,13 +55,13 @@ test("a class that was wrong at first is left, once", () => {
   assert.deepEqual([...new Set(shown)], [TRUCK, CAR]);
 });
 
-test("a sure vote counts more than an unsure one", () => {
+test("weights votes by confidence", () => {
   const vote = new ClassVote(TRUCK, 0.3);
   vote.cast(CAR, 0.9, 0.1);
   assert.equal(vote.classId, CAR);
 });
 
-test("one vote after a long time out of sight does not overturn many", () => {
+test("one vote after a long absence does not override many", () => {
   const vote = new ClassVote(CAR, 0.6);
   show(vote, 1, 25, () => CAR);
   vote.cast(TRUCK, 0.9, 2);

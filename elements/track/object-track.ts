@@ -2,14 +2,14 @@ import type { CameraMotion } from "../../schemas/camera-motion.ts";
 import { Axis } from "./kalman.ts";
 import type { Sighting, TrackBox } from "./mot-tracker.ts";
 
-/** Share of the latest sighting in the usual confidence of a track. */
+/** Weight of the latest sighting in the usual confidence of a track. */
 const CONFIDENCE_SHARE = 0.3;
 /** A sighting less confident than usual by 0.25 counts half. */
 const DOUBT = 4;
-/** Share of the sighting itself in the box shown: the filter is steadier, and late. */
+/** Weight of the sighting in the shown box: the filter is smoother, but lags. */
 const SHOWN_SHARE = 0.2;
 
-/** One object as the tracker knows it. Its id is 0 until it is first shown. */
+/** State of one tracked object. Its id is 0 until it is first shown. */
 export class ObjectTrack {
   readonly filter: BoxFilter;
   readonly bornS: number;
@@ -18,7 +18,7 @@ export class ObjectTrack {
   id = 0;
   hits = 1;
   seenS: number;
-  /** When it was last seen by more than a weak sighting. */
+  /** Time of the last sure sighting. */
   sureS: number;
   seenBox: TrackBox;
   confidence: number;
@@ -57,10 +57,9 @@ export class ObjectTrack {
 }
 
 /**
- * Standard deviations in lengths of the object (its longer side). `SEEN`: how far a detector is off. `FIRST_SPEED`: how
- * fast an object may be when nothing is known of it yet, a second. `STRAY`: how much its speed changes in a second.
- * Measured on detections of people against what people had marked: two to five hundredths for the centre, twice that for
- * the size; a bit more is assumed, as the errors of successive frames are alike.
+ * Standard deviations in lengths of the object (its longer side). `SEEN`: error of the detector. `FIRST_SPEED`: initial
+ * speed per second. `STRAY`: change of speed per second. Measured on detections of people against ground truth: 0.02 to
+ * 0.05 for the centre, twice that for the size; slightly more is assumed, as errors of successive frames are correlated.
  */
 const SEEN = { x: 0.045, y: 0.05, width: 0.07, height: 0.09 };
 const FIRST_SPEED = { x: 1.5, y: 1.5, width: 0.2, height: 0.2 };
@@ -69,7 +68,7 @@ const STRAY = { x: 0.15, y: 0.125, width: 0.15, height: 0.15 };
 const AXES = ["x", "y", "width", "height"] as const;
 const square = (value: number): number => value * value;
 
-/** Where a box is and where it goes: centre and size, each with a speed a second. */
+/** Kalman filter of a box: centre and size, each with a speed per second. */
 export class BoxFilter {
   readonly x: Axis;
   readonly y: Axis;
@@ -86,12 +85,12 @@ export class BoxFilter {
     this.height = start("height", box[3]);
   }
 
-  /** Its longer side: what all that is uncertain about it goes by. */
+  /** Its longer side: the scale of all uncertainties. */
   get unit(): number {
     return measureUnit(this.width.position, this.height.position);
   }
 
-  /** What an object that is out of sight does to its size is not known: it stays. */
+  /** The size of a lost object is kept constant. */
   predict(seconds: number, isLost: boolean): void {
     if (isLost) {
       this.width.speed = 0;
@@ -104,7 +103,7 @@ export class BoxFilter {
     }
   }
 
-  /** `doubt`, from 1 up, is how much less than usual the box is to be believed. */
+  /** `doubt`, from 1 up, scales the measurement noise. */
   correct([left, top, width, height]: TrackBox, doubt: number): void {
     const noise = square(measureUnit(width, height)) * doubt;
     this.x.correct(left + width / 2, square(SEEN.x) * noise);
@@ -113,7 +112,7 @@ export class BoxFilter {
     this.height.correct(height, square(SEEN.height) * noise);
   }
 
-  /** Takes the box along with the picture. The speed stays the object's own. */
+  /** Moves the box with the image. The speed stays that of the object. */
   move({ a, b, right, down }: CameraMotion): void {
     const { x, y, width, height } = this;
     [x.position, y.position] = [a * x.position - b * y.position + right, b * x.position + a * y.position + down];
@@ -125,7 +124,7 @@ export class BoxFilter {
     }
   }
 
-  /** Variances of where the next sighting should be: the filter's own and the detector's. */
+  /** Variances of the expected sighting: those of the filter plus those of the detector. */
   expect(spread: Spread): void {
     const noise = square(this.unit);
     spread.x = this.x.positionVariance + square(SEEN.x) * noise;
@@ -148,22 +147,22 @@ export interface Spread {
   y: number;
   width: number;
   height: number;
-  /** Logarithm of how many times larger the space is in which the object may be than that of the detector's noise. */
+  /** Logarithm of the ratio between the volume of the uncertainty and that of the detector noise. */
   vagueness: number;
 }
 
 const measureUnit = (width: number, height: number): number => Math.max(width, height, 1e-6);
 
-/** Another class must be ahead by this factor before a track changes its own: two that take turns do not flicker. */
+/** Another class must lead by this factor before a track changes its class: prevents flicker. */
 const LEAD = 1.5;
-/** Older votes fade, so that a class settled wrongly at first can still be left. */
+/** Older votes fade, so that an initially wrong class can be corrected. */
 const HALF_LIFE_S = 10;
-/** A vote speaks for the time since the last one, so that a frame rate changes nothing, but for no longer than this. */
+/** A vote counts for the time since the last one, independent of the frame rate, but for at most this. */
 const LONGEST_S = 0.25;
-/** The first has none before it. */
+/** Weight of the first vote. */
 const FIRST_S = 0.1;
 
-/** What a track's sightings say it is: a vote each, weighed by confidence and time. */
+/** The class of a track by votes of its sightings, weighted by confidence and time. */
 export class ClassVote {
   #classId: number;
   readonly #weights = new Map<number, number>();
@@ -189,19 +188,19 @@ export class ClassVote {
 }
 
 /**
- * Tails of the distribution (degrees of freedom of Student's t): now and then a detector is far off, as when it sees one
- * half of a person behind a car, and that must not cost the person its id.
+ * Degrees of freedom of Student's t distribution: a detector is occasionally far off, as for a person half hidden by a
+ * car, and that must not cost the person its id.
  */
 const TAILS = 10;
-/** Surprise at a sighting that is less confident by 1 than the track is used to. */
+/** Surprise per unit of confidence below the usual one of the track. */
 const CONFIDENCE_WEIGHT = 3;
-/** Surprise at another class: detectors take cars for trucks, and less often people for cars. */
+/** Surprise of another class: detectors confuse cars with trucks, and less often people with cars. */
 const OTHER_CLASS = 3;
 
 /**
- * How surprising each sighting would be if it were of each track: the negative logarithm of its likelihood. It weighs place
- * and size by how well each is known, so that a track lost for a second may be found further off than one just seen, but
- * yields to one that fits as well and is surer. That holds at any frame rate. What is far beyond `limit` is Infinity.
+ * The surprise of each sighting for each track: the negative log-likelihood. Position and size are weighted by their
+ * uncertainty, so that a track lost for a second matches farther away than one just seen, but yields to a more certain
+ * track of the same distance, at any frame rate. Values far beyond `limit` are Infinity.
  */
 export function fillSurprise(
   costs: Float64Array,
@@ -219,7 +218,7 @@ export function fillSurprise(
     const y = filter.y.position;
     const weightX = 1 / spread.x;
     const weightY = 1 / spread.y;
-    // Nothing beyond this distance, in standard deviations squared, can stay within the limit.
+    // Beyond this distance, in squared standard deviations, the limit is exceeded in any case.
     const furthest = TAILS * (Math.exp((2 * limit - spread.vagueness) / TAILS) - 1);
     for (let column = 0; column < length; column++) {
       const right = (centres[2 * column] as number) - x;
