@@ -13,7 +13,7 @@ import { checkRule } from "./types.ts";
 
 export type AlertsFrame = Pick<Frame, "captureNs" | "inputSize" | "meta" | "format" | "image" | "signal">;
 
-export interface AlertsProperties {
+interface AlertsProperties {
   readonly rules: readonly AlertRule[];
 }
 

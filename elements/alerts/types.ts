@@ -15,7 +15,7 @@ import { gridDensity } from "./grid-density/grid-density.ts";
 
 export const ALERT_TYPES: readonly AlertType[] = [gridDensity, flowControl, followTrack, filterSearch];
 
-export type CheckedRule =
+type CheckedRule =
   | { readonly type: AlertType; readonly configuration: Required<AlertConfiguration>; readonly faults?: never }
   | { readonly type?: never; readonly configuration?: never; readonly faults: readonly ConfigurationFault[] };
 

@@ -9,7 +9,7 @@ export interface Sighting {
   readonly spot: NonNullable<Place["spot"]>;
 }
 
-export interface EventTimes {
+interface EventTimes {
   /** Capture time of the frame. */
   readonly timeMs: number;
   readonly staleMs: number;

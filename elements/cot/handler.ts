@@ -16,7 +16,7 @@ export interface CotProperties {
   readonly affiliation: Affiliation;
 }
 
-export type CotFrame = Pick<Frame, "captureNs" | "meta">;
+type CotFrame = Pick<Frame, "captureNs" | "meta">;
 
 /** Times are those of the frames. */
 interface ShownTrack {

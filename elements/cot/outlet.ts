@@ -12,7 +12,7 @@ export interface Link {
 /** Rejects with the reason. Aborting the signal cancels the attempt, or closes the connection. */
 export type OpenLink = (signal: AbortSignal) => Promise<Link>;
 
-export type OutletStatus = "starting" | "live" | "retrying";
+type OutletStatus = "starting" | "live" | "retrying";
 
 export const OUTLET_LIMITS = {
   /** Delay before the first attempt after a loss; doubles with each attempt. */
@@ -33,10 +33,11 @@ export class EventOutlet {
   readonly #onStatus: () => void;
   readonly #limits: typeof OUTLET_LIMITS;
   readonly #abort = new AbortController();
-  #status: OutletStatus = "starting";
-  #detail: string | null = null;
-  #eventsSent = 0;
-  #eventsDropped = 0;
+  status: OutletStatus = "starting";
+  /** Why it is not live. */
+  detail: string | null = null;
+  eventsSent = 0;
+  eventsDropped = 0;
   #link: Link | null = null;
   #queue: Buffer[] = [];
   #pending = new Set<Buffer>();
@@ -55,23 +56,6 @@ export class EventOutlet {
     this.#limits = { ...OUTLET_LIMITS, ...limits };
     this.#waitMs = this.#limits.firstWaitMs;
     this.#connect();
-  }
-
-  get status(): OutletStatus {
-    return this.#status;
-  }
-
-  /** Why it is not live. */
-  get detail(): string | null {
-    return this.#detail;
-  }
-
-  get eventsSent(): number {
-    return this.#eventsSent;
-  }
-
-  get eventsDropped(): number {
-    return this.#eventsDropped;
   }
 
   /** Never blocks. */
@@ -93,7 +77,7 @@ export class EventOutlet {
     await Promise.race([this.#finish(), aborted]);
     clearTimeout(limit);
     this.#abort.abort();
-    this.#eventsDropped += this.#queue.length + this.#pending.size;
+    this.eventsDropped += this.#queue.length + this.#pending.size;
     this.#queue = [];
     this.#pending.clear();
   }
@@ -163,8 +147,8 @@ export class EventOutlet {
     this.#pending.add(event);
     link.send(event, (error) => {
       if (this.#link !== link || !this.#pending.delete(event)) return;
-      if (error === null) this.#eventsSent++;
-      else this.#eventsDropped++;
+      if (error === null) this.eventsSent++;
+      else this.eventsDropped++;
       this.#setStatus(error === null ? "live" : "retrying", error?.message ?? null);
       this.#pump();
     });
@@ -181,13 +165,13 @@ export class EventOutlet {
     const surplus = this.#queue.length - this.#limits.maxQueued;
     if (surplus <= 0) return;
     this.#queue.splice(0, surplus);
-    this.#eventsDropped += surplus;
+    this.eventsDropped += surplus;
   }
 
   #setStatus(status: OutletStatus, detail: string | null): void {
-    if (status === this.#status && detail === this.#detail) return;
-    this.#status = status;
-    this.#detail = detail;
+    if (status === this.status && detail === this.detail) return;
+    this.status = status;
+    this.detail = detail;
     this.#onStatus();
   }
 }

@@ -116,7 +116,7 @@ test("live, a slow model drops no frame, and gives the same detections as at pac
 });
 
 test(
-  "thresholds and classes change while it runs; a class that is unknown is refused and changes nothing",
+  "thresholds and classes are mutable while PLAYING; an unknown class is rejected and changes nothing",
   NO_HANG,
   async () => {
     const properties = {
@@ -207,7 +207,7 @@ for (const [what, model, properties, expected] of [
   ],
   ["whose file is not there", { ...light, file: "no-such-model.onnx" }, "", /no-such-model\.onnx/],
   [
-    "asked to run on what is not here",
+    "with an unavailable provider",
     light,
     "providers=abacus",
     /abacus is not offered by onnxruntime here; it offers cpu/,

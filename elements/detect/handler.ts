@@ -14,7 +14,7 @@ const SLOTS = 3;
 /** Inference may take longer than the trial at the start. */
 const LATENCY_MARGIN = 1.5;
 
-export interface DetectProperties extends RequestProperties {
+interface DetectProperties extends RequestProperties {
   readonly every: Every;
   readonly threads: number;
   readonly providers: readonly string[];

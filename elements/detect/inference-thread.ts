@@ -35,8 +35,10 @@ export class InferenceThread {
   /** Null before it has started and after it is retired. */
   #listener: ThreadListener | null = null;
   #started: (outcome: number | Error) => void = () => {};
-  #inferenceMs = 0;
-  #warnings: readonly string[] = [];
+  /** Duration of one inference on this machine, by a trial. */
+  inferenceMs = 0;
+  /** Problems that do not prevent inference. */
+  warnings: readonly string[] = [];
 
   private constructor(module: URL, settings: ThreadSettings, owner: ThreadListener) {
     this.#owner = owner;
@@ -63,23 +65,13 @@ export class InferenceThread {
   ): Promise<InferenceThread> {
     const thread = new InferenceThread(module, settings, listener);
     try {
-      thread.#inferenceMs = await thread.#start(limitMs, signal);
+      thread.inferenceMs = await thread.#start(limitMs, signal);
       thread.#listener = listener;
       return thread;
     } catch (error) {
       await thread.retire();
       throw error;
     }
-  }
-
-  /** Duration of one inference on this machine, by a trial. */
-  get inferenceMs(): number {
-    return this.#inferenceMs;
-  }
-
-  /** Problems that do not prevent inference. */
-  get warnings(): readonly string[] {
-    return this.#warnings;
   }
 
   post(order: Order): void {
@@ -122,7 +114,7 @@ export class InferenceThread {
 
   #onMessage(answer: Answer): void {
     if (answer.kind === "ready") {
-      this.#warnings = answer.warnings;
+      this.warnings = answer.warnings;
       this.#started(answer.inferenceMs);
     } else if (answer.kind === "found") this.#listener?.found(answer.id, answer.candidates, answer.inferenceMs);
     else this.#over(answer.kind === "refused" ? new Refusal(answer.reason) : new Error(answer.reason));

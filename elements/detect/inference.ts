@@ -64,9 +64,11 @@ export class Inference {
   #restart: NodeJS.Timeout | undefined;
   #failures = 0;
   #leftBehind = 0;
-  #fatal: Error | null = null;
+  /** Set when inference has failed for good. */
+  fatal: Error | null = null;
   #nextId = 0;
-  #inferenceMs = 0;
+  /** Of the last inference. */
+  inferenceMs = 0;
   #trialMs = 0;
 
   private constructor(settings: InferenceSettings) {
@@ -80,7 +82,7 @@ export class Inference {
   static async start(settings: InferenceSettings): Promise<Inference> {
     const inference = new Inference(settings);
     inference.#use(await inference.#startThread());
-    inference.#inferenceMs = inference.#trialMs;
+    inference.inferenceMs = inference.#trialMs;
     return inference;
   }
 
@@ -95,20 +97,10 @@ export class Inference {
     return this.#thread !== null;
   }
 
-  /** Set when inference has failed for good. */
-  get fatal(): Error | null {
-    return this.#fatal;
-  }
-
-  /** Of the last inference. */
-  get inferenceMs(): number {
-    return this.#inferenceMs;
-  }
-
   /** Rejects with `InferenceLost`, or with `fatal`. */
   infer(slot: number, minimum: number, overlap: number): Promise<Candidates> {
     if (this.#closing.signal.aborted) return Promise.reject(new Error("the detector is closed"));
-    if (this.#fatal !== null) return Promise.reject(this.#fatal);
+    if (this.fatal !== null) return Promise.reject(this.fatal);
     if (this.#thread === null && this.#settings.onFailure === "release")
       return Promise.reject(new InferenceLost("the inference worker is being replaced"));
     const order = { id: this.#nextId++, slot, minimum, overlap };
@@ -157,7 +149,7 @@ export class Inference {
     const [first] = this.#pending;
     if (first?.id !== id) return;
     this.#pending.shift();
-    this.#inferenceMs = inferenceMs;
+    this.inferenceMs = inferenceMs;
     if (this.#pending.length > 0) this.#watch();
     else this.#watchdog.disarm();
     if (this.#failures > 0) this.#settings.onEvent({ state: "recovered", failures: this.#failures });
@@ -166,7 +158,7 @@ export class Inference {
   }
 
   #onFailure(reason: string): void {
-    if (this.#closing.signal.aborted || this.#fatal !== null) return;
+    if (this.#closing.signal.aborted || this.fatal !== null) return;
     const failures = this.#failures + 1;
     if (failures >= MAX_FAILURES) {
       this.#fail(new Error(`inference failed ${failures} times in a row; last error: ${reason}`), reason);
@@ -186,7 +178,7 @@ export class Inference {
     this.#watchdog.disarm();
     this.#retire();
     this.#failures += 1;
-    this.#fatal = fatal;
+    this.fatal = fatal;
     this.#settings.onEvent({ state: "failed", reason, failures: this.#failures, retryInMs: null });
     this.#rejectPending(fatal);
   }
@@ -195,7 +187,7 @@ export class Inference {
     this.#leftBehind += 1;
     const threads = this.#leftBehind;
     this.#settings.onEvent({ state: "left-behind", threads });
-    if (threads < MAX_LEFT_BEHIND || this.#closing.signal.aborted || this.#fatal !== null) return;
+    if (threads < MAX_LEFT_BEHIND || this.#closing.signal.aborted || this.fatal !== null) return;
     const reason = `${threads} threads are stuck in native code and cannot be terminated`;
     this.#fail(new Error(`inference stopped: ${reason}`), reason);
   }
@@ -208,11 +200,11 @@ export class Inference {
     } catch (error) {
       const { message } = error as Error;
       if (!(error instanceof Refusal)) this.#onFailure(message);
-      else if (!this.#closing.signal.aborted && this.#fatal === null)
+      else if (!this.#closing.signal.aborted && this.fatal === null)
         this.#fail(new Error(`a new inference worker rejected the model: ${message}`, { cause: error }), message);
       return;
     }
-    if (this.#closing.signal.aborted || this.#fatal !== null) {
+    if (this.#closing.signal.aborted || this.fatal !== null) {
       this.#retire();
       return;
     }

@@ -33,7 +33,7 @@ export interface DetectionFilter {
 /** In fractions of the frame. */
 export type Region = NonNullable<TensorOrder["region"]>;
 
-export interface Tiles {
+interface Tiles {
   readonly columns: number;
   readonly rows: number;
   /** Fraction of a tile shared with its neighbour; default 0.2. */

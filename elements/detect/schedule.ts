@@ -102,7 +102,7 @@ export class LiveScheduler implements Scheduler {
   }
 }
 
-export type Arrival<F> =
+type Arrival<F> =
   | { readonly action: "infer" }
   | { readonly action: "pass" }
   /**
@@ -125,16 +125,12 @@ export class LiveSchedule<F> {
   #arrivedMs: number | null = null;
   #intervalMs = 0;
   #count = 0;
-  #skipped = 0;
+  /** Frames that were due while the model was busy. */
+  skipped = 0;
 
   constructor(every: Every, inferenceMs: number) {
     this.#every = every;
     this.#inferenceMs = inferenceMs;
-  }
-
-  /** Frames that were due while the model was busy. */
-  get skipped(): number {
-    return this.#skipped;
   }
 
   arrive(frame: F, nowMs: number): Arrival<F> {
@@ -148,7 +144,7 @@ export class LiveSchedule<F> {
       return { action: "infer" };
     }
     if (this.#every !== "auto") {
-      this.#skipped += 1;
+      this.skipped += 1;
       return { action: "pass" };
     }
     const replaces = this.#candidate;

@@ -1,7 +1,7 @@
+/** Chooses an encoder and its properties by the installed plugins. */
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { FactoryInfo, PropertyInfo, Registry } from "../../schemas/registry.ts";
 
-/** Chooses an encoder and its properties, by what the registry says of the installed plugins. */
 type Codec = "h264" | "h265";
 
 interface EncoderSettings {

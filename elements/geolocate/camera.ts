@@ -66,7 +66,7 @@ export const isCutBelow = ([, top, , height]: Box): boolean => top + height > 1 
 
 export const isCutAside = ([left, , width]: Box): boolean => left < EDGE || left + width > 1 - EDGE;
 
-export const isCut = (box: Box): boolean => box[1] < EDGE || isCutAside(box) || isCutBelow(box);
+const isCut = (box: Box): boolean => box[1] < EDGE || isCutAside(box) || isCutBelow(box);
 
 /**
  * Distance to an object of this size that fills the box. Uses height and width if both are known: their product depends

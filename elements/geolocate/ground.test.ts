@@ -32,7 +32,7 @@ test("finds the intersection with a slope", () => {
   assert.ok(found && Math.abs(found.heightM - 100 / 3) < 0.01);
 });
 
-test("the first hill hides what is behind it", () => {
+test("finds the first hill, not the ground behind it", () => {
   // 60 m high between 200 and 260 m north. The ray, 10 degrees down, is 64.7 m high at the one and 54.2 at the other.
   const hill: Terrain = { heightAt: (latitude) => (northM(latitude) > 200 && northM(latitude) < 260 ? 60 : 0) };
   const found = look(-10, hill);

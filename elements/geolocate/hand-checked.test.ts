@@ -1,5 +1,5 @@
 /**
- * Places worked out by hand. The camera is 100 m above the ground unless a case says otherwise. Two radii of the ellipsoid
+ * Positions calculated by hand. The camera is 100 m above the ground by default. Two radii of the ellipsoid
  * (a = 6378137 m, 1/f = 298.257223563, e² = 0.00669437999) turn metres on the ground into degrees:
  *
  *   M, north and south: a (1 - e²) / (1 - e² sin²φ)^1.5:  6335439.327 m at the equator, 6399593.626 m at the poles;
@@ -170,7 +170,7 @@ test("ground beyond the limit gives no position", () => {
   assert.notEqual(locateFoot(sightOf({ pitch: -3 }, { maxDistanceM: 1920 }), 0.5, 0.5).spot, null);
 });
 
-test("the earth is round: 3 degrees down it goes 5.5 m further than on a plane", () => {
+test("follows the curvature of the earth: 3 degrees down, the ground is 5.5 m farther than on a plane", () => {
   // The plane is met after 100 / tan 3° = 1908.11 m. There the globe (M) is x² / 2R = 0.2873 m lower, and at 3 degrees
   // that is 5.48 m further on, where it is again 2 · 1908 · 5.48 / 2R = 1.65 mm lower: 31 mm more. In sum 1913.63 m.
   const { spot } = locateFoot(sightOf({ pitch: -3 }), 0.5, 0.5);

@@ -191,7 +191,7 @@ function openWorld(
 }
 
 /** Input errors, one standard deviation each. */
-export interface Doubts {
+interface Doubts {
   /** Radians, about each axis of the camera. */
   readonly attitude: number;
   /** Radians, about the vertical, in addition. */
@@ -203,14 +203,14 @@ export interface Doubts {
   readonly heightM: number;
 }
 
-export interface DoubtedCamera {
+interface DoubtedCamera {
   readonly axes: CameraAxes;
   readonly local: LocalFrame;
   readonly doubts: Doubts;
 }
 
 /** A ray that meets the ground, and its origin in the image: see camera.ts for `right` and `down`. */
-export interface Sighted {
+interface Sighted {
   readonly ray: Ray;
   readonly distanceM: number;
   /** Unit normal of the ground. */
@@ -242,7 +242,7 @@ export const errorM = ({ xx, yy, zz }: Covariance): number => Math.sqrt(xx + yy 
  * first order: each cause tilts or shifts the ray, and the ground is approximated by its tangent plane. Null at the
  * horizon, where the smallest change of an angle loses the ground.
  */
-export function spreadErrors({ axes, local, doubts }: DoubtedCamera, sighted: Sighted): Covariance | null {
+function spreadErrors({ axes, local, doubts }: DoubtedCamera, sighted: Sighted): Covariance | null {
   const { ray, distanceM, normal, right, down } = sighted;
   const falling = -dot(ray.along, normal);
   if (!(falling > 0)) return null;

@@ -1,7 +1,7 @@
 /**
- * From a place on earth to a point of the picture, by another way than `geolocate` goes: the earth by reduced latitudes,
- * north-east-down instead of east-north-up, and the camera as a product of three elementary rotations, as books on flight
- * have them: yaw about down, pitch about right, roll about ahead.
+ * Projects a position to a point of the image, independently of `geolocate`: the earth by reduced latitudes, north-east-down
+ * instead of east-north-up, and the camera as a product of three elementary rotations, as in books on flight: yaw about
+ * down, pitch about right, roll about ahead.
  */
 
 type Matrix = readonly (readonly [number, number, number])[];

@@ -21,7 +21,7 @@ export interface OverlayProperties {
   readonly opacity: number;
 }
 
-export type OverlayFrame = Pick<Frame, "captureNs" | "discontinuity" | "format" | "meta">;
+type OverlayFrame = Pick<Frame, "captureNs" | "discontinuity" | "format" | "meta">;
 
 const RIM_OPACITY = 0.4;
 

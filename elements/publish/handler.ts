@@ -108,10 +108,11 @@ export class Outlet {
   readonly #onStatus: () => void;
   readonly #limits: typeof LIMITS;
   readonly #abort = new AbortController();
-  #status: OutletStatus = "starting";
-  #detail: string | null = null;
-  #framesSent = 0;
-  #framesDropped = 0;
+  status: OutletStatus = "starting";
+  /** Why the status is not live. */
+  detail: string | null = null;
+  framesSent = 0;
+  framesDropped = 0;
   #tracks: Tracks | null = null;
   #publisher: Publisher | null = null;
   /** Starts with a keyframe, or is empty. */
@@ -129,23 +130,6 @@ export class Outlet {
     this.#onStatus = onStatus;
     this.#limits = { ...LIMITS, ...limits };
     this.#waitMs = this.#limits.firstWaitMs;
-  }
-
-  get status(): OutletStatus {
-    return this.#status;
-  }
-
-  /** Why the status is not live. */
-  get detail(): string | null {
-    return this.#detail;
-  }
-
-  get framesSent(): number {
-    return this.#framesSent;
-  }
-
-  get framesDropped(): number {
-    return this.#framesDropped;
   }
 
   /** Never blocks. `tracks` changes only with a keyframe. */
@@ -235,15 +219,15 @@ export class Outlet {
   }
 
   #pass(publisher: Publisher, unit: Unit): void {
-    if (publisher.send(unit)) this.#framesSent++;
-    else this.#framesDropped++;
+    if (publisher.send(unit)) this.framesSent++;
+    else this.framesDropped++;
   }
 
   #keep(unit: Unit): void {
     const bytes = unit.parts.reduce((sum, part) => sum + part.length, 0);
     if (unit.isKey || this.#bufferBytes + bytes > this.#limits.bufferBytes) this.#dropBuffer();
     if (!unit.isKey && this.#buffer.length === 0) {
-      this.#framesDropped++;
+      this.framesDropped++;
       return;
     }
     this.#buffer.push(unit);
@@ -251,7 +235,7 @@ export class Outlet {
   }
 
   #dropBuffer(): void {
-    this.#framesDropped += this.#takeBuffer().length;
+    this.framesDropped += this.#takeBuffer().length;
   }
 
   #takeBuffer(): readonly Unit[] {
@@ -262,9 +246,9 @@ export class Outlet {
   }
 
   #setStatus(status: OutletStatus, detail: string | null): void {
-    if (status === this.#status && detail === this.#detail) return;
-    this.#status = status;
-    this.#detail = detail;
+    if (status === this.status && detail === this.detail) return;
+    this.status = status;
+    this.detail = detail;
     this.#onStatus();
   }
 }

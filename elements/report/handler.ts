@@ -1,3 +1,4 @@
+/** Summarises tracks and reports changes once per second, and each ended track once more. */
 import type { Box, Track, Tracks } from "../../schemas/detections.ts";
 import type { Places } from "../../schemas/places.ts";
 import {
@@ -11,8 +12,7 @@ import type { Frame, Handler } from "../element.ts";
 import { LiveTrack, type Thinning } from "./live-track.ts";
 import { Patches, type PatchFrame, type Sighting } from "./patches.ts";
 
-/** Summarises tracks and reports what is new once per second, and each ended track once more. */
-export type ReportFrame = PatchFrame & Pick<Frame, "captureNs" | "inputSize" | "meta">;
+type ReportFrame = PatchFrame & Pick<Frame, "captureNs" | "inputSize" | "meta">;
 
 export interface ReportSettings extends Thinning {
   /** Whether images are taken, and the maximum length of their longer side. */

@@ -26,8 +26,8 @@ export class LiveTrack implements PatchHolder {
   #pointsReported = 0;
   #isLive = true;
   #isReported = false;
-  #patchScore = 0;
-  #patchTimeMs = 0;
+  patchScore = 0;
+  patchTimeMs = 0;
   /** Not reported yet. */
   #patch: TrackPatch | null = null;
 
@@ -39,14 +39,6 @@ export class LiveTrack implements PatchHolder {
     return this.#last?.timeMs ?? 0;
   }
 
-  get patchScore(): number {
-    return this.#patchScore;
-  }
-
-  get patchTimeMs(): number {
-    return this.#patchTimeMs;
-  }
-
   /** Length of its unreported image in characters. */
   get patchLength(): number {
     return this.#patch?.jpeg.length ?? 0;
@@ -54,8 +46,8 @@ export class LiveTrack implements PatchHolder {
 
   /** Null: encoding failed; an image of the same score is not tried again. */
   keepPatch(patch: TrackPatch | null, score: number): void {
-    this.#patchScore = score;
-    this.#patchTimeMs = this.lastSeenMs;
+    this.patchScore = score;
+    this.patchTimeMs = this.lastSeenMs;
     if (patch === null) return;
     this.#patch = patch;
     this.#isReported = false;

@@ -88,7 +88,7 @@ describe("a track report", () => {
     assert.deepEqual([pointsBefore, points.map(({ timeMs }) => timeMs - START_MS)], [1, [800]]);
   });
 
-  test("is sent at most once per second with what is new, and at once when a track ends", async () => {
+  test("is sent at most once per second with changes, and at once when a track ends", async () => {
     const { show, sent } = reporting();
     for (let ms = 0; ms <= 3000; ms += 100) await show(ms, [track(1, BOX), ...(ms < 1000 ? [track(2, BOX)] : [])]);
     assert.equal(sent.length, 4);

@@ -1,5 +1,5 @@
 /**
- * Summarises every track: class, times, confidence, path and best image. Sends what is new once per second and at the
+ * Summarises every track: class, times, confidence, path and best image. Sends changes once per second and at the
  * end of each track. The service stores it as the track report and its export, the command line in the file of `--tracks`.
  */
 import { Type } from "typebox";

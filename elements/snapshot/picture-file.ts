@@ -1,7 +1,7 @@
 import { rename, rm, writeFile } from "node:fs/promises";
 import { dirname, extname } from "node:path";
 
-export type PictureType = "image/png" | "image/jpeg";
+type PictureType = "image/png" | "image/jpeg";
 
 const TYPES: Readonly<Record<string, PictureType>> = {
   ".png": "image/png",

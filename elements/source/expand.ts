@@ -1,3 +1,4 @@
+/** GStreamer nodes of each kind of source, and of the ingest pipeline of a live one. */
 import type { Registry } from "../../schemas/registry.ts";
 import { didYouMean } from "../../schemas/suggest.ts";
 import { type ExpandedNode, ExpandFault, type Expansion, type SourceBinding } from "../element.ts";
@@ -6,7 +7,7 @@ import type { FileSource, LiveSource, SourceDescription, TestSource } from "./ur
 type Pace = SourceBinding["pace"];
 
 /** Caps of video streams: the other streams of a file or camera stay unlinked. */
-export const VIDEO_CAPS = [
+const VIDEO_CAPS = [
   "video/x-raw",
   "video/x-h264",
   "video/x-h265",

@@ -1,3 +1,4 @@
+/** Runs the ingest pipeline of a live source, driven by the state machine in reconnect.ts. */
 import { maskCredentials } from "../../schemas/mask.ts";
 import type { Driver, DriverServices, Ingest } from "../element.ts";
 import { expandIngest, type IngestOptions } from "./expand.ts";
@@ -9,7 +10,7 @@ export interface PullOptions extends IngestOptions {
 }
 
 /** Clock, randomness and timer; replaced in tests. */
-export interface PullWorld {
+interface PullWorld {
   nowMs(): number;
   readonly random: Random;
   /** Calls back periodically until the returned function is called. */

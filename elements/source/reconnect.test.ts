@@ -62,7 +62,7 @@ for (const [behaviour, spells, expected] of [
   ["a camera that refuses at first fails at once", [{ camera: "dead", forMs: 10_000 }], ["connecting", "failed"]],
   ["a camera that is silent at first fails", [{ camera: "silent", forMs: 10_000 }], ["connecting", "failed"]],
   [
-    "a camera that dies and comes back is live again",
+    "a camera that fails and returns is live again",
     [
       { camera: "frames", forMs: 1000 },
       { camera: "dead", forMs: 100 },

@@ -26,7 +26,7 @@ export type ReconnectState =
   | { readonly phase: "waiting"; readonly untilMs: number; readonly attempt: number; readonly outage: Outage }
   | { readonly phase: "failed" };
 
-export interface Outage {
+interface Outage {
   /** Time of the last data. */
   readonly sinceMs: number;
   /** The last delay, before jitter. */

@@ -20,7 +20,7 @@ const factoriesOf = (...input: Parameters<typeof expand>): readonly string[] =>
   expand(...input).map(({ factory }) => factory);
 
 for (const [behaviour, given, bound, factories] of [
-  ["a file is parsed, and comes as fast as it is taken", { uri: "a.mp4" }, null, ["filesrc", "parsebin"]],
+  ["a file is parsed and runs as fast as possible", { uri: "a.mp4" }, null, ["filesrc", "parsebin"]],
   [
     "a file at the pace of the world waits for the clock",
     { uri: "a.mp4", pace: "realtime" },
@@ -70,14 +70,14 @@ test("the queue between a camera and a slow graph is bounded", () => {
 
 for (const [behaviour, given, bound, property, message] of [
   [
-    "an unknown pattern is refused with the nearest",
+    "rejects an unknown pattern with the nearest name",
     { uri: "test:bal" },
     null,
     "uri",
     /no test pattern "bal".*did you mean "ball"/,
   ],
   ["a bad pattern that the graph is started on neither", {}, { uri: "test:bal" }, null, /no test pattern/],
-  ["a graph without a source is refused", {}, null, null, /no source/],
+  ["rejects a graph without a source", {}, null, null, /no source/],
   [
     "a bad source that the graph is started on is not blamed on the step's uri",
     {},

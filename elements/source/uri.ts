@@ -1,3 +1,4 @@
+/** Parses source URIs: files, test patterns, RTSP and RTMP. */
 import { fileURLToPath } from "node:url";
 import { maskCredentials } from "../../schemas/mask.ts";
 import { didYouMean } from "../../schemas/suggest.ts";

@@ -149,7 +149,7 @@ const SAME_MS = 1000;
 /** Difference between the sender's clock and the local one, by the arrival of its messages or frames. */
 export class ClockSkew {
   #moments: { readonly receivedMs: number; readonly skewMs: number }[] = [];
-  #differs = false;
+  differs = false;
   #skewMs = 0;
 
   note(timeMs: number, receivedMs: number): void {
@@ -162,12 +162,12 @@ export class ClockSkew {
     else return;
     const skews = this.#moments.map((one) => one.skewMs).sort((a, b) => a - b);
     this.#skewMs = skews[Math.floor(QUANTILE * skews.length)] ?? 0;
-    this.#differs = Math.abs(this.#skewMs) > (this.#differs ? SAME_MS : DIFFERENT_MS);
+    this.differs = Math.abs(this.#skewMs) > (this.differs ? SAME_MS : DIFFERENT_MS);
   }
 
   /** Offset to add to the sender's times. */
   get offsetMs(): number {
-    return this.#differs ? this.#skewMs : 0;
+    return this.differs ? this.#skewMs : 0;
   }
 
   /** Measured difference; null before the first arrival. */
@@ -175,13 +175,9 @@ export class ClockSkew {
     return this.#moments.length === 0 ? null : this.#skewMs;
   }
 
-  get differs(): boolean {
-    return this.#differs;
-  }
-
   restart(): void {
     this.#moments = [];
-    this.#differs = false;
+    this.differs = false;
     this.#skewMs = 0;
   }
 }

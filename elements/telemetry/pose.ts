@@ -1,3 +1,4 @@
+/** Joins the samples to a camera pose at one time, with its errors. */
 import type { FrameTelemetry } from "../../schemas/telemetry.ts";
 import { type Quaternion, toAttitude, toPlace, toQuaternion } from "./geometry.ts";
 import { FLIGHT, type Samples, type Spot, TURNING, toSpot, type View, ZOOMING } from "./samples.ts";

@@ -1,3 +1,4 @@
+/** Stores telemetry samples by kind of value, and defines how each kind changes between samples. */
 import type { CameraPosition, TelemetrySample } from "../../schemas/telemetry.ts";
 import { findTurn, measure, type Quaternion, toQuaternion, toUp, turnBy, type Vector } from "./geometry.ts";
 import { type Motion, Series } from "./series.ts";
@@ -26,12 +27,8 @@ export class Samples {
   fixed: TelemetrySample | null = null;
   #newest: Arrival | null = null;
   #suspect: Arrival | null = null;
-  #fileStartMs: number | null = null;
-
   /** Time of the first sample read from a file. */
-  get fileStartMs(): number | null {
-    return this.#fileStartMs;
-  }
+  fileStartMs: number | null = null;
 
   get isEmpty(): boolean {
     return this.views.size === 0 && this.attitudes.size === 0 && this.spots.size === 0;
@@ -45,7 +42,7 @@ export class Samples {
       return "taken";
     }
     if (receivedMs === null) {
-      this.#fileStartMs = Math.min(timeMs, this.#fileStartMs ?? timeMs);
+      this.fileStartMs = Math.min(timeMs, this.fileStartMs ?? timeMs);
       this.#put(timeMs, sample);
       return "taken";
     }

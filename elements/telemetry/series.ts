@@ -6,7 +6,7 @@ export interface Timed<T> {
 }
 
 /** The values around a time, or null on a side without one. A value at exactly that time is `before`. */
-export interface Around<T> {
+interface Around<T> {
   readonly before: Timed<T> | null;
   readonly after: Timed<T> | null;
 }

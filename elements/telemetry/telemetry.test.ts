@@ -215,7 +215,7 @@ test("a sample that corrects an extrapolation is not a motion of the camera", ()
 
 for (const [what, given, samples] of [
   ["it is not asked for", { cameraMotion: false }, [sample(START + 500, 0), sample(START + 700, 5)]],
-  ["samples are taken as they are", { join: "latest" }, [sample(START + 300, 0), sample(START + 500, 5)]],
+  ["samples are used unchanged", { join: "latest" }, [sample(START + 300, 0), sample(START + 500, 5)]],
   ["samples are far apart", {}, [sample(START + 400, 0), sample(START + 900, 9)]],
   [
     "the attitude of the camera is unknown",

@@ -14,7 +14,7 @@ interface Sight {
 }
 
 /** Motion of the image predicted by telemetry between two times; null if unknown. */
-export type Predict = (fromMs: number, toMs: number) => readonly [right: number, down: number] | null;
+type Predict = (fromMs: number, toMs: number) => readonly [right: number, down: number] | null;
 
 export interface Match {
   readonly offsetMs: number;
@@ -26,7 +26,7 @@ const WINDOW_MS = 12_000;
 const MAX_SIGHTS = 160;
 const MIN_SIGHTS = 40;
 /** Maximum offset that is searched. */
-export const REACH_MS = 1500;
+const REACH_MS = 1500;
 const STEP_MS = 20;
 /** Time step of the predicted path: rotations take longer. */
 const WAY_STEP_MS = 50;

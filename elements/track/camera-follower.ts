@@ -1,3 +1,4 @@
+/** Estimates camera motion from the common motion of the objects. Pure. */
 import type { Sighting, TrackBox } from "./mot-tracker.ts";
 import type { ObjectTrack } from "./object-track.ts";
 
@@ -10,7 +11,7 @@ const UNREST_S = 0.5;
 const JOLT_SHARE = 0.7;
 
 /** Pairs tracks with sightings: the column of each row or -1. */
-export type Pair = (tracks: readonly ObjectTrack[], sightings: readonly Sighting[]) => Int32Array;
+type Pair = (tracks: readonly ObjectTrack[], sightings: readonly Sighting[]) => Int32Array;
 
 /** Estimates camera motion from the common motion of the objects, where the image gives none. */
 export class CameraFollower {
@@ -87,7 +88,7 @@ export interface Miss {
 }
 
 /** With fewer objects, the objects themselves may have moved. */
-export const MIN_MISSES = 3;
+const MIN_MISSES = 3;
 /** Iterations of reweighting outliers. */
 const ROUNDS = 3;
 const TAILS = 3;

@@ -1,3 +1,4 @@
+/** One tracked object: its box filter, its class vote, and the cost of matching a sighting to it. */
 import type { CameraMotion } from "../../schemas/camera-motion.ts";
 import { Axis } from "./kalman.ts";
 import type { Sighting, TrackBox } from "./mot-tracker.ts";
@@ -69,7 +70,7 @@ const AXES = ["x", "y", "width", "height"] as const;
 const square = (value: number): number => value * value;
 
 /** Kalman filter of a box: centre and size, each with a speed per second. */
-export class BoxFilter {
+class BoxFilter {
   readonly x: Axis;
   readonly y: Axis;
   readonly width: Axis;
@@ -142,7 +143,7 @@ export class BoxFilter {
   }
 }
 
-export interface Spread {
+interface Spread {
   x: number;
   y: number;
   width: number;
@@ -164,16 +165,12 @@ const FIRST_S = 0.1;
 
 /** The class of a track by votes of its sightings, weighted by confidence and time. */
 export class ClassVote {
-  #classId: number;
+  classId: number;
   readonly #weights = new Map<number, number>();
 
   constructor(classId: number, confidence: number) {
-    this.#classId = classId;
+    this.classId = classId;
     this.#weights.set(classId, confidence * FIRST_S);
-  }
-
-  get classId(): number {
-    return this.#classId;
   }
 
   /** `seconds` have passed since the last vote. */
@@ -183,7 +180,7 @@ export class ClassVote {
     for (const [known, weight] of this.#weights) this.#weights.set(known, weight * keep);
     const weight = (this.#weights.get(classId) ?? 0) + confidence * counted;
     this.#weights.set(classId, weight);
-    if (weight > LEAD * (this.#weights.get(this.#classId) ?? 0)) this.#classId = classId;
+    if (weight > LEAD * (this.#weights.get(this.classId) ?? 0)) this.classId = classId;
   }
 }
 

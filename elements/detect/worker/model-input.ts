@@ -7,7 +7,7 @@ export const shapeOf = ({ width, height, layout }: ModelInput): readonly number[
   layout === "nchw" ? [1, 3, height, width] : [1, height, width, 3];
 
 /** Names of the input for the image and, if the model has one, of the input for its size. */
-export interface ModelInputs {
+interface ModelInputs {
   readonly picture: string;
   readonly size: string | null;
 }
