@@ -20,7 +20,6 @@ export const TABLE: readonly Row[] = [
   { part: "elements/find.ts", may: ["elements"] },
   // Of what broke: where in the sources.
   { part: "elements/source-lines.ts", may: [] },
-  { part: "elements/explain-load-fault.ts", may: ["elements/element.ts", "elements/source-lines.ts"] },
   { part: "elements/*", may: ["schemas", "elements/element.ts"] },
   { part: "elements/detect", may: ["schemas", "elements/element.ts", "models"] },
   { part: "elements/publish", may: ["schemas", "elements/element.ts", "media"] },

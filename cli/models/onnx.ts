@@ -1,7 +1,7 @@
 /** A model in onnxruntime, to see what it is and whether it runs. */
 import type { InferenceSession } from "onnxruntime-node";
+import { sizeOf } from "../../elements/detect/worker/model-input.ts";
 import { loadNetwork } from "../../elements/detect/worker/network.ts";
-import { sizeOf } from "../../elements/detect/worker/tensor-view.ts";
 import type { TensorInfo } from "../../models/decode/decoder.ts";
 import { ModelFault } from "../../models/fault.ts";
 import { findExternalData } from "../../models/onnx/external-data.ts";
@@ -48,7 +48,7 @@ export async function tryModel(model: Model): Promise<void> {
   const network = await loadNetwork({ model, threads: 1, providers: ["cpu"], slots, gate: new SharedArrayBuffer(8) });
   const { weak, overlap } = model.card.thresholds;
   try {
-    await network.look(0, weak, overlap);
+    await network.infer(0, weak, overlap);
   } catch (error) {
     if (error instanceof Error && error.name === "ModelMisfit") throw error;
     throw new ModelFault(`${model.card.model} fits its card but cannot be run: ${messageOf(error)}`, { cause: error });

@@ -4,8 +4,7 @@
  * by now.
  */
 import type { AlertsFrame } from "../../elements/alerts/handler.ts";
-import { LookPace } from "../../elements/track/look-pace.ts";
-import { DEFAULT_SETTINGS } from "../../elements/track/settings.ts";
+import { DEFAULT_SETTINGS, InferencePace } from "../../elements/track/settings.ts";
 import type { DetectionMessage, TrackEntry } from "../../schemas/detection-message.ts";
 import type { Track, Tracks } from "../../schemas/detections.ts";
 import type { Json } from "../../schemas/json.ts";
@@ -25,7 +24,7 @@ const NO_FORMAT = { caps: "", mediaType: "video/x-raw", pixels: null, fps: 0 } a
 /** One recording, in the order of its messages. Remembers only tracks that may still come again. */
 export class Scenes {
   readonly #known = new Map<number, Known>();
-  readonly #pace = new LookPace();
+  readonly #pace = new InferencePace();
   #lastMs: number | null = null;
   /** Of the picture. Any will do as long as nothing was seen. */
   #size = { width: 1, height: 1 };

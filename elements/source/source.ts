@@ -1,8 +1,7 @@
 /**
- * Where video comes in: a file, a generated picture or a camera. A step without `uri` takes what the graph is started
- * on. Files and pictures come as fast as the rest of the graph takes them (`pace: fast`) or as they would be shown
- * (`realtime`). A camera that goes away is connected again, behind the back of the rest of the graph: the frames pause
- * and go on, nothing else restarts.
+ * The video source: a file, a test pattern or a camera. A step without `uri` uses the source the graph is started with.
+ * Files and test patterns run as fast as the graph processes them (`pace: fast`) or in real time (`realtime`). A camera
+ * is reconnected after a loss, transparently for the rest of the graph: frames pause and resume, nothing else restarts.
  */
 import { Type } from "typebox";
 import { defineElement, ExpandFault, type SourceBinding } from "../element.ts";
@@ -12,10 +11,10 @@ import { describeSource } from "./uri.ts";
 export default defineElement({
   kind: "composite",
   name: "source",
-  about: "Brings in video from a file, a test pattern, or a camera by RTSP or RTMP, with reconnects.",
+  about: "Reads video from a file, a test pattern, or an RTSP or RTMP source, with reconnects.",
   example: `
 graph: source-example
-about: Ten seconds of a test pattern at the pace of a camera.
+about: Play ten seconds of a test pattern in real time.
 chains:
   main:
     - source: { uri: "test:ball?width=1280&height=720&fps=30&seconds=10", pace: realtime }
@@ -27,42 +26,42 @@ chains:
       Type.String({
         minLength: 1,
         description:
-          "A path, test:PATTERN?width=&height=&fps=&frames= (or seconds=), or an rtsp, rtsps, rtmp or rtmps URL. Default: what the graph is started on.",
+          "A path, test:PATTERN?width=&height=&fps=&frames= (or seconds=), or an rtsp, rtsps, rtmp or rtmps URL. Default: the source the graph is started with.",
       }),
     ),
     pace: Type.Optional(
       Type.Enum(["realtime", "fast"], {
-        description:
-          "Of files and test patterns: as they would be shown, or as fast as they can be taken (the default).",
+        description: "For files and test patterns: in real time, or as fast as possible (the default).",
       }),
     ),
     latencyMs: Type.Integer({
       default: 200,
       minimum: 0,
       maximum: 10_000,
-      description: "How long RTSP packets may wait for the ones before them.",
+      description: "Jitter buffer for RTSP packets in milliseconds.",
     }),
     transport: Type.Enum(["tcp", "udp", "auto"], {
       default: "tcp",
-      description: "What RTSP sends its packets by; auto tries UDP, then TCP.",
+      description: "Transport of RTSP packets; auto tries UDP, then TCP.",
     }),
     connectMs: Type.Integer({
       default: 5000,
       minimum: 100,
       maximum: 60_000,
-      description: "A live source must send within this time. The first time it does not, the graph fails.",
+      description:
+        "Time limit for a live source to send data after connecting, in milliseconds. If the first connection fails, the graph fails.",
     }),
     stallMs: Type.Integer({
       default: 3000,
       minimum: 100,
       maximum: 60_000,
-      description: "A live source that sends nothing for this time is connected anew.",
+      description: "A live source that sends no data for this time is reconnected, in milliseconds.",
     }),
     giveUpSeconds: Type.Integer({
       default: 300,
       minimum: 0,
       maximum: 31_536_000,
-      description: "A live source that stays away for this time ends the graph; 0 ends it at the first loss.",
+      description: "The graph fails when a live source is offline for this time; 0 fails at the first loss.",
     }),
   }),
   expand(properties, { source, registry }) {
@@ -70,7 +69,7 @@ chains:
     try {
       return expandSource(describeSource(bound.uri), bound, registry);
     } catch (error) {
-      // What the graph is started on stands on no line of the graph.
+      // The source the graph is started with has no line in the graph.
       throw properties.uri === undefined && error instanceof ExpandFault ? new ExpandFault(null, error.message) : error;
     }
   },
@@ -84,7 +83,7 @@ chains:
   },
 });
 
-/** What the step says, else what the graph is started on. */
+/** The properties of the step override the source the graph is started with. */
 function bind(own: Partial<SourceBinding>, started: SourceBinding | null): SourceBinding {
   const uri = own.uri ?? started?.uri;
   if (uri === undefined)

@@ -2,8 +2,7 @@
  * The limit, in a process of its own: `bare.ts FRAMES MODEL` only calls onnxruntime, on a tensor that is ready, with the
  * settings that `detect` uses. Prints inferences per second.
  */
-import { shapeOf } from "../../../elements/detect/worker/model-input.ts";
-import { sizeOf, viewTensor } from "../../../elements/detect/worker/tensor-view.ts";
+import { shapeOf, sizeOf, viewTensor } from "../../../elements/detect/worker/model-input.ts";
 import { loadOnnxruntime, openSession } from "../../../models/onnxruntime.ts";
 import { openModel } from "../../../models/open.ts";
 
