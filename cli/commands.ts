@@ -60,19 +60,19 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     commands: {
       mot: {
         about: "Track the detections of MOT sequences, or score what others tracked.",
-        load: async () => (await import("./commands/eval-mot.ts")).default,
+        load: async () => (await import("./commands/eval.ts")).mot,
       },
       clip: {
         about: "Run the graph detect on a clip and score what it finds.",
-        load: async () => (await import("./commands/eval-clip.ts")).default,
+        load: async () => (await import("./commands/eval.ts")).clip,
       },
       coco: {
         about: "Look for objects in pictures and score what is found, as COCO does.",
-        load: async () => (await import("./commands/eval-coco.ts")).default,
+        load: async () => (await import("./commands/eval.ts")).coco,
       },
       enhance: {
         about: "Say what the enhancement of a report would of objects in pictures and clips.",
-        load: async () => (await import("./commands/eval-enhance.ts")).default,
+        load: async () => (await import("./commands/eval.ts")).enhance,
       },
     },
   },

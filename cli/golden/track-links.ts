@@ -1,5 +1,5 @@
 /** Which track of one run is which of another, as time passes, and how much of the run that holds for. */
-import { assignGreatest } from "../eval/metrics/assign.ts";
+import { assignGreatest } from "./assign.ts";
 import type { SeenObject } from "./frames.ts";
 import type { Pair } from "./pair-objects.ts";
 

@@ -1,7 +1,7 @@
 /** Recorded messages through the very element that evaluates alerts, without a graph around it. */
 import { AlertsHandler } from "../../elements/alerts/handler.ts";
 import type { AlertFinding, AlertRule } from "../../schemas/alerts.ts";
-import { Progress } from "../eval/progress.ts";
+import { Progress } from "../progress.ts";
 import type { Reporter } from "../run/reporter.ts";
 import type { Terminal } from "../terminal.ts";
 import { readMessages } from "./read-messages.ts";

@@ -1,7 +1,7 @@
 /** What came of it, when the recording is over. */
 import type { JsonRecord } from "../../schemas/json.ts";
-import { alignTable } from "../eval/table.ts";
 import { formatRate, formatTime } from "../run/progress.ts";
+import { alignTable } from "../table.ts";
 import type { Paint } from "../terminal.ts";
 import { padTo, widthOf } from "../text.ts";
 import { describeReceiver, formatClipTime, type Sender } from "./sending.ts";

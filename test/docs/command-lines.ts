@@ -55,7 +55,7 @@ function judgeNpm(script: string, rest: readonly string[], scripts: Readonly<Rec
   const [name = "", dashes, what = ""] = script === "run" ? rest : [script, ...rest];
   if (scripts[name] === undefined) return `package.json has no script ${name}`;
   if (dashes === undefined) return null;
-  const file = { bench: `cli/bench/${what}.ts`, soak: `test/soak/${what}.soak.ts` }[name];
+  const file = { bench: `tools/bench/${what}.ts`, soak: `test/soak/${what}.soak.ts` }[name];
   return file === undefined || existsSync(join(ROOT, file)) ? null : `there is no ${file}`;
 }
 

@@ -32,7 +32,7 @@ describe("a command line is refused", () => {
     ["npx windhover run detect clip.mp4 other.mp4", /"other.mp4" is too much/],
     ["npm run tset", /no script tset/],
     ["npm start -- --dmeo", /serve has no option --dmeo/],
-    ["npm run bench -- engnie", /there is no cli\/bench\/engnie\.ts/],
+    ["npm run bench -- engnie", /there is no tools\/bench\/engnie\.ts/],
     ["node setup/tset.mjs", /there is no setup\/tset\.mjs/],
     ["node setup/test.mjs elements/trakc", /there is no elements\/trakc/],
     ["ffplay rtsp://camera", /nothing is known of ffplay/],

@@ -9,12 +9,12 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { readRows } from "../../cli/eval/mot/rows.ts";
 import { compareFrames } from "../../cli/golden/compare-frames.ts";
 import { readFrame, type SeenBox, type SeenFrame, type SeenObject } from "../../cli/golden/frames.ts";
 import { parseGolden } from "../../cli/golden/golden-text.ts";
 import { describe as inWords } from "../../cli/golden/report.ts";
 import { LEVELS } from "../../cli/golden/tolerance.ts";
+import { readRows } from "../../tools/eval/mot/rows.ts";
 
 const FRAMES = 100;
 const [WIDTH, HEIGHT] = [768, 576];

@@ -1,0 +1,59 @@
+/** Plays by RTMP: tells of every picture when its last byte is there. */
+import { connect } from "node:net";
+import { CommandFailure } from "../../../cli/command.ts";
+import { splitLengths } from "../../../media/h264/nal.ts";
+import { readRtmpAddress } from "../../../media/rtmp/address.ts";
+import { ChunkReader } from "../../../media/rtmp/chunk-reader.ts";
+import { writeChunks } from "../../../media/rtmp/chunk-writer.ts";
+import { makeCommand, readCommand } from "../../../media/rtmp/command.ts";
+import { readVideo } from "../../../media/rtmp/flv-video.ts";
+import { Handshake } from "../../../media/rtmp/handshake.ts";
+import { FIRST_CHUNK_SIZE, MESSAGE, type Message } from "../../../media/rtmp/message.ts";
+
+const LIMITS = { chunkStreams: 64, commandBytes: 65_536, mediaBytes: 2 ** 23 };
+const STEP_MS = 10_000;
+
+/** Resolves with how to stop, once the first picture is there. */
+export function playRtmp(url: string, onPicture: (nals: readonly Uint8Array[]) => void): Promise<() => void> {
+  const { host, port, app, name, tcUrl } = readRtmpAddress(url);
+  const socket = connect({ host, port, noDelay: true });
+  const reader = new ChunkReader(LIMITS);
+  reader.takesMedia = true;
+  const tell = (
+    streamId: number,
+    ...values: Parameters<typeof makeCommand> extends [number, ...infer V] ? V : never
+  ) => {
+    for (const piece of writeChunks(makeCommand(streamId, ...values), FIRST_CHUNK_SIZE)) socket.write(piece);
+  };
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => fail("no picture came in time"), STEP_MS);
+    const fail = (reason: string): void => {
+      socket.destroy();
+      reject(new CommandFailure(`nothing can be played from ${host}:${port}: ${reason}`));
+    };
+    const take = (message: Message): void => {
+      if (message.type === MESSAGE.command) {
+        const { name: answer, transaction } = readCommand(message);
+        if (answer === "_result" && transaction === 1) tell(0, "createStream", 2, null);
+        if (answer === "_result" && transaction === 2) tell(1, "play", 3, null, name);
+      }
+      const video = message.type === MESSAGE.video ? readVideo(message.body) : null;
+      if (video?.kind !== "picture") return;
+      onPicture(splitLengths(video.nals, 4));
+      clearTimeout(timer);
+      resolve(() => socket.destroy());
+    };
+    socket.on("error", (error) => fail(error.message));
+    socket.once("connect", () => {
+      let handshake: Handshake | null = new Handshake("client", (bytes) => socket.write(bytes));
+      socket.on("data", (bytes) => {
+        const rest = handshake === null ? bytes : handshake.push(bytes);
+        if (rest === null) return;
+        if (handshake !== null) tell(0, "connect", 1, { app, tcUrl, flashVer: "LNX 9,0,124,2" });
+        handshake = null;
+        reader.push(rest);
+        for (let message = reader.next(); message !== null; message = reader.next()) take(message);
+      });
+    });
+  });
+}

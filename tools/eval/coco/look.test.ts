@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { Type } from "typebox";
+import { CommandFailure } from "../../../cli/command.ts";
+import { makeFolder } from "../../../cli/windhover.fixture.ts";
+import decode from "../../../elements/decode/decode.ts";
+import { type AnyElement, defineElement } from "../../../elements/element.ts";
+import { paintStreet } from "../../../test/golden/street.fixture.ts";
+import { compiledLaunch, inputWith, start } from "../../../test/graph.fixture.ts";
+import { lookAt } from "./look.ts";
+
+const folder = makeFolder();
+const SIZE = { width: 101, height: 75 };
+
+async function makePicture(name: string, format: string, encoder: string): Promise<string> {
+  const file = join(folder, name);
+  const caps = `video/x-raw,format=${format},width=${SIZE.width},height=${SIZE.height}`;
+  const line = `videotestsrc num-buffers=1 ! capsfilter caps="${caps}" ! ${encoder} ! filesink location="${file}"`;
+  const graph = await start(compiledLaunch(line), []);
+  assert.deepEqual(await graph.ended, { state: "finished", error: null });
+  return file;
+}
+
+const look = (files: readonly string[], size = SIZE, ...extra: readonly AnyElement[]) =>
+  lookAt(
+    {
+      pictures: files.map((file) => ({ file, ...size, truth: [] })),
+      ...{ model: "default", confidence: 0.01, onPicture() {} },
+    },
+    inputWith(...extra),
+  );
+
+test("pictures of every kind are looked at, with one model for all", async () => {
+  const files = await Promise.all([
+    makePicture("colour.jpg", "I420", "jpegenc"),
+    makePicture("full-colour.jpg", "Y444", "jpegenc"),
+    makePicture("grey.jpg", "GRAY8", "jpegenc"),
+    makePicture("rgb.png", "RGB", "pngenc"),
+  ]);
+  const found = await look(files);
+  assert.equal(found.length, 4);
+  for (const { box } of found.flat()) assert.ok(box.every((edge) => edge >= 0 && edge <= 1));
+  // The same picture with less colour: a network that saw it sees about the same.
+  assert.ok((found[0]?.length ?? 0) > 0);
+  assert.ok((found[1]?.length ?? 0) > 0);
+});
+
+test("a file that is no picture is named", async () => {
+  const file = join(folder, "text.jpg");
+  writeFileSync(file, "this is no picture\n");
+  await assert.rejects(look([file]), (error) => error instanceof CommandFailure && error.message.includes(file));
+});
+
+test("a picture that is cut off is named, with where it ends", async () => {
+  const whole = readFileSync(await makePicture("to-be-cut.jpg", "I420", "jpegenc"));
+  const file = join(folder, "cut.jpg");
+  writeFileSync(file, whole.subarray(0, whole.length - 100));
+  await assert.rejects(look([file]), (error) => {
+    assert.ok(error instanceof CommandFailure);
+    assert.equal(
+      error.message,
+      `${file} is cut off: it ends at byte ${whole.length - 100}, in the middle of the picture`,
+    );
+    return true;
+  });
+});
+
+/** In the place of the real one: finds nothing. */
+const detectNothing = (warning?: string): AnyElement =>
+  defineElement({
+    kind: "transform",
+    name: "detect",
+    about: "Test: may warn, and finds nothing.",
+    example: "",
+    caps: "video/x-raw",
+    properties: Type.Object({ model: Type.String(), confidence: Type.Number(), weak: Type.Number() }),
+    writes: ["detections"],
+    create: (_, { log }) => ({
+      process(frame) {
+        if (warning !== undefined) log.warn(warning);
+        frame.write({ detections: { inferred: true, model: "sham", confidence: 0.5, objects: [], weak: [] } });
+      },
+    }),
+  });
+
+const decodeWarning = (warning: string): AnyElement =>
+  defineElement({
+    ...decode,
+    open(_, { log }) {
+      log.warn(warning);
+      return { close() {} };
+    },
+  } as typeof decode);
+
+test("what a decoder warns of is a failure that names the picture; what the model warns of is not", async () => {
+  const file = join(folder, "street.y4m");
+  paintStreet(file, 1);
+  const size = { width: 640, height: 360 };
+  await assert.rejects(
+    look([file], size, decodeWarning("half of it is missing"), detectNothing()),
+    (error) => error instanceof CommandFailure && error.message === `${file} is damaged: half of it is missing`,
+  );
+  assert.deepEqual(await look([file], size, detectNothing("slower than it might be")), [[]]);
+});
+
+test("a picture of another size than the annotations say is refused", async () => {
+  const file = await makePicture("other.jpg", "I420", "jpegenc");
+  await assert.rejects(look([file], { width: 640, height: 480 }), /is 101×75, but instances\.json says 640×480/);
+});

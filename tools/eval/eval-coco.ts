@@ -1,0 +1,70 @@
+import { CommandFailure, EXIT, expectPositionals, type Given, UsageFault } from "../../cli/command.ts";
+import { writeText } from "../../cli/draw-svg.ts";
+import { expectRoom } from "../../cli/expect-room.ts";
+import { loadKnowledge } from "../../cli/knowledge.ts";
+import { telling } from "../../cli/models/told.ts";
+import { Progress } from "../../cli/progress.ts";
+import type { Terminal } from "../../cli/terminal.ts";
+import { type Dataset, readDataset } from "./coco/dataset.ts";
+import { groupByClass } from "./coco/found.ts";
+import { lookAt } from "./coco/look.ts";
+import { drawPrecisions } from "./coco/plot.ts";
+import { formatScores, toJson } from "./coco/report.ts";
+import { scoreCoco } from "./coco/score.ts";
+
+/** Precision is measured over all that a model is at all inclined to say. */
+const LEAST_CONFIDENCE = 0.01;
+
+export async function evalCoco(given: Given, terminal: Terminal): Promise<number> {
+  expectPositionals(given, 1, 1, "one DIR, with images/ and instances.json");
+  const folder = given.positionals[0] ?? "";
+  const confidence = readConfidence(given);
+  const plot = given.text("plot");
+  if (plot !== undefined) expectRoom("plot", plot);
+  const dataset = readDataset(folder);
+  const model = given.text("model") ?? "default";
+  const { name, classNames } = await matchClasses(dataset, model, terminal);
+  const progress = new Progress(terminal, "pictures");
+  const { pictures } = dataset;
+  const onPicture = (count: number, file: string): void => progress.show(count, pictures.length, file);
+  const seen = await lookAt({ pictures, model, confidence, onPicture }, await loadKnowledge(terminal));
+  progress.end();
+  const found = pictures.map((picture, index) => groupByClass(seen[index] ?? [], picture));
+  const scores = scoreCoco(pictures, found, classNames);
+  if (scores === null) throw new CommandFailure(`${folder} has no objects of the classes that ${model} knows`);
+  if (plot !== undefined) await writeText(plot, drawPrecisions(`${name}: ${pictures.length} pictures`, scores));
+  const asked = { model, pictures: pictures.length, confidence };
+  await terminal.print(
+    given.flag("json")
+      ? JSON.stringify({ ...asked, ...toJson(scores) }, null, 2)
+      : formatScores(name, scores, terminal.paintOut),
+  );
+  return EXIT.ok;
+}
+
+function readConfidence(given: Given): number {
+  const confidence = given.number("confidence", "any") ?? LEAST_CONFIDENCE;
+  if (confidence < 1) return confidence;
+  throw new UsageFault(`--confidence is "${given.text("confidence")}"; expected a number between 0 and 1`);
+}
+
+/** What the model is called, and the classes that both know. Throws when there are none. */
+async function matchClasses(
+  { classNames }: Dataset,
+  model: string,
+  terminal: Terminal,
+): Promise<{ readonly name: string; readonly classNames: readonly string[] }> {
+  const { openModel } = await import("../../models/open.ts");
+  const { card, labels } = await telling(() => openModel(model));
+  const known = classNames.filter((name) => labels.includes(name));
+  if (known.length === 0)
+    throw new CommandFailure(
+      `the model "${card.model}" knows none of the classes of the pictures: ${classNames.slice(0, 10).join(", ")}\n  \`windhover models show ${model}\` lists what it knows`,
+    );
+  const unknown = classNames.filter((name) => !labels.includes(name));
+  if (unknown.length > 0) {
+    const text = `left out, because ${card.model} does not know them: ${unknown.join(", ")}`;
+    terminal.say(terminal.isJson ? JSON.stringify({ type: "note", text }) : text);
+  }
+  return { name: card.model, classNames: known };
+}

@@ -1,0 +1,102 @@
+/**
+ * CLEAR MOT (Bernardin and Stiefelhagen, 2008): what is matched frame by frame at an overlap of one half, where a match
+ * of the frame before is kept as long as it can be.
+ */
+import { assignGreatest } from "../../../cli/golden/assign.ts";
+import type { ComparedFrame, Comparison } from "./compare.ts";
+
+export const MATCH_OVERLAP = 0.5;
+/** More than all overlaps of a frame together. */
+const KEPT_BONUS = 1000;
+/** Of the frames of an object: tracked in more is mostly tracked, in less mostly lost. */
+const MOSTLY_TRACKED = 0.8;
+const MOSTLY_LOST = 0.2;
+
+export interface ClearCounts {
+  readonly matched: number;
+  readonly missed: number;
+  readonly surplus: number;
+  readonly switches: number;
+  readonly mostlyTracked: number;
+  readonly mostlyLost: number;
+  readonly objects: number;
+}
+
+const NO_MATCHES = new Int32Array(0);
+
+/** For each frame and each object of it, in their order: the track it is matched with, or -1. */
+export type Matches = readonly Int32Array[];
+
+export function matchFrames({ objectIds, frames }: Comparison): Matches {
+  const before = new Int32Array(objectIds.length).fill(-1);
+  return frames.map((frame) => {
+    if (frame.objects.length === 0) return NO_MATCHES;
+    const matches = matchFrame(frame, before);
+    // A frame without objects or without tracks tells nothing, and breaks nothing off.
+    if (frame.overlaps.length === 0) return matches;
+    before.fill(-1);
+    for (const [row, track] of matches.entries()) before[frame.objects[row] as number] = track;
+    return matches;
+  });
+}
+
+function matchFrame({ objects, tracks, overlaps }: ComparedFrame, before: Int32Array): Int32Array {
+  const scores = overlaps.map((overlap, index) => {
+    if (overlap < MATCH_OVERLAP - Number.EPSILON) return 0;
+    const isKept = before[objects[Math.floor(index / tracks.length)] as number] === tracks[index % tracks.length];
+    return isKept ? KEPT_BONUS + overlap : overlap;
+  });
+  return assignGreatest(scores, objects.length, tracks.length).map((column, row) =>
+    column === -1 || scores[row * tracks.length + column] === 0 ? -1 : (tracks[column] as number),
+  );
+}
+
+/** A switch is a match with another track than the object's last, however long ago that was. */
+export function countClear({ objectIds, frames }: Comparison, matches: Matches): ClearCounts {
+  const last = new Int32Array(objectIds.length).fill(-1);
+  const seen = new Float64Array(objectIds.length);
+  const tracked = new Float64Array(objectIds.length);
+  let [matched, switches, objectBoxes, trackBoxes] = [0, 0, 0, 0];
+  for (const [index, { objects, tracks }] of frames.entries()) {
+    objectBoxes += objects.length;
+    trackBoxes += tracks.length;
+    for (const [row, track] of (matches[index] as Int32Array).entries()) {
+      const object = objects[row] as number;
+      seen[object] = (seen[object] as number) + 1;
+      if (track === -1) continue;
+      matched += 1;
+      tracked[object] = (tracked[object] as number) + 1;
+      if (last[object] !== -1 && last[object] !== track) switches += 1;
+      last[object] = track;
+    }
+  }
+  const shares = seen.map((times, object) => (tracked[object] as number) / times);
+  return {
+    matched,
+    missed: objectBoxes - matched,
+    surplus: trackBoxes - matched,
+    switches,
+    mostlyTracked: shares.filter((share) => share > MOSTLY_TRACKED).length,
+    mostlyLost: shares.filter((share) => share < MOSTLY_LOST).length,
+    objects: objectIds.length,
+  };
+}
+
+export function addClear(all: readonly ClearCounts[]): ClearCounts {
+  const sum = (key: keyof ClearCounts): number => all.reduce((total, counts) => total + counts[key], 0);
+  return {
+    matched: sum("matched"),
+    missed: sum("missed"),
+    surplus: sum("surplus"),
+    switches: sum("switches"),
+    mostlyTracked: sum("mostlyTracked"),
+    mostlyLost: sum("mostlyLost"),
+    objects: sum("objects"),
+  };
+}
+
+/** At most 1, and below 0 where there is more wrong than there is to be found. 0 where there is nothing to be found. */
+export function motaOf({ matched, missed, surplus, switches }: ClearCounts): number {
+  const truth = matched + missed;
+  return truth === 0 ? 0 : (matched - surplus - switches) / truth;
+}

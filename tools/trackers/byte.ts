@@ -1,0 +1,108 @@
+/** ByteTrack (Zhang and others, 2022) with its published settings. */
+import { Assigner } from "../../elements/track/assign.ts";
+import type { MotTracker, Sighting, TrackBox, TrackedBox } from "../../elements/track/mot-tracker.ts";
+import { overlap } from "../../elements/track/overlap.ts";
+import { HeightFilter } from "./height-filter.ts";
+
+const HIGH = 0.6;
+const LOW = 0.1;
+const BIRTH = HIGH + 0.1;
+const MAX_LOST_FRAMES = 30;
+const COST_FIRST = 0.9;
+const COST_SECOND = 0.5;
+const COST_UNCONFIRMED = 0.7;
+const COST_DUPLICATE = 0.15;
+
+interface ByteTrack {
+  readonly filter: HeightFilter;
+  readonly firstFrame: number;
+  id: number;
+  lastFrame: number;
+  state: "unconfirmed" | "tracked" | "lost";
+  confidence: number;
+}
+
+export class ByteTracker implements MotTracker {
+  readonly #assigner = new Assigner();
+  #tracks: ByteTrack[] = [];
+  #frame = 0;
+  #lastId = 0;
+
+  update(_timeNs: bigint, sightings: readonly Sighting[]): readonly TrackedBox[] {
+    this.#frame += 1;
+    const high = sightings.filter(({ confidence }) => confidence > HIGH);
+    const low = sightings.filter(({ confidence }) => confidence > LOW && confidence < HIGH);
+    const pool = this.#tracks.filter(({ state }) => state !== "unconfirmed");
+    const unconfirmed = this.#tracks.filter(({ state }) => state === "unconfirmed");
+    for (const { filter, state } of pool) filter.predict(state === "tracked");
+
+    const first = this.#match(pool, high, COST_FIRST, true);
+    const tracked = first.tracks.filter(({ state }) => state === "tracked");
+    const second = this.#match(tracked, low, COST_SECOND, false);
+    for (const track of second.tracks) track.state = "lost";
+    const third = this.#match(unconfirmed, first.sightings, COST_UNCONFIRMED, true);
+    const created = third.sightings.filter(({ confidence }) => confidence >= BIRTH).map((one) => this.#create(one));
+    const gone = new Set(third.tracks);
+    const kept = this.#tracks.filter(
+      (track) => !gone.has(track) && !(track.state === "lost" && this.#frame - track.lastFrame > MAX_LOST_FRAMES),
+    );
+    this.#tracks = dropDuplicates([...kept, ...created]);
+    return this.#tracks
+      .filter(({ state }) => state === "tracked")
+      .map((track) => {
+        if (track.id === 0) track.id = ++this.#lastId;
+        return { id: track.id, box: track.filter.box, confidence: track.confidence, predicted: false };
+      });
+  }
+
+  #create({ box, confidence }: Sighting): ByteTrack {
+    const state = this.#frame === 1 ? "tracked" : "unconfirmed";
+    const frame = this.#frame;
+    return { filter: new HeightFilter(box), firstFrame: frame, id: 0, lastFrame: frame, state, confidence };
+  }
+
+  /** Updates what fits together and gives what is left of both. */
+  #match(tracks: readonly ByteTrack[], sightings: readonly Sighting[], limit: number, isFused: boolean) {
+    const boxes = sightings.map(({ box }) => box);
+    const costs = new Float64Array(tracks.length * boxes.length);
+    tracks.forEach(({ filter }, row) => {
+      const predicted = filter.box;
+      boxes.forEach((box, column) => {
+        const weight = isFused ? (sightings[column] as Sighting).confidence : 1;
+        costs[row * boxes.length + column] = 1 - overlapOfPixels(predicted, box) * weight;
+      });
+    });
+    const pairs = this.#assigner.solve(costs, tracks.length, boxes.length, limit);
+    const left = new Set(sightings);
+    const unmatched: ByteTrack[] = [];
+    tracks.forEach((track, row) => {
+      const sighting = sightings[pairs[row] as number];
+      if (sighting === undefined) {
+        unmatched.push(track);
+        return;
+      }
+      left.delete(sighting);
+      track.filter.correct(sighting.box);
+      track.state = "tracked";
+      track.lastFrame = this.#frame;
+      track.confidence = sighting.confidence;
+    });
+    return { tracks: unmatched, sightings: [...left] };
+  }
+}
+
+/** The authors' code counts the last pixel in, as pictures of old did. */
+function overlapOfPixels(a: TrackBox, b: TrackBox): number {
+  return overlap([a[0], a[1], a[2] + 1, a[3] + 1], [b[0], b[1], b[2] + 1, b[3] + 1]);
+}
+
+/** Of a seen and a lost track in one place, the longer one stays. */
+function dropDuplicates(tracks: readonly ByteTrack[]): ByteTrack[] {
+  const age = ({ lastFrame, firstFrame }: ByteTrack): number => lastFrame - firstFrame;
+  const dropped = new Set<ByteTrack>();
+  for (const seen of tracks.filter(({ state }) => state !== "lost"))
+    for (const lost of tracks.filter(({ state }) => state === "lost"))
+      if (1 - overlap(seen.filter.box, lost.filter.box) < COST_DUPLICATE)
+        dropped.add(age(seen) > age(lost) ? lost : seen);
+  return tracks.filter((track) => !dropped.has(track));
+}
