@@ -81,23 +81,23 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     commands: {
       list: {
         about: "List the models: those that come with Windhover and your own.",
-        load: async () => (await import("./commands/models-list.ts")).default,
+        load: async () => (await import("./commands/models.ts")).modelsList,
       },
       show: {
         about: "Say everything about a model, and show its card.",
-        load: async () => (await import("./commands/models-show.ts")).default,
+        load: async () => (await import("./commands/models.ts")).modelsShow,
       },
       get: {
         about: "Fetch weights, check their digest and convert them.",
-        load: async () => (await import("./commands/models-get.ts")).default,
+        load: async () => (await import("./commands/models.ts")).modelsGet,
       },
       import: {
         about: "Make a model of your own one that can be asked for by name.",
-        load: async () => (await import("./commands/models-import.ts")).default,
+        load: async () => (await import("./commands/models.ts")).modelsImport,
       },
       remove: {
         about: "Remove a model that you imported; one of Windhover's name comes back.",
-        load: async () => (await import("./commands/models-remove.ts")).default,
+        load: async () => (await import("./commands/models.ts")).modelsRemove,
       },
     },
   },
@@ -106,19 +106,19 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     commands: {
       create: {
         about: "Make an API key, and with it a user of that name.",
-        load: async () => (await import("./commands/keys-create.ts")).default,
+        load: async () => (await import("./commands/keys.ts")).keysCreate,
       },
       list: {
         about: "List the API keys: masters, each followed by its children.",
-        load: async () => (await import("./commands/keys-list.ts")).default,
+        load: async () => (await import("./commands/keys.ts")).keysList,
       },
       revoke: {
         about: "Revoke API keys, for good.",
-        load: async () => (await import("./commands/keys-revoke.ts")).default,
+        load: async () => (await import("./commands/keys.ts")).keysRevoke,
       },
       allocate: {
         about: "Hand pending minutes of a master key to itself or a child.",
-        load: async () => (await import("./commands/keys-allocate.ts")).default,
+        load: async () => (await import("./commands/keys.ts")).keysAllocate,
       },
     },
   },
@@ -127,11 +127,11 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     commands: {
       record: {
         about: "Run a graph on a clip and keep every message it sends.",
-        load: async () => (await import("./commands/golden-record.ts")).default,
+        load: async () => (await import("./commands/golden.ts")).goldenRecord,
       },
       check: {
         about: "Run it again and say what is different.",
-        load: async () => (await import("./commands/golden-check.ts")).default,
+        load: async () => (await import("./commands/golden.ts")).goldenCheck,
       },
     },
   },

@@ -7,7 +7,7 @@ import { type Fault, GraphFaults } from "../graphs/compiler/fault.ts";
 import { MAX_TEXT_BYTES } from "../graphs/compiler/limits.ts";
 import { didYouMean } from "../schemas/suggest.ts";
 import { UsageFault } from "./command.ts";
-import { findNearFile } from "./near-file.ts";
+import { findNearFile } from "./files.ts";
 
 const TEMPLATES = fileURLToPath(new URL("../graphs/", import.meta.url));
 

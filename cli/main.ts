@@ -5,8 +5,8 @@ import { maskCredentials } from "../schemas/mask.ts";
 import { didYouMean } from "../schemas/suggest.ts";
 import { type Command, CommandFailure, EXIT, readArguments, UsageFault } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
+import { showFaults } from "./faults.ts";
 import { helpOf, helpOfFamily, helpOverall } from "./help.ts";
-import { showFaults } from "./show-faults.ts";
 import { Terminal } from "./terminal.ts";
 import { readVersion } from "./version.ts";
 

@@ -1,4 +1,8 @@
 /** The few marks of SVG that plots are made of. */
+import { writeFile } from "node:fs/promises";
+import { toDot } from "../graphs/compiler/dot.ts";
+import type { GraphPlan } from "../graphs/compiler/plan.ts";
+import { CommandFailure } from "./command.ts";
 
 /** Told apart by colour-blind readers too (Okabe and Ito). */
 export const COLOURS = [
@@ -54,3 +58,18 @@ export const page = (width: number, height: number, marks: readonly string[]): s
   ].join("\n");
 
 const place = (value: number): number => Math.round(value * 100) / 100;
+
+// A plan as a picture, by Graphviz.
+export async function writeSvg(plan: GraphPlan, file: string): Promise<void> {
+  const { Graphviz } = await import("@hpcc-js/wasm-graphviz");
+  const graphviz = await Graphviz.load();
+  await writeText(file, graphviz.dot(toDot(plan)));
+}
+
+export async function writeText(file: string, text: string): Promise<void> {
+  try {
+    await writeFile(file, text);
+  } catch (cause) {
+    throw new CommandFailure(`${file} cannot be written: ${(cause as Error).message}`, { cause });
+  }
+}

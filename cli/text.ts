@@ -1,5 +1,6 @@
 /** Text measured, cut and broken by the columns it takes on a screen; colours take none. */
 import { stripVTControlCharacters } from "node:util";
+import type { Paint } from "./terminal.ts";
 
 /** What a page is wide that does not ask the screen, and what a screen is that does not say. */
 export const PAGE_COLUMNS = 80;
@@ -48,3 +49,34 @@ export function wrap(text: string, columns: number, indent = ""): string {
   }
   return [...lines, line].join("\n");
 }
+
+// Rows of cells below their heads: the first column stands left, numbers right.
+const GAP = "  ";
+
+export function alignTable(heads: readonly string[], rows: readonly (readonly string[])[], paint: Paint): string {
+  const widths = heads.map((head, column) => Math.max(widthOf(head), ...rows.map((row) => widthOf(row[column] ?? ""))));
+  const align = (cells: readonly string[]): string =>
+    cells
+      .map((cell, column) => {
+        const width = widths[column] ?? 0;
+        return column === 0 ? padTo(cell, width) : " ".repeat(width - widthOf(cell)) + cell;
+      })
+      .join(GAP)
+      .trimEnd();
+  return [paint("dim", align(heads)), ...rows.map(align)].join("\n");
+}
+
+export const formatRate = (fps: number): string => (fps >= 100 ? fps.toFixed(0) : fps.toFixed(1));
+
+/** `1:02.5`, `1:00:02.5`. */
+export function formatTime(seconds: number, digits = 1): string {
+  const whole = Math.max(0, seconds);
+  const hours = Math.floor(whole / 3600);
+  const minutes = Math.floor((whole % 3600) / 60);
+  const rest = (Math.floor((whole % 60) * 10 ** digits) / 10 ** digits).toFixed(digits);
+  const padded = rest.padStart(digits === 0 ? 2 : digits + 3, "0");
+  return hours > 0 ? `${hours}:${String(minutes).padStart(2, "0")}:${padded}` : `${minutes}:${padded}`;
+}
+
+export const formatBytes = (bytes: number): string =>
+  bytes < 1e6 ? `${Math.ceil(bytes / 1000)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;

@@ -1,7 +1,7 @@
+import { existsSync } from "node:fs";
 import { didYouMean } from "../../schemas/suggest.ts";
-import { type Command, EXIT, UsageFault } from "../command.ts";
+import { type Command, CommandFailure, EXIT, UsageFault } from "../command.ts";
 import type { Terminal } from "../terminal.ts";
-import { loadTool } from "./tools.ts";
 
 const FOLDER = new URL("../../tools/bench/", import.meta.url);
 
@@ -45,3 +45,19 @@ export default {
     return (await bench(rest, terminal)) ?? EXIT.ok;
   },
 } satisfies Command;
+
+// Loads a program of tools/, which the product does not need and a release image may leave out.
+const TOOLS = new URL("../../tools/", import.meta.url);
+
+/** Runs `load`. Throws `CommandFailure` when this installation has no tools/. */
+export async function loadTool<T>(command: string, load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (cause) {
+    if (existsSync(TOOLS)) throw cause;
+    throw new CommandFailure(
+      `\`windhover ${command}\` is not part of this installation: it has no folder tools/. Run the command in a checkout of the sources.`,
+      { cause },
+    );
+  }
+}

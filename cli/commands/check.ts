@@ -1,9 +1,9 @@
 import { type Compiled, compile } from "../../graphs/compiler/compile.ts";
 import { type Fault, GraphFaults } from "../../graphs/compiler/fault.ts";
 import { type Command, EXIT, UsageFault } from "../command.ts";
+import { type Knowledge, loadKnowledge } from "../compile-graph.ts";
+import { showFaults } from "../faults.ts";
 import { GraphFiles, isGraphPath, listTemplates, locateGraph } from "../graph-files.ts";
-import { type Knowledge, loadKnowledge } from "../knowledge.ts";
-import { showFaults } from "../show-faults.ts";
 
 export default {
   name: "check",

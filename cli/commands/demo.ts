@@ -4,13 +4,12 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Command, EXIT, expectPositionals, Given } from "../command.ts";
-import { compileAtPace, compileGraph } from "../compile-graph.ts";
+import { compileAtPace, compileGraph, type Knowledge, loadKnowledge } from "../compile-graph.ts";
 import { GraphFiles, locateGraph } from "../graph-files.ts";
-import { type Knowledge, loadKnowledge } from "../knowledge.ts";
 import { runGraph } from "../run/run-graph.ts";
 import { type RunSettings, readSettings } from "../run/settings.ts";
-import { formatBytes } from "../run/written-files.ts";
 import type { Terminal } from "../terminal.ts";
+import { formatBytes } from "../text.ts";
 
 const CLIP_SECONDS = 4;
 const PICTURE_SECONDS = 2;

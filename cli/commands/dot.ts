@@ -1,10 +1,9 @@
 import { toDot } from "../../graphs/compiler/dot.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
-import { readGraphWords } from "../arguments.ts";
 import { type Command, EXIT } from "../command.ts";
-import { writeSvg } from "../draw-svg.ts";
-import { expectRoom } from "../expect-room.ts";
-import { planGraph } from "../plan-graph.ts";
+import { planGraph, readGraphWords } from "../compile-graph.ts";
+import { expectRoom } from "../files.ts";
+import { writeSvg } from "../svg.ts";
 
 export default {
   name: "dot",

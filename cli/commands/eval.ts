@@ -1,6 +1,6 @@
 /** `eval mot`, `clip`, `coco` and `enhance`: their command lines. The evaluations are in tools/eval/. */
 import type { Command } from "../command.ts";
-import { loadTool } from "./tools.ts";
+import { loadTool } from "./bench.ts";
 
 const json = { type: "boolean", about: "Print as JSON." } as const;
 const plotTracks = {

@@ -1,8 +1,7 @@
 import { explain } from "../../graphs/compiler/explain.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
-import { readGraphWords } from "../arguments.ts";
 import { type Command, EXIT } from "../command.ts";
-import { planGraph } from "../plan-graph.ts";
+import { planGraph, readGraphWords } from "../compile-graph.ts";
 
 export default {
   name: "explain",

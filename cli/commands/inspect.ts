@@ -2,9 +2,8 @@ import { type ListedElement, listElements, OURS } from "../../graphs/compiler/in
 import { propertiesOf } from "../../graphs/compiler/inspect/property.ts";
 import { didYouMean } from "../../schemas/suggest.ts";
 import { type Command, EXIT, expectPositionals, UsageFault } from "../command.ts";
-import { describeNative } from "../inspect/native.ts";
-import { describeOurs } from "../inspect/ours.ts";
-import { type Knowledge, loadKnowledge } from "../knowledge.ts";
+import { type Knowledge, loadKnowledge } from "../compile-graph.ts";
+import { describeNative, describeOurs } from "../inspect.ts";
 import type { Terminal } from "../terminal.ts";
 import { fit, padTo } from "../text.ts";
 

@@ -11,7 +11,7 @@ import { silentLog, testDatabase } from "../../server/store/database.fixture.ts"
 import { openDatabase } from "../../server/store/database.ts";
 import { CommandFailure, readArguments, UsageFault } from "../command.ts";
 import { COMMANDS } from "../commands.ts";
-import { readExpiry } from "../keys/read-order.ts";
+import { readExpiry } from "../keys.ts";
 import { Terminal } from "../terminal.ts";
 import { makeFolder, windhover } from "../windhover.fixture.ts";
 

@@ -1,7 +1,6 @@
 import { compileLaunch } from "../../graphs/compiler/compile.ts";
 import { type Command, UsageFault } from "../command.ts";
-import { compileAtPace } from "../compile-graph.ts";
-import { loadKnowledge } from "../knowledge.ts";
+import { compileAtPace, loadKnowledge } from "../compile-graph.ts";
 import { runGraph } from "../run/run-graph.ts";
 import { RUN_NOTES, RUN_OPTIONS, readSettings } from "../run/settings.ts";
 

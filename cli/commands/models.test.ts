@@ -10,11 +10,13 @@ import { type Command, CommandFailure, readArguments, UsageFault } from "../comm
 import { StalledReader } from "../terminal.fixture.ts";
 import { Terminal } from "../terminal.ts";
 import { makeFolder, ROOT, windhover } from "../windhover.fixture.ts";
-import get from "./models-get.ts";
-import importModel from "./models-import.ts";
-import list from "./models-list.ts";
-import remove from "./models-remove.ts";
-import show from "./models-show.ts";
+import {
+  modelsGet as get,
+  modelsImport as importModel,
+  modelsList as list,
+  modelsRemove as remove,
+  modelsShow as show,
+} from "./models.ts";
 
 /** What the set-up has put into the cache of this machine, before a cache of our own is looked at. */
 const REAL = weightsFile(findBuiltIn("default").card);

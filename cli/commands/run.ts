@@ -1,8 +1,6 @@
-import { readGraphWords } from "../arguments.ts";
 import type { Command } from "../command.ts";
-import { compileAtPace, compileGraph } from "../compile-graph.ts";
+import { compileAtPace, compileGraph, loadKnowledge, readGraphWords } from "../compile-graph.ts";
 import { GraphFiles, locateGraph } from "../graph-files.ts";
-import { loadKnowledge } from "../knowledge.ts";
 import { runGraph } from "../run/run-graph.ts";
 import { RUN_NOTES, RUN_OPTIONS, readSettings } from "../run/settings.ts";
 

@@ -3,8 +3,7 @@ import { loadConfig } from "../../server/config/load.ts";
 import type { Log } from "../../server/log/log.ts";
 import type { RunningServer } from "../../server/main.ts";
 import { type Command, CommandFailure, EXIT, expectPositionals } from "../command.ts";
-import { announceHint, announceKey, announceReady } from "../serve/announce.ts";
-import { showDemo } from "../serve/show-demo.ts";
+import { announceHint, announceKey, announceReady, showDemo } from "../serve/announce.ts";
 import type { Terminal } from "../terminal.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;

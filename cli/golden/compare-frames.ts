@@ -1,14 +1,10 @@
 /** Compares two runs of detection messages, frame by frame and object by object. Pure. */
 import type { Json, JsonRecord } from "../../schemas/json.ts";
-import { alignFrames, type FramePair } from "./align-frames.ts";
-import { compareValues } from "./compare-values.ts";
-import type { Difference, DifferenceKind } from "./difference.ts";
-import { findDrift } from "./drift.ts";
-import { findExcused } from "./excuse.ts";
+import { compareValues, type Difference, type DifferenceKind } from "./difference.ts";
+import { findDrift, findExcused } from "./drift.ts";
 import { edgeDistance, overlap, type SeenFrame, type SeenObject } from "./frames.ts";
-import { type Pair, pairObjects } from "./pair-objects.ts";
+import { type Pair, pairObjects, TrackLinks } from "./pairs.ts";
 import type { OverallTolerance, Tolerance } from "./tolerance.ts";
-import { TrackLinks } from "./track-links.ts";
 
 export interface FrameComparison {
   readonly frames: number;
@@ -147,3 +143,36 @@ const findHighestId = (frames: readonly (SeenFrame | null)[]): number =>
 const show = ({ box, className, confidence, id }: SeenObject): Json => ({ id, className, box, confidence });
 
 const showAll = (frame: SeenFrame | null): Json => (frame === null ? null : frame.objects.map(show));
+
+// Puts the frames of two runs beside each other, by time. Pure.
+/** Frames of both runs at the same time, or of the one that has it. */
+export interface FramePair {
+  /** From 1. */
+  readonly number: number;
+  readonly timeMs: number;
+  readonly golden: SeenFrame | null;
+  readonly now: SeenFrame | null;
+}
+
+/** A second message with the same time is another frame. */
+export function alignFrames(golden: readonly SeenFrame[], now: readonly SeenFrame[]): readonly FramePair[] {
+  const [was, is] = [numberTimes(golden), numberTimes(now)];
+  const keys = [...new Map([...was, ...is]).entries()].sort(([, a], [, b]) => a.timeMs - b.timeMs);
+  return keys.map(([key, { timeMs }], index) => ({
+    number: index + 1,
+    timeMs,
+    golden: was.get(key) ?? null,
+    now: is.get(key) ?? null,
+  }));
+}
+
+function numberTimes(frames: readonly SeenFrame[]): ReadonlyMap<string, SeenFrame> {
+  const counts = new Map<number, number>();
+  return new Map(
+    frames.map((frame) => {
+      const count = (counts.get(frame.timeMs) ?? 0) + 1;
+      counts.set(frame.timeMs, count);
+      return [`${frame.timeMs} ${count}`, frame] as const;
+    }),
+  );
+}

@@ -1,10 +1,10 @@
 /** Two recordings of the same graph on the same clip: what is different beyond the tolerance. Pure. */
 import { compareFrames } from "./compare-frames.ts";
-import { compareValues } from "./compare-values.ts";
 import type { Difference } from "./difference.ts";
+import { compareValues } from "./difference.ts";
 import { readFrame, type SeenFrame } from "./frames.ts";
 import type { Golden, Said } from "./golden.ts";
-import { formatSaid } from "./golden-text.ts";
+import { formatSaid } from "./golden.ts";
 import { LEVELS, type Level, type Tolerance } from "./tolerance.ts";
 
 /** What one node sent on one channel. */

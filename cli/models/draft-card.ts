@@ -1,14 +1,14 @@
 /** A card for an ONNX file, from what the model itself tells and what the command line adds. */
+
+import { readFileSync, statSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { type Document, parseDocument, stringify } from "yaml";
-import { LONGEST_NAME, type ModelCard } from "../../models/card.ts";
-import { findFamilies } from "../../models/decode/decoder.ts";
+import { LONGEST_NAME, type ModelCard, type ModelInput } from "../../models/card.ts";
+import { findFamilies, type TensorInfo } from "../../models/decode/decoder.ts";
 import { DECODERS } from "../../models/decode/options.ts";
 import { COCO } from "../../models/labels.ts";
 import { UsageFault } from "../command.ts";
-import { usualInput } from "./family-inputs.ts";
-import type { Tensors } from "./onnx.ts";
-import { describeTensor, findPicture, type Size } from "./picture-input.ts";
+import type { Tensors } from "./import-model.ts";
 
 export interface Wishes {
   readonly name?: string | undefined;
@@ -95,5 +95,106 @@ function applyEdit(document: Document, edit: string): void {
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new UsageFault(`--set ${edit}: the card has no place for it: ${reason}`, { cause });
+  }
+}
+
+type Habit = Partial<Pick<ModelInput, "colours" | "fit" | "anchor" | "padding">> & {
+  /** For float32 only. */
+  readonly numbers?: Pick<ModelInput, "mean" | "std">;
+};
+
+/** From 0 to 1. */
+const FRACTIONS = { mean: [0, 0, 0], std: [255, 255, 255] } satisfies Habit["numbers"];
+const SYMMETRIC = { mean: [127.5, 127.5, 127.5], std: [127.5, 127.5, 127.5] } satisfies Habit["numbers"];
+const IMAGENET = { mean: [123.675, 116.28, 103.53], std: [58.395, 57.12, 57.375] } satisfies Habit["numbers"];
+
+/** How pictures are fed to a model of each family as its authors train and export it. */
+const HABITS: Readonly<Record<ModelCard["decoder"]["family"], Habit>> = {
+  efficientdet: { fit: "letterbox", anchor: "top-left", padding: 127, numbers: SYMMETRIC },
+  ssd: { fit: "stretch", numbers: SYMMETRIC },
+  yolox: { colours: "bgr", fit: "letterbox", anchor: "top-left", padding: 114 },
+  yolo: { fit: "letterbox", anchor: "centre", padding: 114, numbers: FRACTIONS },
+  picodet: { fit: "stretch", numbers: IMAGENET },
+  detr: { fit: "stretch", numbers: FRACTIONS },
+};
+
+export function usualInput(family: ModelCard["decoder"]["family"], type: ModelInput["type"]): Partial<ModelInput> {
+  const { numbers, ...picture } = HABITS[family];
+  return { ...picture, ...(type === "float32" && numbers) };
+}
+
+// Which input of a model takes the picture, and in which form.
+export interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+const COLOURS = 3;
+
+/** `size` is for models that take any. Throws `UsageFault` when the inputs do not tell. */
+export function findPicture(
+  inputs: readonly TensorInfo[],
+  size: Size | undefined,
+): Pick<ModelInput, "width" | "height" | "type" | "layout"> {
+  const picture = inputs.find(({ shape }) => shape.length === 4 && (shape[1] === COLOURS || shape[3] === COLOURS));
+  const has = `it has ${inputs.map(describeTensor).join(", ") || "none"}`;
+  if (picture === undefined)
+    throw new UsageFault(
+      `none of the inputs takes a picture of 3 colours, [1, 3, height, width] or [1, height, width, 3]; ${has}`,
+    );
+  const { type, shape } = picture;
+  if (type !== "float32" && type !== "uint8")
+    throw new UsageFault(`the input takes ${type}; expected float32 or uint8: export the model so. ${has}`);
+  const layout = shape[1] === COLOURS ? "nchw" : "nhwc";
+  const [height, width] = layout === "nchw" ? shape.slice(2) : shape.slice(1);
+  const fixed = isFixed(width) && isFixed(height) ? { width, height } : null;
+  if (fixed === null && size === undefined)
+    throw new UsageFault(`the model takes pictures of any size: say which with --size WIDTHxHEIGHT; ${has}`);
+  if (fixed !== null && size !== undefined && (size.width !== fixed.width || size.height !== fixed.height))
+    throw new UsageFault(
+      `--size is ${size.width}x${size.height}, but the model takes ${fixed.width}x${fixed.height} only`,
+    );
+  return { ...(size ?? (fixed as Size)), type, layout };
+}
+
+const isFixed = (size: number | string | undefined): size is number => typeof size === "number" && size > 0;
+
+export const describeTensor = ({ name, type, shape }: TensorInfo): string => `${name}: ${type} [${shape.join(", ")}]`;
+
+export function readSize(text: string | undefined): Size | undefined {
+  if (text === undefined) return undefined;
+  const [, width, height] = /^(\d+)[x×](\d+)$/.exec(text) ?? [];
+  if (width === undefined || height === undefined)
+    throw new UsageFault(`--size is "${text}"; expected WIDTHxHEIGHT, such as 640x384`);
+  return { width: Number(width), height: Number(height) };
+}
+
+const EXPECTED = "expected coco, a name, names with commas between them, or a file with one on each line";
+
+/** `coco`, names with commas between them, a file with a name on each line, or the one name there is. */
+export function readLabels(text: string | undefined): "coco" | string[] {
+  if (text === undefined || text === "coco") return "coco";
+  const names = readNames(text)
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
+  if (names.length === 0) throw new UsageFault(`--labels is "${text}", in which there is no name; ${EXPECTED}`);
+  return names;
+}
+
+function readNames(text: string): readonly string[] {
+  if (text.includes(",")) return text.split(",");
+  const isFile = statSync(text, { throwIfNoEntry: false })?.isFile() === true;
+  return isFile || looksLikePath(text) ? readLines(text) : [text];
+}
+
+/** A folder in it, or an ending. */
+const looksLikePath = (text: string): boolean => /[/\\]|\.\w+$/.test(text);
+
+function readLines(file: string): readonly string[] {
+  try {
+    return readFileSync(file, "utf8").split(/\r?\n/);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new UsageFault(`--labels is "${file}"; ${EXPECTED} (${code})`, { cause: error });
   }
 }

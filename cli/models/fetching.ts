@@ -1,7 +1,9 @@
+import { ModelMisfit } from "../../models/decode/misfit.ts";
+import { CardFault, ModelFault } from "../../models/fault.ts";
 import type { Fetching } from "../../models/fetch/weights.ts";
+import { CommandFailure, UsageFault } from "../command.ts";
 import { onInterrupt } from "../run/interrupt.ts";
 import type { Terminal } from "../terminal.ts";
-import { Activity } from "./activity.ts";
 
 const INTERRUPTED = 130;
 
@@ -22,5 +24,64 @@ export async function whileFetching<T>(
   } finally {
     forget();
     activity.close();
+  }
+}
+
+// Says what is being done as soon as it takes longer than a moment.
+const FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏";
+const FRAME_MS = 100;
+const PATIENCE_MS = 1_000;
+const REMINDER_MS = 30_000;
+
+export class Activity {
+  readonly #terminal: Terminal;
+  readonly #startMs = performance.now();
+  #timer: NodeJS.Timeout;
+  #what = "";
+  #frame = 0;
+  #said = false;
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+    this.#timer =
+      terminal.isLive && !terminal.isJson ? setInterval(() => this.#draw(), FRAME_MS) : this.#wait(PATIENCE_MS);
+  }
+
+  /** A screen shows it at once, for what follows may keep the thread busy. */
+  report(what: string): void {
+    this.#what = what;
+    if (this.#terminal.isLive && !this.#terminal.isJson) this.#draw();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#terminal.clear();
+  }
+
+  #draw(): void {
+    const seconds = ((performance.now() - this.#startMs) / 1000).toFixed(1);
+    this.#terminal.draw([`${FRAMES[this.#frame++ % FRAMES.length]} ${this.#what} ${seconds} s`]);
+  }
+
+  #wait(delayMs: number): NodeJS.Timeout {
+    return setTimeout(() => {
+      const seconds = Math.round((performance.now() - this.#startMs) / 1000);
+      const text = this.#said ? `${this.#what} (${seconds} s)` : this.#what;
+      if (text !== "") this.#terminal.say(this.#terminal.isJson ? JSON.stringify({ type: "progress", text }) : text);
+      this.#said = true;
+      this.#timer = this.#wait(REMINDER_MS);
+    }, delayMs);
+  }
+}
+
+/** Runs `work`; what it has against a card or a model is told without a stack. A bad card is a bad command line. */
+export async function telling<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof CardFault) throw new UsageFault(error.message, { cause: error });
+    if (error instanceof ModelFault || error instanceof ModelMisfit)
+      throw new CommandFailure(error.message, { cause: error });
+    throw error;
   }
 }

@@ -1,7 +1,7 @@
 /** What would have been sent, as a picture: a row for every alert and subscription, a mark for every sending. */
 
-import { formatTime } from "../run/progress.ts";
 import { bar, COLOURS, FAINT, INK, label, line, page } from "../svg.ts";
+import { formatTime } from "../text.ts";
 import type { Sender, Sending } from "./sending.ts";
 
 const WIDTH = 1000;

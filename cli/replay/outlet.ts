@@ -1,9 +1,12 @@
 /** Where it is shown what would have been sent: lines of JSON, or a timeline on a screen, and a file. */
-import { closeSync, openSync, writeSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import type { TrackEntry } from "../../schemas/detection-message.ts";
+import type { Json, JsonRecord } from "../../schemas/json.ts";
 import { CommandFailure } from "../command.ts";
-import type { Terminal } from "../terminal.ts";
-import { formatLine, type Sender, type Sending } from "./sending.ts";
-import { formatSending } from "./timeline-text.ts";
+import type { Colour, Paint, Terminal } from "../terminal.ts";
+import { padTo } from "../text.ts";
+import { formatClipTime, formatLine, type Sender, type Sending } from "./sending.ts";
 
 export interface OutletOrder {
   readonly senders: readonly Sender[];
@@ -63,3 +66,113 @@ export class Outlet {
     }
   }
 }
+
+// What is sent, one line each, for people.
+const COLOURS: Readonly<Record<string, Colour>> = { triggered: "yellow", updated: "blue", cleared: "green" };
+const TIME_COLUMNS = 9;
+const EVENT_COLUMNS = 12;
+const MOST_NAME_COLUMNS = 24;
+const MOST_TRACKS = 4;
+const MOST_VALUE_CHARACTERS = 32;
+
+/** @param senders of all rows, so that columns stand below each other */
+export function formatSending(
+  { timeMs, row, event, body }: Sending,
+  senders: readonly Sender[],
+  startMs: number,
+  paint: Paint,
+): string {
+  const sender = senders[row];
+  const width = Math.min(MOST_NAME_COLUMNS, Math.max(...senders.map(({ name }) => name.length)));
+  const name = cut(sender?.name ?? "", MOST_NAME_COLUMNS);
+  const colour = COLOURS[event] ?? "cyan";
+  const what = sender?.kind === "alert" ? event : "webhook";
+  return [
+    paint("dim", formatClipTime(timeMs, startMs).padStart(TIME_COLUMNS)),
+    padTo(paint("bold", name), width),
+    padTo(paint(colour, what), EVENT_COLUMNS),
+    sender?.kind === "alert" ? briefNotice(body) : briefWebhook(body),
+  ]
+    .join("  ")
+    .trimEnd();
+}
+
+function briefNotice(body: JsonRecord): string {
+  const tracks = body.tracks as readonly TrackEntry[];
+  return [listTracks(tracks), briefData(body.data as JsonRecord)].filter((part) => part !== "").join("  ");
+}
+
+function listTracks(tracks: readonly TrackEntry[]): string {
+  const shown = tracks.slice(0, MOST_TRACKS).map(({ track_id, class_name }) => `${class_name} ${track_id}`);
+  const more = tracks.length - shown.length;
+  return [...shown, ...(more > 0 ? [`${more} more`] : [])].join(", ");
+}
+
+function briefData(data: JsonRecord): string {
+  return Object.entries(data)
+    .flatMap(([name, value]) => {
+      const text = briefValue(value);
+      return text === null ? [] : [`${name} ${text}`];
+    })
+    .join(", ");
+}
+
+/** Pictures and whatever else is long are left to the lines of `--json`. */
+function briefValue(value: Json | undefined): string | null {
+  if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) return null;
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return text.length > MOST_VALUE_CHARACTERS ? null : text;
+}
+
+function briefWebhook({ track_count, previous_count }: JsonRecord): string {
+  if (previous_count !== undefined) return `${track_count} targets, ${previous_count} before`;
+  return `${track_count} new ${track_count === 1 ? "track" : "tracks"}`;
+}
+
+const cut = (text: string, columns: number): string =>
+  text.length <= columns ? text : `${text.slice(0, columns - 1)}…`;
+
+// `--patches DIR`: pictures that come with notices, as files.
+export class PatchFolder {
+  readonly #folder: string;
+  #count = 0;
+
+  /** Throws `CommandFailure` where there can be no such folder. */
+  constructor(folder: string) {
+    this.#folder = folder;
+    this.#try(() => mkdirSync(folder, { recursive: true }));
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** The notice with the name of a file in place of the picture; as it is where it has none. */
+  keep(body: JsonRecord, alias: string): JsonRecord {
+    const { patch, ...data } = (body.data ?? {}) as JsonRecord;
+    if (typeof patch !== "object" || patch === null || !("image" in patch)) return body;
+    const { image, ...rest } = patch as JsonRecord;
+    this.#count += 1;
+    const number = String(this.#count).padStart(4, "0");
+    const file = `${number}-${nameOf(alias)}-track-${data.track_id}.jpg`;
+    this.#try(() => writeFileSync(join(this.#folder, file), Buffer.from(String(image), "base64")));
+    return { ...body, data: { ...data, patch: { file, ...rest } } };
+  }
+
+  #try(act: () => void): void {
+    try {
+      act();
+    } catch (cause) {
+      throw new CommandFailure(`--patches ${this.#folder} cannot be written: ${(cause as Error).message}`, { cause });
+    }
+  }
+}
+
+/** An alias may be anything; the name of a file may not. */
+const nameOf = (alias: string): string =>
+  alias
+    .normalize("NFKD")
+    .replace(/[^A-Za-z0-9]+/g, "-")
+    .replace(/^-|-$/g, "")
+    .slice(0, 40)
+    .toLowerCase() || "alert";

@@ -1,19 +1,22 @@
 /** The graph on the clip at pace fast, its rules in place before the first frame. */
 import type { Compiled } from "../../graphs/compiler/compile.ts";
-import type { GraphPlan } from "../../graphs/compiler/plan.ts";
+import type { GraphPlan, PlanNode, PlanSegment } from "../../graphs/compiler/plan.ts";
 import { GraphFailure } from "../../graphs/runtime/events.ts";
 import { RunningGraph } from "../../graphs/runtime/running-graph.ts";
-import type { JsonRecord } from "../../schemas/json.ts";
+import { findCard, listCardFiles } from "../../models/find-card.ts";
+import { isInstalled, labelsOf } from "../../models/open.ts";
+import { readCard } from "../../models/read-card.ts";
+import type { AlertRule } from "../../schemas/alerts.ts";
+import type { Json, JsonRecord } from "../../schemas/json.ts";
 import { TELEMETRY_CHANNEL } from "../../schemas/telemetry.ts";
-import type { Knowledge } from "../knowledge.ts";
-import { reportEvent } from "../run/events.ts";
-import { FrameCount } from "../run/frame-count.ts";
-import type { Reporter } from "../run/reporter.ts";
+import { UsageFault } from "../command.ts";
+import type { Knowledge } from "../compile-graph.ts";
+import { sayFailure } from "../faults.ts";
+import { FrameCount, StreamTime } from "../run/frame-count.ts";
+import { exitOnUncaught } from "../run/interrupt.ts";
+import { type Reporter, reportEvent } from "../run/reporter.ts";
 import { Status } from "../run/status.ts";
-import { StreamTime } from "../run/stream-time.ts";
 import type { Flight } from "../run/telemetry-file.ts";
-import { exitOnUncaught } from "../run/uncaught.ts";
-import { sayFailure } from "../say-failure.ts";
 import type { Terminal } from "../terminal.ts";
 
 export interface ClipOrder {
@@ -88,3 +91,65 @@ export async function playClip(
   const explained = failure === null || signal.aborted ? null : await sayFailure(failure, plan);
   return { clipSeconds: Number(time.spentNs) / 1e9, frames: count.frames, failure: explained, errors };
 }
+
+const ELEMENT = "alerts";
+
+/** Throws `UsageFault` for a graph that evaluates no rules. */
+export function expectAlerts({ graph, offers }: Pick<GraphPlan, "graph" | "offers">): void {
+  if (offers.includes(ELEMENT)) return;
+  throw new UsageFault(
+    `--alerts is for the element \`${ELEMENT}\`, and the graph "${graph}" has none; put it behind \`track\`, as \`npx windhover explain detect\` shows`,
+  );
+}
+
+/** The same graph with these rules beside its own from the first frame on; of several elements the first has them, as in the service. */
+export function withRules(compiled: Compiled, plan: GraphPlan, rules: readonly AlertRule[]): Compiled {
+  const segments = [plan.main, ...plan.branches];
+  const first = segments.flatMap(({ nodes }) => nodes).find(({ element }) => element === ELEMENT);
+  const give = (node: PlanNode): PlanNode => {
+    if (node !== first) return node;
+    const own = (node.properties.rules ?? []) as readonly Json[];
+    return { ...node, properties: { ...node.properties, rules: [...own, ...(rules as unknown as Json[])] } };
+  };
+  const change = (segment: PlanSegment): PlanSegment => ({ ...segment, nodes: segment.nodes.map(give) });
+  return { ...compiled, plan: { ...plan, main: change(plan.main), branches: plan.branches.map(change) } };
+}
+
+// Names of classes: what alerts may ask for, and what this graph can find.
+/** Of all installed models, as the service takes them. Null where none is: then nobody can say. */
+export async function listKnownClasses(): Promise<readonly string[] | null> {
+  const found = listCardFiles().map(async ({ name, file, origin }) => {
+    try {
+      const card = readCard(file);
+      return (await isInstalled({ card, file, origin, askedFor: name })) ? labelsOf(card) : [];
+    } catch {
+      return []; // a card that is faulty is none
+    }
+  });
+  const names = [...new Set((await Promise.all(found)).flat())];
+  return names.length === 0 ? null : names;
+}
+
+export interface Looking {
+  readonly model: string;
+  readonly classes: ReadonlySet<string>;
+}
+
+/** What the graph looks for, by its first element `detect`; null where it has none, or a model that cannot be read. */
+export function findLooking({ main, branches }: GraphPlan): Looking | null {
+  const detect = [main, ...branches].flatMap(({ nodes }) => nodes).find(({ element }) => element === "detect");
+  if (detect === undefined) return null;
+  const { model = "default", classes = [] } = detect.properties as JsonRecord & {
+    readonly classes?: readonly string[];
+  };
+  try {
+    const labels = labelsOf(findCard(String(model)).card);
+    return { model: String(model), classes: new Set(classes.length === 0 ? labels : classes) };
+  } catch {
+    return null; // the graph itself will say so
+  }
+}
+
+/** Of those that an alert asks for, the ones that this graph never finds. */
+export const listMissed = (filter: JsonRecord, { classes }: Looking): readonly string[] =>
+  Array.isArray(filter.class_names) ? (filter.class_names as string[]).filter((name) => !classes.has(name)) : [];

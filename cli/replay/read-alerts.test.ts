@@ -5,8 +5,7 @@ import { test } from "node:test";
 import { ALERT_TYPES } from "../../elements/alerts/types.ts";
 import { formatFault } from "../../graphs/compiler/fault.ts";
 import { makeFolder } from "../windhover.fixture.ts";
-import { readAlerts } from "./read-alerts.ts";
-import { readSubscriptions } from "./read-subscriptions.ts";
+import { readAlerts, readSubscriptions } from "./read-alerts.ts";
 
 const file = join(makeFolder(), "alerts.yaml");
 const CLASSES = ["person", "car", "truck", "bus"];

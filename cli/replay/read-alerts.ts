@@ -1,18 +1,61 @@
-/** `--alerts FILE`: bodies of `POST /alert`, or records of it, held against what the service holds them against. */
+/** The files of a replay: read, held against what the service takes, and shown with their faults. */
+
 import { ALERT_TYPES } from "../../elements/alerts/types.ts";
 import type { Fault } from "../../graphs/compiler/fault.ts";
 import { FaultList } from "../../graphs/compiler/fault-list.ts";
-import type { AlertConfiguration, AlertRule, AlertTypeDefinition } from "../../schemas/alerts.ts";
-import { CONFIGURATION_FIELDS, MOST_RULES } from "../../schemas/alerts.ts";
+import {
+  type AlertConfiguration,
+  type AlertRule,
+  type AlertTypeDefinition,
+  CONFIGURATION_FIELDS,
+  MOST_RULES,
+} from "../../schemas/alerts.ts";
 import { newAlertOf } from "../../schemas/api/alerts.ts";
+import { NewSubscription } from "../../schemas/api/webhooks.ts";
 import { checkConfiguration, findAlertType } from "../../schemas/check-alert.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
+import { maskCredentials } from "../../schemas/mask.ts";
 import { checkOutputs, type GivenOutput } from "../../server/alerts/outputs.ts";
 import { checkAndFillBy } from "../../server/validation.ts";
-import { isUuid, uuidOf } from "./identify.ts";
+import type { GatherRule } from "../../server/webhooks/gather/gatherer.ts";
+import { CommandFailure } from "../command.ts";
+import { showFaults } from "../faults.ts";
+import type { Reporter } from "../run/reporter.ts";
+import type { Terminal } from "../terminal.ts";
+import { listKnownClasses } from "./play-clip.ts";
 import { locatePointer, readBodies, showPointer, type WrittenBody } from "./read-bodies.ts";
-import { type Receiver, readReceiver } from "./sending.ts";
+import { isUuid, type Receiver, readReceiver, uuidOf } from "./sending.ts";
 
+export interface Replayed {
+  /** Those that are active. */
+  readonly alerts: readonly ReplayedAlert[];
+  readonly subscribers: readonly ReplayedSubscriber[];
+}
+
+interface Files {
+  readonly alerts: string | null;
+  readonly subscriptions: string | null;
+}
+
+/** Null when there are faults; they have been shown. Rejects with `CommandFailure` for what cannot be read. */
+export async function readReplayed(files: Files, reporter: Reporter, terminal: Terminal): Promise<Replayed | null> {
+  const alerts = files.alerts === null ? null : readAlerts(files.alerts, await listKnownClasses());
+  const subscriptions = files.subscriptions === null ? null : readSubscriptions(files.subscriptions);
+  const faults: readonly Fault[] = [...(alerts?.faults ?? []), ...(subscriptions?.faults ?? [])];
+  const textOf = (file: string | null) => (file === files.alerts ? alerts?.text : subscriptions?.text);
+  showFaults(faults, textOf, terminal);
+  if (faults.length > 0) return null;
+  const all = alerts?.alerts ?? [];
+  const active = all.filter(({ isActive }) => isActive);
+  for (const { alias, isActive } of all)
+    if (!isActive) reporter.note(`"${alias}" is inactive: left out`, { type: "inactive", alert: alias });
+  const subscribers = subscriptions?.subscribers ?? [];
+  if (active.length === 0 && subscribers.length === 0)
+    throw new CommandFailure(`all alerts of ${files.alerts} are inactive: there is nothing to replay`);
+  return { alerts: active, subscribers };
+}
+
+// `--alerts FILE`: bodies of `POST /alert`, or records of it, held against what the service holds them against.
 export interface ReplayedAlert {
   readonly uuid: string;
   readonly alias: string;
@@ -114,3 +157,44 @@ export const ruleOf = ({ uuid, type, configuration }: ReplayedAlert): AlertRule 
   type,
   ...configuration,
 });
+
+// `--subscriptions FILE`: bodies of `POST /subscribe`, or records of it.
+export interface ReplayedSubscriber {
+  /** Without credentials. */
+  readonly url: string;
+  readonly rule: GatherRule;
+}
+
+export interface SubscriptionFile {
+  readonly text: string;
+  /** None where there are faults. */
+  readonly subscribers: readonly ReplayedSubscriber[];
+  readonly faults: readonly Fault[];
+}
+
+const checkSubscription = checkAndFillBy(NewSubscription);
+
+/** Throws `CommandFailure` for a file that cannot be read. */
+export function readSubscriptions(file: string): SubscriptionFile {
+  const { text, bodies, faults: unreadable } = readBodies(file, "subscriptions");
+  const faults = new FaultList(file);
+  faults.addAll(unreadable);
+  const taken = new Set<string>();
+  const subscribers = bodies.flatMap(({ value, at }) => {
+    const wrong = checkSubscription(value);
+    for (const { path, message } of wrong)
+      faults.add("bad_property", locatePointer(at, path), `${showPointer(path)} ${message}`.trim());
+    if (wrong.length > 0) return [];
+    const { notification_url: url, event_type: eventType, ...rest } = value as unknown as NewSubscription;
+    const name = `${eventType} ${url}`;
+    if (taken.has(name))
+      faults.add("bad_property", at.at, `there is a subscription to ${eventType} for this address already`, {
+        expected: "one for each type and address",
+      });
+    taken.add(name);
+    const backoffMs = rest.notifier_policy_args.backoff_seconds * 1000;
+    return [{ url: maskCredentials(url), rule: { eventType, format: rest.notification_format, backoffMs } }];
+  });
+  const found = faults.sorted();
+  return { text, subscribers: found.length === 0 ? subscribers : [], faults: found };
+}

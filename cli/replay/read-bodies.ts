@@ -8,7 +8,7 @@ import type { Position } from "../../graphs/compiler/plan.ts";
 import { readYaml } from "../../graphs/compiler/read-yaml.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { CommandFailure } from "../command.ts";
-import { findNearFile } from "../near-file.ts";
+import { findNearFile } from "../files.ts";
 
 /** No service keeps more for one user, and nobody reads the notices of more at a time. */
 const MOST_BODIES = 1000;

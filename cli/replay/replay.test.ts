@@ -9,8 +9,8 @@ import { checkBy } from "../../server/validation.ts";
 import { record, withoutModel } from "../../test/golden/golden.fixture.ts";
 import { paintStreet } from "../../test/golden/street.fixture.ts";
 import { makeFolder } from "../windhover.fixture.ts";
-import { NO_UUID } from "./identify.ts";
 import { runCommand, START_MS, toLines, walk } from "./replay.fixture.ts";
+import { NO_UUID } from "./sending.ts";
 
 // Before anything else: what is registered before an await may be over after it, and the folder with it.
 const lack = await withoutModel("default");

@@ -1,6 +1,7 @@
 /** The words and options of `replay`. */
-import { readGraphWords } from "../arguments.ts";
+
 import { type Given, type Options, UsageFault } from "../command.ts";
+import { readGraphWords } from "../compile-graph.ts";
 import { RUN_OPTIONS } from "../run/settings.ts";
 import { readTelemetryOrder, type TelemetryOrder } from "../run/telemetry-file.ts";
 

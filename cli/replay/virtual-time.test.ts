@@ -4,8 +4,8 @@ import fc from "fast-check";
 import type { AlertFinding } from "../../schemas/alerts.ts";
 import { ReplayedSubscription } from "../../server/webhooks/gather/replayed-subscription.ts";
 import { START_MS, walk } from "./replay.fixture.ts";
+import { VirtualTime } from "./replay.ts";
 import type { Sending } from "./sending.ts";
-import { VirtualTime } from "./virtual-time.ts";
 
 const messages = walk();
 const finding = (index: number): AlertFinding => ({

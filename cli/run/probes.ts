@@ -1,10 +1,37 @@
-/** --probe: every buffer that leaves a node, as a line of JSON. */
+/** Which node of a running graph is meant. */
+
+import { writePicture } from "../../elements/snapshot/picture-file.ts";
 import type { PlanSegment } from "../../graphs/compiler/plan.ts";
 import type { Pipeline, TappedBuffer } from "../../native/pipeline.ts";
+import { didYouMean } from "../../schemas/suggest.ts";
 import { toMilliseconds } from "../../schemas/time.ts";
+import { UsageFault } from "../command.ts";
 import type { Terminal } from "../terminal.ts";
-import { findNode } from "./places.ts";
+import type { Reporter } from "./reporter.ts";
+import type { SnapshotOrder } from "./settings.ts";
 
+/** The node that a name means: itself, or the last of the step that the author calls so. */
+export function findNode(name: string, segments: readonly PlanSegment[]): string | undefined {
+  const nodes = segments.flatMap((segment) => segment.nodes);
+  return (nodes.find((node) => node.name === name) ?? nodes.findLast((node) => node.author === name))?.name;
+}
+
+export function expectNode(option: string, name: string, segments: readonly PlanSegment[]): string {
+  const found = findNode(name, segments);
+  if (found !== undefined) return found;
+  const nodes = segments.flatMap((segment) => segment.nodes);
+  const steps = [...new Set(nodes.map((node) => node.author))];
+  const inside = nodes.map((node) => node.name).filter((node) => !steps.includes(node));
+  throw new UsageFault(
+    [
+      `--${option} names "${name}", and the graph has no such node${didYouMean(name, [...steps, ...inside])}`,
+      `  steps: ${steps.join(", ")}`,
+      ...(inside.length === 0 ? [] : [`  inside them: ${inside.join(", ")}`]),
+    ].join("\n"),
+  );
+}
+
+// --probe: every buffer that leaves a node, as a line of JSON.
 /** Bytes that may wait for a slow reader; beyond them buffers are counted instead of printed. */
 const MOST_WAITING_BYTES = 1_000_000;
 
@@ -46,3 +73,78 @@ function formatBuffer(probe: string, buffer: TappedBuffer, caps: string | null, 
     ...(Object.keys(buffer.meta).length > 0 && { meta: buffer.meta }),
   });
 }
+
+// --snapshot: frames kept as picture files.
+interface Pending {
+  readonly order: SnapshotOrder;
+  state: "waiting" | "taken" | "failed";
+  writing: Promise<void>;
+}
+
+export class Snapshots {
+  readonly #pending: readonly Pending[];
+  readonly #reporter: Reporter;
+
+  constructor(orders: readonly SnapshotOrder[], reporter: Reporter) {
+    this.#pending = orders.map((order) => ({ order, state: "waiting", writing: Promise.resolve() }));
+    this.#reporter = reporter;
+  }
+
+  /** Asks the pipeline for what is still wanted. */
+  place(pipeline: Pipeline, segments: readonly PlanSegment[]): void {
+    for (const pending of this.#pending) {
+      const { node: name, atNs, type } = pending.order;
+      const node = findNode(name, segments);
+      if (pending.state !== "waiting" || node === undefined) continue;
+      pipeline.grab(node, atNs, type).then(
+        ({ image, ptsNs }) => {
+          if (pending.state !== "waiting") return;
+          pending.state = "taken";
+          pending.writing = this.#keep(pending, image, ptsNs);
+        },
+        (error: Error) =>
+          this.#fail(pending, `${error.message.replace(/\.$/, "")} (pictures can be taken of decoded video alone)`),
+      );
+    }
+  }
+
+  /** Resolves with whether all of them are there; says which are not. */
+  async finish(): Promise<boolean> {
+    await Promise.all(this.#pending.map(({ writing }) => writing));
+    for (const pending of this.#pending)
+      if (pending.state === "waiting")
+        this.#fail(pending, `${pending.order.node} gave no frame at or after ${inSeconds(pending.order.atNs)}`);
+    return this.#pending.every(({ state }) => state === "taken");
+  }
+
+  async #keep(pending: Pending, image: Uint8Array, ptsNs: bigint | null): Promise<void> {
+    const { node, file } = pending.order;
+    try {
+      await writePicture(file, image);
+      const at = ptsNs === null ? "" : ` at ${inSeconds(ptsNs)}`;
+      this.#reporter.note(`snapshot: ${node}${at} is in ${file}`, {
+        type: "snapshot",
+        node,
+        file,
+        pts_ms: ptsNs === null ? null : toMilliseconds(ptsNs),
+      });
+    } catch (error) {
+      pending.state = "waiting";
+      this.#fail(pending, (error as Error).message);
+    }
+  }
+
+  #fail(pending: Pending, reason: string): void {
+    if (pending.state === "failed") return;
+    pending.state = "failed";
+    const { node, file } = pending.order;
+    this.#reporter.error(`snapshot: ${file} was not written: ${reason}`, {
+      type: "snapshot",
+      node,
+      file,
+      error: reason,
+    });
+  }
+}
+
+const inSeconds = (ns: bigint): string => `${Number((Number(ns) / 1e9).toFixed(3))} s`;

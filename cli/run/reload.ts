@@ -1,14 +1,24 @@
 /** A file of the graph was saved: only what changed is changed. */
-import { existsSync } from "node:fs";
+import { existsSync, unwatchFile, watchFile } from "node:fs";
 import type { Compiled } from "../../graphs/compiler/compile.ts";
 import { GraphFaults } from "../../graphs/compiler/fault.ts";
+import type { PlanChange } from "../../graphs/compiler/plan.ts";
 import type { RunningGraph } from "../../graphs/runtime/running-graph.ts";
-import { showFaults } from "../show-faults.ts";
+import type { Json } from "../../schemas/json.ts";
+import { showFaults, type TextOf } from "../faults.ts";
+import { expectSourceFiles } from "../files.ts";
 import type { Terminal } from "../terminal.ts";
-import { formatChange } from "./changes.ts";
-import type { GraphOrigin } from "./graph-origin.ts";
 import type { Reporter } from "./reporter.ts";
-import { expectSourceFiles } from "./source-file.ts";
+
+/** Where the graph comes from. It is compiled again whenever one of its files is saved. */
+export interface GraphOrigin {
+  /** Throws `GraphFaults` for a file that cannot be read. */
+  compile(): Compiled;
+  readonly textOf: TextOf;
+  files(): readonly string[];
+  /** Receives the lines that the graph prints; default: standard output. */
+  print?(line: string): Promise<void>;
+}
 
 /** Never rejects. Nothing is touched before the new graph is known to be one that can be started. */
 export async function reload(
@@ -56,4 +66,61 @@ function reportFailedChange({ state }: Pick<RunningGraph, "state">, reason: stri
     reporter.warn(`changed in part at most: ${reason}; mend and save it, or start it again`, record);
   else if (state === "failed")
     reporter.warn("relaunch failed: the graph as it was is closed, as it is now it does not start", record);
+}
+
+// What was done to a running graph, in a line each.
+/** `live detect.confidence 0.4 → 0.5` */
+export function formatChange(change: PlanChange): string {
+  switch (change.label) {
+    case "live":
+      return `live ${change.author}.${change.property} ${show(change.from)} → ${show(change.to)}`;
+    case "branch":
+      return `${change.action} ${change.segment}`;
+    case "relaunch":
+      return `relaunch: ${change.reason}`;
+  }
+}
+
+const show = (value: Json | undefined): string =>
+  value === undefined ? "(default)" : typeof value === "string" && value !== "" ? value : JSON.stringify(value);
+
+// --watch: notices that files were saved, however the editor does it.
+/** Asked again and again rather than told: works for replaced files, mounted folders and files that are gone for a moment. */
+const LOOK_EVERY_MS = 200;
+/** An editor that truncates and then writes is not read in between. */
+const SETTLE_MS = 100;
+
+export class FileWatch {
+  readonly #changed: () => void;
+  readonly #paths = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(changed: () => void) {
+    this.#changed = changed;
+  }
+
+  /** Watches these files and no others. */
+  follow(paths: readonly string[]): void {
+    for (const path of [...this.#paths]) if (!paths.includes(path)) this.#leave(path);
+    for (const path of paths) {
+      if (this.#paths.has(path)) continue;
+      this.#paths.add(path);
+      watchFile(path, { interval: LOOK_EVERY_MS, persistent: false }, this.#notice);
+    }
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    for (const path of [...this.#paths]) this.#leave(path);
+  }
+
+  #notice = (): void => {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(this.#changed, SETTLE_MS);
+  };
+
+  #leave(path: string): void {
+    this.#paths.delete(path);
+    unwatchFile(path, this.#notice);
+  }
 }

@@ -1,23 +1,22 @@
-/** Makes sure of everything that can be known beforehand, then runs the graph. */
+/** Checks everything that can be checked before the start, then runs the graph. */
 import { coerceParams } from "../../graphs/compiler/coerce.ts";
 import type { Compiled } from "../../graphs/compiler/compile.ts";
 import { GraphFaults } from "../../graphs/compiler/fault.ts";
 import type { GraphPlan, PlanSegment } from "../../graphs/compiler/plan.ts";
 import type { SlotRequest } from "../../graphs/runtime/running-graph.ts";
-import { EXIT } from "../command.ts";
-import { writeSvg } from "../draw-svg.ts";
-import { expectRoom } from "../expect-room.ts";
-import type { Knowledge } from "../knowledge.ts";
-import { showFaults } from "../show-faults.ts";
+import type { JsonRecord } from "../../schemas/json.ts";
+import { EXIT, UsageFault } from "../command.ts";
+import type { Knowledge } from "../compile-graph.ts";
+import { showFaults } from "../faults.ts";
+import { expectRoom, expectSourceFiles } from "../files.ts";
+import { writeSvg } from "../svg.ts";
 import type { Terminal } from "../terminal.ts";
 import { ForegroundRun } from "./foreground.ts";
-import type { GraphOrigin } from "./graph-origin.ts";
-import { expectNode } from "./places.ts";
+import { expectReport } from "./output-files.ts";
+import { expectNode } from "./probes.ts";
+import type { GraphOrigin } from "./reload.ts";
 import type { RunSettings } from "./settings.ts";
-import { expectSourceFiles } from "./source-file.ts";
 import { expectTelemetry, readFlight } from "./telemetry-file.ts";
-import { expectReport } from "./tracks-file.ts";
-import { expectVideoSlot, VIDEO_SLOT } from "./video-slot.ts";
 
 export async function runGraph(
   origin: GraphOrigin,
@@ -85,4 +84,27 @@ function readAttachments(
     segment === null ? [] : [{ slot, params, segment }],
   );
   return attachments.length === read.length ? attachments : null;
+}
+
+export const VIDEO_SLOT = "video";
+
+/** Throws `UsageFault` for a graph that `--video` means nothing to, and says what to write instead. */
+export function expectVideoSlot({ graph, file, slots }: Pick<GraphPlan, "graph" | "file" | "slots">): void {
+  const slot = slots[VIDEO_SLOT];
+  if (slot === undefined) throw new UsageFault(file === null ? LINE : describeLack(graph, Object.keys(slots)));
+  if (Object.hasOwn((slot.properties ?? {}) as JsonRecord, "path")) return;
+  throw new UsageFault(
+    `--video gives the slot "${VIDEO_SLOT}" of the graph "${graph}" its parameter "path", and it has none; attach it with --attach ${VIDEO_SLOT}:name=value`,
+  );
+}
+
+const LINE =
+  "--video attaches a slot, and a line has none; write the video by the line itself: … ! overlay ! encode ! record path=out.mp4";
+
+function describeLack(graph: string, slots: readonly string[]): string {
+  const others = slots.length === 0 ? "no slots at all" : `only ${slots.map((name) => `"${name}"`).join(", ")}`;
+  return [
+    `--video attaches the slot "${VIDEO_SLOT}", and the graph "${graph}" has ${others}`,
+    "  `npx windhover explain detect` shows a graph that has one; `--attach SLOT:name=value` attaches any other",
+  ].join("\n");
 }

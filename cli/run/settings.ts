@@ -1,9 +1,9 @@
 /** The options that `run` and `launch` share. */
 import { readPictureType } from "../../elements/snapshot/picture-file.ts";
-import { readSlotWords } from "../arguments.ts";
 import { type Given, type Options, UsageFault } from "../command.ts";
+import { readSlotWords } from "../compile-graph.ts";
+import { readTracksFile, type TracksOrder } from "./output-files.ts";
 import { readTelemetryOrder, type TelemetryOrder } from "./telemetry-file.ts";
-import { readTracksFile, type TracksOrder } from "./tracks-file.ts";
 
 export const RUN_OPTIONS = {
   stats: {

@@ -1,11 +1,10 @@
 /** What is shown while a graph runs: on a terminal redrawn in place, elsewhere a table a second if one is asked for. */
 import type { RunningGraph } from "../../graphs/runtime/running-graph.ts";
 import { StatsReader, type StepStats } from "../../graphs/runtime/stats.ts";
-import type { Terminal } from "../terminal.ts";
+import type { Paint, Terminal } from "../terminal.ts";
+import { formatRate, formatTime, padTo, widthOf } from "../text.ts";
 import type { FrameCount } from "./frame-count.ts";
-import { formatProgress } from "./progress.ts";
 import type { RunSettings } from "./settings.ts";
-import { formatStats } from "./stats-table.ts";
 
 const DRAW_EVERY_MS = 250;
 const READ_EVERY_MS = 1000;
@@ -102,4 +101,109 @@ export class Status {
     if (first === undefined || first.atMs === nowMs) return 0;
     return ((frames - first.frames) * 1000) / (nowMs - first.atMs);
   }
+}
+
+// --stats: a line for each step of the graph.
+const HEADS = ["step", "element", "fps", "mean ms", "p95 ms", "queue", "drops"];
+/** Numbers stand right, names left. */
+const IS_NAME = [true, true, false, false, false, false, false];
+/** Columns by their index: element, mean, 95th percentile, queue. */
+const LEAST_TELLING = [1, 3, 4, 5];
+const GAP = "  ";
+
+/** Where it is wider than `columns`, the least telling columns are left out: drops are the last to go. */
+export function formatStats(
+  stats: readonly StepStats[],
+  paint: Paint,
+  columns = Number.POSITIVE_INFINITY,
+): readonly string[] {
+  const rows = stats.map((step) => cells(step, paint).cells);
+  const widths = HEADS.map((head, column) => Math.max(head.length, ...rows.map((row) => widthOf(row[column] ?? ""))));
+  const shown = new Set(HEADS.keys());
+  for (const column of LEAST_TELLING) {
+    const width = [...shown].reduce((sum, index) => sum + (widths[index] ?? 0) + GAP.length, -GAP.length);
+    if (width <= columns) break;
+    shown.delete(column);
+  }
+  const lines = rows.map((row) => align(row, widths, shown));
+  return [paint("dim", align(HEADS, widths, shown)), ...withSegments(stats, lines, paint)];
+}
+
+/** Branches follow their graph, each below its name. */
+function withSegments(stats: readonly StepStats[], lines: readonly string[], paint: Paint): readonly string[] {
+  const branched = new Set(stats.map(({ segment }) => segment)).size > 1;
+  return lines.flatMap((line, index) => {
+    const segment = stats[index]?.segment;
+    const begins = branched && segment !== stats[index - 1]?.segment;
+    return begins ? [paint("dim", `─ ${segment}`), line] : [line];
+  });
+}
+
+function cells(step: StepStats, paint: Paint): { readonly cells: readonly string[] } {
+  const queue = step.queued === null ? "" : formatQueue(step.queued, step.capacity, paint);
+  return {
+    cells: [
+      step.kind === "typescript" ? paint("yellow", step.step) : step.step,
+      step.element === step.step ? "" : step.element,
+      formatRate(step.fps),
+      step.meanMs > 0 ? step.meanMs.toFixed(2) : "",
+      step.p95Ms > 0 ? step.p95Ms.toFixed(2) : "",
+      queue,
+      step.dropped > 0 ? paint("red", String(step.dropped)) : step.queued === null ? "" : "0",
+    ],
+  };
+}
+
+function formatQueue(queued: number, capacity: number | null, paint: Paint): string {
+  const text = capacity === null || capacity === 0 ? String(queued) : `${queued}/${capacity}`;
+  return capacity !== null && capacity > 0 && queued >= capacity ? paint("yellow", text) : text;
+}
+
+function align(cells: readonly string[], widths: readonly number[], shown: ReadonlySet<number>): string {
+  return cells
+    .flatMap((cell, column) => {
+      if (!shown.has(column)) return [];
+      const width = widths[column] ?? 0;
+      return IS_NAME[column] ? padTo(cell, width) : " ".repeat(Math.max(0, width - widthOf(cell))) + cell;
+    })
+    .join(GAP)
+    .trimEnd();
+}
+
+// How far a run is: a bar where the end is known, else how much has come.
+export interface Progress {
+  readonly elapsedMs: number;
+  readonly frames: number;
+  readonly fps: number;
+  readonly positionNs: bigint | null;
+  readonly durationNs: bigint | null;
+}
+
+const BAR_COLUMNS = 24;
+const EIGHTHS = " ▏▎▍▌▋▊▉";
+
+export function formatProgress(progress: Progress, paint: Paint): string {
+  const { positionNs, durationNs, frames, fps, elapsedMs } = progress;
+  const rate = `${formatRate(fps)} fps`;
+  const count = `${frames} frames`;
+  if (positionNs === null || durationNs === null || durationNs <= 0n) {
+    const at = positionNs === null ? formatTime(elapsedMs / 1000) : formatTime(Number(positionNs) / 1e9);
+    return [at, rate, count].join("  ");
+  }
+  const part = Math.min(1, Number(positionNs) / Number(durationNs));
+  const left = part > 0 && elapsedMs > 500 ? (elapsedMs / 1000) * (1 / part - 1) : null;
+  return [
+    paint("cyan", formatBar(part)),
+    `${Math.floor(part * 100)}%`.padStart(4),
+    `${formatTime(Number(positionNs) / 1e9)} of ${formatTime(Number(durationNs) / 1e9)}`,
+    rate,
+    ...(left === null ? [] : [`${formatTime(Math.ceil(left), 0)} left`]),
+  ].join("  ");
+}
+
+function formatBar(part: number): string {
+  const eighths = Math.round(part * BAR_COLUMNS * 8);
+  const whole = Math.floor(eighths / 8);
+  const rest = whole < BAR_COLUMNS ? (EIGHTHS[eighths % 8] ?? " ") : "";
+  return `▕${("█".repeat(whole) + rest).padEnd(BAR_COLUMNS)}▏`;
 }

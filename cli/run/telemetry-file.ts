@@ -5,9 +5,9 @@ import { didYouMean } from "../../schemas/suggest.ts";
 import type { TelemetrySample } from "../../schemas/telemetry.ts";
 import { TelemetryFault, type TelemetryFormat } from "../../telemetry/format.ts";
 import { createFormat, FORMAT_NAMES, type FormatName } from "../../telemetry/formats.ts";
-import { readSlotWords } from "../arguments.ts";
 import { CommandFailure, type Given, UsageFault } from "../command.ts";
-import { findNearFile } from "../near-file.ts";
+import { readSlotWords } from "../compile-graph.ts";
+import { findNearFile } from "../files.ts";
 
 const ELEMENT = "telemetry";
 /** A day at two messages a second; the element holds no more. */

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { loadRegistry } from "../../graphs/runtime/registry.ts";
-import { registryFile, registryFolder } from "./registry-file.ts";
+import { registryFile, registryFolder } from "./registry.ts";
 
 /** With the leftovers of those that were killed while they wrote. */
 const NAME = /^gstreamer-.*\.jsonl(\.\d+)?$/;

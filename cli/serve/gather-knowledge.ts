@@ -8,7 +8,7 @@ import { isInstalled, labelsOf } from "../../models/open.ts";
 import { readCard } from "../../models/read-card.ts";
 import type { ServerKnowledge } from "../../server/main.ts";
 import { readVersion } from "../version.ts";
-import { readRegistry } from "./read-registry.ts";
+import { readRegistry } from "./registry.ts";
 
 const FRESH_MS = 2_000;
 

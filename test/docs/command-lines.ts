@@ -1,9 +1,9 @@
 /** Lines of `sh` blocks: whether whoever types them gets as far as the command that they name. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { readGraphWords } from "../../cli/arguments.ts";
 import { type Command, readArguments } from "../../cli/command.ts";
 import { COMMANDS } from "../../cli/commands.ts";
+import { readGraphWords } from "../../cli/compile-graph.ts";
 import { ROOT } from "./pages.ts";
 
 /** Lines that go on are one; comments are none. */

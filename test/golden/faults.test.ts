@@ -11,7 +11,7 @@ import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { compareFrames } from "../../cli/golden/compare-frames.ts";
 import { readFrame, type SeenBox, type SeenFrame, type SeenObject } from "../../cli/golden/frames.ts";
-import { parseGolden } from "../../cli/golden/golden-text.ts";
+import { parseGolden } from "../../cli/golden/golden.ts";
 import { describe as inWords } from "../../cli/golden/report.ts";
 import { LEVELS } from "../../cli/golden/tolerance.ts";
 import { readRows } from "../../tools/eval/mot/rows.ts";

@@ -1,9 +1,9 @@
 import { CommandFailure, EXIT, expectPositionals, type Given, UsageFault } from "../../cli/command.ts";
-import { writeText } from "../../cli/draw-svg.ts";
-import { expectRoom } from "../../cli/expect-room.ts";
-import { loadKnowledge } from "../../cli/knowledge.ts";
-import { telling } from "../../cli/models/told.ts";
+import { loadKnowledge } from "../../cli/compile-graph.ts";
+import { expectRoom } from "../../cli/files.ts";
+import { telling } from "../../cli/models/fetching.ts";
 import { Progress } from "../../cli/progress.ts";
+import { writeText } from "../../cli/svg.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { type Dataset, readDataset } from "./coco/dataset.ts";
 import { groupByClass } from "./coco/found.ts";

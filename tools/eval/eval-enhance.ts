@@ -1,11 +1,11 @@
 import { statSync } from "node:fs";
 import { CommandFailure, EXIT, type Given, UsageFault } from "../../cli/command.ts";
-import { writeText } from "../../cli/draw-svg.ts";
-import { expectRoom } from "../../cli/expect-room.ts";
-import { loadKnowledge } from "../../cli/knowledge.ts";
+import { loadKnowledge } from "../../cli/compile-graph.ts";
+import { expectRoom } from "../../cli/files.ts";
 import { Progress } from "../../cli/progress.ts";
-import { alignTable } from "../../cli/table.ts";
+import { writeText } from "../../cli/svg.ts";
 import type { Terminal } from "../../cli/terminal.ts";
+import { alignTable } from "../../cli/text.ts";
 import type { Readers } from "../../enhance/enhance-track.ts";
 import { findPatches } from "./enhance/clip-patches.ts";
 import { cutPatches } from "./enhance/coco-patches.ts";

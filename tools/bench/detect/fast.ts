@@ -3,9 +3,8 @@
  * frames per second from the first message to the last, and how long the main thread was busy at a stretch.
  */
 
-import { compileGraph } from "../../../cli/compile-graph.ts";
+import { compileGraph, loadKnowledge } from "../../../cli/compile-graph.ts";
 import { GraphFiles, locateGraph } from "../../../cli/graph-files.ts";
-import { loadKnowledge } from "../../../cli/knowledge.ts";
 import { RunningGraph } from "../../../graphs/runtime/running-graph.ts";
 import { measureLoopDelay } from "./loop-delay.ts";
 

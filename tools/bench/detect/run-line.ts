@@ -1,6 +1,6 @@
 /** Runs a launch line to its end, with elements that measure besides the built-in ones. */
 import { Type } from "typebox";
-import { loadKnowledge } from "../../../cli/knowledge.ts";
+import { loadKnowledge } from "../../../cli/compile-graph.ts";
 import { type AnyElement, defineElement, type Frame } from "../../../elements/element.ts";
 import { compileLaunch } from "../../../graphs/compiler/compile.ts";
 import { RunningGraph } from "../../../graphs/runtime/running-graph.ts";

@@ -1,10 +1,10 @@
 /** The graph `detect`, as it stands, on a clip; watched. */
 
 import { CommandFailure } from "../../../cli/command.ts";
+import type { Knowledge } from "../../../cli/compile-graph.ts";
+import { sayFailure } from "../../../cli/faults.ts";
 import { GraphFiles, locateGraph } from "../../../cli/graph-files.ts";
-import type { Knowledge } from "../../../cli/knowledge.ts";
 import { onInterrupt } from "../../../cli/run/interrupt.ts";
-import { sayFailure } from "../../../cli/say-failure.ts";
 import { type Compiled, compile } from "../../../graphs/compiler/compile.ts";
 import { GraphFaults } from "../../../graphs/compiler/fault.ts";
 import { GraphFailure } from "../../../graphs/runtime/events.ts";

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { Type } from "typebox";
 import { CommandFailure } from "../../../cli/command.ts";
-import type { Knowledge } from "../../../cli/knowledge.ts";
+import type { Knowledge } from "../../../cli/compile-graph.ts";
 import { onInterrupt } from "../../../cli/run/interrupt.ts";
 import { type AnyElement, defineElement, type Handler } from "../../../elements/element.ts";
 import { compile } from "../../../graphs/compiler/compile.ts";

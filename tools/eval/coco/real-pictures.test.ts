@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { CommandFailure } from "../../../cli/command.ts";
-import { loadKnowledge } from "../../../cli/knowledge.ts";
+import { loadKnowledge } from "../../../cli/compile-graph.ts";
 import { makeFolder } from "../../../cli/windhover.fixture.ts";
 import { readDataset } from "./dataset.ts";
 import { groupByClass } from "./found.ts";

@@ -1,7 +1,7 @@
 /** Scores as they are shown and as they are handed on: under the names they are published by, in percent. */
 
-import { alignTable } from "../../../cli/table.ts";
 import type { Paint } from "../../../cli/terminal.ts";
+import { alignTable } from "../../../cli/text.ts";
 import { toPercent } from "../mot/report.ts";
 import type { CocoScores } from "./score.ts";
 

@@ -1,10 +1,10 @@
 /** Objects that the graph `detect` finds in a clip, each with the picture that its report would have. */
 import { basename } from "node:path";
 import { CommandFailure } from "../../../cli/command.ts";
+import type { Knowledge } from "../../../cli/compile-graph.ts";
+import { sayFailure } from "../../../cli/faults.ts";
 import { GraphFiles, locateGraph } from "../../../cli/graph-files.ts";
-import type { Knowledge } from "../../../cli/knowledge.ts";
 import { onInterrupt } from "../../../cli/run/interrupt.ts";
-import { sayFailure } from "../../../cli/say-failure.ts";
 import { decodePicture } from "../../../enhance/picture.ts";
 import { compile } from "../../../graphs/compiler/compile.ts";
 import { GraphFaults } from "../../../graphs/compiler/fault.ts";

@@ -2,7 +2,7 @@
  * CLEAR MOT (Bernardin and Stiefelhagen, 2008): what is matched frame by frame at an overlap of one half, where a match
  * of the frame before is kept as long as it can be.
  */
-import { assignGreatest } from "../../../cli/golden/assign.ts";
+import { assignGreatest } from "../../../cli/golden/pairs.ts";
 import type { ComparedFrame, Comparison } from "./compare.ts";
 
 export const MATCH_OVERLAP = 0.5;

@@ -2,7 +2,7 @@
  * HOTA: a higher order metric for evaluating multi-object tracking (Luiten et al., IJCV 2021), over the overlaps 0.05 to
  * 0.95 that a match must have.
  */
-import { assignGreatest } from "../../../cli/golden/assign.ts";
+import { assignGreatest } from "../../../cli/golden/pairs.ts";
 import type { ComparedFrame, Comparison } from "./compare.ts";
 
 /** The overlaps at which everything is counted. */

@@ -2,7 +2,7 @@
  * Identity scores (Ristani et al., 2016): each object is given at most one track for the whole sequence and each track
  * at most one object, so that as many boxes as can be lie on their object.
  */
-import { assignGreatest } from "../../../cli/golden/assign.ts";
+import { assignGreatest } from "../../../cli/golden/pairs.ts";
 import { MATCH_OVERLAP } from "./clear.ts";
 import type { Comparison } from "./compare.ts";
 

@@ -1,7 +1,7 @@
 /** Scores as they are shown and as they are handed on: under the names they are published by, shares in percent. */
 
-import { alignTable } from "../../../cli/table.ts";
 import type { Paint } from "../../../cli/terminal.ts";
+import { alignTable } from "../../../cli/text.ts";
 import type { MotScores } from "../metrics/score-mot.ts";
 
 export interface ReportedScores {

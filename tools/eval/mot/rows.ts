@@ -1,7 +1,7 @@
 /** Files of the MOT Challenge: `frame,id,left,top,width,height,confidence,…`, a box a line. */
 import { readFileSync } from "node:fs";
 import { CommandFailure } from "../../../cli/command.ts";
-import { findNearFile } from "../../../cli/near-file.ts";
+import { findNearFile } from "../../../cli/files.ts";
 
 export interface MotRow {
   readonly line: number;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { assignGreatest } from "../../../cli/golden/assign.ts";
+import { assignGreatest } from "../../../cli/golden/pairs.ts";
 import { overlapsOf } from "../metrics/compare.ts";
 import { scoreMot } from "../metrics/score-mot.ts";
 import type { FrameBoxes } from "../metrics/sequence.ts";

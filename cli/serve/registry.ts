@@ -1,0 +1,64 @@
+/** GStreamer's registry as data: a short-lived child looks, so that the server never loads the addon. */
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { cacheFolder } from "../../models/cache.ts";
+import type { FactoryInfo, Registry } from "../../schemas/registry.ts";
+
+const PROGRAM = fileURLToPath(new URL("registry-program.mjs", import.meta.url));
+/** A cold machine with slow disks needs seconds; none needs a minute. */
+const LIMIT_MS = 60_000;
+
+export async function readRegistry(): Promise<Registry> {
+  const known = registryFile();
+  const file = known !== null && existsSync(known) ? known : await describe();
+  const factories = (await readFile(file, "utf8"))
+    .split("\n")
+    .filter((line) => line !== "" && line !== "null")
+    .map((line) => JSON.parse(line) as FactoryInfo);
+  const byName = new Map(factories.map((factory) => [factory.name, factory]));
+  return { list: () => factories, get: (name) => byName.get(name) };
+}
+
+async function describe(): Promise<string> {
+  const limits = { timeout: LIMIT_MS, killSignal: "SIGKILL" } as const;
+  const { stdout } = await promisify(execFile)("setpriv", ["--pdeathsig", "KILL", process.execPath, PROGRAM], limits);
+  return stdout.trim().split("\n").at(-1) ?? "";
+}
+
+// Where the description of GStreamer's elements is kept: under another name whenever GStreamer's own cache is another. Known by contents and not by times or inodes, which an image does not keep: what it was warmed with holds wherever it runs.
+export const registryFolder = (): string => join(cacheFolder(), "registry");
+
+/** Null where GStreamer keeps no cache: then nothing tells whether a description still holds. */
+export function registryFile(): string | null {
+  const caches = listCaches();
+  if (caches.length === 0) return null;
+  const addon = process.env.WINDHOVER_ADDON ?? fileURLToPath(new URL("../../build/windhover.node", import.meta.url));
+  const identity = createHash("sha256");
+  for (const file of [...caches, addon]) identity.update(digestOf(file));
+  return join(registryFolder(), `gstreamer-${identity.digest("hex").slice(0, 32)}.jsonl`);
+}
+
+/** Rewritten by GStreamer when a plugin came, went or changed. */
+function listCaches(): readonly string[] {
+  const named = process.env.GST_REGISTRY_1_0 ?? process.env.GST_REGISTRY;
+  if (named !== undefined) return existsSync(named) ? [named] : [];
+  const folder = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "gstreamer-1.0");
+  if (!existsSync(folder)) return [];
+  const names = readdirSync(folder).filter((name) => /^registry\..*\.bin$/.test(name));
+  return names.sort().map((name) => join(folder, name));
+}
+
+/** A few megabytes, in a few milliseconds. One that is not there, or is being replaced, is like no other. */
+function digestOf(file: string): Buffer {
+  try {
+    return createHash("sha256").update(readFileSync(file)).digest();
+  } catch {
+    return Buffer.alloc(0);
+  }
+}
