@@ -1,4 +1,4 @@
-/** Faults of a graph as a person wants them: what is wrong, and on a terminal the line with a mark under the place. */
+/** Shows the faults of a graph, on a terminal with the line and a mark below the column, and why a run failed. */
 import { type Fault, formatFault } from "../graphs/compiler/fault.ts";
 import type { GraphPlan } from "../graphs/compiler/plan.ts";
 import type { GraphFailure } from "../graphs/runtime/events.ts";
@@ -11,7 +11,7 @@ const SHOWN_ON_SCREEN = 20;
 export type TextOf = (file: string | null) => string | undefined;
 
 export function showFaults(faults: readonly Fault[], textOf: TextOf, terminal: Terminal): void {
-  // On a screen the first of them matter; a pipe gets all.
+  // A screen shows the first; a pipe gets all.
   const shown = terminal.isLive && !terminal.isJson ? faults.slice(0, SHOWN_ON_SCREEN) : faults;
   for (const fault of shown) {
     if (terminal.isJson) {
@@ -26,7 +26,7 @@ export function showFaults(faults: readonly Fault[], textOf: TextOf, terminal: T
     }
   }
   const more = faults.length - shown.length;
-  if (more > 0) terminal.say(`and ${more} more; \`--json\` or a pipe gets them all`);
+  if (more > 0) terminal.say(`and ${more} more; use \`--json\` or a pipe to get them all`);
 }
 
 function formatColoured(fault: Fault, { paintErr: paint }: Terminal): string {
@@ -37,7 +37,7 @@ function formatColoured(fault: Fault, { paintErr: paint }: Terminal): string {
 
 const LEAST_BEFORE = 20;
 
-/** Long lines are shown around the place. */
+/** Of a long line, the part around the column. */
 function excerptOf({ at }: Fault, text: string | undefined, { paintErr: paint, columns }: Terminal): string | null {
   const line = text?.split(/\r?\n/, at.line)[at.line - 1]?.replaceAll("\t", " ");
   if (line === undefined || line.trim() === "" || at.column > line.length + 1) return null;
@@ -51,8 +51,8 @@ function excerptOf({ at }: Fault, text: string | undefined, { paintErr: paint, c
   ].join("\n");
 }
 
-// Why a graph failed, for whoever started it in the foreground: with where in the sources an element threw.
-export async function sayFailure(failure: GraphFailure, plan: GraphPlan): Promise<string> {
+/** Why a graph failed, with the stack of an element that threw. */
+export async function describeFailure(failure: GraphFailure, plan: GraphPlan): Promise<string> {
   const message = await explainFailure(failure, plan);
   return failure.isRefusal ? message : withTrace(message, failure.trace);
 }

@@ -1,14 +1,13 @@
-import { accessSync, constants, readdirSync, type Stats, statSync } from "node:fs";
+/** Files that a command line names: checked before any work starts, with errors that say what to do. */
+import { accessSync, constants, readdirSync, readFileSync, type Stats, statSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import type { GraphPlan } from "../graphs/compiler/plan.ts";
 import { listSourceFiles } from "../graphs/runtime/source-files.ts";
 import { editDistance } from "../schemas/suggest.ts";
 import { CommandFailure } from "./command.ts";
 
-/**
- * The file beside `path` that was probably meant. Names of files are whatever people make them, so that only a slip of
- * one letter is taken for one.
- */
+/** The file beside `path` that was probably meant: its name differs by one letter. */
 export function findNearFile(path: string, fits: (name: string) => boolean = () => true): string | undefined {
   const wanted = basename(path);
   try {
@@ -18,33 +17,37 @@ export function findNearFile(path: string, fits: (name: string) => boolean = () 
   }
 }
 
-/** Throws `CommandFailure` for a file that cannot be written where it is wanted, before any work is done for it. */
+/** Throws `CommandFailure` for an output file that cannot be created. */
 export function expectRoom(option: string, file: string): void {
+  const isFolder = (path: string): boolean => {
+    try {
+      return statSync(path).isDirectory();
+    } catch {
+      return false;
+    }
+  };
   const folder = dirname(file);
-  if (!isFolder(folder)) throw new CommandFailure(`--${option} ${file}: there is no folder ${folder}; make it first`);
+  if (!isFolder(folder)) throw new CommandFailure(`--${option} ${file}: there is no folder ${folder}; create it first`);
   if (isFolder(file)) throw new CommandFailure(`--${option} ${file}: this is a folder; expected the name of a file`);
 }
 
-function isFolder(path: string): boolean {
+export async function writeText(file: string, text: string): Promise<void> {
   try {
-    return statSync(path).isDirectory();
-  } catch {
-    return false;
+    await writeFile(file, text);
+  } catch (cause) {
+    throw new CommandFailure(`${file} cannot be written: ${(cause as Error).message}`, { cause });
   }
 }
 
-// Whether the files that a graph reads are there, before anything is started.
-/** Throws `CommandFailure` for the first that cannot be played. */
+/** Throws `CommandFailure` for the first input file of the graph that cannot be played. */
 export function expectSourceFiles(plan: GraphPlan): void {
   for (const file of listSourceFiles(plan)) expectFile(file);
 }
 
-/** Throws `CommandFailure` for a file that cannot be played whatever is in it. */
+/** Throws `CommandFailure` for a path that is not a readable, non-empty file. */
 export function expectFile(path: string): void {
-  const found = look(path);
-  if (found.isDirectory()) throw new CommandFailure(`${path} is a folder; expected a video file in it`);
-  if (!found.isFile()) throw new CommandFailure(`${path} is no regular file; expected a video file`);
-  if (found.size === 0) throw new CommandFailure(`${path} is empty: it has no video in it`);
+  const { size } = statFile(path, "expected a video file");
+  if (size === 0) throw new CommandFailure(`${path} is empty: it has no video in it`);
   try {
     accessSync(path, constants.R_OK);
   } catch {
@@ -52,29 +55,50 @@ export function expectFile(path: string): void {
   }
 }
 
-function look(path: string): Stats {
+/**
+ * The text of a file, without a byte order mark. Throws `CommandFailure` for a file that cannot be read or is too large.
+ * @param expected what the file should be: `expected a file with alerts`
+ */
+export function readTextFile(file: string, expected: string, maxBytes: number): string {
+  const { size } = statFile(file, expected);
+  if (size > maxBytes)
+    throw new CommandFailure(`${file} has ${(size / 1e6).toFixed(1)} MB; ${expected} of at most ${maxBytes / 1e6} MB`);
   try {
-    return statSync(path);
+    return readFileSync(file, "utf8").replace(/^\uFEFF/, "");
   } catch (cause) {
-    throw new CommandFailure(explainMissing(path, cause as NodeJS.ErrnoException), { cause });
+    throw new CommandFailure(explainUnreadable(file, cause), { cause });
   }
 }
 
-function explainMissing(path: string, { code, message }: NodeJS.ErrnoException): string {
-  switch (code) {
-    case "ENOENT": {
-      const near = findNearFile(path);
-      return `there is no file ${path}${near === undefined ? "" : `; did you mean "${near}"?`}`;
-    }
-    case "ENOTDIR":
-      return `there is no file ${path}: a part of its path is a file and no folder`;
-    case "ENAMETOOLONG":
-      return `there is no file ${path}: no name of a file is that long`;
-    case "ELOOP":
-      return `${path} cannot be read: its links lead in a circle`;
-    case "EACCES":
-      return `${path} cannot be read: permission denied`;
-    default:
-      return `${path} cannot be read: ${message}`;
+/** Throws `CommandFailure` for anything but a regular file, or a pipe where `mayPipe`. */
+export function statFile(path: string, expected: string, mayPipe = false): Stats {
+  let found: Stats;
+  try {
+    found = statSync(path);
+  } catch (cause) {
+    throw new CommandFailure(explainUnreadable(path, cause), { cause });
   }
+  if (found.isDirectory()) throw new CommandFailure(`${path} is a folder; ${expected}`);
+  if (!found.isFile() && !(mayPipe && found.isFIFO()))
+    throw new CommandFailure(`${path} is not a regular file; ${expected}`);
+  return found;
 }
+
+function explainUnreadable(path: string, error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === "ENOENT") {
+    const near = findNearFile(path);
+    return `there is no file ${path}${near === undefined ? "" : `; did you mean "${near}"?`}`;
+  }
+  return `${path} cannot be read: ${describeErrno(code) ?? message}`;
+}
+
+const ERRNO: Readonly<Record<string, string>> = {
+  EISDIR: "it is a folder",
+  EACCES: "permission denied",
+  ENOTDIR: "a part of its path is a file, not a folder",
+  ENAMETOOLONG: "the name is too long",
+  ELOOP: "its symbolic links form a loop",
+};
+
+export const describeErrno = (code: string | undefined): string | undefined => ERRNO[code ?? ""];

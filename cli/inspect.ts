@@ -1,4 +1,4 @@
-/** A TypeScript element, as `inspect` shows it. */
+/** The pages of `inspect`: one for a TypeScript element, one for a GStreamer element. */
 import type { AnyElement, Read } from "../elements/element.ts";
 import {
   propertiesOf,
@@ -8,16 +8,16 @@ import {
   showValue,
 } from "../graphs/compiler/inspect/property.ts";
 import type { FactoryInfo, PadInfo } from "../schemas/registry.ts";
-import type { Paint } from "./terminal.ts";
+import type { Paint } from "./text.ts";
 import { PAGE_COLUMNS, padTo, wrap } from "./text.ts";
 
 const KINDS: Readonly<Record<AnyElement["kind"], string>> = {
-  transform: "transform: TypeScript runs on every frame and passes it on",
-  sink: "sink: TypeScript runs on every frame and ends the chain",
-  composite: "composite: stands for a run of GStreamer elements",
+  transform: "transform: runs TypeScript on every frame and passes it on",
+  sink: "sink: runs TypeScript on every frame and ends the chain",
+  composite: "composite: a bin of GStreamer elements",
 };
 
-export function describeOurs(element: AnyElement, paint: Paint): string {
+export function describeElement(element: AnyElement, paint: Paint): string {
   const properties = propertiesOf(element);
   return [
     `${paint("bold", element.name)}`,
@@ -32,8 +32,8 @@ export function describeOurs(element: AnyElement, paint: Paint): string {
 
 function describePads(element: AnyElement): readonly string[] {
   if (element.kind === "composite") return [];
-  const takes = row("takes", element.caps, 8);
-  return element.kind === "sink" ? takes : [...takes, ...row("gives", "the same", 8)];
+  const takes = row("sink", element.caps, 8);
+  return element.kind === "sink" ? takes : [...takes, ...row("src", "the same", 8)];
 }
 
 function describeMetadata({ reads, writes }: AnyElement): readonly string[] {
@@ -48,8 +48,7 @@ function describeRead(read: Read): string {
   return "optional" in read ? `${read.optional} (optional)` : read.oneOf.join(" or ");
 }
 
-// An element of GStreamer's, as `inspect` shows it.
-/** GST_RANK_PRIMARY and its like; what GStreamer chooses by when it chooses by itself. */
+/** GST_RANK_PRIMARY and so on: the preference in autoplugging. */
 const RANKS: readonly (readonly [number, string])[] = [
   [256, "primary"],
   [128, "secondary"],
@@ -57,7 +56,7 @@ const RANKS: readonly (readonly [number, string])[] = [
   [0, "none"],
 ];
 
-export function describeNative(factory: FactoryInfo, paint: Paint): string {
+export function describeFactory(factory: FactoryInfo, paint: Paint): string {
   return [
     paint("bold", factory.name),
     wrap(factory.about, PAGE_COLUMNS),
@@ -86,7 +85,7 @@ function describePad({ name, direction, presence, caps }: PadInfo): readonly str
   return [`${name}: ${direction}, ${presence}`, ...structures.flatMap((structure) => describeCaps(structure))];
 }
 
-/** One field a line where a structure does not fit on one. */
+/** One field per line if the structure does not fit on one. */
 function describeCaps(structure: string): readonly string[] {
   const whole = `  ${structure}`;
   if (whole.length <= PAGE_COLUMNS - 2) return [whole];
@@ -94,7 +93,7 @@ function describeCaps(structure: string): readonly string[] {
   return [`  ${type}`, ...fields.flatMap((field) => row("", field.trim(), 6))];
 }
 
-/** At commas outside of brackets. */
+/** Splits at commas outside of brackets. */
 function splitFields(structure: string): readonly string[] {
   const fields: string[] = [];
   let depth = 0;
@@ -110,13 +109,12 @@ function splitFields(structure: string): readonly string[] {
   return [...fields, structure.slice(start)];
 }
 
-// Pages of `inspect`: titled parts, properties in two columns, text wrapped.
 const NAME_COLUMN = 26;
 
 export const part = (title: string, lines: readonly string[], paint: Paint): readonly string[] =>
   lines.length === 0 ? [] : ["", paint("bold", title), ...lines.map((line) => `  ${line}`)];
 
-/** `name   text`, the text wrapped in its own column. */
+/** `name   text`, with the text wrapped in its column. */
 export function row(name: string, text: string, width = NAME_COLUMN - 2): readonly string[] {
   const lines = wrap(text, PAGE_COLUMNS - width - 4).split("\n");
   const [first = "", ...rest] = lines;

@@ -1,4 +1,4 @@
-/** The database of keys for one command: that of a server that runs, else started for the moment. */
+/** The key database of the `keys` commands, the arguments of `keys create`, and keys as they are shown. */
 import { access } from "node:fs/promises";
 import { resolve } from "node:path";
 import { NO_EXPIRATION_DATE, UNLIMITED_MINUTES } from "../schemas/api/information.ts";
@@ -18,14 +18,18 @@ import type { UserLimits } from "../server/user.ts";
 import { CommandFailure, type Given, type Options, UsageFault } from "./command.ts";
 
 export const KEYS_OPTIONS: Options = {
-  config: { type: "string", value: "FILE", about: "Instead of windhover.yaml in the working directory." },
+  config: {
+    type: "string",
+    value: "FILE",
+    about: "Configuration file; default: windhover.yaml in the working directory.",
+  },
   json: { type: "boolean", about: "Print as JSON." },
 };
 
 export const KEYS_NOTES =
-  "Works beside a running server and without one: the database is the one that the configuration names (DATABASE_URL, or the private one below data_dir).";
+  "Works with and without a running server. The database is the one in the configuration (DATABASE_URL, or the private database in data_dir).";
 
-/** What is refused is told without a stack. `mayMake`: an empty database is made where there is none. */
+/** Opens the database of a running server, or starts it for this command. `mayMake`: creates it if there is none. */
 export async function withKeys<T>(given: Given, mayMake: boolean, work: (sql: Sql) => Promise<T>): Promise<T> {
   const { config } = loadConfig({ file: given.text("config") ?? null, folder: process.cwd(), env: process.env });
   const log = openLog({ ...config.log, level: "warn" });
@@ -38,14 +42,14 @@ export async function withKeys<T>(given: Given, mayMake: boolean, work: (sql: Sq
       await database.close();
     }
   } catch (error) {
-    const isTold = [KeyFault, ServiceError, DatabaseFault].some((kind) => error instanceof kind);
-    throw isTold ? new CommandFailure((error as Error).message, { cause: error }) : error;
+    const isExplained = [KeyFault, ServiceError, DatabaseFault].some((kind) => error instanceof kind);
+    throw isExplained ? new CommandFailure((error as Error).message, { cause: error }) : error;
   } finally {
     await log.close();
   }
 }
 
-/** Looking for keys in the wrong folder should not leave a database there. */
+/** A command run in the wrong folder must not leave a database there. */
 async function expectDatabase(config: Config): Promise<void> {
   if (config.database.url !== null) return;
   const folder = resolve(config.data_dir);
@@ -57,11 +61,11 @@ async function expectDatabase(config: Config): Promise<void> {
     if (isThere) return;
   }
   throw new CommandFailure(
-    `there is no database in ${folder} (data_dir); run this in the folder that the server is started in, or name its configuration with --config`,
+    `there is no database in ${folder} (data_dir); run this in the folder where the server is started, or give its configuration with --config`,
   );
 }
 
-// The words of `keys create` as an order.
+/** Names of `--limit`. */
 const MINUTE_MS = 60_000;
 
 export const LIMITS: Readonly<Record<string, keyof UserLimits>> = {
@@ -80,12 +84,12 @@ export function readOrder(given: Given): KeyOrder {
   const [username = ""] = given.positionals;
   if (!USERNAME.test(username))
     throw new UsageFault(
-      `"${username}" is no NAME; expected lower-case letters, digits, - and _, 63 at most, the first a letter or a digit`,
+      `"${username}" is not a valid NAME; expected up to 63 lower-case letters, digits, - and _, beginning with a letter or a digit`,
     );
   const master = given.text("master") ?? null;
   const pending = given.number("pending", "whole");
   if (master !== null && pending !== undefined)
-    throw new UsageFault("--pending is for master keys: a child has no minutes to hand out");
+    throw new UsageFault("--pending is for master keys: a child key has no minutes to allocate");
   const minutes = readMinutes(given.text("minutes"));
   return {
     username,
@@ -103,23 +107,23 @@ export function readOrder(given: Given): KeyOrder {
   };
 }
 
-/** None is a number of minutes too: they are handed out later. */
+/** 0 is valid: minutes can be allocated later. */
 function readMinutes(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   if (/^\d{1,9}$/.test(text)) return Number(text);
   throw new UsageFault(`--minutes is "${text}"; expected a whole number of at least 0`);
 }
 
-/** A date means the whole of that day, UTC. */
+/** A date includes the whole day, UTC. */
 export function readExpiry(text: string | undefined): Date | null {
   if (text === undefined) return null;
   const isDate = /^\d{4}-\d{2}-\d{2}$/.test(text);
   const isTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})$/.test(text);
   const time = new Date(isDate ? `${text}T23:59:59.999Z` : text);
-  // 2026-02-31 would silently become a day in March.
+  // Date would turn 2026-02-31 into a day in March.
   const isReal = !Number.isNaN(time.getTime()) && (!isDate || time.toISOString().startsWith(text));
   if ((isDate || isTime) && isReal && time.getTime() <= Date.now())
-    throw new UsageFault(`--expires is "${text}", which is over; expected a day or a time to come`);
+    throw new UsageFault(`--expires is "${text}", which is in the past; expected a future date or time`);
   if ((isDate || isTime) && isReal) return time;
   throw new UsageFault(
     `--expires is "${text}"; expected a date such as 2027-12-31, or a time such as 2027-12-31T18:00Z`,
@@ -144,14 +148,14 @@ function readLimits(words: readonly string[]): Partial<UserLimits> {
   return limits;
 }
 
-// A key as the commands show it; never its secret.
+/** A key without its secret. */
 export interface KeySummary {
   readonly username: string;
   readonly key_id: string;
   readonly master: string | null;
   readonly product: string;
   readonly state: "valid" | "expired" | "revoked";
-  /** As the API has it; so is `expiration_date`. */
+  /** As in the API, like `expiration_date`. */
   readonly remaining_minutes: number;
   readonly consumed_minutes: number;
   readonly pending_to_allocate: number;
@@ -171,7 +175,7 @@ export function summariseKey(row: UserRow, master: string | null, subscription: 
     key_id: row.keyId,
     master,
     product: row.product,
-    state: judgeState(row),
+    state: stateOf(row),
     remaining_minutes: subscription.remainingMs === null ? UNLIMITED_MINUTES : toMinutes(subscription.remainingMs),
     consumed_minutes: toMinutes(subscription.consumedMs),
     pending_to_allocate: toMinutes(subscription.pendingMs),
@@ -186,7 +190,7 @@ export function summariseKey(row: UserRow, master: string | null, subscription: 
   };
 }
 
-function judgeState({ revokedAt, expiresAt }: UserRow): KeySummary["state"] {
+function stateOf({ revokedAt, expiresAt }: UserRow): KeySummary["state"] {
   if (revokedAt !== null) return "revoked";
   return expiresAt !== null && expiresAt.getTime() <= Date.now() ? "expired" : "valid";
 }

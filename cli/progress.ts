@@ -1,4 +1,4 @@
-/** How far an evaluation is, on standard error: redrawn in place on a screen, else a line now and then. */
+/** The progress of a long task on standard error: redrawn in place on a screen, else a line every few seconds. */
 import type { Terminal } from "./terminal.ts";
 
 const REDRAW_MS = 100;
@@ -14,7 +14,7 @@ export class Progress {
     this.#what = what;
   }
 
-  /** `of` is null where the end is not known. */
+  /** `of` is null when the total is not known. */
   show(done: number, of: number | null, doing = ""): void {
     const { isLive, isJson } = this.#terminal;
     const nowMs = performance.now();

@@ -1,10 +1,9 @@
-/** The few marks of SVG that plots are made of. */
-import { writeFile } from "node:fs/promises";
+/** The SVG shapes of our plots, and graphs drawn by Graphviz. */
 import { toDot } from "../graphs/compiler/dot.ts";
 import type { GraphPlan } from "../graphs/compiler/plan.ts";
-import { CommandFailure } from "./command.ts";
+import { writeText } from "./files.ts";
 
-/** Told apart by colour-blind readers too (Okabe and Ito). */
+/** Distinguishable by colour-blind readers (Okabe and Ito). */
 export const COLOURS = [
   "#0072b2",
   "#e69f00",
@@ -37,7 +36,7 @@ export function label(x: number, y: number, text: string, style: TextStyle = {})
 export const line = (x1: number, y1: number, x2: number, y2: number, colour: string, width = 1): string =>
   `<line x1="${place(x1)}" y1="${place(y1)}" x2="${place(x2)}" y2="${place(y2)}" stroke="${colour}" stroke-width="${width}"/>`;
 
-/** `hint` is shown where the pointer rests on it. */
+/** `hint` is the tooltip. */
 export function bar(x: number, y: number, width: number, height: number, colour: string, hint: string): string {
   const size = `x="${place(x)}" y="${place(y)}" width="${place(width)}" height="${place(height)}"`;
   return `<rect ${size} fill="${colour}"><title>${escapeText(hint)}</title></rect>`;
@@ -59,17 +58,8 @@ export const page = (width: number, height: number, marks: readonly string[]): s
 
 const place = (value: number): number => Math.round(value * 100) / 100;
 
-// A plan as a picture, by Graphviz.
 export async function writeSvg(plan: GraphPlan, file: string): Promise<void> {
   const { Graphviz } = await import("@hpcc-js/wasm-graphviz");
   const graphviz = await Graphviz.load();
   await writeText(file, graphviz.dot(toDot(plan)));
-}
-
-export async function writeText(file: string, text: string): Promise<void> {
-  try {
-    await writeFile(file, text);
-  } catch (cause) {
-    throw new CommandFailure(`${file} cannot be written: ${(cause as Error).message}`, { cause });
-  }
 }

@@ -1,4 +1,4 @@
-/** `GRAPH CLIP [FILE] [param=value…]`. */
+/** `golden record` and `golden check`: the messages of a graph on a clip, recorded and compared. */
 
 import { existsSync } from "node:fs";
 import { quoteShell } from "../../graphs/compiler/gst-launch.ts";
@@ -20,7 +20,7 @@ export interface GoldenWords {
 
 const isParam = (word: string): boolean => /^[A-Za-z][\w-]*=/.test(word);
 
-/** `files` is how many words may follow CLIP. */
+/** Reads `GRAPH CLIP [FILE] [param=value…]`; FILE only if `files` is 1. */
 export function readGoldenWords(positionals: readonly string[], files: 0 | 1): GoldenWords {
   const words = positionals.filter((word) => !isParam(word));
   const [graph, clip, file, extra] = words;
@@ -28,15 +28,15 @@ export function readGoldenWords(positionals: readonly string[], files: 0 | 1): G
   const tooMuch = files === 0 ? file : extra;
   if (tooMuch !== undefined)
     throw new UsageFault(
-      `"${tooMuch}" is too much; expected GRAPH CLIP${files === 0 ? "" : " [FILE]"}, and parameters as name=value`,
+      `unexpected argument "${tooMuch}"; expected GRAPH CLIP${files === 0 ? "" : " [FILE]"}, and parameters as name=value`,
     );
   if (/^(rtsps?|rtmps?|test):/i.test(clip))
-    throw new UsageFault(`CLIP is "${clip}"; expected a file: only a file gives the same frames every time`);
+    throw new UsageFault(`CLIP is "${clip}"; expected a file: only a file always gives the same frames`);
   const { params } = readGraphWords([graph, ...positionals.filter(isParam)]);
   return { graph, clip, file: file ?? null, params };
 }
 
-/** The command line that records what is missing. */
+/** The command line that records a missing golden file. */
 export function writeRecordWords({ graph, clip, params }: GoldenWords, file: string, isDefault: boolean): string {
   const assignments = Object.entries(params).map(([name, value]) => `${name}=${value}`);
   return ["golden", "record", graph, clip, ...assignments, ...(isDefault ? [] : ["-o", file])]
@@ -46,22 +46,22 @@ export function writeRecordWords({ graph, clip, params }: GoldenWords, file: str
 
 export const goldenRecord = {
   name: "golden record",
-  about: "Runs a graph on a clip and keeps every message it sends, for `golden check` to compare with.",
+  about: "Run a graph on a clip and record every message it sends, for `golden check` to compare with.",
   usage: "GRAPH CLIP [param=value…] [-o FILE]",
   options: {
     output: {
       type: "string",
       short: "o",
       value: "FILE",
-      about: "Where to; default CLIP.GRAPH.golden.ndjson beside the clip.",
+      about: "Golden file; default: CLIP.GRAPH.golden.ndjson beside the clip.",
     },
-    frames: { type: "string", value: "N", about: "Only the first N frames of the clip." },
-    force: { type: "boolean", about: "Replace a golden that is there." },
-    json: { type: "boolean", about: "Say what was written as JSON on standard output." },
+    frames: { type: "string", value: "N", about: "Record only the first N frames of the clip." },
+    force: { type: "boolean", about: "Replace an existing golden file." },
+    json: { type: "boolean", about: "Print a description of the recording as JSON." },
   },
   notes: [
-    "The file is lines of JSON: what it was recorded from (graph, parameters, digests of the clip, of the model's weights and of the network that runs), then one line a message. Keep it under version control: what changes shows there.",
-    "It holds what the graph says today. Whether that is right is for eyes: `windhover run GRAPH CLIP --video out.mp4`.",
+    "The golden file has lines of JSON: a header (graph, parameters, digests of the clip, of the model weights and of the network), then one line per message. Keep it under version control to see changes.",
+    "It records what the graph sends today. Check by eye that this is correct: `windhover run GRAPH CLIP --video out.mp4`.",
   ].join("\n"),
   examples: [
     "golden record detect clip.mp4",
@@ -72,7 +72,7 @@ export const goldenRecord = {
     const file = given.text("output") ?? defaultGolden(words.graph, words.clip);
     expectRoom("output", file);
     if (existsSync(file) && !given.flag("force"))
-      throw new CommandFailure(`there is a golden already: ${file}\n  --force replaces it, -o FILE writes another`);
+      throw new CommandFailure(`the golden file ${file} exists\n  --force replaces it, -o FILE writes another`);
     const golden = await makeRecording({ ...words, frames: given.number("frames", "whole") ?? null }, terminal);
     if (golden === null) return EXIT.refused;
     writeGolden(file, golden);
@@ -87,22 +87,22 @@ const { margin, iou, pixels, points, share, frames, overall, relative } = LEVELS
 
 export const goldenCheck = {
   name: "golden check",
-  about: "Runs a graph on a clip again and says what is different from its golden.",
+  about: "Run a graph on a clip again and report the differences from its golden file.",
   usage: "GRAPH CLIP [FILE] [param=value…]",
   options: {
     tolerance: {
       type: "string",
       value: "exact|same|other",
-      about: "How much may differ: nothing, what rounds differently on one machine, or on another; see below.",
+      about: "Allowed difference: none, rounding on the same kind of machine, or on another kind; see below.",
     },
     json: { type: "boolean", about: "Print the comparison as JSON on standard output." },
   },
   notes: [
-    "FILE is what `golden record` wrote; default CLIP.GRAPH.golden.ndjson beside the clip. Parameters and the number of frames are taken from it; parameters given here go before.",
-    `The same kind of machine that runs the same network gives the same: boxes within ${LEVELS.same.pixels} pixels, confidences within ${LEVELS.same.points} points, every id. That is \`same\`; \`exact\` is every byte.`,
-    `Another processor rounds differently, or runs weights that are stored for it. So \`other\` compares what a user would call the same: objects that one of the runs is confident of, ${margin} points above the threshold of the model. Each must be there in the other run, of the same class, with an overlap (IoU) of at least ${iou} or edges at most ${pixels} pixels apart, a confidence within ${points} points, and must keep its id from frame to frame. Up to ${share} % of them may differ, none for more than ${frames} frames in a row; an object that was hidden may come back with another id. Over all of them: confidence within ${overall.points} point, each edge within ${overall.percent} % of the box, overlap at least ${overall.iou}, at least ${overall.identity} % of one track in both runs, and the highest id within ${overall.ids} %. Any other number may differ by ${relative * 100} %.`,
-    "Without --tolerance the golden says whether it is of the same kind of machine and network.",
-    "Exit codes: 0 the same, 1 different or failed, 2 bad graph or bad command line.",
+    "FILE is the file written by `golden record`; default: CLIP.GRAPH.golden.ndjson beside the clip. It contains the parameters and the number of frames; parameters given here override them.",
+    `The same kind of machine with the same network gives the same result: boxes within ${LEVELS.same.pixels} pixels, confidences within ${LEVELS.same.points} points, identical ids. That is \`same\`; \`exact\` compares every byte.`,
+    `Another processor rounds differently, or uses weights converted for it. \`other\` therefore compares confident objects only: those with a confidence ${margin} points above the threshold of the model in one of the runs. Each must exist in the other run, with the same class, an overlap (IoU) of at least ${iou} or edges up to ${pixels} pixels apart, a confidence within ${points} points, and the same id from frame to frame. Up to ${share} % of them may differ, none for more than ${frames} consecutive frames; an object that was hidden may get another id. On average over all objects: confidence within ${overall.points} point, each edge within ${overall.percent} % of the box, overlap at least ${overall.iou}, at least ${overall.identity} % in the same track in both runs, and the highest id within ${overall.ids} %. Any other number may differ by ${relative * 100} %.`,
+    "Without --tolerance, `same` or `other` is chosen by the machine and the network in the header.",
+    "Exit codes: 0 no differences, 1 differences or failure, 2 invalid graph or command line.",
   ].join("\n"),
   examples: [
     "golden check detect clip.mp4",
@@ -121,7 +121,7 @@ export const goldenCheck = {
     const streams = compareGoldens(golden, now, tolerance);
     const notes = [
       ...Object.entries(words.params).map(
-        ([name, value]) => `with ${name}=${value}, which the golden was not recorded with`,
+        ([name, value]) => `with ${name}=${value}, which differs from the golden file`,
       ),
       ...compareOrigins(golden.header, now.header),
     ];

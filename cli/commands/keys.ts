@@ -1,3 +1,4 @@
+/** `keys create`, `list`, `allocate` and `revoke`. */
 import { NO_EXPIRATION_DATE, UNLIMITED_MINUTES } from "../../schemas/api/information.ts";
 import { didYouMean } from "../../schemas/suggest.ts";
 import { createKey, KeyFault } from "../../server/keys/create-key.ts";
@@ -23,35 +24,46 @@ import {
   summariseKey,
   withKeys,
 } from "../keys.ts";
-import { fit, padTo } from "../text.ts";
 
 export const keysCreate = {
   name: "keys create",
-  about: "Makes an API key, and with it a user of that name. The key is shown once.",
+  about: "Create an API key, and a user of that name. The key is shown only once.",
   usage: "NAME",
   options: {
-    master: { type: "string", value: "NAME", about: "The master key that it is a child of; else it is a master." },
-    product: { type: "string", value: "NAME", about: "The product that it stands for; else standard." },
-    minutes: { type: "string", value: "N", about: "Minutes that it may use; else any number." },
-    pending: { type: "string", value: "N", about: "Of a master: minutes to hand out to itself and its children." },
-    expires: { type: "string", value: "DATE", about: "Its last day, UTC, or a time; else it does not expire." },
-    "track-logger": { type: "boolean", about: "Its processes keep track reports." },
-    recording: { type: "boolean", about: "Its processes are recorded." },
-    enhancement: { type: "boolean", about: "It may have track reports enhanced." },
-    "graph-author": { type: "boolean", about: "It may run graphs of its own." },
+    master: {
+      type: "string",
+      value: "NAME",
+      about: "Create a child of this master key; default: create a master key.",
+    },
+    product: { type: "string", value: "NAME", about: "Product of the key; default: standard." },
+    minutes: { type: "string", value: "N", about: "Minutes that the key may use; default: unlimited." },
+    pending: {
+      type: "string",
+      value: "N",
+      about: "Minutes that a master key may allocate to itself and its children.",
+    },
+    expires: {
+      type: "string",
+      value: "DATE",
+      about: "Last valid day (UTC), or a time; default: the key does not expire.",
+    },
+    "track-logger": { type: "boolean", about: "Processes of the key keep track reports." },
+    recording: { type: "boolean", about: "Processes of the key are recorded." },
+    enhancement: { type: "boolean", about: "The key may enhance track reports." },
+    "graph-author": { type: "boolean", about: "The key may run its own graphs." },
     operator: {
       type: "boolean",
-      about: "It is of who runs the service, as the first key is: it may read GET /metrics.",
+      about: "Operator key, like the first key of the service: it may read GET /metrics.",
     },
     limit: {
       type: "string",
       value: "NAME=N",
       multiple: true,
-      about: `Instead of the limit in the configuration: ${Object.keys(LIMITS).join(", ")}.`,
+      about: `Override a limit of the configuration: ${Object.keys(LIMITS).join(", ")}.`,
     },
     ...KEYS_OPTIONS,
   },
-  notes: `${KEYS_NOTES} Only a digest of the key is kept: one that is lost is revoked, and another made.`,
+  notes: `${KEYS_NOTES} Only a digest of the key is stored: revoke a lost key and create another one.`,
   examples: [
     "keys create acme --pending 6000 --track-logger",
     "keys create acme-north --master acme --minutes 500 --expires 2027-12-31",
@@ -71,7 +83,7 @@ export const keysCreate = {
       return EXIT.ok;
     }
     await terminal.print(key);
-    terminal.say(terminal.paintErr("dim", `the key of ${order.username}; it is not shown again`));
+    terminal.say(terminal.paintErr("dim", `API key of ${order.username}; it is not shown again`));
     return EXIT.ok;
   },
 } satisfies Command;
@@ -80,10 +92,10 @@ const HEAD = ["NAME", "ID", "STATE", "PRODUCT", "LEFT", "USED", "PENDING", "EXPI
 
 export const keysList = {
   name: "keys list",
-  about: "Lists the API keys: masters, each followed by its children.",
+  about: "List the API keys: masters, each followed by its children.",
   usage: "",
   options: KEYS_OPTIONS,
-  notes: `${KEYS_NOTES} LEFT, USED and PENDING are minutes. Secrets are not kept, and so not shown.`,
+  notes: `${KEYS_NOTES} LEFT, USED and PENDING are minutes. Secrets are not stored.`,
   examples: ["keys list", "keys list --json | jq -r '.[] | select(.state == \"valid\").username'"],
   async run(given, terminal) {
     expectPositionals(given, 0, 0, "no argument");
@@ -92,16 +104,7 @@ export const keysList = {
       await terminal.print(JSON.stringify(keys, null, 2));
       return EXIT.ok;
     }
-    const table = [HEAD, ...keys.map(toCells)];
-    const widths = HEAD.map((_, i) => Math.max(...table.map((cells) => (cells[i] ?? "").length)));
-    for (const cells of table) {
-      const line = cells
-        .map((cell, i) => padTo(cell, widths[i] ?? 0))
-        .join("  ")
-        .trimEnd();
-      const cut = terminal.isOutLive ? fit(line, terminal.columns) : line;
-      await terminal.print(cells === HEAD ? terminal.paintOut("dim", cut) : cut);
-    }
+    await terminal.printTable(HEAD, keys.map(toCells));
     return EXIT.ok;
   },
 } satisfies Command;
@@ -139,55 +142,55 @@ const MOST_MINUTES = 1_000_000_000;
 
 export const keysAllocate = {
   name: "keys allocate",
-  about: "Hands pending minutes of a master key to itself or a child; without a NAME, adds to what it has to hand out.",
+  about: "Allocate pending minutes of a master key to itself or a child; without NAME, add pending minutes.",
   usage: "MASTER [NAME] MINUTES",
   options: KEYS_OPTIONS,
-  notes: `${KEYS_NOTES} All or nothing: no more than is pending is handed out.`,
+  notes: `${KEYS_NOTES} Fails without allocating anything if fewer minutes are pending.`,
   examples: ["keys allocate acme 6000", "keys allocate acme acme-north 500"],
   async run(given, terminal) {
     expectPositionals(given, 2, 3, "MASTER [NAME] MINUTES");
     const [master = "", ...rest] = given.positionals;
-    const minutes = readMinutes(rest.at(-1) ?? "");
+    const minutes = readAllocation(rest.at(-1) ?? "");
     const name = rest.length === 2 ? (rest[0] ?? null) : null;
-    const summary = await withKeys(given, false, (sql) => hand(sql, master, name, minutes));
+    const summary = await withKeys(given, false, (sql) => addMinutes(sql, master, name, minutes));
     if (given.flag("json")) {
       await terminal.print(JSON.stringify(summary, null, 2));
       return EXIT.ok;
     }
     const { username, remaining_minutes, pending_to_allocate } = summary;
-    const left = name === null ? `${pending_to_allocate} to hand out` : `${remaining_minutes} left to use`;
-    await terminal.print(`${username}  ${minutes} minutes more  ${left}`);
+    const left = name === null ? `${pending_to_allocate} pending` : `${remaining_minutes} left`;
+    await terminal.print(`${username}  +${minutes} minutes  ${left}`);
     return EXIT.ok;
   },
 } satisfies Command;
 
-function readMinutes(text: string): number {
+function readAllocation(text: string): number {
   const minutes = /^\d{1,10}$/.test(text) ? Number(text) : 0;
   if (minutes >= 1 && minutes <= MOST_MINUTES) return minutes;
   throw new UsageFault(`MINUTES is "${text}"; expected a whole number from 1 to ${MOST_MINUTES}`);
 }
 
-async function hand(sql: Sql, masterName: string, name: string | null, minutes: number): Promise<KeySummary> {
+async function addMinutes(sql: Sql, masterName: string, name: string | null, minutes: number): Promise<KeySummary> {
   const master = await findUserByName(sql, masterName);
-  if (master === null) throw new KeyFault(`there is no key named ${masterName}; \`keys list\` tells them`);
+  if (master === null) throw new KeyFault(`there is no key named ${masterName}; \`keys list\` shows the names`);
   const ms = minutes * MINUTE_MS;
   if (name === null) await addPending(sql, master.uuid, ms);
   else await allocate(sql, { masterUuid: master.uuid, username: name, ms });
   const receiver = await findUserByName(sql, name ?? masterName);
   const subscription = receiver && (await readSubscription(sql, receiver.uuid));
-  if (!receiver || !subscription) throw new KeyFault(`${name ?? masterName} is gone`);
+  if (!receiver || !subscription) throw new KeyFault(`${name ?? masterName} was removed meanwhile`);
   return summariseKey(receiver, receiver.masterUuid === null ? null : masterName, subscription);
 }
 
 export const keysRevoke = {
   name: "keys revoke",
-  about: "Revokes API keys, for good. A running server honours it within a second or two.",
+  about: "Revoke API keys permanently. A running server applies it within two seconds.",
   usage: "NAME|ID…",
   options: KEYS_OPTIONS,
-  notes: `${KEYS_NOTES} Revoking a master key revokes the keys of its children too. What belongs to the keys stays; what runs is stopped within seconds.`,
+  notes: `${KEYS_NOTES} Revoking a master key also revokes its children. Data of the keys is kept; their processes are stopped within seconds.`,
   examples: ["keys revoke acme-north", "keys revoke lab prometheus"],
   async run(given, terminal) {
-    expectPositionals(given, 1, 1000, "a NAME or an ID; `keys list` tells them");
+    expectPositionals(given, 1, 1000, "a NAME or an ID; `keys list` shows them");
     const revoked = await withKeys(given, false, (sql) => revoke(sql, [...new Set(given.positionals)]));
     if (given.flag("json")) await terminal.print(JSON.stringify(revoked, null, 2));
     else for (const { username, key_id } of revoked) await terminal.print(`${username}  ${key_id}  revoked`);
@@ -195,7 +198,7 @@ export const keysRevoke = {
   },
 } satisfies Command;
 
-/** All are found before one is revoked. */
+/** Finds all keys before it revokes the first. */
 async function revoke(sql: Sql, words: readonly string[]) {
   const rows: UserRow[] = [];
   for (const word of words) rows.push(await find(sql, word));
@@ -205,11 +208,11 @@ async function revoke(sql: Sql, words: readonly string[]) {
 }
 
 async function find(sql: Sql, word: string): Promise<UserRow> {
-  // Whoever has the whole key has its id, and should not have to search for it.
+  // The whole key is accepted as well: it contains the id.
   const id = /^wh_([a-z0-9]+)(?:_.*)?$/s.exec(word)?.[1] ?? word;
   const row = (await findUserByName(sql, word)) ?? (await findUserByKeyId(sql, id));
   if (row !== null && row.revokedAt === null) return row;
-  if (row !== null) throw new KeyFault(`${row.username} has been revoked already, at ${row.revokedAt?.toISOString()}`);
+  if (row !== null) throw new KeyFault(`${row.username} was already revoked at ${row.revokedAt?.toISOString()}`);
   const names = (await listUsers(sql)).map(({ username }) => username);
   const shown = word.startsWith("wh_") ? `wh_${id}` : word;
   throw new KeyFault(`there is no key with the name or id "${shown}"${didYouMean(shown, names)}`);

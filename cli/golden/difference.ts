@@ -1,37 +1,37 @@
+/** Differences between two recordings, and the comparison of arbitrary JSON values. Pure. */
 import type { Json } from "../../schemas/json.ts";
 
 export type DifferenceKind =
-  /** A whole message is there on one side only. */
+  /** A message exists in one run only. */
   | "message"
-  /** An object is there on one side only. */
+  /** An object exists in one run only. */
   | "missing"
   | "extra"
   | "id"
   | "class"
   | "box"
   | "confidence"
-  /** Of all objects together. */
+  /** An average over all objects. */
   | "overall"
-  /** Anything else that a message tells. */
+  /** Any other value. */
   | "value";
 
 export interface Difference {
   readonly kind: DifferenceKind;
-  /** Of the messages of its node, from 1; null where it is of all of them. */
+  /** Number of the message of its node, from 1; null for all. */
   readonly frame: number | null;
-  /** In the stream; null where the message has no time. */
+  /** Stream time; null for a message without a timestamp. */
   readonly timeMs: number | null;
-  /** In the golden, or now for an object that is only there. Null where it is of no track. */
+  /** Id in the golden file, or in the new run for an extra object; null if it is not about a track. */
   readonly track: number | null;
-  /** In words: `box is off by 23.0 px (IoU 0.61)`. */
+  /** A description: `box is off by 23.0 px (IoU 0.61)`. */
   readonly what: string;
-  /** Pixels or points; null where it is no number. */
+  /** Pixels or points; null if it is not numeric. */
   readonly amount: number | null;
   readonly golden: Json;
   readonly now: Json;
 }
 
-// Messages of any other kind: numbers may differ by a share of themselves, everything else must be the same. Pure.
 export interface ValueDifference {
   /** `tracks.0.speed`; empty for the message itself. */
   readonly path: string;
@@ -39,6 +39,7 @@ export interface ValueDifference {
   readonly now: Json;
 }
 
+/** Numbers may differ by the share `relative`, everything else must be equal. */
 export function compareValues(
   golden: Json,
   now: Json,

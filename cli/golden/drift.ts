@@ -1,15 +1,15 @@
-/** What the limits of one object are too wide to show: a change that all objects have in common. Pure. */
+/** Decisions about all differences together: the average drift, and which differences rounding explains. Pure. */
 
 import type { Difference } from "./difference.ts";
 import { edgesOf, overlap } from "./frames.ts";
 import { LEAST_OVERLAP, type Pair } from "./pairs.ts";
 import type { OverallTolerance, Tolerance } from "./tolerance.ts";
 
-/** Of fewer, a mean says nothing. */
+/** A mean of fewer is not significant. */
 const LEAST_PAIRS = 20;
 const EDGES = ["left", "top", "right", "bottom"] as const;
 
-/** One sentence for every mean that is beyond its limit. */
+/** Finds a small change that all objects share. One sentence for every mean beyond its limit. */
 export function findDrift(pairs: readonly Pair[], limits: OverallTolerance): readonly string[] {
   const near = pairs.filter(([was, is]) => overlap(was.box, is.box) >= LEAST_OVERLAP);
   if (near.length < LEAST_PAIRS) return [];
@@ -36,10 +36,9 @@ function percentOff([was, is]: Pair, edge: number): number {
 
 const sign = (value: number): string => `${value > 0 ? "+" : ""}${value.toFixed(1)}`;
 
-// Which differences of single objects rounding explains: few of all objects, and no track for long. Pure.
 const OF_ONE_OBJECT: ReadonlySet<Difference["kind"]> = new Set(["missing", "extra", "class", "box", "confidence"]);
 
-/** `objects` is how many were compared. */
+/** Differences that rounding explains: few of all `objects`, and never for long in one track. */
 export function findExcused(
   differences: readonly Difference[],
   objects: number,
@@ -55,17 +54,17 @@ export function findExcused(
 function groupByTrack(differences: readonly Difference[]): readonly (readonly Difference[])[] {
   const tracks = new Map<string, Difference[]>();
   for (const difference of differences) {
-    // The id of an object that is only there now is of the other run.
+    // The id of an extra object is from the other run.
     const key = `${difference.kind === "extra"} ${difference.track}`;
     tracks.set(key, [...(tracks.get(key) ?? []), difference]);
   }
   return [...tracks.values()];
 }
 
-/** A frame in between in which the object is not compared, as neither run is confident of it, does not end a run. */
+/** One frame in between, without confidence in either run, does not end a series. */
 const MOST_APART = 2;
 
-/** `differences` are in the order of frames. */
+/** `differences` are sorted by frame. */
 function splitRuns(differences: readonly Difference[]): readonly (readonly Difference[])[] {
   const runs: Difference[][] = [];
   for (const difference of differences) {

@@ -1,4 +1,4 @@
-/** What a golden file holds: what it was recorded from, and every message that the graph sent. */
+/** A golden file: its header, the messages of the graph, and their text on disk. */
 
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, extname, join } from "node:path";
@@ -12,14 +12,14 @@ const Sha256 = Type.String({ pattern: "^[0-9a-f]{64}$", description: "64 hexadec
 
 export const RecordedModel = Type.Object(
   {
-    /** The step that looks with it. */
+    /** The step that runs it. */
     node: Type.String(),
     name: Type.String(),
-    /** Of the weights, as the card states it. */
+    /** Digest of the weights, from the card. */
     sha256: Sha256,
-    /** Of the ONNX that is run. Weights may be converted otherwise for another kind of machine. */
+    /** Digest of the ONNX file that runs, which depends on the kind of machine. */
     network: Sha256,
-    /** What counts as seen, and what the tracker may still hold on to; from 0 to 1. */
+    /** Thresholds for detections, and for weak detections that continue a track; from 0 to 1. */
     confidence: Type.Number(),
     weak: Type.Number(),
   },
@@ -27,16 +27,18 @@ export const RecordedModel = Type.Object(
 );
 export type RecordedModel = Static<typeof RecordedModel>;
 
-/** No times and no absolute paths: recorded again elsewhere, it is the same. */
+/** Without times and absolute paths: it does not depend on where it was recorded. */
 export const GoldenHeader = Type.Object(
   {
     golden: Type.Literal(2, { description: "Version of the format." }),
     windhover: Type.String(),
-    /** Kind of processor: another one may round otherwise. */
+    /** Kind of processor: another one may round differently. */
     machine: Type.String(),
     graph: Type.String(),
     params: Type.Record(Type.String(), Type.Unknown()),
-    frames: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], { description: "How far into the clip." }),
+    frames: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
+      description: "Number of frames; null for the whole clip.",
+    }),
     clip: Type.Object({ name: Type.String(), sha256: Sha256 }, CLOSED),
     models: Type.Array(RecordedModel),
   },
@@ -44,7 +46,7 @@ export const GoldenHeader = Type.Object(
 );
 export type GoldenHeader = Omit<Static<typeof GoldenHeader>, "params"> & { readonly params: JsonRecord };
 
-/** A message, and who sent it where. */
+/** A message with the node that sent it and its channel. */
 export interface Said {
   readonly node: string;
   readonly channel: string;
@@ -53,11 +55,11 @@ export interface Said {
 
 export interface Golden {
   readonly header: GoldenHeader;
-  /** Those of one node together and in its order: how several nodes take turns is chance. */
+  /** Grouped by node: the order between nodes on several threads varies. */
   readonly said: readonly Said[];
 }
 
-// A golden file as text: lines of JSON with sorted keys, the header first, so that version control shows what changed.
+/** Lines of JSON with sorted keys, the header first, so that diffs are readable. */
 export function formatGolden({ header, said }: Golden): string {
   const lines = [formatLine(header as unknown as Json), ...said.map(formatSaid)];
   return lines.map((line) => `${line}\n`).join("");
@@ -74,7 +76,7 @@ function sortKeys(value: Json): Json {
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Throws `CommandFailure` with the line that is wrong. */
+/** Throws `CommandFailure` with the number of the invalid line. */
 export function parseGolden(text: string, file: string): Golden {
   const [first = "", ...rest] = text.trimEnd().split("\n");
   return { header: readHeader(first, file), said: rest.map((line, index) => readSaid(line, file, index + 2)) };
@@ -103,12 +105,11 @@ function readLine(line: string, file: string, number: number): JsonRecord {
     const value = JSON.parse(line) as Json;
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as JsonRecord;
   } catch {
-    // said below
+    // reported below
   }
-  throw new CommandFailure(`${file}:${number}: this is no JSON object; expected a golden file${AGAIN}`);
+  throw new CommandFailure(`${file}:${number}: this is not a JSON object; expected a golden file${AGAIN}`);
 }
 
-// Goldens on disk.
 const MOST_BYTES = 500_000_000;
 
 /** Beside the clip: `yard.mp4` and the graph `detect` → `yard.detect.golden.ndjson`. */
@@ -117,15 +118,15 @@ export function defaultGolden(graph: string, clip: string): string {
   return join(dirname(clip), `${basename(clip, extname(clip))}.${name}.golden.ndjson`);
 }
 
-/** Throws `CommandFailure` for a file that is not there, with the command that makes it. */
+/** Throws `CommandFailure`; for a missing file with the command that records it. */
 export function readGolden(file: string, recordWords: string): Golden {
   const found = statSync(file, { throwIfNoEntry: false });
   if (found === undefined)
     throw new CommandFailure(
-      `there is no golden ${file}\n  record one, look at it and keep it: npx windhover ${recordWords}`,
+      `there is no golden file ${file}\n  record one and review it: npx windhover ${recordWords}`,
     );
-  if (!found.isFile()) throw new CommandFailure(`${file} is no file; expected a golden`);
-  if (found.size > MOST_BYTES) throw new CommandFailure(`${file} has ${found.size} bytes, too many for a golden`);
+  if (!found.isFile()) throw new CommandFailure(`${file} is not a regular file; expected a golden file`);
+  if (found.size > MOST_BYTES) throw new CommandFailure(`${file} has ${found.size} bytes, too many for a golden file`);
   try {
     return parseGolden(readFileSync(file, "utf8"), file);
   } catch (error) {
@@ -134,7 +135,7 @@ export function readGolden(file: string, recordWords: string): Golden {
   }
 }
 
-/** Whole or not at all. */
+/** Written atomically. */
 export function writeGolden(file: string, golden: Golden): void {
   const part = join(dirname(file), `.${basename(file)}.${process.pid}.part`);
   try {
@@ -142,7 +143,7 @@ export function writeGolden(file: string, golden: Golden): void {
     renameSync(part, file);
   } catch (error) {
     rmSync(part, { force: true });
-    throw new CommandFailure(`${file} cannot be written: ${(error as Error).message}; give another place with -o`, {
+    throw new CommandFailure(`${file} cannot be written: ${(error as Error).message}; give another file with -o`, {
       cause: error,
     });
   }

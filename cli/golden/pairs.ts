@@ -1,18 +1,18 @@
-/** Which object of one frame is which of another. */
+/** Pairs the objects of a frame in two runs, and the tracks of both runs over time. */
 
 import { Assigner } from "../../elements/track/assign.ts";
 import { overlap, type SeenObject } from "./frames.ts";
 
-/** Less, and it is another object, or the same at another place. */
+/** Boxes with less overlap are different objects, or one object that has moved. */
 export const LEAST_OVERLAP = 0.5;
-/** Decides between boxes that overlap equally. */
+/** Prefers the same id between boxes with equal overlap. */
 const SAME_ID = 1e-6;
 
 export type Pair = readonly [golden: SeenObject, now: SeenObject];
 
 /**
- * Best overlaps first, objects of one class before others; every object at most once. `isSameTrack` pairs what is left
- * over although it does not overlap: an object that has moved.
+ * Best overlap first, the same class before others; every object at most once. `isSameTrack` also pairs objects without
+ * overlap: one that has moved.
  */
 export function pairObjects(
   golden: readonly SeenObject[],
@@ -36,7 +36,6 @@ export function pairObjects(
     });
 }
 
-// Which track of one run is which of another, as time passes, and how much of the run that holds for.
 interface Partner {
   readonly id: number;
   /** Number of the frame in which the two were last paired. */
@@ -44,17 +43,17 @@ interface Partner {
 }
 
 export class TrackLinks {
-  /** Whether ids must be those of the golden; if not, only who keeps one from frame to frame counts. */
+  /** Whether ids must be equal; if not, they must only persist from frame to frame. */
   readonly #isStrict: boolean;
   readonly #partners: readonly [golden: Map<number, Partner>, now: Map<number, Partner>] = [new Map(), new Map()];
-  /** By `was` and `is`: how often they were paired. */
+  /** How often `was` and `is` were paired. */
   readonly #together = new Map<number, Map<number, number>>();
 
   constructor(isStrict: boolean) {
     this.#isStrict = isStrict;
   }
 
-  /** Whether each is what the other was paired with last. */
+  /** Whether each was last paired with the other. */
   areOne(was: SeenObject, is: SeenObject): boolean {
     const [golden, now] = this.#partners;
     if (was.id === 0 || is.id === 0) return false;
@@ -63,7 +62,7 @@ export class TrackLinks {
     return partner === is.id && owner === was.id;
   }
 
-  /** Null, or what is different: once for every change, not in every frame. */
+  /** Describes a changed id, once per change; else null. */
   follow([{ id: was }, { id: is }]: Pair, frame: number): string | null {
     const [golden, now] = this.#partners;
     const partner = this.#expect(golden.get(was), was, frame);
@@ -73,7 +72,7 @@ export class TrackLinks {
     const row = this.#together.get(was) ?? new Map<number, number>();
     this.#together.set(was, row.set(is, (row.get(is) ?? 0) + 1));
     if (was === 0) return is === 0 || owner === 0 ? null : `is tracked, as ${is}`;
-    if (is === 0) return partner === 0 ? null : "is not tracked any more";
+    if (is === 0) return partner === 0 ? null : "is no longer tracked";
     if (partner !== undefined && partner !== is) return `has the id ${is}, expected ${partner}`;
     if (owner !== undefined && owner !== was) return `has the id ${is}, which was that of track ${owner}`;
     return null;
@@ -81,11 +80,11 @@ export class TrackLinks {
 
   #expect(partner: Partner | undefined, id: number, frame: number): number | undefined {
     if (this.#isStrict) return partner?.id ?? id;
-    // Whether there is tracking at all is never forgotten.
+    // An untracked partner is remembered forever.
     return partner?.id === 0 || partner?.frame === frame - 1 ? partner.id : undefined;
   }
 
-  /** Percent of all pairs that remain when each track is given one track of the other run. */
+  /** Percent of all pairs that agree when each track is assigned one track of the other run. */
   measureIdentity(): number {
     const columns = [...new Set([...this.#together.values()].flatMap((row) => [...row.keys()]))];
     const counts = [...this.#together.values()].flatMap((row) => columns.map((is) => row.get(is) ?? 0));
@@ -97,10 +96,9 @@ export class TrackLinks {
   }
 }
 
-// Rows and columns paired for the greatest sum, by the solver of the tracker.
 const assigner = new Assigner();
 
-/** The column of each row, or -1. `scores` are 0 or more, row after row; pairs that score 0 are not made. */
+/** Assigns rows to columns with the greatest sum. Returns the column of each row, or -1. Pairs that score 0 are not made. */
 export function assignGreatest(scores: Float64Array, rows: number, columns: number): Int32Array {
   const greatest = scores.reduce((most, score) => Math.max(most, score), 0);
   const costs = scores.map((score) => greatest - score);

@@ -7,7 +7,7 @@ import type { Terminal } from "../terminal.ts";
 
 const INTERRUPTED = 130;
 
-/** Runs `work` with progress on the terminal. Ctrl-C ends what is being fetched, tidies up and fails; twice, at once. */
+/** Runs `work` with progress on the terminal. Ctrl-C aborts the download and cleans up; a second one exits at once. */
 export async function whileFetching<T>(
   terminal: Terminal,
   command: Fetching["command"],
@@ -27,7 +27,7 @@ export async function whileFetching<T>(
   }
 }
 
-// Says what is being done as soon as it takes longer than a moment.
+/** Shows what is being done once it takes longer than a second. */
 const FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏";
 const FRAME_MS = 100;
 const PATIENCE_MS = 1_000;
@@ -47,7 +47,7 @@ export class Activity {
       terminal.isLive && !terminal.isJson ? setInterval(() => this.#draw(), FRAME_MS) : this.#wait(PATIENCE_MS);
   }
 
-  /** A screen shows it at once, for what follows may keep the thread busy. */
+  /** Drawn at once: what follows may block the thread. */
   report(what: string): void {
     this.#what = what;
     if (this.#terminal.isLive && !this.#terminal.isJson) this.#draw();
@@ -74,8 +74,8 @@ export class Activity {
   }
 }
 
-/** Runs `work`; what it has against a card or a model is told without a stack. A bad card is a bad command line. */
-export async function telling<T>(work: () => Promise<T>): Promise<T> {
+/** Runs `work` and turns faults of a card or a model into errors of the command, shown without a stack. */
+export async function explainModelFaults<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

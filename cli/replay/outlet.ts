@@ -1,14 +1,15 @@
-/** Where it is shown what would have been sent: lines of JSON, or a timeline on a screen, and a file. */
+/** Prints the notifications: readable lines on a screen, else JSON; also to files of `--out` and `--patches`. */
 import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import type { TrackEntry } from "../../schemas/detection-message.ts";
 import type { Json, JsonRecord } from "../../schemas/json.ts";
 import { CommandFailure } from "../command.ts";
-import type { Colour, Paint, Terminal } from "../terminal.ts";
+import type { Terminal } from "../terminal.ts";
+import type { Colour, Paint } from "../text.ts";
 import { padTo } from "../text.ts";
 import { formatClipTime, formatLine, type Sender, type Sending } from "./sending.ts";
 
-export interface OutletOrder {
+export interface OutletOptions {
   readonly senders: readonly Sender[];
   /** `--out`. */
   readonly file: string | null;
@@ -17,24 +18,24 @@ export interface OutletOrder {
 }
 
 export class Outlet {
-  readonly #order: OutletOrder;
+  readonly #options: OutletOptions;
   readonly #terminal: Terminal;
   #descriptor: number | null;
 
-  constructor(order: OutletOrder, terminal: Terminal) {
-    this.#order = order;
+  constructor(options: OutletOptions, terminal: Terminal) {
+    this.#options = options;
     this.#terminal = terminal;
-    this.#descriptor = order.file === null ? null : this.#try(() => openSync(order.file ?? "", "w"));
+    this.#descriptor = options.file === null ? null : this.#try(() => openSync(options.file ?? "", "w"));
   }
 
-  /** For people: on a screen, unless JSON is asked for. */
+  /** On a screen, unless --json is given. */
   get isReadable(): boolean {
-    return this.#terminal.isOutLive && !this.#order.isJson;
+    return this.#terminal.isOutLive && !this.#options.isJson;
   }
 
-  /** Resolves when more may be shown. */
+  /** Resolves when more may be written. */
   async show(sendings: readonly Sending[], startMs: number): Promise<void> {
-    const { senders, isQuiet } = this.#order;
+    const { senders, isQuiet } = this.#options;
     for (const sending of sendings) {
       const sender = senders[sending.row];
       if (sender === undefined) continue;
@@ -51,7 +52,7 @@ export class Outlet {
   }
 
   #write(text: string): void {
-    const { file } = this.#order;
+    const { file } = this.#options;
     if (this.#descriptor === null || file === null) return;
     const bytes = Buffer.from(text);
     for (let at = 0; at < bytes.length; )
@@ -62,12 +63,11 @@ export class Outlet {
     try {
       return act();
     } catch (cause) {
-      throw new CommandFailure(`--out ${this.#order.file} cannot be written: ${(cause as Error).message}`, { cause });
+      throw new CommandFailure(`--out ${this.#options.file} cannot be written: ${(cause as Error).message}`, { cause });
     }
   }
 }
 
-// What is sent, one line each, for people.
 const COLOURS: Readonly<Record<string, Colour>> = { triggered: "yellow", updated: "blue", cleared: "green" };
 const TIME_COLUMNS = 9;
 const EVENT_COLUMNS = 12;
@@ -75,7 +75,7 @@ const MOST_NAME_COLUMNS = 24;
 const MOST_TRACKS = 4;
 const MOST_VALUE_CHARACTERS = 32;
 
-/** @param senders of all rows, so that columns stand below each other */
+/** @param senders of all rows, to align the columns */
 export function formatSending(
   { timeMs, row, event, body }: Sending,
   senders: readonly Sender[],
@@ -117,7 +117,7 @@ function briefData(data: JsonRecord): string {
     .join(", ");
 }
 
-/** Pictures and whatever else is long are left to the lines of `--json`. */
+/** Null for long values such as images: `--json` has them. */
 function briefValue(value: Json | undefined): string | null {
   if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) return null;
   const text = typeof value === "string" ? value : JSON.stringify(value);
@@ -132,12 +132,12 @@ function briefWebhook({ track_count, previous_count }: JsonRecord): string {
 const cut = (text: string, columns: number): string =>
   text.length <= columns ? text : `${text.slice(0, columns - 1)}…`;
 
-// `--patches DIR`: pictures that come with notices, as files.
+/** `--patches DIR`: saves the images of notifications. */
 export class PatchFolder {
   readonly #folder: string;
   #count = 0;
 
-  /** Throws `CommandFailure` where there can be no such folder. */
+  /** Throws `CommandFailure` if the folder cannot be created. */
   constructor(folder: string) {
     this.#folder = folder;
     this.#try(() => mkdirSync(folder, { recursive: true }));
@@ -147,8 +147,8 @@ export class PatchFolder {
     return this.#count;
   }
 
-  /** The notice with the name of a file in place of the picture; as it is where it has none. */
-  keep(body: JsonRecord, alias: string): JsonRecord {
+  /** Returns the notification with a file name in place of the image; unchanged if it has none. */
+  save(body: JsonRecord, alias: string): JsonRecord {
     const { patch, ...data } = (body.data ?? {}) as JsonRecord;
     if (typeof patch !== "object" || patch === null || !("image" in patch)) return body;
     const { image, ...rest } = patch as JsonRecord;
@@ -168,7 +168,7 @@ export class PatchFolder {
   }
 }
 
-/** An alias may be anything; the name of a file may not. */
+/** An alias as part of a file name. */
 const nameOf = (alias: string): string =>
   alias
     .normalize("NFKD")

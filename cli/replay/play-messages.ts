@@ -1,12 +1,12 @@
-/** Recorded messages through the very element that evaluates alerts, without a graph around it. */
+/** Replays recorded messages through the handler of the element `alerts`, without a graph. */
 
-import { createReadStream, statSync } from "node:fs";
+import { createReadStream } from "node:fs";
 import { AlertsHandler } from "../../elements/alerts/handler.ts";
 import type { AlertFinding, AlertRule } from "../../schemas/alerts.ts";
 import { DetectionMessage } from "../../schemas/detection-message.ts";
 import { checkBy } from "../../server/validation.ts";
 import { CommandFailure } from "../command.ts";
-import { findNearFile } from "../files.ts";
+import { statFile } from "../files.ts";
 import { Progress } from "../progress.ts";
 import type { Reporter } from "../run/reporter.ts";
 import type { Terminal } from "../terminal.ts";
@@ -17,7 +17,14 @@ import { NO_UUID } from "./sending.ts";
 
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** Rejects with `CommandFailure` for a file that is no recording; what came before the fault has been shown. */
+interface MessagesView {
+  readonly reporter: Reporter;
+  readonly terminal: Terminal;
+  readonly isQuiet: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** Rejects with `CommandFailure` at the first line that is not a valid message; earlier messages were replayed. */
 export async function playMessages(
   file: string,
   rules: readonly AlertRule[],
@@ -46,35 +53,27 @@ export async function playMessages(
   }
 }
 
-export interface MessagesView {
-  readonly reporter: Reporter;
-  readonly terminal: Terminal;
-  readonly isQuiet: boolean;
-  readonly signal: AbortSignal;
-}
-
-// `--from FILE`: recorded detection messages, one a line, in the order of their times.
-/** On which the element `detections` sends. */
+/** Channel of the element `detections`. */
 const CHANNEL = "detection_data";
 
-/** Fields that a later version adds are none of our business here. */
+/** Fields of later versions are ignored. */
 const check = checkBy({ ...DetectionMessage, additionalProperties: true } as typeof DetectionMessage);
 
 export interface RecordedMessage {
   readonly message: DetectionMessage;
-  /** Share of the file up to here, from 0 to 1. */
+  /** Share of the file read so far, from 0 to 1. */
   readonly part: number;
 }
 
-/** Throws `CommandFailure` with the line for what is no message, and for a file that has none. */
+/** Throws `CommandFailure`, with the line number, for an invalid message and for a file without messages. */
 export async function* readMessages(file: string, onCut: (text: string) => void): AsyncGenerator<RecordedMessage> {
-  const size = expectText(file);
+  const { size } = statFile(file, HOW_TO, true);
   let count = 0;
   let lastMs = Number.NEGATIVE_INFINITY;
   let broken: string | null = null;
   for await (const { text, number, bytesRead } of splitLines(file)) {
     if (text.trim() === "") continue;
-    // Only the last line may be cut off; that another follows shows that it was none.
+    // Only the last line may be incomplete.
     if (broken !== null) throw new CommandFailure(broken);
     const read = readLine(number === 1 ? text.replace(/^\uFEFF/, "") : text);
     if (read === "other") continue;
@@ -83,64 +82,47 @@ export async function* readMessages(file: string, onCut: (text: string) => void)
       if (count === 0) throw new CommandFailure(broken);
       continue;
     }
-    const fault = judge(read, lastMs);
+    const fault = findFault(read, lastMs);
     if (fault !== null) throw new CommandFailure(`${file}:${number}: ${fault}`);
     lastMs = Date.parse(read.timestamp);
     count += 1;
     yield { message: read, part: size === 0 ? 1 : Math.min(1, bytesRead / size) };
   }
-  if (broken !== null) onCut(`${broken.slice(0, broken.indexOf(": "))}: the last line is cut off, and left out`);
-  if (count === 0) throw new CommandFailure(`${file} has no message in it; ${HOW_TO}`);
+  if (broken !== null) onCut(`${broken.slice(0, broken.indexOf(": "))}: the last line is incomplete and was skipped`);
+  if (count === 0) throw new CommandFailure(`${file} has no messages; ${HOW_TO}`);
 }
 
-const HOW_TO = "expected detection messages, one a line, as `windhover run detect CLIP > FILE` writes them";
+const HOW_TO = "expected detection messages, one per line, as `windhover run detect CLIP > FILE` writes them";
 
-/** The message, what is wrong with the line, or that it is of another kind: the head of a golden, another channel. */
+/** The message; or `other` for the header or another channel of a golden file; or what is wrong with the line. */
 function readLine(text: string): DetectionMessage | string {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    return `this is not JSON; ${HOW_TO}`;
+    return `this is not valid JSON; ${HOW_TO}`;
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return `this is no object; ${HOW_TO}`;
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    return `this is not a JSON object; ${HOW_TO}`;
   if ("active_tracks" in value) return value as DetectionMessage;
   if ("golden" in value) return "other";
-  // A line of a golden has the message beside who sent it, without whose job it was.
+  // A line of a golden file wraps the message, without process and source.
   if (!("channel" in value) || !("message" in value)) return value as DetectionMessage;
   if (value.channel !== CHANNEL) return "other";
   return { source_uri: "", process_uuid: NO_UUID, ...(value.message as object) } as DetectionMessage;
 }
 
-function judge(message: DetectionMessage, lastMs: number): string | null {
+function findFault(message: DetectionMessage, lastMs: number): string | null {
   const [fault] = check(message);
   if (fault !== undefined)
-    return `this is no detection message: ${showPointer(fault.path) || "it"} ${fault.message}; ${HOW_TO}`;
+    return `this is not a detection message: ${showPointer(fault.path) || "it"} ${fault.message}; ${HOW_TO}`;
   const timeMs = Date.parse(message.timestamp);
-  if (Number.isNaN(timeMs)) return `timestamp is "${message.timestamp}", which is no time there is`;
+  if (Number.isNaN(timeMs)) return `timestamp is "${message.timestamp}", which is not a valid time`;
   if (timeMs < lastMs)
-    return `its time, ${message.timestamp}, is before that of the message above; expected one recording, in order`;
+    return `its timestamp ${message.timestamp} is earlier than that of the previous message; expected one recording, in order`;
   return null;
 }
 
-function expectText(file: string): number {
-  try {
-    const found = statSync(file);
-    if (found.isDirectory()) throw new CommandFailure(`${file} is a folder; ${HOW_TO}`);
-    if (!found.isFile() && !found.isFIFO()) throw new CommandFailure(`${file} is no regular file; ${HOW_TO}`);
-    return found.size;
-  } catch (cause) {
-    if (cause instanceof CommandFailure) throw cause;
-    const { code, message } = cause as NodeJS.ErrnoException;
-    if (code !== "ENOENT") throw new CommandFailure(`${file} cannot be read: ${message}`, { cause });
-    const near = findNearFile(file);
-    throw new CommandFailure(`there is no file ${file}${near === undefined ? "" : `; did you mean "${near}"?`}`, {
-      cause,
-    });
-  }
-}
-
-// Lines of a file that may be long; none of them longer than what a message can be.
 const MOST_CHARACTERS = 4_000_000;
 
 export interface Line {
@@ -150,7 +132,7 @@ export interface Line {
   readonly bytesRead: number;
 }
 
-/** Throws `CommandFailure` for a line without an end. */
+/** Streams the lines of a file. Throws `CommandFailure` for a line that is too long. */
 export async function* splitLines(file: string): AsyncGenerator<Line> {
   const stream = createReadStream(file, { encoding: "utf8" });
   let rest = "";
@@ -160,7 +142,7 @@ export async function* splitLines(file: string): AsyncGenerator<Line> {
     rest = lines.pop() ?? "";
     for (const text of lines) yield { text, number: ++number, bytesRead: stream.bytesRead };
     if (rest.length > MOST_CHARACTERS)
-      throw new CommandFailure(`${file}:${number + 1}: this line is longer than any message`);
+      throw new CommandFailure(`${file}:${number + 1}: this line is too long for a message`);
   }
   if (rest !== "") yield { text: rest, number: ++number, bytesRead: stream.bytesRead };
 }

@@ -1,4 +1,4 @@
-/** The files of a replay: read, held against what the service takes, and shown with their faults. */
+/** `--alerts` and `--subscriptions`: read, validated as the API does, and reported with their faults. */
 
 import { ALERT_TYPES } from "../../elements/alerts/types.ts";
 import type { Fault } from "../../graphs/compiler/fault.ts";
@@ -27,7 +27,7 @@ import { locatePointer, readBodies, showPointer, type WrittenBody } from "./read
 import { isUuid, type Receiver, readReceiver, uuidOf } from "./sending.ts";
 
 export interface Replayed {
-  /** Those that are active. */
+  /** The active ones. */
   readonly alerts: readonly ReplayedAlert[];
   readonly subscribers: readonly ReplayedSubscriber[];
 }
@@ -37,7 +37,7 @@ interface Files {
   readonly subscriptions: string | null;
 }
 
-/** Null when there are faults; they have been shown. Rejects with `CommandFailure` for what cannot be read. */
+/** Null when there are faults, which were shown. Rejects with `CommandFailure` for an unreadable file. */
 export async function readReplayed(files: Files, reporter: Reporter, terminal: Terminal): Promise<Replayed | null> {
   const alerts = files.alerts === null ? null : readAlerts(files.alerts, await listKnownClasses());
   const subscriptions = files.subscriptions === null ? null : readSubscriptions(files.subscriptions);
@@ -48,14 +48,14 @@ export async function readReplayed(files: Files, reporter: Reporter, terminal: T
   const all = alerts?.alerts ?? [];
   const active = all.filter(({ isActive }) => isActive);
   for (const { alias, isActive } of all)
-    if (!isActive) reporter.note(`"${alias}" is inactive: left out`, { type: "inactive", alert: alias });
+    if (!isActive) reporter.note(`"${alias}" is inactive and was skipped`, { type: "inactive", alert: alias });
   const subscribers = subscriptions?.subscribers ?? [];
   if (active.length === 0 && subscribers.length === 0)
-    throw new CommandFailure(`all alerts of ${files.alerts} are inactive: there is nothing to replay`);
+    throw new CommandFailure(`all alerts of ${files.alerts} are inactive; there is nothing to replay`);
   return { alerts: active, subscribers };
 }
 
-// `--alerts FILE`: bodies of `POST /alert`, or records of it, held against what the service holds them against.
+/** A body of `POST /alert`, or an alert of a listing. */
 export interface ReplayedAlert {
   readonly uuid: string;
   readonly alias: string;
@@ -67,7 +67,7 @@ export interface ReplayedAlert {
 
 export interface AlertFile {
   readonly text: string;
-  /** None where there are faults. */
+  /** Empty if there are faults. */
   readonly alerts: readonly ReplayedAlert[];
   readonly faults: readonly Fault[];
 }
@@ -89,30 +89,30 @@ export function readAlerts(file: string, classNames: readonly string[] | null): 
   const [first] = bodies;
   if (first !== undefined && alerts.filter(({ isActive }) => isActive).length > MOST_RULES)
     faults.add("document_shape", first.at.at, `the list has ${alerts.length} alerts`, {
-      expected: `at most ${MOST_RULES} that are active`,
+      expected: `up to ${MOST_RULES} active alerts`,
     });
   const found = faults.sorted();
   return { text, alerts: found.length === 0 ? alerts : [], faults: found };
 }
 
-type Tell = (path: string, message: string) => void;
+type AddFault = (path: string, message: string) => void;
 
 function readAlert(
   { value }: WrittenBody,
   classNames: readonly string[] | null,
   taken: Set<string>,
-  tell: Tell,
+  addFault: AddFault,
 ): ReplayedAlert | null {
-  const type = findType(value, tell);
+  const type = findType(value, addFault);
   if (type === null) return null;
   const shape = checkBody(structuredClone(value));
-  for (const { path, message } of shape) tell(path, message);
+  for (const { path, message } of shape) addFault(path, message);
   if (shape.length > 0) return null;
   const output = value.output as unknown as readonly GivenOutput[];
   const flaws = checkOutputs(output);
-  for (const { path, message } of flaws) tell(path, message);
+  for (const { path, message } of flaws) addFault(path, message);
   const { configuration, faults } = checkConfiguration(type, pickConfiguration(value), classNames);
-  for (const { path, message } of faults ?? []) tell(path, message);
+  for (const { path, message } of faults ?? []) addFault(path, message);
   if (configuration === undefined || flaws.length > 0) return null;
   const alias = String(value.alias);
   return {
@@ -125,16 +125,16 @@ function readAlert(
   };
 }
 
-/** First of all: by another type all the rest would be judged wrongly. */
-function findType({ type }: JsonRecord, tell: Tell): AlertTypeDefinition | null {
+/** Checked first: the other fields depend on it. */
+function findType({ type }: JsonRecord, addFault: AddFault): AlertTypeDefinition | null {
   if (typeof type !== "string") {
     const names = ALERT_TYPES.map(({ name }) => name).join(", ");
-    tell("/type", type === undefined ? `is missing; expected ${names}` : `is no text; expected ${names}`);
+    addFault("/type", type === undefined ? `is missing; expected ${names}` : `is not a string; expected ${names}`);
     return null;
   }
   const found = findAlertType(ALERT_TYPES, type);
   if (typeof found !== "string") return found;
-  tell("/type", found);
+  addFault("/type", found);
   return null;
 }
 
@@ -143,7 +143,7 @@ const pickConfiguration = (value: JsonRecord): AlertConfiguration =>
     CONFIGURATION_FIELDS.flatMap((field) => (value[field] === undefined ? [] : [[field, value[field]]])),
   );
 
-/** Its own where it has one that no other in the file has; else one that follows from its name and place. */
+/** Its own uuid if that is unique in the file, else one derived from its alias. */
 function identify(value: JsonRecord, alias: string, taken: Set<string>): string {
   const own = value.uuid ?? value.alert_uuid;
   let uuid = isUuid(own) ? own : uuidOf("alert", alias);
@@ -158,7 +158,7 @@ export const ruleOf = ({ uuid, type, configuration }: ReplayedAlert): AlertRule 
   ...configuration,
 });
 
-// `--subscriptions FILE`: bodies of `POST /subscribe`, or records of it.
+/** A body of `POST /subscribe`, or a subscription of a listing. */
 export interface ReplayedSubscriber {
   /** Without credentials. */
   readonly url: string;
@@ -167,7 +167,7 @@ export interface ReplayedSubscriber {
 
 export interface SubscriptionFile {
   readonly text: string;
-  /** None where there are faults. */
+  /** Empty if there are faults. */
   readonly subscribers: readonly ReplayedSubscriber[];
   readonly faults: readonly Fault[];
 }
@@ -188,8 +188,8 @@ export function readSubscriptions(file: string): SubscriptionFile {
     const { notification_url: url, event_type: eventType, ...rest } = value as unknown as NewSubscription;
     const name = `${eventType} ${url}`;
     if (taken.has(name))
-      faults.add("bad_property", at.at, `there is a subscription to ${eventType} for this address already`, {
-        expected: "one for each type and address",
+      faults.add("bad_property", at.at, `there is already a subscription to ${eventType} for this address`, {
+        expected: "one per type and address",
       });
     taken.add(name);
     const backoffMs = rest.notifier_policy_args.backoff_seconds * 1000;

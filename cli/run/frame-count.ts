@@ -1,12 +1,12 @@
-/** Frames that have come out of the sources of a graph, over all its pipelines. */
+/** Frames and stream time that the sources of a graph have produced, over all its pipelines. */
 import type { Pipeline } from "../../native/pipeline.ts";
 
 const PREFIX = "origin ";
 
 interface Count {
-  /** Of all sources together. */
+  /** Of all sources. */
   readonly frames: number;
-  /** Of the source that has given most. */
+  /** Of the source with the most frames. */
   readonly most: number;
 }
 
@@ -15,7 +15,7 @@ const NONE: Count = { frames: 0, most: 0 };
 export class FrameCount {
   #pipeline: Pick<Pipeline, "meter" | "meters"> | null = null;
   #origins: readonly string[] = [];
-  /** Of pipelines that are closed. */
+  /** Of closed pipelines. */
   #before = NONE;
   #last = NONE;
 
@@ -27,7 +27,7 @@ export class FrameCount {
     return this.#before.most + this.#last.most;
   }
 
-  /** Sources of the present pipeline, or of the last one. */
+  /** Number of sources of the current or last pipeline. */
   get sources(): number {
     return this.#origins.length;
   }
@@ -46,7 +46,7 @@ export class FrameCount {
     return this.frames;
   }
 
-  /** Before the pipeline closes. */
+  /** Called before the pipeline closes. */
   keep(): void {
     this.read();
     this.#before = { frames: this.frames, most: this.most };
@@ -55,9 +55,9 @@ export class FrameCount {
   }
 }
 
-// Stream time that has come out of the sources of a graph, over all its pipelines; the most of any of them.
+/** The stream time of the source that is furthest ahead. */
 export class StreamTime {
-  /** Of pipelines that are closed. */
+  /** Of closed pipelines. */
   #beforeNs = 0n;
   #now = { spentNs: 0n };
 
@@ -79,7 +79,7 @@ export class StreamTime {
     }
   }
 
-  /** Before the pipeline closes. */
+  /** Called before the pipeline closes. */
   keep(): void {
     this.#beforeNs = this.spentNs;
     this.#now = { spentNs: 0n };

@@ -1,4 +1,4 @@
-/** `--tracks FILE`: every track with its path, written as soon as it has ended. Only those that live are in memory. */
+/** `--tracks FILE`: every track is written when it has ended. Also lists the files that a run has written. */
 import { closeSync, openSync, statSync, writeSync } from "node:fs";
 import { basename, extname } from "node:path";
 import type { GraphPlan, PlanSegment } from "../../graphs/compiler/plan.ts";
@@ -14,7 +14,7 @@ export interface TracksOrder {
   readonly format: TracksFormatName;
 }
 
-/** The format is the ending of the name. */
+/** The format is the file extension. */
 export function readTracksFile(file: string | undefined): TracksOrder | null {
   if (file === undefined) return null;
   const ending = extname(file).slice(1).toLowerCase();
@@ -23,24 +23,22 @@ export function readTracksFile(file: string | undefined): TracksOrder | null {
   throw new UsageFault(`--tracks writes ${TRACKS_FORMAT_NAMES.map((name) => `.${name}`).join(", ")}, not "${file}"`);
 }
 
-/** Throws `UsageFault` for a graph that sums up no tracks. */
+/** Throws `UsageFault` for a graph without the element `report`. */
 export function expectReport({ graph, offers }: Pick<GraphPlan, "graph" | "offers">): void {
   if (offers.includes("report")) return;
-  throw new UsageFault(
-    `--tracks writes what the element "report" sums up, and the graph "${graph}" has none; put it behind "track"`,
-  );
+  throw new UsageFault(`--tracks needs the element "report", and the graph "${graph}" has none; add it after "track"`);
 }
 
-type LivingTrack = ReportedTrack & { readonly points: TrackPoint[] };
+type LiveTrack = ReportedTrack & { readonly points: TrackPoint[] };
 
 export class TracksFile {
   readonly #order: TracksOrder;
-  readonly #living = new Map<number, LivingTrack>();
+  readonly #live = new Map<number, LiveTrack>();
   #descriptor: number | null;
   #tracks = 0;
   #bytes = 0;
 
-  /** @param source what the graph is started on */
+  /** @param source URI of the source, for the title */
   constructor(order: TracksOrder, source: string) {
     this.#order = order;
     this.#descriptor = this.#try(() => openSync(order.file, "w"));
@@ -49,15 +47,15 @@ export class TracksFile {
 
   take({ tracks }: TrackReport): void {
     for (const track of tracks) {
-      const points = this.#living.get(track.id)?.points ?? [];
+      const points = this.#live.get(track.id)?.points ?? [];
       points.push(...track.points);
-      this.#living.set(track.id, { ...track, points });
+      this.#live.set(track.id, { ...track, points });
       if (!track.isLive) this.#put(track.id);
     }
   }
 
   finish(reporter: Reporter): void {
-    for (const id of [...this.#living.keys()]) this.#put(id);
+    for (const id of [...this.#live.keys()]) this.#put(id);
     this.#write(this.#format.writeFoot());
     this.close();
     const { file } = this.#order;
@@ -76,9 +74,9 @@ export class TracksFile {
   }
 
   #put(id: number): void {
-    const track = this.#living.get(id);
+    const track = this.#live.get(id);
     if (track === undefined) return;
-    this.#living.delete(id);
+    this.#live.delete(id);
     this.#write(this.#format.writeTrack(track, this.#tracks === 0));
     this.#tracks += 1;
   }
@@ -101,7 +99,7 @@ export class TracksFile {
   }
 }
 
-// Files that a run leaves behind, for the end of it.
+/** Files that the file sinks of a graph have written. */
 export class WrittenFiles {
   readonly #paths = new Set<string>();
 

@@ -1,4 +1,4 @@
-/** Which node of a running graph is meant. */
+/** --probe prints the buffers that leave a node, --snapshot saves a frame as an image file. */
 
 import { writePicture } from "../../elements/snapshot/picture-file.ts";
 import type { PlanSegment } from "../../graphs/compiler/plan.ts";
@@ -8,9 +8,9 @@ import { toMilliseconds } from "../../schemas/time.ts";
 import { UsageFault } from "../command.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Reporter } from "./reporter.ts";
-import type { SnapshotOrder } from "./settings.ts";
+import type { SnapshotRequest } from "./settings.ts";
 
-/** The node that a name means: itself, or the last of the step that the author calls so. */
+/** The node of that name, or the last node of the step of that name. */
 export function findNode(name: string, segments: readonly PlanSegment[]): string | undefined {
   const nodes = segments.flatMap((segment) => segment.nodes);
   return (nodes.find((node) => node.name === name) ?? nodes.findLast((node) => node.author === name))?.name;
@@ -24,15 +24,14 @@ export function expectNode(option: string, name: string, segments: readonly Plan
   const inside = nodes.map((node) => node.name).filter((node) => !steps.includes(node));
   throw new UsageFault(
     [
-      `--${option} names "${name}", and the graph has no such node${didYouMean(name, [...steps, ...inside])}`,
+      `--${option}: the graph has no node "${name}"${didYouMean(name, [...steps, ...inside])}`,
       `  steps: ${steps.join(", ")}`,
-      ...(inside.length === 0 ? [] : [`  inside them: ${inside.join(", ")}`]),
+      ...(inside.length === 0 ? [] : [`  nodes in steps: ${inside.join(", ")}`]),
     ].join("\n"),
   );
 }
 
-// --probe: every buffer that leaves a node, as a line of JSON.
-/** Bytes that may wait for a slow reader; beyond them buffers are counted instead of printed. */
+/** Bytes buffered for a slow reader; further buffers are counted instead of printed. */
 const MOST_WAITING_BYTES = 1_000_000;
 
 export function tapNodes(
@@ -59,7 +58,7 @@ export function tapNodes(
   }
 }
 
-/** `caps` is null while they are what they were. */
+/** `caps` is null if they have not changed. */
 function formatBuffer(probe: string, buffer: TappedBuffer, caps: string | null, lost: number): string {
   return JSON.stringify({
     probe,
@@ -74,9 +73,8 @@ function formatBuffer(probe: string, buffer: TappedBuffer, caps: string | null, 
   });
 }
 
-// --snapshot: frames kept as picture files.
 interface Pending {
-  readonly order: SnapshotOrder;
+  readonly order: SnapshotRequest;
   state: "waiting" | "taken" | "failed";
   writing: Promise<void>;
 }
@@ -85,12 +83,12 @@ export class Snapshots {
   readonly #pending: readonly Pending[];
   readonly #reporter: Reporter;
 
-  constructor(orders: readonly SnapshotOrder[], reporter: Reporter) {
+  constructor(orders: readonly SnapshotRequest[], reporter: Reporter) {
     this.#pending = orders.map((order) => ({ order, state: "waiting", writing: Promise.resolve() }));
     this.#reporter = reporter;
   }
 
-  /** Asks the pipeline for what is still wanted. */
+  /** Requests the frames that were not taken yet. */
   place(pipeline: Pipeline, segments: readonly PlanSegment[]): void {
     for (const pending of this.#pending) {
       const { node: name, atNs, type } = pending.order;
@@ -100,29 +98,28 @@ export class Snapshots {
         ({ image, ptsNs }) => {
           if (pending.state !== "waiting") return;
           pending.state = "taken";
-          pending.writing = this.#keep(pending, image, ptsNs);
+          pending.writing = this.#save(pending, image, ptsNs);
         },
-        (error: Error) =>
-          this.#fail(pending, `${error.message.replace(/\.$/, "")} (pictures can be taken of decoded video alone)`),
+        (error: Error) => this.#fail(pending, `${error.message.replace(/\.$/, "")} (snapshots need decoded video)`),
       );
     }
   }
 
-  /** Resolves with whether all of them are there; says which are not. */
+  /** Resolves with whether all were written; reports those that were not. */
   async finish(): Promise<boolean> {
     await Promise.all(this.#pending.map(({ writing }) => writing));
     for (const pending of this.#pending)
       if (pending.state === "waiting")
-        this.#fail(pending, `${pending.order.node} gave no frame at or after ${inSeconds(pending.order.atNs)}`);
+        this.#fail(pending, `${pending.order.node} produced no frame at or after ${inSeconds(pending.order.atNs)}`);
     return this.#pending.every(({ state }) => state === "taken");
   }
 
-  async #keep(pending: Pending, image: Uint8Array, ptsNs: bigint | null): Promise<void> {
+  async #save(pending: Pending, image: Uint8Array, ptsNs: bigint | null): Promise<void> {
     const { node, file } = pending.order;
     try {
       await writePicture(file, image);
       const at = ptsNs === null ? "" : ` at ${inSeconds(ptsNs)}`;
-      this.#reporter.note(`snapshot: ${node}${at} is in ${file}`, {
+      this.#reporter.note(`snapshot: ${node}${at} saved to ${file}`, {
         type: "snapshot",
         node,
         file,

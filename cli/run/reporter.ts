@@ -1,11 +1,12 @@
-/** What a run says on standard error: sentences for people or, with --json, lines of JSON. */
+/** Notes, warnings and errors of a run on standard error, with --json as lines of JSON; and GStreamer's log. */
 
 import type { ElementEvent } from "../../elements/element.ts";
 import type { GraphEvent } from "../../graphs/runtime/events.ts";
 import { type LogEntry, receiveLog, setLogLevels } from "../../native/log.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
-import type { Colour, Terminal } from "../terminal.ts";
+import type { Terminal } from "../terminal.ts";
+import type { Colour } from "../text.ts";
 
 export class Reporter {
   readonly #terminal: Terminal;
@@ -18,7 +19,6 @@ export class Reporter {
     this.#quiet = quiet;
   }
 
-  /** What is good to know. */
   note(text: string, record: JsonRecord): void {
     if (!this.#quiet) this.#say(null, text, record);
   }
@@ -49,7 +49,6 @@ function split(text: string): readonly [string, string] {
   return [text.slice(0, end), text.slice(end)];
 }
 
-// What a running graph tells, for whoever watches.
 export function reportEvent(event: GraphEvent, reporter: Reporter): void {
   if (event.type === "element") reportElement(event.node, event.event, reporter);
   else if (event.type === "log" && event.level !== "debug") {
@@ -86,13 +85,12 @@ function reportElement(node: string, event: ElementEvent, reporter: Reporter): v
   }
 }
 
-/** Why the first attempt follows has been said by the loss; why further ones do has not. */
+/** The reason of the first attempt was reported with the loss. */
 function describeWait({ reason, attempt, retry_in_ms }: ElementEvent): string {
-  const again = `trying again in ${(Number(retry_in_ms) / 1000).toFixed(1)} s`;
-  return Number(attempt) > 1 ? `still away: ${reason}; ${again}` : again;
+  const retry = `retry in ${(Number(retry_in_ms) / 1000).toFixed(1)} s`;
+  return Number(attempt) > 1 ? `still offline: ${reason}; ${retry}` : retry;
 }
 
-// --log: GStreamer's own messages, a line each.
 const COLOURS: Readonly<Record<LogEntry["level"], Colour>> = {
   error: "red",
   warn: "yellow",
@@ -101,10 +99,10 @@ const COLOURS: Readonly<Record<LogEntry["level"], Colour>> = {
   trace: "dim",
 };
 
-/** Bytes that may wait for a slow reader; beyond them messages are counted instead of printed. */
+/** Bytes buffered for a slow reader; further messages are counted instead of printed. */
 export const MOST_WAITING_BYTES = 1_000_000;
 
-/** GLib's own warnings are shown without being asked for. Returns how to stop. */
+/** --log: prints GStreamer's log. GLib's warnings are always shown. Returns a function that stops it. */
 export function showLog(levels: string | null, json: boolean, terminal: Terminal): () => void {
   const lines = new LogLines(json, terminal);
   receiveLog((entry) => lines.take(entry));
@@ -136,7 +134,7 @@ export class LogLines {
     this.#say({ ...entry, lost });
   }
 
-  /** Tells what no later message has told. */
+  /** Reports losses that no later message has reported. */
   close(): void {
     if (this.#lost === 0) return;
     const message = "the end of the log was not read in time";
@@ -150,12 +148,12 @@ export class LogLines {
   }
 }
 
-/** GLib has no levels to set: what it tells about its own insides is left out. */
+/** GLib's debug messages cannot be disabled by level. */
 const isChatter = ({ level, category }: LogEntry): boolean =>
   /^(GLib|dconf|libsoup)/i.test(category) && level !== "error" && level !== "warn";
 
 function formatEntry({ level, category, source, message, lost }: LogEntry, { paintErr: paint }: Terminal): string {
   const place = source === "" ? category : `${category} ${paint("cyan", source)}`;
-  const missing = lost > 0 ? paint("dim", ` (${lost} before it were lost)`) : "";
+  const missing = lost > 0 ? paint("dim", ` (${lost} messages lost before)`) : "";
   return `${paint(COLOURS[level], level.padEnd(5))} ${place}: ${message}${missing}`;
 }

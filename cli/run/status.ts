@@ -1,14 +1,14 @@
-/** What is shown while a graph runs: on a terminal redrawn in place, elsewhere a table a second if one is asked for. */
+/** The status of a running graph: redrawn in place on a terminal; elsewhere, with --stats, a table per second. */
 import type { RunningGraph } from "../../graphs/runtime/running-graph.ts";
 import { StatsReader, type StepStats } from "../../graphs/runtime/stats.ts";
-import type { Paint, Terminal } from "../terminal.ts";
-import { formatRate, formatTime, padTo, widthOf } from "../text.ts";
+import type { Terminal } from "../terminal.ts";
+import { alignColumns, formatRate, formatTime, type Paint, widthOf } from "../text.ts";
 import type { FrameCount } from "./frame-count.ts";
 import type { RunSettings } from "./settings.ts";
 
 const DRAW_EVERY_MS = 250;
 const READ_EVERY_MS = 1000;
-/** The first readings come sooner, so that a short run has one. */
+/** The first readings are early, so that a short run has one. */
 const EARLY_READINGS = 3;
 
 type Shown = Pick<RunSettings, "stats" | "json" | "quiet">;
@@ -26,7 +26,7 @@ export class Status {
   #readings = 0;
   #readMs = Number.NEGATIVE_INFINITY;
   #shown = false;
-  #looking = false;
+  #isBusy = false;
   /** Frames and time of about a second ago, for the rate. */
   #marks: { readonly frames: number; readonly atMs: number }[] = [];
 
@@ -37,7 +37,7 @@ export class Status {
     this.#json = settings.json;
     this.#draws = terminal.isLive && !settings.quiet && !settings.json;
     this.#stats = settings.stats ? new StatsReader(graph) : null;
-    this.#stats?.read(); // what rates are counted from
+    this.#stats?.read(); // the baseline of the rates
     this.#timer = setInterval(() => void this.#tick(), DRAW_EVERY_MS);
   }
 
@@ -48,24 +48,24 @@ export class Status {
     if (this.#table.length > 0 && !this.#shown) this.#sayTable();
   }
 
-  /** Before the pipeline closes. */
+  /** Called before the pipeline closes. */
   lastReading(): void {
     if (this.#stats === null || this.#readings > EARLY_READINGS) return;
     this.#readStats();
   }
 
   async #tick(): Promise<void> {
-    if (this.#looking || this.#graph.state !== "running") return;
-    this.#looking = true;
+    if (this.#isBusy || this.#graph.state !== "running") return;
+    this.#isBusy = true;
     try {
       const due = this.#readings < EARLY_READINGS || performance.now() - this.#readMs >= READ_EVERY_MS;
       if (this.#stats !== null && due) this.#readStats();
       if (this.#draws) await this.#draw();
       else if (this.#stats !== null && due && this.#readings > EARLY_READINGS) this.#sayTable();
     } catch {
-      // The pipeline was closed meanwhile: there is nothing to show any more.
+      // The pipeline was closed meanwhile.
     } finally {
-      this.#looking = false;
+      this.#isBusy = false;
     }
   }
 
@@ -103,33 +103,35 @@ export class Status {
   }
 }
 
-// --stats: a line for each step of the graph.
 const HEADS = ["step", "element", "fps", "mean ms", "p95 ms", "queue", "drops"];
-/** Numbers stand right, names left. */
+/** Names are aligned left, numbers right. */
 const IS_NAME = [true, true, false, false, false, false, false];
-/** Columns by their index: element, mean, 95th percentile, queue. */
-const LEAST_TELLING = [1, 3, 4, 5];
-const GAP = "  ";
+/** Columns dropped on a narrow screen, in this order: element, mean, 95th percentile, queue. */
+const DROPPABLE = [1, 3, 4, 5];
 
-/** Where it is wider than `columns`, the least telling columns are left out: drops are the last to go. */
+/** A line per step of the graph. Drops columns until it fits into `columns`. */
 export function formatStats(
   stats: readonly StepStats[],
   paint: Paint,
   columns = Number.POSITIVE_INFINITY,
 ): readonly string[] {
-  const rows = stats.map((step) => cells(step, paint).cells);
-  const widths = HEADS.map((head, column) => Math.max(head.length, ...rows.map((row) => widthOf(row[column] ?? ""))));
-  const shown = new Set(HEADS.keys());
-  for (const column of LEAST_TELLING) {
-    const width = [...shown].reduce((sum, index) => sum + (widths[index] ?? 0) + GAP.length, -GAP.length);
-    if (width <= columns) break;
-    shown.delete(column);
+  const rows = [HEADS, ...stats.map((step) => formatStep(step, paint))];
+  let shown = [...HEADS.keys()];
+  const align = (): readonly string[] =>
+    alignColumns(
+      rows.map((row) => shown.map((column) => row[column] ?? "")),
+      (index) => IS_NAME[shown[index] ?? 0] === true,
+    );
+  let [head = "", ...lines] = align();
+  for (const column of DROPPABLE) {
+    if (Math.max(...[head, ...lines].map(widthOf)) <= columns) break;
+    shown = shown.filter((index) => index !== column);
+    [head = "", ...lines] = align();
   }
-  const lines = rows.map((row) => align(row, widths, shown));
-  return [paint("dim", align(HEADS, widths, shown)), ...withSegments(stats, lines, paint)];
+  return [paint("dim", head), ...withSegments(stats, lines, paint)];
 }
 
-/** Branches follow their graph, each below its name. */
+/** Branches follow the main segment, each below its name. */
 function withSegments(stats: readonly StepStats[], lines: readonly string[], paint: Paint): readonly string[] {
   const branched = new Set(stats.map(({ segment }) => segment)).size > 1;
   return lines.flatMap((line, index) => {
@@ -139,19 +141,16 @@ function withSegments(stats: readonly StepStats[], lines: readonly string[], pai
   });
 }
 
-function cells(step: StepStats, paint: Paint): { readonly cells: readonly string[] } {
-  const queue = step.queued === null ? "" : formatQueue(step.queued, step.capacity, paint);
-  return {
-    cells: [
-      step.kind === "typescript" ? paint("yellow", step.step) : step.step,
-      step.element === step.step ? "" : step.element,
-      formatRate(step.fps),
-      step.meanMs > 0 ? step.meanMs.toFixed(2) : "",
-      step.p95Ms > 0 ? step.p95Ms.toFixed(2) : "",
-      queue,
-      step.dropped > 0 ? paint("red", String(step.dropped)) : step.queued === null ? "" : "0",
-    ],
-  };
+function formatStep(step: StepStats, paint: Paint): readonly string[] {
+  return [
+    step.kind === "typescript" ? paint("yellow", step.step) : step.step,
+    step.element === step.step ? "" : step.element,
+    formatRate(step.fps),
+    step.meanMs > 0 ? step.meanMs.toFixed(2) : "",
+    step.p95Ms > 0 ? step.p95Ms.toFixed(2) : "",
+    step.queued === null ? "" : formatQueue(step.queued, step.capacity, paint),
+    step.dropped > 0 ? paint("red", String(step.dropped)) : step.queued === null ? "" : "0",
+  ];
 }
 
 function formatQueue(queued: number, capacity: number | null, paint: Paint): string {
@@ -159,18 +158,7 @@ function formatQueue(queued: number, capacity: number | null, paint: Paint): str
   return capacity !== null && capacity > 0 && queued >= capacity ? paint("yellow", text) : text;
 }
 
-function align(cells: readonly string[], widths: readonly number[], shown: ReadonlySet<number>): string {
-  return cells
-    .flatMap((cell, column) => {
-      if (!shown.has(column)) return [];
-      const width = widths[column] ?? 0;
-      return IS_NAME[column] ? padTo(cell, width) : " ".repeat(Math.max(0, width - widthOf(cell))) + cell;
-    })
-    .join(GAP)
-    .trimEnd();
-}
-
-// How far a run is: a bar where the end is known, else how much has come.
+/** A bar if the duration is known, else the position. */
 export interface Progress {
   readonly elapsedMs: number;
   readonly frames: number;

@@ -1,4 +1,4 @@
-/** GStreamer's registry as data: a short-lived child looks, so that the server never loads the addon. */
+/** GStreamer's registry as data. A short-lived child process reads it, so that the server never loads the addon. */
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { cacheFolder } from "../../models/cache.ts";
 import type { FactoryInfo, Registry } from "../../schemas/registry.ts";
 
 const PROGRAM = fileURLToPath(new URL("registry-program.mjs", import.meta.url));
-/** A cold machine with slow disks needs seconds; none needs a minute. */
+/** A cold machine with slow disks needs seconds. */
 const LIMIT_MS = 60_000;
 
 export async function readRegistry(): Promise<Registry> {
@@ -31,10 +31,13 @@ async function describe(): Promise<string> {
   return stdout.trim().split("\n").at(-1) ?? "";
 }
 
-// Where the description of GStreamer's elements is kept: under another name whenever GStreamer's own cache is another. Known by contents and not by times or inodes, which an image does not keep: what it was warmed with holds wherever it runs.
+/**
+ * The cached description has a name derived from the contents of GStreamer's own cache, not from times or inodes, which
+ * an image does not keep.
+ */
 export const registryFolder = (): string => join(cacheFolder(), "registry");
 
-/** Null where GStreamer keeps no cache: then nothing tells whether a description still holds. */
+/** Null where GStreamer has no cache: then a description cannot be validated. */
 export function registryFile(): string | null {
   const caches = listCaches();
   if (caches.length === 0) return null;
@@ -44,7 +47,7 @@ export function registryFile(): string | null {
   return join(registryFolder(), `gstreamer-${identity.digest("hex").slice(0, 32)}.jsonl`);
 }
 
-/** Rewritten by GStreamer when a plugin came, went or changed. */
+/** GStreamer rewrites them when a plugin was added, removed or changed. */
 function listCaches(): readonly string[] {
   const named = process.env.GST_REGISTRY_1_0 ?? process.env.GST_REGISTRY;
   if (named !== undefined) return existsSync(named) ? [named] : [];
@@ -54,7 +57,7 @@ function listCaches(): readonly string[] {
   return names.sort().map((name) => join(folder, name));
 }
 
-/** A few megabytes, in a few milliseconds. One that is not there, or is being replaced, is like no other. */
+/** A few megabytes, in a few milliseconds. Empty for a file that is missing or being replaced. */
 function digestOf(file: string): Buffer {
   try {
     return createHash("sha256").update(readFileSync(file)).digest();

@@ -1,10 +1,9 @@
 import { basename, extname } from "node:path";
 import { CommandFailure, EXIT, expectPositionals, type Given, UsageFault } from "../../cli/command.ts";
 import { loadKnowledge } from "../../cli/compile-graph.ts";
-import { expectFile, expectRoom } from "../../cli/files.ts";
-import { telling } from "../../cli/models/fetching.ts";
+import { expectFile, expectRoom, writeText } from "../../cli/files.ts";
+import { explainModelFaults } from "../../cli/models/fetching.ts";
 import { Progress } from "../../cli/progress.ts";
-import { writeText } from "../../cli/svg.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { alignTable, formatRate } from "../../cli/text.ts";
 import { didYouMean } from "../../schemas/suggest.ts";
@@ -60,7 +59,7 @@ async function chooseModel(
   const model = given.text("model") ?? "default";
   const className = given.text("class") ?? "person";
   const { openModel } = await import("../../models/open.ts");
-  const { card, labels } = await telling(() => openModel(model));
+  const { card, labels } = await explainModelFaults(() => openModel(model));
   if (!labels.includes(className))
     throw new UsageFault(
       `the model "${card.model}" knows no "${className}"${didYouMean(className, labels)}\n  \`windhover models show ${model}\` lists what it knows`,

@@ -1,9 +1,8 @@
 import { CommandFailure, EXIT, expectPositionals, type Given, UsageFault } from "../../cli/command.ts";
 import { loadKnowledge } from "../../cli/compile-graph.ts";
-import { expectRoom } from "../../cli/files.ts";
-import { telling } from "../../cli/models/fetching.ts";
+import { expectRoom, writeText } from "../../cli/files.ts";
+import { explainModelFaults } from "../../cli/models/fetching.ts";
 import { Progress } from "../../cli/progress.ts";
-import { writeText } from "../../cli/svg.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { type Dataset, readDataset } from "./coco/dataset.ts";
 import { groupByClass } from "./coco/found.ts";
@@ -55,7 +54,7 @@ async function matchClasses(
   terminal: Terminal,
 ): Promise<{ readonly name: string; readonly classNames: readonly string[] }> {
   const { openModel } = await import("../../models/open.ts");
-  const { card, labels } = await telling(() => openModel(model));
+  const { card, labels } = await explainModelFaults(() => openModel(model));
   const known = classNames.filter((name) => labels.includes(name));
   if (known.length === 0)
     throw new CommandFailure(

@@ -1,9 +1,8 @@
 import { statSync } from "node:fs";
 import { CommandFailure, EXIT, type Given, UsageFault } from "../../cli/command.ts";
 import { loadKnowledge } from "../../cli/compile-graph.ts";
-import { expectRoom } from "../../cli/files.ts";
+import { expectRoom, writeText } from "../../cli/files.ts";
 import { Progress } from "../../cli/progress.ts";
-import { writeText } from "../../cli/svg.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { alignTable } from "../../cli/text.ts";
 import type { Readers } from "../../enhance/enhance-track.ts";

@@ -1,7 +1,6 @@
 import { EXIT, expectPositionals, type Given, UsageFault } from "../../cli/command.ts";
-import { expectRoom } from "../../cli/files.ts";
+import { expectRoom, writeText } from "../../cli/files.ts";
 import { Progress } from "../../cli/progress.ts";
-import { writeText } from "../../cli/svg.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { createTracker, PRESETS } from "../trackers/presets.ts";
 import { type Evaluation, evaluateMot, type Origin } from "./mot/evaluate.ts";

@@ -2,7 +2,7 @@
 
 import { CommandFailure } from "../../../cli/command.ts";
 import type { Knowledge } from "../../../cli/compile-graph.ts";
-import { sayFailure } from "../../../cli/faults.ts";
+import { describeFailure } from "../../../cli/faults.ts";
 import { GraphFiles, locateGraph } from "../../../cli/graph-files.ts";
 import { onInterrupt } from "../../../cli/run/interrupt.ts";
 import { type Compiled, compile } from "../../../graphs/compiler/compile.ts";
@@ -80,5 +80,5 @@ async function play(compiled: Compiled, knowledge: Knowledge): Promise<void> {
     deafen();
   }
   if (isInterrupted) throw new CommandFailure("interrupted: nothing was scored");
-  if (failure !== null) throw new CommandFailure(await sayFailure(failure, compiled.plan), { cause: failure });
+  if (failure !== null) throw new CommandFailure(await describeFailure(failure, compiled.plan), { cause: failure });
 }

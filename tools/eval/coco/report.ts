@@ -1,6 +1,6 @@
 /** Scores as they are shown and as they are handed on: under the names they are published by, in percent. */
 
-import type { Paint } from "../../../cli/terminal.ts";
+import type { Paint } from "../../../cli/text.ts";
 import { alignTable } from "../../../cli/text.ts";
 import { toPercent } from "../mot/report.ts";
 import type { CocoScores } from "./score.ts";

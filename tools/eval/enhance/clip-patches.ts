@@ -2,7 +2,7 @@
 import { basename } from "node:path";
 import { CommandFailure } from "../../../cli/command.ts";
 import type { Knowledge } from "../../../cli/compile-graph.ts";
-import { sayFailure } from "../../../cli/faults.ts";
+import { describeFailure } from "../../../cli/faults.ts";
 import { GraphFiles, locateGraph } from "../../../cli/graph-files.ts";
 import { onInterrupt } from "../../../cli/run/interrupt.ts";
 import { decodePicture } from "../../../enhance/picture.ts";
@@ -69,5 +69,5 @@ async function play(
     deafen();
   }
   if (cut.signal.aborted) throw new CommandFailure("interrupted: nothing was looked at");
-  if (failure !== null) throw new CommandFailure(await sayFailure(failure, compiled.plan), { cause: failure });
+  if (failure !== null) throw new CommandFailure(await describeFailure(failure, compiled.plan), { cause: failure });
 }
