@@ -14,7 +14,7 @@ const write = (name: string, content: string | Buffer): string => {
   return path;
 };
 
-test("what is not there, is a folder or is empty is refused", () => {
+test("rejects a missing file, a folder and an empty file", () => {
   const clip = write("clip.mp4", "x");
   assert.doesNotThrow(() => expectFile(clip));
   assert.throws(() => expectFile(join(folder, "clp.mp4")), /there is no file .*did you mean "clip\.mp4"\?/);
@@ -22,16 +22,16 @@ test("what is not there, is a folder or is empty is refused", () => {
   assert.throws(() => expectFile(write("empty.mp4", "")), /is empty/);
 });
 
-test("whatever else a path leads to is refused in a sentence", () => {
+test("explains every other path that is not a video file", () => {
   const clip = write("clip.mp4", "x");
   symlinkSync("loop.mp4", join(folder, "loop.mp4"));
-  assert.throws(() => expectFile(join(clip, "x.mp4")), /a part of its path is a file and no folder/);
-  assert.throws(() => expectFile(join(folder, "x".repeat(300))), /no name of a file is that long/);
-  assert.throws(() => expectFile(join(folder, "loop.mp4")), /its links lead in a circle/);
-  assert.throws(() => expectFile("/dev/zero"), /is no regular file/);
+  assert.throws(() => expectFile(join(clip, "x.mp4")), /a part of its path is a file, not a folder/);
+  assert.throws(() => expectFile(join(folder, "x".repeat(300))), /the name is too long/);
+  assert.throws(() => expectFile(join(folder, "loop.mp4")), /its symbolic links form a loop/);
+  assert.throws(() => expectFile("/dev/zero"), /is not a regular file/);
 });
 
-test("only a file that is a slip of one letter away is suggested", () => {
+test("suggests only a file whose name differs by one letter", () => {
   write("five.mp4", "x");
   assert.throws(() => expectFile(join(folder, "nofile.mp4")), /there is no file [^;]*$/);
   assert.throws(() => expectFile(join(folder, "fiv.mp4")), /did you mean "five\.mp4"\?/);

@@ -111,7 +111,7 @@ export async function buildBundle() {
       // Without a reference to them: they are only read when something has failed (elements/source-lines.ts).
       sourcemap: "external",
       sourcesContent: false,
-      // A release may leave tools/ out: then the commands that load it say so (cli/commands/tools.ts).
+      // A release may leave tools/ out: then the commands that load it say so (cli/commands/bench.ts).
       external: ["onnxruntime-node", ...(existsSync(join(ROOT, "tools")) ? [] : ["../../tools/*"])],
     });
     writeFileSync(join(fresh, LIST), JSON.stringify(describeInputs(Object.keys(metafile.inputs))));

@@ -46,10 +46,9 @@ export default {
   },
 } satisfies Command;
 
-// Loads a program of tools/, which the product does not need and a release image may leave out.
 const TOOLS = new URL("../../tools/", import.meta.url);
 
-/** Runs `load`. Throws `CommandFailure` when this installation has no tools/. */
+/** Loads a program of tools/. Throws `CommandFailure` in an installation without it, such as a release image. */
 export async function loadTool<T>(command: string, load: () => Promise<T>): Promise<T> {
   try {
     return await load();

@@ -63,7 +63,7 @@ test("five different faults are five messages, each with its place, and JSON has
   );
 });
 
-test("files that are no graphs are refused by name, all of them in one go", async () => {
+test("rejects all files that are not graphs, by name", async () => {
   const levels = Array.from({ length: 12 }, (_, i) => `a${i + 1}: &a${i + 1} [${`*a${i},`.repeat(10)}]`);
   writeFileSync(join(folder, "bomb.yaml"), `a0: &a0 [x]\n${levels.join("\n")}\n`);
   writeFileSync(join(folder, "large.yaml"), `graph: x\n${"# filler\n".repeat(1_200_000)}`);
@@ -81,7 +81,7 @@ test("files that are no graphs are refused by name, all of them in one go", asyn
       `${name} in\n${stderr}`,
     );
   for (const line of lines) assert.match(line, /^[\w.]+:\d+:\d+: /);
-  assert.match(stderr, /large\.yaml:1:1: the file has 10\.8 MB/);
+  assert.match(stderr, /large\.yaml:1:1: the file is too large for a graph: 10\.8 MB/);
   assert.match(stderr, /none\.yaml:1:1: there is no such file/);
-  assert.match(stderr, /pipe\.yaml:1:1: this is no regular file/);
+  assert.match(stderr, /pipe\.yaml:1:1: this is not a regular file/);
 });

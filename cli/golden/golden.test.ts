@@ -32,17 +32,17 @@ test("what was written is read", () => assert.deepEqual(parseGolden(formatGolden
 
 const [first = "", message = ""] = formatGolden(GOLDEN).split("\n");
 const faulty: readonly (readonly [string, RegExp])[] = [
-  ["", /^g:1: this is no JSON object; expected a golden file/],
-  ["hello\n", /^g:1: this is no JSON object/],
+  ["", /^g:1: this is not a JSON object; expected a golden file/],
+  ["hello\n", /^g:1: this is not a JSON object/],
   ["{}\n", /^g:1: the header is without "golden"/],
   [first.replace('"golden":2', '"golden":1'), /^g:1: golden is 1; expected 2/],
   [first.replace("aaaa", "aa"), /^g:1: clip\.sha256 is "a+…; expected 64 hexadecimal digits/],
-  [`${first}\n${message}\n[1]\n`, /^g:3: this is no JSON object/],
+  [`${first}\n${message}\n[1]\n`, /^g:3: this is not a JSON object/],
   [`${first}\n{"node":"a","message":{}}\n`, /^g:2: expected a message/],
-  [`${first}\n${message.slice(0, 40)}`, /^g:2: this is no JSON object/],
+  [`${first}\n${message.slice(0, 40)}`, /^g:2: this is not a JSON object/],
 ];
 for (const [text, expected] of faulty)
-  test(`a file that begins ${JSON.stringify(text.slice(0, 20))} is refused with its line: ${expected.source}`, () =>
+  test(`a file that begins ${JSON.stringify(text.slice(0, 20))} is rejected with its line: ${expected.source}`, () =>
     assert.throws(
       () => parseGolden(text, "g"),
       (error) => error instanceof CommandFailure && expected.test(error.message),

@@ -11,25 +11,33 @@ const cases: readonly (readonly [what: string, is: GoldenHeader, said: readonly 
   [
     "a card with other thresholds",
     header({}, { confidence: 0.5, weak: 0.2 }),
-    [/^"detect" has the threshold confidence 0\.5, and had 0\.4$/, /threshold weak 0\.2, and had 0\.1$/],
+    [/^"detect" has the threshold confidence 0\.5, before 0\.4$/, /threshold weak 0\.2, before 0\.1$/],
   ],
   [
     "a conversion that gives another network",
     header({}, { network: OTHER_DIGEST }),
-    [/"default" is converted otherwise/],
+    [/"default" was converted differently/],
   ],
   [
     "a network for another kind of machine",
     header({ machine: "x64" }, { network: OTHER_DIGEST }),
     [/another kind of machine, arm64, .*; this is x64$/],
   ],
-  ["other weights", header({}, { sha256: OTHER_DIGEST, network: OTHER_DIGEST }), [/weights had the sha256 b{12}…/]],
-  ["another model", header({}, { name: "quality", confidence: 0.5 }), [/^"detect" looks with "quality", and did with/]],
-  ["no model", header({ models: [] }), [/^"detect", which looked with the model "default", is not there$/]],
+  [
+    "other weights",
+    header({}, { sha256: OTHER_DIGEST, network: OTHER_DIGEST }),
+    [/other weights: their sha256 was b{12}…/],
+  ],
+  [
+    "another model",
+    header({}, { name: "quality", confidence: 0.5 }),
+    [/^"detect" runs the model "quality", before it ran/],
+  ],
+  ["no model", header({ models: [] }), [/^"detect", which ran the model "default", is missing$/]],
   [
     "another clip",
     header({ clip: { name: "lot.mp4", sha256: OTHER_DIGEST } }),
-    [/not the clip .* lot\.mp4 has f{12}…$/],
+    [/another clip.* lot\.mp4 has f{12}…$/],
   ],
 ];
 for (const [what, is, expected] of cases)
@@ -39,7 +47,5 @@ for (const [what, is, expected] of cases)
     for (const [index, sentence] of said.entries()) assert.match(sentence, expected[index] ?? /nothing/);
   });
 
-test("a model that looks now and did not before is told", () =>
-  assert.deepEqual(compareOrigins(header({ models: [] }), header()), [
-    '"detect" looks with "default", and did not before',
-  ]));
+test("reports a new model", () =>
+  assert.deepEqual(compareOrigins(header({ models: [] }), header()), ['"detect" with the model "default" is new']));

@@ -28,12 +28,12 @@ test("the longest file name there can be gives a card that is right", () => {
   assert.deepEqual([model.length, decoder.family], [64, "yolo"]);
 });
 
-test("what cannot be set is told as a fault of the command line", () => {
+test("reports a field that cannot be set as a usage error", () => {
   for (const edit of ["input.width.x=3", "about=*nothing"])
     assert.throws(() => editCard("input: { width: 3 }\n", [edit]), UsageFault, edit);
 });
 
-test("broken YAML is left for the reader of cards to tell of", () => {
+test("leaves invalid YAML to the card parser", () => {
   assert.equal(editCard("model: [mine\n", ["about=x"]), "model: [mine\n");
 });
 
@@ -44,7 +44,7 @@ test("labels are coco unless they are given", () => {
   assert.equal(readLabels("coco"), "coco");
 });
 
-test("one word that is no file is the only label", () => {
+test("takes one word that is not a file as the only label", () => {
   assert.deepEqual(readLabels("forklift"), ["forklift"]);
   assert.deepEqual(readLabels("fork lift"), ["fork lift"]);
   assert.deepEqual(readLabels(" cat , dog,"), ["cat", "dog"]);
@@ -58,7 +58,7 @@ test("a file has a label on each line, whatever its name", () => {
   }
 });
 
-test("what looks like a file and is not there is no label", () => {
+test("rejects a missing file", () => {
   for (const text of ["labels.txt", "./labels", join(folder, "none"), folder])
     assert.throws(
       () => readLabels(text),
@@ -67,8 +67,8 @@ test("what looks like a file and is not there is no label", () => {
     );
 });
 
-test("labels without a name are refused", () => {
+test("rejects labels without a name", () => {
   const empty = join(folder, "empty.txt");
   writeFileSync(empty, "\n\n");
-  for (const text of ["", ",", empty]) assert.throws(() => readLabels(text), /in which there is no name/, text);
+  for (const text of ["", ",", empty]) assert.throws(() => readLabels(text), /which contains no name/, text);
 });

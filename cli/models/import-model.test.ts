@@ -9,20 +9,20 @@ import { readTensors } from "./import-model.ts";
 
 const folder = makeFolder();
 
-test("a model in two files is refused with how to make it one, even where both are there", async () => {
+test("rejects a model in two files and explains how to export one", async () => {
   const file = join(folder, "two.onnx");
   const { onnx, bytes } = makeScatteredYolox(3, "two.onnx.data");
   writeFileSync(file, onnx);
   writeFileSync(join(folder, "two.onnx.data"), new Uint8Array(bytes));
   await assert.rejects(readTensors(file), (error) => {
     assert.ok(error instanceof ModelFault);
-    assert.match(error.message, /two\.onnx is not the whole model: its weights are in another file, two\.onnx\.data$/m);
+    assert.match(error.message, /two\.onnx is not complete: its weights are in another file, two\.onnx\.data$/m);
     assert.match(error.message, /save_as_external_data=False/);
     return true;
   });
 });
 
-test("a model in one file tells its tensors", async () => {
+test("reads the tensors of a model in one file", async () => {
   const file = join(folder, "one.onnx");
   writeFileSync(file, makeYolox(3));
   const { inputs, outputs } = await readTensors(file);

@@ -14,7 +14,7 @@ async function read(text: string): Promise<{ readonly count: number; readonly cu
   writeFileSync(file, text);
   const cut: string[] = [];
   let count = 0;
-  for await (const { part } of readMessages(file, (told) => cut.push(told))) {
+  for await (const { part } of readMessages(file, (text) => cut.push(text))) {
     assert.ok(part > 0 && part <= 1);
     count += 1;
   }
@@ -28,10 +28,10 @@ test("every message comes, a mark before the first line and empty lines between 
   assert.deepEqual(await read(`\uFEFF${whole.replaceAll("\n", "\r\n\n")}`), { count: messages.length, cut: [] });
 });
 
-test("a last line that is cut off is left out and told of", async () => {
+test("skips and reports an incomplete last line", async () => {
   const { count, cut } = await read(whole.slice(0, -40));
   assert.equal(count, messages.length - 1);
-  assert.match(cut[0] ?? "", /seen\.ndjson:100: the last line is cut off/);
+  assert.match(cut[0] ?? "", /seen\.ndjson:100: the last line is incomplete/);
 });
 
 test("a golden is read by its messages of detections", async () => {
@@ -47,19 +47,23 @@ test("a golden is read by its messages of detections", async () => {
 
 const [first, second] = [JSON.stringify(messages[0]), JSON.stringify(messages[1])];
 for (const [name, text, wanted] of [
-  ["nothing", "\n\n", /has no message in it; expected detection messages, one a line, as `windhover run detect/],
-  ["text", "hello\n", /:1: this is not JSON/],
-  ["a line that is broken amid others", `${first}\n{"time\n${second}\n`, /:2: this is not JSON/],
-  ["something else in JSON", '{"a": 1}\n', /:1: this is no detection message: timestamp is missing/],
+  ["nothing", "\n\n", /has no messages; expected detection messages, one per line, as `windhover run detect/],
+  ["text", "hello\n", /:1: this is not valid JSON/],
+  ["a line that is broken amid others", `${first}\n{"time\n${second}\n`, /:2: this is not valid JSON/],
+  ["something else in JSON", '{"a": 1}\n', /:1: this is not a detection message: timestamp is missing/],
   [
     "a confidence of 300",
     `${first?.replace('"confidence":80', '"confidence":300')}\n`,
     /active_tracks\[0\]\.confidence is 300/,
   ],
-  ["times that go back", `${second}\n${first}\n`, /:2: its time, 2026-11-14T09:00:00\.000Z, is before that of/],
-  ["a day that never was", `${first?.replace("11-14", "11-44")}\n`, /which is no time there is/],
+  [
+    "times that go back",
+    `${second}\n${first}\n`,
+    /:2: its timestamp 2026-11-14T09:00:00\.000Z is earlier than that of/,
+  ],
+  ["a day that never was", `${first?.replace("11-14", "11-44")}\n`, /which is not a valid time/],
 ] as const)
-  test(`${name} is refused with the line`, async () => {
+  test(`${name} is rejected with its line`, async () => {
     await assert.rejects(read(text), (error) => error instanceof CommandFailure && wanted.test(error.message));
   });
 

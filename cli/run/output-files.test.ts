@@ -30,10 +30,10 @@ test("--tracks writes every track of a run, and standard output has only what it
   assert.deepEqual([written?.file, written?.tracks], ["tracks.geojson", ids.size]);
 });
 
-test("--tracks is refused before anything runs where it can come to nothing, with what to do instead", async () => {
+test("rejects an unusable --tracks before the run, with a hint", async () => {
   assert.throws(() => readTracksFile("out.gpx"), /--tracks writes \.geojson, \.kml, \.csv, not "out\.gpx"/);
   assert.deepEqual(readTracksFile("a.b/OUT.KML"), { file: "a.b/OUT.KML", format: "kml" });
   const { code, stdout, stderr } = await windhover(["run", "demo", "test:ball", "--tracks", "out.csv"], folder);
   assert.deepEqual({ code, stdout }, { code: 2, stdout: "" });
-  assert.match(stderr, /the element "report" sums up, and the graph "demo" has none; put it behind "track"/);
+  assert.match(stderr, /--tracks needs the element "report", and the graph "demo" has none; add it after "track"/);
 });

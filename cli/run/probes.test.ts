@@ -35,7 +35,7 @@ test("a step means its last node, a full name itself", () => {
   assert.equal(findNode("source.file", GRAPH), "source.file");
 });
 
-test("a wrong name is refused with all the right ones", () =>
+test("lists all nodes for a wrong name", () =>
   assert.throws(
     () => expectNode("probe", "sorce", GRAPH),
     /did you mean "source"\?\n {2}steps: source, decode, end\n/,

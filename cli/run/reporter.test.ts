@@ -28,7 +28,10 @@ for (const json of [false, true]) {
     lines.close();
     const lost = MANY - before + 7;
     assert.equal(reader.lines.length, before + 1);
-    assert.match(reader.lines.at(-1) ?? "", json ? new RegExp(`"lost":${lost}}$`) : new RegExp(`\\(${lost} before it`));
+    assert.match(
+      reader.lines.at(-1) ?? "",
+      json ? new RegExp(`"lost":${lost}}$`) : new RegExp(`\\(${lost} lost before`),
+    );
   });
 
   test(`as ${form}, passwords are not shown`, async () => {
@@ -40,12 +43,12 @@ for (const json of [false, true]) {
   });
 }
 
-test("what was lost before the end is told at the end", async () => {
+test("reports messages lost before the end", async () => {
   const { terminal, reader } = stalledTerminal();
   const lines = new LogLines(false, terminal);
   lines.take(entry("x".repeat(MOST_WAITING_BYTES + 1)));
   lines.take(entry("lost"));
   lines.close();
   await reader.read();
-  assert.match(reader.lines.at(-1) ?? "", /the end of the log was not read in time \(1 before it were lost\)/);
+  assert.match(reader.lines.at(-1) ?? "", /the end of the log was not read in time \(1 lost before\)/);
 });

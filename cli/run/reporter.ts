@@ -154,6 +154,6 @@ const isChatter = ({ level, category }: LogEntry): boolean =>
 
 function formatEntry({ level, category, source, message, lost }: LogEntry, { paintErr: paint }: Terminal): string {
   const place = source === "" ? category : `${category} ${paint("cyan", source)}`;
-  const missing = lost > 0 ? paint("dim", ` (${lost} messages lost before)`) : "";
+  const missing = lost > 0 ? paint("dim", ` (${lost} lost before)`) : "";
   return `${paint(COLOURS[level], level.padEnd(5))} ${place}: ${message}${missing}`;
 }

@@ -32,19 +32,22 @@ test("--video writes what the slot video makes of every frame", async () => {
 
 const refusals = [
   [["run", "demo", "test:ball"], /the slot "video", and the graph "demo" has only "snapshots"\n.*--attach SLOT/],
-  [["run", "record", "test:ball", "path=a.mp4"], /the graph "record" has no slots at all/],
-  [["run", "pathless.yaml", "test:ball"], /its parameter "path", and it has none/],
-  [["launch", "source uri=test:ball ! decode ! print"], /a line has none; .* overlay ! encode ! record path=out\.mp4/],
+  [["run", "record", "test:ball", "path=a.mp4"], /the graph "record" has no slots/],
+  [["run", "pathless.yaml", "test:ball"], /parameter "path" of the slot "video"/],
+  [
+    ["launch", "source uri=test:ball ! decode ! print"],
+    /a launch line has none; .* overlay ! encode ! record path=out\.mp4/,
+  ],
 ] as const;
 for (const [words, message] of refusals)
-  test(`--video is refused on ${words[0]} ${words[1]}, with what to do instead`, async () => {
+  test(`rejects --video on ${words[0]} ${words[1]}, with a hint`, async () => {
     const { code, stdout, stderr } = await windhover([...words, "--video", "out.mp4"], folder);
     assert.deepEqual({ code, stdout }, { code: 2, stdout: "" });
     assert.match(stderr, message);
   });
 
-test("a video that has no folder to go to is refused before anything runs", async () => {
+test("rejects a video in a missing folder before the run", async () => {
   const { code, stdout, stderr } = await windhover(["run", "filmed.yaml", "test:ball", "--video", "no/a.mp4"], folder);
   assert.deepEqual({ code, stdout }, { code: 1, stdout: "" });
-  assert.match(stderr, /--video no\/a\.mp4: there is no folder no; make it first/);
+  assert.match(stderr, /--video no\/a\.mp4: there is no folder no; create it first/);
 });

@@ -43,7 +43,7 @@ const step = (part: Partial<StepStats>): StepStats => ({
   ...part,
 });
 
-test("numbers stand below each other, branches below their names", () =>
+test("aligns numbers, and puts branches below their names", () =>
   assert.deepEqual(
     formatStats(
       [step({}), step({ segment: "lines", step: "show", element: "print", queued: null, meanMs: 0, p95Ms: 0 })],
@@ -58,7 +58,7 @@ test("numbers stand below each other, branches below their names", () =>
     ],
   ));
 
-test("a narrow screen loses what tells least, and drops last", () => {
+test("drops columns on a narrow screen, the drops last", () => {
   assert.deepEqual(formatStats([step({ dropped: 7 })], plain, 30), [
     "step    fps  queue  drops",
     "stage  25.0    3/8      7",

@@ -29,7 +29,7 @@ describe("a command line is refused", () => {
     ["npx windhover luanch 'print'", /there is no command luanch/],
     ["npx windhover keys craete acme", /there is no command keys craete/],
     ["npx windhover run detect clip.mp4 --vidoe out.mp4", /no option --vidoe/],
-    ["npx windhover run detect clip.mp4 other.mp4", /"other.mp4" is too much/],
+    ["npx windhover run detect clip.mp4 other.mp4", /unexpected argument "other.mp4"/],
     ["npm run tset", /no script tset/],
     ["npm start -- --dmeo", /serve has no option --dmeo/],
     ["npm run bench -- engnie", /there is no tools\/bench\/engnie\.ts/],
