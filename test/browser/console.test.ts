@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import type { Page, Request } from "playwright-core";
 import type { ProcessRecord } from "../../schemas/api/processes.ts";
 import { HeadlessBrowser } from "../../tools/bench/media/browser.ts";
-import { publishTimeCode, type TimeCodePublisher } from "../../tools/bench/media/time-code-publisher.ts";
+import { publishTimeCode, type TimeCodePublisher } from "../../tools/bench/media/time-code.ts";
 import { createKey, MASTER_KEY, revokeKey, TestService } from "../api/service.fixture.ts";
 import { MISSING_CLIP, testClip } from "../clips.fixture.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";

@@ -10,7 +10,7 @@ import {
   untilState,
   watchFrames,
 } from "../../tools/bench/media/browser.ts";
-import { publishTimeCode, type TimeCodePublisher } from "../../tools/bench/media/time-code-publisher.ts";
+import { publishTimeCode, type TimeCodePublisher } from "../../tools/bench/media/time-code.ts";
 import { MASTER_KEY, TestService } from "../api/service.fixture.ts";
 
 const FRAMES = 60;

@@ -7,7 +7,7 @@ import type { Detection, Tracks } from "../../schemas/detections.ts";
 import { TELEMETRY_CHANNEL } from "../../schemas/telemetry.ts";
 import { readNative } from "../../telemetry/native.ts";
 import { type MotScores, scoreMot } from "../../tools/eval/metrics/score-mot.ts";
-import type { FrameBoxes } from "../../tools/eval/metrics/sequence.ts";
+import type { FrameBoxes } from "../../tools/eval/metrics/compare.ts";
 import { inputWith, start } from "../graph.fixture.ts";
 import { PAPER_DETECTOR, paperDetector } from "./paper-detector.ts";
 import type { Said } from "./telemetry.ts";

@@ -14,7 +14,7 @@ import { readFrame, type SeenBox, type SeenFrame, type SeenObject } from "../../
 import { parseGolden } from "../../cli/golden/golden.ts";
 import { describe as inWords } from "../../cli/golden/report.ts";
 import { LEVELS } from "../../cli/golden/tolerance.ts";
-import { readRows } from "../../tools/eval/mot/rows.ts";
+import { readRows } from "../../tools/eval/mot/sequences.ts";
 
 const FRAMES = 100;
 const [WIDTH, HEIGHT] = [768, 576];

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
-import { formatResults, judge } from "./detect/results.ts";
-import { comparePeers, readWords } from "./detect.ts";
+import { comparePeers, formatResults, judge, readWords } from "./detect.ts";
 
 const CLIP = fileURLToPath(import.meta.url);
 

@@ -6,12 +6,11 @@
  */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { UsageFault } from "../../cli/command.ts";
 import type { Terminal } from "../../cli/terminal.ts";
+import { alignColumns } from "../../cli/text.ts";
 import { buildPeers, type Comparison, OPENCV_MISSING, type Peers } from "./detect/peers.ts";
-import { formatResults, judge, type Limit, type Measured } from "./detect/results.ts";
-import { makeClip, median, readRounds, run, SIZES } from "./engine.ts";
+import { makeClip, median, readRounds, runTypeScript, SIZES, spreadOf } from "./harness.ts";
 
 const ROUNDS = 3;
 const FAST = { model: "default", frames: 150, turns: 3 } as const;
@@ -122,11 +121,8 @@ async function addMotion(comparisons: readonly Comparison[]): Promise<readonly C
   return added;
 }
 
-/** Each in a process of its own: nothing that one leaves behind helps or hinders the next. */
-async function program<T>(name: string, ...args: readonly string[]): Promise<T> {
-  const file = fileURLToPath(new URL(`detect/${name}.ts`, import.meta.url));
-  return JSON.parse(await run(process.execPath, ["--import", "tsx", file, ...args])) as T;
-}
+const program = <T>(name: string, ...args: readonly string[]): Promise<T> =>
+  runTypeScript<T>(new URL(`detect/${name}.ts`, import.meta.url), ...args);
 
 const atLeast = (least: number): Limit => ({ least });
 const atMost = (most: number): Limit => ({ most });
@@ -197,3 +193,35 @@ export function comparePeers(rounds: readonly (readonly Comparison[])[]): readon
 
 /** No inference, or no box, shows nothing. */
 const shareOfSame = ({ looked, same, boxes }: Live): number => (looked === 0 || boxes === 0 ? 0 : same / looked);
+
+export type Limit = { readonly least: number } | { readonly most: number };
+
+export interface Measured {
+  readonly name: string;
+  /** One a round. */
+  readonly values: readonly number[];
+  readonly limit: Limit;
+}
+
+export interface Result extends Measured {
+  readonly value: number;
+  readonly holds: boolean;
+}
+
+/** A value that is no number holds nothing. */
+export const judge = (measured: readonly Measured[]): readonly Result[] =>
+  measured.map((one) => {
+    const value = median(one.values);
+    return { ...one, value, holds: "least" in one.limit ? value >= one.limit.least : value <= one.limit.most };
+  });
+
+export function formatResults(results: readonly Result[]): readonly string[] {
+  const rows = results.map(({ name, value, values, limit, holds }) => [
+    name,
+    value.toFixed(3),
+    "least" in limit ? `≥ ${limit.least}` : `≤ ${limit.most}`,
+    holds ? "ok" : "MISSED",
+    values.length > 1 ? spreadOf(values, 3) : "",
+  ]);
+  return alignColumns([["measurement", "median", "limit", "", "range"], ...rows]);
+}

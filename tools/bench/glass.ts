@@ -1,27 +1,24 @@
 /**
- * From glass to glass: pictures with the time in them are published to the service, and whoever plays them tells how old
- * they are: a browser by WebRTC and by HLS, ffmpeg by RTSP, and ffmpeg the processed output of the graph `detect`.
- * Publisher, service and players share this machine and its clock. `bench glass [ROUNDS]`.
+ * Glass-to-glass latency: frames with the time in them are published to the service, and players report their age: a
+ * browser with WebRTC and HLS, ffmpeg with RTSP, and ffmpeg with the processed output of the graph `detect`. Publisher,
+ * service and players share this machine and its clock.
  */
-import { chmod, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { CommandFailure } from "../../cli/command.ts";
 import type { Terminal } from "../../cli/terminal.ts";
+import { alignTable } from "../../cli/text.ts";
 import { makeKey } from "../../server/keys/key.ts";
-import { startChild } from "./api/child.ts";
-import { median, readRounds } from "./engine.ts";
+import { callApi, median, readRounds, startService, withFolder } from "./harness.ts";
 import { HeadlessBrowser, medianAgeMs, untilState, watchFrames } from "./media/browser.ts";
-import { playFrames } from "./media/play-frames.ts";
-import { publishTimeCode } from "./media/time-code-publisher.ts";
+import { ageMs, publishTimeCode, readTimeCode } from "./media/time-code.ts";
 
-const COMMAND = fileURLToPath(new URL("../../cli/windhover.mjs", import.meta.url));
 const STATUS_LIMIT_MS = 60_000;
 const [WIDTH, HEIGHT, FRAMES] = [1280, 720, 90];
 
-/** By the name of the way: what it may take, in milliseconds; null where nothing is promised. */
+/** Limits in milliseconds; null where there is none. */
 const LIMITS: Readonly<Record<string, number | null>> = {
   "RTSP, ffmpeg": null,
   "WebRTC, Chromium": 150,
@@ -40,45 +37,43 @@ interface ProcessNumbers {
   readonly stats: { readonly latency_ms: { readonly p50: number }; readonly inference_ms: number } | null;
 }
 
-export default async function glass(args: readonly string[], terminal: Terminal): Promise<number> {
+export default function glass(args: readonly string[], terminal: Terminal): Promise<number> {
   const rounds = readRounds(args);
-  const folder = await mkdtemp(join(tmpdir(), "windhover-bench-"));
-  await chmod(folder, 0o755);
-  const key = makeKey();
-  const ports = { WINDHOVER_HTTP_PORT: "0", WINDHOVER_RTSP_PORT: "0", WINDHOVER_RTMP_PORT: "0" };
-  const env = { ...process.env, ...ports, WINDHOVER_DATA_DIR: join(folder, "data"), WINDHOVER_BOOTSTRAP_KEY: key };
-  const service = await startChild([COMMAND, "serve"], folder, env);
-  const browser = await HeadlessBrowser.open();
-  try {
-    const call = makeCall(service.url, key);
-    const { username } = await call<{ username: string }>("GET", "/user_info");
-    const input_url = `${service.rtsp}/${username}/glass`;
-    const { uuid } = await call<Source>("POST", "/stream", { alias: "glass", stream_type: "rtsp", input_url });
-    const publisher = publishTimeCode({ url: `${input_url}?api_key=${key}`, width: WIDTH, height: HEIGHT });
+  return withFolder(async (folder) => {
+    const key = makeKey();
+    const service = await startService(folder, key);
+    const browser = await HeadlessBrowser.open();
     try {
-      await untilStatus(call, `/source/${uuid}`, "streaming");
-      const source = await call<Source>("GET", `/source/${uuid}`);
-      const ages = new Map<string, number[]>(Object.keys(LIMITS).map((name) => [name, []]));
-      const stages: Stages[] = [];
-      for (let round = 1; round <= rounds; round++) {
-        const take = (name: string, ms: number) => ages.get(name)?.push(ms);
-        take("RTSP, ffmpeg", median(await playFrames(`${input_url}?api_key=${key}`, WIDTH, HEIGHT, FRAMES)));
-        take("WebRTC, Chromium", await watch(browser, pageOf(source, "webrtc")));
-        take("LL-HLS, Chromium", await watch(browser, pageOf(source, "hls")));
-        const processed = await measureProcessed(call, uuid, key);
-        take("detect → RTSP, ffmpeg", processed.totalMs);
-        stages.push(processed);
-        terminal.say(`round ${round} of ${rounds}`);
+      const call: Call = async <T>(method: string, path: string, body?: unknown): Promise<T> =>
+        (await callApi<T>({ url: service.url, key }, method, path, body)).body;
+      const { username } = await call<{ username: string }>("GET", "/user_info");
+      const input_url = `${service.rtsp}/${username}/glass`;
+      const { uuid } = await call<Source>("POST", "/stream", { alias: "glass", stream_type: "rtsp", input_url });
+      const publisher = publishTimeCode({ url: `${input_url}?api_key=${key}`, width: WIDTH, height: HEIGHT });
+      try {
+        await untilStatus(call, `/source/${uuid}`, "streaming");
+        const source = await call<Source>("GET", `/source/${uuid}`);
+        const ages = new Map<string, number[]>(Object.keys(LIMITS).map((name) => [name, []]));
+        const stages: Stages[] = [];
+        for (let round = 1; round <= rounds; round++) {
+          const add = (name: string, ms: number) => ages.get(name)?.push(ms);
+          add("RTSP, ffmpeg", median(await playFrames(`${input_url}?api_key=${key}`, WIDTH, HEIGHT, FRAMES)));
+          add("WebRTC, Chromium", await watch(browser, pageOf(source, "webrtc")));
+          add("LL-HLS, Chromium", await watch(browser, pageOf(source, "hls")));
+          const processed = await measureProcessed(call, uuid, key);
+          add("detect → RTSP, ffmpeg", processed.totalMs);
+          stages.push(processed);
+          terminal.say(`round ${round} of ${rounds}`);
+        }
+        return await print(ages, stages, terminal);
+      } finally {
+        await publisher.stop();
       }
-      return await print(ages, stages, terminal);
     } finally {
-      await publisher.stop();
+      await browser.close();
+      await service.stop();
     }
-  } finally {
-    await browser.close();
-    await service.stop();
-    await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
-  }
+  });
 }
 
 const pageOf = ({ hls_url }: Source, kind: "webrtc" | "hls"): string => hls_url.replace("/hls/index.m3u8", `/${kind}`);
@@ -87,7 +82,7 @@ async function watch(browser: HeadlessBrowser, url: string): Promise<number> {
   const page = await browser.show(url);
   try {
     await untilState(page, "live");
-    // What comes first are pictures from before, and a player that finds its place.
+    // The first frames are old ones, while the player catches up.
     await watchFrames(page, FRAMES);
     return medianAgeMs(await watchFrames(page, FRAMES));
   } finally {
@@ -97,7 +92,7 @@ async function watch(browser: HeadlessBrowser, url: string): Promise<number> {
 
 interface Stages {
   readonly totalMs: number;
-  /** In the runner, from when a picture was taken until its messages go out. */
+  /** In the runner, from the capture of a frame to its messages. */
   readonly runnerMs: number;
   readonly inferenceMs: number;
 }
@@ -138,34 +133,62 @@ async function print(
   stages: readonly Stages[],
   terminal: Terminal,
 ): Promise<number> {
-  const line = (name: string, ...cells: readonly string[]): string =>
-    `${name.padEnd(44)}${cells.map((cell) => cell.padStart(10)).join("")}`;
-  const ms = (values: readonly number[]): string => median(values).toFixed(0);
-  await terminal.print(line("way", "ms", "limit", "ratio"));
+  const rows: string[][] = [];
   let isWithin = true;
   for (const [name, values] of ages) {
     const limit = LIMITS[name] ?? null;
-    const ratio = limit === null ? "–" : (median(values) / limit).toFixed(2);
     if (limit !== null) isWithin &&= median(values) < limit;
-    await terminal.print(line(name, ms(values), limit === null ? "–" : String(limit), ratio));
+    const cells = limit === null ? ["–", "–"] : [String(limit), (median(values) / limit).toFixed(2)];
+    rows.push([name, median(values).toFixed(0), ...cells]);
   }
-  const straight = median(ages.get("RTSP, ffmpeg") ?? []);
+  const direct = median(ages.get("RTSP, ffmpeg") ?? []);
   const runner = median(stages.map(({ runnerMs }) => runnerMs));
   const total = median(stages.map(({ totalMs }) => totalMs));
-  await terminal.print(line("  of which as without the process", straight.toFixed(0)));
-  await terminal.print(line("  in the runner, from the camera to a message", runner.toFixed(0)));
-  await terminal.print(line("    of which one inference", ms(stages.map(({ inferenceMs }) => inferenceMs))));
-  await terminal.print(line("  drawn, encoded and published", Math.max(0, total - straight - runner).toFixed(0)));
-  terminal.say(`${WIDTH} × ${HEIGHT} at 30 pictures a second, medians of ${FRAMES} pictures in each round`);
+  rows.push(
+    ["  of which without the process", direct.toFixed(0)],
+    ["  in the runner, from the camera to a message", runner.toFixed(0)],
+    ["    of which one inference", median(stages.map(({ inferenceMs }) => inferenceMs)).toFixed(0)],
+    ["  drawing, encoding and publishing", Math.max(0, total - direct - runner).toFixed(0)],
+  );
+  await terminal.print(alignTable(["path", "ms", "limit", "ratio"], rows, terminal.paintOut));
+  terminal.say(`${WIDTH} × ${HEIGHT} at 30 fps, medians of ${FRAMES} frames in each round`);
   return isWithin ? 0 : 1;
 }
 
-const makeCall =
-  (base: string, key: string): Call =>
-  async <T>(method: string, path: string, body?: unknown): Promise<T> => {
-    const headers = { api_key: key, "content-type": "application/json" };
-    const init = body === undefined ? { method, headers } : { method, headers, body: JSON.stringify(body) };
-    const response = await fetch(`${base}${path}`, init);
-    if (!response.ok) throw new CommandFailure(`${method} ${path}: ${response.status} ${await response.text()}`);
-    return (await response.json()) as T;
-  };
+const LIMIT_MS = 60_000;
+
+/** Decodes a stream with ffmpeg, without buffering. Resolves with the ages of `count` frames in ms, after `count` ignored ones. */
+export async function playFrames(url: string, width: number, height: number, count: number): Promise<number[]> {
+  const decoder = spawn(
+    "ffmpeg",
+    [
+      ...["-v", "error", "-nostdin", "-fflags", "nobuffer", "-flags", "low_delay", "-probesize", "32768"],
+      ...["-analyzeduration", "0", "-rtsp_transport", "tcp", "-i", url, "-fps_mode", "passthrough"],
+      ...["-vf", `scale=${width}:${height}`, "-pix_fmt", "gray", "-f", "rawvideo", "-"],
+    ],
+    { stdio: ["ignore", "pipe", "pipe"] },
+  );
+  const closed = once(decoder, "close");
+  let said = "";
+  decoder.stderr.setEncoding("utf8").on("data", (text: string) => {
+    said = (said + text).slice(-500);
+  });
+  const timer = setTimeout(() => decoder.kill("SIGKILL"), LIMIT_MS);
+  const ages: number[] = [];
+  let pending: Buffer = Buffer.alloc(0);
+  try {
+    for await (const chunk of decoder.stdout as AsyncIterable<Buffer>) {
+      pending = Buffer.concat([pending, chunk]);
+      for (; pending.length >= width * height; pending = pending.subarray(width * height)) {
+        const code = readTimeCode({ data: pending.subarray(0, width * height), width, height, step: 1 });
+        if (code !== null) ages.push(ageMs(Date.now(), code));
+      }
+      if (ages.length >= count * 2) return ages.slice(count);
+    }
+  } finally {
+    clearTimeout(timer);
+    decoder.kill("SIGKILL");
+    await closed;
+  }
+  throw new CommandFailure(`only ${ages.length} frames of ${url.replace(/\?.*/, "")} were readable: ${said}`);
+}

@@ -1,28 +1,23 @@
 /**
- * The hub as a relay, against nginx with its RTMP module: what each picture is late by, and what it costs, for 1, 4 and 8
- * publishers with two players each. Turn by turn, medians of rounds. `bench media [ROUNDS]`.
+ * The hub as a relay, compared with nginx and its RTMP module: the latency of each frame and the CPU load, for 1, 4 and 8
+ * publishers with two players each. Alternating rounds.
  */
 import { readFileSync } from "node:fs";
-import { chmod, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Terminal } from "../../cli/terminal.ts";
-import { median, readRounds } from "./engine.ts";
-import { type Film, FRAMES_PER_SECOND, makeFilm } from "./media/film.ts";
-import { playRtmp } from "./media/play-rtmp.ts";
-import { playRtsp } from "./media/play-rtsp.ts";
-import { startPump } from "./media/pump.ts";
+import { alignTable } from "../../cli/text.ts";
+import { median, readRounds, withFolder } from "./harness.ts";
+import { type Film, FRAMES_PER_SECOND, makeFilm, readStamp, startPump } from "./media/film.ts";
+import { playRtmp, playRtsp } from "./media/players.ts";
 import { type Relay, startHub, startNginx } from "./media/relays.ts";
-import { readStamp } from "./media/stamp.ts";
 
 const PUBLISHERS = [1, 4, 8];
 const PLAYERS = 2;
 const WARM_MS = 1000;
 const MEASURED_MS = 4000;
-/** What the relay may add, in milliseconds. */
+/** Latency that the relay may add, in milliseconds. */
 const LIMIT_MS = 10;
-/** Of the kernel's clock of processes. */
+/** USER_HZ of /proc/PID/stat. */
 const TICKS_PER_SECOND = 100;
 
 interface Measured {
@@ -30,31 +25,29 @@ interface Measured {
   readonly p99Ms: number;
   /** Of one core. */
   readonly cpuPercent: number;
-  /** Of the pictures that were sent to all players. */
+  /** Share of the frames sent to all players. */
   readonly received: number;
 }
 
-export default async function media(args: readonly string[], terminal: Terminal): Promise<number> {
+export default function media(args: readonly string[], terminal: Terminal): Promise<number> {
   const rounds = readRounds(args);
-  const folder = await mkdtemp(join(tmpdir(), "windhover-bench-"));
-  const relays = new Map<string, Relay>();
-  try {
-    await chmod(folder, 0o755);
-    terminal.say("a film is encoded");
-    const film = await makeFilm();
-    const hub = await startHub(folder);
-    relays.set("hub, RTSP to RTSP", hub("rtsp"));
-    relays.set("hub, RTMP to RTSP", hub("rtmp"));
-    const nginx = await startNginx(folder);
-    if (nginx === null) terminal.say("nginx with its RTMP module is not installed (nginx, libnginx-mod-rtmp)");
-    else relays.set("nginx, RTMP to RTMP", nginx);
-    return await compare(relays, film, rounds, terminal);
-  } finally {
-    await Promise.all(
-      [...new Map([...relays.values()].map((relay) => [relay.pid, relay])).values()].map((r) => r.stop()),
-    );
-    await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
-  }
+  return withFolder(async (folder) => {
+    const relays = new Map<string, Relay>();
+    try {
+      terminal.say("encoding the test film");
+      const film = await makeFilm();
+      const hub = await startHub(folder);
+      relays.set("hub, RTSP to RTSP", hub("rtsp"));
+      relays.set("hub, RTMP to RTSP", hub("rtmp"));
+      const nginx = await startNginx(folder);
+      if (nginx === null) terminal.say("nginx with its RTMP module is not installed (nginx, libnginx-mod-rtmp)");
+      else relays.set("nginx, RTMP to RTMP", nginx);
+      return await compare(relays, film, rounds, terminal);
+    } finally {
+      const byPid = new Map([...relays.values()].map((relay) => [relay.pid, relay]));
+      await Promise.all([...byPid.values()].map((relay) => relay.stop()));
+    }
+  });
 }
 
 async function compare(
@@ -63,7 +56,7 @@ async function compare(
   rounds: number,
   terminal: Terminal,
 ): Promise<number> {
-  await terminal.print(line("relay", "streams", "ms", "p99 ms", "CPU %", "received", "CPU ratio"));
+  const rows: string[][] = [];
   let isWithin = true;
   for (const publishers of PUBLISHERS) {
     const all = new Map<string, Measured[]>([...relays.keys()].map((name) => [name, []]));
@@ -78,12 +71,14 @@ async function compare(
     for (const [name, { medianMs, p99Ms, cpuPercent, received }] of middle) {
       const ratio = peer === undefined ? "–" : (cpuPercent / peer.cpuPercent).toFixed(2);
       const cells = [medianMs.toFixed(2), p99Ms.toFixed(2), cpuPercent.toFixed(1), received.toFixed(3), ratio];
-      await terminal.print(line(name, String(publishers), ...cells));
+      rows.push([name, String(publishers), ...cells]);
       if (name.startsWith("hub")) isWithin &&= medianMs < LIMIT_MS;
     }
   }
+  const heads = ["relay", "streams", "ms", "p99 ms", "CPU %", "received", "CPU ratio"];
+  await terminal.print(alignTable(heads, rows, terminal.paintOut));
   terminal.say(
-    `1280 × 720, ${FRAMES_PER_SECOND} pictures a second; ${PLAYERS} players a stream; limit of the median: ${LIMIT_MS} ms; ` +
+    `1280 × 720, ${FRAMES_PER_SECOND} fps; ${PLAYERS} players per stream; limit of the median: ${LIMIT_MS} ms; ` +
       `medians of ${rounds} rounds of ${MEASURED_MS / 1000} s`,
   );
   return isWithin ? 0 : 1;
@@ -136,7 +131,7 @@ async function measure(relay: Relay, film: Film, publishers: number): Promise<Me
 const countSent = (pumps: readonly { readonly sentAtMs: readonly number[] }[]): number =>
   pumps.reduce((sum, { sentAtMs }) => sum + sentAtMs.length, 0);
 
-/** A stream can be played once its first key picture is there. */
+/** A stream can be played once its first keyframe has arrived. */
 async function retry<T>(attempt: () => Promise<T>): Promise<T> {
   for (let left = 50; ; left--) {
     try {
@@ -148,12 +143,9 @@ async function retry<T>(attempt: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Of the processor, user and system, since the process began. */
+/** CPU time of a process, user and system. */
 function readTicks(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return Number(fields[11]) + Number(fields[12]);
 }
-
-const line = (name: string, ...cells: readonly string[]): string =>
-  `${name.padEnd(22)}${cells.map((cell) => cell.padStart(10)).join("")}`;

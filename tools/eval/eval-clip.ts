@@ -9,11 +9,9 @@ import { alignTable, formatRate } from "../../cli/text.ts";
 import { didYouMean } from "../../schemas/suggest.ts";
 import { runClip } from "./clip/run-clip.ts";
 import { type ClipScores, scoreClip } from "./clip/score-clip.ts";
-import { readTruth, readUnscored } from "./mot/frames.ts";
+import { drawScores } from "./mot/plot.ts";
 import { toJson, toPercent } from "./mot/report.ts";
-import { readRows } from "./mot/rows.ts";
-import { MOST_FRAMES } from "./mot/sequence-folder.ts";
-import { drawScores } from "./plot/draw-scores.ts";
+import { MOST_FRAMES, readRows, readTruth, readUnscored } from "./mot/sequences.ts";
 
 export async function evalClip(given: Given, terminal: Terminal): Promise<number> {
   expectPositionals(given, 1, 1, "one CLIP");

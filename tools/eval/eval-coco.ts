@@ -5,11 +5,9 @@ import { explainModelFaults } from "../../cli/models/fetching.ts";
 import { Progress } from "../../cli/progress.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { type Dataset, readDataset } from "./coco/dataset.ts";
-import { groupByClass } from "./coco/found.ts";
-import { lookAt } from "./coco/look.ts";
-import { drawPrecisions } from "./coco/plot.ts";
-import { formatScores, toJson } from "./coco/report.ts";
-import { scoreCoco } from "./coco/score.ts";
+import { lookAt } from "./coco/detect-images.ts";
+import { drawPrecisions, formatScores, toJson } from "./coco/report.ts";
+import { groupByClass, scoreCoco } from "./coco/score.ts";
 
 /** Precision is measured over all that a model is at all inclined to say. */
 const LEAST_CONFIDENCE = 0.01;

@@ -4,9 +4,9 @@ import { Progress } from "../../cli/progress.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { createTracker, PRESETS } from "../trackers/presets.ts";
 import { type Evaluation, evaluateMot, type Origin } from "./mot/evaluate.ts";
+import { drawScores } from "./mot/plot.ts";
 import { formatScores, toJson } from "./mot/report.ts";
-import { listSequences } from "./mot/sequence-folder.ts";
-import { drawScores } from "./plot/draw-scores.ts";
+import { listSequences } from "./mot/sequences.ts";
 
 export async function evalMot(given: Given, terminal: Terminal): Promise<number> {
   expectPositionals(given, 1, 1, "one DIR, with a folder for each sequence");

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { evaluateMot } from "../eval/mot/evaluate.ts";
 import { mot15 } from "../eval/mot/mot.fixture.ts";
-import { listSequences } from "../eval/mot/sequence-folder.ts";
+import { listSequences } from "../eval/mot/sequences.ts";
 import { createTracker, PRESETS } from "./presets.ts";
 
 for (const preset of PRESETS)

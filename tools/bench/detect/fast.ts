@@ -6,7 +6,7 @@
 import { compileGraph, loadKnowledge } from "../../../cli/compile-graph.ts";
 import { GraphFiles, locateGraph } from "../../../cli/graph-files.ts";
 import { RunningGraph } from "../../../graphs/runtime/running-graph.ts";
-import { measureLoopDelay } from "./loop-delay.ts";
+import { measureLoopDelay } from "./measure.ts";
 
 const [clip = "", frames = "", model = ""] = process.argv.slice(2);
 let count = 0;

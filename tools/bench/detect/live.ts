@@ -4,9 +4,7 @@
  * same boxes, or boxes lie on frames that they do not belong to.
  */
 import type { Detections } from "../../../schemas/detections.ts";
-import { measureLoopDelay } from "./loop-delay.ts";
-import { ending, passing, runLine } from "./run-line.ts";
-import { measureThroughput } from "./throughput.ts";
+import { ending, measureLoopDelay, measureThroughput, passing, runLine } from "./measure.ts";
 
 const [clip = "", frames = "", model = ""] = process.argv.slice(2);
 /** So low that there is something to compare in any picture. */

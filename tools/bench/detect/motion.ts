@@ -4,7 +4,7 @@
  * milliseconds of processor time per picture, and how often a motion was found.
  */
 import { PictureMotion } from "../../../vision/picture-motion.ts";
-import { median } from "../engine.ts";
+import { median } from "../harness.ts";
 
 const SQUARE = 48;
 const MARGIN = 256;

@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { CommandFailure } from "../../../cli/command.ts";
-import { run } from "../engine.ts";
+import { run } from "../harness.ts";
 
 const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
 const SOURCES = path("peers/");

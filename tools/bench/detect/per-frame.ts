@@ -5,8 +5,8 @@ import overlay from "../../../elements/overlay/overlay.ts";
 import track from "../../../elements/track/track.ts";
 import type { Box, Detections, Tracks } from "../../../schemas/detections.ts";
 import { createTracker } from "../../trackers/presets.ts";
-import { median } from "../engine.ts";
-import { passing, runLine } from "./run-line.ts";
+import { median } from "../harness.ts";
+import { passing, runLine } from "./measure.ts";
 
 const FRAMES = 200;
 const PICTURE = `videotestsrc pattern=smpte num-buffers=${FRAMES} ! video/x-raw,format=I420,width=1920,height=1080,framerate=25/1`;

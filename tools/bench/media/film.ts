@@ -4,6 +4,8 @@ import { once } from "node:events";
 import { CommandFailure } from "../../../cli/command.ts";
 import { NAL, nalType, splitStartCodes } from "../../../media/h264/nal.ts";
 import { readSps } from "../../../media/h264/sps.ts";
+import { publishRtmp } from "../../../media/rtmp/publisher.ts";
+import { publishRtsp } from "../../../media/rtsp/publisher.ts";
 import type { Tracks } from "../../../media/unit.ts";
 
 export interface Film {
@@ -50,4 +52,64 @@ async function encode(): Promise<Buffer> {
   const [code] = await once(encoder, "close");
   if (code !== 0) throw new CommandFailure(`ffmpeg could not encode the film: ${said}`);
   return Buffer.concat(chunks);
+}
+
+// Publishes the film in real time, and knows when each picture went out.
+export interface Pump {
+  /** By the number of the picture. */
+  readonly sentAtMs: readonly number[];
+  readonly refused: number;
+  stop(): Promise<void>;
+}
+
+export async function startPump(url: string, { tracks, pictures }: Film): Promise<Pump> {
+  const publisher = await (url.startsWith("rtsp:") ? publishRtsp : publishRtmp)(url, tracks);
+  const sentAtMs: number[] = [];
+  let refused = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const beganMs = performance.now();
+  const next = (): void => {
+    const number = sentAtMs.length;
+    const nals = pictures[number % pictures.length] ?? [];
+    const firstSlice = nals.findIndex((nal) => [NAL.slice, NAL.idr].includes(nalType(nal) as 1));
+    const parts = [...nals.slice(0, firstSlice), makeStamp(number), ...nals.slice(firstSlice)];
+    const isKey = nals.some((nal) => nalType(nal) === NAL.idr);
+    const ptsUs = Math.round((number * 1e6) / FRAMES_PER_SECOND);
+    sentAtMs.push(performance.now());
+    if (!publisher.send({ kind: "video", dtsUs: ptsUs, ptsUs, captureMs: Date.now(), isKey, parts })) refused++;
+    timer = setTimeout(next, Math.max(0, beganMs + (sentAtMs.length * 1000) / FRAMES_PER_SECOND - performance.now()));
+  };
+  next();
+  return {
+    sentAtMs,
+    get refused() {
+      return refused;
+    },
+    async stop() {
+      clearTimeout(timer);
+      await publisher.close();
+    },
+  };
+}
+
+// A number in a picture's own stream, as user data (ITU-T H.264, D.1.7): whoever gets the picture knows which it is.
+const UUID = Buffer.from("9f2d6c1ab0e84f63a1d05b7c2e94d813", "hex");
+const USER_DATA = 5;
+/** As text: no three bytes of it look like a start code. */
+const DIGITS = 12;
+
+export function makeStamp(number: number): Uint8Array {
+  const text = Buffer.from(String(number).padStart(DIGITS, "0"));
+  return Buffer.concat([Buffer.from([NAL.sei, USER_DATA, UUID.length + DIGITS]), UUID, text, Buffer.from([0x80])]);
+}
+
+/** Null when there is none. */
+export function readStamp(nals: readonly Uint8Array[]): number | null {
+  for (const nal of nals) {
+    if (nalType(nal) !== NAL.sei || nal[1] !== USER_DATA) continue;
+    const bytes = Buffer.from(nal.buffer, nal.byteOffset, nal.byteLength);
+    if (UUID.equals(bytes.subarray(3, 3 + UUID.length)))
+      return Number(bytes.toString("latin1", 3 + UUID.length, 3 + UUID.length + DIGITS));
+  }
+  return null;
 }

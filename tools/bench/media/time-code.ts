@@ -1,3 +1,5 @@
+import { type ChildProcess, spawn } from "node:child_process";
+
 /**
  * The wall clock as black and white blocks in a picture: readable after any encoder, scaler and decoder, so that what is
  * seen tells when it was drawn. 10 × 4 blocks in the top quarter: 32 bits of milliseconds, 8 bits to check them by.
@@ -71,3 +73,114 @@ export function readTimeCode({ data, width, height, step }: Picture): number | n
 
 /** How long before `nowMs` a time code was drawn. */
 export const ageMs = (nowMs: number, code: number): number => ((nowMs % 2 ** 32) - code + 2 ** 32) % 2 ** 32;
+
+// Publishes a live stream whose pictures tell when they were drawn: raw frames with a time code, encoded by ffmpeg.
+export interface TimeCodeOptions {
+  /** `rtsp://…` (over TCP), `rtmp://…`, or a file for an MPEG transport stream. */
+  readonly url: string;
+  readonly width?: number;
+  readonly height?: number;
+  readonly framesPerSecond?: number;
+  readonly keySeconds?: number;
+  readonly bFrames?: number;
+  readonly hasSound?: boolean;
+}
+
+export interface TimeCodePublisher {
+  /** Frames drawn so far. */
+  readonly frames: number;
+  /** With what ffmpeg said last, when it ended. */
+  readonly ended: Promise<string>;
+  readonly pid: number | undefined;
+  /** Ends it at once; resolves when it has. */
+  stop(signal?: NodeJS.Signals): Promise<void>;
+}
+
+/** Frames that may wait for the encoder; more are not drawn. */
+const WAITING_FRAMES = 2;
+const SAID_CHARACTERS = 2000;
+
+export function publishTimeCode(options: TimeCodeOptions): TimeCodePublisher {
+  const { width = 640, height = 360, framesPerSecond = 30 } = options;
+  const encoder = spawn("ffmpeg", listArguments({ ...options, width, height, framesPerSecond }), {
+    stdio: ["pipe", "ignore", "pipe"],
+  });
+  const ended = follow(encoder);
+  const frame = Buffer.alloc((width * height * 3) / 2, 128);
+  let frames = 0;
+  let isOver = false;
+  const beganMs = performance.now();
+  const next = (): void => {
+    if (isOver) return;
+    if (encoder.stdin.writableLength <= frame.length * WAITING_FRAMES) {
+      drawScene(frame, width, height, frames);
+      drawTimeCode(frame, width, height, Date.now());
+      encoder.stdin.write(Buffer.from(frame));
+    }
+    frames++;
+    setTimeout(next, Math.max(0, beganMs + (frames * 1000) / framesPerSecond - performance.now()));
+  };
+  encoder.stdin.on("error", () => {});
+  next();
+  void ended.then(() => {
+    isOver = true;
+  });
+  return {
+    get frames() {
+      return frames;
+    },
+    ended,
+    pid: encoder.pid,
+    async stop(signal = "SIGKILL") {
+      isOver = true;
+      encoder.stdin.end();
+      encoder.kill(signal);
+      await ended;
+    },
+  };
+}
+
+function follow(encoder: ChildProcess): Promise<string> {
+  let said = "";
+  encoder.stderr?.setEncoding("utf8").on("data", (text: string) => {
+    said = (said + text).slice(-SAID_CHARACTERS);
+  });
+  return new Promise((resolve) => {
+    encoder.once("error", (error) => resolve(error.message));
+    encoder.once("close", (code) => resolve(said.trim() || `ffmpeg ended with ${code}`));
+  });
+}
+
+function listArguments(options: TimeCodeOptions & { width: number; height: number; framesPerSecond: number }) {
+  const { url, width, height, framesPerSecond, keySeconds = 1, bFrames = 0, hasSound = false } = options;
+  const target = url.startsWith("rtsp:") ? ["-f", "rtsp", "-rtsp_transport", "tcp"] : ["-f", format(url)];
+  const sound = ["-f", "lavfi", "-re", "-i", "sine=frequency=440:sample_rate=48000"];
+  return [
+    ...["-hide_banner", "-loglevel", "error", "-fflags", "nobuffer", "-probesize", "32"],
+    // By the clock, to the millisecond: counted frames would fall behind for good when one could not be drawn in time.
+    ...["-use_wallclock_as_timestamps", "1"],
+    ...["-f", "rawvideo", "-pixel_format", "yuv420p", "-video_size", `${width}x${height}`],
+    ...["-framerate", "1000", "-i", "pipe:0", ...(hasSound ? sound : [])],
+    ...["-fps_mode", "passthrough", "-enc_time_base", "1:90000", "-x264-params", `fps=${framesPerSecond}`],
+    ...["-c:v", "libx264", "-preset", "ultrafast", ...(bFrames === 0 ? ["-tune", "zerolatency"] : [])],
+    ...["-bf", String(bFrames), "-g", String(Math.round(framesPerSecond * keySeconds)), "-flush_packets", "1"],
+    ...(hasSound ? ["-c:a", "aac", "-b:a", "64k"] : []),
+    ...[...target, url],
+  ];
+}
+
+const format = (url: string): string => (url.startsWith("rtmp") ? "flv" : "mpegts");
+
+/** Something that moves below the time code: bars, and a bright column that crosses them once in 4 seconds of 30 frames. */
+function drawScene(frame: Buffer, width: number, height: number, count: number): void {
+  const top = Math.floor(height / 4);
+  const column = Math.floor(((count % 120) / 120) * width);
+  const thick = Math.max(2, Math.floor(width / 40));
+  for (let y = top; y < height; y++) {
+    frame.fill(40 + Math.floor(((y - top) * 120) / (height - top)), y * width, (y + 1) * width);
+    frame.fill(220, y * width + column, y * width + Math.min(width, column + thick));
+  }
+  const chroma = width * height;
+  frame.fill(150, chroma, chroma + chroma / 4);
+  frame.fill(110, chroma + chroma / 4);
+}

@@ -1,15 +1,17 @@
 /** The graph `detect`, as it stands, on a clip; watched. */
 
+import { Type } from "typebox";
 import { CommandFailure } from "../../../cli/command.ts";
 import type { Knowledge } from "../../../cli/compile-graph.ts";
 import { describeFailure } from "../../../cli/faults.ts";
 import { GraphFiles, locateGraph } from "../../../cli/graph-files.ts";
 import { onInterrupt } from "../../../cli/run/interrupt.ts";
+import { type AnyElement, defineElement, type Frame } from "../../../elements/element.ts";
 import { type Compiled, compile } from "../../../graphs/compiler/compile.ts";
 import { GraphFaults } from "../../../graphs/compiler/fault.ts";
 import { GraphFailure } from "../../../graphs/runtime/events.ts";
 import { RunningGraph } from "../../../graphs/runtime/running-graph.ts";
-import { AFTER_DETECT, AFTER_TRACK, LEAST_CONFIDENCE, Watch, type WatchedFrame } from "./watch.ts";
+import type { Detection, Detections, Track, Tracks } from "../../../schemas/detections.ts";
 
 const makeVariant = (weak: number): string => `
 graph: eval-clip
@@ -48,7 +50,7 @@ export async function runClip(
   const elements = new Map([...known, ...watch.elements.map((element) => [element.name, element] as const)]);
   const knowledge = { registry, elements };
   const compiled = compileVariant(clip, model, Math.min(weak, LEAST_CONFIDENCE), knowledge);
-  await play(compiled, knowledge);
+  await playGraph(compiled, knowledge);
   const { frames, firstMs, lastMs } = watch;
   if (frames.length === 0) throw new CommandFailure(`${clip} has no frames`);
   return { frames, framesPerSecond: (Math.max(1, frames.length - 1) / Math.max(lastMs - firstMs, 1e-3)) * 1000 };
@@ -60,25 +62,97 @@ function compileVariant(clip: string, model: string, weak: number, { elements, r
   return compile({ file: null, text: makeVariant(weak) }, { elements, registry, load, source, params: { model } });
 }
 
-async function play(compiled: Compiled, knowledge: Knowledge): Promise<void> {
+/** Runs a graph to its end. Throws `CommandFailure` when it fails or is interrupted. */
+export async function playGraph(
+  compiled: Compiled,
+  knowledge: Knowledge,
+  send: NonNullable<StartOptions["send"]> = async () => {},
+): Promise<void> {
   if (compiled.plan === null) throw new GraphFaults(compiled.faults);
   const cut = new AbortController();
-  let isInterrupted = false;
-  const interrupt = (): void => {
-    isInterrupted = true;
-    cut.abort();
-  };
-  const deafen = onInterrupt(interrupt, interrupt);
+  const removeSignals = onInterrupt(
+    () => cut.abort(),
+    () => cut.abort(),
+  );
   let failure: GraphFailure | null;
   try {
-    const graph = await RunningGraph.start(compiled, { ...knowledge, signal: cut.signal, send: async () => {} });
+    const graph = await RunningGraph.start(compiled, { ...knowledge, signal: cut.signal, send });
     failure = (await graph.ended).error;
   } catch (error) {
     if (!(error instanceof GraphFailure)) throw error;
     failure = error;
   } finally {
-    deafen();
+    removeSignals();
   }
-  if (isInterrupted) throw new CommandFailure("interrupted: nothing was scored");
+  if (cut.signal.aborted) throw new CommandFailure("interrupted: the evaluation has no result");
   if (failure !== null) throw new CommandFailure(await describeFailure(failure, compiled.plan), { cause: failure });
 }
+
+type StartOptions = Parameters<typeof RunningGraph.start>[1];
+
+// Elements that take down what a graph finds in every frame, and change nothing of it.
+/** Precision is measured over all that a model is at all inclined to say. */
+export const LEAST_CONFIDENCE = 0.01;
+
+export interface WatchedFrame {
+  readonly width: number;
+  readonly height: number;
+  /** Down to `LEAST_CONFIDENCE`. */
+  readonly detections: readonly Detection[];
+  readonly tracks: readonly Track[];
+}
+
+export const AFTER_DETECT = "watch-detections";
+export const AFTER_TRACK = "watch-tracks";
+
+export class Watch {
+  readonly #seen: (readonly Detection[])[] = [];
+  readonly frames: WatchedFrame[] = [];
+  /** When the first frame came by, and the last. */
+  firstMs = 0;
+  lastMs = 0;
+  readonly elements: readonly AnyElement[];
+
+  /**
+   * `weak` is what the model's card says. Detections below it are taken down and then taken out: the tracker is to get
+   * what it would get without being watched.
+   */
+  constructor(weak: number, onFrame: (count: number) => void) {
+    this.elements = [
+      observe(AFTER_DETECT, ["detections"], ["detections"], (frame) => {
+        if (this.#seen.length === 0) this.firstMs = performance.now();
+        const detections = frame.meta.detections as Detections;
+        const all = [...detections.objects, ...detections.weak];
+        this.#seen.push(all.filter(({ confidence }) => confidence >= LEAST_CONFIDENCE));
+        frame.write({
+          detections: { ...detections, weak: detections.weak.filter(({ confidence }) => confidence >= weak) },
+        });
+      }),
+      observe(AFTER_TRACK, ["tracks"], [], (frame) => {
+        const { width, height } = frame.format;
+        const tracks = (frame.meta.tracks as Tracks).objects;
+        this.frames.push({ width, height, detections: this.#seen[this.frames.length] ?? [], tracks });
+        this.lastMs = performance.now();
+        onFrame(this.frames.length);
+      }),
+    ];
+  }
+}
+
+const observe = (
+  name: string,
+  reads: readonly string[],
+  writes: readonly string[],
+  process: (frame: Frame) => void,
+): AnyElement =>
+  defineElement({
+    kind: "transform",
+    name,
+    about: "Takes down what was found, for an evaluation.",
+    example: "",
+    caps: "video/x-raw",
+    properties: Type.Object({}),
+    reads,
+    writes,
+    create: () => ({ process }),
+  });

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Detection, Track } from "../../../schemas/detections.ts";
-import { frame, square } from "../metrics/sequence.fixture.ts";
+import { frame, square } from "../metrics/compare.fixture.ts";
+import type { WatchedFrame } from "./run-clip.ts";
 import { scoreClip } from "./score-clip.ts";
-import type { WatchedFrame } from "./watch.ts";
 
 const SIZE = { width: 1000, height: 100 };
 

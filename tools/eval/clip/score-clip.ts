@@ -1,12 +1,11 @@
 /** What a graph found on a clip, against the ground truth. */
 import type { Box } from "../../../schemas/detections.ts";
 import type { PixelBox, TrueObject } from "../coco/dataset.ts";
-import { type AreaRange, type FoundObject, matchPicture } from "../coco/match.ts";
-import { drawPrecision, mean } from "../coco/precision.ts";
+import { type AreaRange, drawPrecision, type FoundObject, matchPicture, mean } from "../coco/match.ts";
+import type { FrameBoxes } from "../metrics/compare.ts";
 import { type SequenceScores, scoreMot } from "../metrics/score-mot.ts";
-import type { FrameBoxes } from "../metrics/sequence.ts";
-import { toFrameBoxes } from "../mot/frames.ts";
-import type { WatchedFrame } from "./watch.ts";
+import { toFrameBoxes } from "../mot/sequences.ts";
+import type { WatchedFrame } from "./run-clip.ts";
 
 export interface ClipScores {
   /** From 0 to 1. */

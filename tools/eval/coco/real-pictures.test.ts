@@ -8,9 +8,8 @@ import { CommandFailure } from "../../../cli/command.ts";
 import { loadKnowledge } from "../../../cli/compile-graph.ts";
 import { makeFolder } from "../../../cli/windhover.fixture.ts";
 import { readDataset } from "./dataset.ts";
-import { groupByClass } from "./found.ts";
-import { lookAt } from "./look.ts";
-import { scoreCoco } from "./score.ts";
+import { lookAt } from "./detect-images.ts";
+import { groupByClass, scoreCoco } from "./score.ts";
 
 const SHARED = fileURLToPath(new URL("../../../../shared/data", import.meta.url));
 const skip = existsSync(join(SHARED, "coco")) ? false : "needs the pictures of ../shared/data/coco";

@@ -1,8 +1,9 @@
 /** Scores as they are shown and as they are handed on: under the names they are published by, in percent. */
 
-import type { Paint } from "../../../cli/text.ts";
-import { alignTable } from "../../../cli/text.ts";
+import { COLOURS, FAINT, INK, label, line, page, path } from "../../../cli/svg.ts";
+import { alignTable, type Paint } from "../../../cli/text.ts";
 import { toPercent } from "../mot/report.ts";
+import { mean, OVERLAPS, RECALLS } from "./match.ts";
 import type { CocoScores } from "./score.ts";
 
 const percent = (share: number | null): string => (share === null ? "–" : (share * 100).toFixed(1));
@@ -45,3 +46,87 @@ export function toJson(scores: CocoScores): Record<string, unknown> {
 
 export const sortClasses = ({ classes }: CocoScores): CocoScores["classes"] =>
   [...classes].sort((a, b) => b.objects - a.objects || a.name.localeCompare(b.name));
+
+// Precision over recall: the mean of all classes, then the classes with the most objects.
+const WIDTH = 1000;
+const ABREAST = 4;
+const PANEL = { width: WIDTH / ABREAST, height: 200 };
+const HEAD = 34;
+const MOST_CLASSES = 23;
+
+/** Overlaps that are drawn, each in a colour of its own; narrower on top, so that none hides another. */
+const DRAWN = [
+  { overlap: 0.5, colour: COLOURS[0], width: 3.6 },
+  { overlap: 0.75, colour: COLOURS[1], width: 2.4 },
+  { overlap: 0.9, colour: COLOURS[2], width: 1.2 },
+] as const;
+
+interface Panel {
+  readonly title: string;
+  /** One for each of `OVERLAPS`. */
+  readonly curves: readonly ArrayLike<number>[];
+}
+
+export function drawPrecisions(title: string, scores: CocoScores): string {
+  const classes = sortClasses(scores).slice(0, MOST_CLASSES);
+  const panels: readonly Panel[] = [
+    { title: `all ${scores.classes.length} classes: ${percent(scores.ap)}`, curves: meanCurves(scores) },
+    ...classes.map(({ name, ap, objects, curves }) => ({
+      title: `${name} (${objects}): ${percent(ap)}`,
+      curves: curves.curves,
+    })),
+  ];
+  const rows = Math.ceil(panels.length / ABREAST);
+  return page(WIDTH, HEAD + rows * PANEL.height + 10, [
+    ...drawLegend(title),
+    ...panels.flatMap((panel, index) =>
+      drawPanel(panel, (index % ABREAST) * PANEL.width, HEAD + Math.floor(index / ABREAST) * PANEL.height),
+    ),
+  ]);
+}
+
+const meanCurves = ({ classes }: CocoScores): readonly (readonly number[])[] =>
+  OVERLAPS.map((_, step) =>
+    Array.from({ length: RECALLS }, (_unused, i) => mean(classes.map(({ curves }) => curves.curves[step]?.[i] ?? 0))),
+  );
+
+function drawLegend(title: string): readonly string[] {
+  const text = "precision in percent over recall; titles give how many objects there are, and AP";
+  return [
+    label(30, 20, title, { bold: true }),
+    label(WIDTH - 630, 20, "overlap", { size: 10, anchor: "end" }),
+    ...DRAWN.flatMap(({ overlap, colour, width }, index) => [
+      line(WIDTH - 620 + index * 62, 16, WIDTH - 602 + index * 62, 16, colour, width),
+      label(WIDTH - 598 + index * 62, 20, overlap.toFixed(2), { size: 10 }),
+    ]),
+    label(WIDTH - 10, 20, text, { size: 10, anchor: "end" }),
+  ];
+}
+
+function drawPanel({ title, curves }: Panel, x: number, y: number): readonly string[] {
+  const [left, top, right, bottom] = [x + 30, y + 22, x + PANEL.width - 10, y + PANEL.height - 20];
+  const acrossOf = (share: number): number => left + share * (right - left);
+  const upOf = (share: number): number => bottom - share * (bottom - top);
+  const grid = [0, 0.25, 0.5, 0.75, 1].flatMap((share) => [
+    line(left, upOf(share), right, upOf(share), FAINT),
+    line(acrossOf(share), top, acrossOf(share), bottom, FAINT),
+    label(left - 5, upOf(share) + 3.5, String(share * 100), { size: 9, anchor: "end" }),
+    label(acrossOf(share), bottom + 12, String(share), { size: 9, anchor: "middle" }),
+  ]);
+  const drawn = DRAWN.map(({ overlap, colour, width }) => {
+    const points = reachedBy(curves[OVERLAPS.indexOf(overlap)] ?? []);
+    return path(
+      points.map((precision, i): readonly [number, number] => [acrossOf(i / (RECALLS - 1)), upOf(precision)]),
+      colour,
+      width,
+    );
+  });
+  return [label(left, y + 13, title, { bold: true, colour: INK }), ...grid, ...drawn];
+}
+
+/** Up to where the curve falls to zero, and not along the floor from there; nothing where it never rises. */
+function reachedBy(curve: ArrayLike<number>): readonly number[] {
+  const all = Array.from(curve);
+  const end = all.indexOf(0);
+  return end === -1 ? all : end === 0 ? [] : all.slice(0, end + 1);
+}

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { Picture, PixelBox } from "./dataset.ts";
-import { drawPrecisions } from "./plot.ts";
-import { formatScores, toJson } from "./report.ts";
+import { drawPrecisions, formatScores, toJson } from "./report.ts";
 import { type CocoScores, type Found, scoreCoco } from "./score.ts";
 
 type Spot = readonly [at: number, size?: number];

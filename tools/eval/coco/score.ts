@@ -1,7 +1,17 @@
 /** Average precision over a dataset. All scores are shares from 0 to 1. */
+
+import type { Detection } from "../../../schemas/detections.ts";
 import type { Picture } from "./dataset.ts";
-import { type AreaRange, type FoundObject, type Judged, matchPicture, OVERLAPS } from "./match.ts";
-import { drawPrecision, mean, type PrecisionCurves } from "./precision.ts";
+import {
+  type AreaRange,
+  drawPrecision,
+  type FoundObject,
+  type Judged,
+  matchPicture,
+  mean,
+  OVERLAPS,
+  type PrecisionCurves,
+} from "./match.ts";
 
 const EVERYTHING = 1e10;
 const RANGES = {
@@ -93,4 +103,18 @@ function measureClass(sheet: ReturnType<typeof collectClass>, range: AreaRange):
     objects += matched.objects;
   }
   return drawPrecision(judged, objects);
+}
+
+/** Detections of a picture by class, in its pixels. */
+export function groupByClass(
+  detections: readonly Detection[],
+  { width, height }: Pick<Picture, "width" | "height">,
+): Found {
+  const found = new Map<string, FoundObject[]>();
+  for (const { className, confidence, box } of detections) {
+    const ofClass = found.get(className) ?? [];
+    ofClass.push({ score: confidence, box: [box[0] * width, box[1] * height, box[2] * width, box[3] * height] });
+    found.set(className, ofClass);
+  }
+  return found;
 }

@@ -1,5 +1,4 @@
 /** Objects and tracks numbered from 0, and the overlap of every pair of boxes of a frame: all that the scores need. */
-import type { FrameBoxes, MotSequence } from "./sequence.ts";
 
 export interface ComparedFrame {
   /** Objects in the frame, by number. */
@@ -89,4 +88,19 @@ export function overlapOf(a: ArrayLike<number>, i: number, b: ArrayLike<number>,
   if (width <= 0 || height <= 0) return 0;
   const shared = width * height;
   return shared / (aWidth * aHeight + bWidth * bHeight - shared);
+}
+
+// What is scored: the true boxes of a sequence and those a tracker gave, frame by frame.
+/** Boxes of one frame. `boxes` has left, top, width and height for each id. */
+export interface FrameBoxes {
+  readonly ids: readonly number[];
+  readonly boxes: Float64Array;
+}
+
+export interface MotSequence {
+  readonly name: string;
+  /** One for each frame, from the first. */
+  readonly truth: readonly FrameBoxes[];
+  /** As many as `truth`. */
+  readonly results: readonly FrameBoxes[];
 }

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
+import { type Boxes, frame, part, sequence, square } from "./compare.fixture.ts";
+import type { FrameBoxes, MotSequence } from "./compare.ts";
 import { ALPHAS } from "./hota.ts";
 import { type MotScores, scoreMot } from "./score-mot.ts";
-import { type Boxes, frame, part, sequence, square } from "./sequence.fixture.ts";
-import type { FrameBoxes, MotSequence } from "./sequence.ts";
 
 const scoreOf = (frames: readonly (readonly [Boxes, Boxes])[]): MotScores => scoreMot([sequence(frames)]).combined;
 

@@ -1,9 +1,19 @@
 /** All scores of tracking results, for each sequence and for all together. */
-import { addClear, type ClearCounts, countClear, type Matches, matchFrames, motaOf } from "./clear.ts";
+import {
+  addClear,
+  addIdentity,
+  type ClearCounts,
+  countClear,
+  countIdentity,
+  type IdentityCounts,
+  idf1Of,
+  type Matches,
+  matchFrames,
+  motaOf,
+} from "./clear.ts";
+import type { MotSequence } from "./compare.ts";
 import { type Comparison, compare } from "./compare.ts";
 import { addHota, countHota, drawHota, type HotaCounts, type HotaCurves } from "./hota.ts";
-import { addIdentity, countIdentity, type IdentityCounts, idf1Of } from "./identity.ts";
-import type { MotSequence } from "./sequence.ts";
 
 /** Shares are from 0 to 1; those of HOTA are means over all overlaps. */
 export interface MotScores {

@@ -5,7 +5,7 @@ import { makeFolder } from "../../../cli/windhover.fixture.ts";
 import type { MotTracker } from "../../../elements/track/mot-tracker.ts";
 import { evaluateMot } from "./evaluate.ts";
 import { makeSequence } from "./mot.fixture.ts";
-import { listSequences } from "./sequence-folder.ts";
+import { listSequences } from "./sequences.ts";
 
 const folder = join(makeFolder(), "sequences");
 for (const name of ["one", "two"]) makeSequence(folder, name);

@@ -1,16 +1,21 @@
 /** Every sequence of a folder tracked, or read as others tracked it, and scored. */
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { CommandFailure } from "../../../cli/command.ts";
-import type { MotTracker } from "../../../elements/track/mot-tracker.ts";
+import type { MotTracker, Sighting, TrackedBox } from "../../../elements/track/mot-tracker.ts";
+import type { FrameBoxes, MotSequence } from "../metrics/compare.ts";
 import { type SequenceScores, scoreMot } from "../metrics/score-mot.ts";
-import type { FrameBoxes, MotSequence } from "../metrics/sequence.ts";
-import { groupByFrame, readResults, readTruth, toFrameBoxes } from "./frames.ts";
 import type { ReportedScores } from "./report.ts";
-import { prepareFolder, type ResultRow, writeResults } from "./results.ts";
-import type { SequenceFolder } from "./sequence-folder.ts";
-import { trackSequence } from "./track-sequence.ts";
+import {
+  groupByFrame,
+  type MotRow,
+  readResults,
+  readRows,
+  readTruth,
+  type SequenceFolder,
+  toFrameBoxes,
+} from "./sequences.ts";
 
 /** Where the boxes to be scored come from. */
 export type Origin =
@@ -107,4 +112,79 @@ function totalOf(folders: readonly SequenceFolder[], elapsedMs: readonly (number
 function rateOf(frames: number, each: readonly (number | null)[]): number | null {
   const elapsedMs = each.reduce((sum, one) => (sum === null || one === null ? null : sum + one), 0);
   return elapsedMs === null ? null : (frames / Math.max(elapsedMs, 1e-6)) * 1000;
+}
+
+// Detections of a sequence through a tracker, at the times its frames have.
+export interface TrackedSequence {
+  readonly rows: readonly ResultRow[];
+  /** Detections without area: nothing that could be tracked. */
+  readonly leftOut: number;
+  /** Tracks the same once more, for the time alone, and returns how long the tracker took. */
+  timeAgainMs(): number;
+}
+
+/** The detections of each frame, by a tracker of their own; throws `CommandFailure` for a file that is not as it should be. */
+export function trackSequence(
+  createTracker: () => MotTracker,
+  file: string,
+  { frameCount, frameRate }: { readonly frameCount: number; readonly frameRate: number },
+): TrackedSequence {
+  const read = readRows(file, frameCount);
+  const usable = read.filter(({ box: [, , width, height] }) => width > 0 && height > 0);
+  const inputs = groupByFrame(usable, frameCount).map((rows) => (rows.length === 0 ? NOTHING : rows.map(toSighting)));
+  const track = (): readonly (readonly TrackedBox[])[] => {
+    const tracker = createTracker();
+    return inputs.map((detections, index) => tracker.update(timeOf(index, frameRate), detections));
+  };
+  const rows = track().flatMap((tracks, index) =>
+    tracks.map(({ id, box, confidence }) => roundRow({ frame: index + 1, id, box, confidence })),
+  );
+  const timeAgainMs = (): number => {
+    const begunMs = performance.now();
+    track();
+    return performance.now() - begunMs;
+  };
+  return { rows, leftOut: read.length - usable.length, timeAgainMs };
+}
+
+const NOTHING: readonly Sighting[] = [];
+
+const toSighting = ({ box, confidence }: MotRow): Sighting => ({ box, confidence, classId: 0 });
+
+const timeOf = (index: number, frameRate: number): bigint => BigInt(Math.round((index * 1e9) / frameRate));
+
+// Results of tracking as the MOT Challenge takes them.
+export type ResultRow = Pick<MotRow, "frame" | "id" | "box" | "confidence">;
+
+/** Rounded as they are written, before they are scored: the file gives the very same scores. */
+export function roundRow({ frame, id, box, confidence }: ResultRow): ResultRow {
+  const [left, top, width, height] = box;
+  return { frame, id, box: [round(left), round(top), round(width), round(height)], confidence: round(confidence) };
+}
+
+const round = (value: number): number => Math.round(value * 1e4) / 1e4;
+
+export const formatRows = (rows: readonly ResultRow[]): string =>
+  rows.map(({ frame, id, box, confidence }) => `${[frame, id, ...box, confidence, -1, -1, -1].join(",")}\n`).join("");
+
+/** Makes the folder if need be; throws `CommandFailure` where it cannot. */
+export function prepareFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true });
+  } catch (cause) {
+    throw new CommandFailure(`--out ${folder}: the folder cannot be made: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/** Puts `SEQUENCE.txt` into the folder, whole or not at all. */
+export function writeResults(folder: string, sequence: string, rows: readonly ResultRow[]): void {
+  const file = join(folder, `${sequence}.txt`);
+  const unfinished = `${file}.part`;
+  try {
+    writeFileSync(unfinished, formatRows(rows));
+    renameSync(unfinished, file);
+  } catch (cause) {
+    rmSync(unfinished, { force: true });
+    throw new CommandFailure(`${file} cannot be written: ${(cause as Error).message}`, { cause });
+  }
 }

@@ -2,13 +2,11 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { assignGreatest } from "../../../cli/golden/pairs.ts";
+import type { FrameBoxes } from "../metrics/compare.ts";
 import { overlapsOf } from "../metrics/compare.ts";
 import { scoreMot } from "../metrics/score-mot.ts";
-import type { FrameBoxes } from "../metrics/sequence.ts";
-import { groupByFrame, readTruth, toFrameBoxes } from "./frames.ts";
 import { mot15 } from "./mot.fixture.ts";
-import { readRows } from "./rows.ts";
-import { listSequences } from "./sequence-folder.ts";
+import { groupByFrame, listSequences, readRows, readTruth, toFrameBoxes } from "./sequences.ts";
 
 /** Each detection with the id of the object it lies on; those that lie on none get one that nothing else has. */
 function giveTrueIds(truth: FrameBoxes, detections: FrameBoxes, nextId: () => number): FrameBoxes {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { enhanceTrack } from "../../../enhance/enhance-track.ts";
-import { cutPatches } from "./coco-patches.ts";
+import { cutPatches } from "./patches.ts";
 
 const COCO = fileURLToPath(new URL("../../../../shared/data/coco", import.meta.url));
 

@@ -3,10 +3,8 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { makeFolder } from "../../../cli/windhover.fixture.ts";
-import { readResults, readTruth } from "./frames.ts";
 import { makeSequence } from "./mot.fixture.ts";
-import { readRows } from "./rows.ts";
-import { listSequences } from "./sequence-folder.ts";
+import { listSequences, readResults, readRows, readTruth } from "./sequences.ts";
 
 const folder = makeFolder();
 const file = join(folder, "rows.txt");

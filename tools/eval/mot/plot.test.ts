@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { COLOURS } from "../../../cli/svg.ts";
+import { sequence, square } from "../metrics/compare.fixture.ts";
 import { scoreMot } from "../metrics/score-mot.ts";
-import { sequence, square } from "../metrics/sequence.fixture.ts";
-import { drawScores } from "./draw-scores.ts";
-import { colourTracks, findRuns } from "./runs.ts";
-import { listTicks } from "./timeline.ts";
+import { colourTracks, drawScores, findRuns, listTicks } from "./plot.ts";
 
 const broken = sequence(
   [[7], [7], [], [8], []].map((ids) => [{ 1: square() }, Object.fromEntries(ids.map((id) => [id, square()]))]),

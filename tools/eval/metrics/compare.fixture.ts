@@ -1,5 +1,5 @@
 /** Sequences for tests, written as what is in each frame. */
-import type { FrameBoxes, MotSequence } from "./sequence.ts";
+import type { FrameBoxes, MotSequence } from "./compare.ts";
 
 export type Box = readonly [left: number, top: number, width: number, height: number];
 /** The boxes of a frame by id. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { measureThroughput, type Passage } from "./throughput.ts";
+import { measureThroughput, type Passage } from "./measure.ts";
 
 const INTERVAL_MS = 40;
 const LOOK_MS = 500;

@@ -1,4 +1,5 @@
-/** Plays by RTMP: tells of every picture when its last byte is there. */
+/** Plays by RTSP within its connection, without a jitter buffer: tells of every picture when its last byte is there. */
+
 import { connect } from "node:net";
 import { CommandFailure } from "../../../cli/command.ts";
 import { splitLengths } from "../../../media/h264/nal.ts";
@@ -9,9 +10,40 @@ import { makeCommand, readCommand } from "../../../media/rtmp/command.ts";
 import { readVideo } from "../../../media/rtmp/flv-video.ts";
 import { Handshake } from "../../../media/rtmp/handshake.ts";
 import { FIRST_CHUNK_SIZE, MESSAGE, type Message } from "../../../media/rtmp/message.ts";
+import { H264Depayloader } from "../../../media/rtp/h264-depayload.ts";
+import { readRtp } from "../../../media/rtp/packet.ts";
+import { readRtspAddress, trackUrl } from "../../../media/rtsp/address.ts";
+import { RtspClient } from "../../../media/rtsp/client.ts";
 
+const RTSP_STEP_MS = 5000;
+const MOST_BYTES = 2 ** 23;
+
+export async function playRtsp(url: string, onPicture: (nals: readonly Uint8Array[]) => void): Promise<() => void> {
+  const address = readRtspAddress(url);
+  const pictures = new H264Depayloader(MOST_BYTES, ({ nals }) => onPicture(nals));
+  let expected: number | null = null;
+  const client = await RtspClient.open(address, {
+    stepMs: RTSP_STEP_MS,
+    onFrame: (channel, bytes) => {
+      const packet = channel === 0 ? readRtp(bytes) : null;
+      if (packet === null) return;
+      const isAfterLoss = expected !== null && packet.sequence !== expected;
+      expected = (packet.sequence + 1) % 2 ** 16;
+      pictures.take(packet, isAfterLoss);
+    },
+  });
+  await client.request("DESCRIBE", address.url, { Accept: "application/sdp" });
+  const { headers } = await client.request("SETUP", trackUrl(address.url, 0), {
+    Transport: "RTP/AVP/TCP;unicast;interleaved=0-1",
+  });
+  const [session = ""] = (headers.get("session") ?? "").split(";");
+  await client.request("PLAY", address.url, { Session: session, Range: "npt=0.000-" });
+  return () => client.fail("closed");
+}
+
+// Plays by RTMP: tells of every picture when its last byte is there.
 const LIMITS = { chunkStreams: 64, commandBytes: 65_536, mediaBytes: 2 ** 23 };
-const STEP_MS = 10_000;
+const RTMP_LIMIT_MS = 10_000;
 
 /** Resolves with how to stop, once the first picture is there. */
 export function playRtmp(url: string, onPicture: (nals: readonly Uint8Array[]) => void): Promise<() => void> {
@@ -26,7 +58,7 @@ export function playRtmp(url: string, onPicture: (nals: readonly Uint8Array[]) =
     for (const piece of writeChunks(makeCommand(streamId, ...values), FIRST_CHUNK_SIZE)) socket.write(piece);
   };
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => fail("no picture came in time"), STEP_MS);
+    const timer = setTimeout(() => fail("no frame arrived in time"), RTMP_LIMIT_MS);
     const fail = (reason: string): void => {
       socket.destroy();
       reject(new CommandFailure(`nothing can be played from ${host}:${port}: ${reason}`));
