@@ -5,16 +5,19 @@ import { comparePeers, formatResults, judge, readWords } from "./detect.ts";
 
 const CLIP = fileURLToPath(import.meta.url);
 
-test("rounds and a clip are taken in this order, each may be missing", () => {
+test("reads optional rounds and an optional clip, in this order", () => {
   assert.deepEqual(readWords([]), { rounds: 3 });
   assert.deepEqual(readWords(["5"]), { rounds: 5 });
   assert.deepEqual(readWords([CLIP]), { rounds: 3, clip: CLIP });
   assert.deepEqual(readWords(["5", CLIP]), { rounds: 5, clip: CLIP });
   assert.throws(() => readWords(["no-such-clip.mp4"]), /there is no clip no-such-clip\.mp4/);
-  assert.throws(() => readWords(["1", CLIP, "more"]), /"more" is too much; expected bench detect \[ROUNDS\] \[CLIP\]/);
+  assert.throws(
+    () => readWords(["1", CLIP, "more"]),
+    /unexpected argument "more"; expected bench detect \[ROUNDS\] \[CLIP\]/,
+  );
 });
 
-test("the median is held to the limit, from the side the limit is on", () => {
+test("compares the median with its lower or upper limit", () => {
   const results = judge([
     { name: "ratio", values: [0.9, 0.96, 0.97], limit: { least: 0.95 } },
     { name: "short", values: [0.9, 0.94, 0.97], limit: { least: 0.95 } },
@@ -28,15 +31,15 @@ test("the median is held to the limit, from the side the limit is on", () => {
   );
 });
 
-test("the table says what, how much, the limit and whether it holds", () => {
+test("formats measurement, value, limit and result", () => {
   const results = judge([
     { name: "ratio", values: [0.9, 0.96, 0.97], limit: { least: 0.95 } },
     { name: "time, ms", values: [2], limit: { most: 1.2 } },
   ]);
   assert.deepEqual(formatResults(results), [
-    "what      median  limit           of the rounds",
-    "ratio     0.960   ≥ 0.95  ok      0.900 … 0.970",
-    "time, ms  2.000   ≤ 1.2   MISSED",
+    "measurement  median  limit           range",
+    "ratio        0.960   ≥ 0.95  ok      0.900 … 0.970",
+    "time, ms     2.000   ≤ 1.2   MISSED",
   ]);
 });
 

@@ -1,8 +1,8 @@
 /**
- * Detection against its limits, all in ratios measured in the same run: the graph `detect` against a loop that does
- * nothing but infer, a model slower than the video against the video, the pixel kernels against those of GStreamer and
- * OpenCV, and what else is done to every frame against one inference. `bench detect [ROUNDS] [CLIP]`, 720p at 25 fps;
- * without CLIP one is rendered. OpenCV is optional: libopencv-dev.
+ * Detection compared with its limits, as ratios measured in the same run: the graph `detect` with a loop that only infers,
+ * a model slower than the video with the video, the pixel kernels with those of GStreamer and OpenCV, and the other work
+ * per frame with one inference. `bench detect [ROUNDS] [CLIP]`, 720p at 25 fps; without CLIP one is rendered. OpenCV is
+ * optional: libopencv-dev.
  */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
@@ -16,7 +16,7 @@ const ROUNDS = 3;
 const FAST = { model: "default", frames: 150, turns: 3 } as const;
 const LIVE = { model: "aerial", frames: 300 } as const;
 const FRAME_MS = 40;
-/** Of the time that GStreamer or OpenCV needs for the same work. */
+/** Limit, relative to the time of GStreamer or OpenCV for the same work. */
 const HALF = 0.5;
 
 interface Fast {
@@ -30,7 +30,7 @@ interface Live {
   readonly outFps: number;
   /** From the first frame to the last. */
   readonly lost: number;
-  readonly looked: number;
+  readonly inferred: number;
   readonly same: number;
   readonly boxes: number;
   readonly longestMs: number;
@@ -62,8 +62,8 @@ export default async function detect(args: readonly string[], terminal: Terminal
     done.push(measured);
     const { bareFps, fast, live } = measured;
     terminal.say(
-      `round ${round} of ${rounds}: bare ${bareFps.toFixed(1)}, graph ${fast.fps.toFixed(1)} frames/s; ` +
-        `live ${live.inFps.toFixed(1)} in, ${live.outFps.toFixed(1)} out, ${live.lost} lost, ${live.looked} inferred, latency up to ${live.longestMs.toFixed(0)} ms`,
+      `round ${round} of ${rounds}: bare ${bareFps.toFixed(1)}, graph ${fast.fps.toFixed(1)} fps; ` +
+        `live ${live.inFps.toFixed(1)} in, ${live.outFps.toFixed(1)} out, ${live.lost} lost, ${live.inferred} inferred, latency up to ${live.longestMs.toFixed(0)} ms`,
     );
   }
   const results = judge(compare(done));
@@ -75,7 +75,8 @@ export function readWords(args: readonly string[]): { readonly rounds: number; r
   const [first = "", ...rest] = args;
   const isCount = /^\d+$/.test(first);
   const [clip, extra] = isCount || first === "" ? rest : args;
-  if (extra !== undefined) throw new UsageFault(`"${extra}" is too much; expected bench detect [ROUNDS] [CLIP]`);
+  if (extra !== undefined)
+    throw new UsageFault(`unexpected argument "${extra}"; expected bench detect [ROUNDS] [CLIP]`);
   if (clip !== undefined && !existsSync(clip))
     throw new UsageFault(`there is no clip ${clip}; expected bench detect [ROUNDS] [CLIP]`);
   return { rounds: isCount ? readRounds([first]) : ROUNDS, ...(clip !== undefined && { clip: resolve(clip) }) };
@@ -88,7 +89,7 @@ async function measure(clip: string, peers: Peers): Promise<Round> {
   return { bareFps, fast, live, perFrame, comparisons: await addMotion(await peers.compare()) };
 }
 
-/** By turns, bare first and last: a machine that is slower for a while is so for both. */
+/** Alternating, bare first and last, so that a temporarily slow machine affects both. */
 async function measureFast(clip: string): Promise<Pick<Round, "bareFps" | "fast">> {
   const frames = String(FAST.frames);
   const bare: number[] = [];
@@ -105,7 +106,7 @@ async function measureFast(clip: string): Promise<Pick<Round, "bareFps" | "fast"
   };
 }
 
-/** Ours is called from TypeScript, and is timed in a process of its own, right after the other. */
+/** Our kernel is called from TypeScript, so it is timed in its own process right after the others. */
 async function addMotion(comparisons: readonly Comparison[]): Promise<readonly Comparison[]> {
   const added: Comparison[] = [];
   for (const comparison of comparisons) {
@@ -115,7 +116,7 @@ async function addMotion(comparisons: readonly Comparison[]): Promise<readonly C
       continue;
     }
     const { ms, found } = await program<{ ms: number; found: number }>("motion", `${size.width}`, `${size.height}`);
-    // What finds nothing is no comparison.
+    // Without a detected motion the time is meaningless.
     added.push({ ...comparison, ms: { ours: found > 0.9 ? ms : Number.NaN, ...comparison.ms } });
   }
   return added;
@@ -177,7 +178,7 @@ function compare(rounds: readonly Round[]): readonly Measured[] {
   ];
 }
 
-/** One line for each peer of each kernel, with our own time. */
+/** A row per peer of each kernel, with our own time. */
 export function comparePeers(rounds: readonly (readonly Comparison[])[]): readonly Measured[] {
   return (rounds[0] ?? []).flatMap(({ name, ms }, place) => {
     const times = (contestant: string) => rounds.map((round) => round[place]?.ms[contestant] ?? Number.NaN);
@@ -191,14 +192,14 @@ export function comparePeers(rounds: readonly (readonly Comparison[])[]): readon
   });
 }
 
-/** No inference, or no box, shows nothing. */
-const shareOfSame = ({ looked, same, boxes }: Live): number => (looked === 0 || boxes === 0 ? 0 : same / looked);
+/** 0 without inferences or boxes. */
+const shareOfSame = ({ inferred, same, boxes }: Live): number => (inferred === 0 || boxes === 0 ? 0 : same / inferred);
 
 export type Limit = { readonly least: number } | { readonly most: number };
 
 export interface Measured {
   readonly name: string;
-  /** One a round. */
+  /** One per round. */
   readonly values: readonly number[];
   readonly limit: Limit;
 }
@@ -208,7 +209,7 @@ export interface Result extends Measured {
   readonly holds: boolean;
 }
 
-/** A value that is no number holds nothing. */
+/** NaN exceeds every limit. */
 export const judge = (measured: readonly Measured[]): readonly Result[] =>
   measured.map((one) => {
     const value = median(one.values);

@@ -169,9 +169,9 @@ export async function playFrames(url: string, width: number, height: number, cou
     { stdio: ["ignore", "pipe", "pipe"] },
   );
   const closed = once(decoder, "close");
-  let said = "";
+  let output = "";
   decoder.stderr.setEncoding("utf8").on("data", (text: string) => {
-    said = (said + text).slice(-500);
+    output = (output + text).slice(-500);
   });
   const timer = setTimeout(() => decoder.kill("SIGKILL"), LIMIT_MS);
   const ages: number[] = [];
@@ -190,5 +190,5 @@ export async function playFrames(url: string, width: number, height: number, cou
     decoder.kill("SIGKILL");
     await closed;
   }
-  throw new CommandFailure(`only ${ages.length} frames of ${url.replace(/\?.*/, "")} were readable: ${said}`);
+  throw new CommandFailure(`only ${ages.length} frames of ${url.replace(/\?.*/, "")} were readable: ${output}`);
 }

@@ -39,17 +39,20 @@ test("scores what the graph finds on a clip", { skip: noModel }, async () => {
   assert.match(readFileSync(plot, "utf8"), /street: 1 object, 0 id switches/);
 });
 
-test("frames beyond the ground truth are told of, and scored only when asked", { skip: noModel }, async () => {
+test("reports frames beyond the ground truth, and scores them only with --whole", { skip: noModel }, async () => {
   const half = write("half.txt", truth(FRAMES / 2));
   const args = ["eval", "clip", clip, "--gt", half, "--class", "stop sign", "--json"];
   const cut = await windhover(args);
   assert.equal(cut.code, 0, cut.stderr);
-  assert.match(cut.stderr, /the ground truth has 6 frames, the clip 12: the rest is not scored; --whole scores it too/);
+  assert.match(
+    cut.stderr,
+    /the ground truth has 6 frames, the clip 12: the rest is not scored; use --whole to score it/,
+  );
   const { frames, FP } = JSON.parse(cut.stdout);
   assert.deepEqual([frames, FP], [FRAMES / 2, 0]);
 
   const whole = await windhover([...args, "--whole"]);
-  assert.match(whole.stderr, /the ground truth has 6 frames, the clip 12: whatever is found beyond it counts as wrong/);
+  assert.match(whole.stderr, /the ground truth has 6 frames, the clip 12: detections beyond it are false positives/);
   const beyond = JSON.parse(whole.stdout);
   assert.deepEqual([beyond.frames, beyond.FP], [FRAMES, FRAMES / 2]);
 });
@@ -76,16 +79,16 @@ const REFUSED: readonly (readonly [what: string, args: readonly string[], kind: 
     "more frames than a clip has",
     [clip, "--gt", write("far.txt", `${truth(1)}1000001,1,484,54,72,72,1\n`)],
     "CommandFailure",
-    /far\.txt:2: frame is 1000001; expected at most 1000000/,
+    /far\.txt:2: frame is 1000001; expected up to 1000000/,
   ],
   ["a model that is not there", [clip, "--gt", gt, "--model", "qualty"], "CommandFailure", /did you mean "quality"\?/],
 ];
 
 for (const [what, args, kind, fault] of REFUSED)
-  test(`${what}: refused with a sentence`, () => refuses(args, kind, fault));
+  test(`${what}: rejected with an explanation`, () => refuses(args, kind, fault));
 
-test("a class that the model does not know: refused with a sentence", { skip: noModel }, () =>
-  refuses([clip, "--gt", gt, "--class", "persn"], "UsageFault", /knows no "persn"; did you mean "person"\?/),
+test("rejects a class that the model does not have", { skip: noModel }, () =>
+  refuses([clip, "--gt", gt, "--class", "persn"], "UsageFault", /has no class "persn"; did you mean "person"\?/),
 );
 
 async function refuses(args: readonly string[], kind: string, fault: RegExp): Promise<void> {

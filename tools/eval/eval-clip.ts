@@ -48,7 +48,7 @@ function findLastFrame(truthFile: string): number {
     { frame: 0, line: 0 },
   );
   if (frame <= MOST_FRAMES) return frame;
-  throw new CommandFailure(`${truthFile}:${line}: frame is ${frame}; expected at most ${MOST_FRAMES}`);
+  throw new CommandFailure(`${truthFile}:${line}: frame is ${frame}; expected up to ${MOST_FRAMES}`);
 }
 
 async function chooseModel(
@@ -60,18 +60,18 @@ async function chooseModel(
   const { card, labels } = await explainModelFaults(() => openModel(model));
   if (!labels.includes(className))
     throw new UsageFault(
-      `the model "${card.model}" knows no "${className}"${didYouMean(className, labels)}\n  \`windhover models show ${model}\` lists what it knows`,
+      `the model "${card.model}" has no class "${className}"${didYouMean(className, labels)}\n  \`windhover models show ${model}\` lists its classes`,
     );
   return { model, className, weak: card.thresholds.weak };
 }
 
 function describeMisfit(trueCount: number, clipCount: number, isWhole: boolean): string | null {
   const counts = `the ground truth has ${trueCount} frames, the clip`;
-  if (clipCount < trueCount) return `${counts} only ${clipCount}: what it lacks counts as missed`;
+  if (clipCount < trueCount) return `${counts} only ${clipCount}: missing frames count as missed`;
   if (clipCount === trueCount) return null;
   return isWhole
-    ? `${counts} ${clipCount}: whatever is found beyond it counts as wrong`
-    : `${counts} ${clipCount}: the rest is not scored; --whole scores it too`;
+    ? `${counts} ${clipCount}: detections beyond it are false positives`
+    : `${counts} ${clipCount}: the rest is not scored; use --whole to score it`;
 }
 
 function note(terminal: Terminal, text: string): void {

@@ -19,13 +19,13 @@ function makeDataset(categories: readonly string[]): string {
   return dataset;
 }
 
-test("a model that knows none of the classes is a failure that names them", async () => {
+test("fails for a model without any of the classes and names them", async () => {
   const none = await windhover(["eval", "coco", makeDataset(["unicorn"])]);
   assert.equal(none.code, 1);
-  assert.match(none.stderr, /the model "default" knows none of the classes of the pictures: unicorn/);
+  assert.match(none.stderr, /the model "default" has none of the classes of the dataset: unicorn/);
 });
 
-test("a bad command line is refused before anything is looked at", async () => {
+test("rejects a bad command line before any inference", async () => {
   for (const [args, expected] of [
     [[], /missing: one DIR/],
     [[folder, "--confidence", "2"], /--confidence is "2"; expected a number between 0 and 1/],

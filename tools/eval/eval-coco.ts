@@ -5,11 +5,11 @@ import { explainModelFaults } from "../../cli/models/fetching.ts";
 import { Progress } from "../../cli/progress.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { type Dataset, readDataset } from "./coco/dataset.ts";
-import { lookAt } from "./coco/detect-images.ts";
+import { detectImages } from "./coco/detect-images.ts";
 import { drawPrecisions, formatScores, toJson } from "./coco/report.ts";
 import { groupByClass, scoreCoco } from "./coco/score.ts";
 
-/** Precision is measured over all that a model is at all inclined to say. */
+/** Precision is measured down to this confidence. */
 const LEAST_CONFIDENCE = 0.01;
 
 export async function evalCoco(given: Given, terminal: Terminal): Promise<number> {
@@ -21,14 +21,14 @@ export async function evalCoco(given: Given, terminal: Terminal): Promise<number
   const dataset = readDataset(folder);
   const model = given.text("model") ?? "default";
   const { name, classNames } = await matchClasses(dataset, model, terminal);
-  const progress = new Progress(terminal, "pictures");
+  const progress = new Progress(terminal, "images");
   const { pictures } = dataset;
   const onPicture = (count: number, file: string): void => progress.show(count, pictures.length, file);
-  const seen = await lookAt({ pictures, model, confidence, onPicture }, await loadKnowledge(terminal));
+  const seen = await detectImages({ pictures, model, confidence, onPicture }, await loadKnowledge(terminal));
   progress.end();
   const found = pictures.map((picture, index) => groupByClass(seen[index] ?? [], picture));
   const scores = scoreCoco(pictures, found, classNames);
-  if (scores === null) throw new CommandFailure(`${folder} has no objects of the classes that ${model} knows`);
+  if (scores === null) throw new CommandFailure(`${folder} has no objects of the classes of ${model}`);
   if (plot !== undefined) await writeText(plot, drawPrecisions(`${name}: ${pictures.length} pictures`, scores));
   const asked = { model, pictures: pictures.length, confidence };
   await terminal.print(
@@ -45,7 +45,7 @@ function readConfidence(given: Given): number {
   throw new UsageFault(`--confidence is "${given.text("confidence")}"; expected a number between 0 and 1`);
 }
 
-/** What the model is called, and the classes that both know. Throws when there are none. */
+/** The name of the model, and the common classes. Throws if there are none. */
 async function matchClasses(
   { classNames }: Dataset,
   model: string,
@@ -56,11 +56,11 @@ async function matchClasses(
   const known = classNames.filter((name) => labels.includes(name));
   if (known.length === 0)
     throw new CommandFailure(
-      `the model "${card.model}" knows none of the classes of the pictures: ${classNames.slice(0, 10).join(", ")}\n  \`windhover models show ${model}\` lists what it knows`,
+      `the model "${card.model}" has none of the classes of the dataset: ${classNames.slice(0, 10).join(", ")}\n  \`windhover models show ${model}\` lists its classes`,
     );
   const unknown = classNames.filter((name) => !labels.includes(name));
   if (unknown.length > 0) {
-    const text = `left out, because ${card.model} does not know them: ${unknown.join(", ")}`;
+    const text = `skipped, because ${card.model} does not have them: ${unknown.join(", ")}`;
     terminal.say(terminal.isJson ? JSON.stringify({ type: "note", text }) : text);
   }
   return { name: card.model, classNames: known };

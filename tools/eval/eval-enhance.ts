@@ -14,11 +14,11 @@ const CLASSES = ["car", "bus", "truck"];
 const LEAST_PIXELS = 60;
 
 export async function evalEnhance(given: Given, terminal: Terminal): Promise<number> {
-  if (given.positionals.length === 0) throw new UsageFault("expected a DIR with images/ and instances.json, or a CLIP");
+  if (given.positionals.length === 0) throw new UsageFault("missing: a DIR with images/ and instances.json, or a CLIP");
   const sheet = given.text("sheet");
   if (sheet !== undefined) expectRoom("sheet", sheet);
   const patches = await gather(given, terminal);
-  if (patches.length === 0) throw new CommandFailure("there are no such objects; --classes and --least say which");
+  if (patches.length === 0) throw new CommandFailure("no objects found; change --classes or --least");
   const enhanced = await enhance(patches, terminal);
   if (sheet !== undefined) await writeText(sheet, drawSheet(`${enhanced.length} objects`, enhanced));
   await terminal.print(
@@ -42,7 +42,7 @@ async function gather(given: Given, terminal: Terminal): Promise<readonly EvalPa
   const patches: EvalPatch[] = [];
   for (const place of given.positionals) {
     const found = statSync(place, { throwIfNoEntry: false });
-    if (found === undefined) throw new CommandFailure(`there is no ${place}`);
+    if (found === undefined) throw new CommandFailure(`there is no file or folder ${place}`);
     patches.push(
       ...(found.isDirectory()
         ? cutPatches(place, wanted)
@@ -58,7 +58,7 @@ async function enhance(patches: readonly EvalPatch[], terminal: Terminal): Promi
     import("../../enhance/plate/plate-reader.ts"),
   ]);
   const reader = await openPlateReader();
-  if (typeof reader === "string") terminal.say(`plates are not read: ${reader}`);
+  if (typeof reader === "string") terminal.say(`number plates are not read: ${reader}`);
   const readers: Readers = typeof reader === "string" ? {} : { readPlate: (picture) => reader.read(picture) };
   const progress = new Progress(terminal, "objects");
   const enhanced: Enhanced[] = [];
@@ -80,7 +80,6 @@ function format(enhanced: readonly Enhanced[], paint: Terminal["paintOut"]): str
   return alignTable(["object", "type", "colour", "plate"], rows, paint);
 }
 
-// Every picture with what was said of it, on one sheet, to be judged by eye.
 export interface Enhanced extends EvalPatch {
   readonly data: EnhancedData;
 }

@@ -64,15 +64,10 @@ const REFUSED: readonly (readonly [what: string, args: readonly string[], kind: 
   ["no DIR", TRACK, USAGE, /missing: one DIR/],
   ["nothing to score", [sequences], USAGE, /expected --detections FILE to track, or --results FOLDER/],
   ["an unknown tracker", [sequences, ...TRACK, "--tracker", "bytes"], USAGE, /did you mean "byte"\?/],
-  [
-    "a tracker for results",
-    [sequences, "--results", folder, "--tracker", "byte"],
-    USAGE,
-    /--tracker goes with --detect/,
-  ],
+  ["a tracker for results", [sequences, "--results", folder, "--tracker", "byte"], USAGE, /--tracker needs --detect/],
   ["a DIR that is not there", [join(folder, "none"), ...TRACK], FAILURE, /there is no folder .*none/],
   ["a DIR without sequences", [folder, ...TRACK], FAILURE, /has no sequences: expected a folder for each/],
-  ["a sequence for a DIR", [join(sequences, "one"), ...TRACK], FAILURE, /is a sequence itself: give the folder above/],
+  ["a sequence for a DIR", [join(sequences, "one"), ...TRACK], FAILURE, /is a sequence itself: give its parent folder/],
   ["no detections", [sequences, "--detections", "dat.txt"], FAILURE, /no file .*one\/dat\.txt\n.*two\/dat\.txt/],
   ["no results", [sequences, "--results", folder], FAILURE, /there is no file .*one\.txt/],
   ["a sequence with nothing to score", [unscored, ...TRACK], FAILURE, /two\/gt\.txt has nothing to score/],
@@ -80,7 +75,7 @@ const REFUSED: readonly (readonly [what: string, args: readonly string[], kind: 
 ];
 
 for (const [what, args, kind, fault] of REFUSED)
-  test(`${what}: refused with a sentence`, async () => {
+  test(`${what}: rejected with an explanation`, async () => {
     const { terminal } = stalledTerminal();
     await assert.rejects(
       async () => command.run(readArguments(command, args), terminal),

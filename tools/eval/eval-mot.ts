@@ -35,11 +35,11 @@ function readOrigin(given: Given): Origin {
   const folder = given.text("results");
   if ((file === undefined) === (folder === undefined))
     throw new UsageFault(
-      "expected --detections FILE to track, or --results FOLDER to score what was tracked elsewhere",
+      "expected --detections FILE to track, or --results FOLDER to score the results of another tracker",
     );
   if (folder !== undefined) {
     const idle = ["tracker", "out"].find((name) => given.text(name) !== undefined);
-    if (idle !== undefined) throw new UsageFault(`--${idle} goes with --detections: with --results nothing is tracked`);
+    if (idle !== undefined) throw new UsageFault(`--${idle} needs --detections: with --results nothing is tracked`);
     return { kind: "results", folder };
   }
   const preset = given.choice("tracker", PRESETS) ?? "default";
@@ -48,7 +48,7 @@ function readOrigin(given: Given): Origin {
 
 async function print({ sequences, combined, leftOut }: Evaluation, given: Given, terminal: Terminal): Promise<void> {
   if (leftOut > 0) {
-    const text = `${leftOut} detections without area were left out`;
+    const text = `${leftOut} detections without area were skipped`;
     terminal.say(terminal.isJson ? JSON.stringify({ type: "note", text }) : text);
   }
   if (!given.flag("json")) return terminal.print(formatScores(sequences, combined, terminal.paintOut));

@@ -61,7 +61,7 @@ export class ByteTracker implements MotTracker {
     return { filter: new HeightFilter(box), firstFrame: frame, id: 0, lastFrame: frame, state, confidence };
   }
 
-  /** Updates what fits together and gives what is left of both. */
+  /** Updates matched tracks and returns the unmatched tracks and sightings. */
   #match(tracks: readonly ByteTrack[], sightings: readonly Sighting[], limit: number, isFused: boolean) {
     const boxes = sightings.map(({ box }) => box);
     const costs = new Float64Array(tracks.length * boxes.length);
@@ -91,12 +91,12 @@ export class ByteTracker implements MotTracker {
   }
 }
 
-/** The authors' code counts the last pixel in, as pictures of old did. */
+/** The authors' code counts the last pixel as inside the box. */
 function overlapOfPixels(a: TrackBox, b: TrackBox): number {
   return overlap([a[0], a[1], a[2] + 1, a[3] + 1], [b[0], b[1], b[2] + 1, b[3] + 1]);
 }
 
-/** Of a seen and a lost track in one place, the longer one stays. */
+/** Of a visible and a lost track at the same place, the longer one is kept. */
 function dropDuplicates(tracks: readonly ByteTrack[]): ByteTrack[] {
   const age = ({ lastFrame, firstFrame }: ByteTrack): number => lastFrame - firstFrame;
   const dropped = new Set<ByteTrack>();

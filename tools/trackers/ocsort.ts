@@ -41,7 +41,7 @@ export class OcsortTracker implements MotTracker {
   ) {
     const { length } = sightings;
     const overlaps = new Float64Array(tracks.length * length);
-    // Ratings reach from -0.1 to 1.1; the best total is found first and pairs that overlap too little dropped afterwards.
+    // Ratings are from -0.1 to 1.1. The best total is found first; pairs with too little overlap are dropped afterwards.
     const costs = new Float64Array(tracks.length * length);
     tracks.forEach((track, row) => {
       const box = isByLastSighting ? track.lastSeen : track.filter.box;
@@ -68,7 +68,7 @@ export class OcsortTracker implements MotTracker {
   }
 }
 
-/** How well the way to a sighting goes on in the direction of the track. */
+/** How well the direction to a sighting continues the direction of the track. */
 function turn(track: OcsortTrack, { box, confidence }: Sighting): number {
   const from = track.observe(DELTA);
   if (from === null) return 0;
@@ -77,7 +77,7 @@ function turn(track: OcsortTrack, { box, confidence }: Sighting): number {
   return ((Math.PI / 2 - Math.acos(cosine)) / Math.PI) * INERTIA * confidence;
 }
 
-/** Frames over which a direction is taken. */
+/** Frames over which a direction is measured. */
 export const DELTA = 3;
 
 export class OcsortTrack {
@@ -92,7 +92,7 @@ export class OcsortTrack {
   lastSeen: TrackBox | null = null;
   readonly #seen = new Map<number, TrackBox>();
   #lastSeenAge = 0;
-  /** As the filter was at the first frame without a sighting. */
+  /** Copy of the filter at the first frame without a sighting. */
   #frozen: SquareFilter | null = null;
 
   constructor({ box, confidence }: Sighting) {
@@ -145,7 +145,7 @@ export class OcsortTrack {
     return this.lastSeen;
   }
 
-  /** The filter is run again from where it was lost, along a straight line of sightings that might have been. */
+  /** Runs the filter again from where the track was lost, with sightings interpolated along a straight line. */
   #replay(frozen: SquareFilter, from: TrackBox, to: TrackBox, frames: number): void {
     for (let i = 1; i <= frames; i++) {
       const blend = (a: number, b: number): number => a + ((b - a) * i) / frames;

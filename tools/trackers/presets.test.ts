@@ -6,7 +6,7 @@ import { listSequences } from "../eval/mot/sequences.ts";
 import { createTracker, PRESETS } from "./presets.ts";
 
 for (const preset of PRESETS)
-  test(`${preset} follows one who walks`, () => {
+  test(`${preset} tracks a walking person`, () => {
     const tracker = createTracker(preset);
     const ids = Array.from({ length: 20 }, (_, i) =>
       tracker.update(BigInt(i) * 40_000_000n, [{ box: [100 + 3 * i, 50, 40, 100], confidence: 0.9, classId: 0 }]),
@@ -18,7 +18,7 @@ for (const preset of PRESETS)
 // The best of SORT, ByteTrack, OC-SORT, BoT-SORT and Hybrid-SORT on these detections, by their authors' own code.
 const BEST = { hota: 0.463, assA: 0.423, idf1: 0.608 };
 
-test("ours is above the published ones on MOT15", { skip: mot15.skip }, async () => {
+test("scores better than the published trackers on MOT15", { skip: mot15.skip }, async () => {
   const origin = {
     kind: "detections",
     file: "det_sort_frcnn.txt",

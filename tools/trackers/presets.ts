@@ -8,7 +8,7 @@ import { SortTracker } from "./sort.ts";
 export const PRESETS = ["default", "byte", "ocsort", "sort"] as const;
 export type Preset = (typeof PRESETS)[number];
 
-/** Ours, or another's method with the settings its authors published, which `options` do not change. */
+/** Our tracker, or a published one with its published settings, which `options` do not change. */
 export function createTracker(preset: Preset, options: Partial<TrackerSettings> = {}): MotTracker {
   if (preset === "byte") return new ByteTracker();
   if (preset === "ocsort") return new OcsortTracker();

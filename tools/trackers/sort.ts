@@ -30,7 +30,7 @@ export class SortTracker implements MotTracker {
       track.sinceSeen += 1;
     }
     const boxes = this.#tracks.map((track) => track.filter.box);
-    // The best total overlap is found first, and pairs that overlap too little are dropped afterwards.
+    // The best total overlap is found first; pairs with too little overlap are dropped afterwards.
     const costs = Float64Array.from({ length: sightings.length * boxes.length }, (_, i) => {
       const sighting = sightings[Math.floor(i / boxes.length)] as Sighting;
       return 1 - overlap(sighting.box, boxes[i % boxes.length] as TrackBox);

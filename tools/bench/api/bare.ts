@@ -1,4 +1,4 @@
-/** Bare Hono that answers with a constant: the yardstick. Argument: the file with the answer. Prints its address. */
+/** The baseline: bare Hono with a constant response. Argument: the file with the response. Prints its address. */
 import { readFileSync } from "node:fs";
 import { serve } from "@hono/node-server";
 import { Hono } from "hono";

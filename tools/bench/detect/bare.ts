@@ -1,6 +1,6 @@
 /**
- * The limit, in a process of its own: `bare.ts FRAMES MODEL` only calls onnxruntime, on a tensor that is ready, with the
- * settings that `detect` uses. Prints inferences per second.
+ * The baseline, run in its own process: `bare.ts FRAMES MODEL` only calls onnxruntime on a prepared tensor, with the
+ * settings of `detect`. Prints inferences/s.
  */
 import { shapeOf } from "../../../elements/detect/worker/model-input.ts";
 import { sizeOf, viewTensor } from "../../../elements/detect/worker/tensor-view.ts";

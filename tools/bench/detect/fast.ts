@@ -1,6 +1,6 @@
 /**
- * One measured run in a process of its own: `fast.ts CLIP FRAMES MODEL` runs the graph `detect` at pace fast. Prints
- * frames per second from the first message to the last, and how long the main thread was busy at a stretch.
+ * Run in its own process: `fast.ts CLIP FRAMES MODEL` runs the graph `detect` at pace fast. Prints fps from the first
+ * message to the last, and the event loop delay.
  */
 
 import { compileGraph, loadKnowledge } from "../../../cli/compile-graph.ts";

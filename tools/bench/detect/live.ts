@@ -1,18 +1,18 @@
 /**
- * One measured run in a process of its own: `live.ts CLIP FRAMES MODEL` plays the clip in real time through a model that
- * is slower than the video, then looks at the frames that were looked at once more, at pace fast: each must show the
- * same boxes, or boxes lie on frames that they do not belong to.
+ * Run in its own process: `live.ts CLIP FRAMES MODEL` plays the clip in real time through a model that is slower than the
+ * video, then infers the same frames again at pace fast: each must have the same boxes, or boxes were drawn on the wrong
+ * frames.
  */
 import type { Detections } from "../../../schemas/detections.ts";
 import { ending, measureLoopDelay, measureThroughput, passing, runLine } from "./measure.ts";
 
 const [clip = "", frames = "", model = ""] = process.argv.slice(2);
-/** So low that there is something to compare in any picture. */
+/** Low enough for some boxes in any frame. */
 const DETECT = `detect model="${model}" confidence=0.02 weak=0.02`;
 
 const arrivals = new Map<bigint | null, number>();
 const departures = new Map<bigint | null, number>();
-const looked = new Map<bigint | null, string>();
+const inferred = new Map<bigint | null, string>();
 let boxes = 0;
 let longestMs = 0;
 
@@ -23,7 +23,7 @@ const leave = ending("leave", ({ ptsNs, meta }) => {
   longestMs = Math.max(longestMs, leftMs - (arrivals.get(ptsNs) ?? 0));
   const detections = meta.detections as Detections;
   if (!detections.inferred) return;
-  looked.set(ptsNs, JSON.stringify(detections));
+  inferred.set(ptsNs, JSON.stringify(detections));
   boxes += detections.objects.length;
 });
 const readDelay = measureLoopDelay();
@@ -32,9 +32,9 @@ await runLine(line, [arrive, leave], Number(frames));
 const loopDelayMs = readDelay();
 
 let same = 0;
-const only = passing("only", ({ ptsNs }) => (looked.has(ptsNs) ? undefined : "drop"));
+const only = passing("only", ({ ptsNs }) => (inferred.has(ptsNs) ? undefined : "drop"));
 const compare = ending("compare", ({ ptsNs, meta }) => {
-  if (looked.get(ptsNs) === JSON.stringify(meta.detections)) same += 1;
+  if (inferred.get(ptsNs) === JSON.stringify(meta.detections)) same += 1;
 });
 await runLine(`source uri="${clip}" pace=fast ! decode ! only ! ${DETECT} ! compare`, [only, compare], Number(frames));
 
@@ -44,7 +44,7 @@ process.stdout.write(
       [...arrivals].map(([ptsNs, arrivedMs]) => ({ arrivedMs, leftMs: departures.get(ptsNs) ?? null })),
     ),
     lost: arrivals.size - departures.size,
-    looked: looked.size,
+    inferred: inferred.size,
     same,
     boxes,
     longestMs,

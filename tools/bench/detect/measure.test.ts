@@ -14,7 +14,7 @@ const play = (change: (index: number, leftMs: number) => number | null): readonl
 
 const near = (value: number, expected: number): void => assert.ok(Math.abs(value - expected) < 0.02, `${value}`);
 
-test("bursts are no loss, whatever their phase", () => {
+test("does not count bursts as loss, in any phase", () => {
   for (let phase = 0; phase < 12; phase++) {
     const { kept, inFps, outFps } = measureThroughput(play((_, leftMs) => leftMs).slice(phase));
     near(kept, 1);
@@ -34,6 +34,6 @@ test("a stream that falls behind is slower out than in, though nothing is lost",
   near(outFps, 20);
 });
 
-test("nothing that left is no measure", () => {
+test("reports NaN when no frame left", () => {
   assert.ok(!(measureThroughput(play(() => null)).kept >= 0.95));
 });

@@ -1,4 +1,4 @@
-/** Runs a launch line to its end, with elements that measure besides the built-in ones. */
+/** Measuring tools for the programs of `bench detect`: a launch line, event loop delay, throughput. */
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Type } from "typebox";
@@ -7,22 +7,22 @@ import { type AnyElement, defineElement, type Frame } from "../../../elements/el
 import { compileLaunch } from "../../../graphs/compiler/compile.ts";
 import { RunningGraph } from "../../../graphs/runtime/running-graph.ts";
 
-type Look = (frame: Frame) => undefined | "drop" | Promise<void> | void;
+type Process = (frame: Frame) => undefined | "drop" | Promise<void> | void;
 
-const seeing = (kind: "transform" | "sink") => (name: string, process: Look) =>
+const measuring = (kind: "transform" | "sink") => (name: string, process: Process) =>
   defineElement({
     kind,
     name,
-    about: "Bench: looks at frames.",
+    about: "Measures frames.",
     example: "",
     caps: "ANY",
     properties: Type.Object({}),
     create: () => ({ process }),
   });
-export const passing = seeing("transform");
-export const ending = seeing("sink");
+export const passing = measuring("transform");
+export const ending = measuring("sink");
 
-/** Rejects with what broke. `frames`: so many of the source's. */
+/** Runs a launch line with additional elements to its end, or for `frames` frames. */
 export async function runLine(line: string, extra: readonly AnyElement[], frames?: number): Promise<void> {
   const knowledge = await loadKnowledge(null);
   const named = extra.map((element) => [element.name, element] as const);
@@ -37,11 +37,10 @@ export async function runLine(line: string, extra: readonly AnyElement[], frames
   if (error !== null) throw error;
 }
 
-// How long the main thread kept its events waiting.
-/** Milliseconds between two looks; what the histogram holds includes them. */
+/** Sampling interval, which the histogram includes. */
 const RESOLUTION_MS = 1;
 
-/** Starts to measure; the function ends it and gives the 99th percentile in milliseconds. */
+/** Starts measuring; the returned function stops and returns the 99th percentile of the event loop delay in ms. */
 export function measureLoopDelay(): () => number {
   const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   histogram.enable();
@@ -51,24 +50,23 @@ export function measureLoopDelay(): () => number {
   };
 }
 
-// Frames out against frames in, of a stream that is taken in the middle: neither its start nor its end counts. Pure.
 export interface Passage {
   readonly arrivedMs: number;
-  /** Null: it never left. */
+  /** Null if it was lost. */
   readonly leftMs: number | null;
 }
 
 export interface Throughput {
-  /** The lower of two: how many of the frames that came have left, and how fast they left against how fast they came. */
+  /** The lower of two: the share of frames that left, and their rate relative to the arrivals. */
   readonly kept: number;
   readonly inFps: number;
   readonly outFps: number;
 }
 
-/** Of the frames, at either end. */
+/** Share of the frames ignored at either end. */
 const LEFT_OUT = 0.2;
 
-/** `frames` in the order in which they came. */
+/** Frames out compared with frames in, in the middle of a stream. `frames` are in the order of arrival. */
 export function measureThroughput(frames: readonly Passage[]): Throughput {
   const edge = Math.floor(frames.length * LEFT_OUT);
   const middle = frames.slice(edge, frames.length - edge);
@@ -81,8 +79,8 @@ export function measureThroughput(frames: readonly Passage[]): Throughput {
 }
 
 /**
- * Milliseconds between departures for each between arrivals, by least squares: frames leave in bursts, one a look, and
- * from the first to the last of them would depend on where in a burst these two are.
+ * Slope of the departure times over the arrival times, by least squares: frames leave in bursts, one per inference, so the
+ * first and the last frame alone would depend on their place in a burst.
  */
 function fitSlope(passed: readonly { readonly arrivedMs: number; readonly leftMs: number }[]): number {
   const arrivedMs = mean(passed.map((frame) => frame.arrivedMs));

@@ -1,7 +1,7 @@
 /**
- * Camera motion from the picture, in a process of its own, on the pictures of `peers/motion.cc`: `motion.ts WIDTH HEIGHT`.
- * Every picture is compared with the one before it and has its corners found anew. Prints the median of the
- * milliseconds of processor time per picture, and how often a motion was found.
+ * Camera motion estimation, run in its own process on the same images as `peers/motion.cc`: `motion.ts WIDTH HEIGHT`.
+ * Compares every image with the one before, with new corners each time. Prints the median CPU time per image in ms, and
+ * how often a motion was found.
  */
 import { PictureMotion } from "../../../vision/picture-motion.ts";
 import { median } from "../harness.ts";

@@ -1,4 +1,4 @@
-/** The pixel kernels against GStreamer's and OpenCV's: compiles `peers/` with the addon's own objects, and runs it. */
+/** The pixel kernels compared with GStreamer's and OpenCV's: compiles `peers/` with the addon's object files and runs it. */
 import { mkdirSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { CommandFailure } from "../../../cli/command.ts";
@@ -13,11 +13,11 @@ const KERNELS =
   /^(axis|draw|glyphs|kernels|kernels_\w+|paint|resample|stroke|tensor|to_rgb|yuv_planes)\.cc-[0-9a-f]+\.o$/;
 const LIBRARIES = ["gstreamer-video-1.0", "pangocairo"];
 const OPENCV_LIBRARIES = ["core", "imgproc", "video", "calib3d"].map((name) => `-lopencv_${name}`);
-/** Calls of each contestant; the median counts. */
+/** Calls per contestant; the result is the median. */
 const TURNS = 200;
 
 export const OPENCV_MISSING =
-  "OpenCV is not installed, so nothing is compared with it: apt-get install --no-install-recommends libopencv-dev";
+  "OpenCV is not installed and is skipped: apt-get install --no-install-recommends libopencv-dev";
 
 export interface Comparison {
   readonly name: string;
@@ -49,7 +49,7 @@ export async function buildPeers(): Promise<Peers> {
   return { hasOpencv: opencv !== null, compare };
 }
 
-/** Null where pkg-config does not know one of them. */
+/** Null if pkg-config does not know one of them. */
 async function readFlags(words: readonly string[]): Promise<readonly string[] | null> {
   try {
     return (await run("pkg-config", words)).split(/\s+/).filter(Boolean);

@@ -1,4 +1,4 @@
-/** What elements do to every frame besides inference, in a process of its own. Prints medians in milliseconds. */
+/** The work of elements on every frame besides inference, run in its own process. Prints medians in ms. */
 
 import { type AnyElement, defineElement, type Frame } from "../../../elements/element.ts";
 import overlay from "../../../elements/overlay/overlay.ts";
@@ -17,9 +17,9 @@ async function time(list: number[], work: () => unknown): Promise<void> {
   list.push(performance.now() - startedMs);
 }
 
-/** The element as it is shipped, and how long its handler takes with each frame. */
+/** Wraps an element and records the time of its handler per frame. */
 function timed(element: AnyElement, times: number[]): AnyElement {
-  if (element.kind !== "transform") throw new Error(`${element.name} passes no frames on`);
+  if (element.kind !== "transform") throw new Error(`${element.name} is not a transform`);
   const { create } = element;
   return defineElement({
     ...element,
@@ -30,7 +30,7 @@ function timed(element: AnyElement, times: number[]): AnyElement {
   });
 }
 
-/** Objects that wander about, in fractions of the frame. */
+/** Boxes of moving objects, in fractions of the frame. */
 function wander(count: number, step: number): readonly Box[] {
   return Array.from({ length: count }, (_, index) => {
     const angle = index * 2.4 + step * 0.01;
@@ -59,7 +59,7 @@ async function timeOverlay(objects: number): Promise<number> {
   return median(times);
 }
 
-/** With the camera's motion found in the picture, of a camera that pans. */
+/** The element with camera motion estimation, for a panning camera. */
 async function timeTrack(objects: number): Promise<number> {
   const times: number[] = [];
   const mark = passing("mark", (frame) => {

@@ -1,7 +1,7 @@
 /**
- * One measured run in a process of its own: `ours.ts CLIP COUNT` decodes the clip through a queue and COUNT TypeScript
- * elements. Prints frames per second from the first frame to the end of the stream, which is what gst-launch times too:
- * its clock starts when the first frame waits at the sink and stops before it takes the pipeline down.
+ * Run in its own process: `ours.ts CLIP COUNT` decodes the clip through a queue and COUNT TypeScript elements. Prints fps
+ * from the first frame to the end of the stream, as gst-launch does: its clock starts when the first frame is at the sink
+ * and stops before the pipeline is shut down.
  */
 import { Type } from "typebox";
 import { defineElement, type Frame } from "../../../elements/element.ts";
@@ -14,19 +14,19 @@ let firstMs = 0;
 let endMs = 0;
 let frames = 0;
 
-/** Passes frames on after `process` has seen them. */
+/** A transform with this handler. */
 const transform = (name: string, process: (frame: Frame) => void, end = () => {}) =>
   defineElement({
     name,
-    about: "Bench: looks at frames.",
+    about: "Measures frames.",
     example: "",
     kind: "transform",
     caps: "video/x-raw",
     properties: Type.Object({}),
     create: () => ({ process, end }),
   });
-/** Does what every real element does: writes a result. */
-const look = transform("look", (frame) => frame.write({ seen: frame.index }));
+/** Writes a result, as real elements do. */
+const mark = transform("mark", (frame) => frame.write({ seen: frame.index }));
 const last = transform(
   "last",
   () => {
@@ -37,9 +37,9 @@ const last = transform(
   },
 );
 
-const chain = [...Array(Number(count) - 1).fill("look"), "last"].join(" ! ");
+const chain = [...Array(Number(count) - 1).fill("mark"), "last"].join(" ! ");
 const line = `filesrc location="${clip}" ! qtdemux ! h264parse ! avdec_h264 ! queue ! ${chain} ! fakesink sync=false`;
-const input = { elements: new Map([look, last].map((element) => [element.name, element])), registry: loadRegistry() };
+const input = { elements: new Map([mark, last].map((element) => [element.name, element])), registry: loadRegistry() };
 const graph = await RunningGraph.start(compileLaunch(line, input), input);
 const { error } = await graph.ended;
 if (error !== null) throw error;

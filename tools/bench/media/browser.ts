@@ -1,4 +1,4 @@
-/** A real browser without a screen, and what it shows: the time codes of the frames that were really presented. */
+/** A headless browser, and the time codes of the frames that it presents. */
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -6,13 +6,13 @@ import { type Browser, chromium, type Page } from "playwright-core";
 import { ageMs, readTimeCode } from "./time-code.ts";
 
 const IN_PAGE = fileURLToPath(new URL("in-page.js", import.meta.url));
-/** Not a measure of anything: only so that a hang becomes a failure. */
+/** Turns a hang into a failure. */
 const LIMIT_MS = 60_000;
 
 export interface ShownFrame {
   /** By the browser's clock, which is ours. */
   readonly atMs: number;
-  /** Null: the picture was not as it was drawn. */
+  /** Null if it was unreadable. */
   readonly code: number | null;
   /** Frames presented so far. */
   readonly count: number;
@@ -21,9 +21,9 @@ export interface ShownFrame {
 
 export class HeadlessBrowser {
   readonly #browser: Browser;
-  /** What pages complained of: errors of scripts, and what the security policy forbade. */
+  /** Script errors and violations of the content security policy. */
   readonly complaints: string[] = [];
-  /** Everything that was asked for. */
+  /** All requested URLs. */
   readonly requested: string[] = [];
 
   private constructor(browser: Browser) {
@@ -35,8 +35,8 @@ export class HeadlessBrowser {
       .split(delimiter)
       .map((folder) => join(folder, "chromium"))
       .find(existsSync);
-    if (executablePath === undefined) throw new Error("there is no chromium; npm test installs it on Debian");
-    // Tests may run as root, for whom Chromium has no sandbox; the pages are ours.
+    if (executablePath === undefined) throw new Error("chromium is not installed; npm test installs it on Debian");
+    // Tests may run as root, where Chromium has no sandbox; the pages are trusted.
     const args = ["--no-sandbox", "--disable-dev-shm-usage", "--autoplay-policy=no-user-gesture-required"];
     return new HeadlessBrowser(await chromium.launch({ executablePath, args }));
   }
@@ -65,15 +65,15 @@ export const untilState = async (page: Page, state: "live" | "wait" | "fault"): 
   await page.waitForSelector(`body[data-state=${state}]`);
 };
 
-/** The next so many frames that the page presents. */
+/** The next `count` frames that the page presents. */
 export function watchFrames(page: Page, count: number): Promise<readonly ShownFrame[]> {
-  const order = JSON.stringify({ count, reader: String(readTimeCode), limitMs: LIMIT_MS });
-  return page.evaluate(`watchFrames(${order})`);
+  const options = JSON.stringify({ count, reader: String(readTimeCode), limitMs: LIMIT_MS });
+  return page.evaluate(`watchFrames(${options})`);
 }
 
 export const countSoundBytes = (page: Page): Promise<number> => page.evaluate("countSoundBytes()");
 
-/** How old pictures were when they were shown. */
+/** Median age of the frames when they were presented. */
 export function medianAgeMs(frames: readonly ShownFrame[]): number {
   const ages = frames.flatMap(({ atMs, code }) => (code === null ? [] : [ageMs(atMs, code)])).sort((a, b) => a - b);
   return ages[ages.length >> 1] ?? Number.NaN;

@@ -1,4 +1,4 @@
-/** A short film in H.264, encoded once: what the publishers of the bench send over and over. */
+/** A short H.264 film, and a publisher that sends it in a loop with a frame number in every frame. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { CommandFailure } from "../../../cli/command.ts";
@@ -10,14 +10,14 @@ import type { Tracks } from "../../../media/unit.ts";
 
 export interface Film {
   readonly tracks: Tracks;
-  /** NAL units of each picture, without delimiters; the first is a key picture. */
+  /** NAL units of each frame, without delimiters; the first is a keyframe. */
   readonly pictures: readonly (readonly Uint8Array[])[];
 }
 
 const SECONDS = 4;
 export const FRAMES_PER_SECOND = 30;
 
-/** 1280 × 720, 30 pictures and about 3 megabits a second, a key picture every second, none out of order. */
+/** 1280 × 720, 30 fps, about 3 Mbit/s, a keyframe per second, no B-frames. */
 export async function makeFilm(): Promise<Film> {
   const nals = splitStartCodes(await encode());
   const pictures: Uint8Array[][] = [];
@@ -27,7 +27,7 @@ export async function makeFilm(): Promise<Film> {
   }
   const find = (type: number) => nals.find((nal) => nalType(nal) === type);
   const [sps, pps] = [find(NAL.sps), find(NAL.pps)];
-  if (sps === undefined || pps === undefined) throw new CommandFailure("ffmpeg encoded a film without its sizes");
+  if (sps === undefined || pps === undefined) throw new CommandFailure("ffmpeg encoded a film without parameter sets");
   const { width, height } = readSps(sps);
   return { tracks: { video: { codec: "h264", sps, pps, width, height, reorders: false }, audio: null }, pictures };
 }
@@ -45,27 +45,25 @@ async function encode(): Promise<Buffer> {
   );
   const chunks: Buffer[] = [];
   encoder.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
-  let said = "";
+  let output = "";
   encoder.stderr.setEncoding("utf8").on("data", (text: string) => {
-    said = (said + text).slice(-500);
+    output = (output + text).slice(-500);
   });
   const [code] = await once(encoder, "close");
-  if (code !== 0) throw new CommandFailure(`ffmpeg could not encode the film: ${said}`);
+  if (code !== 0) throw new CommandFailure(`ffmpeg could not encode the film: ${output}`);
   return Buffer.concat(chunks);
 }
 
-// Publishes the film in real time, and knows when each picture went out.
 export interface Pump {
-  /** By the number of the picture. */
+  /** By frame number. */
   readonly sentAtMs: readonly number[];
-  readonly refused: number;
   stop(): Promise<void>;
 }
 
+/** Publishes the film in real time and records when each frame was sent. */
 export async function startPump(url: string, { tracks, pictures }: Film): Promise<Pump> {
   const publisher = await (url.startsWith("rtsp:") ? publishRtsp : publishRtmp)(url, tracks);
   const sentAtMs: number[] = [];
-  let refused = 0;
   let timer: NodeJS.Timeout | undefined;
   const beganMs = performance.now();
   const next = (): void => {
@@ -76,15 +74,12 @@ export async function startPump(url: string, { tracks, pictures }: Film): Promis
     const isKey = nals.some((nal) => nalType(nal) === NAL.idr);
     const ptsUs = Math.round((number * 1e6) / FRAMES_PER_SECOND);
     sentAtMs.push(performance.now());
-    if (!publisher.send({ kind: "video", dtsUs: ptsUs, ptsUs, captureMs: Date.now(), isKey, parts })) refused++;
+    publisher.send({ kind: "video", dtsUs: ptsUs, ptsUs, captureMs: Date.now(), isKey, parts });
     timer = setTimeout(next, Math.max(0, beganMs + (sentAtMs.length * 1000) / FRAMES_PER_SECOND - performance.now()));
   };
   next();
   return {
     sentAtMs,
-    get refused() {
-      return refused;
-    },
     async stop() {
       clearTimeout(timer);
       await publisher.close();
@@ -92,18 +87,18 @@ export async function startPump(url: string, { tracks, pictures }: Film): Promis
   };
 }
 
-// A number in a picture's own stream, as user data (ITU-T H.264, D.1.7): whoever gets the picture knows which it is.
 const UUID = Buffer.from("9f2d6c1ab0e84f63a1d05b7c2e94d813", "hex");
 const USER_DATA = 5;
-/** As text: no three bytes of it look like a start code. */
+/** As text, which contains no start code. */
 const DIGITS = 12;
 
+/** A frame number as user data SEI (ITU-T H.264, D.1.7). */
 export function makeStamp(number: number): Uint8Array {
   const text = Buffer.from(String(number).padStart(DIGITS, "0"));
   return Buffer.concat([Buffer.from([NAL.sei, USER_DATA, UUID.length + DIGITS]), UUID, text, Buffer.from([0x80])]);
 }
 
-/** Null when there is none. */
+/** The frame number; null without one. */
 export function readStamp(nals: readonly Uint8Array[]): number | null {
   for (const nal of nals) {
     if (nalType(nal) !== NAL.sei || nal[1] !== USER_DATA) continue;

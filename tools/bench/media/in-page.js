@@ -1,9 +1,9 @@
-/** Runs in the pages that are tested: looks at the frames that their video really presents. */
+/** Runs in the tested pages: reads the frames that their video presents. */
 
-// Functions that are sent to a page refer to it: tsx gives functions their names by it.
+// tsx adds calls of it to functions, also to those that are sent to a page.
 globalThis.__name = (value) => value;
 
-/** The next so many frames; `reader` is the text of the function that reads a time code. */
+/** The next `count` frames; `reader` is the text of the function that reads a time code. */
 globalThis.watchFrames = ({ count, reader, limitMs }) =>
   new Promise((resolve, reject) => {
     const read = new Function(`return ${reader}`)();
@@ -12,7 +12,7 @@ globalThis.watchFrames = ({ count, reader, limitMs }) =>
     const context = canvas.getContext("2d", { willReadFrequently: true });
     const shown = [];
     const timer = setTimeout(() => reject(new Error(`${shown.length} of ${count} frames were shown`)), limitMs);
-    const look = (_now, { width, height, presentedFrames }) => {
+    const onFrame = (_now, { width, height, presentedFrames }) => {
       const atMs = Date.now();
       canvas.width = width;
       canvas.height = height;
@@ -20,13 +20,13 @@ globalThis.watchFrames = ({ count, reader, limitMs }) =>
       const { data } = context.getImageData(0, 0, width, height);
       shown.push({ atMs, code: read({ data, width, height, step: 4 }), count: presentedFrames, width });
       if (shown.length < count) {
-        video.requestVideoFrameCallback(look);
+        video.requestVideoFrameCallback(onFrame);
         return;
       }
       clearTimeout(timer);
       resolve(shown);
     };
-    video.requestVideoFrameCallback(look);
+    video.requestVideoFrameCallback(onFrame);
   });
 
 globalThis.countSoundBytes = () => document.querySelector("video").webkitAudioDecodedByteCount;

@@ -1,4 +1,4 @@
-/** Plays by RTSP within its connection, without a jitter buffer: tells of every picture when its last byte is there. */
+/** Players for RTSP (interleaved, without a jitter buffer) and RTMP that report every frame when its last byte has arrived. */
 
 import { connect } from "node:net";
 import { CommandFailure } from "../../../cli/command.ts";
@@ -41,17 +41,16 @@ export async function playRtsp(url: string, onPicture: (nals: readonly Uint8Arra
   return () => client.fail("closed");
 }
 
-// Plays by RTMP: tells of every picture when its last byte is there.
 const LIMITS = { chunkStreams: 64, commandBytes: 65_536, mediaBytes: 2 ** 23 };
 const RTMP_LIMIT_MS = 10_000;
 
-/** Resolves with how to stop, once the first picture is there. */
+/** Resolves with a function that stops it, once the first frame has arrived. */
 export function playRtmp(url: string, onPicture: (nals: readonly Uint8Array[]) => void): Promise<() => void> {
   const { host, port, app, name, tcUrl } = readRtmpAddress(url);
   const socket = connect({ host, port, noDelay: true });
   const reader = new ChunkReader(LIMITS);
   reader.takesMedia = true;
-  const tell = (
+  const send = (
     streamId: number,
     ...values: Parameters<typeof makeCommand> extends [number, ...infer V] ? V : never
   ) => {
@@ -61,13 +60,13 @@ export function playRtmp(url: string, onPicture: (nals: readonly Uint8Array[]) =
     const timer = setTimeout(() => fail("no frame arrived in time"), RTMP_LIMIT_MS);
     const fail = (reason: string): void => {
       socket.destroy();
-      reject(new CommandFailure(`nothing can be played from ${host}:${port}: ${reason}`));
+      reject(new CommandFailure(`${host}:${port} cannot be played: ${reason}`));
     };
-    const take = (message: Message): void => {
+    const onMessage = (message: Message): void => {
       if (message.type === MESSAGE.command) {
         const { name: answer, transaction } = readCommand(message);
-        if (answer === "_result" && transaction === 1) tell(0, "createStream", 2, null);
-        if (answer === "_result" && transaction === 2) tell(1, "play", 3, null, name);
+        if (answer === "_result" && transaction === 1) send(0, "createStream", 2, null);
+        if (answer === "_result" && transaction === 2) send(1, "play", 3, null, name);
       }
       const video = message.type === MESSAGE.video ? readVideo(message.body) : null;
       if (video?.kind !== "picture") return;
@@ -81,10 +80,10 @@ export function playRtmp(url: string, onPicture: (nals: readonly Uint8Array[]) =
       socket.on("data", (bytes) => {
         const rest = handshake === null ? bytes : handshake.push(bytes);
         if (rest === null) return;
-        if (handshake !== null) tell(0, "connect", 1, { app, tcUrl, flashVer: "LNX 9,0,124,2" });
+        if (handshake !== null) send(0, "connect", 1, { app, tcUrl, flashVer: "LNX 9,0,124,2" });
         handshake = null;
         reader.push(rest);
-        for (let message = reader.next(); message !== null; message = reader.next()) take(message);
+        for (let message = reader.next(); message !== null; message = reader.next()) onMessage(message);
       });
     });
   });

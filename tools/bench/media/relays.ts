@@ -1,4 +1,4 @@
-/** What the bench compares: our hub alone, which lets everybody in, and nginx with its RTMP module. */
+/** The compared relays: the hub without authentication, and nginx with its RTMP module. */
 import { fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
@@ -23,7 +23,7 @@ const NGINX = "/usr/sbin/nginx";
 const RTMP_MODULE = "/usr/lib/nginx/modules/ngx_rtmp_module.so";
 const START_LIMIT_MS = 60_000;
 
-/** `protocol`: what is published by; played is RTSP. */
+/** `protocol` is that of the publishers; players use RTSP. */
 export async function startHub(folder: string): Promise<(protocol: "rtsp" | "rtmp") => Relay> {
   const child = fork(HUB, [], { execArgv: [], serialization: "json" });
   const exited = once(child, "exit");
@@ -78,7 +78,7 @@ const makeSettings = (folder: string): HubSettings => ({
   },
 });
 
-/** Null where it is not installed: Debian's packages `nginx` and `libnginx-mod-rtmp`. */
+/** Null if it is not installed: Debian's packages `nginx` and `libnginx-mod-rtmp`. */
 export async function startNginx(folder: string): Promise<Relay | null> {
   if (!existsSync(NGINX) || !existsSync(RTMP_MODULE)) return null;
   const port = await findFreePort();
@@ -102,7 +102,7 @@ export async function startNginx(folder: string): Promise<Relay | null> {
   };
 }
 
-/** One process, and nothing that it does for a relay only by default: no recordings, no waiting for more to send. */
+/** One process, without recording and without waiting to merge packets. */
 const describe = (folder: string, port: number): string => `
 load_module ${RTMP_MODULE};
 daemon off;

@@ -9,7 +9,7 @@ const draw = (width: number, height: number, ms: number) => {
   return { data, width, height, step: 1 };
 };
 
-test("any time is read back from a picture of any size, also when it was scaled", () => {
+test("reads any time back from a frame of any size, also after scaling", () => {
   fc.assert(
     fc.property(fc.nat(2 ** 31), fc.integer({ min: 60, max: 500 }), fc.integer({ min: 60, max: 400 }), (n, w, h) => {
       const ms = n * 2 + 1_700_000_000_000;
@@ -27,7 +27,7 @@ test("any time is read back from a picture of any size, also when it was scaled"
   );
 });
 
-test("a picture without a time code, or with a wrong bit, gives none", () => {
+test("returns null without a time code or with a wrong bit", () => {
   assert.equal(readTimeCode({ data: new Uint8Array(64 * 64).fill(128), width: 64, height: 64, step: 1 }), null);
   assert.equal(readTimeCode({ data: new Uint8Array(64 * 64), width: 64, height: 64, step: 1 }), null);
   const { data, ...rest } = draw(100, 64, 1_790_000_000_123);
@@ -35,7 +35,7 @@ test("a picture without a time code, or with a wrong bit, gives none", () => {
   assert.equal(readTimeCode({ data, ...rest }), null);
 });
 
-test("an age is right when the code has wrapped", () => {
+test("computes the age after the code has wrapped", () => {
   const wrap = 2 ** 32 * 417;
   assert.equal(ageMs(wrap + 5, (wrap - 20) % 2 ** 32), 25);
 });

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 
 /**
- * The wall clock as black and white blocks in a picture: readable after any encoder, scaler and decoder, so that what is
- * seen tells when it was drawn. 10 × 4 blocks in the top quarter: 32 bits of milliseconds, 8 bits to check them by.
+ * The wall clock as black and white blocks in a frame, readable after any encoder, scaler and decoder: 10 × 4 blocks in the
+ * top quarter, 32 bits of milliseconds and 8 check bits. And a publisher of a live stream with it.
  */
 export const COLUMNS = 10;
 export const ROWS = 4;
@@ -14,7 +14,7 @@ export interface Picture {
   readonly data: ArrayLike<number>;
   readonly width: number;
   readonly height: number;
-  /** Bytes from one pixel to the next, of which the first is looked at: 1 for luma, 4 for RGBA. */
+  /** Bytes per pixel, of which the first is read: 1 for luma, 4 for RGBA. */
   readonly step: number;
 }
 
@@ -25,7 +25,7 @@ const bitsOf = (ms: number): boolean[] => {
   return [...bytes, check].flatMap((byte) => [7, 6, 5, 4, 3, 2, 1, 0].map((bit) => ((byte >> bit) & 1) === 1));
 };
 
-/** Into the luma of a frame. */
+/** Draws into the luma plane of a frame. */
 export function drawTimeCode(luma: Uint8Array, width: number, height: number, ms: number): void {
   const bits = bitsOf(ms);
   const stripHeight = Math.floor(height / STRIP);
@@ -42,7 +42,7 @@ export function drawTimeCode(luma: Uint8Array, width: number, height: number, ms
 }
 
 /**
- * Milliseconds modulo 2³², or null where there is no sound time code. Whole in itself, so that it can be sent to a page.
+ * Milliseconds modulo 2³², or null without a valid time code. Self-contained, so that its source can be sent to a page.
  */
 export function readTimeCode({ data, width, height, step }: Picture): number | null {
   const columns = 10;
@@ -71,10 +71,9 @@ export function readTimeCode({ data, width, height, step }: Picture): number | n
   return ((a << 24) | (b << 16) | (c << 8) | d) >>> 0;
 }
 
-/** How long before `nowMs` a time code was drawn. */
+/** The age of a time code at `nowMs`. */
 export const ageMs = (nowMs: number, code: number): number => ((nowMs % 2 ** 32) - code + 2 ** 32) % 2 ** 32;
 
-// Publishes a live stream whose pictures tell when they were drawn: raw frames with a time code, encoded by ffmpeg.
 export interface TimeCodeOptions {
   /** `rtsp://…` (over TCP), `rtmp://…`, or a file for an MPEG transport stream. */
   readonly url: string;
@@ -89,17 +88,18 @@ export interface TimeCodeOptions {
 export interface TimeCodePublisher {
   /** Frames drawn so far. */
   readonly frames: number;
-  /** With what ffmpeg said last, when it ended. */
+  /** Resolves with the last output of ffmpeg when it has ended. */
   readonly ended: Promise<string>;
   readonly pid: number | undefined;
-  /** Ends it at once; resolves when it has. */
+  /** Kills ffmpeg; resolves when it has ended. */
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
-/** Frames that may wait for the encoder; more are not drawn. */
+/** Frames queued for the encoder; further frames are skipped. */
 const WAITING_FRAMES = 2;
-const SAID_CHARACTERS = 2000;
+const KEPT_CHARACTERS = 2000;
 
+/** Publishes raw frames with a time code, encoded by ffmpeg. */
 export function publishTimeCode(options: TimeCodeOptions): TimeCodePublisher {
   const { width = 640, height = 360, framesPerSecond = 30 } = options;
   const encoder = spawn("ffmpeg", listArguments({ ...options, width, height, framesPerSecond }), {
@@ -141,13 +141,13 @@ export function publishTimeCode(options: TimeCodeOptions): TimeCodePublisher {
 }
 
 function follow(encoder: ChildProcess): Promise<string> {
-  let said = "";
+  let output = "";
   encoder.stderr?.setEncoding("utf8").on("data", (text: string) => {
-    said = (said + text).slice(-SAID_CHARACTERS);
+    output = (output + text).slice(-KEPT_CHARACTERS);
   });
   return new Promise((resolve) => {
     encoder.once("error", (error) => resolve(error.message));
-    encoder.once("close", (code) => resolve(said.trim() || `ffmpeg ended with ${code}`));
+    encoder.once("close", (code) => resolve(output.trim() || `ffmpeg ended with ${code}`));
   });
 }
 
@@ -157,7 +157,7 @@ function listArguments(options: TimeCodeOptions & { width: number; height: numbe
   const sound = ["-f", "lavfi", "-re", "-i", "sine=frequency=440:sample_rate=48000"];
   return [
     ...["-hide_banner", "-loglevel", "error", "-fflags", "nobuffer", "-probesize", "32"],
-    // By the clock, to the millisecond: counted frames would fall behind for good when one could not be drawn in time.
+    // Timestamps from the clock: counted frames would fall behind after a skipped one.
     ...["-use_wallclock_as_timestamps", "1"],
     ...["-f", "rawvideo", "-pixel_format", "yuv420p", "-video_size", `${width}x${height}`],
     ...["-framerate", "1000", "-i", "pipe:0", ...(hasSound ? sound : [])],
@@ -171,7 +171,7 @@ function listArguments(options: TimeCodeOptions & { width: number; height: numbe
 
 const format = (url: string): string => (url.startsWith("rtmp") ? "flv" : "mpegts");
 
-/** Something that moves below the time code: bars, and a bright column that crosses them once in 4 seconds of 30 frames. */
+/** A moving scene below the time code: bars, and a bright column that crosses them every 120 frames. */
 function drawScene(frame: Buffer, width: number, height: number, count: number): void {
   const top = Math.floor(height / 4);
   const column = Math.floor(((count % 120) / 120) * width);

@@ -1,4 +1,4 @@
-/** A process of 24 hours that has ended, straight into the database. */
+/** Writes a finished process of 24 hours directly into the database. */
 import { pino } from "pino";
 import { type Address, connectClient, type Sql } from "../../../server/store/client.ts";
 import { CLOSED } from "../../../server/store/sealing/keyring.ts";
@@ -18,13 +18,13 @@ const LIMITS = {
   ...{ restart_first_seconds: 1, restart_most_seconds: 1 },
 };
 const DAY_SECONDS = 86_400;
-/** Yesterday: what is older than `report.retention_days` is swept away meanwhile. */
+/** Yesterday: older data than `report.retention_days` would be deleted during the run. */
 const BEGAN_S = Math.floor(Date.now() / 1000) - DAY_SECONDS - 3600;
-/** Rows of one statement. */
+/** Rows per statement. */
 const SOME = 5_000;
 
-/** Resolves with the process. */
-export async function fillReport(address: Address, size: ReportSize, say: (words: string) => void): Promise<string> {
+/** Resolves with the uuid of the process. */
+export async function fillReport(address: Address, size: ReportSize, say: (text: string) => void): Promise<string> {
   const sql = connectClient(address, LIMITS, pino({ level: "silent" }), CLOSED);
   try {
     const uuid = await insertProcess(sql);
@@ -35,7 +35,7 @@ export async function fillReport(address: Address, size: ReportSize, say: (words
     const began = performance.now();
     while ((await writeEndedReports(sql)) > 0);
     const each = (performance.now() - began) / size.tracks;
-    say(`putting the reports of ended tracks together took ${each.toFixed(3)} ms each, once`);
+    say(`assembling the reports of ended tracks took ${each.toFixed(3)} ms each`);
     await sql`vacuum analyze`;
     return uuid;
   } finally {
@@ -54,7 +54,7 @@ async function insertProcess(sql: Sql): Promise<string> {
   return uuid;
 }
 
-/** The first so many are parked all day; the others pass one after the other. */
+/** The first `parked` tracks last all day; the others follow one another. */
 async function insertTracks(sql: Sql, uuid: string, size: ReportSize, first: number, last: number): Promise<void> {
   const begin = sql`(case when id <= ${size.parked}::integer then 0 else
     ${DAY_SECONDS - 60}::double precision * id / ${size.tracks}::integer end)`;
@@ -72,7 +72,7 @@ async function insertTracks(sql: Sql, uuid: string, size: ReportSize, first: num
     insert into track_patches
     select ${uuid}, id, to_timestamp(${BEGAN_S}::double precision + ${begin}), 0.9, decode(repeat(md5(id::text), ${size.patchBytes / 16}::integer), 'hex')
     from generate_series(${first}::integer, ${last}::integer) as id`;
-  // Last: the server writes down what it says of a track as soon as it finds one that has ended.
+  // Last: the server assembles the report of a track as soon as it finds one that has ended.
   await sql`
     insert into tracks (process_uuid, track_id, class_id, class_name, first_seen, last_seen, sightings, best_confidence,
       mean_confidence, least_confidence, box, is_live, first_spot, last_spot)

@@ -1,4 +1,4 @@
-/** The graph `detect`, as it stands, on a clip; watched. */
+/** Runs the graph `detect` on a clip and records detections and tracks of every frame. */
 
 import { Type } from "typebox";
 import { CommandFailure } from "../../../cli/command.ts";
@@ -15,7 +15,7 @@ import type { Detection, Detections, Track, Tracks } from "../../../schemas/dete
 
 const makeVariant = (weak: number): string => `
 graph: eval-clip
-about: The graph detect, watched.
+about: The graph detect, with recorders.
 extends: detect
 set:
   detect: { weak: ${weak} }
@@ -32,18 +32,18 @@ export interface ClipRun {
   readonly framesPerSecond: number;
 }
 
-export interface ClipOrder {
+export interface ClipOptions {
   readonly clip: string;
   /** A name, or the path of a card. */
   readonly model: string;
-  /** What the card of the model says. */
+  /** Weak threshold of the model card. */
   readonly weak: number;
   onFrame(count: number): void;
 }
 
-/** Throws `CommandFailure` for a clip that cannot be played and for a graph that breaks. */
+/** Throws `CommandFailure` for a clip that cannot be played and a graph that fails. */
 export async function runClip(
-  { clip, model, weak, onFrame }: ClipOrder,
+  { clip, model, weak, onFrame }: ClipOptions,
   { registry, elements: known }: Knowledge,
 ): Promise<ClipRun> {
   const watch = new Watch(weak, onFrame);
@@ -90,8 +90,7 @@ export async function playGraph(
 
 type StartOptions = Parameters<typeof RunningGraph.start>[1];
 
-// Elements that take down what a graph finds in every frame, and change nothing of it.
-/** Precision is measured over all that a model is at all inclined to say. */
+/** Precision is measured down to this confidence. */
 export const LEAST_CONFIDENCE = 0.01;
 
 export interface WatchedFrame {
@@ -108,14 +107,14 @@ export const AFTER_TRACK = "watch-tracks";
 export class Watch {
   readonly #seen: (readonly Detection[])[] = [];
   readonly frames: WatchedFrame[] = [];
-  /** When the first frame came by, and the last. */
+  /** Times of the first and the last frame. */
   firstMs = 0;
   lastMs = 0;
   readonly elements: readonly AnyElement[];
 
   /**
-   * `weak` is what the model's card says. Detections below it are taken down and then taken out: the tracker is to get
-   * what it would get without being watched.
+   * `weak` is the threshold of the model card. Detections below it are recorded and then removed, so that the tracker
+   * receives what it would receive without the recorders.
    */
   constructor(weak: number, onFrame: (count: number) => void) {
     this.elements = [
@@ -148,7 +147,7 @@ const observe = (
   defineElement({
     kind: "transform",
     name,
-    about: "Takes down what was found, for an evaluation.",
+    about: "Records detections and tracks for an evaluation.",
     example: "",
     caps: "video/x-raw",
     properties: Type.Object({}),

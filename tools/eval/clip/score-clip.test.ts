@@ -7,7 +7,7 @@ import { scoreClip } from "./score-clip.ts";
 
 const SIZE = { width: 1000, height: 100 };
 
-/** A square as the graph tells of it: in fractions of the frame. */
+/** A square in fractions of the frame. */
 const seen = (place: number, confidence: number, className = "person"): Detection => {
   const [left, top, width, height] = square(place);
   const box: Detection["box"] = [left / 1000, top / 100, width / 1000, height / 100];

@@ -1,4 +1,4 @@
-/** What a graph found on a clip, against the ground truth. */
+/** Scores the detections and tracks of a clip against ground truth. */
 import type { Box } from "../../../schemas/detections.ts";
 import type { PixelBox, TrueObject } from "../coco/dataset.ts";
 import { type AreaRange, drawPrecision, type FoundObject, matchPicture, mean } from "../coco/match.ts";
@@ -14,14 +14,13 @@ export interface ClipScores {
 }
 
 const ANY_AREA: AreaRange = { from: 0, to: Number.POSITIVE_INFINITY };
-/** Outside every range, so that COCO's rule for objects of other sizes holds: finding it is neither right nor wrong. */
+/** Outside every range, so that COCO's rule for objects of other sizes applies: they count neither way. */
 const UNSCORED_AREA = -1;
 const NOTHING: WatchedFrame = { width: 0, height: 0, detections: [], tracks: [] };
 
 /**
- * Frame n of the truth is frame n of the clip. What the truth marks as not to be scored is left out of the tracking
- * scores, as published ones do, and for AP50 it may be found or not. Frames that the clip does not have count as frames
- * without results.
+ * Frame n of the truth is frame n of the clip. Regions to ignore are left out of the tracking scores, as in published
+ * evaluations, and count neither way for AP50. Missing frames of the clip count as frames without results.
  */
 export function scoreClip(
   name: string,

@@ -48,7 +48,7 @@ test("objects come with their picture, by the names of their classes", () => {
 
 for (const [behaviour, instances, expected] of [
   ["a folder without annotations", undefined, /instances\.json cannot be read: there is no such file/],
-  ["text that is no JSON", "{", /instances\.json is no JSON/],
+  ["text that is not JSON", "{", /instances\.json is not valid JSON/],
   ["JSON of another kind", { images: [] }, /not in COCO's format: it must have required property/],
   [
     "a box with three numbers",
@@ -73,50 +73,50 @@ for (const [behaviour, instances, expected] of [
   [
     "two classes of one name",
     { images: IMAGES, categories: [...CATEGORIES, { id: 2, name: "person" }], annotations: [] },
-    /categories\[2\] has the name "person", which categories\[0\] has already; expected each once/,
+    /categories\[2\] has the name "person", as categories\[0\] has; expected each value once/,
   ],
   [
     "two classes of one id",
     { images: IMAGES, categories: [...CATEGORIES, { id: 90, name: "car" }], annotations: [] },
-    /categories\[2\] has the id 90, which categories\[1\] has already/,
+    /categories\[2\] has the id 90, as categories\[1\] has; expected each value once/,
   ],
   [
     "two pictures of one id",
     { images: [...IMAGES, { ...IMAGES[0], file_name: "b.jpg" }], categories: CATEGORIES, annotations: [] },
-    /images\[1\] has the id 7, which images\[0\] has already/,
+    /images\[1\] has the id 7, as images\[0\] has; expected each value once/,
   ],
   [
     "a picture listed twice",
     { images: [...IMAGES, { ...IMAGES[0], id: 8 }], categories: CATEGORIES, annotations: [] },
-    /images\[1\] has the file_name "a\.jpg", which images\[0\] has already/,
+    /images\[1\] has the file_name "a\.jpg", as images\[0\] has; expected each value once/,
   ],
   [
     "two objects of one id",
     { images: IMAGES, categories: CATEGORIES, annotations: [annotation({ id: 3 }), annotation({ id: 3 })] },
-    /annotations\[1\] has the id 3, which annotations\[0\] has already/,
+    /annotations\[1\] has the id 3, as annotations\[0\] has; expected each value once/,
   ],
   [
     "an object of a class that is not there",
     { images: IMAGES, categories: CATEGORIES, annotations: [annotation({ category_id: 5 })] },
-    /annotations\[0\] is of category 5, which the file does not have/,
+    /annotations\[0\] refers to category 5, which the file does not have/,
   ],
   [
     "an object of a picture that is not there",
     { images: IMAGES, categories: CATEGORIES, annotations: [annotation({ image_id: 8 })] },
-    /annotations\[0\] is of image 8/,
+    /annotations\[0\] refers to image 8/,
   ],
   [
     "pictures that are missing",
     { images: [...IMAGES, { ...IMAGES[0], id: 8, file_name: "b.jpg" }], categories: CATEGORIES, annotations: [] },
-    /1 of 2 pictures are missing: .*b\.jpg/,
+    /1 of 2 images are missing: .*b\.jpg/,
   ],
 ] as const)
-  test(`${behaviour} is told of`, () =>
+  test(`reports ${behaviour}`, () =>
     assert.throws(
       () => readDataset(make(instances)),
       (error) => error instanceof CommandFailure && expected.test(error.message),
     ));
 
-test("a folder that is not there is told of", () => {
+test("reports a missing folder", () => {
   assert.throws(() => readDataset(join(root, "none")), /there is no folder .*none; expected one with images/);
 });

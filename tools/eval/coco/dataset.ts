@@ -1,4 +1,4 @@
-/** A folder in the format of COCO: `images/` and `instances.json`. */
+/** A dataset in COCO's format: `images/` and `instances.json`. */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv, type ErrorObject } from "ajv";
@@ -36,9 +36,9 @@ export type PixelBox = readonly [number, number, number, number];
 export interface TrueObject {
   readonly className: string;
   readonly box: PixelBox;
-  /** Of the object itself where it is known, which may be less than that of its box. */
+  /** Area of the object if known, else of its box. */
   readonly area: number;
-  /** A group that nobody told apart: what lies in it is neither right nor wrong. */
+  /** A group that was not annotated individually: detections in it count neither way. */
   readonly isCrowd: boolean;
 }
 
@@ -54,7 +54,7 @@ export interface Dataset {
   readonly classNames: readonly string[];
 }
 
-/** Throws `CommandFailure` for a folder that lacks a file, and for a file that is not what it should be. */
+/** Throws `CommandFailure` for a missing or invalid file. */
 export function readDataset(folder: string): Dataset {
   const file = join(folder, "instances.json");
   const { images, annotations, categories } = parseInstances(readText(folder, file), file);
@@ -80,7 +80,7 @@ export function readDataset(folder: string): Dataset {
   return { pictures, classNames: [...names.values()] };
 }
 
-/** Whatever is told of twice would count twice, or hide the other. */
+/** Duplicates would count twice, or hide each other. */
 function expectOnce<Key extends string>(
   file: string,
   list: string,
@@ -93,14 +93,14 @@ function expectOnce<Key extends string>(
     const before = first.get(value);
     if (before !== undefined)
       throw new CommandFailure(
-        `${file}: ${list}[${index}] has the ${key} ${JSON.stringify(value)}, which ${list}[${before}] has already; expected each once`,
+        `${file}: ${list}[${index}] has the ${key} ${JSON.stringify(value)}, as ${list}[${before}] has; expected each value once`,
       );
     first.set(value, index);
   }
 }
 
 const dangling = (file: string, index: number, what: string, id: number): CommandFailure =>
-  new CommandFailure(`${file}: annotations[${index}] is of ${what} ${id}, which the file does not have`);
+  new CommandFailure(`${file}: annotations[${index}] refers to ${what} ${id}, which the file does not have`);
 
 function readText(folder: string, file: string): string {
   if (!existsSync(folder) || !statSync(folder).isDirectory())
@@ -110,7 +110,7 @@ function readText(folder: string, file: string): string {
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
     const reason = code === "ENOENT" ? "there is no such file" : message;
-    throw new CommandFailure(`${file} cannot be read: ${reason}; it should hold the annotations, in COCO's format`, {
+    throw new CommandFailure(`${file} cannot be read: ${reason}; expected annotations in COCO's format`, {
       cause,
     });
   }
@@ -121,7 +121,7 @@ function parseInstances(text: string, file: string): Static<typeof Instances> {
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw new CommandFailure(`${file} is no JSON: ${(cause as Error).message}`, { cause });
+    throw new CommandFailure(`${file} is not valid JSON: ${(cause as Error).message}`, { cause });
   }
   const check = new Ajv({ strict: false, logger: false }).compile<Static<typeof Instances>>(Instances);
   if (check(value)) return value;
@@ -144,6 +144,6 @@ function expectFiles(pictures: readonly Picture[]): void {
   if (missing.length === 0) return;
   const more = missing.length > MOST_NAMED ? ` and ${missing.length - MOST_NAMED} more` : "";
   throw new CommandFailure(
-    `${missing.length} of ${pictures.length} pictures are missing: ${missing.slice(0, MOST_NAMED).join(", ")}${more}`,
+    `${missing.length} of ${pictures.length} images are missing: ${missing.slice(0, MOST_NAMED).join(", ")}${more}`,
   );
 }

@@ -9,7 +9,7 @@ import decode from "../../../elements/decode/decode.ts";
 import { type AnyElement, defineElement } from "../../../elements/element.ts";
 import { paintStreet } from "../../../test/golden/street.fixture.ts";
 import { compiledLaunch, inputWith, start } from "../../../test/graph.fixture.ts";
-import { findJpegFault, lookAt } from "./detect-images.ts";
+import { detectImages, findJpegFault } from "./detect-images.ts";
 
 const folder = makeFolder();
 const SIZE = { width: 101, height: 75 };
@@ -23,8 +23,8 @@ async function makePicture(name: string, format: string, encoder: string): Promi
   return file;
 }
 
-const look = (files: readonly string[], size = SIZE, ...extra: readonly AnyElement[]) =>
-  lookAt(
+const detect = (files: readonly string[], size = SIZE, ...extra: readonly AnyElement[]) =>
+  detectImages(
     {
       pictures: files.map((file) => ({ file, ...size, truth: [] })),
       ...{ model: "default", confidence: 0.01, onPicture() {} },
@@ -32,14 +32,14 @@ const look = (files: readonly string[], size = SIZE, ...extra: readonly AnyEleme
     inputWith(...extra),
   );
 
-test("pictures of every kind are looked at, with one model for all", async () => {
+test("detects in images of every format, with one model", async () => {
   const files = await Promise.all([
     makePicture("colour.jpg", "I420", "jpegenc"),
     makePicture("full-colour.jpg", "Y444", "jpegenc"),
     makePicture("grey.jpg", "GRAY8", "jpegenc"),
     makePicture("rgb.png", "RGB", "pngenc"),
   ]);
-  const found = await look(files);
+  const found = await detect(files);
   assert.equal(found.length, 4);
   for (const { box } of found.flat()) assert.ok(box.every((edge) => edge >= 0 && edge <= 1));
   // The same picture with less colour: a network that saw it sees about the same.
@@ -47,21 +47,21 @@ test("pictures of every kind are looked at, with one model for all", async () =>
   assert.ok((found[1]?.length ?? 0) > 0);
 });
 
-test("a file that is no picture is named", async () => {
+test("names a file that is not an image", async () => {
   const file = join(folder, "text.jpg");
-  writeFileSync(file, "this is no picture\n");
-  await assert.rejects(look([file]), (error) => error instanceof CommandFailure && error.message.includes(file));
+  writeFileSync(file, "this is not an image\n");
+  await assert.rejects(detect([file]), (error) => error instanceof CommandFailure && error.message.includes(file));
 });
 
-test("a picture that is cut off is named, with where it ends", async () => {
+test("names an incomplete image and where it ends", async () => {
   const whole = readFileSync(await makePicture("to-be-cut.jpg", "I420", "jpegenc"));
   const file = join(folder, "cut.jpg");
   writeFileSync(file, whole.subarray(0, whole.length - 100));
-  await assert.rejects(look([file]), (error) => {
+  await assert.rejects(detect([file]), (error) => {
     assert.ok(error instanceof CommandFailure);
     assert.equal(
       error.message,
-      `${file} is cut off: it ends at byte ${whole.length - 100}, in the middle of the picture`,
+      `${file} is incomplete: it ends at byte ${whole.length - 100}, in the middle of the image`,
     );
     return true;
   });
@@ -99,20 +99,20 @@ test("what a decoder warns of is a failure that names the picture; what the mode
   paintStreet(file, 1);
   const size = { width: 640, height: 360 };
   await assert.rejects(
-    look([file], size, decodeWarning("half of it is missing"), detectNothing()),
+    detect([file], size, decodeWarning("half of it is missing"), detectNothing()),
     (error) => error instanceof CommandFailure && error.message === `${file} is damaged: half of it is missing`,
   );
-  assert.deepEqual(await look([file], size, detectNothing("slower than it might be")), [[]]);
+  assert.deepEqual(await detect([file], size, detectNothing("slower than it might be")), [[]]);
 });
 
 test("a picture of another size than the annotations say is refused", async () => {
   const file = await makePicture("other.jpg", "I420", "jpegenc");
-  await assert.rejects(look([file], { width: 640, height: 480 }), /is 101×75, but instances\.json says 640×480/);
+  await assert.rejects(detect([file], { width: 640, height: 480 }), /is 101×75, but instances\.json has 640×480/);
 });
 
 const COMMENT = [0xff, 0xfe, 0, 4, 0xff, 0xd9];
 const FRAME = [0xff, 0xc0, 0, 5, 8, 0, 1];
-/** With an 0xff of its own and a restart within. */
+/** With a stuffed 0xff and a restart marker. */
 const SCAN = [0xff, 0xda, 0, 3, 1, 7, 0xff, 0, 9, 0xff, 0xd0, 5];
 const END = [0xff, 0xd9];
 const jpeg = (...parts: readonly (readonly number[])[]): Uint8Array => Uint8Array.from([0xff, 0xd8, ...parts.flat()]);
@@ -124,17 +124,17 @@ test("a whole one has no fault, with whatever follows its end", () => {
   assert.equal(findJpegFault(Uint8Array.from([...WHOLE, 1, 2, 3])), null);
 });
 
-test("wherever it is cut, it is cut off", () => {
+test("reports an image that ends anywhere", () => {
   for (let length = 2; length < WHOLE.length; length++)
-    assert.match(findJpegFault(WHOLE.subarray(0, length)) ?? "", /^is cut off: it ends at byte/, `at ${length}`);
+    assert.match(findJpegFault(WHOLE.subarray(0, length)) ?? "", /^is incomplete: it ends at byte/, `at ${length}`);
 });
 
 for (const [what, bytes, fault] of [
   ["noise between markers", jpeg(FRAME, [1, 2], SCAN, END), /^is damaged: expected a marker at byte 9$/],
   ["noise within a scan", jpeg(FRAME, SCAN, [0xff, 0x13], END), /^is damaged: marker 0x13 at byte 21$/],
-  ["tables alone", jpeg(FRAME, END), /^has no picture in it$/],
+  ["tables alone", jpeg(FRAME, END), /^contains no image$/],
 ] as const)
-  test(`${what} is told of`, () => assert.match(findJpegFault(bytes) ?? "", fault));
+  test(`reports ${what}`, () => assert.match(findJpegFault(bytes) ?? "", fault));
 
 test("what is no JPEG is left to its decoder", () => {
   for (const bytes of [[], [0xff], [0x89, 0x50], [0x50, 0x36]])

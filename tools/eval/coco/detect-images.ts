@@ -1,4 +1,4 @@
-/** What the element `detect` finds in picture files, each run through a graph of its own and one model for all. */
+/** Runs the element `detect` on image files: a graph per image, with one model for all. */
 import { readFileSync } from "node:fs";
 import { Type } from "typebox";
 import { CommandFailure } from "../../../cli/command.ts";
@@ -12,18 +12,18 @@ import { RunningGraph } from "../../../graphs/runtime/running-graph.ts";
 import type { Detection, Detections } from "../../../schemas/detections.ts";
 import type { Picture } from "./dataset.ts";
 
-export interface LookOrder {
+export interface DetectOptions {
   readonly pictures: readonly Picture[];
   /** A name, or the path of a card. */
   readonly model: string;
-  /** Everything at or above it is wanted. */
+  /** Minimum confidence. */
   readonly confidence: number;
   onPicture(count: number, file: string): void;
 }
 
 const GRAPH = `
 graph: eval-coco
-about: One picture, looked at.
+about: Detects the objects of one image.
 params:
   model: { type: string }
   confidence: { type: number }
@@ -32,23 +32,23 @@ chains:
     - source
     - decode
     - detect: { model: $model, confidence: $confidence, weak: $confidence }
-    - take-down
+    - record-detections
 `;
 
-/** Detections of each picture. Throws `CommandFailure` for a picture that cannot be shown as a whole, naming it. */
-export async function lookAt(
-  { pictures, model, confidence, onPicture }: LookOrder,
+/** Detections of each image. Throws `CommandFailure`, with the name, for an incomplete image. */
+export async function detectImages(
+  { pictures, model, confidence, onPicture }: DetectOptions,
   { elements, registry }: Knowledge,
 ): Promise<Detection[][]> {
   const detect = elements.get("detect");
   if (detect === undefined || detect.kind !== "transform") throw new Error("there is no element detect");
   const shared = new SharedHandler(detect);
   const taken: Taken = { detections: null, width: 0, height: 0 };
-  const known = new Map([...elements, ["detect", shared.element], ["take-down", takeDown(taken)]]);
-  // Before the first is looked at, which with many pictures is the beginning of a long time.
+  const known = new Map([...elements, ["detect", shared.element], ["record-detections", recordDetections(taken)]]);
+  // Before the first inference, because many images take a long time.
   for (const { file } of pictures) expectWhole(file);
   const cut = new AbortController();
-  const deafen = onInterrupt(
+  const removeSignals = onInterrupt(
     () => cut.abort(),
     () => cut.abort(),
   );
@@ -62,14 +62,14 @@ export async function lookAt(
       found.push(readTaken(taken, picture));
     }
   } finally {
-    deafen();
+    removeSignals();
     await shared.close();
   }
   return found;
 }
 
-/** The steps whose warnings are of the picture. */
-const SHOWING: readonly string[] = ["source", "decode"];
+/** Steps whose warnings concern the image. */
+const IMAGE_STEPS: readonly string[] = ["source", "decode"];
 
 async function play(
   { file }: Picture,
@@ -82,7 +82,7 @@ async function play(
   let failure: GraphFailure | null;
   let warning: string | null = null;
   const onEvent = (event: GraphEvent): void => {
-    if (event.type === "log" && event.level === "warn" && SHOWING.includes(event.node)) warning ??= event.message;
+    if (event.type === "log" && event.level === "warn" && IMAGE_STEPS.includes(event.node)) warning ??= event.message;
   };
   try {
     const graph = await RunningGraph.start(compiled, { ...knowledge, signal, onEvent });
@@ -93,7 +93,7 @@ async function play(
     failure = error;
   }
   if (failure !== null) {
-    // What detect has to say is of the model, not of this picture.
+    // Failures of detect concern the model, not this image.
     const where = failure.node === "detect" ? "" : `${file}: `;
     throw new CommandFailure(`${where}${failure.message}`, { cause: failure });
   }
@@ -118,18 +118,18 @@ interface Taken {
 }
 
 function readTaken({ detections, width, height }: Taken, picture: Picture): Detection[] {
-  if (detections === null) throw new CommandFailure(`${picture.file} has no picture in it`);
+  if (detections === null) throw new CommandFailure(`${picture.file} contains no image`);
   if (width === picture.width && height === picture.height) return detections.objects;
   throw new CommandFailure(
-    `${picture.file} is ${width}×${height}, but instances.json says ${picture.width}×${picture.height}; its boxes would not fit`,
+    `${picture.file} is ${width}×${height}, but instances.json has ${picture.width}×${picture.height}; expected the same size`,
   );
 }
 
-const takeDown = (taken: Taken): AnyElement =>
+const recordDetections = (taken: Taken): AnyElement =>
   defineElement({
     kind: "sink",
-    name: "take-down",
-    about: "Takes down what was found, for an evaluation.",
+    name: "record-detections",
+    about: "Records detections for an evaluation.",
     example: "",
     caps: "video/x-raw",
     properties: Type.Object({}),
@@ -143,7 +143,7 @@ const takeDown = (taken: Taken): AnyElement =>
     }),
   });
 
-/** One handler for graphs that come one after the other: a model is loaded once. */
+/** One handler for consecutive graphs, so that the model is loaded once. */
 class SharedHandler {
   readonly element: AnyElement;
   #handler: Promise<Handler> | undefined;
@@ -165,12 +165,14 @@ class SharedHandler {
   }
 }
 
-// Whether a JPEG is all there. Its decoder does not tell: what was cut off is shown grey, as if it had been so. Walks from marker to marker, as ITU-T T.81 (annex B) lays them out.
 const START = 0xd8;
 const END = 0xd9;
 const SCAN = 0xda;
 
-/** What is wrong with it, in words that follow the name of the file; null for a whole one, and for what is no JPEG. */
+/**
+ * What is wrong with a JPEG file, as a phrase after its name; null for a complete one, and for other formats. Decoders show
+ * a missing part as grey. Follows the markers of ITU-T T.81, annex B.
+ */
 export function findJpegFault(bytes: Uint8Array): string | null {
   if (bytes[0] !== 0xff || bytes[1] !== START) return null;
   let at = 2;
@@ -179,10 +181,10 @@ export function findJpegFault(bytes: Uint8Array): string | null {
     if (bytes[at] !== 0xff) return `is damaged: expected a marker at byte ${at}`;
     const marker = bytes[at + 1];
     if (marker === undefined) break;
-    // Any number of these may fill the place before a marker.
+    // Fill bytes before a marker.
     if (marker === 0xff) at += 1;
-    else if (marker === END) return hasScan ? null : "has no picture in it";
-    else if (!mayStandHere(marker)) return `is damaged: marker 0x${marker.toString(16)} at byte ${at}`;
+    else if (marker === END) return hasScan ? null : "contains no image";
+    else if (!hasLength(marker)) return `is damaged: marker 0x${marker.toString(16)} at byte ${at}`;
     else {
       const [high, low] = [bytes[at + 2], bytes[at + 3]];
       if (high === undefined || low === undefined) break;
@@ -192,14 +194,13 @@ export function findJpegFault(bytes: Uint8Array): string | null {
       at = skipScan(bytes, at);
     }
   }
-  return `is cut off: it ends at byte ${bytes.length}, in the middle of the picture`;
+  return `is incomplete: it ends at byte ${bytes.length}, in the middle of the image`;
 }
 
-/** Frames, tables, scans, what applications add, and comments: all have a length after them. */
-const mayStandHere = (marker: number): boolean =>
-  (marker >= 0xc0 && marker <= 0xcf) || (marker >= SCAN && marker <= 0xfe);
+/** Frames, tables, scans, application data and comments, which have a length. */
+const hasLength = (marker: number): boolean => (marker >= 0xc0 && marker <= 0xcf) || (marker >= SCAN && marker <= 0xfe);
 
-/** Where the next marker is; within a scan, 0xff stands for itself before 0, and restarts belong to it. */
+/** The next marker after a scan, which may contain stuffed 0xff bytes and restart markers. */
 function skipScan(bytes: Uint8Array, from: number): number {
   let at = bytes.indexOf(0xff, from);
   while (at !== -1 && at + 1 < bytes.length) {

@@ -1,15 +1,15 @@
-/** Which detections of a picture are right, by the rules of COCO. One class at a time. */
+/** Matches the detections of an image by COCO's rules, one class at a time, and draws precision curves. */
 import type { PixelBox, TrueObject } from "./dataset.ts";
 
-/** What a detection and an object must share at least to be one: 0.50, 0.55 … 0.95. */
+/** Overlap thresholds: 0.50, 0.55 … 0.95. */
 export const OVERLAPS: readonly number[] = Array.from({ length: 10 }, (_, i) => (50 + 5 * i) / 100);
 
-/** As COCO has it: of each class and picture the most confident. */
+/** As in COCO: the most confident detections per class and image. */
 const MOST_A_PICTURE = 100;
-/** Keeps an overlap of exactly the limit from being lost to rounding. */
+/** Accepts an overlap of exactly the threshold despite rounding. */
 const SLACK = 1e-10;
 
-/** Objects of other areas count neither for nor against. In square pixels, both ends within. */
+/** In square pixels, inclusive. Objects of other areas count neither way. */
 export interface AreaRange {
   readonly from: number;
   readonly to: number;
@@ -26,14 +26,14 @@ export interface Judged {
   readonly outcomes: Int8Array;
 }
 
-/** Detections in order of confidence; `objects` is how many there were to be found. */
+/** Returns the detections by confidence, and the number of objects to find. */
 export function matchPicture(
   truth: readonly TrueObject[],
   found: readonly FoundObject[],
   range: AreaRange,
 ): { readonly judged: readonly Judged[]; readonly objects: number } {
   const counts = ({ area, isCrowd }: TrueObject) => !isCrowd && isWithin(area, range);
-  // Those that count come first: a detection takes one of the others only when none of these is left for it.
+  // Counted objects first: a detection matches another one only if none of these is free.
   const objects = [...truth.filter(counts), ...truth.filter((object) => !counts(object))];
   const counted = truth.filter(counts).length;
   const sorted = [...found].sort((a, b) => b.score - a.score).slice(0, MOST_A_PICTURE);
@@ -52,7 +52,7 @@ export function matchPicture(
   return { judged, objects: counted };
 }
 
-/** The free object that is overlapped most, or -1. Crowds are never used up. */
+/** The free object with the greatest overlap, or -1. Crowds match any number of detections. */
 function chooseObject(
   overlaps: readonly number[],
   objects: readonly TrueObject[],
@@ -74,7 +74,7 @@ function chooseObject(
 
 const isWithin = (area: number, { from, to }: AreaRange): boolean => area >= from && area <= to;
 
-/** Shared area over joint area; of a crowd, over the area of the detection alone. */
+/** Intersection over union; for a crowd, over the area of the detection. */
 export function overlapOf(found: PixelBox, { box, isCrowd }: Pick<TrueObject, "box" | "isCrowd">): number {
   const width = Math.min(found[0] + found[2], box[0] + box[2]) - Math.max(found[0], box[0]);
   const height = Math.min(found[1] + found[3], box[1] + box[3]) - Math.max(found[1], box[1]);
@@ -90,13 +90,13 @@ const RECALL_STEP = 0.01;
 /** Of one class, for each of `OVERLAPS`. */
 export interface PrecisionCurves {
   readonly objects: number;
-  /** Precision at the recalls 0, 0.01 … 1: the best that is reached there or beyond. */
+  /** Precision at the recalls 0, 0.01 … 1: the best at that recall or above. */
   readonly curves: readonly Float64Array[];
-  /** Share of the objects that was found at all. */
+  /** Share of the objects found. */
   readonly recalls: readonly number[];
 }
 
-/** Null where there is nothing to be found, and precision has no meaning. */
+/** Null without objects. */
 export function drawPrecision(judged: readonly Judged[], objects: number): PrecisionCurves | null {
   if (objects === 0) return null;
   const sorted = [...judged].sort((a, b) => b.score - a.score);
@@ -123,7 +123,7 @@ function drawCurve(
     precisions[i] = Math.max(precisions[i] as number, precisions[i + 1] as number);
   const curve = new Float64Array(RECALLS);
   for (let i = 0, at = 0; i < RECALLS; i++) {
-    // Rounded as COCO's own evaluation rounds it, so that a recall of exactly a step falls on the same side.
+    // Computed as in COCO's own evaluation, so that rounding is the same.
     while (at < recalls.length && (recalls[at] as number) < i * RECALL_STEP) at += 1;
     curve[i] = precisions[at] ?? 0;
   }

@@ -8,7 +8,7 @@ import { CommandFailure } from "../../../cli/command.ts";
 import { loadKnowledge } from "../../../cli/compile-graph.ts";
 import { makeFolder } from "../../../cli/windhover.fixture.ts";
 import { readDataset } from "./dataset.ts";
-import { lookAt } from "./detect-images.ts";
+import { detectImages } from "./detect-images.ts";
 import { groupByClass, scoreCoco } from "./score.ts";
 
 const SHARED = fileURLToPath(new URL("../../../../shared/data", import.meta.url));
@@ -41,7 +41,10 @@ function makeCard(name: string, [file, sha256]: readonly [string, string], rest:
 async function measureAp(model: string): Promise<number> {
   const { pictures, classNames } = readDataset(join(SHARED, "coco"));
   const chosen = pictures.slice(0, PICTURES);
-  const seen = await lookAt({ pictures: chosen, model, confidence: 0.01, onPicture() {} }, await loadKnowledge(null));
+  const seen = await detectImages(
+    { pictures: chosen, model, confidence: 0.01, onPicture() {} },
+    await loadKnowledge(null),
+  );
   const found = chosen.map((picture, index) => groupByClass(seen[index] ?? [], picture));
   return 100 * (scoreCoco(chosen, found, classNames)?.ap ?? 0);
 }
@@ -66,7 +69,7 @@ test("PicoDet-S sees what it should", { skip }, async () => {
   assert.ok(ap >= 32.2, `AP is ${ap}`);
 });
 
-test("a decoder that does not fit the model is told of, with what the model has", { skip }, async () => {
+test("reports a decoder that does not fit, with the tensors of the model", { skip }, async () => {
   const card = makeCard("wrong", YOLOX, ["input: { width: 416, height: 416 }", "decoder: { family: detr }"]);
   await assert.rejects(measureAp(card), (error) => {
     assert.ok(error instanceof CommandFailure);

@@ -1,4 +1,4 @@
-/** Scores as they are shown and as they are handed on: under the names they are published by, in percent. */
+/** COCO scores as a table, as JSON and as a plot of precision over recall. */
 
 import { COLOURS, FAINT, INK, label, line, page, path } from "../../../cli/svg.ts";
 import { alignTable, type Paint } from "../../../cli/text.ts";
@@ -47,14 +47,13 @@ export function toJson(scores: CocoScores): Record<string, unknown> {
 export const sortClasses = ({ classes }: CocoScores): CocoScores["classes"] =>
   [...classes].sort((a, b) => b.objects - a.objects || a.name.localeCompare(b.name));
 
-// Precision over recall: the mean of all classes, then the classes with the most objects.
 const WIDTH = 1000;
 const ABREAST = 4;
 const PANEL = { width: WIDTH / ABREAST, height: 200 };
 const HEAD = 34;
 const MOST_CLASSES = 23;
 
-/** Overlaps that are drawn, each in a colour of its own; narrower on top, so that none hides another. */
+/** The plotted overlap thresholds; narrow lines on top, so that none hides another. */
 const DRAWN = [
   { overlap: 0.5, colour: COLOURS[0], width: 3.6 },
   { overlap: 0.75, colour: COLOURS[1], width: 2.4 },
@@ -91,7 +90,7 @@ const meanCurves = ({ classes }: CocoScores): readonly (readonly number[])[] =>
   );
 
 function drawLegend(title: string): readonly string[] {
-  const text = "precision in percent over recall; titles give how many objects there are, and AP";
+  const text = "precision in percent over recall; titles show the number of objects, and AP";
   return [
     label(30, 20, title, { bold: true }),
     label(WIDTH - 630, 20, "overlap", { size: 10, anchor: "end" }),
@@ -124,7 +123,7 @@ function drawPanel({ title, curves }: Panel, x: number, y: number): readonly str
   return [label(left, y + 13, title, { bold: true, colour: INK }), ...grid, ...drawn];
 }
 
-/** Up to where the curve falls to zero, and not along the floor from there; nothing where it never rises. */
+/** The curve up to where it falls to zero. */
 function reachedBy(curve: ArrayLike<number>): readonly number[] {
   const all = Array.from(curve);
   const end = all.indexOf(0);

@@ -7,7 +7,7 @@ import { type CocoScores, type Found, scoreCoco } from "./score.ts";
 
 type Spot = readonly [at: number, size?: number];
 
-/** Boxes far from one another, squares of 10 unless said. */
+/** Boxes far from one another, squares of 10 by default. */
 const boxAt = ([at, size = 10]: Spot): PixelBox => [at * 200, 0, size, size];
 
 function picture(truth: Readonly<Record<string, readonly Spot[]>>): Picture {

@@ -21,7 +21,7 @@ const RANGES = {
   large: { from: 96 ** 2, to: EVERYTHING },
 } as const satisfies Readonly<Record<string, AreaRange>>;
 
-/** What was found in a picture, by class. */
+/** Detections of an image, by class. */
 export type Found = ReadonlyMap<string, readonly FoundObject[]>;
 
 export interface ClassScores {
@@ -40,15 +40,15 @@ export interface CocoScores {
   readonly ap75: number;
   /** Share of the objects found, the mean over classes and overlaps. */
   readonly ar: number;
-  /** Null where no object is of that size. */
+  /** Null without objects of that size. */
   readonly small: number | null;
   readonly medium: number | null;
   readonly large: number | null;
-  /** Those of which there are objects. */
+  /** Classes with objects. */
   readonly classes: readonly ClassScores[];
 }
 
-/** `found` has an entry a picture. Classes of which there is no object are in no mean; null when that is all of them. */
+/** `found` has an entry per image. Classes without objects are ignored; null if there are no others. */
 export function scoreCoco(
   pictures: readonly Picture[],
   found: readonly Found[],
@@ -105,7 +105,7 @@ function measureClass(sheet: ReturnType<typeof collectClass>, range: AreaRange):
   return drawPrecision(judged, objects);
 }
 
-/** Detections of a picture by class, in its pixels. */
+/** Groups detections by class, with boxes in pixels. */
 export function groupByClass(
   detections: readonly Detection[],
   { width, height }: Pick<Picture, "width" | "height">,

@@ -1,4 +1,4 @@
-/** Colours as a person sees them, of objects whose colour is clear. Facts of ours about pictures that are not. */
+/** The colours that a person sees, for objects with a clear colour. The labels are ours, the images are not. */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";

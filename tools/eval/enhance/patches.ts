@@ -1,4 +1,4 @@
-/** Objects that the graph `detect` finds in a clip, each with the picture that its report would have. */
+/** The objects to enhance: cropped from a COCO dataset, or found in a clip with the image of their track report. */
 
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
@@ -16,11 +16,11 @@ import { readDataset, type TrueObject } from "../coco/dataset.ts";
 
 const GRAPH = `
 graph: eval-enhance
-about: The graph detect, for the pictures of its report.
+about: The graph detect, for the images of its track report.
 extends: detect
 `;
 
-/** Throws `CommandFailure` for a clip that cannot be played. */
+/** Objects in a clip. Throws `CommandFailure` for a clip that cannot be played. */
 export async function findPatches(
   clip: string,
   model: string,
@@ -45,10 +45,9 @@ function isLarge({ jpeg }: EvalPatch, leastPixels: number): boolean {
   return picture !== null && Math.max(picture.width, picture.height) >= leastPixels;
 }
 
-// Objects of a folder in COCO's format, cut out as the element `report` would.
 const QUALITY = 85;
 
-/** Crowds are nobody's picture. */
+/** Objects of a COCO dataset, cropped as the element `report` does; crowds are skipped. */
 export function cutPatches(folder: string, { classNames, leastPixels }: Wanted): readonly EvalPatch[] {
   const fits = ({ className, box, isCrowd }: TrueObject): boolean =>
     !isCrowd && classNames.includes(className) && Math.max(box[2], box[3]) >= leastPixels;
@@ -56,7 +55,7 @@ export function cutPatches(folder: string, { classNames, leastPixels }: Wanted):
     const objects = truth.filter(fits);
     if (objects.length === 0) return [];
     const picture = decodePicture(readFileSync(file));
-    if (picture === null) throw new CommandFailure(`${file} is no JPEG that can be decoded`);
+    if (picture === null) throw new CommandFailure(`${file} cannot be decoded as a JPEG image`);
     return objects.flatMap(({ className, box: [left, top, wide, high] }) => {
       const region = choosePatch([left / width, top / height, wide / width, high / height]);
       if (region === null) return [];
@@ -82,7 +81,7 @@ export interface EvalPatch {
   readonly jpeg: string;
 }
 
-/** Which objects are looked at. */
+/** Which objects are enhanced. */
 export interface Wanted {
   readonly classNames: readonly string[];
   /** Of the longer side of the box. */

@@ -1,14 +1,14 @@
 /**
- * CLEAR MOT (Bernardin and Stiefelhagen, 2008): what is matched frame by frame at an overlap of one half, where a match
- * of the frame before is kept as long as it can be.
+ * CLEAR MOT (Bernardin and Stiefelhagen, 2008): matches frame by frame at an overlap of 0.5, where a match of the frame
+ * before is kept if possible. And the identity scores.
  */
 import { assignGreatest } from "../../../cli/golden/pairs.ts";
 import type { ComparedFrame, Comparison } from "./compare.ts";
 
 export const MATCH_OVERLAP = 0.5;
-/** More than all overlaps of a frame together. */
+/** Greater than the sum of all overlaps of a frame. */
 const KEPT_BONUS = 1000;
-/** Of the frames of an object: tracked in more is mostly tracked, in less mostly lost. */
+/** Share of the frames of an object above which it is mostly tracked, and below which mostly lost. */
 const MOSTLY_TRACKED = 0.8;
 const MOSTLY_LOST = 0.2;
 
@@ -24,7 +24,7 @@ export interface ClearCounts {
 
 const NO_MATCHES = new Int32Array(0);
 
-/** For each frame and each object of it, in their order: the track it is matched with, or -1. */
+/** For each frame and each of its objects: the matched track, or -1. */
 export type Matches = readonly Int32Array[];
 
 export function matchFrames({ objectIds, frames }: Comparison): Matches {
@@ -32,7 +32,7 @@ export function matchFrames({ objectIds, frames }: Comparison): Matches {
   return frames.map((frame) => {
     if (frame.objects.length === 0) return NO_MATCHES;
     const matches = matchFrame(frame, before);
-    // A frame without objects or without tracks tells nothing, and breaks nothing off.
+    // A frame without objects or without tracks does not end a match.
     if (frame.overlaps.length === 0) return matches;
     before.fill(-1);
     for (const [row, track] of matches.entries()) before[frame.objects[row] as number] = track;
@@ -51,7 +51,7 @@ function matchFrame({ objects, tracks, overlaps }: ComparedFrame, before: Int32A
   );
 }
 
-/** A switch is a match with another track than the object's last, however long ago that was. */
+/** A switch is a match with another track than the last one of the object, however long ago. */
 export function countClear({ objectIds, frames }: Comparison, matches: Matches): ClearCounts {
   const last = new Int32Array(objectIds.length).fill(-1);
   const seen = new Float64Array(objectIds.length);
@@ -95,13 +95,16 @@ export function addClear(all: readonly ClearCounts[]): ClearCounts {
   };
 }
 
-/** At most 1, and below 0 where there is more wrong than there is to be found. 0 where there is nothing to be found. */
+/** At most 1; negative with more errors than objects; 0 without objects. */
 export function motaOf({ matched, missed, surplus, switches }: ClearCounts): number {
   const truth = matched + missed;
   return truth === 0 ? 0 : (matched - surplus - switches) / truth;
 }
 
-// Identity scores (Ristani et al., 2016): each object is given at most one track for the whole sequence and each track at most one object, so that as many boxes as can be lie on their object.
+/**
+ * Identity scores (Ristani et al., 2016): each object is assigned at most one track for the whole sequence and vice versa,
+ * so that as many boxes as possible lie on their object.
+ */
 export interface IdentityCounts {
   readonly matched: number;
   readonly missed: number;

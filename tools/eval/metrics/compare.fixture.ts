@@ -10,7 +10,7 @@ export const frame = (boxes: Boxes): FrameBoxes => ({
   boxes: Float64Array.from(Object.values(boxes).flat()),
 });
 
-/** Each frame is what is there and what was said to be there. */
+/** Each frame has the true boxes and the results. */
 export const sequence = (frames: readonly (readonly [truth: Boxes, results: Boxes])[], name = "made"): MotSequence => ({
   name,
   truth: frames.map(([truth]) => frame(truth)),

@@ -1,4 +1,4 @@
-/** Objects and tracks numbered from 0, and the overlap of every pair of boxes of a frame: all that the scores need. */
+/** Objects and tracks numbered from 0, and the overlap of every pair of boxes of a frame: the input of all scores. */
 
 export interface ComparedFrame {
   /** Objects in the frame, by number. */
@@ -9,7 +9,7 @@ export interface ComparedFrame {
   readonly overlaps: Float64Array;
 }
 
-/** Shared by all frames with neither. */
+/** Shared by all empty frames. */
 const EMPTY: ComparedFrame = {
   objects: new Int32Array(0),
   tracks: new Int32Array(0),
@@ -24,7 +24,7 @@ export interface Comparison {
   readonly frames: readonly ComparedFrame[];
 }
 
-/** Throws where an id comes twice in a frame. */
+/** Throws if an id occurs twice in a frame. */
 export function compare({ name, truth, results }: MotSequence): Comparison {
   if (truth.length !== results.length)
     throw new Error(`${name} has ${truth.length} frames of ground truth, but ${results.length} of results`);
@@ -56,7 +56,7 @@ class Numbering {
   number(ids: readonly number[], frame: number): Int32Array {
     return Int32Array.from(ids, (id) => {
       const number = this.#numbers.get(id) ?? this.#add(id);
-      if (this.#seen[number] === frame) throw new Error(`${this.#of}: id ${id} comes twice in frame ${frame}`);
+      if (this.#seen[number] === frame) throw new Error(`${this.#of}: id ${id} occurs twice in frame ${frame}`);
       this.#seen[number] = frame;
       return number;
     });
@@ -79,7 +79,7 @@ export function overlapsOf(a: Float64Array, b: Float64Array): Float64Array {
   return overlaps;
 }
 
-/** Intersection over union of the boxes that begin at these places; 0 for a box without area. */
+/** Intersection over union of the boxes at these offsets; 0 for a box without area. */
 export function overlapOf(a: ArrayLike<number>, i: number, b: ArrayLike<number>, j: number): number {
   const [aLeft, aTop, aWidth, aHeight] = [a[i] as number, a[i + 1] as number, a[i + 2] as number, a[i + 3] as number];
   const [bLeft, bTop, bWidth, bHeight] = [b[j] as number, b[j + 1] as number, b[j + 2] as number, b[j + 3] as number];
@@ -90,7 +90,6 @@ export function overlapOf(a: ArrayLike<number>, i: number, b: ArrayLike<number>,
   return shared / (aWidth * aHeight + bWidth * bHeight - shared);
 }
 
-// What is scored: the true boxes of a sequence and those a tracker gave, frame by frame.
 /** Boxes of one frame. `boxes` has left, top, width and height for each id. */
 export interface FrameBoxes {
   readonly ids: readonly number[];

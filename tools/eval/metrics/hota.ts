@@ -1,19 +1,19 @@
 /**
- * HOTA: a higher order metric for evaluating multi-object tracking (Luiten et al., IJCV 2021), over the overlaps 0.05 to
- * 0.95 that a match must have.
+ * HOTA: a higher order metric for evaluating multi-object tracking (Luiten et al., IJCV 2021), at the overlap
+ * thresholds 0.05 to 0.95.
  */
 import { assignGreatest } from "../../../cli/golden/pairs.ts";
 import type { ComparedFrame, Comparison } from "./compare.ts";
 
-/** The overlaps at which everything is counted. */
+/** The overlap thresholds. */
 export const ALPHAS: readonly number[] = Array.from({ length: 19 }, (_, index) => (index + 1) / 20);
 
-/** Of one sequence or of several together, for each of `ALPHAS`. The sums are kept so that sequences can be added up. */
+/** Of one or several sequences, for each of `ALPHAS`. Sums, so that sequences can be added up. */
 export interface HotaCounts {
   readonly matched: Float64Array;
   readonly missed: Float64Array;
   readonly surplus: Float64Array;
-  /** Sum over the matches of how well object and track go together as a whole. */
+  /** Sum over the matches of the association of object and track over the whole sequence. */
   readonly association: Float64Array;
   /** Sum of the overlaps of the matches. */
   readonly overlap: Float64Array;
@@ -47,8 +47,8 @@ export function countHota({ objectIds, trackIds, frames }: Comparison): HotaCoun
 }
 
 /**
- * How well each object and each track go together over the whole sequence, before anything is matched: this decides
- * which of several possible matches of a frame is taken.
+ * How well each object and each track fit over the whole sequence, before matching: it decides between several possible
+ * matches of a frame.
  */
 function align(
   frames: readonly ComparedFrame[],
@@ -115,7 +115,7 @@ function countFrame(
   }
 }
 
-/** How many of `ALPHAS` the overlap reaches; a rounding error short of one has reached it. */
+/** How many of `ALPHAS` the overlap reaches, within rounding. */
 function countReached(overlap: number): number {
   let reached = 0;
   while (reached < ALPHAS.length && overlap >= (ALPHAS[reached] as number) - Number.EPSILON) reached += 1;

@@ -164,10 +164,10 @@ describe("at the edges", () => {
     assert.deepEqual([found.hota, found.missed, found.surplus], [0, 1, 1]);
   });
 
-  test("an id twice in a frame is refused", () => {
+  test("rejects an id twice in a frame", () => {
     const twice: FrameBoxes = { ids: [7, 7], boxes: Float64Array.from([...square(0), ...square(1)]) };
     const made: MotSequence = { name: "made", truth: [frame({ 1: square() })], results: [twice] };
-    assert.throws(() => scoreMot([made]), /results of made: id 7 comes twice in frame 1/);
+    assert.throws(() => scoreMot([made]), /results of made: id 7 occurs twice in frame 1/);
   });
 
   test("results of another length are refused", () => {

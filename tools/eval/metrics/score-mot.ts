@@ -1,4 +1,4 @@
-/** All scores of tracking results, for each sequence and for all together. */
+/** All tracking scores, per sequence and combined. */
 import {
   addClear,
   addIdentity,
@@ -39,7 +39,7 @@ export interface SequenceScores extends MotScores {
   readonly name: string;
   readonly frames: number;
   readonly comparison: Comparison;
-  /** As CLEAR MOT has them. */
+  /** The matches of CLEAR MOT. */
   readonly matches: Matches;
 }
 
@@ -49,7 +49,7 @@ interface Counts {
   readonly identity: IdentityCounts;
 }
 
-/** Throws where frames do not fit or an id comes twice in a frame. */
+/** Throws if the numbers of frames differ or an id occurs twice in a frame. */
 export function scoreMot(sequences: readonly MotSequence[]): {
   readonly sequences: readonly SequenceScores[];
   readonly combined: MotScores;

@@ -1,4 +1,4 @@
-/** Every sequence of a folder tracked, or read as others tracked it, and scored. */
+/** Tracks every sequence of a folder, or reads the results of another tracker, and scores them. */
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -17,15 +17,15 @@ import {
   toFrameBoxes,
 } from "./sequences.ts";
 
-/** Where the boxes to be scored come from. */
+/** The source of the boxes to score. */
 export type Origin =
   | {
       readonly kind: "detections";
       /** Within the folder of each sequence. */
       readonly file: string;
-      /** A new one for each sequence. */
+      /** Called for each sequence. */
       readonly createTracker: () => MotTracker;
-      /** Folder for what was tracked. */
+      /** Folder for the results. */
       readonly out: string | undefined;
     }
   | { readonly kind: "results"; readonly folder: string };
@@ -39,10 +39,10 @@ export interface Evaluation {
 
 interface Boxes {
   readonly frames: readonly FrameBoxes[];
-  /** What was tracked here, as it is to be written. */
+  /** The results to write. */
   readonly rows: readonly ResultRow[];
   readonly leftOut: number;
-  /** Null where nothing was tracked here. */
+  /** Null for results of another tracker. */
   readonly timeAgainMs: (() => number) | null;
 }
 
@@ -57,7 +57,7 @@ export async function evaluateMot(
   const boxes: Boxes[] = [];
   for (const [index, folder] of folders.entries()) {
     onSequence(folder.name, index);
-    // Between two sequences an interrupt and the screen have their turn.
+    // Lets signals and the screen be handled between sequences.
     await nextTurn();
     const truth = readTruth(folder.truthFile, folder.frameCount);
     const found = findBoxes(folder, origin);
@@ -66,7 +66,7 @@ export async function evaluateMot(
   }
   const { sequences, combined } = scoreMot(inputs);
   const elapsedMs = await timeAgain(boxes);
-  // Last of all: what cannot be read or scored leaves nothing behind.
+  // Last: an error leaves no files behind.
   if (origin.kind === "detections" && origin.out !== undefined) {
     prepareFolder(origin.out);
     for (const [index, { rows }] of boxes.entries()) writeResults(origin.out, inputs[index]?.name ?? "", rows);
@@ -94,7 +94,7 @@ function findBoxes(folder: SequenceFolder, origin: Origin): Boxes {
   return { rows, frames: groupByFrame(rows, folder.frameCount).map(toFrameBoxes), ...rest };
 }
 
-/** In a pass of its own, when all have been tracked once: the first is mostly the compiler of JavaScript at work. */
+/** A second pass: the first is dominated by JIT compilation. */
 async function timeAgain(boxes: readonly Boxes[]): Promise<readonly (number | null)[]> {
   const elapsedMs: (number | null)[] = [];
   for (const { timeAgainMs } of boxes) {
@@ -114,16 +114,15 @@ function rateOf(frames: number, each: readonly (number | null)[]): number | null
   return elapsedMs === null ? null : (frames / Math.max(elapsedMs, 1e-6)) * 1000;
 }
 
-// Detections of a sequence through a tracker, at the times its frames have.
 export interface TrackedSequence {
   readonly rows: readonly ResultRow[];
-  /** Detections without area: nothing that could be tracked. */
+  /** Detections without area, which cannot be tracked. */
   readonly leftOut: number;
-  /** Tracks the same once more, for the time alone, and returns how long the tracker took. */
+  /** Tracks the sequence again and returns the time of the tracker. */
   timeAgainMs(): number;
 }
 
-/** The detections of each frame, by a tracker of their own; throws `CommandFailure` for a file that is not as it should be. */
+/** Tracks the detections of a sequence. Throws `CommandFailure` for an invalid file. */
 export function trackSequence(
   createTracker: () => MotTracker,
   file: string,
@@ -153,10 +152,9 @@ const toSighting = ({ box, confidence }: MotRow): Sighting => ({ box, confidence
 
 const timeOf = (index: number, frameRate: number): bigint => BigInt(Math.round((index * 1e9) / frameRate));
 
-// Results of tracking as the MOT Challenge takes them.
 export type ResultRow = Pick<MotRow, "frame" | "id" | "box" | "confidence">;
 
-/** Rounded as they are written, before they are scored: the file gives the very same scores. */
+/** Rounded before scoring, as in the file, so that the file gives the same scores. */
 export function roundRow({ frame, id, box, confidence }: ResultRow): ResultRow {
   const [left, top, width, height] = box;
   return { frame, id, box: [round(left), round(top), round(width), round(height)], confidence: round(confidence) };
@@ -167,16 +165,16 @@ const round = (value: number): number => Math.round(value * 1e4) / 1e4;
 export const formatRows = (rows: readonly ResultRow[]): string =>
   rows.map(({ frame, id, box, confidence }) => `${[frame, id, ...box, confidence, -1, -1, -1].join(",")}\n`).join("");
 
-/** Makes the folder if need be; throws `CommandFailure` where it cannot. */
+/** Creates the folder. Throws `CommandFailure`. */
 export function prepareFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true });
   } catch (cause) {
-    throw new CommandFailure(`--out ${folder}: the folder cannot be made: ${(cause as Error).message}`, { cause });
+    throw new CommandFailure(`--out ${folder}: the folder cannot be created: ${(cause as Error).message}`, { cause });
   }
 }
 
-/** Puts `SEQUENCE.txt` into the folder, whole or not at all. */
+/** Writes `SEQUENCE.txt` atomically. */
 export function writeResults(folder: string, sequence: string, rows: readonly ResultRow[]): void {
   const file = join(folder, `${sequence}.txt`);
   const unfinished = `${file}.part`;

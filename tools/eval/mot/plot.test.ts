@@ -10,7 +10,7 @@ const broken = sequence(
   "a <b> & c",
 );
 
-test("runs tell which track had the object, and when none had it", () => {
+test("finds which track matched an object in which frames", () => {
   const { sequences } = scoreMot([broken]);
   assert.deepEqual(
     sequences.map((scores) => findRuns(scores)),

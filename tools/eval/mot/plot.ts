@@ -1,4 +1,4 @@
-/** Scores as one picture: the curves of all sequences, then the objects of each over time. */
+/** Plots MOT scores as SVG: the curves of all sequences, then the tracks of every object over time. */
 import { bar, COLOURS, FAINT, INK, label, line, page, path } from "../../../cli/svg.ts";
 import { ALPHAS, type HotaCurves } from "../metrics/hota.ts";
 import type { MotScores, SequenceScores } from "../metrics/score-mot.ts";
@@ -34,12 +34,12 @@ const drawLegend = (): readonly string[] => [
     line(30 + index * 80, 18, 52 + index * 80, 18, colour, width),
     label(58 + index * 80, 22, name),
   ]),
-  label(30 + CURVES.length * 80, 22, "in percent over the overlap that a match must have; titles give their means", {
+  label(30 + CURVES.length * 80, 22, "in percent over the overlap threshold; titles show the means", {
     size: 10,
   }),
 ];
 
-// HOTA, DetA and AssA over the overlap that a match must have.
+/** HOTA, DetA and AssA over the overlap threshold. */
 export const CURVES = [
   { name: "HOTA", key: "hota", colour: INK, width: 2.5 },
   { name: "DetA", key: "detA", colour: COLOURS[0], width: 1.5 },
@@ -53,7 +53,7 @@ export interface Place {
   readonly height: number;
 }
 
-/** A panel with its title above and numbers around it, all within the place. */
+/** A panel with its title, axes and curves. */
 export function drawCurves(title: string, curves: HotaCurves, { x, y, width, height }: Place): readonly string[] {
   const left = x + 30;
   const top = y + 22;
@@ -77,7 +77,6 @@ export function drawCurves(title: string, curves: HotaCurves, { x, y, width, hei
   return [label(left, y + 13, title, { bold: true }), ...grid, ...drawn];
 }
 
-// What became of every object over time: a row each, coloured by the track it was matched with.
 const ROW = 9;
 const HEAD = 34;
 const FOOT = 22;
@@ -145,7 +144,7 @@ function drawRow(id: number, runs: readonly Run[], y: number, { across, colourOf
 const describe = (name: string, objects: number, switches: number): string =>
   `${name}: ${objects} ${objects === 1 ? "object" : "objects"}, ${switches} id ${switches === 1 ? "switch" : "switches"}`;
 
-/** Frames count from 1 here, as they do in the files. */
+/** Frames are numbered from 1, as in the files. */
 function drawScale(frames: number, top: number, bottom: number, { across }: Axis): readonly string[] {
   const marks = listTicks(frames).flatMap((frame) => [
     line(across(frame - 1), top, across(frame - 1), bottom, FAINT),
@@ -165,8 +164,7 @@ export function listTicks(frames: number): readonly number[] {
   return rounded[0] === 1 ? rounded : [1, ...rounded];
 }
 
-// What each object was matched with over time, and in which colours that is shown.
-/** Frames in a row in which an object was matched with the same track, or with none (-1). */
+/** Consecutive frames in which an object was matched with the same track, or with none (-1). */
 export interface Run {
   readonly track: number;
   /** From 0. */
@@ -174,7 +172,7 @@ export interface Run {
   readonly last: number;
 }
 
-/** The runs of every object, by its number. Where an object is not in the picture there is no run. */
+/** The runs of every object, by its number; none while it is not in the frame. */
 export function findRuns({
   comparison,
   matches,
@@ -193,8 +191,8 @@ export function findRuns({
 }
 
 /**
- * The colour of each track, as one of `count`: tracks that follow one another on an object differ, so that a switch is
- * seen as a change, unless one track has switched with more others than there are colours.
+ * Colours the tracks: those that follow one another on an object differ, so that a switch is visible, unless one track has
+ * switched with more others than there are colours.
  */
 export function colourTracks(runs: readonly (readonly Run[])[], trackCount: number, count: number): Int32Array {
   const neighbours: Set<number>[] = Array.from({ length: trackCount }, () => new Set());

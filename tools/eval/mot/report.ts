@@ -1,4 +1,4 @@
-/** Scores as they are shown and as they are handed on: under the names they are published by, shares in percent. */
+/** Scores as a table and as JSON, with their published names, in percent. */
 
 import type { Paint } from "../../../cli/text.ts";
 import { alignTable } from "../../../cli/text.ts";
@@ -8,7 +8,7 @@ export interface ReportedScores {
   readonly name: string;
   readonly scores: MotScores;
   readonly frames: number;
-  /** Of the tracker alone; null where it was not run here. */
+  /** Of the tracker alone; null for results of another tracker. */
   readonly framesPerSecond: number | null;
 }
 
@@ -44,7 +44,7 @@ export function formatScores(sequences: readonly ReportedScores[], combined: Rep
   return lines.map((line, index) => (index === lines.length - 1 ? paint("bold", line) : line)).join("\n");
 }
 
-/** For JSON: percent with four digits, enough to compare and the same on every machine. */
+/** Percent with four digits, the same on every machine. */
 export function toJson({ scores, frames, framesPerSecond }: Omit<ReportedScores, "name">): Record<string, number> {
   return {
     HOTA: toPercent(scores.hota),

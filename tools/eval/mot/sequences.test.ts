@@ -48,13 +48,13 @@ for (const [row, fault] of BAD)
     );
   });
 
-test("many bad rows are told of at once, and counted", () => {
+test("reports many bad rows at once, with their count", () => {
   assert.throws(() => readRows(write("x\n".repeat(8)), 1), /rows\.txt:5: .*\n… and 3 more lines of this file$/s);
 });
 
-test("an id twice in a frame is refused with both lines", () => {
+test("reports an id twice in a frame with both lines", () => {
   const path = write("1,7,1,1,5,5,1\n2,7,1,1,5,5,1\n1,7,9,9,5,5,1\n");
-  assert.throws(() => readResults(path, 2), /rows\.txt:3: id 7 is in frame 1 already, by line 1/);
+  assert.throws(() => readResults(path, 2), /rows\.txt:3: id 7 occurs twice in frame 1, first in line 1/);
 });
 
 test("ground truth marked with 0 is not scored, not even where its id comes twice", () => {
@@ -85,13 +85,13 @@ test("frames without rows share what they have: a long sequence of them needs no
 const INFOS: readonly (readonly [info: string, fault: RegExp])[] = [
   ["[Sequence]\nframeRate=10\n", /seqinfo\.ini has no seqLength; expected seqLength=, a whole number of frames/],
   ["[Sequence]\nseqLength=4\n", /seqinfo\.ini has no frameRate/],
-  ["seqLength=4\nframeRate=0\n", /seqinfo\.ini:2: frameRate is "0"; expected frames a second, above 0/],
+  ["seqLength=4\nframeRate=0\n", /seqinfo\.ini:2: frameRate is "0"; expected a number of frames per second above 0/],
   ["frameRate=25\n\nseqLength=four\n", /seqinfo\.ini:3: seqLength is "four"/],
-  ["frameRate=25\nseqLength=1000001\n", /seqLength is "1000001"; expected a whole number of frames, at most 1000000/],
+  ["frameRate=25\nseqLength=1000001\n", /seqLength is "1000001"; expected a whole number of frames, up to 1000000/],
 ];
 
 for (const [index, [info, fault]] of INFOS.entries())
-  test(`a bad seqinfo.ini is refused: ${JSON.stringify(info)}`, () => {
+  test(`rejects a bad seqinfo.ini: ${JSON.stringify(info)}`, () => {
     const directory = join(folder, `info-${index}`);
     makeSequence(directory, "one", { info });
     assert.throws(() => listSequences(directory), fault);

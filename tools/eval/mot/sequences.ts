@@ -1,8 +1,8 @@
-/** A folder of sequences as the MOT Challenge has them: one folder each, with `seqinfo.ini` and `gt.txt`. */
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+/** MOT Challenge sequences: one folder each, with `seqinfo.ini`, `gt.txt` and detections or results. */
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { CommandFailure } from "../../../cli/command.ts";
-import { findNearFile } from "../../../cli/files.ts";
+import { readTextFile } from "../../../cli/files.ts";
 import type { FrameBoxes } from "../metrics/compare.ts";
 
 export interface SequenceFolder {
@@ -14,16 +14,17 @@ export interface SequenceFolder {
 }
 
 const INFO = "seqinfo.ini";
-/** As it is unpacked, and with the ground truth taken out of its folder. */
+/** The original layout has a folder gt. */
 const TRUTH_FILES = ["gt.txt", join("gt", "gt.txt")];
-/** Nine hours at 30 a second: every frame is kept in memory. */
+/** Nine hours at 30 fps; all frames are kept in memory. */
 export const MOST_FRAMES = 1_000_000;
+const MOST_BYTES = 500_000_000;
 
-/** By name. Throws `CommandFailure` where there is none, or one lacks what it needs. */
+/** Sorted by name. Throws `CommandFailure` if there is none, or a file is missing or invalid. */
 export function listSequences(directory: string): readonly SequenceFolder[] {
   const names = readFolders(directory).filter((name) => existsSync(join(directory, name, INFO)));
   if (names.length > 0) return names.map((name) => readSequence(join(directory, name), name));
-  const hint = existsSync(join(directory, INFO)) ? "; it is a sequence itself: give the folder above it" : "";
+  const hint = existsSync(join(directory, INFO)) ? "; it is a sequence itself: give its parent folder" : "";
   throw new CommandFailure(
     `${directory} has no sequences: expected a folder for each, with ${INFO} and ${TRUTH_FILES[0]}${hint}`,
   );
@@ -48,17 +49,15 @@ function readSequence(folder: string, name: string): SequenceFolder {
   if (truthFile === undefined)
     throw new CommandFailure(`${folder} has no ground truth: expected ${TRUTH_FILES.join(" or ")}`);
   const file = join(folder, INFO);
-  const values = readValues(readText(file));
+  const values = readValues(readTextFile(file, "expected a text file", MOST_BYTES));
   const frameCount = values.get("seqlength");
   const frameRate = values.get("framerate");
   const rate = Number(frameRate?.text);
   const count = Number(frameCount?.text);
   if (!(Number.isInteger(count) && count >= 1 && count <= MOST_FRAMES))
-    throw new CommandFailure(
-      describe(file, "seqLength", frameCount, `a whole number of frames, at most ${MOST_FRAMES}`),
-    );
+    throw new CommandFailure(describe(file, "seqLength", frameCount, `a whole number of frames, up to ${MOST_FRAMES}`));
   if (!(rate > 0 && Number.isFinite(rate)))
-    throw new CommandFailure(describe(file, "frameRate", frameRate, "frames a second, above 0"));
+    throw new CommandFailure(describe(file, "frameRate", frameRate, "a number of frames per second above 0"));
   return { name, folder, truthFile, frameCount: count, frameRate: rate };
 }
 
@@ -81,7 +80,7 @@ const describe = (file: string, key: string, value: Value | undefined, expected:
     ? `${file} has no ${key}; expected ${key}=, ${expected}`
     : `${file}:${value.line}: ${key} is "${value.text}"; expected ${expected}`;
 
-// Files of the MOT Challenge: `frame,id,left,top,width,height,confidence,…`, a box a line.
+/** A line of a file: `frame,id,left,top,width,height,confidence,…`. */
 export interface MotRow {
   readonly line: number;
   /** From 1. */
@@ -95,11 +94,11 @@ export interface MotRow {
 const COLUMNS = ["frame", "id", "left", "top", "width", "height", "confidence"];
 const SHOWN_FAULTS = 5;
 
-/** Throws `CommandFailure` with the lines that are wrong, as `file:line`. Frames are from 1 to `frameCount`. */
+/** Throws `CommandFailure` with the invalid lines, as `file:line`. Frames are from 1 to `frameCount`. */
 export function readRows(file: string, frameCount: number): readonly MotRow[] {
   const rows: MotRow[] = [];
   const faults: string[] = [];
-  for (const [index, text] of readText(file).split(/\r?\n/).entries()) {
+  for (const [index, text] of readTextFile(file, "expected a text file", MOST_BYTES).split(/\r?\n/).entries()) {
     if (text.trim() === "") continue;
     const cells = text.split(",").map((cell) => cell.trim());
     const fault = findFault(cells, frameCount);
@@ -109,18 +108,6 @@ export function readRows(file: string, frameCount: number): readonly MotRow[] {
   if (faults.length === 0) return rows;
   const more = faults.length > SHOWN_FAULTS ? [`… and ${faults.length - SHOWN_FAULTS} more lines of this file`] : [];
   throw new CommandFailure([...faults.slice(0, SHOWN_FAULTS), ...more].join("\n"));
-}
-
-export function readText(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException;
-    if (code !== "ENOENT") throw new CommandFailure(`${file} cannot be read: ${message}`, { cause });
-    const near = findNearFile(file);
-    const hint = near === undefined ? "" : `; did you mean "${near}"?`;
-    throw new CommandFailure(`there is no file ${file}${hint}`, { cause });
-  }
 }
 
 function findFault(cells: readonly string[], frameCount: number): string | undefined {
@@ -149,12 +136,11 @@ function makeRow(numbers: readonly number[], line: number): MotRow {
   return { line, frame, id, box: [left, top, width, height], confidence };
 }
 
-// Rows of a file put together frame by frame.
-/** Shared by all frames without rows: a long sequence may be hardly anything else. */
+/** Shared by all frames without rows, to save memory. */
 const NO_ROWS: readonly never[] = [];
 const NO_BOXES: FrameBoxes = { ids: [], boxes: new Float64Array(0) };
 
-/** One list for each frame, in the order of the file. */
+/** A list of rows per frame, in file order. */
 export function groupByFrame<Row extends { readonly frame: number }>(
   rows: readonly Row[],
   frameCount: number,
@@ -169,8 +155,8 @@ export function groupByFrame<Row extends { readonly frame: number }>(
 }
 
 /**
- * The ground truth that counts: rows whose seventh column is 0 are marks of what is not to be scored. Throws
- * `CommandFailure` where nothing is left, as scores against nothing mean nothing.
+ * The ground truth to score: rows with confidence 0 mark regions to ignore. Throws `CommandFailure` if no other rows are
+ * left.
  */
 export function readTruth(file: string, frameCount: number): readonly FrameBoxes[] {
   const rows = readRows(file, frameCount);
@@ -180,14 +166,14 @@ export function readTruth(file: string, frameCount: number): readonly FrameBoxes
   throw new CommandFailure(`${file} has nothing to score: ${found}; expected at least one with another confidence`);
 }
 
-/** Marks of what is not to be scored: there, but too hidden or too doubtful for its annotators to ask for it. */
+/** Regions to ignore: objects that the annotators marked as hidden or doubtful. */
 export const readUnscored = (file: string, frameCount: number): readonly FrameBoxes[] =>
   groupByFrame(
     readRows(file, frameCount).filter(({ confidence }) => confidence === 0),
     frameCount,
   ).map(toFrameBoxes);
 
-/** What a tracker made elsewhere has written. */
+/** The results of another tracker. */
 export const readResults = (file: string, frameCount: number): readonly FrameBoxes[] =>
   collect(file, readRows(file, frameCount), frameCount);
 
@@ -198,7 +184,7 @@ function collect(file: string, rows: readonly MotRow[], frameCount: number): rea
       const before = lines.get(id);
       if (before !== undefined)
         throw new CommandFailure(
-          `${file}:${line}: id ${id} is in frame ${frame} already, by line ${before}; expected an id once a frame`,
+          `${file}:${line}: id ${id} occurs twice in frame ${frame}, first in line ${before}; expected each id once per frame`,
         );
       lines.set(id, line);
     }
