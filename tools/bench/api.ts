@@ -29,6 +29,8 @@ export default function api(args: readonly string[], terminal: Terminal): Promis
       const key = makeKey();
       const service = await startService(folder, key, {
         WINDHOVER_RUNNERS_SPARE: "0",
+        // The documentation network of the sources, which is blocked by default.
+        WINDHOVER_NETWORK_ALLOW: "192.0.2.0/24",
         // The rate limit stays active: it is part of the cost of a request.
         WINDHOVER_LIMITS_REQUESTS_PER_MINUTE: "1000000000",
       });
