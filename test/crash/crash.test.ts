@@ -198,7 +198,7 @@ test("in the service a crash shows while the process recovers, when it has, and 
       WINDHOVER_RUNNERS_MEMORY_BYTES: String(2 ** 30),
     },
   });
-  const broken = service.serving.stderr.split("\n").filter((line) => line.includes("element left out"));
+  const broken = service.serving.stderr.split("\n").filter((line) => line.includes("element not loaded"));
   assert.equal(broken.length, Object.keys(BROKEN).length, service.serving.stderr);
   const tenant = await createKey(service, "tenant");
 
