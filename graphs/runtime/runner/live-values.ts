@@ -1,5 +1,8 @@
 /** Sets live properties and parameters while PLAYING: all or nothing. */
+
 import type { AnyElement } from "../../../elements/element.ts";
+import { RequestRejected } from "../../../ipc/channel.ts";
+import type { InputFault } from "../../../schemas/bounded-check.ts";
 import type { Json, JsonRecord } from "../../../schemas/json.ts";
 import { type LiveValues, mergeLive } from "../../../schemas/live-values.ts";
 import type { Compiled } from "../../compiler/compile.ts";
@@ -8,7 +11,6 @@ import type { GraphPlan, PlanNode, PlanSegment } from "../../compiler/plan.ts";
 import { findElementProperty, isLiveProperty } from "../../compiler/properties.ts";
 import { validate } from "../../compiler/schema-check.ts";
 import type { RunningGraph } from "../running-graph.ts";
-import { RequestError, type RequestFault } from "./requests.ts";
 
 interface LiveChange {
   readonly before: LiveValues;
@@ -30,7 +32,7 @@ interface LiveResult {
 
 type ChangedGraph = Pick<RunningGraph, "preview" | "apply">;
 
-/** Throws `RequestError` without any change. */
+/** Throws `RequestRejected` without any change. */
 export async function setLive(graph: ChangedGraph, change: LiveChange): Promise<LiveResult> {
   const { before, given, params, current } = change;
   const live = mergeLive(before, given);
@@ -41,7 +43,7 @@ export async function setLive(graph: ChangedGraph, change: LiveChange): Promise<
     await graph.apply(next);
   } catch (error) {
     await graph.apply(current).catch(() => {}); // undo the changes before the failure
-    throw new RequestError("invalid", (error as Error).message);
+    throw new RequestRejected("invalid", (error as Error).message);
   }
   return { live, compiled: next };
 }
@@ -78,7 +80,7 @@ const findObstacles = (graph: ChangedGraph, next: Compiled): readonly string[] =
 /** Up to this many values are compiled one by one to find the one at fault. */
 const MAX_SINGLE = 20;
 
-function listObstacles(graph: ChangedGraph, next: Compiled, change: LiveChange): readonly RequestFault[] {
+function listObstacles(graph: ChangedGraph, next: Compiled, change: LiveChange): readonly InputFault[] {
   const { before, given, params, compile } = change;
   const single = [
     ...Object.entries(given).flatMap(([node, values]) =>
@@ -112,8 +114,8 @@ function obstaclesOf(graph: ChangedGraph, compile: () => Compiled): readonly str
 
 const MAX_FAULTS = 100;
 
-const reject = (prefix: string, faults: readonly RequestFault[]): RequestError =>
-  new RequestError("invalid", prefix + faults.map(({ message }) => message).join("\n"), faults.slice(0, MAX_FAULTS));
+const reject = (prefix: string, faults: readonly InputFault[]): RequestRejected =>
+  new RequestRejected("invalid", prefix + faults.map(({ message }) => message).join("\n"), faults.slice(0, MAX_FAULTS));
 
 /** Without the position in the generated text. */
 const describeFault = ({ message, expected, suggestion }: Fault): string => {

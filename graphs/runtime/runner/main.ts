@@ -1,39 +1,35 @@
 /** The process of a runner: loads elements, sends `hello`, handles requests, and ends with the server. */
 import { loadElements } from "../../../elements/index.ts";
+import { connectToParent, exitWhenWritten } from "../../../ipc/parent.ts";
 import { allowConnections, closeAutoplug } from "../../../native/gstreamer.ts";
-import { RUNNER_PROTOCOL, type RunnerMessage } from "../../../schemas/runner.ts";
-import { withTimeout } from "../limits.ts";
+import { RUNNER_PROTOCOL, type RunnerMessage, RunnerRequest } from "../../../schemas/runner.ts";
 import { loadRegistry } from "../registry.ts";
 import { warmUp } from "./compile-job.ts";
-import { Outbox } from "./outbox.ts";
-import { Requests } from "./requests.ts";
+import { RequestQueue } from "./requests.ts";
 import { Runner } from "./runner.ts";
 
-/** For the last messages to be written before the exit. */
-const FLUSH_MS = 1_000;
-/** For closing everything after the server disconnected; then the process is killed. */
-const ORPHAN_MS = 3_000;
-
-if (process.send === undefined) {
-  process.stderr.write("This is a runner, started by `windhover serve`. Run graphs with `windhover run`.\n");
-  process.exit(2);
-}
-
-// Ctrl-C and signals of a service manager reach all processes of the group; the server ends its runners in order.
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
-
-const outbox = new Outbox((message, done) => {
-  if (process.connected) process.send?.(message, undefined, undefined, done);
-  else done();
-});
-const send = (message: RunnerMessage): void => outbox.put(message);
+/** For the report of a crash to be written before the exit. */
+const CRASH_MS = 1_000;
 
 let runner: Runner | undefined;
+let requests: RequestQueue | undefined;
 let hasCrashed = false;
-const received: unknown[] = [];
-const early = (message: unknown): void => void received.push(message);
-process.on("message", early);
-process.once("disconnect", endAsOrphan);
+
+const channel = connectToParent<RunnerMessage, RunnerRequest>({
+  program: "a runner, started by `windhover serve`. Run graphs with `windhover run`.",
+  receives: RunnerRequest,
+  droppable: ["message", "progress", "attachment", "element", "log"],
+  onRequest: async (request) => {
+    // The server waits for `hello`.
+    if (requests === undefined) throw new Error("the runner is not loaded yet");
+    return requests.add(request);
+  },
+  onInvalid: (fault) => channel.send({ type: "log", level: "warn", node: "", message: `ignored: ${fault}` }),
+  onOrphan: () => {
+    if (runner === undefined) process.exit(0);
+    void runner.stop().finally(() => process.exit(0));
+  },
+});
 
 // Errors in timers and unawaited promises of elements are outside of any frame; report them before the exit.
 for (const event of ["uncaughtException", "unhandledRejection"] as const)
@@ -41,7 +37,7 @@ for (const event of ["uncaughtException", "unhandledRejection"] as const)
     process.stderr.write(`${thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)}\n`);
     if (runner === undefined || hasCrashed) process.exit(1);
     hasCrashed = true;
-    setTimeout(() => process.exit(1), FLUSH_MS);
+    setTimeout(() => process.exit(1), CRASH_MS);
     runner.crash(thrown);
   });
 
@@ -51,24 +47,13 @@ const elements = await loadElements();
 await Promise.all([...elements.values()].map((element) => element.preload?.()));
 const registry = loadRegistry();
 warmUp({ elements, registry });
-runner = new Runner({ elements, registry }, send, () => outbox.dropped);
-const requests = new Requests(runner, send);
-send({ type: "hello", protocol: RUNNER_PROTOCOL, pid: process.pid });
-process.off("message", early);
-process.on("message", (message) => requests.receive(message));
-for (const message of received) requests.receive(message);
+runner = new Runner(
+  { elements, registry },
+  (message) => channel.send(message),
+  () => channel.dropped,
+);
+requests = new RequestQueue(runner);
+channel.send({ type: "hello", protocol: RUNNER_PROTOCOL, pid: process.pid });
 
 await runner.over;
-await withTimeout(
-  FLUSH_MS,
-  "the last messages were not written",
-  requests.idle().then(() => outbox.empty()),
-).catch(() => {});
-process.exit(0);
-
-/** The server has disconnected. */
-function endAsOrphan(): void {
-  setTimeout(() => process.kill(process.pid, "SIGKILL"), ORPHAN_MS).unref();
-  if (runner === undefined) process.exit(0);
-  void runner.stop().finally(() => process.exit(0));
-}
+await exitWhenWritten(channel, 0);

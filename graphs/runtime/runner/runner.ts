@@ -2,7 +2,9 @@
  * Runs one job: handles requests of the server and sends it messages. Owns the running graph; `over` resolves when the
  * graph is closed and its end was sent, or when the server stops a runner without a job.
  */
+
 import { basename } from "node:path";
+import { RequestRejected } from "../../../ipc/channel.ts";
 import type { TappedBuffer } from "../../../native/addon.ts";
 import { allowConnections } from "../../../native/gstreamer.ts";
 import type { JsonRecord } from "../../../schemas/json.ts";
@@ -20,7 +22,7 @@ import { compileJob, type Knowledge, listHosts } from "./compile-job.ts";
 import { Description } from "./describe.ts";
 import { describeFaults, patchPlan, setLive } from "./live-values.ts";
 import { PictureSocket } from "./picture-socket.ts";
-import { RequestError, type RequestHandler } from "./requests.ts";
+import type { RequestHandler } from "./requests.ts";
 import { FileFrames, onFirstFrame, RunningTime, Statistics } from "./statistics.ts";
 import { describeFailure, hideSource, isPath, toMessages } from "./to-server.ts";
 
@@ -137,7 +139,7 @@ export class Runner implements RequestHandler {
   }
 
   async #start(job: RunnerJob): Promise<void> {
-    if (this.#state !== "idle") throw new RequestError("wrong_state", `the runner is ${this.#state}; expected idle`);
+    if (this.#state !== "idle") throw new RequestRejected("wrong_state", `the runner is ${this.#state}; expected idle`);
     this.#enter("starting");
     this.#live = (job.live ?? {}) as LiveValues;
     const compiled = this.#compile(job);
@@ -159,7 +161,7 @@ export class Runner implements RequestHandler {
     } catch (error) {
       const failure = { kind: "graph", detail: (error as Error).message } as const;
       this.#conclude(failure);
-      throw new RequestError(failure.kind, failure.detail);
+      throw new RequestRejected(failure.kind, failure.detail);
     }
   }
 
@@ -196,7 +198,7 @@ export class Runner implements RequestHandler {
     } catch (error) {
       const failure = this.#cut.signal.aborted ? null : await this.#explain(error, job, compiled);
       this.#conclude(failure);
-      throw new RequestError(failure?.kind ?? "stopped", failure?.detail ?? "the job was stopped during its start");
+      throw new RequestRejected(failure?.kind ?? "stopped", failure?.detail ?? "the job was stopped during its start");
     }
   }
 
@@ -231,10 +233,11 @@ export class Runner implements RequestHandler {
 
   async #attach({ attachment, slot, params, isExpendable }: RunnerRequest & { type: "attach" }): Promise<void> {
     const { graph } = this.#expectRunning();
-    if (this.#attachments.has(attachment)) throw new RequestError("wrong_state", `"${attachment}" is already attached`);
+    if (this.#attachments.has(attachment))
+      throw new RequestRejected("wrong_state", `"${attachment}" is already attached`);
     if (graph.plan.slots[slot] === undefined) {
       const offered = Object.keys(graph.plan.slots).join(", ") || "none";
-      throw new RequestError("graph_lacks", `graph "${graph.plan.graph}" has no slot "${slot}"; it has ${offered}`);
+      throw new RequestRejected("graph_lacks", `graph "${graph.plan.graph}" has no slot "${slot}"; it has ${offered}`);
     }
     this.#attachments.add(attachment, segmentOf(slot, attachment));
     try {
@@ -242,14 +245,14 @@ export class Runner implements RequestHandler {
       this.#attachments.meter(attachment, graph.segments());
     } catch (error) {
       this.#attachments.delete(attachment);
-      throw error instanceof GraphFaults ? new RequestError("invalid", describeFaults(error.faults)) : error;
+      throw error instanceof GraphFaults ? new RequestRejected("invalid", describeFaults(error.faults)) : error;
     }
   }
 
   async #detach(attachment: string): Promise<void> {
     const { graph } = this.#expectRunning();
     const segment = this.#attachments.segmentOf(attachment);
-    if (segment === null) throw new RequestError("wrong_state", `"${attachment}" is not attached`);
+    if (segment === null) throw new RequestRejected("wrong_state", `"${attachment}" is not attached`);
     try {
       // A failed branch is already detached.
       if (graph.has(segment)) await graph.detach(segment);
@@ -362,12 +365,13 @@ export class Runner implements RequestHandler {
 
   #expectRunning(): Running {
     if (this.#running === null)
-      throw new RequestError("wrong_state", `the runner is ${this.#state}; expected a running graph`);
+      throw new RequestRejected("wrong_state", `the runner is ${this.#state}; expected a running graph`);
     return this.#running;
   }
 
   #expectState(state: State): void {
-    if (this.#state !== state) throw new RequestError("wrong_state", `the runner is ${this.#state}; expected ${state}`);
+    if (this.#state !== state)
+      throw new RequestRejected("wrong_state", `the runner is ${this.#state}; expected ${state}`);
   }
 }
 
