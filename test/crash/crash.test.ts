@@ -141,7 +141,7 @@ async function placeOf(text: string): Promise<string> {
 const WAYS = [
   { how: "throw", said: /^windhover: boom: boom at 30$/m, at: "boom at $" },
   { how: "create", said: /^windhover: boom: boom in create$/m, at: "boom in create" },
-  { how: "timer", said: /^windhover: an error that no element caught: boom in a timer$/m, at: "boom in a timer" },
+  { how: "timer", said: /^windhover: uncaught error: boom in a timer$/m, at: "boom in a timer" },
   { how: "close", said: /^boom: close\(\) failed: boom in close/m, at: "boom in close" },
 ];
 test("in the foreground every way to fail is said, with file and line of the TypeScript, and is no success", async () => {
