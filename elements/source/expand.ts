@@ -78,7 +78,10 @@ function expandTest(picture: TestSource, pace: Pace, registry: Registry): Expans
   };
 }
 
-/** Fed by the ingest pipeline. Queues up to two seconds or 32 MiB of compressed video; then drops the oldest. */
+/**
+ * Fed by the ingest pipeline through the relay, which limits the queue: only it can skip whole groups of pictures. With
+ * limits of its own the appsrc would drop single access units, and the pictures after them would be decoded damaged.
+ */
 function expandLive(): Expansion {
   return {
     nodes: [
