@@ -323,6 +323,8 @@ export interface SourceBinding {
   /** A path, `test:PATTERN`, or an rtsp, rtsps, rtmp or rtmps URL. */
   readonly uri: string;
   readonly pace?: "realtime" | "fast";
+  /** A file starts again at its end and runs in real time, like a camera. */
+  readonly loop?: boolean;
   /** Demuxer factory for a file whose container is known. Default: chosen by the file's content. */
   readonly demuxer?: string;
 }

@@ -131,8 +131,9 @@ const PROTOCOLS = { tcp: "tcp", udp: "udp+udp-mcast", auto: "tcp+udp-mcast+udp" 
 export function expandIngest(source: LiveSource, options: IngestOptions): Expansion {
   return {
     nodes: [
-      ...(source.protocol === "rtsp" ? pullRtsp(source.url, options) : pullRtmp(source.url, options)),
+      ...PULLS[source.protocol](source.url, options),
       { suffix: "parse", factory: "parsebin", properties: {}, onward: VIDEO_CAPS },
+      ...expandPace(source.protocol === "file" ? "realtime" : undefined),
       {
         suffix: "out",
         factory: "appsink",
@@ -169,6 +170,10 @@ const pullRtsp = (location: string, { transport, latencyMs, connectMs }: IngestO
   { suffix: "times", factory: "rtptimes", properties: {} },
 ];
 
+const pullFile = (location: string): readonly ExpandedNode[] => [
+  { suffix: "pull", factory: "filesrc", properties: { location } },
+];
+
 const pullRtmp = (location: string, { connectMs, stallMs }: IngestOptions): readonly ExpandedNode[] => [
   {
     suffix: "pull",
@@ -180,3 +185,5 @@ const pullRtmp = (location: string, { connectMs, stallMs }: IngestOptions): read
     },
   },
 ];
+
+const PULLS = { rtsp: pullRtsp, rtmp: pullRtmp, file: pullFile } as const;

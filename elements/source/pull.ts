@@ -2,7 +2,16 @@
 import { maskCredentials } from "../../schemas/mask.ts";
 import type { Driver, DriverServices, Ingest } from "../element.ts";
 import { expandIngest, type IngestOptions } from "./expand.ts";
-import { type Advance, advance, begin, beginAgain, type Observation, type Order, type Random } from "./reconnect.ts";
+import {
+  type Advance,
+  advance,
+  begin,
+  beginAgain,
+  END_OF_STREAM,
+  type Observation,
+  type Order,
+  type Random,
+} from "./reconnect.ts";
 import type { LiveSource } from "./uri.ts";
 
 export interface PullOptions extends IngestOptions {
@@ -42,7 +51,7 @@ export function pullLive(
   services: Pick<DriverServices, "ingest" | "emit" | "fail" | "log">,
   world: PullWorld = WORLD,
 ): Driver {
-  const limits = { ...options, giveUpMs: options.giveUpSeconds * 1000 };
+  const limits = { ...options, giveUpMs: options.giveUpSeconds * 1000, loops: source.protocol === "file" };
   let attempt: Attempt | null = null;
   // The next attempt waits for it: many cameras allow only one connection.
   let tornDown: Promise<void> = Promise.resolve();
@@ -64,7 +73,7 @@ export function pullLive(
     const mine: Attempt = { startedMs: world.nowMs(), ingest: null, ended: null };
     attempt = mine;
     const end = (error: Error | null): void => {
-      mine.ended = error === null ? "the stream ended" : maskCredentials(explainReason(error.message));
+      mine.ended = error === null ? END_OF_STREAM : maskCredentials(explainReason(error.message));
       step();
     };
     const started = tornDown.then(() => (attempt === mine ? services.ingest(expandIngest(source, options)) : null));

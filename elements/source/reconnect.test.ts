@@ -4,6 +4,7 @@ import fc from "fast-check";
 import {
   advance,
   begin,
+  END_OF_STREAM,
   FIRST_DELAY_MS,
   JITTER,
   KEYFRAME_MS,
@@ -56,6 +57,16 @@ const announced = (orders: readonly Timed[]): readonly string[] =>
   orders.flatMap((order) => (order.do === "announce" ? [order.state] : order.do === "fail" ? ["failed"] : []));
 const waits = (orders: readonly Timed[]): readonly number[] =>
   orders.flatMap((order) => (order.do === "announce" && order.state === "waiting" ? [order.retryInMs ?? -1] : []));
+
+test("starts a looped file again at its end, without a loss, and retries one that is over at once", () => {
+  const limits = { ...LIMITS, loops: true };
+  const ended = { flowing: true, idleMs: 0, ended: END_OF_STREAM };
+  const live: ReconnectState = { phase: "live", sinceMs: 0, attempt: 1, outage: null };
+  const next = advance(live, { nowMs: 5000, ...ended }, limits, () => 0.5);
+  assert.deepEqual([next.state.phase, next.orders.map((order) => order.do)], ["connecting", ["disconnect", "connect"]]);
+  assert.equal(advance(live, { nowMs: 10, ...ended }, limits, () => 0.5).state.phase, "waiting");
+  assert.equal(advance(live, { nowMs: 5000, ...ended }, LIMITS, () => 0.5).state.phase, "waiting");
+});
 
 for (const [behaviour, spells, expected] of [
   ["a camera that sends is live", [{ camera: "frames", forMs: 20_000 }], ["connecting", "live"]],

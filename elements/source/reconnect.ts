@@ -9,7 +9,14 @@ export interface ReconnectLimits {
   readonly stallMs: number;
   /** A longer outage fails the graph. */
   readonly giveUpMs: number;
+  /** The stream starts again at its end: a looped file. */
+  readonly loops?: boolean;
 }
+
+/** Why an attempt ended at the end of its stream. */
+export const END_OF_STREAM = "the stream ended";
+/** A stream that is over sooner is not looped at once, but retried after a delay. */
+const SHORTEST_LOOP_MS = 1000;
 
 export const FIRST_DELAY_MS = 500;
 export const LONGEST_DELAY_MS = 5000;
@@ -82,6 +89,11 @@ export function advance(state: ReconnectState, seen: Observation, limits: Reconn
     case "live": {
       const reason = seen.ended ?? findStall(seen, limits);
       if (reason === null) return { state, orders: [] };
+      if (limits.loops === true && reason === END_OF_STREAM && seen.nowMs - state.sinceMs >= SHORTEST_LOOP_MS)
+        return {
+          state: { phase: "connecting", sinceMs: seen.nowMs, attempt: 1, outage: null },
+          orders: [{ do: "disconnect" }, { do: "connect" }],
+        };
       const settled = seen.nowMs - state.sinceMs >= SETTLED_MS;
       const sinceMs = seen.nowMs - seen.idleMs;
       const outage = { sinceMs, reason, delayMs: settled ? 0 : (state.outage?.delayMs ?? 0) };

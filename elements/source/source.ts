@@ -6,7 +6,7 @@
 import { Type } from "typebox";
 import { defineElement, ExpandFault, type SourceBinding } from "../element.ts";
 import { expandSource } from "./expand.ts";
-import { describeSource } from "./uri.ts";
+import { describeSource, type SourceDescription } from "./uri.ts";
 
 export default defineElement({
   kind: "composite",
@@ -32,6 +32,11 @@ chains:
     pace: Type.Optional(
       Type.Enum(["realtime", "fast"], {
         description: "For files and test patterns: in real time, or as fast as possible (the default).",
+      }),
+    ),
+    loop: Type.Optional(
+      Type.Boolean({
+        description: "For files: start again at the end, in real time, like a camera that never stops.",
       }),
     ),
     latencyMs: Type.Integer({
@@ -67,7 +72,7 @@ chains:
   expand(properties, { source, registry }) {
     const bound = bind(properties, source);
     try {
-      return expandSource(describeSource(bound.uri), bound, registry);
+      return expandSource(describe(bound), bound, registry);
     } catch (error) {
       // The source the graph is started with has no line in the graph.
       throw properties.uri === undefined && error instanceof ExpandFault ? new ExpandFault(null, error.message) : error;
@@ -75,7 +80,7 @@ chains:
   },
   preload: () => import("./pull.ts"),
   async drive(properties, services) {
-    const description = describeSource(bind(properties, services.source).uri);
+    const description = describe(bind(properties, services.source));
     if (description.kind !== "live") return { close() {} };
     const { pullLive } = await import("./pull.ts");
     const giveUpSeconds = services.job.giveUpSeconds ?? properties.giveUpSeconds;
@@ -89,6 +94,21 @@ function bind(own: Partial<SourceBinding>, started: SourceBinding | null): Sourc
   if (uri === undefined)
     throw new ExpandFault(null, "no source: start the graph on a file, test:PATTERN or URL, or give this step a uri");
   const pace = own.pace ?? started?.pace;
+  const loop = own.loop ?? (own.uri === undefined ? started?.loop : undefined);
   const demuxer = own.uri === undefined ? started?.demuxer : undefined;
-  return { uri, ...(pace !== undefined && { pace }), ...(demuxer !== undefined && { demuxer }) };
+  return {
+    uri,
+    ...(pace !== undefined && { pace }),
+    ...(loop !== undefined && { loop }),
+    ...(demuxer !== undefined && { demuxer }),
+  };
+}
+
+/** A looped file is pulled like a camera: every pass is a connection of its own. */
+function describe({ uri, loop = false }: SourceBinding): SourceDescription {
+  const source = describeSource(uri);
+  if (!loop) return source;
+  if (source.kind !== "file")
+    throw new ExpandFault("loop", `only files can be looped: remove loop from ${source.display}`);
+  return { kind: "live", protocol: "file", url: source.path, display: source.display };
 }

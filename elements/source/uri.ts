@@ -20,7 +20,9 @@ export interface TestSource extends TestPattern {
 
 export interface LiveSource {
   readonly kind: "live";
-  readonly protocol: "rtsp" | "rtmp";
+  /** `file`: one that is looped. */
+  readonly protocol: "rtsp" | "rtmp" | "file";
+  /** Of a file: its path. */
   readonly url: string;
   readonly display: string;
 }

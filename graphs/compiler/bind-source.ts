@@ -55,7 +55,8 @@ export function bindSource(chains: readonly PreparedChain[], request: BindingReq
 function effectiveSource(step: PreparedStep, bound: SourceBinding): NonNullable<GraphPlan["source"]> {
   const uri = textOf(step, "uri") ?? bound.uri;
   const pace = textOf(step, "pace") ?? bound.pace;
-  const isLive = LIVE_URI.test(uri);
+  const isLooped = textOf(step, "loop") === "true" || (textOf(step, "uri") === undefined && bound.loop === true);
+  const isLive = LIVE_URI.test(uri) || isLooped;
   return { uri, pace: isLive || pace === "realtime" ? "realtime" : "fast" };
 }
 

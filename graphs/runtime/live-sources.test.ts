@@ -4,7 +4,15 @@ import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { test } from "node:test";
 import type { Registry } from "../../schemas/registry.ts";
-import { collector, compiledLaunch, inputWith, makeClip, start, temporaryFolder } from "../../test/graph.fixture.ts";
+import {
+  collector,
+  compiledLaunch,
+  compiledText,
+  inputWith,
+  makeClip,
+  start,
+  temporaryFolder,
+} from "../../test/graph.fixture.ts";
 import { Watch } from "../../test/watch.fixture.ts";
 import { compileLaunch } from "../compiler/compile.ts";
 import type { GraphPlan } from "../compiler/plan.ts";
@@ -168,4 +176,22 @@ test("an empty stream ends", async () => {
     const graph = await start(compiledLaunch(line), []);
     assert.deepEqual(await graph.ended, { state: "finished", error: null });
   }
+});
+
+test("plays a looped file past its end, with rising times", async () => {
+  const file = await makeClip(folder, 40);
+  const times: bigint[] = [];
+  const enough = new Watch();
+  const collect = collector((frame) => {
+    times.push(frame.ptsNs ?? 0n);
+    enough.look();
+  });
+  const text = `graph: looped\nchains: { main: [{ source: { uri: "${file}", loop: true } }, decode, collect] }\n`;
+  const graph = await start(compiledText(text, collect), [collect]);
+  await enough.until("100 frames of a file of 40", () => times.length >= 100);
+  assert.deepEqual(await graph.stop(), { state: "finished", error: null });
+  assert.ok(
+    times.every((ns, i) => i === 0 || ns > (times[i - 1] ?? 0n)),
+    times.join(" "),
+  );
 });

@@ -116,7 +116,10 @@ test("writes a recording without revealing its path", async () => {
 test("rejects an output with an invalid address, without revealing it", async () => {
   const runner = await startRunner("width=64&height=48");
   const params = { url: `rtsp://run:${SECRET}@host:99999/x` };
-  await assert.rejects(runner.ask({ type: "attach", attachment: "bad", slot: "rtsp", params }), /expected a URL of the form rtsp/);
+  await assert.rejects(
+    runner.ask({ type: "attach", attachment: "bad", slot: "rtsp", params }),
+    /expected a URL of the form rtsp/,
+  );
   await runner.ask({ type: "stop" });
   assert.ok(!JSON.stringify(runner.received).includes(SECRET));
 });
