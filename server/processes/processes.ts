@@ -1,6 +1,6 @@
 /** What the rest of the server can do with running processes, and the types that describe them. `Supervisor` implements it. */
 import type { AlertNotice } from "../../schemas/api/events.ts";
-import type { PROCESS_STATES, TelemetryInfo } from "../../schemas/api/processes.ts";
+import type { ProcessRecord, TelemetryInfo } from "../../schemas/api/processes.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import type { RunnerStats } from "../../schemas/runner.ts";
 import type { PreparedOrder } from "../graphs/library.ts";
@@ -10,7 +10,7 @@ import type { BranchRow, NewBranch } from "../store/branches.ts";
 import type { IncomingMessage } from "../telemetry/channel.ts";
 import type { User } from "../user.ts";
 
-export type ProcessState = (typeof PROCESS_STATES)[number];
+export type ProcessState = ProcessRecord["state"];
 
 export interface ProcessError {
   readonly code: string;
