@@ -226,7 +226,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     }),
   ];
   // Before anybody can ask for them: a process that should run is never found missing.
-  const resumed = await processes.takeUp();
+  const resumed = await processes.resumeAll();
   await enhancements.takeUp();
   await street.takeUp();
   const running = await listen({

@@ -61,15 +61,11 @@ export interface LauncherDeps extends ProcessParts {
   readonly listener: RunnerListener;
 }
 
-/** Milliseconds until a runner was taken, from then until its graph played, from then until frames flowed. */
-export interface LaunchTimes {
-  readonly runnerMs: number;
-  readonly graphMs: number;
-  readonly sourceMs: number;
-}
-
-/** What was being waited for. */
+/** What a launch waits for: a loaded runner, then its graph to play, then the first frame of the source. */
 export type LaunchPhase = "runner" | "graph" | "source";
+
+/** Milliseconds. */
+export type LaunchTimes = Readonly<Record<LaunchPhase, number>>;
 
 export interface FailedLaunch {
   /** `stopped` when the signal was aborted. */
@@ -117,7 +113,7 @@ export class Launcher {
   async #launchOn(sourceUri: string, isFirst: boolean, signal: AbortSignal, onPlaying: () => void): Promise<Launched> {
     const { pool, link, listener } = this.#deps;
     const limits = isFirst ? UNLIMITED : this.#retryLimits();
-    const beganMs = performance.now();
+    const startedMs = performance.now();
     let runner: Runner;
     try {
       runner = await pool.take(signal);
@@ -136,10 +132,9 @@ export class Launcher {
     // Checked in the same tick: later interruptions find the runner in the link.
     if (outcome === "flowing" && !signal.aborted) {
       link.runner = runner;
-      const [runnerMs, graphMs, sourceMs] = [takenMs - beganMs, playingMs - takenMs, performance.now() - playingMs].map(
-        Math.round,
-      ) as [number, number, number];
-      return { runner, times: { runnerMs, graphMs, sourceMs } };
+      const source = Math.round(performance.now() - playingMs);
+      const times = { runner: Math.round(takenMs - startedMs), graph: Math.round(playingMs - takenMs), source };
+      return { runner, times };
     }
     if (typeof outcome === "object") return fail(phase, outcome);
     // It has processed no frame, so it has nothing to close properly.
@@ -264,14 +259,14 @@ export class SourceLocator {
 /** The time limit of a first start, and whether its client still waits. */
 export class StartLimit {
   readonly limitMs: number;
-  readonly #beganMs: number;
+  readonly #startedMs: number;
   readonly #late = new AbortController();
   readonly #timer: NodeJS.Timeout;
   /** Aborted when the time is over or the client has disconnected. */
   readonly signal: AbortSignal;
 
-  constructor(beganMs: number, limitMs: number, client: AbortSignal | undefined) {
-    this.#beganMs = beganMs;
+  constructor(startedMs: number, limitMs: number, client: AbortSignal | undefined) {
+    this.#startedMs = startedMs;
     this.limitMs = limitMs;
     this.#timer = setTimeout(() => this.#late.abort(), Math.max(0, this.#leftMs));
     this.signal = client === undefined ? this.#late.signal : AbortSignal.any([client, this.#late.signal]);
@@ -298,7 +293,7 @@ export class StartLimit {
   }
 
   get #leftMs(): number {
-    return this.#beganMs + this.limitMs - this.#reservedMs - performance.now();
+    return this.#startedMs + this.limitMs - this.#reservedMs - performance.now();
   }
 
   /** The part of the limit that is reserved for the response. */

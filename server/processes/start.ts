@@ -67,8 +67,7 @@ export class Starter {
     });
     try {
       if (this.#isClosing) throw shuttingDown();
-      const { runnerMs, graphMs, sourceMs } = await process.start(limit);
-      const times = { checks: checksMs, runner: runnerMs, graph: graphMs, source: sourceMs };
+      const times = { checks: checksMs, ...(await process.start(limit)) };
       return { uuid: row.uuid, sourceUuid: row.sourceUuid, telemetry: input.telemetry, times };
     } catch (error) {
       process.abandon();

@@ -88,7 +88,7 @@ export async function openStage(sql: Sql, options: StageOptions = {}): Promise<S
     metrics: null,
     ...options.needs,
   });
-  await supervisor.takeUp();
+  await supervisor.resumeAll();
   const start: Stage["start"] = async (script = {}, { graph = "detect", signal } = {}) => {
     const order = { user, sourceUuid, graph, params: { script } };
     return (await supervisor.start({ ...order, ...(signal !== undefined && { signal }) })).uuid;

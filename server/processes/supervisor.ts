@@ -65,7 +65,7 @@ export class Supervisor implements Processes {
     this.#starter = new Starter(processDeps, this.#registry, this.#claims);
   }
 
-  /** Begins to load idle runners. Nothing is resumed before `takeUp`. */
+  /** Begins to load idle runners. Nothing is resumed before `resumeAll`. */
   static async open(deps: SupervisorDeps): Promise<Supervisor> {
     const supervisor = new Supervisor(deps);
     supervisor.#pool.fill();
@@ -73,7 +73,7 @@ export class Supervisor implements Processes {
   }
 
   /** Resumes processes that should run and that no node runs. Resolves with how many run. */
-  takeUp(): Promise<number> {
+  resumeAll(): Promise<number> {
     this.#registry.startMetering();
     return this.#claims.open();
   }
