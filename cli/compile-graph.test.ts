@@ -32,7 +32,7 @@ test("accepts colons and commas in the value of a slot parameter", () => {
 
 for (const [args, says] of [
   [["test:bal"], /^windhover: SOURCE test:bal: there is no test pattern "bal".*did you mean "ball"\?\n$/],
-  [["http://x/y"], /^windhover: SOURCE "http:\/\/x\/y" is no source/],
+  [["http://x/y"], /^windhover: SOURCE "http:\/\/x\/y" is not a source/],
   [["test:ball", "waiting=abc"], /^windhover: waiting=abc: .*; expected a whole number from 1 to 100\n$/],
   [["test:ball", "watiing=3"], /^windhover: watiing=3: .*no parameter "watiing".*did you mean "waiting"\?\n$/],
 ] as const)

@@ -260,7 +260,7 @@ const REFUSED: readonly [args: readonly string[], kind: typeof UsageFault | type
   [[THREE, "--decoder", "yolx"], UsageFault, /--decoder is "yolx".*did you mean "yolox"\?/],
   [[...AS_YOLOX, "--size", "big"], UsageFault, /--size is "big"; expected WIDTHxHEIGHT/],
   [[...AS_YOLOX, "--size", "32x32"], UsageFault, /--size is 32x32, but the model only accepts 64x64/],
-  [[...AS_YOLOX, "--name", "Bad Name"], UsageFault, /:1:8: model is "Bad Name" \(expected text: The name/],
+  [[...AS_YOLOX, "--name", "Bad Name"], UsageFault, /:1:8: model is "Bad Name" \(expected text: Name of the model/],
   [
     [...AS_YOLOX, "--name", "x", "--set", "input.colour=bgr"],
     UsageFault,
