@@ -52,7 +52,7 @@ before(async () => {
 });
 afterEach(async () => {
   for (const runner of runners) runner.kill("the test is over");
-  await Promise.all(runners.splice(0).map(({ gone }) => gone));
+  await Promise.all(runners.splice(0).map(({ child }) => child.gone));
 });
 after(async () => {
   for (const listener of listeners) listener.close();
@@ -74,7 +74,7 @@ async function load(options: Partial<ConstructorParameters<typeof Runner>[0]> = 
     ...{ memoryBytes: MEMORY_BYTES, writes: [], ...options },
   });
   runners.push(runner);
-  await runner.loaded;
+  await runner.child.loaded;
   return runner;
 }
 
@@ -167,7 +167,10 @@ test("kills a runner that exceeds its memory limit, and no other", async () => {
   const runner = await load();
   await assert.rejects(attempt(runner, [["allocate", 8 * 2 ** 30]]), { name: "NoReply" });
   // By us, or by the kernel before we could read its usage.
-  assert.match(describeExit("the runner", await runner.gone), /the limit is 256 MiB|ended by SIG(ABRT|TRAP|SEGV)/);
+  assert.match(
+    describeExit("the runner", await runner.child.gone),
+    /the limit is 256 MiB|ended by SIG(ABRT|TRAP|SEGV)/,
+  );
   assert.equal((await attempt(other, [])).outcomes.length, 0);
 });
 
@@ -203,7 +206,7 @@ test("as root, runners run as another user that can open the files lent to it", 
   assert.deepEqual(outcomes, ["done", "done", "EACCES", "EACCES"]);
   assert.equal(readFileSync(path, "utf8"), "mine");
   runner.kill("the test is over");
-  await runner.gone;
+  await runner.child.gone;
   await as.folders.close();
   as.confinement.close();
 });

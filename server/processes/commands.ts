@@ -144,8 +144,7 @@ export class Commands {
       const hasParams = Object.keys(params).length > 0;
       if (hasParams) await this.#checkValues({ params: { ...record.params, ...params }, given: params });
       const result = await link.request({ type: "set", nodes, ...(hasParams && { params }) });
-      record.mergeParams(params, (result as SetResult | null)?.replaced ?? []);
-      record.mergeLive(nodes);
+      record.merge(nodes, params, (result as SetResult | null)?.replaced ?? []);
       await record.saveForClient();
     });
   }

@@ -73,15 +73,10 @@ export class ProcessRecord {
     if (this.framesLost !== null) this.framesLost += count;
   }
 
-  /** Applied after `mergeParams`. */
-  mergeLive(nodes: LiveProperties): void {
-    this.live = mergeLive(this.live, nodes);
-  }
-
   /** `replaced`: properties that follow a param again. */
-  mergeParams(params: JsonRecord, replaced: readonly LivePlace[]): void {
+  merge(nodes: LiveProperties, params: JsonRecord, replaced: readonly LivePlace[]): void {
     this.params = { ...this.params, ...params };
-    this.live = dropLive(this.live, replaced);
+    this.live = mergeLive(dropLive(this.live, replaced), nodes);
   }
 
   /** Resolves with true when it is stored, with false when it never will be. */

@@ -33,18 +33,21 @@ export class Reports {
   readonly telemetry: ProcessTelemetry | null;
   /** The last runner crashed, and no frame has come from the next one yet. */
   hasCrashed = false;
+  /** The current runner has decoded a frame. */
+  hasFlowed = false;
+  reconnecting = false;
+  /** Null until the current runner has reported any. */
+  stats: RunnerStats | null = null;
+  /** Frames of a file after the current position, as far as known. */
+  framesLeft = 0;
   readonly #deps: ReportsDeps;
   readonly #record: ProcessRecord;
   readonly #log: Logger;
   readonly #listeners = new Set<{ readonly listener: Listener }>();
-  #hasFlowed = false;
-  #reconnecting = false;
   /** The current runner has lost its source. */
   #isSourceLost = false;
-  #stats: RunnerStats | null = null;
   /** Of the current runner. */
   #framesLost = 0;
-  #framesLeft = 0;
 
   constructor(deps: ReportsDeps) {
     const { row, record, log } = deps;
@@ -54,31 +57,12 @@ export class Reports {
     this.telemetry = row.telemetryCfg === null ? null : this.#openTelemetry(row.telemetryCfg);
   }
 
-  /** The current runner has decoded a frame. */
-  get hasFlowed(): boolean {
-    return this.#hasFlowed;
-  }
-
-  get reconnecting(): boolean {
-    return this.#reconnecting;
-  }
-
-  /** Null until the current runner has reported any. */
-  get stats(): RunnerStats | null {
-    return this.#stats;
-  }
-
-  /** Frames of a file after the current position, as far as known. */
-  get framesLeft(): number {
-    return this.#framesLeft;
-  }
-
   /** The listener receives the current state first. Returns a function that unsubscribes. */
   follow(listener: Listener): () => void {
     const { shownState: state, error, lastError } = this.#record;
     listener({ type: "state", state, error, lastError });
     if (this.hasCrashed) listener({ type: "restarting", crash: lastError });
-    if (this.#reconnecting) listener({ type: "reconnecting", reconnecting: true });
+    if (this.reconnecting) listener({ type: "reconnecting", reconnecting: true });
     const entry = { listener };
     this.#listeners.add(entry);
     if (this.telemetry !== null) {
@@ -103,7 +87,7 @@ export class Reports {
   }
 
   handle(report: RunnerReport): void {
-    if (report.type === "flowing") this.#hasFlowed = true;
+    if (report.type === "flowing") this.hasFlowed = true;
     else if (report.type === "message") this.#publish(report.channel, report.message as JsonRecord);
     else if (report.type === "progress") this.#advance(report);
     else if (report.type === "log") this.#write(report);
@@ -115,8 +99,8 @@ export class Reports {
   }
 
   setReconnecting(reconnecting: boolean): void {
-    if (this.#reconnecting === reconnecting) return;
-    this.#reconnecting = reconnecting;
+    if (this.reconnecting === reconnecting) return;
+    this.reconnecting = reconnecting;
     this.notify({ type: "reconnecting", reconnecting });
   }
 
@@ -126,9 +110,9 @@ export class Reports {
   }
 
   beginRun(): void {
-    this.#hasFlowed = false;
+    this.hasFlowed = false;
     this.#isSourceLost = false;
-    this.#stats = null;
+    this.stats = null;
     this.#framesLost = 0;
   }
 
@@ -147,12 +131,12 @@ export class Reports {
     const position = Number(positionNs);
     if (Number.isSafeInteger(position)) this.#record.positionNs = position;
     this.meter.record(runningMs);
-    this.#stats = stats;
+    this.stats = stats;
     if (this.#record.trackIds.advance(nextTrackId)) void this.#record.save();
     // The record already has those of earlier runners.
     this.#record.loseFrames(framesLost - this.#framesLost);
     this.#framesLost = framesLost;
-    this.#framesLeft = framesLeft ?? this.#framesLeft;
+    this.framesLeft = framesLeft ?? this.framesLeft;
     this.notify({ type: "stats", stats: { ...stats, ...this.#record.crashCounts } });
   }
 

@@ -13,7 +13,7 @@ const taken: Runner[] = [];
 afterEach(async () => {
   delete process.env.SCRIPTED_HELLO;
   for (const runner of taken) runner.kill("the test is over");
-  await Promise.all([...taken.splice(0).map(({ gone }) => gone), ...open.splice(0).map((pool) => pool.close())]);
+  await Promise.all([...taken.splice(0).map(({ child }) => child.gone), ...open.splice(0).map((pool) => pool.close())]);
 });
 
 function openPool(count: number, entry = SCRIPTED): RunnerPool {

@@ -45,7 +45,7 @@ export class RunnerPool {
     this.#loading.delete(runner);
     this.#reserved.add(runner);
     try {
-      await unlessAborted(runner.loaded, signal);
+      await unlessAborted(runner.child.loaded, signal);
       if (this.#isClosed) throw new Error(CLOSING);
     } catch (error) {
       this.#takeBack(runner);
@@ -71,7 +71,7 @@ export class RunnerPool {
     clearTimeout(this.#refill);
     const runners = [...this.#idle, ...this.#loading, ...this.#reserved];
     for (const runner of runners) runner.kill(CLOSING);
-    await Promise.all(runners.map(({ gone }) => gone));
+    await Promise.all(runners.map(({ child }) => child.gone));
   }
 
   get #hasRoom(): boolean {
@@ -79,7 +79,7 @@ export class RunnerPool {
   }
 
   #takeBack(runner: Runner): void {
-    if (runner.isGone) return;
+    if (runner.child.isGone) return;
     if (this.#isClosed || !this.#hasRoom) runner.kill("it is not needed");
     else {
       this.#reserved.delete(runner);
@@ -90,12 +90,12 @@ export class RunnerPool {
   #load(): Runner {
     const runner = new Runner(this.#options);
     this.#keep(runner);
-    void runner.gone.then((exit) => {
+    void runner.child.gone.then((exit) => {
       const wasOurs = this.#idle.delete(runner) || this.#loading.delete(runner);
       this.#reserved.delete(runner);
       if (!wasOurs || this.#isClosed) return;
       this.#deaths += 1;
-      this.#options.log.warn({ exit, lines: runner.lastLines }, "idle runner ended");
+      this.#options.log.warn({ exit, lines: runner.child.lastLines }, "idle runner ended");
       this.#refill ??= setTimeout(
         () => {
           this.#refill = undefined;
@@ -109,7 +109,7 @@ export class RunnerPool {
 
   #keep(runner: Runner): void {
     this.#loading.add(runner);
-    runner.loaded.then(
+    runner.child.loaded.then(
       () => {
         if (this.#loading.delete(runner)) this.#idle.add(runner);
       },

@@ -59,7 +59,7 @@ export class Runner {
   readonly flowing: Promise<void>;
   /** Resolves when the graph plays, with or without input; stays pending when it never does. */
   readonly playing: Promise<void>;
-  readonly #child: Child<RunnerRequest, RunnerReport>;
+  readonly child: Child<RunnerRequest, RunnerReport>;
   readonly #folder: RunnerFolder | null;
   readonly #options: RunnerOptions;
   #listener: RunnerListener | null = null;
@@ -81,7 +81,7 @@ export class Runner {
     this.playing = new Promise((resolve) => {
       this.#play = resolve;
     });
-    this.#child = new Child<RunnerRequest, RunnerReport>({
+    this.child = new Child<RunnerRequest, RunnerReport>({
       ...{ name: NAME, protocol: RUNNER_PROTOCOL, receives: RunnerMessage, log, loadMs, memoryBytes },
       spawn: () =>
         confinement.spawn({
@@ -91,30 +91,11 @@ export class Runner {
         }),
       onMessage: (report) => this.#receive(report),
     });
-    this.ended = this.gone.then((exit) => this.#end(exit));
+    this.ended = this.child.gone.then((exit) => this.#end(exit));
   }
 
   get pid(): number | undefined {
-    return this.#child.pid;
-  }
-
-  /** Rejects with the reason when it exits before it is loaded. */
-  get loaded(): Promise<void> {
-    return this.#child.loaded;
-  }
-
-  /** Never rejects. */
-  get gone(): Promise<ChildExit> {
-    return this.#child.gone;
-  }
-
-  get isGone(): boolean {
-    return this.#child.isGone;
-  }
-
-  /** The last lines it wrote, for the log. */
-  get lastLines(): readonly string[] {
-    return this.#child.lastLines;
+    return this.child.pid;
   }
 
   /** Once, when it is loaded. The caller limits how long this takes by killing it. */
@@ -131,7 +112,7 @@ export class Runner {
 
   /** Rejects with `RequestRejected` or `NoReply`. */
   async request(command: RunnerCommand, limitMs = this.#options.replyMs): Promise<unknown> {
-    return this.#child.request(this.#folder?.lend(command) ?? command, limitMs);
+    return this.child.request(this.#folder?.lend(command) ?? command, limitMs);
   }
 
   /** Lets it shut down within the limit, then kills it. Resolves when it has exited. */
@@ -146,20 +127,20 @@ export class Runner {
 
   /** At once. A crash, unless it was being stopped. */
   kill(reason: string): void {
-    this.#child.kill(reason);
+    this.child.kill(reason);
   }
 
   #receive(report: RunnerReport): void {
     if (report.type === "flowing") this.#flow();
     else if (report.type === "state") this.#enter(report);
-    else this.#child.refresh();
+    else this.child.refresh();
     this.#listener?.onReport(report);
   }
 
   #enter({ state, failure }: Extract<RunnerReport, { type: "state" }>): void {
     const { silentMs } = this.#options;
-    if (state === "running") this.#child.expectWithin(silentMs, `it reported nothing for ${silentMs / 1000} s`);
-    else this.#child.unwatch();
+    if (state === "running") this.child.expectWithin(silentMs, `it reported nothing for ${silentMs / 1000} s`);
+    else this.child.unwatch();
     if (state === "finished") this.#awaitExit({ kind: "finished" });
     if (state === "failed") {
       const { kind, ...fault } = failure ?? { kind: "pipeline" as const, detail: "the runner gave no reason" };
@@ -185,7 +166,7 @@ export class Runner {
   }
 
   #readPictures(listener: RunnerListener): void {
-    const stream = this.#child.process.stdio[PICTURES] as Readable | null | undefined;
+    const stream = this.child.process.stdio[PICTURES] as Readable | null | undefined;
     const reader = new PictureReader();
     stream?.on("error", () => {}); // its exit is reported instead
     stream?.on("data", (chunk: Buffer) => {

@@ -9,21 +9,18 @@ import type { RunnerStats } from "../../schemas/runner.ts";
 import { describeState, type OutputState } from "../outputs/describe-output.ts";
 import { brokerUrl, type TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import type { ProcessView } from "../store/processes.ts";
-import type { ProcessCrash, ProcessError, ProcessState } from "./processes.ts";
+import type { ProcessRecord } from "./process-record.ts";
+import type { ProcessCrash, ProcessState } from "./processes.ts";
 import type { RecordingState } from "./recorder.ts";
 
+type RecordFields = "error" | "restarts" | "lastError" | "framesLost" | "startedAt" | "finishedAt";
+
 /** What the node that runs the process knows; the database follows a little later. */
-export interface LiveProcess {
+export interface LiveProcess extends Pick<ProcessRecord, RecordFields> {
   readonly state: ProcessState;
-  readonly error: ProcessError | null;
   readonly reconnecting: boolean;
   /** A runner has crashed and its replacement has no frame yet. */
   readonly restarting: boolean;
-  readonly restarts: number;
-  readonly lastError: ProcessCrash | null;
-  readonly framesLost: number | null;
-  readonly startedAt: Date | null;
-  readonly finishedAt: Date | null;
   readonly stats: RunnerStats | null;
   readonly outputs: readonly OutputState[];
   /** Null for a process that is not to be recorded. */
