@@ -267,7 +267,7 @@ test("a registered alert runs on current and later processes; a change applies a
   assert.equal(await triggers(first), 1);
   const { pid } = await stage.inside(first);
   process.kill(pid, "SIGKILL");
-  await stage.hear(first, (notice) => notice.type === "restarting");
+  await stage.waitFor(first, (notice) => notice.type === "restarting");
   await stage.reach(first, "running");
   const restarted = await stage.inside(first);
   assert.deepEqual(
@@ -337,7 +337,7 @@ test("an alert event is stored for every output, then sent, with the alias at th
   const { uuid } = await make(gate({ output: [MQTT, ...mqtt({ topic: "other" }).output] }));
   const received: AlertNotice[] = [];
   const counts: number[] = [];
-  await stage.hear(process, (notice) => {
+  await stage.waitFor(process, (notice) => {
     if (notice.type !== "alert") return false;
     received.push(notice.notice);
     void database.sql`select from parcels where id = ${notice.notice.id}`.then((rows) => counts.push(rows.length));

@@ -16,6 +16,8 @@ const MAX_PIPELINED = 32;
 /** After the answer, a client has this long to finish sending an unread body; then the connection is closed. */
 const LINGER_MS = 2000;
 const SWEEP_MS = 1000;
+/** A client may send its next request just before its keep-alive time ends: it stays open a little longer. */
+const KEEP_ALIVE_GRACE_MS = 2000;
 /** Bodies of requests with these methods are never read. */
 const BODILESS: readonly (string | undefined)[] = ["GET", "HEAD", "OPTIONS"];
 
@@ -32,6 +34,8 @@ interface Connection {
   current: IncomingMessage | null;
   readonly waiting: (() => void)[];
   isUpgraded: boolean;
+  /** Its keep-alive time is over: it is closed unless a request arrives in the grace period. */
+  isExpired: boolean;
 }
 
 export class Connections {
@@ -105,7 +109,7 @@ export class Connections {
     }
     const connection: Connection = {
       ...{ origin, peer: peerOf(socket), openedMs: performance.now(), socket },
-      ...{ current: null, waiting: [], isUpgraded: false },
+      ...{ current: null, waiting: [], isUpgraded: false, isExpired: false },
     };
     this.#byOrigin.set(origin, siblings.add(connection));
     this.#byPeer.set(connection.peer, connection);
@@ -152,6 +156,7 @@ export class Connections {
 
   #start(connection: Connection, incoming: IncomingMessage, outgoing: ServerResponse, listener: RequestListener): void {
     connection.current = incoming;
+    connection.isExpired = false;
     if (BODILESS.includes(incoming.method) && !incoming.complete && hasBody(incoming)) outgoing.shouldKeepAlive = false;
     outgoing.once("close", () => this.#end(connection, incoming));
     // Not the address of the connection: a proxy has many clients.
@@ -173,10 +178,19 @@ export class Connections {
     next();
   }
 
-  /** After `idle_seconds` without data. Connections with a silent stream or a slow handler stay open. */
+  /**
+   * After `idle_seconds` without data, or after the keep-alive time. Connections with a silent stream or a slow handler
+   * stay open.
+   */
   #handleTimeout(socket: Socket): void {
     const connection = this.#bySocket.get(socket);
-    if (connection === undefined || connection.current === null || socket.writableLength > 0) socket.destroy();
+    if (connection?.current != null && socket.writableLength === 0) return;
+    if (connection === undefined || connection.isExpired || socket.writableLength > 0) {
+      socket.destroy();
+      return;
+    }
+    connection.isExpired = true;
+    socket.setTimeout(KEEP_ALIVE_GRACE_MS);
   }
 
   #sweep(): void {

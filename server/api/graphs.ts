@@ -1,7 +1,6 @@
 /** Graphs and elements; the graph of a running process: live properties and branches. */
 import type { IncomingMessage } from "node:http";
 import { Type } from "typebox";
-import { BranchListing, BranchRecord, NewBranch } from "../../schemas/api/branches.ts";
 import {
   ElementListing,
   ElementRecord,
@@ -17,6 +16,7 @@ import {
   ValidateBody,
   Validation,
 } from "../../schemas/api/graphs.ts";
+import { BranchListing, BranchRecord, NewBranch } from "../../schemas/api/outputs.ts";
 import { StartedProcess } from "../../schemas/api/processes.ts";
 import { Deleted, PageQuery } from "../../schemas/api/records.ts";
 import type { Config } from "../../schemas/config.ts";
@@ -27,9 +27,8 @@ import type { GraphLibrary } from "../graphs/library.ts";
 import { expectInside } from "../graphs/live-properties.ts";
 import { showFaults, showGraph, showSummary } from "../graphs/records.ts";
 import { describeState } from "../outputs/describe-output.ts";
-import type { BranchState } from "../processes/process-branches.ts";
-import type { Processes } from "../processes/processes.ts";
-import { describeStarted } from "../processes/urls.ts";
+import type { BranchState, Processes } from "../processes/processes.ts";
+import { describeStarted } from "../processes/view.ts";
 import { ServiceError } from "../service-error.ts";
 import { invalidCursor, type Page, type PageRequest } from "../store/page.ts";
 import { checkBy } from "../validation.ts";

@@ -7,7 +7,7 @@ import type { DeliveryReading } from "../delivery/delivery-counts.ts";
 import type { Demo } from "../demo/demo.ts";
 import type { MediaNumbers } from "../media/live-streams.ts";
 import type { Metrics } from "../metrics/metrics.ts";
-import type { ProcessNumbers } from "../processes/process-numbers.ts";
+import type { ProcessNumbers } from "../processes/view.ts";
 import { ServiceError } from "../service-error.ts";
 import type { User } from "../user.ts";
 import { type AnyEndpoint, defineEndpoints, deleted, ok } from "./endpoint.ts";

@@ -1,14 +1,15 @@
 /** Track reports: the tracks of a process as a report, GeoJSON, KML or CSV, and their enhancement. */
 import type { Static } from "typebox";
-import { EnhancementStarted, EnhancementState } from "../../schemas/api/enhancement.ts";
 import {
   DeletedReport,
+  EnhancementStarted,
+  EnhancementState,
+  TrackCollection,
   TrackedListing,
   TrackedQuery,
   TrackReportRecord,
   TracksQuery,
 } from "../../schemas/api/track-reports.ts";
-import { TrackCollection } from "../../schemas/api/tracks.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { WholeTrack } from "../../tracks/format.ts";
 import { TRACKS_FORMATS } from "../../tracks/formats.ts";

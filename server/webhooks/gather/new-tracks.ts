@@ -1,4 +1,4 @@
-import { MOST_TOLD, type NewTracksNotification, type WebhookDetection } from "../../../schemas/api/webhooks.ts";
+import { MOST_LISTED, type NewTracksNotification, type WebhookDetection } from "../../../schemas/api/webhooks.ts";
 import type { DetectionMessage, TrackEntry } from "../../../schemas/detection-message.ts";
 import { dueAfter, type Gatherer, type GatherRule, type ToldBefore, writeTimestamp } from "./gatherer.ts";
 import { SeenIds } from "./seen-ids.ts";
@@ -70,7 +70,7 @@ export class NewTracksGatherer implements Gatherer {
     gathered.count += 1;
     gathered.message = message;
     gathered.dueMs = Math.min(gathered.dueMs, dueAfter(nowMs, Number.POSITIVE_INFINITY, backoffMs));
-    if (gathered.entries.length < MOST_TOLD) gathered.entries.push(entry);
+    if (gathered.entries.length < MOST_LISTED) gathered.entries.push(entry);
   }
 }
 

@@ -1,4 +1,4 @@
-import { MOST_TOLD, type TargetCountNotification } from "../../../schemas/api/webhooks.ts";
+import { MOST_LISTED, type TargetCountNotification } from "../../../schemas/api/webhooks.ts";
 import type { DetectionMessage } from "../../../schemas/detection-message.ts";
 import { dueAfter, type Gatherer, type GatherRule, type ToldBefore, writeTimestamp } from "./gatherer.ts";
 
@@ -52,7 +52,7 @@ export class TargetCountGatherer implements Gatherer {
       type: "target-count",
       track_count: active.length,
       previous_count: previous,
-      ...(this.#rule.format === "full" && { active_tracks: active.slice(0, MOST_TOLD) }),
+      ...(this.#rule.format === "full" && { active_tracks: active.slice(0, MOST_LISTED) }),
     };
   }
 
