@@ -1,7 +1,7 @@
 /** What alerts find, as the notices that the service would make of it. */
 import type { AlertFinding } from "../../schemas/alerts.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
-import { draftNotice, nameNotice } from "../../server/alerts/draft-notice.ts";
+import { describeEvent } from "../../server/alerts/alert-writer.ts";
 import { NO_UUID, uuidOf } from "./identify.ts";
 import type { PatchFolder } from "./patches.ts";
 import type { ReplayedAlert } from "./read-alerts.ts";
@@ -29,8 +29,8 @@ export class Notices implements Noticing {
     const count = (this.#counts[row] ?? 0) + 1;
     this.#counts[row] = count;
     const id = uuidOf("notice", alert.uuid, String(count));
-    const draft = draftNotice(finding, { id, processUuid: NO_UUID, sourceUuid: NO_UUID });
-    const body = nameNotice(draft, alert.alias) as unknown as JsonRecord;
+    const origin = { id, alias: alert.alias, processUuid: NO_UUID, sourceUuid: NO_UUID };
+    const body = describeEvent(finding, origin) as unknown as JsonRecord;
     return { row, body: this.#patches?.keep(body, alert.alias) ?? body };
   }
 }

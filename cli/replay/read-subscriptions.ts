@@ -4,13 +4,13 @@ import { FaultList } from "../../graphs/compiler/fault-list.ts";
 import { NewSubscription } from "../../schemas/api/webhooks.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
 import { checkAndFillBy } from "../../server/validation.ts";
-import type { GatherRule } from "../../server/webhooks/gather/gatherer.ts";
+import type { NotificationRule } from "../../server/webhooks/collectors.ts";
 import { locatePointer, readBodies, showPointer } from "./read-bodies.ts";
 
 export interface ReplayedSubscriber {
   /** Without credentials. */
   readonly url: string;
-  readonly rule: GatherRule;
+  readonly rule: NotificationRule;
 }
 
 export interface SubscriptionFile {

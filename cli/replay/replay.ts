@@ -1,7 +1,7 @@
 /** One replay: what is found and seen goes in, what would have been sent comes out, and is counted. */
 import type { AlertFinding } from "../../schemas/alerts.ts";
 import type { DetectionMessage } from "../../schemas/detection-message.ts";
-import { ReplayedSubscription } from "../../server/webhooks/gather/replayed-subscription.ts";
+import { ReplayedSubscription } from "../../server/webhooks/collectors.ts";
 import type { Mark } from "./draw-timeline.ts";
 import { Notices } from "./noticing.ts";
 import type { Outlet } from "./outlet.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { AlertFinding } from "../../schemas/alerts.ts";
-import { ReplayedSubscription } from "../../server/webhooks/gather/replayed-subscription.ts";
+import { ReplayedSubscription } from "../../server/webhooks/collectors.ts";
 import { START_MS, walk } from "./replay.fixture.ts";
 import type { Sending } from "./sending.ts";
 import { VirtualTime } from "./virtual-time.ts";

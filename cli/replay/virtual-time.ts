@@ -4,7 +4,7 @@
  */
 import type { AlertFinding } from "../../schemas/alerts.ts";
 import type { DetectionMessage } from "../../schemas/detection-message.ts";
-import type { ReplayedSubscription, TimedNotification } from "../../server/webhooks/gather/replayed-subscription.ts";
+import type { ReplayedSubscription, TimedNotification } from "../../server/webhooks/collectors.ts";
 import type { Sending } from "./sending.ts";
 
 /** One subscription. */

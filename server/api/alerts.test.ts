@@ -3,9 +3,8 @@ import { after, afterEach, before, test } from "node:test";
 import { ALERT_TYPES } from "../../elements/alerts/types.ts";
 import type { AlertRecord } from "../../schemas/api/alerts.ts";
 import { type AlertNotice, AlertNotice as AlertNoticeSchema } from "../../schemas/api/events.ts";
+import { AlertWriter, type QueuedEvent } from "../alerts/alert-writer.ts";
 import { type AlertsService, CLASSES, gate, MQTT, OWN_RULE, openAlerts } from "../alerts/alerts.fixture.ts";
-import { NoticeWriter } from "../alerts/notice-writer.ts";
-import type { WaitingNotice } from "../alerts/waiting-notices.ts";
 import { addUser } from "../processes/supervisor.fixture.ts";
 import { silentLog, type TestDatabase, testDatabase } from "../store/database.fixture.ts";
 import { newUuid } from "../uuid.ts";
@@ -30,13 +29,13 @@ afterEach(async () => {
   for (const uuid of uuidsOf((await call("GET", "/alerts")).body)) await call("DELETE", `/alert/${uuid}`);
 });
 
-function noticeOf(processUuid: string, alertUuid: string, id: string, tell: WaitingNotice["tell"]): WaitingNotice {
+function eventOf(processUuid: string, alertUuid: string, id: string, sent: string[] = []): QueuedEvent {
   const { row } = service.stage.supervisor.held(processUuid) ?? assert.fail();
-  const draft = {
-    ...{ id, alert_uuid: alertUuid, type: "flow-control", process_uuid: row.uuid, source_uuid: row.sourceUuid },
-    ...{ timestamp: new Date().toISOString(), event: "triggered" as const, tracks: [], data: {} },
+  const event = { alert: alertUuid, type: "flow-control", timeMs: Date.now(), event: "triggered" as const };
+  return {
+    ...{ id, bytes: 100, event: { ...event, tracks: [], data: {} } },
+    process: { row, tell: (notice) => notice.type === "alert" && sent.push(notice.notice.id) },
   };
-  return { draft, bytes: 100, tell };
 }
 
 const countOf = (count: number) => ({ trigger: { count } });
@@ -326,28 +325,32 @@ test("an alert of one process is refused where its graph evaluates none, and goe
   assert.deepEqual((await call("GET", "/active/alerts")).body, { alerts: [] });
 });
 
-test("what a process finds is a notice: written down for every output, then told, with the alias of the moment", async () => {
+test("stores an event for every output, then notifies subscribers, with the current alias", async () => {
   const { stage, call, make } = service;
   const process = await stage.start({ finds: 2 }, { graph: "ruled" });
   const check = checkBy(AlertNoticeSchema);
   const { uuid } = await make(gate({ output: [MQTT, ...mqtt({ topic: "other" }).output] }));
-  const heard: AlertNotice[] = [];
+  const received: AlertNotice[] = [];
   const counts: number[] = [];
   await stage.hear(process, (notice) => {
     if (notice.type !== "alert") return false;
-    heard.push(notice.notice);
+    received.push(notice.notice);
     void database.sql`select from parcels where id = ${notice.notice.id}`.then((rows) => counts.push(rows.length));
-    if (heard.length === 2) void call("PATCH", `/alert/${uuid}`, { alias: "renamed" });
+    if (received.length === 2) void call("PATCH", `/alert/${uuid}`, { alias: "renamed" });
     return notice.notice.alias === "renamed" && counts.length >= 2;
   });
-  for (const notice of heard) assert.deepEqual(check(notice), []);
-  assert.deepEqual([...new Set(heard.map(({ alert_uuid }) => alert_uuid))], [uuid], "and not those of the graph's own");
+  for (const notice of received) assert.deepEqual(check(notice), []);
   assert.deepEqual(
-    [heard[0]?.alias, heard[0]?.process_uuid, heard[0]?.source_uuid],
+    [...new Set(received.map(({ alert_uuid }) => alert_uuid))],
+    [uuid],
+    "and not those of the graph's own",
+  );
+  assert.deepEqual(
+    [received[0]?.alias, received[0]?.process_uuid, received[0]?.source_uuid],
     ["gate", process, stage.sourceUuid],
   );
   assert.deepEqual(counts.slice(0, 2), [2, 2]);
-  const ticks = heard.map(({ data }) => Number(data.ticks));
+  const ticks = received.map(({ data }) => Number(data.ticks));
   assert.deepEqual(
     ticks,
     [...ticks].sort((a, b) => a - b),
@@ -400,30 +403,30 @@ test("a webhook that wanted nothing more is asked again once it is named again, 
   }
 });
 
-test("a notice that is being written down while its outputs are replaced still has its receiver", async () => {
+test("delivers an event that is stored while its outputs are replaced", async () => {
   const { stage, alerts, call, make } = service;
   const { sql } = database;
   const process = await stage.start();
   const { uuid } = await make();
-  const { delivery } = alerts.needs;
+  const { delivery } = alerts.deps;
   const patches: ReturnType<typeof call>[] = [];
   const isWaitedFor = async (): Promise<void> => {
     const waiting = () => sql`
       select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
     while ((await waiting()).length === 0) await new Promise(setImmediate);
   };
-  const writer = new NoticeWriter({
+  const writer = new AlertWriter({
     ...{ sql, config: makeConfig().alerts, log: silentLog },
     delivery: {
       wake() {},
-      async enqueue(transaction, parcels) {
+      async enqueue(transaction, deliveries) {
         patches.push(call("PATCH", `/alert/${uuid}?force=true`, mqtt({ topic: "elsewhere" })));
         await Promise.race([...patches, isWaitedFor()]);
-        await delivery.enqueue(transaction, parcels);
+        await delivery.enqueue(transaction, deliveries);
       },
     },
   });
-  writer.add(noticeOf(process, uuid, "between", () => {}));
+  writer.add(eventOf(process, uuid, "between"));
   await writer.idle();
   assert.deepEqual(
     (await Promise.all(patches)).map(({ status }) => status),
@@ -432,31 +435,32 @@ test("a notice that is being written down while its outputs are replaced still h
   assert.equal((await sql`select from parcels where id = 'between'`).length, 1);
 });
 
-test("notices that cannot be written down wait in order, the oldest are lost and counted, and one bad one keeps none back", async () => {
+test("queues events in order while they cannot be stored, drops the oldest, and rejects a bad one alone", async () => {
   const { stage, make } = service;
   const process = await stage.start();
   const { uuid } = await make();
-  let isAway = true;
+  let isUnreachable = true;
   const kept: string[] = [];
-  const writer = new NoticeWriter({
+  const writer = new AlertWriter({
     sql: database.sql,
     config: { ...makeConfig().alerts, queued_notices: 5, batch_notices: 3, retry_first_seconds: 0.1 },
     log: silentLog,
     delivery: {
       wake() {},
-      async enqueue(_, parcels) {
-        if (isAway) throw new Error("the database is away");
-        if (parcels.some(({ id }) => id === "bad")) throw Object.assign(new Error("a NUL in it"), { code: "22P05" });
-        kept.push(...parcels.map(({ id }) => id));
+      async enqueue(_, deliveries) {
+        if (isUnreachable) throw new Error("the database is away");
+        if (deliveries.some(({ id }) => id === "bad")) throw Object.assign(new Error("a NUL in it"), { code: "22P05" });
+        kept.push(...deliveries.map(({ id }) => id));
       },
     },
   });
-  const told: string[] = [];
-  const add = (id: string) => writer.add(noticeOf(process, uuid, id, (notice) => told.push(notice.id)));
+  const sent: string[] = [];
+  const add = (id: string) => writer.add(eventOf(process, uuid, id, sent));
   for (const id of ["1", "2", "3", "4", "bad", "5", "6"]) add(id);
   const waiting = writer.idle();
-  while (writer.numbers.lost === 0) await new Promise(setImmediate);
-  isAway = false;
+  // One while it tries to store the first, which is lost when that fails.
+  while (writer.numbers.lost < 2) await new Promise(setImmediate);
+  isUnreachable = false;
   await waiting;
-  assert.deepEqual([kept, told, writer.numbers.lost], [["3", "4", "5", "6"], kept, 3]);
+  assert.deepEqual([kept, sent, writer.numbers.lost], [["3", "4", "5", "6"], kept, 3]);
 });

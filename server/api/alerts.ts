@@ -9,9 +9,9 @@ import {
   newAlertOf,
 } from "../../schemas/api/alerts.ts";
 import { Deleted, PageQuery } from "../../schemas/api/records.ts";
+import { describeType } from "../alerts/alert-types.ts";
 import type { Alerts } from "../alerts/alerts.ts";
-import { changeAlert, registerAlert, removeAlert } from "../alerts/change-alert.ts";
-import { describeAlerts, describeType } from "../alerts/describe-alert.ts";
+import { changeAlert, describeAlerts, registerAlert, removeAlert } from "../alerts/change-alert.ts";
 import type { Processes } from "../processes/processes.ts";
 import { ServiceError } from "../service-error.ts";
 import { type AlertRow, findAlert, listActive, listAlerts } from "../store/alerts.ts";
@@ -32,13 +32,13 @@ const OFFER = "alerts";
 const NEW_ERRORS = ["alerts_limit_reached", "address_refused"] as const;
 
 export function alertEndpoints({ alerts, processes }: AlertEndpointNeeds): readonly AnyEndpoint[] {
-  const { sql, delivery } = alerts.needs;
+  const { sql } = alerts.deps;
   const { types } = alerts;
   const NewAlert = newAlertOf(types.all);
   const describe = async (alert: AlertRow, shown?: ReadonlySet<string>) =>
-    (await describeAlerts(sql, delivery, [alert], shown))[0];
+    (await describeAlerts(sql, [alert], shown))[0];
   const describePage = async ({ rows, nextCursor }: Page<AlertRow>) => ({
-    alerts: await describeAlerts(sql, delivery, rows),
+    alerts: await describeAlerts(sql, rows),
     ...(nextCursor !== null && { next_cursor: nextCursor }),
   });
   return [

@@ -1,7 +1,7 @@
 /** What those who run the service look at. */
 import type { Config } from "../../schemas/config.ts";
-import type { AlertNumbers } from "../alerts/notice-writer.ts";
-import type { DeliveryReading } from "../delivery/delivery-counts.ts";
+import type { AlertNumbers } from "../alerts/alert-writer.ts";
+import type { DeliveryReading } from "../delivery/outbox.ts";
 import type { MediaNumbers } from "../media/live-streams.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { ProcessNumbers } from "../processes/process-numbers.ts";

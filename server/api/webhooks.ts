@@ -12,16 +12,20 @@ import {
 } from "../../schemas/api/webhooks.ts";
 import type { Config } from "../../schemas/config.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
-import type { Delivery } from "../delivery/delivery.ts";
+import type { Outbox } from "../delivery/outbox.ts";
 import type { Processes } from "../processes/processes.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
+import { readStatuses } from "../store/destinations.ts";
 import { findProcess } from "../store/processes.ts";
 import { listSubscriptions } from "../store/subscriptions.ts";
 import type { User } from "../user.ts";
-import { chooseSubscriptions } from "../webhooks/choose-subscriptions.ts";
-import { describeCreated, describeSubscription } from "../webhooks/describe-subscription.ts";
-import { testSubscriptions } from "../webhooks/test-subscriptions.ts";
+import {
+  describeCreated,
+  describeSubscription,
+  selectSubscriptions,
+  testSubscriptions,
+} from "../webhooks/subscriptions.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
 import { type AnyEndpoint, defineEndpoint } from "./endpoint.ts";
 
@@ -29,7 +33,7 @@ interface WebhookNeeds {
   readonly sql: Sql;
   readonly config: Config["webhooks"];
   readonly processes: Pick<Processes, "expectOffer">;
-  readonly delivery: Pick<Delivery, "standings" | "attempt">;
+  readonly delivery: Pick<Outbox, "attempt">;
   readonly webhooks: Webhooks;
 }
 
@@ -76,11 +80,9 @@ export function webhookEndpoints({ sql, config, processes, delivery, webhooks }:
       async handle({ user, params, query }) {
         const uuid = await expectProcess(sql, user, params.process_uuid ?? "");
         const { rows, nextCursor } = await listSubscriptions(sql, uuid, query);
-        const standings = await delivery.standings(
-          sql,
-          rows.map((row) => row.uuid),
-        );
-        const subscriptions = rows.map((row) => describeSubscription(row, standings.get(row.uuid)));
+        const uuids = rows.map((row) => row.uuid);
+        const statuses = await readStatuses(sql, uuids);
+        const subscriptions = rows.map((row) => describeSubscription(row, statuses.get(row.uuid)));
         return { status: 200, body: { subscriptions, ...(nextCursor !== null && { next_cursor: nextCursor }) } };
       },
     }),
@@ -122,7 +124,7 @@ export function webhookEndpoints({ sql, config, processes, delivery, webhooks }:
       errors: ["process_not_found", "subscription_not_found"],
       async handle({ user, params, query, body }) {
         const processUuid = await expectProcess(sql, user, params.process_uuid ?? "");
-        const rows = await chooseSubscriptions(sql, processUuid, { ...body, ...query });
+        const rows = await selectSubscriptions(sql, processUuid, { ...body, ...query });
         const tested = await testSubscriptions(delivery, rows, config.test_seconds * 1000);
         const tests = tested.map(({ row, fault }) => ({
           ...{ uuid: row.uuid, subscription_uuid: row.uuid, event_type: row.eventType },

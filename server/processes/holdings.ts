@@ -10,7 +10,7 @@ import { type Claim, claimFree, renewClaims, stopUnheld, type UnheldClaim } from
 import type { Sql } from "../store/client.ts";
 import { deleteProcess } from "../store/processes.ts";
 import { readStandings } from "../store/standing.ts";
-import type { TelemetryNumbers } from "../telemetry/standing.ts";
+import type { TelemetryNumbers } from "../telemetry/status.ts";
 import type { AdoptionNeeds } from "./adoption.ts";
 import type { LiveProcess } from "./describe-process.ts";
 import { Lease } from "./lease.ts";

@@ -5,7 +5,7 @@ import type { JsonRecord } from "../../schemas/json.ts";
 import type { RunnerStats } from "../../schemas/runner.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import type { NewBranch } from "../store/branches.ts";
-import type { IncomingMessage } from "../telemetry/channel.ts";
+import type { IncomingMessage } from "../telemetry/channels.ts";
 import type { User } from "../user.ts";
 import type { PictureSlot } from "./feed.ts";
 import type { BranchState } from "./process-branches.ts";

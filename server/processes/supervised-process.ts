@@ -6,9 +6,9 @@ import { TELEMETRY_CHANNEL } from "../../schemas/telemetry.ts";
 import { Poller } from "../async/poller.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import type { LiveProperties, ProcessRow } from "../store/processes.ts";
-import type { IncomingMessage } from "../telemetry/channel.ts";
+import type { IncomingMessage } from "../telemetry/channels.ts";
 import { ProcessTelemetry, refuseTelemetry } from "../telemetry/process-telemetry.ts";
-import type { TelemetryNumbers } from "../telemetry/standing.ts";
+import type { TelemetryNumbers } from "../telemetry/status.ts";
 import type { LiveProcess } from "./describe-process.ts";
 import { Feed, type PictureSlot } from "./feed.ts";
 import { explainHalt, stopRates } from "./halt.ts";
@@ -294,7 +294,7 @@ export class SupervisedProcess {
   #hear(report: RunnerReport): void {
     this.#reception.hear(report);
     if (report.type === "reconnecting") this.#whereabouts.setLost(report.reconnecting);
-    if (report.type === "element") this.#telemetry?.hear(report.event as JsonRecord);
+    if (report.type === "element") this.#telemetry?.handleEvent(report.event as JsonRecord);
     if (report.type !== "attachment") return;
     this.#outputs.hear(report);
     this.#branches.hear(report);

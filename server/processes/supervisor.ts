@@ -11,7 +11,7 @@ import { deleteBranch, insertBranch, type NewBranch } from "../store/branches.ts
 import type { Sql } from "../store/client.ts";
 import { findProcess } from "../store/processes.ts";
 import { readStandings } from "../store/standing.ts";
-import type { IncomingMessage } from "../telemetry/channel.ts";
+import type { IncomingMessage } from "../telemetry/channels.ts";
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";
 import type { PrepareOrder, ResolveOptions } from "./adoption.ts";

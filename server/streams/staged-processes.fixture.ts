@@ -5,7 +5,7 @@ import type { PictureSlot } from "../processes/feed.ts";
 import type { Picture, Processes, ProcessNotice, ProcessState } from "../processes/processes.ts";
 import { ServiceError } from "../service-error.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
-import type { IncomingMessage } from "../telemetry/channel.ts";
+import type { IncomingMessage } from "../telemetry/channels.ts";
 import { ProcessTelemetry, refuseTelemetry } from "../telemetry/process-telemetry.ts";
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";

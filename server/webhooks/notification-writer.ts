@@ -1,0 +1,222 @@
+/**
+ * Stores the drafts of subscriptions as deliveries: as soon as there are any, at most every `gather_seconds`, and with
+ * retries. Not by a BatchWriter: drafts become due at a time, and each attempt makes them again from what was collected.
+ */
+import type { Logger } from "pino";
+import type { Config } from "../../schemas/config.ts";
+import { writeSome } from "../async/batch-writer.ts";
+import { backoff } from "../async/timing.ts";
+import type { Outbox } from "../delivery/outbox.ts";
+import type { Queries, Sql } from "../store/client.ts";
+import type { NewDelivery } from "../store/deliveries.ts";
+import {
+  closeSubscriptions,
+  listSubscriptions,
+  lockProgress,
+  type SubscriptionProgress,
+  saveProgress,
+} from "../store/subscriptions.ts";
+import type { Outcome, ProcessSubscriptions, SubscriptionDraft } from "./process-subscriptions.ts";
+
+export interface NotificationWriterDeps {
+  readonly sql: Sql;
+  readonly delivery: Pick<Outbox, "enqueue" | "amend" | "wake">;
+  readonly config: Config["webhooks"];
+  readonly log: Logger;
+}
+
+/** Subscriptions in one transaction, which locks their rows. */
+const BATCH = 100;
+/** A clock that is set must not delay it for long. */
+const MAX_WAIT_MS = 60_000;
+/** Drafts that were too late to amend a delivery leave tracks, which are stored in the next round. */
+const ROUNDS = 2;
+/** Of a process that has ended. */
+const LAST_ROUNDS = 3;
+
+export class NotificationWriter {
+  readonly #deps: NotificationWriterDeps;
+  readonly #processes = new Set<ProcessSubscriptions>();
+  #timer: NodeJS.Timeout | undefined;
+  /** By `performance.now()`, like the next: when the timer fires. */
+  #timerMs = Number.POSITIVE_INFINITY;
+  #notBeforeMs = 0;
+  #writing: Promise<void> | null = null;
+  #failures = 0;
+  #isClosed = false;
+
+  constructor(deps: NotificationWriterDeps) {
+    this.#deps = deps;
+  }
+
+  add(subscriptions: ProcessSubscriptions): void {
+    this.#processes.add(subscriptions);
+    this.schedule();
+  }
+
+  /** Something may have been collected. */
+  schedule(): void {
+    if (this.#writing !== null || this.#isClosed) return;
+    const waitMs = this.#findWaitMs();
+    const atMs = performance.now() + waitMs;
+    if (waitMs === Number.POSITIVE_INFINITY || atMs >= this.#timerMs) return;
+    clearTimeout(this.#timer);
+    this.#timerMs = atMs;
+    this.#timer = setTimeout(() => void this.flush(), waitMs);
+  }
+
+  /** Resolves after one attempt to store everything that is due. */
+  async flush(): Promise<void> {
+    // The current attempt may have begun before the last draft.
+    while (this.#writing !== null) await this.#writing;
+    this.#writing = this.#write().finally(() => {
+      this.#writing = null;
+      this.schedule();
+    });
+    await this.#writing;
+  }
+
+  /** After a last attempt. */
+  async close(): Promise<void> {
+    await this.flush();
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+  }
+
+  #findWaitMs(): number {
+    const nowMs = Date.now();
+    let waitMs = Number.POSITIVE_INFINITY;
+    for (const { isLoaded, isEnded, isLeft, wakeMs } of this.#processes) {
+      if (!isLoaded || isEnded || isLeft) waitMs = 0;
+      else if (wakeMs !== null) waitMs = Math.min(waitMs, wakeMs - nowMs);
+    }
+    if (waitMs === Number.POSITIVE_INFINITY) return waitMs;
+    return Math.min(Math.max(waitMs, this.#notBeforeMs - performance.now(), 0), MAX_WAIT_MS);
+  }
+
+  async #write(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timerMs = Number.POSITIVE_INFINITY;
+    const { config, log } = this.#deps;
+    let hasFailed = false;
+    for (const subscriptions of this.#processes)
+      await this.#writeProcess(subscriptions).catch((error: unknown) => {
+        hasFailed = true;
+        log.warn({ process: subscriptions.claim.uuid, err: error }, "notifications not stored; retrying");
+      });
+    this.#failures = hasFailed ? this.#failures + 1 : 0;
+    const rule = { firstMs: config.retry_first_seconds * 1000, maxMs: config.retry_most_seconds * 1000 };
+    const waitMs = hasFailed ? backoff(this.#failures, rule) : config.gather_seconds * 1000;
+    this.#notBeforeMs = performance.now() + waitMs;
+  }
+
+  async #writeProcess(subscriptions: ProcessSubscriptions): Promise<void> {
+    const { sql, delivery } = this.#deps;
+    if (!subscriptions.isLoaded) subscriptions.load((await listSubscriptions(sql, subscriptions.claim.uuid)).rows);
+    // As they are now: a process that ends meanwhile is written once more.
+    const { isEnded, isLeft } = subscriptions;
+    for (let round = 0; round < (isEnded ? LAST_ROUNDS : ROUNDS); round += 1) {
+      const drafts = subscriptions.makeDrafts(Date.now());
+      // Apart, so that each transaction locks destinations in the order of their uuids.
+      for (const isAmended of [false, true])
+        await this.#writeDrafts(
+          subscriptions,
+          drafts.filter(({ draft }) => draft.isAmended === isAmended),
+        );
+    }
+    if (isEnded) {
+      const { uuids } = subscriptions;
+      for (let at = 0; at < uuids.length; at += BATCH) await closeSubscriptions(sql, uuids.slice(at, at + BATCH));
+      delivery.wake();
+    }
+    if (isEnded || isLeft) this.#processes.delete(subscriptions);
+  }
+
+  async #writeDrafts(subscriptions: ProcessSubscriptions, drafts: readonly SubscriptionDraft[]): Promise<void> {
+    const { delivery, log } = this.#deps;
+    for (let at = 0; at < drafts.length; ) {
+      at += await writeSome(drafts.slice(at, at + BATCH), {
+        write: (batch) => this.#store(subscriptions, batch),
+        onRejected: ({ uuid, draft }, error) => {
+          log.error({ subscription: uuid, err: error }, "notification rejected by the database");
+          subscriptions.settle(uuid, { kind: "late", trackCount: draft.trackCount }, Date.now());
+        },
+      });
+      delivery.wake();
+    }
+  }
+
+  /** Deliveries, and what subscriptions have sent, in one transaction. */
+  async #store(subscriptions: ProcessSubscriptions, drafts: readonly SubscriptionDraft[]): Promise<void> {
+    const { sql, delivery } = this.#deps;
+    const ordered = [...drafts].sort((a, b) => (a.uuid < b.uuid ? -1 : 1));
+    const outcomes = await sql.begin(async (transaction) => {
+      const uuids = ordered.map(({ uuid }) => uuid);
+      const rows = await lockProgress(transaction, subscriptions.claim, uuids);
+      const present = ordered.filter(({ uuid }) => rows.has(uuid));
+      const stored = new Map([
+        ...(await enqueueNew(transaction, delivery, present, rows)),
+        ...(await amendStored(transaction, delivery, present, rows)),
+      ]);
+      await saveProgress(
+        transaction,
+        present
+          .filter(({ uuid }) => stored.get(uuid)?.isNew === true)
+          .map(({ uuid, draft: { id, trackCount, sentCount, nextMs } }) => ({
+            ...{ uuid, parcelId: id, parcelCount: trackCount, sentCount, nextMs },
+          })),
+      );
+      return stored;
+    });
+    for (const { uuid } of ordered) {
+      const outcome = outcomes.get(uuid);
+      // It was deleted, or another node has the process.
+      if (outcome === undefined) subscriptions.remove(uuid);
+      else subscriptions.settle(uuid, outcome, Date.now());
+    }
+  }
+}
+
+type Rows = ReadonlyMap<string, SubscriptionProgress>;
+type Stored = readonly [uuid: string, outcome: Outcome & { readonly isNew: boolean }];
+
+/** A delivery that exists already was committed by an attempt whose answer was lost. */
+async function enqueueNew(
+  sql: Queries,
+  delivery: Pick<Outbox, "enqueue">,
+  drafts: readonly SubscriptionDraft[],
+  rows: Rows,
+): Promise<readonly Stored[]> {
+  const deliveries: NewDelivery[] = [];
+  const stored = drafts.flatMap((each): readonly Stored[] => {
+    const { uuid, draft } = each;
+    const row = rows.get(uuid);
+    if (draft.isAmended) return [];
+    if (row?.parcelId === draft.id) return [[uuid, { kind: "stored", trackCount: row.parcelCount, isNew: false }]];
+    if (draft.waitsForEarlier && row?.isWaiting) return [[uuid, { kind: "waits", trackCount: 0, isNew: false }]];
+    deliveries.push(toDelivery(each));
+    return [[uuid, { kind: "stored", trackCount: draft.trackCount, isNew: true }]];
+  });
+  if (deliveries.length > 0) await delivery.enqueue(sql, deliveries);
+  return stored;
+}
+
+async function amendStored(
+  sql: Queries,
+  delivery: Pick<Outbox, "amend">,
+  drafts: readonly SubscriptionDraft[],
+  rows: Rows,
+): Promise<readonly Stored[]> {
+  const amended = drafts.filter(({ draft }) => draft.isAmended);
+  // Pipelined: sent together, executed in this order.
+  const answers = await Promise.all(amended.map((each) => delivery.amend(sql, toDelivery(each))));
+  return amended.map(({ uuid, draft }, at) => {
+    if (answers[at] === true) return [uuid, { kind: "stored", trackCount: draft.trackCount, isNew: true }];
+    const row = rows.get(uuid);
+    return [uuid, { kind: "late", trackCount: row?.parcelId === draft.id ? row.parcelCount : 0, isNew: false }];
+  });
+}
+
+const toDelivery = ({ uuid, draft: { id, body, dueMs } }: SubscriptionDraft): NewDelivery => ({
+  ...{ id, destinationUuid: uuid, body: JSON.stringify(body), dueAt: new Date(dueMs) },
+});
