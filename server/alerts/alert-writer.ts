@@ -15,7 +15,7 @@ import type { ProcessRow } from "../store/processes.ts";
 
 export interface AlertWriterDeps {
   readonly sql: Sql;
-  readonly config: Config["alerts"];
+  readonly config: Pick<Config, "alerts">;
   readonly log: Logger;
   readonly delivery: Pick<Outbox, "enqueue" | "wake">;
 }
@@ -51,7 +51,8 @@ export class AlertWriter {
   #reportedLost = 0;
 
   constructor(deps: AlertWriterDeps) {
-    const { config, log } = deps;
+    const { log } = deps;
+    const config = deps.config.alerts;
     this.#deps = deps;
     this.#queue = new EventQueue({
       ...{ count: config.queued_notices, bytes: config.queued_bytes },

@@ -2,7 +2,6 @@
  * Alerts at run time. The database says which alerts every process evaluates; a process gets them as rules before its first
  * frame and after every change, and its events go to the alert writer. Nothing here blocks a process.
  */
-import type { Logger } from "pino";
 import {
   ALERT_CHANNEL,
   AlertFinding,
@@ -16,24 +15,19 @@ import type { LiveValues } from "../../schemas/live-values.ts";
 import { Poller } from "../async/poller.ts";
 import { SerialQueue } from "../async/serial-queue.ts";
 import { withTimeout } from "../async/timing.ts";
-import type { Outbox } from "../delivery/outbox.ts";
 import type { SuppliedValues } from "../processes/live-supply.ts";
 import type { AlertNode } from "../processes/process-parts.ts";
 import type { ProcessNotice } from "../processes/processes.ts";
 import { type EndedProcess, findEnded, listRunning, type RunningAlert, releaseProcess } from "../store/alerts.ts";
-import type { Sql } from "../store/client.ts";
 import { closeDestination } from "../store/destinations.ts";
 import type { ProcessRow } from "../store/processes.ts";
 import { newUuid } from "../uuid.ts";
 import { checkBy } from "../validation.ts";
 import { AlertTypes } from "./alert-types.ts";
-import { type AlertNumbers, AlertWriter } from "./alert-writer.ts";
+import { type AlertNumbers, AlertWriter, type AlertWriterDeps } from "./alert-writer.ts";
 
-export interface AlertsDeps {
-  readonly sql: Sql;
+export interface AlertsDeps extends AlertWriterDeps {
   readonly config: Pick<Config, "alerts" | "network">;
-  readonly log: Logger;
-  readonly delivery: Pick<Outbox, "enqueue" | "wake">;
   readonly alertTypes: readonly AlertTypeDefinition[];
   /** Of all installed models. */
   classNames(): Promise<readonly string[]>;
@@ -78,7 +72,7 @@ export class Alerts {
     const { alertTypes, config } = deps;
     this.deps = deps;
     this.types = new AlertTypes(alertTypes, () => deps.classNames());
-    this.#writer = new AlertWriter({ ...deps, config: config.alerts });
+    this.#writer = new AlertWriter(deps);
     this.#refreshing.start(config.alerts.refresh_seconds * 1000);
     this.#sweeping.start(config.alerts.sweep_seconds * 1000 * Math.random());
   }

@@ -108,7 +108,7 @@ export async function changeAlert(
     const status = body.status ?? row.status;
     const isIdle = status === "inactive" || row.status === "inactive" || !(await isPaired(transaction, uuid));
     const isImmediate = force || isIdle;
-    const known = await knownOutputs(transaction, row);
+    const known = await listOutputs(transaction, uuid);
     const output =
       given === undefined ? row.output : storeOutputs(given, known, isImmediate ? isSameReceiver : isSameOutput);
     const weight = countValues(configuration);
@@ -136,13 +136,6 @@ export async function removeAlert(alerts: Alerts, user: User, uuid: string): Pro
     await deleteAlert(transaction, uuid);
     for (const each of sortOutputs(outputs)) await removeDestination(transaction, each.uuid);
   });
-}
-
-/** The newest first, each destination once. */
-async function knownOutputs(sql: Queries, row: AlertRow): Promise<readonly StoredOutput[]> {
-  const newest = new Set(row.output.map(({ uuid }) => uuid));
-  const others = (await listOutputs(sql, row.uuid)).filter(({ uuid }) => !newest.has(uuid));
-  return [...row.output, ...others];
 }
 
 /** Saves the destinations that are in use, and closes the others. `isNamed`: also those that have not changed. */

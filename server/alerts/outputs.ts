@@ -4,6 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { isIPv6 } from "node:net";
+import { isDeepStrictEqual } from "node:util";
 import { MASK, type MqttOutputConfig, type WebhookOutputConfig } from "../../schemas/api/alerts.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
@@ -199,10 +200,7 @@ function restoreWebhook(
 
 /** Equal except for the destination. */
 export const isSameOutput = (a: StoredOutput, b: StoredOutput): boolean =>
-  a.type === b.type && JSON.stringify(sortConfig(a)) === JSON.stringify(sortConfig(b));
-
-/** JSON from the database has its keys in another order. */
-const sortConfig = ({ config }: StoredOutput) => Object.entries(config).sort(([a], [b]) => (a < b ? -1 : 1));
+  a.type === b.type && isDeepStrictEqual(a.config, b.config);
 
 /** The same receiver, perhaps with other credentials: waiting deliveries are sent with the new ones. */
 export function isSameReceiver(a: StoredOutput, b: StoredOutput): boolean {

@@ -416,7 +416,7 @@ test("delivers an event that is stored while its outputs are replaced", async ()
     while ((await waiting()).length === 0) await new Promise(setImmediate);
   };
   const writer = new AlertWriter({
-    ...{ sql, config: makeConfig().alerts, log: silentLog },
+    ...{ sql, config: makeConfig(), log: silentLog },
     delivery: {
       wake() {},
       async enqueue(transaction, deliveries) {
@@ -443,7 +443,7 @@ test("queues events in order while they cannot be stored, drops the oldest, and 
   const kept: string[] = [];
   const writer = new AlertWriter({
     sql: database.sql,
-    config: { ...makeConfig().alerts, queued_notices: 5, batch_notices: 3, retry_first_seconds: 0.1 },
+    config: { alerts: { ...makeConfig().alerts, queued_notices: 5, batch_notices: 3, retry_first_seconds: 0.1 } },
     log: silentLog,
     delivery: {
       wake() {},

@@ -15,8 +15,6 @@ export interface CourierOptions {
 export interface DeliveryFailure {
   /** For the user, without secrets. */
   readonly reason: string;
-  /** Of the HTTP response. */
-  readonly status?: number;
   /** The receiver asks to wait at least this long. */
   readonly retryMs?: number;
   /** The receiver wants no more deliveries. */
@@ -29,8 +27,8 @@ export interface SendOptions {
   readonly isCareful: boolean;
   /** Starts no further delivery when true. */
   isOver(): boolean;
-  /** Called in order, for each. `status`: of the HTTP response. */
-  onDelivered(status: number | null): void;
+  /** Called in order, for each. */
+  onDelivered(): void;
 }
 
 export interface Courier {

@@ -121,7 +121,7 @@ async function publishAll(
     for (const each of published) each.catch(() => {});
     for (const each of published) {
       await unlessAborted(each, signal);
-      onDelivered(null);
+      onDelivered();
     }
   }
 }

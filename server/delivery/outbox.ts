@@ -2,9 +2,8 @@
  * The outbox: deliveries are stored in the transaction that creates them, and sent at least once, in order for each
  * destination, whatever is offline meanwhile.
  */
-import type { Logger } from "pino";
 import { Poller } from "../async/poller.ts";
-import type { Queries, Sql } from "../store/client.ts";
+import type { Queries } from "../store/client.ts";
 import {
   amendDelivery,
   countDropped,
@@ -16,25 +15,19 @@ import {
 } from "../store/deliveries.ts";
 import { type DeliveryStatus, type Destination, freeLeases, readNumbers, type Target } from "../store/destinations.ts";
 import type { Courier, CourierOptions } from "./courier.ts";
-import { type DeliveryCounts, Dispatcher, INTERNAL_FAILURE } from "./dispatcher.ts";
+import { type DeliveryCounts, Dispatcher, type DispatcherDeps, INTERNAL_FAILURE } from "./dispatcher.ts";
 import { MqttCourier } from "./mqtt-courier.ts";
 import { WebhookCourier } from "./webhook-courier.ts";
 
-export interface OutboxOptions extends CourierOptions {
-  readonly sql: Sql;
-  readonly log: Logger;
-  readonly nodeUuid: string;
+export interface OutboxOptions extends CourierOptions, Omit<DispatcherDeps, "couriers" | "config"> {
   /** No other node uses this database: leases in it are those of a server that has ended. */
   readonly isAlone: boolean;
 }
 
 export interface AttemptResult {
   readonly delivered: boolean;
-  /** Of the HTTP response; null without one, and for brokers. */
-  readonly status: number | null;
   /** For the user, without secrets. */
   readonly detail: string;
-  readonly ms: number;
 }
 
 /** For /metrics, with the numbers of the database; null while that is unreachable. */
@@ -102,29 +95,20 @@ export class Outbox {
 
   /** Sends it once and now, without the queue. Stores nothing, and never rejects. */
   async attempt({ userUuid, target }: Destination, sent: Pick<Delivery, "id" | "body">): Promise<AttemptResult> {
-    const startedMs = performance.now();
-    const end = (delivered: boolean, status: number | null, detail: string): AttemptResult => ({
-      ...{ delivered, status, detail, ms: Math.round(performance.now() - startedMs) },
-    });
     const own = this.#attempts.get(userUuid) ?? 0;
     const others = [...this.#attempts.values()].reduce((sum, count) => sum + count, -own);
     // As with the queues: half of what others leave free.
     if (own >= (this.#options.config.delivery.at_once - others) / 2)
-      return end(false, null, "too many receivers are being tested; try again in a moment");
+      return { delivered: false, detail: "too many receivers are being tested; try again in a moment" };
     this.#attempts.set(userUuid, own + 1);
-    let answered: number | null = null;
+    const { signal } = this.#closing;
     try {
-      const failure = await this.#couriers[target.kind].send(target, [sent], {
-        ...{ signal: this.#closing.signal, isCareful: false, isOver: () => false },
-        onDelivered: (status) => {
-          answered = status;
-        },
-      });
-      if (failure === null) return end(true, answered, "it was delivered");
-      return end(false, failure.status ?? null, failure.reason);
+      const options = { signal, isCareful: false, isOver: () => false, onDelivered() {} };
+      const failure = await this.#couriers[target.kind].send(target, [sent], options);
+      return { delivered: failure === null, detail: failure?.reason ?? "it was delivered" };
     } catch (error) {
       this.#options.log.error({ err: error }, "courier failed");
-      return end(false, null, INTERNAL_FAILURE.reason);
+      return { delivered: false, detail: INTERNAL_FAILURE.reason };
     } finally {
       const left = (this.#attempts.get(userUuid) ?? 1) - 1;
       if (left > 0) this.#attempts.set(userUuid, left);

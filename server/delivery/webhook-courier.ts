@@ -44,7 +44,7 @@ export class WebhookCourier implements Courier {
         const response = await this.#deliver(target, receiver, delivery, options);
         const failure = checkResponse(receiver, response);
         if (failure !== null) return failure;
-        onDelivered(response.status);
+        onDelivered();
         // A slow receiver must not keep its slot for all of them.
         if (isOver()) break;
       }
@@ -92,11 +92,10 @@ export class WebhookCourier implements Courier {
 function checkResponse({ origin }: Receiver, { status, headers }: PostResponse): DeliveryFailure | null {
   if (status >= 200 && status <= 299) return null;
   if (status === GONE)
-    return { status, isFinal: true, reason: `${origin}: it answered 410 Gone, so nothing more is sent there` };
-  if (status >= 300 && status <= 399)
-    return { status, reason: `${origin}: it answered ${status}; redirects are not followed` };
+    return { isFinal: true, reason: `${origin}: it answered 410 Gone, so nothing more is sent there` };
+  if (status >= 300 && status <= 399) return { reason: `${origin}: it answered ${status}; redirects are not followed` };
   const retryMs = BUSY.includes(status) ? readRetryAfter(headers["retry-after"], Date.now()) : null;
-  return { status, reason: `${origin}: it answered ${status}`, ...(retryMs !== null && { retryMs }) };
+  return { reason: `${origin}: it answered ${status}`, ...(retryMs !== null && { retryMs }) };
 }
 
 /** The header `webhook-signature`, version 1: HMAC-SHA256. The secret is base64, with or without `whsec_`. */

@@ -241,11 +241,11 @@ test("logs in for a token, again after a 401, and reports a failed login", async
     assert.match(result.detail, reason);
     assert.ok(!/geheim|falsch|token-/.test(result.detail), result.detail);
   }
-  const { delivered, status: code } = await outbox.attempt(
+  const { delivered } = await outbox.attempt(
     { uuid, userUuid: user, target: webhookTarget(`${receiver.url}/hook`, { authUrl }) },
     { id: "sample", body: "{}" },
   );
-  assert.deepEqual([delivered, code], [true, 200]);
+  assert.equal(delivered, true);
 });
 
 test("gives a token of an internal login address to no other host", async () => {

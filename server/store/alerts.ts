@@ -286,13 +286,14 @@ export async function findReceivers(
   );
 }
 
-/** The newest outputs of an alert, and those that processes still run with. */
+/** The newest outputs of an alert, then others that processes still run with; each destination once, as it is newest. */
 export async function listOutputs(sql: Queries, alertUuid: string): Promise<readonly StoredOutput[]> {
   const rows = await sql<{ output: readonly StoredOutput[] }[]>`
-    select output from alerts where uuid = ${alertUuid}
-    union all select output from process_alerts where alert_uuid = ${alertUuid}`;
-  const all = rows.flatMap(({ output }) => output);
-  return [...new Map(all.map((output) => [output.uuid, output])).values()];
+    select output, true as is_newest from alerts where uuid = ${alertUuid}
+    union all select output, false from process_alerts where alert_uuid = ${alertUuid} order by is_newest desc`;
+  const known = new Map<string, StoredOutput>();
+  for (const { output } of rows) for (const each of output) if (!known.has(each.uuid)) known.set(each.uuid, each);
+  return [...known.values()];
 }
 
 export interface EndedProcess {

@@ -7,13 +7,13 @@ import type { Config } from "../../schemas/config.ts";
 import { writeSome } from "../async/batch-writer.ts";
 import { backoff } from "../async/timing.ts";
 import type { Outbox } from "../delivery/outbox.ts";
-import type { Queries, Sql } from "../store/client.ts";
+import type { Sql } from "../store/client.ts";
 import type { NewDelivery } from "../store/deliveries.ts";
 import {
   closeSubscriptions,
   listSubscriptions,
   lockProgress,
-  type SubscriptionProgress,
+  type NewProgress,
   saveProgress,
 } from "../store/subscriptions.ts";
 import type { Outcome, ProcessSubscriptions, SubscriptionDraft } from "./process-subscriptions.ts";
@@ -21,7 +21,7 @@ import type { Outcome, ProcessSubscriptions, SubscriptionDraft } from "./process
 export interface NotificationWriterDeps {
   readonly sql: Sql;
   readonly delivery: Pick<Outbox, "enqueue" | "amend" | "wake">;
-  readonly config: Config["webhooks"];
+  readonly config: Pick<Config, "webhooks">;
   readonly log: Logger;
 }
 
@@ -97,7 +97,8 @@ export class NotificationWriter {
   async #write(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timerMs = Number.POSITIVE_INFINITY;
-    const { config, log } = this.#deps;
+    const { log } = this.#deps;
+    const config = this.#deps.config.webhooks;
     let hasFailed = false;
     for (const subscriptions of this.#processes)
       await this.#writeProcess(subscriptions).catch((error: unknown) => {
@@ -146,27 +147,35 @@ export class NotificationWriter {
     }
   }
 
-  /** Deliveries, and what subscriptions have sent, in one transaction. */
+  /** All new, or all amended. Stores deliveries, and what subscriptions have sent, in one transaction. */
   async #store(subscriptions: ProcessSubscriptions, drafts: readonly SubscriptionDraft[]): Promise<void> {
     const { sql, delivery } = this.#deps;
     const ordered = [...drafts].sort((a, b) => (a.uuid < b.uuid ? -1 : 1));
+    const isAmended = ordered.some(({ draft }) => draft.isAmended);
     const outcomes = await sql.begin(async (transaction) => {
       const uuids = ordered.map(({ uuid }) => uuid);
       const rows = await lockProgress(transaction, subscriptions.claim, uuids);
-      const present = ordered.filter(({ uuid }) => rows.has(uuid));
-      const stored = new Map([
-        ...(await enqueueNew(transaction, delivery, present, rows)),
-        ...(await amendStored(transaction, delivery, present, rows)),
-      ]);
-      await saveProgress(
-        transaction,
-        present
-          .filter(({ uuid }) => stored.get(uuid)?.isNew === true)
-          .map(({ uuid, draft: { id, trackCount, sentCount, nextMs } }) => ({
-            ...{ uuid, parcelId: id, parcelCount: trackCount, sentCount, nextMs },
-          })),
-      );
-      return stored;
+      const outcomes = new Map<string, Outcome>();
+      const pending: SubscriptionDraft[] = [];
+      for (const each of ordered) {
+        const row = rows.get(each.uuid);
+        if (row === undefined) continue;
+        const trackCount = row.parcelId === each.draft.id ? row.parcelCount : 0;
+        // It was committed by an attempt whose answer was lost.
+        const isCommitted = !isAmended && row.parcelId === each.draft.id;
+        const waits = each.draft.waitsForEarlier && row.isWaiting;
+        // Of those that remain, the ones that cannot be amended are late.
+        outcomes.set(each.uuid, { kind: isCommitted ? "stored" : waits ? "waits" : "late", trackCount });
+        if (!isCommitted && !waits) pending.push(each);
+      }
+      // Amended in a pipeline: sent together, executed in this order.
+      const answers = isAmended
+        ? await Promise.all(pending.map((each) => delivery.amend(transaction, toDelivery(each))))
+        : await delivery.enqueue(transaction, pending.map(toDelivery)).then(() => pending.map(() => true));
+      const stored = pending.filter((_, at) => answers[at] === true);
+      for (const { uuid, draft } of stored) outcomes.set(uuid, { kind: "stored", trackCount: draft.trackCount });
+      await saveProgress(transaction, stored.map(toProgress));
+      return outcomes;
     });
     for (const { uuid } of ordered) {
       const outcome = outcomes.get(uuid);
@@ -177,46 +186,10 @@ export class NotificationWriter {
   }
 }
 
-type Rows = ReadonlyMap<string, SubscriptionProgress>;
-type Stored = readonly [uuid: string, outcome: Outcome & { readonly isNew: boolean }];
-
-/** A delivery that exists already was committed by an attempt whose answer was lost. */
-async function enqueueNew(
-  sql: Queries,
-  delivery: Pick<Outbox, "enqueue">,
-  drafts: readonly SubscriptionDraft[],
-  rows: Rows,
-): Promise<readonly Stored[]> {
-  const deliveries: NewDelivery[] = [];
-  const stored = drafts.flatMap((each): readonly Stored[] => {
-    const { uuid, draft } = each;
-    const row = rows.get(uuid);
-    if (draft.isAmended) return [];
-    if (row?.parcelId === draft.id) return [[uuid, { kind: "stored", trackCount: row.parcelCount, isNew: false }]];
-    if (draft.waitsForEarlier && row?.isWaiting) return [[uuid, { kind: "waits", trackCount: 0, isNew: false }]];
-    deliveries.push(toDelivery(each));
-    return [[uuid, { kind: "stored", trackCount: draft.trackCount, isNew: true }]];
-  });
-  if (deliveries.length > 0) await delivery.enqueue(sql, deliveries);
-  return stored;
-}
-
-async function amendStored(
-  sql: Queries,
-  delivery: Pick<Outbox, "amend">,
-  drafts: readonly SubscriptionDraft[],
-  rows: Rows,
-): Promise<readonly Stored[]> {
-  const amended = drafts.filter(({ draft }) => draft.isAmended);
-  // Pipelined: sent together, executed in this order.
-  const answers = await Promise.all(amended.map((each) => delivery.amend(sql, toDelivery(each))));
-  return amended.map(({ uuid, draft }, at) => {
-    if (answers[at] === true) return [uuid, { kind: "stored", trackCount: draft.trackCount, isNew: true }];
-    const row = rows.get(uuid);
-    return [uuid, { kind: "late", trackCount: row?.parcelId === draft.id ? row.parcelCount : 0, isNew: false }];
-  });
-}
-
 const toDelivery = ({ uuid, draft: { id, body, dueMs } }: SubscriptionDraft): NewDelivery => ({
   ...{ id, destinationUuid: uuid, body: JSON.stringify(body), dueAt: new Date(dueMs) },
+});
+
+const toProgress = ({ uuid, draft: { id, trackCount, sentCount, nextMs } }: SubscriptionDraft): NewProgress => ({
+  ...{ uuid, parcelId: id, parcelCount: trackCount, sentCount, nextMs },
 });

@@ -1,14 +1,11 @@
 /** Subscriptions of webhooks to processes: one listener for each process, however many subscriptions. Never blocks a process. */
-import type { Logger } from "pino";
 import type { NewSubscription, SubscriptionChoice } from "../../schemas/api/webhooks.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { DetectionMessage } from "../../schemas/detection-message.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { Poller } from "../async/poller.ts";
 import { withTimeout } from "../async/timing.ts";
-import type { Outbox } from "../delivery/outbox.ts";
 import type { Processes, ProcessNotice } from "../processes/processes.ts";
-import type { Sql } from "../store/client.ts";
 import { removeDestination, saveDestination } from "../store/destinations.ts";
 import type { ProcessRow } from "../store/processes.ts";
 import {
@@ -19,15 +16,12 @@ import {
   type SubscriptionRow,
 } from "../store/subscriptions.ts";
 import type { User } from "../user.ts";
-import { NotificationWriter } from "./notification-writer.ts";
+import { NotificationWriter, type NotificationWriterDeps } from "./notification-writer.ts";
 import { ProcessSubscriptions } from "./process-subscriptions.ts";
 import { checkAddresses, destinationOf, prepareSubscription, selectSubscriptions } from "./subscriptions.ts";
 
-export interface WebhooksDeps {
-  readonly sql: Sql;
+export interface WebhooksDeps extends NotificationWriterDeps {
   readonly config: Pick<Config, "webhooks" | "network">;
-  readonly delivery: Pick<Outbox, "enqueue" | "amend" | "wake">;
-  readonly log: Logger;
 }
 
 /** What webhooks need of a process. */
@@ -52,7 +46,7 @@ export class Webhooks {
 
   constructor(deps: WebhooksDeps) {
     this.#deps = deps;
-    this.#writer = new NotificationWriter({ ...deps, config: deps.config.webhooks });
+    this.#writer = new NotificationWriter(deps);
     this.#sweeping.start(deps.config.webhooks.sweep_seconds * 1000 * Math.random());
   }
 
