@@ -45,11 +45,6 @@ export interface DeliveryCounts {
   dropped: number;
 }
 
-interface Send {
-  readonly destination: ClaimedDestination;
-  readonly done: Promise<void>;
-}
-
 /** Between two claims, however often it is woken. */
 const GAP_MS = 5;
 /** The share of slots for destinations whose last attempt succeeded. The others cannot take these. */
@@ -74,7 +69,7 @@ export class Dispatcher {
   readonly #deps: DispatcherDeps;
   readonly #leaseMs: number;
   /** By destination. */
-  readonly #sends = new Map<string, Send>();
+  readonly #sends = new Map<string, { readonly destination: ClaimedDestination; readonly done: Promise<void> }>();
   readonly #receipts = new ReceiptQueue();
   readonly #receiptWriter: BatchWriter<Receipt>;
   readonly #renewing = new Poller(() => this.#renew());

@@ -6,8 +6,7 @@ import type { MqttClient } from "mqtt";
 import type { Config } from "../../schemas/config.ts";
 import { Semaphore } from "../async/semaphore.ts";
 import { unlessAborted } from "../async/timing.ts";
-import { BROKER_PORTS, type Broker, type BrokerConnection, BrokerConnector, explain } from "../mqtt/broker.ts";
-import { readAuthority } from "../net/url.ts";
+import { type BrokerConnection, BrokerConnector, explain } from "../mqtt/broker.ts";
 import type { Delivery } from "../store/deliveries.ts";
 import type { Target } from "../store/destinations.ts";
 import type { Courier, CourierOptions, DeliveryFailure, SendOptions } from "./courier.ts";
@@ -15,6 +14,7 @@ import type { Courier, CourierOptions, DeliveryFailure, SendOptions } from "./co
 type MqttTarget = Extract<Target, { readonly kind: "mqtt" }>;
 
 interface SharedBroker {
+  readonly url: string;
   readonly connector: BrokerConnector;
   opening: Promise<Session> | null;
   session: Session | null;
@@ -76,12 +76,14 @@ export class MqttCourier implements Courier {
 
   #add(key: string, target: MqttTarget): SharedBroker {
     const { config, authorities } = this.#options;
-    const connector = new BrokerConnector(readBroker(target), {
+    const connector = new BrokerConnector(target, {
       ...{ network: config.network, path: "/host", authorities, maxPacketBytes: MAX_PACKET_BYTES },
       keepaliveSeconds: config.delivery.keepalive_seconds,
       connectSeconds: config.delivery.connect_seconds,
     });
-    const broker = { connector, opening: null, session: null, retryAtMs: 0, users: 0, idleTimer: undefined };
+    const broker = {
+      ...{ url: target.url, connector, opening: null, session: null, retryAtMs: 0, users: 0, idleTimer: undefined },
+    };
     this.#brokers.set(key, broker);
     return broker;
   }
@@ -96,7 +98,7 @@ export class MqttCourier implements Courier {
     broker.opening = broker.connector.connect().then(
       (connection) => {
         broker.retryAtMs = 0;
-        broker.session = new Session(connection, broker.connector.broker.url, delivery);
+        broker.session = new Session(connection, broker.url, delivery);
         return broker.session;
       },
       (error: Error) => {
@@ -124,18 +126,6 @@ async function publishAll(
       onDelivered();
     }
   }
-}
-
-function readBroker({ url, username, password }: MqttTarget): Broker {
-  const authority = readAuthority(url);
-  if (typeof authority === "string") throw new Error(`the address of the broker is not valid: ${authority}`);
-  const { scheme, host, writtenHost } = authority;
-  const port = authority.port ?? BROKER_PORTS[scheme];
-  if (port === undefined) throw new Error(`expected a broker address with mqtt:// or mqtts://, received ${scheme}://`);
-  return {
-    url: `${scheme}://${writtenHost}:${port}`,
-    ...{ host, port, username: username ?? undefined, password: password ?? undefined },
-  };
 }
 
 /** We subscribe to no topic: packets from the broker are short. */

@@ -35,12 +35,9 @@ export interface Receiver {
   readonly addresses: readonly string[];
 }
 
-export interface PostRequest {
+export interface PostOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-}
-
-export interface PostOptions {
   readonly config: Config["delivery"];
   readonly agent: Agent;
   readonly signal: AbortSignal;
@@ -88,9 +85,9 @@ function decode(text: string): string {
 }
 
 /** Rejects with `PostError`. */
-export const post = (receiver: Receiver, request: PostRequest, options: PostOptions): Promise<PostResponse> =>
-  postOnce(receiver, request, options).catch((error: unknown) => {
-    if (error instanceof PostError && error.isStale) return postOnce(receiver, request, options);
+export const post = (receiver: Receiver, options: PostOptions): Promise<PostResponse> =>
+  postOnce(receiver, options).catch((error: unknown) => {
+    if (error instanceof PostError && error.isStale) return postOnce(receiver, options);
     throw error;
   });
 
@@ -98,9 +95,9 @@ const MAX_HEADER_BYTES = 32_768;
 /** For the body of the response, which is read only so that the connection can be reused. */
 const READ_MS = 2_000;
 
-function postOnce(receiver: Receiver, { headers, body }: PostRequest, options: PostOptions): Promise<PostResponse> {
+function postOnce(receiver: Receiver, options: PostOptions): Promise<PostResponse> {
   const { origin, isSecure, host, port, path, addresses } = receiver;
-  const { config, agent, signal, authorities } = options;
+  const { headers, body, config, agent, signal, authorities } = options;
   const { connect_seconds, answer_seconds } = config;
   return new Promise((resolve, reject) => {
     let request: ClientRequest | null = null;

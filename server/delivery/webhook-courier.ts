@@ -11,6 +11,7 @@ import { findReceiver, PostError, type PostOptions, type PostResponse, post, typ
 
 type WebhookTarget = Extract<Target, { readonly kind: "webhook" }>;
 type Sent = Pick<Delivery, "id" | "body">;
+type Way = Omit<PostOptions, "headers" | "body">;
 
 const UNAUTHORIZED = 401;
 const GONE = 410;
@@ -60,7 +61,7 @@ export class WebhookCourier implements Courier {
   close(): void {}
 
   /** Repeats it with a new token when the receiver rejects the known one. */
-  async #deliver(target: WebhookTarget, receiver: Receiver, sent: Sent, options: PostOptions): Promise<PostResponse> {
+  async #deliver(target: WebhookTarget, receiver: Receiver, sent: Sent, options: Way): Promise<PostResponse> {
     const response = await this.#post(target, receiver, sent, options);
     if (response.status !== UNAUTHORIZED || target.authUrl === null) return response;
     this.#logins.forget(target.authUrl, receiver);
@@ -71,7 +72,7 @@ export class WebhookCourier implements Courier {
     { secret, authUrl }: WebhookTarget,
     receiver: Receiver,
     { id, body }: Sent,
-    options: PostOptions,
+    options: Way,
   ): Promise<PostResponse> {
     const token = authUrl === null ? null : await this.#logins.token(authUrl, receiver, options.signal);
     const authorization = token === null ? receiver.authorization : `Bearer ${token}`;
@@ -84,7 +85,7 @@ export class WebhookCourier implements Courier {
       "webhook-signature": sign(`${id}.${timestamp}.${body}`, secret),
       ...(authorization !== null && { authorization }),
     };
-    return post(receiver, { headers, body }, options);
+    return post(receiver, { headers, body, ...options });
   }
 }
 
@@ -174,7 +175,7 @@ class Logins {
     };
     const agent = receiver.isSecure ? new SecureAgent() : new Agent();
     const options = { config: config.delivery, agent, signal, authorities };
-    const { status, body, isComplete } = await post(receiver, { headers, body: "" }, options);
+    const { status, body, isComplete } = await post(receiver, { headers, body: "", ...options });
     if (status < 200 || status > 299) throw new PostError(`${origin}: it answered ${status}`);
     if (!isComplete) throw new PostError(`${origin}: its response is too long, or does not end`);
     const token = readToken(body.toString("utf8"));

@@ -1,11 +1,12 @@
 /** Connects to MQTT brokers: only to addresses that the network guard has checked, and with bounded incoming packets. */
 import { randomBytes } from "node:crypto";
-import { connect as connectTcp, isIP, type LookupFunction } from "node:net";
+import { connect as connectTcp, isIP, type LookupFunction, type TcpNetConnectOpts } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { MqttClient } from "mqtt";
 import type { Config } from "../../schemas/config.ts";
 import { explainConnectionError } from "../net/explain.ts";
 import { guardAddress } from "../net/guard.ts";
+import { readAuthority } from "../net/url.ts";
 import { FilteredSocket, PacketFilter } from "./packet-filter.ts";
 
 /** By scheme. */
@@ -14,10 +15,8 @@ export const BROKER_PORTS: Readonly<Record<string, number>> = { mqtt: 1883, mqtt
 export interface Broker {
   /** `mqtt://host:port` or `mqtts://host:port`, without credentials. */
   readonly url: string;
-  readonly host: string;
-  readonly port: number;
-  readonly username: string | undefined;
-  readonly password: string | undefined;
+  readonly username: string | null;
+  readonly password: string | null;
 }
 
 export interface BrokerOptions {
@@ -46,13 +45,13 @@ export interface BrokerConnection {
 const VERSION_CODES = [1, 132];
 
 export class BrokerConnector {
-  readonly broker: Broker;
+  readonly #broker: Broker;
   readonly #options: BrokerOptions;
   /** The number on the wire of 3.1.1 or 5. Starts with 3.1.1: brokers that support only 5 are rare. */
   #version: 4 | 5 = 4;
 
   constructor(broker: Broker, options: BrokerOptions) {
-    this.broker = broker;
+    this.#broker = broker;
     this.#options = options;
   }
 
@@ -61,15 +60,21 @@ export class BrokerConnector {
    * uses the other one. Errors name the broker's URL, not the credentials.
    */
   async connect(): Promise<BrokerConnection> {
-    const { url, host } = this.broker;
+    const { url } = this.#broker;
     const { network, path, signal } = this.#options;
+    const authority = readAuthority(url);
+    if (typeof authority === "string") throw new Error(`the address of the broker is not valid: ${authority}`);
+    const { host } = authority;
+    const port = authority.port ?? BROKER_PORTS[authority.scheme];
+    if (port === undefined) throw new Error(`${url}: expected an address with mqtt:// or mqtts://`);
     const addresses = await guardAddress(url, network, path);
     if (addresses.length === 0) throw new Error(`${url}: host ${host} cannot be resolved`);
     if (signal?.aborted) throw new Error(`${url}: the connection was closed`);
     return new Promise((resolve, reject) => {
       let [isReached, isAccepted, isOtherVersion] = [false, false, false];
       let cause: Error | null = null;
-      const client = this.#openClient(addresses, () => {
+      const tcp = { host, port, lookup: lookupOnly(addresses), autoSelectFamily: true, noDelay: true };
+      const client = this.#openClient(tcp, () => {
         isReached = true;
       });
       const end = (): void => void client.end(true);
@@ -97,10 +102,10 @@ export class BrokerConnector {
     });
   }
 
-  #openClient(addresses: readonly string[], onReached: () => void): MqttClient {
-    const { url, host, port, username, password } = this.broker;
+  #openClient(tcp: TcpNetConnectOpts, onReached: () => void): MqttClient {
+    const { url, username, password } = this.#broker;
     const { keepaliveSeconds, connectSeconds, maxPacketBytes, authorities, onOversized = () => {} } = this.#options;
-    const tcp = { host, port, lookup: lookupOnly(addresses), autoSelectFamily: true, noDelay: true };
+    const { host = "" } = tcp;
     const tls = {
       ...tcp,
       ...(isIP(host) === 0 && { servername: host }),
@@ -115,8 +120,8 @@ export class BrokerConnector {
       protocolVersion: this.#version,
       clientId: `windhover-${randomBytes(8).toString("hex")}`,
       clean: true,
-      ...(username !== undefined && { username }),
-      ...(password !== undefined && { password }),
+      ...(username !== null && { username }),
+      ...(password !== null && { password }),
       keepalive: Math.round(keepaliveSeconds),
       connectTimeout: connectSeconds * 1000,
       // Never by itself: the address has to be checked again.

@@ -52,8 +52,8 @@ export async function insertDeliveries(
   limit: number,
 ): Promise<readonly Trimmed[]> {
   if (deliveries.length === 0) return [];
-  const news = deliveries.map(({ dueAt, ...delivery }, at) => ({
-    ...{ ...delivery, at, dueAt: dueAt?.toISOString() ?? null },
+  const news = deliveries.map(({ id, destinationUuid, body, dueAt }, at) => ({
+    ...{ id, destinationUuid, body, at, dueAt: dueAt?.toISOString() ?? null },
   }));
   const ends = await sql<QueueEnd[]>`
     with news as (

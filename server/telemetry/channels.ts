@@ -3,6 +3,7 @@
  * channel, write its function here and name it in `CHANNELS`.
  */
 import type { Config } from "../../schemas/config.ts";
+import type { Json } from "../../schemas/json.ts";
 import { backoff, sleep } from "../async/timing.ts";
 import { BrokerConnector } from "../mqtt/broker.ts";
 import { brokerUrl, type TelemetrySetting } from "../sources/telemetry-cfg.ts";
@@ -71,18 +72,14 @@ function openWebsocket({ onMessage }: ChannelOptions): TelemetryChannel {
 function openMqtt(options: ChannelOptions): TelemetryChannel {
   const { setting, config, onMessage, onDropped, onTrouble } = options;
   const { message_bytes: maxBytes, keepalive_seconds, connect_seconds } = config.telemetry;
-  const { ip, port, username, password } = setting.parameters;
+  const { username, password } = setting.parameters;
   const url = brokerUrl(setting) ?? "";
   const topic = String(setting.parameters.topic);
   const closing = new AbortController();
   const { signal } = closing;
   const onOversized = (bytes: number) => onDropped(`it has ${bytes} bytes; the limit is ${maxBytes}`);
   const connector = new BrokerConnector(
-    {
-      ...{ url, host: String(ip), port: Number(port) },
-      username: username === undefined ? undefined : String(username),
-      password: password === undefined ? undefined : String(password),
-    },
+    { url, username: textOf(username), password: textOf(password) },
     {
       ...{ network: config.network, path: "/telemetry_cfg/parameters/ip", signal, onOversized },
       ...{ keepaliveSeconds: keepalive_seconds, connectSeconds: connect_seconds },
@@ -134,6 +131,8 @@ function openMqtt(options: ChannelOptions): TelemetryChannel {
     close: () => closing.abort(),
   };
 }
+
+const textOf = (value: Json | undefined): string | null => (value === undefined ? null : String(value));
 
 /** Topic and properties of a message, besides its payload. */
 const OVERHEAD_BYTES = 70_000;

@@ -8,7 +8,6 @@ import { writeSome } from "../async/batch-writer.ts";
 import { backoff } from "../async/timing.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import type { Sql } from "../store/client.ts";
-import type { NewDelivery } from "../store/deliveries.ts";
 import {
   closeSubscriptions,
   listSubscriptions,
@@ -16,7 +15,7 @@ import {
   type NewProgress,
   saveProgress,
 } from "../store/subscriptions.ts";
-import type { Outcome, ProcessSubscriptions, SubscriptionDraft } from "./process-subscriptions.ts";
+import type { Draft, Outcome, ProcessSubscriptions } from "./process-subscriptions.ts";
 
 export interface NotificationWriterDeps {
   readonly sql: Sql;
@@ -122,7 +121,7 @@ export class NotificationWriter {
       for (const isAmended of [false, true])
         await this.#writeDrafts(
           subscriptions,
-          drafts.filter(({ draft }) => draft.isAmended === isAmended),
+          drafts.filter((draft) => draft.isAmended === isAmended),
         );
     }
     if (isEnded) {
@@ -133,14 +132,14 @@ export class NotificationWriter {
     if (isEnded || isLeft) this.#processes.delete(subscriptions);
   }
 
-  async #writeDrafts(subscriptions: ProcessSubscriptions, drafts: readonly SubscriptionDraft[]): Promise<void> {
+  async #writeDrafts(subscriptions: ProcessSubscriptions, drafts: readonly Draft[]): Promise<void> {
     const { delivery, log } = this.#deps;
     for (let at = 0; at < drafts.length; ) {
       at += await writeSome(drafts.slice(at, at + BATCH), {
         write: (batch) => this.#store(subscriptions, batch),
-        onRejected: ({ uuid, draft }, error) => {
+        onRejected: ({ destinationUuid: uuid, trackCount }, error) => {
           log.error({ subscription: uuid, err: error }, "notification rejected by the database");
-          subscriptions.settle(uuid, { kind: "late", trackCount: draft.trackCount }, Date.now());
+          subscriptions.settle(uuid, { kind: "late", trackCount }, Date.now());
         },
       });
       delivery.wake();
@@ -148,36 +147,37 @@ export class NotificationWriter {
   }
 
   /** All new, or all amended. Stores deliveries, and what subscriptions have sent, in one transaction. */
-  async #store(subscriptions: ProcessSubscriptions, drafts: readonly SubscriptionDraft[]): Promise<void> {
+  async #store(subscriptions: ProcessSubscriptions, drafts: readonly Draft[]): Promise<void> {
     const { sql, delivery } = this.#deps;
-    const ordered = [...drafts].sort((a, b) => (a.uuid < b.uuid ? -1 : 1));
-    const isAmended = ordered.some(({ draft }) => draft.isAmended);
+    const ordered = [...drafts].sort((a, b) => (a.destinationUuid < b.destinationUuid ? -1 : 1));
+    const isAmended = ordered.some((draft) => draft.isAmended);
+    const uuids = ordered.map(({ destinationUuid }) => destinationUuid);
     const outcomes = await sql.begin(async (transaction) => {
-      const uuids = ordered.map(({ uuid }) => uuid);
       const rows = await lockProgress(transaction, subscriptions.claim, uuids);
       const outcomes = new Map<string, Outcome>();
-      const pending: SubscriptionDraft[] = [];
-      for (const each of ordered) {
-        const row = rows.get(each.uuid);
+      const pending: Draft[] = [];
+      for (const draft of ordered) {
+        const { destinationUuid: uuid, id, waitsForEarlier } = draft;
+        const row = rows.get(uuid);
         if (row === undefined) continue;
-        const trackCount = row.parcelId === each.draft.id ? row.parcelCount : 0;
-        // It was committed by an attempt whose answer was lost.
-        const isCommitted = !isAmended && row.parcelId === each.draft.id;
-        const waits = each.draft.waitsForEarlier && row.isWaiting;
-        // Of those that remain, the ones that cannot be amended are late.
-        outcomes.set(each.uuid, { kind: isCommitted ? "stored" : waits ? "waits" : "late", trackCount });
-        if (!isCommitted && !waits) pending.push(each);
+        const isKnown = row.parcelId === id;
+        const waits = waitsForEarlier && row.isWaiting;
+        // A known draft that is new was committed by an attempt whose answer was lost. Late unless stored below.
+        const kind = isKnown && !isAmended ? "stored" : waits ? "waits" : "late";
+        outcomes.set(uuid, { kind, trackCount: isKnown ? row.parcelCount : 0 });
+        if (kind === "late") pending.push(draft);
       }
       // Amended in a pipeline: sent together, executed in this order.
       const answers = isAmended
-        ? await Promise.all(pending.map((each) => delivery.amend(transaction, toDelivery(each))))
-        : await delivery.enqueue(transaction, pending.map(toDelivery)).then(() => pending.map(() => true));
+        ? await Promise.all(pending.map((draft) => delivery.amend(transaction, draft)))
+        : await delivery.enqueue(transaction, pending).then(() => pending.map(() => true));
       const stored = pending.filter((_, at) => answers[at] === true);
-      for (const { uuid, draft } of stored) outcomes.set(uuid, { kind: "stored", trackCount: draft.trackCount });
+      for (const { destinationUuid, trackCount } of stored)
+        outcomes.set(destinationUuid, { kind: "stored", trackCount });
       await saveProgress(transaction, stored.map(toProgress));
       return outcomes;
     });
-    for (const { uuid } of ordered) {
+    for (const uuid of uuids) {
       const outcome = outcomes.get(uuid);
       // It was deleted, or another node has the process.
       if (outcome === undefined) subscriptions.remove(uuid);
@@ -186,10 +186,6 @@ export class NotificationWriter {
   }
 }
 
-const toDelivery = ({ uuid, draft: { id, body, dueMs } }: SubscriptionDraft): NewDelivery => ({
-  ...{ id, destinationUuid: uuid, body: JSON.stringify(body), dueAt: new Date(dueMs) },
-});
-
-const toProgress = ({ uuid, draft: { id, trackCount, sentCount, nextMs } }: SubscriptionDraft): NewProgress => ({
-  ...{ uuid, parcelId: id, parcelCount: trackCount, sentCount, nextMs },
+const toProgress = ({ id, destinationUuid, trackCount, sentCount, nextMs }: Draft): NewProgress => ({
+  ...{ uuid: destinationUuid, parcelId: id, parcelCount: trackCount, sentCount, nextMs },
 });

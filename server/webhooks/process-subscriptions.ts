@@ -2,18 +2,16 @@
  * The subscriptions to one process of this node, and the drafts of their notifications. A draft is stored, perhaps after
  * retries, and then settled; until then its subscription makes no other. Never waits, and keeps bounded amounts.
  */
-import type { EventType, WebhookNotification } from "../../schemas/api/webhooks.ts";
+import type { EventType } from "../../schemas/api/webhooks.ts";
 import type { DetectionMessage } from "../../schemas/detection-message.ts";
 import type { Claim } from "../store/claims.ts";
+import type { NewDelivery } from "../store/deliveries.ts";
 import type { SubscriptionRow } from "../store/subscriptions.ts";
 import { newUuid } from "../uuid.ts";
 import { NewTracksCollector, type NotificationRule, type SentBefore, TargetCountCollector } from "./collectors.ts";
 
-export interface Draft {
-  /** Of the delivery. */
-  readonly id: string;
-  readonly body: WebhookNotification;
-  readonly dueMs: number;
+/** A delivery that is not stored yet, or not as it is now. Its destination is the subscription. */
+export interface Draft extends NewDelivery {
   /** It is stored already, and changes. */
   readonly isAmended: boolean;
   /** It is not stored while an earlier delivery waits for the receiver. */
@@ -53,11 +51,13 @@ const CHECK_MS = 1_000;
  * node counts for itself.
  */
 class CountDrafter implements Drafter {
+  readonly #uuid: string;
   readonly #rule: NotificationRule;
   readonly #collector: TargetCountCollector;
   #unsettled: Draft | null = null;
 
-  constructor(rule: NotificationRule, before: SentBefore) {
+  constructor(uuid: string, rule: NotificationRule, before: SentBefore) {
+    this.#uuid = uuid;
     this.#rule = rule;
     this.#collector = new TargetCountCollector(rule, before);
   }
@@ -78,7 +78,8 @@ class CountDrafter implements Drafter {
     if (body === null) return null;
     const id = newUuid();
     this.#unsettled = {
-      ...{ id, body: { id, ...body }, dueMs: nowMs, isAmended: false, waitsForEarlier: !isLast, trackCount: 0 },
+      ...{ id, destinationUuid: this.#uuid, body: JSON.stringify({ id, ...body }), dueAt: new Date(nowMs) },
+      ...{ isAmended: false, waitsForEarlier: !isLast, trackCount: 0 },
       ...{ sentCount: body.track_count, nextMs: nowMs + this.#rule.backoffMs },
     };
     return this.#unsettled;
@@ -95,13 +96,15 @@ class CountDrafter implements Drafter {
  * that was offline gets them all at once.
  */
 class TrackDrafter implements Drafter {
+  readonly #uuid: string;
   readonly #rule: NotificationRule;
   readonly #collector: NewTracksCollector;
   /** The delivery that can still be amended: how many tracks are stored, since when. */
   #open: { readonly id: string; stored: number; storedMs: number; dueMs: number } | null = null;
   #isEnding = false;
 
-  constructor(rule: NotificationRule, before: SentBefore) {
+  constructor(uuid: string, rule: NotificationRule, before: SentBefore) {
+    this.#uuid = uuid;
     this.#rule = rule;
     this.#collector = new NewTracksCollector(rule, before);
   }
@@ -128,7 +131,8 @@ class TrackDrafter implements Drafter {
     this.#open.dueMs = dueMs;
     const { id, stored } = this.#open;
     return {
-      ...{ id, body: { id, ...body }, dueMs, isAmended: stored > 0, waitsForEarlier: false },
+      ...{ id, destinationUuid: this.#uuid, body: JSON.stringify({ id, ...body }), dueAt: new Date(dueMs) },
+      ...{ isAmended: stored > 0, waitsForEarlier: false },
       ...{ trackCount: body.track_count, sentCount: 0, nextMs: Math.max(nowMs, dueMs) + this.#rule.backoffMs },
     };
   }
@@ -157,16 +161,11 @@ class TrackDrafter implements Drafter {
   }
 }
 
-const DRAFTERS: Readonly<Record<EventType, new (rule: NotificationRule, before: SentBefore) => Drafter>> = {
-  "new-tracks": TrackDrafter,
-  "target-count": CountDrafter,
-};
-
-export interface SubscriptionDraft {
-  /** Of the subscription, which is its destination. */
-  readonly uuid: string;
-  readonly draft: Draft;
-}
+const DRAFTERS: Readonly<Record<EventType, new (uuid: string, rule: NotificationRule, before: SentBefore) => Drafter>> =
+  {
+    "new-tracks": TrackDrafter,
+    "target-count": CountDrafter,
+  };
 
 /** Messages kept until the subscriptions are loaded. */
 const MAX_EARLY = 250;
@@ -213,7 +212,7 @@ export class ProcessSubscriptions {
     const rule = { eventType, format, backoffMs: policy.backoff_seconds * 1000 };
     const nextMs = nextAt?.getTime() ?? Number.NEGATIVE_INFINITY;
     const before = { nextMs, lastTrackId: this.#lastTrackId, count: sentCount };
-    this.#live.set(uuid, { drafter: new DRAFTERS[eventType](rule, before), isFresh: true });
+    this.#live.set(uuid, { drafter: new DRAFTERS[eventType](uuid, rule, before), isFresh: true });
   }
 
   remove(uuid: string): void {
@@ -242,11 +241,8 @@ export class ProcessSubscriptions {
     return earliestMs;
   }
 
-  makeDrafts(nowMs: number): readonly SubscriptionDraft[] {
-    return [...this.#live].flatMap(([uuid, { drafter }]) => {
-      const draft = drafter.make(nowMs, this.isEnded);
-      return draft === null ? [] : [{ uuid, draft }];
-    });
+  makeDrafts(nowMs: number): readonly Draft[] {
+    return [...this.#live.values()].flatMap(({ drafter }) => drafter.make(nowMs, this.isEnded) ?? []);
   }
 
   settle(uuid: string, outcome: Outcome, nowMs: number): void {
