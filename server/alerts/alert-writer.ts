@@ -22,7 +22,6 @@ export interface AlertWriterDeps {
 
 /** An event that is not stored yet. */
 export interface QueuedEvent {
-  /** Of the deliveries. */
   readonly id: string;
   readonly event: AlertFinding;
   readonly process: {
@@ -73,7 +72,6 @@ export class AlertWriter {
     });
   }
 
-  /** Since the start. */
   get numbers(): AlertNumbers {
     return { written: this.#written, lost: this.#queue.dropped + this.#rejected, waiting: this.#queue.size };
   }
@@ -150,7 +148,6 @@ interface Bounds {
 
 /** Bounded: drops the oldest events of the process that has the most bytes queued, so that it costs no other process any. */
 export class EventQueue implements BatchQueue<QueuedEvent> {
-  /** Since the start. */
   dropped = 0;
   readonly #limits: Bounds & { readonly batch: Bounds };
   #events: QueuedEvent[] = [];

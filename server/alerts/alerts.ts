@@ -29,11 +29,9 @@ import { type AlertNumbers, AlertWriter, type AlertWriterDeps } from "./alert-wr
 export interface AlertsDeps extends AlertWriterDeps {
   readonly config: Pick<Config, "alerts" | "network">;
   readonly alertTypes: readonly AlertTypeDefinition[];
-  /** Of all installed models. */
   classNames(): Promise<readonly string[]>;
 }
 
-/** What alerts need of a process. */
 export interface AlertedProcess {
   readonly row: Pick<ProcessRow, "uuid" | "userUuid" | "sourceUuid">;
   readonly alertNode: AlertNode | null;

@@ -26,7 +26,6 @@ const SECRET_BYTES = 24;
 const pathTo = (index: number, field: string): string => `/output/${index}/config/${field}`;
 
 interface BrokerAddress {
-  /** `mqtt://host:port` or `mqtts://host:port`. */
   readonly url: string;
   /** As it was written, without credentials. */
   readonly host: string;

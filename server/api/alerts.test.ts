@@ -22,7 +22,7 @@ after(async () => {
   await database?.close();
 });
 
-/** Whatever a test leaves. */
+/** What a test has left. */
 afterEach(async () => {
   const { stage, call } = service;
   await stage.supervisor.stopAll(stage.user);
@@ -42,7 +42,7 @@ const countOf = (count: number) => ({ trigger: { count } });
 const uuidsOf = (body: { alerts: readonly AlertRecord[] }) => body.alerts.map(({ uuid }) => uuid);
 
 for (const { name } of ALERT_TYPES)
-  test(`${name} is described, and its example posts as it is`, async () => {
+  test(`describes ${name} with an example that can be posted`, async () => {
     const { call } = service;
     const { status, body } = await call("GET", `/alert_description?name=${name}`);
     assert.deepEqual([status, body.name, body.type], [200, name, name]);
@@ -54,7 +54,7 @@ for (const { name } of ALERT_TYPES)
     assert.equal((await call("DELETE", `/alert/${made.body.uuid}`)).status, 200);
   });
 
-test("a type that is not there is refused with those that are, and the nearest", async () => {
+test("rejects an unknown type with the known types and the nearest", async () => {
   const { call } = service;
   const wrong = await call("GET", "/alert_description?name=grid-densty");
   assert.deepEqual([wrong.status, wrong.body.errors[0].path], [422, "name"]);
@@ -62,7 +62,7 @@ test("a type that is not there is refused with those that are, and the nearest",
   assert.equal((await call("GET", "/alert_description")).status, 422);
 });
 
-test("an alert is registered, shown, listed, and gone once deleted; its secrets are shown once", async () => {
+test("registers, shows, lists and deletes an alert, and shows its secrets once", async () => {
   const { call, make, app } = service;
   const output = [
     { type: "mqtt", config: { host: "mqtt://ada:hunter6@localhost", topic: "a" } },
@@ -156,19 +156,19 @@ const REFUSED: readonly (readonly [why: string, body: object, ...paths: readonly
   ],
 ];
 for (const [why, body, ...paths] of REFUSED)
-  test(`POST /alert refuses ${why}`, async () => {
+  test(`POST /alert rejects ${why}`, async () => {
     const reply = await service.call("POST", "/alert", body);
     assert.deepEqual([reply.status, reply.body.code], [422, "invalid_input"], JSON.stringify(reply.body));
     assert.deepEqual(reply.body.errors.map(({ path }: { path: string }) => path).sort(), paths);
   });
 
-test("an unknown class is told with the nearest and with all that are known", async () => {
+test("reports an unknown class with the nearest and all known classes", async () => {
   const { body } = await service.call("POST", "/alert", gate({ filter: { class_names: ["cra"] } }));
   assert.match(body.errors[0].message, /"cra".*did you mean "car"/);
   for (const name of CLASSES) assert.match(body.errors[0].message, new RegExp(`\\b${name}\\b`));
 });
 
-test("POST /alert connects to no denied address", async () => {
+test("POST /alert rejects blocked addresses", async () => {
   for (const [field, output] of [
     ["host", mqtt({ host: "169.254.169.254" })],
     ["host", mqtt({ host: "metadata.google.internal" })],
@@ -180,7 +180,7 @@ test("POST /alert connects to no denied address", async () => {
   }
 });
 
-test("the limit of alerts holds when raced; an alert of another user is not there; the listing comes in pages", async () => {
+test("holds the alert limit when raced, hides alerts of other users, and lists in pages", async () => {
   const eve = await addUser(database.sql);
   service.addUser({ ...eve, limits: { ...eve.limits, alerts: 3 } });
   const { call } = service;
@@ -197,7 +197,7 @@ test("the limit of alerts holds when raced; an alert of another user is not ther
     assert.equal((await call(method, `/alert/${all[0]}`, method === "PATCH" ? {} : undefined)).status, 404);
 });
 
-test("two changes at once both hold", async () => {
+test("applies both of two concurrent changes", async () => {
   const { call, make } = service;
   const { uuid } = await make();
   const counts = [2, 3, 4, 5];
@@ -211,7 +211,7 @@ test("two changes at once both hold", async () => {
   assert.deepEqual([body.alias, body.filter.class_names, body.pending], ["raced", ["dog"], null]);
 });
 
-test("a change needs nothing that it leaves out, replaces a part whole, and never takes a password to another broker", async () => {
+test("keeps omitted parts, replaces given ones, and never moves a password to another broker", async () => {
   const { call, make } = service;
   const output = mqtt({ username: "ada", password: "hunter9" }).output;
   const { uuid } = await make(gate({ output, trigger: { count: 3, direction: "forward" } }));
@@ -248,7 +248,7 @@ test("a change needs nothing that it leaves out, replaces a part whole, and neve
   assert.equal((await call("GET", path)).body.output[0].config.secret, "***");
 });
 
-test("a registered alert runs on what runs and on what is started later; a change waits for a start, or is forced", async () => {
+test("runs a registered alert on running and later processes; a change waits for a start, or is forced", async () => {
   const { stage, call, make, rules } = service;
   const first = await stage.start({}, { graph: "ruled" });
   const bare = await stage.start({}, { graph: "bare" });
@@ -269,7 +269,7 @@ test("a registered alert runs on what runs and on what is started later; a chang
   await stage.hear(first, (notice) => notice.type === "restarting");
   await stage.reach(first, "running");
   const restarted = await stage.inside(first);
-  assert.deepEqual([restarted.pid === pid, await triggers(first)], [false, 1], "a crash is no start");
+  assert.deepEqual([restarted.pid === pid, await triggers(first)], [false, 1], "a crash does not count as a start");
   assert.deepEqual(Object.keys(restarted.job.live as object), ["watch"], "from the first frame on");
 
   const second = await stage.start();
@@ -305,7 +305,7 @@ test("a registered alert runs on what runs and on what is started later; a chang
   assert.deepEqual([Object.keys(await rules(first)), await rules(second)], [[OWN_RULE.alert], {}]);
 });
 
-test("an alert of one process is refused where its graph evaluates none, and goes with its process", async () => {
+test("rejects an alert for a process whose graph has no alerts, and deletes it with its process", async () => {
   const { stage, call, make, rules } = service;
   const bare = await stage.start({}, { graph: "bare" });
   const refused = await call("POST", `/alert/${bare}`, gate());
@@ -359,7 +359,7 @@ test("stores an event for every output, then notifies subscribers, with the curr
   assert.ok(shown.delivery.every(({ waiting }) => waiting > 0));
 });
 
-test("a restart of the service is no start: its processes go on with the alerts that they had", async () => {
+test("keeps the alerts of processes over a restart of the service", async () => {
   const { stage } = service;
   const { user, sourceUuid } = stage;
   const other = await openAlerts(database.sql, { user, sourceUuid });
@@ -385,7 +385,7 @@ test("a restart of the service is no start: its processes go on with the alerts 
   await next.close();
 });
 
-test("a webhook that wanted nothing more is asked again once it is named again, or the alert is made active again", async () => {
+test("tries a webhook that answered 410 again when it is sent again, or the alert is activated", async () => {
   const { call, make } = service;
   const { sql } = database;
   const { uuid } = await make(gate({ output: [{ type: "webhook", config: { url: "http://127.0.0.1:9/" } }] }));
@@ -448,7 +448,7 @@ test("queues events in order while they cannot be stored, drops the oldest, and 
     delivery: {
       wake() {},
       async enqueue(_, deliveries) {
-        if (isUnreachable) throw new Error("the database is away");
+        if (isUnreachable) throw new Error("the database is unreachable");
         if (deliveries.some(({ id }) => id === "bad")) throw Object.assign(new Error("a NUL in it"), { code: "22P05" });
         kept.push(...deliveries.map(({ id }) => id));
       },

@@ -60,7 +60,7 @@ async function join(limits: Partial<User["limits"]> = {}): Promise<User> {
   return user;
 }
 
-/** A process of this user that shows what the test says. */
+/** A process of this user with tracks chosen by the test. */
 async function start(user = ada, offers?: readonly string[]): Promise<StagedProcess> {
   const process = new StagedProcess(user, { config, setting: null, ...(offers !== undefined && { offers }) });
   processes.add(process);
@@ -98,7 +98,7 @@ const show = (process: StagedProcess, ...ids: readonly number[]) =>
 
 const checks = { "new-tracks": checkBy(NewTracksNotification), "target-count": checkBy(TargetCountNotification) };
 
-/** As whoever was given the secret checks it. */
+/** Checks the signature as a receiver does. */
 function read({ body, headers }: Received, secret: string) {
   const [id, seconds] = [headers["webhook-id"], headers["webhook-timestamp"]];
   const key = Buffer.from(secret.replace("whsec_", ""), "base64");
@@ -110,7 +110,7 @@ function read({ body, headers }: Received, secret: string) {
   return notification;
 }
 
-test("a subscription is made with its defaults, shows its secret once, is listed with its standing, and is gone once deleted", async () => {
+test("creates a subscription with defaults, shows its secret once, lists it with its delivery status, and deletes it", async () => {
   const process = await start();
   const made = await subscribe(process, wish());
   assert.equal(made.status, 201);
@@ -143,7 +143,7 @@ test("a subscription is made with its defaults, shows its secret once, is listed
   assert.deepEqual([again.status, again.body.code], [404, "subscription_not_found"]);
 });
 
-test("one subscription per event type and notification_url: another is refused, also when raced", async () => {
+test("rejects a second subscription with the same event type and notification_url, also when raced", async () => {
   const [process, other] = [await start(), await start()];
   const raced = await Promise.all(Array.from({ length: 5 }, () => subscribe(process, wish())));
   assert.deepEqual(raced.map(({ status }) => status).sort(), [201, 409, 409, 409, 409]);
@@ -154,7 +154,7 @@ test("one subscription per event type and notification_url: another is refused, 
   assert.equal((await subscribe(other, wish())).status, 201);
 });
 
-test("new-tracks and target-count arrive signed and as the interface has them, gathered by the interval, and end with the process", async () => {
+test("delivers new-tracks and target-count signed and valid, by the interval, until the process ends", async () => {
   const process = await start();
   const backoff = { notifier_policy_args: { backoff_seconds: 3600 } };
   const tracks = (await subscribe(process, wish("/hook", backoff))).body;
@@ -187,9 +187,9 @@ test("new-tracks and target-count arrive signed and as the interface has them, g
     ],
   });
   assert.deepEqual([last.track_count, last.detections.map(({ id }: { id: number }) => id)], [3, [3, 4, 5]]);
-  const told = at("count").map((received) => read(received, counts.body.secret));
+  const sent = at("count").map((received) => read(received, counts.body.secret));
   assert.deepEqual(
-    told.map(({ track_count, previous_count, active_tracks }) => [track_count, previous_count, active_tracks.length]),
+    sent.map(({ track_count, previous_count, active_tracks }) => [track_count, previous_count, active_tracks.length]),
     [
       [2, 0, 2],
       [3, 2, 3],
@@ -201,29 +201,29 @@ test("new-tracks and target-count arrive signed and as the interface has them, g
   }, "its subscriptions are gone");
 });
 
-test("tracks that are shown when a subscription begins are new to it, and with full come as whole entries", async () => {
+test("sends tracks of the first frame as new, and complete entries with the format full", async () => {
   const process = await start();
   show(process, 1, 2);
   const { secret } = (await subscribe(process, wish("/hook", { notification_format: "full" }))).body;
   const before = receiver.at("/hook").length;
   show(process, 2, 3);
-  await eventually(() => receiver.at("/hook").length > before, "they are told");
-  const told = read(receiver.at("/hook")[before] ?? assert.fail(), secret);
-  assert.deepEqual(told.tracks, [entryOf(2), entryOf(3)]);
+  await eventually(() => receiver.at("/hook").length > before, "they arrive");
+  const first = read(receiver.at("/hook")[before] ?? assert.fail(), secret);
+  assert.deepEqual(first.tracks, [entryOf(2), entryOf(3)]);
 });
 
-test("a receiver that refuses shows in the standing", async () => {
+test("shows the error of a receiver that fails", async () => {
   const process = await start();
   await subscribe(process, wish("/broken"));
   show(process, 1);
   await eventually(async () => {
     const [{ delivery }] = (await call("GET", `/subscriptions/${process.uuid}`)).body.subscriptions;
     return delivery.waiting === 1 && delivery.last_attempt_at !== null && /500/.test(delivery.last_error);
-  }, "it is told that it failed");
+  }, "the failure is shown");
   assert.equal((await call("DELETE", `/subscriptions/${process.uuid}`)).status, 200);
 });
 
-test("a sample goes to the receivers of a process, marked, and what became of it is told within the time", async () => {
+test("sends a marked sample to the receivers of a process and reports the result within the time limit", async () => {
   const process = await start();
   const { secret, uuid } = (await subscribe(process, wish())).body;
   for (const path of ["/broken", "/hangs", "/elsewhere"])
@@ -250,7 +250,7 @@ test("a sample goes to the receivers of a process, marked, and what became of it
   assert.deepEqual([none.status, none.body.code], [404, "subscription_not_found"]);
 });
 
-test("what is to be deleted is named in the query or in a body, by url, by type, or not at all for all", async () => {
+test("deletes subscriptions by url or type, in the query or the body, or all", async () => {
   const process = await start();
   const at = `/subscriptions/${process.uuid}`;
   for (const path of ["/a", "/b", "/c"])
@@ -269,7 +269,7 @@ test("what is to be deleted is named in the query or in a body, by url, by type,
   assert.equal((await call("DELETE", at)).status, 404);
 });
 
-test("credentials are shown as ***, in no log, and a url that is shown so names its subscription", async () => {
+test("masks credentials in answers and logs, and accepts a masked url to select a subscription", async () => {
   const process = await start();
   const made = await subscribe(process, {
     ...wish(),
@@ -289,7 +289,7 @@ test("credentials are shown as ***, in no log, and a url that is shown so names 
   assert.equal(gone.status, 200);
 });
 
-test("as many subscriptions as a key may have, over all its processes, also when raced", async () => {
+test("limits the subscriptions of a key over all its processes, also when raced", async () => {
   const eve = await join({ subscriptions: 3 });
   const both = [await start(eve), await start(eve)];
   const replies = await Promise.all(
@@ -300,7 +300,7 @@ test("as many subscriptions as a key may have, over all its processes, also when
   assert.equal(refused?.body.code, "subscriptions_limit_reached");
 });
 
-test("a process that is not there, is over, or is another's takes no subscription; one without detections says so", async () => {
+test("rejects subscriptions to unknown, ended or foreign processes, and to graphs without detections", async () => {
   const [mine, over, blind] = [await start(), await start(), await start(ada, ["feed"])];
   const eve = await join();
   await subscribe(mine, wish());
@@ -333,7 +333,7 @@ test("a process that is not there, is over, or is another's takes no subscriptio
   assert.deepEqual([lacking.status, lacking.body.code], [409, "graph_lacks"]);
 });
 
-test("the listing comes in pages, newest first", async () => {
+test("lists in pages, newest first", async () => {
   const process = await start();
   for (const path of ["/1", "/2", "/3"]) await subscribe(process, wish(path));
   const first = await call("GET", `/subscriptions/${process.uuid}?limit=2`);
@@ -344,7 +344,7 @@ test("the listing comes in pages, newest first", async () => {
   assert.deepEqual([paths, second.body.next_cursor], [["/3", "/2", "/1"], undefined]);
 });
 
-test("addresses of private networks and of machines that must not be asked are rejected, unless the operator allows them", async () => {
+test("rejects addresses of private networks and blocked hosts, unless the operator allows them", async () => {
   const process = await start();
   const privateHosts = [
     "10.8.0.1",
@@ -362,13 +362,13 @@ test("addresses of private networks and of machines that must not be asked are r
   const outside = "http://198.51.100.9/hook";
   assert.equal((await subscribe(process, { ...wish(), notification_url: outside })).status, 201);
   const relay = await subscribe(process, { ...wish(), notification_url: outside, auth_url: `${receiver.url}/token` });
-  const told = [relay.status, relay.body.code, relay.body.errors?.[0]?.path];
-  assert.deepEqual(told, [422, "address_refused", "/auth_url"], "no token of the inside goes outside");
+  const answer = [relay.status, relay.body.code, relay.body.errors?.[0]?.path];
+  assert.deepEqual(answer, [422, "address_refused", "/auth_url"], "no internal token leaves the network");
 });
 
 const REFUSED: readonly (readonly [why: string, change: JsonRecord, path: string])[] = [
   ["no url", { notification_url: null }, "/notification_url"],
-  ["a url that is no text", { notification_url: 7 }, "/notification_url"],
+  ["a url that is not text", { notification_url: 7 }, "/notification_url"],
   ["another scheme", { notification_url: "ftp://192.0.2.1/" }, "/notification_url"],
   ["a url without a host", { notification_url: "http:///hook" }, "/notification_url"],
   ["a url with a space", { notification_url: "http://192.0.2.1/a b" }, "/notification_url"],
@@ -386,7 +386,7 @@ const REFUSED: readonly (readonly [why: string, change: JsonRecord, path: string
     "/notifier_policy_args/backoff_seconds",
   ],
   [
-    "an interval that is no number",
+    "an interval that is not a number",
     { notifier_policy_args: { backoff_seconds: "5" } },
     "/notifier_policy_args/backoff_seconds",
   ],
@@ -394,7 +394,7 @@ const REFUSED: readonly (readonly [why: string, change: JsonRecord, path: string
   ["a login elsewhere", { auth_url: "ldap://192.0.2.1/" }, "/auth_url"],
 ];
 for (const [why, change, path] of REFUSED)
-  test(`POST /subscribe refuses ${why}`, async () => {
+  test(`POST /subscribe rejects ${why}`, async () => {
     const { status, body } = await subscribe({ uuid: newUuid() }, { ...wish(), ...change });
     assert.deepEqual([status, body.code], [422, "invalid_input"]);
     assert.deepEqual(

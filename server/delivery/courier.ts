@@ -11,7 +11,6 @@ export interface CourierOptions {
   readonly authorities?: string;
 }
 
-/** Why a delivery failed. */
 export interface DeliveryFailure {
   /** For the user, without secrets. */
   readonly reason: string;

@@ -68,7 +68,6 @@ export class Dispatcher {
   readonly counts: Readonly<Record<Target["kind"], DeliveryCounts>> = { mqtt: noCounts(), webhook: noCounts() };
   readonly #deps: DispatcherDeps;
   readonly #leaseMs: number;
-  /** By destination. */
   readonly #sends = new Map<string, { readonly destination: ClaimedDestination; readonly done: Promise<void> }>();
   readonly #receipts = new ReceiptQueue();
   readonly #receiptWriter: BatchWriter<Receipt>;

@@ -47,7 +47,6 @@ export interface PostOptions {
 export interface PostResponse {
   readonly status: number;
   readonly headers: IncomingMessage["headers"];
-  /** Up to `answer_bytes`. */
   readonly body: Buffer;
   readonly isComplete: boolean;
 }

@@ -49,7 +49,6 @@ export interface NewAlertRow extends Omit<AlertRow, "createdAt" | "running"> {
   readonly weight: number;
 }
 
-/** An alert on one process. */
 export interface RunningAlert extends AlertSetting {
   readonly processUuid: string;
   readonly uuid: string;
@@ -240,7 +239,6 @@ async function pairAlert(sql: Queries, alertUuid: string): Promise<void> {
     where alerts.uuid = ${alertUuid}`;
 }
 
-/** Whether a process runs it. */
 export async function isPaired(sql: Queries, alertUuid: string): Promise<boolean> {
   return (await sql`select from process_alerts where alert_uuid = ${alertUuid} limit 1`).length > 0;
 }

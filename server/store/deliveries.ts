@@ -113,7 +113,6 @@ export async function insertDeliveries(
 export interface UserLimits {
   readonly count: number;
   readonly bytes: number;
-  /** The largest body. */
   readonly bodyBytes: number;
 }
 

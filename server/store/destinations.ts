@@ -194,7 +194,6 @@ export async function freeLeases(sql: Queries, nodeUuid: string | null): Promise
 export interface IdleDestination {
   readonly uuid: string;
   readonly nodeUuid: string;
-  /** As it was claimed. */
   readonly target: Target;
   /** The rest as read with its queue. */
   readonly nextSeq: number;

@@ -24,7 +24,6 @@ export interface ProcessTelemetryOptions {
   deliver(sample: TelemetrySample): Promise<unknown>;
   /** Sends a message to the subscribers of `drone_data`. */
   publish(message: JsonRecord): void;
-  /** The status has changed. */
   announce(info: TelemetryInfo): void;
 }
 

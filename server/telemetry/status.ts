@@ -5,7 +5,6 @@ import type { JsonRecord } from "../../schemas/json.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
 import { checkBy } from "../validation.ts";
 
-/** What elements report. */
 const GeolocationEvent = Type.Object({
   type: Type.Literal("geolocation"),
   mode: Type.Union([Type.Literal("full"), Type.Literal("reduced"), Type.Literal("none")]),

@@ -71,7 +71,6 @@ export class NewTracksCollector implements Collector {
     return this.#collected?.dueMs ?? null;
   }
 
-  /** Of collected tracks. */
   get count(): number {
     return this.#collected?.count ?? 0;
   }
@@ -89,7 +88,6 @@ export class NewTracksCollector implements Collector {
     }
   }
 
-  /** The notification so far. */
   peek(): NewTracksNotification | null {
     if (this.#collected === null) return null;
     const { entries, count, message } = this.#collected;

@@ -75,7 +75,6 @@ export class NotificationWriter {
     await this.#writing;
   }
 
-  /** After a last attempt. */
   async close(): Promise<void> {
     await this.flush();
     this.#isClosed = true;

@@ -24,7 +24,6 @@ export interface WebhooksDeps extends NotificationWriterDeps {
   readonly config: Pick<Config, "webhooks" | "network">;
 }
 
-/** What webhooks need of a process. */
 export interface ObservedProcess {
   readonly row: Pick<ProcessRow, "uuid" | "nextTrackId">;
   /** 1 on its first node. */
