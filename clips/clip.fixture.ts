@@ -1,4 +1,4 @@
-/** A small video with something moving in it, ten frames a second. */
+/** Writes a small video with motion at 10 fps. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 

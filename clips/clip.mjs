@@ -1,6 +1,6 @@
 /**
- * What publishes the clip of the demo, in a process of its own, forked by the server and told what to do over the channel
- * of `fork` (see schemas/clip.ts). Hands over to main.ts.
+ * Publishes the clip of the demo in a child process of the server, which sends its request over the IPC channel of `fork`
+ * (see schemas/clip.ts). Loads main.ts.
  */
 import { load } from "../setup/load.mjs";
 

@@ -4,17 +4,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { makeClip } from "./clip.fixture.ts";
-import { convertClip, FRAMES_A_SECOND } from "./convert-clip.ts";
 import { LoopedClip } from "./looped-clip.ts";
+import { CLIP_FPS, convertClip } from "./prepare-clip.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "windhover-loop-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-test("after the last picture comes the first, and time goes on", async () => {
+test("continues with the first picture after the last, with continuous timestamps", async () => {
   const [source, converted] = [join(folder, "a street!.avi"), join(folder, "converted.h264")];
   await makeClip(source, 25);
   await convertClip(source, converted);
-  const clip = new LoopedClip(readFileSync(converted), FRAMES_A_SECOND);
+  const clip = new LoopedClip(readFileSync(converted), CLIP_FPS);
   assert.equal(clip.pictures, 25);
   const { width, height } = clip.tracks.video;
   assert.deepEqual([width, height], [160, 120]);
@@ -28,10 +28,10 @@ test("after the last picture comes the first, and time goes on", async () => {
   assert.deepEqual(units[25]?.parts, units[0]?.parts);
 });
 
-test("what is no video is told in words, and nothing is left of it", async () => {
+test("explains a file that is not a video, and leaves no file", async () => {
   const [source, converted] = [join(folder, "text"), join(folder, "none.h264")];
   writeFileSync(source, "no video at all");
-  await assert.rejects(convertClip(source, converted), /^Error: gst-launch-1\.0 ended with code 1: .*\w/s);
+  await assert.rejects(convertClip(source, converted), /^Error: gst-launch-1\.0 exited with 1: .*\w/s);
   assert.equal(existsSync(converted), false);
   assert.deepEqual(
     readdirSync(folder).filter((name) => name.startsWith(".part")),
@@ -39,8 +39,8 @@ test("what is no video is told in words, and nothing is left of it", async () =>
   );
 });
 
-test("a stream that does not begin with a key picture is refused", () => {
+test("rejects a stream that does not begin with a keyframe", () => {
   const lone = Buffer.from([0, 0, 0, 1, 9, 0xf0, 0, 0, 1, 0x41, 1, 2, 3]);
   for (const bytes of [Buffer.alloc(0), lone])
-    assert.throws(() => new LoopedClip(bytes, 10), /does not begin with a key picture/);
+    assert.throws(() => new LoopedClip(bytes, 10), /does not begin with a keyframe/);
 });

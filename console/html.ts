@@ -1,4 +1,4 @@
-/** Markup as tagged templates: no compiler between what is written and what runs. */
+/** Markup as tagged templates, without a compiler. */
 import htm from "htm";
 import { h, type VNode } from "preact";
 

@@ -1,11 +1,141 @@
-import { render } from "preact";
-import { App } from "./app.ts";
+/** The console: sign-in, or the header with the navigation and the current page below it. */
+import { signal } from "@preact/signals";
+import { type ComponentType, render } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Confirmation } from "./components/dialog.ts";
+import { useSubmit } from "./components/form.ts";
+import { Failed, Loading, NotLoaded } from "./components/states.ts";
+import { Toasts } from "./components/toasts.ts";
 import { html } from "./html.ts";
-import { followLinks } from "./router.ts";
-import { resumeSession } from "./session.ts";
-import { followTheme } from "./theme.ts";
+import { PAGES, type Page } from "./pages.ts";
+import { focusContent, interceptLinks, linkTo, route } from "./router.ts";
+import { resumeSession, session, sessionError, signIn, signOut, signOutReason } from "./session.ts";
 
-followTheme();
-followLinks();
+function App() {
+  if (session.value === undefined) return html`<main><h1>Windhover</h1><${Resuming} /></main>`;
+  if (session.value === null) return html`<${SignIn} /><${Toasts} />`;
+  const [name = PAGES[0]?.name ?? ""] = route.value.segments;
+  const page = PAGES.find((one) => one.name === name);
+  return html`
+    <${Header} current=${name} />
+    <main id="content" tabindex="-1">
+      ${page === undefined ? html`<h1>Page not found</h1><p><a href=${linkTo()}>Go to the start page</a></p>` : html`<${PageContent} key=${page.name} page=${page} />`}
+    </main>
+    <${Confirmation} />
+    <${Toasts} />
+  `;
+}
+
+const Resuming = () =>
+  sessionError.value === null
+    ? html`<${Loading} what="Signing in" />`
+    : html`<${Failed} error=${sessionError.value} onRetry=${() => void resumeSession()} />`;
+
+function SignIn() {
+  const { error, isBusy, submit } = useSubmit(async (form) => {
+    signOutReason.value = null;
+    await signIn(String(form.get("key")).trim(), form.get("kept") !== null);
+  });
+  const message = error?.message ?? signOutReason.value;
+  return html`
+    <main class="sign-in" tabindex="-1">
+      <form onSubmit=${submit}>
+        <img src="console/assets/icon.svg" alt="" width="56" height="56" />
+        <h1>Windhover</h1>
+        <div class="unseen" aria-hidden="true"><input name="username" value="windhover" autocomplete="username" readonly tabindex="-1" /></div>
+        <label>API key
+          <input name="key" type="password" required autocomplete="current-password" autofocus spellcheck="false"
+            aria-describedby="key-help" />
+        </label>
+        <p id="key-help" class="hint">The service printed a key on its first start. Create more with <code>npx windhover keys create</code>.</p>
+        <label class="check"><input name="kept" type="checkbox" /> Stay signed in on this computer</label>
+        ${message !== null && html`<p class="failed" role="alert">${message}</p>`}
+        <button class="primary" disabled=${isBusy}>${isBusy ? "Signing in…" : "Sign in"}</button>
+      </form>
+    </main>
+  `;
+}
+
+/** Pages load on first use: the initial download stays small. */
+function PageContent({ page }: { page: Page }) {
+  const [Content, setContent] = useState<ComponentType | null>(null);
+  const [hasFailed, setFailed] = useState(false);
+  useEffect(() => {
+    document.title = `${page.title} · Windhover`;
+    page.load().then(
+      (content) => setContent(() => content),
+      () => setFailed(true),
+    );
+  }, [page]);
+  if (hasFailed) return html`<${NotLoaded} what="This page" />`;
+  return Content === null ? html`<${Loading} />` : html`<${Content} />`;
+}
+
+/** Not a link to `#content`: `<base>` would resolve it to another page. */
+function skipToContent(event: Event): void {
+  event.preventDefault();
+  focusContent();
+}
+
+const Header = ({ current }: { current: string }) => html`
+  <header class="top">
+    <a class="skip" href=${window.location.href} onClick=${skipToContent}>Skip to content</a>
+    <a class="brand" href=${linkTo()}><img src="console/assets/icon.svg" alt="" width="28" height="28" /> Windhover</a>
+    <${Navigation} current=${current} />
+    <div class="user">
+      <button type="button" class="plain" onClick=${switchTheme}
+        aria-label=${theme.value === "dark" ? "Light theme" : "Dark theme"}>${theme.value === "dark" ? "☀" : "☾"}</button>
+      <span class="name">${session.value?.login.username}</span>
+      <button type="button" class="plain" onClick=${() => signOut()}>Sign out</button>
+    </div>
+  </header>
+`;
+
+function Navigation({ current }: { current: string }) {
+  const list = useRef<HTMLElement>(null);
+  // A phone shows a part of the navigation, and another part after it was rotated.
+  useEffect(() => {
+    const { current: nav } = list;
+    if (nav === null) return undefined;
+    const observer = new ResizeObserver(() => scrollToCurrent(nav));
+    observer.observe(nav);
+    return () => observer.disconnect();
+  }, [current]);
+  return html`
+    <nav ref=${list} aria-label="Pages">
+      ${PAGES.map(
+        ({ name, title }) =>
+          html`<a key=${name} href=${linkTo(name)} aria-current=${name === current ? "page" : undefined}>${title}</a>`,
+      )}
+    </nav>
+  `;
+}
+
+/** Centres the current link without scrolling the page, as `scrollIntoView` would. */
+function scrollToCurrent(nav: HTMLElement): void {
+  const link = nav.querySelector<HTMLElement>("[aria-current]");
+  if (link !== null) nav.scrollLeft = link.offsetLeft - nav.offsetLeft - (nav.clientWidth - link.offsetWidth) / 2;
+}
+
+const THEME_NAME = "windhover-theme";
+const systemTheme = window.matchMedia("(prefers-color-scheme: dark)");
+const theme = signal("light");
+
+/** The theme of the system, unless the user has chosen one. */
+function applyTheme(): void {
+  const chosen = localStorage.getItem(THEME_NAME);
+  const system = systemTheme.matches ? "dark" : "light";
+  theme.value = chosen === "light" || chosen === "dark" ? chosen : system;
+  document.documentElement.dataset.theme = theme.value;
+}
+
+function switchTheme(): void {
+  localStorage.setItem(THEME_NAME, theme.value === "dark" ? "light" : "dark");
+  applyTheme();
+}
+
+applyTheme();
+systemTheme.addEventListener("change", applyTheme);
+interceptLinks();
 render(html`<${App} />`, document.body);
 void resumeSession();

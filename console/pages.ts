@@ -1,30 +1,24 @@
-/** All pages, in the order of the navigation. A page is a folder below `pages/`, loaded when it is first looked at. */
+/** All pages, in the order of the navigation. A page is a folder below `pages/`, loaded on first use. */
 import type { ComponentType } from "preact";
 
 export interface Page {
-  /** First part of its address. */
+  /** First segment of its address: its title in lower case. */
   readonly name: string;
   readonly title: string;
   load(): Promise<ComponentType>;
 }
 
+const page = (title: string, load: () => Promise<ComponentType>): Page => ({ name: title.toLowerCase(), title, load });
+
 export const PAGES: readonly Page[] = [
-  { name: "live", title: "Live", load: async () => (await import("./pages/live/live.ts")).Live },
-  { name: "sources", title: "Sources", load: async () => (await import("./pages/sources/sources.ts")).Sources },
-  {
-    name: "processes",
-    title: "Processes",
-    load: async () => (await import("./pages/processes/processes.ts")).Processes,
-  },
-  { name: "map", title: "Map", load: async () => (await import("./pages/map/map.ts")).MapPage },
-  { name: "reports", title: "Reports", load: async () => (await import("./pages/reports/reports.ts")).Reports },
-  { name: "alerts", title: "Alerts", load: async () => (await import("./pages/alerts/alerts.ts")).Alerts },
-  { name: "webhooks", title: "Webhooks", load: async () => (await import("./pages/webhooks/webhooks.ts")).Webhooks },
-  {
-    name: "recordings",
-    title: "Recordings",
-    load: async () => (await import("./pages/recordings/recordings.ts")).Recordings,
-  },
-  { name: "graphs", title: "Graphs", load: async () => (await import("./pages/graphs/graphs.ts")).Graphs },
-  { name: "usage", title: "Usage", load: async () => (await import("./pages/usage/usage.ts")).Usage },
+  page("Live", async () => (await import("./pages/live/live.ts")).Live),
+  page("Sources", async () => (await import("./pages/sources/sources.ts")).Sources),
+  page("Processes", async () => (await import("./pages/processes/processes.ts")).Processes),
+  page("Map", async () => (await import("./pages/map/map.ts")).MapPage),
+  page("Reports", async () => (await import("./pages/reports/reports.ts")).Reports),
+  page("Alerts", async () => (await import("./pages/alerts/alerts.ts")).Alerts),
+  page("Webhooks", async () => (await import("./pages/webhooks/webhooks.ts")).Webhooks),
+  page("Recordings", async () => (await import("./pages/recordings/recordings.ts")).Recordings),
+  page("Graphs", async () => (await import("./pages/graphs/graphs.ts")).Graphs),
+  page("Usage", async () => (await import("./pages/usage/usage.ts")).Usage),
 ];

@@ -1,55 +1,55 @@
-/** Which page is shown, by the address: one can go back, reload, and send it to somebody. */
+/** The address decides which page is shown: back, reload and shared links work. */
 import { signal } from "@preact/signals";
 import { base } from "./session.ts";
 
 const root = `${base}/console`;
 
-export interface Place {
+interface Route {
   /** Below `/console`: `["processes", "0198…"]`. */
-  readonly parts: readonly string[];
+  readonly segments: readonly string[];
   readonly query: URLSearchParams;
 }
 
-function read(): Place {
+function readRoute(): Route {
   const { pathname, search } = window.location;
   const path = pathname.startsWith(root) ? pathname.slice(root.length) : "";
-  return { parts: path.split("/").filter(Boolean).map(decode), query: new URLSearchParams(search) };
+  return { segments: path.split("/").filter(Boolean).map(decode), query: new URLSearchParams(search) };
 }
 
-/** As it is where it is no encoding of anything: such a page is not there, and that is all that is wrong. */
-function decode(part: string): string {
+/** Malformed percent-encoding stays as it is and leads to "Page not found". */
+function decode(segment: string): string {
   try {
-    return decodeURIComponent(part);
+    return decodeURIComponent(segment);
   } catch {
-    return part;
+    return segment;
   }
 }
 
-export const place = signal<Place>(read());
+export const route = signal<Route>(readRoute());
 
-/** `addressOf("processes", uuid)` */
-export const addressOf = (...parts: readonly string[]): string =>
-  [root, ...parts.map((part) => encodeURIComponent(part))].join("/");
+/** `linkTo("processes", uuid)` */
+export const linkTo = (...segments: readonly string[]): string =>
+  [root, ...segments.map((segment) => encodeURIComponent(segment))].join("/");
 
-/** Where keys go on when what had the focus is gone. */
+/** Takes the focus when the focused element was removed. */
 export const focusContent = (): void => document.querySelector<HTMLElement>("main")?.focus();
 
-export function go(address: string): void {
+export function navigate(address: string): void {
   window.history.pushState(null, "", address);
-  place.value = read();
+  route.value = readRoute();
   focusContent();
   window.scrollTo(0, 0);
 }
 
-/** After something that took its time: who has gone elsewhere in the meantime is left there. */
-export function goFrom(before: Place, address: string): void {
-  if (place.value === before) go(address);
+/** After a slow action: a user who has left the page in the meantime stays where they are. */
+export function navigateFrom(before: Route, address: string): void {
+  if (route.value === before) navigate(address);
 }
 
-/** Clicks on links of our own change the page without loading it. */
-export function followLinks(): void {
+/** Links within the console change the page without loading it. */
+export function interceptLinks(): void {
   window.addEventListener("popstate", () => {
-    place.value = read();
+    route.value = readRoute();
   });
   document.addEventListener("click", (event) => {
     const link = (event.target as Element | null)?.closest?.("a");
@@ -58,6 +58,6 @@ export function followLinks(): void {
     const { origin, pathname, search } = new URL(link.href);
     if (origin !== window.location.origin || !pathname.startsWith(root)) return;
     event.preventDefault();
-    go(pathname + search);
+    navigate(pathname + search);
   });
 }

@@ -1,4 +1,4 @@
-/** What we use of culori 4, which comes without types. */
+/** The used part of culori 4, which has no types. */
 declare module "culori/fn" {
   export interface Rgb {
     readonly mode: "rgb";

@@ -8,10 +8,10 @@ import { paintCar, toPatch } from "./painted-car.fixture.ts";
 
 const isData = new Ajv2020({ strict: false }).compile(EnhancedData);
 const blue = toPatch(paintCar({ paint: [30, 58, 146], width: 120 }));
-const asked: string[] = [];
+const calls: string[] = [];
 const readers = {
   readPlate: async () => {
-    asked.push("plate");
+    calls.push("plate");
     return { text: "AB123CD", confidence: 99 };
   },
   classifyVehicle: async () => "van",
@@ -23,7 +23,7 @@ const enhance = async (className: string, jpeg: string | null, using = {}) => {
   return data;
 };
 
-test("a vehicle has a type by its class, a colour and, where it is read, a plate; a classifier is surer of its type", async () => {
+test("gives a vehicle its type by class, a colour and a plate; prefers the type of a classifier", async () => {
   const { colour, ...rest } = await enhance("car", blue);
   assert.equal(colour?.name, "blue");
   assert.deepEqual(rest, { vehicle_type: "car", plate: null, attributes: {} });
@@ -32,13 +32,13 @@ test("a vehicle has a type by its class, a colour and, where it is read, a plate
   assert.equal((await enhance("Motorbike", null)).vehicle_type, "motorcycle");
 });
 
-test("a plate is looked for where one can be", async () => {
-  asked.length = 0;
+test("reads plates of plated vehicles only", async () => {
+  calls.length = 0;
   for (const className of ["boat", "train", "bicycle", "person", "dog"]) await enhance(className, blue, readers);
-  assert.deepEqual(asked, []);
+  assert.deepEqual(calls, []);
 });
 
-test("people have the colours they wear when they stand; what flies says how it looks before the sky", async () => {
+test("describes the clothes of standing people, and flying objects against the sky", async () => {
   const lying = await enhance("person", blue);
   assert.deepEqual(lying.attributes, { upper_colour: null, lower_colour: null });
   const [width, height] = [60, 30];
@@ -55,12 +55,12 @@ test("people have the colours they wear when they stand; what flies says how it 
 });
 
 for (const [what, jpeg] of [
-  ["no picture", null],
-  ["no JPEG", Buffer.from("this is none").toString("base64")],
-  ["a cut one", blue.slice(0, 400)],
-  ["one that says it has 65,535 pixels a side", tamper(blue)],
+  ["no image", null],
+  ["another file format", Buffer.from("this is none").toString("base64")],
+  ["a truncated JPEG", blue.slice(0, 400)],
+  ["a JPEG with a declared size of 65,535 pixels", tamper(blue)],
 ] as const)
-  test(`of ${what} nothing is said but what the class says`, async () => {
+  test(`derives nothing but the vehicle type from ${what}`, async () => {
     const data = await enhance("truck", jpeg, readers);
     assert.deepEqual(data, { vehicle_type: "truck", colour: null, plate: null, attributes: {} });
   });

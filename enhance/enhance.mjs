@@ -1,6 +1,6 @@
 /**
- * What looks at the pictures of tracks, in a process of its own, forked by the server and told what to do over the channel
- * of `fork` (see schemas/enhancement.ts). Hands over to main.ts.
+ * Analyses the images of tracks in a child process of the server, which sends its requests over the IPC channel of `fork`
+ * (see schemas/enhancement.ts). Loads main.ts.
  */
 import { load } from "../setup/load.mjs";
 

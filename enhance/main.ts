@@ -1,4 +1,4 @@
-/** The child's life: loads everything, says so, enhances what it is told to in order, and never outlives the server. */
+/** Main of the child process: loads the networks, reports readiness, enhances tracks in order, and exits with the server. */
 import { setPriority } from "node:os";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { ENHANCE_PROTOCOL, type EnhanceMessage, EnhanceRequest, type TrackToEnhance } from "../schemas/enhancement.ts";
@@ -6,7 +6,7 @@ import { OWN_SCHEMAS } from "../schemas/own-schemas.ts";
 import { enhanceTrack, type Readers } from "./enhance-track.ts";
 import { openPlateReader } from "./plate/plate-reader.ts";
 
-/** It has time: what runs live goes first. */
+/** Low priority: live processes come first. */
 const NICE = 10;
 
 if (process.send === undefined) {
@@ -14,27 +14,27 @@ if (process.send === undefined) {
   process.exit(2);
 }
 
-// A Ctrl-C in the terminal reaches all of its processes: it is the server that ends this one.
+// Ctrl-C in a terminal reaches the whole process group; the server ends this process itself.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
 process.once("disconnect", () => process.kill(process.pid, "SIGKILL"));
 setPriority(NICE);
 
 const isRequest = new Ajv2020(OWN_SCHEMAS).compile<EnhanceRequest>(EnhanceRequest);
-const tell = (message: EnhanceMessage): void => {
+const send = (message: EnhanceMessage): void => {
   process.send?.(message);
 };
 
-tell({ type: "hello", protocol: ENHANCE_PROTOCOL, pid: process.pid });
+send({ type: "hello", protocol: ENHANCE_PROTOCOL, pid: process.pid });
 try {
   const { readers, lacks } = await openReaders();
   let work = Promise.resolve();
   process.on("message", (message) => {
-    if (!isRequest(message)) throw new Error("the server said something that no server of this version says");
+    if (!isRequest(message)) throw new Error("invalid request from the server: it must have the same version");
     work = work.then(() => enhance(message.tracks, readers));
   });
-  tell({ type: "ready", lacks });
+  send({ type: "ready", lacks });
 } catch (error) {
-  tell({ type: "failed", detail: String((error as Error).message).slice(0, 2000) });
+  send({ type: "failed", detail: String((error as Error).message).slice(0, 2000) });
 }
 
 async function openReaders(): Promise<{ readonly readers: Readers; readonly lacks: string[] }> {
@@ -46,6 +46,6 @@ async function openReaders(): Promise<{ readonly readers: Readers; readonly lack
 async function enhance(tracks: readonly TrackToEnhance[], readers: Readers): Promise<void> {
   for (const track of tracks) {
     const data = await enhanceTrack(track, readers);
-    tell({ type: "enhanced", track: { id: track.id, data } });
+    send({ type: "enhanced", track: { id: track.id, data } });
   }
 }

@@ -1,4 +1,4 @@
-/** Cars as a painter who has never seen one paints them: a body on a road, glass, tyres, shade, a highlight. */
+/** Synthetic cars: a body on a road, glass, tyres, shade, a highlight. */
 import { encode } from "jpeg-js";
 import type { Picture } from "./picture.ts";
 
@@ -54,7 +54,7 @@ const mix = (one: Rgb, other: Rgb, share: number): Rgb => [
 ];
 const clamp = (value: number): number => Math.min(255, Math.max(0, Math.round(value)));
 
-/** In base64, as patches are. */
+/** In base64, like patches. */
 export function toPatch({ width, height, rgb }: Picture): string {
   const data = new Uint8Array(width * height * 4).fill(255);
   for (let i = 0; i < width * height; i++) data.set(rgb.subarray(i * 3, i * 3 + 3), i * 4);

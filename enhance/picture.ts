@@ -1,7 +1,7 @@
-/** Pictures of tracks as pixels. Pure; nothing larger than it should be is decoded. */
+/** Decodes, crops and scales images of tracks. Pure, with limits on size and memory. */
 import { decode } from "jpeg-js";
 
-/** Three bytes a pixel, row by row. */
+/** Three bytes per pixel, row by row. */
 export interface Picture {
   readonly width: number;
   readonly height: number;
@@ -18,7 +18,7 @@ const APP14 = 0xee;
 /** "Adob". */
 const ADOB = 0x41646f62;
 
-/** Null for what is no JPEG, damaged, or too large: a picture that nobody can look at is none. */
+/** Null for a file that is not a JPEG, is damaged, or is too large. */
 export function decodePicture(jpeg: Uint8Array): Picture | null {
   try {
     const { width, height, data } = decode(jpeg, {
@@ -33,8 +33,8 @@ export function decodePicture(jpeg: Uint8Array): Picture | null {
 }
 
 /**
- * Most JPEGs hold brightness and colour apart. Some hold red, green and blue, and say so in a segment of Adobe's (APP14,
- * transform 0), which the decoder does not heed.
+ * Most JPEGs store YCbCr. Some store RGB and state that in an Adobe segment (APP14, transform 0), which the decoder
+ * ignores.
  */
 function holdsRgb(jpeg: Uint8Array): boolean {
   const view = new DataView(jpeg.buffer, jpeg.byteOffset, jpeg.byteLength);
@@ -46,7 +46,7 @@ function holdsRgb(jpeg: Uint8Array): boolean {
   return false;
 }
 
-/** The part of the region that lies in the picture, of at least one pixel. */
+/** The part of the region inside the image, at least one pixel. */
 export function crop({ width, height, rgb }: Picture, region: Region): Picture {
   const left = clamp(Math.round(region[0]), 0, width - 1);
   const top = clamp(Math.round(region[1]), 0, height - 1);
@@ -61,7 +61,7 @@ export function crop({ width, height, rgb }: Picture, region: Region): Picture {
   return { ...size, rgb: cut };
 }
 
-/** To that size, each pixel the mean of what it covers; enlarged, each between its neighbours. */
+/** Area averaging for a smaller size, bilinear interpolation for a larger one. */
 export function resize(picture: Picture, width: number, height: number): Picture {
   const columns = planSpans(picture.width, width);
   const rows = planSpans(picture.height, height);
@@ -73,7 +73,7 @@ export function resize(picture: Picture, width: number, height: number): Picture
   return { width, height, rgb };
 }
 
-/** As it is when it is small enough. */
+/** Returns a small image unchanged. */
 export function shrink(picture: Picture, longestSide: number): Picture {
   const scale = longestSide / Math.max(picture.width, picture.height);
   if (scale >= 1) return picture;
@@ -81,7 +81,7 @@ export function shrink(picture: Picture, longestSide: number): Picture {
   return resize(picture, scaled(picture.width), scaled(picture.height));
 }
 
-/** Pixels that one pixel is made of, with how much each counts. */
+/** The source pixels of one pixel, with their weights. */
 interface Span {
   readonly first: number;
   readonly weights: readonly number[];

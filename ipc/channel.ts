@@ -4,8 +4,7 @@
  * of droppable types, which are counted; nothing ever waits for it.
  */
 import { type Static, type TSchema, Type } from "typebox";
-import { Checks } from "../schemas/bounded-check.ts";
-import type { InputFault } from "../schemas/describe-fault.ts";
+import { Checks, type InputFault } from "../schemas/bounded-check.ts";
 import { maskCredentials } from "../schemas/mask.ts";
 import { Deadline } from "./deadline.ts";
 
@@ -180,8 +179,9 @@ export class Channel<Out extends Message, In extends Message> {
 
   #receive(received: unknown): void {
     const { type, id } = (received ?? {}) as { readonly type?: unknown; readonly id?: unknown };
-    if (type === "reply" && checkReply(received).length === 0) {
-      this.#settle(received as Reply);
+    if (type === "reply") {
+      if (checkReply(received).length === 0) this.#settle(received as Reply);
+      else this.#options.onInvalid("a reply is malformed");
       return;
     }
     const fault = this.#findFault(received);

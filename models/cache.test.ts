@@ -10,12 +10,12 @@ const folder = mkdtempSync(join(tmpdir(), "windhover-cache-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 const IN_CHECKOUT = fileURLToPath(new URL("../.cache", import.meta.url));
 
-test("what WINDHOVER_CACHE_DIR names is taken as it is", () => {
+test("uses WINDHOVER_CACHE_DIR unchanged", () => {
   assert.equal(cacheFolder({ WINDHOVER_CACHE_DIR: "/proc/nowhere", HOME: folder }), "/proc/nowhere");
   assert.equal(cacheFolder({ WINDHOVER_CACHE_DIR: "near", HOME: folder }), join(process.cwd(), "near"));
 });
 
-test("else it is in the user's cache folder, there or still to be made", () => {
+test("defaults to the user's cache folder, whether it exists or not", () => {
   assert.equal(cacheFolder({ HOME: folder }), join(folder, ".cache/windhover"));
   assert.equal(cacheFolder({ HOME: join(folder, "new") }), join(folder, "new/.cache/windhover"));
   assert.equal(cacheFolder({ HOME: folder, XDG_CACHE_HOME: join(folder, "xdg") }), join(folder, "xdg/windhover"));
@@ -23,14 +23,14 @@ test("else it is in the user's cache folder, there or still to be made", () => {
   assert.equal(cacheFolder({ HOME: folder, WINDHOVER_CACHE_DIR: "" }), join(folder, ".cache/windhover"));
 });
 
-test("without a home that can be written it is in the checkout", () => {
+test("falls back to the checkout without a writable home folder", () => {
   const file = join(folder, "file");
   writeFileSync(file, "");
   assert.equal(cacheFolder({ HOME: file }), IN_CHECKOUT, "a file");
   assert.equal(cacheFolder({ HOME: "" }), IN_CHECKOUT, "none");
 });
 
-test("a home that is closed to this user is none", {
+test("ignores a home folder that this user may not enter", {
   skip: process.getuid?.() === 0 && "root may write anywhere",
 }, () => {
   const closed = join(folder, "closed");

@@ -1,4 +1,4 @@
-/** Where weights, conversions and cards of the user are kept. */
+/** The folders for weights, conversions and the user's cards. */
 import { accessSync, constants } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
@@ -7,14 +7,14 @@ import { fileURLToPath } from "node:url";
 const CHECKOUT = fileURLToPath(new URL("..", import.meta.url));
 
 /**
- * `WINDHOVER_CACHE_DIR` as it is, else `windhover` in the user's cache folder. Where that cannot be written (a service
- * account without a home, a read-only one) `.cache` in the checkout.
+ * `WINDHOVER_CACHE_DIR`, else `windhover` in the user's cache folder. If that is not writable (a service account without
+ * a home folder, or with a read-only one), `.cache` in the checkout.
  */
 export function cacheFolder(env: NodeJS.ProcessEnv = process.env): string {
   const named = env.WINDHOVER_CACHE_DIR ?? "";
   if (named !== "") return resolve(named);
   const folder = userCacheFolder(env);
-  return folder !== null && canBeWritten(folder) ? folder : join(CHECKOUT, ".cache");
+  return folder !== null && isWritable(folder) ? folder : join(CHECKOUT, ".cache");
 }
 
 function userCacheFolder(env: NodeJS.ProcessEnv): string | null {
@@ -25,7 +25,7 @@ function userCacheFolder(env: NodeJS.ProcessEnv): string | null {
   return home === null ? null : join(home, ".cache/windhover");
 }
 
-/** Null for a user id without a name. It need not be there. */
+/** Null for a user id without an account. The folder need not exist. */
 export function homeFolder(env: NodeJS.ProcessEnv = process.env): string | null {
   const home = env.HOME ?? homeOfUser();
   return home !== null && isAbsolute(home) ? home : null;
@@ -39,26 +39,26 @@ function homeOfUser(): string | null {
   }
 }
 
-/** Whether it is there and open to us, or could be made. */
-export function canBeWritten(folder: string): boolean {
+/** Whether the folder is writable, or can be created. */
+export function isWritable(folder: string): boolean {
   try {
     accessSync(folder, constants.W_OK | constants.X_OK);
     return true;
   } catch (error) {
     const parent = dirname(folder);
-    return (error as NodeJS.ErrnoException).code === "ENOENT" && parent !== folder && canBeWritten(parent);
+    return (error as NodeJS.ErrnoException).code === "ENOENT" && parent !== folder && isWritable(parent);
   }
 }
 
-export interface Places {
-  /** Cards of the user: `NAME.yaml`. */
+interface ModelFolders {
+  /** The user's cards: `NAME.yaml`. */
   readonly cards: string;
-  /** What was fetched, by its digest: cards that share weights share the file. */
+  /** Fetched files, named by digest: cards with the same weights share the file. */
   readonly weights: string;
   readonly converted: string;
 }
 
-export function modelPlaces(cache: string = cacheFolder()): Places {
+export function modelFolders(cache: string = cacheFolder()): ModelFolders {
   const folder = join(cache, "models");
   return { cards: join(folder, "cards"), weights: join(folder, "weights"), converted: join(folder, "converted") };
 }

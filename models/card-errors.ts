@@ -1,9 +1,10 @@
-/** What a schema has against a card, in words. */
+/** Explains the schema errors of a card in words, and finds their positions in its text. */
 import type { ErrorObject } from "ajv";
+import { type Document, isMap, isNode, isScalar, type Node } from "yaml";
 import { didYouMean } from "../schemas/suggest.ts";
 
 export interface CardError {
-  /** Keys from the card down to what is wrong. */
+  /** Keys from the root of the card down to the wrong value. */
   readonly path: readonly string[];
   /** The key itself is wrong, not its value. */
   readonly atKey?: boolean;
@@ -12,16 +13,17 @@ export interface CardError {
 
 export function describeErrors(errors: readonly ErrorObject[]): readonly CardError[] {
   const choices = errors.filter(({ keyword }) => keyword === "anyOf");
-  const told = choices.flatMap((choice) => {
-    const inner = errors.filter((error) => error !== choice && isInside(error, choice));
+  const chosen = choices.flatMap((choice) => {
     const variant = chooseVariant(choice);
-    // The variants that were not meant complain as well; only the one that was meant matters.
-    if (variant !== null) return inner.filter(({ schemaPath }) => variantOf(schemaPath, choice) === variant);
-    return [choice];
+    if (variant === null) return [choice];
+    // Every variant of a union reports errors; only those of the intended variant are relevant.
+    return errors.filter(
+      (error) => error !== choice && isInside(error, choice) && variantOf(error.schemaPath, choice) === variant,
+    );
   });
   const plain = errors.filter((error) => !choices.some((choice) => error === choice || isInside(error, choice)));
   const seen = new Set<string>();
-  return [...plain, ...told].map(describeOne).filter(({ path, message }) => {
+  return [...plain, ...chosen].map(describeOne).filter(({ path, message }) => {
     const key = `${path.join("/")} ${message}`;
     return !seen.has(key) && seen.add(key) !== undefined;
   });
@@ -35,7 +37,7 @@ const variantOf = (schemaPath: string, choice: ErrorObject): number =>
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** The number of the variant whose keys, or whose kind, the value has; null when it is none in particular. */
+/** The index of the variant that matches the value's keys or type best; null if none does. */
 function chooseVariant({ data, schema }: ErrorObject): number | null {
   const variants = schema as readonly Schema[];
   if (Array.isArray(data)) return findOrNull(variants.findIndex(({ type }) => type === "array"));
@@ -96,7 +98,7 @@ function hintAt(value: unknown, { anyOf = [], enum: names = [] }: Schema): strin
   return typeof value === "string" ? didYouMean(value, words) : "";
 }
 
-/** What a schema takes, for a sentence. */
+/** The values that a schema accepts, as part of a sentence. */
 function expectation(schema: Schema): string {
   const { anyOf, type, minimum, maximum, exclusiveMinimum, minItems, description, pattern } = schema;
   const about = typeof description === "string" ? `: ${description.replace(/\.$/, "")}` : "";
@@ -125,8 +127,27 @@ function expectation(schema: Schema): string {
   }
 }
 
-/** That a text must not be empty goes without saying where it has another limit. */
+/** The minimum is only stated where there is no maximum. */
 function lengthOf({ minLength, maxLength }: Schema): string {
   if (maxLength !== undefined) return `, at most ${maxLength} characters`;
   return minLength === undefined ? "" : `, at least ${minLength} character${minLength === 1 ? "" : "s"}`;
 }
+
+/** The offset in the text of the wrong key or value, or of the closest enclosing node that exists. */
+export function locateError(document: Document, { path, atKey = false }: CardError): number {
+  for (let depth = path.length; depth > 0; depth--) {
+    const keys = path.slice(0, depth).map((key) => (/^\d+$/.test(key) ? Number(key) : key));
+    const offset = atKey && depth === path.length ? offsetOfKey(document, keys) : startOf(document.getIn(keys, true));
+    if (offset !== null) return offset;
+  }
+  return startOf(document.contents) ?? 0;
+}
+
+function offsetOfKey(document: Document, keys: readonly (string | number)[]): number | null {
+  const around = keys.length === 1 ? document.contents : document.getIn(keys.slice(0, -1), true);
+  if (!isMap(around)) return null;
+  const pair = around.items.find(({ key }) => isScalar(key) && key.value === keys.at(-1));
+  return startOf(pair?.key);
+}
+
+const startOf = (node: unknown): number | null => (isNode(node) ? ((node as Node).range?.[0] ?? null) : null);

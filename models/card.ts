@@ -1,6 +1,6 @@
 /**
- * A model card: everything that is to be known of a model before it runs, in one YAML file. The weights are not in it;
- * it says where they come from and what they must hash to.
+ * A model card: a YAML file with everything needed to run a model. It does not contain the weights; it states their
+ * sources and their checksum.
  */
 import { type Static, Type } from "typebox";
 import { DecoderOptions } from "./decode/options.ts";
@@ -8,16 +8,16 @@ import { DecoderOptions } from "./decode/options.ts";
 const CLOSED = { additionalProperties: false } as const;
 const Sha256 = Type.String({
   pattern: "^[0-9a-f]{64}$",
-  description: "Of the file that the sources give: 64 small hexadecimal digits, as `sha256sum FILE` prints them.",
+  description:
+    "Checksum of the file from the sources: 64 lower-case hexadecimal digits, as printed by `sha256sum FILE`.",
 });
 const Pixels = Type.Integer({ minimum: 32, maximum: 8192 });
-/** Characters of a name. */
 export const LONGEST_NAME = 64;
 const Word = Type.String({ minLength: 1, maxLength: 200 });
 const perColour = (description: string, limits: { minimum?: number; exclusiveMinimum?: number }) =>
   Type.Tuple([Type.Number(limits), Type.Number(limits), Type.Number(limits)], { description });
 
-/** Tried in the order written; the first that gives a file with the card's `sha256` is taken. */
+/** Sources are tried in order; the first that returns a file with the card's `sha256` is used. */
 export const ModelSource = Type.Union([
   Type.Object(
     {
@@ -27,35 +27,34 @@ export const ModelSource = Type.Union([
       }),
       integrity: Type.String({
         pattern: "^sha512-[A-Za-z0-9+/]{86}==$",
-        description: "Of the tarball, as npm states it: sha512-…==.",
+        description: "Checksum of the tarball in npm's format: sha512-…==.",
       }),
       member: Type.String({
         minLength: 1,
         maxLength: 255,
-        description: "Path of the file inside the tarball, most often beginning with `package/`.",
+        description: "Path of the file in the tarball, usually beginning with `package/`.",
       }),
     },
     CLOSED,
   ),
+  Type.Object({ url: Type.String({ pattern: "^https://[^/]", description: "URL of the file: https://…" }) }, CLOSED),
   Type.Object(
-    { url: Type.String({ pattern: "^https://[^/]", description: "Where to fetch the file: https://…" }) },
-    CLOSED,
-  ),
-  Type.Object(
-    { path: Type.String({ minLength: 1, description: "A file here; relative paths start at the card." }) },
+    {
+      path: Type.String({ minLength: 1, description: "A local file; relative paths start at the folder of the card." }),
+    },
     CLOSED,
   ),
 ]);
 export type ModelSource = Static<typeof ModelSource>;
 
-/** From what was fetched to ONNX. Without it the file is ONNX already. */
+/** How to convert the fetched file to ONNX. Without it the file is ONNX already. */
 export const Conversion = Type.Object(
   {
-    from: Type.Literal("efficientdet-tflite", { description: "An EfficientDet-Lite of Google's, int8 TFLite." }),
+    from: Type.Literal("efficientdet-tflite", { description: "Google's EfficientDet-Lite, int8 TFLite." }),
     classes: Type.Optional(
       Type.Array(Type.String(), {
         minItems: 1,
-        description: "Labels to keep; the others are cut out of the network, which makes it a little faster.",
+        description: "Labels to keep; the others are removed from the network, which makes it slightly faster.",
       }),
     ),
   },
@@ -73,7 +72,8 @@ export const ModelInput = Type.Object(
     fit: Type.Union([Type.Literal("letterbox"), Type.Literal("stretch")], { default: "letterbox" }),
     anchor: Type.Union([Type.Literal("centre"), Type.Literal("top-left")], {
       default: "centre",
-      description: "Where a letterboxed picture lies: in the middle, or with all padding right and below.",
+      description:
+        "Position of a letterboxed image: centred, or top left with all padding on the right and at the bottom.",
     }),
     padding: Type.Integer({ default: 114, minimum: 0, maximum: 255 }),
     mean: Type.Optional(
@@ -90,15 +90,14 @@ export const ModelCard = Type.Object(
     model: Type.String({
       pattern: "^[a-z0-9][a-z0-9-]*$",
       maxLength: LONGEST_NAME,
-      description:
-        "The name it is asked for by: small letters, digits and dashes; `models import` takes another with --name.",
+      description: "Name of the model: lower-case letters, digits and dashes. `models import --name` sets another one.",
     }),
     about: Word,
-    licence: Type.String({ minLength: 1, maxLength: 200, description: "SPDX name where there is one." }),
+    licence: Type.String({ minLength: 1, maxLength: 200, description: "SPDX identifier, if there is one." }),
     sources: Type.Array(ModelSource, { minItems: 1, maxItems: 16 }),
     sha256: Sha256,
     bytes: Type.Optional(
-      Type.Integer({ minimum: 1, description: "Size of the file: shown beforehand, and nothing longer is fetched." }),
+      Type.Integer({ minimum: 1, description: "Size of the file: shown before fetching, and the limit for it." }),
     ),
     convert: Type.Optional(Conversion),
     input: ModelInput,
@@ -109,18 +108,23 @@ export const ModelCard = Type.Object(
     decoder: DecoderOptions,
     thresholds: Type.Object(
       {
-        confidence: Type.Number({ default: 0.4, minimum: 0, maximum: 1, description: "What counts as seen." }),
+        confidence: Type.Number({
+          default: 0.4,
+          minimum: 0,
+          maximum: 1,
+          description: "Minimum confidence of a detection.",
+        }),
         weak: Type.Number({
           default: 0.1,
           minimum: 0,
           maximum: 1,
-          description: "What the tracker may still hold on to.",
+          description: "Minimum confidence of the weak detections that only help the tracker to keep an object.",
         }),
         overlap: Type.Number({
           default: 0.6,
           minimum: 0,
           maximum: 1,
-          description: "Two boxes of a class that overlap more are one object.",
+          description: "Two boxes of one class with a larger overlap (IoU) are one object.",
         }),
       },
       { ...CLOSED, default: {} },

@@ -28,7 +28,7 @@ const cardOf = (labels: ModelCard["labels"]): ModelCard => ({
   thresholds: { confidence: 0.4, weak: 0.1, overlap: 0.6 },
 });
 
-test("a conversion is found again for the labels it was checked with, and for no others", async () => {
+test("finds a conversion for its own labels only", async () => {
   const card = cardOf(["bolt", "nut", "washer"]);
   const file = await convertWeights(card, convert, weights, kept);
   assert.equal(await findConverted(card, convert, kept), file);
@@ -36,7 +36,7 @@ test("a conversion is found again for the labels it was checked with, and for no
   assert.equal(await findConverted(cardOf("coco"), convert, kept), null);
 });
 
-test("a cache folder that machines share gives each of them what was made for its CPU", async () => {
+test("finds the conversion for each CPU in a shared cache folder", async () => {
   const card = cardOf(["bolt", "nut", "washer"]);
   const shared = join(folder, "shared");
   const kinds: readonly Int8Kernels[] = ["x64", "arm64"].flatMap(listInt8Kernels);
@@ -52,12 +52,12 @@ test("a cache folder that machines share gives each of them what was made for it
   assert.equal(await findConverted(card, convert, shared), files[here]);
 });
 
-test("labels that are not as many as the classes are refused and leave nothing", async () => {
+test("rejects a wrong number of labels and leaves no file", async () => {
   const before = readdirSync(kept);
   for (const labels of ["coco", ["bolt", "nut"]] as const)
     await assert.rejects(
       convertWeights(cardOf(labels === "coco" ? labels : [...labels]), convert, weights, kept),
-      (error) => error instanceof ModelFault && /of three cannot be converted .* 3 classes apart/.test(error.message),
+      (error) => error instanceof ModelFault && /of three cannot be converted .* 3 classes/.test(error.message),
     );
   assert.deepEqual(readdirSync(kept), before);
 });

@@ -1,22 +1,21 @@
-/** Conversions that are kept: made once for each card, each kind of CPU and each state of the converter. */
+/** Cached conversions: one per card, kind of CPU and version of the converter. */
 import { readdirSync, readFileSync, statSync } from "node:fs";
-import { mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Conversion, ModelCard } from "./card.ts";
-import { digestBytes, digestFile } from "./digest.ts";
 import { ModelFault } from "./fault.ts";
+import { digestBytes, hasDigest, writeAtomically } from "./files.ts";
 import { type Int8Kernels, int8KernelsHere } from "./int8-kernels.ts";
-import { storing, writeWhole } from "./write-file.ts";
 
-/** Of one model: a few states of the converter, for checkouts that share a cache, on three kinds of CPU. */
+/** Per model: a few versions of the converter, for checkouts that share a cache, on three kinds of CPU. */
 const MOST_KEPT = 6;
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
-/** Whose text decides what a conversion gives. */
+/** The source files that determine the result of a conversion. */
 const CONVERTER = ["convert", "onnx", "tflite"];
 
-/** Changes with any change of the converter: nobody has to remember to count up a version. */
+/** Replaces a version number: changes with any change of the converter's source. */
 function digestConverter(): string {
   const files = CONVERTER.flatMap((folder) =>
     readdirSync(join(HERE, folder), { recursive: true, encoding: "utf8" })
@@ -29,19 +28,19 @@ function digestConverter(): string {
 }
 
 /**
- * The name begins with what it was made from and ends with its own digest, so that one rename states both. The kernels are
- * part of it: a cache folder may be shared between machines, or moved with a disk.
+ * A file name consists of this key and the file's own digest, so that one rename sets both. The kernels are part of the
+ * key: machines may share a cache folder, or a disk may be moved.
  */
 function keyOf(
   { model, sha256, labels, input: { width, height } }: ModelCard,
   convert: Conversion,
   { activations, saturate }: Int8Kernels,
 ): string {
-  const order = JSON.stringify([sha256, convert, labels, width, height, activations, saturate, digestConverter()]);
-  return `${model}-${width}x${height}-${digestBytes(order).slice(0, 16)}-`;
+  const inputs = JSON.stringify([sha256, convert, labels, width, height, activations, saturate, digestConverter()]);
+  return `${model}-${width}x${height}-${digestBytes(inputs).slice(0, 16)}-`;
 }
 
-/** Whole and unharmed, or null. Changes nothing: a harmed one is replaced when the conversion is made again. */
+/** A conversion with a correct checksum, or null. A damaged file stays until the conversion is repeated. */
 export async function findConverted(
   card: ModelCard,
   convert: Conversion,
@@ -52,26 +51,19 @@ export async function findConverted(
   for (const name of await readdir(folder).catch(() => [])) {
     if (!name.startsWith(key) || !name.endsWith(".onnx")) continue;
     const file = join(folder, name);
-    // Another process may tidy up at the same time.
-    const sha256 = await digestFile(file).catch(() => null);
-    if (sha256 === name.slice(key.length, -".onnx".length)) return file;
+    if (await hasDigest(file, name.slice(key.length, -".onnx".length))) return file;
   }
   return null;
 }
 
-/** Whether there is one, without reading it. */
-export async function isConverted(card: ModelCard, convert: Conversion, folder: string): Promise<boolean> {
-  return (await listConverted(card, convert, folder)).length > 0;
-}
-
-/** What was made of this card by this converter for this machine, unread. */
+/** Conversions of this card by this converter for this machine. Does not verify their checksums. */
 export async function listConverted(card: ModelCard, convert: Conversion, folder: string): Promise<readonly string[]> {
   const key = keyOf(card, convert, int8KernelsHere());
   const names = await readdir(folder).catch(() => []);
   return names.filter((name) => name.startsWith(key)).map((name) => join(folder, name));
 }
 
-/** What was made under this name, in every size and by every state of the converter. */
+/** All conversions under this name, in every size and by every version of the converter. */
 export async function listAllConverted(model: string, folder: string): Promise<readonly string[]> {
   const names = await readdir(folder).catch(() => []);
   return names
@@ -79,10 +71,10 @@ export async function listAllConverted(model: string, folder: string): Promise<r
     .map((name) => join(folder, name));
 }
 
-/** What follows the name of the model; one name may be the beginning of another. */
+/** The rest of the file name. Needed because one model name may be a prefix of another. */
 const MADE = /^-\d+x\d+-[0-9a-f]{16}-[0-9a-f]{64}\.onnx$/;
 
-/** `weights` have the digest of the card already. Takes seconds, on this thread. */
+/** `weights` must have the checksum of the card. Blocks this thread for seconds. */
 export async function convertWeights(
   card: ModelCard,
   convert: Conversion,
@@ -105,14 +97,12 @@ export async function convertWeights(
     });
   }
   const file = join(folder, `${keyOf(card, convert, kernels)}${digestBytes(onnx)}.onnx`);
-  await storing(folder, () => mkdir(folder, { recursive: true }));
-  await writeWhole(file, [onnx]);
-  await forget(card, folder);
+  await writeAtomically(file, [onnx]);
+  await removeOldest(card, folder);
   return file;
 }
 
-/** Keeps the conversions of a model that were made last. */
-async function forget({ model, input: { width, height } }: ModelCard, folder: string): Promise<void> {
+async function removeOldest({ model, input: { width, height } }: ModelCard, folder: string): Promise<void> {
   const files = (await readdir(folder))
     .filter((name) => name.startsWith(`${model}-${width}x${height}-`))
     .map((name) => join(folder, name))

@@ -1,9 +1,9 @@
-/** The cards there are: those that come with Windhover and those of the user. */
+/** Finds cards: those that come with Windhover, the user's, and card files by path. */
 import { existsSync, readdirSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { didYouMean } from "../schemas/suggest.ts";
-import { modelPlaces } from "./cache.ts";
+import { modelFolders } from "./cache.ts";
 import type { ModelCard } from "./card.ts";
 import { ModelFault } from "./fault.ts";
 import { readCard } from "./read-card.ts";
@@ -14,9 +14,9 @@ const ENDING = ".yaml";
 export interface FoundCard {
   readonly card: ModelCard;
   readonly file: string;
-  /** `given`: a file that was named. */
+  /** `given`: by the path of a file. */
   readonly origin: "windhover" | "yours" | "given";
-  /** Name or path that leads to this card and no other, for messages that say what to run. */
+  /** Name or path that identifies this card uniquely, for commands in messages. */
   readonly askedFor: string;
 }
 
@@ -26,21 +26,21 @@ export interface CardFile {
   readonly origin: "windhover" | "yours";
 }
 
-/** By name: one of the user goes before one of Windhover. None is read. */
+/** One per name: the user's card has precedence over Windhover's. Reads no card. */
 export function listCardFiles(): readonly CardFile[] {
   const files = new Map<string, CardFile>();
-  for (const [folder, origin] of [[BUILT_IN, "windhover"] as const, [modelPlaces().cards, "yours"] as const])
+  for (const [folder, origin] of [[BUILT_IN, "windhover"] as const, [modelFolders().cards, "yours"] as const])
     for (const name of listNames(folder)) files.set(name, { name, file: join(folder, name + ENDING), origin });
   return [...files.values()];
 }
 
 export const listUserCards = (): readonly CardFile[] =>
-  listNames(modelPlaces().cards).map((name) => ({ name, file: userCard(name), origin: "yours" }));
+  listNames(modelFolders().cards).map((name) => ({ name, file: userCard(name), origin: "yours" }));
 
-/** What comes with Windhover, whatever the user has of the same names. The set-up installs these. */
+/** Windhover's own cards, also where the user has one of the same name. The set-up installs these. */
 export const findAllBuiltIn = (): readonly FoundCard[] => listNames(BUILT_IN).map(findBuiltIn);
 
-/** By its file, so that a card of the user cannot take its place. Throws when there is none of that name. */
+/** Ignores the user's cards. Throws when there is none of that name. */
 export function findBuiltIn(name: string): FoundCard {
   const file = join(BUILT_IN, name + ENDING);
   const isHidden = existsSync(userCard(name));
@@ -49,13 +49,13 @@ export function findBuiltIn(name: string): FoundCard {
 
 export const isBuiltIn = (name: string): boolean => listNames(BUILT_IN).includes(name);
 
-/** Where the user's card of this name is kept; it need not be there. */
-export const userCard = (name: string): string => join(modelPlaces().cards, name + ENDING);
+/** Path of the user's card of this name, which need not exist. */
+export const userCard = (name: string): string => join(modelFolders().cards, name + ENDING);
 
 function listNames(folder: string): readonly string[] {
   if (!existsSync(folder)) return [];
   const names = readdirSync(folder).filter((name) => name.endsWith(ENDING) && !name.startsWith("."));
-  // The default first: it is what most look for.
+  // The default model first.
   return names.map((name) => basename(name, ENDING)).sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
 }
 
@@ -63,7 +63,7 @@ const rank = (name: string): number => (name === "default" ? 0 : 1);
 
 const isCardPath = (name: string): boolean => name.includes("/") || /\.ya?ml$/i.test(name);
 
-/** By name or by the path of a card. Throws `ModelFault` when there is none, `CardFault` when it is wrong. */
+/** By name or by the path of a card. Throws `ModelFault` if there is none, `CardFault` if it is invalid. */
 export function findCard(nameOrPath: string): FoundCard {
   if (isCardPath(nameOrPath)) return findByPath(nameOrPath);
   const files = listCardFiles();
@@ -73,13 +73,20 @@ export function findCard(nameOrPath: string): FoundCard {
   const names = files.map(({ name }) => name);
   throw new ModelFault(
     `there is no model "${nameOrPath}"${didYouMean(nameOrPath, names)}\n` +
-      `  there are ${names.join(", ")}; a card of your own is named by its path, card.yaml, or installed with \`npx windhover models import\``,
+      `  available: ${names.join(", ")}; for your own model give the path of its card, card.yaml, or install it with \`npx windhover models import\``,
   );
 }
 
-/** A card of Windhover stays one, by whichever way it is named. */
+/** The path of one of Windhover's cards gives the same result as its name. */
 function findByPath(path: string): FoundCard {
   const name = basename(path, ENDING);
   if (dirname(resolve(path)) === resolve(BUILT_IN) && isBuiltIn(name)) return findBuiltIn(name);
   return { card: readCard(path), file: path, origin: "given", askedFor: path };
 }
+
+/** The command that installs this card. */
+export const getCommand = ({ askedFor }: Pick<FoundCard, "askedFor">): string =>
+  `npx windhover models get ${quoteWord(askedFor)}`;
+
+const quoteWord = (word: string): string =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

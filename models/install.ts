@@ -1,35 +1,34 @@
-/** Brings a model onto this machine: fetched, checked, converted. Does only what is missing. */
+/** Installs a model: fetches, verifies and converts it. Skips the steps that are already done. */
 import { existsSync } from "node:fs";
-import { modelPlaces } from "./cache.ts";
+import { modelFolders } from "./cache.ts";
 import { convertWeights, findConverted } from "./converted.ts";
-import { digestFile } from "./digest.ts";
 import { type Fetching, WeightsFetcher } from "./fetch/weights.ts";
+import { hasDigest, removeStaleParts } from "./files.ts";
 import type { FoundCard } from "./find-card.ts";
 import { int8KernelsHere, listInt8Kernels } from "./int8-kernels.ts";
 import { type Model, openCard, weightsFile } from "./open.ts";
-import { sweepParts } from "./write-file.ts";
 
 export interface Installed extends Model {
-  /** Whether anything had to be fetched. */
+  /** Whether the weights were fetched. */
   readonly fetched: boolean;
 }
 
 export interface Installing extends Fetching {
-  /** Convert for every CPU of this architecture: for images, and for cache folders that machines share. */
+  /** Convert for every CPU of this architecture: for container images, and for cache folders shared by machines. */
   readonly everyCpu?: boolean;
-  /** Hears of every file that is new in the cache, also when what comes after fails. */
+  /** Called for every file that is new in the cache, also if a later step fails. */
   onAdded?(file: string): void;
 }
 
-/** One after another; throws `ModelFault` at the first that cannot be had. `onDone` hears of each. */
+/** Installs one after another; throws `ModelFault` at the first that fails. */
 export async function installModels(
   found: readonly FoundCard[],
   installing: Installing,
   onDone: (installed: Installed) => Promise<void> | void = () => {},
 ): Promise<void> {
-  const { weights, converted } = modelPlaces();
-  await sweepParts(weights);
-  await sweepParts(converted);
+  const { weights, converted } = modelFolders();
+  await removeStaleParts(weights);
+  await removeStaleParts(converted);
   await using fetcher = new WeightsFetcher(weights, installing);
   for (const one of found) await onDone(await install(one, fetcher, installing));
 }
@@ -38,8 +37,7 @@ async function install(found: FoundCard, fetcher: WeightsFetcher, installing: In
   const { card } = found;
   const file = weightsFile(card);
   const wasThere = existsSync(file);
-  // Gone again, if another process tidies up: fetched then.
-  const isWhole = wasThere && (await digestFile(file).catch(() => null)) === card.sha256;
+  const isWhole = await hasDigest(file, card.sha256);
   if (!isWhole) await fetcher.fetch(found, file);
   if (!wasThere) installing.onAdded?.(file);
   await convert(found, installing);
@@ -48,7 +46,7 @@ async function install(found: FoundCard, fetcher: WeightsFetcher, installing: In
 
 async function convert({ card }: FoundCard, installing: Installing): Promise<void> {
   if (card.convert === undefined) return;
-  const { converted } = modelPlaces();
+  const { converted } = modelFolders();
   for (const kernels of installing.everyCpu ? listInt8Kernels(process.arch) : [int8KernelsHere()]) {
     if ((await findConverted(card, card.convert, converted, kernels)) !== null) continue;
     installing.report(`converting to ONNX, ${card.input.width}×${card.input.height}`);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Tensor } from "onnxruntime-node";
 import { findInt8Kernels, int8KernelsHere, listInt8Kernels } from "./int8-kernels.ts";
 import { GraphBuilder } from "./onnx/graph.ts";
-import { openSession } from "./session.ts";
+import { openSession } from "./onnxruntime.ts";
 
 const AVX2 = "fpu sse4_2 fma avx avx2 bmi2";
 const AVX512 = `${AVX2} avx512f avx512dq avx512cd avx512bw avx512vl`;
@@ -17,7 +17,7 @@ const X64: readonly (readonly [cpu: string, flags: string, saturate: boolean])[]
   ["both (Sapphire Rapids)", `${AVX512} avx_vnni avx512_vnni amx_int8`, false],
   ["AVX-512 kernels go before AVX-VNNI", `${AVX512} avx_vnni`, true],
   ["AVX-512 too old for its kernels", `${AVX2} avx512f avx512cd avx_vnni`, false],
-  ["a name that only begins as the flag does", `${AVX512} avx512_vnni_next`, true],
+  ["a flag with a longer name", `${AVX512} avx512_vnni_next`, true],
 ];
 for (const [cpu, flags, saturate] of X64)
   test(`x86-64 with ${cpu} ${saturate ? "saturates" : "does not saturate"}`, () => {
@@ -25,12 +25,12 @@ for (const [cpu, flags, saturate] of X64)
     assert.deepEqual(findInt8Kernels("x64", cpuinfo + cpuinfo), { activations: "uint8", saturate });
   });
 
-test("an x86-64 of which nothing is known counts as one that saturates", () => {
+test("assumes that an unknown x86-64 saturates", () => {
   for (const cpuinfo of ["", "processor\t: 0\n"])
     assert.deepEqual(findInt8Kernels("x64", cpuinfo), { activations: "uint8", saturate: true });
 });
 
-test("ARM takes int8 and does not saturate", () => {
+test("ARM uses int8 and does not saturate", () => {
   const cpuinfo = "processor\t: 0\nFeatures\t: fp asimd asimddp i8mm\n";
   assert.deepEqual(findInt8Kernels("arm64", cpuinfo), { activations: "int8", saturate: false });
 });
@@ -47,7 +47,7 @@ test("the kernels of a machine are among those of its architecture", () => {
   }
 });
 
-/** A convolution of one pixel whose pairs of products are 2 × 255 × 127, too much for 16 bits; in thousands. */
+/** A convolution of one pixel whose pairs of products are 2 × 255 × 127, too large for 16 bits; in thousands. */
 function buildWidePairs(channels: number): Uint8Array {
   const graph = new GraphBuilder();
   graph.input("pixel", "uint8", [1, channels, 1, 1]);
@@ -66,7 +66,7 @@ function buildWidePairs(channels: number): Uint8Array {
   return graph.finish("wide-pairs");
 }
 
-test("onnxruntime saturates on this machine exactly where that is expected, and not with precise sums", async () => {
+test("onnxruntime saturates on this machine as predicted, and not with precise sums", async () => {
   const channels = 4;
   const sumWith = async (isConverted: boolean): Promise<number[]> => {
     const order = { onnx: buildWidePairs(channels), isConverted, threads: 1, providers: ["cpu"] };

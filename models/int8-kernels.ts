@@ -1,41 +1,41 @@
-/** Which int8 kernels onnxruntime takes on a CPU: they decide how a network is stored and how a session is opened. */
+/** The int8 kernels that onnxruntime uses on a CPU. They decide how a network is stored and how a session is opened. */
 import { readFileSync } from "node:fs";
 
 export interface Int8Kernels {
   /**
    * The type of activations with the fastest kernels. Both give the same detections. On x86-64 onnxruntime has kernels
-   * for uint8 only and takes a network of int8 apart into pieces of float32.
+   * for uint8 only and computes an int8 network in float32.
    */
   readonly activations: "int8" | "uint8";
-  /** Neighbouring products are added in 16 bits and cut off there, so that sums come out too small. */
+  /** Adjacent products are added in 16 bits with saturation, so that sums are too small. */
   readonly saturate: boolean;
 }
 
 const ARM64: Int8Kernels = { activations: "int8", saturate: false };
-/** As one kernel set of onnxruntime needs them (MlasGemmU8S8KernelAvx512Core). */
+/** Required by one kernel set of onnxruntime (MlasGemmU8S8KernelAvx512Core). */
 const AVX512 = ["avx512f", "avx512bw", "avx512dq", "avx512vl"];
 
-/** `cpuinfo`: the text of /proc/cpuinfo; without flags the CPU counts as one that saturates, which is right on any. */
+/** `cpuinfo`: the text of /proc/cpuinfo. Without flags, assumes saturation: such a network is correct on every CPU. */
 export function findInt8Kernels(arch: string, cpuinfo: string): Int8Kernels {
   if (arch === "arm64") return ARM64;
   const found = /^flags\s*:(.*)$/m.exec(cpuinfo)?.[1];
   return { activations: "uint8", saturate: found === undefined || doesSaturate(new Set(found.trim().split(/\s+/))) };
 }
 
-/** The order in which onnxruntime's `MLAS_PLATFORM` chooses: AVX-512 replaces AVX2, with or without VNNI. */
+/** Follows the order in onnxruntime's `MLAS_PLATFORM`: AVX-512 replaces AVX2, with or without VNNI. */
 function doesSaturate(flags: ReadonlySet<string>): boolean {
-  // Kernels for SSE widen bytes before they multiply.
+  // SSE kernels widen bytes before they multiply.
   if (!flags.has("avx2") || !flags.has("fma")) return false;
   return !flags.has(AVX512.every((flag) => flags.has(flag)) ? "avx512_vnni" : "avx_vnni");
 }
 
-/** All that CPUs of an architecture may have. */
+/** All variants for CPUs of an architecture. */
 export const listInt8Kernels = (arch: string): readonly Int8Kernels[] =>
   arch === "arm64" ? [ARM64] : [false, true].map((saturate) => ({ activations: "uint8", saturate }));
 
 let here: Int8Kernels | null = null;
 
-/** Those of this machine, read once. */
+/** The kernels of this machine, read once. */
 export function int8KernelsHere(): Int8Kernels {
   here ??= findInt8Kernels(process.arch, readCpuinfo());
   return here;

@@ -10,3 +10,8 @@ export const COCO: readonly string[] = Object.freeze([
   ...["microwave", "oven", "toaster", "sink", "refrigerator", "book", "clock", "vase", "scissors", "teddy bear"],
   ...["hair drier", "toothbrush"],
 ]);
+
+/** COCO's category ids end here. */
+export const COCO_LAST_ID = 90;
+/** Category ids that COCO never assigned to a class. */
+export const COCO_GAPS: ReadonlySet<number> = new Set([12, 26, 29, 30, 45, 66, 68, 69, 71, 83]);

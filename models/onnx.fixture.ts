@@ -1,12 +1,11 @@
-/** Small networks that see nothing, with the inputs and outputs of real ones. */
-import { GraphBuilder } from "./onnx/graph.ts";
-import { MessageWriter } from "./onnx/protobuf.ts";
+/** Small networks without detections, with the inputs and outputs of real ones. */
+import { GraphBuilder, MessageWriter } from "./onnx/graph.ts";
 
 const SIZE = 64;
-/** Of strides 8, 16 and 32. */
+/** Number of cells for the strides 8, 16 and 32. */
 const CELLS = 84;
 
-/** Takes 64×64; gives what a YOLOX of so many classes gives. */
+/** The input is 64×64; the output is that of a YOLOX with this number of classes. */
 export function makeYolox(classCount: number): Uint8Array {
   const graph = new GraphBuilder();
   graph.input("images", "float32", [1, 3, SIZE, SIZE]);
@@ -17,7 +16,7 @@ export function makeYolox(classCount: number): Uint8Array {
   return graph.finish("nothing");
 }
 
-/** The same with its numbers in another file, which must be `bytes` long. */
+/** The same with its weights in another file, which must be `bytes` long. */
 export function makeScatteredYolox(classCount: number, location: string): { onnx: Uint8Array; bytes: number } {
   const bytes = CELLS * (5 + classCount) * Float32Array.BYTES_PER_ELEMENT;
   const shape = [1, CELLS, 5 + classCount];

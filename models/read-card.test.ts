@@ -29,13 +29,13 @@ const faultsOf = (text: string): readonly string[] => {
   return [];
 };
 
-test("every card that comes with Windhover is right, and named like its file", () => {
+test("accepts every card of Windhover, and each is named like its file", () => {
   for (const folder of [CARDS, EXAMPLES])
     for (const name of readdirSync(folder)) assert.equal(`${readCard(folder + name).model}.yaml`, name);
   assert.deepEqual(readdirSync(CARDS).sort(), ["aerial.yaml", "default.yaml", "quality.yaml"]);
 });
 
-test("what a card leaves out is filled in", () => {
+test("fills in defaults", () => {
   const { input, thresholds } = parseCard(MINIMAL, "card.yaml");
   assert.deepEqual(input, {
     ...{ width: 416, height: 416, type: "float32", layout: "nchw", colours: "rgb" },
@@ -46,7 +46,7 @@ test("what a card leaves out is filled in", () => {
 
 const CASES: readonly [what: string, text: string, expected: readonly RegExp[]][] = [
   [
-    "a misspelt key is shown where it stands, with the nearest",
+    "a misspelt key has its position and a suggestion",
     MINIMAL.replace("width: 416", "widht: 416"),
     [
       /^card\.yaml:7:8: input has no `width` \(expected a whole number from 32/,
@@ -54,30 +54,30 @@ const CASES: readonly [what: string, text: string, expected: readonly RegExp[]][
     ],
   ],
   [
-    "every fault is told at once, in the order of the text",
+    "all faults are reported at once, in the order of the text",
     MINIMAL.replace("licence: MIT\n", "").replace("width: 416", "width: big").replace("yolox", "yolo-x"),
     [
-      /^card\.yaml:1:1: the card has no `licence` \(expected text: SPDX name where there is one, at most 200 characters\)/,
+      /^card\.yaml:1:1: the card has no `licence` \(expected text: SPDX identifier, if there is one, at most 200 characters\)/,
       /^card\.yaml:6:17: input\.width is "big" \(expected a whole number from 32 to 8192\)/,
       /^card\.yaml:8:20: decoder\.family is "yolo-x" \(expected "efficientdet" or .*did you mean "yolox"\?/,
     ],
   ],
   [
-    "of the kinds of source only the one that was meant is spoken of",
+    "only the intended kind of source is explained",
     MINIMAL.replace("path: mine.onnx", "url: http://example.org/mine.onnx"),
     [
-      /^card\.yaml:5:10: sources\[0\]\.url is "http:\/\/example\.org\/mine\.onnx" \(expected text: Where to fetch the file: https:/,
+      /^card\.yaml:5:10: sources\[0\]\.url is "http:\/\/example\.org\/mine\.onnx" \(expected text: URL of the file: https:/,
     ],
   ],
   [
-    "a source of no known kind is told all of them",
+    "an unknown kind of source lists all kinds",
     MINIMAL.replace("path: mine.onnx", "ftp: mine.onnx"),
     [
       /^card\.yaml:5:5: sources\[0\] is a map with ftp \(expected a map with npm, integrity, member or a map with url or a map with path/,
     ],
   ],
   [
-    "a package without an exact version is refused",
+    "a package without an exact version",
     MINIMAL.replace(
       "path: mine.onnx",
       `{ npm: some@^1.0.0, integrity: "sha512-${"A".repeat(86)}==", member: package/a }`,
@@ -85,19 +85,19 @@ const CASES: readonly [what: string, text: string, expected: readonly RegExp[]][
     [/^card\.yaml:5:12: sources\[0\]\.npm is "some@\^1\.0\.0" \(expected text: A package with its exact version/],
   ],
   [
-    "a digest that is none",
+    "an invalid checksum",
     MINIMAL.replace(/sha256: 0/, "sha256: g"),
     [/^card\.yaml:6:9: sha256 is "ga0a.*`sha256sum FILE`/],
   ],
   [
-    "a list where a map belongs",
+    "a list instead of a map",
     "- model: mine\n",
-    [/^card\.yaml:1:1: this is no card; expected a map that begins with `model: NAME`/],
+    [/^card\.yaml:1:1: this is not a card; expected a map that begins with `model: NAME`/],
   ],
-  ["an empty file", "", [/^card\.yaml:1:1: this is no card/]],
-  ["broken YAML has its place", "model: [mine\nabout: x\n", [/^card\.yaml:2:1: YAML: /]],
+  ["an empty file", "", [/^card\.yaml:1:1: this is not a card/]],
+  ["broken YAML has its position", "model: [mine\nabout: x\n", [/^card\.yaml:2:1: YAML: /]],
   [
-    "a key that comes twice",
+    "a duplicate key",
     MINIMAL.replace("licence: MIT", "licence: MIT\nlicence: MIT"),
     [/^card\.yaml:4:1: YAML: Map keys must be unique/],
   ],
@@ -109,35 +109,35 @@ const CASES: readonly [what: string, text: string, expected: readonly RegExp[]][
   [
     "a mean for bytes",
     MINIMAL.replace("height: 416", "height: 416, type: uint8, mean: [1, 2, 3]"),
-    [/^card\.yaml:7:48: input\.mean has no meaning for uint8/],
+    [/^card\.yaml:7:48: input\.mean does not apply to uint8/],
   ],
   [
-    "a mean of two colours",
+    "a mean for two colours",
     MINIMAL.replace("height: 416", "height: 416, mean: [1, 2]"),
     [/input\.mean is a list of 2 \(expected a list of 3 numbers/],
   ],
   [
-    "a label that comes twice",
+    "a duplicate label",
     MINIMAL.replace("labels: coco", "labels: [cat, dog, cat]"),
     [/^card\.yaml:8:20: "cat" is in the labels twice/],
   ],
   [
-    "a class that the weights do not know",
+    "a class that is not among the labels",
     readFileSync(`${CARDS}default.yaml`, "utf8").replace(
       "efficientdet-tflite }",
       "efficientdet-tflite, classes: [persn] }",
     ),
-    [/: "persn" is none of the 80 labels; did you mean "person"\?/],
+    [/: "persn" is not one of the 80 labels; did you mean "person"\?/],
   ],
   [
-    "labels of its own for a model that is converted are no fault",
+    "own labels for a converted model are accepted",
     readFileSync(`${CARDS}default.yaml`, "utf8").replace("labels: coco", "labels: [bolt, nut, washer]"),
     [],
   ],
   [
-    "an input that the conversion does not make",
+    "an input that the conversion does not produce",
     readFileSync(`${CARDS}default.yaml`, "utf8").replace("nhwc", "nchw"),
-    [/: input\.layout is nchw \(expected nhwc: that is what `convert` makes\)/],
+    [/: input\.layout is nchw \(expected nhwc, the result of `convert`\)/],
   ],
   ...(["mean: [.nan, 0, 0]", "mean: [0, .inf, 0]", "std: [1, 1, .inf]"] as const).map(
     (line): (typeof CASES)[number] => [
@@ -146,34 +146,36 @@ const CASES: readonly [what: string, text: string, expected: readonly RegExp[]][
       [/^card\.yaml:7:\d+: input\.(mean|std)\[\d\] is (NaN|Infinity) \(expected a number/],
     ],
   ),
-  ["a size without end", `${MINIMAL}bytes: .inf\n`, [/^card\.yaml:10:8: bytes is Infinity \(expected a whole number/]],
+  ["an infinite size", `${MINIMAL}bytes: .inf\n`, [/^card\.yaml:10:8: bytes is Infinity \(expected a whole number/]],
   [
     "more aliases than a card needs",
     `${MINIMAL}notes: &a [1, 2, 3]\nmore: [${"*a, ".repeat(150)}]\n`,
     [/^card\.yaml:1:1: YAML: .*alias.* \(expected a card without aliases/],
   ],
-  ["an alias of nothing", `${MINIMAL}bytes: *nothing\n`, [/^card\.yaml:\d+:\d+: YAML: .*alias.*nothing/]],
+  ["an undefined alias", `${MINIMAL}bytes: *nothing\n`, [/^card\.yaml:\d+:\d+: YAML: .*alias.*nothing/]],
   [
-    "a list that holds itself",
+    "a list that contains itself",
     MINIMAL.replace("labels: coco", "labels: &all [cat, *all]"),
     [/^card\.yaml:8:\d+: labels\[1\] is a list of 2 \(expected text/],
   ],
   [
-    "a name that is too long is told the limit and how to give another",
+    "a name that is too long states the limit and how to set another",
     MINIMAL.replace("mine\n", `${"n".repeat(65)}\n`),
-    [/^card\.yaml:1:8: model is "n+… \(expected text: The name .*--name, at most 64 characters\)/],
+    [
+      /^card\.yaml:1:8: model is "n+… \(expected text: Name of the model: .*--name` sets another one, at most 64 characters\)/,
+    ],
   ],
   [
-    "a text without end",
+    "a very long text",
     MINIMAL.replace("A model of mine.", "x".repeat(201)),
     [/^card\.yaml:2:8: about is "x+… \(expected text, at most 200 characters\)/],
   ],
-  ["nesting without end", `model: ${"[".repeat(100_000)}`, [/^card\.yaml: nests too deeply/]],
-  ["nesting without end, in blocks", `${"- ".repeat(100_000)}x`, [/^card\.yaml: nests too deeply/]],
+  ["deep nesting", `model: ${"[".repeat(100_000)}`, [/^card\.yaml: nested deeper than/]],
+  ["deep nesting, in blocks", `${"- ".repeat(100_000)}x`, [/^card\.yaml: nested deeper than/]],
   [
     "a member outside its package",
     MINIMAL.replace("path: mine.onnx", `{ npm: some@1.0.0, integrity: "sha512-${"A".repeat(86)}==", member: ../a }`),
-    [/leads out of the package/],
+    [/member is outside of the package/],
   ],
 ];
 
@@ -185,10 +187,10 @@ for (const [what, text, expected] of CASES) {
   });
 }
 
-test("a card that is not there, is a folder or is the model itself is said to be", () => {
+test("explains a missing card, a folder, and a model instead of a card", () => {
   assert.throws(
     () => readCard("/nowhere/card.yaml"),
-    /^CardFault: \/nowhere\/card\.yaml: the card cannot be read: there is no such file$/,
+    /^CardFault: \/nowhere\/card\.yaml: the card cannot be read: no such file$/,
   );
   assert.throws(() => readCard(CARDS), /it is a folder/);
 });

@@ -1,6 +1,6 @@
 /**
- * The typed surface of the addon, and the only file that loads it. Wrapped into promises and async iterators by
- * pipeline.ts, handlers.ts, registry.ts and log.ts, or exported as it is by kernels.ts and motion.ts; nothing else imports this.
+ * The typed interface of the addon, and the only file that loads it. pipeline.ts, handlers.ts, frame.ts, gstreamer.ts and
+ * kernels.ts are built on it; all other files import only its types.
  */
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 /** Order of `CallKind` in element_core.h. */
 export const CALL = { start: 0, stop: 1, format: 2, frame: 3, end: 4, properties: 5, flush: 6, cancel: 7 } as const;
 /** Second argument of `settle`. */
-export const OUTCOME = { on: 0, drop: 1, error: 2, discarded: 3 } as const;
+export const OUTCOME = { pass: 0, drop: 1, error: 2, discarded: 3 } as const;
 
 export interface NativePlane {
   readonly data: Uint8Array;
@@ -44,7 +44,7 @@ export interface NativeNode {
   readonly name: string;
   readonly factory: string;
   readonly properties: Readonly<Record<string, NativeValue>>;
-  /** Which handler a TypeScript element is to use. */
+  /** Identifies the handler of a TypeScript element. */
   readonly binding?: number;
 }
 
@@ -65,7 +65,7 @@ export type BusMessage =
   | { readonly type: "eos" }
   | {
       readonly type: "error" | "warning";
-      /** Node of the plan, and the element inside it that spoke. */
+      /** Node of the plan, and the element inside it that posted the message. */
       readonly node: string;
       readonly source: string;
       readonly domain: string;
@@ -91,7 +91,7 @@ export interface TappedBuffer {
   readonly discontinuity: boolean;
   readonly caps: string;
   readonly meta: Readonly<Record<string, unknown>>;
-  /** Buffers that went by unseen since the last one, because nobody had time for them. */
+  /** Buffers that were not reported since the last one because the JS thread was busy. */
   readonly lost: number;
 }
 
@@ -122,41 +122,71 @@ export interface RelayStatus {
 export type State = "NULL" | "READY" | "PAUSED" | "PLAYING";
 
 export interface NativePipeline {
+  /** Creates and links elements: all of them, or none when it rejects. */
   build(segment: NativeSegment): Promise<void>;
-  setState(state: State, limitMs: number, stopIfLive: boolean): Promise<boolean>;
+  setState(state: State, limitMs?: number, stopIfLive?: boolean): Promise<boolean>;
   close(): Promise<void>;
   set(node: string, properties: Readonly<Record<string, NativeValue>>): Promise<void>;
   get(node: string, property: string): Promise<string>;
-  seek(toNs: bigint, accurate: boolean, node?: string): Promise<void>;
+  /**
+   * Flushing seek; `accurate` (default) decodes up to the exact frame, otherwise playback starts at the keyframe before.
+   * With `node` the event enters there: it works before anything downstream of the node is linked.
+   */
+  seek(toNs: bigint, accurate?: boolean, node?: string): Promise<void>;
   position(): Promise<bigint | null>;
   duration(): Promise<bigint | null>;
   latency(): Promise<Latency | null>;
+  /** Latency that a TypeScript element adds to the pipeline. */
   setLatency(node: string, latencyNs: bigint): void;
   endOfStream(): Promise<void>;
+  /** The running pipeline in Graphviz format. */
   dot(): Promise<string>;
+  /** Attaches a segment while playing; `entry` leads from a tee to its first node, which should be a queue. */
   addBranch(name: string, entry: NativeLink, segment: NativeSegment): Promise<void>;
-  removeBranch(name: string, limitMs: number): Promise<void>;
-  limit(node: string, frames: number, untilNs: bigint): void;
+  /** Sends EOS into the branch, waits up to `limitMs` (default 5000) until all its sinks have handled it, then removes it. */
+  removeBranch(name: string, limitMs?: number): Promise<void>;
+  /** Ends the stream at this node after `frames` frames, or `untilNs` of stream time after its first frame. */
+  limit(node: string, limits: { readonly frames?: number; readonly untilNs?: bigint }): void;
+  /** Calls `seen` for every buffer that leaves the node. Returns a function that stops it. */
   tap(node: string, seen: (buffer: TappedBuffer) => void): () => void;
-  grab(node: string, atNs: bigint, type: string): Promise<{ image: Uint8Array; ptsNs: bigint | null }>;
+  /** Encodes the first frame at or after that stream time; stays pending if there is none. */
+  grab(
+    node: string,
+    atNs: bigint,
+    type: "image/png" | "image/jpeg",
+  ): Promise<{ image: Uint8Array; ptsNs: bigint | null }>;
+  /** Counts and times buffers from the input of `first` to the output of `last`. */
   meter(name: string, first: string, last: string): void;
+  /** Readings of these meters, without those whose nodes no longer exist. */
   meters(names: readonly string[]): Record<string, MeterReading>;
+  /** Feeds `appsrc` from the appsink of a disposable pipeline. */
   relayFrom(appsrc: string, ingest: NativePipeline, appsink: string): void;
   relayStatus(appsrc: string): RelayStatus;
+  /** Ends the stream at an appsrc that relays feed. */
   relayEnd(appsrc: string): void;
+}
+
+/** frame pixel = (tensor pixel - offset) / scale + origin */
+export interface TensorGeometry {
+  readonly scaleX: number;
+  readonly scaleY: number;
+  readonly offsetX: number;
+  readonly offsetY: number;
+  readonly originX: number;
+  readonly originY: number;
 }
 
 export interface LogEntry {
   readonly level: "error" | "warn" | "info" | "debug" | "trace";
   readonly category: string;
   readonly message: string;
-  /** The GStreamer object that spoke, or empty. */
+  /** The GStreamer object that logged the message, or empty. */
   readonly source: string;
-  /** Entries dropped before this one because they came faster than they could be taken. */
+  /** Entries dropped before this one because the queue to the JS thread was full. */
   readonly lost: number;
 }
 
-/** `call` is 0 where no answer is awaited. */
+/** `call` is 0 for notifications, which are not answered with `settle`. */
 export type Dispatch = (
   kind: number,
   core: number,
@@ -174,28 +204,28 @@ export interface Addon {
   registerElement(element: NativeElement): void;
   setDispatch(dispatch: Dispatch): void;
   alive(): { metadata: number; calls: number };
-  /** Within the call that starts an element; 0 leaves things as they are. */
+  /** Only during the call that starts an element; 0 changes nothing. */
   tune(call: number, inFlight: number, latencyNs: bigint): void;
   settle(call: number, outcome: number, meta?: object, message?: string, stack?: string): boolean;
   mapFrame(call: number): NativePlane[];
   copyFrame(call: number): Uint8Array;
-  orderTensor(call: number, target: Float32Array | Uint8Array, order: object): Promise<Record<string, number>>;
+  orderTensor(call: number, target: Float32Array | Uint8Array, order: object): Promise<TensorGeometry>;
   orderDraw(call: number, numbers: Float64Array, texts: readonly string[]): Promise<void>;
   /** `part` mirrors `PicturePart` in elements/element.ts. */
   orderImage(call: number, type: string, part?: object): Promise<Uint8Array>;
   /** Sets of pixel kernels that this CPU can run, from the slowest to the fastest, which is in use. */
   kernelSets(): string[];
-  /** For tests, which compare the sets. Of the whole process. */
+  /** For tests that compare the sets. Applies to the whole process. */
   useKernelSet(name: string): void;
   /** The mean of four out of each `step` × `step` pixels. */
   shrinkLuma(plane: Uint8Array, stride: number, width: number, height: number, step: number, out: Float32Array): void;
   halveGrey(grey: Float32Array, width: number, height: number, out: Float32Array): void;
-  /** `excluded` is left, top, right and bottom by turns; the corners are x and y by turns, the strongest first. */
+  /** `excluded` holds left, top, right and bottom of each area; the result x and y of each corner, the strongest first. */
   findCorners(grey: Float32Array, width: number, height: number, excluded: Float64Array, most: number): Float32Array;
   /**
-   * Where points of one picture are in the next, from the smaller pictures of both pyramids to the largest, whose size is
-   * given. Points are x and y by turns; what is not found is NaN. The search begins at `level` with a shift in pixels of
-   * the largest.
+   * Optical flow of points between two image pyramids, whose largest images have the given size. Points are interleaved x
+   * and y; points that are lost become NaN. The search starts at `level` with an expected shift in pixels of the largest
+   * image.
    */
   followPoints(
     before: readonly Float32Array[],
@@ -207,7 +237,7 @@ export interface Addon {
     right: number,
     down: number,
   ): Float32Array;
-  /** GIO connects to these hosts and no others from now on; a name with addresses stands for these. */
+  /** Restricts GIO to these hosts; a name with addresses resolves to these addresses only. */
   allowConnections(hosts: readonly { readonly host: string; readonly addresses: readonly string[] }[]): void;
   listFactories(): unknown[];
   describeFactory(name: string): unknown;
@@ -219,7 +249,7 @@ export interface Addon {
 
 const file = process.env.WINDHOVER_ADDON ?? fileURLToPath(new URL("../build/windhover.node", import.meta.url));
 
-/** Recognised by its name: whoever could import the class could load the addon. */
+/** Callers recognise it by its name: importing the class would load the addon. */
 class AddonMissing extends Error {
   override readonly name = "AddonMissing";
 }
@@ -228,7 +258,7 @@ function load(): Addon {
   try {
     return createRequire(import.meta.url)(file) as Addon;
   } catch (cause) {
-    throw new AddonMissing("the GStreamer addon cannot be loaded: run `npm start` or `npm test` once, they build it", {
+    throw new AddonMissing("cannot load the GStreamer addon: run `npm start` or `npm test` once to build it", {
       cause,
     });
   }

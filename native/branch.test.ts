@@ -20,7 +20,7 @@ import {
 } from "./pipeline.fixture.ts";
 import type { Pipeline } from "./pipeline.ts";
 
-/** A main chain that plays, with a tee in it; every frame of it is counted. */
+/** A playing main chain with a tee; counts its frames. */
 async function playing(
   count = -1,
   properties = {},
@@ -49,7 +49,7 @@ const gapless = (seen: readonly number[]) =>
 const attach = (pipeline: Pipeline, name: string, steps: Steps) =>
   pipeline.addBranch(name, { from: "frames", to: `${name}-q` }, chain({ [`${name}-q`]: ["queue"], ...steps }));
 
-test("branches come and go while the main chain plays, and it does not miss a frame", NO_HANG, async () => {
+test("attaches and removes branches without losing a frame of the main chain", NO_HANG, async () => {
   const { pipeline, main, seen } = await playing();
   for (let round = 0; round < 15; round += 1) {
     const branch = counter();
@@ -74,7 +74,7 @@ test("branches come and go while the main chain plays, and it does not miss a fr
   assert.deepEqual(aliveCounts(), { metadata: 0, calls: 0, instances: 0 });
 });
 
-test("several branches at once each get the frames, and metadata by reference", NO_HANG, async () => {
+test("several branches receive the same frames, with metadata by reference", NO_HANG, async () => {
   const { pipeline, seen } = await playing();
   const arrived = counter();
   const marked = transform((frame) => frame.write({ at: frame.index }));
@@ -94,7 +94,7 @@ test("several branches at once each get the frames, and metadata by reference", 
   gapless(seen);
 });
 
-test("a film that is recorded in a branch is whole when the branch has gone", NO_HANG, async () => {
+test("a recording in a branch is complete when the branch is removed", NO_HANG, async () => {
   await withFolder(async (folder) => {
     const { pipeline, main, seen } = await playing(-1, { "is-live": true });
     const fragmented = { "fragment-duration": 200, streamable: true };
@@ -119,7 +119,7 @@ test("a film that is recorded in a branch is whole when the branch has gone", NO
 });
 
 test(
-  "a branch that does not start is refused with its reason; the main chain and the bus know nothing of it",
+  "rejects a branch that does not start with the reason, without effect on the main chain and the bus",
   NO_HANG,
   async () => {
     const { pipeline, main, seen } = await playing();
@@ -130,22 +130,22 @@ test(
     const explode = element(() => {
       throw new Error("no model");
     });
-    const refusals: [Steps, RegExp][] = [
+    const rejections: [Steps, RegExp][] = [
       [{ "b-work": [explode], "b-out": ["fakesink"] }, /branch "b" does not start: b-work: no model/],
       [
         { "b-file": ["filesink", { location: "/nowhere/at/all" }] },
         /branch "b" does not start: b-file: Could not open/,
       ],
-      [{ "b-out": ["nosuchthing"] }, /b-out: there is no GStreamer element/],
-      [{ "b-voice": ["audioconvert"], "b-out": ["fakesink"] }, /branch "b" does not take what "frames" gives/],
+      [{ "b-out": ["nosuchthing"] }, /b-out: unknown GStreamer element/],
+      [{ "b-voice": ["audioconvert"], "b-out": ["fakesink"] }, /branch "b" does not accept the output of "frames"/],
     ];
-    for (const [steps, message] of refusals) {
+    for (const [steps, message] of rejections) {
       await assert.rejects(attach(pipeline, "b", steps), message);
       await main.reached(main.count + 3);
     }
     await assert.rejects(
-      pipeline.addBranch("b", { from: "nobody", to: "b-q" }, chain({ "b-q": ["queue"], "b-out": ["fakesink"] })),
-      /no node "nobody" to attach to/,
+      pipeline.addBranch("b", { from: "missing", to: "b-q" }, chain({ "b-q": ["queue"], "b-out": ["fakesink"] })),
+      /no node "missing" to attach to/,
     );
     await assert.rejects(
       pipeline.addBranch("b", { from: "frames", to: "b-other" }, chain({ "b-q": ["queue"], "b-out": ["fakesink"] })),
@@ -165,7 +165,7 @@ test(
   },
 );
 
-test("a branch is removed after the end of the stream", NO_HANG, async () => {
+test("removes a branch after the end of the stream", NO_HANG, async () => {
   const main = counter();
   const pipeline = await build({
     ...pictures(20),
@@ -182,7 +182,7 @@ test("a branch is removed after the end of the stream", NO_HANG, async () => {
   assert.deepEqual([main.count, branch.count], [20, 20]);
 });
 
-test("a branch is removed while paused, and its film is whole", NO_HANG, async () => {
+test("removes a branch while paused, with a complete recording", NO_HANG, async () => {
   await withFolder(async (folder) => {
     const location = join(folder, "paused.mp4");
     const { pipeline, main, seen } = await playing();
@@ -203,31 +203,27 @@ test("a branch is removed while paused, and its film is whole", NO_HANG, async (
   });
 });
 
-test(
-  "a branch that is stuck is cut off within its limit, and the main chain it had stopped goes on",
-  NO_HANG,
-  async () => {
-    const { pipeline, main, seen } = await playing();
-    const held = gate<AbortSignal>();
-    const stuck = sink((frame) => {
-      held.open(frame.signal);
-      return never;
-    });
-    await pipeline.addBranch(
-      "b",
-      { from: "frames", to: "b-q" },
-      chain({ "b-q": ["queue", { "max-size-buffers": 1, "max-size-time": 0, "max-size-bytes": 0 }], "b-out": [stuck] }),
-    );
-    const signal = await held.opened;
-    await assert.rejects(pipeline.removeBranch("b", 100), /did not come to its end within 100 ms and was cut off/);
-    assert.equal(signal.aborted, true);
-    await main.reached(main.count + 10);
-    await pipeline.close();
-    gapless(seen);
-  },
-);
+test("cuts off a stuck branch after its limit, and the blocked main chain continues", NO_HANG, async () => {
+  const { pipeline, main, seen } = await playing();
+  const held = gate<AbortSignal>();
+  const stuck = sink((frame) => {
+    held.open(frame.signal);
+    return never;
+  });
+  await pipeline.addBranch(
+    "b",
+    { from: "frames", to: "b-q" },
+    chain({ "b-q": ["queue", { "max-size-buffers": 1, "max-size-time": 0, "max-size-bytes": 0 }], "b-out": [stuck] }),
+  );
+  const signal = await held.opened;
+  await assert.rejects(pipeline.removeBranch("b", 100), /did not end within 100 ms and was cut off/);
+  assert.equal(signal.aborted, true);
+  await main.reached(main.count + 10);
+  await pipeline.close();
+  gapless(seen);
+});
 
-test("closing while a branch that is stuck is being removed closes", NO_HANG, async () => {
+test("closes while a stuck branch is being removed", NO_HANG, async () => {
   const { pipeline } = await playing();
   const held = gate();
   const stuck = sink(() => {
@@ -242,7 +238,7 @@ test("closing while a branch that is stuck is being removed closes", NO_HANG, as
   assert.deepEqual(aliveCounts(), { metadata: 0, calls: 0, instances: 0 });
 });
 
-test("branches can be attached before the pipeline plays", NO_HANG, async () => {
+test("attaches branches before the pipeline plays", NO_HANG, async () => {
   const branch = counter();
   const pipeline = await build({ ...pictures(5), frames: ["tee"], q: ["queue"], out: ["fakesink"] });
   await attach(pipeline, "b", { "b-out": [sink(() => branch.add())] });

@@ -3,24 +3,23 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { listen, listenRedirecting, replyRtsp } from "../test/listener.fixture.ts";
-import { type AllowedHost, allowConnections, closeAutoplug } from "./connections.ts";
 import { withFolder } from "./film.fixture.ts";
+import { type AllowedHost, allowConnections, closeAutoplug, listFactories } from "./gstreamer.ts";
 import { NO_HANG, play } from "./pipeline.fixture.ts";
-import { listFactories } from "./registry.ts";
 
 const HERE: AllowedHost = { host: "127.0.0.1", addresses: [] };
 
-/** Why it could not be played. */
+/** The error when playing. */
 const faultOf = (location: string, factory = "rtspsrc"): Promise<string> =>
   play({
     in: [factory, { location, ...(factory === "rtspsrc" && { protocols: "tcp" }) }],
     out: ["fakesink"],
   }).then(
-    () => assert.fail("it was played"),
+    () => assert.fail("it played"),
     (error: Error) => error.message,
   );
 
-test("an RTSP server that redirects to another host leads nowhere, unless that host is allowed", NO_HANG, async () => {
+test("an RTSP redirect to another host fails unless that host is allowed", NO_HANG, async () => {
   const inner = await listen((request) => replyRtsp(request, "404 Not Found"), "127.0.0.2");
   const camera = await listenRedirecting(`rtsp://127.0.0.2:${inner.port}/inside`);
   allowConnections([HERE]);
@@ -32,20 +31,20 @@ test("an RTSP server that redirects to another host leads nowhere, unless that h
   assert.ok(inner.connections.length > 0, "the attack works where nothing stops it");
 });
 
-test("a name is connected to by the addresses that were checked, in any case of its letters", NO_HANG, async () => {
+test("a host name, in upper or lower case, resolves to its checked addresses only", NO_HANG, async () => {
   const camera = await listen((request) => replyRtsp(request, "404 Not Found"));
   allowConnections([{ host: "camera.invalid", addresses: ["127.0.0.1"] }]);
   await faultOf(`rtsp://Camera.INVALID:${camera.port}/x`);
-  assert.ok(camera.received.length > 0, "it was not reached");
+  assert.ok(camera.received.length > 0, "not reached");
   const before = camera.connections.length;
   await faultOf(`rtmp://127.0.0.1:${camera.port}/live/x`, "rtmp2src");
-  assert.equal(camera.connections.length, before, "not by the address itself, which was not checked as such");
+  assert.equal(camera.connections.length, before, "the bare address is not allowed");
 });
 
 const dash = (url: string): string =>
   `<?xml version="1.0"?><MPD xmlns="urn:mpeg:dash:schema:mpd:2011" type="static" mediaPresentationDuration="PT9S" minBufferTime="PT1S" profiles="urn:mpeg:dash:profile:isoff-on-demand:2011"><Period><AdaptationSet mimeType="video/mp4"><Representation id="1" bandwidth="1" codecs="avc1.42c00d" width="64" height="48"><BaseURL>${url}</BaseURL><SegmentBase indexRange="0-99"><Initialization range="0-9"/></SegmentBase></Representation></AdaptationSet></Period></MPD>`;
 
-test("no playlist is played, so that none fetches anything", NO_HANG, async () => {
+test("playlists are not played and fetch nothing", NO_HANG, async () => {
   const server = await listen(() => "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
   allowConnections([HERE]);
   await withFolder(async (folder) => {

@@ -17,7 +17,7 @@ import {
 
 const nothingIsLeft = () => assert.deepEqual(aliveCounts(), { metadata: 0, calls: 0, instances: 0 });
 
-/** What the bus says when this handler's element runs. */
+/** The bus error of this element. */
 async function failure(factory: string, kind: "transform" | "sink" = "transform") {
   const pipeline = await build({
     ...pictures(5),
@@ -28,7 +28,7 @@ async function failure(factory: string, kind: "transform" | "sink" = "transform"
   const end = await ending(pipeline);
   await pipeline.close();
   nothingIsLeft();
-  if (end.type === "eos") assert.fail("the stream came to its end");
+  if (end.type === "eos") assert.fail("the stream ended without an error");
   return end;
 }
 
@@ -47,7 +47,7 @@ for (const [method, factory, kind] of [
   ["create", element(() => explode()), "transform"],
   ["an async create", element(async () => explode()), "transform"],
 ] as const)
-  test(`what ${method} throws is the bus error: its text, its stack, its node`, NO_HANG, async () => {
+  test(`an exception in ${method} is the bus error with message, stack and node`, NO_HANG, async () => {
     const { type, node, source, message, debug } = await failure(factory, kind);
     assert.deepEqual(
       { type, node, source, message },
@@ -56,7 +56,7 @@ for (const [method, factory, kind] of [
     assert.match(debug, /RangeError: the ü in 100 % of it\nbroke\n\s+at .*explode .*element-errors\.test/);
   });
 
-test("what is thrown and is no Error is told as text", NO_HANG, async () => {
+test("a thrown string is the message", NO_HANG, async () => {
   const { message } = await failure(
     transform(() => {
       throw "a string";
@@ -65,7 +65,7 @@ test("what is thrown and is no Error is told as text", NO_HANG, async () => {
   assert.equal(message, "a string");
 });
 
-test("what is thrown without a word of its own still has a message", NO_HANG, async () => {
+test("thrown values without a message still give one", NO_HANG, async () => {
   const throwing = (thrown: unknown) =>
     failure(
       transform(() => {
@@ -77,45 +77,41 @@ test("what is thrown without a word of its own still has a message", NO_HANG, as
   assert.equal((await throwing(undefined)).message, "undefined was thrown, which is not an Error");
 });
 
-test("a start that fails rejects the state change with the reason, and frames never come", NO_HANG, async () => {
+test("a failed start rejects the state change with the reason", NO_HANG, async () => {
   const pipeline = await build({ ...pictures(5), it: [element(() => explode())], out: ["fakesink"] });
   await assert.rejects(pipeline.setState("PLAYING"), /cannot go to PLAYING: it: the ü in 100 % of it\nbroke/);
   await pipeline.close();
   nothingIsLeft();
 });
 
-test("a start that hangs is called late, and ends when the pipeline is closed", NO_HANG, async () => {
+test("a hanging start times out, and ends when the pipeline is closed", NO_HANG, async () => {
   const pipeline = await build({ ...pictures(5), it: [element(() => never)], out: ["fakesink"] });
   await assert.rejects(pipeline.setState("PLAYING", 50), /did not reach PLAYING within 50 ms/);
   await pipeline.close();
   nothingIsLeft();
 });
 
-test(
-  "closing while a start is under way rejects the state change and closes the handler when it comes",
-  NO_HANG,
-  async () => {
-    const starting = gate();
-    const ready = gate();
-    const closed = gate();
-    const it = element(async () => {
-      starting.open();
-      await ready.opened;
-      return { process: () => {}, close: () => closed.open() };
-    });
-    const pipeline = await build({ ...pictures(5), it: [it], out: ["fakesink"] });
-    const playing = pipeline.setState("PLAYING");
-    await starting.opened;
-    const closing = pipeline.close();
-    await assert.rejects(playing, /cannot go to PLAYING/);
-    await closing;
-    ready.open();
-    await closed.opened;
-    nothingIsLeft();
-  },
-);
+test("closing during a start rejects the state change and closes the handler once it is created", NO_HANG, async () => {
+  const starting = gate();
+  const ready = gate();
+  const closed = gate();
+  const it = element(async () => {
+    starting.open();
+    await ready.opened;
+    return { process: () => {}, close: () => closed.open() };
+  });
+  const pipeline = await build({ ...pictures(5), it: [it], out: ["fakesink"] });
+  const playing = pipeline.setState("PLAYING");
+  await starting.opened;
+  const closing = pipeline.close();
+  await assert.rejects(playing, /cannot go to PLAYING/);
+  await closing;
+  ready.open();
+  await closed.opened;
+  nothingIsLeft();
+});
 
-test("a handler whose start settles in the very tick of the close is closed exactly once", NO_HANG, async () => {
+test("a handler whose start settles in the tick of the close is closed exactly once", NO_HANG, async () => {
   for (let round = 0; round < 50; round += 1) {
     const starting = gate();
     const ready = gate();
@@ -144,7 +140,7 @@ test("a handler whose start settles in the very tick of the close is closed exac
   nothingIsLeft();
 });
 
-test("what flush and close throw is a fault, and everything is closed all the same", NO_HANG, async () => {
+test("exceptions in flush and close are faults, and the pipeline still closes", NO_HANG, async () => {
   const faults: Error[] = [];
   const flushed = gate();
   const first = gate();
@@ -174,7 +170,7 @@ test("what flush and close throw is a fault, and everything is closed all the sa
   nothingIsLeft();
 });
 
-test("a second registration replaces the code and keeps what GStreamer knows", NO_HANG, async () => {
+test("a second registration replaces the code and keeps the GType", NO_HANG, async () => {
   const { registerElement } = await import("./handlers.ts");
   const calls: string[] = [];
   const spec = (label: string) => ({
@@ -198,6 +194,6 @@ test("a second registration replaces the code and keeps what GStreamer knows", N
   assert.deepEqual(calls, ["second"]);
 });
 
-test("caps that are none are refused when the element is registered", () => {
-  assert.throws(() => transform(() => {}, { caps: "video/x-raw,width=(" }), /are no caps/);
+test("rejects invalid caps when the element is registered", () => {
+  assert.throws(() => transform(() => {}, { caps: "video/x-raw,width=(" }), /are not valid caps/);
 });

@@ -4,7 +4,7 @@ import type { Format } from "./frame.ts";
 import { aliveCounts } from "./handlers.ts";
 import { build, counter, element, ending, gate, I420, NO_HANG, never, pictures, play } from "./pipeline.fixture.ts";
 
-/** Notes every call of its handler. */
+/** Records every call of its handler. */
 function noting(kind: "transform" | "sink", calls: string[]): string {
   return element(
     ({ node }) => {
@@ -22,24 +22,20 @@ function noting(kind: "transform" | "sink", calls: string[]): string {
 }
 const LIFE = ["start it", "format 64x48 I420 30", "frame 0", "frame 1", "end", "close"];
 
-test(
-  "a transform is started, told the format, given frames, told the end and closed, in that order",
-  NO_HANG,
-  async () => {
-    const calls: string[] = [];
-    await play({ ...pictures(2), it: [noting("transform", calls)], out: ["fakesink"] });
-    assert.deepEqual(calls, LIFE);
-    assert.equal(aliveCounts().instances, 0);
-  },
-);
+test("calls create, format, process, end and close of a transform in this order", NO_HANG, async () => {
+  const calls: string[] = [];
+  await play({ ...pictures(2), it: [noting("transform", calls)], out: ["fakesink"] });
+  assert.deepEqual(calls, LIFE);
+  assert.equal(aliveCounts().instances, 0);
+});
 
-test("a sink lives the same life", NO_HANG, async () => {
+test("calls the same methods of a sink", NO_HANG, async () => {
   const calls: string[] = [];
   await play({ ...pictures(2), it: [noting("sink", calls)] });
   assert.deepEqual(calls, LIFE);
 });
 
-test("asynchronous methods are waited for, one after the other", NO_HANG, async () => {
+test("awaits asynchronous methods one after the other", NO_HANG, async () => {
   const calls: string[] = [];
   const slowly = (name: string) => async () => {
     calls.push(`${name} begins`);
@@ -60,7 +56,7 @@ test("asynchronous methods are waited for, one after the other", NO_HANG, async 
   assert.deepEqual(calls, expected);
 });
 
-test("a new format comes before the first frame that has it", NO_HANG, async () => {
+test("calls format before the first frame with a new format", NO_HANG, async () => {
   const seen: string[] = [];
   const changed = gate();
   const small = counter();
@@ -91,7 +87,7 @@ test("a new format comes before the first frame that has it", NO_HANG, async () 
   assert.deepEqual([...new Set(seen.slice(turn + 1))], ["frame 32"]);
 });
 
-test("a frame that is dropped does not go on", NO_HANG, async () => {
+test("does not pass on a dropped frame", NO_HANG, async () => {
   const indexes: number[] = [];
   const filter = element(() => ({ process: (frame) => (frame.index % 3 === 0 ? undefined : "drop") }));
   const out = element(() => ({ process: (frame) => void indexes.push(Number(frame.ptsNs)) }), { kind: "sink" });
@@ -102,7 +98,7 @@ test("a frame that is dropped does not go on", NO_HANG, async () => {
   );
 });
 
-test("a seek discards the frame at work, tells of the flush and goes on from there", NO_HANG, async () => {
+test("a seek discards the current frame, calls flush and continues at the new position", NO_HANG, async () => {
   const calls: string[] = [];
   const held = gate<AbortSignal>();
   const after = gate<bigint | null>();
@@ -156,35 +152,39 @@ for (const kind of ["transform", "sink"] as const)
     assert.deepEqual(aliveCounts(), { metadata: 0, calls: 0, instances: 0 });
   });
 
-test("a pause leaves the frame in a sink's handler alone, and playing goes on with the next", NO_HANG, async () => {
-  const held = gate();
-  const release = gate();
-  const indexes: number[] = [];
-  const out = element(
-    () => ({
-      process: async (frame) => {
-        if (frame.index === 3) {
-          held.open();
-          await release.opened;
-          assert.equal(frame.signal.aborted, false);
-        }
-        indexes.push(frame.index);
-      },
-    }),
-    { kind: "sink" },
-  );
-  const pipeline = await build({ ...pictures(8), out: [out] });
-  await pipeline.setState("PLAYING");
-  await held.opened;
-  await pipeline.setState("PAUSED");
-  release.open();
-  await pipeline.setState("PLAYING");
-  assert.equal((await ending(pipeline)).type, "eos");
-  await pipeline.close();
-  assert.deepEqual(indexes, [0, 1, 2, 3, 4, 5, 6, 7]);
-});
+test(
+  "a pause does not discard the frame in a sink's handler, and playing continues with the next",
+  NO_HANG,
+  async () => {
+    const held = gate();
+    const release = gate();
+    const indexes: number[] = [];
+    const out = element(
+      () => ({
+        process: async (frame) => {
+          if (frame.index === 3) {
+            held.open();
+            await release.opened;
+            assert.equal(frame.signal.aborted, false);
+          }
+          indexes.push(frame.index);
+        },
+      }),
+      { kind: "sink" },
+    );
+    const pipeline = await build({ ...pictures(8), out: [out] });
+    await pipeline.setState("PLAYING");
+    await held.opened;
+    await pipeline.setState("PAUSED");
+    release.open();
+    await pipeline.setState("PLAYING");
+    assert.equal((await ending(pipeline)).type, "eos");
+    await pipeline.close();
+    assert.deepEqual(indexes, [0, 1, 2, 3, 4, 5, 6, 7]);
+  },
+);
 
-test("an element that goes back to READY is closed, and started anew when it plays again", NO_HANG, async () => {
+test("closes an element that goes back to READY, and starts it again when it plays", NO_HANG, async () => {
   const calls: string[] = [];
   const pipeline = await build({ ...pictures(2), it: [noting("transform", calls)], out: ["fakesink"] });
   await pipeline.setState("PLAYING");
@@ -196,7 +196,7 @@ test("an element that goes back to READY is closed, and started anew when it pla
   assert.deepEqual(calls, [...LIFE, ...LIFE]);
 });
 
-test("encoded pictures come as bytes, with their media type and size", NO_HANG, async () => {
+test("delivers encoded images as bytes, with media type and size", NO_HANG, async () => {
   const formats: Format[] = [];
   const starts: number[][] = [];
   const out = element(

@@ -46,13 +46,13 @@ const endless = (it: string, properties: Record<string, string | number | boolea
   out: ["fakesink"],
 });
 
-test("a handler starts with the default of every property, and without those that have none", NO_HANG, async () => {
+test("a handler starts with the defaults, and without properties that have none", NO_HANG, async () => {
   const seen: Observed = { started: [], updates: [] };
   await play({ ...pictures(1), it: [observed(seen)], out: ["fakesink"] });
   assert.deepEqual(seen.started, [DEFAULTS]);
 });
 
-test("values set when the pipeline is built are what the handler starts with", NO_HANG, async () => {
+test("a handler starts with the values set when the pipeline is built", NO_HANG, async () => {
   const seen: Observed = { started: [], updates: [] };
   const given = { on: false, count: 9, share: 1, label: "", mode: "none", rules: "{}", unset: "[null,1.5e-7]" };
   await play({ ...pictures(1), it: [observed(seen), given], out: ["fakesink"] });
@@ -60,7 +60,7 @@ test("values set when the pipeline is built are what the handler starts with", N
   assert.deepEqual(seen.updates, []);
 });
 
-test("null puts a property back to its default", NO_HANG, async () => {
+test("null resets a property to its default", NO_HANG, async () => {
   const seen: Observed = { started: [], updates: [] };
   const arrived = gate();
   const pipeline = await build(endless(observed(seen, arrived.open), { count: 7, label: "x" }));
@@ -71,7 +71,7 @@ test("null puts a property back to its default", NO_HANG, async () => {
   assert.deepEqual(seen.updates, [{ ...DEFAULTS, count: 3, label: "x" }]);
 });
 
-test("several properties set together arrive as one update with all of them", NO_HANG, async () => {
+test("properties set together arrive as one update", NO_HANG, async () => {
   const seen: Observed = { started: [], updates: [] };
   const updates = counter();
   const pipeline = await build(endless(observed(seen, () => updates.add())));
@@ -87,7 +87,7 @@ test("several properties set together arrive as one update with all of them", NO
   ]);
 });
 
-test("an update that comes while the handler is being made reaches it before the first frame", NO_HANG, async () => {
+test("an update during create reaches the handler before the first frame", NO_HANG, async () => {
   const making = gate();
   const ready = gate();
   const calls: unknown[] = [];
@@ -120,7 +120,7 @@ test("an update that comes while the handler is being made reaches it before the
   assert.deepEqual(calls.slice(0, 3), [3, 8, "frame"]);
 });
 
-test("a sink that waits at READY hears of a change", NO_HANG, async () => {
+test("a sink in READY receives updates", NO_HANG, async () => {
   const counts: unknown[] = [];
   const arrived = gate();
   const out = element(
@@ -144,7 +144,7 @@ test("a sink that waits at READY hears of a change", NO_HANG, async () => {
   assert.deepEqual(counts, [3, 2]);
 });
 
-test("a handler that refuses an update is told of as a fault, and frames go on", NO_HANG, async () => {
+test("an exception in update is a fault, and frames continue", NO_HANG, async () => {
   const faults: Error[] = [];
   const frames = counter();
   const it = element(
@@ -168,12 +168,12 @@ test("a handler that refuses an update is told of as a fault, and frames go on",
 });
 
 for (const [behaviour, properties, message] of [
-  ["a value out of range is refused", { count: 10 }, /it property "count": 10 is out of range/],
-  ["a value of the wrong type is refused", { share: "much" }, /it property "share" takes a gdouble, not "much"/],
-  ["a choice that there is not is refused", { mode: "medium" }, /it property "mode" takes a .*, not "medium"/],
-  ["a property that there is not is refused", { colour: 1 }, /it has no property "colour"/],
+  ["a value out of range is rejected", { count: 10 }, /it property "count": 10 is out of range/],
+  ["a value of the wrong type is rejected", { share: "much" }, /it property "share" takes a gdouble, not "much"/],
+  ["an unknown enum value is rejected", { mode: "medium" }, /it property "mode" takes a .*, not "medium"/],
+  ["an unknown property is rejected", { colour: 1 }, /it has no property "colour"/],
 ] as const)
-  test(`${behaviour}, with its name and what was expected`, NO_HANG, async () => {
+  test(`${behaviour}, with its name and the expected type`, NO_HANG, async () => {
     const seen: Observed = { started: [], updates: [] };
     const pipeline = await build(endless(observed(seen)));
     await pipeline.setState("PLAYING");
@@ -182,14 +182,14 @@ for (const [behaviour, properties, message] of [
     assert.deepEqual(seen.updates, []);
   });
 
-test("a property of a node that there is not is refused", NO_HANG, async () => {
+test("rejects properties of an unknown node", NO_HANG, async () => {
   const pipeline = await build(endless("identity"));
-  await assert.rejects(pipeline.set("nobody", { sync: true }), /no node "nobody" in the running pipeline/);
-  await assert.rejects(pipeline.get("nobody", "sync"), /no node "nobody"/);
+  await assert.rejects(pipeline.set("missing", { sync: true }), /no node "missing" in the running pipeline/);
+  await assert.rejects(pipeline.get("missing", "sync"), /no node "missing"/);
   await pipeline.close();
 });
 
-test("properties of native elements are set and read back as GStreamer writes them", NO_HANG, async () => {
+test("sets properties of native elements and reads them back as GStreamer serialises them", NO_HANG, async () => {
   const pipeline = await build({ ...pictures(1), it: ["identity"], queue: ["queue"], out: ["fakesink"] });
   await pipeline.set("queue", { "max-size-buffers": 7, leaky: "downstream" });
   assert.equal(await pipeline.get("queue", "max-size-buffers"), "7");

@@ -1,15 +1,15 @@
-/** Run as a process of its own by exit.test.ts: plays, and ends the way its argument says. */
+/** Started by exit.test.ts: plays, and ends in the way of its argument. */
 
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 
 const mode = isMainThread ? (process.argv[2] ?? "") : String(workerData);
 
-/** Everything at once: several in flight, kernels, metadata, a branch, a sink; resolves when frames flow. */
+/** Frames in flight, kernels, metadata, a branch, a sink; resolves when frames flow. */
 async function flow() {
   const { build, chain, counter, element, I420, never, pictures, sink, transform } = await import(
     "./pipeline.fixture.ts"
   );
-  const { receiveLog, setLogLevels } = await import("./log.ts");
+  const { receiveLog, setLogLevels } = await import("./gstreamer.ts");
   setLogLevels("4");
   receiveLog(() => {});
   const frames = counter();
@@ -36,12 +36,12 @@ async function flow() {
 const startWorker = (task: string) => {
   const [, file = ""] = process.argv;
   if (file.endsWith(".mjs")) return new Worker(file, { workerData: task });
-  // Node 20 does not take `--import tsx` over into workers.
+  // Node 20 does not pass `--import tsx` to workers.
   const boot = `import(${JSON.stringify(import.meta.resolve("tsx/esm/api"))})
     .then(({ register }) => (register(), import(${JSON.stringify(import.meta.url)})))`;
   return new Worker(boot, { eval: true, workerData: task });
 };
-const heard = (worker: Worker) => new Promise<unknown>((resolve) => worker.once("message", resolve));
+const firstMessage = (worker: Worker) => new Promise<unknown>((resolve) => worker.once("message", resolve));
 const ended = (worker: Worker) => new Promise<number>((resolve) => worker.once("exit", resolve));
 
 const modes: Record<string, () => unknown> = {
@@ -61,7 +61,7 @@ const modes: Record<string, () => unknown> = {
   async throw() {
     await flow();
     setImmediate(() => {
-      throw new Error("nobody catches this");
+      throw new Error("uncaught");
     });
   },
   async wait() {
@@ -82,7 +82,7 @@ const modes: Record<string, () => unknown> = {
   },
   async "forget what plays"() {
     const { build, pictures, sink } = await import("./pipeline.fixture.ts");
-    // Nothing but the pipeline keeps the process alive until frame 100.
+    // Only the pipeline keeps the process alive until frame 100.
     const out = sink((frame) => {
       if (frame.index === 100) process.exit(4);
     });
@@ -92,7 +92,7 @@ const modes: Record<string, () => unknown> = {
   async "terminate a worker"() {
     for (let round = 0; round < 3; round += 1) {
       const worker = startWorker("flow in a worker");
-      await heard(worker);
+      await firstMessage(worker);
       await worker.terminate();
     }
     const { play, pictures, sink } = await import("./pipeline.fixture.ts");
@@ -116,12 +116,12 @@ const modes: Record<string, () => unknown> = {
   },
   async "two workers at once"() {
     const workers = ["a", "b"].map((name) => startWorker(`count ${name}`));
-    const counts = Promise.all(workers.map(heard));
+    const counts = Promise.all(workers.map(firstMessage));
     await Promise.all(workers.map(ended));
     console.log(JSON.stringify(await counts));
   },
   async "exit with workers"() {
-    await Promise.all(["flow in a worker", "flow in a worker"].map((task) => heard(startWorker(task))));
+    await Promise.all(["flow in a worker", "flow in a worker"].map((task) => firstMessage(startWorker(task))));
     await flow();
     process.exit(3);
   },
@@ -131,7 +131,7 @@ const modes: Record<string, () => unknown> = {
   },
 };
 
-/** The same element names in both threads: each must get its own frames, with its own metadata. */
+/** The same element names in both threads: each receives its own frames and metadata. */
 async function count(name: string): Promise<void> {
   const { play, pictures, sink, transform } = await import("./pipeline.fixture.ts");
   let frames = 0;

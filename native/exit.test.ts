@@ -6,7 +6,7 @@ import { childCommand } from "../test/child.fixture.ts";
 import { NO_HANG } from "./pipeline.fixture.ts";
 
 const CHILD = childCommand(new URL("exit.child.ts", import.meta.url));
-/** Longer than an ending environment ever waits for its pipelines. */
+/** Longer than a closing environment waits for its pipelines. */
 const LIMIT_MS = 30_000;
 
 interface Ending {
@@ -36,21 +36,15 @@ async function end(mode: string, kill?: NodeJS.Signals): Promise<Ending> {
 for (const [behaviour, mode, code, out, errors] of [
   ["process.exit while playing ends at once with its code", "exit", 3, /^$/, /^$/],
   ["process.exit while an element starts ends at once", "exit while starting", 3, /^$/, /^$/],
-  ["an error that nobody catches ends the process as ever", "throw", 1, /^$/, /nobody catches this/],
-  ["a process whose pipelines are closed ends by itself", "close", 0, /"metadata":0,"calls":0,"instances":0/, /^$/],
-  ["a pipeline that does not play keeps no process alive", "forget what is built", 0, /^$/, /^$/],
+  ["an uncaught error ends the process", "throw", 1, /^$/, /uncaught/],
+  ["a process whose pipelines are closed exits", "close", 0, /"metadata":0,"calls":0,"instances":0/, /^$/],
+  ["a pipeline that does not play does not keep the process alive", "forget what is built", 0, /^$/, /^$/],
   ["a pipeline that plays keeps the process alive", "forget what plays", 4, /^$/, /^$/],
-  ["a worker is terminated while it plays, and the others play on", "terminate a worker", 0, /main plays/, /^$/],
+  ["a worker is terminated while playing, and others continue", "terminate a worker", 0, /main plays/, /^$/],
   ["process.exit in a worker ends the worker alone", "exit in a worker", 0, /worker 3/, /^$/],
-  ["an error in a worker ends the worker alone", "throw in a worker", 0, /worker nobody catches this/, /^$/],
-  [
-    "the addon lives on after the worker that loaded it",
-    "workers one after the other",
-    0,
-    /worker 0\n(.*\n)?worker 0/,
-    /^$/,
-  ],
-  ["two workers at once each get their own frames", "two workers at once", 0, /\[200,200\]/, /^$/],
+  ["an error in a worker ends the worker alone", "throw in a worker", 0, /worker uncaught/, /^$/],
+  ["the addon survives the worker that loaded it", "workers one after the other", 0, /worker 0\n(.*\n)?worker 0/, /^$/],
+  ["two workers receive their own frames", "two workers at once", 0, /\[200,200\]/, /^$/],
   ["process.exit ends a process whose workers play", "exit with workers", 3, /^$/, /^$/],
 ] as const)
   test(behaviour, NO_HANG, async () => {
@@ -60,7 +54,7 @@ for (const [behaviour, mode, code, out, errors] of [
     assert.match(ending.errors, errors);
   });
 
-test("SIGTERM ends a process that plays", NO_HANG, async () => {
+test("SIGTERM ends a playing process", NO_HANG, async () => {
   const { code, signal, errors } = await end("wait", "SIGTERM");
   assert.deepEqual([code, signal, errors], [null, "SIGTERM", ""]);
 });

@@ -1,11 +1,11 @@
-/** Films to read in tests, and what is in a film that a test has made. */
+/** Video files for tests, and the frames of files that a test has written. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build, chain, ending, newPipeline, pictures, play, type Steps, sink } from "./pipeline.fixture.ts";
 import type { NativeSegment } from "./pipeline.ts";
 
-/** A folder of the test's own, removed afterwards. */
+/** A temporary folder, removed afterwards. */
 export async function withFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), "windhover-film-"));
   try {
@@ -25,7 +25,7 @@ const merge = (...segments: readonly NativeSegment[]): NativeSegment => ({
   links: segments.flatMap(({ links }) => links),
 });
 
-/** An MP4 of 64 x 48 at 30 frames a second; with `sound`, a second stream. */
+/** An MP4 of 64 x 48 at 30 fps; with `sound`, a second stream. */
 export async function makeFilm(location: string, frames: number, sound: boolean): Promise<void> {
   const pipeline = newPipeline("film");
   const video = chain({ ...pictures(frames), ...H264, muxer: ["mp4mux"], file: ["filesink", { location }] });
@@ -42,7 +42,7 @@ export async function makeFilm(location: string, frames: number, sound: boolean)
   if (end.type === "error") throw new Error(end.message);
 }
 
-/** An MP4 without pictures. */
+/** An MP4 without video. */
 export const makeSound = (location: string): Promise<void> =>
   play({
     tone: ["audiotestsrc", { "num-buffers": 20 }],
@@ -51,7 +51,7 @@ export const makeSound = (location: string): Promise<void> =>
     file: ["filesink", { location }],
   });
 
-/** PTS of every frame of a film, decoded. */
+/** PTS of every decoded frame of a file. */
 export async function framesOf(location: string): Promise<bigint[]> {
   const seen: bigint[] = [];
   const out = sink((frame) => void seen.push(frame.ptsNs ?? -1n));

@@ -3,14 +3,13 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
-import type { NativeFrame } from "./frame.ts";
+import type { LooseShape, NativeFrame } from "./frame.ts";
 import { build, gate, NO_HANG, pictures, play, sink, transform } from "./pipeline.fixture.ts";
-import type { LooseShape } from "./shapes.ts";
 
 const GREY = { pattern: "solid-color", "foreground-color": 0xff808080 };
 const caps = (pixels: string) => `video/x-raw,format=${pixels},width=64,height=48,framerate=30/1`;
 
-/** Which luma pixels a handler has changed, as `x,y`. */
+/** The luma pixels that a handler changes, as `x,y`. */
 async function changedBy(process: (frame: NativeFrame) => unknown, pixels = "I420"): Promise<Set<string>> {
   const changed = new Set<string>();
   let before = new Uint8Array();
@@ -36,13 +35,13 @@ const rectangle = (left: number, top: number, right: number, bottom: number): st
   });
 
 for (const pixels of ["I420", "NV12"]) {
-  test(`a fill colours its own pixels of ${pixels} and no other`, NO_HANG, async () => {
+  test(`a fill colours only its own pixels of ${pixels}`, NO_HANG, async () => {
     const fill = { kind: "fill", x: 10, y: 8, width: 20, height: 12, colour: 0xff0000, opacity: 1 };
     const changed = await changedBy((frame) => frame.draw([fill]), pixels);
     assert.deepEqual(changed, new Set(rectangle(10, 8, 30, 20)));
   });
 
-  test(`a box on ${pixels} colours its outline and leaves its inside`, NO_HANG, async () => {
+  test(`a box on ${pixels} colours its outline only`, NO_HANG, async () => {
     const box = { kind: "box", x: 10, y: 8, width: 20, height: 12, colour: 0x0000ff, thickness: 2 };
     const changed = await changedBy((frame) => frame.draw([box]), pixels);
     const inside = new Set(rectangle(12, 10, 28, 18));
@@ -50,7 +49,7 @@ for (const pixels of ["I420", "NV12"]) {
   });
 }
 
-test("a line and a text colour something, near where they are", NO_HANG, async () => {
+test("a line and a text colour pixels at their position", NO_HANG, async () => {
   const within = (changed: Set<string>, area: readonly string[]) => {
     assert.ok(changed.size > 0);
     const allowed = new Set(area);
@@ -66,7 +65,7 @@ test("a line and a text colour something, near where they are", NO_HANG, async (
   within(await changedBy((frame) => frame.draw([text])), rectangle(4, 6, 4 + 2 * 12, 6 + 20));
 });
 
-test("a dashed box has its corners and gaps between them", NO_HANG, async () => {
+test("a dashed box has corners and gaps", NO_HANG, async () => {
   const box = { kind: "box", x: 8, y: 8, width: 40, height: 32, colour: 0x0000ff, thickness: 2 };
   const solid = await changedBy((frame) => frame.draw([box]));
   const dashed = await changedBy((frame) => frame.draw([{ ...box, dash: 4 }]));
@@ -91,7 +90,7 @@ async function lumaAfter(shape: LooseShape): Promise<(x: number, y: number) => n
   return (x, y) => luma[y * 64 + x] ?? Number.NaN;
 }
 
-test("what has half the opacity changes the picture half as much", NO_HANG, async () => {
+test("half the opacity changes pixels by half", NO_HANG, async () => {
   for (const shape of [
     { kind: "box", x: 4, y: 4, width: 40, height: 30, thickness: 6, colour: 0 },
     { kind: "text", x: 4, y: 4, text: " ", size: 32, colour: 0, background: 0 },
@@ -105,23 +104,19 @@ test("what has half the opacity changes the picture half as much", NO_HANG, asyn
   }
 });
 
-test(
-  "a line that begins with nothing grows along its way, and is nowhere darker than at its end",
-  NO_HANG,
-  async () => {
-    const points = Float32Array.of(4, 20, 20, 20, 32, 20, 60, 20);
-    const at = await lumaAfter({ kind: "line", points, colour: 0, thickness: 6, opacity: 1, start: 0 });
-    const along = [6, 16, 26, 36, 46, 56].map((x) => at(x, 20));
-    assert.deepEqual(
-      along,
-      along.toSorted((a, b) => b - a),
-    );
-    const grey = at(2, 2);
-    assert.ok(grey - (along[0] ?? 0) < 12 && (along[5] ?? 255) < 32, along.join(", "));
-  },
-);
+test("the opacity of a line grows from its start to its end", NO_HANG, async () => {
+  const points = Float32Array.of(4, 20, 20, 20, 32, 20, 60, 20);
+  const at = await lumaAfter({ kind: "line", points, colour: 0, thickness: 6, opacity: 1, start: 0 });
+  const along = [6, 16, 26, 36, 46, 56].map((x) => at(x, 20));
+  assert.deepEqual(
+    along,
+    along.toSorted((a, b) => b - a),
+  );
+  const grey = at(2, 2);
+  assert.ok(grey - (along[0] ?? 0) < 12 && (along[5] ?? 255) < 32, along.join(", "));
+});
 
-test("letters of other alphabets are drawn, and a letter that no font has is a box", NO_HANG, async () => {
+test("draws letters of other alphabets, and a box for unknown ones", NO_HANG, async () => {
   const draw = (text: string) =>
     changedBy((frame) => frame.draw([{ kind: "text", x: 0, y: 0, text, size: 30, colour: 0xffffff }]));
   const [cyrillic, greek, other, nothing, latin] = await Promise.all(
@@ -135,7 +130,7 @@ test("letters of other alphabets are drawn, and a letter that no font has is a b
   assert.deepEqual(marked, latin);
 });
 
-test("what lies outside the frame is clipped, however far", NO_HANG, async () => {
+test("clips shapes far outside of the frame", NO_HANG, async () => {
   const far = 1e300;
   const changed = await changedBy((frame) =>
     frame.draw([
@@ -151,25 +146,21 @@ test("what lies outside the frame is clipped, however far", NO_HANG, async () =>
 });
 
 for (const [behaviour, shape, message] of [
-  ["a shape that there is not", { kind: "star" }, /a shape is a box, fill, line or text, not "star"/],
-  [
-    "a coordinate that is no number",
-    { kind: "fill", x: Number.NaN, opacity: 1 },
-    /shape 0 \(fill\): expected a finite/,
-  ],
+  ["an unknown shape", { kind: "star" }, /expected a shape of kind box, fill, line or text, got "star"/],
+  ["a NaN coordinate", { kind: "fill", x: Number.NaN, opacity: 1 }, /shape 0 \(fill\): expected a finite/],
   ["too much opacity", { kind: "fill", width: 1, height: 1, opacity: 2 }, /a number from 0 to 1 as opacity, got 2/],
 ] as const)
-  test(`${behaviour} is refused, and nothing is drawn`, NO_HANG, async () => {
+  test(`rejects ${behaviour} and draws nothing`, NO_HANG, async () => {
     const changed = await changedBy((frame) => assert.rejects(frame.draw([shape]), message));
     assert.equal(changed.size, 0);
   });
 
-test("an element that may not write must not draw", NO_HANG, async () => {
+test("rejects drawing in an element without write access", NO_HANG, async () => {
   const draw = transform((frame) => assert.rejects(frame.draw([]), /must be defined with access: "write" to draw/));
   await play({ ...pictures(1), draw: [draw], out: ["fakesink"] });
 });
 
-test("a drawing that is not awaited is on the frame when it goes on", NO_HANG, async () => {
+test("completes a drawing that is not awaited before the frame is passed on", NO_HANG, async () => {
   const fill = { kind: "fill", x: 0, y: 0, width: 64, height: 48, colour: 0, opacity: 1 };
   const changed = await changedBy((frame) => {
     void frame.draw([fill]);
@@ -177,7 +168,7 @@ test("a drawing that is not awaited is on the frame when it goes on", NO_HANG, a
   assert.equal(changed.size, 64 * 48);
 });
 
-test("a drawing that is not awaited and fails is a fault, and the frame goes on", NO_HANG, async () => {
+test("reports a failed drawing that is not awaited as a fault, and passes the frame on", NO_HANG, async () => {
   const faults: Error[] = [];
   const draw = transform((frame) => void frame.draw([{ kind: "fill", opacity: 9 }]), { access: "write", faults });
   await play({ ...pictures(2), draw: [draw], out: ["fakesink"] });
@@ -185,12 +176,12 @@ test("a drawing that is not awaited and fails is a fault, and the frame goes on"
   assert.match(faults[0]?.message ?? "", /opacity/);
 });
 
-test("orders of a frame that is discarded reject, and those that nobody awaits harm nobody", NO_HANG, async () => {
+test("rejects orders of a discarded frame, without unhandled rejections", NO_HANG, async () => {
   const fill = { kind: "fill", x: 0, y: 0, width: 64, height: 48, colour: 0, opacity: 1 };
   for (let round = 0; round < 20; round += 1) {
     const faults: Error[] = [];
     const closing = gate();
-    const refused = gate<unknown>();
+    const rejected = gate<unknown>();
     const draw = transform(
       async (frame) => {
         if (frame.index < round) return;
@@ -198,7 +189,7 @@ test("orders of a frame that is discarded reject, and those that nobody awaits h
         for (;;) {
           void frame.draw([fill]);
           await frame.draw([fill]).catch((error: unknown) => {
-            refused.open(error);
+            rejected.open(error);
             throw error;
           });
         }
@@ -209,7 +200,7 @@ test("orders of a frame that is discarded reject, and those that nobody awaits h
     await pipeline.setState("PLAYING");
     await closing.opened;
     await pipeline.close();
-    assert.match(String(await refused.opened), /the frame (was discarded|is no longer alive)/);
+    assert.match(String(await rejected.opened), /the frame (was discarded|is no longer valid)/);
     assert.deepEqual(faults, []);
   }
 });
@@ -218,7 +209,7 @@ for (const [type, decoder] of [
   ["image/png", "pngdec"],
   ["image/jpeg", "jpegdec"],
 ] as const)
-  test(`a frame as ${type} is a file that decodes to the same picture`, NO_HANG, async () => {
+  test(`encodes a frame as ${type} that decodes to the same picture`, NO_HANG, async () => {
     const folder = await mkdtemp(join(tmpdir(), "windhover-picture-"));
     try {
       let luma = new Uint8Array();
@@ -249,7 +240,7 @@ for (const [type, decoder] of [
     }
   });
 
-test("a type of picture that there is not is refused", NO_HANG, async () => {
+test("rejects an unknown image type", NO_HANG, async () => {
   const take = sink((frame) => assert.rejects(frame.image("image/none" as "image/png"), /./));
   await play({ ...pictures(1), take: [take] });
 });

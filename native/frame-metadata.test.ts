@@ -15,7 +15,7 @@ import {
 
 type Box = { readonly label: string; readonly at: readonly number[] };
 
-test("metadata is the same object downstream, and frozen through and through", NO_HANG, async () => {
+test("metadata is the same deeply frozen object downstream", NO_HANG, async () => {
   const written: Box[] = [];
   const mark = transform((frame) => {
     const box: Box = { label: `frame ${frame.index}`, at: [0, 1] };
@@ -32,7 +32,7 @@ test("metadata is the same object downstream, and frozen through and through", N
   assert.equal(written.length, 20);
 });
 
-test("a frame without metadata has an empty, frozen one", NO_HANG, async () => {
+test("a frame without metadata has an empty frozen object", NO_HANG, async () => {
   await play({
     ...pictures(1),
     look: [
@@ -44,7 +44,7 @@ test("a frame without metadata has an empty, frozen one", NO_HANG, async () => {
   });
 });
 
-test("each element adds to what the ones before it have written", NO_HANG, async () => {
+test("each element adds to the metadata of earlier ones", NO_HANG, async () => {
   const seen: unknown[] = [];
   const add = (key: string, value: number) => transform((frame) => frame.write({ [key]: value }));
   const look = sink((frame) => void seen.push(frame.meta));
@@ -73,12 +73,12 @@ for (const [name, between] of [
     const look = sink((frame) => void pairs.push([frame.meta.pts, String(frame.ptsNs)]));
     await play({ ...pictures(12), mark: [mark], ...between, look: [look] });
     assert.equal(pairs.length, 12);
-    // Encoders move all times by the same amount.
+    // Encoders shift all times by the same amount.
     const shifts = new Set(pairs.map(([written, seen]) => BigInt(seen as string) - BigInt(written as string)));
     assert.equal(shifts.size, 1);
   });
 
-test("branches after a tee share the object until one of them adds to it", NO_HANG, async () => {
+test("branches after a tee share the object until one adds to it", NO_HANG, async () => {
   const pipeline = newPipeline();
   const done = counter();
   const seen: Record<string, Record<string, unknown>> = {};
@@ -115,7 +115,7 @@ test("branches after a tee share the object until one of them adds to it", NO_HA
   assert.equal(seen.one?.shared, seen.two?.shared);
 });
 
-test("a picture that is ordered and not awaited does not cost the frame its metadata", NO_HANG, async () => {
+test("an image that is not awaited does not lose the metadata of the frame", NO_HANG, async () => {
   const seen: unknown[] = [];
   const mark = transform((frame) => {
     void frame.image("image/png");
@@ -126,7 +126,7 @@ test("a picture that is ordered and not awaited does not cost the frame its meta
   assert.deepEqual(seen, [{ index: 0 }, { index: 1 }, { index: 2 }]);
 });
 
-test("nothing is left of metadata when the pipeline is closed, whoever got it last", NO_HANG, async () => {
+test("no metadata is left when the pipeline is closed", NO_HANG, async () => {
   const mark = transform((frame) => frame.write({ index: frame.index }), { inFlight: 3 });
   await play({ ...pictures(200), mark: [mark], out: ["fakesink", { "enable-last-sample": true }] });
   assert.deepEqual(aliveCounts(), { metadata: 0, calls: 0, instances: 0 });

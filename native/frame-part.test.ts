@@ -62,7 +62,7 @@ async function take(
 }
 
 for (const pixels of ["I420", "NV12", "RGBA"])
-  test(`a part of a frame in ${pixels} is that part, in its own colours`, NO_HANG, async () => {
+  test(`crops a part of a frame in ${pixels} with its colours`, NO_HANG, async () => {
     for (const [bar, colour] of [2, 5].map((bar) => [bar, BARS[bar] ?? []] as const)) {
       const region = { x: (bar + 0.1) / 7, y: 0.1, width: 0.8 / 7, height: 0.2 };
       const found = await decode(await take(pixels, { region }), "jpegdec");
@@ -74,38 +74,34 @@ for (const pixels of ["I420", "NV12", "RGBA"])
     }
   });
 
-test(
-  "a part is made smaller with its aspect until it has no more pixels than asked for, and never larger",
-  NO_HANG,
-  async () => {
-    const sizes: (readonly [number, number])[] = [];
-    for (const part of [
-      { mostPixels: 160 },
-      { region: { x: 0.5, y: 0, width: 0.25, height: 1 }, mostPixels: 100 },
-      { region: { x: 0, y: 0, width: 0.1, height: 0.1 }, mostPixels: 640 },
-      { region: { x: 0.999_999_5, y: 0.999_999_5, width: 1e-6, height: 1e-6 }, mostPixels: 1 },
-      { region: { x: 0.1, y: 0.2, width: 0.3, height: 0.800_000_000_1 } },
-      {},
-    ]) {
-      const { width, height } = await decode(await take("I420", part, "image/png"), "pngdec");
-      sizes.push([width, height]);
-    }
-    assert.deepEqual(sizes, [
-      [160, 120],
-      [33, 100],
-      [64, 48],
-      [1, 1],
-      [192, 384],
-      [640, 480],
-    ]);
-  },
-);
+test("shrinks a part with its aspect to the limit of pixels, and never enlarges it", NO_HANG, async () => {
+  const sizes: (readonly [number, number])[] = [];
+  for (const part of [
+    { mostPixels: 160 },
+    { region: { x: 0.5, y: 0, width: 0.25, height: 1 }, mostPixels: 100 },
+    { region: { x: 0, y: 0, width: 0.1, height: 0.1 }, mostPixels: 640 },
+    { region: { x: 0.999_999_5, y: 0.999_999_5, width: 1e-6, height: 1e-6 }, mostPixels: 1 },
+    { region: { x: 0.1, y: 0.2, width: 0.3, height: 0.800_000_000_1 } },
+    {},
+  ]) {
+    const { width, height } = await decode(await take("I420", part, "image/png"), "pngdec");
+    sizes.push([width, height]);
+  }
+  assert.deepEqual(sizes, [
+    [160, 120],
+    [33, 100],
+    [64, 48],
+    [1, 1],
+    [192, 384],
+    [640, 480],
+  ]);
+});
 
-test("a part has the same bytes every time, whatever was in memory before", NO_HANG, async () => {
+test("a part has the same bytes every time", NO_HANG, async () => {
   const region = { x: 0.2, y: 0.1, width: 87 / 640, height: 79 / 480 };
   const taken: Uint8Array[] = [];
   const cut = sink(async (frame) => {
-    // Others in between leave their rows behind.
+    // Other parts in between leave data in memory.
     for (const x of [0.1, 0.5, 0.7]) await frame.image("image/jpeg", { region: { ...region, x } });
     taken.push(await frame.image("image/jpeg", { region }));
   });
@@ -114,7 +110,7 @@ test("a part has the same bytes every time, whatever was in memory before", NO_H
   assert.deepEqual([...new Set(others)], [first]);
 });
 
-test("a part as JPEG has the colours that every reader of them takes it to have", NO_HANG, async () => {
+test("a part as JPEG has the standard colours of JPEG", NO_HANG, async () => {
   const jpeg = Buffer.from(await take("I420", { region: { x: 0.1, y: 0.1, width: 87 / 640, height: 79 / 480 } }));
   assert.equal(jpeg.subarray(6, 10).toString(), "JFIF");
   assert.equal(jpeg.includes("Adobe"), false);
@@ -124,9 +120,9 @@ test("a part as JPEG has the colours that every reader of them takes it to have"
   assert.deepEqual([components, ...sampling], [3, 0x22, 0x11, 0x11]);
 });
 
-test("a part that is none is refused in words, and the frame goes on", NO_HANG, async () => {
+test("rejects an invalid part with the reason, and passes the frame on", NO_HANG, async () => {
   const region = { x: 0.1, y: 0.1, width: 0.2, height: 0.2 };
-  let refused = 0;
+  let rejected = 0;
   const cut = sink(async (frame) => {
     for (const part of [
       { region: { ...region, x: Number.NaN } },
@@ -138,17 +134,17 @@ test("a part that is none is refused in words, and the frame goes on", NO_HANG, 
       { region: {} },
     ]) {
       await assert.rejects(frame.image("image/jpeg", part), /expected a region within the frame.*got x/);
-      refused += 1;
+      rejected += 1;
     }
     for (const mostPixels of [0, -1, Number.NaN, Number.POSITIVE_INFINITY, 1e9]) {
       await assert.rejects(
         frame.image("image/jpeg", { region, mostPixels }),
         /expected mostPixels from 1 to 16384, got/,
       );
-      refused += 1;
+      rejected += 1;
     }
     await frame.image("image/jpeg", { region });
   });
   await play({ ...pictures(2), cut: [cut] });
-  assert.equal(refused, 24);
+  assert.equal(rejected, 24);
 });

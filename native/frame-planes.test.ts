@@ -5,10 +5,10 @@ import type { NativeFrame } from "./frame.ts";
 import { counter, gate, NO_HANG, never, newPipeline, pictures, play, sink, transform } from "./pipeline.fixture.ts";
 
 const WHITE = { pattern: "white" };
-/** Odd sizes, and a width whose rows GStreamer pads. */
+/** Odd sizes, with padded rows. */
 const PADDED = "video/x-raw,format=I420,width=45,height=27,framerate=30/1";
 
-test("planes are GStreamer's own memory: what one element writes, the next one reads", NO_HANG, async () => {
+test("planes are GStreamer's memory: an element reads what the one before wrote", NO_HANG, async () => {
   const read: number[] = [];
   const write = transform((frame) => frame.planes[0]?.data.fill(40 + frame.index, 10, 20), { access: "write" });
   const look = sink((frame) => void read.push(...(frame.planes[0]?.data.subarray(9, 11) ?? [])));
@@ -16,7 +16,7 @@ test("planes are GStreamer's own memory: what one element writes, the next one r
   assert.deepEqual(read, [235, 40, 235, 41, 235, 42]);
 });
 
-test("every plane has its size, its stride and whole rows", NO_HANG, async () => {
+test("planes have size, stride and complete rows", NO_HANG, async () => {
   const shapes: unknown[] = [];
   const look = sink((frame) => {
     for (const { data, stride, width, height } of frame.planes)
@@ -36,7 +36,7 @@ test("every plane has its size, its stride and whole rows", NO_HANG, async () =>
   ]);
 });
 
-test("NV12 and RGB come with their own planes", NO_HANG, async () => {
+test("NV12 and RGB have their own planes", NO_HANG, async () => {
   const shapes: Record<string, number[][]> = {};
   const note = (frame: NativeFrame) => {
     shapes[frame.format.pixels ?? ""] = frame.planes.map(({ width, height, data }) => [width, height, data.length]);
@@ -62,7 +62,7 @@ for (const [when, process] of [
     },
   ],
 ] as const)
-  test(`a frame is dead once ${when}: views are empty, methods throw`, NO_HANG, async () => {
+  test(`a frame is invalid once ${when}: views are empty, methods throw`, NO_HANG, async () => {
     const kept: { frame: NativeFrame; planes: readonly NativePlane[] }[] = [];
     const hold = transform((frame) =>
       process((planes) => {
@@ -77,9 +77,9 @@ for (const [when, process] of [
         planes.map(({ data }) => [data.length, data[0], data.byteLength]),
         [0, 1, 2].map(() => [0, undefined, 0]),
       );
-      const dead = /the frame is no longer alive/;
+      const dead = /the frame is no longer valid/;
       assert.throws(() => frame.copy(), dead);
-      assert.throws(() => frame.write({ a: 1 }), /the frame has gone on/);
+      assert.throws(() => frame.write({ a: 1 }), /the frame has been passed on/);
       await assert.rejects(frame.draw([]), dead);
       await assert.rejects(frame.image("image/png"), dead);
       await assert.rejects(frame.tensor(new Float32Array(12), { width: 2, height: 2 }), dead);
@@ -87,13 +87,13 @@ for (const [when, process] of [
     }
   });
 
-test("a frame that was never looked at is dead all the same", NO_HANG, async () => {
+test("a frame that was never mapped becomes invalid too", NO_HANG, async () => {
   const kept: NativeFrame[] = [];
   await play({ ...pictures(1), hold: [sink((frame) => void kept.push(frame))] });
-  assert.throws(() => kept[0]?.planes, /the frame is no longer alive/);
+  assert.throws(() => kept[0]?.planes, /the frame is no longer valid/);
 });
 
-test("a frame whose handler the pipeline did not wait for is dead too", NO_HANG, async () => {
+test("a frame of a cancelled handler becomes invalid", NO_HANG, async () => {
   const held = gate<NativeFrame>();
   const pipeline = newPipeline();
   const hold = sink((frame) => {
@@ -112,10 +112,10 @@ test("a frame whose handler the pipeline did not wait for is dead too", NO_HANG,
   const frame = await held.opened;
   await pipeline.close();
   assert.equal(frame.planes[0]?.data.length, 0);
-  assert.throws(() => frame.copy(), /the frame is no longer alive/);
+  assert.throws(() => frame.copy(), /the frame is no longer valid/);
 });
 
-test("writing after a tee changes one branch and leaves the other as it was", NO_HANG, async () => {
+test("writing after a tee changes one branch only", NO_HANG, async () => {
   const pipeline = newPipeline();
   const seen: Record<string, Set<number>> = { written: new Set(), other: new Set() };
   const done = counter();
@@ -124,7 +124,7 @@ test("writing after a tee changes one branch and leaves the other as it was", NO
       for (const value of frame.copy().subarray(0, 64 * 48)) seen[name]?.add(value);
       done.add();
     });
-  // Both branches have the frame in their hands before either goes on.
+  // Both branches have the frame before either passes it on.
   const both = gate();
   const meeting = counter();
   void meeting.reached(2).then(() => both.open());
@@ -179,7 +179,7 @@ test("writing after a tee changes one branch and leaves the other as it was", NO
   );
 });
 
-test("a frame carries its times, and the capture time counts from the pipeline's epoch", NO_HANG, async () => {
+test("a frame has its times, with the capture time relative to the pipeline's epoch", NO_HANG, async () => {
   const times: unknown[] = [];
   const look = sink(
     ({ index, ptsNs, durationNs, captureNs, discontinuity }) =>

@@ -23,7 +23,7 @@ interface Order {
 }
 const PLAIN: Order = { width: 24, height: 18, fit: "stretch", layout: "nhwc", colours: "rgb" };
 
-/** Mean of the samples from `from` to `to`; beyond the ends the last one goes on. */
+/** Mean of the samples from `from` to `to`; beyond the ends the last one is repeated. */
 function mean(sample: (index: number) => number, from: number, to: number): number {
   let sum = 0;
   for (let index = Math.floor(from); index < to; index += 1)
@@ -31,7 +31,7 @@ function mean(sample: (index: number) => number, from: number, to: number): numb
   return sum / (to - from);
 }
 
-/** One plane at one place of the tensor, slowly. */
+/** One plane at one position of the tensor, by definition. */
 function sampled(plane: Plane, scale: number, x: readonly number[], y: readonly number[]): number {
   const span = ([from = 0, to = 0]: readonly number[]): [number, number] => {
     const centre = (from + to) / 2 / scale;
@@ -72,7 +72,7 @@ function reference(planes: readonly Plane[], frame: typeof SIZE, { width, height
   }).flat();
 }
 
-/** NV12 with its chroma taken apart. */
+/** NV12 with separated chroma. */
 function separate(frame: NativeFrame): readonly Plane[] {
   const [luma, pairs] = frame.planes as [Plane, Plane];
   if (frame.planes.length === 3) return frame.planes;
@@ -88,7 +88,7 @@ function separate(frame: NativeFrame): readonly Plane[] {
   return [luma, take(0), take(1)];
 }
 
-/** Runs `work` on one frame of a picture with many colours and edges. */
+/** Runs `work` on one frame with many colours and edges. */
 async function withFrame(work: (frame: NativeFrame) => unknown, pixels = "I420", size = SIZE): Promise<void> {
   await play({
     ...pictures(1, caps(pixels, size), { pattern: "smpte" }),
@@ -115,7 +115,7 @@ for (const pixels of ["I420", "NV12"])
     [100, 75],
     [1, 1],
   ] as const)
-    test(`${pixels} becomes ${width} x ${height} as the definition says`, NO_HANG, async () => {
+    test(`${pixels} becomes ${width} x ${height} as defined`, NO_HANG, async () => {
       const order = { ...PLAIN, width, height };
       await withFrame(async (frame) => {
         const expected = reference(separate(frame), SIZE, order);
@@ -128,7 +128,7 @@ for (const pixels of ["I420", "NV12"])
       }, pixels);
     });
 
-test("an odd frame is taken whole", NO_HANG, async () => {
+test("uses all pixels of an odd frame", NO_HANG, async () => {
   const size = { width: 45, height: 27 };
   await withFrame(
     async (frame) => {
@@ -141,7 +141,7 @@ test("an odd frame is taken whole", NO_HANG, async () => {
   );
 });
 
-test("layout and order of colours put the same values elsewhere", NO_HANG, async () => {
+test("layout and colour order change only the positions of values", NO_HANG, async () => {
   await withFrame(async (frame) => {
     const pixels = PLAIN.width * PLAIN.height;
     const fill = async (change: Partial<Order>) => {
@@ -163,7 +163,7 @@ test("layout and order of colours put the same values elsewhere", NO_HANG, async
   });
 });
 
-test("mean and std are taken off each colour", NO_HANG, async () => {
+test("applies mean and std to each colour", NO_HANG, async () => {
   await withFrame(async (frame) => {
     const plain = new Float32Array(3 * PLAIN.width * PLAIN.height);
     await frame.tensor(plain, PLAIN);
@@ -180,7 +180,7 @@ for (const [anchor, offset] of [
   ["centre", 12],
   ["top-left", 0],
 ] as const)
-  test(`letterbox keeps the aspect, pads from ${anchor}, and tells the way back`, NO_HANG, async () => {
+  test(`letterbox keeps the aspect, pads from ${anchor} and returns the geometry`, NO_HANG, async () => {
     await withFrame(async (frame) => {
       const order: Order = { ...PLAIN, width: 96, height: 96, fit: "letterbox", anchor, padding: 7 };
       const target = new Uint8Array(3 * 96 * 96);
@@ -194,7 +194,7 @@ for (const [anchor, offset] of [
     });
   });
 
-test("a region is taken by itself: nothing outside it is looked at", NO_HANG, async () => {
+test("reads no pixel outside of the region", NO_HANG, async () => {
   await withFrame(async (frame) => {
     const region = { x: 0.25, y: 0.5, width: 0.5, height: 0.25 };
     const target = new Float32Array(3 * 32 * 12);
@@ -206,7 +206,7 @@ test("a region is taken by itself: nothing outside it is looked at", NO_HANG, as
       const start = ((24 + y) * 64 + 16) * 3;
       return [...whole.subarray(start, start + 32 * 3)];
     });
-    // Chroma at the region's edge has no neighbour outside it.
+    // Chroma at the edge of the region has no neighbours outside of it.
     const inner = (values: readonly number[]) =>
       values.filter((_, at) => {
         const x = Math.floor(at / 3) % 32;
@@ -217,7 +217,7 @@ test("a region is taken by itself: nothing outside it is looked at", NO_HANG, as
   });
 });
 
-test("a target in shared memory is filled where another thread can see it", NO_HANG, async () => {
+test("fills a target in shared memory", NO_HANG, async () => {
   await withFrame(async (frame) => {
     const values = 3 * PLAIN.width * PLAIN.height;
     const shared = new Float32Array(new SharedArrayBuffer(4 * (values + 10)), 40, values);
@@ -232,7 +232,7 @@ test("a target in shared memory is filled where another thread can see it", NO_H
   });
 });
 
-test("several orders of one frame are carried out, awaited together or not at all", NO_HANG, async () => {
+test("executes several orders of one frame, awaited or not", NO_HANG, async () => {
   const values = 3 * PLAIN.width * PLAIN.height;
   const late = new Uint8Array(values);
   const together = [new Uint8Array(values), new Uint8Array(values)];
@@ -251,16 +251,16 @@ for (const [behaviour, target, change, message] of [
   ["a region outside the frame", new Float32Array(1296), { region: { x: 2, y: 0, width: 1, height: 1 } }, /region/],
   ["a target of another type", new Float64Array(1296) as unknown as Float32Array, {}, /Float32Array or a Uint8Array/],
 ] as const)
-  test(`${behaviour} is refused, and the frame goes on`, NO_HANG, async () => {
-    let refused = false;
+  test(`rejects ${behaviour} and passes the frame on`, NO_HANG, async () => {
+    let rejected = false;
     await withFrame(async (frame) => {
       await assert.rejects(frame.tensor(target, { ...PLAIN, ...change }), message);
-      refused = true;
+      rejected = true;
     });
-    assert.ok(refused);
+    assert.ok(rejected);
   });
 
-test("a frame that is neither I420 nor NV12 says what to do", NO_HANG, async () => {
+test("rejects a frame that is neither I420 nor NV12 with a remedy", NO_HANG, async () => {
   await withFrame(
     async (frame) =>
       assert.rejects(frame.tensor(new Float32Array(1296), PLAIN), /expected raw video in I420 or NV12, got RGB: put/),
@@ -271,7 +271,7 @@ test("a frame that is neither I420 nor NV12 says what to do", NO_HANG, async () 
     encoder: ["jpegenc"],
     look: [
       sink((frame) =>
-        assert.rejects(frame.tensor(new Float32Array(1296), PLAIN), /not raw video: put `decode` before/),
+        assert.rejects(frame.tensor(new Float32Array(1296), PLAIN), /expected raw video: put `decode` before/),
       ),
     ],
   });

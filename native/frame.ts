@@ -1,6 +1,5 @@
-/** A frame as handlers see it: a view of a native call that is alive until the handler settles. JS thread only. */
-import { addon, type NativePlane } from "./addon.ts";
-import { type LooseShape, packShapes } from "./shapes.ts";
+/** A frame as handlers see it: a view of a native call, valid until the handler settles. JS thread only. */
+import { addon, type NativePlane, type TensorGeometry } from "./addon.ts";
 
 export interface Format {
   readonly caps: string;
@@ -17,7 +16,7 @@ export interface Size {
 }
 
 type Metadata = Readonly<Record<string, unknown>>;
-const NOTHING: Metadata = Object.freeze({});
+const NO_METADATA: Metadata = Object.freeze({});
 
 export class NativeFrame {
   readonly index: number;
@@ -55,7 +54,7 @@ export class NativeFrame {
     this.durationNs = durationNs;
     this.captureNs = captureNs;
     this.discontinuity = discontinuity;
-    this.#meta = meta ?? NOTHING;
+    this.#meta = meta ?? NO_METADATA;
     this.format = format;
     this.inputSize = inputSize;
   }
@@ -65,7 +64,7 @@ export class NativeFrame {
   }
 
   write(part: Metadata): void {
-    if (this.#settled) throw new Error("the frame has gone on: metadata must be written before the handler settles");
+    if (this.#settled) throw new Error("the frame has been passed on: write metadata before the handler settles");
     for (const value of Object.values(part)) deepFreeze(value);
     this.#meta = Object.freeze({ ...this.#meta, ...part });
     this.#written = true;
@@ -81,7 +80,7 @@ export class NativeFrame {
   }
 
   tensor(target: Float32Array | Uint8Array, order: object): Promise<TensorGeometry> {
-    return this.#order(async () => (await addon.orderTensor(this.#call, target, order)) as unknown as TensorGeometry);
+    return this.#order(() => addon.orderTensor(this.#call, target, order));
   }
 
   draw(shapes: readonly LooseShape[]): Promise<void> {
@@ -96,11 +95,11 @@ export class NativeFrame {
   }
 
   /**
-   * A dead frame rejects like every other fault of an order. One that nobody awaits must not end the process: it is told
-   * when its frame has gone on, which no handler that awaits lets happen, and not at all when the frame was discarded.
+   * Rejects when the frame is no longer valid. An order that is not awaited must not end the process with an unhandled
+   * rejection: when it fails after the handler settled, its error is reported as a fault, unless the frame was discarded.
    */
-  #order<T>(place: () => Promise<T>): Promise<T> {
-    const ordered = (async () => place())();
+  #order<T>(start: () => Promise<T>): Promise<T> {
+    const ordered = (async () => start())();
     ordered.catch((error: unknown) => {
       if (this.#settled && !this.#discarded) this.#fault(error);
     });
@@ -113,7 +112,7 @@ export class NativeFrame {
     return this.#abort.signal;
   }
 
-  /** What was written, for the buffer; undefined when nothing was. */
+  /** The metadata for the buffer; undefined when nothing was written. */
   settle(): Metadata | undefined {
     this.#settled = true;
     return this.#written ? this.#meta : undefined;
@@ -125,18 +124,56 @@ export class NativeFrame {
   }
 }
 
-interface TensorGeometry {
-  readonly scaleX: number;
-  readonly scaleY: number;
-  readonly offsetX: number;
-  readonly offsetY: number;
-  readonly originX: number;
-  readonly originY: number;
-}
-
-/** Plain data is shared by branches from now on. Typed arrays cannot be frozen and are left as they are. */
+/** Branches share plain data from now on. Typed arrays cannot be frozen. */
 function deepFreeze(value: unknown): void {
   if (typeof value !== "object" || value === null || ArrayBuffer.isView(value) || Object.isFrozen(value)) return;
   Object.freeze(value);
   for (const inner of Object.values(value)) deepFreeze(inner);
+}
+
+/** Any `Shape` of elements/element.ts. */
+export interface LooseShape {
+  readonly kind?: string;
+  readonly [field: string]: unknown;
+}
+
+type Pack = (shape: LooseShape, numbers: number[], texts: string[]) => void;
+
+/**
+ * Shapes go to native code as one array of numbers and one of texts: reading JavaScript objects field by field there costs
+ * more than drawing them. `read_shapes` in src/frames.cc has the same order of kinds and fields. Destructuring instead of
+ * a table of field names: this runs for every frame.
+ */
+const KINDS: Readonly<Record<string, Pack>> = {
+  box({ x, y, width, height, colour, thickness, opacity, dash }, numbers) {
+    numbers.push(0, or(x, 0), or(y, 0), or(width, 0), or(height, 0));
+    numbers.push(or(colour, 0), or(thickness, 1), or(opacity, 1), or(dash, 0));
+  },
+  fill({ x, y, width, height, colour, opacity }, numbers) {
+    numbers.push(1, or(x, 0), or(y, 0), or(width, 0), or(height, 0), or(colour, 0), or(opacity, 1));
+  },
+  line({ colour, thickness, opacity, start, points }, numbers) {
+    numbers.push(2, or(colour, 0), or(thickness, 1), or(opacity, 1), or(start, 1));
+    const flat = points instanceof Float32Array ? points : (points as readonly (readonly number[])[]).flat();
+    numbers.push(flat.length);
+    for (const value of flat) numbers.push(value);
+  },
+  text({ x, y, size, colour, background, opacity, text }, numbers, texts) {
+    numbers.push(3, or(x, 0), or(y, 0), or(size, 16), or(colour, 0), or(background, -1), or(opacity, 1));
+    texts.push(String(text));
+  },
+};
+
+const or = (value: unknown, fallback: number): number => (typeof value === "number" ? value : fallback);
+
+function packShapes(shapes: readonly LooseShape[]): { numbers: Float64Array; texts: readonly string[] } {
+  const numbers: number[] = [];
+  const texts: string[] = [];
+  for (const shape of shapes) {
+    const pack = KINDS[String(shape.kind)];
+    if (pack === undefined)
+      throw new TypeError(`expected a shape of kind box, fill, line or text, got "${shape.kind}"`);
+    pack(shape, numbers, texts);
+  }
+  return { numbers: new Float64Array(numbers), texts };
 }

@@ -1,12 +1,12 @@
-/** TypeScript elements: registers them with GStreamer and runs their handlers when a streaming thread calls. */
+/** TypeScript elements: registers them with GStreamer and runs their handlers when streaming threads call. */
 import { inspect } from "node:util";
 import { addon, CALL, type NativeElement, OUTCOME } from "./addon.ts";
 import { type Format, NativeFrame, type Size } from "./frame.ts";
 
 export interface FrameHandler {
-  /** Frames taken at once, where that is fewer than the element's `inFlight`. Read once, at the start. */
+  /** Frames processed at once, at most the element's `inFlight`. Read once, at the start. */
   readonly inFlight?: number;
-  /** How long a live frame stays in this element, for sinks that keep time. Read once, at the start. */
+  /** Latency that the element adds to a live pipeline. Read once, at the start. */
   readonly latencyMs?: number;
   process(frame: NativeFrame): unknown;
   format?(format: Format): unknown;
@@ -18,22 +18,22 @@ export interface FrameHandler {
 
 export interface Start {
   readonly node: string;
-  /** What the pipeline's builder gave this node; 0 when something else made the element. */
+  /** `NativeNode.binding`; 0 when the element was not created by `Pipeline.build`. */
   readonly binding: number;
   /** kebab-case. */
   readonly properties: Record<string, unknown>;
 }
 
-/** `order`: of a frame, such as `draw`. */
+/** `order`: an operation on a frame, such as `draw`. */
 export type FaultyCall = "update" | "flush" | "close" | "order";
 
 export interface ElementSpec extends NativeElement {
   create(start: Start): FrameHandler | Promise<FrameHandler>;
-  /** A call or an order that was not awaited failed: the stream goes on, and this should be logged. */
+  /** Called when a call or an order that is not awaited fails. The stream continues; log the error. */
   fault(call: FaultyCall, error: unknown, handler: FrameHandler): void;
 }
 
-/** What `describe_input` in ts_element.cc writes. */
+/** JSON written by `describe_input` in ts_element.cc. */
 interface Input {
   readonly format: Format;
   readonly inputWidth: number;
@@ -51,9 +51,9 @@ interface Instance {
 const NO_FORMAT: Format = { caps: "", mediaType: "", pixels: null, width: 0, height: 0, fps: 0 };
 const specs = new Map<string, ElementSpec>();
 const instances = new Map<number, Instance>();
-/** Handlers that are being made, by core; the properties that were set meanwhile. */
+/** Handlers that are being created, by core, with the properties that were set meanwhile. */
 const starting = new Map<number, { update: string | null }>();
-/** Frames whose handler is still at work, by call. */
+/** Frames whose handler has not settled, by call. */
 const working = new Map<number, NativeFrame>();
 const closings = new Set<Promise<void>>();
 
@@ -63,7 +63,7 @@ export function registerElement(spec: ElementSpec): void {
   specs.set(spec.name, spec);
 }
 
-/** Resolves when every handler that has been told to close has done so. */
+/** Resolves when every `close` under way has finished. */
 export async function handlersClosed(): Promise<void> {
   await Promise.all(closings);
 }
@@ -82,7 +82,7 @@ function settleError(call: number, thrown: unknown): void {
 
 const MOST_CHARS = 500;
 
-/** Never empty: anything can be thrown. */
+/** Never empty, whatever was thrown. */
 export function describeThrown(thrown: unknown): string {
   if (thrown instanceof Error) return String(thrown.message) || thrown.name;
   if (typeof thrown === "string" && thrown !== "") return thrown;
@@ -90,44 +90,40 @@ export function describeThrown(thrown: unknown): string {
   return `${text} was thrown, which is not an Error`;
 }
 
-/** Runs `work` and settles the call by its outcome, at once where it is not async. */
-function answer(call: number, work: () => unknown): void {
+/** Calls `finish` or `fail`, immediately if `work` is synchronous. Returns whether it is asynchronous. */
+function run(work: () => unknown, finish: (result: unknown) => void, fail: (error: unknown) => void): boolean {
   try {
     const result = work();
-    if (!isPromise(result)) {
-      addon.settle(call, OUTCOME.on);
-      return;
+    if (isPromise(result)) {
+      result.then(finish, fail);
+      return true;
     }
-    result.then(
-      () => addon.settle(call, OUTCOME.on),
-      (error) => settleError(call, error),
-    );
+    finish(result);
   } catch (error) {
-    settleError(call, error);
+    fail(error);
   }
+  return false;
+}
+
+function answer(call: number, work: () => unknown): void {
+  run(
+    work,
+    () => addon.settle(call, OUTCOME.pass),
+    (error) => settleError(call, error),
+  );
 }
 
 function processFrame(call: number, frame: NativeFrame, handler: FrameHandler): void {
   const finish = (result: unknown) => {
     working.delete(call);
-    addon.settle(call, result === "drop" ? OUTCOME.drop : OUTCOME.on, frame.settle());
+    addon.settle(call, result === "drop" ? OUTCOME.drop : OUTCOME.pass, frame.settle());
   };
   const fail = (error: unknown) => {
     working.delete(call);
     frame.discard();
     settleError(call, error);
   };
-  try {
-    const result = handler.process(frame);
-    if (!isPromise(result)) {
-      finish(result);
-      return;
-    }
-    working.set(call, frame);
-    result.then(finish, fail);
-  } catch (error) {
-    fail(error);
-  }
+  if (run(() => handler.process(frame), finish, fail)) working.set(call, frame);
 }
 
 async function start(core: number, call: number, payload: string): Promise<void> {
@@ -146,30 +142,25 @@ async function start(core: number, call: number, payload: string): Promise<void>
     }
     const { inFlight = 0, latencyMs = 0 } = handler;
     if (inFlight > 0 || latencyMs > 0) addon.tune(call, inFlight, BigInt(Math.round(latencyMs * 1e6)));
-    // Cancelled while it was being made: nobody will ever stop it, so it is closed here.
-    if (addon.settle(call, OUTCOME.on)) instances.set(core, instance);
+    // Cancelled while `create` ran: there will be no stop call, so the handler is closed here.
+    if (addon.settle(call, OUTCOME.pass)) instances.set(core, instance);
     else close(instance);
   } finally {
     if (starting.get(core) === meanwhile) starting.delete(core);
   }
 }
 
-function stop(core: number): void {
-  const instance = instances.get(core);
-  if (instance === undefined) return;
-  instances.delete(core);
-  close(instance);
-}
-
 function close(instance: Instance): void {
-  const closing = quietly(instance, "close", () => instance.handler.close?.()).finally(() => closings.delete(closing));
+  const closing = runReportingFaults(instance, "close", () => instance.handler.close?.()).finally(() =>
+    closings.delete(closing),
+  );
   closings.add(closing);
 }
 
 const update = (instance: Instance, properties: string): Promise<void> =>
-  quietly(instance, "update", () => instance.handler.update?.(JSON.parse(properties)));
+  runReportingFaults(instance, "update", () => instance.handler.update?.(JSON.parse(properties)));
 
-async function quietly(instance: Instance, call: FaultyCall, work: () => unknown): Promise<void> {
+async function runReportingFaults(instance: Instance, call: FaultyCall, work: () => unknown): Promise<void> {
   try {
     await work();
   } catch (error) {
@@ -204,13 +195,14 @@ addon.setDispatch((kind, core, call, a, ptsNs, durationNs, captureNs, discontinu
       start(core, call, a as string).catch((error) => settleError(call, error));
       return;
     case CALL.stop:
-      stop(core);
+      instances.delete(core);
+      if (instance !== undefined) close(instance);
       return;
     case CALL.format:
       answer(call, () => {
         if (instance === undefined) return;
         const { format, inputWidth, inputHeight } = JSON.parse(a as string) as Input;
-        // Zero where nobody knows another size than the frame's own.
+        // Zero when the input size is not known: the frame's own size counts.
         const known = inputWidth > 0 && inputHeight > 0;
         instance.inputSize = Object.freeze(
           known ? { width: inputWidth, height: inputHeight } : { width: format.width, height: format.height },
@@ -230,7 +222,7 @@ addon.setDispatch((kind, core, call, a, ptsNs, durationNs, captureNs, discontinu
       return;
     }
     case CALL.flush:
-      if (instance !== undefined) void quietly(instance, "flush", () => instance.handler.flush?.());
+      if (instance !== undefined) void runReportingFaults(instance, "flush", () => instance.handler.flush?.());
       return;
     case CALL.cancel:
       working.get(call)?.discard();

@@ -24,50 +24,46 @@ const turns = async (count: number) => {
 };
 const frameOf = (frame: NativeFrame) => Math.round((Number(frame.ptsNs) * 30) / 1e9);
 
-test(
-  "frames leave in order whatever time each of them takes, and never more at once than asked for",
-  NO_HANG,
-  async () => {
-    const run = async (inFlight: number, delays: readonly number[], drops: readonly boolean[]) => {
-      let atWork = 0;
-      let most = 0;
-      const left: number[] = [];
-      const work = transform(
-        async (frame) => {
-          atWork += 1;
-          most = Math.max(most, atWork);
-          await turns(delays[frame.index] ?? 0);
-          atWork -= 1;
-          frame.write({ index: frame.index });
-          return drops[frame.index] ? "drop" : undefined;
-        },
-        { inFlight },
-      );
-      const look = sink((frame) => {
-        assert.equal(frame.meta.index, frameOf(frame));
-        left.push(frameOf(frame));
-      });
-      await play({ ...pictures(delays.length), work: [work], look: [look] });
-      assert.deepEqual(
-        left,
-        delays.map((_, index) => index).filter((index) => !drops[index]),
-      );
-      assert.ok(most <= inFlight, `${most} at once`);
-    };
-    await fc.assert(
-      fc.asyncProperty(
-        fc.integer({ min: 2, max: 9 }),
-        fc.array(fc.integer({ min: 0, max: 12 }), { minLength: 1, maxLength: 40 }),
-        fc.array(fc.boolean(), { maxLength: 20 }),
-        run,
-      ),
-      { numRuns: 25 },
+test("passes frames on in order, with at most `inFlight` at once", NO_HANG, async () => {
+  const run = async (inFlight: number, delays: readonly number[], drops: readonly boolean[]) => {
+    let atWork = 0;
+    let most = 0;
+    const left: number[] = [];
+    const work = transform(
+      async (frame) => {
+        atWork += 1;
+        most = Math.max(most, atWork);
+        await turns(delays[frame.index] ?? 0);
+        atWork -= 1;
+        frame.write({ index: frame.index });
+        return drops[frame.index] ? "drop" : undefined;
+      },
+      { inFlight },
     );
-    nothingIsLeft();
-  },
-);
+    const look = sink((frame) => {
+      assert.equal(frame.meta.index, frameOf(frame));
+      left.push(frameOf(frame));
+    });
+    await play({ ...pictures(delays.length), work: [work], look: [look] });
+    assert.deepEqual(
+      left,
+      delays.map((_, index) => index).filter((index) => !drops[index]),
+    );
+    assert.ok(most <= inFlight, `${most} at once`);
+  };
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 2, max: 9 }),
+      fc.array(fc.integer({ min: 0, max: 12 }), { minLength: 1, maxLength: 40 }),
+      fc.array(fc.boolean(), { maxLength: 20 }),
+      run,
+    ),
+    { numRuns: 25 },
+  );
+  nothingIsLeft();
+});
 
-test("as many frames as asked for are at work before the first has settled", NO_HANG, async () => {
+test("processes `inFlight` frames before the first has settled", NO_HANG, async () => {
   const started = counter();
   const release = gate();
   const work = transform(
@@ -88,7 +84,7 @@ test("as many frames as asked for are at work before the first has settled", NO_
   assert.equal(started.count, 20);
 });
 
-test("tags between frames do not wait for those in flight, and all frames go on", NO_HANG, async () => {
+test("tags do not wait for frames in flight", NO_HANG, async () => {
   const started = counter();
   const release = gate();
   const seen: number[] = [];
@@ -120,7 +116,7 @@ test("tags between frames do not wait for those in flight, and all frames go on"
   nothingIsLeft();
 });
 
-test("a handler may want fewer at once than its element allows, never more", NO_HANG, async () => {
+test("a handler may reduce `inFlight`, but not exceed that of its element", NO_HANG, async () => {
   for (const [wanted, most] of [
     [2, 2],
     [1, 1],
@@ -145,7 +141,7 @@ test("a handler may want fewer at once than its element allows, never more", NO_
   }
 });
 
-test("large frames are taken up to a number of bytes, whatever number of frames is asked for", NO_HANG, async () => {
+test("limits large frames in flight by their bytes", NO_HANG, async () => {
   const caps = "video/x-raw,format=I420,width=3840,height=2160,framerate=30/1";
   const fit = Math.floor((256 * 2 ** 20) / (3840 * 2160 * 1.5));
   const started = counter();
@@ -168,7 +164,7 @@ test("large frames are taken up to a number of bytes, whatever number of frames 
   assert.equal(started.count, fit + 4);
 });
 
-test("the end of the stream waits for the frames before it", NO_HANG, async () => {
+test("the end of stream waits for the frames before it", NO_HANG, async () => {
   const calls: string[] = [];
   const work = element(
     () => ({
@@ -231,39 +227,35 @@ test("a new format waits for the frames of the old one", NO_HANG, async () => {
   assert.deepEqual(new Set(widths.slice(turn + 1)), new Set([32]));
 });
 
-test(
-  "an error in the middle ends the stream after the frames before it, and discards those after it",
-  NO_HANG,
-  async () => {
-    const left: number[] = [];
-    const aborted: number[] = [];
-    const started = counter();
-    const work = transform(
-      async (frame) => {
-        frame.signal.addEventListener("abort", () => aborted.push(frame.index));
-        started.add();
-        if (frame.index === 4) {
-          await started.reached(6); // or there is nothing to discard
-          throw new Error("the fifth");
-        }
-        if (frame.index > 4) return never;
-        await turns(8);
-      },
-      { inFlight: 8 },
-    );
-    const look = sink((frame) => void left.push(frameOf(frame)));
-    const pipeline = await build({ ...pictures(50), work: [work], look: [look] });
-    await pipeline.setState("PLAYING");
-    const end = await ending(pipeline);
-    await pipeline.close();
-    assert.equal(end.type === "error" && end.message, "the fifth");
-    assert.deepEqual(left, [0, 1, 2, 3]);
-    assert.ok(aborted.includes(5) && !aborted.includes(3), String(aborted));
-    nothingIsLeft();
-  },
-);
+test("an error passes on the frames before it and discards those after it", NO_HANG, async () => {
+  const left: number[] = [];
+  const aborted: number[] = [];
+  const started = counter();
+  const work = transform(
+    async (frame) => {
+      frame.signal.addEventListener("abort", () => aborted.push(frame.index));
+      started.add();
+      if (frame.index === 4) {
+        await started.reached(6); // else no frame would be discarded
+        throw new Error("the fifth");
+      }
+      if (frame.index > 4) return never;
+      await turns(8);
+    },
+    { inFlight: 8 },
+  );
+  const look = sink((frame) => void left.push(frameOf(frame)));
+  const pipeline = await build({ ...pictures(50), work: [work], look: [look] });
+  await pipeline.setState("PLAYING");
+  const end = await ending(pipeline);
+  await pipeline.close();
+  assert.equal(end.type === "error" && end.message, "the fifth");
+  assert.deepEqual(left, [0, 1, 2, 3]);
+  assert.ok(aborted.includes(5) && !aborted.includes(3), String(aborted));
+  nothingIsLeft();
+});
 
-test("a flush in the middle discards all of them, and frames after it are new", NO_HANG, async () => {
+test("a flush discards all frames in flight", NO_HANG, async () => {
   const atWork = counter();
   const signals: AbortSignal[] = [];
   const left: number[] = [];
@@ -301,7 +293,7 @@ test("a flush in the middle discards all of them, and frames after it are new", 
   nothingIsLeft();
 });
 
-test("seeks at any moment lose no end, keep the order and leave nothing behind", NO_HANG, async () => {
+test("seeks at any moment keep the order and the end of stream, and leak nothing", NO_HANG, async () => {
   const left: number[] = [];
   const work = transform(async (frame) => turns(frame.index % 5), { inFlight: 5 });
   const look = sink((frame) => void left.push(frameOf(frame)));
@@ -322,7 +314,7 @@ test("seeks at any moment lose no end, keep the order and leave nothing behind",
   nothingIsLeft();
 });
 
-test("a refusal downstream discards what is in flight and rejects its orders", NO_HANG, async () => {
+test("a downstream error discards frames in flight and rejects their orders", NO_HANG, async () => {
   const orders = counter();
   const rejected = counter();
   const full = gate();
@@ -355,7 +347,7 @@ test("a refusal downstream discards what is in flight and rejects its orders", N
   nothingIsLeft();
 });
 
-test("closing at any moment closes", NO_HANG, async () => {
+test("closes at any moment", NO_HANG, async () => {
   for (let round = 0; round < 40; round += 1) {
     const work = transform(
       async (frame) => {
@@ -374,7 +366,7 @@ test("closing at any moment closes", NO_HANG, async () => {
   nothingIsLeft();
 });
 
-test("orders of several frames are carried out while their handlers wait", NO_HANG, async () => {
+test("executes orders of several frames while their handlers wait", NO_HANG, async () => {
   const done: number[] = [];
   const work = transform(
     async (frame) => {

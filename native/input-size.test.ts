@@ -12,19 +12,19 @@ const scaled: Steps = {
   small: ["capsfilter", { caps: "video/x-raw,width=32,height=24" }],
 };
 
-/** `frame → input` as each frame is seen. */
+/** `frame → input` of each frame. */
 const note = (seen: string[]) =>
   sink(({ format, inputSize }) => {
     seen.push(`${format.width}x${format.height} of ${inputSize.width}x${inputSize.height}`);
   });
 
-test("a frame that nobody resized is as large as it came in", NO_HANG, async () => {
+test("the input size of a frame that was not resized is its own", NO_HANG, async () => {
   const seen: string[] = [];
   await play({ ...pictures(1, caps(64, 48)), look: [note(seen)] });
   assert.deepEqual(seen, ["64x48 of 64x48"]);
 });
 
-test("behind scalers, queues and other elements a frame still knows how large it came in", NO_HANG, async () => {
+test("frames keep the input size behind scalers, queues and other elements", NO_HANG, async () => {
   const seen: string[] = [];
   await play({
     ...pictures(3, caps(64, 48)),
@@ -38,7 +38,7 @@ test("behind scalers, queues and other elements a frame still knows how large it
   assert.deepEqual(seen, Array(3).fill("128x96 of 64x48"));
 });
 
-test("what a file is decoded to is what came in", NO_HANG, async () => {
+test("the input size of a file is that of the decoded video", NO_HANG, async () => {
   const folder = await mkdtemp(join(tmpdir(), "windhover-size-"));
   try {
     const location = join(folder, "picture.jpg");
@@ -60,29 +60,25 @@ test("what a file is decoded to is what came in", NO_HANG, async () => {
   }
 });
 
-test(
-  "a new size of the input reaches frames whose own size stays, and those before it keep theirs",
-  NO_HANG,
-  async () => {
-    const seen: string[] = [];
-    const reached = gate();
-    const changed = gate();
-    const hold = transform(async (frame) => {
-      if (frame.index !== 5) return;
-      reached.open();
-      await changed.opened;
-    });
-    await play(
-      { ...pictures(20, caps(64, 48)), hold: [hold], queue: ["queue"], ...scaled, look: [note(seen)] },
-      async (pipeline) => {
-        await pipeline.setState("PLAYING");
-        await reached.opened;
-        await pipeline.set("format", { caps: caps(96, 48) });
-        changed.open();
-      },
-    );
-    const before = seen.indexOf("32x24 of 96x48");
-    assert.ok(before >= 6 && before < 20, seen.join(", "));
-    assert.deepEqual(seen, [...Array(before).fill("32x24 of 64x48"), ...Array(20 - before).fill("32x24 of 96x48")]);
-  },
-);
+test("a new input size applies to the frames after it, even if their own size stays", NO_HANG, async () => {
+  const seen: string[] = [];
+  const reached = gate();
+  const changed = gate();
+  const hold = transform(async (frame) => {
+    if (frame.index !== 5) return;
+    reached.open();
+    await changed.opened;
+  });
+  await play(
+    { ...pictures(20, caps(64, 48)), hold: [hold], queue: ["queue"], ...scaled, look: [note(seen)] },
+    async (pipeline) => {
+      await pipeline.setState("PLAYING");
+      await reached.opened;
+      await pipeline.set("format", { caps: caps(96, 48) });
+      changed.open();
+    },
+  );
+  const before = seen.indexOf("32x24 of 96x48");
+  assert.ok(before >= 6 && before < 20, seen.join(", "));
+  assert.deepEqual(seen, [...Array(before).fill("32x24 of 64x48"), ...Array(20 - before).fill("32x24 of 96x48")]);
+});

@@ -4,10 +4,9 @@ import { readdir } from "node:fs/promises";
 import test, { after } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import type { NativeFrame } from "./frame.ts";
+import type { LooseShape, NativeFrame } from "./frame.ts";
 import { kernelSets, useKernelSet } from "./kernels.ts";
 import { NO_HANG, pictures, play, sink, transform } from "./pipeline.fixture.ts";
-import type { LooseShape } from "./shapes.ts";
 
 const OBJECTS = fileURLToPath(new URL("../build/obj", import.meta.url));
 const [REFERENCE = "", ...OTHERS] = kernelSets();
@@ -26,7 +25,7 @@ const SHAPES_A_FRAME = 40;
 
 after(() => useKernelSet(OTHERS.at(-1) ?? REFERENCE));
 
-/** The same numbers in every run. */
+/** Reproducible random numbers. */
 function draws(seed: number) {
   let state = seed;
   const next = (): number => {
@@ -43,7 +42,7 @@ function draws(seed: number) {
 
 const caps = (pixels: string, [width, height]: readonly [number, number]) =>
   `video/x-raw,format=${pixels},width=${width},height=${height},framerate=30/1`;
-/** Fine detail everywhere, in colour, and the same in every frame. */
+/** Fine colour detail, the same in every frame. */
 const DETAIL = { pattern: "smpte100" };
 const scramble = transform(
   (frame) => {
@@ -69,7 +68,7 @@ function drawOrder(seed: number) {
   };
 }
 
-/** The frame as bytes and as floats, by every order. */
+/** The frame as bytes and as floats, for every order. */
 async function fillAll(frame: NativeFrame): Promise<readonly Uint8Array[]> {
   const filled: Uint8Array[] = [];
   for (let seed = 1; seed <= ORDERS_A_FRAME; seed++) {
@@ -134,7 +133,7 @@ for (const pixels of FORMATS)
         async (frame) => {
           before = Uint8Array.from(frame.copy());
           useKernelSet(sets[frame.index] ?? "");
-          // One by one: a difference is found at the shape that makes it.
+          // One by one, so that a difference shows its shape.
           for (const shape of shapes) {
             await frame.draw([shape]);
             drawn.push(frame.copy());
@@ -158,11 +157,11 @@ for (const pixels of FORMATS)
       }
     });
 
-test("a set that this CPU does not have is rejected", () => {
+test("rejects a set that this CPU does not have", () => {
   assert.throws(() => useKernelSet("mmx"), /expected one of kernelSets\(\), got "mmx"/);
 });
 
-// The linker keeps one of several equal functions. Were one of them compiled for AVX2, any CPU might be given it.
+// The linker keeps one of several equal functions: one compiled for AVX2 could then run on any CPU.
 test("kernel sets share no function with the rest of the addon", async () => {
   const objects = (await readdir(OBJECTS)).filter((name) => name.startsWith("kernels_"));
   assert.equal(objects.length, process.arch === "x64" ? 3 : 2);

@@ -1,7 +1,5 @@
-/** The sets of pixel kernels, each for other vector instructions of the CPU. Only tests choose between them. */
+/** Pixel kernels that JavaScript calls directly: the loops of `vision/`, and the choice of the kernel set. */
 import { addon } from "./addon.ts";
 
-/** Those that this CPU can run, from the slowest to the fastest, which is in use. */
-export const kernelSets = (): readonly string[] => addon.kernelSets();
-
-export const useKernelSet = (name: string): void => addon.useKernelSet(name);
+/** `kernelSets` and `useKernelSet` are for tests: sets for different vector instructions, the fastest one in use. */
+export const { shrinkLuma, halveGrey, findCorners, followPoints, kernelSets, useKernelSet } = addon;

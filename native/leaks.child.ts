@@ -1,6 +1,7 @@
-/** Run as a process of its own by leaks.test.ts: everything once, then GStreamer ends and tells what is left. */
+/** Started by leaks.test.ts: uses every feature once, then GStreamer is deinitialised and reports leaks. */
 import { join } from "node:path";
 import { framesOf, H264, makeFilm, withFolder } from "./film.fixture.ts";
+import { deinitGStreamer, describeFactory, listFactories } from "./gstreamer.ts";
 import {
   build,
   chain,
@@ -15,8 +16,6 @@ import {
   sink,
   transform,
 } from "./pipeline.fixture.ts";
-import { deinitGStreamer } from "./pipeline.ts";
-import { describeFactory, listFactories } from "./registry.ts";
 
 const refused = (work: Promise<unknown>) =>
   work.then(
@@ -26,7 +25,7 @@ const refused = (work: Promise<unknown>) =>
     () => {},
   );
 
-/** Frames looked at, written, drawn on, encoded, dropped, thrown at, discarded. */
+/** Frames that are mapped, written, drawn on, encoded, dropped, failed, discarded. */
 async function frames(): Promise<void> {
   const fill = [{ kind: "fill", x: 0, y: 0, width: 9, height: 9, colour: 0, opacity: 1 }];
   const work = transform(
@@ -174,7 +173,7 @@ async function relays(): Promise<void> {
   await lasting.close();
 }
 
-/** Proof that the tracer would tell. */
+/** Proves that the tracer reports leaks. */
 const forgotten = process.argv[2] === "and forget one" ? [await build({ ...pictures(1), out: ["fakesink"] })] : [];
 
 await withFolder(async (folder) => {

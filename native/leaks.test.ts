@@ -10,7 +10,7 @@ import { withFolder } from "./film.fixture.ts";
 const LIMIT = { timeout: 120_000 };
 const CHILD = childCommand(new URL("leaks.child.ts", import.meta.url));
 
-/** What GStreamer's own tracer names when it ends. */
+/** The objects that GStreamer's leaks tracer reports. */
 async function alive(...args: string[]): Promise<string[]> {
   return withFolder(async (folder) => {
     const log = join(folder, "leaks.log");
@@ -23,11 +23,11 @@ async function alive(...args: string[]): Promise<string[]> {
   });
 }
 
-test("no GStreamer object is left after everything has been done once", LIMIT, async () => {
+test("leaks no GStreamer object after using every feature once", LIMIT, async () => {
   assert.deepEqual(await alive(), []);
 });
 
-test("one that is left would be named", LIMIT, async () => {
+test("reports an object that is leaked", LIMIT, async () => {
   const left = await alive("and forget one");
   assert.ok(left.includes("GstPipeline") && left.includes("GstVideoTestSrc"), String(left));
 });

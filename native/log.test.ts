@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
-import { type LogEntry, receiveLog, setLogLevels } from "./log.ts";
+import { type LogEntry, receiveLog, setLogLevels } from "./gstreamer.ts";
 import { build, gate, NO_HANG, pictures, play } from "./pipeline.fixture.ts";
 
 afterEach(() => {
@@ -8,7 +8,7 @@ afterEach(() => {
   setLogLevels("0");
 });
 
-test("messages come with level, category, text and the element that spoke", NO_HANG, async () => {
+test("messages have level, category, text and source element", NO_HANG, async () => {
   const entries: LogEntry[] = [];
   receiveLog((entry) => void entries.push(entry));
   setLogLevels("*:0,queue_dataflow:5");
@@ -18,7 +18,7 @@ test("messages come with level, category, text and the element that spoke", NO_H
     assert.deepEqual([level, category, source, lost, message.length > 0], ["debug", "queue_dataflow", "spy", 0, true]);
 });
 
-test("levels are told apart and choose what comes", NO_HANG, async () => {
+test("levels are distinguished and filter messages", NO_HANG, async () => {
   const levels = async (threshold: string) => {
     const seen = new Set<string>();
     receiveLog(({ level }) => void seen.add(level));
@@ -35,7 +35,7 @@ test("levels are told apart and choose what comes", NO_HANG, async () => {
   for (const level of ["warn", "info", "debug", "trace"]) assert.ok(six.has(level), `${level} of ${[...six]}`);
 });
 
-test("a receiver that is taken away gets nothing more, and the newest one gets everything", NO_HANG, async () => {
+test("a removed receiver gets no more messages, the newest one gets all", NO_HANG, async () => {
   let first = 0;
   let second = 0;
   setLogLevels("2");
@@ -52,24 +52,24 @@ test("a receiver that is taken away gets nothing more, and the newest one gets e
   await pipeline.close();
 });
 
-test("a flood is bounded: what nobody had time for is counted", NO_HANG, async () => {
+test("a flood of messages is bounded, and lost ones are counted", NO_HANG, async () => {
   let kept = 0;
-  const told = gate<number>();
+  const firstLoss = gate<number>();
   setLogLevels("*:0,queue_dataflow:6");
   const pipeline = await build({ ...pictures(-1), spy: ["queue"], out: ["fakesink"] });
   pipeline.meter("spy", "spy", "spy");
   receiveLog(({ lost }) => {
     kept += 1;
-    if (lost > 0) told.open(lost);
-    // The event loop stands still while thousands are said.
+    if (lost > 0) firstLoss.open(lost);
+    // Blocks the event loop while thousands of messages arrive.
     if (kept === 1) while ((pipeline.meters(["spy"]).spy?.out ?? 0) < 2000);
   });
   await pipeline.setState("PLAYING", 0);
-  assert.ok((await told.opened) > 1000);
+  assert.ok((await firstLoss.opened) > 1000);
   await pipeline.close();
 });
 
-test("what GLib itself complains of comes too", NO_HANG, async () => {
+test("receives messages of GLib", NO_HANG, async () => {
   const complaint = gate<LogEntry>();
   receiveLog((entry) => {
     if (entry.category === "glib") complaint.open(entry);

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import test, { after } from "node:test";
 import type { LumaPlane } from "../vision/grey.ts";
 import { renderScene } from "../vision/scene.fixture.ts";
-import { kernelSets, useKernelSet } from "./kernels.ts";
-import { findCorners, followPoints, halveGrey, shrinkLuma } from "./motion.ts";
+import { findCorners, followPoints, halveGrey, kernelSets, shrinkLuma, useKernelSet } from "./kernels.ts";
 
 const [REFERENCE = "", ...OTHERS] = kernelSets();
 const LEVELS = 3;
@@ -12,7 +11,7 @@ const FROM_REST = [LEVELS - 1, 0, 0] as const;
 after(() => useKernelSet(OTHERS.at(-1) ?? REFERENCE));
 
 const scenes = new Map<string, LumaPlane>();
-/** Rendering takes longer than everything else here. */
+/** Cached: rendering takes longer than everything else here. */
 function render(width: number, height: number, right: number): LumaPlane {
   const key = `${width} ${height} ${right}`;
   const scene = scenes.get(key) ?? renderScene(width, height, { a: 1.002, b: 0.003, right, down: right / 3 });
@@ -34,7 +33,7 @@ function buildPyramid(frameWidth: number, frameHeight: number, right: number, st
   return pyramid;
 }
 
-/** Corners of one picture and where they are in the next, with everything that is computed on the way. */
+/** All intermediate results, the corners of one image, and their positions in the next. */
 function trace(frameWidth: number, frameHeight: number, step: number): readonly Float32Array[] {
   const [width, height] = [Math.floor(frameWidth / step), Math.floor(frameHeight / step)];
   const before = buildPyramid(frameWidth, frameHeight, 0, step);
@@ -52,7 +51,7 @@ const SIZES = [
 ] as const;
 
 for (const set of OTHERS)
-  test(`the motion of ${SIZES.length} pictures is the same to the last bit with the kernels "${set}"`, () => {
+  test(`kernel set "${set}" computes the same motion of ${SIZES.length} images, bit for bit`, () => {
     for (const [width, height, step] of SIZES) {
       useKernelSet(REFERENCE);
       const expected = trace(width, height, step);
@@ -61,7 +60,7 @@ for (const set of OTHERS)
     }
   });
 
-test("corners lie off the edge and off what is excluded, and are found again where the picture went", () => {
+test("corners avoid edges and excluded areas, and are found again after a shift", () => {
   const [width, height, step] = [1000, 562, 5];
   const [corners, found] = trace(width, height, step).slice(-2) as [Float32Array, Float32Array];
   assert.ok(corners.length >= 40, `${corners.length / 2} corners`);
@@ -69,7 +68,7 @@ test("corners lie off the edge and off what is excluded, and are found again whe
   for (let i = 0; i < corners.length; i += 2) {
     const [x = 0, y = 0] = corners.subarray(i, i + 2);
     assert.ok(x >= 3 && y >= 3 && x <= width / step - 4 && y <= height / step - 4, `a corner at ${x}, ${y}`);
-    assert.ok(x < 8 || y < 8 || x > 20 || y > 20, `a corner at ${x}, ${y} is within what is excluded`);
+    assert.ok(x < 8 || y < 8 || x > 20 || y > 20, `a corner at ${x}, ${y} is in an excluded area`);
     const off = Math.hypot((found[i] as number) - x - 2.5, (found[i + 1] as number) - y - 2.5 / 3);
     if (off < 0.5) near++;
   }
@@ -77,22 +76,22 @@ test("corners lie off the edge and off what is excluded, and are found again whe
 });
 
 for (const [what, call, expected] of [
-  ["a plane that ends too early", () => shrinkLuma(new Uint8Array(99), 10, 10, 10, 1, new Float32Array(100)), /rows/],
-  ["no room for the small picture", () => shrinkLuma(new Uint8Array(100), 10, 10, 10, 1, new Float32Array(99)), /room/],
+  ["a plane that is too short", () => shrinkLuma(new Uint8Array(99), 10, 10, 10, 1, new Float32Array(100)), /rows/],
+  ["no room for the small image", () => shrinkLuma(new Uint8Array(100), 10, 10, 10, 1, new Float32Array(99)), /room/],
   ["a step of 0", () => shrinkLuma(new Uint8Array(100), 10, 10, 10, 0, new Float32Array(100)), /step/],
   ["a width below 0", () => halveGrey(new Float32Array(100), -10, 10, new Float32Array(25)), /width/],
-  ["a picture that ends too early", () => findCorners(new Float32Array(99), 10, 10, new Float64Array(), 4), /rows/],
+  ["an image that is too short", () => findCorners(new Float32Array(99), 10, 10, new Float64Array(), 4), /rows/],
   [
-    "a level that is not there",
+    "an unknown level",
     () => followPoints([new Float32Array(100)], [new Float32Array(100)], 10, 10, new Float32Array(2), 1, 0, 0),
     /level/,
   ],
   [
-    "a point that is not a number",
+    "a NaN point",
     () => followPoints([new Float32Array(1)], [new Float32Array(1)], 1, 1, Float32Array.of(Number.NaN, 0), 0, 0, 0),
     /finite/,
   ],
 ] as const)
-  test(`${what} is refused`, () => {
+  test(`rejects ${what}`, () => {
     assert.throws(call, (error) => error instanceof RangeError && expected.test(error.message));
   });

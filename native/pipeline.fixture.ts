@@ -1,14 +1,14 @@
-/** Small pipelines for tests: real GStreamer, elements of a test's own. */
+/** Small pipelines for tests, with real GStreamer and elements defined by the test. */
 import type { NativeElement } from "./addon.ts";
 import type { NativeFrame } from "./frame.ts";
 import { type FrameHandler, registerElement, type Start } from "./handlers.ts";
 import { type BusMessage, type NativeSegment, type NativeValue, Pipeline } from "./pipeline.ts";
 
-/** For tests that would otherwise hang: far longer than any of them takes. */
+/** Limits tests that hang; far longer than any of them takes. */
 export const NO_HANG = { timeout: 60_000 };
 
 export type Properties = Readonly<Record<string, NativeValue>>;
-/** Node name → factory and properties; linked in the order written. */
+/** Node name → factory and properties; linked in this order. */
 export type Steps = Readonly<Record<string, readonly [factory: string, properties?: Properties, caps?: string]>>;
 
 export function chain(steps: Steps): NativeSegment {
@@ -29,27 +29,27 @@ export function chain(steps: Steps): NativeSegment {
 
 export const I420 = "video/x-raw,format=I420,width=64,height=48,framerate=30/1";
 
-/** So many frames of a test picture, as fast as they are taken. */
+/** `count` frames of a test pattern, not paced. */
 export const pictures = (count: number, caps = I420, properties: Properties = {}): Steps => ({
   source: ["videotestsrc", { "num-buffers": count, ...properties }],
   format: ["capsfilter", { caps }],
 });
 
 export interface TestElement extends Partial<NativeElement> {
-  /** Gets what `update`, `flush`, `close` and orders that were not awaited threw. */
+  /** Receives exceptions of `update`, `flush`, `close` and of orders that are not awaited. */
   readonly faults?: unknown[];
 }
 
 let made = 0;
 
-/** Registers an element of its own and returns the name of its factory. */
+/** Registers a new element and returns the name of its factory. */
 export function element(
   create: (start: Start) => FrameHandler | Promise<FrameHandler>,
   options: TestElement = {},
 ): string {
   made += 1;
   const shape = { kind: "transform", access: "read", inFlight: 1, ...options } as const;
-  // Types are the process's: in another thread the same name must mean the same shape.
+  // GTypes belong to the process: in all threads a name must have the same shape.
   const name = `test-${made}-${shape.kind}-${shape.access}-${shape.inFlight}`;
   registerElement({
     about: "An element of a test.",
@@ -89,7 +89,7 @@ export async function ending(pipeline: Pipeline): Promise<Ending> {
   for await (const message of pipeline.messages()) {
     if (message.type === "eos" || message.type === "error") return message;
   }
-  throw new Error("the pipeline was closed before its stream had ended");
+  throw new Error("the pipeline was closed before the end of the stream");
 }
 
 /** Plays to the end and closes. Rejects with the bus error. */
@@ -105,7 +105,7 @@ export async function play(steps: Steps, during: (pipeline: Pipeline) => unknown
   }
 }
 
-/** Something that will have happened. */
+/** A promise with its resolver. */
 export interface Gate<T> {
   readonly opened: Promise<T>;
   open(value: T): void;
@@ -119,7 +119,7 @@ export function gate<T = void>(): Gate<T> {
   return { opened, open };
 }
 
-/** Opens when it has been called so many times. */
+/** Counts calls; `reached` resolves at a count. */
 export function counter(): { count: number; add(): void; reached(count: number): Promise<void> } {
   const waiting: { count: number; open: () => void }[] = [];
   return {

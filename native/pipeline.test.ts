@@ -18,6 +18,7 @@ import {
   sink,
   transform,
 } from "./pipeline.fixture.ts";
+import { MessageQueue } from "./pipeline.ts";
 
 let folder = "";
 const done = gate();
@@ -42,10 +43,10 @@ for (const [behaviour, segment, message] of [
   [
     "an element that is not installed",
     chain({ source: ["videotestsrc"], format: ["nosuchthing"], out: ["fakesink"] }),
-    /format: there is no GStreamer element "nosuchthing" \(is its plugin installed\?\)/,
+    /format: unknown GStreamer element "nosuchthing" \(is its plugin installed\?\)/,
   ],
   [
-    "a property that there is not",
+    "an unknown property",
     chain({ source: ["videotestsrc", { colour: 1 }], out: ["fakesink"] }),
     /source \(videotestsrc\) has no property "colour"/,
   ],
@@ -55,33 +56,33 @@ for (const [behaviour, segment, message] of [
     /source \(videotestsrc\) property "pattern" takes a GstVideoTestSrcPattern, not "plaid"/,
   ],
   [
-    "a link of what does not fit",
+    "a link of incompatible elements",
     chain({ source: ["videotestsrc"], format: ["audioconvert"], out: ["fakesink"] }),
     /cannot link source to format: .*source gives video\/x-raw.*format takes audio\/x-raw/,
   ],
   ["a link from a sink", chain({ out: ["fakesink"], source: ["identity"] }), /out has no free output/],
   [
-    "a link to nobody",
-    { nodes: GOOD.nodes, links: [...GOOD.links, { from: "source", to: "nobody" }] },
-    /no node "nobody" to link/,
+    "a link to an unknown node",
+    { nodes: GOOD.nodes, links: [...GOOD.links, { from: "source", to: "missing" }] },
+    /no node "missing" to link/,
   ],
   [
-    "a pad that there is not",
+    "an unknown pad",
     { nodes: GOOD.nodes, links: [{ from: "source", fromPad: "left", to: "format" }] },
     /source has no free output/,
   ],
   [
-    "caps that are none",
+    "invalid caps",
     { nodes: GOOD.nodes, links: [{ from: "source", to: "format", caps: "video/x-raw,width=(" }] },
-    /"video\/x-raw,width=\(" are no caps/,
+    /"video\/x-raw,width=\(" are not valid caps/,
   ],
   [
-    "two nodes of one name",
+    "two nodes with the same name",
     { nodes: [...GOOD.nodes, ...GOOD.nodes], links: [] },
-    /source: a node of that name is there/,
+    /source: a node with this name exists already/,
   ],
 ] as const)
-  test(`${behaviour} is refused, and leaves nothing behind`, NO_HANG, async () => {
+  test(`rejects ${behaviour} and leaves the pipeline empty`, NO_HANG, async () => {
     const pipeline = newPipeline();
     await assert.rejects(pipeline.build(segment), message);
     assert.doesNotMatch(await pipeline.dot(), /source|format|out\b/);
@@ -91,7 +92,7 @@ for (const [behaviour, segment, message] of [
     await pipeline.close();
   });
 
-test("a link that fails gives back the pad it had asked for", NO_HANG, async () => {
+test("a failed link releases the pad it requested", NO_HANG, async () => {
   const pipeline = await build({ source: ["videotestsrc"], tee: ["tee"] });
   const wrong = {
     nodes: [{ name: "voice", factory: "audioconvert", properties: {} }],
@@ -103,7 +104,7 @@ test("a link that fails gives back the pad it had asked for", NO_HANG, async () 
   await pipeline.close();
 });
 
-test("pads that appear while running are linked when they fit", NO_HANG, async () => {
+test("links pads that appear while running when they fit", NO_HANG, async () => {
   const video = await framesOf(join(folder, "film.mp4"));
   assert.equal(video.length, 30);
   const media = new Set<string>();
@@ -116,7 +117,7 @@ test("pads that appear while running are linked when they fit", NO_HANG, async (
   assert.deepEqual([...media], ["audio/mpeg"]);
 });
 
-test("pads that went with READY are linked again when it plays again", NO_HANG, async () => {
+test("links pads again that disappeared in READY", NO_HANG, async () => {
   let frames = 0;
   const out = sink(() => {
     frames += 1;
@@ -135,7 +136,7 @@ test("pads that went with READY are linked again when it plays again", NO_HANG, 
   await pipeline.close();
 });
 
-test("a file without the stream that is wanted says what was found", NO_HANG, async () => {
+test("an error for a missing stream lists the streams found", NO_HANG, async () => {
   const pipeline = await build({
     file: ["filesrc", { location: join(folder, "sound.mp4") }],
     demuxer: ["qtdemux", {}, "video/x-h264"],
@@ -150,7 +151,7 @@ test("a file without the stream that is wanted says what was found", NO_HANG, as
   );
 });
 
-test("a state change that fails carries the error of the bus", NO_HANG, async () => {
+test("a failed state change has the error of the bus", NO_HANG, async () => {
   const pipeline = await build({
     file: ["filesrc", { location: join(folder, "missing.mp4") }],
     decoder: ["decodebin", {}, "video/x-raw"],
@@ -160,7 +161,7 @@ test("a state change that fails carries the error of the bus", NO_HANG, async ()
   await pipeline.close();
 });
 
-test("an error inside an autoplugger is put on the node the author knows", NO_HANG, async () => {
+test("an error inside an autoplugger is attributed to the node of the plan", NO_HANG, async () => {
   const pipeline = await build({
     file: ["filesrc", { location: new URL(import.meta.url).pathname }],
     decoder: ["decodebin", {}, "video/x-raw"],
@@ -173,7 +174,7 @@ test("an error inside an autoplugger is put on the node the author knows", NO_HA
   assert.equal(end.node, "decoder");
 });
 
-test("a film knows its duration and its position, and goes where it is sought", NO_HANG, async () => {
+test("a file has duration and position, and seeks", NO_HANG, async () => {
   const first = gate();
   const sought = gate<bigint | null>();
   let seeking = false;
@@ -206,14 +207,14 @@ test("a film knows its duration and its position, and goes where it is sought", 
   await pipeline.close();
 });
 
-test("a source that cannot seek says so", NO_HANG, async () => {
+test("rejects a seek in a source that cannot seek", NO_HANG, async () => {
   const pipeline = await build({ source: ["appsrc"], out: ["fakesink"] });
   await pipeline.setState("PLAYING");
   await assert.rejects(pipeline.seek(0n), /this source cannot seek/);
   await pipeline.close();
 });
 
-test("the latency is that of the source, and of what an element holds back", NO_HANG, async () => {
+test("the latency is that of the source plus that of elements", NO_HANG, async () => {
   const hold = element(() => ({ process: () => {} }), { inFlight: 4 });
   const first = gate();
   const pass = transform(() => first.open());
@@ -233,7 +234,7 @@ test("the latency is that of the source, and of what an element holds back", NO_
   await pipeline.close();
 });
 
-test("a handler tells its latency when it starts", NO_HANG, async () => {
+test("a handler sets its latency when it starts", NO_HANG, async () => {
   const latencyOf = async (latencyMs: number) => {
     const first = gate();
     const hold = element(() => ({ process: () => first.open(), latencyMs }), { inFlight: 4 });
@@ -251,7 +252,7 @@ test("a handler tells its latency when it starts", NO_HANG, async () => {
   assert.equal((await latencyOf(150)) - (await latencyOf(0)), 150_000_000n);
 });
 
-test("the end of the stream can be asked for: what is under way still arrives", NO_HANG, async () => {
+test("endOfStream delivers the frames in the pipeline", NO_HANG, async () => {
   const first = gate();
   const calls: string[] = [];
   const out = element(
@@ -273,7 +274,7 @@ test("the end of the stream can be asked for: what is under way still arrives", 
   assert.equal(calls.at(-1), "end");
 });
 
-test("the picture for Graphviz shows every node", NO_HANG, async () => {
+test("the Graphviz output has every node", NO_HANG, async () => {
   const pipeline = await build({ ...pictures(1), it: ["identity"], out: ["fakesink"] });
   const dot = await pipeline.dot();
   assert.match(dot, /^digraph pipeline \{/);
@@ -281,7 +282,7 @@ test("the picture for Graphviz shows every node", NO_HANG, async () => {
   await pipeline.close();
 });
 
-test("the bus ends when the pipeline is closed", NO_HANG, async () => {
+test("messages end when the pipeline is closed", NO_HANG, async () => {
   const pipeline = await build({ ...pictures(-1), out: ["fakesink"] });
   const states: string[] = [];
   const reading = (async () => {
@@ -293,7 +294,7 @@ test("the bus ends when the pipeline is closed", NO_HANG, async () => {
   assert.deepEqual(states, ["READY", "PAUSED", "PLAYING"]);
 });
 
-test("a closed pipeline stays closed, and answers instead of waiting", NO_HANG, async () => {
+test("a closed pipeline rejects operations at once", NO_HANG, async () => {
   const pipeline = await build({ ...pictures(-1), out: ["fakesink"] });
   await pipeline.setState("PLAYING");
   const [first, second] = [pipeline.close(), pipeline.close()];
@@ -312,7 +313,7 @@ test("a closed pipeline stays closed, and answers instead of waiting", NO_HANG, 
   assert.throws(() => pipeline.relayStatus("out"), /no appsrc "out"/);
 });
 
-test("closing does not wait its turn behind what is under way", NO_HANG, async () => {
+test("close does not wait for operations in progress", NO_HANG, async () => {
   const pipeline = newPipeline();
   const outcomes = [pipeline.build(GOOD), pipeline.setState("PLAYING"), pipeline.dot(), pipeline.setState("PAUSED")];
   const settled = Promise.allSettled(outcomes);
@@ -321,11 +322,11 @@ test("closing does not wait its turn behind what is under way", NO_HANG, async (
     if (outcome.status === "rejected") assert.match(String(outcome.reason), /clos|cannot go to/);
 });
 
-test("a pipeline that was never built closes", NO_HANG, async () => {
+test("closes a pipeline that was never built", NO_HANG, async () => {
   await newPipeline().close();
 });
 
-test("a pipeline that everybody has forgotten is taken down by itself", NO_HANG, async () => {
+test("shuts down a pipeline that was garbage-collected", NO_HANG, async () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   const closed = gate();
@@ -340,7 +341,7 @@ test("a pipeline that everybody has forgotten is taken down by itself", NO_HANG,
   assert.equal(aliveCounts().instances, 0);
 });
 
-test("properties of pads are set before anything flows, and while it does", NO_HANG, async () => {
+test("sets properties of pads before and while data flows", NO_HANG, async () => {
   const pipeline = newPipeline();
   const steps = chain({ ...pictures(2), mix: ["compositor", { "sink_3::alpha": 0.5 }], out: ["fakesink"] });
   const links = steps.links.map((link) => (link.to === "mix" ? { ...link, toPad: "sink_3" } : link));
@@ -355,4 +356,44 @@ test("properties of pads are set before anything flows, and while it does", NO_H
   );
   await assert.rejects(wrong.build({ nodes, links }), /mix pad "sink_3" has no property "alfa"/);
   await wrong.close();
+});
+
+async function readAll<T>(queue: MessageQueue<T>): Promise<T[]> {
+  const items: T[] = [];
+  for await (const item of queue.read()) items.push(item);
+  return items;
+}
+
+test("a message queue delivers what was put before the close, then ends", async () => {
+  const queue = new MessageQueue<number>(10);
+  queue.put(1);
+  const reading = readAll(queue);
+  await Promise.resolve();
+  queue.put(2);
+  setImmediate(() => {
+    queue.put(3);
+    queue.close();
+  });
+  assert.deepEqual(await reading, [1, 2, 3]);
+});
+
+test("a full message queue drops the oldest", async () => {
+  const queue = new MessageQueue<number>(3);
+  for (let item = 0; item < 10; item += 1) queue.put(item);
+  queue.close();
+  assert.deepEqual(await readAll(queue), [7, 8, 9]);
+});
+
+test("a full message queue keeps vital items and drops others", async () => {
+  const queue = new MessageQueue<string>(3, (item) => item === "error" || item === "eos");
+  for (const item of ["a", "error", "b", "eos", "c", "d", "e"]) queue.put(item);
+  queue.close();
+  assert.deepEqual(await readAll(queue), ["error", "eos", "e"]);
+});
+
+test("a flood of vital items is bounded, and the first ones stay", async () => {
+  const queue = new MessageQueue<number>(3, () => true);
+  for (let item = 0; item < 10; item += 1) queue.put(item);
+  queue.close();
+  assert.deepEqual(await readAll(queue), [0, 1, 2]);
 });

@@ -16,7 +16,7 @@ import {
 } from "./pipeline.fixture.ts";
 import type { Pipeline, TappedBuffer } from "./pipeline.ts";
 
-/** PTS of what arrives when the stream is limited at a node. */
+/** PTS of the frames that arrive when the stream is limited at a node. */
 async function arrivals(node: string, limits: Parameters<Pipeline["limit"]>[1], steps: Steps = {}): Promise<bigint[]> {
   const seen: bigint[] = [];
   const out = sink((frame) => void seen.push(frame.ptsNs ?? -1n));
@@ -27,38 +27,38 @@ async function arrivals(node: string, limits: Parameters<Pipeline["limit"]>[1], 
 }
 const tenths = (count: number) => Array.from({ length: count }, (_, index) => BigInt(index) * 100_000_000n);
 
-test("a limit of frames is exact, and the stream ends there", NO_HANG, async () => {
+test("a limit of frames is exact and ends the stream", NO_HANG, async () => {
   assert.deepEqual(await arrivals("source", { frames: 7 }), tenths(7));
   assert.deepEqual(await arrivals("source", { frames: 1 }), tenths(1));
 });
 
-test("a limit of time is exact: the first frame at it is the first that does not come", NO_HANG, async () => {
+test("a limit of time is exact and exclusive", NO_HANG, async () => {
   assert.deepEqual(await arrivals("format", { untilNs: 500_000_000n }), tenths(5));
   assert.deepEqual(await arrivals("format", { untilNs: 500_000_001n }), tenths(6));
 });
 
-test("of two limits the earlier one counts", NO_HANG, async () => {
+test("the earlier of two limits counts", NO_HANG, async () => {
   assert.deepEqual(await arrivals("source", { frames: 3, untilNs: 1_000_000_000n }), tenths(3));
   assert.deepEqual(await arrivals("source", { frames: 30, untilNs: 200_000_000n }), tenths(2));
 });
 
-test("a limit holds behind an element with several frames in flight", NO_HANG, async () => {
+test("a limit works behind an element with several frames in flight", NO_HANG, async () => {
   const work = transform(async () => new Promise((resolve) => setImmediate(resolve)), { inFlight: 4 });
   assert.deepEqual(await arrivals("work", { frames: 5 }, { work: [work] }), tenths(5));
 });
 
-test("a limit at a tee holds for what comes after it", NO_HANG, async () => {
+test("a limit at a tee applies to all its branches", NO_HANG, async () => {
   assert.deepEqual(await arrivals("tee", { frames: 4 }, { tee: ["tee"], queue: ["queue"] }), tenths(4));
 });
 
-test("a limit at a sink is refused", NO_HANG, async () => {
+test("rejects a limit at a sink", NO_HANG, async () => {
   const pipeline = await build({ ...pictures(1), out: ["fakesink"] });
-  assert.throws(() => pipeline.limit("out", { frames: 1 }), /only be ended at a node that has an output/);
-  assert.throws(() => pipeline.limit("nobody", { frames: 1 }), /no node "nobody"/);
+  assert.throws(() => pipeline.limit("out", { frames: 1 }), /only be limited at a node that has an output/);
+  assert.throws(() => pipeline.limit("missing", { frames: 1 }), /no node "missing"/);
   await pipeline.close();
 });
 
-test("a tap shows every buffer with its times, size, caps and metadata", NO_HANG, async () => {
+test("a tap reports every buffer with times, size, caps and metadata", NO_HANG, async () => {
   const seen: TappedBuffer[] = [];
   const mark = transform((frame) => frame.write({ index: frame.index }));
   await play({ ...pictures(3), mark: [mark], out: ["fakesink"] }, (pipeline) =>
@@ -87,7 +87,7 @@ test("a tap shows every buffer with its times, size, caps and metadata", NO_HANG
 });
 
 for (const node of ["out", "tee"])
-  test(`a ${node === "out" ? "sink" : "tee"} can be tapped, and shows each frame once`, NO_HANG, async () => {
+  test(`a ${node === "out" ? "sink" : "tee"} can be tapped and reports each frame once`, NO_HANG, async () => {
     const seen: unknown[] = [];
     const pipeline = newPipeline();
     await pipeline.build({
@@ -114,7 +114,7 @@ for (const node of ["out", "tee"])
     assert.equal(seen.length, 5);
   });
 
-test("a tap that is stopped shows nothing more", NO_HANG, async () => {
+test("a stopped tap reports no more buffers", NO_HANG, async () => {
   let seen = 0;
   const frames = counter();
   const pipeline = await build({ ...pictures(-1), out: [sink(() => frames.add())] });
@@ -128,25 +128,25 @@ test("a tap that is stopped shows nothing more", NO_HANG, async () => {
   assert.equal(seen, 1);
 });
 
-test("a tap that nobody has time for counts what it loses, and the stream goes on", NO_HANG, async () => {
-  const told = gate<number>();
+test("a tap counts buffers lost while the event loop is blocked, and the stream continues", NO_HANG, async () => {
+  const firstLoss = gate<number>();
   const passed = () => pipeline.meters(["source"]).source?.out ?? 0;
   let seen = 0;
   const pipeline = await build({ ...pictures(-1), out: ["fakesink"] });
   pipeline.meter("source", "source", "source");
   pipeline.tap("source", ({ lost }) => {
     seen += 1;
-    if (lost > 0) told.open(lost);
-    // The event loop stands still while more go by than are kept.
+    if (lost > 0) firstLoss.open(lost);
+    // Blocks the event loop while more buffers pass than are queued.
     if (seen === 1) while (passed() < 2000);
   });
   await pipeline.setState("PLAYING", 0);
-  const lost = await told.opened;
+  const lost = await firstLoss.opened;
   await pipeline.close();
   assert.ok(lost > 1000, `${lost} lost`);
 });
 
-test("a frame is grabbed at its time, as a picture", NO_HANG, async () => {
+test("grabs a frame at its time as an image", NO_HANG, async () => {
   const grabbed: { type: string; first: number[]; ptsNs: bigint | null }[] = [];
   const pipeline = await build({ ...pictures(30), out: ["fakesink"] });
   const orders = (["image/png", "image/jpeg"] as const).map(async (type) => {
@@ -165,15 +165,15 @@ test("a frame is grabbed at its time, as a picture", NO_HANG, async () => {
   );
 });
 
-test("what is no picture cannot be grabbed as one", NO_HANG, async () => {
+test("rejects grabbing audio as an image", NO_HANG, async () => {
   const pipeline = await build({ tone: ["audiotestsrc", { "num-buffers": 3 }], out: ["fakesink"] });
-  const refused = assert.rejects(pipeline.grab("tone", 0n, "image/png"), /cannot make image\/png of this frame/);
+  const rejected = assert.rejects(pipeline.grab("tone", 0n, "image/png"), /cannot make image\/png of this frame/);
   await pipeline.setState("PLAYING");
-  await refused;
+  await rejected;
   await pipeline.close();
 });
 
-test("a meter counts what goes in and comes out, and how long it took", NO_HANG, async () => {
+test("a meter counts buffers in and out, and measures their time", NO_HANG, async () => {
   const half = transform((frame) => (frame.index % 2 === 0 ? undefined : "drop"));
   const pipeline = await build({ ...pictures(40), work: [half], queue: ["queue"], out: ["fakesink"] });
   pipeline.meter("work", "work", "work");
@@ -181,18 +181,18 @@ test("a meter counts what goes in and comes out, and how long it took", NO_HANG,
   pipeline.meter("queue", "queue", "queue");
   await pipeline.setState("PLAYING");
   await ending(pipeline);
-  const { work, both, queue, nobody } = pipeline.meters(["work", "both", "queue", "nobody"]);
+  const { work, both, queue, missing } = pipeline.meters(["work", "both", "queue", "missing"]);
   await pipeline.close();
   assert.deepEqual([work?.in, work?.out, work?.dropped], [40, 20, 20]);
   assert.deepEqual([both?.in, both?.out], [40, 20]);
   assert.deepEqual([queue?.in, queue?.out, queue?.queued, queue?.dropped], [20, 20, 0, 0]);
   assert.equal(queue?.capacity, 200);
   assert.ok((work?.meanMs ?? 0) > 0 && (work?.p95Ms ?? 0) > 0 && (queue?.meanMs ?? 0) > 0);
-  assert.equal(nobody, undefined);
+  assert.equal(missing, undefined);
   assert.deepEqual(pipeline.meters(["work"]), {});
 });
 
-test("a full queue that drops is seen to drop", NO_HANG, async () => {
+test("a meter counts drops of a full queue", NO_HANG, async () => {
   const release = gate();
   const held = gate();
   const out = sink(async (frame) => {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { H264 } from "./film.fixture.ts";
+import { describeFactory, listFactories, preferFactories } from "./gstreamer.ts";
 import { build, element, ending, NO_HANG, pictures, sink } from "./pipeline.fixture.ts";
-import { describeFactory, listFactories, preferFactories } from "./registry.ts";
 
 interface Property {
   readonly kind: string;
@@ -26,11 +26,11 @@ interface Factory {
   readonly properties: Readonly<Record<string, Property>>;
 }
 const describe = (name: string) => describeFactory(name) as Factory;
-/** GStreamer lists pads as its plugins happened to add them. */
+/** GStreamer does not sort pads. */
 const sorted = (pads: Factory["pads"]) => [...pads].sort((a, b) => a.name.localeCompare(b.name));
 const property = (factory: string, name: string) => describe(factory).properties[name] ?? assert.fail(`no ${name}`);
 
-test("queue: its pads, ranges, defaults and choices", () => {
+test("queue: pads, ranges, defaults and enum values", () => {
   const queue = describe("queue");
   assert.deepEqual([queue.longName, queue.klass, queue.plugin], ["Queue", "Generic", "coreelements"]);
   assert.deepEqual(sorted(queue.pads), [
@@ -64,7 +64,7 @@ test("queue: its pads, ranges, defaults and choices", () => {
   assert.equal(property("queue", "current-level-buffers").writable, false);
 });
 
-test("x264enc: flags, choices, and what may change while playing", () => {
+test("x264enc: flags, enum values, and properties mutable while PLAYING", () => {
   const preset = property("x264enc", "speed-preset");
   assert.deepEqual([preset.kind, preset.default], ["enum", "medium"]);
   assert.ok(preset.values?.some(({ nick }) => nick === "ultrafast"));
@@ -90,7 +90,7 @@ test("videotestsrc: a source with one output", () => {
   assert.equal(property("videotestsrc", "timestamp-offset").default, 0);
 });
 
-test("kinds that are neither text nor number are told apart", () => {
+test("distinguishes kinds other than text and numbers", () => {
   assert.equal(property("capsfilter", "caps").kind, "caps");
   assert.equal(property("multifilesrc", "caps").default, null);
   assert.equal(property("videotestsrc", "name").kind, "string");
@@ -101,7 +101,7 @@ test("kinds that are neither text nor number are told apart", () => {
   assert.equal(property("videotestsrc", "is-live").kind, "boolean");
 });
 
-test("every pad presence is known", () => {
+test("reports every pad presence", () => {
   const presence = (factory: string) => sorted(describe(factory).pads).map(({ name, presence }) => [name, presence]);
   assert.deepEqual(presence("tee"), [
     ["sink", "always"],
@@ -110,7 +110,7 @@ test("every pad presence is known", () => {
   assert.ok(presence("qtdemux").some(([, when]) => when === "sometimes"));
 });
 
-test("a TypeScript element is described like any other", () => {
+test("describes a TypeScript element like any other", () => {
   const name = element(() => ({ process: () => {} }), {
     about: "Does nothing.",
     caps: "video/x-raw,format=I420",
@@ -138,7 +138,7 @@ test("a TypeScript element is described like any other", () => {
   assert.deepEqual([property(name, "mode").default, property(name, "mode").live], ["b", false]);
 });
 
-test("all factories are listed, without their properties", () => {
+test("lists all factories without their properties", () => {
   const all = listFactories() as Factory[];
   const names = new Set(all.map(({ name }) => name));
   for (const name of ["queue", "tee", "x264enc", "rtspsrc", "keyframes"]) assert.ok(names.has(name), name);
@@ -146,7 +146,7 @@ test("all factories are listed, without their properties", () => {
   assert.equal(describeFactory("nosuchthing"), undefined);
 });
 
-test("a preferred factory is what GStreamer chooses by itself", NO_HANG, async () => {
+test("autoplugging chooses a preferred factory", NO_HANG, async () => {
   for (const [wanted, other] of [
     ["openh264dec", "avdec_h264"],
     ["avdec_h264", "openh264dec"],
@@ -166,7 +166,7 @@ test("a preferred factory is what GStreamer chooses by itself", NO_HANG, async (
   }
 });
 
-test("compositor: its bases, and the properties of its inputs without those that any pad has", () => {
+test("compositor: base types, and properties of its inputs without those of every pad", () => {
   const { bases, pads } = describeFactory("compositor") as {
     bases: string[];
     pads: { name: string; properties?: Record<string, Property> }[];

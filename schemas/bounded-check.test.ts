@@ -7,16 +7,16 @@ const LETTERS = Type.String({ pattern: "^[a-z]+$", maxLength: 3 * MOST_PATTERN_C
 const check = new Checks({}).by(Type.Object({ text: LETTERS, count: Type.Optional(Type.Integer()) }));
 const messages = (value: unknown) => check(value).map(({ path }) => path);
 
-test("a long text that its schema allows is held against its pattern", () => {
+test("tests the pattern on a long text that its schema allows", () => {
   const text = "a".repeat(2 * MOST_PATTERN_CHARACTERS);
   assert.deepEqual(messages({ text }), []);
   assert.deepEqual(messages({ text: `${text}!` }), ["/text"]);
 });
 
-test("of a text that is too long its length is the fault, beside the other faults of the value", () => {
+test("reports the length of a text that is too long, and the other faults", () => {
   assert.deepEqual(messages({ text: "!".repeat(4 * MOST_PATTERN_CHARACTERS), count: "many" }), ["/text", "/count"]);
 });
 
-test("a long text that fits is no fault of a value that does not", () => {
+test("does not report a valid long text in an invalid value", () => {
   assert.deepEqual(messages({ text: "a".repeat(2 * MOST_PATTERN_CHARACTERS), count: "many" }), ["/count"]);
 });

@@ -1,23 +1,24 @@
 /**
- * Values against schemas, in bounded time whatever is sent: at most so much is checked for all its faults, and no pattern
- * is tried on a long text.
+ * Validates values against schemas in bounded time for any input: only values up to a limit are checked for all their
+ * faults, and no pattern is tested on a long text. Faults are described in words for the client.
  */
-import { Ajv2020, type AnySchema, type Options, type ValidateFunction } from "ajv/dist/2020.js";
+import { Ajv2020, type AnySchema, type ErrorObject, type Options, type ValidateFunction } from "ajv/dist/2020.js";
 import type { TSchema } from "typebox";
-import { describeFaults, type InputFault } from "./describe-fault.ts";
+import { maskCredentials } from "./mask.ts";
 import { OWN_SCHEMAS } from "./own-schemas.ts";
+import { didYouMean } from "./suggest.ts";
 
-/** No faults: the value fits. Paths are JSON pointers. */
+/** Returns no faults for a valid value. Paths are JSON pointers. */
 export type Check = (value: unknown) => readonly InputFault[];
 
-/** Of a value with more numbers, texts, lists and objects in it, only the first fault is reported. */
+/** For a value with more numbers, texts, lists and objects, only the first fault is reported. */
 const MOST_VALUES = 2000;
-/** Longer texts are not tried again when all faults are collected. */
+/** Longer texts are not tested again when all faults are collected. */
 export const MOST_PATTERN_CHARACTERS = 4096;
 
 /**
- * For collecting all faults, where ajv goes on to the pattern although the length was wrong. The first pass, which decides,
- * stops at the length.
+ * For collecting all faults: ajv then tests the pattern even if the length is wrong. The first pass, which decides, stops
+ * at the length.
  */
 const engine = (pattern: string, flags: string) => {
   const expression = new RegExp(pattern, flags);
@@ -26,7 +27,7 @@ const engine = (pattern: string, flags: string) => {
     toString: () => expression.toString(),
   };
 };
-// For code that ajv writes to files, which we do not.
+// Required by ajv's type; only used for standalone code.
 const regExp = Object.assign(engine, { code: "new RegExp" });
 
 export class Checks {
@@ -41,7 +42,7 @@ export class Checks {
     prepare(this.#thorough);
   }
 
-  /** Compiled when it is first needed: most schemas are not, in any one run. */
+  /** Compiled on first use: a process uses only a few of the schemas. */
   by(schema: TSchema | AnySchema): Check {
     const isFit = compileLater(this.#quick, schema as AnySchema);
     const findAll = compileLater(this.#thorough, schema as AnySchema);
@@ -50,7 +51,7 @@ export class Checks {
       if (quick(value)) return [];
       if (hasMoreThan(MOST_VALUES, value)) return describeFaults(quick.errors ?? []);
       const thorough = findAll();
-      // Fits by now: the first check has filled in what was missing.
+      // May be valid now: the first check has filled in defaults.
       return thorough(value) ? describeFaults(quick.errors ?? []) : describeFaults(thorough.errors ?? []);
     };
   }
@@ -61,14 +62,14 @@ function compileLater(ajv: Ajv2020, schema: AnySchema): () => ValidateFunction {
   return () => {
     if (validate === undefined) {
       validate = ajv.compile(schema);
-      ajv.removeSchema(schema); // kept here, and nowhere else
+      ajv.removeSchema(schema); // cached here only
     }
     return validate;
   };
 }
 
-/** Whether there are more values in it, itself included. Stops counting there. */
-export function hasMoreThan(most: number, value: unknown): boolean {
+/** Whether it contains more values than `most`, itself included. Stops counting there. */
+function hasMoreThan(most: number, value: unknown): boolean {
   const open = [value];
   let count = 1;
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
@@ -79,4 +80,182 @@ export function hasMoreThan(most: number, value: unknown): boolean {
     for (const item of items) open.push(item);
   }
   return false;
+}
+
+export interface InputFault {
+  readonly path: string;
+  readonly message: string;
+}
+
+const MOST_SHOWN = 60;
+const MOST_READ = 4096;
+/** Shown as escapes: control, zero-width and bidirectional characters. */
+const UNSEEN = /[\p{Cc}\p{Cf}]/gu;
+const MOST_CHOICES = 12;
+
+type Schema = Readonly<Record<string, unknown>>;
+const isSchema = (value: unknown): value is Schema =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Paths are JSON pointers. */
+function describeFaults(errors: readonly ErrorObject[]): readonly InputFault[] {
+  // `then` has the reason; `if` only repeats it.
+  const faults = narrow(errors.filter(({ keyword }) => keyword !== "if")).map(describeFault);
+  const seen = new Set<string>();
+  return faults.filter(({ path }) => !seen.has(path) && seen.add(path));
+}
+
+/**
+ * Every variant of a union reports errors. If exactly one is intended, because its constants match, only its errors are
+ * kept; otherwise one error for the union.
+ */
+function narrow(errors: readonly ErrorObject[]): readonly ErrorObject[] {
+  const choice = errors.find(({ keyword }) => keyword === "anyOf" || keyword === "oneOf");
+  if (choice === undefined) return errors;
+  const base = `${choice.schemaPath}/`;
+  const isBelow = (error: ErrorObject) =>
+    error.schemaPath.startsWith(base) && error.instancePath.startsWith(choice.instancePath);
+  const below = errors.filter(isBelow);
+  const others = errors.filter((error) => error !== choice && !isBelow(error));
+  const variants = groupBy(below, ({ schemaPath }) => schemaPath.slice(base.length).split("/")[0] ?? "");
+  const intended = [...variants.values()].filter((found) => !found.some((error) => rulesOut(error, choice)));
+  const [only, another] = intended;
+  const kept = only !== undefined && another === undefined ? only : [choice];
+  return [...(kept[0] === choice ? [choice] : narrow(kept)), ...narrow(others)];
+}
+
+/** Whether an error shows that this variant is not intended: another type, or another constant one level below. */
+function rulesOut(error: ErrorObject, choice: ErrorObject): boolean {
+  const isHere = error.instancePath === choice.instancePath;
+  if (isHere) return ["type", "const", "enum", "pattern", "format"].includes(error.keyword);
+  const isRightBelow = !error.instancePath.slice(choice.instancePath.length + 1).includes("/");
+  return isRightBelow && error.keyword === "const";
+}
+
+function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
+  return groups;
+}
+
+const pointerKey = (key: string): string => key.replaceAll("~", "~0").replaceAll("/", "~1");
+
+function describeFault(error: ErrorObject): InputFault {
+  const { instancePath, keyword, params, parentSchema, data } = error;
+  if (keyword === "required" || keyword === "dependentRequired") {
+    const name = String(params.missingProperty);
+    const wanted = isSchema(parentSchema?.properties) ? parentSchema.properties[name] : undefined;
+    return { path: `${instancePath}/${pointerKey(name)}`, message: `is missing; expected ${describeSchema(wanted)}` };
+  }
+  if (keyword === "additionalProperties" || keyword === "unevaluatedProperties") {
+    const name = String(params.additionalProperty ?? params.unevaluatedProperty);
+    const known = isSchema(parentSchema?.properties) ? Object.keys(parentSchema.properties) : [];
+    const list = known.length === 0 ? "none are" : `${listChoices(known)} ${known.length === 1 ? "is" : "are"}`;
+    return {
+      path: `${instancePath}/${pointerKey(name)}`,
+      message: `is not known here; ${list}${didYouMean(name, known)}`,
+    };
+  }
+  // Secrets are not repeated in the response.
+  const found = parentSchema?.secret === true ? "something else" : describeValue(data);
+  return { path: instancePath, message: `is ${found}; expected ${describeWanted(error, parentSchema)}` };
+}
+
+function describeWanted({ keyword, message }: ErrorObject, schema: unknown): string {
+  const described = describeSchema(schema);
+  if (keyword === "minItems" || keyword === "maxItems") return describeLength(schema);
+  const isCovered = [
+    ...["type", "enum", "const", "anyOf", "oneOf", "pattern", "format", "minLength", "maxLength"],
+    ...["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"],
+  ].includes(keyword);
+  return isCovered ? described : `a value that ${message ?? "fits"}`;
+}
+
+function describeLength(schema: unknown): string {
+  const { minItems, maxItems } = isSchema(schema) ? schema : {};
+  if (minItems === maxItems) return `a list of ${minItems}`;
+  if (maxItems === undefined) return `a list of at least ${minItems}`;
+  return minItems === undefined ? `a list of at most ${maxItems}` : `a list of ${minItems} to ${maxItems}`;
+}
+
+export function describeValue(value: unknown): string {
+  if (value === undefined) return "nothing";
+  if (typeof value === "number" && !Number.isFinite(value)) return "too large a number";
+  if (Array.isArray(value)) return value.length === 0 ? "an empty list" : `a list of ${value.length}`;
+  if (typeof value === "object" && value !== null) return "an object";
+  // Longer than the displayed text, so that credentials at its end are recognised.
+  const start = typeof value === "string" ? value.slice(0, MOST_READ) : value;
+  const text = maskCredentials(JSON.stringify(start) ?? String(start));
+  const shown = text.length <= MOST_SHOWN ? text : `${text.slice(0, MOST_SHOWN - 1)}…`;
+  return shown.replace(UNSEEN, (letter) => `\\u${(letter.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`);
+}
+
+export function listChoices(choices: readonly string[]): string {
+  const more = choices.length - MOST_CHOICES;
+  const shown = more > 0 ? [...choices.slice(0, MOST_CHOICES), `${more} others`] : choices;
+  return shown.length <= 1 ? shown.join("") : `${shown.slice(0, -1).join(", ")} or ${shown.at(-1)}`;
+}
+
+/** `a whole number from 1 to 10`. */
+export function describeSchema(schema: unknown): string {
+  return listChoices([...new Set(choicesOf(schema))]);
+}
+
+/** Flattens nested unions: `"a", "b" or null`. */
+function choicesOf(schema: unknown): readonly string[] {
+  if (!isSchema(schema)) return ["a value"];
+  if ("const" in schema) return [JSON.stringify(schema.const)];
+  if (Array.isArray(schema.enum)) return schema.enum.map((choice) => JSON.stringify(choice));
+  const variants = schema.anyOf ?? schema.oneOf;
+  if (Array.isArray(variants)) return variants.flatMap(choicesOf);
+  const types = Array.isArray(schema.type) ? schema.type : [schema.type];
+  return types.map((type) => describeType(type, schema));
+}
+
+function describeType(type: unknown, schema: Schema): string {
+  switch (type) {
+    case "string":
+      return describeText(schema);
+    case "number":
+      return describeRange("a number", schema);
+    case "integer":
+      return describeRange("a whole number", schema);
+    case "boolean":
+      return "true or false";
+    case "array":
+      return isSchema(schema.items) ? `a list, each item ${describeSchema(schema.items)}` : "a list";
+    case "object":
+      return "an object";
+    case "null":
+      return "null";
+    default:
+      return "a value";
+  }
+}
+
+function describeText(schema: Schema): string {
+  if (typeof schema.pattern === "string" && schema.pattern.startsWith("^[0-9a-f]{8}-")) return "a UUID";
+  // The description explains the pattern in words.
+  if (typeof schema.pattern === "string")
+    return typeof schema.description === "string"
+      ? `text: ${schema.description.replace(/\.$/, "")}`
+      : `text that matches ${schema.pattern}`;
+  if (typeof schema.format === "string") return `text of the format ${schema.format}`;
+  const { minLength, maxLength } = schema;
+  if (minLength === 1 && maxLength === undefined) return "text that is not empty";
+  if (typeof minLength === "number" && typeof maxLength === "number")
+    return `text of ${minLength} to ${maxLength} characters`;
+  if (typeof minLength === "number") return `text of at least ${minLength} characters`;
+  return typeof maxLength === "number" ? `text of at most ${maxLength} characters` : "text";
+}
+
+function describeRange(what: string, { minimum, maximum, exclusiveMinimum, exclusiveMaximum }: Schema): string {
+  if (minimum !== undefined && maximum !== undefined) return `${what} from ${minimum} to ${maximum}`;
+  const bounds = [
+    minimum !== undefined && `of at least ${minimum}`,
+    exclusiveMinimum !== undefined && `above ${exclusiveMinimum}`,
+    maximum !== undefined && `of at most ${maximum}`,
+    exclusiveMaximum !== undefined && `below ${exclusiveMaximum}`,
+  ].filter((bound) => bound !== false);
+  return [what, bounds.join(" and ")].filter((part) => part !== "").join(" ");
 }

@@ -1,8 +1,8 @@
 import { type Static, Type } from "typebox";
 
 /**
- * Metadata key `cameraMotion`: how the picture of a scene that stands still has moved since the frame before. A point goes
- * from (x, y) to (a x - b y + right, b x + a y + down), all in heights of the frame, from its upper left corner.
+ * Metadata key `cameraMotion`: how the image of a static scene has moved since the previous frame. A point moves from
+ * (x, y) to (a x - b y + right, b x + a y + down), in units of the frame height, from the top left corner.
  */
 export const CameraMotion = Type.Object({
   a: Type.Number(),

@@ -1,25 +1,24 @@
-/** Whether a configuration suits its type of alert: the service, the command line and the element `alerts` all ask here. */
+/** Validates the configuration of an alert, for the service, the command line and the element `alerts`. */
 import {
   type AlertConfiguration,
   type AlertTypeDefinition,
   CONFIGURATION_FIELDS,
   type ConfigurationFault,
 } from "./alerts.ts";
-import { type Check, Checks } from "./bounded-check.ts";
-import { listChoices } from "./describe-fault.ts";
+import { type Check, Checks, listChoices } from "./bounded-check.ts";
 import { didYouMean } from "./suggest.ts";
 
-export type CheckedConfiguration =
-  /** With the defaults of whatever was left out. */
+type CheckedConfiguration =
+  /** With defaults filled in. */
   | { readonly configuration: Required<AlertConfiguration>; readonly faults?: never }
   | { readonly configuration?: never; readonly faults: readonly ConfigurationFault[] };
 
 const checks = new Checks({ useDefaults: true });
 const compiled = new WeakMap<AlertTypeDefinition, Check>();
-/** Classes that are not known are reported up to this number. */
+/** Maximum number of unknown classes to report. */
 const MOST_CLASS_FAULTS = 20;
 
-/** By the schemas, and then by what those cannot say. With `classNames`, others than these are refused too. */
+/** By the schemas, then by the rules of the type. With `classNames`, other classes are rejected too. */
 export function checkConfiguration(
   type: AlertTypeDefinition,
   given: AlertConfiguration,
@@ -32,12 +31,12 @@ export function checkConfiguration(
   return faults.length > 0 ? { faults } : { configuration };
 }
 
-/** The type of that name, or why there is none. */
+/** The type of that name, or an error text. */
 export function findAlertType<T extends AlertTypeDefinition>(types: readonly T[], name: string): T | string {
   const names = types.map((type) => type.name);
   return (
     types.find((type) => type.name === name) ??
-    `"${name.slice(0, 60)}" is no type of alert; expected ${listChoices(names)}${didYouMean(name, names)}`
+    `"${name.slice(0, 60)}" is not an alert type; expected ${listChoices(names)}${didYouMean(name, names)}`
   );
 }
 
@@ -62,7 +61,7 @@ function checkClassNames(
     typeof name === "string" && !known.includes(name) ? [{ name, index }] : [],
   );
   return unknown.slice(0, MOST_CLASS_FAULTS).map(({ name, index }) => {
-    const message = `"${name}" is no class of an installed model; expected ${listChoices(known)}${didYouMean(name, known)}`;
+    const message = `"${name}" is not a class of an installed model; expected ${listChoices(known)}${didYouMean(name, known)}`;
     return { path: `/filter/class_names/${index}`, message };
   });
 }

@@ -1,13 +1,13 @@
-/** What limits for single clients are counted by. */
+/** Identifies a client's host, for limits per client. */
 import { isIPv6 } from "node:net";
 
-/** As it is written without IPv6 around an IPv4 address, and without the name of a network card. */
+/** An IPv4-mapped IPv6 address as IPv4, and without a zone identifier. */
 export function plainAddress(address: string): string {
   const [plain = ""] = address.toLowerCase().split("%", 1);
   return /^::ffff:(\d{1,3}(?:\.\d{1,3}){3})$/.exec(plain)?.[1] ?? plain;
 }
 
-/** One for all that one host can have: an IPv4 address, or the first 64 bits of IPv6. */
+/** The same for all addresses of one host: an IPv4 address, or the first 64 bits of IPv6. */
 export function originOf(address: string): string {
   const plain = plainAddress(address);
   if (!isIPv6(plain)) return plain;

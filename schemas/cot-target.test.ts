@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readCotTarget } from "./cot-target.ts";
 
-test("where events go is read out of the address", () => {
+test("reads the target from the URL", () => {
   assert.deepEqual(readCotTarget("udp://239.2.3.1:6969?ttl=8"), {
     ...{ scheme: "udp", host: "239.2.3.1", port: 6969, ttl: 8 },
   });
@@ -42,6 +42,6 @@ for (const url of [
   "tcp://host:1",
   `mqtt://host/${"a".repeat(1025)}`,
 ])
-  test(`${url.slice(0, 40)} is no target`, () => {
+  test(`rejects ${url.slice(0, 40)}`, () => {
     assert.equal(typeof readCotTarget(url), "string");
   });

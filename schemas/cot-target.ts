@@ -1,9 +1,9 @@
-/** Where Cursor on Target events go: one reader of that URL for the service, which checks it, and the element, which goes there. */
+/** Parses the destination URL of Cursor on Target events, for the service, which validates it, and the element, which uses it. */
 
 export const COT_URL =
   "^(udp://[^/?#@\\s\\\\]+:\\d{1,5}/?(\\?ttl=\\d{1,3})?|mqtt://([^/?#@\\s\\\\]+@)?[^/?#@\\s\\\\]+/[^?#\\s\\\\]+(\\?qos=[01])?)$";
 export const COT_URL_MEANS =
-  "`udp://host:port` for one datagram an event, with `?ttl=8` for a multicast group beyond the next router; or `mqtt://user:password@host:port/topic`, with `?qos=1` for events that the broker has to confirm.";
+  "`udp://host:port` for one datagram per event, with `?ttl=8` for a multicast group beyond the next router; or `mqtt://user:password@host:port/topic`, with `?qos=1` for events that the broker must acknowledge.";
 
 export type CotTarget = UdpTarget | MqttTarget;
 
@@ -12,7 +12,7 @@ export interface UdpTarget {
   /** Without brackets. */
   readonly host: string;
   readonly port: number;
-  /** How many routers pass on what is sent to a multicast group, and one. */
+  /** Multicast time to live. */
   readonly ttl: number;
 }
 
@@ -27,21 +27,21 @@ export interface MqttTarget {
 }
 
 const MQTT_PORT = 1883;
-/** Of a topic, in bytes: beyond what any is, within what the URL may have. */
+/** Within the length limit of the URL. */
 const MOST_TOPIC_BYTES = 1024;
 
-/** Of a URL that is like `COT_URL`; or what is wrong with it, with nothing secret in it. */
+/** The target, or an error text without credentials. */
 export function readCotTarget(text: string): CotTarget | string {
   if (!new RegExp(COT_URL).test(text) || !URL.canParse(text))
-    return "is no address like udp://host:port or mqtt://host:port/topic";
+    return "is not a URL like udp://host:port or mqtt://host:port/topic";
   const url = new URL(text);
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const port = url.port === "" ? MQTT_PORT : Number(url.port);
   if (port === 0) return "has the port 0";
   if (url.protocol === "udp:") return readTtl(url, host, port);
   const [topic, username, password] = [url.pathname.slice(1), url.username, url.password].map(decode);
-  if (topic === null || username === null || password === null) return "has a % that is no escape; write it as %25";
-  const fault = judgeTopic(topic ?? "");
+  if (topic === null || username === null || password === null) return "has a % that is not an escape; write it as %25";
+  const fault = checkTopic(topic ?? "");
   if (fault !== null) return fault;
   return {
     ...{ scheme: "mqtt", host, port, topic: topic ?? "" },
@@ -56,9 +56,9 @@ function readTtl(url: URL, host: string, port: number): UdpTarget | string {
   return ttl >= 1 && ttl <= 255 ? { scheme: "udp", host, port, ttl } : "has a ttl that is not between 1 and 255";
 }
 
-function judgeTopic(topic: string): string | null {
-  if (/[+#\0]/.test(topic)) return "has + or # in its topic, which nothing can be sent to";
-  if (topic.startsWith("$")) return "has a topic that begins with $, which belongs to the broker";
+function checkTopic(topic: string): string | null {
+  if (/[+#\0]/.test(topic)) return "has + or # in its topic, which are not allowed for publishing";
+  if (topic.startsWith("$")) return "has a topic that begins with $, which is reserved for the broker";
   if (new TextEncoder().encode(topic).length > MOST_TOPIC_BYTES)
     return `has a topic of more than ${MOST_TOPIC_BYTES} bytes`;
   return null;

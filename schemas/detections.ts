@@ -1,10 +1,10 @@
 /**
- * What detecting and tracking write into the frame metadata, and what every later element reads. Boxes are fractions of
- * the frame, so that a resize changes nothing.
+ * Frame metadata of detection and tracking, for all later elements. Boxes are fractions of the frame, so that a resize
+ * does not change them.
  */
 import { type Static, Type } from "typebox";
 
-/** As a list of so many numbers and not as a tuple, which is spelt differently in the drafts of JSON Schema. */
+/** A fixed-length list instead of a tuple, whose syntax differs between the drafts of JSON Schema. */
 const listOf = <T extends readonly number[]>(count: T["length"]) =>
   Type.Unsafe<T>(Type.Array(Type.Number(), { minItems: count, maxItems: count }));
 
@@ -13,7 +13,7 @@ export const Box = listOf<[left: number, top: number, width: number, height: num
 export type Box = Static<typeof Box>;
 
 export const Detection = Type.Object({
-  /** Place in the labels of the model, from 0. */
+  /** Index in the labels of the model. */
   classId: Type.Integer({ minimum: 0 }),
   className: Type.String(),
   /** From 0 to 1. */
@@ -22,40 +22,40 @@ export const Detection = Type.Object({
 });
 export type Detection = Static<typeof Detection>;
 
-/** Metadata key `detections`: what `detect` says of a frame. */
+/** Metadata key `detections`: the result of `detect`. */
 export const Detections = Type.Object({
-  /** False on frames that passed without inference: nothing was looked for, and both lists are empty. */
+  /** False on frames without inference: both lists are empty. */
   inferred: Type.Boolean(),
-  /** Names the model card. */
+  /** Name of the model card. */
   model: Type.String(),
-  /** What counts as seen: at or above `confidence`, most confident first. */
+  /** Minimum confidence of `objects`, which are sorted by descending confidence. */
   confidence: Type.Number(),
   objects: Type.Array(Detection),
-  /** Below `confidence`: too weak to be shown or to begin a track, good enough to hold on to one. */
+  /** Below `confidence`: not shown and not enough to start a track, but enough to continue one. */
   weak: Type.Array(Detection),
 });
 export type Detections = Static<typeof Detections>;
 
 export const Track = Type.Object({
   ...Detection.properties,
-  /** From 1, never used again while the process lives. */
+  /** From 1, unique during the life of the process. */
   id: Type.Integer({ minimum: 1 }),
-  /** True where no detection of this frame supports the box: it is where the object should be by now. */
+  /** The box is extrapolated: no detection of this frame supports it. */
   predicted: Type.Boolean(),
   /** Time since the object was first seen. */
   ageMs: Type.Number({ minimum: 0 }),
-  /** Fractions of the frame a second, right and down. */
+  /** Fractions of the frame per second, right and down. */
   velocity: listOf<[right: number, down: number]>(2),
 });
 export type Track = Static<typeof Track>;
 
-/** Metadata key `tracks`: what `track` says of a frame. */
+/** Metadata key `tracks`: the result of `track`. */
 export const Tracks = Type.Object({
-  /** Whether detections of this very frame went into it. */
+  /** Whether inference ran on this frame. */
   inferred: Type.Boolean(),
-  /** Those to be shown, by id. */
+  /** Visible tracks, by id. */
   objects: Type.Array(Track),
-  /** Ids that were given up with this frame and will not come again. */
+  /** Ids of tracks that ended with this frame. */
   ended: Type.Array(Type.Integer()),
 });
 export type Tracks = Static<typeof Tracks>;

@@ -1,33 +1,33 @@
 /**
- * What can be said of a track by its picture, once its process has finished; and what the server and the child that looks
- * at pictures tell each other, as JSON over the channel of `fork`. Both check every message.
+ * The results of enhancing a track by its image, after its process has finished; and the IPC messages between the server
+ * and the enhancer, as JSON over the channel of `fork`. Both sides validate every message.
  */
 import { type Static, Type } from "typebox";
+import { orNull } from "./api/records.ts";
 import { TrackPatch, TrackSummary } from "./track-report.ts";
 
 export const ENHANCE_PROTOCOL = 1;
-/** Tracks that are handed to the child at once. */
-export const MOST_ENHANCED_TRACKS = 32;
+/** Maximum number of tracks per request. */
+const MOST_ENHANCED_TRACKS = 32;
 
-const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) => Type.Union([type, Type.Null()]);
 const Channel = Type.Integer({ minimum: 0, maximum: 255 });
 
 export const NamedColour = Type.Object({
-  name: Type.String({ minLength: 1, maxLength: 40, description: "As people call it: `silver`, `red`." }),
-  // A list and no tuple, which is spelt differently in the drafts of JSON Schema.
+  name: Type.String({ minLength: 1, maxLength: 40, description: "Common name: `silver`, `red`." }),
+  // A list instead of a tuple, whose syntax differs between the drafts of JSON Schema.
   rgb: Type.Unsafe<[red: number, green: number, blue: number]>(
-    Type.Array(Channel, { minItems: 3, maxItems: 3, description: "As it is in the picture, sRGB." }),
+    Type.Array(Channel, { minItems: 3, maxItems: 3, description: "Colour in the image, sRGB." }),
   ),
   share: Type.Number({
     minimum: 0,
     maximum: 1,
-    description: "How much of what was looked at has this colour, from 0 to 1.",
+    description: "Share of the analysed area with this colour, from 0 to 1.",
   }),
 });
 export type NamedColour = Static<typeof NamedColour>;
 
 export const Plate = Type.Object({
-  text: Type.String({ pattern: "^[A-Z0-9]{4,10}$", description: "Letters and digits alone." }),
+  text: Type.String({ pattern: "^[A-Z0-9]{4,10}$", description: "Letters and digits only." }),
   confidence: Type.Number({ minimum: 0, maximum: 100, description: "Percent." }),
 });
 export type Plate = Static<typeof Plate>;
@@ -35,24 +35,27 @@ export type Plate = Static<typeof Plate>;
 export const EnhancedData = Type.Object(
   {
     vehicle_type: orNull(
-      Type.String({ maxLength: 100, description: "Of vehicles: `car`, `van`, `bus`, `truck`, `motorcycle` …" }),
+      Type.String({ maxLength: 100, description: "For vehicles: `car`, `van`, `bus`, `truck`, `motorcycle` …" }),
     ),
     colour: orNull(NamedColour),
     plate: orNull(Plate),
     attributes: Type.Record(Type.String({ maxLength: 100 }), Type.Unknown(), {
       description:
-        "What there is to say of this kind of object: of people `upper_colour` and `lower_colour`, of what flies `against_sky`, `apparent_shape`, `contrast` and, where it can be read, `registration`.",
+        "Attributes of the kind of object: `upper_colour` and `lower_colour` for people; `against_sky`, `apparent_shape`, `contrast` and, if legible, `registration` for flying objects.",
     }),
   },
-  { title: "EnhancedData", description: "What the best picture of a track shows; null where it does not show it." },
+  {
+    title: "EnhancedData",
+    description: "Attributes from the best image of a track; null if the image does not show them.",
+  },
 );
 export type EnhancedData = Static<typeof EnhancedData>;
 
-/** A track and its best picture. */
+/** A track and its best image. */
 export const TrackToEnhance = Type.Object({
   id: TrackSummary.properties.id,
   className: TrackSummary.properties.className,
-  /** Null: there is no picture of it. */
+  /** Null if there is no image. */
   jpeg: orNull(TrackPatch.properties.jpeg),
 });
 export type TrackToEnhance = Static<typeof TrackToEnhance>;
@@ -68,10 +71,10 @@ export type EnhancedTrack = Static<typeof EnhancedTrack>;
 
 export const EnhanceMessage = Type.Union([
   Type.Object({ type: Type.Literal("hello"), protocol: Type.Integer(), pid: Type.Integer() }),
-  /** Everything is loaded. `lacks`: what it does without, for the log. */
+  /** Everything is loaded. `lacks`: unavailable features, for the log. */
   Type.Object({ type: Type.Literal("ready"), lacks: Type.Array(Type.String({ maxLength: 2000 })) }),
   Type.Object({ type: Type.Literal("failed"), detail: Type.String({ maxLength: 2000 }) }),
-  /** One after the other, in the order of the request. */
+  /** One message per track, in the order of the request. */
   Type.Object({ type: Type.Literal("enhanced"), track: EnhancedTrack }),
 ]);
 export type EnhanceMessage = Static<typeof EnhanceMessage>;

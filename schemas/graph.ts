@@ -1,46 +1,44 @@
 /**
- * The graph document as editors see it: shape, names and help. What only a compiler can know (whether an element exists,
- * what its properties take, what links to what) is the compiler's to say.
+ * The schema of the graph document for editors: structure, names and help. The compiler checks everything else: whether an
+ * element exists, the values of its properties, and the links.
  */
 import { type TSchema, Type } from "typebox";
 
 const NAME = "^[A-Za-z][A-Za-z0-9_-]*$";
 
 export const When = Type.Union([Type.String(), Type.Boolean()], {
-  description: "Keeps this in or out: `flag`, `!flag` or `$name == value`, of a parameter.",
+  description: "Condition on a parameter for including this: `flag`, `!flag` or `$name == value`.",
   examples: ["overlay", "!overlay", "$codec == h264"],
 });
 
-export const Join = Type.String({
+const Join = Type.String({
   pattern: "^[A-Za-z][A-Za-z0-9_-]*(\\.[A-Za-z0-9_%-]+)?$",
   description: "The name of a node, or `node.pad` for one of its pads.",
 });
 
-/** What every element takes beside its own properties. */
+/** Accepted by every element besides its own properties. */
 export const NODE_PROPERTIES = {
-  name: Type.Optional(
-    Type.String({ pattern: NAME, description: "Names the node, so that `from:`, `to:` and `set:` can mean it." }),
-  ),
+  name: Type.Optional(Type.String({ pattern: NAME, description: "Name of the node, for `from:`, `to:` and `set:`." })),
   when: Type.Optional(When),
 };
 
 export const FromStep = Type.Object(
   { from: Join },
-  { additionalProperties: false, description: "The chain goes on from a node of another chain, mostly a `tee`." },
+  { additionalProperties: false, description: "Starts the chain at a node of another chain, usually a `tee`." },
 );
 export const ToStep = Type.Object(
   { to: Join },
-  { additionalProperties: false, description: "The chain ends in a node of another chain, such as a mixer or muxer." },
+  { additionalProperties: false, description: "Ends the chain in a node of another chain, such as a mixer or muxer." },
 );
 export const CapsStep = Type.Object(
   { caps: Type.String({ description: "GStreamer caps.", examples: ["video/x-raw,width=640,height=360"] }) },
-  { additionalProperties: false, description: "Lets through only this format, and makes what comes before give it." },
+  { additionalProperties: false, description: "A caps filter: restricts the link to this format." },
 );
 
 export const Param = Type.Object(
   {
-    live: Type.Optional(Type.Boolean({ description: "May change while the graph runs." })),
-    default: Type.Optional(Type.Unknown({ description: "Without a default the parameter must be given." })),
+    live: Type.Optional(Type.Boolean({ description: "Mutable while PLAYING." })),
+    default: Type.Optional(Type.Unknown({ description: "A parameter without a default is required." })),
   },
   { description: "A JSON Schema of the parameter's value." },
 );
@@ -51,7 +49,7 @@ export const Params = Type.Record(Type.String({ pattern: NAME }), Param, {
     "{name}`; `$$` is a dollar sign.",
 });
 
-/** Step schemas differ with the elements that are known, so the document is made from one. */
+/** The schema of a step depends on the available elements. */
 export function graphSchema<S extends TSchema>(step: S) {
   const Steps = Type.Array(step, { minItems: 1, description: "Elements, linked in this order." });
   const Chain = Type.Union([
@@ -67,13 +65,13 @@ export function graphSchema<S extends TSchema>(step: S) {
     },
     {
       additionalProperties: false,
-      description: "A branch that is attached to the running graph, any number of times. Begins with `from:` a tee.",
+      description: "A branch that can be attached to the running graph any number of times. Begins with `from:` a tee.",
     },
   );
   const Insertion = Type.Object(
     {
-      before: Type.Optional(Type.String({ description: "The node to come before: its name, or `slot/node`." })),
-      after: Type.Optional(Type.String({ description: "The node to come after: its name, or `slot/node`." })),
+      before: Type.Optional(Type.String({ description: "Insert before this node: its name, or `slot/node`." })),
+      after: Type.Optional(Type.String({ description: "Insert after this node: its name, or `slot/node`." })),
       steps: Steps,
     },
     { additionalProperties: false },
@@ -82,11 +80,12 @@ export function graphSchema<S extends TSchema>(step: S) {
     {
       graph: Type.String({ pattern: NAME, description: "Name of the graph." }),
       about: Type.Optional(Type.String({ description: "One sentence on what the graph does." })),
-      extends: Type.Optional(Type.String({ description: "The graph this one is a variant of: a template's name." })),
+      extends: Type.Optional(Type.String({ description: "Name of the graph that this one extends." })),
       params: Type.Optional(Params),
       chains: Type.Optional(
         Type.Record(Type.String({ pattern: NAME }), Chain, {
-          description: "Runs of linked elements. In a variant, a chain of the same name replaces the inherited one.",
+          description:
+            "Chains of linked elements. With `extends`, a chain of the same name replaces the inherited one.",
         }),
       ),
       slots: Type.Optional(Type.Record(Type.String({ pattern: NAME }), Slot)),
@@ -104,12 +103,14 @@ export function graphSchema<S extends TSchema>(step: S) {
       remove: Type.Optional(
         Type.Array(
           Type.Union([
-            Type.String({ description: "A node, or a chain or slot whose name no node has; in a slot, `slot/node`." }),
+            Type.String({
+              description: "A node, or a chain or slot if no node has that name; in a slot, `slot/node`.",
+            }),
             Type.Object({ node: Type.String() }, { additionalProperties: false }),
             Type.Object({ chain: Type.String() }, { additionalProperties: false }),
             Type.Object({ slot: Type.String() }, { additionalProperties: false }),
           ]),
-          { description: "With `extends`: nodes, chains and slots to leave out." },
+          { description: "With `extends`: nodes, chains and slots to remove." },
         ),
       ),
     },

@@ -1,6 +1,6 @@
 /**
- * What the server and the media hub tell each other, as JSON over the channel of `fork`. Both check every message. The hub
- * knows no users and no keys: whom to let in, and what to record, it asks.
+ * IPC messages between the server and the media hub, as JSON over the channel of `fork`. Both sides validate every message.
+ * The hub has no users and keys: it asks the server whom to authorize and what to record.
  */
 import { type Static, Type } from "typebox";
 
@@ -10,24 +10,23 @@ const Port = Type.Integer({ minimum: 0, maximum: 65_535 });
 const Milliseconds = Type.Number({ minimum: 0 });
 const Count = Type.Integer({ minimum: 0 });
 
-/** Everything it must know before it listens. Limits come from the configuration. */
-/** Of a request to the socket for HLS and WebRTC: the address of the client for whom the server asks. */
+/** Header of requests to the socket for HLS and WebRTC: the address of the client that the server acts for. */
 export const CLIENT_HEADER = "x-windhover-client";
 
 export const HubSettings = Type.Object({
   rtsp: Type.Object({ host: Type.String(), port: Port }),
   rtmp: Type.Object({ host: Type.String(), port: Port }),
-  /** The Unix socket that HLS and WHEP are asked for on, by the server alone. */
+  /** The Unix socket for HLS and WHEP requests of the server. */
   httpSocket: Type.String(),
-  /** Where recordings go: `<folder>/<recording>/<index>.mp4`. */
+  /** Folder of recordings: `<folder>/<recording>/<index>.mp4`. */
   recordingsFolder: Type.String(),
-  /** Recordings of which the server may not have heard everything: all of their files are told before `repaired`. */
+  /** Recordings that the server may not know completely: all their files are reported before `repaired`. */
   untold: Type.Array(Type.String()),
   segmentSeconds: Type.Number({ exclusiveMinimum: 0 }),
-  /** Recording stops when less is free. */
+  /** Recording stops below this free space. */
   reserveBytes: Count,
   webrtc: Type.Object({
-    /** Addresses that are told to browsers besides those of the machine: what it is reached at from outside. */
+    /** Public addresses offered to browsers in addition to those of the machine. */
     addresses: Type.Array(Type.String()),
     portFirst: Port,
     portLast: Port,
@@ -37,44 +36,38 @@ export const HubSettings = Type.Object({
     readersPerStream: Count,
     connections: Count,
     connectionsPerAddress: Count,
-    /** A connection that has not been let in after this is closed. */
+    /** A connection that is not authorized by then is closed. */
     helloMs: Milliseconds,
-    /** A publisher from which nothing of a picture comes for this long is let go. */
+    /** A publisher that sends no video data for this long is disconnected. */
     frozenMs: Milliseconds,
-    /** So is one from which pictures come, but none that can be decoded: it begins, or a packet was lost, and no key picture follows. */
+    /** So is a publisher without a keyframe at its start or after a lost packet, whose video cannot be decoded. */
     keylessMs: Milliseconds,
-    /** A reader that takes nothing for this long is let go. */
+    /** A reader that reads nothing for this long is disconnected. */
     stalledMs: Milliseconds,
-    /** Bytes that may wait for a reader; more cost it pictures up to the next key frame. */
+    /** Maximum queue of a reader; beyond it, pictures up to the next keyframe are dropped. */
     readerBytes: Count,
-    /** One picture; a publisher that sends more is let go. */
+    /** Maximum size of a picture; a publisher that sends a larger one is disconnected. */
     unitBytes: Count,
-    /** Pictures since the last key frame, for readers that join. */
+    /** Cache of the pictures since the last keyframe, for readers that join. */
     cacheBytes: Count,
-    /** The same for all streams of one key together, and as much again for the segments of their HLS. */
+    /** The same for all streams of one key, and the same amount for their HLS segments. */
     keyBytes: Count,
-    /** A stream that nobody asks HLS of any more is not made into HLS any more after this. */
+    /** HLS of a stream stops after this time without requests. */
     hlsIdleMs: Milliseconds,
-    /** Segments of one stream's HLS that are kept; more cost the oldest. */
+    /** Maximum size of a stream's HLS segments; the oldest are removed. */
     hlsBytes: Count,
-    /** WebRTC: a viewer must be connected. */
+    /** WebRTC: time limit for connecting. */
     connectMs: Milliseconds,
-    /** The server must have said whom to let in. */
+    /** Time limit for the server's response to `authorize`. */
     verdictMs: Milliseconds,
   }),
 });
 export type HubSettings = Static<typeof HubSettings>;
 
 const Refusal = Type.Object({
-  /** `unauthorized`: no or a wrong key; `slow_down`: too many wrong ones; `forbidden`: not this path; `unknown`: no such path. */
-  kind: Type.Union([
-    Type.Literal("unauthorized"),
-    Type.Literal("slow_down"),
-    Type.Literal("forbidden"),
-    Type.Literal("unknown"),
-    Type.Literal("unavailable"),
-  ]),
-  /** Shown to whoever was refused. */
+  /** `unauthorized`: missing or wrong key; `slow_down`: too many wrong keys; `forbidden`: not this path; `unknown`: no such path. */
+  kind: Type.Enum(["unauthorized", "slow_down", "forbidden", "unknown", "unavailable"]),
+  /** Shown to the client. */
   detail: Type.String(),
 });
 
@@ -82,11 +75,11 @@ export const HubVerdict = Type.Object({
   type: Type.Literal("verdict"),
   id: Count,
   refusal: Type.Union([Refusal, Type.Null()]),
-  /** Of a publisher: the name of the recording to make of it; null for none. */
+  /** For a publisher: the name of its recording; null for none. */
   recording: Type.Union([Type.String(), Type.Null()]),
   /**
-   * Of a publisher that is a runner of the server's: it takes no place of others, and as long as its connection answers
-   * its pictures may stay away, as while it is paused.
+   * For a publisher that is a runner of this server: it does not count against the limits, and it may pause its video as
+   * long as its connection responds.
    */
   isOwn: Type.Optional(Type.Boolean()),
 });
@@ -95,13 +88,13 @@ export type HubVerdict = Static<typeof HubVerdict>;
 export const HubRequest = Type.Union([
   Type.Object({ type: Type.Literal("start"), settings: HubSettings }),
   HubVerdict,
-  /** Whoever publishes or reads this path must go: its source or output is gone, or its key is. */
+  /** Disconnects the publisher and readers of this path: its source, output or key was removed. */
   Type.Object({ type: Type.Literal("expel"), path: Type.String(), reason: Type.String() }),
-  /** Recordings must stop, or may be made again: the disk. */
+  /** Stops or allows recording, depending on the free disk space. */
   Type.Object({ type: Type.Literal("recording"), allowed: Type.Boolean() }),
-  /** A stream that is live is to be recorded from now on. One that is not live, or is recorded already: `recorded`, at once. */
+  /** Starts recording a live stream. Answered with `recorded` at once if it is not live or is recorded already. */
   Type.Object({ type: Type.Literal("record"), path: Type.String(), recording: Type.String() }),
-  /** Closes everything, tells of every recording's end, exits 0. */
+  /** Closes everything, reports the end of every recording, exits with 0. */
   Type.Object({ type: Type.Literal("stop") }),
 ]);
 export type HubRequest = Static<typeof HubRequest>;
@@ -109,27 +102,27 @@ export type HubRequest = Static<typeof HubRequest>;
 export const AuthorizeRequest = Type.Object({
   type: Type.Literal("authorize"),
   id: Count,
-  action: Type.Union([Type.Literal("publish"), Type.Literal("play")]),
-  protocol: Type.Union([Type.Literal("rtsp"), Type.Literal("rtmp")]),
-  /** `<username>/<stream path>`, without a slash at either end, unescaped and free of tricks. */
+  action: Type.Enum(["publish", "play"]),
+  protocol: Type.Enum(["rtsp", "rtmp"]),
+  /** `<username>/<stream path>`, without a slash at either end, unescaped and normalised. */
   path: Type.String(),
-  /** The key or the token: the password, or `api_key` of the query. Null: none was given. */
+  /** The key or token: the password, or `api_key` of the query. Null: none was sent. */
   secret: Type.Union([Type.String(), Type.Null()]),
-  /** Of the other side. */
+  /** Address of the client. */
   address: Type.String(),
 });
 export type AuthorizeRequest = Static<typeof AuthorizeRequest>;
 
 export const StreamInfo = Type.Object({
   path: Type.String(),
-  protocol: Type.Union([Type.Literal("rtsp"), Type.Literal("rtmp")]),
+  protocol: Type.Enum(["rtsp", "rtmp"]),
   width: Count,
   height: Count,
   hasAudio: Type.Boolean(),
 });
 export type StreamInfo = Static<typeof StreamInfo>;
 
-/** One file of a recording, as far as it is safe on the disk. */
+/** One file of a recording, as far as it is synced to disk. */
 export const RecordedSegment = Type.Object({
   recording: Type.String(),
   path: Type.String(),
@@ -142,26 +135,26 @@ export type RecordedSegment = Static<typeof RecordedSegment>;
 
 export const HubMessage = Type.Union([
   Type.Object({ type: Type.Literal("hello"), protocol: Type.Integer(), pid: Count }),
-  /** It listens; the ports as they are. */
+  /** The hub listens on these ports. */
   Type.Object({ type: Type.Literal("ready"), rtspPort: Port, rtmpPort: Port }),
-  /** It cannot listen, and exits. */
+  /** The hub cannot listen, and exits. */
   Type.Object({ type: Type.Literal("failed"), detail: Type.String() }),
   AuthorizeRequest,
-  /** The first key picture is there: it can be played. */
+  /** The first keyframe has arrived: the stream can be played. */
   Type.Object({ type: Type.Literal("published"), stream: StreamInfo }),
   Type.Object({ type: Type.Literal("unpublished"), path: Type.String(), reason: Type.String() }),
-  /** About once a second and at the end of each segment. */
+  /** About once per second and at the end of each segment. */
   Type.Object({ type: Type.Literal("segment"), segment: RecordedSegment }),
-  /** No more of this recording comes. `detail`: why, if not because its stream stopped. */
+  /** The recording has ended. `detail`: the reason, if not the end of its stream. */
   Type.Object({
     type: Type.Literal("recorded"),
     recording: Type.String(),
     stoppedAtMs: Milliseconds,
     detail: Type.Union([Type.String(), Type.Null()]),
   }),
-  /** What an earlier hub did not finish has been told of by now, as far as there is anything of it. Once, after the start. */
+  /** All unfinished recordings of an earlier hub have been reported. Once, after the start. */
   Type.Object({ type: Type.Literal("repaired") }),
-  /** Once a second. Counts are since the hub started, and since the stream did. */
+  /** Once per second. Counters start with the hub or with the stream. */
   Type.Object({
     type: Type.Literal("stats"),
     rssBytes: Count,
@@ -173,7 +166,7 @@ export const HubMessage = Type.Union([
         pictures: Count,
         bytes: Count,
         readers: Count,
-        /** Pictures that slow readers have missed. */
+        /** Pictures dropped for slow readers. */
         missed: Count,
       }),
     ),

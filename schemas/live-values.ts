@@ -1,16 +1,16 @@
 import type { JsonRecord } from "./json.ts";
 
-/** Values of live properties, by node. */
+/** Values of properties that are mutable while PLAYING, by node. */
 export type LiveValues = Readonly<Record<string, JsonRecord>>;
 
-/** What holds once the given values are set: those of other properties stay. */
+/** Adds the given values; values of other properties stay. */
 export function mergeLive(before: LiveValues, given: LiveValues): LiveValues {
   const merged: Record<string, JsonRecord> = { ...before };
   for (const [node, values] of Object.entries(given)) merged[node] = { ...merged[node], ...values };
   return merged;
 }
 
-/** Without the values of these properties. */
+/** Removes the values of these properties. */
 export function dropLive(before: LiveValues, dropped: readonly LivePlace[]): LiveValues {
   const isDropped = (node: string, property: string) =>
     dropped.some((place) => place.node === node && place.property === property);

@@ -20,5 +20,5 @@ for (const [text, masked] of [
   ["location rtmp://host/live stream x?token=abc", "location rtmp://host/live stream x?token=***"],
   ["/clips/me@home.mp4", "/clips/me@home.mp4"],
 ] as const) {
-  test(`${text} is shown as ${masked}`, () => assert.equal(maskCredentials(text), masked));
+  test(`shows ${text} as ${masked}`, () => assert.equal(maskCredentials(text), masked));
 }

@@ -1,14 +1,14 @@
-/** Passwords out of texts. Every step is linear in the length of the text: clients choose what is logged. */
+/** Masks credentials in texts. Every step is linear in the length of the text, because clients determine what is logged. */
 
 const SECRET_ENDINGS = ["pass", "passwd", "password", "pwd", "secret", "token", "auth", "signature"];
 const SECRET_NAMES = ["key", "apikey", "api_key", "sig"];
-/** Of whole URLs, and of the parts that GStreamer takes them apart into. A name ends at the next `?`. */
+/** Matches whole URLs and the parts into which GStreamer splits them. A name ends at the next `?`. */
 const QUERY_PARTS = /([?&;])([^=?&;#\s"']+)=[^&;#\s"']*/g;
 
-/** Without one of these there is neither a user in front of a host nor a query; most texts have none. */
+/** A text without these characters has neither a user before a host nor a query; most texts have none. */
 const SUSPECT = /[@?&;]/;
 
-/** Takes passwords out of every URL in a text, so that it can be logged, printed and sent. */
+/** Masks the credentials of every URL in a text, so that it can be logged, printed and sent. */
 export function maskCredentials(text: string): string {
   if (!SUSPECT.test(text)) return text;
   const masked = text.includes("://") && text.includes("@") ? text.replace(/[^\s"']+/g, maskUsers) : text;
@@ -35,7 +35,7 @@ function maskUsers(word: string): string {
     const authority = length === -1 ? word.slice(start) : word.slice(start, start + length);
     const end = authority.lastIndexOf("@");
     if (end !== -1) from = start + end;
-    // A password with a slash in it makes it no URL, but is still a password. Digits before the slash are a port.
+    // With a slash in the password it is not a valid URL, but must still be masked. Digits before the slash are a port.
     else if (/:(?!\d+$)/.test(authority)) from = lastAt;
     if (from > start) masked += "***";
   }

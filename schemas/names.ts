@@ -1,6 +1,6 @@
 /**
- * Property names are camelCase in TypeScript and kebab-case wherever a person or GStreamer reads them
- * (YAML, launch lines, `inspect`, GObject). These two functions are the only bridge.
+ * Property names are camelCase in TypeScript and kebab-case everywhere else
+ * (YAML, launch lines, `inspect`, GObject). Only these two functions convert between them.
  */
 export const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 export const camel = (name: string): string =>

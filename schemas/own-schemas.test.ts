@@ -1,4 +1,4 @@
-/** What processes of ours say to each other; tests of the API and of elements do the same for theirs. */
+/** Validates the schemas of IPC messages; tests of the API and of elements validate theirs. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Ajv } from "ajv";

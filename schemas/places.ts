@@ -1,27 +1,26 @@
 import { type Static, Type } from "typebox";
+import { orNull } from "./api/records.ts";
 
-const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) => Type.Union([type, Type.Null()]);
-
-/** Where an object is, as far as that is known. */
+/** The position of an object, as far as it is known. */
 export const Place = Type.Object({
-  /** Degrees from the line of sight: positive to the right of it. */
+  /** Degrees from the line of sight, positive to the right. */
   azimuth: Type.Number(),
-  /** Positive above it. */
+  /** Degrees, positive above the line of sight. */
   elevation: Type.Number(),
-  /** Metres from the camera; null where neither the ground nor the size of the object tells. */
+  /** Metres from the camera; null if neither the ground nor the object's size determines it. */
   distance: orNull(Type.Number({ minimum: 0 })),
-  /** From the usual size of such an object: an estimate. */
+  /** Estimated from the typical size of the object's class. */
   isDistanceEstimated: Type.Boolean(),
-  /** On the ground; null without a full position, and at or above the horizon. */
+  /** Position on the ground; null without a full camera position, and at or above the horizon. */
   spot: orNull(
     Type.Object({
       latitude: Type.Number(),
       longitude: Type.Number(),
       /** Metres above mean sea level. */
       altitude: Type.Number(),
-      /** One standard deviation, metres across the ground. */
+      /** One standard deviation on the ground, in metres. */
       errorM: Type.Number({ minimum: 0 }),
-      /** Of tracks, smoothed, once it is known: metres a second, and degrees from true north, clockwise (null while it stands). */
+      /** For tracks, smoothed, once known: metres per second, and degrees clockwise from true north (null while it stands). */
       speedMps: orNull(Type.Number({ minimum: 0 })),
       heading: orNull(Type.Number({ minimum: 0, exclusiveMaximum: 360 })),
     }),
@@ -29,11 +28,11 @@ export const Place = Type.Object({
 });
 export type Place = Static<typeof Place>;
 
-/** Metadata key `places`: what `geolocate` says of a frame. */
+/** Metadata key `places`: the result of `geolocate`. */
 export const Places = Type.Object({
-  /** `none`: nothing is known of the camera. */
-  mode: Type.Union([Type.Literal("full"), Type.Literal("reduced"), Type.Literal("none")]),
-  /** One for each of `objects` of `tracks`, or of `detections` where there are no tracks, in their order. */
+  /** `none`: no telemetry. */
+  mode: Type.Enum(["full", "reduced", "none"]),
+  /** One per entry of `objects` in `tracks`, or in `detections` without tracking, in their order. */
   objects: Type.Array(orNull(Place)),
   /** `FrameTelemetry.ageMs` of the frame; null with mode `none`. */
   ageMs: orNull(Type.Number({ minimum: 0 })),

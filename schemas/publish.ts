@@ -1,6 +1,6 @@
 /**
- * Writes the JSON Schemas that editors and other programs read, `schemas/*.schema.json`.
- * `--check` writes nothing, names what is out of date and exits 1.
+ * Writes the JSON Schemas for editors and other programs, `schemas/*.schema.json`.
+ * `--check` writes nothing, lists outdated files and exits with 1.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
@@ -8,18 +8,19 @@ import { type TSchema, Type } from "typebox";
 import type { AnyElement } from "../elements/element.ts";
 import { loadElements } from "../elements/index.ts";
 import { CapsStep, FromStep, graphSchema, NODE_PROPERTIES, ToStep } from "./graph.ts";
+import { canonicalJson } from "./json.ts";
 import { kebab } from "./names.ts";
 
 const DIALECT = "https://json-schema.org/draft/2020-12/schema";
 
-/** In place of any value a parameter may stand. */
+/** A parameter can replace any value. */
 const ParamReference = Type.String({ pattern: "^\\$", description: "A parameter: `$name`." });
 
-export function stepSchema(elements: readonly AnyElement[]): TSchema {
+function stepSchema(elements: readonly AnyElement[]): TSchema {
   const known = elements.map((element) => element.name);
   return Type.Union([
     Type.Union(elements.map((element) => Type.Literal(element.name, { description: element.about }))),
-    Type.String({ pattern: "^[A-Za-z]", description: "An element without properties, by its name: `queue`." }),
+    Type.String({ pattern: "^[A-Za-z]", description: "Name of an element without properties: `queue`." }),
     FromStep,
     ToStep,
     CapsStep,
@@ -53,19 +54,12 @@ function nativeStep(taken: readonly string[]): TSchema {
   });
 }
 
-/** File name → text, with sorted keys so that a change in a schema is a change of the same lines in the file. */
-export async function renderSchemas(): Promise<ReadonlyMap<string, string>> {
+/** File name → text, with sorted keys for small diffs. */
+async function renderSchemas(): Promise<ReadonlyMap<string, string>> {
   const elements = [...(await loadElements()).values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   const step = Type.Unsafe<unknown>({ $ref: "#/$defs/step" });
   const graph = { $schema: DIALECT, ...graphSchema(step), $defs: { step: stepSchema(elements) } };
-  return new Map([["graph.schema.json", `${JSON.stringify(sortKeys(graph), null, 2)}\n`]]);
-}
-
-function sortKeys(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sortKeys);
-  if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(entries.map(([key, inner]) => [key, sortKeys(inner)]));
+  return new Map([["graph.schema.json", `${canonicalJson(graph, 2)}\n`]]);
 }
 
 async function main(checking: boolean): Promise<void> {

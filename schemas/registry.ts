@@ -1,6 +1,6 @@
 /**
- * What GStreamer's registry knows, as plain data. The compiler checks graphs against it without loading GStreamer;
- * `native/registry.ts` is what produces it.
+ * GStreamer's registry as plain data. The compiler validates graphs against it without loading GStreamer;
+ * `native/gstreamer.ts` creates it.
  */
 import type { Json } from "./json.ts";
 
@@ -19,7 +19,7 @@ export type PropertyKind =
 
 export interface PropertyInfo {
   readonly kind: PropertyKind;
-  /** GLib's own name of the type, for people: `gint`, `GstVideoTestSrcPattern`. */
+  /** GLib's name of the type, for display: `gint`, `GstVideoTestSrcPattern`. */
   readonly gtype: string;
   readonly about: string;
   readonly default: Json;
@@ -40,9 +40,9 @@ export interface PadInfo {
   readonly name: string;
   readonly direction: "sink" | "src";
   readonly presence: "always" | "sometimes" | "request";
-  /** Caps in GStreamer's own notation; `ANY` takes everything. */
+  /** Caps in GStreamer's notation; `ANY` accepts everything. */
   readonly caps: string;
-  /** Of pads with a type of their own, such as the inputs of `compositor`. Absent: GStreamer does not say. */
+  /** For pads with their own type, such as the inputs of `compositor`. Absent if GStreamer does not state it. */
   readonly properties?: Readonly<Record<string, PropertyInfo>>;
 }
 
@@ -55,14 +55,14 @@ export interface FactoryInfo {
   readonly plugin: string;
   readonly rank: number;
   readonly pads: readonly PadInfo[];
-  /** Of a source: it is live unless its property `is-live` says otherwise. False for everything else. */
+  /** For a source: it is live unless its property `is-live` is false. False for all other elements. */
   readonly liveSource: boolean;
   readonly properties: Readonly<Record<string, PropertyInfo>>;
   /** GLib types between its own and GstElement, nearest first: `GstVideoAggregator`, `GstAggregator`. */
   readonly bases: readonly string[];
 }
 
-/** A factory without what its class says: listing all of them is cheap, describing one loads its plugin. */
+/** A factory without the data of its class: listing all factories is cheap, describing one loads its plugin. */
 export type FactorySummary = Omit<FactoryInfo, "properties" | "bases" | "liveSource">;
 
 export interface Registry {

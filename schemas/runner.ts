@@ -1,46 +1,44 @@
 /**
- * What the server and a runner tell each other, as JSON over the channel of `fork`. Both sides check every message; a
- * runner of another version is refused at its first word. Pixels never travel here: pictures
- * go through a socket of their own, `PICTURES`.
+ * IPC messages between the server and a runner, as JSON over the channel of `fork`. Both sides validate every message; a
+ * runner of another version is rejected at its first message. Frames use a separate socket, `PICTURES`.
  */
 import { type Static, Type } from "typebox";
 
 export const RUNNER_PROTOCOL = 2;
-/** The runner's descriptor for pictures, framed as schemas/picture-stream.ts says. */
+/** The runner's file descriptor for frames, in the format of schemas/picture-stream.ts. */
 export const PICTURES = 4;
 
 const Properties = Type.Record(Type.String(), Type.Unknown());
 
-/** A fault in it takes it out and is told as `attachment`, status `failed`; without this it ends the run. */
+/** A fault detaches the branch and is reported as `attachment` with status `failed`; otherwise a fault ends the run. */
 const isExpendable = Type.Optional(Type.Boolean());
 
-/** What to run. */
 export const RunnerJob = Type.Object({
   uuid: Type.String(),
   /** Name of an installed graph. */
   graph: Type.String(),
-  /** Of a graph that is not installed; the server has held it against the allow-list. */
+  /** Text of a graph that is not installed; the server has checked it against the allow-list. */
   graphText: Type.Union([Type.String(), Type.Null()]),
   params: Properties,
-  /** A file's path or a stream's address, with credentials; its host as a number wherever that will do. */
+  /** A file path or a stream URL with credentials; its host is a resolved IP address where possible. */
   sourceUri: Type.String(),
-  /** What the host of a stream stands for, where it stays a name: no other address is connected to. */
+  /** The allowed addresses of the host, if it stays a name: the runner connects to no other. */
   sourceAddresses: Type.Optional(Type.Array(Type.String())),
-  /** What messages call the source. Default: the address without credentials, or a file's own name without its folder. */
+  /** Name of the source in messages. Default: the URL without credentials, or the file name. */
   sourceLabel: Type.Optional(Type.String()),
-  /** Where in a file to begin: no frame before it comes out. */
+  /** Start position in a file: earlier frames are not output. */
   positionNs: Type.String({ pattern: "^\\d{1,18}$" }),
   /**
-   * Unix time at which the file's first frame counts as taken: the first start of the process, so that times go on after
-   * a restart. Default: now, less the position.
+   * Unix time of the file's first frame: the first start of the process, so that times are continuous after a restart.
+   * Default: now minus the position.
    */
   epochMs: Type.Optional(Type.Number({ minimum: 0 })),
   firstTrackId: Type.Integer({ minimum: 1 }),
-  /** Live properties by node that hold from the first frame on; `set` changes them later. */
+  /** Properties by node that apply from the first frame on; `set` changes them later. */
   live: Type.Optional(Type.Record(Type.String(), Properties)),
   /** Slots to attach before the first frame. */
   attach: Type.Array(Type.Object({ id: Type.String(), slot: Type.String(), params: Properties, isExpendable })),
-  /** Live sources: how long a lost one is tried again. */
+  /** For live sources: how long to reconnect after a loss. */
   giveUpSeconds: Type.Number({ minimum: 0 }),
 });
 export type RunnerJob = Static<typeof RunnerJob>;
@@ -49,45 +47,45 @@ const request = <T extends string, P extends Parameters<typeof Type.Object>[0]>(
   Type.Object({ type: Type.Literal(type), id: Type.Integer({ minimum: 1 }), ...properties });
 
 /**
- * From the server. Each with an `id` is answered by one `reply`, in the order of the requests; `stop` cuts those before it
- * short. `start` is answered when the graph plays, which is before `flowing`; `stop` when everything is closed.
+ * From the server. Each request with an `id` is answered by one `reply`, in order; `stop` aborts earlier requests. `start`
+ * is answered when the graph is PLAYING, before `flowing`; `stop` when everything is closed.
  */
 export const RunnerRequest = Type.Union([
   request("start", { job: RunnerJob }),
   request("pause", {}),
   request("resume", {}),
-  /** Ends the stream, lets what is under way arrive, closes, exits 0. */
+  /** Sends EOS, drains, closes, exits with 0. */
   request("stop", {}),
-  /** `attachment` names it in `detach` and in events. */
+  /** `attachment` identifies it in `detach` and in events. */
   request("attach", { attachment: Type.String(), slot: Type.String(), params: Properties, isExpendable }),
   request("detach", { attachment: Type.String() }),
   /**
-   * Live properties by node, and parameters of the graph with everything that takes their values; all or nothing. The
+   * Properties by node, and parameters of the graph with all properties that use them; atomic. The
    * result is `SetResult`.
    */
   request("set", { nodes: Type.Record(Type.String(), Properties), params: Type.Optional(Properties) }),
-  /** The graph as it runs. */
+  /** The running graph. */
   request("describe", {
-    format: Type.Union([Type.Literal("json"), Type.Literal("dot"), Type.Literal("mermaid"), Type.Literal("launch")]),
+    format: Type.Enum(["json", "dot", "mermaid", "launch"]),
   }),
-  /** Something for an element: telemetry from a socket. The result is how many elements listen to the channel. */
+  /** A message for elements, such as telemetry. The result is the number of elements that listen to the channel. */
   request("deliver", { channel: Type.String(), message: Properties }),
 ]);
 export type RunnerRequest = Static<typeof RunnerRequest>;
 
-/** Properties that had been set by node and now follow a parameter that was set later. */
+/** Properties that were set by node and now follow a parameter that was set later. */
 export const SetResult = Type.Object({
   replaced: Type.Array(Type.Object({ node: Type.String(), property: Type.String() })),
 });
 export type SetResult = Static<typeof SetResult>;
 
-/** Why it does not run. `source`: what comes in is not there, or not any more; `graph`: it does not compile. */
+/** Why it does not run. `source`: the source is missing or was lost; `graph`: the graph does not compile. */
 export const RunnerFailure = Type.Object({
-  kind: Type.Union([Type.Literal("source"), Type.Literal("graph"), Type.Literal("pipeline")]),
+  kind: Type.Enum(["source", "graph", "pipeline"]),
   detail: Type.String(),
-  /** The author's name of the node that failed, where it is known. */
+  /** Name of the node that failed, if known. */
   node: Type.Optional(Type.String()),
-  /** Where in the sources a handler threw, innermost first. */
+  /** Stack trace of a handler's exception, innermost first. */
   trace: Type.Optional(Type.Array(Type.String())),
 });
 export type RunnerFailure = Static<typeof RunnerFailure>;
@@ -99,19 +97,19 @@ export const RunnerStats = Type.Object({
   frames_dropped: Type.Integer(),
   latency_ms: Type.Object({ p50: Type.Number(), p95: Type.Number() }),
   inference_ms: Type.Number(),
-  /** Of the runner. */
+  /** Resident memory of the runner. */
   rss_bytes: Type.Integer(),
   loop_delay_ms: Type.Number(),
 });
 export type RunnerStats = Static<typeof RunnerStats>;
 
 /**
- * From the runner. The state `running` comes with `flowing`; after `finished` or `failed` it answers what is open and
- * exits 0. An exit without one of these is a crash. What a server does not read in time is lost, oldest first, but for
- * `reply`, `state`, `flowing` and `reconnecting`.
+ * From the runner. The state `running` is sent with `flowing`; after `finished` or `failed` it answers open requests and
+ * exits with 0. An exit without one of these is a crash. Messages that the server does not read in time are dropped, oldest
+ * first, except `reply`, `state`, `flowing` and `reconnecting`.
  */
 export const RunnerMessage = Type.Union([
-  /** The first: it is loaded and waits for `start`. */
+  /** The first message: the runner is loaded and waits for `start`. */
   Type.Object({ type: Type.Literal("hello"), protocol: Type.Integer(), pid: Type.Integer() }),
   Type.Object({
     type: Type.Literal("reply"),
@@ -121,7 +119,7 @@ export const RunnerMessage = Type.Union([
       Type.Object({
         kind: Type.String(),
         detail: Type.String(),
-        /** Of `invalid`, where it is known: what of the request is wrong, by JSON pointers. */
+        /** For `invalid`, if known: faults of the request by JSON pointer. */
         faults: Type.Optional(Type.Array(Type.Object({ path: Type.String(), message: Type.String() }))),
       }),
       Type.Null(),
@@ -132,48 +130,36 @@ export const RunnerMessage = Type.Union([
   Type.Object({ type: Type.Literal("flowing") }),
   Type.Object({
     type: Type.Literal("state"),
-    state: Type.Union([
-      Type.Literal("starting"),
-      Type.Literal("running"),
-      Type.Literal("paused"),
-      Type.Literal("stopping"),
-      Type.Literal("finished"),
-      Type.Literal("failed"),
-    ]),
+    state: Type.Enum(["starting", "running", "paused", "stopping", "finished", "failed"]),
     failure: Type.Union([RunnerFailure, Type.Null()]),
   }),
   Type.Object({ type: Type.Literal("reconnecting"), reconnecting: Type.Boolean(), detail: Type.String() }),
-  /** What a sink sends, in order: `detection_data` of `detections`; `print` of `print`, as `{line}`. */
+  /** Messages of sinks, in order: `detection_data` of `detections`; `print` of `print`, as `{line}`. */
   Type.Object({ type: Type.Literal("message"), channel: Type.String(), message: Properties }),
-  /** Once a second while it runs, and once before the end. */
+  /** Once per second while it runs, and once before the end. */
   Type.Object({
     type: Type.Literal("progress"),
     positionNs: Type.String({ pattern: "^\\d+$" }),
     nextTrackId: Type.Integer({ minimum: 1 }),
-    /** Time in the state `running` since this runner was started. */
+    /** Time in the state `running` since the start of this runner. */
     runningMs: Type.Number({ minimum: 0 }),
-    /** Messages that were not read in time and lost, since this runner was started. */
+    /** Messages dropped because they were not read in time, since the start of this runner. */
     messagesLost: Type.Integer({ minimum: 0 }),
-    /** Of a file that was resumed: frames between where it was to resume and where it did. */
+    /** For a resumed file: frames between the requested and the actual position. */
     framesLost: Type.Optional(Type.Integer({ minimum: 0 })),
-    /** Of a file, by its length and rate: frames behind the position. */
+    /** For a file: frames after the position, by its length and rate. */
     framesLeft: Type.Optional(Type.Integer({ minimum: 0 })),
     stats: RunnerStats,
   }),
-  /** How an attached slot that sends something away gets on: whenever that changes, and the counts once a second. */
+  /** Status of an attached slot with an output: on every change, and its counters once per second. */
   Type.Object({
     type: Type.Literal("attachment"),
     attachment: Type.String(),
-    status: Type.Union([
-      Type.Literal("starting"),
-      Type.Literal("live"),
-      Type.Literal("retrying"),
-      Type.Literal("failed"),
-    ]),
+    status: Type.Enum(["starting", "live", "retrying", "failed"]),
     /** Why it is not live. */
     detail: Type.Union([Type.String(), Type.Null()]),
     framesSent: Type.Integer({ minimum: 0 }),
-    /** On its branch: too slow an encoder, or too slow a way. */
+    /** Dropped on its branch because the encoder or the network is too slow. */
     framesDropped: Type.Integer({ minimum: 0 }),
   }),
   Type.Object({ type: Type.Literal("element"), node: Type.String(), event: Properties }),

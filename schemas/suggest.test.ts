@@ -17,9 +17,9 @@ for (const [name, nearest] of [
   ["maxSizeBuffers", "max-size-buffers"],
   ["vidoescael", "videoscale"],
 ] as const) {
-  test(`${name} is near ${nearest}`, () => assert.equal(suggest(name, NAMES), nearest));
+  test(`suggests ${nearest} for ${name}`, () => assert.equal(suggest(name, NAMES), nearest));
 }
 
 for (const name of ["foo0", "gum", "mint", "xecodex", "bee-tee", "tee"]) {
-  test(`nothing is near ${name}`, () => assert.equal(suggest(name, NAMES), undefined));
+  test(`suggests nothing for ${name}`, () => assert.equal(suggest(name, NAMES), undefined));
 }

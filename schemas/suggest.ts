@@ -1,4 +1,4 @@
-/** Nearest names by Damerau-Levenshtein distance (optimal string alignment), and only when they are near. */
+/** The closest name by Damerau-Levenshtein distance (optimal string alignment), if it is close enough. */
 const MAX_LENGTH = 64;
 
 export function suggest(name: string, candidates: Iterable<string>): string | undefined {
@@ -19,23 +19,23 @@ export function suggest(name: string, candidates: Iterable<string>): string | un
   return nearest;
 }
 
-/** People get the first letter right, or swap it with the second: two slips in a short name and another letter in front is another name. */
+/** Typos rarely change the first letter except by swapping it with the second: otherwise a short name with two edits is another name. */
 const beginsAlike = (a: string, b: string): boolean => a[0] === b[0] || (a[0] === b[1] && a[1] === b[0]);
 
-/** `; did you mean "--frames"?`, to be put behind a message; empty when no name is near. */
+/** `; did you mean "--frames"?` to append to a message; empty if no name is close. */
 export function didYouMean(name: string, candidates: Iterable<string>, prefix = ""): string {
   const nearest = suggest(name, candidates);
   return nearest === undefined ? "" : `; did you mean "${prefix}${nearest}"?`;
 }
 
-// `maxSizeBuffers` and `max_size_buffers` are the same mistake: the right name in another spelling.
+// `maxSizeBuffers` and `max_size_buffers` are the right name in another spelling.
 const fold = (name: string): string =>
   name
     .replace(/([a-z])([A-Z])/g, "$1-$2")
     .replaceAll("_", "-")
     .toLowerCase();
 
-/** At most `limit + 1`: further apart than the limit is not measured. */
+/** At most `limit + 1`: larger distances are not measured. */
 export function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) > limit) return limit + 1;
   let beforeLast: number[] = [];

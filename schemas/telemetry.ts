@@ -1,61 +1,61 @@
 /**
- * Where the camera was and how it looked when a frame was taken. Telemetry in any format becomes samples of the native
- * fields (telemetry/), the server sends them to the runner on the channel `telemetry`, and the element `telemetry` joins
- * them to frames by time.
+ * Position and attitude of the camera for a frame. Telemetry in any format is converted to samples of the native fields
+ * (telemetry/), the server sends them to the runner on the channel `telemetry`, and the element `telemetry` joins them to
+ * frames by time.
  */
 import { type Static, Type } from "typebox";
+import { orNull } from "./api/records.ts";
 
 const degrees = Type.Number();
 const metres = Type.Number();
 
-/** Where the camera is. */
 export const CameraPosition = Type.Object({
   latitude: degrees,
   longitude: degrees,
   /** Above mean sea level. */
   altitude: metres,
-  /** Above the ground below it: the ground lies at `altitude - relAltitude`. */
+  /** Above the ground below it: the ground is at `altitude - relAltitude`. */
   relAltitude: metres,
 });
 export type CameraPosition = Static<typeof CameraPosition>;
 
-/** The camera's own attitude in the world: yaw from true north, clockwise; pitch from the horizon, down is negative; roll clockwise as seen along the view. */
+/** Attitude of the camera in the world: yaw clockwise from true north; pitch from the horizon, negative is down; roll clockwise along the viewing direction. */
 export const CameraAttitude = Type.Object({ yaw: degrees, pitch: degrees, roll: degrees });
 export type CameraAttitude = Static<typeof CameraAttitude>;
 
-/** One message of telemetry, whatever format it came in: degrees, metres, metres a second. Null: not told. */
+/** One telemetry message of any format: degrees, metres, metres per second. Null: not reported. */
 export const TelemetrySample = Type.Object({
-  /** Unix time by the clock of whoever sent it; null: it always holds (`static`). */
-  timeMs: Type.Union([Type.Number(), Type.Null()]),
-  /** Unix time by our clock at which it came in; null where it was not received but read from a file. */
-  receivedMs: Type.Union([Type.Number(), Type.Null()]),
-  hfov: Type.Union([Type.Number(), Type.Null()]),
-  vfov: Type.Union([Type.Number(), Type.Null()]),
-  position: Type.Union([CameraPosition, Type.Null()]),
-  attitude: Type.Union([CameraAttitude, Type.Null()]),
+  /** Unix time by the sender's clock; null for values that always apply (`static`). */
+  timeMs: orNull(Type.Number()),
+  /** Unix time of arrival by the server's clock; null for messages from a file. */
+  receivedMs: orNull(Type.Number()),
+  hfov: orNull(Type.Number()),
+  vfov: orNull(Type.Number()),
+  position: orNull(CameraPosition),
+  attitude: orNull(CameraAttitude),
 });
 export type TelemetrySample = Static<typeof TelemetrySample>;
 
-/** The channel of `Services.listen` on which samples come. */
+/** The channel of `Services.listen` for samples. */
 export const TELEMETRY_CHANNEL = "telemetry";
 
-/** Metadata key `telemetry`: what held when the frame was taken. Not there where nothing is known. */
+/** Metadata key `telemetry`: the values at the capture time of the frame. Absent if they are unknown. */
 export const FrameTelemetry = Type.Object({
-  /** `fixed`: it always holds; `between`: samples lie before and after the frame; `beyond`: only before it, or only after it. */
-  method: Type.Union([Type.Literal("fixed"), Type.Literal("between"), Type.Literal("beyond")]),
-  /** From the nearest sample to the frame, by the clock of the video; 0 for `fixed`. */
+  /** `fixed`: values always apply; `between`: interpolated from samples before and after; `beyond`: extrapolated from one side. */
+  method: Type.Enum(["fixed", "between", "beyond"]),
+  /** Time between the frame and the nearest sample, by the clock of the video; 0 for `fixed`. */
   ageMs: Type.Number({ minimum: 0 }),
-  /** Added to the times of samples to get the time of the video; of a file's, after its first was put at the first frame. */
+  /** Added to the times of samples to get video time; for a file, after its first sample was aligned to the first frame. */
   offsetMs: Type.Number(),
   hfov: Type.Number({ exclusiveMinimum: 0, exclusiveMaximum: 180 }),
   vfov: Type.Number({ exclusiveMinimum: 0, exclusiveMaximum: 180 }),
-  position: Type.Union([CameraPosition, Type.Null()]),
-  attitude: Type.Union([CameraAttitude, Type.Null()]),
-  /** One of the two is null because the last of it was told too long ago, not because it is never told. */
+  position: orNull(CameraPosition),
+  attitude: orNull(CameraAttitude),
+  /** Position or attitude is null because its last report is too old, not because it is never reported. */
   isLate: Type.Optional(Type.Literal(true)),
-  /** One standard deviation of what joining by time alone adds: angles in degrees, position across and height in metres. */
+  /** Error from joining by time, one standard deviation: angles in degrees, horizontal position and height in metres. */
   doubt: Type.Object({ angle: Type.Number(), position: Type.Number(), height: Type.Number() }),
-  /** The part of it that comes from clocks that may differ: it is the same from frame to frame, and no noise. */
+  /** The part of it caused by clock differences: a bias that is constant from frame to frame. */
   lasting: Type.Optional(Type.Object({ angle: Type.Number(), position: Type.Number() })),
 });
 export type FrameTelemetry = Static<typeof FrameTelemetry>;

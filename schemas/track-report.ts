@@ -1,7 +1,7 @@
 /**
- * What the element `report` tells of tracks, on the channel `track_report`: whoever hears it keeps it (the service in its
- * database, the command line in memory until its file is written). All but the points is the whole so far, so that the
- * last message about a track says everything; a message that is lost costs the points in it, and `pointsBefore` shows it.
+ * Messages of the element `report` on the channel `track_report`. The service stores them in its database; the command line
+ * keeps them in memory until it writes its file. Except for the points, a message is cumulative, so that the last message
+ * of a track is complete; a lost message loses its points, and `pointsBefore` shows that.
  */
 import { type Static, Type } from "typebox";
 import { Box, Track } from "./detections.ts";
@@ -9,36 +9,36 @@ import { Place } from "./places.ts";
 
 export const TRACK_REPORT_CHANNEL = "track_report";
 
-/** Of one track, however long it lives: the element thins more and more, and then stops. */
+/** Limit per track: the element thins the points more and more, and then stops. */
 export const MOST_POINTS = 100_000;
-/** A JPEG of one object, its longer side no longer than this. Plates must stay readable in it. */
+/** Longer side of an object's JPEG. Plates must stay legible. */
 export const MOST_PATCH_PIXELS = 640;
 export const MOST_PATCH_BYTES = 96 * 1024;
-/** In one message. */
+/** Limits per message. */
 export const MOST_REPORTED_TRACKS = 100;
 export const MOST_REPORTED_POINTS = 500;
 
 const unixMs = Type.Integer({ minimum: 0, maximum: 8_640_000_000_000_000 });
 
-/** Where the object was. The same as `spot` of `places`. */
+/** Same as `spot` of `places`. */
 export const TrackSpot = Type.Required(Type.Object({ ...Place.properties.spot.anyOf[0].properties }));
 export type TrackSpot = Static<typeof TrackSpot>;
 
-/** One sighting of those that were kept. */
+/** A stored sighting. */
 export const TrackPoint = Type.Object({
   timeMs: unixMs,
   /** From 0 to 1. */
   confidence: Track.properties.confidence,
   /** In pixels of the input. */
   box: Box,
-  /** Null: it was seen, and nobody knows where. */
+  /** Null: its position is unknown. */
   spot: Type.Union([TrackSpot, Type.Null()]),
 });
 export type TrackPoint = Static<typeof TrackPoint>;
 
 /**
- * A picture of the object, the best there is. It travels with what is said of the track, unlike the pictures of the feed:
- * a few a second, each bounded, so that neither the channel nor the order of the two is in doubt.
+ * The best image of the object. It is sent with the track's data, unlike the frames of the feed: a few per second with a
+ * bounded size do not overload the channel, and their order is guaranteed.
  */
 export const TrackPatch = Type.Object({
   timeMs: unixMs,
@@ -48,17 +48,17 @@ export const TrackPatch = Type.Object({
 });
 export type TrackPatch = Static<typeof TrackPatch>;
 
-/** Everything about a track but its points. Times are those of the pictures; predictions do not count as sightings. */
+/** A track without its points. Times are capture times of frames; predictions do not count as sightings. */
 export const TrackSummary = Type.Object({
   id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
-  /** As `track` said last: it has weighed all sightings. */
+  /** The last class from `track`, which considers all sightings. */
   classId: Type.Integer({ minimum: 0, maximum: 2_147_483_647 }),
   className: Type.String({ maxLength: 1000 }),
   firstSeenMs: unixMs,
   lastSeenMs: unixMs,
   /** Frames in which it was detected. */
   sightings: Type.Integer({ minimum: 1, maximum: 2_147_483_647 }),
-  /** Of all sightings, from 0 to 1. */
+  /** Over all sightings, from 0 to 1. */
   confidence: Type.Object({
     best: Track.properties.confidence,
     mean: Track.properties.confidence,
@@ -72,17 +72,17 @@ export type TrackSummary = Static<typeof TrackSummary>;
 
 export const ReportedTrack = Type.Object({
   ...TrackSummary.properties,
-  /** Points of this track that earlier messages had: the number of the first one of `points`. */
+  /** Number of points in earlier messages: the index of the first entry of `points`. */
   pointsBefore: Type.Integer({ minimum: 0, maximum: MOST_POINTS }),
-  /** Those that are new. */
+  /** The new points. */
   points: Type.Array(TrackPoint, { maxItems: MOST_REPORTED_POINTS }),
-  /** A better one than all before. */
+  /** An image that is better than all before. */
   patch: Type.Optional(TrackPatch),
 });
 export type ReportedTrack = Static<typeof ReportedTrack>;
 
 export const TrackReport = Type.Object({
-  /** Those of which something is new. */
+  /** The tracks with new data. */
   tracks: Type.Array(ReportedTrack, { maxItems: MOST_REPORTED_TRACKS }),
 });
 export type TrackReport = Static<typeof TrackReport>;

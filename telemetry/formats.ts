@@ -1,4 +1,4 @@
-/** The formats of telemetry by name. */
+/** The telemetry formats by name. */
 import type { FormatParameters, TelemetryFormat } from "./format.ts";
 import { createNative } from "./native.ts";
 import { createVendorA } from "./vendor-a.ts";
@@ -11,6 +11,6 @@ const FORMATS = { native: createNative, vendor_a: createVendorA } as const satis
 export type FormatName = keyof typeof FORMATS;
 export const FORMAT_NAMES = Object.keys(FORMATS) as readonly FormatName[];
 
-/** One for each source: a format may remember what came before. */
+/** Create one per source: a format may keep state. */
 export const createFormat = (name: FormatName, parameters: FormatParameters = {}): TelemetryFormat =>
   FORMATS[name](parameters);

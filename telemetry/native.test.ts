@@ -21,7 +21,7 @@ const FULL = {
 const read = (message: unknown, receivedMs: number | null = null) =>
   createFormat("native").read(typeof message === "string" ? message : JSON.stringify(message), receivedMs);
 
-function refuse(payload: string | Uint8Array): TelemetryFault {
+function reject(payload: string | Uint8Array): TelemetryFault {
   try {
     createFormat("native").read(payload, null);
   } catch (error) {
@@ -31,7 +31,7 @@ function refuse(payload: string | Uint8Array): TelemetryFault {
   return assert.fail(`${payload} was taken`);
 }
 
-test("a whole message becomes a whole sample, with angles from -180 to 180", () => {
+test("converts a complete message to a complete sample, with angles from -180 to 180", () => {
   const { sample, native, lack } = read(FULL, 1_760_000_000_250);
   assert.deepEqual(sample, {
     timeMs: 1_760_000_000_000,
@@ -45,7 +45,7 @@ test("a whole message becomes a whole sample, with angles from -180 to 180", () 
   assert.equal(lack, null);
 });
 
-test("the fields of view alone are a sample too, and what is missing is said", () => {
+test("accepts fields of view alone, and states what is missing", () => {
   const { sample, lack } = read(REDUCED);
   assert.equal(sample.position, null);
   assert.equal(sample.attitude, null);
@@ -53,7 +53,7 @@ test("the fields of view alone are a sample too, and what is missing is said", (
 });
 
 for (const name of ["latitude", "longitude", "altitude", "rel_altitude"] as const) {
-  test(`a position without ${name} is none, and the attitude is there all the same`, () => {
+  test(`drops a position without ${name} and keeps the attitude`, () => {
     const { sample, lack } = read({ ...FULL, [name]: undefined });
     assert.equal(sample.position, null);
     assert.notEqual(sample.attitude, null);
@@ -61,14 +61,14 @@ for (const name of ["latitude", "longitude", "altitude", "rel_altitude"] as cons
   });
 }
 for (const name of ["camera_yaw", "camera_pitch", "camera_roll"] as const) {
-  test(`an attitude without ${name} is none, and the position is there all the same`, () => {
+  test(`drops an attitude without ${name} and keeps the position`, () => {
     const { sample } = read({ ...FULL, [name]: undefined });
     assert.equal(sample.attitude, null);
     assert.notEqual(sample.position, null);
   });
 }
 
-test("times in seconds and in milliseconds are the same, to a fraction of one", () => {
+test("reads timestamps in seconds and in milliseconds, with fractions", () => {
   assert.equal(read({ ...FULL, timestamp: 1_760_000_000.125 }).sample.timeMs, 1_760_000_000_125);
   const late = read({ ...FULL, timestamp: 1_760_000_000_125 });
   assert.equal(late.sample.timeMs, 1_760_000_000_125);
@@ -76,16 +76,16 @@ test("times in seconds and in milliseconds are the same, to a fraction of one", 
   assert.equal(read({ ...FULL, timestamp: 0 }).sample.timeMs, 0);
 });
 
-test("a place below sea level is one", () => {
+test("accepts a position below sea level", () => {
   assert.equal(read({ ...FULL, altitude: -428 }).sample.position?.altitude, -428);
 });
 
-test("what is not ours is left out", () => {
+test("ignores unknown fields", () => {
   const { native } = read(`{"__proto__": {"x": 1}, "battery": 80, ${JSON.stringify(REDUCED).slice(1)}`);
   assert.deepEqual(native, REDUCED);
 });
 
-test("bytes are read as text", () => {
+test("reads bytes as UTF-8 text", () => {
   const bytes = new TextEncoder().encode(JSON.stringify(FULL));
   assert.deepEqual(createFormat("native").read(bytes, null), read(FULL));
 });
@@ -95,15 +95,15 @@ for (const [what, message, path] of [
   ["a yaw of 720", { ...FULL, camera_yaw: 720 }, "/camera_yaw"],
   ["text for a number", { ...FULL, longitude: "2.17" }, "/longitude"],
   ["null for a number", { ...FULL, altitude: null }, "/altitude"],
-  ["no time", { ...FULL, timestamp: undefined }, "/timestamp"],
-  ["a date for a time", { ...FULL, timestamp: "2026-01-01T00:00:00Z" }, "/timestamp"],
+  ["no timestamp", { ...FULL, timestamp: undefined }, "/timestamp"],
+  ["a date for a timestamp", { ...FULL, timestamp: "2026-01-01T00:00:00Z" }, "/timestamp"],
   ["no field of view", { ...FULL, sensor_vfov: undefined }, "/sensor_vfov"],
   ["a field of view of 180 degrees", { ...FULL, sensor_hfov: 180 }, "/sensor_hfov"],
   ["a list", [FULL], ""],
   ["null", null, ""],
 ] as const) {
-  test(`refuses ${what}, and points at it`, () => {
-    const { faults } = refuse(JSON.stringify(message));
+  test(`rejects ${what} and names the field`, () => {
+    const { faults } = reject(JSON.stringify(message));
     assert.ok(
       faults.some((fault) => fault.path === path),
       JSON.stringify(faults),
@@ -111,8 +111,8 @@ for (const [what, message, path] of [
   });
 }
 
-test("refuses a number that is too large to reckon with", () => {
-  const { faults } = refuse(JSON.stringify(FULL).replace('"speed":3.5', '"speed":1e999'));
+test("rejects a number that is too large for calculations", () => {
+  const { faults } = reject(JSON.stringify(FULL).replace('"speed":3.5', '"speed":1e999'));
   assert.deepEqual(
     faults.map(({ path }) => path),
     ["/speed"],
@@ -120,14 +120,14 @@ test("refuses a number that is too large to reckon with", () => {
 });
 
 for (const payload of ["", "{", '{"timestamp": NaN}', new Uint8Array([0xff, 0xfe, 0x00]), "\u0000"]) {
-  test(`what is no JSON has no faults to point at: ${JSON.stringify(payload)}`, () => {
-    const fault = refuse(payload);
+  test(`rejects invalid JSON without pointers: ${JSON.stringify(payload)}`, () => {
+    const fault = reject(payload);
     assert.deepEqual(fault.faults, []);
-    assert.match(fault.message, /no JSON/);
+    assert.match(fault.message, /not valid JSON/);
   });
 }
 
-test("whatever comes is read or refused, and what is read is sound", () => {
+test("reads or rejects any input, and accepted values are valid", () => {
   const number = fc.oneof(fc.double(), fc.integer(), fc.constantFrom(null, "1", true, [], {}));
   const message = fc.record(
     Object.fromEntries(Object.keys(FULL).map((name) => [name, number])) as Record<keyof typeof FULL, typeof number>,
@@ -153,7 +153,7 @@ test("whatever comes is read or refused, and what is read is sound", () => {
   );
 });
 
-test("fixed values make a sample that always holds", () => {
+test("creates a sample without a time from fixed values", () => {
   const { timestamp: _, ...fields } = FULL;
   assert.equal(toSample(fields, null, null).timeMs, null);
 });

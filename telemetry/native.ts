@@ -1,17 +1,15 @@
-/** Our own message: one JSON object with the fields of schemas/api/telemetry.ts. */
+/** Windhover's own message: one JSON object with the fields of schemas/api/telemetry.ts. */
 import { TelemetryMessage } from "../schemas/api/telemetry.ts";
 import type { CameraAttitude, CameraPosition, TelemetrySample } from "../schemas/telemetry.ts";
-import { normaliseDegrees } from "./degrees.ts";
-import type { Reading, TelemetryFormat } from "./format.ts";
-import { expectBy, readJson } from "./read-json.ts";
+import { expectBy, type Reading, readJson, type TelemetryFormat } from "./format.ts";
 
-/** Of a message, without its time: what `static` has for parameters. */
-export type NativeFields = Partial<Omit<TelemetryMessage, "timestamp">>;
+/** The fields of a message without its time, as in the parameters of `static`. */
+type NativeFields = Partial<Omit<TelemetryMessage, "timestamp">>;
 
 const FIELDS = new Set(Object.keys(TelemetryMessage.properties));
 const POSITION = ["latitude", "longitude", "altitude", "rel_altitude"] as const;
 const ATTITUDE = ["camera_yaw", "camera_pitch", "camera_roll"] as const;
-/** A time above this is in milliseconds: in seconds it would be in the year 5138. */
+/** A larger timestamp is in milliseconds: in seconds it would be in the year 5138. */
 const MOST_SECONDS = 1e11;
 
 const expectMessage = expectBy(
@@ -21,7 +19,7 @@ const expectMessage = expectBy(
 
 export const createNative = (): TelemetryFormat => ({ read: readNative });
 
-/** Throws `TelemetryFault`. What we do not know is left out. */
+/** Throws `TelemetryFault`. Ignores unknown fields. */
 export function readNative(payload: Uint8Array | string, receivedMs: number | null): Reading {
   const value = readJson(payload);
   expectMessage(value);
@@ -34,7 +32,7 @@ export function readNative(payload: Uint8Array | string, receivedMs: number | nu
 export const toMilliseconds = (timestamp: number): number =>
   timestamp > MOST_SECONDS ? timestamp : Math.round(timestamp * 1e6) / 1e3;
 
-/** `timeMs` null: it always holds. A position or an attitude of which a part is missing is none. */
+/** `timeMs` is null for values that always apply. An incomplete position or attitude becomes null. */
 export function toSample(fields: NativeFields, timeMs: number | null, receivedMs: number | null): TelemetrySample {
   return {
     timeMs,
@@ -61,9 +59,15 @@ function readAttitude({ camera_yaw, camera_pitch, camera_roll }: NativeFields): 
   };
 }
 
-/** What keeps detections from getting places; null when nothing does. */
+/** The fields missing for geolocation; null if none is missing. */
 export function describeLack(fields: NativeFields): string | null {
   const missing = [...POSITION, ...ATTITUDE].filter((name) => fields[name] === undefined);
   if (missing.length === 0) return null;
-  return `The messages have no ${missing.join(", ")}: without ${missing.length === 1 ? "it" : "them"} there are no places, only angles and estimated distances.`;
+  return `The messages have no ${missing.join(", ")}: without ${missing.length === 1 ? "it" : "them"} detections get angles and estimated distances, but no coordinates.`;
+}
+
+/** The same angle from -180 to below 180. */
+export function normaliseDegrees(angle: number): number {
+  const turned = (((angle + 180) % 360) + 360) % 360;
+  return turned - 180;
 }

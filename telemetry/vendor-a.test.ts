@@ -3,6 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { type FormatParameters, TelemetryFault } from "./format.ts";
 import { createFormat } from "./formats.ts";
+import { findWideView, narrowView } from "./vendor-a.ts";
 
 const TIME = 1_760_000_000_000;
 const GIMBAL = { gimbal_pitch: -40, gimbal_roll: 0.5, gimbal_yaw: 170 };
@@ -18,8 +19,8 @@ const DATA = {
   "53-0-0": { ...GIMBAL, zoom_factor: 1 },
 };
 
-const near = (actual: number | null | undefined, expected: number): void =>
-  assert.ok(Math.abs((actual ?? Number.NaN) - expected) < 0.06, `${actual} is not ${expected}`);
+const near = (actual: number | null | undefined, expected: number, within = 0.06): void =>
+  assert.ok(Math.abs((actual ?? Number.NaN) - expected) < within, `${actual} is not ${expected}`);
 
 function open(parameters: FormatParameters = {}) {
   const format = createFormat("vendor_a", parameters);
@@ -30,7 +31,7 @@ function open(parameters: FormatParameters = {}) {
     );
 }
 
-test("a whole message becomes a whole sample and a whole native message", () => {
+test("converts a complete message to a complete sample and native message", () => {
   const { sample, native, lack } = open()(DATA);
   assert.equal(lack, null);
   near(sample.hfov, 71.5);
@@ -51,20 +52,20 @@ test("a whole message becomes a whole sample and a whole native message", () => 
   assert.deepEqual([native.drone_yaw, native.drone_pitch, native.drone_roll], [30, 1, -1]);
 });
 
-test("heights are above the ellipsoid: the geoid separation is taken off", () => {
+test("subtracts the geoid separation from heights above the ellipsoid", () => {
   const { sample } = open({ geoid_separation_m: 43.5 })(DATA);
   assert.equal(sample.position?.altitude, 112);
   assert.equal(sample.position?.relAltitude, 60);
 });
 
-test("a yaw of the gimbal that counts from the nose is turned with the drone, the short way", () => {
+test("adds the drone's heading to a gimbal yaw relative to the nose", () => {
   assert.equal(open({ gimbal_yaw_frame: "body" })(DATA).sample.attitude?.yaw, -160);
   const { sample, lack } = open({ gimbal_yaw_frame: "body" })({ ...DATA, attitude_head: null });
   assert.equal(sample.attitude, null);
   assert.match(lack ?? "", /gimbal_yaw_frame/);
 });
 
-test("a part that a message leaves out is remembered with its age, and forgotten after ten seconds", () => {
+test("keeps the last value of a missing field for ten seconds", () => {
   const read = open();
   read(DATA);
   const later = read({ latitude: 52.2, longitude: 5.1 }, 2000);
@@ -79,7 +80,7 @@ test("a part that a message leaves out is remembered with its age, and forgotten
   assert.match(last.lack ?? "", /height.*gimbal/s);
 });
 
-test("null is nothing told", () => {
+test("treats null as missing", () => {
   const read = open();
   read(DATA);
   const { native } = read({ ...DATA, elevation: null, "53-0-0": { gimbal_pitch: null } }, 500);
@@ -88,7 +89,7 @@ test("null is nothing told", () => {
   assert.equal(read({ ...DATA, "53-0-0": null }, 600).native.camera_yaw, 170);
 });
 
-test("a message that comes late changes nothing that is newer, and one that comes twice nothing at all", () => {
+test("ignores late messages for newer values, and duplicates", () => {
   const read = open();
   read(DATA);
   read({ ...DATA, elevation: 70 }, 2000);
@@ -99,14 +100,14 @@ test("a message that comes late changes nothing that is newer, and one that come
   assert.deepEqual(read({ horizontal_speed: 1 }, 2500), read({ horizontal_speed: 1 }, 2500));
 });
 
-test("a clock that is set back by much begins anew", () => {
+test("drops all values when the clock jumps far back", () => {
   const read = open();
   read(DATA);
   assert.equal(read({ latitude: 52, longitude: 5 }, -60_000).native.rel_altitude, undefined);
   assert.equal(read(DATA, -59_000).lack, null);
 });
 
-test("0, 0 is no fix, and said to be none", () => {
+test("treats 0, 0 as no fix, and says so", () => {
   const { sample, native, lack } = open()({ ...DATA, latitude: 0, longitude: 0 });
   assert.equal(sample.position, null);
   assert.equal(native.latitude, undefined);
@@ -114,14 +115,14 @@ test("0, 0 is no fix, and said to be none", () => {
   assert.notEqual(open()({ ...DATA, latitude: 0, longitude: 5 }).sample.position, null);
 });
 
-test("the picture narrows with the zoom, and a zoom below 1 means nothing", () => {
+test("narrows the view with the zoom, and ignores a zoom below 1", () => {
   const zoomed = (zoom_factor: number) => open()({ ...DATA, "53-0-0": { ...GIMBAL, zoom_factor } }).sample.hfov;
   near(zoomed(0.57), 71.5);
   // 2 atan(0.7203 / 10)
   near(zoomed(10), 8.24);
 });
 
-test("the region that the live view shows is preferred to the zoom", () => {
+test("prefers the live-view region to the zoom", () => {
   const camera = (region: unknown, payload_index = "53-0-0") => ({
     ...DATA,
     "53-0-0": { ...GIMBAL, zoom_factor: 10 },
@@ -135,7 +136,7 @@ test("the region that the live view shows is preferred to the zoom", () => {
   near(open()(camera(region, "67-0-0")).sample.hfov, 8.24);
 });
 
-test("a region that was told before does not outlive another zoom, or a region that is none", () => {
+test("drops the last region after another zoom or an invalid region", () => {
   const none = { left: 0, top: 0, right: 0, bottom: 0 };
   const narrow = { left: 0.475, top: 0.475, right: 0.525, bottom: 0.525 };
   const message = (zoom: number | null, region: unknown) => ({
@@ -160,12 +161,12 @@ test("a region that was told before does not outlive another zoom, or a region t
   near(late(message(null, null), 600).sample.hfov, 4.13);
 });
 
-test("zoom and region hold until they are told anew, through gaps, and not beyond another camera or a clock set back", () => {
+test("keeps zoom and region through gaps, until another camera or a clock set back", () => {
   const zoomed = { ...DATA, "53-0-0": { ...GIMBAL, zoom_factor: 5 } };
-  const untold = { ...DATA, "53-0-0": GIMBAL };
+  const partial = { ...DATA, "53-0-0": GIMBAL };
   const read = open();
   near(read(zoomed).sample.hfov, 16.4);
-  for (const afterMs of [4000, 12_000, 20_000, 600_000]) near(read(untold, afterMs).sample.hfov, 16.4);
+  for (const afterMs of [4000, 12_000, 20_000, 600_000]) near(read(partial, afterMs).sample.hfov, 16.4);
   near(read({ ...DATA, "53-0-0": { ...GIMBAL, zoom_factor: 1 } }, 601_000).sample.hfov, 71.5);
   read(zoomed, 602_000);
   near(
@@ -174,15 +175,15 @@ test("zoom and region hold until they are told anew, through gaps, and not beyon
   );
   const again = open();
   again(zoomed);
-  near(again(untold, -60_000).sample.hfov, 71.5);
+  near(again(partial, -60_000).sample.hfov, 71.5);
   const region = { left: 0.4, top: 0.45, right: 0.6, bottom: 0.65 };
   const shown = open();
   shown({ ...zoomed, cameras: [{ payload_index: "53-0-0", liveview_world_region: region }] });
-  near(shown(untold, 30_000).sample.hfov, 16.4);
+  near(shown(partial, 30_000).sample.hfov, 16.4);
 });
 
-test("a message of many faults is refused with some of them, and one of many cameras with one", () => {
-  const refuse = (data: unknown) => {
+test("rejects a message with many faults with some of them, and one with many cameras with one", () => {
+  const reject = (data: unknown) => {
     try {
       open()(data);
     } catch (error) {
@@ -193,40 +194,40 @@ test("a message of many faults is refused with some of them, and one of many cam
   const cameras = (count: number, value: unknown) =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [`${index}-0-0`, value]));
   assert.deepEqual(
-    refuse(cameras(5000, 1))?.map(({ path }) => path),
+    reject(cameras(5000, 1))?.map(({ path }) => path),
     ["/data"],
   );
-  assert.equal(refuse(cameras(32, { gimbal_yaw: "north", gimbal_roll: "up" }))?.length, 20);
-  assert.equal(refuse(cameras(32, GIMBAL)), null);
+  assert.equal(reject(cameras(32, { gimbal_yaw: "north", gimbal_roll: "up" }))?.length, 20);
+  assert.equal(reject(cameras(32, GIMBAL)), null);
 });
 
-test("the camera of the pilot is never the one", () => {
+test("never selects the pilot's camera", () => {
   const { sample, lack } = open()({ ...DATA, "53-0-0": undefined, "39-0-7": GIMBAL });
   assert.equal(sample.attitude, null);
-  assert.match(lack ?? "", /No message tells of a camera.*sensor_hfov/s);
+  assert.match(lack ?? "", /No message contains a camera.*sensor_hfov/s);
   assert.equal(open()({ ...DATA, "39-0-7": { ...GIMBAL, gimbal_yaw: "north" } }).sample.attitude?.yaw, 170);
 });
 
-test("a camera that is not known needs its fields of view set, and says so", () => {
+test("asks for the fields of view of an unknown camera", () => {
   const data = { ...DATA, "53-0-0": undefined, "99-0-0": GIMBAL };
   const { sample, lack } = open()(data);
   assert.equal(sample.hfov, null);
   assert.equal(sample.attitude?.yaw, 170);
-  assert.match(lack ?? "", /camera 99-0-0 is not known: .*sensor_hfov and sensor_vfov/);
+  assert.match(lack ?? "", /camera 99-0-0 is unknown: .*sensor_hfov and sensor_vfov/);
   const set = open({ sensor_hfov: 60, sensor_vfov: 36 })(data);
   near(set.sample.hfov, 60);
   near(set.sample.vfov, 36);
   assert.equal(set.lack, null);
 });
 
-test("of two cameras the one that is known is taken, and kept", () => {
+test("selects the known one of two cameras, and keeps it", () => {
   const read = open();
   assert.equal(read({ ...DATA, "99-0-0": { ...GIMBAL, gimbal_yaw: 1 } }).sample.attitude?.yaw, 170);
   assert.equal(read({ "99-0-0": { ...GIMBAL, gimbal_yaw: 1 } }, 500).sample.attitude, null);
   assert.equal(read({ "67-0-0": { ...GIMBAL, gimbal_yaw: 2 } }, 600).sample.attitude?.yaw, 2);
 });
 
-test("what the laser measures is told while it measures well", () => {
+test("reports the laser's target while its measurement is valid", () => {
   const laser = {
     measure_target_latitude: 52.2,
     measure_target_longitude: 5.2,
@@ -241,13 +242,13 @@ test("what the laser measures is told while it measures well", () => {
 
 for (const [what, message, path] of [
   ["a message without data", { timestamp: TIME }, "/data"],
-  ["a message without a time", { data: DATA }, "/timestamp"],
+  ["a message without a timestamp", { data: DATA }, "/timestamp"],
   ["a latitude of 91", { timestamp: TIME, data: { ...DATA, latitude: 91 } }, "/data/latitude"],
   ["text for a number", { timestamp: TIME, data: { "53-0-0": { gimbal_yaw: "north" } } }, "/data/53-0-0/gimbal_yaw"],
   ["a yaw of 720", { timestamp: TIME, data: { "53-0-0": { gimbal_yaw: 720 } } }, "/data/53-0-0/gimbal_yaw"],
   ["a native message", { timestamp: TIME, sensor_hfov: 60, sensor_vfov: 34 }, "/data"],
 ] as const) {
-  test(`refuses ${what}, points at it, and forgets nothing for it`, () => {
+  test(`rejects ${what}, names the field, and keeps its state`, () => {
     const format = createFormat("vendor_a");
     format.read(JSON.stringify({ timestamp: TIME, data: DATA }), null);
     assert.throws(
@@ -260,7 +261,7 @@ for (const [what, message, path] of [
   });
 }
 
-test("whatever comes is read or refused, and what is read is sound", () => {
+test("reads or rejects any input, and accepted values are valid", () => {
   const value = fc.oneof(fc.double({ noDefaultInfinity: true, noNaN: true }), fc.constantFrom(null, "1", true, [], {}));
   const payload = fc.record(
     { gimbal_yaw: value, gimbal_pitch: value, gimbal_roll: value, zoom_factor: value },
@@ -305,4 +306,23 @@ test("whatever comes is read or refused, and what is read is sound", () => {
       },
     ),
   );
+});
+
+test("derives 71.5° by 44.1° for 16:9 from a diagonal of 84°", () => {
+  // tan(42°) = 0.9004; 4/5 of it across: 2 atan(0.7203) = 71.5°; 9/16 of that: 2 atan(0.4052) = 44.1°.
+  for (const payload of ["52-0-0", "53-0-0", "66-0-0", "67-0-0", "80-0-0"]) {
+    near(findWideView(payload)?.hfov, 71.5);
+    near(findWideView(payload)?.vfov, 44.1);
+  }
+  near(findWideView("81-0-0")?.hfov, 69.6);
+});
+
+test("returns null for unknown cameras", () => {
+  for (const payload of ["39-0-7", "0-0-0", "toString", ""]) assert.equal(findWideView(payload), null);
+});
+
+test("half of the image covers more than half of the angle", () => {
+  // tan(45°) = 1; half of it: 2 atan(0.5) = 53.13°.
+  near(narrowView({ hfov: 90, vfov: 90 }, 0.5, 1).hfov, 53.13, 0.005);
+  near(narrowView({ hfov: 90, vfov: 90 }, 0.5, 1).vfov, 90, 1e-9);
 });

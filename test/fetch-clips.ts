@@ -4,8 +4,7 @@
  *
  *   node --import tsx test/fetch-clips.ts
  */
-import { CLIPS, clipFile } from "../clips/clips.ts";
-import { fetchClip } from "../clips/fetch-clip.ts";
+import { CLIPS, clipFile, fetchClip } from "../clips/clips.ts";
 
 for (const [name, clip] of Object.entries(CLIPS)) {
   try {

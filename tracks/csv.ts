@@ -1,10 +1,18 @@
 /**
- * CSV (RFC 4180): a line for every point of every track; coordinates are empty where there are none. For spreadsheets, too,
- * which take text for a formula when it begins like one.
+ * CSV (RFC 4180): one line per point of every track, with empty coordinates if there are none. Safe for spreadsheets, which
+ * interpret some text as a formula.
  */
 import type { TrackPoint, TrackSpot } from "../schemas/track-report.ts";
-import type { TracksFormat, WholeTrack } from "./format.ts";
-import { roundAngle, roundDegrees, roundMetres, toPercent, toTime, writePlain } from "./rounding.ts";
+import {
+  roundAngle,
+  roundDegrees,
+  roundMetres,
+  type TracksFormat,
+  toPercent,
+  toTime,
+  type WholeTrack,
+  writePlain,
+} from "./format.ts";
 
 const COLUMNS = [
   ...["track_id", "class_id", "class_name", "time", "confidence", "latitude", "longitude", "altitude_m"],
@@ -19,7 +27,7 @@ export const csv: TracksFormat = {
   writeFoot: () => "",
 };
 
-/** Of a track whose points were all lost on their way: what its summary knows. */
+/** For a track without points: the values of its summary. */
 const findLast = ({ lastSeenMs, confidence, box }: WholeTrack): TrackPoint => ({
   timeMs: lastSeenMs,
   confidence: confidence.mean,
@@ -52,7 +60,7 @@ const writeLine = (cells: readonly (string | number)[]): string => `${cells.join
 const FORMULA = /^[=+\-@\t\r]/;
 const NEEDS_QUOTES = /[",\r\n]/;
 
-/** An apostrophe ahead makes text of a formula; quotes hold commas and the ends of lines. */
+/** A leading apostrophe turns a formula into text; quotes allow commas and line breaks. */
 export function writeText(text: string): string {
   const harmless = FORMULA.test(text) ? `'${text}` : text;
   return NEEDS_QUOTES.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;

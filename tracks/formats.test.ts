@@ -7,8 +7,8 @@ import { writeText } from "./csv.ts";
 import { readGeoJson } from "./rfc7946.fixture.ts";
 import { PROCESS_UUID, spotAt, trackOf, writeAll } from "./tracks.fixture.ts";
 
-/** Of `NASTY`, what XML can say. */
-const SPEAKABLE = `<b>"R&D"</b>, ]]> 'x' \ufffd\ufffd\ufffd ü 🚗`;
+/** `NASTY` with the characters that XML cannot represent replaced. */
+const REPRESENTABLE = `<b>"R&D"</b>, ]]> 'x' \ufffd\ufffd\ufffd ü 🚗`;
 const NASTY = `<b>"R&D"</b>, ]]> 'x' \u0000\u0001\ud800 ü 🚗`;
 
 interface Placemark {
@@ -19,7 +19,7 @@ interface Placemark {
   readonly points: readonly (readonly (readonly number[])[])[];
 }
 
-/** By Python's parser, which knows nothing of ours. */
+/** With Python's XML parser, independent of the implementation. */
 function readKml(...texts: readonly string[]): readonly { readonly name: string; readonly placemarks: Placemark[] }[] {
   return texts.map((input) => {
     const script = fileURLToPath(new URL("read-kml.fixture.py", import.meta.url));
@@ -29,7 +29,7 @@ function readKml(...texts: readonly string[]): readonly { readonly name: string;
   });
 }
 
-/** RFC 4180, read letter by letter. */
+/** RFC 4180, read character by character. */
 function readCsv(text: string): string[][] {
   const rows: string[][] = [[]];
   let [cell, isQuoted] = ["", false];
@@ -58,7 +58,7 @@ const path = [
 ];
 
 describe("GeoJSON", () => {
-  test("has a feature for every track: a line, a point, or none", () => {
+  test("has a feature for every track: a line, a point, or null", () => {
     const tracks = [trackOf(1, path), trackOf(2, [spotAt(-33.9, 18.4)]), trackOf(3, [null, null]), trackOf(4, [])];
     const features = readGeoJson(writeAll("geojson", tracks));
     assert.deepEqual(
@@ -96,13 +96,13 @@ describe("GeoJSON", () => {
     });
   });
 
-  test("is valid without any track, and whatever classes are called", () => {
+  test("is valid without any track, and for any class name", () => {
     assert.deepEqual(readGeoJson(writeAll("geojson", NO_TRACKS)), []);
     const [feature] = readGeoJson(writeAll("geojson", [trackOf(1, path, { className: NASTY })], NASTY));
     assert.equal(feature?.properties.class_name, NASTY);
   });
 
-  test("is cut at the date line, where it is crossed, with a time for every position", () => {
+  test("is cut where it crosses the date line, with a time for every position", () => {
     const crossed = trackOf(1, [spotAt(0, 179.5), spotAt(1, -179.5), spotAt(2, -179), spotAt(3, 180), spotAt(4, 179)]);
     const [feature] = readGeoJson(writeAll("geojson", [crossed]));
     assert.deepEqual(feature?.geometry?.coordinates, [
@@ -147,7 +147,7 @@ describe("GeoJSON", () => {
 });
 
 describe("KML", () => {
-  test("has a placemark for every track that has a place, in the colour of its class", () => {
+  test("has a placemark for every geolocated track, in the colour of its class", () => {
     const tracks = [
       trackOf(1, path),
       trackOf(2, [spotAt(0.00000004, -0.0000002)], { classId: 0, className: "person" }),
@@ -156,7 +156,7 @@ describe("KML", () => {
     ];
     const [file, empty] = readKml(writeAll("kml", tracks, NASTY), writeAll("kml", NO_TRACKS));
     assert.deepEqual(empty?.placemarks, []);
-    assert.equal(file?.name, `Tracks of ${SPEAKABLE}`);
+    assert.equal(file?.name, `Tracks of ${REPRESENTABLE}`);
     const [line, point, cut] = file?.placemarks ?? [];
     assert.deepEqual([line?.name, line?.colour, line?.lines[0]?.length], ["car 1", "ff739e00", 3]);
     assert.deepEqual(line?.data, {
@@ -172,7 +172,7 @@ describe("KML", () => {
 });
 
 describe("CSV", () => {
-  test("has a line for every point, with empty coordinates where there are none", () => {
+  test("has a line for every point, with empty coordinates if there are none", () => {
     const text = writeAll("csv", [trackOf(1, path.slice(1, 3)), trackOf(2, [])]);
     const [head, ...rows] = readCsv(text);
     assert.equal(new Set([head, ...rows].map((row) => row?.length)).size, 1);
@@ -188,7 +188,7 @@ describe("CSV", () => {
           ...{ track_id: "1", class_id: "2", class_name: "car", time: "2023-11-14T22:13:21.000Z", confidence: "80" },
           ...{ bbox_x: "11", bbox_y: "20.5", bbox_width: "30", bbox_height: "40" },
         },
-        // Its points are lost: what its summary knows.
+        // A track without points: the values of its summary.
         {
           ...{ track_id: "2", class_id: "2", class_name: "car", time: "2023-11-14T22:13:25.000Z", confidence: "75" },
           ...{ bbox_x: "10", bbox_y: "20.5", bbox_width: "30", bbox_height: "40" },
@@ -197,7 +197,7 @@ describe("CSV", () => {
     );
   });
 
-  test("says of any class name what it is, in one cell, and no spreadsheet takes it for a formula", () => {
+  test("writes any class name into one cell that no spreadsheet interprets as a formula", () => {
     const formulas = [
       "=1+1",
       "+1",
@@ -222,7 +222,7 @@ describe("CSV", () => {
   });
 });
 
-test("every format says which process it is of, as far as it can", () => {
+test("GeoJSON and KML contain the process UUID", () => {
   assert.ok(writeAll("geojson", NO_TRACKS).includes(PROCESS_UUID));
   assert.ok(writeAll("kml", NO_TRACKS).includes(PROCESS_UUID));
 });

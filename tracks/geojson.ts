@@ -1,10 +1,17 @@
 /**
- * GeoJSON (RFC 7946): a collection with a feature for every track. A path is a LineString, one place a Point, no place
- * null, which the RFC calls unlocated. Altitudes are metres above mean sea level.
+ * GeoJSON (RFC 7946): a collection with one feature per track. A path is a LineString, a single position a Point; without a
+ * position the geometry is null, which the RFC calls unlocated. Altitudes are in metres above mean sea level.
  */
-import type { TracksFormat, TracksOrigin, WholeTrack } from "./format.ts";
+import {
+  roundDegrees,
+  roundMetres,
+  type TracksFormat,
+  type TracksOrigin,
+  toPercent,
+  toTime,
+  type WholeTrack,
+} from "./format.ts";
 import { cutAtDateLine, findMotion, findPath, type PathPoint } from "./path.ts";
-import { roundAngle, roundDegrees, roundMetres, toPercent, toTime } from "./rounding.ts";
 
 export const geojson: TracksFormat = {
   mediaType: "application/geo+json",
@@ -37,15 +44,15 @@ function makeFeature(track: WholeTrack): object {
       mean_confidence: toPercent(track.confidence.mean),
       min_confidence: toPercent(track.confidence.least),
       bbox_pixels: track.box,
-      speed_mps: speedMps === null ? null : roundMetres(speedMps),
-      heading: heading === null ? null : roundAngle(heading),
-      position_error_m: errorM === null ? null : roundMetres(errorM),
+      speed_mps: speedMps,
+      heading,
+      position_error_m: errorM,
       times,
     },
   };
 }
 
-/** `times` has the shape of `coordinates`: one for every position. */
+/** `times` has the structure of `coordinates`: one time per position. */
 function makeGeometry(path: readonly PathPoint[]): { readonly geometry: object | null; readonly times: unknown } {
   const [first] = path;
   if (first === undefined) return { geometry: null, times: null };

@@ -1,13 +1,20 @@
 /**
- * KML 2.2: a placemark for every track that has a place, with the time in which it was seen. LineString and not gx:Track:
- * every map reads it. It is drawn on the ground, wherever the map takes that to be.
+ * KML 2.2: one placemark per geolocated track, with its time span. Uses LineString, which every map reads, instead of
+ * gx:Track. Lines are drawn on the map's ground.
  */
-import type { TracksFormat, TracksOrigin, WholeTrack } from "./format.ts";
+import {
+  roundDegrees,
+  roundMetres,
+  type TracksFormat,
+  type TracksOrigin,
+  toPercent,
+  toTime,
+  type WholeTrack,
+  writePlain,
+} from "./format.ts";
 import { cutAtDateLine, findMotion, findPath, type PathPoint } from "./path.ts";
-import { roundAngle, roundDegrees, roundMetres, toPercent, toTime, writePlain } from "./rounding.ts";
-import { escapeXml } from "./xml.ts";
 
-/** By class, as `overlay` draws them on the video: seven colours, and lighter tints of them. Red, green and blue. */
+/** By class, as `overlay` draws them on the video: seven colours and lighter tints of them, as RRGGBB. */
 const COLOURS = [
   ...["e69f00", "56b4e9", "009e73", "f0e442", "cc79a7", "0072b2", "d55e00"],
   ...["f3cf80", "abdaf4", "80cfb9", "f8f2a1", "e6bcd3", "80b9d9", "eaaf80"],
@@ -33,7 +40,7 @@ function writeHead({ title, processUuid }: TracksOrigin): string {
   ].join("\n");
 }
 
-/** KML has its colours the other way round: opacity, blue, green, red. */
+/** KML's order is opacity, blue, green, red. */
 function writeStyle(rgb: string, index: number): string {
   const colour = `ff${rgb.slice(4)}${rgb.slice(2, 4)}${rgb.slice(0, 2)}`;
   return `<Style id="colour-${index}"><IconStyle><color>${colour}</color><scale>0.8</scale></IconStyle><LineStyle><color>${colour}</color><width>3</width></LineStyle></Style>`;
@@ -68,9 +75,9 @@ function listData(track: WholeTrack, path: readonly PathPoint[]): readonly Data[
     ["max_confidence", toPercent(track.confidence.best)],
     ["mean_confidence", toPercent(track.confidence.mean)],
     ["min_confidence", toPercent(track.confidence.least)],
-    ...(speedMps === null ? [] : ([["speed_mps", roundMetres(speedMps)]] as const)),
-    ...(heading === null ? [] : ([["heading", roundAngle(heading)]] as const)),
-    ...(errorM === null ? [] : ([["position_error_m", roundMetres(errorM)]] as const)),
+    ...(speedMps === null ? [] : ([["speed_mps", speedMps]] as const)),
+    ...(heading === null ? [] : ([["heading", heading]] as const)),
+    ...(errorM === null ? [] : ([["position_error_m", errorM]] as const)),
   ];
 }
 
@@ -93,3 +100,19 @@ const writePositions = (path: readonly PathPoint[]): string =>
       ),
     )
     .join(" ");
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&apos;",
+};
+
+/** Not allowed in XML 1.0, not even escaped: most control characters, lone surrogates, two noncharacters. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the expression matches control characters.
+const INVALID = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Surrogate}/gu;
+
+/** For text and for attribute values. */
+const escapeXml = (text: string): string =>
+  text.replaceAll(INVALID, "\ufffd").replaceAll(/[&<>"']/g, (letter) => ENTITIES[letter] ?? letter);

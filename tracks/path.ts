@@ -1,11 +1,12 @@
 /** The path of a track over the ground. */
 import type { TrackPoint, TrackSpot } from "../schemas/track-report.ts";
+import { roundAngle, roundMetres } from "./format.ts";
 
 export interface PathPoint extends TrackSpot {
   readonly timeMs: number;
 }
 
-/** What is known of its motion at the end. */
+/** The last known motion, rounded. */
 export interface Motion {
   readonly speedMps: number | null;
   readonly heading: number | null;
@@ -15,19 +16,19 @@ export interface Motion {
 export const findPath = (points: readonly TrackPoint[]): readonly PathPoint[] =>
   points.flatMap(({ timeMs, spot }) => (spot === null ? [] : [{ timeMs, ...spot }]));
 
-/** The last that was known. */
 export function findMotion(path: readonly PathPoint[]): Motion {
   const moving = path.findLast(({ speedMps }) => speedMps !== null);
+  const errorM = path.at(-1)?.errorM ?? null;
   return {
-    speedMps: moving?.speedMps ?? null,
-    heading: moving?.heading ?? null,
-    errorM: path.at(-1)?.errorM ?? null,
+    speedMps: moving?.speedMps == null ? null : roundMetres(moving.speedMps),
+    heading: moving?.heading == null ? null : roundAngle(moving.heading),
+    errorM: errorM === null ? null : roundMetres(errorM),
   };
 }
 
 /**
- * In parts that do not cross the 180th meridian (RFC 7946, 3.1.9): a path that does would be drawn around the globe. Both
- * parts go up to it.
+ * Splits a path where it crosses the 180th meridian (RFC 7946, 3.1.9): maps would draw it around the globe. Both parts
+ * extend to the meridian.
  */
 export function cutAtDateLine(path: readonly PathPoint[]): readonly (readonly PathPoint[])[] {
   const parts: PathPoint[][] = [];
@@ -44,7 +45,7 @@ export function cutAtDateLine(path: readonly PathPoint[]): readonly (readonly Pa
   return parts.map(dropRepeats);
 }
 
-/** Where the short way between them crosses the line: once on either side of it. */
+/** The point where the shorter way crosses the meridian, once for either side. */
 function crossing(from: PathPoint, to: PathPoint): readonly [PathPoint, PathPoint] {
   const side = from.longitude > 0 ? 180 : -180;
   const whole = 360 - Math.abs(to.longitude - from.longitude);
@@ -62,7 +63,7 @@ function crossing(from: PathPoint, to: PathPoint): readonly [PathPoint, PathPoin
   ];
 }
 
-/** A point that lies on the line itself is there already. A line still has two. */
+/** Removes the crossing point where the path has a point on the meridian itself. A line keeps at least two points. */
 const dropRepeats = (part: readonly PathPoint[]): readonly PathPoint[] =>
   part.length <= 2 ? part : part.filter((point, i) => i === 0 || !isSamePlace(point, part[i - 1]));
 

@@ -1,5 +1,5 @@
-"""Reads KML on standard input with Python's own parser, holds it against the order and the values that the KML 2.2 schema
-asks for, and prints what it found as JSON."""
+"""Reads KML on standard input with Python's own parser, checks the order and the values that the KML 2.2 schema
+requires, and prints the content as JSON."""
 import json
 import re
 import sys

@@ -1,16 +1,16 @@
 /**
- * A track as the track report of the interface has it, in JSON. In two parts, as what is said of a track that has ended
- * never changes, while its picture and what was found out about it later are kept elsewhere. Pure.
+ * Writes the JSON of a track in the track report. In two parts: the first never changes for a track that has ended; its
+ * image and the results of enhancement are stored elsewhere. Pure.
  */
 import type { TrackPoint, TrackSpot, TrackSummary } from "../schemas/track-report.ts";
-import { roundDegrees, roundMetres, toPercent } from "./rounding.ts";
+import { roundDegrees, roundMetres, toPercent } from "./format.ts";
 
 export interface KnownSpot extends Pick<TrackSpot, "latitude" | "longitude" | "altitude"> {
   readonly timeMs: number;
 }
 
 export interface EntryTrack extends TrackSummary {
-  /** Those of the window, by time. */
+  /** The points in the window, by time. */
   readonly points: readonly Pick<TrackPoint, "timeMs" | "confidence">[];
   readonly firstSpot: KnownSpot | null;
   readonly lastSpot: KnownSpot | null;
@@ -19,11 +19,11 @@ export interface EntryTrack extends TrackSummary {
 export interface EntryPatch {
   readonly timeMs: number;
   readonly confidence: number;
-  /** In base64. */
+  /** Base64. */
   readonly jpeg: string;
 }
 
-/** All but the pictures and what comes behind them; `endEntry` closes it. */
+/** Everything before the images; `endEntry` completes it. */
 export function beginEntry({ points, firstSpot, lastSpot, ...track }: EntryTrack): string {
   const entry = {
     track_id: track.id,
@@ -44,13 +44,13 @@ export function beginEntry({ points, firstSpot, lastSpot, ...track }: EntryTrack
   return JSON.stringify(entry).slice(0, -1);
 }
 
-/** @param enhanced JSON of what was found out about it; null: nobody has looked */
+/** @param enhanced JSON of the enhancement's result; null if there is none */
 export function endEntry(patch: EntryPatch | null, enhanced: string | null): string {
   const patches = patch === null ? "" : showPatch(patch);
   return `,"image_patches":[${patches}]${enhanced === null ? "" : `,"enhanced_data":${enhanced}`}}`;
 }
 
-/** By hand: base64 needs no escapes, and there may be a gigabyte of it. */
+/** Without JSON.stringify: base64 needs no escaping, and there may be a gigabyte of it. */
 const showPatch = ({ jpeg, confidence, timeMs }: EntryPatch): string =>
   `{"image":"${jpeg}","confidence":${toPercent(confidence)},"timestamp":${toPosix(timeMs)}}`;
 
@@ -62,5 +62,5 @@ const showSpot = (spot: KnownSpot | null) =>
     timestamp: toPosix(spot.timeMs),
   };
 
-/** Seconds, to a millisecond. */
+/** Seconds with milliseconds. */
 export const toPosix = (ms: number): number => ms / 1000;

@@ -1,6 +1,6 @@
 /**
- * GeoJSON by the words of RFC 7946, written from it and from nothing of ours: https://www.rfc-editor.org/rfc/rfc7946. Only
- * the types that a path can be. `judge` adds what a schema cannot say.
+ * A GeoJSON validator written from RFC 7946 alone, independent of the implementation: https://www.rfc-editor.org/rfc/rfc7946.
+ * Covers only the geometry types of a path. `readGeoJson` adds the rules that a schema cannot express.
  */
 import assert from "node:assert/strict";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -72,7 +72,7 @@ export interface Feature {
   readonly properties: Readonly<Record<string, unknown>> & { readonly track_id: number; readonly times: unknown };
 }
 
-/** Throws with what does not fit. */
+/** Throws with the rules that are violated. */
 export function readGeoJson(text: string): readonly Feature[] {
   const collection: unknown = JSON.parse(text);
   assert.ok(validate(collection), JSON.stringify(validate.errors?.slice(0, 3)));
@@ -84,7 +84,7 @@ export function readGeoJson(text: string): readonly Feature[] {
         : geometry?.type === "MultiLineString"
           ? geometry.coordinates
           : [];
-    // 3.1.9: what crosses the antimeridian SHOULD be cut in two.
+    // 3.1.9: a geometry that crosses the antimeridian SHOULD be cut in two.
     for (const line of lines as number[][][])
       for (const [i, [longitude = 0]] of line.entries())
         assert.ok(i === 0 || Math.abs(longitude - (line[i - 1]?.[0] ?? 0)) <= 180, "a line around the globe");

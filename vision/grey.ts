@@ -1,6 +1,7 @@
-import { halveGrey, shrinkLuma } from "../native/motion.ts";
+/** Small grey images of frames, their pyramids, and the optical flow of points between two pyramids. */
+import { followPoints, halveGrey, shrinkLuma } from "../native/kernels.ts";
 
-/** Brightness as numbers, row by row. */
+/** Luma as floats, row by row. */
 export interface Grey {
   readonly width: number;
   readonly height: number;
@@ -14,12 +15,12 @@ export interface LumaPlane {
   readonly height: number;
 }
 
-/** Pixels of the frame for each pixel of a small picture no wider than `widest`. */
+/** Frame pixels per pixel of a small image no wider than `widest`. */
 export const chooseStep = (width: number, widest: number): number => Math.max(1, Math.ceil(width / widest));
 
 /**
- * A small picture, each of whose pixels is the mean of four taken out of `step` × `step`. `spare` is a picture that is no
- * longer needed: its memory is used again where it has the right size.
+ * A small image, each of whose pixels is the mean of four out of `step` × `step`. The memory of `spare`, an image no
+ * longer in use, is reused if it has the right size.
  */
 export function shrink({ data, stride, width, height }: LumaPlane, step: number, spare?: Grey): Grey {
   const small = { width: Math.floor(width / step), height: Math.floor(height / step) };
@@ -28,7 +29,7 @@ export function shrink({ data, stride, width, height }: LumaPlane, step: number,
   return { ...small, data: target };
 }
 
-/** The picture and smaller ones of it, each half as wide as the one before; in the memory of `spare` as above. */
+/** The image and smaller copies, each half as wide as the one before; reuses the memory of `spare` as above. */
 export function buildPyramid(grey: Grey, levels: number, spare: readonly Grey[] = []): readonly Grey[] {
   const pyramid = [grey];
   while (pyramid.length < levels) pyramid.push(halve(pyramid.at(-1) as Grey, spare[pyramid.length]));
@@ -43,4 +44,26 @@ function halve({ width, height, data }: Grey, spare?: Grey): Grey {
   const target = takeMemory(half.width * half.height, spare);
   halveGrey(data, width, height, target);
   return { ...half, data: target };
+}
+
+/** Pyramid level at which the search starts, and the expected shift in pixels of the largest image. */
+export interface FlowStart {
+  readonly level: number;
+  readonly right: number;
+  readonly down: number;
+}
+
+/**
+ * Positions in `after` of the points of `before` (pyramidal Lucas-Kanade). Points are interleaved x and y in pixels of the
+ * largest image; points that are lost become NaN.
+ */
+export function follow(
+  before: readonly Grey[],
+  after: readonly Grey[],
+  points: Float32Array,
+  { level, right, down }: FlowStart,
+): Float32Array {
+  const { width, height } = before[0] as Grey;
+  const images = (pyramid: readonly Grey[]) => pyramid.map(({ data }) => data);
+  return followPoints(images(before), images(after), width, height, points, level, right, down);
 }

@@ -8,7 +8,7 @@ const size = { width: 1920, height: 1080 };
 const rate = (box: Box, confidence = 0.8): number => ratePatch({ box, confidence }, size);
 
 describe("the patch of an object", () => {
-  test("is its box with a tenth of its sides around it", () => {
+  test("is its box with a margin of a tenth of its sides", () => {
     const { x, y, width, height } = choosePatch([0.5, 0.25, 0.1, 0.2]) ?? assert.fail("no patch");
     for (const [found, expected] of [
       [x, 0.49],
@@ -19,7 +19,7 @@ describe("the patch of an object", () => {
       assert.ok(Math.abs(found - expected) < 1e-9, `${found} is not ${expected}`);
   });
 
-  test("lies within the frame and covers what the box has in it, wherever the box is", () => {
+  test("lies within the frame and covers the visible part of the box", () => {
     const side = fc.double({ min: -2, max: 2, noNaN: true });
     const extent = fc.double({ min: 1e-6, max: 3, noNaN: true });
     fc.assert(
@@ -34,7 +34,7 @@ describe("the patch of an object", () => {
     );
   });
 
-  test("is none where there is nothing to see", () => {
+  test("is null for boxes that are empty or outside of the frame", () => {
     for (const box of [
       [1, 0, 0.1, 0.1],
       [0, 0, 0, 0.1],
@@ -48,8 +48,8 @@ describe("the patch of an object", () => {
   });
 });
 
-describe("the better of two patches", () => {
-  test("is the surer, the larger, the one that is not cut off by the edge of the frame", () => {
+describe("the score of a patch", () => {
+  test("grows with confidence and size, and is lower at the edge of the frame", () => {
     const middle: Box = [0.4, 0.4, 0.1, 0.1];
     assert.ok(rate(middle, 0.9) > rate(middle, 0.5));
     assert.ok(rate([0.4, 0.4, 0.15, 0.15]) > rate(middle));
@@ -62,11 +62,11 @@ describe("the better of two patches", () => {
       assert.ok(rate(atEdge) < rate(middle));
   });
 
-  test("gains nothing by more pixels than are kept", () => {
+  test("does not grow with more pixels than are kept", () => {
     assert.equal(rate([0.1, 0.1, 0.5, 0.6]), rate([0.1, 0.1, 0.7, 0.8]));
   });
 
-  test("takes the place of the other when it is better by more than a quarter", () => {
+  test("replaces another when it is better by more than a quarter", () => {
     assert.ok(isClearlyBetter(0.51, 0.4));
     assert.ok(!isClearlyBetter(0.5, 0.4));
     assert.ok(isClearlyBetter(0.01, 0));

@@ -1,7 +1,7 @@
-/** Which part of a frame shows an object, and how well it shows it. Pure. */
+/** The part of a frame that shows an object, and a score of how well it shows it. Pure. */
 import type { Box } from "../schemas/detections.ts";
 
-/** In fractions of the frame, within it: what `frame.image` takes. */
+/** Fractions of the frame, clipped to it, as `frame.image` expects. */
 export interface PatchRegion {
   readonly x: number;
   readonly y: number;
@@ -14,17 +14,17 @@ interface PictureSize {
   readonly height: number;
 }
 
-/** Around the box, of its sides: boxes are off by some of it, and a thing is told more easily with its surroundings. */
+/** Share of the box's sides added around it: boxes are inexact, and context helps recognition. */
 const MARGIN = 0.1;
-/** A box that comes this near to an edge of the frame probably goes on beyond it. */
+/** A box this close to an edge of the frame is probably cut off by it. */
 const EDGE = 0.004;
 const CUT_OFF_SHARE = 0.5;
-/** Of the square with the box's area. Nothing is gained by more pixels than these. */
+/** Side of the square with the box's area; more pixels do not raise the score. */
 const ENOUGH_PIXELS = 480;
-/** A new picture costs work: by less than this share of the score it is not worth it. */
+/** Factor by which a new score must exceed the old one: encoding a new image costs time. */
 const CLEARLY_BETTER = 1.25;
 
-/** The box with a margin, clipped to the frame. Null when nothing of it lies in the frame. */
+/** The box with a margin, clipped to the frame. Null when it lies outside of the frame. */
 export function choosePatch([left, top, width, height]: Box): PatchRegion | null {
   const x = span(left, width);
   const y = span(top, height);
@@ -34,11 +34,11 @@ export function choosePatch([left, top, width, height]: Box): PatchRegion | null
 function span(from: number, extent: number): { from: number; extent: number } | null {
   const low = Math.max(0, from - extent * MARGIN);
   const high = Math.min(1, from + extent * (1 + MARGIN));
-  // Written so that NaN is nothing too.
+  // Comparisons written so that NaN gives null.
   return extent > 0 && from < 1 && from + extent > 0 && high > low ? { from: low, extent: high - low } : null;
 }
 
-/** Of two pictures of an object the one with the higher score is the better. From 0, which nobody should keep, to 1. */
+/** From 0 (not usable) to 1; the higher of two scores is the better image of an object. */
 export function ratePatch(
   { box, confidence }: { box: Box; confidence: number },
   { width, height }: PictureSize,
@@ -50,5 +50,5 @@ export function ratePatch(
   return confidence * Math.min(1, pixels / ENOUGH_PIXELS) * (isCutOff ? CUT_OFF_SHARE : 1);
 }
 
-/** Whether a picture of this score should take the place of the one that is there. */
+/** Whether an image with this score should replace the current one. */
 export const isClearlyBetter = (score: number, before: number): boolean => score > before * CLEARLY_BETTER;

@@ -13,7 +13,7 @@ const turn = (degrees: number, zoom: number, right: number, down: number): Camer
 
 const pan = openPan(WIDTH, HEIGHT, 0);
 
-/** How far the motion found puts a corner of the frame from where it is, at worst, in pixels. */
+/** Largest error of the estimated motion at the corners of the frame, in pixels. */
 function measureError(found: CameraMotion, made: CameraMotion): number {
   const errors = [0, WIDTH].flatMap((x) =>
     [0, HEIGHT].map((y) =>
@@ -33,19 +33,15 @@ for (const [behaviour, made] of [
   ["a zoom in", turn(0, 1.03, -9, -5)],
   ["a zoom out with a turn", turn(-1, 0.97, 6, 9)],
 ] as const)
-  test(`${behaviour} is found to a pixel at the corners`, () => {
+  test(`${behaviour} is estimated to a pixel at the corners`, () => {
     const picture = new PictureMotion();
-    assert.equal(
-      picture.next(renderScene(WIDTH, HEIGHT, STILL), []),
-      null,
-      "there is nothing to compare the first with",
-    );
+    assert.equal(picture.next(renderScene(WIDTH, HEIGHT, STILL), []), null, "the first frame has no predecessor");
     const found = picture.next(renderScene(WIDTH, HEIGHT, made), []);
     assert.ok(found !== null);
     assert.ok(measureError(found, made) < 1, `${measureError(found, made)} pixels off`);
   });
 
-test("a camera that stands still does not tremble", () => {
+test("a static camera gives no motion", () => {
   const picture = new PictureMotion();
   picture.next(renderScene(WIDTH, HEIGHT, STILL), []);
   const noisy = renderScene(WIDTH, HEIGHT, STILL);
@@ -66,7 +62,7 @@ test("a camera that creeps, by less than noise a frame, is not taken for one tha
   assert.ok(Math.abs(down - 1.6) < 0.4, `${down} of 1.6 pixels found`);
 });
 
-test("one who walks in front of a camera that stands still does not set it in motion", () => {
+test("a person walking in front of a static camera gives no motion", () => {
   const picture = new PictureMotion();
   for (let i = 0; i < 30; i++) {
     const plane = pan(0);
@@ -77,7 +73,7 @@ test("one who walks in front of a camera that stands still does not set it in mo
   }
 });
 
-test("objects that fill a third of the picture do not pull the camera along", () => {
+test("objects that fill a third of the frame do not bias the camera motion", () => {
   const made = turn(0, 1, 8, 0);
   const [before, after] = [renderScene(WIDTH, HEIGHT, STILL), renderScene(WIDTH, HEIGHT, made)];
   const from = [[60, 40, 150, 300] as const, [400, 60, 140, 260] as const];
@@ -90,7 +86,7 @@ test("objects that fill a third of the picture do not pull the camera along", ()
   assert.ok(found !== null && measureError(found, made) < 1);
 });
 
-test("nothing to hold on to, or another scene: nothing is said", () => {
+test("a frame without corners or of another scene gives null", () => {
   const grey = { data: new Uint8Array(WIDTH * HEIGHT).fill(90), stride: WIDTH, width: WIDTH, height: HEIGHT };
   const picture = new PictureMotion();
   picture.next(grey, []);
@@ -99,7 +95,7 @@ test("nothing to hold on to, or another scene: nothing is said", () => {
   assert.equal(picture.next(renderScene(WIDTH, HEIGHT, turn(90, 2.5, 4000, 9000)), []), null);
 });
 
-test("a change of the resolution starts anew", () => {
+test("a change of the resolution starts over", () => {
   const picture = new PictureMotion();
   picture.next(renderScene(WIDTH, HEIGHT, STILL), []);
   assert.equal(picture.next(renderScene(WIDTH / 2, HEIGHT / 2, STILL), []), null);

@@ -1,20 +1,21 @@
+/** Fits a similarity transform (rotation, zoom, shift) to point pairs, with RANSAC against outliers. */
 import type { CameraMotion } from "../schemas/camera-motion.ts";
 
-/** Pixels by which a point may be off and still agree. */
+/** Distance in pixels up to which a point is an inlier. */
 const TOLERANCE = 0.8;
 const TRIALS = 60;
-/** When so many agree, a better motion need not be looked for. */
+/** Share of inliers at which the search stops. */
 const ENOUGH_SHARE = 0.85;
-/** Fewer points that agree, or a smaller share, and the motion may as well be that of objects. */
+/** With fewer inliers, or a smaller share, the motion may be that of objects. */
 const LEAST = 12;
 const LEAST_SHARE = 0.4;
 const ROUNDS = 2;
-/** Sum of squared distances from their middle, in pixels, of points that do not lie in one place. */
+/** Least sum of squared distances from the centroid, in pixels. */
 const LEAST_SIZE = 1;
 
 /**
- * The motion that most points agree on, or null when it is unsure. Points are x and y by turns; those not found again are
- * NaN. Trials are drawn from a fixed sequence: the same points give the same motion.
+ * The motion with the most inliers, or null when it is not reliable. Points are interleaved x and y; lost points are NaN.
+ * Samples come from a fixed random sequence: the same points give the same motion.
  */
 export function fitSimilarity(before: Float32Array, after: Float32Array): CameraMotion | null {
   const known = listKnown(after);
@@ -51,7 +52,7 @@ function listKnown(points: Float32Array): readonly number[] {
   return known;
 }
 
-/** Points are x and y by turns; `points` says where in them. Null when they lie in one place. */
+/** Points are interleaved x and y; `points` holds the indices of those to use. Null when they nearly coincide. */
 export function fitLeastSquares(
   before: ArrayLike<number>,
   after: ArrayLike<number>,

@@ -1,85 +1,59 @@
 /**
- * The video of a process with boxes on it. Pictures and detections come by two streams and are joined by their time: a box
- * is only ever drawn on the picture it was found in.
+ * The video of a process with bounding boxes. Frames and detections arrive by two streams and are matched by timestamp: a
+ * box is drawn only on the frame it was detected in.
  */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { AlertEvent, DetectionMessage, StatsEvent } from "../../client/client.ts";
 import { html } from "../html.ts";
-import { ask } from "../session.ts";
 import { Painter } from "./painter.ts";
 import { Pairing } from "./pairing.ts";
-import { EventReader } from "./read-events.ts";
-import { PartReader } from "./read-parts.ts";
-import { stream } from "./stream.ts";
-import { whileSeen } from "./while-seen.ts";
+import { openEvents, openFeed } from "./process-streams.ts";
 
-export interface LiveNews {
+interface LiveViewProps {
+  readonly processUuid: string;
+  /** Why there are no new frames, by the state of the process. */
+  readonly note: string | null;
   onDetections?(message: DetectionMessage): void;
   onStats?(event: StatsEvent): void;
   onAlert?(event: AlertEvent): void;
   onState?(): void;
 }
 
-export interface LiveViewNeeds {
-  readonly processUuid: string;
-  /** Why no new picture comes, where that is known. */
-  readonly note?: string | null;
-  readonly news?: LiveNews;
-}
-
-export function LiveView({ processUuid, note = null, news = {} }: LiveViewNeeds) {
+export function LiveView({ processUuid, note, ...handlers }: LiveViewProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
-  const heard = useRef(news);
-  heard.current = news;
-  const [trouble, setTrouble] = useState<string | null>("Waiting for the first picture…");
+  const latest = useRef(handlers);
+  latest.current = handlers;
+  const [interruption, setInterruption] = useState<string | null>("Waiting for the first frame…");
   useEffect(() => {
     const pairing = new Pairing();
     const painter = new Painter(() => canvas.current);
-    const path = `/process/${processUuid}`;
-    const stopFeed = whileSeen(() =>
-      stream({
-        ask,
-        path: `${path}/feed?overlay=none`,
-        open: () => {
-          const parts = new PartReader();
-          return (piece) => {
-            const pictures = parts.read(piece);
-            if (pictures.length > 0) setTrouble(null);
-            for (const picture of pictures) painter.paint(pairing.addPicture(picture));
-          };
-        },
-        onTrouble: setTrouble,
-      }),
-    );
-    const stopEvents = stream({
-      ask,
-      path: `${path}/events`,
-      open: () => {
-        const events = new EventReader();
-        return (piece) => {
-          for (const { event, data } of events.read(piece)) {
-            const value = JSON.parse(data);
-            if (event === "detections") {
-              painter.paint(pairing.addDetections(value));
-              heard.current.onDetections?.(value);
-            }
-            if (event === "stats") heard.current.onStats?.(value);
-            if (event === "alert") heard.current.onAlert?.(value);
-            if (event === "state") heard.current.onState?.();
-          }
-        };
+    const closeFeed = openFeed(processUuid, {
+      onFrame: (frame) => {
+        setInterruption(null);
+        painter.paint(pairing.addFrame(frame));
       },
+      onInterruption: setInterruption,
+    });
+    const closeEvents = openEvents(processUuid, ({ event, data }) => {
+      const value = JSON.parse(data);
+      if (event === "detections") {
+        painter.paint(pairing.addDetections(value));
+        latest.current.onDetections?.(value);
+      }
+      if (event === "stats") latest.current.onStats?.(value);
+      if (event === "alert") latest.current.onAlert?.(value);
+      if (event === "state") latest.current.onState?.();
     });
     return () => {
-      stopFeed();
-      stopEvents();
+      closeFeed();
+      closeEvents();
     };
   }, [processUuid]);
-  const words = note ?? trouble;
+  const text = note ?? interruption;
   return html`
     <figure class="live">
-      <canvas ref=${canvas} role="img" aria-label="Live video with what was found" width="1280" height="720"></canvas>
-      ${words !== null && html`<figcaption role="status">${words}</figcaption>`}
+      <canvas ref=${canvas} role="img" aria-label="Live video with detections" width="1280" height="720"></canvas>
+      ${text !== null && html`<figcaption role="status">${text}</figcaption>`}
     </figure>
   `;
 }

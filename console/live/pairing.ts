@@ -1,62 +1,59 @@
-/** Which detections belong to which picture: those of the same time. Either may come first. Pure. */
+/** Matches frames with their detections by timestamp. Either may arrive first. Pure. */
 import type { DetectionMessage } from "../../client/client.ts";
-import type { FeedPicture } from "./read-parts.ts";
+import type { FeedFrame } from "./parsers.ts";
 
-/** Pictures wait for their detections for no more than this many others. */
-const MOST_WAITING = 30;
-const MOST_MESSAGES = 240;
-/** Boxes that come and go would flicker: pictures in between are left out, unless nothing else comes for so long. */
-const PATIENCE_MS = 1_000;
+/** A frame waits for its detections until this many frames are queued. */
+const MAX_FRAMES = 30;
+const MAX_MESSAGES = 240;
+/** Frames without inference are dropped, as boxes would flicker, unless no other frame was shown for this long. */
+const MAX_GAP_MS = 1_000;
 
 export interface Pair {
-  readonly picture: FeedPicture;
-  /** Null: nobody looked at this picture. */
+  readonly frame: FeedFrame;
+  /** Null: no inference was run on this frame. */
   readonly detections: DetectionMessage | null;
 }
 
-/**
- * Detections of every picture come in order, and so do pictures: once detections of a later time have come, none will for
- * an earlier one.
- */
+/** Frames and detections each arrive in order: detections of a later time mean that an earlier frame has none. */
 export class Pairing {
-  readonly #pictures: FeedPicture[] = [];
+  readonly #frames: FeedFrame[] = [];
   readonly #messages = new Map<string, DetectionMessage>();
   #latest = "";
-  #lookedAtMs = Number.NEGATIVE_INFINITY;
+  #inferredMs = Number.NEGATIVE_INFINITY;
 
-  addPicture(picture: FeedPicture): readonly Pair[] {
-    this.#pictures.push(picture);
+  addFrame(frame: FeedFrame): readonly Pair[] {
+    this.#frames.push(frame);
     return this.#match();
   }
 
   addDetections(message: DetectionMessage): readonly Pair[] {
     this.#messages.set(message.timestamp, message);
-    // Not the highest that ever came: clocks are set back, too.
+    // The last, not the highest: clocks can be set back.
     this.#latest = message.timestamp;
     for (const [key] of this.#messages) {
-      if (this.#messages.size <= MOST_MESSAGES) break;
+      if (this.#messages.size <= MAX_MESSAGES) break;
       this.#messages.delete(key);
     }
     return this.#match();
   }
 
-  /** In order: a picture whose detections are still to come holds the ones after it. */
+  /** In order: a frame that waits for its detections holds the frames after it. */
   #match(): readonly Pair[] {
     const pairs: Pair[] = [];
-    for (let [picture] = this.#pictures; picture !== undefined; [picture] = this.#pictures) {
-      const detections = this.#messages.get(picture.timestamp) ?? null;
-      const isDecided = detections !== null || picture.timestamp < this.#latest || this.#pictures.length > MOST_WAITING;
+    for (let [frame] = this.#frames; frame !== undefined; [frame] = this.#frames) {
+      const detections = this.#messages.get(frame.timestamp) ?? null;
+      const isDecided = detections !== null || frame.timestamp < this.#latest || this.#frames.length > MAX_FRAMES;
       if (!isDecided) break;
-      this.#pictures.shift();
-      this.#messages.delete(picture.timestamp);
-      if (this.#isShown(picture, detections)) pairs.push({ picture, detections });
+      this.#frames.shift();
+      this.#messages.delete(frame.timestamp);
+      if (this.#isShown(frame, detections)) pairs.push({ frame, detections });
     }
     return pairs;
   }
 
-  #isShown({ timestamp }: FeedPicture, detections: DetectionMessage | null): boolean {
+  #isShown({ timestamp }: FeedFrame, detections: DetectionMessage | null): boolean {
     const atMs = Date.parse(timestamp);
-    if (detections !== null) this.#lookedAtMs = atMs;
-    return detections !== null || !(Math.abs(atMs - this.#lookedAtMs) < PATIENCE_MS);
+    if (detections !== null) this.#inferredMs = atMs;
+    return detections !== null || !(Math.abs(atMs - this.#inferredMs) < MAX_GAP_MS);
   }
 }

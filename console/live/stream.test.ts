@@ -1,11 +1,11 @@
-/** Against a real server on a socket, which answers what each test wants. */
+/** Against a real HTTP server. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, test } from "node:test";
 import { readRefusal } from "../../client/client.ts";
-import { type StreamNeeds, stream } from "./stream.ts";
+import { openStream, type StreamOptions } from "./stream.ts";
 
 const server = createServer().listen(0, "127.0.0.1");
 await once(server, "listening");
@@ -15,82 +15,82 @@ after(() => {
 });
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 /** As the console does. */
-async function ask(path: string, signal: AbortSignal): Promise<Response> {
-  const answer = await fetch(`${url}${path}`, { signal });
-  if (!answer.ok) throw await readRefusal(answer);
-  return answer;
+async function request(path: string, signal: AbortSignal): Promise<Response> {
+  const response = await fetch(`${url}${path}`, { signal });
+  if (!response.ok) throw await readRefusal(response);
+  return response;
 }
 
 const nextRequest = () => once(server, "request") as Promise<[IncomingMessage, ServerResponse]>;
 
-function open(needs: Partial<StreamNeeds> = {}) {
-  const troubles: string[] = [];
-  const stop = stream({
-    ask,
-    path: "/events",
-    open: () => () => {},
-    onTrouble: (words) => troubles.push(words),
-    ...needs,
+function open(options: Partial<StreamOptions<never>> = {}) {
+  const interruptions: string[] = [];
+  const close = openStream<never>({
+    ...{ request, path: "/events", createParser: () => ({ push: () => [] }), onItem: () => {} },
+    onInterruption: (text) => interruptions.push(text),
+    ...options,
   });
-  return { troubles, stop };
+  return { interruptions, close };
 }
 
-test("what cannot be read is let go before it is asked for again", async () => {
+test("closes a connection whose data cannot be parsed before it reconnects", async () => {
   const first = nextRequest();
-  const { stop, troubles } = open({
-    open: () => () => {
-      throw new Error("no such thing");
-    },
+  const { close, interruptions } = open({
+    createParser: () => ({
+      push() {
+        throw new Error("not such a stream");
+      },
+    }),
   });
   const [, response] = await first;
   const second = nextRequest();
-  const gone = once(response, "close");
+  const closed = once(response, "close");
   response.write("nonsense");
-  await gone;
+  await closed;
   await second;
-  assert.deepEqual(troubles, ["The connection is lost; it is tried again."]);
-  stop();
+  assert.deepEqual(interruptions, ["Connection lost, reconnecting."]);
+  close();
 });
 
-test("a connection on which nothing comes any more is given up for another", async () => {
-  const begun = new Set<ServerResponse>();
-  const begin = (_: IncomingMessage, response: ServerResponse): void => {
-    begun.add(response);
+test("replaces a connection on which no data arrives", async () => {
+  const started = new Set<ServerResponse>();
+  const start = (_: IncomingMessage, response: ServerResponse): void => {
+    started.add(response);
     response.write("one");
   };
-  server.on("request", begin);
-  const { stop, troubles } = open({ silentMs: 100 });
-  while (begun.size < 2) await once(server, "request");
-  server.off("request", begin);
-  stop();
-  assert.deepEqual([...new Set(troubles)], ["Nothing comes; it is tried again."]);
+  server.on("request", start);
+  const { close, interruptions } = open({ silenceMs: 100 });
+  while (started.size < 2) await once(server, "request");
+  server.off("request", start);
+  close();
+  assert.deepEqual([...new Set(interruptions)], ["No data received, reconnecting."]);
 });
 
-const refuse = (response: ServerResponse, status: number, code: string): void =>
+const reject = (response: ServerResponse, status: number, code: string): void =>
   void response
     .writeHead(status, { "Content-Type": "application/problem+json" })
     .end(JSON.stringify({ code, detail: code }));
 
-test("a process that is being taken up again is asked for again, one that is gone is not", async () => {
+test("retries while a process restarts, and gives up when it does not exist", async () => {
   const first = nextRequest();
-  const { stop, troubles } = open();
+  const { close, interruptions } = open();
   const second = first.then(([, response]) => {
     const next = nextRequest();
-    refuse(response, 409, "wrong_state");
+    reject(response, 409, "wrong_state");
     return next;
   });
-  refuse((await second)[1], 404, "process_not_found");
-  while (troubles.length < 2) await new Promise(setImmediate);
-  assert.deepEqual(troubles, ["Not yet: wrong_state; it is tried again.", "It has ended."]);
-  stop();
+  reject((await second)[1], 404, "process_not_found");
+  while (interruptions.length < 2) await new Promise(setImmediate);
+  assert.deepEqual(interruptions, ["Not available, retrying. Wrong_state.", "The process has ended."]);
+  close();
 });
 
-test("one that is stopped leaves no connection", async () => {
+test("closes its connection when it is closed", async () => {
   const first = nextRequest();
-  const { stop, troubles } = open();
+  const { close, interruptions } = open();
   const [, response] = await first;
   response.write("one");
-  stop();
+  close();
   await once(response, "close");
-  assert.deepEqual(troubles, []);
+  assert.deepEqual(interruptions, []);
 });

@@ -1,108 +1,113 @@
-/** A body that goes on for as long as somebody looks: asked for again, with growing waits, when it breaks off. */
+/** Keeps a streaming response open: reconnects with backoff when it breaks off, and when no data arrives. */
 import { ApiError } from "../../client/client.ts";
-import { backOffMs } from "../back-off.ts";
-import { toSentence } from "../parts/format.ts";
+import { toSentence } from "../components/format.ts";
+import { backoffMs } from "../poller.ts";
+import type { Parser } from "./parsers.ts";
 
-const FIRST_MS = 500;
-const MOST_MS = 10_000;
-/** Events come more often, be it only to say that all is well: a network that was changed does not say that it is dead. */
-const SILENT_MS = 60_000;
-const ENDED = "It has ended.";
+const FIRST_RETRY_MS = 500;
+const MAX_RETRY_MS = 10_000;
+/** The service sends keep-alives more often. A connection over a network that is down does not report an error. */
+const SILENCE_MS = 60_000;
+const ENDED = "The process has ended.";
 
-export interface StreamNeeds {
+export interface StreamOptions<T> {
   /** Below the service: `/process/…/events`. */
   readonly path: string;
-  /** Rejects with `ApiError` where it is refused. */
-  readonly ask: (path: string, signal: AbortSignal) => Promise<Response>;
-  /** When nothing has come for so long, it is asked for again. */
-  readonly silentMs?: number;
-  /** A new connection: what reads the pieces begins anew. */
-  open(): (piece: Uint8Array) => void;
-  /** It does not flow. */
-  onTrouble?(words: string): void;
+  /** Rejects with `ApiError` if the service rejects the request. */
+  readonly request: (path: string, signal: AbortSignal) => Promise<Response>;
+  /** Reconnects after this time without data. */
+  readonly silenceMs?: number;
+  /** For each connection. */
+  createParser(): Parser<T>;
+  onItem(item: T): void;
+  /** Why no data arrives. */
+  onInterruption?(text: string): void;
 }
 
-/** Returns how to stop. */
-export function stream(needs: StreamNeeds): () => void {
-  const { onTrouble = () => {} } = needs;
-  const ending = new AbortController();
-  const { signal } = ending;
+/** Returns a function that closes the stream. */
+export function openStream<T>(options: StreamOptions<T>): () => void {
+  const { onInterruption = () => {} } = options;
+  const closing = new AbortController();
+  const { signal } = closing;
   const run = async (): Promise<void> => {
     for (let failures = 0; !signal.aborted; failures += 1) {
-      const connection = new Connection(needs, signal);
+      const connection = new Connection(options, signal);
       try {
         await connection.read();
-        if (!signal.aborted) onTrouble(ENDED);
+        if (!signal.aborted) onInterruption(ENDED);
       } catch (error) {
         if (signal.aborted) return;
-        if (isRefused(error)) return onTrouble(error.code === "process_not_found" ? ENDED : toSentence(error.message));
-        onTrouble(`${wordsFor(error, connection)}; it is tried again.`);
+        if (isPermanent(error))
+          return onInterruption(error.code === "process_not_found" ? ENDED : toSentence(error.message));
+        onInterruption(describe(error, connection));
       } finally {
         connection.close();
       }
-      if (connection.hasFlown) failures = 0;
-      await sleep(backOffMs(FIRST_MS, failures, MOST_MS), signal);
+      if (connection.hasReceived) failures = 0;
+      await sleep(backoffMs(FIRST_RETRY_MS, failures, MAX_RETRY_MS), signal);
     }
   };
   void run();
-  return () => ending.abort();
+  return () => closing.abort();
 }
 
-function wordsFor(error: unknown, { isSilent }: Connection): string {
-  if (isSilent) return "Nothing comes";
-  return error instanceof ApiError && error.status >= 400 ? `Not yet: ${error.message}` : "The connection is lost";
+function describe(error: unknown, { isSilent }: Connection<unknown>): string {
+  if (isSilent) return "No data received, reconnecting.";
+  return error instanceof ApiError && error.status >= 400
+    ? `Not available, retrying. ${toSentence(error.message)}`
+    : "Connection lost, reconnecting.";
 }
 
-/** One try. Browsers keep few connections to a service: whatever ends it, it is let go. */
-class Connection {
+/** One attempt. It is always closed: browsers allow few connections to a service. */
+class Connection<T> {
   isSilent = false;
-  hasFlown = false;
-  readonly #needs: StreamNeeds;
+  hasReceived = false;
+  readonly #options: StreamOptions<T>;
   readonly #signal: AbortSignal;
-  readonly #ending = new AbortController();
+  readonly #closing = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(needs: StreamNeeds, signal: AbortSignal) {
-    this.#needs = needs;
+  constructor(options: StreamOptions<T>, signal: AbortSignal) {
+    this.#options = options;
     this.#signal = signal;
     signal.addEventListener("abort", this.close);
   }
 
-  /** Rejects when it breaks off, and when what comes cannot be read. */
+  /** Rejects when the connection breaks, and when the data cannot be parsed. */
   async read(): Promise<void> {
-    const { path, ask, open } = this.#needs;
-    this.#expect();
-    const { body } = await ask(path, this.#ending.signal);
-    const take = open();
+    const { path, request, createParser, onItem } = this.#options;
+    this.#watchSilence();
+    const { body } = await request(path, this.#closing.signal);
+    const parser = createParser();
     const reader = body?.getReader();
     for (let read = await reader?.read(); read?.done === false; read = await reader?.read()) {
-      this.#expect();
-      take(read.value);
-      this.hasFlown = true;
+      this.#watchSilence();
+      for (const item of parser.push(read.value)) onItem(item);
+      this.hasReceived = true;
     }
   }
 
   readonly close = (): void => {
     clearTimeout(this.#timer);
     this.#signal.removeEventListener("abort", this.close);
-    this.#ending.abort();
+    this.#closing.abort();
   };
 
-  #expect(): void {
+  #watchSilence(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
       this.isSilent = true;
       this.close();
-    }, this.#needs.silentMs ?? SILENT_MS);
+    }, this.#options.silenceMs ?? SILENCE_MS);
   }
 }
 
-/** Of a process that is being taken up again, or that too many look at just now. */
-const PASSING = ["wrong_state", "viewers_limit_reached", "rate_limited"];
+/** The process is being restarted, or has too many viewers at the moment. */
+const TEMPORARY = ["wrong_state", "viewers_limit_reached", "rate_limited"];
 
-/** Not there any more, or not allowed: asking again changes nothing. */
-const isRefused = (error: unknown): error is ApiError =>
-  error instanceof ApiError && error.status >= 400 && error.status < 500 && !PASSING.includes(error.code);
+/** Deleted or not allowed: a retry would not help. */
+const isPermanent = (error: unknown): error is ApiError =>
+  error instanceof ApiError && error.status >= 400 && error.status < 500 && !TEMPORARY.includes(error.code);
 
 const sleep = (ms: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {

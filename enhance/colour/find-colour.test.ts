@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Painting, paintCar } from "../painted-car.fixture.ts";
 import type { Picture } from "../picture.ts";
-import { findColour, LOWER_BODY, THING, UPPER_BODY, VEHICLE } from "./find-colour.ts";
+import { findColour, LOWER_BODY, OBJECT, UPPER_BODY, VEHICLE } from "./find-colour.ts";
 import { COLOUR_NAMES, type ColourName } from "./names.ts";
 
 const PAINTS: Readonly<Record<ColourName, Painting["paint"]>> = {
@@ -24,7 +24,7 @@ const PAINTS: Readonly<Record<ColourName, Painting["paint"]>> = {
 
 const nameOf = (painting: Painting): string | null => findColour(paintCar(painting), VEHICLE)?.name ?? null;
 
-test("a painted car has the colour of its paint, not of its glass, tyres or road", () => {
+test("finds the paint of a car, not its glass, tyres or road", () => {
   const found = COLOUR_NAMES.map((name) => [name, nameOf({ paint: PAINTS[name] })]);
   assert.deepEqual(
     found,
@@ -32,13 +32,13 @@ test("a painted car has the colour of its paint, not of its glass, tyres or road
   );
 });
 
-test("deep shade, another road and a small picture do not change it", () => {
+test("finds the same colour in deep shade, on another road and in a small image", () => {
   const names = COLOUR_NAMES.filter((name) => name !== "grey" && name !== "silver");
   const found = names.map((name) => nameOf({ paint: PAINTS[name], shade: 0.35, road: [84, 80, 74], width: 70 }));
   assert.deepEqual(found, names);
 });
 
-test("a grey car on a road of another grey is not taken for the road", () => {
+test("distinguishes a grey car from a road of another grey", () => {
   assert.equal(nameOf({ paint: PAINTS.white, road: [96, 95, 94], sky: [120, 122, 126] }), "white");
   assert.equal(nameOf({ paint: PAINTS.black, road: [150, 149, 147] }), "black");
 });
@@ -56,14 +56,14 @@ function paintRows(rows: readonly Painting["paint"][], from: number, to: number)
   return { width, height, rgb };
 }
 
-test("what somebody wears above and below is told apart", () => {
+test("distinguishes upper and lower clothes", () => {
   const person = paintRows([[120, 90, 70], PAINTS.red, PAINTS.red, [36, 52, 84], [36, 52, 84], [36, 52, 84]], 10, 30);
   assert.equal(findColour(person, UPPER_BODY)?.name, "red");
   assert.equal(findColour(person, LOWER_BODY)?.name, "blue");
 });
 
-test("two colours that are as strong have no name, nor has a picture of a few pixels", () => {
+test("returns null for two equally strong colours and for tiny images", () => {
   const flag = paintRows([PAINTS.red, PAINTS.green, PAINTS.red, PAINTS.green, PAINTS.red, PAINTS.green], 4, 36);
-  assert.equal(findColour(flag, THING), null);
-  assert.equal(findColour({ width: 4, height: 4, rgb: new Uint8Array(48) }, THING), null);
+  assert.equal(findColour(flag, OBJECT), null);
+  assert.equal(findColour({ width: 4, height: 4, rgb: new Uint8Array(48) }, OBJECT), null);
 });

@@ -1,92 +1,91 @@
 /**
- * The colour of the thing in the middle of a picture. Pixels of like colour are put together; those of the edge are taken
- * for what lies behind, and what looks the same counts for less. Then the names are counted, not the pixels: shade and
- * highlights of one paint have one name.
+ * The colour of the object in the centre of an image. Pixels are clustered by colour; clusters that also occur at the edge
+ * are probably background and count less. The result is the name with the highest score, because shade and highlights of
+ * one paint share a name.
  */
 import type { NamedColour } from "../../schemas/enhancement.ts";
 import { type Picture, shrink } from "../picture.ts";
-import { cluster } from "./clusters.ts";
-import { chromaOf, hueCounts, type Lab, readLab, toRgb } from "./lab.ts";
+import { chromaOf, cluster, hueCounts, type Lab, readLab, toRgb } from "./lab.ts";
 import { type ColourName, isGrey, nameColour } from "./names.ts";
 
-/** Where in the picture to look, and what there is besides paint. */
-export interface Look {
-  /** How much a pixel counts, by its place in fractions of the picture. */
+/** Which part of the image counts, and how much dark parts do. */
+interface ColourRegion {
+  /** Weight of a pixel by its position in fractions of the image. */
   weigh(x: number, y: number): number;
-  /** Glass, tyres and gaps are dark, whatever the paint. */
+  /** Weight of black: glass, tyres and gaps are dark whatever the paint. */
   readonly darkCounts: number;
 }
 
-/** The body of a vehicle: around the middle, rather lower than higher, where the windows are. */
-export const VEHICLE: Look = {
+/** The body of a vehicle: around the centre, rather below it because of the windows. */
+export const VEHICLE: ColourRegion = {
   weigh: (x, y) => bell(x - 0.5, 0.24) * bell(y - 0.54, 0.22),
   darkCounts: 0.4,
 };
 
-/** Whatever there is in the middle. */
-export const THING: Look = {
+/** Any object in the centre. */
+export const OBJECT: ColourRegion = {
   weigh: (x, y) => bell(x - 0.5, 0.22) * bell(y - 0.5, 0.22),
   darkCounts: 1,
 };
 
-/** What somebody wears above and below the belt, of one who stands. */
-export const UPPER_BODY: Look = { weigh: (x, y) => bell(x - 0.5, 0.13) * bell(y - 0.36, 0.08), darkCounts: 1 };
-export const LOWER_BODY: Look = { weigh: (x, y) => bell(x - 0.5, 0.13) * bell(y - 0.66, 0.08), darkCounts: 1 };
+/** The clothes of a standing person above and below the belt. */
+export const UPPER_BODY: ColourRegion = { weigh: (x, y) => bell(x - 0.5, 0.13) * bell(y - 0.36, 0.08), darkCounts: 1 };
+export const LOWER_BODY: ColourRegion = { weigh: (x, y) => bell(x - 0.5, 0.13) * bell(y - 0.66, 0.08), darkCounts: 1 };
 
 const LONGEST_SIDE = 72;
 const LEAST_SIDE = 8;
 const CLUSTERS = 10;
-/** Of the shorter side. */
+/** Width of the border, as a share of the shorter side. */
 const EDGE = 0.06;
-/** Below this a colour is one of several, and no name is the name. */
+/** A colour with a smaller share is one of several, and none is reported. */
 const LEAST_SHARE = 0.22;
-/** So much more than the next. */
+/** Minimum factor between the best score and the next. */
 const LEAST_LEAD = 1.2;
-/** Degrees: shade and yellow light turn a hue by less. */
+/** Degrees: shade and yellow light shift a hue by less. */
 const SAME_HUE = 32;
-/** Of what has no hue. The glass and the tyres of a white car are less. */
+/** Minimum share of black among the greys for black paint; glass and tyres of a white car have less. */
 const MOSTLY = 0.6;
-/** Of the score. */
+/** Share of the score from which the colour is averaged. */
 const STRONGEST = 0.45;
 
 interface Part {
   readonly lab: Lab;
   readonly name: ColourName;
-  /** How much of the thing it is, all parts together 1. */
+  /** Share of the object; all parts sum to 1. */
   readonly share: number;
   readonly score: number;
 }
 
-/** Null where nothing is clear. */
-export function findColour(picture: Picture, look: Look): NamedColour | null {
+/** Null if no colour is clear. */
+export function findColour(picture: Picture, region: ColourRegion): NamedColour | null {
   if (Math.min(picture.width, picture.height) < LEAST_SIDE) return null;
-  const parts = findParts(shrink(picture, LONGEST_SIDE), look);
+  const parts = findParts(shrink(picture, LONGEST_SIDE), region);
   const [greys, hues] = [parts.filter(({ name }) => isGrey(name)), parts.filter(({ name }) => !isGrey(name))];
   const group = findHue(hues);
   const [hueScore, greyScore] = [scoreOf(group), scoreOf(greys)];
   if (hueScore < greyScore)
     return hueScore * LEAST_LEAD > greyScore ? null : nameGroup(takePaint(greys), isGrey, lightnessOf);
-  // Another hue that is as strong: it has two colours, and the name of one would mislead.
+  // A second hue of similar strength: the object has two colours, and one name would be misleading.
   const others = findHue(hues.filter((part) => !group.includes(part)));
   if (scoreOf(others) * LEAST_LEAD > hueScore) return null;
   return nameGroup(group, (name) => !isGrey(name), chromaOf);
 }
 
-/** Of what has no hue: where nearly all is black, that is the paint, and what is lighter are reflections in it. */
+/** If nearly all greys are black, black is the paint and lighter parts are reflections. */
 function takePaint(greys: readonly Part[]): readonly Part[] {
   const black = greys.filter(({ name }) => name === "black");
   return shareOf(black) > shareOf(greys) * MOSTLY ? black : greys;
 }
 
-/** The parts of like hue that count most together. */
+/** The group of parts of similar hue with the highest score. */
 function findHue(parts: readonly Part[]): readonly Part[] {
   const groups = parts.map(({ lab }) => parts.filter((other) => hueBetween(lab, other.lab) < SAME_HUE));
   return groups.reduce((best, group) => (scoreOf(group) > scoreOf(best) ? group : best), []);
 }
 
 /**
- * By its strongest part: what is weaker is shade, dirt or a reflection. `strength` is how light greys are, and how far
- * from grey the others.
+ * Named by its strongest parts: weaker ones are shade, dirt or reflections. `strength` is the lightness of greys and the
+ * chroma of other colours.
  */
 function nameGroup(
   parts: readonly Part[],
@@ -117,7 +116,7 @@ function hueBetween([, a, b]: Lab, [, otherA, otherB]: Lab): number {
   return Math.min(turn, 360 - turn);
 }
 
-function findParts(picture: Picture, look: Look): readonly Part[] {
+function findParts(picture: Picture, region: ColourRegion): readonly Part[] {
   const { width, height } = picture;
   const { centres, of } = cluster(readLab(picture), CLUSTERS);
   const edge = Math.max(1, Math.round(Math.min(width, height) * EDGE));
@@ -126,7 +125,7 @@ function findParts(picture: Picture, look: Look): readonly Part[] {
   for (let y = 0, i = 0; y < height; y++)
     for (let x = 0; x < width; x++, i++) {
       const k = of[i] as number;
-      inside[k] = (inside[k] as number) + look.weigh((x + 0.5) / width, (y + 0.5) / height);
+      inside[k] = (inside[k] as number) + region.weigh((x + 0.5) / width, (y + 0.5) / height);
       const isEdge = x < edge || y < edge || x >= width - edge || y >= height - edge;
       if (isEdge) around[k] = (around[k] as number) + 1;
     }
@@ -143,12 +142,12 @@ function findParts(picture: Picture, look: Look): readonly Part[] {
   return centres.map((lab, k) => {
     const share = all === 0 ? 0 : (own[k] as number) / all;
     const name = nameColour(lab);
-    return { lab, name, share, score: share * countFor(name, lab, look) };
+    return { lab, name, share, score: share * weightOf(name, lab, region) };
   });
 }
 
-/** Paint with a hue is paint; what has none may be glass, tyre, road or a reflection of the sky. */
-function countFor(name: ColourName, lab: Lab, { darkCounts }: Look): number {
+/** A hue is certainly paint; grey may also be glass, tyre, road or a reflection of the sky. */
+function weightOf(name: ColourName, lab: Lab, { darkCounts }: ColourRegion): number {
   if (isGrey(name)) return name === "black" ? darkCounts : 1;
   return 1 + Math.min(1, Math.max(0, chromaOf(lab) * hueCounts(lab[0]) - 12) / 25);
 }

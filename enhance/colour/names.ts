@@ -1,5 +1,5 @@
-/** Names that people give to colours of cars and clothes, each with what it looks like in light and in shade. */
-import { type Lab, type Rgb, tellApart, toLab } from "./lab.ts";
+/** Common colour names for cars and clothes, with samples in light and in shade. */
+import { differenceOf, type Lab, type Rgb, toLab } from "./lab.ts";
 
 const SAMPLES = {
   black: [
@@ -118,18 +118,18 @@ const SAMPLES = {
 export type ColourName = keyof typeof SAMPLES;
 export const COLOUR_NAMES = Object.keys(SAMPLES) as readonly ColourName[];
 
-/** Those without a hue, the darkest first. They differ by light alone. */
-export const GREYS = ["black", "grey", "silver", "white"] as const satisfies readonly ColourName[];
+/** Without a hue; they differ in lightness only. */
+const GREYS: readonly ColourName[] = ["black", "grey", "silver", "white"];
 
-export const isGrey = (name: ColourName): boolean => (GREYS as readonly ColourName[]).includes(name);
+export const isGrey = (name: ColourName): boolean => GREYS.includes(name);
 
 const known = COLOUR_NAMES.flatMap((name) => SAMPLES[name].map((rgb) => ({ name, lab: toLab(rgb) })));
 
-/** The nearest of those that fit. */
+/** The closest of the names that fit. */
 export function nameColour(lab: Lab, fits: (name: ColourName) => boolean = () => true): ColourName {
   let best: { readonly name: ColourName; readonly apart: number } = { name: "grey", apart: Number.POSITIVE_INFINITY };
   for (const sample of known.filter(({ name }) => fits(name))) {
-    const apart = tellApart(lab, sample.lab);
+    const apart = differenceOf(lab, sample.lab);
     if (apart < best.apart) best = { name: sample.name, apart };
   }
   return best.name;

@@ -23,7 +23,7 @@ function writePlate(text: string): Picture {
   return decodePicture(readFileSync(file)) as Picture;
 }
 
-/** Where cars have theirs. */
+/** At the position of a plate on a car. */
 function mount(plate: Picture, wide: number): Picture {
   const car = paintCar({ paint: [150, 30, 34], width: 480 });
   const small = resize(plate, wide, Math.round((wide * plate.height) / plate.width));
@@ -34,7 +34,7 @@ function mount(plate: Picture, wide: number): Picture {
   return { ...car, rgb };
 }
 
-test("a plate that can be read is read, and one that cannot is none; nor is other lettering", async (context) => {
+test("reads a legible plate, and rejects illegible ones and other lettering", async (context) => {
   const reader = await openPlateReader();
   if (typeof reader === "string") return context.skip(reader);
   const plate = writePlate("KA 4521 X");

@@ -1,33 +1,30 @@
-/** Reads the number plate of a vehicle: finds text, keeps what looks like a plate, and believes what is read twice alike. */
+/** Reads the number plate of a vehicle: locates text, keeps plate-shaped regions, and accepts text that is read consistently. */
 import type { InferenceSession, Tensor } from "onnxruntime-node";
 import { ModelFault } from "../../models/fault.ts";
-import { loadOnnxruntime } from "../../models/onnxruntime.ts";
+import { loadOnnxruntime, openSession } from "../../models/onnxruntime.ts";
 import { openPlates } from "../../models/plates.ts";
-import { openSession } from "../../models/session.ts";
 import type { Plate } from "../../schemas/enhancement.ts";
 import { type Picture, resize } from "../picture.ts";
-import { isPlateShaped, judgePlate } from "./judge-plate.ts";
-import { type Line, readLine } from "./read-line.ts";
-import { FINDING, type Planes, READING, straighten, toPlanes } from "./sample.ts";
+import { acceptPlate, isPlateShaped, type Line, readLine } from "./read-line.ts";
 import { findTextRegions, type TextRegion } from "./text-regions.ts";
 
-/** Small pictures are enlarged to this for the network that finds: it misses letters of few pixels. */
+/** Small images are enlarged to this size to locate text: the network misses letters of few pixels. */
 const LONGEST_SIDE = 640;
 const MOST_ENLARGED = 2;
-/** Sides that the network takes. */
+/** Side lengths must be multiples of this. */
 const STEP = 32;
 const LINE_HEIGHT = 48;
 const MOST_WIDTH = 480;
 /**
- * How a line is cut out, by its height: as it was found; wider, so that a letter that was not found is seen and the two
- * disagree; and a little larger from a coarser picture.
+ * Crops of a line, relative to its height: as located; wider, so that a missed letter makes the readings disagree; and
+ * slightly larger at a coarser scale.
  */
 const CUTS = [
   { wider: 0, higher: 0, pixels: LINE_HEIGHT },
   { wider: 1.4, higher: 0.1, pixels: LINE_HEIGHT },
   { wider: 0.2, higher: 0.15, pixels: 32 },
 ] as const;
-/** The longer side of a picture: a plate is a third of a car at most, and its letters a quarter of that. */
+/** Minimum longer side of an image: a plate is at most a third of a car, and its letters a quarter of that. */
 const LEAST_SIDE = 100;
 const MOST_READ = 4;
 
@@ -42,7 +39,7 @@ export class PlateReader {
     this.#read = read;
   }
 
-  /** Null: none that can be read. The surest, where there are several. */
+  /** The most certain plate; null if none can be read. */
   async read(picture: Picture): Promise<Plate | null> {
     if (Math.max(picture.width, picture.height) < LEAST_SIDE) return null;
     const regions = (await this.#findRegions(picture)).filter(isPlateShaped).slice(0, MOST_READ);
@@ -54,7 +51,7 @@ export class PlateReader {
     return plates.sort((a, b) => b.confidence - a.confidence)[0] ?? null;
   }
 
-  /** In pixels of the picture. */
+  /** In pixels of the image. */
   async #findRegions(picture: Picture): Promise<readonly TextRegion[]> {
     const longest = Math.max(picture.width, picture.height);
     const scale = Math.min(MOST_ENLARGED, LONGEST_SIDE / longest);
@@ -77,17 +74,17 @@ export class PlateReader {
       const padded = Math.max(LINE_HEIGHT, Math.ceil(scaled.width / 8) * 8);
       const { data, dims } = await this.#read(toPlanes(scaled, padded, LINE_HEIGHT, READING));
       const line = readLine(data, dims[2] ?? 1);
-      // The others cannot agree with nothing.
+      // No other reading can agree with this one.
       if (line === null) return null;
       lines.push(line);
     }
-    return judgePlate(lines);
+    return acceptPlate(lines);
   }
 }
 
 const toSide = (pixels: number): number => Math.max(STEP, Math.round(pixels / STEP) * STEP);
 
-/** Why there is none, where the networks are not installed. They are loaded when the first picture is looked at. */
+/** A text with the reason if the networks are not installed. They are loaded for the first image. */
 export async function openPlateReader(): Promise<PlateReader | string> {
   try {
     const { finder, reader } = await openPlates();
@@ -98,7 +95,7 @@ export async function openPlateReader(): Promise<PlateReader | string> {
   }
 }
 
-/** Most reports show no vehicle that is near enough to have a plate. */
+/** Lazy: in most reports no vehicle is close enough for a readable plate. */
 function openLater(file: string): Run {
   let opening: Promise<Run> | null = null;
   return async (planes) => {
@@ -118,7 +115,65 @@ function runWith(session: InferenceSession, Values: typeof Tensor): Run {
   return async ({ data, width, height }) => {
     const results = await session.run({ [input]: new Values("float32", data, [1, 3, height, width]) });
     const found = results[output];
-    if (found === undefined || !(found.data instanceof Float32Array)) throw new Error("the network gives no numbers");
+    if (found === undefined || !(found.data instanceof Float32Array))
+      throw new Error("the network has no float32 output");
     return { data: found.data, dims: found.dims };
   };
 }
+
+/** A network input: one plane per channel, blue first, as PP-OCR was trained. */
+interface Planes {
+  readonly data: Float32Array;
+  readonly width: number;
+  readonly height: number;
+}
+
+interface Scaling {
+  readonly mean: readonly [number, number, number];
+  readonly std: readonly [number, number, number];
+}
+
+const FINDING: Scaling = { mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] };
+const READING: Scaling = { mean: [0.5, 0.5, 0.5], std: [0.5, 0.5, 0.5] };
+
+/** An image smaller than the planes is padded with 0. */
+function toPlanes(picture: Picture, width: number, height: number, { mean, std }: Scaling): Planes {
+  const data = new Float32Array(3 * width * height);
+  for (let channel = 0; channel < 3; channel++)
+    for (let y = 0; y < picture.height; y++)
+      for (let x = 0; x < picture.width; x++) {
+        const value = picture.rgb[(y * picture.width + x) * 3 + (2 - channel)] as number;
+        data[(channel * height + y) * width + x] = (value / 255 - (mean[channel] as number)) / (std[channel] as number);
+      }
+  return { data, width, height };
+}
+
+/** Rotates the region to horizontal and scales it to `height`, with bilinear interpolation; repeats the image's edge. */
+function straighten(picture: Picture, region: TextRegion, height: number, mostWidth: number): Picture {
+  const scale = region.height / height;
+  const width = Math.min(mostWidth, Math.max(1, Math.round(region.width / scale)));
+  const [cos, sin] = [Math.cos(region.tiltRad), Math.sin(region.tiltRad)];
+  const rgb = new Uint8Array(width * height * 3);
+  for (let y = 0, place = 0; y < height; y++)
+    for (let x = 0; x < width; x++) {
+      const u = ((x + 0.5) / width - 0.5) * region.width;
+      const v = ((y + 0.5) / height - 0.5) * region.height;
+      const [fromX, fromY] = [region.centreX + u * cos - v * sin - 0.5, region.centreY + u * sin + v * cos - 0.5];
+      for (let channel = 0; channel < 3; channel++) rgb[place++] = Math.round(mix(picture, fromX, fromY, channel));
+    }
+  return { width, height, rgb };
+}
+
+function mix({ width, height, rgb }: Picture, x: number, y: number, channel: number): number {
+  const [left, top] = [Math.floor(x), Math.floor(y)];
+  const [right, below] = [x - left, y - top];
+  const at = (column: number, row: number): number => {
+    const place = clamp(row, height) * width + clamp(column, width);
+    return rgb[place * 3 + channel] as number;
+  };
+  const upper = at(left, top) * (1 - right) + at(left + 1, top) * right;
+  const lower = at(left, top + 1) * (1 - right) + at(left + 1, top + 1) * right;
+  return upper * (1 - below) + lower * below;
+}
+
+const clamp = (place: number, count: number): number => Math.min(count - 1, Math.max(0, place));

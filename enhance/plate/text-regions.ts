@@ -1,4 +1,4 @@
-/** Where text is, from the map that the network makes of it. Pure. */
+/** Locates lines of text in the probability map of the network. Pure. */
 
 /** A tilted rectangle, in pixels of the map. */
 export interface TextRegion {
@@ -6,9 +6,9 @@ export interface TextRegion {
   readonly centreY: number;
   readonly width: number;
   readonly height: number;
-  /** Of its longer side against the horizontal, clockwise. */
+  /** Angle of its longer side to the horizontal, clockwise. */
   readonly tiltRad: number;
-  /** How sure the map is inside, from 0 to 1. */
+  /** Mean probability inside, from 0 to 1. */
   readonly score: number;
 }
 
@@ -17,13 +17,13 @@ const LEAST_SCORE = 0.5;
 const LEAST_PIXELS = 24;
 const MOST_TILT_RAD = 0.45;
 const MOST_REGIONS = 12;
-/** The network marks the core of each line: the line is larger by this share of area over outline, as it was taught. */
+/** The network marks the core of each line: the line is larger by this factor of area over perimeter, as in training. */
 const UNCLIP = 1.6;
 
-/** Groups of one line: so near by their height, as high, and level. */
+/** Limits for groups of one line, relative to their height. */
 const SAME_LINE = { gap: 1.1, offset: 0.35, height: 1.5, tiltRad: 0.15 };
 
-/** The surest first. */
+/** Highest score first. */
 export function findTextRegions(map: Float32Array, width: number, height: number): readonly TextRegion[] {
   const seen = new Uint8Array(map.length);
   const regions: TextRegion[] = [];
@@ -39,7 +39,7 @@ export function findTextRegions(map: Float32Array, width: number, height: number
     .slice(0, MOST_REGIONS);
 }
 
-/** A plate has its letters in groups, which are found one by one: half a plate would be read as a whole one. */
+/** The groups of letters on a plate are located separately: without joining, half a plate would be read as a whole one. */
 function joinLines(regions: readonly TextRegion[]): TextRegion[] {
   const left = [...regions].sort((a, b) => a.centreX - b.centreX);
   const joined: TextRegion[] = [];
@@ -64,13 +64,13 @@ function isSameLine(line: TextRegion, other: TextRegion): boolean {
     along - (line.width + other.width) / 2 < height * SAME_LINE.gap &&
     across < height * SAME_LINE.offset &&
     height < Math.min(line.height, other.height) * SAME_LINE.height &&
-    // The tilt of a single letter says nothing.
+    // The tilt of a single letter is meaningless.
     (Math.min(line.width / line.height, other.width / other.height) < 2 ||
       Math.abs(line.tiltRad - other.tiltRad) < SAME_LINE.tiltRad)
   );
 }
 
-/** Level with the longer one. */
+/** With the tilt of the longer one. */
 function join(line: TextRegion, other: TextRegion): TextRegion {
   const [longer, shorter] = line.width > other.width ? [line, other] : [other, line];
   const [cos, sin] = [Math.cos(longer.tiltRad), Math.sin(longer.tiltRad)];
@@ -106,7 +106,7 @@ function flood(map: Float32Array, width: number, height: number, start: number, 
   return pixels;
 }
 
-/** Along the axes of its pixels' spread. */
+/** The rectangle along the principal axes of the pixels. */
 function outline(map: Float32Array, width: number, pixels: readonly number[]): TextRegion {
   const points = pixels.map((place) => [(place % width) + 0.5, Math.floor(place / width) + 0.5] as const);
   const [meanX, meanY] = [0, 1].map(

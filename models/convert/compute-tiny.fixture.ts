@@ -1,4 +1,4 @@
-/** What the tiny detector should say of a picture, computed the plain way: pixel by pixel, channels last, in doubles. */
+/** Reference computation of the tiny detector: pixel by pixel, channels last, in doubles. */
 import type { Convolution, Scale, TinyDetector } from "./tiny-detector.fixture.ts";
 
 interface Map3 {
@@ -54,7 +54,7 @@ function convolve(map: Map3, layer: Convolution): Map3 {
   return { down, across, channels, values };
 }
 
-/** The greatest of three by three, every second pixel. */
+/** Max pooling of 3×3 with stride 2. */
 function halve(map: Map3): Map3 {
   const [down, across] = [Math.ceil(map.down / 2), Math.ceil(map.across / 2)];
   const above = Math.floor(((down - 1) * 2 + 3 - map.down) / 2);

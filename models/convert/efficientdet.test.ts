@@ -8,8 +8,8 @@ import { InferenceSession, Tensor } from "onnxruntime-node";
 import { findCard } from "../find-card.ts";
 import { type Int8Kernels, int8KernelsHere } from "../int8-kernels.ts";
 import { COCO } from "../labels.ts";
+import { openSession } from "../onnxruntime.ts";
 import { weightsFile } from "../open.ts";
-import { openSession } from "../session.ts";
 import { BadTflite } from "../tflite/flatbuffer.ts";
 import { type SketchedModel, writeTflite } from "../tflite/read-model.fixture.ts";
 import { computeTiny, type Pair } from "./compute-tiny.fixture.ts";
@@ -26,11 +26,11 @@ import {
 const TINY = sketchDetector(90);
 const SKETCH = sketchTflite(TINY);
 const TFLITE = writeTflite(SKETCH);
-/** With the weights of the file, as most machines take them; what narrowing changes is a test of its own. */
+/** With the weights of the file, as on most machines; narrowing has its own test. */
 const EXACT = { ...int8KernelsHere(), saturate: false };
 const NATIVE = { width: TINY_SIZE, height: TINY_SIZE, labels: "coco", kernels: EXACT } as const;
 const namesOf = (count: number): string[] => Array.from({ length: count }, (_, i) => `thing ${i}`);
-/** Where COCO's classes lie among the 90 outputs, found by counting over the ids it never gave. */
+/** The indices of COCO's classes among the 90 outputs, without the unassigned ids. */
 const PLACES = [...Array(90).keys()].filter((i) => ![12, 26, 29, 30, 45, 66, 68, 69, 71, 83].includes(i + 1));
 
 const folder = mkdtempSync(join(tmpdir(), "windhover-convert-"));
@@ -41,7 +41,7 @@ function paint(width: number, height: number): Uint8Array {
   return Uint8Array.from({ length: width * height * 3 }, () => random() * 256);
 }
 
-/** `isConverted` for this machine, narrowed where its kernels saturate; else onnxruntime must compute precisely. */
+/** `isConverted`: for this machine, narrowed if its kernels saturate; otherwise onnxruntime must use precise sums. */
 async function detect(
   onnx: Uint8Array,
   pixels: Uint8Array,
@@ -61,7 +61,7 @@ async function detect(
   }));
 }
 
-/** Of several pairs with the last score any may have been left out. */
+/** Of several pairs with the lowest score, any may be missing. */
 function assertBest(found: readonly Pair[], all: readonly Pair[], count: number): void {
   const scores = found.map(({ score }) => score);
   assert.equal(found.length, count);
@@ -74,10 +74,10 @@ function assertBest(found: readonly Pair[], all: readonly Pair[], count: number)
     assert.ok(Math.abs(score - (scores[i] ?? 0)) < 1e-6, `score ${i}: expected ${score}, found ${scores[i]}`);
   });
   const cut = (byScore[count - 1]?.score ?? 0) + 1e-6;
-  const told = byScore.filter(({ score }) => score > cut);
-  assert.ok(told.length > count / 2, `only ${told.length} of ${count} pairs can be told apart`);
+  const distinct = byScore.filter(({ score }) => score > cut);
+  assert.ok(distinct.length > count / 2, `only ${distinct.length} of ${count} pairs are distinct`);
   const left = new Set(found);
-  for (const pair of told) {
+  for (const pair of distinct) {
     const match = [...left].find((other) => isNear(pair, other));
     assert.ok(match !== undefined, `not found: ${JSON.stringify(pair)}`);
     left.delete(match);
@@ -93,7 +93,7 @@ const choose = (pairs: readonly Pair[], places: readonly number[]): Pair[] =>
   pairs.flatMap((pair) => (places.includes(pair.class) ? [{ ...pair, class: places.indexOf(pair.class) }] : []));
 
 for (const activations of ["int8", "uint8"] as const) {
-  test(`gives at its own size what a plain computation gives, in ${activations}`, async () => {
+  test(`matches the reference computation at its native size, in ${activations}`, async () => {
     const pixels = paint(TINY_SIZE, TINY_SIZE);
     const onnx = convertEfficientDet(TFLITE, { ...NATIVE, kernels: { activations, saturate: false } });
     const found = await detect(onnx, pixels, TINY_SIZE, TINY_SIZE);
@@ -101,7 +101,7 @@ for (const activations of ["int8", "uint8"] as const) {
   });
 }
 
-test("with narrowed pairs of weights it gives what a plain computation with them gives, also on a CPU that saturates", async () => {
+test("matches the reference computation with narrowed pairs of weights, also on a CPU that saturates", async () => {
   const kernels: Int8Kernels = { ...int8KernelsHere(), saturate: true };
   const pixels = paint(TINY_SIZE, TINY_SIZE).map((value) => 255 - (value >> 3));
   const narrow = convertEfficientDet(TFLITE, { ...NATIVE, kernels });
@@ -110,7 +110,7 @@ test("with narrowed pairs of weights it gives what a plain computation with them
   assertBest(found, choose(computeTiny(narrowDetector(TINY), pixels, TINY_SIZE, TINY_SIZE), PLACES), 130);
 });
 
-test("says at another size what a plain computation says", async () => {
+test("matches the reference computation at another size", async () => {
   const few = sketchDetector(6);
   const order = { width: 256, height: 128, labels: namesOf(6), kernels: EXACT };
   const onnx = convertEfficientDet(writeTflite(sketchTflite(few)), order);
@@ -118,7 +118,7 @@ test("says at another size what a plain computation says", async () => {
   assertBest(await detect(onnx, pixels, 256, 128), computeTiny(few, pixels, 128, 256), 1000);
 });
 
-test("keeps only the classes asked for, in their order", async () => {
+test("keeps only the requested classes, in their order", async () => {
   const classes = ["toothbrush", "person", "stop sign"];
   const pixels = paint(TINY_SIZE, TINY_SIZE);
   const found = await detect(convertEfficientDet(TFLITE, { ...NATIVE, classes }), pixels, TINY_SIZE, TINY_SIZE);
@@ -127,7 +127,7 @@ test("keeps only the classes asked for, in their order", async () => {
   assertBest(found, choose(computeTiny(TINY, pixels, TINY_SIZE, TINY_SIZE), places), 130);
 });
 
-test("keeps all classes of a model that has its own", async () => {
+test("keeps all classes of a model with its own labels", async () => {
   const own = sketchDetector(3);
   const tflite = writeTflite(sketchTflite(own));
   const pixels = paint(TINY_SIZE, TINY_SIZE);
@@ -138,28 +138,28 @@ test("keeps all classes of a model that has its own", async () => {
   assertBest(await detect(some, pixels, TINY_SIZE, TINY_SIZE), choose(all, [2, 0]), 130);
 });
 
-test("refuses labels that are not as many as the classes of the model", () => {
+test("rejects a number of labels that differs from the model's classes", () => {
   const own = writeTflite(sketchTflite(sketchDetector(3)));
   assert.throws(
     () => convertEfficientDet(own, NATIVE),
-    /tells 3 classes apart, which are not those of COCO .*: give its own labels as a list of 3/,
+    /has 3 classes, which are not those of COCO .*: list its own 3 labels/,
   );
   for (const count of [2, 4, 80])
     assert.throws(
       () => convertEfficientDet(own, { ...NATIVE, labels: namesOf(count) }),
-      new RegExp(`tells 3 classes apart, but ${count} labels are given: give 3`),
+      new RegExp(`has 3 classes, but the card has ${count} labels: list 3`),
     );
-  assert.throws(() => convertEfficientDet(TFLITE, { ...NATIVE, labels: namesOf(80) }), /tells 90 classes apart/);
+  assert.throws(() => convertEfficientDet(TFLITE, { ...NATIVE, labels: namesOf(80) }), /has 90 classes/);
 });
 
-test("80 classes in COCO's order are COCO's, without gaps", () => {
+test("reads a head of 80 classes as COCO without gaps", () => {
   const eighty = writeTflite(sketchTflite(sketchDetector(80)));
   const bytes = (labels: "coco" | string[]) => Buffer.from(convertEfficientDet(eighty, { ...NATIVE, labels }));
   assert.ok(bytes("coco").equals(bytes(namesOf(80))));
 });
 
 for (const sum of LOOSE) {
-  test(`limits what quantising does not limit by itself, at zero point ${sum.zero}`, async () => {
+  test(`clips activations that quantisation does not clip, at zero point ${sum.zero}`, async () => {
     const loose = sketchDetector(3, sum);
     const pixels = paint(TINY_SIZE, TINY_SIZE);
     const order = { ...NATIVE, labels: namesOf(3) };
@@ -168,28 +168,28 @@ for (const sum of LOOSE) {
   });
 }
 
-test("the same file and order give the same bytes", () => {
+test("gives the same bytes for the same file and options", () => {
   const digest = () =>
     Buffer.from(convertEfficientDet(TFLITE, { ...NATIVE, width: 128, height: 256 })).toString("base64");
   assert.equal(digest(), digest());
 });
 
-/** How often onnxruntime has an operator in the graph that it runs. */
+/** Number of uses of an operator in the graph that onnxruntime runs. */
 async function countOperators(onnx: Uint8Array, names: readonly string[]): Promise<number[]> {
   const file = join(folder, "optimised.onnx");
   const options = { optimizedModelFilePath: file, graphOptimizationLevel: "all", intraOpNumThreads: 1 } as const;
   await (await InferenceSession.create(onnx, { ...options, logSeverityLevel: 3 })).release();
   const bytes = readFileSync(file, "latin1");
-  // Field 4 of a node, a text, with its length.
+  // Field 4 of a node: a string with its length.
   return names.map((name) => bytes.split(`"${String.fromCharCode(name.length)}${name}`).length - 1);
 }
 
-test("onnxruntime computes the network on whole numbers", async () => {
+test("onnxruntime computes the network on integers", async () => {
   const counts = await countOperators(convertEfficientDet(TFLITE, NATIVE), ["Conv", "QLinearConv", "QLinearAdd"]);
   assert.deepEqual(counts, [0, 6, 1]);
 });
 
-test("refuses sizes that the levels cannot be halved to", () => {
+test("rejects sizes that the levels do not divide", () => {
   for (const [width, height] of [
     [320, 320],
     [128, 100],
@@ -199,19 +199,19 @@ test("refuses sizes that the levels cannot be halved to", () => {
   ] as const) {
     assert.throws(
       () => convertEfficientDet(TFLITE, { ...NATIVE, width, height }),
-      new RegExp(`28×28 can be converted for that size or for multiples of 128 .* ${width}×${height} was asked for`),
+      new RegExp(`28×28 can be converted for that size or for multiples of 128 .* requested was ${width}×${height}`),
     );
   }
 });
 
-test("refuses classes that COCO does not have, none, and one twice", () => {
+test("rejects classes that COCO does not have, an empty list, and duplicates", () => {
   const convert = (classes: string[]) => convertEfficientDet(TFLITE, { ...NATIVE, classes });
   assert.throws(
     () => convert(["person", "kestrel"]),
     /"kestrel" is not one of the model's classes, which are: person, /,
   );
   assert.throws(() => convert([]), /at least one class/);
-  assert.throws(() => convert(["car", "person", "car"]), /"car" is asked for twice/);
+  assert.throws(() => convert(["car", "person", "car"]), /"car" is listed twice/);
 });
 
 const edit = (change: (sketch: SketchedModel) => Partial<SketchedModel>): Uint8Array =>
@@ -219,12 +219,12 @@ const edit = (change: (sketch: SketchedModel) => Partial<SketchedModel>): Uint8A
 const FOREIGN: readonly (readonly [string, Uint8Array, RegExp])[] = [
   ["no post-processing", edit(({ operators }) => ({ operators: operators.slice(0, -1) })), /no operator TFLite_Det/],
   [
-    "a float picture",
+    "a float input",
     edit(({ tensors }) => ({ tensors: tensors.map((t, i) => (i === 0 ? { ...t, type: "float32" as const } : t)) })),
-    /takes uint8 \[1, height, width, 3\], this model takes float32 \[1,28,28,3\]/,
+    /uint8 \[1, height, width, 3\]; this model has float32 \[1,28,28,3\]/,
   ],
   [
-    "anchors elsewhere",
+    "anchors off the grid",
     edit(({ tensors }) => ({
       tensors: tensors.map((t) => (t.shape[0] === 130 ? { ...t, data: t.data.map((byte, i) => byte ^ (i & 1)) } : t)),
     })),
@@ -237,12 +237,16 @@ const FOREIGN: readonly (readonly [string, Uint8Array, RegExp])[] = [
       const quantisation = { scales: [0.5], zeroPoints: [0], axis: 0 };
       return { tensors: tensors.map((t, i) => (i === pooled ? { ...t, quantisation } : t)) };
     }),
-    /should have its scale/,
+    /should have the scale and zero point of/,
   ],
-  ["its layers in the wrong order", edit(({ operators }) => ({ operators: operators.toReversed() })), /not there yet/],
+  [
+    "its layers in the wrong order",
+    edit(({ operators }) => ({ operators: operators.toReversed() })),
+    /computed before its input/,
+  ],
 ];
 for (const [what, tflite, message] of FOREIGN) {
-  test(`refuses a model with ${what}`, () => {
+  test(`rejects a model with ${what}`, () => {
     assert.throws(
       () => convertEfficientDet(tflite, NATIVE),
       (error) => error instanceof BadTflite && message.test(error.message),
@@ -250,17 +254,17 @@ for (const [what, tflite, message] of FOREIGN) {
   });
 }
 
-test("a damaged file is converted or refused, never worse", () => {
+test("converts or rejects a damaged file, without any other error", () => {
   const change = fc.tuple(fc.nat(TFLITE.length - 1), fc.oneof(fc.nat(255), fc.constantFrom(0, 1, 127, 128, 255)));
   fc.assert(
     fc.property(fc.array(change, { minLength: 1, maxLength: 6 }), fc.option(fc.nat(TFLITE.length)), (changes, cut) => {
-      const harmed = TFLITE.slice(0, cut ?? TFLITE.length);
-      for (const [at, value] of changes) harmed[at] = value;
+      const damaged = TFLITE.slice(0, cut ?? TFLITE.length);
+      for (const [at, value] of changes) damaged[at] = value;
       try {
-        convertEfficientDet(harmed, NATIVE);
+        convertEfficientDet(damaged, NATIVE);
       } catch (error) {
-        // A picture of another size, or another number of classes, is no damage by itself.
-        const known = error instanceof BadTflite || /28×28 was asked for$| classes apart, /.test(String(error));
+        // Another input size, or another number of classes, is valid by itself.
+        const known = error instanceof BadTflite || /requested was 28×28$| classes, /.test(String(error));
         assert.ok(known, String(error instanceof Error ? error.stack : error));
       }
     }),
@@ -270,7 +274,7 @@ test("a damaged file is converted or refused, never worse", () => {
 
 const { card } = findCard("default");
 const skip = existsSync(weightsFile(card)) ? false : "the default model is not installed";
-test("onnxruntime computes Google's network on whole numbers", { skip }, async () => {
+test("onnxruntime computes Google's network on integers", { skip }, async () => {
   const order = { width: 384, height: 256, labels: "coco", kernels: int8KernelsHere() } as const;
   const onnx = convertEfficientDet(readFileSync(weightsFile(card)), order);
   assert.deepEqual(await countOperators(onnx, ["Conv", "Add", "Resize", "Transpose"]), [0, 2, 0, 0]);

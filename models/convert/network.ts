@@ -1,25 +1,23 @@
 /**
- * Writes the network as quantised ONNX. What ONNX computes on whole numbers (pools, enlarging) stays there; convolutions
- * and sums stand between DequantizeLinear and QuantizeLinear with the scales of the TFLite file, and onnxruntime makes
- * one whole-number operation of each such group.
+ * Writes the network as quantised ONNX. Operators that ONNX computes on integers (pooling, upsampling) stay quantised;
+ * convolutions and sums are written between DequantizeLinear and QuantizeLinear with the scales of the TFLite file, and
+ * onnxruntime fuses each such group into one integer operation.
  */
+
+import type { Int8Kernels } from "../int8-kernels.ts";
 import type { GraphBuilder } from "../onnx/graph.ts";
 import { BadTflite } from "../tflite/flatbuffer.ts";
-import type { Activation, Kind, Pair } from "../tflite/operators.ts";
-import type { Operator, Tensor, TfliteModel } from "../tflite/read-model.ts";
-import { type Activations, type Encoding, encode, isSame } from "./encoding.ts";
-import { narrowPairs } from "./narrow-pairs.ts";
-import { tensorOf } from "./parts.ts";
-import type { Size, Sizes } from "./plan-sizes.ts";
-import { readBias, reorderWeights } from "./weights.ts";
+import type { Activation, Kind, Operator, Pair, Tensor, TfliteModel } from "../tflite/read-model.ts";
+import { type Size, type Sizes, tensorOf } from "./structure.ts";
+import { narrowPairs, readBias, reorderWeights } from "./weights.ts";
 
-export interface NetworkOrder {
+interface NetworkOptions {
   readonly model: Pick<TfliteModel, "tensors">;
   readonly sizes: Sizes;
   readonly activations: Activations;
-  /** Whether pairs of weights must fit kernels that saturate. */
+  /** Whether pairs of weights must fit saturating kernels. */
   readonly narrow: boolean;
-  /** Outputs to keep of the convolutions that compute these tensors. */
+  /** For some tensors: the outputs to keep of the convolution that computes it. */
   readonly kept: ReadonlyMap<number, readonly number[]>;
 }
 
@@ -33,16 +31,16 @@ type KindOf<Name extends Kind["kind"]> = Extract<Kind, { kind: Name }>;
 
 export class NetworkWriter {
   readonly #graph: GraphBuilder;
-  readonly #order: NetworkOrder;
+  readonly #options: NetworkOptions;
   readonly #names = new Map<number, string>();
   #count = 0;
 
-  constructor(graph: GraphBuilder, order: NetworkOrder) {
+  constructor(graph: GraphBuilder, options: NetworkOptions) {
     this.#graph = graph;
-    this.#order = order;
+    this.#options = options;
   }
 
-  /** The picture: `name` is its uint8 value in the graph, [1, 3, down, across]. */
+  /** `name` is the uint8 value of the image in the graph, [1, 3, down, across]. */
   begin(image: Tensor, name: string): void {
     this.#names.set(image.index, name);
   }
@@ -56,24 +54,24 @@ export class NetworkWriter {
 
   write(operator: Operator): void {
     const { kind, inputs } = operator;
-    const input = tensorOf(this.#order.model, inputs[0]);
-    const output = tensorOf(this.#order.model, operator.outputs[0]);
+    const input = tensorOf(this.#options.model, inputs[0]);
+    const output = tensorOf(this.#options.model, operator.outputs[0]);
     if (kind.kind === "conv") this.#convolve(kind, operator, input, output);
     else if (kind.kind === "add") this.#add(inputs, output, kind.activation);
     else if (kind.kind === "max-pool") this.#pool(kind, input, output);
     else if (kind.kind === "resize-nearest") this.#enlarge(kind, input, output);
     else if (kind.kind === "quantize") this.#quantise(input, output);
-    else throw new BadTflite(`operator ${kind.kind} has no place in the network of an EfficientDet-Lite`);
+    else throw new BadTflite(`operator ${kind.kind} is not part of the network of an EfficientDet-Lite`);
   }
 
-  /** The picture is uint8, and so may be the first tensor: then both are the same. */
+  /** The image is uint8. If the first tensor is stored as uint8 too, both are the same. */
   #quantise(input: Tensor, output: Tensor): void {
     if (isSame(this.#encodingOf(input), this.#encodingOf(output))) this.#keep(output, this.nameOf(input));
     else this.#requantise(output, this.#dequantise(input), "none");
   }
 
   #add(inputs: readonly number[], output: Tensor, activation: Activation): void {
-    const terms = inputs.map((index) => this.#dequantise(tensorOf(this.#order.model, index)));
+    const terms = inputs.map((index) => this.#dequantise(tensorOf(this.#options.model, index)));
     this.#requantise(output, this.#graph.node("Add", terms, `sum_${output.index}`), activation);
   }
 
@@ -85,27 +83,27 @@ export class NetworkWriter {
   }
 
   #convolve(kind: KindOf<"conv">, { inputs }: Operator, input: Tensor, output: Tensor): void {
-    const rows = this.#order.kept.get(output.index);
-    const tensor = tensorOf(this.#order.model, inputs[1]);
+    const rows = this.#options.kept.get(output.index);
+    const tensor = tensorOf(this.#options.model, inputs[1]);
     const stored = {
       weights: reorderWeights(tensor, kind.depthwise, rows),
-      bias: readBias(tensorOf(this.#order.model, inputs[2]), rows),
+      bias: readBias(tensorOf(this.#options.model, inputs[2]), rows),
     };
-    const isNarrowed = this.#order.narrow && !kind.depthwise;
+    const isNarrowed = this.#options.narrow && !kind.depthwise;
     const { weights, bias } = isNarrowed ? narrowPairs(stored.weights, stored.bias) : stored;
     const [rowsOut, inputsOfGroup, down, across] = weights.shape;
     const group = kind.depthwise ? rowsOut : 1;
     if (inputsOfGroup * group !== input.shape[3] || bias.values.length !== rowsOut) {
       throw new BadTflite(
-        `${tensor.name} [${tensor.shape}] and ${bias.values.length} biases do not fit what they are applied to, ` +
+        `${tensor.name} [${tensor.shape}] and ${bias.values.length} biases do not fit their input ` +
           `${input.name} [${input.shape}]`,
       );
     }
     const graph = this.#graph;
-    // Levels share the weights of a head, but each convolution has constants of its own: onnxruntime replaces them one
-    // by one where a session asks for precise sums on x86-64, and fails at the second that replaces the same.
+    // Levels share the weights of a head, but each convolution gets its own constants: with precise sums on x86-64
+    // onnxruntime replaces them one by one and fails when two nodes share one.
     const own = `${tensor.index}_${output.index}`;
-    // A bias has the step of the weights that it was narrowed with.
+    // A narrowed bias depends on the step of its weights.
     const ownBias = isNarrowed ? own : `${inputs[2]}`;
     const values = [
       this.#dequantise(input),
@@ -143,7 +141,7 @@ export class NetworkWriter {
   #enlarge(kind: KindOf<"resize-nearest">, input: Tensor, output: Tensor): void {
     if (kind.alignCorners || kind.halfPixel) {
       throw new BadTflite(
-        `tensor ${output.name} is enlarged by aligned corners or half pixels, which no EfficientDet-Lite does`,
+        `tensor ${output.name} is upsampled with aligned corners or half pixels; an EfficientDet-Lite uses neither`,
       );
     }
     this.#refuseOtherScale(input, output);
@@ -160,8 +158,9 @@ export class NetworkWriter {
   }
 
   /**
-   * Twice as large by joining each pixel with itself and each row with itself, which onnxruntime copies in blocks and
-   * Resize pixel by pixel. The transpositions fall away, since it keeps channels last between convolutions.
+   * Doubles the size by concatenating each pixel with itself and each row with itself: onnxruntime copies blocks, where
+   * Resize works pixel by pixel. The transpositions are optimised away, since it keeps channels last between
+   * convolutions.
    */
   #double(input: Tensor, output: Tensor, { down, across }: Size): string {
     const graph = this.#graph;
@@ -179,7 +178,7 @@ export class NetworkWriter {
 
   #refuseOtherScale(input: Tensor, output: Tensor): void {
     if (isSame(this.#encodingOf(input), this.#encodingOf(output))) return;
-    throw new BadTflite(`tensor ${output.name} is only moved or chosen from ${input.name} and should have its scale`);
+    throw new BadTflite(`tensor ${output.name} should have the scale and zero point of ${input.name}`);
   }
 
   #keep(output: Tensor, name: string): void {
@@ -187,12 +186,12 @@ export class NetworkWriter {
   }
 
   #sizeOf(tensor: Tensor): Size {
-    const size = this.#order.sizes.get(tensor.index);
+    const size = this.#options.sizes.get(tensor.index);
     if (size === undefined) throw new BadTflite(`tensor ${tensor.name} is used before it is computed`);
     return size;
   }
 
-  /** Each use gets a DequantizeLinear of its own: onnxruntime joins it to the one operation that it feeds. */
+  /** Each use gets its own DequantizeLinear: onnxruntime fuses it with the operation that it feeds. */
   #dequantise(tensor: Tensor): string {
     const output = `x_${tensor.index}_${this.#count++}`;
     return this.#graph.node("DequantizeLinear", [this.nameOf(tensor), ...this.#scaleOf(tensor)], output);
@@ -203,7 +202,7 @@ export class NetworkWriter {
     this.#keep(output, this.#graph.node("QuantizeLinear", [limited, ...this.#scaleOf(output)], `v_${output.index}`));
   }
 
-  /** Where the quantised range ends at the limits of the activation, quantising cuts off by itself. */
+  /** No Clip is needed where the quantised range ends at the limits of the activation. */
   #limit(output: Tensor, value: string, activation: Activation): string {
     const { scale, lowest, highest } = this.#encodingOf(output);
     const [low, high] = LIMITS[activation];
@@ -224,7 +223,7 @@ export class NetworkWriter {
   }
 
   #encodingOf(tensor: Tensor): Encoding {
-    return encode(tensor, this.#order.activations);
+    return encode(tensor, this.#options.activations);
   }
 
   /** Above, left, below, right. */
@@ -237,3 +236,43 @@ export class NetworkWriter {
     return [Math.floor(y / 2), Math.floor(x / 2), Math.ceil(y / 2), Math.ceil(x / 2)];
   }
 }
+
+/** Values are stored as int8 like in the TFLite file, or shifted to uint8. */
+export type Activations = Int8Kernels["activations"];
+
+interface Encoding {
+  readonly scale: number;
+  readonly zeroPoint: Int8Array | Uint8Array;
+  /** The range of values that can be stored. */
+  readonly lowest: number;
+  readonly highest: number;
+}
+
+/** Difference between the unsigned and the signed byte of the same value. */
+const SHIFT = 128;
+
+export function encode({ name, type, quantisation }: Tensor, activations: Activations): Encoding {
+  const scale = quantisation?.scales[0];
+  const zero = quantisation?.zeroPoints[0];
+  if (scale === undefined || zero === undefined || quantisation?.scales.length !== 1) {
+    throw new BadTflite(`tensor ${name} should have one scale and one zero point, as in int8 EfficientDet-Lite files`);
+  }
+  const signed = type === "int8" ? zero : zero - SHIFT;
+  const known = type === "int8" || type === "uint8";
+  if (!known || !(scale > 0 && scale < Number.POSITIVE_INFINITY) || !(signed >= -SHIFT && signed < SHIFT)) {
+    throw new BadTflite(
+      `tensor ${name} is ${type} with the scale ${scale} and the zero point ${zero}; expected int8 or uint8, a positive scale and a zero point in range`,
+    );
+  }
+  const stored = type === "uint8" ? "uint8" : activations;
+  return {
+    scale,
+    zeroPoint: stored === "int8" ? Int8Array.of(signed) : Uint8Array.of(signed + SHIFT),
+    lowest: (-SHIFT - signed) * scale,
+    highest: (SHIFT - 1 - signed) * scale,
+  };
+}
+
+/** Whether equal bytes stand for equal values. */
+export const isSame = (a: Encoding, b: Encoding): boolean =>
+  a.scale === b.scale && a.zeroPoint.constructor === b.zeroPoint.constructor && a.zeroPoint[0] === b.zeroPoint[0];

@@ -1,12 +1,12 @@
 /**
- * A detector of two levels, built as an EfficientDet-Lite is, with weights from a fixed random sequence: as a TFLite
- * file, and as a list of layers that a test can compute by itself.
+ * A detector of two levels with the structure of an EfficientDet-Lite and weights from a seeded random sequence: as a TFLite
+ * file, and as a list of layers for the reference computation.
  */
 
 import type { SketchedModel, SketchedOperator, SketchedTensor } from "../tflite/read-model.fixture.ts";
-import { narrowRow } from "./narrow-pairs.ts";
+import { narrowRow } from "./weights.ts";
 
-/** Its two levels have 7 and 4 cells, as the coarsest of EfficientDet-Lite2. */
+/** Its two levels have 7 and 4 cells, like the coarsest ones of EfficientDet-Lite2. */
 export const TINY_SIZE = 28;
 const FINE = 7;
 const COARSE = 4;
@@ -39,20 +39,20 @@ export interface TinyDetector {
   readonly sum: Scale;
   readonly classes: readonly [Convolution, Convolution];
   readonly boxes: readonly [Convolution, Convolution];
-  /** Width and height in pixels, a list a level. */
+  /** Width and height in pixels, one list per level. */
   readonly anchorSizes: readonly (readonly (readonly [number, number])[])[];
   readonly classCount: number;
 }
 
 const PICTURE: Scale = { scale: 1 / 128, zero: -1 };
-/** Its range is that of ReLU6; the others reach beyond it below or above. */
+/** Its range is that of ReLU6; the others extend beyond it. */
 const TIGHT: Scale = { scale: Math.fround(6 / 255), zero: -128 };
 export const LOOSE: readonly Scale[] = [
   { scale: Math.fround(0.0271), zero: -91 },
   { scale: Math.fround(0.0431), zero: -128 },
 ];
 
-/** `sum`: how the one sum in it is stored, to which ReLU6 is applied. */
+/** `sum`: the encoding of its one sum, to which ReLU6 is applied. */
 export function sketchDetector(classCount: number, sum: Scale = TIGHT): TinyDetector {
   const random = startRandom(classCount);
   const convolve = (
@@ -70,7 +70,7 @@ export function sketchDetector(classCount: number, sum: Scale = TIGHT): TinyDete
   const fine: Scale = { scale: 0.0613, zero: 5 };
   const logits: Scale = { scale: 0.0612, zero: 3 };
   const deltas: Scale = { scale: 0.0187, zero: 10 };
-  // So weak that few outputs reach the end of their range: pairs of the same score cannot be told apart.
+  // Small weights, so that few outputs saturate: pairs with equal scores cannot be distinguished.
   const head = (outputs: number, to: Scale): [Convolution, Convolution] => {
     const first = convolve([outputs * PER_CELL, 1, 1, CHANNELS], { from: sum, to }, 0.0015);
     return [first, { ...first, from: fine, bias: first.bias.map((value) => value + 31) }];
@@ -95,7 +95,7 @@ export function sketchDetector(classCount: number, sum: Scale = TIGHT): TinyDete
   };
 }
 
-/** The same with dense weights as a CPU that saturates gets them. */
+/** The same with the dense weights for a CPU that saturates. */
 export function narrowDetector(tiny: TinyDetector): TinyDetector {
   const narrow = (layer: Convolution): Convolution => {
     const length = layer.weights.length / layer.bias.length;
@@ -111,7 +111,7 @@ export function narrowDetector(tiny: TinyDetector): TinyDetector {
   return { ...tiny, stem: narrow(tiny.stem), classes: narrowBoth(tiny.classes), boxes: narrowBoth(tiny.boxes) };
 }
 
-/** Numbers of the tensors are the places in this list. */
+/** Tensors are numbered by their index in this list. */
 export function sketchTflite(tiny: TinyDetector): SketchedModel {
   const tensors: SketchedTensor[] = [];
   const operators: SketchedOperator[] = [];

@@ -1,18 +1,18 @@
-/** The best class of each anchor: the part of decoding that touches every number of an output. */
+/** Finds the best class of each anchor: the part of decoding that reads every number of an output. */
 
-/** Classes from `first` to before `end` of a row count; the others are background. */
-export interface ScoreTable {
+/** Classes from `first` to before `end` are objects; the others are background. */
+interface ScoreTable {
   readonly data: Float32Array;
-  /** Where the first score of the first anchor is. */
+  /** Offset of the first score of the first anchor. */
   readonly start: number;
   readonly anchors: number;
-  /** From one anchor to the next. */
+  /** Distance from one anchor to the next. */
   readonly step: number;
   readonly first: number;
   readonly end: number;
 }
 
-/** Kept from frame to frame; `classes` is -1 where no class reached the minimum. */
+/** Reused from frame to frame; `classes` is -1 where no class reached the minimum. */
 export class BestClasses {
   scores = new Float32Array(0);
   classes = new Int32Array(0);
@@ -25,7 +25,7 @@ export class BestClasses {
     this.classes.fill(-1, 0, anchors);
   }
 
-  /** The scores of an anchor are neighbours. */
+  /** For tables in which the scores of an anchor are adjacent. */
   scanRows({ data, start, anchors, step, first, end }: ScoreTable, minimum: number): void {
     this.#prepare(anchors);
     for (let anchor = 0; anchor < anchors; anchor++) {
@@ -37,7 +37,7 @@ export class BestClasses {
     }
   }
 
-  /** The scores of a class are neighbours. */
+  /** For tables in which the scores of a class are adjacent. */
   scanColumns({ data, start, anchors, first, end }: ScoreTable, minimum: number): void {
     this.#prepare(anchors);
     for (let id = first; id < end; id++) {
@@ -45,7 +45,7 @@ export class BestClasses {
       let anchor = 0;
       for (; anchor + 16 <= anchors; anchor += 16) {
         const at = column + anchor;
-        // Nearly all end here. Where one is not a number, each is looked at.
+        // Skips nearly all blocks. A block with a NaN is not skipped: its values are compared one by one.
         if (highestOf16(data, at) < minimum) continue;
         this.#raise(data, column, anchor, anchor + 16, id, minimum);
       }
@@ -63,7 +63,7 @@ export class BestClasses {
     }
   }
 
-  /** As `scanRows`, but what is compared is the share of a class among all `step` scores of its row. */
+  /** As `scanRows`, for logits: compares the softmax of a class over all `step` scores of its row. */
   scanSoftmax({ data, start, anchors, step, first, end }: ScoreTable, minimum: number): void {
     this.#prepare(anchors);
     for (let anchor = 0; anchor < anchors; anchor++) {
@@ -85,7 +85,7 @@ export class BestClasses {
   }
 }
 
-/** Sixteen at a time and without branches: three times as fast as one by one. Not a number where one of them is not. */
+/** Sixteen at a time and without branches: three times as fast as one by one. NaN if any value is NaN. */
 function highestBetween(data: Float32Array, from: number, to: number): number {
   let highest = Number.NEGATIVE_INFINITY;
   let i = from;
@@ -104,6 +104,6 @@ const highestOf8 = (data: Float32Array, i: number): number =>
     Math.max(data[i + 6] as number, data[i + 7] as number),
   );
 
-/** The logit that `toProbability` makes this of. */
+/** The inverse of `toProbability`. */
 export const toLogit = (probability: number): number => Math.log(probability / (1 - probability));
 export const toProbability = (logit: number): number => 1 / (1 + Math.exp(-logit));

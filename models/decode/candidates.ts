@@ -1,8 +1,10 @@
-import type { Candidates } from "./decoder.ts";
+/** Lists of candidate boxes, and the orders in which networks write the four numbers of a box. */
+import type { Candidates, Decoder, Outputs, Size } from "./decoder.ts";
+import type { BoxOrder, BoxUnits } from "./options.ts";
 
 const FIRST_ROOM = 256;
 
-/** Gathers candidates in arrays that are kept from frame to frame: nothing is allocated for a single one. */
+/** Collects candidates in arrays that are reused from frame to frame: adding one allocates nothing. */
 export class CandidateList {
   #boxes = new Float32Array(4 * FIRST_ROOM);
   #scores = new Float32Array(FIRST_ROOM);
@@ -13,7 +15,7 @@ export class CandidateList {
     this.#count = 0;
   }
 
-  /** Boxes without area, or that are not numbers, are left out. */
+  /** Ignores boxes without area, and boxes with NaN or infinite edges. */
   add(left: number, top: number, right: number, bottom: number, score: number, classId: number): void {
     const area = (right - left) * (bottom - top);
     if (!(right > left && bottom > top && area < Number.POSITIVE_INFINITY)) return;
@@ -29,7 +31,11 @@ export class CandidateList {
     this.#count = index + 1;
   }
 
-  /** A copy of what was gathered: it outlives the next frame. */
+  addCentred(x: number, y: number, width: number, height: number, score: number, classId: number): void {
+    this.add(x - width / 2, y - height / 2, x + width / 2, y + height / 2, score, classId);
+  }
+
+  /** A copy, valid beyond the next frame. */
   copy(): Candidates {
     return {
       count: this.#count,
@@ -52,7 +58,19 @@ function copyInto<T extends Float32Array | Int32Array>(target: T, source: T): T 
   return target;
 }
 
-/** Those at the indices given, in their order. */
+/** A decoder around a function that adds its candidates to a list. */
+export function collect(add: (list: CandidateList, outputs: Outputs, minimum: number) => void): Decoder {
+  const list = new CandidateList();
+  return {
+    decode(outputs, minimum) {
+      list.clear();
+      add(list, outputs, minimum);
+      return list.copy();
+    },
+  };
+}
+
+/** The candidates at these indices, in this order. */
 export function pick({ boxes, scores, classIds }: Candidates, indices: ArrayLike<number>, count: number): Candidates {
   const picked = {
     count,
@@ -68,3 +86,38 @@ export function pick({ boxes, scores, classIds }: Candidates, indices: ArrayLike
   }
   return picked;
 }
+
+/** Adds the box whose four numbers begin at `at`; `scale` converts them to pixels of the input. */
+type AddBox = (
+  list: CandidateList,
+  data: Float32Array,
+  at: number,
+  scale: Scale,
+  score: number,
+  classId: number,
+) => void;
+
+export interface Scale {
+  readonly x: number;
+  readonly y: number;
+}
+
+export const scaleOf = (units: BoxUnits, { width, height }: Size): Scale =>
+  units === "fractions" ? { x: width, y: height } : { x: 1, y: 1 };
+
+/** The offsets of the four edges in a box. */
+const addEdges =
+  (left: number, top: number, right: number, bottom: number): AddBox =>
+  (list, data, at, { x, y }, score, classId) => {
+    const value = (offset: number): number => data[at + offset] as number;
+    list.add(value(left) * x, value(top) * y, value(right) * x, value(bottom) * y, score, classId);
+  };
+
+export const BOX_ORDERS: Readonly<Record<BoxOrder, AddBox>> = {
+  ltrb: addEdges(0, 1, 2, 3),
+  tlbr: addEdges(1, 0, 3, 2),
+  cxcywh(list, data, at, { x, y }, score, classId) {
+    const value = (offset: number): number => data[at + offset] as number;
+    list.addCentred(value(0) * x, value(1) * y, value(2) * x, value(3) * y, score, classId);
+  },
+};

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { findFamilies } from "./decoder.ts";
-import { ModelMisfit } from "./misfit.ts";
+import { ModelMisfit } from "../fault.ts";
+import { findFamilies } from "./families.ts";
 import { type Card, declare, decode, decoderFor, floats, type Made } from "./outputs.fixture.ts";
 
 const misfitOf = (card: Card, made: Made): string => {
@@ -14,7 +14,7 @@ const misfitOf = (card: Card, made: Made): string => {
   assert.fail("it fits");
 };
 
-test("a model that does not fit is refused with every tensor it has and what its family reads", () => {
+test("rejects a model that does not fit, with its tensors and the layouts of its family", () => {
   const message = misfitOf(
     { decoder: { family: "yolo" }, labels: 3 },
     { heat: floats([1, 3, 8, 16]), depth: floats([1, 32, 64]) },
@@ -27,34 +27,34 @@ test("a model that does not fit is refused with every tensor it has and what its
   assert.match(message, /check decoder\.family/);
 });
 
-test("a model of another family is told of the family that reads it", () => {
+test("suggests the family that can read the model", () => {
   const message = misfitOf({ decoder: { family: "efficientdet" }, labels: 3 }, { output: floats([1, 42, 8]) });
   assert.match(message, /yolox or yolo could read it: set decoder\.family/);
 });
 
-test("an option that means nothing to the family is refused", () => {
+test("rejects an option that the family does not have", () => {
   const message = misfitOf({ decoder: { family: "yolo", strides: [8] }, labels: 3 }, { output: floats([1, 42, 8]) });
   assert.match(message, /yolo has no option strides; it has form, units/);
 });
 
-test("an option that the family cannot follow is refused", () => {
+test("rejects a value that the family does not support", () => {
   const made = { c: floats([1, 2, 1]), d: floats([1, 2, 32]) };
   const message = misfitOf({ decoder: { family: "picodet", strides: [32], scores: "softmax" }, labels: 1 }, made);
-  assert.match(message, /decoder\.scores is softmax; picodet has ready or sigmoid/);
+  assert.match(message, /decoder\.scores is softmax; picodet expects ready or sigmoid/);
 });
 
-test("outputs of another type than float32 do not fit", () => {
+test("rejects outputs of another type than float32", () => {
   const output = { ...floats([1, 42, 8]), type: "float16" };
   assert.match(misfitOf({ decoder: { family: "yolo" }, labels: 3 }, { output }), /output: float16 \[1, 42, 8\]/);
 });
 
-test("a run whose outputs have other shapes than declared is refused", () => {
+test("rejects a run whose outputs have other shapes than declared", () => {
   const decoder = decoderFor({ decoder: { family: "yolo" }, labels: 3 }, declare({ output: floats([1, 42, 8]) }));
-  assert.throws(() => decoder.decode({ output: floats([1, 42, 9]) }, 0.1), /expected \[1, any, 8\], met \[1,42,9\]/);
-  assert.throws(() => decoder.decode({ other: floats([1, 42, 8]) }, 0.1), /there is none, only other/);
+  assert.throws(() => decoder.decode({ output: floats([1, 42, 9]) }, 0.1), /expected \[1, any, 8\], found \[1,42,9\]/);
+  assert.throws(() => decoder.decode({ other: floats([1, 42, 8]) }, 0.1), /found only the outputs other/);
 });
 
-test("dimensions that are known only when the model runs fit", () => {
+test("accepts dynamic dimensions", () => {
   const outputs = [{ name: "output", type: "float32", shape: ["batch", "anchors", 8] }];
   const decoder = decoderFor({ decoder: { family: "yolo" }, labels: 3 }, outputs);
   const { count } = decoder.decode({ output: floats([1, 1, 8], [5, 5, 4, 4, 1, 0, 0.5, 0]) }, 0.1);
@@ -63,7 +63,7 @@ test("dimensions that are known only when the model runs fit", () => {
 
 const COLUMNS = [20, 10, 8, 4, 0.25, 0.5, 0.125].flatMap((value) => [0, value, 0, 0, 0, 0, 0, 0]);
 
-test("a number of classes that is known goes before one that is only known when the model runs", () => {
+test("prefers a fixed number of classes to a dynamic one", () => {
   const outputs = [{ name: "output", type: "float32", shape: ["batch", 7, "anchors"] }];
   const { boxes, classIds } = decoderFor({ decoder: { family: "yolo" }, labels: 3 }, outputs).decode(
     { output: floats([1, 7, 8], COLUMNS) },
@@ -72,7 +72,7 @@ test("a number of classes that is known goes before one that is only known when 
   assert.deepEqual([...boxes, ...classIds], [16, 8, 24, 12, 1]);
 });
 
-test("a number of classes that is not known fits where only one reading is left", () => {
+test("accepts a dynamic number of classes if only one layout fits", () => {
   const outputs = [{ name: "output", type: "float32", shape: [1, "rows", 42] }];
   const { count } = decoderFor({ decoder: { family: "yolo" }, labels: 3 }, outputs).decode(
     { output: floats([1, 7, 8], COLUMNS) },
@@ -87,7 +87,7 @@ const DOUBTFUL: readonly [labels: number, forms: readonly ("objectness" | "rows"
 ];
 for (const [labels, forms] of DOUBTFUL) {
   const outputs = [{ name: "output", type: "float32", shape: ["batch", "n", 6] }];
-  test(`rows of six, nobody knows how many, with ${labels} labels: the card must say what they are`, () => {
+  test(`requires decoder.form for a dynamic number of rows of six with ${labels} labels`, () => {
     assert.throws(
       () => decoderFor({ decoder: { family: "yolo" }, labels }, outputs),
       (error) => {
@@ -98,12 +98,12 @@ for (const [labels, forms] of DOUBTFUL) {
           [...error.message.matchAll(/form: (\w+)/g)].map(([, form]) => form),
           forms,
         );
-        assert.match(error.message, /say in the card which it is with decoder\.form/);
+        assert.match(error.message, /select one with decoder\.form in the card/);
         return true;
       },
     );
   });
-  test(`rows of six with ${labels} labels are read as the card says`, () => {
+  test(`reads rows of six with ${labels} labels according to decoder.form`, () => {
     const made = { output: floats([1, 1, 6], [20, 10, 24, 14, 0.5, 0.5]) };
     const boxes = forms.map((form) => [
       ...decoderFor({ decoder: { family: "yolo", form }, labels }, outputs).decode(made, 0.1).boxes,
@@ -115,13 +115,13 @@ for (const [labels, forms] of DOUBTFUL) {
   });
 }
 
-test("rows of six with other numbers of labels are a list, however many they are", () => {
+test("reads rows of six with other numbers of labels as a list", () => {
   const outputs = [{ name: "output", type: "float32", shape: ["batch", "n", 6] }];
   const made = { output: floats([1, 1, 6], [20, 10, 24, 14, 0.5, 2]) };
   assert.equal(decoderFor({ decoder: { family: "yolo" }, labels: 3 }, outputs).decode(made, 0.1).count, 1);
 });
 
-test("outputs of which nothing is known are not guessed", () => {
+test("does not guess outputs with dynamic dimensions only", () => {
   const outputs = [{ name: "output", type: "float32", shape: ["batch", "n", "m"] }];
   assert.throws(() => decoderFor({ decoder: { family: "yolo" }, labels: 3 }, outputs), /in more than one way/);
   const decoder = decoderFor({ decoder: { family: "yolo", form: "columns" }, labels: 3 }, outputs);
@@ -145,18 +145,18 @@ const GUESSED: readonly [shape: readonly (number | string)[], families: readonly
   [[1, 2, 3, 4], []],
 ];
 for (const [shape, families] of GUESSED)
-  test(`an output [${shape.join(", ")}] of 80 classes is for ${families.join(" and ") || "no family"}`, () => {
+  test(`suggests ${families.join(" and ") || "no family"} for an output [${shape.join(", ")}] with 80 classes`, () => {
     const card = { input: { width: 64, height: 32 }, labels: "coco" as const };
     assert.deepEqual(findFamilies(card, 80, [{ name: "output", type: "float32", shape }]), families);
   });
 
-test("outputs that a family can read in two ways are still for that family", () => {
+test("suggests a family that can read the outputs in two ways", () => {
   const card = { input: { width: 64, height: 32 }, labels: ["cat", "dog"] };
   const outputs = [{ name: "output", type: "float32", shape: ["batch", "n", 6] }];
   assert.deepEqual(findFamilies(card, 2, outputs), ["yolo", "picodet", "detr"]);
 });
 
-test("boxes without area and boxes that are not numbers are left out", () => {
+test("drops boxes without area and boxes with NaN", () => {
   const good = [10, 10, 4, 4, 1, 0.5, 0, 0];
   const bad = [
     [10, 10, 0, 4, 1, 0.5, 0, 0],
@@ -169,7 +169,7 @@ test("boxes without area and boxes that are not numbers are left out", () => {
   assert.deepEqual(rows, [[8, 8, 12, 12, 0.5, 0]]);
 });
 
-test("a frame does not change what an earlier frame gave", () => {
+test("keeps the result of an earlier frame unchanged", () => {
   const card: Card = { decoder: { family: "yolo" }, labels: 3 };
   const made = { o: floats([1, 1, 8], [10, 10, 4, 4, 1, 0.5, 0, 0]) };
   const decoder = decoderFor(card, declare(made));

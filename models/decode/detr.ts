@@ -1,12 +1,8 @@
-import { scaleOf } from "./box-orders.ts";
-import { numberLabels } from "./class-numbers.ts";
+import { scaleOf } from "./candidates.ts";
 import type { Family, Fitting, Reading } from "./decoder.ts";
-import { decodeListed } from "./listed.ts";
+import { decodeListed, decodeScored, decodeWideRows, numberLabels } from "./layouts.ts";
 import type { Numbering, ScoreKind } from "./options.ts";
-import { findListed, findRole } from "./roles.ts";
-import { decodeScored } from "./scored.ts";
-import { fitsShape, isFloat, isKnown } from "./tensors.ts";
-import { decodeWideRows } from "./wide.ts";
+import { findFloats, findListed, findRole, fitsShape, isKnown, splitBoxes } from "./tensors.ts";
 
 interface Columns {
   readonly columns: number;
@@ -14,7 +10,7 @@ interface Columns {
   readonly numbering: Numbering;
 }
 
-/** What a number of logits means. The category numbers of COCO are 91 with the unused 0. */
+/** The meaning of a number of logits. COCO's category ids are 91 with the unused 0. */
 function listColumns({ classCount, isCoco }: Fitting): readonly Columns[] {
   return [
     { columns: classCount, kind: "sigmoid", numbering: "labels" },
@@ -28,31 +24,23 @@ function listColumns({ classCount, isCoco }: Fitting): readonly Columns[] {
   ];
 }
 
-/** RT-DETR, D-FINE, RF-DETR and DETR as they are trained: one row a query. */
+/** RT-DETR, D-FINE, RF-DETR and DETR as they are trained: one row per query. */
 const asLogits: Reading = {
   expects: (fitting) => {
     const sizes = listColumns(fitting).map(({ columns, kind }) => `${columns} (${kind})`);
     return `boxes float32 [1, Q, 4] as centre and size in fractions, and logits float32 [1, Q, L], L being ${sizes.join(" or ")}`;
   },
   fit(fitting) {
-    const { outputs, options, input, classCount } = fitting;
-    const floats = outputs.filter((tensor) => isFloat(tensor) && tensor.shape.length === 3);
-    const boxes = findRole(
-      fitting,
-      "boxes",
-      floats.filter((tensor) => fitsShape(tensor, [1, null, 4], fitting)),
-    );
+    const { options, input, classCount } = fitting;
+    const { boxes, others } = splitBoxes(fitting);
     const known = listColumns(fitting);
-    const rest = floats.filter(
-      (tensor) => tensor !== boxes && known.some(({ columns }) => fitsShape(tensor, [1, null, columns], fitting)),
-    );
+    const rest = others.filter((tensor) => known.some(({ columns }) => fitsShape(tensor, [1, null, columns], fitting)));
     const logits = findRole(fitting, "scores", rest) ?? (options.outputs?.scores === undefined ? rest[0] : undefined);
     const size = logits?.shape[2];
     if (boxes === undefined || logits === undefined || !isKnown(size)) return null;
     const meaning = known.find(({ columns }) => columns === size);
     if (meaning === undefined) return null;
-    const numbering = options.numbering ?? meaning.numbering;
-    const labels = numberLabels(numbering, classCount);
+    const labels = numberLabels(options.numbering ?? meaning.numbering, classCount);
     return decodeScored({
       ...{ boxes: boxes.name, scores: logits.name, columns: size },
       ...{ kind: options.scores ?? meaning.kind, first: 0, end: Math.min(size, labels.length), labels },
@@ -68,15 +56,14 @@ const asList: Reading = {
     const found = findListed(fitting);
     if (found === null) return null;
     const { options, input, classCount } = fitting;
-    return decodeListed({
-      ...{ boxes: found.boxes.name, scores: found.scores.name, classes: found.classes.name },
-      ...{
-        isBatched: found.isBatched,
+    return decodeListed(
+      { ...found, count: undefined },
+      {
         order: options.boxes ?? "ltrb",
         scale: scaleOf(options.units ?? "pixels", input),
+        labels: numberLabels(options.numbering ?? "labels", classCount),
       },
-      labels: numberLabels(options.numbering ?? "labels", classCount),
-    });
+    );
   },
 };
 
@@ -85,8 +72,8 @@ const inRows: Reading = {
   expects: ({ classCount }) =>
     `one output float32 [1, Q, ${4 + classCount}]: centre and size in fractions, class scores`,
   fit(fitting) {
-    const { outputs, classCount, options, input } = fitting;
-    const output = outputs.find((tensor) => isFloat(tensor) && fitsShape(tensor, [1, null, 4 + classCount], fitting));
+    const { classCount, options, input } = fitting;
+    const output = findFloats(fitting, [1, null, 4 + classCount]);
     if (output === undefined) return null;
     return decodeWideRows(output.name, classCount, scaleOf(options.units ?? "fractions", input));
   },

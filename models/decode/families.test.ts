@@ -1,16 +1,16 @@
-/** Each way in which models of a family are exported, with boxes worked out by hand. */
+/** Every export format of every family, with boxes computed by hand. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Card, decode, floats, type Made, whole } from "./outputs.fixture.ts";
 
 const logit = (p: number): number => Math.log(p / (1 - p));
-/** A tensor of rows, `at` placing some of them and the rest 0. */
+/** A tensor of rows: those in `at`, the rest 0. */
 const rows = (count: number, width: number, at: Readonly<Record<number, readonly number[]>>) => {
   const tensor = floats([1, count, width]);
   for (const [row, values] of Object.entries(at)) (tensor.data as Float32Array).set(values, Number(row) * width);
   return tensor;
 };
-/** Softmax of it has nearly all its weight on one bin. */
+/** Its softmax is nearly 1 in one bin. */
 const bin = (chosen: number, bins = 8): readonly number[] =>
   Array.from({ length: bins }, (_, i) => (i === chosen ? 50 : 0));
 
@@ -24,7 +24,7 @@ interface Case {
 // The input is 64×32: strides 8, 16, 32 have 8×4 + 4×2 + 2×1 = 42 cells, and a fourth level one more.
 const CASES: readonly Case[] = [
   {
-    behaviour: "efficientdet: lists in pixels, classes counted from 0",
+    behaviour: "efficientdet: lists in pixels, classes from 0",
     card: { decoder: { family: "efficientdet" }, labels: 3 },
     made: {
       boxes: floats([1, 3, 4], [1, 2, 30, 20, 5, 5, 10, 10, 0, 0, 9, 9]),
@@ -37,7 +37,7 @@ const CASES: readonly Case[] = [
     ],
   },
   {
-    behaviour: "ssd: TensorFlow's names in any order, fractions, the numbers of COCO, filling beyond the count ignored",
+    behaviour: "ssd: TensorFlow's names in any order, fractions, COCO category ids, padding beyond the count ignored",
     card: { decoder: { family: "ssd" }, labels: "coco" },
     made: {
       num_detections: floats([1], [2]),
@@ -53,7 +53,7 @@ const CASES: readonly Case[] = [
     ],
   },
   {
-    behaviour: "ssd: other labels are counted after the background",
+    behaviour: "ssd: other labels start after the background",
     card: { decoder: { family: "ssd" }, labels: 2 },
     made: {
       detection_boxes: floats([1, 2, 4], [0, 0, 1, 1, 0, 0, 1, 1]),
@@ -63,7 +63,7 @@ const CASES: readonly Case[] = [
     expected: [[0, 0, 64, 32, 0.5, 1]],
   },
   {
-    behaviour: "ssd: torchvision's, without the batch and in pixels",
+    behaviour: "ssd: torchvision, without the batch and in pixels",
     card: { decoder: { family: "ssd" }, labels: 2 },
     made: {
       boxes: floats([2, 4], [1, 2, 11, 12, 3, 4, 13, 14]),
@@ -76,7 +76,7 @@ const CASES: readonly Case[] = [
     ],
   },
   {
-    behaviour: "ssd: what names do not tell, the card does",
+    behaviour: "ssd: output names from the card",
     card: {
       decoder: {
         ...{ family: "ssd", boxes: "ltrb", units: "pixels", numbering: "labels" },
@@ -118,7 +118,7 @@ const CASES: readonly Case[] = [
     ],
   },
   {
-    behaviour: "yolox: pixels where the card says they are decoded",
+    behaviour: "yolox: pixels with `decoded` in the card",
     card: { decoder: { family: "yolox", decoded: true }, labels: 2 },
     made: { output: rows(42, 7, { 7: [20, 10, 8, 4, 1, 0.5, 0.25] }) },
     expected: [[16, 8, 24, 12, 0.5, 0]],
@@ -130,7 +130,7 @@ const CASES: readonly Case[] = [
     expected: [[16, 8, 24, 12, 0.25, 2]],
   },
   {
-    behaviour: "yolo: v5 with one label is no list",
+    behaviour: "yolo: v5 with one label is not a list",
     card: { decoder: { family: "yolo" }, labels: 1 },
     made: { output0: rows(126, 6, { 100: [20, 10, 8, 4, 0.5, 0.5] }) },
     expected: [[16, 8, 24, 12, 0.25, 0]],
@@ -155,7 +155,7 @@ const CASES: readonly Case[] = [
     expected: [[24, 8, 40, 24, 0.5, 2]],
   },
   {
-    behaviour: "yolo: v8 in rows with two labels is no list",
+    behaviour: "yolo: v8 in rows with two labels is not a list",
     card: { decoder: { family: "yolo" }, labels: 2 },
     made: { output0: rows(42, 6, { 3: [20, 10, 8, 4, 0.25, 0.5] }) },
     expected: [[16, 8, 24, 12, 0.5, 1]],
@@ -167,7 +167,7 @@ const CASES: readonly Case[] = [
     expected: [[1, 2, 11, 12, 0.5, 0]],
   })),
   {
-    behaviour: "picodet: the mean of distances from the middle of a cell, two outputs a level in any order",
+    behaviour: "picodet: mean distances from the centre of a cell, two outputs per level in any order",
     card: { decoder: { family: "picodet", strides: [8, 16] }, labels: 3 },
     made: {
       c16: rows(8, 3, { 5: [0, 0.5, 0] }),
@@ -175,7 +175,7 @@ const CASES: readonly Case[] = [
       d8: rows(32, 32, { 9: [...bin(1), ...bin(0), ...bin(2), ...bin(1)] }),
       d16: rows(8, 32, { 5: [...bin(1), ...bin(1), ...bin(1), ...bin(0)] }),
     },
-    // Cell 9 of stride 8 has its middle at (12, 12); cell 5 of stride 16 at (24, 24).
+    // Cell 9 of stride 8 has its centre at (12, 12); cell 5 of stride 16 at (24, 24).
     expected: [
       [4, 12, 28, 20, 0.5, 2],
       [8, 8, 40, 24, 0.5, 1],
@@ -192,7 +192,7 @@ const CASES: readonly Case[] = [
     expected: [[0, -8, 16, 16, 0.5, 0]],
   },
   {
-    behaviour: "picodet: NanoDet-Plus, one output, logits where the card says so, anchors in corners",
+    behaviour: "picodet: NanoDet-Plus, one output, logits as set in the card, anchors in corners",
     card: { decoder: { family: "picodet", scores: "sigmoid" }, labels: 2 },
     made: {
       output: floats(
@@ -222,7 +222,7 @@ const CASES: readonly Case[] = [
     expected: [[1, 2, 11, 12, 0.5, 1]],
   },
   {
-    behaviour: "detr: as many logits as labels are independent of one another",
+    behaviour: "detr: as many logits as labels use sigmoid",
     card: { decoder: { family: "detr" }, labels: 3 },
     made: {
       logits: floats([1, 2, 3], [-9, -9, -9, logit(0.25), logit(0.75), -9]),
@@ -231,7 +231,7 @@ const CASES: readonly Case[] = [
     expected: [[16, 12, 48, 20, 0.75, 1]],
   },
   {
-    behaviour: "detr: one logit more is that of no object",
+    behaviour: "detr: one more logit means no object",
     card: { decoder: { family: "detr" }, labels: 2 },
     made: {
       pred_boxes: rows(2, 4, { 0: [0.5, 0.5, 0.5, 0.25], 1: [0.5, 0.5, 0.5, 0.25] }),
@@ -240,7 +240,7 @@ const CASES: readonly Case[] = [
     expected: [[16, 12, 48, 20, 0.5, 1]],
   },
   {
-    behaviour: "detr: 92 logits for COCO are its category numbers and no object",
+    behaviour: "detr: 92 logits for COCO are category ids and no object",
     card: { decoder: { family: "detr" }, labels: "coco" },
     made: {
       pred_boxes: rows(1, 4, { 0: [0.5, 0.5, 0.5, 0.25] }),
@@ -249,11 +249,11 @@ const CASES: readonly Case[] = [
         Array.from({ length: 92 }, (_, i) => (i === 13 ? 20 : 0)),
       ),
     },
-    // Number 12 is a gap: stop sign is 13 and the twelfth label.
+    // Id 12 is a gap: stop sign has id 13 and is the twelfth label.
     expected: [[16, 12, 48, 20, 1, 11]],
   },
   {
-    behaviour: "detr: lists of a graph that ends with its post-processing",
+    behaviour: "detr: lists of a graph with post-processing",
     card: { decoder: { family: "detr" }, labels: 3 },
     made: {
       labels: whole([1, 2], [2, 0]),
@@ -273,7 +273,7 @@ const CASES: readonly Case[] = [
 for (const { behaviour, card, made, expected } of CASES)
   test(behaviour, () => assert.deepEqual(decode(card, made), expected));
 
-test("a score of exactly the minimum counts, in rows and in columns", () => {
+test("accepts a score equal to the minimum, in rows and in columns", () => {
   for (const [dims, values] of [
     [
       [1, 42, 7],

@@ -32,33 +32,33 @@ function merge(tiles: readonly Tile[], limit = 100): readonly (readonly number[]
   ]);
 }
 
-/** Two tiles side by side that share 200 pixels. */
+/** Two tiles side by side that overlap by 200 pixels. */
 const pair = (a: readonly Row[], b: readonly Row[]): readonly Tile[] => [
   tile(0, 0, 600, 600, ...a),
   tile(400, 0, 1000, 600, ...b),
 ];
 
-test("an object seen whole in two tiles is one, with the better score", () => {
+test("merges an object that is whole in two tiles and keeps the better score", () => {
   const merged = merge(pair([[450, 100, 500, 200, 0.6]], [[452, 101, 503, 199, 0.9]]));
   assert.deepEqual(merged, [[452, 101, 503, 199, 0.9, 0]]);
 });
 
-test("a part gives way to the whole, even where the network was surer of the part", () => {
+test("prefers the whole box to a part with a higher score", () => {
   const merged = merge(pair([[540, 100, 599, 200, 0.9]], [[540, 98, 700, 202, 0.7]]));
   assert.deepEqual(merged, [[540, 98, 700, 202, 0.7, 0]]);
 });
 
-test("a whole box of which the network is hardly sure does not hide a part", () => {
+test("keeps a part if the whole box has a very low score", () => {
   const merged = merge(pair([[540, 100, 599, 200, 0.9]], [[500, 50, 950, 400, 0.2]]));
   assert.equal(merged.length, 2);
 });
 
-test("an object longer than the overlap is put together from its parts", () => {
+test("joins the parts of an object that is longer than the overlap", () => {
   const merged = merge(pair([[100, 100, 599, 300, 0.8]], [[401, 104, 800, 298, 0.7]]));
   assert.deepEqual(merged, [[100, 100, 800, 300, 0.8, 0]]);
 });
 
-test("an object over three tiles is one", () => {
+test("joins an object across three tiles", () => {
   const merged = merge([
     tile(0, 0, 400, 600, [200, 100, 399, 300, 0.5]),
     tile(300, 0, 700, 600, [301, 100, 699, 300, 0.6]),
@@ -67,7 +67,7 @@ test("an object over three tiles is one", () => {
   assert.deepEqual(merged, [[200, 100, 900, 300, 0.7, 0]]);
 });
 
-test("an object over the corner of four tiles is one", () => {
+test("joins an object across the corner of four tiles", () => {
   const merged = merge([
     tile(0, 0, 600, 350, [200, 100, 599, 349, 0.9]),
     tile(400, 0, 1000, 350, [401, 101, 800, 348, 0.6]),
@@ -77,7 +77,7 @@ test("an object over the corner of four tiles is one", () => {
   assert.deepEqual(merged, [[200, 100, 802, 502, 0.9, 0]]);
 });
 
-test("neighbours that the network told apart within a tile stay apart", () => {
+test("keeps neighbouring objects that one tile shows separately", () => {
   const rows: readonly Row[] = [
     [450, 100, 520, 300, 0.9],
     [490, 100, 560, 300, 0.8],
@@ -85,17 +85,17 @@ test("neighbours that the network told apart within a tile stay apart", () => {
   assert.equal(merge(pair(rows, rows)).length, 2);
 });
 
-test("objects of other classes at the same place stay", () => {
+test("keeps objects of other classes at the same position", () => {
   const merged = merge(pair([[450, 100, 500, 200, 0.6, 1]], [[450, 100, 500, 200, 0.9, 2]]));
   assert.equal(merged.length, 2);
 });
 
-test("a box at the edge of the frame is whole", () => {
+test("treats a box at the edge of the frame as whole", () => {
   const merged = merge(pair([[0, 0, 80, 80, 0.9]], [[900, 500, 1000, 600, 0.8]]));
   assert.equal(merged.length, 2);
 });
 
-test("one tile gives what suppression alone gives, best first, up to the limit", () => {
+test("gives the result of suppression for a single tile, best first, up to the limit", () => {
   const whole = tile(
     0,
     0,
@@ -113,7 +113,7 @@ test("one tile gives what suppression alone gives, best first, up to the limit",
   assert.equal(merge([whole], 2).length, 2);
 });
 
-test("boxes that any cut leaves whole in one tile come back exactly once", () => {
+test("returns boxes that are whole in at least one tile exactly once", () => {
   const slot = fc.record({ column: fc.integer({ min: 0, max: 9 }), size: fc.integer({ min: 20, max: 90 }) });
   fc.assert(
     fc.property(fc.uniqueArray(slot, { selector: ({ column }) => column, maxLength: 10 }), (slots) => {

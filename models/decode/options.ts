@@ -1,4 +1,4 @@
-/** The part of a model card that says how boxes are read from the outputs. */
+/** The part of a model card that describes how boxes are read from the outputs. */
 import { type Static, Type } from "typebox";
 
 export const DECODERS = ["efficientdet", "ssd", "yolox", "yolo", "picodet", "detr"] as const;
@@ -10,25 +10,23 @@ export type Form = (typeof FORMS)[number];
 const CLOSED = { additionalProperties: false } as const;
 const TensorName = Type.Optional(Type.String({ minLength: 1 }));
 
-/** All but the family may be left out where names and shapes of the outputs say it. */
+/** Everything except the family is optional when names and shapes of the outputs determine it. */
 export const DecoderOptions = Type.Object(
   {
     family: Type.Enum([...DECODERS], { description: "How boxes are read from the outputs." }),
     form: Type.Optional(
       Type.Enum([...FORMS], {
         description:
-          "yolo: what the rows of the output are, where shapes leave it open, as with 1 or 2 labels and a number of rows that is only known when the model runs: with objectness (v5, v6, v7), columns (v8, v11 as exported), rows (the same, transposed), or a list of objects (v10, v26, or with NMS inside).",
+          "yolo: the layout of the output, for shapes that fit several layouts, such as 1 or 2 labels and a dynamic number of rows: with objectness (v5, v6, v7), columns (v8, v11 as exported), rows (the same, transposed), or a list of objects (v10, v26, or with NMS inside).",
       }),
     ),
     strides: Type.Optional(Type.Array(Type.Integer({ minimum: 1 }), { minItems: 1 })),
-    decoded: Type.Optional(
-      Type.Boolean({ description: "yolox: the exported graph has put boxes into pixels already." }),
-    ),
+    decoded: Type.Optional(Type.Boolean({ description: "yolox: the exported graph already outputs boxes in pixels." })),
     offset: Type.Optional(
       Type.Number({
         minimum: 0,
         maximum: 1,
-        description: "picodet: where in its cell an anchor lies: 0.5 in the middle, 0 at its corner (NanoDet-Plus).",
+        description: "picodet: position of an anchor in its cell: 0.5 for the centre, 0 for the corner (NanoDet-Plus).",
       }),
     ),
     boxes: Type.Optional(
@@ -43,19 +41,19 @@ export const DecoderOptions = Type.Object(
     ),
     scores: Type.Optional(
       Type.Enum(["ready", "sigmoid", "softmax"], {
-        description: "ssd, picodet, detr: what is still to be done to the class scores.",
+        description: "ssd, picodet, detr: the function to apply to the class scores; `ready` applies none.",
       }),
     ),
     numbering: Type.Optional(
       Type.Enum(["labels", "after-background", "coco-90"], {
         description:
-          "ssd, detr: class 0 is the first label; or the background, with the first label at 1; or classes are the category numbers of COCO, from 1 to 90 with gaps.",
+          "ssd, detr: class 0 is the first label; or class 0 is the background and class 1 the first label; or classes are COCO category ids, from 1 to 90 with gaps.",
       }),
     ),
     outputs: Type.Optional(
       Type.Object(
         { boxes: TensorName, scores: TensorName, classes: TensorName, count: TensorName },
-        { ...CLOSED, description: "ssd, detr: names of the outputs, where they do not tell what they hold." },
+        { ...CLOSED, description: "ssd, detr: names of the outputs, if they cannot be recognised by name or shape." },
       ),
     ),
   },

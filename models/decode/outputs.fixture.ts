@@ -1,6 +1,6 @@
-/** Outputs as a model would give them, filled by hand. */
+/** Outputs of a model, filled by hand. */
 import type { Candidates, Decoder, OutputTensor, TensorInfo } from "./decoder.ts";
-import { createDecoder } from "./decoder.ts";
+import { createDecoder } from "./families.ts";
 import type { DecoderOptions } from "./options.ts";
 
 export interface Made {

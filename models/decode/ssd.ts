@@ -1,24 +1,22 @@
-import { scaleOf } from "./box-orders.ts";
-import { numberLabels } from "./class-numbers.ts";
+/** Families whose boxes, scores and classes are separate outputs: SSD, and EfficientDet as the converter writes it. */
+import { scaleOf } from "./candidates.ts";
 import type { Family, Fitting, Reading, TensorInfo } from "./decoder.ts";
-import { decodeListed } from "./listed.ts";
+import { decodeListed, decodeScored, numberLabels } from "./layouts.ts";
 import type { BoxOrder, BoxUnits, Numbering } from "./options.ts";
-import { findListed, findRole } from "./roles.ts";
-import { decodeScored } from "./scored.ts";
-import { fitsShape, isFloat, isKnown } from "./tensors.ts";
+import { findListed, findRole, fitsShape, isFloat, isKnown, splitBoxes } from "./tensors.ts";
 
-interface Habit {
+interface ExportFormat {
   readonly order: BoxOrder;
   readonly units: BoxUnits;
   readonly numbering: Numbering;
 }
 
-/** Names that TensorFlow gives, or leaves where the real ones got lost. */
+/** Names that TensorFlow assigns, also where it has lost the original ones. */
 const TENSORFLOW = /detection_boxes|StatefulPartitionedCall|Identity|PostProcess/i;
 const COCO_NUMBERS = 91;
 
-/** How whoever exported the model is used to list boxes. The card may say otherwise. */
-function guessHabit({ name, shape }: TensorInfo, { isCoco }: Fitting): Habit {
+/** The box format that the exporter usually writes. The card overrides it. */
+function guessFormat({ name, shape }: TensorInfo, { isCoco }: Fitting): ExportFormat {
   const published = isCoco ? "coco-90" : "after-background";
   if (TENSORFLOW.test(name)) return { order: "tlbr", units: "fractions", numbering: published };
   // torchvision drops the batch.
@@ -33,11 +31,10 @@ const asList: Reading = {
     const found = findListed(fitting);
     if (found === null) return null;
     const { options, input, classCount } = fitting;
-    const { order, units, numbering } = guessHabit(found.boxes, fitting);
-    return decodeListed({
-      ...{ boxes: found.boxes.name, scores: found.scores.name, classes: found.classes.name },
-      ...(found.count === undefined ? {} : { count: found.count.name }),
-      ...{ isBatched: found.isBatched, order: options.boxes ?? order, scale: scaleOf(options.units ?? units, input) },
+    const { order, units, numbering } = guessFormat(found.boxes, fitting);
+    return decodeListed(found, {
+      order: options.boxes ?? order,
+      scale: scaleOf(options.units ?? units, input),
       labels: numberLabels(options.numbering ?? numbering, classCount),
     });
   },
@@ -48,18 +45,9 @@ const asScores: Reading = {
   expects: ({ classCount }) =>
     `boxes float32 [1, N, 4] in fractions and scores float32 [1, N, ${classCount + 1}] with the background first, or [1, N, ${classCount}]`,
   fit(fitting) {
-    const { outputs, options, input, classCount, isCoco } = fitting;
-    const floats = outputs.filter((tensor) => isFloat(tensor) && tensor.shape.length === 3);
-    const boxes = findRole(
-      fitting,
-      "boxes",
-      floats.filter((tensor) => fitsShape(tensor, [1, null, 4], fitting)),
-    );
-    const scores = findRole(
-      fitting,
-      "scores",
-      floats.filter((tensor) => tensor !== boxes),
-    );
+    const { options, input, classCount, isCoco } = fitting;
+    const { boxes, others } = splitBoxes(fitting);
+    const scores = findRole(fitting, "scores", others);
     const columns = scores?.shape[2];
     if (boxes === undefined || scores === undefined || !isKnown(columns)) return null;
     const numbering = guessNumbering(columns, classCount, isCoco);
@@ -82,4 +70,32 @@ function guessNumbering(columns: number, classCount: number, isCoco: boolean): N
 export const ssd: Family = {
   options: ["boxes", "units", "scores", "numbering", "outputs"],
   readings: [asList, asScores],
+};
+
+/** EfficientDet as Windhover's converter writes it: the network selects its best anchors itself. */
+export const efficientdet: Family = {
+  options: [],
+  isFoundOften: true,
+  readings: [
+    {
+      expects: () =>
+        "boxes: float32 [1, K, 4], left, top, right, bottom in pixels; scores: float32 [1, K]; classes: [1, K]",
+      fit(fitting) {
+        const { outputs, classCount } = fitting;
+        const find = (name: string) => outputs.find((tensor) => tensor.name === name);
+        const [boxes, scores, classes] = ["boxes", "scores", "classes"].map(find);
+        if (boxes === undefined || scores === undefined || classes === undefined) return null;
+        const fits =
+          isFloat(boxes) &&
+          isFloat(scores) &&
+          fitsShape(boxes, [1, null, 4], fitting) &&
+          [scores, classes].every((tensor) => fitsShape(tensor, [1, null], fitting));
+        if (!fits) return null;
+        return decodeListed(
+          { boxes, scores, classes, isBatched: true },
+          { order: "ltrb", scale: { x: 1, y: 1 }, labels: numberLabels("labels", classCount) },
+        );
+      },
+    },
+  ],
 };

@@ -17,7 +17,7 @@ const toCandidates = (rows: readonly Row[]): Candidates => ({
 const suppressed = (rows: readonly Row[], overlap = 0.5, limit = 100) =>
   toRows(suppress(toCandidates(rows), { overlap, limit }));
 
-test("the best of an overlapping group stays", () => {
+test("keeps the best of an overlapping group", () => {
   const rows: readonly Row[] = [
     [0, 0, 10, 10, 0.5, 0],
     [1, 0, 11, 10, 0.75, 0],
@@ -26,7 +26,7 @@ test("the best of an overlapping group stays", () => {
   assert.deepEqual(suppressed(rows), [[0.6, 0, 10.6, 10, 0.75, 0], rows[2]]);
 });
 
-test("what is found once where it should be found often counts half, and what is found twice the mean of both", () => {
+test("halves the score of a single find and averages two where objects are found often", () => {
   const rows: readonly Row[] = [
     [0, 0, 10, 10, 0.75, 0],
     [20, 0, 30, 10, 0.5, 0],
@@ -40,7 +40,7 @@ test("what is found once where it should be found often counts half, and what is
   ]);
 });
 
-test("a candidate speaks for the box it overlaps most", () => {
+test("adds a candidate to the group it overlaps most", () => {
   const rows: readonly Row[] = [
     [0, 0, 100, 10, 0.5, 0],
     [60, 0, 160, 10, 0.5, 0],
@@ -49,7 +49,7 @@ test("a candidate speaks for the box it overlaps most", () => {
   assert.deepEqual(suppressed(rows, 0.3), [rows[0], [55, 0, 155, 10, 0.5, 0]]);
 });
 
-test("a group without any score keeps its best box", () => {
+test("keeps the best box of a group without any score", () => {
   const rows: readonly Row[] = [
     [0, 0, 10, 10, 0, 0],
     [1, 0, 11, 10, 0, 0],
@@ -57,8 +57,8 @@ test("a group without any score keeps its best box", () => {
   assert.deepEqual(suppressed(rows), [rows[0]]);
 });
 
-test("an overlap of exactly the limit is no duplicate", () => {
-  // 10×10 boxes moved by 5 share 50 of 150.
+test("keeps both boxes if their overlap equals the limit", () => {
+  // 10×10 boxes shifted by 5 share 50 of 150.
   const rows: readonly Row[] = [
     [0, 0, 10, 10, 0.5, 0],
     [5, 0, 15, 10, 0.25, 0],
@@ -67,7 +67,7 @@ test("an overlap of exactly the limit is no duplicate", () => {
   assert.equal(suppressed(rows, 0.33).length, 1);
 });
 
-test("classes do not suppress one another", () => {
+test("does not suppress across classes", () => {
   const rows: readonly Row[] = [
     [0, 0, 10, 10, 0.5, 0],
     [0, 0, 10, 10, 0.25, 1],
@@ -75,7 +75,7 @@ test("classes do not suppress one another", () => {
   assert.deepEqual(suppressed(rows), rows);
 });
 
-test("what is suppressed suppresses nothing", () => {
+test("suppressed candidates do not suppress others", () => {
   const rows: readonly Row[] = [
     [0, 0, 10, 10, 0.75, 0],
     [3, 0, 13, 10, 0.5, 0],
@@ -84,7 +84,7 @@ test("what is suppressed suppresses nothing", () => {
   assert.deepEqual(suppressed(rows, 0.4), [[1.2, 0, 11.2, 10, 0.75, 0], rows[2]]);
 });
 
-test("of equal scores the earlier stays, and comes first", () => {
+test("keeps the earlier of two equal scores, and orders it first", () => {
   const rows: readonly Row[] = [
     [50, 0, 60, 10, 0.5, 2],
     [0, 0, 10, 10, 0.5, 1],
@@ -93,7 +93,7 @@ test("of equal scores the earlier stays, and comes first", () => {
   assert.deepEqual(suppressed(rows), [rows[0], [0.5, 0, 10.5, 10, 0.5, 1]]);
 });
 
-test("no more than the limit, and the best of them", () => {
+test("returns the best candidates up to the limit", () => {
   const rows = Array.from({ length: 10 }, (_, i): Row => [20 * i, 0, 20 * i + 10, 10, i / 10, 0]);
   assert.deepEqual(suppressed(rows, 0.5, 3), [rows[9], rows[8], rows[7]]);
   assert.deepEqual(suppressed([], 0.5, 3), []);
@@ -116,7 +116,7 @@ function expectNear(actual: readonly number[], expected: readonly number[]): voi
     assert.ok(Math.abs(value - (actual[i] ?? Number.NaN)) < 0.002, `${actual.join(", ")} for ${expected.join(", ")}`);
 }
 
-test("it does what comparing every pair would do", () => {
+test("gives the same result as comparing every pair", () => {
   const overlap = (a: Row, b: Row): number => {
     const width = Math.min(a[2], b[2]) - Math.max(a[0], b[0]);
     const height = Math.min(a[3], b[3]) - Math.max(a[1], b[1]);
@@ -129,7 +129,7 @@ test("it does what comparing every pair would do", () => {
       for (const one of rows.toSorted((a, b) => b[4] - a[4])) {
         const shares = groups.map(([best]) => (best && best[5] === one[5] ? overlap(one, best) : 0));
         const most = Math.max(0.45, ...shares);
-        // Of equal overlaps the group that came last.
+        // Of equal overlaps, the latest group wins.
         const group = most > 0.45 ? groups[shares.lastIndexOf(most)] : undefined;
         if (group) group.push(one);
         else groups.push([one]);

@@ -1,8 +1,7 @@
 import { pick } from "./candidates.ts";
 import type { Candidates } from "./decoder.ts";
-import { Groups } from "./groups.ts";
 
-/** Indices by falling score; of equal scores the earlier candidate comes first. */
+/** Indices by descending score; candidates of equal score keep their order. */
 export function rank(scores: Float32Array): Uint32Array {
   const order = new Uint32Array(scores.length);
   let isSorted = true;
@@ -10,13 +9,13 @@ export function rank(scores: Float32Array): Uint32Array {
     order[i] = i;
     if (i > 0 && !((scores[i - 1] as number) >= (scores[i] as number))) isSorted = false;
   }
-  // Networks that pick their best candidates themselves list them so, and sorting calls back a thousand times.
+  // Networks that select their best candidates output them sorted; this saves a thousand calls of the comparator.
   if (isSorted) return order;
   return order.sort((a, b) => (scores[b] as number) - (scores[a] as number) || a - b);
 }
 
-/** What two boxes share, in square pixels. */
-export function intersect(boxes: Float32Array, a: number, b: number): number {
+/** Area of the intersection in square pixels. */
+function intersect(boxes: Float32Array, a: number, b: number): number {
   const at = 4 * a;
   const bt = 4 * b;
   const width =
@@ -33,25 +32,25 @@ export function areaOf(boxes: Float32Array, index: number): number {
   return ((boxes[at + 2] as number) - (boxes[at] as number)) * ((boxes[at + 3] as number) - (boxes[at + 1] as number));
 }
 
-export interface Suppression {
+interface Suppression {
   /** Candidates of one class that overlap more than this are one object. */
   readonly overlap: number;
-  /** Objects at most. */
+  /** Maximum number of objects. */
   readonly limit: number;
-  /** Whether an object should have been found more than once: its score is then the mean of the two best of its group. */
+  /** The network finds an object more than once: its score is then the mean of the two best of its group. */
   readonly isFoundOften?: boolean;
 }
 
 /**
- * One box for each group of candidates, best first. A group is what overlaps its best candidate; its box is the mean of
- * all of them weighted by score, which lies nearer the object than the best candidate's own.
+ * One box per group of candidates, best first. A group contains the candidates that overlap its best one; its box is
+ * their mean weighted by score, which is closer to the object than the best candidate's own box.
  */
 export function suppress(candidates: Candidates, { overlap, limit, isFoundOften }: Suppression): Candidates {
   const { boxes, scores, classIds } = candidates;
   const order = rank(scores);
   const kept = new Uint32Array(Math.min(limit, order.length));
   const groups = new Groups(kept.length);
-  // Those kept of a class are a chain, latest first: candidates are compared with their own class alone.
+  // The kept candidates of a class form a linked list, latest first: candidates are only compared within their class.
   const latest = new Map<number, number>();
   const before = new Int32Array(kept.length);
   const areas = new Float64Array(kept.length);
@@ -87,4 +86,43 @@ export function suppress(candidates: Candidates, { overlap, limit, isFoundOften 
   if (!isFoundOften) return best;
   groups.writeScores(best.scores, count);
   return pick(best, rank(best.scores), count);
+}
+
+/** Accumulates the candidates of each group, best first. */
+class Groups {
+  /** Sums of boxes, weighted by score. */
+  readonly #sums: Float64Array;
+  readonly #weights: Float64Array;
+  readonly #counts: Uint32Array;
+  readonly #bestTwo: Float64Array;
+
+  constructor(most: number) {
+    this.#sums = new Float64Array(4 * most);
+    this.#weights = new Float64Array(most);
+    this.#counts = new Uint32Array(most);
+    this.#bestTwo = new Float64Array(most);
+  }
+
+  add(group: number, boxes: Float32Array, index: number, score: number): void {
+    const count = (this.#counts[group] as number) + 1;
+    this.#counts[group] = count;
+    if (count <= 2) this.#bestTwo[group] = (this.#bestTwo[group] as number) + score;
+    this.#weights[group] = (this.#weights[group] as number) + score;
+    for (let at = 4 * group, from = 4 * index; at < 4 * group + 4; at++, from++)
+      this.#sums[at] = (this.#sums[at] as number) + score * (boxes[from] as number);
+  }
+
+  /** A group of one, or without weight, keeps the box of its best candidate. */
+  writeBoxes(boxes: Float32Array, count: number): void {
+    for (let group = 0; group < count; group++) {
+      const weight = this.#weights[group] as number;
+      if ((this.#counts[group] as number) < 2 || weight <= 0) continue;
+      for (let at = 4 * group; at < 4 * group + 4; at++) boxes[at] = (this.#sums[at] as number) / weight;
+    }
+  }
+
+  /** The mean of the two best scores: an object that was found only once gets half its score. */
+  writeScores(scores: Float32Array, count: number): void {
+    for (let group = 0; group < count; group++) scores[group] = (this.#bestTwo[group] as number) / 2;
+  }
 }

@@ -1,20 +1,21 @@
-/** A package's tarball through npm itself, which knows its registry, proxies and credentials. */
+/** Fetches a package's tarball with npm, which has the settings for registry, proxies and credentials. */
+
 import { spawn } from "node:child_process";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { canBeWritten, homeFolder } from "../cache.ts";
-import { digestFile } from "../digest.ts";
-import { StorageFault } from "../write-file.ts";
+import { homeFolder, isWritable } from "../cache.ts";
+import { StorageFault } from "../fault.ts";
+import { digestFile } from "../files.ts";
 
-/** Where npm looks for a project's own settings. */
+/** npm reads the project's own settings from here. */
 const CHECKOUT = fileURLToPath(new URL("../..", import.meta.url));
 const LIMIT_MS = 10 * 60_000;
 const KEPT_CHARACTERS = 20_000;
 
 /**
  * Puts the tarball into `folder`, which is empty, and returns its path. Throws an Error whose message is the reason,
- * wrong digest included; `StorageFault` when the disk is full. No script of the package runs.
+ * also for a wrong checksum; `StorageFault` when the disk is full. Scripts of the package do not run.
  */
 export async function fetchTarball(
   { npm, integrity }: { readonly npm: string; readonly integrity: string },
@@ -30,27 +31,29 @@ export async function fetchTarball(
     signal,
   );
   const [name] = (await readdir(folder)).filter((file) => file.endsWith(".tgz"));
-  if (name === undefined) throw new Error("npm pack ended well, but left no tarball");
+  if (name === undefined) throw new Error("npm pack succeeded, but wrote no tarball");
   const tarball = join(folder, name);
   const found = `sha512-${await digestFile(tarball, "sha512", "base64")}`;
   if (found !== integrity)
-    throw new Error(`the tarball is not the one the card means:\n  expected ${integrity}\n  found    ${found}`);
+    throw new Error(
+      `the tarball has another checksum than the card states:\n  expected ${integrity}\n  found    ${found}`,
+    );
   return tarball;
 }
 
-/** npm does not work without a place for its cache, which a service account may not have. */
+/** npm fails without a writable cache folder, which a service account may not have. */
 function placeCache(folder: string): readonly string[] {
   const home = homeFolder();
   const isNamed = (process.env.npm_config_cache ?? "") !== "";
-  return isNamed || (home !== null && canBeWritten(join(home, ".npm"))) ? [] : ["--cache", join(folder, "npm-cache")];
+  return isNamed || (home !== null && isWritable(join(home, ".npm"))) ? [] : ["--cache", join(folder, "npm-cache")];
 }
 
 function runNpm(args: readonly string[], signal: AbortSignal): Promise<void> {
-  // Under `npm test` this is the npm that runs it, which need not be the first in the PATH.
+  // Under `npm test` this is the running npm, which need not be the first in the PATH.
   const cli = process.env.npm_execpath ?? "";
   const [program, before] = cli.endsWith("npm-cli.js") ? [process.execPath, [cli]] : ["npm", []];
   return new Promise((resolve, reject) => {
-    // In a group of its own, so that ending it ends what it started.
+    // In its own process group, so that killing it also kills its children.
     const child = spawn(program, [...before, ...args], {
       cwd: CHECKOUT,
       detached: true,
@@ -96,7 +99,7 @@ function killGroup(pid: number): void {
 const UNREACHED = ["ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH"];
 const SHOWN_LINES = 3;
 
-/** npm's own words, shortened. With --json it says them as JSON on standard output. */
+/** npm's own message, shortened. With --json it is JSON on standard output. */
 function explain(out: string, err: string, code: number | null): Error {
   const { code: cause, summary } = readError(out);
   const lines = (summary === "" ? err : summary)
@@ -104,11 +107,11 @@ function explain(out: string, err: string, code: number | null): Error {
     .map((line) => line.replace(/^npm (error|ERR!|warn|WARN)\s*/, "").trim())
     .filter((line) => line !== "" && !/complete log|^code |^errno |^syscall /.test(line));
   const words = lines.slice(0, SHOWN_LINES).join("; ") || `npm pack exited with ${code}`;
-  // It may also die of it before it can say so in order.
+  // npm may also crash on a full disk before it writes its JSON.
   if (/\b(ENOSPC|EDQUOT)\b/.test(`${cause} ${err}`))
     return new StorageFault(
-      `npm has no room on the disk for what it fetches: ${words}\n` +
-        "make room, or set WINDHOVER_CACHE_DIR and npm_config_cache to folders elsewhere",
+      `the disk is full, npm cannot store the package: ${words}\n` +
+        "free some space, or set WINDHOVER_CACHE_DIR and npm_config_cache to folders on another disk",
     );
   if (cause === "E404") return new Error(`the registry does not have it: ${words}`);
   if (UNREACHED.includes(cause)) return new Error(`the registry cannot be reached (${cause}): ${words}`);

@@ -39,7 +39,7 @@ after(() => {
   server.close();
 });
 
-/** The rules are those of https; what answers is a server here. */
+/** Follows the rules for https, but connects to a local server. */
 const get: Get = (url, { signal, headers }, answered) =>
   getHttp(
     `http://127.0.0.1:${port}${url.pathname}`,
@@ -55,43 +55,42 @@ async function read(path: string, transfer: Partial<Transfer> = {}): Promise<num
   return length;
 }
 
-test("a file comes whole, also by way of a redirect, and says how far it is", async () => {
+test("reads a file, also through a redirect, and reports progress", async () => {
   const seen: number[] = [];
   assert.equal(await read("/file", { onBytes: (received) => seen.push(received) }), 100_000);
   assert.equal(seen.at(-1), 100_000);
   assert.equal(await read("/moved"), 100_000);
 });
 
-test("only https is followed, and not for ever", async () => {
-  await assert.rejects(read("/open"), /leads to http:\/\/elsewhere\.example, but only https is followed/);
-  await assert.rejects(read("/round"), /led on more than 5 times/);
-  await assert.rejects(read("/nowhere"), /leads to something that is no address/);
+test("follows only https redirects, up to a limit", async () => {
+  await assert.rejects(read("/open"), /redirects to http:\/\/elsewhere\.example, but only https is allowed/);
+  await assert.rejects(read("/round"), /more than 5 redirects/);
+  await assert.rejects(read("/nowhere"), /redirects to an invalid URL/);
 });
 
-test("an answer that is no file is named", () =>
-  assert.rejects(read("/missing"), /models\.example answered 404 Not Found/));
+test("reports an HTTP error status", () => assert.rejects(read("/missing"), /models\.example answered 404 Not Found/));
 
-test("a connection that ends too early is an error with how far it came", () =>
-  assert.rejects(read("/cut"), /the connection ended after 40000 of 100000 bytes/));
+test("reports a truncated transfer with the bytes received", () =>
+  assert.rejects(read("/cut"), /the connection was closed after 40000 of 100000 bytes/));
 
-test("nothing longer than expected is read, announced or not", async () => {
-  await assert.rejects(read("/file", { mostBytes: 99_999 }), /longer than the 99999 bytes/);
-  await assert.rejects(read("/endless"), /longer than the 200000 bytes/);
+test("rejects a file that is longer than expected, with or without content-length", async () => {
+  await assert.rejects(read("/file", { mostBytes: 99_999 }), /longer than the expected 99999 bytes/);
+  await assert.rejects(read("/endless"), /longer than the expected 200000 bytes/);
 });
 
-test("a server that stops talking is given up", async () => {
-  await assert.rejects(read("/silent", { idleMs: 50 }), /nothing came for 0\.05 s/);
-  await assert.rejects(read("/stalled", { idleMs: 1500 }), /nothing came for 1\.5 s after 1000 of 100000 bytes/);
+test("gives up on a stalled server", async () => {
+  await assert.rejects(read("/silent", { idleMs: 50 }), /no data for 0\.05 s/);
+  await assert.rejects(read("/stalled", { idleMs: 1500 }), /no data for 1\.5 s after 1000 of 100000 bytes/);
 });
 
-test("an interruption ends it", async () => {
+test("stops when aborted", async () => {
   const stop = new AbortController();
   const reading = read("/stalled", { signal: stop.signal, onBytes: () => stop.abort() });
   await assert.rejects(reading);
 });
 
-test("a host that is not there is said to be", async () => {
+test("explains an unreachable host", async () => {
   const nowhere: Get = (_, options, answered) =>
     getHttp("http://127.0.0.1:1/", { ...(options.signal && { signal: options.signal }) }, answered);
-  await assert.rejects(read("/file", { get: nowhere }), /models\.example: the connection was refused \(ECONNREFUSED\)/);
+  await assert.rejects(read("/file", { get: nowhere }), /models\.example: connection refused \(ECONNREFUSED\)/);
 });

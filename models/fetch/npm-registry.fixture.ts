@@ -1,4 +1,4 @@
-/** A registry of npm with one package, on a port of this machine, for the real npm to fetch from. */
+/** A local npm registry with one package, for the real npm to fetch from. */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -11,11 +11,11 @@ import { after } from "node:test";
 
 export interface Registry {
   readonly integrity: string;
-  /** How often the tarball was asked for. */
+  /** Number of requests for the tarball. */
   readonly fetches: () => number;
 }
 
-/** Sets npm's environment variables of this process; all is gone after the tests of the file. */
+/** Sets npm's environment variables in this process; cleans up after the tests of the file. */
 export async function startRegistry(name: string, files: Readonly<Record<string, Uint8Array>>): Promise<Registry> {
   const folder = mkdtempSync(join(tmpdir(), "windhover-registry-"));
   const manifest = Buffer.from(JSON.stringify({ name, version: "1.0.0" }));

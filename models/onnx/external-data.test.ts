@@ -11,32 +11,32 @@ import { findExternalData } from "./external-data.ts";
 const folder = mkdtempSync(join(tmpdir(), "windhover-onnx-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 const FILE = join(folder, "model.onnx");
-const judge = (bytes: Uint8Array): string | null => {
+const locate = (bytes: Uint8Array): string | null => {
   writeFileSync(FILE, bytes);
   return findExternalData(FILE);
 };
 const SCATTERED = makeScatteredYolox(3, "model.onnx.data");
 
-test("a model with its weights in another file is told by the name of that file", async () => {
-  assert.equal(judge(SCATTERED.onnx), "model.onnx.data");
-  // It is what onnxruntime takes for such a model.
+test("finds the name of the file with a model's external weights", async () => {
+  assert.equal(locate(SCATTERED.onnx), "model.onnx.data");
+  // onnxruntime accepts this model as well.
   await assert.rejects(InferenceSession.create(FILE, { logSeverityLevel: 4 }), /model\.onnx\.data/);
   writeFileSync(join(folder, "model.onnx.data"), new Uint8Array(SCATTERED.bytes));
   await (await InferenceSession.create(FILE)).release();
 });
 
-test("a model in one file is none, and so is what is no model", () => {
+test("returns null for a model in one file and for other files", () => {
   for (const bytes of [makeYolox(3), new Uint8Array(0), Buffer.from("no model at all"), new Uint8Array(9000).fill(255)])
-    assert.equal(judge(bytes), null);
+    assert.equal(locate(bytes), null);
 });
 
-test("damage is never worse than not finding it", () => {
+test("handles a damaged file without an error", () => {
   const change = fc.tuple(fc.nat(SCATTERED.onnx.length - 1), fc.nat(255));
   fc.assert(
     fc.property(fc.array(change, { maxLength: 6 }), fc.nat(SCATTERED.onnx.length), (changes, cut) => {
-      const harmed = SCATTERED.onnx.slice(0, cut);
-      for (const [at, value] of changes) if (at < cut) harmed[at] = value;
-      const found = judge(harmed);
+      const damaged = SCATTERED.onnx.slice(0, cut);
+      for (const [at, value] of changes) if (at < cut) damaged[at] = value;
+      const found = locate(damaged);
       assert.ok(found === null || typeof found === "string");
     }),
   );

@@ -1,20 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { InferenceSession, Tensor } from "onnxruntime-node";
-import { GraphBuilder } from "./graph.ts";
-import { MessageWriter } from "./protobuf.ts";
+import { GraphBuilder, MessageWriter } from "./graph.ts";
 
-test("writes fields as the protocol-buffer standard shows them", () => {
+test("writes fields as in the examples of the protobuf specification", () => {
   const message = new MessageWriter()
     .integer(1, 150)
     .text(2, "testing")
     .message(3, new MessageWriter().integer(1, 150))
     .integer(4, -1)
-    .float(5, 1)
+
     .finish();
   assert.equal(
     Buffer.from(message).toString("hex"),
-    ["089601", "120774657374696e67", "1a03089601", "20ffffffffffffffffff01", "2d0000803f"].join(""),
+    ["089601", "120774657374696e67", "1a03089601", "20ffffffffffffffffff01"].join(""),
   );
 });
 
@@ -35,7 +34,7 @@ function buildExample(): Uint8Array {
   return graph.finish("example");
 }
 
-test("onnxruntime loads a built graph and computes what it says", async () => {
+test("onnxruntime loads and runs a built graph", async () => {
   const session = await InferenceSession.create(buildExample());
   const input = new Tensor("float32", Float32Array.of(1, -30, 3, 4, 5, -60), [2, 3]);
   const { values, places, turned, clipped } = await session.run({ input });
@@ -46,16 +45,16 @@ test("onnxruntime loads a built graph and computes what it says", async () => {
   await session.release();
 });
 
-test("the same calls give the same bytes", () => {
+test("gives the same bytes for the same calls", () => {
   assert.deepEqual(buildExample(), buildExample());
 });
 
-test("a constant whose values do not fill its shape is refused", () => {
+test("rejects a constant whose values do not match its shape", () => {
   const build = () => new GraphBuilder().constant("odd", Int32Array.of(1, 2, 3), [2, 2]);
-  assert.throws(build, /constant odd \[2,2\] takes 4 values, not 3/);
+  assert.throws(build, /constant odd \[2,2\] needs 4 values, received 3/);
 });
 
-test("a name given twice is one constant", async () => {
+test("reuses a constant of the same name", async () => {
   const graph = new GraphBuilder();
   graph.constant("one", Float32Array.of(1));
   graph.node("Add", [graph.constant("one", Float32Array.of(1)), graph.input("input", "float32", [1])], "sum");

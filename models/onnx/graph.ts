@@ -1,8 +1,7 @@
 /** Builds an ONNX model in memory, node by node. Field numbers are those of onnx.proto. */
-import { MessageWriter } from "./protobuf.ts";
 
 const ELEMENT_TYPES = { float32: 1, uint8: 2, int8: 3, int32: 6, int64: 7 } as const;
-export type ElementType = keyof typeof ELEMENT_TYPES;
+type ElementType = keyof typeof ELEMENT_TYPES;
 export type Values = Float32Array | Uint8Array | Int8Array | Int32Array | BigInt64Array;
 export type Attribute = number | string | readonly number[];
 
@@ -27,12 +26,12 @@ export class GraphBuilder {
     this.#outputs.push(describeValue(name, type, shape));
   }
 
-  /** Without `shape` a list. A name given twice is the same constant; its values are not looked at again. */
+  /** One-dimensional without `shape`. A name that exists already refers to the existing constant; `values` is then ignored. */
   constant(name: string, values: Values, shape: readonly number[] = [values.length]): string {
     if (this.#constants.has(name)) return name;
     const count = shape.reduce((product, size) => product * size, 1);
     if (count !== values.length) {
-      throw new RangeError(`constant ${name} [${shape}] takes ${count} values, not ${values.length}`);
+      throw new RangeError(`constant ${name} [${shape}] needs ${count} values, received ${values.length}`);
     }
     const message = new MessageWriter();
     for (const size of shape) message.integer(1, size);
@@ -111,3 +110,62 @@ function typeOf(values: Values): ElementType {
 /** ONNX stores raw data little-endian, which is also how x86-64 and ARM64 keep it in memory. */
 const littleEndianBytes = (values: Values): Uint8Array =>
   new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+
+const VARINT = 0;
+const BYTES = 2;
+
+/** A protobuf message with the wire types that an ONNX file needs. The same calls give the same bytes. */
+export class MessageWriter {
+  readonly #parts: Uint8Array[] = [];
+  #length = 0;
+
+  integer(field: number, value: number | bigint): this {
+    return this.#key(field, VARINT).#varint(BigInt(value));
+  }
+
+  bytes(field: number, value: Uint8Array): this {
+    return this.#key(field, BYTES).#varint(BigInt(value.length)).#append(value);
+  }
+
+  text(field: number, value: string): this {
+    return this.bytes(field, new TextEncoder().encode(value));
+  }
+
+  message(field: number, value: MessageWriter): this {
+    this.#key(field, BYTES).#varint(BigInt(value.#length));
+    for (const part of value.#parts) this.#append(part);
+    return this;
+  }
+
+  finish(): Uint8Array {
+    const whole = new Uint8Array(this.#length);
+    let at = 0;
+    for (const part of this.#parts) {
+      whole.set(part, at);
+      at += part.length;
+    }
+    return whole;
+  }
+
+  #key(field: number, wireType: number): this {
+    return this.#varint(BigInt((field << 3) | wireType));
+  }
+
+  #varint(value: bigint): this {
+    // Negative numbers are written as 64-bit two's complement.
+    let rest = BigInt.asUintN(64, value);
+    const bytes: number[] = [];
+    while (rest > 0x7fn) {
+      bytes.push(Number(rest & 0x7fn) | 0x80);
+      rest >>= 7n;
+    }
+    bytes.push(Number(rest));
+    return this.#append(Uint8Array.from(bytes));
+  }
+
+  #append(part: Uint8Array): this {
+    this.#parts.push(part);
+    this.#length += part.length;
+    return this;
+  }
+}

@@ -1,4 +1,4 @@
-/** Writes FlatBuffers for tests: tables by field number, everything a table refers to behind it. */
+/** Writes FlatBuffers for tests: tables by field number, followed by everything they refer to. */
 
 export type Field =
   | { readonly uint8: number }

@@ -1,9 +1,9 @@
 /**
- * Reads FlatBuffers without a schema compiler. Nothing in a file is trusted: every offset and every length is checked
- * against the end of the file before it is used, so that a damaged or foreign file ends in a `BadTflite`.
+ * Reads FlatBuffers without a schema compiler. Every offset and every length is checked against the end of the file
+ * before use, so that a damaged file, or one of another format, throws `BadTflite`.
  */
 
-/** The file is not the TFLite model it should be. The message says what was expected and what was found. */
+/** Not a usable TFLite model. The message states what was expected and what was found. */
 export class BadTflite extends Error {
   override name = "BadTflite";
 }
@@ -13,22 +13,22 @@ export class FlatFile {
   readonly #view: DataView;
 
   constructor(bytes: Uint8Array) {
-    // A Buffer's slice() shares memory where that of a Uint8Array copies.
+    // A Buffer's slice() shares memory; that of a Uint8Array copies.
     this.#bytes = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
-  /** `identifier`: the four letters that files of this kind carry after the first offset. */
+  /** `identifier`: the four letters after the first offset that identify the file format. */
   root(identifier: string): Table {
     const found = new TextDecoder("latin1").decode(this.#bytes.subarray(4, 8));
     if (found !== identifier) {
       const what = this.#bytes.length < 8 ? `${this.#bytes.length} bytes` : JSON.stringify(found);
-      throw new BadTflite(`this is no TFLite file: "${identifier}" was expected at its fifth byte, found ${what}`);
+      throw new BadTflite(`this is not a TFLite file: expected "${identifier}" at its fifth byte, found ${what}`);
     }
     return new Table(this, this.follow(0));
   }
 
-  /** Where the offset that is stored at `position` points. */
+  /** The target of the offset that is stored at `position`. */
   follow(position: number): number {
     return position + this.uint32(position);
   }
@@ -69,14 +69,14 @@ export class FlatFile {
   #check(position: number, size: number): number {
     if (position < 0 || position + size > this.#bytes.length) {
       throw new BadTflite(
-        `the TFLite file is damaged or cut short: it points at byte ${position + size} and has ${this.#bytes.length}`,
+        `the TFLite file is damaged or truncated: it refers to byte ${position + size} and has ${this.#bytes.length}`,
       );
     }
     return position;
   }
 }
 
-/** One table of a FlatBuffer. Fields go by their number in the schema; a field that is not stored has its default. */
+/** One table of a FlatBuffer. Fields are addressed by their number in the schema; absent fields have their default. */
 export class Table {
   readonly #file: FlatFile;
   readonly #position: number;
@@ -91,28 +91,20 @@ export class Table {
     this.#fields = layout + 4;
   }
 
-  has(field: number): boolean {
-    return this.#find(field) !== null;
+  uint8(field: number): number {
+    return this.#number(field, 0, (at) => this.#file.uint8(at));
   }
 
-  uint8(field: number, fallback = 0): number {
-    const at = this.#find(field);
-    return at === null ? fallback : this.#file.uint8(at);
-  }
-
-  int8(field: number, fallback = 0): number {
-    const at = this.#find(field);
-    return at === null ? fallback : this.#file.int8(at);
+  int8(field: number): number {
+    return this.#number(field, 0, (at) => this.#file.int8(at));
   }
 
   int32(field: number, fallback = 0): number {
-    const at = this.#find(field);
-    return at === null ? fallback : this.#file.int32(at);
+    return this.#number(field, fallback, (at) => this.#file.int32(at));
   }
 
-  uint32(field: number, fallback = 0): number {
-    const at = this.#find(field);
-    return at === null ? fallback : this.#file.uint32(at);
+  uint32(field: number): number {
+    return this.#number(field, 0, (at) => this.#file.uint32(at));
   }
 
   table(field: number): Table | null {
@@ -145,6 +137,11 @@ export class Table {
     return new TextDecoder().decode(this.bytes(field));
   }
 
+  #number(field: number, fallback: number, read: (position: number) => number): number {
+    const at = this.#find(field);
+    return at === null ? fallback : read(at);
+  }
+
   #find(field: number): number | null {
     if (field >= this.#fieldCount) return null;
     const offset = this.#file.uint16(this.#fields + 2 * field);
@@ -156,7 +153,7 @@ export class Table {
     if (at === null) return { start: 0, length: 0 };
     const vector = this.#file.follow(at);
     const length = this.#file.uint32(vector);
-    // Checked whole before anything is allocated: a damaged length must not ask for gigabytes.
+    // Checked before anything is allocated: a damaged length must not request gigabytes.
     this.#file.bytes(vector + 4, length * size);
     return { start: vector + 4, length };
   }

@@ -42,7 +42,7 @@ test("reads tensors with their data and their scales", () => {
   assert.deepEqual([model.inputs, model.outputs], [[0], [3]]);
 });
 
-test("reads operators with their settings, defaults where none are stored", () => {
+test("reads operators with their settings and defaults", () => {
   const { operators } = readModel(writeTflite(SKETCH));
   assert.deepEqual(
     operators.map(({ kind }) => kind),
@@ -60,7 +60,7 @@ test("reads operators with their settings, defaults where none are stored", () =
   assert.deepEqual(operators[2]?.inputs, [3, -1]);
 });
 
-test("reads a file that is not at the start of its memory", () => {
+test("reads a file at an offset in its buffer", () => {
   const file = writeTflite(SKETCH);
   const shifted = Buffer.concat([Buffer.alloc(3), file]).subarray(3);
   assert.deepEqual(readModel(shifted), readModel(file));
@@ -72,19 +72,19 @@ const withOperator = (change: Partial<SketchedModel["operators"][number]>): Sket
 });
 
 const FAULTS: readonly (readonly [string, SketchedModel, RegExp])[] = [
-  ["an unknown operator", withOperator({ code: 25 }), /operator 25, which no EfficientDet-Lite has/],
-  ["a tensor that is not there", withOperator({ inputs: [4] }), /names tensor 4 and has 4/],
-  ["an unknown activation", withOperator({ code: 0, options: { 0: { uint8: 4 } } }), /activation 4; known are/],
-  ["a stride of nothing", withOperator({ code: 3, options: { 1: { int32: 0 } } }), /a stride of 1 and 0/],
+  ["an unknown operator", withOperator({ code: 25 }), /operator 25, which is not part of an EfficientDet-Lite/],
+  ["a missing tensor", withOperator({ inputs: [4] }), /refers to tensor 4 and has 4/],
+  ["an unknown activation", withOperator({ code: 0, options: { 0: { uint8: 4 } } }), /activation 4; expected 0/],
+  ["a stride of 0", withOperator({ code: 3, options: { 1: { int32: 0 } } }), /a stride of 1 and 0/],
   [
-    "data of another length than the shape",
+    "data whose length does not match the shape",
     { ...SKETCH, tensors: SKETCH.tensors.map((t) => (t.name === "bias" ? { ...t, shape: [2] } : t)) },
-    /tensor bias \[2\] int32 takes 8 bytes, the file holds 4/,
+    /tensor bias \[2\] int32 needs 8 bytes, the file has 4/,
   ],
 ];
 
 for (const [what, sketch, message] of FAULTS) {
-  test(`refuses ${what}`, () => {
+  test(`rejects ${what}`, () => {
     assert.throws(
       () => readModel(writeTflite(sketch)),
       (error) => error instanceof BadTflite && message.test(error.message),

@@ -1,5 +1,5 @@
-// A camera for tests: one RTSP stream of a moving test pattern, or of an MP4 file of H.264 as it is, in a process of its own that can be killed, stopped and
-// continued. Prints {"url": …} once it listens; ends on SIGTERM, SIGINT and with its parent.
+// A camera for tests: an RTSP server with one stream, a moving test pattern or the H.264 of an MP4 file, in its own process,
+// which tests kill, stop and continue. Prints {"url": …} once it listens; ends on SIGTERM, SIGINT and with its parent.
 //
 //   camera --port 0 --path /cam --codec h264 --width 320 --height 240 --fps 15 --user U --password P --pattern ball
 //   camera --file clip.mp4
@@ -27,7 +27,7 @@ struct Options {
   std::string password;
 };
 
-[[noreturn]] void refuse(const std::string& reason) {
+[[noreturn]] void fail(const std::string& reason) {
   g_printerr("camera: %s\n", reason.c_str());
   _exit(2);
 }
@@ -36,16 +36,16 @@ int read_number(const std::string& name, const char* text, int minimum, int maxi
   char* end = nullptr;
   const long value = strtol(text, &end, 10);
   if (end == text || *end != '\0' || value < minimum || value > maximum) {
-    refuse(name + " takes a whole number from " + std::to_string(minimum) + " to " + std::to_string(maximum) +
+    fail(name + " takes a whole number from " + std::to_string(minimum) + " to " + std::to_string(maximum) +
            ", not \"" + text + "\"");
   }
   return static_cast<int>(value);
 }
 
-// Even sizes only: 4:2:0 has one chroma sample for two pixels.
+// Even sizes only: 4:2:0 has one chroma sample per two pixels.
 int read_size(const std::string& name, const char* text) {
   const int value = read_number(name, text, 16, 8192);
-  if (value % 2 != 0) refuse(name + " takes an even number, not " + text);
+  if (value % 2 != 0) fail(name + " takes an even number, not " + text);
   return value;
 }
 
@@ -53,48 +53,36 @@ Options read_options(int argc, char** argv) {
   Options options;
   for (int i = 1; i < argc; i += 2) {
     const std::string name = argv[i];
-    if (i + 1 == argc) refuse(name + " needs a value");
+    if (i + 1 == argc) fail(name + " needs a value");
     const char* value = argv[i + 1];
-    if (name == "--port")
-      options.port = read_number(name, value, 0, 65535);
-    else if (name == "--width")
-      options.width = read_size(name, value);
-    else if (name == "--height")
-      options.height = read_size(name, value);
-    else if (name == "--fps")
-      options.fps = read_number(name, value, 1, 240);
-    else if (name == "--path")
-      options.path = value;
-    else if (name == "--codec")
-      options.codec = value;
-    else if (name == "--pattern")
-      options.pattern = value;
-    else if (name == "--file")
-      options.file = value;
-    else if (name == "--user")
-      options.user = value;
-    else if (name == "--password")
-      options.password = value;
-    else
-      refuse("unknown option " + name +
-             "; there are --port --path --codec --width --height --fps --pattern --file --user --password");
+    if (name == "--port") options.port = read_number(name, value, 0, 65535);
+    else if (name == "--width") options.width = read_size(name, value);
+    else if (name == "--height") options.height = read_size(name, value);
+    else if (name == "--fps") options.fps = read_number(name, value, 1, 240);
+    else if (name == "--path") options.path = value;
+    else if (name == "--codec") options.codec = value;
+    else if (name == "--pattern") options.pattern = value;
+    else if (name == "--file") options.file = value;
+    else if (name == "--user") options.user = value;
+    else if (name == "--password") options.password = value;
+    else fail("unknown option " + name + ": expected --port --path --codec --width --height --fps --pattern --file --user --password");
   }
   const char* path_letters = "/-_.0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
   if (options.path.empty() || options.path[0] != '/' ||
       options.path.find_first_not_of(path_letters) != std::string::npos) {
-    refuse("--path is a slash and then letters, digits, / - _ and . only, not \"" + options.path + "\"");
+    fail("--path is a slash and then letters, digits, / - _ and . only, not \"" + options.path + "\"");
   }
   if (options.codec != "h264" && options.codec != "h265")
-    refuse("--codec is h264 or h265, not \"" + options.codec + "\"");
-  if (options.user.empty() != options.password.empty()) refuse("--user and --password come together");
+    fail("--codec is h264 or h265, not \"" + options.codec + "\"");
+  if (options.user.empty() != options.password.empty()) fail("--user and --password come together");
   for (const char letter : options.pattern) {
-    if (!g_ascii_isalnum(letter) && letter != '-') refuse("--pattern is the name of a videotestsrc pattern");
+    if (!g_ascii_isalnum(letter) && letter != '-') fail("--pattern is the name of a videotestsrc pattern");
   }
-  if (options.file.find_first_of("\"\\") != std::string::npos) refuse("--file takes no quotes and no backslashes");
+  if (options.file.find_first_of("\"\\") != std::string::npos) fail("--file takes no quotes and no backslashes");
   return options;
 }
 
-// A pattern that does not move by itself is scrolled, so that every frame differs from the one before.
+// Static patterns are scrolled, so that every frame differs from the one before.
 std::string describe_source(const Options& options) {
   const bool moves = options.pattern == "ball" || options.pattern == "snow";
   return "videotestsrc is-live=true pattern=" + options.pattern + (moves ? "" : " horizontal-speed=2") +
@@ -102,7 +90,7 @@ std::string describe_source(const Options& options) {
          ",height=" + std::to_string(options.height) + ",framerate=" + std::to_string(options.fps) + "/1";
 }
 
-// Decoding times are those of the file: with B-frames, too, packets leave in time.
+// Keeps the decoding times of the file, so that packets are sent in time also with B-frames.
 std::string describe_file(const Options& options) {
   return "filesrc location=\"" + options.file +
          "\" ! qtdemux ! h264parse config-interval=-1 ! video/x-h264,stream-format=byte-stream,alignment=au"
@@ -139,8 +127,8 @@ gboolean end_loop(gpointer loop) {
   return G_SOURCE_REMOVE;
 }
 
-// Players that went without a word would be served for ever.
-gboolean forget_dead_sessions(gpointer server) {
+// Clients that disappeared without TEARDOWN would be served forever.
+gboolean remove_dead_sessions(gpointer server) {
   GstRTSPSessionPool* pool = gst_rtsp_server_get_session_pool(static_cast<GstRTSPServer*>(server));
   gst_rtsp_session_pool_cleanup(pool);
   g_object_unref(pool);
@@ -152,7 +140,7 @@ gboolean forget_dead_sessions(gpointer server) {
 int main(int argc, char** argv) {
   const pid_t parent = getppid();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // The parent may have died before the line above.
+  // The parent may have died before prctl.
   if (getppid() != parent) return 1;
 
   const Options options = read_options(argc, argv);
@@ -167,7 +155,7 @@ int main(int argc, char** argv) {
       options.file.empty() ? describe_source(options) + " ! " + describe_encoder(options) : describe_file(options);
   const std::string launch = "( " + stream + " )";
   gst_rtsp_media_factory_set_launch(factory, launch.c_str());
-  // Shared: every player sees the same picture, as with a real camera.
+  // Shared: all clients see the same picture, as with a real camera.
   gst_rtsp_media_factory_set_shared(factory, TRUE);
   if (!options.user.empty()) require_login(server, factory, options);
   GstRTSPMountPoints* mounts = gst_rtsp_server_get_mount_points(server);
@@ -175,11 +163,11 @@ int main(int argc, char** argv) {
   g_object_unref(mounts);
 
   if (gst_rtsp_server_attach(server, nullptr) == 0) {
-    refuse("cannot listen on port " + std::to_string(options.port) + " of 127.0.0.1; is it taken?");
+    fail("cannot listen on port " + std::to_string(options.port) + " of 127.0.0.1: is it in use?");
   }
   g_unix_signal_add(SIGTERM, end_loop, loop);
   g_unix_signal_add(SIGINT, end_loop, loop);
-  g_timeout_add_seconds(5, forget_dead_sessions, server);
+  g_timeout_add_seconds(5, remove_dead_sessions, server);
   g_print("{\"url\": \"rtsp://127.0.0.1:%d%s\"}\n", gst_rtsp_server_get_bound_port(server), options.path.c_str());
   g_main_loop_run(loop);
   return 0;

@@ -17,8 +17,8 @@ async function startCamera(t: TestContext, ...args: string[]): Promise<{ camera:
 }
 
 /**
- * Decodes with GStreamer's own tool until ten frames came; resolves with their number and with what was said.
- * The exit code is no measure: how a player parts from a live stream is a race of its own.
+ * Decodes ten frames with gst-launch; resolves with their number and the output. The exit code is not checked: it depends on
+ * timing when a player leaves a live stream.
  */
 async function play(url: string): Promise<{ frames: number; said: string }> {
   const pipeline = `rtspsrc location=${url} protocols=tcp latency=0 ! decodebin ! fakesink silent=false`;
@@ -36,21 +36,21 @@ async function play(url: string): Promise<{ frames: number; said: string }> {
 }
 
 for (const codec of ["h264", "h265"]) {
-  test(`shows ${codec} to two players at a time`, async (t) => {
+  test(`serves ${codec} to two players at once`, async (t) => {
     const { url } = await startCamera(t, "--codec", codec, "--path", "/yard/east");
     assert.match(url, /^rtsp:\/\/127\.0\.0\.1:\d+\/yard\/east$/);
     for (const { frames, said } of await Promise.all([play(url), play(url)])) assert.ok(frames >= 10, said);
   });
 }
 
-test("asks for its password", async (t) => {
+test("requires its password", async (t) => {
   const { url } = await startCamera(t, "--user", "eve", "--password", "s3cret");
   assert.match((await play(url)).said, /Unauthorized/);
   const { frames, said } = await play(url.replace("//", "//eve:s3cret@"));
   assert.ok(frames >= 10, said);
 });
 
-test("comes back on the port it was killed on", async (t) => {
+test("restarts on the port it was killed on", async (t) => {
   const first = await startCamera(t);
   first.camera.kill("SIGKILL");
   await once(first.camera, "exit");
@@ -60,26 +60,26 @@ test("comes back on the port it was killed on", async (t) => {
   assert.ok(frames >= 10, said);
 });
 
-test("answers a player that came while it was frozen as soon as it is thawed", async (t) => {
+test("serves a player that connected while it was stopped, once it continues", async (t) => {
   const { camera, url } = await startCamera(t);
   camera.kill("SIGSTOP");
   const player = play(url);
   const socket = connect(Number(new URL(url).port), "127.0.0.1");
   t.after(() => socket.destroy());
-  // The kernel takes connections for a frozen process; nothing is said on them.
+  // The kernel accepts connections for a stopped process.
   await once(socket, "connect");
   camera.kill("SIGCONT");
   const { frames, said } = await player;
   assert.ok(frames >= 10, said);
 });
 
-test("ends well on SIGTERM", async (t) => {
+test("exits with 0 on SIGTERM", async (t) => {
   const { camera } = await startCamera(t);
   camera.kill("SIGTERM");
   assert.deepEqual(await once(camera, "exit"), [0, null]);
 });
 
-test("dies with whoever started it", async () => {
+test("is killed with its parent", async () => {
   const script = `
     const camera = require("node:child_process").spawn(process.argv[1], { stdio: ["ignore", "pipe", "inherit"] });
     camera.stdout.once("data", () => console.log(camera.pid));`;
@@ -88,14 +88,14 @@ test("dies with whoever started it", async () => {
   const stat = `/proc/${Number(line)}/stat`;
   assert.ok(existsSync(stat));
   owner.kill("SIGKILL");
-  // Dead and not yet collected counts as dead.
+  // A zombie counts as dead.
   while (existsSync(stat) && !/ Z /.test(readFileSync(stat, "utf8"))) {
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 });
 
-const refusals: readonly (readonly [args: readonly string[], reason: RegExp])[] = [
-  [["--prt", "1"], /unknown option --prt; there are --port/],
+const rejections: readonly (readonly [args: readonly string[], reason: RegExp])[] = [
+  [["--prt", "1"], /unknown option --prt: expected --port/],
   [["--port"], /--port needs a value/],
   [["--port", "many"], /whole number from 0 to 65535, not "many"/],
   [["--width", "321"], /even number, not 321/],
@@ -103,8 +103,8 @@ const refusals: readonly (readonly [args: readonly string[], reason: RegExp])[] 
   [["--path", "/a b"], /not "\/a b"/],
   [["--user", "eve"], /come together/],
 ];
-for (const [args, reason] of refusals) {
-  test(`refuses ${args.join(" ")}`, () => {
+for (const [args, reason] of rejections) {
+  test(`rejects ${args.join(" ")}`, () => {
     const { status, stderr } = spawnSync(CAMERA, args, { encoding: "utf8", timeout: 30_000 });
     assert.equal(status, 2);
     assert.match(stderr, reason);

@@ -1,4 +1,5 @@
-/** What `confine` is made of: rules for files, for system calls, for connections. */
+// The parts of `confine`: restrictions of the process itself (sandbox.cc), and the guard that checks its connections
+// (guard.cc).
 #pragma once
 
 #include <sys/types.h>
@@ -12,20 +13,16 @@ struct Paths {
   std::vector<std::string> device;
 };
 
-/** By Landlock. Paths that do not exist are skipped. Returns the version of Landlock's interface; 0: not available. */
-int RestrictFiles(const Paths& paths);
+// Landlock. Skips paths that do not exist. Returns the ABI version of Landlock; 0: not available.
+int restrict_files(const Paths& paths);
 
-/**
- * By seccomp: calls that nothing of ours makes fail. With `asks_guard`, `connect` waits for whoever has the returned
- * descriptor. Returns -1: not available; 0: active, without a descriptor.
- */
-int FilterSystemCalls(bool may_fork, bool asks_guard);
+// Seccomp: system calls that our programs do not make fail. With `asks_guard`, `connect` waits for the process that has the
+// returned descriptor. Returns -1: not available; 0: active, without a descriptor.
+int filter_system_calls(bool may_fork, bool asks_guard);
 
-/** Decides about connections of all processes that ask over this socket. Returns when it is closed. */
-int RunGuard(int socket, const std::vector<std::string>& denied);
+// Checks the connections of all processes that ask over this socket. Returns when it is closed.
+int run_guard(int socket, const std::vector<std::string>& denied);
 
-/**
- * Hands the end of our filter to the guard at the other end of this socket. `performed`: it makes the connections itself,
- * so that an address cannot be exchanged after it was checked; `checked`: it only checks. Null: it does not answer.
- */
-const char* AskGuard(int guard, int listener);
+// Passes the listener of our filter to the guard at the other end of this socket. `performed`: the guard makes the connections
+// itself, so that an address cannot be exchanged after the check; `checked`: it only checks. Null: no answer.
+const char* ask_guard(int guard, int listener);

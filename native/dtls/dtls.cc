@@ -1,7 +1,6 @@
-// DTLS 1.2 as the server of a WebRTC session (RFC 5764), by the OpenSSL that is part of Node: its symbols are found in the
-// program that loads this addon, and its fixes come with every update of Node. OpenSSL verifies that the client holds the
-// key of its certificate; whether that is the certificate of the offer is for the caller to decide (`peerCertificate`).
-// Everything runs on the thread of JavaScript, and nothing blocks.
+// DTLS 1.2 server for WebRTC sessions (RFC 5764), with the OpenSSL that is part of Node: its symbols are those of the program
+// that loads this addon, and updates of Node bring its fixes. OpenSSL verifies that the client holds the key of its
+// certificate; the caller compares the certificate with that of the offer (`peerCertificate`). JS thread only; never blocks.
 #include <napi.h>
 #include <openssl/err.h>
 #include <openssl/rand.h>
@@ -21,7 +20,7 @@ constexpr const char* kCiphers =
 constexpr const char* kSrtpProfiles = "SRTP_AEAD_AES_128_GCM:SRTP_AES128_CM_SHA1_80";
 constexpr const char* kExporter = "EXTRACTOR-dtls_srtp";
 constexpr long kMtu = 1200;
-// Certificates of browsers have less than 1 KB.
+// Certificates of browsers are smaller than 1 KB.
 constexpr size_t kMaxCertificateBytes = 16384;
 constexpr long kValiditySeconds = 10L * 365 * 86400;
 constexpr unsigned kFirstTimeoutUs = 200'000;
@@ -36,7 +35,7 @@ struct Free {
 template <typename T>
 using Owned = std::unique_ptr<T, Free>;
 
-// Of the oldest error in OpenSSL's queue, which Node's own modules share: it is left empty.
+// The oldest error in OpenSSL's queue. Clears the queue, which Node's own modules share.
 std::string take_error() {
   const unsigned long code = ERR_get_error();
   const char* reason = code == 0 ? nullptr : ERR_reason_error_string(code);
@@ -57,7 +56,7 @@ Napi::Value to_der(Napi::Env env, X509* certificate) {
   return copy;
 }
 
-// Self-signed and anonymous: browsers know it by its fingerprint in the answer.
+// Self-signed and anonymous: browsers check its fingerprint, which is in the SDP answer.
 Owned<X509> sign_certificate(EVP_PKEY* key) {
   Owned<X509> certificate(X509_new());
   uint64_t serial = 0;
@@ -76,16 +75,16 @@ Owned<X509> sign_certificate(EVP_PKEY* key) {
   return certificate;
 }
 
-// No chain is built: there is no authority. The proof of the key (CertificateVerify) is not part of this.
+// There is no authority to verify a chain. The proof of the key (CertificateVerify) is checked elsewhere.
 int accept_any_chain(X509_STORE_CTX*, void*) { return 1; }
 
-// { context, certificate }: what all sessions share, and the certificate as DER. Throws.
+// createContext() -> { context, certificate }: shared by all sessions, and the certificate as DER. Throws.
 Napi::Value create_context(const Napi::CallbackInfo& info) {
   Napi::Env env = info.Env();
   ERR_clear_error();
   Owned<EVP_PKEY> key(EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-256"));
   Owned<X509> certificate = key ? sign_certificate(key.get()) : nullptr;
-  if (!certificate) fail(env, "no certificate could be made");
+  if (!certificate) fail(env, "cannot create a certificate");
   Owned<SSL_CTX> context(SSL_CTX_new(DTLS_server_method()));
   if (!context) fail(env, "DTLS is not available");
   SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET | SSL_OP_NO_QUERY_MTU);
@@ -97,9 +96,9 @@ Napi::Value create_context(const Napi::CallbackInfo& info) {
                       SSL_CTX_set_cipher_list(context.get(), kCiphers) == 1 &&
                       SSL_CTX_use_certificate(context.get(), certificate.get()) == 1 &&
                       SSL_CTX_use_PrivateKey(context.get(), key.get()) == 1 &&
-                      // Unlike everything else it returns 0 for success.
+                      // Unlike the other functions this one returns 0 on success.
                       SSL_CTX_set_tlsext_use_srtp(context.get(), kSrtpProfiles) == 0;
-  if (!is_set) fail(env, "DTLS could not be set up");
+  if (!is_set) fail(env, "cannot set up DTLS");
   auto result = Napi::Object::New(env);
   result.Set("context",
              Napi::External<SSL_CTX>::New(env, context.release(), [](Napi::Env, SSL_CTX* old) { SSL_CTX_free(old); }));
@@ -111,7 +110,7 @@ unsigned choose_timeout(SSL*, unsigned last_us) {
   return last_us == 0 ? kFirstTimeoutUs : std::min(last_us * 2, kLongestTimeoutUs);
 }
 
-// One viewer's session. Its BIO keeps datagrams apart, as a socket would: OpenSSL's own for memory does not.
+// The session of one viewer. Its BIO preserves datagram boundaries, unlike OpenSSL's memory BIO.
 class Session : public Napi::ObjectWrap<Session> {
  public:
   static Napi::Function define(Napi::Env env) {
@@ -127,11 +126,11 @@ class Session : public Napi::ObjectWrap<Session> {
   }
 
   explicit Session(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Session>(info) {
-    if (info.Length() < 1 || !info[0].IsExternal()) throw Napi::TypeError::New(info.Env(), "a context was expected");
+    if (info.Length() < 1 || !info[0].IsExternal()) throw Napi::TypeError::New(info.Env(), "expected a context of createContext()");
     ERR_clear_error();
     ssl_.reset(SSL_new(info[0].As<Napi::External<SSL_CTX>>().Data()));
     BIO* bio = ssl_ ? BIO_new(method()) : nullptr;
-    if (bio == nullptr) fail(info.Env(), "no session could be made");
+    if (bio == nullptr) fail(info.Env(), "cannot create a DTLS session");
     BIO_set_data(bio, this);
     BIO_set_init(bio, 1);
     SSL_set_bio(ssl_.get(), bio, bio);
@@ -141,9 +140,9 @@ class Session : public Napi::ObjectWrap<Session> {
   }
 
  private:
-  // { state, error?, datagrams }: what to send, and what became of the session.
+  // receive(datagram) -> { state, error, datagrams }: the state of the session, and the datagrams to send
   Napi::Value receive(const Napi::CallbackInfo& info) {
-    if (info.Length() < 1 || !info[0].IsBuffer()) throw Napi::TypeError::New(info.Env(), "a buffer was expected");
+    if (info.Length() < 1 || !info[0].IsBuffer()) throw Napi::TypeError::New(info.Env(), "expected a Buffer");
     auto data = info[0].As<Napi::Buffer<unsigned char>>();
     input_ = data.Data();
     input_bytes_ = data.Length();
@@ -159,8 +158,8 @@ class Session : public Napi::ObjectWrap<Session> {
     return report(info.Env());
   }
 
-  // With a close_notify where there was a handshake. Frees what OpenSSL holds: JavaScript knows nothing of its size, and
-  // might collect this object much later.
+  // Sends close_notify after a handshake. Frees OpenSSL's memory at once: JavaScript does not know its size and might collect
+  // this object much later.
   Napi::Value close(const Napi::CallbackInfo& info) {
     ERR_clear_error();
     if (state_ == State::kConnected) SSL_shutdown(ssl_.get());
@@ -170,7 +169,7 @@ class Session : public Napi::ObjectWrap<Session> {
     return report(info.Env());
   }
 
-  // Until `handleTimeout` is due; null where nothing waits for an answer.
+  // Time until `handleTimeout` is due; null when no answer is expected.
   Napi::Value timeout_ms(const Napi::CallbackInfo& info) {
     timeval left{};
     if (state_ != State::kHandshaking || DTLSv1_get_timeout(ssl_.get(), &left) != 1) return info.Env().Null();
@@ -183,7 +182,7 @@ class Session : public Napi::ObjectWrap<Session> {
     return to_der(info.Env(), certificate.get());
   }
 
-  // { profile, keys }, or null where no profile of SRTP is common to both.
+  // { profile, keys }, or null without a common SRTP profile.
   Napi::Value export_keys(const Napi::CallbackInfo& info) {
     Napi::Env env = info.Env();
     ERR_clear_error();
@@ -195,7 +194,7 @@ class Session : public Napi::ObjectWrap<Session> {
     std::vector<unsigned char> keys(2 * (16 + salt_bytes));
     const int is_exported = SSL_export_keying_material(ssl_.get(), keys.data(), keys.size(), kExporter,
                                                        std::strlen(kExporter), nullptr, 0, 0);
-    if (is_exported != 1) fail(env, "no keys could be exported");
+    if (is_exported != 1) fail(env, "cannot export the SRTP keys");
     auto result = Napi::Object::New(env);
     result.Set("profile", Napi::Number::New(env, static_cast<double>(profile->id)));
     result.Set("keys", Napi::Buffer<unsigned char>::Copy(env, keys.data(), keys.size()));
@@ -214,23 +213,21 @@ class Session : public Napi::ObjectWrap<Session> {
     ERR_clear_error();
     if (state_ == State::kHandshaking) {
       const int result = SSL_do_handshake(ssl_.get());
-      if (result == 1)
-        state_ = State::kConnected;
-      else
-        judge(result);
+      if (result == 1) state_ = State::kConnected;
+      else has_ended(result);
     }
-    // Application data has no meaning in these sessions: read and dropped. Alerts and lost flights are handled by OpenSSL.
+    // Application data is dropped. OpenSSL handles alerts and retransmissions while reading.
     unsigned char dropped[2048];
     while (state_ == State::kConnected) {
       const int result = SSL_read(ssl_.get(), dropped, sizeof dropped);
       if (result > 0) continue;
-      if (!judge(result)) break;
+      if (!has_ended(result)) break;
     }
     ERR_clear_error();
   }
 
-  // Whether the session has ended.
-  bool judge(int result) {
+  // Records the end of the session, if `result` is one.
+  bool has_ended(int result) {
     switch (SSL_get_error(ssl_.get(), result)) {
       case SSL_ERROR_WANT_READ:
       case SSL_ERROR_WANT_WRITE:
@@ -268,7 +265,7 @@ class Session : public Napi::ObjectWrap<Session> {
           BIO_set_retry_read(bio);
           return -1;
         }
-        // What does not fit is lost, as with a socket.
+        // The rest of a datagram that does not fit is lost, as with a socket.
         const int length = static_cast<int>(std::min(self->input_bytes_, static_cast<size_t>(size)));
         std::memcpy(out, self->input_, static_cast<size_t>(length));
         self->input_ = nullptr;
@@ -292,7 +289,7 @@ class Session : public Napi::ObjectWrap<Session> {
   Owned<SSL> ssl_;
   State state_ = State::kHandshaking;
   std::string error_;
-  // The one datagram being received; owned by JavaScript, valid during the call alone.
+  // The datagram being received; owned by JavaScript, valid during receive() only.
   const unsigned char* input_ = nullptr;
   size_t input_bytes_ = 0;
   std::vector<std::vector<unsigned char>> output_;

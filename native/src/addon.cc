@@ -1,20 +1,14 @@
-// Registers; does nothing else.
+// Registers the parts of the addon; does nothing else.
 #include "addon.h"
-
-#include <gst/gst.h>
 
 #include <mutex>
 
 #include "bridge.h"
-#include "keyframes.h"
-#include "metadata.h"
-#include "rtp_times.h"
 
 static Napi::Object init(Napi::Env env, Napi::Object exports) {
   static std::once_flag once;
   std::call_once(once, [] {
     gst_init(nullptr, nullptr);
-    metadata_register();
     register_keyframes();
     register_rtp_times();
   });
@@ -23,7 +17,7 @@ static Napi::Object init(Napi::Env env, Napi::Object exports) {
   export_registry(env, exports);
   export_elements(env, exports);
   export_frames(env, exports);
-  export_motion(env, exports);
+  export_kernels(env, exports);
   export_pipelines(env, exports);
   export_log(env, exports);
   return exports;

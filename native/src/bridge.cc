@@ -1,5 +1,6 @@
 #include "bridge.h"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -8,22 +9,16 @@
 
 namespace {
 thread_local std::shared_ptr<Bridge> current_bridge;
-// Never destroyed: GStreamer's threads may still ask while the process ends.
+// Never destroyed: GStreamer's threads may use them while the process exits.
 auto& first_mutex = *new std::mutex;
 auto& first_bridge = *new std::weak_ptr<Bridge>;
 
-// A batch of references is handed over once it is this big, or with whatever task comes first.
+// References are deleted in batches of this size, or earlier with any other task.
 constexpr size_t kRetireBatch = 64;
-// How long an ending environment waits for its pipelines before they are left behind, leaked but harmless.
+// How long a closing environment waits for its pipelines. Later ones are leaked.
 constexpr std::chrono::seconds kShutdownLimit{5};
 
-struct FunctionTask : Task {
-  std::function<void(Napi::Env)> function;
-  explicit FunctionTask(std::function<void(Napi::Env)> f) : function(std::move(f)) {}
-  void run(Napi::Env env) override { function(env); }
-};
-
-struct Holder {  // instance data: keeps the bridge for as long as the environment lives
+struct Holder {  // instance data: owns the bridge as long as the environment lives
   std::shared_ptr<Bridge> bridge;
 };
 void release_holder(Napi::Env, Holder* holder) {
@@ -43,7 +38,7 @@ std::shared_ptr<Bridge> Bridge::create(Napi::Env env) {
     std::lock_guard<std::mutex> lock(first_mutex);
     if (first_bridge.expired()) first_bridge = bridge;
   }
-  // The thread-safe function keeps its own share: tasks still queued when the environment ends are drained through it.
+  // The thread-safe function owns a share: it drains the tasks that are queued when the environment closes.
   auto* share = new std::shared_ptr<Bridge>(bridge);
   napi_value name = Napi::String::New(env, "windhover");
   napi_status status = napi_create_threadsafe_function(
@@ -77,7 +72,6 @@ bool Bridge::post(std::unique_ptr<Task> task) {
   task->dropped();
   return false;
 }
-bool Bridge::post(std::function<void(Napi::Env)> run) { return post(std::make_unique<FunctionTask>(std::move(run))); }
 
 void Bridge::on_task(napi_env env, napi_value, void* context, void* data) {
   std::unique_ptr<Task> task(static_cast<Task*>(data));
@@ -91,8 +85,7 @@ void Bridge::on_task(napi_env env, napi_value, void* context, void* data) {
   try {
     task->run(Napi::Env(env));
   } catch (const Napi::Error& error) {
-    // While the environment ends, calls into JavaScript answer "cannot run": not worth a word. Otherwise it is a fault
-    // of this program and must not pass unseen.
+    // A closing environment fails every call into JavaScript: ignored. Anything else is a bug and must surface.
     bool pending = false;
     napi_is_exception_pending(env, &pending);
     if (!pending && !error.IsEmpty()) {
@@ -109,7 +102,7 @@ void Bridge::retire(napi_ref reference) {
     retired_.push_back(reference);
     kick = retired_.size() == kRetireBatch;
   }
-  if (kick) post([](Napi::Env) {});  // on_task drains
+  if (kick) run([](Napi::Env) {});  // on_task drains
 }
 void Bridge::drain_references(napi_env env) {
   std::vector<napi_ref> batch;
@@ -121,11 +114,11 @@ void Bridge::drain_references(napi_env env) {
   for (napi_ref reference : batch) napi_delete_reference(env, reference);
 }
 
-// Referencing a thread-safe function is a flag in Node, not a counter: counted here.
+// In Node the reference of a thread-safe function is a flag, not a counter.
 void Bridge::hold() {
   if (holds_++ == 0) napi_ref_threadsafe_function(env_, function_);
 }
-void Bridge::let_go() {
+void Bridge::release() {
   if (--holds_ == 0 && !closed_) napi_unref_threadsafe_function(env_, function_);
 }
 
@@ -143,16 +136,13 @@ void Bridge::add(const std::shared_ptr<PipelineCore>& pipeline) {
 }
 void Bridge::remove(PipelineCore* pipeline) {
   std::lock_guard<std::mutex> lock(members_mutex_);
-  for (auto it = pipelines_.begin(); it != pipelines_.end(); ++it) {
-    if (it->get() == pipeline) {
-      pipelines_.erase(it);
-      return;
-    }
-  }
+  auto is_it = [&](const auto& other) { return other.get() == pipeline; };
+  auto found = std::find_if(pipelines_.begin(), pipelines_.end(), is_it);
+  if (found != pipelines_.end()) pipelines_.erase(found);
 }
 
-// Order matters: first nobody may wait for JavaScript any more, then pipelines go to NULL on their own threads, then
-// the door is shut. The other way round, a streaming thread would wait for an answer that never comes.
+// Order matters: first cancel all waits for JavaScript, then take pipelines to NULL on their own threads, then release the
+// thread-safe function. In any other order a streaming thread could wait for an answer that never comes.
 void Bridge::close() {
   closing_ = true;
   std::set<std::shared_ptr<PipelineCore>> pipelines;
@@ -164,7 +154,7 @@ void Bridge::close() {
     }
     pipelines = pipelines_;
   }
-  // Without the lock: the last reference to a core may go here, and its destructor takes it.
+  // Without the lock: this may drop the last reference to a core, whose destructor takes it.
   for (auto& core : cores) core->cancel_for_good();
   cores.clear();
   for (auto& pipeline : pipelines) pipeline->shut_down();

@@ -1,10 +1,9 @@
-// The one way from GStreamer's threads to JavaScript. One Bridge per napi_env (main thread or worker).
+// The only path from GStreamer's threads to JavaScript. One Bridge per napi_env (main thread or worker).
 #pragma once
 #include <napi.h>
 
 #include <atomic>
 #include <condition_variable>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -15,11 +14,11 @@ class Bridge;
 class PipelineCore;
 struct ElementCore;
 
-// Something to do on the JS thread. Exactly one of run() and dropped() is called, then it is destroyed.
+// Work for the JS thread. Exactly one of run() and dropped() is called, then the task is destroyed.
 struct Task {
   virtual ~Task() = default;
   virtual void run(Napi::Env env) = 0;
-  // The environment is gone or going: called on any thread, JavaScript must not be touched.
+  // Any thread, when the environment is closing: must not touch JavaScript.
   virtual void dropped() {}
 };
 
@@ -29,35 +28,44 @@ class Bridge : public std::enable_shared_from_this<Bridge> {
   static std::shared_ptr<Bridge> create(Napi::Env env);
   static std::shared_ptr<Bridge> of(Napi::Env env);
 
-  // The bridge that elements created on this thread belong to: the env's own on a JS thread, the pipeline's on its
-  // control thread, and the first environment's on threads that GStreamer made itself.
+  // The bridge of elements created on this thread: the environment's own on a JS thread, the pipeline's on its control
+  // thread, the first environment's on GStreamer's own threads.
   static std::shared_ptr<Bridge> current();
   static void set_current(std::shared_ptr<Bridge> bridge);
 
-  // Any thread. Never blocks. False when the environment is closing: dropped() has then been called.
+  // Any thread. Never blocks. False when the environment is closing; dropped() has been called then.
   bool post(std::unique_ptr<Task> task);
-  bool post(std::function<void(Napi::Env)> run);
+  // The same for a function that takes a Napi::Env.
+  template <typename Function>
+  bool run(Function function) {
+    struct FunctionTask : Task {
+      Function function;
+      explicit FunctionTask(Function f) : function(std::move(f)) {}
+      void run(Napi::Env env) override { function(env); }
+    };
+    return post(std::make_unique<FunctionTask>(std::move(function)));
+  }
 
-  // Any thread. napi_refs may only die on the JS thread: they are collected and deleted in batches.
+  // Any thread. napi_refs may only be deleted on the JS thread: they are collected and deleted in batches.
   void retire(napi_ref reference);
 
-  // JS thread. Counted: while held, the event loop stays alive.
+  // JS thread. Counted: the event loop stays alive until each hold() is released.
   void hold();
-  void let_go();
+  void release();
 
   bool on_js_thread() const;
   bool closing() const { return closing_; }
 
-  // JS thread, set once by native/handlers.ts.
+  // JS thread; set once by native/handlers.ts.
   Napi::FunctionReference dispatch;
 
-  // Any thread: who must be woken and stopped when the environment ends.
+  // Any thread: the elements and pipelines to stop when the environment closes. Elements are not owned.
   void add(ElementCore* core);
   void remove(ElementCore* core);
   void add(const std::shared_ptr<PipelineCore>& pipeline);
   void remove(PipelineCore* pipeline);
 
-  // Metadata objects alive on buffers; tests hold it to zero.
+  // Metadata objects alive on buffers; tests check that none leaks.
   std::atomic<int> boxes{0};
 
  private:
@@ -68,7 +76,7 @@ class Bridge : public std::enable_shared_from_this<Bridge> {
   napi_env env_ = nullptr;
   std::thread::id js_thread_;
   napi_threadsafe_function function_ = nullptr;
-  std::mutex mutex_;  // guards function_ against a call racing with its release, and closed_
+  std::mutex mutex_;  // guards closed_, and function_ against a call that races with its release
   bool closed_ = false;
   std::atomic<bool> closing_{false};
   int holds_ = 0;
@@ -78,3 +86,8 @@ class Bridge : public std::enable_shared_from_this<Bridge> {
   std::set<ElementCore*> cores_;
   std::set<std::shared_ptr<PipelineCore>> pipelines_;
 };
+
+// JS thread. Null for GST_CLOCK_TIME_NONE.
+inline Napi::Value to_bigint(Napi::Env env, uint64_t ns) {
+  return ns == UINT64_MAX ? env.Null() : Napi::Value(Napi::BigInt::New(env, ns));
+}

@@ -1,32 +1,15 @@
-// Calls on their way into JavaScript and back. Everything here runs on the JS thread unless it says otherwise.
+// Calls into JavaScript and their answers, and the metadata that answers leave on buffers. JS thread unless noted.
 #include <unordered_map>
 
 #include "element_core.h"
 
 namespace {
-// JS thread of each environment: calls that JavaScript has been told of and has not answered yet.
+// One per JS thread: calls that JavaScript has received and not settled.
 struct LiveCalls {
   std::unordered_map<uint32_t, std::shared_ptr<Call>> calls;
   uint32_t next = 1;
 };
 thread_local LiveCalls live;
-
-napi_value number(napi_env env, double value) {
-  napi_value out;
-  napi_create_double(env, value, &out);
-  return out;
-}
-napi_value bigint_or_null(napi_env env, bool valid, uint64_t value) {
-  napi_value out;
-  if (valid) napi_create_bigint_uint64(env, value, &out);
-  else napi_get_null(env, &out);
-  return out;
-}
-napi_value text(napi_env env, const std::string& value) {
-  napi_value out;
-  napi_create_string_utf8(env, value.data(), value.size(), &out);
-  return out;
-}
 
 // Hands one call to JavaScript's dispatch(kind, core, call, …).
 struct CallTask : Task {
@@ -48,32 +31,26 @@ struct CallTask : Task {
     while (call->id == 0 || live.calls.count(call->id) != 0);
     live.calls[call->id] = call;
 
-    napi_value arguments[9];
-    size_t count;
-    arguments[0] = number(env, static_cast<double>(call->kind));
-    arguments[1] = number(env, call->core->id);
-    arguments[2] = number(env, call->id);
+    std::vector<napi_value> arguments = {Napi::Number::New(env, static_cast<double>(call->kind)),
+                                         Napi::Number::New(env, call->core->id), Napi::Number::New(env, call->id)};
     if (call->kind == CallKind::kFrame) {
       GstBuffer* buffer = call->buffer;
-      arguments[3] = number(env, static_cast<double>(call->frame_index));
-      arguments[4] = bigint_or_null(env, GST_BUFFER_PTS_IS_VALID(buffer), GST_BUFFER_PTS(buffer));
-      arguments[5] = bigint_or_null(env, GST_BUFFER_DURATION_IS_VALID(buffer), GST_BUFFER_DURATION(buffer));
-      arguments[6] = bigint_or_null(env, true, call->capture_ns);
-      napi_get_boolean(env, call->discontinuity, &arguments[7]);
       MetadataBox* box = metadata_of(buffer);
-      if (box != nullptr && box->bridge == call->core->bridge) napi_get_reference_value(env, box->reference, &arguments[8]);
-      else napi_get_undefined(env, &arguments[8]);
-      count = 9;
+      napi_value metadata = env.Undefined();
+      if (box != nullptr && box->bridge == call->core->bridge) napi_get_reference_value(env, box->reference, &metadata);
+      arguments.insert(arguments.end(), {Napi::Number::New(env, static_cast<double>(call->frame_index)),
+                                         to_bigint(env, GST_BUFFER_PTS(buffer)), to_bigint(env, GST_BUFFER_DURATION(buffer)),
+                                         to_bigint(env, call->capture_ns), Napi::Boolean::New(env, call->discontinuity), metadata});
     } else {
-      // The properties of START are read here and not when it was posted: an update that came between would be lost.
-      arguments[3] = text(env, call->kind == CallKind::kStart ? call->payload + call->core->properties_json() + "}" : call->payload);
-      count = 4;
+      // Properties of START are read here, not when it was posted: an update in between would be lost.
+      const bool starts = call->kind == CallKind::kStart;
+      arguments.push_back(Napi::String::New(env, starts ? call->payload + call->core->properties_json() + "}" : call->payload));
     }
-    napi_value self, result;
-    napi_get_undefined(env, &self);
-    napi_status status = napi_call_function(env, self, call->core->bridge->dispatch.Value(), count, arguments, &result);
+    napi_value result;
+    napi_status status = napi_call_function(env, env.Undefined(), call->core->bridge->dispatch.Value(), arguments.size(),
+                                            arguments.data(), &result);
     if (status != napi_ok && live.calls.count(call->id) != 0) {
-      // dispatch() catches everything itself; what gets here is an environment that can no longer run JavaScript.
+      // dispatch() catches all exceptions: this environment can no longer run JavaScript.
       bool pending = false;
       napi_is_exception_pending(env, &pending);
       call->settle(env, pending ? GST_FLOW_ERROR : GST_FLOW_FLUSHING, false, pending ? "JavaScript dispatch failed" : "", "");
@@ -81,31 +58,25 @@ struct CallTask : Task {
     }
   }
 };
-
-// The streaming thread has gone on without the answer: tell the handler, take its views away.
-struct CancelTask : Task {
-  std::shared_ptr<Call> call;
-  explicit CancelTask(std::shared_ptr<Call> c) : call(std::move(c)) {}
-  void run(Napi::Env env) override {
-    if (call->id == 0 || live.calls.count(call->id) == 0) return;
-    uint32_t id = call->id;
-    call->settle(env, GST_FLOW_FLUSHING, false, "", "");
-    call->core->bridge->dispatch.Call({Napi::Number::New(env, static_cast<double>(CallKind::kCancel)),
-                                       Napi::Number::New(env, call->core->id), Napi::Number::New(env, id)});
-  }
-};
 }  // namespace
 
 void post_call(const std::shared_ptr<Call>& call) { call->core->bridge->post(std::make_unique<CallTask>(call)); }
-void post_cancel(const std::shared_ptr<Call>& call) { call->core->bridge->post(std::make_unique<CancelTask>(call)); }
-
-std::shared_ptr<Call> live_call(Napi::Env env, uint32_t id) {
-  auto it = live.calls.find(id);
-  if (it == live.calls.end())
-    throw Napi::Error::New(env, "the frame is no longer alive: its handler has settled or was cancelled (use frame.copy() to keep pixels)");
-  return it->second;
+// Settles the call, detaches its views and aborts the signal of its frame.
+void post_cancel(const std::shared_ptr<Call>& call) {
+  call->core->bridge->run([call](Napi::Env env) {
+    const uint32_t id = call->id;
+    if (id == 0 || live.calls.count(id) == 0) return;
+    call->settle(env, GST_FLOW_FLUSHING, false, "", "");
+    call->core->bridge->dispatch.Call({Napi::Number::New(env, static_cast<double>(CallKind::kCancel)),
+                                       Napi::Number::New(env, call->core->id), Napi::Number::New(env, id)});
+  });
 }
-size_t live_calls(Napi::Env) { return live.calls.size(); }
+
+std::shared_ptr<Call> live_call(uint32_t id) {
+  auto found = live.calls.find(id);
+  return found == live.calls.end() ? nullptr : found->second;
+}
+size_t live_calls() { return live.calls.size(); }
 
 Call::~Call() {
   unmap();
@@ -118,12 +89,12 @@ bool Call::map(std::string* why) {
   if (mapped) return true;
   auto flags = core->spec->writes_pixels ? GST_MAP_READWRITE : GST_MAP_READ;
   if (is_video) {
-    // NO_REF: a reference of the map's own would make the buffer look shared, and a writable map would fail.
+    // NO_REF: a reference by the map would make the buffer shared, and a writable map would fail.
     mapped = gst_video_frame_map(&frame, &video, buffer, static_cast<GstMapFlags>(flags | GST_VIDEO_FRAME_MAP_FLAG_NO_REF));
   } else {
     mapped = gst_buffer_map(buffer, &bytes, flags);
   }
-  if (!mapped) *why = "the memory of this frame cannot be mapped (is it in a device's own memory? put `decode` before)";
+  if (!mapped) *why = "cannot map the memory of this frame (is it device memory? put `decode` before this element)";
   return mapped;
 }
 void Call::unmap() {
@@ -153,7 +124,70 @@ bool Call::settle(Napi::Env env, GstFlowReturn outcome, bool dropped, std::strin
     stack = std::move(where);
     done = true;
   }
-  // Without the lock: the thread that wakes would only run into it, and that is twice the switches for every frame.
+  // Without the lock, which the woken thread takes: half the context switches per frame.
   core->changed.notify_all();
   return true;
+}
+
+// ------------------------------------------------------------------------------------------------ metadata
+
+namespace {
+struct WindhoverMeta {
+  GstMeta meta;
+  MetadataBox* box;
+};
+
+GType meta_api() {
+  // Without tags: transforms, encoders and decoders copy it, whatever they do to the pixels.
+  static const gchar* tags[] = {nullptr};
+  static const GType type = gst_meta_api_type_register("WindhoverMetaAPI", tags);
+  return type;
+}
+gboolean init_meta(GstMeta* meta, gpointer, GstBuffer*) {
+  reinterpret_cast<WindhoverMeta*>(meta)->box = nullptr;
+  return TRUE;
+}
+void free_meta(GstMeta* meta, GstBuffer*) {
+  auto* box = reinterpret_cast<WindhoverMeta*>(meta)->box;
+  if (box != nullptr) box->unref();
+}
+gboolean copy_meta(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark, gpointer) {
+  auto* box = reinterpret_cast<WindhoverMeta*>(meta)->box;
+  if (box != nullptr && metadata_of(to) == nullptr) metadata_set(to, box->ref());
+  return TRUE;
+}
+const GstMetaInfo* meta_info() {
+  static const GstMetaInfo* registered =
+      gst_meta_register(meta_api(), "WindhoverMeta", sizeof(WindhoverMeta), init_meta, free_meta, copy_meta);
+  return registered;
+}
+}  // namespace
+
+MetadataBox* MetadataBox::create(std::shared_ptr<Bridge> bridge, napi_ref reference) {
+  auto* box = new MetadataBox;
+  box->reference = reference;
+  box->bridge = std::move(bridge);
+  box->bridge->boxes++;
+  return box;
+}
+MetadataBox* MetadataBox::ref() {
+  count_++;
+  return this;
+}
+void MetadataBox::unref() {
+  if (--count_ > 0) return;
+  bridge->boxes--;
+  bridge->retire(reference);
+  delete this;
+}
+
+MetadataBox* metadata_of(GstBuffer* buffer) {
+  auto* meta = reinterpret_cast<WindhoverMeta*>(gst_buffer_get_meta(buffer, meta_api()));
+  return meta == nullptr ? nullptr : meta->box;
+}
+void metadata_set(GstBuffer* buffer, MetadataBox* box) {
+  auto* meta = reinterpret_cast<WindhoverMeta*>(gst_buffer_get_meta(buffer, meta_api()));
+  if (meta == nullptr) meta = reinterpret_cast<WindhoverMeta*>(gst_buffer_add_meta(buffer, meta_info(), nullptr));
+  if (meta->box != nullptr) meta->box->unref();
+  meta->box = box;
 }

@@ -1,4 +1,4 @@
-// Rows of levels as colours. For kernels_*.cc only.
+// Conversion of rows of levels to colours. For kernels_*.cc only.
 #pragma once
 
 #include "kernels.h"
@@ -11,7 +11,7 @@ constexpr Level grey = 128 * level_unit;
 
 inline int32_t clamp_colour(int32_t colour) { return smaller(larger(colour, 0), 255 << colour_bits); }
 
-// STEP is the distance of one pixel's value to the next.
+// STEP is the distance between pixels.
 template <int STEP>
 inline void to_floats_by(const ColourRow& row, const ColourMatrix& matrix, const ColourRange& range, size_t next,
                          float* __restrict out) {
@@ -47,8 +47,8 @@ struct Colours {
   __m128i first, second, third;
 };
 
-// Light and chroma in pairs, so that one instruction multiplies and adds both. Divided by 2^colour_bits in two steps, as
-// store_bytes does.
+// Luma and chroma in pairs, so that one instruction multiplies and adds both. Divides by 2^colour_bits in two steps, like
+// store_bytes.
 class ByteMaker {
  public:
   explicit ByteMaker(const ColourMatrix& m)
@@ -91,7 +91,7 @@ class ByteMaker {
 
 inline void store(uint8_t* at, __m128i bytes) { _mm_storeu_si128(reinterpret_cast<__m128i*>(at), bytes); }
 
-// Which byte of a colour goes to each place of a third of 16 pixels side by side; -128 leaves a place to the others.
+// Source byte of a colour for each byte of a third of 16 interleaved pixels; -128 for bytes of other colours.
 struct Shuffles {
   alignas(16) int8_t from[3][3][16];
 };

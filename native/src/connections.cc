@@ -1,8 +1,6 @@
-// Which hosts GIO connects to. What a server answers can name other hosts (RTSP: `Location`, `a=control`, `source`), and
-// elements follow: here is the one place that every TCP connection of GStreamer's sources passes. Off until the first
-// `allowConnections`; of the whole process.
-#include "connections.h"
-
+// The hosts that GIO may connect to. A server's answer can name other hosts (RTSP: `Location`, `a=control`, `source`), and
+// elements follow it; every TCP connection of GStreamer's sources passes through the resolvers below. Applies to the whole
+// process; no restriction until the first `allowConnections`.
 #include <gio/gio.h>
 
 #include <algorithm>
@@ -13,38 +11,40 @@
 #include <vector>
 
 #include "addon.h"
+#include "gst_cpp.h"
 
 namespace {
 using Addresses = std::vector<std::string>;
 
-// Any thread, under the mutex. Null: everything is allowed. An empty list of addresses: the resolver is asked.
+// Any thread, under the mutex. Null: all hosts are allowed. A host without addresses is resolved by DNS.
 std::mutex mutex;
 std::map<std::string, Addresses>* allowed = nullptr;
 
-std::string lower(const char* text) {
-  gchar* folded = g_ascii_strdown(text, -1);
-  std::string out(folded);
-  g_free(folded);
-  return out;
-}
+std::string lower(const std::string& text) { return take_text(g_ascii_strdown(text.c_str(), -1)); }
 
-bool is_allowed(const char* host) {
+struct Access {
+  bool is_allowed;
+  Addresses pinned;  // the addresses that were checked; empty: DNS decides
+};
+Access look_up(const char* host) {
   std::lock_guard<std::mutex> lock(mutex);
-  return allowed == nullptr || (host != nullptr && allowed->count(lower(host)) > 0);
+  if (allowed == nullptr) return {true, {}};
+  auto found = host == nullptr ? allowed->end() : allowed->find(lower(host));
+  return found == allowed->end() ? Access{false, {}} : Access{true, found->second};
 }
 
-// Logged as well: elements tell that they could not connect, and not why.
+// Logged as well: elements report that they could not connect, but not why.
 void reject(const char* host, GError** error) {
-  g_log("windhover", G_LOG_LEVEL_WARNING, "connection rejected: the source leads to another host (%s), which was not checked", host);
-  g_set_error(error, G_IO_ERROR, G_IO_ERROR_PERMISSION_DENIED, "the source leads to another host (%s), which was not checked", host);
+  g_log("windhover", G_LOG_LEVEL_WARNING, "connection rejected: the source redirects to host %s, which is not allowed", host);
+  g_set_error(error, G_IO_ERROR, G_IO_ERROR_PERMISSION_DENIED, "the source redirects to host %s, which is not allowed", host);
 }
 
-// GIO asks for a proxy before it connects anywhere; the answer is "none", or that there is no way.
+// GIO asks for a proxy before each connection: the answer is "direct", or an error.
 gchar** find_route(const gchar* uri, GError** error) {
   GSocketConnectable* address = g_network_address_parse_uri(uri, 0, nullptr);
   const gchar* host = address == nullptr ? nullptr : g_network_address_get_hostname(G_NETWORK_ADDRESS(address));
-  bool may = is_allowed(host);
-  if (!may) reject(host == nullptr ? "unreadable" : host, error);
+  const bool may = look_up(host).is_allowed;
+  if (!may) reject(host == nullptr ? "(unreadable)" : host, error);
   g_clear_object(&address);
   if (!may) return nullptr;
   const gchar* direct[] = {"direct://", nullptr};
@@ -79,39 +79,29 @@ G_DEFINE_TYPE_WITH_CODE(Route, route, G_TYPE_OBJECT, G_IMPLEMENT_INTERFACE(G_TYP
 void route_init(Route*) {}
 void route_class_init(RouteClass*) {}
 
-// A name that was checked stands for the addresses that were checked, whatever it means by now.
-GList* find_pinned(const gchar* host, GResolverNameLookupFlags flags) {
-  std::lock_guard<std::mutex> lock(mutex);
-  if (allowed == nullptr) return nullptr;
-  auto found = allowed->find(lower(host));
-  if (found == allowed->end()) return nullptr;
+// A checked name resolves to the checked addresses, whatever DNS answers now.
+GList* list_pinned(const Addresses& pinned, GResolverNameLookupFlags flags) {
   GList* out = nullptr;
-  for (const auto& text : found->second) {
+  for (const auto& text : pinned) {
     GInetAddress* address = g_inet_address_new_from_string(text.c_str());
     if (address == nullptr) continue;
-    bool is_v4 = g_inet_address_get_family(address) == G_SOCKET_FAMILY_IPV4;
-    bool fits = !(is_v4 ? (flags & G_RESOLVER_NAME_LOOKUP_FLAGS_IPV6_ONLY) : (flags & G_RESOLVER_NAME_LOOKUP_FLAGS_IPV4_ONLY));
-    if (fits) out = g_list_append(out, address);
+    const bool is_v4 = g_inet_address_get_family(address) == G_SOCKET_FAMILY_IPV4;
+    const auto excluded = is_v4 ? G_RESOLVER_NAME_LOOKUP_FLAGS_IPV6_ONLY : G_RESOLVER_NAME_LOOKUP_FLAGS_IPV4_ONLY;
+    if ((flags & excluded) == 0) out = g_list_append(out, address);
     else g_object_unref(address);
   }
   return out;
 }
 
-bool is_pinned(const gchar* host) {
-  std::lock_guard<std::mutex> lock(mutex);
-  if (allowed == nullptr) return false;
-  auto found = allowed->find(lower(host));
-  return found != allowed->end() && !found->second.empty();
-}
-
 GList* resolve(GResolver* usual, const gchar* host, GResolverNameLookupFlags flags, GCancellable* cancellable, GError** error) {
-  if (!is_allowed(host)) {
+  const Access access = look_up(host);
+  if (!access.is_allowed) {
     reject(host, error);
     return nullptr;
   }
-  if (!is_pinned(host)) return g_resolver_lookup_by_name_with_flags(usual, host, flags, cancellable, error);
-  GList* found = find_pinned(host, flags);
-  if (found == nullptr) g_set_error(error, G_RESOLVER_ERROR, G_RESOLVER_ERROR_NOT_FOUND, "no address of %s was checked", host);
+  if (access.pinned.empty()) return g_resolver_lookup_by_name_with_flags(usual, host, flags, cancellable, error);
+  GList* found = list_pinned(access.pinned, flags);
+  if (found == nullptr) g_set_error(error, G_RESOLVER_ERROR, G_RESOLVER_ERROR_NOT_FOUND, "no allowed address of %s", host);
   return found;
 }
 
@@ -121,7 +111,7 @@ struct Resolver {
 struct ResolverClass {
   GResolverClass parent;
 };
-// Owned by the process for good.
+// Owned by the process, never freed.
 GResolver* usual_resolver = nullptr;
 
 struct Question {
@@ -131,10 +121,10 @@ struct Question {
 
 void free_addresses(gpointer list) { g_resolver_free_addresses(static_cast<GList*>(list)); }
 
-void ask_later(GResolver* self, const gchar* host, GResolverNameLookupFlags flags, GCancellable* cancellable,
+void resolve_async(GResolver* self, const gchar* host, GResolverNameLookupFlags flags, GCancellable* cancellable,
                GAsyncReadyCallback ready, gpointer data) {
   GTask* task = g_task_new(self, cancellable, ready, data);
-  g_task_set_task_data(task, new Question{host, flags}, [](gpointer question) { delete static_cast<Question*>(question); });
+  g_task_set_task_data(task, new Question{host, flags}, delete_data<Question>);
   g_task_run_in_thread(task, [](GTask* running, gpointer, gpointer given, GCancellable* cancelled) {
     auto* question = static_cast<Question*>(given);
     GError* error = nullptr;
@@ -160,17 +150,17 @@ void resolver_class_init(ResolverClass* klass) {
                                          GError** error) { return resolve(usual_resolver, host, flags, cancellable, error); };
   parent->lookup_by_name_async = [](GResolver* self, const gchar* host, GCancellable* cancellable, GAsyncReadyCallback ready,
                                     gpointer data) {
-    ask_later(self, host, G_RESOLVER_NAME_LOOKUP_FLAGS_DEFAULT, cancellable, ready, data);
+    resolve_async(self, host, G_RESOLVER_NAME_LOOKUP_FLAGS_DEFAULT, cancellable, ready, data);
   };
-  parent->lookup_by_name_with_flags_async = ask_later;
+  parent->lookup_by_name_with_flags_async = resolve_async;
   parent->lookup_by_name_finish = finish;
   parent->lookup_by_name_with_flags_finish = finish;
 }
 
 void install() {
-  // An environment that names another one must not win over ours.
+  // Overrides a resolver named by the environment.
   g_setenv("GIO_USE_PROXY_RESOLVER", "windhover", TRUE);
-  // Loads the modules, whose extension point this is.
+  // Loads the modules of this extension point first.
   g_io_extension_point_register(G_PROXY_RESOLVER_EXTENSION_POINT_NAME);
   g_io_extension_point_implement(G_PROXY_RESOLVER_EXTENSION_POINT_NAME, route_get_type(), "windhover", 1000);
   usual_resolver = g_resolver_get_default();
@@ -179,7 +169,7 @@ void install() {
   g_object_unref(resolver);
 }
 
-// allowConnections([{host, addresses}]): from now on these and no others.
+// allowConnections([{host, addresses}]): replaces the list of allowed hosts
 Napi::Value allow_connections(const Napi::CallbackInfo& info) {
   static std::once_flag once;
   std::call_once(once, install);
@@ -188,7 +178,7 @@ Napi::Value allow_connections(const Napi::CallbackInfo& info) {
   for (uint32_t i = 0; i < given.Length(); i++) {
     auto entry = given.Get(i).As<Napi::Object>();
     auto addresses = entry.Get("addresses").As<Napi::Array>();
-    Addresses& into = (*fresh)[lower(entry.Get("host").As<Napi::String>().Utf8Value().c_str())];
+    Addresses& into = (*fresh)[lower(entry.Get("host").As<Napi::String>().Utf8Value())];
     for (uint32_t at = 0; at < addresses.Length(); at++) into.push_back(addresses.Get(at).As<Napi::String>().Utf8Value());
   }
   std::lock_guard<std::mutex> lock(mutex);
@@ -197,23 +187,21 @@ Napi::Value allow_connections(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-// The address of a UDP sink inside rtspsrc is what the server said (`source` of `Transport`).
+// Inside rtspsrc a UDP sink sends to the address that the server named (`source` of `Transport`).
 void on_sink_added(GstBin*, GstElement* element, gpointer) {
   if (g_signal_lookup("clear", G_OBJECT_TYPE(element)) == 0) return;
   if (g_object_class_find_property(G_OBJECT_GET_CLASS(element), "host") == nullptr) return;
-  gchar* host = nullptr;
-  g_object_get(element, "host", &host, nullptr);
-  bool may = [&] {
+  gchar* value = nullptr;
+  g_object_get(element, "host", &value, nullptr);
+  const std::string host = lower(take_text(value));
+  const bool may = [&] {
     std::lock_guard<std::mutex> lock(mutex);
-    if (allowed == nullptr) return true;
-    std::string wanted = host == nullptr ? "" : lower(host);
-    return std::any_of(allowed->begin(), allowed->end(), [&](const auto& entry) {
+    return allowed == nullptr || std::any_of(allowed->begin(), allowed->end(), [&](const auto& entry) {
       const auto& [name, addresses] = entry;
-      return name == wanted || std::find(addresses.begin(), addresses.end(), wanted) != addresses.end();
+      return name == host || std::find(addresses.begin(), addresses.end(), host) != addresses.end();
     });
   }();
   if (!may) g_signal_emit_by_name(element, "clear");
-  g_free(host);
 }
 }  // namespace
 

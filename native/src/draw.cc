@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "finite.h"
 #include "glyphs.h"
 
 namespace windhover {
 namespace {
 
-// Far outside any frame, and small enough for sums and differences of whole numbers.
+// Far outside of any frame, and small enough for integer arithmetic.
 constexpr double coordinate_limit = 1e8;
 
 int round_px(double value) {
@@ -18,86 +17,72 @@ int round_px(double value) {
 
 int to_alpha(double opacity) { return static_cast<int>(std::lround(opacity * 255)); }
 
-// Collects the first thing that is wrong with a shape.
+// Records the first invalid field of a shape.
 class ShapeCheck {
  public:
-  ShapeCheck(size_t index, const char* kind) : index_(index), kind_(kind) {}
+  explicit ShapeCheck(size_t index) : index_(index) {}
 
-  void finite(const char* field, double value) {
-    if (!is_finite(value)) complain(field, "a finite number", value);
+  void operator()(const BoxShape& box) {
+    rectangle("box", box);
+    positive("thickness", box.thickness);
+    fraction("opacity", box.opacity);
+    finite("dash", box.dash);
   }
-  void positive(const char* field, double value) {
-    if (!is_finite(value) || value <= 0) complain(field, "a number above 0", value);
+  void operator()(const FillShape& fill) {
+    rectangle("fill", fill);
+    fraction("opacity", fill.opacity);
   }
-  void fraction(const char* field, double value) {
-    if (!is_finite(value) || value < 0 || value > 1) complain(field, "a number from 0 to 1", value);
+  void operator()(const LineShape& line) {
+    kind_ = "line";
+    for (const Point& point : line.points) {
+      finite("x of a point", point.x);
+      finite("y of a point", point.y);
+    }
+    positive("thickness", line.thickness);
+    fraction("opacity", line.opacity);
+    fraction("start", line.start);
+    colour("colour", line.colour);
   }
-  void colour(const char* field, uint32_t value) {
-    if (value > 0xffffff) complain(field, "a colour from 0x000000 to 0xffffff", value);
+  void operator()(const TextShape& text) {
+    kind_ = "text";
+    finite("x", text.x);
+    finite("y", text.y);
+    positive("size", text.size);
+    colour("colour", text.colour);
+    if (text.background) colour("background", *text.background);
+    fraction("opacity", text.opacity);
   }
-  const std::string& complaint() const { return complaint_; }
+  const std::string& error() const { return error_; }
 
  private:
-  void complain(const char* field, const char* expected, double value) {
-    if (!complaint_.empty()) return;
-    complaint_ = "shape " + std::to_string(index_) + " (" + kind_ + "): expected " + expected + " as " + field +
-                 ", got " + std::to_string(value);
+  template <typename Rectangle>
+  void rectangle(const char* kind, const Rectangle& shape) {
+    kind_ = kind;
+    finite("x", shape.x);
+    finite("y", shape.y);
+    finite("width", shape.width);
+    finite("height", shape.height);
+    colour("colour", shape.colour);
   }
-  size_t index_;
-  const char* kind_;
-  std::string complaint_;
+  void finite(const char* field, double value) { require(std::isfinite(value), field, "a finite number", value); }
+  void positive(const char* field, double value) {
+    require(std::isfinite(value) && value > 0, field, "a number above 0", value);
+  }
+  void fraction(const char* field, double value) { require(value >= 0 && value <= 1, field, "a number from 0 to 1", value); }
+  void colour(const char* field, uint32_t value) {
+    require(value <= 0xffffff, field, "a colour from 0x000000 to 0xffffff", value);
+  }
+  void require(bool holds, const char* field, const char* expected, double value) {
+    if (holds || !error_.empty()) return;
+    error_ = "shape " + std::to_string(index_) + " (" + kind_ + "): expected " + expected + " as " + field + ", got " +
+             std::to_string(value);
+  }
+  const size_t index_;
+  const char* kind_ = "";
+  std::string error_;
 };
 
-template <typename Rectangle>
-void check_rectangle(ShapeCheck& check, const Rectangle& shape) {
-  check.finite("x", shape.x);
-  check.finite("y", shape.y);
-  check.finite("width", shape.width);
-  check.finite("height", shape.height);
-  check.colour("colour", shape.colour);
-}
-
-std::string check_shape(size_t index, const BoxShape& box) {
-  ShapeCheck check(index, "box");
-  check_rectangle(check, box);
-  check.positive("thickness", box.thickness);
-  check.fraction("opacity", box.opacity);
-  check.finite("dash", box.dash);
-  return check.complaint();
-}
-
-std::string check_shape(size_t index, const FillShape& fill) {
-  ShapeCheck check(index, "fill");
-  check_rectangle(check, fill);
-  check.fraction("opacity", fill.opacity);
-  return check.complaint();
-}
-
-std::string check_shape(size_t index, const LineShape& line) {
-  ShapeCheck check(index, "line");
-  for (const Point& point : line.points) {
-    check.finite("x of a point", point.x);
-    check.finite("y of a point", point.y);
-  }
-  check.positive("thickness", line.thickness);
-  check.fraction("opacity", line.opacity);
-  check.fraction("start", line.start);
-  check.colour("colour", line.colour);
-  return check.complaint();
-}
-
-std::string check_shape(size_t index, const TextShape& text) {
-  ShapeCheck check(index, "text");
-  check.finite("x", text.x);
-  check.finite("y", text.y);
-  check.positive("size", text.size);
-  check.colour("colour", text.colour);
-  if (text.background) check.colour("background", *text.background);
-  check.fraction("opacity", text.opacity);
-  return check.complaint();
-}
-
-// One frame while it is drawn on.
+// Draws shapes on one frame.
 class Canvas {
  public:
   Canvas(const YuvPlanes& planes, const GstVideoInfo& info) : planes_(planes), info_(info) {}
@@ -130,7 +115,7 @@ class Canvas {
 
   void operator()(const LineShape& line) const {
     const Paint paint = paint_of(line.colour, to_alpha(line.opacity));
-    stroke_line(planes_, line.points, line.thickness, line.start, paint);
+    paint_line(planes_, line.points, line.thickness, line.start, paint);
   }
 
   void operator()(const TextShape& text) const {
@@ -157,7 +142,7 @@ class Canvas {
     return {round_px(r.x), round_px(r.y), round_px(r.x + r.width), round_px(r.y + r.height)};
   }
 
-  // Outwards to even pixels: chroma has one sample for 2 x 2 of them, so an odd edge would be pale and bleed.
+  // Outwards to even pixels: a chroma sample covers 2 x 2 of them, so an odd edge would bleed.
   static Edges whole_samples(const Edges& e) {
     if (e.left >= e.right || e.top >= e.bottom) return e;
     return {e.left & ~1, e.top & ~1, (e.right + 1) & ~1, (e.bottom + 1) & ~1};
@@ -165,12 +150,12 @@ class Canvas {
 
   Paint paint_of(uint32_t colour, int opacity) const { return {yuv_from_rgb(info_, colour), opacity}; }
 
-  // Dashes from `from` to `until`, of about that length, one at each end; a side too short for a gap is one.
+  // Dashes of about that length from `from` to `until`, one at each end; a side too short for a gap is solid.
   template <typename PaintDash>
   static void paint_dashes(int from, int until, int dash, PaintDash paint_dash) {
     const int length = until - from;
     if (length <= 0) return;
-    // No side that can be seen has more, and a dash is never longer than its side.
+    // No visible side has more gaps, and a dash is never longer than its side.
     const int gaps = dash == 0 ? 0 : std::clamp((length / dash - 1) / 2, 0, 10000);
     for (int i = 0; i <= gaps; i++) {
       const auto at = [&](int part) {
@@ -186,7 +171,7 @@ class Canvas {
     glyphs.reserve(text.size());
     for (const char *at = text.data(), *end = at + text.size(); at < end;) {
       const gunichar letter = g_utf8_get_char_validated(at, end - at);
-      // Not UTF-8 here: GLib answers with numbers beyond Unicode.
+      // For invalid UTF-8 GLib returns values beyond Unicode.
       const bool valid = letter < 0x110000;
       glyphs.push_back(atlas.glyph(valid ? letter : 0xffff));
       at += valid ? g_unichar_to_utf8(letter, nullptr) : 1;
@@ -194,7 +179,7 @@ class Canvas {
     return glyphs;
   }
 
-  // Lays the visible part of all letters into one mask, then paints that. `room` is what they take in the frame.
+  // Copies the visible part of all letters into one mask and paints that. `room` is their area in the frame.
   void write(const std::vector<Glyph>& glyphs, const GlyphAtlas& atlas, const Edges& room, Paint paint) const {
     const int left = std::max(room.left, 0) / 2 * 2, top = std::max(room.top, 0) / 2 * 2;
     const int right = std::min(room.right, planes_.width), bottom = std::min(room.bottom, planes_.height);
@@ -221,8 +206,7 @@ class Canvas {
   const GstVideoInfo& info_;
 };
 
-// What a shape is painted on comes from memory, and most of painting would be waiting for it: asked for while shapes
-// before it are painted.
+// The pixels below a shape are prefetched while earlier shapes are painted: painting is bound by memory latency.
 constexpr size_t shapes_ahead = 2;
 
 struct Prefetch {
@@ -237,7 +221,7 @@ struct Prefetch {
     rows(left, right, bottom - thick, bottom);
   }
   void operator()(const FillShape&) const {}
-  void operator()(const LineShape&) const {}  // looks ahead by itself
+  void operator()(const LineShape&) const {}  // paint_line() prefetches itself
   void operator()(const TextShape& text) const {
     const int x = round_px(text.x), y = round_px(text.y);
     rows(x, round_px(text.x + 0.6 * text.size * static_cast<double>(text.text.size())), y, round_px(text.y + 1.25 * text.size));
@@ -257,7 +241,9 @@ bool draw_shapes(GstVideoFrame& frame, const std::vector<Shape>& shapes, std::st
   YuvPlanes planes;
   if (!view_planes(frame, &planes, error)) return false;
   for (size_t i = 0; i < shapes.size(); i++) {
-    *error = std::visit([&](const auto& shape) { return check_shape(i, shape); }, shapes[i]);
+    ShapeCheck check(i);
+    std::visit(check, shapes[i]);
+    *error = check.error();
     if (!error->empty()) return false;
   }
   const Canvas canvas(planes, frame.info);

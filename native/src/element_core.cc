@@ -1,47 +1,39 @@
 #include "element_core.h"
 
-#include "json_text.h"
 #include "relay.h"
 
 namespace {
 std::atomic<uint32_t> next_core_id{1};
-// Eighty frames of 1080p, twenty of 4K: an element that asks for many small frames must not fill the memory with large ones.
-constexpr size_t most_bytes_in_flight = size_t{256} << 20;
+// 80 frames of 1080p, 20 of 4K: bounds the memory of an element whose `inFlight` was chosen for small frames.
+constexpr size_t kMostBytesInFlight = size_t{256} << 20;
 
-struct JobDone : Task {
-  std::shared_ptr<Call> call;
-  std::unique_ptr<Job> job;
-  std::string error;
-  JobDone(std::shared_ptr<Call> c, std::unique_ptr<Job> j, std::string e) : call(std::move(c)), job(std::move(j)), error(std::move(e)) {}
-  void run(Napi::Env env) override { job->finished(env, error); }
-};
-
-GValue default_value(const PropertySpec& property) {
+GValue default_value(GParamSpec* param) {
   GValue value = G_VALUE_INIT;
-  switch (property.kind) {
-    case PropertyKind::kBoolean:
-      g_value_init(&value, G_TYPE_BOOLEAN);
-      g_value_set_boolean(&value, property.number != 0);
-      break;
-    case PropertyKind::kInteger:
-      g_value_init(&value, G_TYPE_INT64);
-      g_value_set_int64(&value, static_cast<gint64>(property.number));
-      break;
-    case PropertyKind::kNumber:
-      g_value_init(&value, G_TYPE_DOUBLE);
-      g_value_set_double(&value, property.number);
-      break;
-    case PropertyKind::kEnum:
-      g_value_init(&value, property.enum_type);
-      g_value_set_enum(&value, static_cast<gint>(property.number));
-      break;
-    case PropertyKind::kString:
-    case PropertyKind::kJson:
-      g_value_init(&value, G_TYPE_STRING);
-      if (property.has_text) g_value_set_string(&value, property.text.c_str());
-      break;
-  }
+  g_value_init(&value, param->value_type);
+  g_param_value_set_default(param, &value);
   return value;
+}
+
+// Empty when there is no value.
+std::string to_json(const GValue* value, bool is_json) {
+  if (G_VALUE_HOLDS_BOOLEAN(value)) return g_value_get_boolean(value) ? "true" : "false";
+  if (G_VALUE_HOLDS_INT64(value)) return std::to_string(g_value_get_int64(value));
+  if (G_VALUE_HOLDS_DOUBLE(value)) {
+    char digits[G_ASCII_DTOSTR_BUF_SIZE];
+    return g_ascii_dtostr(digits, sizeof digits, g_value_get_double(value));
+  }
+  if (G_VALUE_HOLDS_ENUM(value)) {
+    auto* klass = static_cast<GEnumClass*>(g_type_class_peek(G_VALUE_TYPE(value)));
+    GEnumValue* chosen = g_enum_get_value(klass, g_value_get_enum(value));
+    return json_string(chosen == nullptr ? "" : chosen->value_nick);
+  }
+  const gchar* text = g_value_get_string(value);
+  return text == nullptr ? "" : is_json ? text : json_string(text);
+}
+
+// Any thread.
+void post_finished(const std::shared_ptr<Call>& call, std::unique_ptr<Job> job, std::string error) {
+  call->core->bridge->run([call, job = std::move(job), error = std::move(error)](Napi::Env env) { job->finished(env, error); });
 }
 }  // namespace
 
@@ -49,7 +41,7 @@ ElementCore::ElementCore(const ElementSpec* s, std::shared_ptr<Bridge> b)
     : spec(s), id(next_core_id++), bridge(std::move(b)), in_flight(s->in_flight) {
   gst_video_info_init(&video);
   gst_segment_init(&segment, GST_FORMAT_UNDEFINED);
-  for (const auto& property : spec->properties) values.push_back(default_value(property));
+  for (const auto& property : spec->properties) values.push_back(default_value(property.param));
   if (bridge) bridge->add(this);
 }
 ElementCore::~ElementCore() {
@@ -84,9 +76,9 @@ void ElementCore::run_job(std::unique_lock<std::mutex>& lock) {
   std::string error;
   if (ordered.call->map(&error)) {
     if (ordered.call->is_video) error = ordered.job->execute(ordered.call->frame);
-    else error = "not raw video: put `decode` before this element";
+    else error = "expected raw video: put `decode` before this element";
   }
-  bridge->post(std::make_unique<JobDone>(ordered.call, std::move(ordered.job), std::move(error)));
+  post_finished(ordered.call, std::move(ordered.job), std::move(error));
   lock.lock();
   ordered.call->jobs--;
   changed.notify_all();
@@ -106,7 +98,7 @@ GstFlowReturn ElementCore::call(CallKind kind, GstBuffer* buffer, std::string pa
   auto call = make(kind, buffer, std::move(payload));
   if (!bridge) return GST_FLOW_ERROR;
   if (bridge->on_js_thread()) {
-    // Waiting here for JavaScript would wait for itself. Frames cannot get here; start, format and end can, and run later.
+    // Waiting would be a deadlock. Frames cannot get here; start, format and end can, and run later.
     if (kind == CallKind::kFrame) return GST_FLOW_ERROR;
     post_call(call);
     return GST_FLOW_OK;
@@ -118,10 +110,10 @@ GstFlowReturn ElementCore::call(CallKind kind, GstBuffer* buffer, std::string pa
   lock.lock();
   bool answered = wait(lock, [&] { return call->done && call->jobs == 0; }) || (call->done && call->jobs == 0);
   GstFlowReturn flow = answered ? call->flow : GST_FLOW_FLUSHING;
-  bool tell = !call->done;
-  if (tell) call->cancelled = true;
+  const bool abandoned = !call->done;
+  if (abandoned) call->cancelled = true;
   lock.unlock();
-  if (tell) post_cancel(call);
+  if (abandoned) post_cancel(call);
   if (answered) call->unmap();
   if (kind == CallKind::kFrame && answered)
     durations.add(static_cast<uint64_t>((std::chrono::steady_clock::now() - call->since).count()));
@@ -131,7 +123,7 @@ GstFlowReturn ElementCore::call(CallKind kind, GstBuffer* buffer, std::string pa
 
 void ElementCore::notify(CallKind kind) {
   if (!bridge) return;
-  bridge->post([core = shared_from_this(), kind](Napi::Env env) {
+  bridge->run([core = shared_from_this(), kind](Napi::Env env) {
     Napi::Value payload = kind == CallKind::kProperties ? Napi::String::New(env, core->properties_json()) : env.Undefined();
     core->bridge->dispatch.Call({Napi::Number::New(env, static_cast<double>(kind)), Napi::Number::New(env, core->id),
                                  Napi::Number::New(env, 0), payload});
@@ -141,7 +133,7 @@ void ElementCore::notify(CallKind kind) {
 GstFlowReturn ElementCore::submit(GstBuffer* buffer) {
   auto call = make(CallKind::kFrame, buffer, {});
   call->size_bytes = gst_buffer_get_size(buffer);
-  const GstFlowReturn flow = line_up(call);
+  const GstFlowReturn flow = enqueue(call);
   if (flow == GST_FLOW_OK) post_call(call);
   return flow;
 }
@@ -149,12 +141,12 @@ GstFlowReturn ElementCore::submit(GstEvent* event) {
   auto call = make(CallKind::kFrame, nullptr, {});
   call->event = event;
   call->done = true;
-  return line_up(call);
+  return enqueue(call);
 }
-GstFlowReturn ElementCore::line_up(const std::shared_ptr<Call>& call) {
+GstFlowReturn ElementCore::enqueue(const std::shared_ptr<Call>& call) {
   auto has_room = [&] {
     return in_flight_.empty() ||
-           (in_flight_.size() < in_flight && bytes_in_flight_ + call->size_bytes <= most_bytes_in_flight);
+           (in_flight_.size() < in_flight && bytes_in_flight_ + call->size_bytes <= kMostBytesInFlight);
   };
   std::unique_lock<std::mutex> lock(mutex);
   if (!wait(lock, [&] { return downstream_ != GST_FLOW_OK || has_room(); })) return GST_FLOW_FLUSHING;
@@ -180,15 +172,15 @@ std::shared_ptr<Call> ElementCore::emit_next() {
   return call;
 }
 void ElementCore::emitted(GstFlowReturn flow) {
-  Lost lost;
+  Abandoned abandoned;
   {
     std::lock_guard<std::mutex> lock(mutex);
     emitting_ = false;
     downstream_ = flow;
-    if (flow != GST_FLOW_OK) lost = take_all();  // nobody downstream wants frames any more: none is waited for
+    if (flow != GST_FLOW_OK) abandoned = abandon_all();  // downstream takes no more frames
     changed.notify_all();
   }
-  tell(std::move(lost));
+  report(std::move(abandoned));
 }
 GstFlowReturn ElementCore::drain() {
   std::unique_lock<std::mutex> lock(mutex);
@@ -196,32 +188,31 @@ GstFlowReturn ElementCore::drain() {
   return downstream_;
 }
 
-ElementCore::Lost ElementCore::take_all() {
-  Lost lost;
+ElementCore::Abandoned ElementCore::abandon_all() {
+  Abandoned abandoned;
   for (auto& call : in_flight_) {
-    if (!call->done) call->cancelled = true, lost.calls.push_back(call);
+    if (!call->done) call->cancelled = true, abandoned.calls.push_back(call);
   }
   in_flight_.clear();
   bytes_in_flight_ = 0;
-  lost.orders.swap(jobs_);
-  for (auto& ordered : lost.orders) ordered.call->jobs--;
-  return lost;
+  abandoned.orders.swap(jobs_);
+  for (auto& ordered : abandoned.orders) ordered.call->jobs--;
+  return abandoned;
 }
-void ElementCore::tell(Lost lost) {
-  for (auto& call : lost.calls) post_cancel(call);
-  for (auto& ordered : lost.orders)
-    bridge->post(std::make_unique<JobDone>(ordered.call, std::move(ordered.job), "the frame was discarded"));
+void ElementCore::report(Abandoned abandoned) {
+  for (auto& call : abandoned.calls) post_cancel(call);
+  for (auto& ordered : abandoned.orders) post_finished(ordered.call, std::move(ordered.job), "the frame was discarded");
 }
 
 void ElementCore::cancel() {
-  Lost lost;
+  Abandoned abandoned;
   {
     std::lock_guard<std::mutex> lock(mutex);
     flushing_ = true;
-    lost = take_all();
+    abandoned = abandon_all();
     changed.notify_all();
   }
-  tell(std::move(lost));
+  report(std::move(abandoned));
 }
 void ElementCore::allow() {
   std::lock_guard<std::mutex> lock(mutex);
@@ -250,38 +241,25 @@ std::string ElementCore::properties_json() {
   std::lock_guard<std::mutex> lock(mutex);
   properties_posted = false;
   for (size_t i = 0; i < values.size(); i++) {
-    const auto& property = spec->properties[i];
-    const GValue* value = &values[i];
-    std::string literal;
-    switch (property.kind) {
-      case PropertyKind::kBoolean:
-        literal = g_value_get_boolean(value) ? "true" : "false";
-        break;
-      case PropertyKind::kInteger:
-        literal = std::to_string(g_value_get_int64(value));
-        break;
-      case PropertyKind::kNumber: {
-        char digits[G_ASCII_DTOSTR_BUF_SIZE];
-        literal = g_ascii_dtostr(digits, sizeof digits, g_value_get_double(value));
-        break;
-      }
-      case PropertyKind::kEnum: {
-        auto* klass = static_cast<GEnumClass*>(g_type_class_ref(property.enum_type));
-        GEnumValue* chosen = g_enum_get_value(klass, g_value_get_enum(value));
-        literal = json_string(chosen == nullptr ? "" : chosen->value_nick);
-        g_type_class_unref(klass);
-        break;
-      }
-      case PropertyKind::kString:
-        if (g_value_get_string(value) != nullptr) literal = json_string(g_value_get_string(value));
-        break;
-      case PropertyKind::kJson:
-        if (g_value_get_string(value) != nullptr) literal = g_value_get_string(value);
-        break;
-    }
-    if (literal.empty()) continue;  // not set: absent, as in the graph
-    if (out.size() > 1) out += ",";
-    out += json_string(property.name.c_str()) + ":" + literal;
+    const auto& [param, is_json] = spec->properties[i];
+    const std::string literal = to_json(&values[i], is_json);
+    if (!literal.empty()) out += (out.size() > 1 ? "," : "") + json_string(param->name) + ":" + literal;
   }
   return out + "}";
+}
+
+std::string json_string(const char* text) {
+  std::string out = "\"";
+  for (const char* at = text == nullptr ? "" : text; *at != 0; at++) {
+    const auto c = static_cast<unsigned char>(*at);
+    if (c < 0x20) {
+      char escape[8];
+      g_snprintf(escape, sizeof escape, "\\u%04x", c);
+      out += escape;
+      continue;
+    }
+    if (c == '"' || c == '\\') out += '\\';
+    out += *at;
+  }
+  return out + "\"";
 }

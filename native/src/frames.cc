@@ -1,4 +1,4 @@
-// What JavaScript can do with a frame it has been given: look, copy, order kernels, settle. JS thread throughout.
+// What JavaScript can do with a frame: map it, copy it, order kernels on it, settle it. JS thread throughout.
 #include <gst/video/video.h>
 
 #include <algorithm>
@@ -6,57 +6,50 @@
 #include <optional>
 
 #include "addon.h"
-#include "cut.h"
 #include "draw.h"
 #include "element_core.h"
-#include "kernels.h"
 #include "picture.h"
-#include "shapes.h"
 #include "tensor.h"
 
 namespace {
-using windhover::PictureCut;
-using windhover::Region;
-using windhover::Shape;
-using windhover::TensorGeometry;
-using windhover::TensorOrder;
+using namespace windhover;
 
-std::shared_ptr<Call> call_of(const Napi::CallbackInfo& info) { return live_call(info.Env(), info[0].As<Napi::Number>().Uint32Value()); }
+std::shared_ptr<Call> find_call(const Napi::CallbackInfo& info) { return live_call(info[0].As<Napi::Number>().Uint32Value()); }
 
-void map_or_throw(Napi::Env env, Call& call) {
+std::shared_ptr<Call> call_of(const Napi::CallbackInfo& info) {
+  auto call = find_call(info);
+  if (call) return call;
+  throw Napi::Error::New(info.Env(),
+                         "the frame is no longer valid: its handler has settled or was cancelled (use frame.copy() to keep pixels)");
+}
+
+std::shared_ptr<Call> mapped_call(const Napi::CallbackInfo& info) {
+  auto call = call_of(info);
   std::string why;
-  if (!call.map(&why)) throw Napi::Error::New(env, why);
+  if (!call->map(&why)) throw Napi::Error::New(info.Env(), why);
+  return call;
 }
 
 // ------------------------------------------------------------------------------------------------ settling
 
-// tune(call, inFlight, latencyNs): what a handler asks for, told within the call that starts it; 0 changes nothing
-Napi::Value tune(const Napi::CallbackInfo& info) {
-  auto env = info.Env();
-  std::shared_ptr<Call> call;
-  try {
-    call = call_of(info);
-  } catch (const Napi::Error&) {
-    return env.Undefined();  // cancelled meanwhile: it will not run
-  }
+// tune(call, inFlight, latencyNs): requests of a handler, during the call that starts it; 0 changes nothing
+void tune(const Napi::CallbackInfo& info) {
+  auto call = find_call(info);
+  if (!call) return;  // cancelled meanwhile: it will not run
   auto& core = *call->core;
   const guint in_flight = info[1].As<Napi::Number>().Uint32Value();
   bool lossless;
   const uint64_t latency_ns = info[2].As<Napi::BigInt>().Uint64Value(&lossless);
   if (in_flight > 0) core.in_flight = std::min(in_flight, core.spec->in_flight);
   if (latency_ns > 0) core.latency_ns = latency_ns;
-  return env.Undefined();
 }
 
-// settle(call, outcome, metadata | undefined, message, stack); outcome: 0 on, 1 drop, 2 error, 3 discarded
+// settle(call, outcome, metadata | undefined, message, stack) -> whether the streaming thread still waited; outcome:
+// 0 pass, 1 drop, 2 error, 3 discarded
 Napi::Value settle(const Napi::CallbackInfo& info) {
   auto env = info.Env();
-  std::shared_ptr<Call> call;
-  try {
-    call = call_of(info);
-  } catch (const Napi::Error&) {
-    return Napi::Boolean::New(env, false);  // cancelled meanwhile: nobody waits for the answer
-  }
+  auto call = find_call(info);
+  if (!call) return Napi::Boolean::New(env, false);
   uint32_t outcome = info[1].As<Napi::Number>().Uint32Value();
   if (info[2].IsObject() && call->buffer != nullptr) {
     napi_ref reference;
@@ -68,7 +61,7 @@ Napi::Value settle(const Napi::CallbackInfo& info) {
   return Napi::Boolean::New(env, call->settle(env, flow, outcome == 1, text(3), text(4)));
 }
 
-// ------------------------------------------------------------------------------------------------ looking
+// ------------------------------------------------------------------------------------------------ mapping
 
 struct PlaneShape {
   uint8_t* data;
@@ -91,17 +84,16 @@ std::vector<PlaneShape> planes_of(Call& call) {
   return planes;
 }
 
-// mapFrame(call) -> [{data, stride, width, height}]: GStreamer's own memory, taken away when the call settles
+// mapFrame(call) -> [{data, stride, width, height}]: GStreamer's own memory, detached when the call settles
 Napi::Value map_frame(const Napi::CallbackInfo& info) {
   auto env = info.Env();
-  auto call = call_of(info);
-  map_or_throw(env, *call);
+  auto call = mapped_call(info);
   auto out = Napi::Array::New(env);
   for (const auto& plane : planes_of(*call)) {
     size_t length = plane.height == 0 ? 0 : plane.stride * (plane.height - 1) + plane.row_bytes;
     napi_value memory, view;
     napi_status status = napi_create_external_arraybuffer(env, plane.data, length, [](napi_env, void*, void*) {}, nullptr, &memory);
-    if (status != napi_ok) throw Napi::Error::New(env, "this JavaScript engine refuses external memory");
+    if (status != napi_ok) throw Napi::Error::New(env, "this JavaScript engine does not support external memory");
     napi_ref reference;
     napi_create_reference(env, memory, 1, &reference);
     call->views.push_back(reference);
@@ -118,13 +110,10 @@ Napi::Value map_frame(const Napi::CallbackInfo& info) {
 
 // copyFrame(call) -> Uint8Array, rows without padding
 Napi::Value copy_frame(const Napi::CallbackInfo& info) {
-  auto env = info.Env();
-  auto call = call_of(info);
-  map_or_throw(env, *call);
-  auto planes = planes_of(*call);
+  auto planes = planes_of(*mapped_call(info));
   size_t total = 0;
   for (const auto& plane : planes) total += plane.row_bytes * plane.height;
-  auto out = Napi::Uint8Array::New(env, total);
+  auto out = Napi::Uint8Array::New(info.Env(), total);
   uint8_t* to = out.Data();
   for (const auto& plane : planes) {
     for (size_t row = 0; row < plane.height; row++, to += plane.row_bytes) memcpy(to, plane.data + row * plane.stride, plane.row_bytes);
@@ -134,7 +123,7 @@ Napi::Value copy_frame(const Napi::CallbackInfo& info) {
 
 // ------------------------------------------------------------------------------------------------ kernels
 
-// A job whose outcome is a promise.
+// A job whose outcome settles a promise.
 struct PromisedJob : Job {
   Napi::Promise::Deferred deferred;
   explicit PromisedJob(Napi::Env env) : deferred(env) {}
@@ -146,11 +135,9 @@ struct PromisedJob : Job {
 };
 template <typename Kind>
 Napi::Value order(Napi::Env env, const std::shared_ptr<Call>& call, std::unique_ptr<Kind> job) {
-  auto promise = job->deferred.Promise();
-  auto* raw = job.get();
-  Napi::Promise::Deferred deferred = raw->deferred;
+  Napi::Promise::Deferred deferred = job->deferred;
   if (!call->core->order(call, std::move(job))) deferred.Reject(Napi::Error::New(env, "the frame was discarded").Value());
-  return promise;
+  return deferred.Promise();
 }
 
 struct TensorJob : PromisedJob {
@@ -159,7 +146,7 @@ struct TensorJob : PromisedJob {
   void* target = nullptr;
   size_t elements = 0;
   bool as_float = true;
-  napi_ref keep = nullptr;  // the array's memory stays while the kernel writes
+  napi_ref keep = nullptr;  // keeps the array alive while the kernel writes
   std::shared_ptr<Bridge> bridge;
   explicit TensorJob(Napi::Env env) : PromisedJob(env), bridge(Bridge::of(env)) {}
   ~TensorJob() override {
@@ -167,7 +154,7 @@ struct TensorJob : PromisedJob {
   }
   std::string execute(GstVideoFrame& frame) override {
     std::string error;
-    windhover::fill_tensor(frame, order, target, elements, as_float, &geometry, &error);
+    fill_tensor(frame, order, target, elements, as_float, &geometry, &error);
     return error;
   }
   Napi::Value result(Napi::Env env) override {
@@ -217,11 +204,84 @@ Napi::Value order_tensor(const Napi::CallbackInfo& info) {
   size_t offset;
   if (napi_get_typedarray_info(env, info[1], &type, &job->elements, &job->target, &memory, &offset) != napi_ok ||
       (type != napi_float32_array && type != napi_uint8_array))
-    throw Napi::TypeError::New(env, "the target of a tensor is a Float32Array or a Uint8Array");
+    throw Napi::TypeError::New(env, "expected a Float32Array or a Uint8Array as the target of a tensor");
   job->as_float = type == napi_float32_array;
   job->order = tensor_order(info[2].As<Napi::Object>());
   napi_create_reference(env, info[1], 1, &job->keep);
   return order(env, call, std::move(job));
+}
+
+// Reads shapes in the order in which native/frame.ts packs them.
+class ShapeReader {
+ public:
+  ShapeReader(const Napi::Float64Array& numbers, const Napi::Array& texts)
+      : env_(numbers.Env()), at_(numbers.Data()), end_(at_ + numbers.ElementLength()), texts_(texts) {}
+
+  bool more() const { return at_ < end_; }
+  double number() {
+    if (!more()) throw Napi::RangeError::New(env_, "a shape is incomplete");
+    return *at_++;
+  }
+  // A number that is not a colour becomes an invalid one, for which draw_shapes() reports the shape.
+  uint32_t colour() { return to_colour(number()); }
+  static uint32_t to_colour(double value) {
+    return value >= 0 && value <= 0xffffff ? static_cast<uint32_t>(value) : 0xffffffff;
+  }
+  std::string text() { return texts_.Get(next_text_++).ToString().Utf8Value(); }
+  std::vector<Point> points() {
+    const double count = number();
+    if (!(count >= 0 && count <= static_cast<double>(end_ - at_))) throw Napi::RangeError::New(env_, "a line is incomplete");
+    std::vector<Point> points(static_cast<size_t>(count) / 2);
+    for (Point& point : points) point = {at_[0], at_[1]}, at_ += 2;
+    at_ += static_cast<size_t>(count) % 2;
+    return points;
+  }
+
+ private:
+  Napi::Env env_;
+  const double *at_, *end_;
+  const Napi::Array& texts_;
+  uint32_t next_text_ = 0;
+};
+
+Shape read_box(ShapeReader& from) {
+  BoxShape box;
+  box.x = from.number(), box.y = from.number(), box.width = from.number(), box.height = from.number();
+  box.colour = from.colour(), box.thickness = from.number(), box.opacity = from.number(), box.dash = from.number();
+  return box;
+}
+Shape read_fill(ShapeReader& from) {
+  FillShape fill;
+  fill.x = from.number(), fill.y = from.number(), fill.width = from.number(), fill.height = from.number();
+  fill.colour = from.colour(), fill.opacity = from.number();
+  return fill;
+}
+Shape read_line(ShapeReader& from) {
+  LineShape line;
+  line.colour = from.colour(), line.thickness = from.number(), line.opacity = from.number(), line.start = from.number();
+  line.points = from.points();
+  return line;
+}
+Shape read_text(ShapeReader& from) {
+  TextShape text;
+  text.x = from.number(), text.y = from.number(), text.size = from.number(), text.colour = from.colour();
+  const double background = from.number();
+  if (background >= 0) text.background = ShapeReader::to_colour(background);
+  text.opacity = from.number();
+  text.text = from.text();
+  return text;
+}
+std::vector<Shape> read_shapes(const Napi::Float64Array& numbers, const Napi::Array& texts) {
+  // In the order of the codes in native/frame.ts.
+  static constexpr Shape (*readers[])(ShapeReader&) = {read_box, read_fill, read_line, read_text};
+  std::vector<Shape> shapes;
+  ShapeReader from(numbers, texts);
+  while (from.more()) {
+    const double code = from.number();
+    if (!(code >= 0 && code < std::size(readers))) throw Napi::RangeError::New(numbers.Env(), "unknown shape code");
+    shapes.push_back(readers[static_cast<size_t>(code)](from));
+  }
+  return shapes;
 }
 
 struct DrawJob : PromisedJob {
@@ -229,13 +289,13 @@ struct DrawJob : PromisedJob {
   using PromisedJob::PromisedJob;
   std::string execute(GstVideoFrame& frame) override {
     std::string error;
-    windhover::draw_shapes(frame, shapes, &error);
+    draw_shapes(frame, shapes, &error);
     return error;
   }
   Napi::Value result(Napi::Env env) override { return env.Undefined(); }
 };
 
-// orderDraw(call, numbers, texts) -> Promise; see native/shapes.ts
+// orderDraw(call, numbers, texts) -> Promise
 Napi::Value order_draw(const Napi::CallbackInfo& info) {
   auto env = info.Env();
   auto call = call_of(info);
@@ -248,39 +308,21 @@ Napi::Value order_draw(const Napi::CallbackInfo& info) {
 
 struct ImageJob : PromisedJob {
   std::string type;
-  // All of the frame, as it is, without one.
-  std::optional<PictureCut> cut;
-  // Of the cut.
-  int width = 0;
-  SharedSample picture;
+  std::optional<PictureCut> cut;  // none: the whole frame in its own format
+  PictureBytes bytes;
   using PromisedJob::PromisedJob;
   std::string execute(GstVideoFrame& frame) override {
     std::string error;
-    if (!cut) {
-      encode(frame.buffer, frame.info, &error);
-      return error;
+    if (cut) {
+      bytes = encode_cut(frame, *cut, type, &error);
+    } else {
+      GstCaps* caps = gst_video_info_to_caps(&frame.info);
+      bytes = encode_picture(frame.buffer, caps, type, &error);
+      gst_caps_unref(caps);
     }
-    GstVideoInfo info;
-    // `jpegenc` fills the last block of a row up with whatever is in memory: it gets whole blocks.
-    GstBuffer* part = windhover::cut_frame(frame, *cut, is_jpeg() ? 16 : 1, &info, &width, &error);
-    // Else it would write RGB, which is larger, and which some who read JPEGs take for something else.
-    if (part != nullptr && is_jpeg()) part = windhover::to_jpeg_colours(part, &info, &error);
-    if (part == nullptr) return error;
-    encode(part, info, &error);
-    gst_buffer_unref(part);
     return error;
   }
-  void encode(GstBuffer* buffer, const GstVideoInfo& info, std::string* error) {
-    GstCaps* caps = gst_video_info_to_caps(&info);
-    picture = encode_picture(buffer, caps, type, error);
-    gst_caps_unref(caps);
-  }
-  Napi::Value result(Napi::Env env) override {
-    auto bytes = picture_bytes(env, picture).As<Napi::Uint8Array>();
-    if (cut && is_jpeg()) set_jpeg_width(bytes.Data(), bytes.ByteLength(), width);
-    return bytes;
-  }
-  bool is_jpeg() const { return type == "image/jpeg"; }
+  Napi::Value result(Napi::Env env) override { return to_uint8_array(env, bytes); }
 };
 
 // orderImage(call, "image/png" | "image/jpeg", part | undefined) -> Promise<Uint8Array>
@@ -291,28 +333,9 @@ Napi::Value order_image(const Napi::CallbackInfo& info) {
     auto part = info[2].As<Napi::Object>();
     job->cut.emplace();
     if (part.Get("region").IsObject()) job->cut->region = read_region(part.Get("region").As<Napi::Object>());
-    // 0 means that nothing was asked for, which nobody can ask for.
-    if (!part.Get("mostPixels").IsUndefined()) {
-      const double most = part.Get("mostPixels").ToNumber();
-      job->cut->most_pixels = most == 0 ? -1 : most;
-    }
+    if (!part.Get("mostPixels").IsUndefined()) job->cut->most_pixels = part.Get("mostPixels").ToNumber().DoubleValue();
   }
   return order(info.Env(), call_of(info), std::move(job));
-}
-
-// kernelSets() -> the names of the sets that this CPU can run, from the slowest to the fastest
-Napi::Value kernel_sets(const Napi::CallbackInfo& info) {
-  const windhover::Kernels* sets[windhover::most_kernel_sets];
-  auto names = Napi::Array::New(info.Env());
-  for (int i = 0, count = windhover::list_kernels(sets); i < count; i++) names.Set(static_cast<uint32_t>(i), sets[i]->name);
-  return names;
-}
-
-// useKernelSet(name): from the next frame on
-void use_kernel_set(const Napi::CallbackInfo& info) {
-  const auto name = info[0].ToString().Utf8Value();
-  if (!windhover::use_kernels(name.c_str()))
-    throw Napi::RangeError::New(info.Env(), "expected one of kernelSets(), got \"" + name + "\"");
 }
 }  // namespace
 
@@ -324,6 +347,4 @@ void export_frames(Napi::Env env, Napi::Object exports) {
   exports.Set("orderTensor", Napi::Function::New(env, order_tensor));
   exports.Set("orderDraw", Napi::Function::New(env, order_draw));
   exports.Set("orderImage", Napi::Function::New(env, order_image));
-  exports.Set("kernelSets", Napi::Function::New(env, kernel_sets));
-  exports.Set("useKernelSet", Napi::Function::New(env, use_kernel_set));
 }

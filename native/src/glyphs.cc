@@ -11,10 +11,10 @@ namespace windhover {
 namespace {
 
 constexpr size_t cached_sizes = 12;
-// DejaVu first, as every machine that was set up has it and pictures then look the same; else what the system prefers.
+// DejaVu first, which the set-up installs, so that pictures look the same everywhere; else the default of the system.
 constexpr const char* font_family = "DejaVu Sans Mono, monospace";
 
-// Letters beyond Latin-1 that one size keeps: a few alphabets, or the class names of a model in Chinese.
+// Letters beyond Latin-1 per size: enough for a few alphabets, or the class names of a model in Chinese.
 constexpr size_t rare_limit = 1024;
 
 // Printable ASCII, then the upper half of Latin-1, then the hollow box.
@@ -23,7 +23,7 @@ constexpr int ascii_count = ascii_last - ascii_first + 1;
 constexpr int hollow_box = ascii_count + latin_last - latin_first + 1;
 constexpr int glyph_count = hollow_box + 1;
 
-// Of the letters that every atlas has; -1 for all others.
+// Index of a letter that every atlas has; -1 for others.
 int glyph_index(uint32_t code_point) {
   if (code_point >= ascii_first && code_point <= ascii_last) return code_point - ascii_first;
   if (code_point >= latin_first && code_point <= latin_last) return ascii_count + code_point - latin_first;
@@ -48,11 +48,11 @@ struct Unref {
 template <typename T>
 using Owned = std::unique_ptr<T, Unref>;
 
-// Draws letters of one size, one at a time. One thread.
+// Renders letters of one size. One thread.
 class Pen {
  public:
   explicit Pen(int size_px)
-      // A font map of our own: the default one is kept for each thread that ever drew.
+      // Not the default font map, which lives as long as the thread.
       : fonts_(pango_cairo_font_map_new()),
         context_(pango_font_map_create_context(fonts_.get())),
         layout_(pango_layout_new(context_.get())) {
@@ -65,13 +65,13 @@ class Pen {
     baseline_ = pango_layout_get_baseline(layout_.get());
   }
 
-  // Where no font is installed the layout is empty; text is then blank and takes the room it would have taken.
+  // Without any font the layout is empty: text is blank but keeps its size.
   void measure(uint32_t code_point, int* width, int* height) {
     set_text(code_point);
     pango_layout_get_pixel_size(layout_.get(), width, height);
   }
 
-  // False when no font has it. A letter of another font is put on our baseline, in the middle of its room.
+  // False when no font has the letter. A letter of a fallback font is put on our baseline, centred.
   bool draw(uint32_t code_point, int width, int height, uint8_t* into) {
     set_text(code_point);
     if (pango_layout_get_unknown_glyphs_count(layout_.get()) > 0) return false;
@@ -161,7 +161,7 @@ Glyph GlyphAtlas::rare_glyph(uint32_t code_point) const {
 
 std::shared_ptr<const GlyphAtlas> find_atlas(int size_px) {
   using Entry = std::pair<int, std::shared_ptr<const GlyphAtlas>>;
-  // Never destroyed: streaming threads may still draw while the process ends.
+  // Never destroyed: streaming threads may draw while the process exits.
   static auto& cache = *new std::list<Entry>;
   static auto& cache_lock = *new std::mutex;
   static auto& making_lock = *new std::mutex;
@@ -175,7 +175,7 @@ std::shared_ptr<const GlyphAtlas> find_atlas(int size_px) {
     return found->second;
   };
   if (auto atlas = look_up()) return atlas;
-  // One at a time, and without keeping others from the sizes that are there.
+  // Serialised, without blocking lookups of cached sizes.
   const std::lock_guard<std::mutex> making(making_lock);
   if (auto atlas = look_up()) return atlas;
   auto atlas = std::make_shared<const GlyphAtlas>(size);

@@ -1,4 +1,4 @@
-// Letters of a bold monospace font as coverage, made once a size.
+// Coverage masks of the letters of a bold monospace font, rendered once per size.
 #pragma once
 
 #include <cstdint>
@@ -13,23 +13,22 @@ inline constexpr int smallest_text_px = 6;
 inline constexpr int largest_text_px = 128;
 
 struct Glyph {
-  // cells * cell_width() * cell_height() bytes, 0 to 255, owned by the atlas.
+  // Owned by the atlas; cells * cell_width() * cell_height() bytes, 0 to 255.
   const uint8_t* coverage;
-  // 1; 2 for what East Asian text writes wide; 0 for marks that belong to the letter before them, which are left out.
+  // 1; 2 for wide East Asian characters; 0 for combining marks, which are omitted.
   int cells;
 };
 
-// Any number of threads may use one.
+// Thread-safe.
 class GlyphAtlas {
  public:
-  // Renders ASCII and Latin-1: some milliseconds.
+  // Renders ASCII and Latin-1, which takes some milliseconds.
   explicit GlyphAtlas(int size_px);
 
   int cell_width() const { return cell_width_; }
   int cell_height() const { return cell_height_; }
-  // Other letters are rendered when they are first asked for, a bounded number of them. A hollow box for what no font
-  // has, and for what comes after that number. Letters stand one after the other: nothing is joined, and nothing is
-  // turned to run from right to left.
+  // Other letters are rendered on demand, up to a limit. Beyond it, and for letters that no font has, a hollow box. No
+  // ligatures, no right-to-left order.
   Glyph glyph(uint32_t code_point) const;
 
  private:
@@ -41,12 +40,12 @@ class GlyphAtlas {
   int cell_height_ = 0;
   std::vector<uint8_t> coverage_;
   mutable std::mutex lock_;
-  // Guarded by lock_; entries stay where they are and never change.
+  // Guarded by lock_; entries never move or change.
   mutable std::unordered_map<uint32_t, std::vector<uint8_t>> rare_;
 };
 
-// The atlas of that size, within the limits above. Any thread: the sizes used last are kept for all of them, a bounded
-// number, and what the caller holds stays good after it has left the cache.
+// Any thread. The atlas of that size, within the limits above, from a bounded cache of the sizes used last. It stays valid
+// while the caller holds it.
 std::shared_ptr<const GlyphAtlas> find_atlas(int size_px);
 
 }  // namespace windhover

@@ -1,13 +1,11 @@
-// All kernels, for the instructions that the file which includes this is compiled with. For kernels_*.cc only.
+// All kernels, for the vector instructions that the including file is compiled with. For kernels_*.cc only.
 #pragma once
 
 #include "colour_kernels.h"
-#include "column_kernels.h"
 #include "kernels.h"
 #include "motion_kernels.h"
 #include "paint_kernels.h"
-#include "row_kernels.h"
-#include "stroke_kernels.h"
+#include "resample_kernels.h"
 
 namespace windhover {
 namespace {

@@ -5,7 +5,7 @@
 
 namespace windhover {
 
-// Each is in a file of its own, kernels_*.cc, which setup/build-addon.mjs compiles with the instructions it is for.
+// Each in its own file, kernels_*.cc, which setup/build-addon.mjs compiles with its vector instructions.
 extern const Kernels plain_kernels, baseline_kernels;
 #if defined(__x86_64__)
 extern const Kernels avx2_kernels;
@@ -30,7 +30,7 @@ int list_kernels(const Kernels* sets[most_kernel_sets]) {
   sets[count++] = &plain_kernels;
   sets[count++] = &baseline_kernels;
 #if defined(__x86_64__)
-  // Asks the operating system, too, whether it saves the wider registers.
+  // Also checks that the operating system saves the wider registers.
   if (__builtin_cpu_supports("avx2")) sets[count++] = &avx2_kernels;
 #endif
   return count;

@@ -1,4 +1,4 @@
-// Plain loops: for processors that nothing else here is written for, and what tests compare the others with.
+// Plain loops, for other processors and as the reference of tests.
 #define WINDHOVER_PLAIN
 #include "kernel_set.h"
 

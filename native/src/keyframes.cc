@@ -1,7 +1,10 @@
-#include "keyframes.h"
-
+// `keyframes`: requests a keyframe from the encoder after it every `interval` of stream time, at any frame rate. Encoders
+// count frames instead, and a graph does not know the frame rate before it runs.
 #include <gst/base/gstbasetransform.h>
 #include <gst/video/video.h>
+
+#include "addon.h"
+#include "gst_cpp.h"
 
 namespace {
 struct Keyframes {
@@ -9,11 +12,7 @@ struct Keyframes {
   guint64 interval, next;
   guint count;
 };
-struct KeyframesClass {
-  GstBaseTransformClass base;
-};
 enum { kInterval = 1 };
-
 
 Keyframes* cast(gpointer object) { return static_cast<Keyframes*>(object); }
 
@@ -27,10 +26,10 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   bool jumped = self->next != GST_CLOCK_TIME_NONE && (pts > self->next + interval || pts + 2 * interval < self->next);
   if (self->next == GST_CLOCK_TIME_NONE || pts >= self->next || jumped) {
     GstClockTime stream = gst_segment_to_stream_time(&base->segment, GST_FORMAT_TIME, pts);
-    // Without a running time: it means the next frame, which is this one. With one, the encoder of GStreamer 1.22 compares
-    // it to times that x264enc has shifted by a thousand hours, and grants the first request alone.
+    // Without a running time the request is for the next frame, which is this one. With one, GStreamer 1.22 compares it to
+    // times that x264enc has shifted by a thousand hours, and grants the first request only.
     gst_pad_push_event(base->srcpad, gst_video_event_new_downstream_force_key_unit(pts, stream, GST_CLOCK_TIME_NONE, TRUE, self->count++));
-    // From the grid, not from this frame: intervals do not grow by the frame that came late.
+    // From the grid, not from this frame: a late frame must not lengthen the interval.
     self->next = self->next == GST_CLOCK_TIME_NONE || jumped ? pts + interval : self->next + interval;
   }
   return GST_FLOW_OK;
@@ -51,21 +50,17 @@ void get_property(GObject* object, guint, GValue* value, GParamSpec*) {
   GST_OBJECT_UNLOCK(object);
 }
 void class_init(gpointer klass, gpointer) {
-
   auto* object = G_OBJECT_CLASS(klass);
   object->set_property = set_property;
   object->get_property = get_property;
   g_object_class_install_property(
       object, kInterval,
-      g_param_spec_uint64("interval", "interval", "Nanoseconds of stream time between key frames; 0 asks for none", 0, G_MAXUINT64,
+      g_param_spec_uint64("interval", "interval", "Nanoseconds of stream time between keyframes; 0 requests none", 0, G_MAXUINT64,
                           2 * GST_SECOND, static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING)));
   auto* element = GST_ELEMENT_CLASS(klass);
-  gst_element_class_set_static_metadata(element, "Key frames by time", "Filter/Effect/Video",
-                                        "Asks the encoder after it for key frames by stream time", "Windhover");
-  GstCaps* any = gst_caps_from_string("video/x-raw(ANY)");
-  gst_element_class_add_pad_template(element, gst_pad_template_new("sink", GST_PAD_SINK, GST_PAD_ALWAYS, any));
-  gst_element_class_add_pad_template(element, gst_pad_template_new("src", GST_PAD_SRC, GST_PAD_ALWAYS, any));
-  gst_caps_unref(any);
+  gst_element_class_set_static_metadata(element, "Keyframes by time", "Filter/Effect/Video",
+                                        "Requests keyframes from the encoder after it by stream time", "Windhover");
+  add_pad_templates(element, "video/x-raw(ANY)");
   auto* base = GST_BASE_TRANSFORM_CLASS(klass);
   base->transform_ip = transform_ip;
   base->start = start;
@@ -80,11 +75,6 @@ void init(GTypeInstance* instance, gpointer) {
 }  // namespace
 
 void register_keyframes() {
-  GTypeInfo info = {};
-  info.class_size = sizeof(KeyframesClass);
-  info.class_init = class_init;
-  info.instance_size = sizeof(Keyframes);
-  info.instance_init = init;
-  GType type = g_type_register_static(GST_TYPE_BASE_TRANSFORM, "WindhoverKeyframes", &info, static_cast<GTypeFlags>(0));
+  GType type = register_type<Keyframes>(GST_TYPE_BASE_TRANSFORM, "WindhoverKeyframes", class_init, init);
   gst_element_register(nullptr, "keyframes", GST_RANK_NONE, type);
 }

@@ -1,4 +1,4 @@
-// GStreamer's and GLib's log messages, forwarded to one JavaScript function.
+// Forwards the log messages of GStreamer and GLib to one JavaScript function.
 #include <gst/gst.h>
 
 #include <atomic>
@@ -8,7 +8,7 @@
 #include "bridge.h"
 
 namespace {
-// Messages waiting for the JS thread beyond this are counted instead of kept: a log must never be what stalls.
+// More messages than this are counted and dropped while the JS thread is busy: logging must not block.
 constexpr int kQueued = 1000;
 
 struct Receiver {
@@ -18,7 +18,7 @@ struct Receiver {
   std::atomic<uint64_t> lost{0};
   ~Receiver() { bridge->retire(function); }
 };
-// Never destroyed: GStreamer's threads may still log while the process ends.
+// Never destroyed: GStreamer's threads may log while the process exits.
 auto& receiver_mutex = *new std::mutex;
 auto& receiver = *new std::shared_ptr<Receiver>;
 
@@ -35,7 +35,7 @@ void forward(const char* level, std::string category, std::string text, std::str
     return;
   }
   to->queued++;
-  bool posted = to->bridge->post([to, level, category = std::move(category), text = std::move(text), source = std::move(source)](Napi::Env env) {
+  bool posted = to->bridge->run([to, level, category = std::move(category), text = std::move(text), source = std::move(source)](Napi::Env env) {
     to->queued--;
     napi_value function = nullptr;
     napi_get_reference_value(env, to->function, &function);
@@ -50,7 +50,7 @@ void forward(const char* level, std::string category, std::string text, std::str
   });
   if (posted) return;
   std::lock_guard<std::mutex> lock(receiver_mutex);
-  if (receiver == to) receiver.reset();  // its environment has ended
+  if (receiver == to) receiver.reset();  // its environment is closed
 }
 
 const char* level_name(GstDebugLevel level) {
@@ -82,7 +82,7 @@ void on_glib_log(const gchar* domain, GLogLevelFlags flags, const gchar* text, g
   forward(level, domain == nullptr ? "glib" : domain, text == nullptr ? "" : text, {});
 }
 
-// onLog(function | null): the newest caller gets the messages.
+// onLog(function | null): the newest function receives all messages.
 Napi::Value on_log(const Napi::CallbackInfo& info) {
   std::shared_ptr<Receiver> fresh;
   if (info[0].IsFunction()) {
@@ -100,7 +100,7 @@ Napi::Value on_log(const Napi::CallbackInfo& info) {
   receiver = fresh;
   return info.Env().Undefined();
 }
-// setLogLevels("2,rtspsrc:5"): as in GST_DEBUG.
+// setLogLevels("2,rtspsrc:5"), in the format of GST_DEBUG
 Napi::Value set_log_levels(const Napi::CallbackInfo& info) {
   gst_debug_set_active(TRUE);
   gst_debug_set_threshold_from_string(info[0].As<Napi::String>().Utf8Value().c_str(), TRUE);

@@ -1,4 +1,4 @@
-// How points of one picture lie in the next, and which points can be found again. For kernels_*.cc only.
+// Corner detection and optical flow of points. For kernels_*.cc only.
 #pragma once
 
 #include "kernels.h"
@@ -7,7 +7,7 @@
 namespace windhover {
 namespace {
 
-// Eight floats; the compiler makes two halves of them where registers are shorter, with the same numbers.
+// Eight floats; the compiler splits them for shorter registers, with the same results.
 using Floats8 = float __attribute__((vector_size(32)));
 using Mask8 = int32_t __attribute__((vector_size(32)));
 
@@ -17,7 +17,7 @@ inline Floats8 load_floats(const float* from) {
   return values;
 }
 
-// Each lane takes the value of the one after it; the last keeps its own.
+// Shifts lanes by one; the last keeps its value.
 inline Floats8 next_lane(Floats8 values) { return __builtin_shuffle(values, Mask8{1, 2, 3, 4, 5, 6, 7, 7}); }
 
 inline float add_lanes(Floats8 values) {
@@ -42,8 +42,8 @@ void halve_row(const float* __restrict upper, const float* __restrict lower, int
   }
 }
 
-// A corner is judged by the slopes in 3 x 3 cells of 2 x 2 pixels (Shi and Tomasi): the smaller eigenvalue of their
-// structure tensor. First the products of the slopes are summed over each cell, then over its row, then over three rows.
+// Corner strength (Shi-Tomasi): the smaller eigenvalue of the structure tensor of 3 x 3 cells of 2 x 2 pixels. Products of
+// gradients are summed over each cell, then over three cells of a row, then over three rows.
 void slope_products(const float* __restrict pixels, int width, int cells, float* __restrict xx, float* __restrict xy,
                     float* __restrict yy) {
   for (int i = 1; i < cells - 1; i++) {
@@ -69,17 +69,17 @@ void corner_row(const SlopeRows& rows, int cells, float* __restrict strengths) {
       for (int row = 0; row < 3; row++) sums[k] += rows.of[k][row][i - 1] + rows.of[k][row][i] + rows.of[k][row][i + 1];
     }
     const float apart = sums[0] - sums[2];
-    // Slopes span two pixels: a quarter of their products is that of one pixel each.
+    // Gradients span two pixels: a quarter of their products is per pixel.
     strengths[i] = (sums[0] + sums[2] - __builtin_sqrtf(apart * apart + 4 * sums[1] * sums[1])) * 0.125f;
   }
 }
 
-// Half the side of the square that is searched for: 7 x 7 pixels, a row of them in the first seven lanes.
+// Half the side of the tracked square: 7 x 7 pixels, a row in the first seven lanes.
 constexpr int reach = 3, side = 2 * reach + 1;
 constexpr int most_steps = 6;
-// A step below this many pixels ends the search; in the smaller pictures it need not be so fine.
+// A step below this many pixels ends the search; coarser in the smaller images.
 constexpr float fine_step = 0.03f, coarse_step = 0.2f;
-// Mean difference of brightness above which what was found is something else.
+// Mean luma difference above which the match is wrong.
 constexpr float worst_difference = 12;
 
 struct Square {
@@ -92,7 +92,7 @@ struct Difference {
   float by_right, by_down, mean;
 };
 
-// A point inside a picture: the pixel before it, and how far it is from there to the next.
+// A point in an image: the pixel before it, and the fraction to the next.
 struct Place {
   int left, top;
   float right, down;
@@ -109,12 +109,12 @@ bool is_inside(const GreyView& grey, float x, float y, int margin) {
          y < static_cast<float>(grey.height - margin - 1);
 }
 
-// The square around a point at least `reach + 1` pixels from the edge. False where it has nothing to hold on to.
+// The square around a point at least `reach + 1` pixels from the edge. False without texture.
 bool take_square(const GreyView& grey, float x, float y, Square& square) {
   const Place place(x, y);
   const float rest_right = 1 - place.right, rest_down = 1 - place.down;
   constexpr int rows = side + 2;
-  // From one pixel left of the square, and from its first.
+  // Rows from one pixel left of the square, and from its first pixel.
   Floats8 before[rows], from[rows];
   Floats8 before_above{}, from_above{};
   const float* at = grey.data + static_cast<ptrdiff_t>(place.top - reach - 1) * grey.width + place.left - reach - 1;
@@ -148,7 +148,7 @@ bool take_square(const GreyView& grey, float x, float y, Square& square) {
   return square.determinant >= 1;
 }
 
-// How the square differs from the one around a point at least `reach` pixels from the edge.
+// Difference to the square around a point at least `reach` pixels from the edge.
 Difference compare_square(const GreyView& grey, float x, float y, const Square& square) {
   const Place place(x, y);
   const float rest_right = 1 - place.right, rest_down = 1 - place.down;
@@ -169,7 +169,7 @@ Difference compare_square(const GreyView& grey, float x, float y, const Square& 
   return {add_lanes(by_right), add_lanes(by_down), add_lanes(distance) / (side * side)};
 }
 
-// Lucas and Kanade. False where the square leaves the picture, has nothing to hold on to, or is not found.
+// Lucas-Kanade. False where the square leaves the image, has no texture, or is not found.
 bool refine(const GreyView& before, const GreyView& after, float x, float y, float fine, float& right, float& down) {
   Square square;
   if (!is_inside(before, x, y, reach + 1) || !take_square(before, x, y, square)) return false;
@@ -196,7 +196,7 @@ bool follow_point(const FlowOrder& order, float x, float y, float& found_x, floa
   float scale = 1.0f / static_cast<float>(1 << order.level);
   float right = order.right * scale, down = order.down * scale;
   for (int level = order.level; level >= 0; level--, scale *= 2, right *= 2, down *= 2) {
-    // Pixel centres: a pixel of a smaller picture covers two of the larger.
+    // Pixel centres: a pixel of a smaller image covers 2 x 2 of the larger one.
     const float from_x = (x + 0.5f) * scale - 0.5f, from_y = (y + 0.5f) * scale - 0.5f;
     float refined_right = right, refined_down = down;
     const float fine = level == 0 ? fine_step : coarse_step;

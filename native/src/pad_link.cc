@@ -5,57 +5,90 @@
 #include <utility>
 #include <vector>
 
-#include "input_size.h"
 #include "property.h"
 
-GstPad* take_pad(GstElement* element, const std::string& name, GstPadDirection direction, GstPad* peer) {
-  if (!name.empty()) {
-    GstPad* pad = gst_element_get_static_pad(element, name.c_str());
-    return pad != nullptr ? pad : gst_element_request_pad_simple(element, name.c_str());
+// ------------------------------------------------------------------------------------------------ input size
+
+namespace {
+constexpr const char* event_name = "windhover-input-size";
+
+gboolean lacks_event(GstElement*, GstPad* pad, gpointer) {
+  GstEvent* event = nullptr;
+  for (guint i = 0; (event = gst_pad_get_sticky_event(pad, GST_EVENT_CUSTOM_DOWNSTREAM_STICKY, i)) != nullptr; i++) {
+    const bool found = gst_event_has_name(event, event_name);
+    gst_event_unref(event);
+    if (found) return FALSE;
   }
-  GstPad* found = nullptr;
+  return TRUE;
+}
+
+bool has_raw_video(GstCaps* caps) {
+  return caps != nullptr && gst_structure_has_name(gst_caps_get_structure(caps, 0), "video/x-raw");
+}
+
+// The caps that were announced last; only compared. Streaming thread.
+struct Announced {
+  Ref<GstCaps> caps;
+};
+
+// With the first frame, not with the caps: all events that must precede it have been sent by then.
+GstPadProbeReturn on_buffer(GstPad* pad, GstPadProbeInfo*, gpointer data) {
+  auto* announced = static_cast<Announced*>(data);
+  Ref<GstCaps> caps(gst_pad_get_current_caps(pad));
+  if (caps == announced->caps) return GST_PAD_PROBE_OK;
+  Ref<GstElement> element(gst_pad_get_parent_element(pad));
+  const bool is_origin = has_raw_video(caps.get()) && element && gst_element_foreach_sink_pad(element.get(), lacks_event, nullptr);
+  if (!is_origin) return GST_PAD_PROBE_REMOVE;
+  int width = 0, height = 0;
+  const GstStructure* structure = gst_caps_get_structure(caps.get(), 0);
+  gst_structure_get_int(structure, "width", &width);
+  gst_structure_get_int(structure, "height", &height);
+  announced->caps = std::move(caps);
+  gst_pad_push_event(pad, gst_event_new_custom(GST_EVENT_CUSTOM_DOWNSTREAM_STICKY,
+                                               gst_structure_new(event_name, "width", G_TYPE_INT, width, "height",
+                                                                 G_TYPE_INT, height, nullptr)));
+  return GST_PAD_PROBE_OK;
+}
+
+// Control thread, once per linked pad. Has no effect on pads whose element receives the event from upstream.
+void announce_input_size(GstPad* src) {
+  gst_pad_add_probe(src, GST_PAD_PROBE_TYPE_BUFFER, on_buffer, new Announced, delete_data<Announced>);
+}
+}  // namespace
+
+bool parse_input_size(GstEvent* event, int* width, int* height) {
+  if (!gst_event_has_name(event, event_name)) return false;
+  const GstStructure* structure = gst_event_get_structure(event);
+  return gst_structure_get_int(structure, "width", width) && gst_structure_get_int(structure, "height", height);
+}
+
+// ------------------------------------------------------------------------------------------------ linking
+
+Ref<GstPad> take_pad(GstElement* element, const std::string& name, GstPadDirection direction, GstPad* peer) {
+  if (!name.empty()) {
+    Ref<GstPad> pad(gst_element_get_static_pad(element, name.c_str()));
+    return pad ? std::move(pad) : Ref<GstPad>(gst_element_request_pad_simple(element, name.c_str()));
+  }
+  Ref<GstPad> found;
   GST_OBJECT_LOCK(element);
-  for (GList* at = direction == GST_PAD_SRC ? element->srcpads : element->sinkpads; at != nullptr && found == nullptr; at = at->next) {
+  for (GList* at = direction == GST_PAD_SRC ? element->srcpads : element->sinkpads; at != nullptr && !found; at = at->next) {
     auto* pad = GST_PAD(at->data);
-    if (!GST_PAD_IS_LINKED(pad)) found = GST_PAD(gst_object_ref(pad));
+    if (!GST_PAD_IS_LINKED(pad)) found = new_ref(pad);
   }
   GST_OBJECT_UNLOCK(element);
-  if (found != nullptr) return found;
-  if (peer != nullptr) return gst_element_get_compatible_pad(element, peer, nullptr);
-  for (GList* at = gst_element_class_get_pad_template_list(GST_ELEMENT_GET_CLASS(element)); at != nullptr; at = at->next) {
-    auto* pad_template = GST_PAD_TEMPLATE(at->data);
-    if (GST_PAD_TEMPLATE_DIRECTION(pad_template) == direction && GST_PAD_TEMPLATE_PRESENCE(pad_template) == GST_PAD_REQUEST)
-      return gst_element_request_pad(element, pad_template, nullptr, nullptr);
-  }
-  return nullptr;
+  if (found) return found;
+  if (peer != nullptr) return Ref<GstPad>(gst_element_get_compatible_pad(element, peer, nullptr));
+  GstPadTemplate* requestable = find_template(element, direction, GST_PAD_REQUEST);
+  return Ref<GstPad>(requestable == nullptr ? nullptr : gst_element_request_pad(element, requestable, nullptr, nullptr));
 }
 
 namespace {
-// Pads named in a message.
+// Pads listed in an error message.
 constexpr size_t kSeen = 12;
 
-std::string name_of(gpointer object) {
-  gchar* name = gst_object_get_name(GST_OBJECT(object));
-  std::string out = name;
-  g_free(name);
-  return out;
-}
 std::string caps_of(GstPad* pad) {
-  GstCaps* caps = gst_pad_query_caps(pad, nullptr);
-  gchar* text = gst_caps_to_string(caps);
-  std::string out = text;
-  g_free(text);
-  gst_caps_unref(caps);
-  return out.size() > 200 ? out.substr(0, 200) + " …" : out;
-}
-
-bool appears_later(GstElement* element) {
-  for (GList* at = gst_element_class_get_pad_template_list(GST_ELEMENT_GET_CLASS(element)); at != nullptr; at = at->next) {
-    auto* pad_template = GST_PAD_TEMPLATE(at->data);
-    if (GST_PAD_TEMPLATE_DIRECTION(pad_template) == GST_PAD_SRC && GST_PAD_TEMPLATE_PRESENCE(pad_template) == GST_PAD_SOMETIMES)
-      return true;
-  }
-  return false;
+  std::string text = text_of(Ref<GstCaps>(gst_pad_query_caps(pad, nullptr)).get());
+  return text.size() > 200 ? text.substr(0, 200) + " …" : text;
 }
 
 std::string link_pads(GstPad* src, GstPad* sink, GstElement* from, GstElement* to) {
@@ -72,71 +105,64 @@ std::string link_pads(GstPad* src, GstPad* sink, GstElement* from, GstElement* t
          name_of(from) + " gives " + caps_of(src) + "; " + name_of(to) + " takes " + caps_of(sink) + ")";
 }
 
-// Pads that were requested and did not come to be linked would stay on their element.
-void give_back(GstElement* element, GstPad* pad, bool linked) {
-  GstPadTemplate* pad_template = linked ? nullptr : gst_pad_get_pad_template(pad);
-  if (pad_template != nullptr && GST_PAD_TEMPLATE_PRESENCE(pad_template) == GST_PAD_REQUEST) gst_element_release_request_pad(element, pad);
-  if (pad_template != nullptr) gst_object_unref(pad_template);
-  gst_object_unref(pad);
+// Releases a requested pad that was not linked.
+void give_back(GstElement* element, GstPad* pad) {
+  Ref<GstPadTemplate> pad_template(gst_pad_get_pad_template(pad));
+  if (pad_template && GST_PAD_TEMPLATE_PRESENCE(pad_template.get()) == GST_PAD_REQUEST) gst_element_release_request_pad(element, pad);
 }
 
-// A link that waits for its pad. Owned by the signal connections and probes of `from`; streaming threads.
+// A link that waits for its pad. Owned by the signal handlers and probes of `from`; streaming threads.
 struct Awaited {
   std::string from_pad;  // empty: any
   GstElement* to;        // weak: both live in one bin
   std::string to_pad;
-  GstCaps* caps;     // null: any
-  std::mutex mutex;  // guards what follows
-  GstPad* linked = nullptr;  // only ever compared
+  Ref<GstCaps> caps;         // null: any
+  std::mutex mutex;          // guards the following members
+  GstPad* linked = nullptr;  // only compared
   bool reported = false;
   std::vector<std::pair<std::string, std::string>> seen;  // names of pads and their media types
   ~Awaited() {
     if (to != nullptr) g_object_remove_weak_pointer(G_OBJECT(to), reinterpret_cast<gpointer*>(&to));
-    if (caps != nullptr) gst_caps_unref(caps);
   }
 };
 using Share = std::shared_ptr<Awaited>;
 
-// Of `any` or nothing: empty.
+// Empty for ANY and EMPTY caps.
 std::string media_type(GstCaps* caps) {
   return gst_caps_is_empty(caps) || gst_caps_is_any(caps) ? "" : gst_structure_get_name(gst_caps_get_structure(caps, 0));
 }
 
 std::string template_of(GstPad* pad) {
-  GstPadTemplate* pad_template = gst_pad_get_pad_template(pad);
-  if (pad_template == nullptr) return "";
-  std::string name = GST_PAD_TEMPLATE_NAME_TEMPLATE(pad_template);
-  gst_object_unref(pad_template);
-  return name;
+  Ref<GstPadTemplate> pad_template(gst_pad_get_pad_template(pad));
+  return pad_template ? GST_PAD_TEMPLATE_NAME_TEMPLATE(pad_template.get()) : "";
 }
 
 void on_pad(GstElement* from, GstPad* pad, gpointer data) {
   auto* awaited = static_cast<Share*>(data)->get();
   if (GST_PAD_DIRECTION(pad) != GST_PAD_SRC || awaited->to == nullptr) return;
   std::lock_guard<std::mutex> lock(awaited->mutex);
-  GstCaps* caps = gst_pad_get_current_caps(pad);
-  if (caps == nullptr) caps = gst_pad_query_caps(pad, nullptr);
+  Ref<GstCaps> caps(gst_pad_get_current_caps(pad));
+  if (!caps) caps.reset(gst_pad_query_caps(pad, nullptr));
   std::string name = name_of(pad);
   bool fits = (awaited->from_pad.empty() || awaited->from_pad == name || awaited->from_pad == template_of(pad)) &&
-              (awaited->caps == nullptr || gst_caps_can_intersect(caps, awaited->caps));
-  if (awaited->seen.size() < kSeen) awaited->seen.emplace_back(name, media_type(caps));
-  gst_caps_unref(caps);
-  // A pad that is linked already belongs to another link of this element.
+              (!awaited->caps || gst_caps_can_intersect(caps.get(), awaited->caps.get()));
+  if (awaited->seen.size() < kSeen) awaited->seen.emplace_back(name, media_type(caps.get()));
+  // A linked pad belongs to another link of this element.
   if (!fits || awaited->linked != nullptr || GST_PAD_IS_LINKED(pad)) return;
-  GstPad* sink = take_pad(awaited->to, awaited->to_pad, GST_PAD_SINK, pad);
-  bool any = awaited->from_pad.empty() && awaited->caps == nullptr;
-  // Any compatible pad: one that is not is left for another link, and the next one may be.
-  if (any && (sink == nullptr || !gst_pad_can_link(pad, sink))) {
-    if (sink != nullptr) give_back(awaited->to, sink, false);
+  Ref<GstPad> sink = take_pad(awaited->to, awaited->to_pad, GST_PAD_SINK, pad);
+  // A link that takes any pad skips incompatible ones: they are for other links.
+  const bool skip = awaited->from_pad.empty() && !awaited->caps && (!sink || !gst_pad_can_link(pad, sink.get()));
+  std::string error;
+  if (!skip) error = sink ? link_pads(pad, sink.get(), from, awaited->to) : name_of(awaited->to) + " has no free input";
+  if (!skip && error.empty()) {
+    awaited->linked = pad;
     return;
   }
-  std::string error = sink == nullptr ? name_of(awaited->to) + " has no free input" : link_pads(pad, sink, from, awaited->to);
-  if (sink != nullptr) give_back(awaited->to, sink, error.empty());
-  if (error.empty()) awaited->linked = pad;
-  else GST_ELEMENT_ERROR(from, STREAM, FORMAT, ("%s", error.c_str()), (nullptr));
+  if (sink) give_back(awaited->to, sink.get());
+  if (!error.empty()) GST_ELEMENT_ERROR(from, STREAM, FORMAT, ("%s", error.c_str()), (nullptr));
 }
-// Back to READY its pads go; when it plays again, others come.
-void on_pad_gone(GstElement*, GstPad* pad, gpointer data) {
+// In READY an element loses its pads; new ones appear when it plays again.
+void on_pad_removed(GstElement*, GstPad* pad, gpointer data) {
   auto* awaited = static_cast<Share*>(data)->get();
   std::lock_guard<std::mutex> lock(awaited->mutex);
   if (awaited->linked == pad) awaited->linked = nullptr;
@@ -147,14 +173,12 @@ void on_pad_gone(GstElement*, GstPad* pad, gpointer data) {
 // `audio` of `audio_0`.
 std::string kind_of_pad(const std::string& name) { return name.substr(0, name.find_last_not_of("0123456789_%u") + 1); }
 
-// What an input that is still free takes. Nothing is requested for it: this is for a message only.
+// The media type of a free input, for an error message.
 std::string input_type(GstElement* to) {
-  GstPad* input = to == nullptr || to->numsinkpads == 0 ? nullptr : take_pad(to, "", GST_PAD_SINK, nullptr);
-  if (input == nullptr) return "any stream";
-  GstCaps* caps = gst_pad_query_caps(input, nullptr);
-  std::string type = media_type(caps);
-  gst_caps_unref(caps);
-  give_back(to, input, false);
+  Ref<GstPad> input = to == nullptr || to->numsinkpads == 0 ? nullptr : take_pad(to, "", GST_PAD_SINK, nullptr);
+  if (!input) return "any stream";
+  std::string type = media_type(Ref<GstCaps>(gst_pad_query_caps(input.get(), nullptr)).get());
+  give_back(to, input.get());
   return type.empty() ? "any stream" : type;
 }
 
@@ -171,9 +195,7 @@ std::string describe_missing(const Awaited& awaited) {
     return "no pad \"" + awaited.from_pad + "\" appeared: the stream has " + (found.empty() ? "no pads" : found) +
            (lacks ? ", and no " + kind : "");
   }
-  gchar* wanted = awaited.caps == nullptr ? nullptr : gst_caps_to_string(awaited.caps);
-  std::string expected = wanted != nullptr ? wanted : input_type(awaited.to);
-  g_free(wanted);
+  std::string expected = awaited.caps ? text_of(awaited.caps.get()) : input_type(awaited.to);
   return "no stream that fits: expected " + expected + ", found " + (found.empty() ? "nothing" : found);
 }
 void report_missing(GstElement* from, Awaited& awaited) {
@@ -188,72 +210,61 @@ void report_missing(GstElement* from, Awaited& awaited) {
 }
 void on_all_pads(GstElement* from, gpointer data) { report_missing(from, **static_cast<Share*>(data)); }
 
-// Elements that never say that they have all their pads: when their input has ended and they have dealt with that, no
-// pad comes any more. Bins are left out: what is inside them may still be busy.
+// Some elements never emit `no-more-pads`: once they have handled the end of their input, no pad follows. Not for bins, in
+// which other elements may still be busy.
 struct Ended {
   Share awaited;
-  GstPad* input;  // owned
+  Ref<GstPad> input;
 };
-void on_dealt_with(GstElement* from, gpointer data) {
+void on_end_handled(GstElement* from, gpointer data) {
   auto* ended = static_cast<Ended*>(data);
-  GST_PAD_STREAM_LOCK(ended->input);
-  GST_PAD_STREAM_UNLOCK(ended->input);
+  GST_PAD_STREAM_LOCK(ended->input.get());
+  GST_PAD_STREAM_UNLOCK(ended->input.get());
   report_missing(from, *ended->awaited);
-}
-void free_ended(gpointer data) {
-  auto* ended = static_cast<Ended*>(data);
-  gst_object_unref(ended->input);
-  delete ended;
 }
 GstPadProbeReturn on_input(GstPad* input, GstPadProbeInfo* info, gpointer data) {
   if (GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(info)) != GST_EVENT_EOS) return GST_PAD_PROBE_OK;
-  GstElement* from = gst_pad_get_parent_element(input);
-  if (from == nullptr) return GST_PAD_PROBE_OK;
-  auto* ended = new Ended{*static_cast<Share*>(data), GST_PAD(gst_object_ref(input))};
-  gst_element_call_async(from, on_dealt_with, ended, free_ended);
-  gst_object_unref(from);
+  if (Ref<GstElement> from{gst_pad_get_parent_element(input)}) {
+    auto* ended = new Ended{*static_cast<Share*>(data), new_ref(input)};
+    gst_element_call_async(from.get(), on_end_handled, ended, delete_data<Ended>);
+  }
   return GST_PAD_PROBE_OK;
 }
 void watch_inputs(GstElement* from, const Share& awaited) {
   if (GST_IS_BIN(from)) return;
   GST_OBJECT_LOCK(from);
   for (GList* at = from->sinkpads; at != nullptr; at = at->next)
-    gst_pad_add_probe(GST_PAD(at->data), GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, on_input, new Share(awaited),
-                      [](gpointer data) { delete static_cast<Share*>(data); });
+    gst_pad_add_probe(GST_PAD(at->data), GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, on_input, new Share(awaited), delete_data<Share>);
   GST_OBJECT_UNLOCK(from);
 }
-void free_share(gpointer data, GClosure*) { delete static_cast<Share*>(data); }
 }  // namespace
 
 std::string link_elements(GstElement* from, const std::string& from_pad, GstElement* to, const std::string& to_pad,
                           const std::string& caps_text) {
-  GstCaps* caps = nullptr;
+  Ref<GstCaps> caps;
   if (!caps_text.empty()) {
-    caps = gst_caps_from_string(caps_text.c_str());
-    if (caps == nullptr) return "\"" + caps_text + "\" are no caps";
+    caps.reset(gst_caps_from_string(caps_text.c_str()));
+    if (!caps) return "\"" + caps_text + "\" are not valid caps";
   }
-  GstPad* src = take_pad(from, from_pad, GST_PAD_SRC, nullptr);
-  if (src == nullptr && appears_later(from)) {
+  Ref<GstPad> src = take_pad(from, from_pad, GST_PAD_SRC, nullptr);
+  if (!src && find_template(from, GST_PAD_SRC, GST_PAD_SOMETIMES) != nullptr) {
     auto awaited = std::make_shared<Awaited>();
     awaited->from_pad = from_pad;
     awaited->to = to;
     g_object_add_weak_pointer(G_OBJECT(to), reinterpret_cast<gpointer*>(&awaited->to));
     awaited->to_pad = to_pad;
-    awaited->caps = caps;
-    auto connect = [&](const char* signal, GCallback callback) {
-      g_signal_connect_data(from, signal, callback, new Share(awaited), free_share, static_cast<GConnectFlags>(0));
-    };
-    connect("pad-added", G_CALLBACK(on_pad));
-    connect("pad-removed", G_CALLBACK(on_pad_gone));
-    connect("no-more-pads", G_CALLBACK(on_all_pads));
+    awaited->caps = std::move(caps);
+    connect_owning(from, "pad-added", G_CALLBACK(on_pad), new Share(awaited));
+    connect_owning(from, "pad-removed", G_CALLBACK(on_pad_removed), new Share(awaited));
+    connect_owning(from, "no-more-pads", G_CALLBACK(on_all_pads), new Share(awaited));
     watch_inputs(from, awaited);
     return {};
   }
-  if (caps != nullptr) gst_caps_unref(caps);
-  if (src == nullptr) return name_of(from) + " has no free output" + (from_pad.empty() ? "" : " \"" + from_pad + "\"");
-  GstPad* sink = take_pad(to, to_pad, GST_PAD_SINK, src);
-  std::string error = sink == nullptr ? name_of(to) + " has no free input for " + caps_of(src) : link_pads(src, sink, from, to);
-  give_back(from, src, error.empty());
-  if (sink != nullptr) give_back(to, sink, error.empty());
+  if (!src) return name_of(from) + " has no free output" + (from_pad.empty() ? "" : " \"" + from_pad + "\"");
+  Ref<GstPad> sink = take_pad(to, to_pad, GST_PAD_SINK, src.get());
+  std::string error = sink ? link_pads(src.get(), sink.get(), from, to) : name_of(to) + " has no free input for " + caps_of(src.get());
+  if (error.empty()) return {};
+  give_back(from, src.get());
+  if (sink) give_back(to, sink.get());
   return error;
 }

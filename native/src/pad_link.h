@@ -1,15 +1,20 @@
-// Links two elements by pads that are there, that can be requested, or that will appear.
+// Links elements by pads that exist, that can be requested, or that appear later, and announces the size of raw video.
 #pragma once
 #include <gst/gst.h>
 
 #include <string>
 
-// Control thread. Pad names may be empty (any compatible one), names, or request templates such as `src_%u`. `caps`
-// chooses among several pads. For pads that appear later the link is made when they do; if none of this name or with
-// these caps ever does, `from` posts an error that lists the pads that did. Empty on success.
+#include "gst_cpp.h"
+
+// Control thread. Pad names may be empty (any compatible pad), names, or request templates such as `src_%u`; `caps` selects
+// among several pads. Pads that appear later are linked when they do; if none with this name or these caps appears, `from`
+// posts an error that lists the pads that did. Empty on success.
 std::string link_elements(GstElement* from, const std::string& from_pad, GstElement* to, const std::string& to_pad,
                           const std::string& caps);
 
-// Owned, or null: by name, by request template, else the first free one, else one that can be requested (for `peer`, if
-// there is one).
-GstPad* take_pad(GstElement* element, const std::string& name, GstPadDirection direction, GstPad* peer);
+// By name or request template, else the first unlinked pad, else one that can be requested (for `peer`, if given); or null.
+Ref<GstPad> take_pad(GstElement* element, const std::string& name, GstPadDirection direction, GstPad* peer);
+
+// Streaming thread. Where raw video originates (a source, a decoder), its size is sent downstream as a sticky event: in order
+// with the frames, through queues, tees and scalers, so that elements know the size of the input. False for other events.
+bool parse_input_size(GstEvent* event, int* width, int* height);

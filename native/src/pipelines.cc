@@ -1,28 +1,34 @@
-// class Pipeline: JavaScript's handle of a PipelineCore. Everything that may block is a promise, run on the pipeline's
-// control thread.
-#include <set>
-
+// class Pipeline: JavaScript's handle of a PipelineCore. All operations that may block run on the pipeline's control thread
+// and return promises.
 #include "addon.h"
-#include "observe.h"
 #include "pipeline_core.h"
+#include "probes.h"
 #include "relay.h"
 #include "ts_element.h"
 
 namespace {
 using std::chrono::milliseconds;
 
-struct Unref {
-  void operator()(GstElement* element) const { gst_object_unref(element); }
-};
-using OwnedElement = std::unique_ptr<GstElement, Unref>;
-
-// What an operation came to: text of an error, or a value to be made on the JS thread.
+// The result of an operation: an error, or a value to be created on the JS thread (undefined without one).
 struct Outcome {
   std::string error;
   std::function<Napi::Value(Napi::Env)> value;
 };
-Outcome failed(std::string why) { return {std::move(why), nullptr}; }
 Outcome from_error(std::string error) { return {std::move(error), nullptr}; }
+Outcome from_text(std::string text) {
+  return {{}, [text = std::move(text)](Napi::Env env) { return Napi::String::New(env, text); }};
+}
+void settle(Napi::Env env, Napi::Promise::Deferred deferred, const Outcome& outcome) {
+  if (!outcome.error.empty()) deferred.Reject(Napi::Error::New(env, outcome.error).Value());
+  else deferred.Resolve(outcome.value ? outcome.value(env) : env.Undefined());
+}
+
+std::string to_text(Napi::Value value) { return value.As<Napi::String>().Utf8Value(); }
+uint64_t to_ns(Napi::Value value) {
+  bool lossless;
+  return value.As<Napi::BigInt>().Uint64Value(&lossless);
+}
+milliseconds to_ms(Napi::Value value) { return milliseconds(value.As<Napi::Number>().Int64Value()); }
 
 NodeSpec node_spec(Napi::Object from) {
   NodeSpec node;
@@ -49,7 +55,7 @@ GstState state_of(Napi::Env env, const std::string& name) {
   if (name == "PAUSED") return GST_STATE_PAUSED;
   if (name == "READY") return GST_STATE_READY;
   if (name == "NULL") return GST_STATE_NULL;
-  throw Napi::TypeError::New(env, "a state is NULL, READY, PAUSED or PLAYING, not \"" + name + "\"");
+  throw Napi::TypeError::New(env, "expected state NULL, READY, PAUSED or PLAYING, got \"" + name + "\"");
 }
 }  // namespace
 
@@ -73,12 +79,11 @@ class Pipeline : public Napi::ObjectWrap<Pipeline> {
 
   // new Pipeline(name, epochNs | null, onMessage)
   explicit Pipeline(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Pipeline>(info) {
-    bool lossless;
-    uint64_t epoch = info[1].IsNull() ? Timeline::kOnArrival : info[1].As<Napi::BigInt>().Uint64Value(&lossless);
-    core_ = PipelineCore::create(Bridge::of(info.Env()), info[0].As<Napi::String>().Utf8Value(), epoch);
+    uint64_t epoch = info[1].IsNull() ? Timeline::kOnArrival : to_ns(info[1]);
+    core_ = PipelineCore::create(Bridge::of(info.Env()), to_text(info[0]), epoch);
     napi_create_reference(info.Env(), info[2], 1, &core_->on_message);
   }
-  // Forgotten without close(): the control thread takes it down by itself.
+  // Collected without close(): the control thread shuts it down.
   ~Pipeline() override { core_->shut_down(); }
 
  private:
@@ -95,25 +100,21 @@ class Pipeline : public Napi::ObjectWrap<Pipeline> {
     auto bridge = core_->bridge;
     bridge->hold();
     core_->run([core = core_, bridge, deferred, work = std::move(work)] {
-      auto outcome = std::make_shared<Outcome>(core->closing() ? failed("the pipeline is closed") : work(*core));
-      bridge->post([bridge, deferred, outcome](Napi::Env env) {
-        bridge->let_go();
-        if (!outcome->error.empty()) deferred->Reject(Napi::Error::New(env, outcome->error).Value());
-        else deferred->Resolve(outcome->value ? outcome->value(env) : env.Undefined());
+      auto outcome = std::make_shared<Outcome>(core->closing() ? from_error("the pipeline is closed") : work(*core));
+      bridge->run([bridge, deferred, outcome](Napi::Env env) {
+        bridge->release();
+        settle(env, *deferred, *outcome);
       });
     });
     return deferred->Promise();
   }
   // Throws when there is no such node.
-  OwnedElement node(Napi::Env env, Napi::Value name) {
-    auto text = name.As<Napi::String>().Utf8Value();
-    OwnedElement element(core_->find(text));
-    if (!element) throw Napi::Error::New(env, "no node \"" + text + "\" in the running pipeline");
+  ::Ref<GstElement> node(Napi::Env env, Napi::Value name) {
+    auto element = core_->find(to_text(name));
+    if (!element) throw Napi::Error::New(env, missing(to_text(name)));
     return element;
   }
-  static milliseconds limit_of(const Napi::CallbackInfo& info, size_t index) {
-    return milliseconds(info[index].As<Napi::Number>().Int64Value());
-  }
+  static std::string missing(const std::string& node) { return "no node \"" + node + "\" in the running pipeline"; }
 
   // build(segment) -> Promise
   Napi::Value build(const Napi::CallbackInfo& info) {
@@ -124,7 +125,7 @@ class Pipeline : public Napi::ObjectWrap<Pipeline> {
   Napi::Value set_state(const Napi::CallbackInfo& info) {
     GstState state = state_of(info.Env(), info[0].As<Napi::String>());
     hold(state >= GST_STATE_PAUSED);
-    auto limit = limit_of(info, 1);
+    auto limit = to_ms(info[1]);
     bool stop_if_live = info[2].ToBoolean();
     return operate(info.Env(), [state, limit, stop_if_live](PipelineCore& core) {
       std::string error = core.set_state(state, limit, stop_if_live);
@@ -132,103 +133,83 @@ class Pipeline : public Napi::ObjectWrap<Pipeline> {
       return Outcome{error, [live](Napi::Env env) -> Napi::Value { return Napi::Boolean::New(env, live); }};
     });
   }
-  // A pipeline that runs keeps the process alive, and itself.
+  // A running pipeline keeps the process alive, and itself.
   void hold(bool on) {
     if (on == held_ || core_->closing()) return;
     held_ = on;
     if (on) Ref(), core_->bridge->hold();
-    else Unref(), core_->bridge->let_go();
+    else Unref(), core_->bridge->release();
   }
-  // close() -> Promise, resolved when the pipeline is at NULL and its thread gone
+  // close() -> Promise, resolved when the pipeline is at NULL and its thread has ended
   Napi::Value close(const Napi::CallbackInfo& info) {
     auto env = info.Env();
     auto deferred = std::make_shared<Napi::Promise::Deferred>(env);
-    auto promise = deferred->Promise();
     if (core_->closing()) {
       deferred->Resolve(env.Undefined());
-      return promise;
+      return deferred->Promise();
     }
     hold(false);
     meters_.clear();
     auto bridge = core_->bridge;
     bridge->hold();
     core_->on_closed = [bridge, deferred] {
-      bridge->post([bridge, deferred](Napi::Env env) {
-        bridge->let_go();
+      bridge->run([bridge, deferred](Napi::Env env) {
+        bridge->release();
         deferred->Resolve(env.Undefined());
       });
     };
     core_->shut_down();
-    return promise;
+    return deferred->Promise();
   }
 
-  // set(node, properties): TypeScript elements at once, so that several properties arrive as one update; others on the
-  // control thread, as a setter may wait for a streaming thread.
+  // set(node, properties) -> Promise. Immediate for TypeScript elements, so that several properties arrive as one update; on
+  // the control thread for others, whose setters may wait for a streaming thread.
   Napi::Value set(const Napi::CallbackInfo& info) {
     auto env = info.Env();
-    std::shared_ptr<GstElement> element = node(env, info[0]);
-    auto properties = property_values(info[1]);
-    auto apply = [element, properties] {
-      std::string error;
-      for (const auto& [name, value] : properties) {
-        if (error.empty()) error = ::set_property(G_OBJECT(element.get()), name, value);
+    std::shared_ptr<GstElement> element = core_->find(to_text(info[0]));
+    auto apply = [element, name = to_text(info[0]), properties = property_values(info[1])] {
+      if (!element) return from_error(missing(name));
+      for (const auto& [property, value] : properties) {
+        std::string error = ::set_property(G_OBJECT(element.get()), property, value);
+        if (!error.empty()) return from_error(name + " " + error);
       }
-      if (!error.empty()) error = std::string(GST_OBJECT_NAME(element.get())) + " " + error;
-      return from_error(error);
+      return Outcome{};
     };
-    if (!ts_element_core(element.get())) return operate(env, [apply](PipelineCore&) { return apply(); });
-    Outcome outcome = apply();
+    if (element && !ts_element_core(element.get())) return operate(env, [apply](PipelineCore&) { return apply(); });
     auto deferred = Napi::Promise::Deferred::New(env);
-    if (outcome.error.empty()) deferred.Resolve(env.Undefined());
-    else deferred.Reject(Napi::Error::New(env, outcome.error).Value());
+    settle(env, deferred, apply());
     return deferred.Promise();
   }
   // get(node, property) -> Promise<string>
   Napi::Value get(const Napi::CallbackInfo& info) {
-    auto name = info[0].As<Napi::String>().Utf8Value(), property = info[1].As<Napi::String>().Utf8Value();
-    return operate(info.Env(), [name, property](PipelineCore& core) {
-      GstElement* element = core.find(name);
-      if (element == nullptr) return failed("no node \"" + name + "\"");
-      std::string error, text = get_property_text(G_OBJECT(element), property, &error);
-      gst_object_unref(element);
-      if (!error.empty()) return failed(name + " " + error);
-      return Outcome{{}, [text](Napi::Env env) { return Napi::String::New(env, text); }};
+    return operate(info.Env(), [name = to_text(info[0]), property = to_text(info[1])](PipelineCore& core) {
+      auto element = core.find(name);
+      if (!element) return from_error(missing(name));
+      std::string error, text = get_property_text(G_OBJECT(element.get()), property, &error);
+      return error.empty() ? from_text(text) : from_error(name + " " + error);
     });
   }
 
-  // seek(ns, accurate, node | undefined) -> Promise; at a node: what is above it, since nothing below may be linked yet
+  // seek(ns, accurate = true, node | undefined) -> Promise; at a node, as nothing downstream of it may be linked yet
   Napi::Value seek(const Napi::CallbackInfo& info) {
-    bool lossless;
-    gint64 to = info[0].As<Napi::BigInt>().Int64Value(&lossless);
-    bool accurate = info[1].ToBoolean();
-    std::string node = info[2].IsString() ? info[2].As<Napi::String>().Utf8Value() : "";
+    auto to = static_cast<gint64>(to_ns(info[0]));
+    bool accurate = info[1].IsUndefined() || info[1].ToBoolean();
+    std::string node = info[2].IsString() ? to_text(info[2]) : "";
     return operate(info.Env(), [to, accurate, node](PipelineCore& core) {
       auto flags = static_cast<GstSeekFlags>(GST_SEEK_FLAG_FLUSH | (accurate ? GST_SEEK_FLAG_ACCURATE : GST_SEEK_FLAG_KEY_UNIT));
-      GstElement* at = node.empty() ? GST_ELEMENT(gst_object_ref(core.pipeline)) : core.find(node);
-      if (at == nullptr) return failed("no node \"" + node + "\" to seek at");
-      bool sought = gst_element_seek_simple(at, GST_FORMAT_TIME, flags, to);
-      gst_object_unref(at);
-      return sought ? Outcome{} : failed("this source cannot seek");
+      auto at = node.empty() ? new_ref(core.pipeline) : core.find(node);
+      if (!at) return from_error(missing(node));
+      return gst_element_seek_simple(at.get(), GST_FORMAT_TIME, flags, to) ? Outcome{} : from_error("this source cannot seek");
     });
-  }
-  static Outcome nanoseconds(bool known, gint64 value) {
-    return {{}, [known, value](Napi::Env env) -> Napi::Value {
-              return known ? Napi::Value(Napi::BigInt::New(env, static_cast<int64_t>(value))) : env.Null();
-            }};
   }
   // position(), duration() -> Promise<bigint | null>
-  Napi::Value position(const Napi::CallbackInfo& info) {
-    return operate(info.Env(), [](PipelineCore& core) {
+  Napi::Value position(const Napi::CallbackInfo& info) { return query(info, gst_element_query_position, 0); }
+  Napi::Value duration(const Napi::CallbackInfo& info) { return query(info, gst_element_query_duration, 1); }
+  Napi::Value query(const Napi::CallbackInfo& info, gboolean (*ask)(GstElement*, GstFormat, gint64*), gint64 least) {
+    return operate(info.Env(), [ask, least](PipelineCore& core) {
       gint64 value = 0;
-      bool known = gst_element_query_position(core.pipeline, GST_FORMAT_TIME, &value);
-      return nanoseconds(known, value);
-    });
-  }
-  Napi::Value duration(const Napi::CallbackInfo& info) {
-    return operate(info.Env(), [](PipelineCore& core) {
-      gint64 value = 0;
-      bool known = gst_element_query_duration(core.pipeline, GST_FORMAT_TIME, &value) && value > 0;
-      return nanoseconds(known, value);
+      bool known = ask(core.pipeline, GST_FORMAT_TIME, &value) && value >= least;
+      return Outcome{{}, [=](Napi::Env env) { return to_bigint(env, known ? static_cast<uint64_t>(value) : GST_CLOCK_TIME_NONE); }};
     });
   }
   // latency() -> Promise<{live, minimumNs, maximumNs | null} | null>
@@ -244,138 +225,117 @@ class Pipeline : public Napi::ObjectWrap<Pipeline> {
                        if (!known) return env.Null();
                        auto out = Napi::Object::New(env);
                        out.Set("live", Napi::Boolean::New(env, live));
-                       out.Set("minimumNs", Napi::BigInt::New(env, static_cast<uint64_t>(minimum)));
-                       out.Set("maximumNs", GST_CLOCK_TIME_IS_VALID(maximum) ? Napi::Value(Napi::BigInt::New(env, static_cast<uint64_t>(maximum))) : env.Null());
+                       out.Set("minimumNs", to_bigint(env, minimum));
+                       out.Set("maximumNs", to_bigint(env, maximum));
                        return out;
                      }};
     });
   }
-  // setLatency(node, ns): what a TypeScript element adds, told to the pipeline
-  Napi::Value set_latency(const Napi::CallbackInfo& info) {
-    OwnedElement element = node(info.Env(), info[0]);
-    bool lossless;
+  // setLatency(node, ns): latency that a TypeScript element adds
+  void set_latency(const Napi::CallbackInfo& info) {
+    auto element = node(info.Env(), info[0]);
     if (auto core = ts_element_core(element.get())) {
-      core->latency_ns = info[1].As<Napi::BigInt>().Uint64Value(&lossless);
+      core->latency_ns = to_ns(info[1]);
       gst_element_post_message(element.get(), gst_message_new_latency(GST_OBJECT(element.get())));
     }
-    return info.Env().Undefined();
   }
-  // endOfStream() -> Promise: every source ends; what is under way still arrives
+  // endOfStream() -> Promise: ends all sources; frames in the pipeline still arrive
   Napi::Value end_of_stream(const Napi::CallbackInfo& info) {
     return operate(info.Env(), [](PipelineCore& core) {
-      return gst_element_send_event(core.pipeline, gst_event_new_eos()) ? Outcome{} : failed("no source took the end of stream");
+      return gst_element_send_event(core.pipeline, gst_event_new_eos()) ? Outcome{} : from_error("no source accepted the end of stream");
     });
   }
   // dot() -> Promise<string>
   Napi::Value dot(const Napi::CallbackInfo& info) {
     return operate(info.Env(), [](PipelineCore& core) {
-      gchar* data = gst_debug_bin_to_dot_data(GST_BIN(core.pipeline), static_cast<GstDebugGraphDetails>(
-                        GST_DEBUG_GRAPH_SHOW_CAPS_DETAILS | GST_DEBUG_GRAPH_SHOW_NON_DEFAULT_PARAMS | GST_DEBUG_GRAPH_SHOW_STATES));
-      std::string text = data;
-      g_free(data);
-      return Outcome{{}, [text](Napi::Env env) { return Napi::String::New(env, text); }};
+      constexpr auto details = static_cast<GstDebugGraphDetails>(
+          GST_DEBUG_GRAPH_SHOW_CAPS_DETAILS | GST_DEBUG_GRAPH_SHOW_NON_DEFAULT_PARAMS | GST_DEBUG_GRAPH_SHOW_STATES);
+      return from_text(take_text(gst_debug_bin_to_dot_data(GST_BIN(core.pipeline), details)));
     });
   }
 
-  // addBranch(name, link, segment) -> Promise; removeBranch(name, limitMs) -> Promise
+  // addBranch(name, link, segment) -> Promise; removeBranch(name, limitMs = 5000) -> Promise
   Napi::Value add_branch(const Napi::CallbackInfo& info) {
-    auto name = info[0].As<Napi::String>().Utf8Value();
+    auto name = to_text(info[0]);
     auto entry = link_spec(info[1].As<Napi::Object>());
     auto spec = std::make_shared<SegmentSpec>(segment_spec(info[2].As<Napi::Object>()));
     return operate(info.Env(), [=](PipelineCore& core) { return from_error(core.add_branch(name, entry, *spec)); });
   }
   Napi::Value remove_branch(const Napi::CallbackInfo& info) {
-    auto name = info[0].As<Napi::String>().Utf8Value();
-    auto limit = limit_of(info, 1);
+    auto name = to_text(info[0]);
+    auto limit = info[1].IsUndefined() ? milliseconds(5000) : to_ms(info[1]);
     return operate(info.Env(), [=](PipelineCore& core) { return from_error(core.remove_branch(name, limit)); });
   }
 
-  // limit(node, frames, untilNs)
-  Napi::Value limit(const Napi::CallbackInfo& info) {
-    auto env = info.Env();
-    OwnedElement element = node(env, info[0]);
-    bool lossless;
-    std::string error = limit_stream(element.get(), static_cast<uint64_t>(info[1].As<Napi::Number>().Int64Value()), info[2].As<Napi::BigInt>().Uint64Value(&lossless));
-    if (!error.empty()) throw Napi::Error::New(env, error);
-    return env.Undefined();
+  // limit(node, {frames?, untilNs?})
+  void limit(const Napi::CallbackInfo& info) {
+    auto limits = info[1].As<Napi::Object>();
+    auto frames = limits.Get("frames"), until = limits.Get("untilNs");
+    std::string error = limit_stream(node(info.Env(), info[0]).get(),
+                                     frames.IsNumber() ? static_cast<uint64_t>(frames.ToNumber().Int64Value()) : 0,
+                                     until.IsBigInt() ? to_ns(until) : 0);
+    if (!error.empty()) throw Napi::Error::New(info.Env(), error);
   }
-
   // tap(node, callback) -> stop()
   Napi::Value tap(const Napi::CallbackInfo& info) {
     return tap_node(info.Env(), core_->bridge, node(info.Env(), info[0]).get(), info[1].As<Napi::Function>());
   }
   // grab(node, atNs, type) -> Promise<{image, ptsNs}>
   Napi::Value grab(const Napi::CallbackInfo& info) {
-    bool lossless;
-    GstClockTime at = info[1].As<Napi::BigInt>().Uint64Value(&lossless);
-    return grab_frame(info.Env(), core_->bridge, node(info.Env(), info[0]).get(), at, info[2].As<Napi::String>().Utf8Value());
+    return grab_frame(info.Env(), core_->bridge, node(info.Env(), info[0]).get(), to_ns(info[1]), to_text(info[2]));
   }
 
-  // meter(name, firstNode, lastNode): from now on meters() tells of it
-  Napi::Value meter(const Napi::CallbackInfo& info) {
-    auto env = info.Env();
-    OwnedElement first = node(env, info[1]), last = node(env, info[2]);
-    meters_[info[0].As<Napi::String>().Utf8Value()] = {info[1].As<Napi::String>().Utf8Value(), Meter::create(first.get(), last.get())};
-    return env.Undefined();
+  // meter(name, firstNode, lastNode)
+  void meter(const Napi::CallbackInfo& info) {
+    auto first = node(info.Env(), info[1]), last = node(info.Env(), info[2]);
+    meters_[to_text(info[0])] = {to_text(info[1]), Meter::create(first.get(), last.get())};
   }
-  // meters(names) -> {[name]: {in, out, meanMs, p95Ms, queued, capacity, dropped}}; those not asked for are left alone
+  // meters(names) -> {[name]: reading}; also forgets the meters of removed branches
   Napi::Value meters(const Napi::CallbackInfo& info) {
     auto env = info.Env();
-    auto out = Napi::Object::New(env);
+    auto out = Napi::Object::New(env), wanted = Napi::Object::New(env);
     auto names = info[0].As<Napi::Array>();
-    std::set<std::string> wanted;
-    for (uint32_t i = 0; i < names.Length(); i++) wanted.insert(names.Get(i).As<Napi::String>().Utf8Value());
+    for (uint32_t i = 0; i < names.Length(); i++) wanted.Set(names.Get(i), true);
     for (auto it = meters_.begin(); it != meters_.end();) {
-      OwnedElement owned(core_->find(it->second.first));
-      GstElement* element = owned.get();
-      if (element == nullptr) {  // its branch is gone
-        it = meters_.erase(it);
-        continue;
-      }
-      if (wanted.count(it->first) == 0) {
-        ++it;
-        continue;
-      }
-      out.Set(it->first, meter_reading(env, element, *it->second.meter));
-      ++it;
+      auto& [name, metered] = *it;
+      auto element = core_->find(metered.first);
+      if (element && wanted.HasOwnProperty(name)) out.Set(name, metered.meter->read(env, element.get()));
+      it = element ? std::next(it) : meters_.erase(it);
     }
     return out;
   }
 
-  // relayFrom(appsrc, ingestPipeline, appsink): from now on the ingest's data goes into our appsrc
-  Napi::Value relay_from(const Napi::CallbackInfo& info) {
-    auto env = info.Env();
-    std::string error;
-    auto relay = core_->relay_into(info[0].As<Napi::String>().Utf8Value(), &error);
-    if (!relay) throw Napi::Error::New(env, error);
+  // relayFrom(appsrc, ingestPipeline, appsink): feeds our appsrc with the data of the ingest
+  void relay_from(const Napi::CallbackInfo& info) {
+    auto relay = relay_into(info);
     auto* ingest = Napi::ObjectWrap<Pipeline>::Unwrap(info[1].As<Napi::Object>());
-    OwnedElement sink = ingest->node(env, info[2]);
-    if (!relay->attach(sink.get())) throw Napi::Error::New(env, "an ingest must end in an appsink");
-    return env.Undefined();
+    if (!relay->attach(ingest->node(info.Env(), info[2]).get())) throw Napi::Error::New(info.Env(), "an ingest must end in an appsink");
   }
   // relayStatus(appsrc) -> {frames, dropped, idleMs, flowing}
   Napi::Value relay_status(const Napi::CallbackInfo& info) {
-    auto env = info.Env();
-    std::string error;
-    auto relay = core_->relay_into(info[0].As<Napi::String>().Utf8Value(), &error);
-    if (!relay) throw Napi::Error::New(env, error);
-    auto status = relay->status();
-    auto out = Napi::Object::New(env);
+    auto status = relay_into(info)->status();
+    auto out = Napi::Object::New(info.Env());
     out.Set("frames", static_cast<double>(status.frames));
     out.Set("dropped", static_cast<double>(status.dropped));
     out.Set("idleMs", static_cast<double>(status.idle_ms));
     out.Set("flowing", status.flowing);
     return out;
   }
-  Napi::Value relay_end(const Napi::CallbackInfo& info) {
+  // relayEnd(appsrc)
+  void relay_end(const Napi::CallbackInfo& info) {
     std::string error;
-    if (auto relay = core_->relay_into(info[0].As<Napi::String>().Utf8Value(), &error)) relay->end_of_stream();
-    return info.Env().Undefined();
+    if (auto relay = core_->relay_into(to_text(info[0]), &error)) relay->end_of_stream();
+  }
+  // Throws when info[0] does not name an appsrc.
+  std::shared_ptr<Relay> relay_into(const Napi::CallbackInfo& info) {
+    std::string error;
+    auto relay = core_->relay_into(to_text(info[0]), &error);
+    if (!relay) throw Napi::Error::New(info.Env(), error);
+    return relay;
   }
 };
 
 void export_pipelines(Napi::Env env, Napi::Object exports) {
   exports.Set("Pipeline", Pipeline::define(env));
-  // For leak tests alone: GStreamer reports leaks when it ends, and cannot be used afterwards.
   exports.Set("deinit", Napi::Function::New(env, [](const Napi::CallbackInfo&) { gst_deinit(); }));
 }

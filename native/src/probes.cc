@@ -1,20 +1,28 @@
 #include "probes.h"
 
-#include <atomic>
 #include <chrono>
+#include <functional>
+
+#include "gst_cpp.h"
+#include "picture.h"
+#include "ts_element.h"
 
 namespace {
+// Buffers of one tap that may wait for the JS thread.
+constexpr int kQueued = 256;
+
 guint64 now_ns() { return static_cast<guint64>(std::chrono::steady_clock::now().time_since_epoch().count()); }
 
-GstPad* first_pad(GstElement* element, GstPadDirection direction) {
-  GstPad* pad = nullptr;
+Ref<GstPad> first_pad(GstElement* element, GstPadDirection direction) {
+  Ref<GstPad> pad;
   GST_OBJECT_LOCK(element);
   GList* pads = direction == GST_PAD_SRC ? element->srcpads : element->sinkpads;
-  if (pads != nullptr) pad = GST_PAD(gst_object_ref(pads->data));
+  if (pads != nullptr) pad = new_ref(GST_PAD(pads->data));
   GST_OBJECT_UNLOCK(element);
   return pad;
 }
-bool can_have_output(GstElement* element, GstPadPresence* presence = nullptr) {
+// The presence of its first source template; false for sinks.
+bool has_output(GstElement* element, GstPadPresence* presence = nullptr) {
   for (GList* at = gst_element_class_get_pad_template_list(GST_ELEMENT_GET_CLASS(element)); at != nullptr; at = at->next) {
     auto* pad_template = GST_PAD_TEMPLATE(at->data);
     if (GST_PAD_TEMPLATE_DIRECTION(pad_template) != GST_PAD_SRC) continue;
@@ -23,49 +31,78 @@ bool can_have_output(GstElement* element, GstPadPresence* presence = nullptr) {
   }
   return false;
 }
-// Outputs of a tee come and go, and all say the same: what it gives is what it takes.
-bool seen_at_input(GstElement* element) {
-  GstPadPresence presence;
-  return !can_have_output(element, &presence) || presence == GST_PAD_REQUEST;
-}
 
 using Visit = std::function<GstPadProbeReturn(GstPad*, GstPadProbeInfo*)>;
 GstPadProbeReturn on_probe(GstPad* pad, GstPadProbeInfo* info, gpointer data) { return (*static_cast<Visit*>(data))(pad, info); }
 void add_probe(GstPad* pad, Visit visit) {
-  gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, on_probe, new Visit(std::move(visit)),
-                    [](gpointer data) { delete static_cast<Visit*>(data); });
+  gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, on_probe, new Visit(std::move(visit)), delete_data<Visit>);
 }
 
-// Pads of demuxers and autopluggers come later: the visit is made at those that are linked.
-void on_output(GstElement* element, Visit visit) {
-  GstPad* pad = first_pad(element, GST_PAD_SRC);
-  if (pad != nullptr) {
-    add_probe(pad, std::move(visit));
-    gst_object_unref(pad);
-    return;
-  }
+// Probes the output of a node; the input of sinks, and of tees, whose outputs come and go and all carry the same buffers.
+void on_frames(GstElement* element, Visit visit) {
+  GstPadPresence presence;
+  const bool at_input = !has_output(element, &presence) || presence == GST_PAD_REQUEST;
+  if (auto pad = first_pad(element, at_input ? GST_PAD_SINK : GST_PAD_SRC)) return add_probe(pad.get(), std::move(visit));
+  if (at_input) return;
+  // Pads of demuxers and autopluggers appear later. Unlinked ones, such as an audio stream that is not used, push too.
   auto added = [](GstElement*, GstPad* pad, gpointer data) {
     if (GST_PAD_DIRECTION(pad) != GST_PAD_SRC) return;
-    // Streams that nobody takes, such as the sound of a film, push their buffers all the same.
     add_probe(pad, [visit = *static_cast<Visit*>(data)](GstPad* pad, GstPadProbeInfo* info) {
       return gst_pad_is_linked(pad) ? visit(pad, info) : GST_PAD_PROBE_OK;
     });
   };
-  g_signal_connect_data(element, "pad-added", G_CALLBACK(+added), new Visit(std::move(visit)),
-                        [](gpointer data, GClosure*) { delete static_cast<Visit*>(data); }, static_cast<GConnectFlags>(0));
+  connect_owning(element, "pad-added", G_CALLBACK(+added), new Visit(std::move(visit)));
 }
-// Where a node's frames are seen: at its output, or for sinks and tees at its input.
-void on_frames(GstElement* element, Visit visit) {
-  if (!seen_at_input(element)) return on_output(element, std::move(visit));
-  GstPad* pad = first_pad(element, GST_PAD_SINK);
-  if (pad == nullptr) return;
-  add_probe(pad, std::move(visit));
-  gst_object_unref(pad);
+
+// Calls `seen` on the streaming thread for every buffer until it returns false.
+void tap_buffers(GstElement* element, std::function<bool(GstPad*, GstBuffer*)> seen) {
+  on_frames(element, [seen = std::move(seen)](GstPad* pad, GstPadProbeInfo* info) {
+    return seen(pad, GST_PAD_PROBE_INFO_BUFFER(info)) ? GST_PAD_PROBE_OK : GST_PAD_PROBE_REMOVE;
+  });
 }
+
+struct Tap {
+  std::shared_ptr<Bridge> bridge;
+  napi_ref callback;
+  std::atomic<bool> on{true};
+  std::atomic<int> queued{0};
+  std::atomic<uint64_t> lost{0};
+  ~Tap() { bridge->retire(callback); }
+};
+struct TapTask : Task {
+  std::shared_ptr<Tap> tap;
+  GstClockTime pts, duration;
+  uint64_t bytes, lost;
+  bool keyframe, discontinuity;
+  std::string caps;
+  MetadataBox* box;
+  ~TapTask() override {
+    tap->queued--;
+    if (box != nullptr) box->unref();
+  }
+  void run(Napi::Env env) override {
+    napi_value function = nullptr;
+    napi_get_reference_value(env, tap->callback, &function);
+    if (function == nullptr || !tap->on) return;
+    auto out = Napi::Object::New(env);
+    out.Set("ptsNs", to_bigint(env, pts));
+    out.Set("durationNs", to_bigint(env, duration));
+    out.Set("bytes", static_cast<double>(bytes));
+    out.Set("keyframe", keyframe);
+    out.Set("discontinuity", discontinuity);
+    out.Set("caps", caps);
+    out.Set("lost", static_cast<double>(lost));
+    napi_value meta;
+    if (box != nullptr && box->bridge == tap->bridge) napi_get_reference_value(env, box->reference, &meta);
+    else meta = Napi::Object::New(env);
+    out.Set("meta", Napi::Value(env, meta));
+    Napi::Function(env, function).Call({out});
+  }
+};
 }  // namespace
 
 std::string limit_stream(GstElement* element, uint64_t frames, uint64_t until_ns) {
-  if (!can_have_output(element)) return "a stream can only be ended at a node that has an output";
+  if (!has_output(element)) return "a stream can only be limited at a node that has an output";
   struct State {
     uint64_t frames, until_ns, seen = 0;
     GstClockTime first = GST_CLOCK_TIME_NONE;
@@ -89,7 +126,7 @@ std::string limit_stream(GstElement* element, uint64_t frames, uint64_t until_ns
       if (GST_PAD_IS_SRC(pad)) gst_pad_push_event(pad, gst_event_new_eos());
       else gst_pad_send_event(pad, gst_event_new_eos());
     }
-    gst_buffer_unref(buffer);  // HANDLED: the probe has taken it
+    gst_buffer_unref(buffer);  // HANDLED: the probe owns it
     GST_PAD_PROBE_INFO_DATA(info) = nullptr;
     GST_PAD_PROBE_INFO_FLOW_RETURN(info) = GST_FLOW_EOS;
     return GST_PAD_PROBE_HANDLED;
@@ -97,43 +134,80 @@ std::string limit_stream(GstElement* element, uint64_t frames, uint64_t until_ns
   return {};
 }
 
-std::string tap_buffers(GstElement* element, std::function<bool(GstPad*, GstBuffer*)> seen) {
-  on_frames(element, [seen = std::move(seen)](GstPad* pad, GstPadProbeInfo* info) {
-    return seen(pad, GST_PAD_PROBE_INFO_BUFFER(info)) ? GST_PAD_PROBE_OK : GST_PAD_PROBE_REMOVE;
+Napi::Value tap_node(Napi::Env env, const std::shared_ptr<Bridge>& bridge, GstElement* element, Napi::Function callback) {
+  auto tap = std::make_shared<Tap>();
+  tap->bridge = bridge;
+  napi_create_reference(env, callback, 1, &tap->callback);
+  tap_buffers(element, [tap](GstPad* pad, GstBuffer* buffer) {
+    if (!tap->on) return false;
+    if (tap->queued >= kQueued) {
+      tap->lost++;
+      return true;
+    }
+    auto task = std::make_unique<TapTask>();
+    tap->queued++;
+    task->tap = tap;
+    task->pts = GST_BUFFER_PTS(buffer);
+    task->duration = GST_BUFFER_DURATION(buffer);
+    task->bytes = gst_buffer_get_size(buffer);
+    task->lost = tap->lost.exchange(0);
+    task->keyframe = !GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_DELTA_UNIT);
+    task->discontinuity = GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_DISCONT);
+    if (Ref<GstCaps> caps{gst_pad_get_current_caps(pad)}) task->caps = text_of(caps.get());
+    MetadataBox* box = metadata_of(buffer);
+    task->box = box == nullptr ? nullptr : box->ref();
+    tap->bridge->post(std::move(task));
+    return true;
   });
-  return {};
+  return Napi::Function::New(env, [tap](const Napi::CallbackInfo&) { tap->on = false; });
+}
+
+Napi::Value grab_frame(Napi::Env env, const std::shared_ptr<Bridge>& bridge, GstElement* element, GstClockTime at, const std::string& type) {
+  auto deferred = std::make_shared<Napi::Promise::Deferred>(env);
+  tap_buffers(element, [bridge, at, type, deferred](GstPad* pad, GstBuffer* buffer) {
+    GstClockTime pts = GST_BUFFER_PTS(buffer);
+    if (GST_CLOCK_TIME_IS_VALID(pts) && pts < at) return true;
+    // Encoded on the streaming thread: the control thread may be waiting for this frame.
+    Ref<GstCaps> caps(gst_pad_get_current_caps(pad));
+    std::string error;
+    auto image = std::make_shared<PictureBytes>(encode_picture(buffer, caps.get(), type, &error));
+    bridge->run([deferred, image, error, pts](Napi::Env env) {
+      if (!error.empty()) {
+        deferred->Reject(Napi::Error::New(env, error).Value());
+        return;
+      }
+      auto out = Napi::Object::New(env);
+      out.Set("image", to_uint8_array(env, *image));
+      out.Set("ptsNs", to_bigint(env, pts));
+      deferred->Resolve(out);
+    });
+    return false;
+  });
+  return deferred->Promise();
 }
 
 std::shared_ptr<Meter> Meter::create(GstElement* first, GstElement* last) {
   auto meter = std::make_shared<Meter>();
   std::weak_ptr<Meter> weak = meter;
-  GstPad* entry = first_pad(first, GST_PAD_SINK);
-  if (entry != nullptr) {
-    add_probe(entry, [weak](GstPad*, GstPadProbeInfo* info) {
+  auto count = [weak](void (Meter::*note)(GstClockTime)) {
+    return [weak, note](GstPad*, GstPadProbeInfo* info) {
       auto meter = weak.lock();
       if (!meter) return GST_PAD_PROBE_REMOVE;
-      meter->entered(GST_BUFFER_PTS(GST_PAD_PROBE_INFO_BUFFER(info)));
+      (meter.get()->*note)(GST_BUFFER_PTS(GST_PAD_PROBE_INFO_BUFFER(info)));
       return GST_PAD_PROBE_OK;
-    });
-    gst_object_unref(entry);
-  }
-  if (can_have_output(last)) {
-    on_frames(last, [weak](GstPad*, GstPadProbeInfo* info) {
-      auto meter = weak.lock();
-      if (!meter) return GST_PAD_PROBE_REMOVE;
-      meter->left(GST_BUFFER_PTS(GST_PAD_PROBE_INFO_BUFFER(info)));
-      return GST_PAD_PROBE_OK;
-    });
-  }
+    };
+  };
+  if (auto entry = first_pad(first, GST_PAD_SINK)) add_probe(entry.get(), count(&Meter::entered));
+  if (has_output(last)) on_frames(last, count(&Meter::left));
   return meter;
 }
 void Meter::entered(GstClockTime pts) {
-  in++;
+  in_++;
   std::lock_guard<std::mutex> lock(mutex_);
   ring_[next_++ % kRing] = {pts, now_ns()};
 }
 void Meter::left(GstClockTime pts) {
-  size_t nth = out++;
+  size_t nth = out_++;
   guint64 since = 0;
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -141,8 +215,31 @@ void Meter::left(GstClockTime pts) {
       const Entry& entry = ring_[(next_ - back) % kRing];
       if (entry.pts == pts) since = entry.at_ns;
     }
-    // Encoders shift all times by an hour and more: then the nth that leaves is the nth that came.
+    // Encoders may shift all times: then the nth buffer that leaves is the nth that entered.
     if (since == 0 && nth < next_ && next_ - nth <= kRing) since = ring_[nth % kRing].at_ns;
   }
-  if (since != 0) durations.add(now_ns() - since);
+  if (since != 0) durations_.add(now_ns() - since);
+}
+Napi::Object Meter::read(Napi::Env env, GstElement* first) const {
+  auto entry = Napi::Object::New(env);
+  uint64_t in = in_, left = out_;
+  auto core = ts_element_core(first);
+  auto times = core ? core->durations.summary() : durations_.summary();
+  entry.Set("in", static_cast<double>(in));
+  entry.Set("out", static_cast<double>(left));
+  entry.Set("meanMs", times.mean_ms);
+  entry.Set("p50Ms", times.p50_ms);
+  entry.Set("p95Ms", times.p95_ms);
+  uint64_t dropped = core ? core->dropped.load() : 0;
+  if (g_object_class_find_property(G_OBJECT_GET_CLASS(first), "current-level-buffers") != nullptr &&
+      g_object_class_find_property(G_OBJECT_GET_CLASS(first), "max-size-buffers") != nullptr) {
+    guint queued = 0, capacity = 0;
+    g_object_get(first, "current-level-buffers", &queued, "max-size-buffers", &capacity, nullptr);
+    entry.Set("queued", queued);
+    entry.Set("capacity", capacity);
+    // Read at different moments: a frame between the two probes is not a drop.
+    dropped = in > left + queued + 1 ? in - left - queued : 0;
+  }
+  entry.Set("dropped", static_cast<double>(dropped));
+  return entry;
 }

@@ -1,34 +1,68 @@
-// Looking into a running pipeline from pads: limits, taps, grabbed frames, meters. Probes live as long as their pad.
+// Probes on pads of a running pipeline: limits, taps, single frames, meters. They live as long as their pad.
 #pragma once
 #include <gst/gst.h>
+#include <napi.h>
 
+#include <algorithm>
 #include <atomic>
-#include <functional>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
-#include "durations.h"
+#include "bridge.h"
 
-// The stream ends at this node after `frames` buffers (0: no such limit) or at the first one at or after `until_ns` of
-// stream time, counted from the first (0: no such limit). Empty on success.
-std::string limit_stream(GstElement* element, uint64_t frames, uint64_t until_ns);
-
-// Calls `seen` on the streaming thread for every buffer; ends when `seen` answers false or the pad goes.
-std::string tap_buffers(GstElement* element, std::function<bool(GstPad*, GstBuffer*)> seen);
-
-// Counts buffers into and out of a run of nodes and how long each took from the first one's input to the last one's
-// output, matched by PTS or, where an element changes it, by order.
-class Meter : public std::enable_shared_from_this<Meter> {
+// A ring of the latest durations. Written by streaming threads, read by any thread.
+class Durations {
  public:
+  void add(uint64_t ns) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (ring_.size() < kSize) ring_.push_back(static_cast<float>(ns));
+    else ring_[next_++ % kSize] = static_cast<float>(ns);
+  }
+  struct Summary {
+    double mean_ms = 0, p50_ms = 0, p95_ms = 0;
+  };
+  Summary summary() const {
+    std::vector<float> copy;
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      copy = ring_;
+    }
+    if (copy.empty()) return {};
+    double sum = 0;
+    for (float value : copy) sum += value;
+    auto percentile = [&](double share) {
+      auto at = copy.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(copy.size() - 1) + 0.5);
+      std::nth_element(copy.begin(), at, copy.end());
+      return *at / 1e6;
+    };
+    return {sum / static_cast<double>(copy.size()) / 1e6, percentile(0.5), percentile(0.95)};
+  }
+
+ private:
+  static constexpr size_t kSize = 256;
+  mutable std::mutex mutex_;
+  std::vector<float> ring_;
+  size_t next_ = 0;
+};
+
+// Counts buffers into and out of a chain of nodes and measures their time from the input of the first to the output of the
+// last, matched by PTS or, where an element changes it, by order.
+class Meter {
+ public:
+  // JS thread. The probes hold weak references.
   static std::shared_ptr<Meter> create(GstElement* first, GstElement* last);
-  std::atomic<uint64_t> in{0}, out{0};
-  Durations durations;
+  // JS thread: {in, out, meanMs, p50Ms, p95Ms, queued?, capacity?, dropped}; `first` is the first metered element.
+  Napi::Object read(Napi::Env env, GstElement* first) const;
 
  private:
   void entered(GstClockTime pts);
   void left(GstClockTime pts);
   static constexpr size_t kRing = 128;
+  std::atomic<uint64_t> in_{0}, out_{0};
+  Durations durations_;
   std::mutex mutex_;
   struct Entry {
     GstClockTime pts = GST_CLOCK_TIME_NONE;
@@ -36,3 +70,14 @@ class Meter : public std::enable_shared_from_this<Meter> {
   } ring_[kRing];
   size_t next_ = 0;
 };
+
+// Any thread. Ends the stream at this node after `frames` buffers, or at the first buffer `until_ns` of stream time after
+// the first one; 0 is no limit. Empty on success.
+std::string limit_stream(GstElement* element, uint64_t frames, uint64_t until_ns);
+
+// JS thread. Calls back with {ptsNs, durationNs, bytes, keyframe, discontinuity, caps, meta, lost} for every buffer; returns
+// a function that stops it. `lost` counts buffers dropped while the JS thread was busy.
+Napi::Value tap_node(Napi::Env env, const std::shared_ptr<Bridge>& bridge, GstElement* element, Napi::Function callback);
+
+// JS thread. Promise<{image, ptsNs}> of the first frame at or after that stream time.
+Napi::Value grab_frame(Napi::Env env, const std::shared_ptr<Bridge>& bridge, GstElement* element, GstClockTime at, const std::string& type);

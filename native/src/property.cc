@@ -3,32 +3,39 @@
 #include <cmath>
 #include <memory>
 
+#include "gst_cpp.h"
+
 namespace {
+constexpr char kPadProperties[] = "windhover-pad-properties";
+constexpr char kColons[] = "::";
+
 std::string number_text(double number) {
   if (std::floor(number) == number && std::fabs(number) < 9.007199254740992e15) return std::to_string(static_cast<int64_t>(number));
   char digits[G_ASCII_DTOSTR_BUF_SIZE];
   return g_ascii_dtostr(digits, sizeof digits, number);
 }
-}  // namespace
 
 PropertyValue property_value(Napi::Value value) {
-  PropertyValue out;
-  if (value.IsNull() || value.IsUndefined()) return out;
+  if (value.IsNull() || value.IsUndefined()) return {};
   if (value.IsBoolean()) {
-    out.kind = PropertyValue::Kind::kBoolean;
-    out.boolean = value.As<Napi::Boolean>();
-    return out;
+    const bool boolean = value.As<Napi::Boolean>();
+    return {PropertyValue::Kind::kBoolean, boolean, 0, boolean ? "true" : "false"};
   }
   if (value.IsNumber()) {
-    out.kind = PropertyValue::Kind::kNumber;
-    out.number = value.As<Napi::Number>().DoubleValue();
-    out.text = number_text(out.number);
-    return out;
+    const double number = value.As<Napi::Number>().DoubleValue();
+    return {PropertyValue::Kind::kNumber, false, number, number_text(number)};
   }
-  out.kind = PropertyValue::Kind::kText;
-  out.text = value.ToString().Utf8Value();
-  return out;
+  return {PropertyValue::Kind::kText, false, 0, value.ToString().Utf8Value()};
 }
+
+std::string set_pad_property(GstElement* element, const std::string& pad_name, const std::string& name, const PropertyValue& value) {
+  Ref<GstPad> pad(gst_element_get_static_pad(element, pad_name.c_str()));
+  if (!pad) return "has no pad \"" + pad_name + "\"";
+  std::string error = set_property(G_OBJECT(pad.get()), name, value);
+  return error.empty() ? "" : "pad \"" + pad_name + "\" " + error;
+}
+}  // namespace
+
 Properties property_values(Napi::Value record) {
   Properties out;
   if (!record.IsObject()) return out;
@@ -60,42 +67,24 @@ bool numeric_limits(GParamSpec* spec, double* minimum, double* maximum) {
   return false;
 }
 
-namespace {
-constexpr char kPadProperties[] = "windhover-pad-properties";
-constexpr char kColons[] = "::";
-
-std::string set_pad_property(GstElement* element, const std::string& pad_name, const std::string& name, const PropertyValue& value) {
-  GstPad* pad = gst_element_get_static_pad(element, pad_name.c_str());
-  if (pad == nullptr) return "has no pad \"" + pad_name + "\"";
-  std::string error = set_property(G_OBJECT(pad), name, value);
-  gst_object_unref(pad);
-  return error.empty() ? "" : "pad \"" + pad_name + "\" " + error;
-}
-}  // namespace
-
 std::string prepare_element(GstElement* element, const Properties& properties) {
   auto later = std::make_unique<Properties>();
   for (const auto& [name, value] : properties) {
     size_t colons = name.find(kColons);
-    GstPad* pad = colons == std::string::npos ? nullptr : gst_element_get_static_pad(element, name.substr(0, colons).c_str());
-    if (colons != std::string::npos && pad == nullptr) {
+    if (colons != std::string::npos && !Ref<GstPad>(gst_element_get_static_pad(element, name.substr(0, colons).c_str()))) {
       later->emplace_back(name, value);
       continue;
     }
-    if (pad != nullptr) gst_object_unref(pad);
     std::string error = set_property(G_OBJECT(element), name, value);
     if (!error.empty()) return error;
   }
-  if (!later->empty())
-    g_object_set_data_full(G_OBJECT(element), kPadProperties, later.release(), [](gpointer data) { delete static_cast<Properties*>(data); });
+  if (!later->empty()) g_object_set_data_full(G_OBJECT(element), kPadProperties, later.release(), delete_data<Properties>);
   return {};
 }
 std::string prepare_pad(GstElement* element, GstPad* pad) {
   auto* properties = static_cast<Properties*>(g_object_get_data(G_OBJECT(element), kPadProperties));
   if (properties == nullptr) return {};
-  gchar* pad_name = gst_object_get_name(GST_OBJECT(pad));
-  std::string prefix = std::string(pad_name) + kColons, error;
-  g_free(pad_name);
+  std::string prefix = name_of(pad) + kColons, error;
   for (const auto& [name, value] : *properties) {
     if (error.empty() && name.rfind(prefix, 0) == 0) error = set_property(G_OBJECT(element), name, value);
   }
@@ -111,7 +100,7 @@ std::string set_property(GObject* object, const std::string& name, const Propert
   if ((spec->flags & G_PARAM_WRITABLE) == 0 || (spec->flags & G_PARAM_CONSTRUCT_ONLY) != 0)
     return "property \"" + name + "\" cannot be set";
   double minimum, maximum;
-  // Before it is parsed: there, -1 as an unsigned number is the largest of them.
+  // Before parsing, which turns -1 into the largest unsigned number.
   if (value.kind == PropertyValue::Kind::kNumber && numeric_limits(spec, &minimum, &maximum) &&
       !(value.number >= minimum && value.number <= maximum))
     return "property \"" + name + "\": " + value.text + " is out of range";
@@ -124,7 +113,7 @@ std::string set_property(GObject* object, const std::string& name, const Propert
       break;
     case PropertyValue::Kind::kBoolean:
       if (spec->value_type == G_TYPE_BOOLEAN) g_value_set_boolean(&target, value.boolean);
-      else if (!gst_value_deserialize_with_pspec(&target, value.boolean ? "true" : "false", spec))
+      else if (!gst_value_deserialize_with_pspec(&target, value.text.c_str(), spec))
         error = "property \"" + name + "\" takes a " + g_type_name(spec->value_type) + ", not a boolean";
       break;
     case PropertyValue::Kind::kNumber:
@@ -155,10 +144,8 @@ std::string get_property_text(GObject* object, const std::string& name, std::str
     const char* text = g_value_get_string(&value);
     out = text == nullptr ? "" : text;
   } else if (!((G_VALUE_HOLDS_BOXED(&value) && g_value_get_boxed(&value) == nullptr) || G_VALUE_HOLDS_OBJECT(&value) ||
-               G_VALUE_HOLDS_POINTER(&value))) {  // GStreamer 1.22 crashes on serialising empty boxed values
-    gchar* text = gst_value_serialize(&value);
-    out = text == nullptr ? "" : text;
-    g_free(text);
+               G_VALUE_HOLDS_POINTER(&value))) {  // GStreamer 1.22 crashes when serialising empty boxed values
+    out = take_text(gst_value_serialize(&value));
   }
   g_value_unset(&value);
   return out;

@@ -1,4 +1,4 @@
-// Values on their way from JavaScript to GObject properties. Copied out of V8 first, converted on the control thread.
+// GObject properties set from JavaScript. Values are copied out of V8 first and converted on the control thread.
 #pragma once
 #include <gst/gst.h>
 #include <napi.h>
@@ -11,23 +11,21 @@ struct PropertyValue {
   enum class Kind { kDefault, kBoolean, kNumber, kText } kind = Kind::kDefault;
   bool boolean = false;
   double number = 0;
-  std::string text;  // of numbers too: GStreamer's own parser knows every type
+  std::string text;  // of numbers too: GStreamer's parser handles all types
 };
 using Properties = std::vector<std::pair<std::string, PropertyValue>>;
 
-// JS thread. null and undefined mean: back to the default.
-PropertyValue property_value(Napi::Value value);
+// JS thread. null and undefined reset a property to its default.
 Properties property_values(Napi::Value record);
 
-// False for properties that are no numbers. 64-bit limits are rounded.
+// False for properties that are not numeric. 64-bit limits are rounded.
 bool numeric_limits(GParamSpec* spec, double* minimum, double* maximum);
 
-// Any thread that may touch the object. Empty on success, else what is wrong with it. `sink_1::xpos` of an element is a
-// property of its pad.
+// Any thread. Empty on success, else the error. `sink_1::xpos` of an element is a property of its pad.
 std::string set_property(GObject* object, const std::string& name, const PropertyValue& value);
-// Control thread. Properties of a new element; those of pads that are not there yet are kept for prepare_pad().
+// Control thread. Sets the properties of a new element; those of pads that do not exist yet are kept for prepare_pad().
 std::string prepare_element(GstElement* element, const Properties& properties);
-// Any thread. Properties of a pad that has just come to be, before it is linked.
+// Any thread. Sets the properties of a new pad before it is linked.
 std::string prepare_pad(GstElement* element, GstPad* pad);
-// JSON-like text of the present value.
+// Control thread. The current value as text.
 std::string get_property_text(GObject* object, const std::string& name, std::string* error);

@@ -1,5 +1,5 @@
-// GStreamer's registry as plain JavaScript data. Classes describe everything but one fact: whether a source is live is only
-// known of an element, so one of each source is made, and never leaves the state NULL.
+// GStreamer's registry as plain JavaScript data. Only whether a source is live is not described by its class: for that one
+// element of each source is created, and never leaves NULL.
 #include <gst/base/gstbasesrc.h>
 #include <gst/gst.h>
 #include <napi.h>
@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "addon.h"
+#include "gst_cpp.h"
 #include "property.h"
 
 namespace {
@@ -23,7 +24,7 @@ Napi::Value default_of(Napi::Env env, GParamSpec* spec) {
   bool numeric = !G_VALUE_HOLDS_ENUM(value) && !G_VALUE_HOLDS_FLAGS(value) && g_value_type_transformable(type, G_TYPE_DOUBLE) &&
                  G_TYPE_FUNDAMENTAL(type) == type && g_value_transform(value, &number);
   if (numeric) return Napi::Number::New(env, g_value_get_double(&number));
-  // Serialising empty boxed defaults crashes GStreamer 1.22.
+  // GStreamer 1.22 crashes when serialising empty boxed values.
   if (G_VALUE_HOLDS_OBJECT(value) || G_VALUE_HOLDS_POINTER(value) || G_VALUE_HOLDS_PARAM(value) ||
       (G_VALUE_HOLDS_BOXED(value) && g_value_get_boxed(value) == nullptr))
     return env.Null();
@@ -33,9 +34,7 @@ Napi::Value default_of(Napi::Env env, GParamSpec* spec) {
     return chosen == nullptr ? env.Null() : Napi::Value(Napi::String::New(env, chosen->value_nick));
   }
   gchar* text = gst_value_serialize(value);
-  Napi::Value out = text == nullptr ? env.Null() : Napi::Value(Napi::String::New(env, text));
-  g_free(text);
-  return out;
+  return text == nullptr ? env.Null() : Napi::Value(Napi::String::New(env, take_text(text)));
 }
 
 const char* kind_of(GParamSpec* spec) {
@@ -52,13 +51,6 @@ const char* kind_of(GParamSpec* spec) {
   if (type == GST_TYPE_CAPS) return "caps";
   if (type == GST_TYPE_STRUCTURE) return "structure";
   return "opaque";
-}
-
-void add_limits(Napi::Object out, GParamSpec* spec) {
-  double minimum, maximum;
-  if (!numeric_limits(spec, &minimum, &maximum)) return;
-  out.Set("minimum", minimum);
-  out.Set("maximum", maximum);
 }
 
 void add_choices(Napi::Env env, Napi::Object out, GParamSpec* spec) {
@@ -82,8 +74,8 @@ void add_choices(Napi::Env env, Napi::Object out, GParamSpec* spec) {
 
 bool is_settable(GParamSpec* spec) { return (spec->flags & G_PARAM_WRITABLE) != 0 && (spec->flags & G_PARAM_CONSTRUCT_ONLY) == 0; }
 
-// Mutable while PLAYING. Controllers set controllable properties frame by frame, so GST_PARAM_CONTROLLABLE implies it unless
-// the element restricts the property to a lower state. Without any flag GStreamer promises nothing.
+// Controllers set controllable properties frame by frame, so GST_PARAM_CONTROLLABLE implies MUTABLE_PLAYING unless the
+// property is restricted to a lower state. Without any of these flags GStreamer guarantees nothing.
 bool is_mutable_while_playing(GParamSpec* spec) {
   if (!is_settable(spec)) return false;
   if ((spec->flags & GST_PARAM_MUTABLE_PLAYING) != 0) return true;
@@ -97,7 +89,7 @@ bool has_input(GstElementFactory* factory) {
   }
   return false;
 }
-// RTMP sources connect as files are opened, and GStreamer does not call them live; what they receive is.
+// GStreamer does not mark RTMP sources as live, although their streams are.
 bool speaks_rtmp(GstElementFactory* factory) {
   const gchar* const* protocol = gst_element_factory_get_uri_protocols(factory);
   for (; protocol != nullptr && *protocol != nullptr; protocol++) {
@@ -105,19 +97,16 @@ bool speaks_rtmp(GstElementFactory* factory) {
   }
   return false;
 }
-// Of an element with the properties it is made with. Bins that receive from the network (rtspsrc) are live; other bins are
-// known once they are PAUSED.
+// With default properties. Bins that receive from the network (rtspsrc) are live; other bins are known when they are PAUSED.
 bool is_live_source(GstElementFactory* factory) {
   const gchar* klass = gst_element_factory_get_metadata(factory, GST_ELEMENT_METADATA_KLASS);
   if (klass == nullptr || strstr(klass, "Source") == nullptr || has_input(factory)) return false;
   if (speaks_rtmp(factory)) return true;
   if (!g_type_is_a(gst_element_factory_get_element_type(factory), GST_TYPE_BASE_SRC)) return strstr(klass, "Network") != nullptr;
-  GstElement* element = gst_element_factory_create(factory, nullptr);
-  if (element == nullptr) return false;
-  gst_object_ref_sink(element);
-  bool live = gst_base_src_is_live(GST_BASE_SRC(element));
-  gst_object_unref(element);
-  return live;
+  GstElement* created = gst_element_factory_create(factory, nullptr);
+  if (created == nullptr) return false;
+  Ref<GstElement> element(GST_ELEMENT(gst_object_ref_sink(created)));
+  return gst_base_src_is_live(GST_BASE_SRC(element.get()));
 }
 
 Napi::Object property_info(Napi::Env env, GParamSpec* spec) {
@@ -131,7 +120,11 @@ Napi::Object property_info(Napi::Env env, GParamSpec* spec) {
   out.Set("readable", (spec->flags & G_PARAM_READABLE) != 0);
   out.Set("live", is_mutable_while_playing(spec));
   out.Set("deprecated", (spec->flags & G_PARAM_DEPRECATED) != 0);
-  add_limits(out, spec);
+  double minimum, maximum;
+  if (numeric_limits(spec, &minimum, &maximum)) {
+    out.Set("minimum", minimum);
+    out.Set("maximum", maximum);
+  }
   add_choices(env, out, spec);
   return out;
 }
@@ -170,16 +163,16 @@ Napi::Object list_properties(Napi::Env env, GType type, bool of_pad) {
   guint count = 0;
   GParamSpec** specs = g_object_class_list_properties(klass, &count);
   for (guint i = 0; i < count; i++) {
-    // Name, parent, template and caps of a pad follow from its place in the pipeline.
-    bool is_place = of_pad && (specs[i]->owner_type == GST_TYPE_OBJECT || (specs[i]->owner_type == GST_TYPE_PAD && std::strcmp(specs[i]->name, "offset") != 0));
-    if (!is_place) out.Set(specs[i]->name, property_info(env, specs[i]));
+    // Name, parent, template and caps of a pad cannot be chosen.
+    bool is_fixed = of_pad && (specs[i]->owner_type == GST_TYPE_OBJECT || (specs[i]->owner_type == GST_TYPE_PAD && std::strcmp(specs[i]->name, "offset") != 0));
+    if (!is_fixed) out.Set(specs[i]->name, property_info(env, specs[i]));
   }
   g_free(specs);
   g_type_class_unref(klass);
   return out;
 }
 
-// Static templates do not say which type the pads have: those of the class do.
+// Only the pad templates of the class have the type of the pads, static templates do not.
 void add_pad_properties(Napi::Env env, Napi::Array pads, GstElementClass* klass) {
   for (uint32_t i = 0; i < pads.Length(); i++) {
     auto pad = pads.Get(i).As<Napi::Object>();
@@ -189,7 +182,7 @@ void add_pad_properties(Napi::Env env, Napi::Array pads, GstElementClass* klass)
   }
 }
 
-// `GstVideoAggregator`, `GstAggregator`: between the element's own type and GstElement.
+// The types between the element's own and GstElement, such as GstVideoAggregator and GstAggregator.
 Napi::Array list_bases(Napi::Env env, GType type) {
   auto out = Napi::Array::New(env);
   uint32_t count = 0;

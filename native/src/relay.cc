@@ -6,15 +6,15 @@
 #include <cstdlib>
 
 namespace {
-// A stream whose own clock has run this far from ours is anchored anew.
+// A stream whose clock has drifted this far from ours is anchored again.
 constexpr gint64 kDriftLimit = GST_SECOND;
-// More than this queued before the decoder means that decoding cannot keep up: skip to the next key frame.
+// More than this queued before the decoder means that decoding cannot keep up: skip to the next keyframe.
 constexpr guint64 kQueueLimitNs = 2 * GST_SECOND;
 constexpr guint64 kQueueLimitBytes = 32 * 1024 * 1024;
 constexpr guint8 kIdr = 5;
 constexpr guint64 kNtpToUnixNs = G_GUINT64_CONSTANT(2208988800) * GST_SECOND;
 
-// Whether an access unit of H.264 has no IDR picture, of the two formats that parsers give.
+// Whether an H.264 access unit has no IDR picture, in byte-stream or AVC format.
 bool lacks_idr(GstBuffer* buffer, GstCaps* caps) {
   const GstStructure* format = gst_caps_get_structure(caps, 0);
   if (!gst_structure_has_name(format, "video/x-h264")) return false;
@@ -23,7 +23,7 @@ bool lacks_idr(GstBuffer* buffer, GstCaps* caps) {
   GstMapInfo map;
   if (!gst_buffer_map(buffer, &map, GST_MAP_READ)) return false;
   bool lacks = true;
-  // Start codes, or lengths of four bytes.
+  // Start codes, or four-byte lengths.
   for (gsize at = 0; lacks && at + 4 < map.size;) {
     if (!starts) {
       lacks = (map.data[at + 4] & 0x1f) != kIdr;
@@ -46,18 +46,17 @@ struct Attachment {
 
 uint64_t reported_capture_ns(GstBuffer* buffer) {
   static GstStaticCaps ntp = GST_STATIC_CAPS("timestamp/x-ntp");
-  GstCaps* caps = gst_static_caps_get(&ntp);
-  GstReferenceTimestampMeta* meta = gst_buffer_get_reference_timestamp_meta(buffer, caps);
-  gst_caps_unref(caps);
+  Ref<GstCaps> caps(gst_static_caps_get(&ntp));
+  GstReferenceTimestampMeta* meta = gst_buffer_get_reference_timestamp_meta(buffer, caps.get());
   return meta == nullptr || meta->timestamp < kNtpToUnixNs ? 0 : meta->timestamp - kNtpToUnixNs;
 }
 
 std::shared_ptr<Relay> Relay::create(GstElement* element, GstElement* pipeline, std::shared_ptr<Timeline> timeline) {
   if (!GST_IS_APP_SRC(element)) return nullptr;
   std::shared_ptr<Relay> relay(new Relay);
-  relay->out_ = GST_APP_SRC(gst_object_ref(element));
-  relay->pipeline_ = GST_ELEMENT(gst_object_ref(pipeline));
-  relay->clock_ = gst_system_clock_obtain();
+  relay->out_ = new_ref(element);
+  relay->pipeline_ = new_ref(pipeline);
+  relay->clock_.reset(gst_system_clock_obtain());
   relay->timeline_ = std::move(timeline);
   relay->watch_decoders();
   return relay;
@@ -66,44 +65,36 @@ std::shared_ptr<Relay> Relay::create(GstElement* element, GstElement* pipeline, 
 void Relay::watch_decoders() {
   using Weak = std::weak_ptr<Relay>;
   static constexpr auto watch = [](GstElement* element, const Weak& weak) {
-    GstPad* pad = GST_IS_VIDEO_DECODER(element) ? gst_element_get_static_pad(element, "src") : nullptr;
-    if (pad == nullptr) return;
+    Ref<GstPad> pad(GST_IS_VIDEO_DECODER(element) ? gst_element_get_static_pad(element, "src") : nullptr);
+    if (!pad) return;
     auto drop = [](GstPad*, GstPadProbeInfo* info, gpointer data) {
       auto relay = static_cast<Weak*>(data)->lock();
       GstClockTime pts = GST_BUFFER_PTS(GST_PAD_PROBE_INFO_BUFFER(info));
       return relay && GST_CLOCK_TIME_IS_VALID(pts) && pts == relay->primer_pts_ ? GST_PAD_PROBE_DROP : GST_PAD_PROBE_OK;
     };
-    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, drop, new Weak(weak), [](gpointer data) { delete static_cast<Weak*>(data); });
-    gst_object_unref(pad);
+    gst_pad_add_probe(pad.get(), GST_PAD_PROBE_TYPE_BUFFER, drop, new Weak(weak), delete_data<Weak>);
   };
   auto added = +[](GstBin*, GstBin*, GstElement* element, gpointer data) { watch(element, *static_cast<Weak*>(data)); };
-  g_signal_connect_data(pipeline_, "deep-element-added", G_CALLBACK(added), new Weak(weak_from_this()),
-                        [](gpointer data, GClosure*) { delete static_cast<Weak*>(data); }, static_cast<GConnectFlags>(0));
+  connect_owning(pipeline_.get(), "deep-element-added", G_CALLBACK(added), new Weak(weak_from_this()));
   Weak weak = weak_from_this();
-  GstIterator* present = gst_bin_iterate_recurse(GST_BIN(pipeline_));
+  GstIterator* present = gst_bin_iterate_recurse(GST_BIN(pipeline_.get()));
   auto visit = [](const GValue* item, gpointer data) { watch(GST_ELEMENT(g_value_get_object(item)), *static_cast<Weak*>(data)); };
   gst_iterator_foreach(present, visit, &weak);
   gst_iterator_free(present);
 }
 
-Relay::~Relay() {
-  close();
-  gst_object_unref(clock_);
-}
 void Relay::close() {
   std::lock_guard<std::mutex> lock(mutex_);
   generation_++;
-  if (out_ == nullptr) return;
-  gst_object_unref(out_);
-  gst_object_unref(pipeline_);
-  out_ = nullptr;
+  out_.reset();
+  pipeline_.reset();
 }
 
 bool Relay::attach(GstElement* appsink) {
   if (!GST_IS_APP_SINK(appsink)) return false;
   std::lock_guard<std::mutex> lock(mutex_);
   generation_++;
-  need_key_frame_ = true;
+  need_keyframe_ = true;
   flowing_ = anchored_ = false;
   last_running_ = G_MININT64;
   lead_ = 0;
@@ -111,12 +102,12 @@ bool Relay::attach(GstElement* appsink) {
   GstAppSinkCallbacks callbacks = {};
   callbacks.new_sample = on_sample;
   gst_app_sink_set_callbacks(GST_APP_SINK(appsink), &callbacks, new Attachment{weak_from_this(), generation_},
-                             [](gpointer data) { delete static_cast<Attachment*>(data); });
+                             delete_data<Attachment>);
   return true;
 }
 void Relay::end_of_stream() {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (out_ != nullptr) gst_app_src_end_of_stream(out_);
+  if (out_) gst_app_src_end_of_stream(GST_APP_SRC(out_.get()));
 }
 
 Relay::Status Relay::status() {
@@ -136,15 +127,15 @@ GstFlowReturn Relay::on_sample(GstAppSink* sink, gpointer data) {
 }
 
 bool Relay::overfull() {
-  guint64 ns = gst_app_src_get_current_level_time(out_);
-  guint64 bytes = gst_app_src_get_current_level_bytes(out_);
+  guint64 ns = gst_app_src_get_current_level_time(GST_APP_SRC(out_.get()));
+  guint64 bytes = gst_app_src_get_current_level_bytes(GST_APP_SRC(out_.get()));
   if (ns > kQueueLimitNs || bytes > kQueueLimitBytes) overfull_ = true;
   else if (ns < kQueueLimitNs / 2 && bytes < kQueueLimitBytes / 2) overfull_ = false;
   return overfull_;
 }
 
-// Strictly after the one before, over a change of ingest too, and never after `pts`. None where the source does not tell
-// (RTP) or what it tells cannot be kept: only the decoder and muxers want it, and they find it from the PTS.
+// Strictly increasing, also over a change of ingest, and never after `pts`. None if the source has no DTS (RTP) or these
+// rules cannot be kept: decoders and muxers derive it from the PTS.
 GstClockTime Relay::decode_at(GstBuffer* buffer, gint64 pts) {
   if (!GST_BUFFER_DTS_IS_VALID(buffer) || !GST_BUFFER_PTS_IS_VALID(buffer)) return GST_CLOCK_TIME_NONE;
   gint64 dts = pts + static_cast<gint64>(GST_BUFFER_DTS(buffer)) - static_cast<gint64>(GST_BUFFER_PTS(buffer));
@@ -156,29 +147,31 @@ GstClockTime Relay::decode_at(GstBuffer* buffer, gint64 pts) {
 
 GstFlowReturn Relay::take(GstSample* sample, uint64_t generation, GstElement* sink) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (generation != generation_ || out_ == nullptr) return GST_FLOW_EOS;
+  if (generation != generation_ || !out_) return GST_FLOW_EOS;
   last_data_ = std::chrono::steady_clock::now();
   GstBuffer* buffer = gst_sample_get_buffer(sample);
   bool key = !GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_DELTA_UNIT);
-  if (overfull()) need_key_frame_ = true;
-  if (need_key_frame_ && (!key || overfull_)) {
+  if (overfull()) need_keyframe_ = true;
+  if (need_keyframe_ && (!key || overfull_)) {
     dropped_++;
     return GST_FLOW_OK;
   }
 
-  auto now = static_cast<gint64>(gst_clock_get_time(clock_));
-  auto base = static_cast<gint64>(gst_element_get_base_time(pipeline_));
-  gint64 here = now - base;  // running time of the lasting pipeline
+  GstAppSrc* out = GST_APP_SRC(out_.get());
+  auto now = static_cast<gint64>(gst_clock_get_time(clock_.get()));
+  auto base = static_cast<gint64>(gst_element_get_base_time(pipeline_.get()));
+  gint64 here = now - base;  // running time of the main pipeline
   GstSegment* segment = gst_sample_get_segment(sample);
   guint64 distance = 0;
   int sign = gst_segment_to_running_time_full(segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer), &distance);
-  gint64 running = sign * static_cast<gint64>(distance);  // below zero for what is shown before the first frame
+  gint64 running = sign * static_cast<gint64>(distance);  // negative before the first frame
   bool timed = sign != 0 && running != last_running_;
   last_running_ = running;
   gint64 pts;
+  bool jumps = need_keyframe_;  // in time: after a gap, or where the clock of the stream has drifted
   if (timed) {
     if (!anchored_) {
-      // Sources that slave their times to our clock (RTSP) say when the data really arrived; others begin anywhere.
+      // Sources slaved to our clock (RTSP) have the real time of arrival; others start at any time.
       gint64 arrived = static_cast<gint64>(gst_element_get_base_time(sink)) + running - base;
       gint64 start = std::llabs(arrived - here) < 2 * kDriftLimit ? arrived : here;
       offset_ = start - running;
@@ -188,19 +181,19 @@ GstFlowReturn Relay::take(GstSample* sample, uint64_t generation, GstElement* si
     if (std::llabs(pts - here) > 2 * kDriftLimit && key) {
       offset_ += here - pts;
       pts = here;
-      need_key_frame_ = true;  // mark the jump
+      jumps = true;
     }
   } else {
-    // Parsers lose times under load, and the clocks of some cameras stand still.
+    // Parsers lose times under load, and the clocks of some cameras stop.
     pts = std::max<gint64>(here, static_cast<gint64>(last_pts_) + GST_MSECOND);
   }
-  if (need_key_frame_ && pts <= static_cast<gint64>(last_pts_)) {
+  if (jumps && pts <= static_cast<gint64>(last_pts_)) {
     offset_ += static_cast<gint64>(last_pts_) + GST_MSECOND - pts;
     pts = static_cast<gint64>(last_pts_) + GST_MSECOND;
   }
-  if (need_key_frame_) first_pts_ = pts = std::max<gint64>(pts, 1);
+  if (jumps) first_pts_ = pts = std::max<gint64>(pts, 1);
   if (pts < first_pts_) {
-    // Shown before the key frame that came first: it needs frames from before that (open groups of pictures).
+    // Shown before the first keyframe: depends on frames before it (open GOP).
     dropped_++;
     return GST_FLOW_OK;
   }
@@ -208,35 +201,35 @@ GstFlowReturn Relay::take(GstSample* sample, uint64_t generation, GstElement* si
   GstBuffer* copy = gst_buffer_copy(buffer);
   GST_BUFFER_PTS(copy) = static_cast<GstClockTime>(pts);
   GST_BUFFER_DTS(copy) = decode_at(buffer, pts);
-  if (need_key_frame_ && frames_ > 0) timeline_->note_gap(static_cast<GstClockTime>(pts));
-  if (need_key_frame_) GST_BUFFER_FLAG_SET(copy, GST_BUFFER_FLAG_DISCONT);
+  if (jumps && frames_ > 0) timeline_->note_gap(static_cast<GstClockTime>(pts));
+  if (jumps) GST_BUFFER_FLAG_SET(copy, GST_BUFFER_FLAG_DISCONT);
   else GST_BUFFER_FLAG_UNSET(copy, GST_BUFFER_FLAG_DISCONT);
-  // With B-frames some frames arrive before their PTS; nothing is captured after it has arrived.
+  // With B-frames some frames arrive before their PTS; a frame cannot be captured after its arrival.
   lead_ = std::max(lead_, pts - here);
   uint64_t captured = reported_capture_ns(buffer);
   if (captured == 0) captured = unix_now_ns() + static_cast<uint64_t>(pts - here - lead_);
   timeline_->note(static_cast<GstClockTime>(pts), captured);
   last_pts_ = std::max(last_pts_, static_cast<GstClockTime>(pts));
-  bool prime = need_key_frame_ && lacks_idr(buffer, gst_sample_get_caps(sample));
-  need_key_frame_ = false;
+  // Only after a gap: sent twice where nothing is missing, the picture would spoil those after it.
+  bool prime = need_keyframe_ && lacks_idr(buffer, gst_sample_get_caps(sample));
+  need_keyframe_ = false;
   flowing_ = true;
   frames_++;
 
   GstCaps* caps = gst_sample_get_caps(sample);
-  GstCaps* before = gst_app_src_get_caps(out_);
-  if (before == nullptr || !gst_caps_is_equal(before, caps)) gst_app_src_set_caps(out_, caps);
-  if (before != nullptr) gst_caps_unref(before);
+  Ref<GstCaps> before(gst_app_src_get_caps(out));
+  if (!before || !gst_caps_is_equal(before.get(), caps)) gst_app_src_set_caps(out, caps);
   if (prime) {
-    // An open group of pictures. The libav decoder of GStreamer 1.22 loses the first picture after a gap in frame_num,
-    // and with it the whole group: it gets that picture once more before, not to be shown.
+    // An open GOP. The libav decoder of GStreamer 1.22 loses the first picture after a gap in frame_num, and with it the
+    // whole GOP: it receives that picture twice, the first time without being shown.
     GstBuffer* primer = gst_buffer_copy(copy);
-    // Parsers take two buffers of one PTS for one frame.
+    // Parsers take two buffers with the same PTS for one frame.
     GST_BUFFER_PTS(primer) -= 1;
     primer_pts_ = GST_BUFFER_PTS(primer);
     GST_BUFFER_FLAG_SET(primer, GST_BUFFER_FLAG_DECODE_ONLY);
     GST_BUFFER_DTS(primer) = GST_CLOCK_TIME_NONE;
     GST_BUFFER_FLAG_UNSET(copy, GST_BUFFER_FLAG_DISCONT);
-    gst_app_src_push_buffer(out_, primer);
+    gst_app_src_push_buffer(out, primer);
   }
-  return gst_app_src_push_buffer(out_, copy);
+  return gst_app_src_push_buffer(out, copy);
 }

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
-#include "axis.h"
-#include "finite.h"
 #include "resample.h"
-#include "to_rgb.h"
 #include "yuv_planes.h"
 
 namespace windhover {
@@ -17,7 +15,7 @@ namespace {
 constexpr int side_limit = 16384;
 
 struct Placement {
-  // Pixels of the frame that are taken, and pixels of the tensor that they fill.
+  // Pixels of the frame, and the pixels of the tensor that they fill.
   PixelRect from, to;
 };
 
@@ -33,16 +31,16 @@ std::string check_order(const TensorOrder& order, size_t out_elements) {
            std::to_string(order.width) + "), got " + std::to_string(out_elements) + ": make the target array larger";
   }
   for (int i = 0; i < 3; i++) {
-    if (!is_finite(order.mean[i])) return "expected finite numbers in mean" + got(order.mean[i]);
-    if (!is_finite(order.std_dev[i]) || order.std_dev[i] == 0) {
+    if (!std::isfinite(order.mean[i])) return "expected finite numbers in mean" + got(order.mean[i]);
+    if (!std::isfinite(order.std_dev[i]) || order.std_dev[i] == 0) {
       return "expected finite numbers other than 0 in std" + got(order.std_dev[i]);
     }
   }
-  if (!is_finite(order.padding) || order.padding < 0 || order.padding > 255) {
+  if (!std::isfinite(order.padding) || order.padding < 0 || order.padding > 255) {
     return "expected padding from 0 to 255" + got(order.padding);
   }
   const auto& part = order.region;
-  const bool finite = is_finite(part.x) && is_finite(part.y) && is_finite(part.width) && is_finite(part.height);
+  const bool finite = std::isfinite(part.x) && std::isfinite(part.y) && std::isfinite(part.width) && std::isfinite(part.height);
   if (!finite || part.width <= 0 || part.height <= 0 || part.x >= 1 || part.y >= 1 || part.x + part.width <= 0 ||
       part.y + part.height <= 0) {
     return "expected a region in fractions of the frame that has an area and touches the frame, got x " +
@@ -73,18 +71,24 @@ AxisOrder luma_axis(int first, int count, int targets) {
   return {static_cast<double>(first), static_cast<double>(count) / targets, first, first + count - 1, targets};
 }
 
-// A chroma sample lies between two of luma, or on the first of them when `cosited`.
+// A chroma sample lies between two luma samples, or on the first one when `cosited`.
 AxisOrder chroma_axis(int first, int count, int targets, bool cosited) {
   return {first / 2.0 + (cosited ? 0.25 : 0.0), count / 2.0 / targets, first / 2, (first + count - 1) / 2, targets};
 }
 
-// Grows to the widest row asked for on this thread, and is reused.
+// One row of the image: `length` pixels; all three rows may be read up to the next multiple of pixels_at_once.
+struct LevelRow {
+  const Level *y, *u, *v;
+  int length;
+};
+
+// Per thread; grows to the widest row.
 struct RowScratch {
   std::vector<Sum> sums;
   std::vector<Level> levels;
 };
 
-// Makes rows of YUV at the tensor's size, one at a time.
+// Reads rows of YUV at the size of the tensor.
 class RowReader {
  public:
   RowReader(const YuvPlanes& planes, const GstVideoInfo& info, const Placement& placed, RowScratch& scratch)
@@ -102,8 +106,7 @@ class RowReader {
     luma_ = planes.y + static_cast<ptrdiff_t>(placed.from.y) * planes.y_stride + placed.from.x;
     u_ = planes.u + top * planes.u_stride + left;
     v_ = planes.v + top * planes.v_stride + left;
-    // A window of columns may pass the end of the row by its zero weights, and rows are read in whole blocks: the room is
-    // ours, not the frame's.
+    // Windows of columns may exceed the row with zero weights, and rows are read in whole blocks: hence the extra room.
     const size_t room = static_cast<size_t>(luma_length_) + std::max({luma_x_.taps, chroma_x_.taps, pixels_at_once});
     if (scratch.sums.size() < room * 2) scratch.sums.resize(room * 2);
     const size_t targets = static_cast<size_t>(length_ + pixels_at_once - 1) / pixels_at_once * pixels_at_once;
@@ -115,7 +118,7 @@ class RowReader {
     uv_[1] = uv_[0] + targets;
   }
 
-  // Holds until the next is read.
+  // Valid until the next call.
   LevelRow read(int row) {
     weigh_rows(luma_, planes_.y_stride, luma_y_, row, luma_length_, sums_[0]);
     weigh_columns(sums_[0], luma_x_, y_);
@@ -138,6 +141,13 @@ class RowReader {
   Level *y_, *uv_[2];
 };
 
+// How the colours of a tensor are computed and stored.
+struct ColourOrder {
+  bool rgb;
+  ColourRange range;
+  ColourPlaces places;
+};
+
 ColourOrder colour_order(const TensorOrder& order) {
   ColourOrder colours{};
   colours.rgb = order.colours == TensorOrder::Colours::rgb;
@@ -150,6 +160,34 @@ ColourOrder colour_order(const TensorOrder& order) {
   return colours;
 }
 
+int16_t to_fixed(float value, int unit) { return static_cast<int16_t>(std::lround(value * static_cast<float>(unit))); }
+
+// Converts rows of levels to colours.
+class RowConverter {
+ public:
+  RowConverter(const YuvToRgb& m, const ColourOrder& order) : order_(order) {
+    constexpr int unit = 1 << matrix_bits;
+    matrix_ = {to_fixed(m.y_offset, level_unit), to_fixed(m.y_scale, unit),  to_fixed(m.r_from_v, unit),
+               to_fixed(m.g_from_v, unit),       to_fixed(m.g_from_u, unit), to_fixed(m.b_from_u, unit)};
+    if (order.rgb) return;
+    std::swap(matrix_.first_from_outer, matrix_.third_from_inner);
+    std::swap(matrix_.second_from_outer, matrix_.second_from_inner);
+  }
+  // `out` is the position of the first colour of the first pixel. Writes the pixels of the row only.
+  void convert(const LevelRow& row, float* out) const {
+    kernels().to_floats(in_order(row), matrix_, order_.range, order_.places, out);
+  }
+  void convert(const LevelRow& row, uint8_t* out) const { kernels().to_bytes(in_order(row), matrix_, order_.places, out); }
+
+ private:
+  ColourRow in_order(const LevelRow& row) const {
+    return {row.y, order_.rgb ? row.v : row.u, order_.rgb ? row.u : row.v, row.length};
+  }
+
+  const ColourOrder& order_;
+  ColourMatrix matrix_;  // in the order of the tensor
+};
+
 void pad_value(const ColourOrder& colours, int i, double padding, float* value) {
   *value = static_cast<float>(padding) * colours.range.scale[i] + colours.range.shift[i];
 }
@@ -157,14 +195,14 @@ void pad_value(const ColourOrder&, int, double padding, uint8_t* value) {
   *value = static_cast<uint8_t>(std::lround(padding));
 }
 
-// Fills what the picture leaves of a row.
+// Fills the part of a row outside of the image.
 template <typename T>
 class Padding {
  public:
   Padding(const TensorOrder& order, const ColourOrder& colours, T* out) : colours_(colours), width_(order.width), out_(out) {
     for (int i = 0; i < 3; i++) pad_value(colours, i, order.padding, &values_[i]);
     if (!colours.places.interleaved) return;
-    // Copied from: that is quicker than writing three values again and again.
+    // Copying a row is faster than writing three values repeatedly.
     row_.resize(static_cast<size_t>(width_) * 3);
     for (size_t x = 0; x < row_.size(); x++) row_[x] = values_[x % 3];
   }

@@ -1,4 +1,4 @@
-// When a frame was captured, by its PTS. One per pipeline; any thread.
+// Capture times of frames by their PTS. One per pipeline; any thread.
 #pragma once
 #include <gst/gst.h>
 
@@ -10,13 +10,13 @@ inline uint64_t unix_now_ns() { return static_cast<uint64_t>(g_get_real_time()) 
 
 class Timeline {
  public:
-  // Stands for "not known before the first frame, which counts as taken when it is first seen".
+  // The epoch is not known before the first frame, whose capture time is its arrival.
   static constexpr uint64_t kOnArrival = UINT64_MAX;
-  // Unix time of PTS 0: start time at real-time pace, a fixed epoch at pace `fast`, or kOnArrival.
+  // Unix time of PTS 0: the start time at real-time pace, a fixed epoch at pace `fast`, or kOnArrival.
   explicit Timeline(uint64_t epoch_ns) : epoch_ns_(epoch_ns) {}
 
-  // A live source measured when this access unit was captured (RTCP) or arrived. Access units come in decoding order;
-  // what is kept rises with the PTS, however the measurements jump: one that would go back is followed at half speed.
+  // Capture (RTCP) or arrival time of an access unit, measured by a live source. Access units come in decoding order; the
+  // stored times rise with the PTS even if measurements jump: one that goes back is followed at half speed.
   void note(GstClockTime pts, uint64_t unix_ns) {
     std::lock_guard<std::mutex> lock(mutex_);
     auto [before, after] = neighbours(pts);
@@ -34,7 +34,7 @@ class Timeline {
     std::lock_guard<std::mutex> lock(mutex_);
     gaps_[next_gap_++ % gaps_.size()] = pts;
   }
-  // Decoders forget the DISCONT flag of what they decode, and queues may drop the very frame that had it.
+  // Decoders lose the DISCONT flag, and queues may drop the frame that has it.
   bool gap_between(GstClockTime after, GstClockTime upto) const {
     std::lock_guard<std::mutex> lock(mutex_);
     size_t filled = next_gap_ < gaps_.size() ? next_gap_ : gaps_.size();
@@ -44,15 +44,15 @@ class Timeline {
     return false;
   }
 
-  // The pipeline is live and has begun to play, or continues after a pause: Unix time of its running time 0. An epoch that
-  // was given stays: a file that is paced by the clock looks live to GStreamer, too.
+  // Unix time of running time 0 of a live pipeline, at each change to PLAYING. A given epoch is kept: a file paced by the
+  // clock is live for GStreamer, too.
   void set_live(uint64_t zero_ns) {
     std::lock_guard<std::mutex> lock(mutex_);
     if (epoch_ns_ == kOnArrival) live_zero_ns_ = zero_ns;
   }
 
-  // A noted frame's own time; between notes, in proportion; after the last, as much later. Without notes, in a live
-  // pipeline: what the camera reported (0: nothing), else when the source gave the frame its running time, on arrival.
+  // The noted time of the frame, interpolated between notes, extrapolated after the last. Without notes, in a live pipeline:
+  // the time that the camera reported (0: none), else the arrival, from the running time.
   uint64_t capture_ns(GstClockTime pts, GstClockTime running, uint64_t reported_ns) {
     if (!GST_CLOCK_TIME_IS_VALID(pts)) pts = 0;
     std::lock_guard<std::mutex> lock(mutex_);
@@ -66,14 +66,14 @@ class Timeline {
   }
 
  private:
-  // A clock that goes back by more was set, and is believed.
+  // A clock that goes back by more than this was set, and is trusted.
   static constexpr uint64_t kClockSetNs = 5 * GST_SECOND;
   struct Note {
     GstClockTime pts;
     uint64_t unix_ns;
   };
   struct Neighbours {
-    const Note *before, *after;  // null where there is none; `before` may be of the very PTS
+    const Note *before, *after;  // or null; `before` may have the same PTS
   };
   Neighbours neighbours(GstClockTime pts) const {
     Neighbours found{nullptr, nullptr};

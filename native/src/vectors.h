@@ -1,8 +1,8 @@
-// The few vector operations that compilers do not find by themselves. Unaligned; one instruction or two where the
-// machine has it, plain vector code elsewhere and where WINDHOVER_PLAIN is defined.
+// Vector operations that compilers do not generate by themselves. Unaligned; intrinsics where available, else, and where
+// WINDHOVER_PLAIN is defined, generic vector code.
 //
-// For kernels_*.cc only. Everything here and in *_kernels.h has internal linkage: an inline function with external
-// linkage would be shared between sets, and a CPU could meet instructions that it does not have.
+// For kernels_*.cc only. Everything here and in *_kernels.h has internal linkage: the linker would share inline functions
+// with external linkage between sets, and a CPU could execute instructions that it does not have.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ inline Shorts8 load8(const int16_t* from) {
   return values;
 }
 
-// Products in 32 bits, added up to four numbers in whichever order is quickest.
+// Products in 32 bits, added up to four sums in any order.
 inline Ints4 multiply_add(Shorts8 a, Shorts8 b) {
 #if defined(WINDHOVER_NEON)
   const int16x8_t x = (int16x8_t)a, y = (int16x8_t)b;
@@ -64,7 +64,7 @@ inline Ints4 add_pairs(Ints4 a, Ints4 b) {
 #endif
 }
 
-// Four windows of four samples, each times its own four of 16 weights and added up.
+// Sums of four windows of four samples, each with its own four of 16 weights.
 inline Ints4 weigh_windows_of_4(const int16_t* const at[4], const int16_t* weights) {
 #if defined(WINDHOVER_NEON)
   int32x4_t products[4];
@@ -74,7 +74,7 @@ inline Ints4 weigh_windows_of_4(const int16_t* const at[4], const int16_t* weigh
   using Longs2 = int64_t __attribute__((vector_size(16)));
   int64_t windows[4];
   for (int i = 0; i < 4; i++) std::memcpy(&windows[i], at[i], sizeof windows[i]);
-  // Two windows in one vector: their products are added up by twos within each of them.
+  // Two windows per vector; products are added pairwise within each.
   const Shorts8 first = (Shorts8)Longs2{windows[0], windows[1]}, second = (Shorts8)Longs2{windows[2], windows[3]};
   return add_pairs(multiply_add(first, load8(weights)), multiply_add(second, load8(weights + 8)));
 #endif
@@ -103,8 +103,8 @@ inline Ints8 multiply(Shorts8 a, int16_t by) {
 #endif
 }
 
-// Divided by 2^BITS, rounded to the nearest, and brought within 0 and 255. In two steps, of which the second needs 16
-// bits only: what comes in is below 2^(BITS + 10).
+// Divides by 2^BITS, rounds to the nearest and clamps to 0..255. In two steps, the second in 16 bits: values are below
+// 2^(BITS + 10).
 template <int BITS>
 inline void store_bytes(uint8_t* at, Ints8 values) {
   constexpr int second = 5, first = BITS - second;
@@ -127,7 +127,7 @@ inline void store_bytes(uint8_t* at, Ints8 values) {
 #endif
 }
 
-// The lower halves, which hold all of the values.
+// The lower halves, which hold the whole values.
 inline void store4(int16_t* at, Ints4 values) {
   using Shorts4 = int16_t __attribute__((vector_size(8)));
   const Shorts4 low = __builtin_convertvector(values, Shorts4);

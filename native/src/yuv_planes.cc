@@ -8,14 +8,14 @@ namespace {
 
 struct Colorimetry {
   double kr, kb;
-  // Luma from black to white, chroma from one extreme to the other, in steps.
+  // Luma of black, range of luma and of chroma, in levels.
   double y_offset, y_range, chroma_range;
 };
 
 Colorimetry read_colorimetry(const GstVideoInfo& info) {
   Colorimetry c{0, 0, 16, 219, 224};
   if (!gst_video_color_matrix_get_Kr_Kb(info.colorimetry.matrix, &c.kr, &c.kb)) {
-    // Nothing usable was said: SD is BT.601 and everything larger BT.709, as GStreamer itself assumes.
+    // Unknown: BT.601 for SD and BT.709 for larger frames, as GStreamer assumes.
     const auto assumed = info.height > 576 ? GST_VIDEO_COLOR_MATRIX_BT709 : GST_VIDEO_COLOR_MATRIX_BT601;
     gst_video_color_matrix_get_Kr_Kb(assumed, &c.kr, &c.kb);
   }

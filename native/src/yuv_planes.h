@@ -1,4 +1,4 @@
-// The planes of an I420 or NV12 frame and what its numbers mean as colours.
+// The planes of an I420 or NV12 frame and its colour conversion.
 #pragma once
 
 #include <gst/video/video.h>
@@ -8,8 +8,8 @@
 
 namespace windhover {
 
-// Borrowed from a mapped GstVideoFrame: valid until it is unmapped, written only if it was mapped for writing and only
-// by the thread that holds the map.
+// Borrowed from a mapped GstVideoFrame: valid until it is unmapped; writable, by the thread that mapped it, if it was mapped
+// for writing.
 struct YuvPlanes {
   int width = 0;
   int height = 0;
@@ -26,10 +26,10 @@ struct YuvPlanes {
   int chroma_height() const { return (height + 1) / 2; }
 };
 
-// False, with the reason and the remedy in `error`, for any other pixel format.
+// False, with the reason and a remedy in `error`, for other pixel formats.
 bool view_planes(const GstVideoFrame& frame, YuvPlanes* planes, std::string* error);
 
-// r = (y - y_offset) * y_scale + r_from_v * (v - 128) and so on; all from 0 to 255, before clamping.
+// r = (y - y_offset) * y_scale + r_from_v * (v - 128) etc.; all from 0 to 255, before clamping.
 struct YuvToRgb {
   float y_offset, y_scale, r_from_v, g_from_u, g_from_v, b_from_u;
 };

@@ -1,14 +1,13 @@
-/** Alerts: what is watched for, on which processes, and who is told of it. */
+/** Alerts: their conditions, their processes, and the destinations of their notifications. */
 import { type Static, type TProperties, type TSchema, Type } from "typebox";
 import { type AlertTypeDefinition, CONFIGURATION_FIELDS } from "../alerts.ts";
-import { when } from "./conditions.ts";
-import { listing, Timestamp, Uuid } from "./records.ts";
+import { jsonObject, listing, orNull, Timestamp, Uuid, when } from "./records.ts";
 import { Alias } from "./sources.ts";
 
-export const ALERT_OUTPUT_TYPES = ["mqtt", "webhook"] as const;
-export const MOST_ALERT_OUTPUTS = 16;
+const ALERT_OUTPUT_TYPES = ["mqtt", "webhook"] as const;
+const MOST_ALERT_OUTPUTS = 16;
 
-/** In place of a secret, here and in what comes back: it stays what it was. */
+/** Stands for a secret in responses. In a request it keeps the stored secret. */
 export const MASK = "***";
 
 const NO_CONTROLS = "^[^\\u0000-\\u001f\\u007f]*$";
@@ -19,13 +18,13 @@ export const MqttOutputConfig = Type.Object(
       minLength: 1,
       maxLength: 1024,
       pattern: "^[^\\s\\u0000-\\u001f\\u007f]+$",
-      description: "Of the broker: `host`, `host:port`, `mqtt://host:port` or `mqtts://host:port`.",
+      description: "Address of the broker: `host`, `host:port`, `mqtt://host:port` or `mqtts://host:port`.",
     }),
     topic: Type.String({
       minLength: 1,
       maxLength: 1024,
       pattern: "^[^+#\\u0000-\\u001f\\u007f]+$",
-      description: "What notices are published to: 1 to 1024 characters without `+`, `#` and control characters.",
+      description: "Topic for the notifications: 1 to 1024 characters without `+`, `#` and control characters.",
     }),
     qos: Type.Optional(Type.Enum([0, 1, 2], { default: 1 })),
     username: Type.Optional(
@@ -33,14 +32,14 @@ export const MqttOutputConfig = Type.Object(
         minLength: 1,
         maxLength: 255,
         pattern: NO_CONTROLS,
-        description: "A name of 1 to 255 characters.",
+        description: "User name of 1 to 255 characters.",
       }),
     ),
     password: Type.Optional(
       Type.String({
         maxLength: 1024,
         secret: true,
-        description: "Comes back as `***`; that in its place keeps the one before.",
+        description: "Responses show `***`. Send `***` to keep the stored password.",
       }),
     ),
   },
@@ -53,7 +52,8 @@ export const WebhookOutputConfig = Type.Object(
     url: Type.String({
       maxLength: 2048,
       pattern: "^https?://[^\\s\\\\]+$",
-      description: "`http://` or `https://`, of at most 2048 characters: gets every notice by POST.",
+      description:
+        "`http://` or `https://` URL of at most 2048 characters. Receives every notification as a POST request.",
     }),
     secret: Type.Optional(
       Type.String({
@@ -61,7 +61,7 @@ export const WebhookOutputConfig = Type.Object(
         secret: true,
         pattern: "^(?:whsec_[A-Za-z0-9+/]{32,86}={0,2}|\\*\\*\\*)$",
         description:
-          "By which notices are signed, as Standard Webhooks have it: `whsec_` and base64. Left out: one is made. Shown once, in the answer to the request that brought or made it; `***` in its place keeps the one before.",
+          "Signing secret (Standard Webhooks): `whsec_` and base64. Generated if omitted. Returned once, in the response to the request that set or generated it. Send `***` to keep the stored secret.",
       }),
     ),
   },
@@ -72,7 +72,9 @@ export type WebhookOutputConfig = Static<typeof WebhookOutputConfig>;
 export const AlertOutput = Type.Object(
   {
     type: Type.Enum([...ALERT_OUTPUT_TYPES]),
-    config: Type.Unknown({ description: "Of the type: see `MqttAlertOutput` and `WebhookAlertOutput`." }),
+    config: Type.Unknown({
+      description: "Configuration for the type: see `MqttAlertOutput` and `WebhookAlertOutput`.",
+    }),
   },
   {
     title: "AlertOutput",
@@ -88,15 +90,15 @@ export const AlertOutput = Type.Object(
 const Outputs = Type.Array(AlertOutput, {
   minItems: 1,
   maxItems: MOST_ALERT_OUTPUTS,
-  description: `Who is told: 1 to ${MOST_ALERT_OUTPUTS}. Each gets every notice, in order, at least once.`,
+  description: `Destinations, 1 to ${MOST_ALERT_OUTPUTS}. Each receives every notification in order, at least once.`,
 });
 
 const Status = Type.Enum(["active", "inactive"]);
 const Force = Type.Boolean({
-  description: "A changed configuration is live on every running process at once, and nothing else of it is touched.",
+  description: "Apply the changed configuration to all running processes at once, without restarting them.",
 });
 
-/** What a new alert takes, with the configuration of each type. */
+/** The body of a new alert, with the configuration of each type. */
 export const newAlertOf = (types: readonly AlertTypeDefinition[]) =>
   Type.Object(
     {
@@ -108,13 +110,13 @@ export const newAlertOf = (types: readonly AlertTypeDefinition[]) =>
     },
     {
       title: "NewAlert",
-      description: "`GET /alert_description` tells what the configuration of each type holds.",
+      description: "`GET /alert_description` returns the configuration schema of each type.",
       allOf: types.map(({ name, schemas }) => when("type", [name], Type.Object(partsOf(schemas)))),
     },
   );
 export type NewAlert = Static<ReturnType<typeof newAlertOf>>;
 
-/** Parts that have no value without a default need not be sent. */
+/** Parts whose values all have defaults are optional. */
 function partsOf(schemas: AlertTypeDefinition["schemas"]): TProperties {
   return Object.fromEntries(
     CONFIGURATION_FIELDS.map((field) => [
@@ -124,8 +126,8 @@ function partsOf(schemas: AlertTypeDefinition["schemas"]): TProperties {
   );
 }
 
-/** Whether an empty object will do, once defaults are filled in. */
-export function needsNothing(schema: TSchema): boolean {
+/** Whether an empty object is valid after defaults are filled in. */
+function needsNothing(schema: TSchema): boolean {
   const { required = [], properties = {} } = schema as {
     readonly required?: readonly string[];
     readonly properties?: Readonly<Record<string, { readonly default?: unknown }>>;
@@ -137,15 +139,15 @@ const describeParts = () =>
   Object.fromEntries(
     CONFIGURATION_FIELDS.map((field) => [
       field,
-      Type.Optional(Type.Unknown({ description: `An object; \`GET /alert_description\` has its schema.` })),
+      Type.Optional(Type.Unknown({ description: "An object; `GET /alert_description` returns its schema." })),
     ]),
   ) as Record<(typeof CONFIGURATION_FIELDS)[number], ReturnType<typeof Type.Optional<ReturnType<typeof Type.Unknown>>>>;
 
-/** What may be changed. Each part that is sent replaces the whole of it. */
+/** A part that is sent replaces the stored part completely. */
 export const AlertChange = Type.Object(
   {
     alias: Type.Optional(Alias),
-    type: Type.Optional(Type.String({ maxLength: 200, description: "Cannot be changed; may be sent as it is." })),
+    type: Type.Optional(Type.String({ maxLength: 200, description: "Cannot be changed; may be sent unchanged." })),
     status: Type.Optional(Status),
     output: Type.Optional(Outputs),
     ...describeParts(),
@@ -158,28 +160,28 @@ export type AlertChange = Static<typeof AlertChange>;
 export const AlertChangeQuery = Type.Object({ force: Type.Optional(Force) });
 
 export const AlertDescriptionQuery = Type.Object({
-  name: Type.Optional(Type.String({ maxLength: 200, description: "Of the type." })),
-  type: Type.Optional(Type.String({ maxLength: 200, description: "The same as `name`." })),
+  name: Type.Optional(Type.String({ maxLength: 200, description: "Name of the alert type." })),
+  type: Type.Optional(Type.String({ maxLength: 200, description: "Alias of `name`." })),
 });
 
-const JsonSchema = Type.Record(Type.String(), Type.Unknown(), { description: "JSON Schema." });
+const JsonSchema = jsonObject("JSON Schema.");
 
 export const AlertDescription = Type.Object(
   {
     name: Type.String(),
-    type: Type.String({ description: "The same: what an alert has as its type." }),
+    type: Type.String({ description: "Same as `name`: the value for `type` of an alert." }),
     description: Type.String(),
     schemas: Type.Object({ trigger: JsonSchema, region: JsonSchema, filter: JsonSchema, parameters: JsonSchema }),
-    example: Type.Record(Type.String(), Type.Unknown(), { description: "A body of `POST /alert`, as it is." }),
+    example: jsonObject("A complete body for `POST /alert`."),
   },
   { title: "AlertDescription" },
 );
 export type AlertDescription = Static<typeof AlertDescription>;
 
-const Part = Type.Record(Type.String(), Type.Unknown());
+const Part = jsonObject();
 const ShownOutput = Type.Object({
   type: Type.Enum([...ALERT_OUTPUT_TYPES]),
-  config: Type.Record(Type.String(), Type.Unknown(), { description: "Secrets are shown as `***`." }),
+  config: jsonObject("Secrets are shown as `***`."),
 });
 
 const configuration = {
@@ -190,16 +192,19 @@ const configuration = {
   output: Type.Array(ShownOutput),
 };
 
-/** How the notices for one output get on. */
+/** Delivery status of one output. */
 export const AlertDelivery = Type.Object(
   {
     type: Type.Enum([...ALERT_OUTPUT_TYPES]),
     waiting: Type.Integer({ minimum: 0 }),
     delivered: Type.Integer({ minimum: 0 }),
-    dropped: Type.Integer({ minimum: 0, description: "More waited than may, or were tried for too long." }),
-    last_attempt_at: Type.Union([Timestamp, Type.Null()]),
-    last_delivered_at: Type.Union([Timestamp, Type.Null()]),
-    last_error: Type.Union([Type.String(), Type.Null()], { description: "Of the last attempt; null: it went well." }),
+    dropped: Type.Integer({
+      minimum: 0,
+      description: "Notifications discarded because the queue was full or delivery failed for too long.",
+    }),
+    last_attempt_at: orNull(Timestamp),
+    last_delivered_at: orNull(Timestamp),
+    last_error: orNull(Type.String(), { description: "Error of the last attempt; null if it succeeded." }),
   },
   { title: "AlertDelivery" },
 );
@@ -213,14 +218,16 @@ export const AlertRecord = Type.Object(
     type: Type.String(),
     status: Status,
     ...configuration,
-    pending: Type.Union([Type.Object(configuration), Type.Null()], {
+    pending: orNull(Type.Object(configuration), {
       description:
-        "The changed configuration, while some running process still runs with what is shown beside it. It holds from the next start of a process on, or at once with `force`.",
+        "The changed configuration, while a running process still uses the current one. It takes effect at the next start of a process, or at once with `force`.",
     }),
-    process_uuid: Type.Union([Uuid, Type.Null()], {
-      description: "Of a one-off alert, and in the listing of active ones: the process. Null: all processes.",
+    process_uuid: orNull(Uuid, {
+      description: "The process of a one-off alert, and in the listing of active alerts. Null: all processes.",
     }),
-    delivery: Type.Array(AlertDelivery, { description: "Ours: how its outputs get on, in their order." }),
+    delivery: Type.Array(AlertDelivery, {
+      description: "Extension: delivery status per output, in the order of `output`.",
+    }),
     created_at: Timestamp,
   },
   { title: "Alert" },

@@ -1,6 +1,6 @@
-/** The demo: a street with people on it, live and being looked at. */
+/** The demo: a live street scene that is analysed. */
 import { type Static, Type } from "typebox";
-import { Uuid } from "./records.ts";
+import { orNull, Uuid } from "./records.ts";
 
 export const RunningDemo = Type.Object(
   {
@@ -10,8 +10,6 @@ export const RunningDemo = Type.Object(
   { title: "RunningDemo" },
 );
 export type RunningDemo = Static<typeof RunningDemo>;
-
-const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) => Type.Union([type, Type.Null()]);
 
 export const DemoState = Type.Object(
   {
@@ -25,12 +23,12 @@ export const DemoState = Type.Object(
       ],
       {
         description:
-          "`fetching`: its clip, once. `converting`: the same. `starting`: the clip is being published and its process started. `running`: it can be watched.",
+          "`fetching`: its clip is downloaded, on first use. `converting`: its clip is converted, on first use. `starting`: the clip is published and its process starts. `running`: the demo can be watched.",
       },
     ),
     source_uuid: orNull(Uuid),
     process_uuid: orNull(Uuid),
-    detail: orNull(Type.String({ description: "What keeps it from running." })),
+    detail: orNull(Type.String({ description: "Why it does not run." })),
   },
   { title: "DemoState" },
 );

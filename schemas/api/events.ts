@@ -1,29 +1,32 @@
-/** What `GET /process/{process_uuid}/events` sends: the `data` of each kind of event. */
+/** The `data` of each event type of `GET /process/{process_uuid}/events`. */
 import { type Static, Type } from "typebox";
 import { AlertEventName } from "../alerts.ts";
 import { DetectionMessage, TrackEntry } from "../detection-message.ts";
 import { FramesLost, ProcessCrash, TelemetryInfo } from "./processes.ts";
-import { Timestamp, Uuid } from "./records.ts";
+import { jsonObject, orNull, Timestamp, Uuid } from "./records.ts";
 
-/** In whatever event comes next. */
+/** Part of the next event of any type. */
 const dropped = Type.Optional(
-  Type.Integer({ minimum: 1, description: "So many events before this one were lost: the viewer is too slow." }),
+  Type.Integer({
+    minimum: 1,
+    description: "Number of events lost before this one because the client reads too slowly.",
+  }),
 );
 
 /** One frame on which inference ran. */
 export const DetectionsEvent = DetectionMessage;
 
-/** The first event, the last one, and whenever it changes. */
+/** Sent first, last, and on every change. */
 export const StateEvent = Type.Object(
   {
     process_uuid: Uuid,
     timestamp: Timestamp,
     state: Type.Enum(["starting", "running", "paused", "stopping", "finished", "failed"]),
-    reconnecting: Type.Boolean({ description: "The source is lost and tried again." }),
-    error: Type.Union([Type.Object({ code: Type.String(), detail: Type.String() }), Type.Null()]),
-    restarting: Type.Boolean({ description: "Its runner has crashed and is being restarted." }),
-    last_error: Type.Union([ProcessCrash, Type.Null()], {
-      description: "Why its runner crashed last, also after it has recovered.",
+    reconnecting: Type.Boolean({ description: "The source is lost and Windhover reconnects." }),
+    error: orNull(Type.Object({ code: Type.String(), detail: Type.String() })),
+    restarting: Type.Boolean({ description: "Its runner crashed and is being restarted." }),
+    last_error: orNull(ProcessCrash, {
+      description: "The reason of the last crash of its runner, also after recovery.",
     }),
     dropped,
   },
@@ -31,7 +34,7 @@ export const StateEvent = Type.Object(
 );
 export type StateEvent = Static<typeof StateEvent>;
 
-/** Once a second while it runs. */
+/** Once per second while it runs. */
 export const StatsEvent = Type.Object(
   {
     process_uuid: Uuid,
@@ -52,17 +55,17 @@ export const StatsEvent = Type.Object(
 );
 export type StatsEvent = Static<typeof StatsEvent>;
 
-/** First, and whenever it changes otherwise than in its numbers; at most once a second. Not of a source without telemetry. */
+/** Sent first and on changes other than of counters, at most once per second. Never sent for a source without telemetry. */
 export const TelemetryEvent = Type.Object(
   { process_uuid: Uuid, timestamp: Timestamp, telemetry: TelemetryInfo, dropped },
   { title: "TelemetryEvent" },
 );
 export type TelemetryEvent = Static<typeof TelemetryEvent>;
 
-/** A notice of an alert, as its outputs get it. */
+/** A notification of an alert, as sent to its outputs. */
 export const AlertNotice = Type.Object(
   {
-    id: Type.String({ description: "The same in every copy of this notice: what came twice is known by it." }),
+    id: Type.String({ description: "Identical in every copy of this notification: use it to detect duplicates." }),
     alert_uuid: Uuid,
     alias: Type.String(),
     type: Type.String(),
@@ -71,7 +74,7 @@ export const AlertNotice = Type.Object(
     timestamp: Timestamp,
     event: AlertEventName,
     tracks: Type.Array(TrackEntry),
-    data: Type.Record(Type.String(), Type.Unknown()),
+    data: jsonObject(),
   },
   { title: "AlertNotice" },
 );

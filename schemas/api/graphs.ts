@@ -1,8 +1,8 @@
-/** Graphs and the elements they are made of. */
+/** Graphs and elements. */
 import { type Static, Type } from "typebox";
-import { listing, PageQuery, Uuid } from "./records.ts";
+import { jsonObject, listing, orNull, PageQuery, Uuid } from "./records.ts";
 
-const JsonSchema = Type.Record(Type.String(), Type.Unknown(), { description: "JSON Schema." });
+const JsonSchema = jsonObject("JSON Schema.");
 
 export const GraphName = Type.String({ minLength: 1, maxLength: 64, pattern: "^[A-Za-z0-9][A-Za-z0-9_-]*$" });
 
@@ -10,13 +10,13 @@ export const GraphFault = Type.Object(
   {
     line: Type.Integer({ minimum: 1 }),
     column: Type.Integer({ minimum: 1 }),
-    file: Type.Union([Type.String(), Type.Null()], {
-      description: "Of a graph that it extends; null for its own text.",
+    file: orNull(Type.String(), {
+      description: "The extended graph that contains the fault; null for the graph's own text.",
     }),
-    code: Type.String({ description: "A stable word, for programs." }),
-    message: Type.String({ description: "What was found." }),
-    expected: Type.Optional(Type.String({ description: "What would have been right." })),
-    suggestion: Type.Optional(Type.String({ description: "The nearest right name." })),
+    code: Type.String({ description: "Stable error code." }),
+    message: Type.String({ description: "Description of the fault." }),
+    expected: Type.Optional(Type.String({ description: "The expected value." })),
+    suggestion: Type.Optional(Type.String({ description: "The closest valid name." })),
   },
   { title: "GraphFault" },
 );
@@ -29,12 +29,14 @@ const summary = {
     description: "JSON Schema of `params` of `POST /start`.",
   }),
   reserved_params: Type.Array(Type.String(), {
-    description: "Params that would name something on the server: clients cannot set them.",
+    description: "Parameters that refer to resources on the server: clients cannot set them.",
   }),
-  can_start: Type.Boolean({ description: "False when it needs a reserved param, or is not valid." }),
-  offers: Type.Array(Type.String(), { description: "What a process of it can be asked for, names of slots included." }),
+  can_start: Type.Boolean({ description: "False if it requires a reserved parameter or is not valid." }),
+  offers: Type.Array(Type.String(), {
+    description: "Features that a process of this graph offers, including slot names.",
+  }),
   slots: Type.Record(Type.String(), JsonSchema, {
-    description: "What can be attached while it runs, with its params.",
+    description: "Slots that can be attached while it runs, with the schema of their parameters.",
   }),
 };
 
@@ -43,11 +45,11 @@ export type GraphSummary = Static<typeof GraphSummary>;
 
 const PipelineNode = Type.Object({
   name: Type.String(),
-  step: Type.String({ description: "Name of the step that it comes from." }),
+  step: Type.String({ description: "Name of the step that created it." }),
   element: Type.String(),
   kind: Type.Enum(["native", "typescript"]),
   factory: Type.String(),
-  properties: Type.Record(Type.String(), Type.Unknown()),
+  properties: jsonObject(),
 });
 
 const PipelineLink = Type.Object({
@@ -63,12 +65,12 @@ export const Pipeline = Type.Object(
     segments: Type.Array(
       Type.Object({
         name: Type.String(),
-        tee: Type.Union([Type.String(), Type.Null()], { description: "What it hangs on; null for the main one." }),
+        tee: orNull(Type.String(), { description: "The tee that it is connected to; null for the main segment." }),
         nodes: Type.Array(PipelineNode),
         links: Type.Array(PipelineLink),
       }),
     ),
-    launch: Type.String({ description: "Its native part as a gst-launch line." }),
+    launch: Type.String({ description: "Its native part as a gst-launch-1.0 command line." }),
   },
   { title: "Pipeline" },
 );
@@ -78,7 +80,7 @@ export const GraphRecord = Type.Object(
   {
     ...summary,
     yaml: Type.String(),
-    pipeline: Type.Union([Pipeline, Type.Null()], { description: "Compiled for a file; null when it is not valid." }),
+    pipeline: orNull(Pipeline, { description: "Compiled for a file source; null if the graph is not valid." }),
     faults: Type.Array(GraphFault),
   },
   { title: "Graph" },
@@ -87,7 +89,7 @@ export type GraphRecord = Static<typeof GraphRecord>;
 
 export const GraphListing = listing({ graphs: Type.Array(GraphSummary) });
 
-export const ValidateBody = Type.Object({ yaml: Type.String({ description: "The graph." }) });
+export const ValidateBody = Type.Object({ yaml: Type.String({ description: "YAML of the graph." }) });
 
 export const Validation = Type.Object(
   { valid: Type.Boolean(), faults: Type.Array(GraphFault) },
@@ -98,18 +100,18 @@ export type Validation = Static<typeof Validation>;
 export const TryBody = Type.Object({
   yaml: Type.String({
     ...{ minLength: 1, maxLength: 1_048_576 },
-    description: "The graph, of elements that are on the allow-list.",
+    description: "YAML of the graph. It may only use elements on the allow-list.",
   }),
   source_uuid: Uuid,
-  params: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: "Values of the graph's params." })),
+  params: Type.Optional(jsonObject("Values of the graph's parameters.")),
 });
 
 const ElementProperty = Type.Object({
   name: Type.String(),
-  type: Type.String({ description: "In words." }),
+  type: Type.String({ description: "Human-readable type." }),
   default: Type.Optional(Type.Unknown()),
   required: Type.Boolean(),
-  live: Type.Boolean({ description: "It may change while the graph runs." }),
+  live: Type.Boolean({ description: "Mutable while PLAYING." }),
   read_only: Type.Boolean(),
   deprecated: Type.Boolean(),
   about: Type.String(),
@@ -118,7 +120,11 @@ const ElementProperty = Type.Object({
 export type ElementProperty = Static<typeof ElementProperty>;
 
 export const ElementSummary = Type.Object(
-  { name: Type.String(), plugin: Type.String({ description: "`windhover` for our own." }), about: Type.String() },
+  {
+    name: Type.String(),
+    plugin: Type.String({ description: "`windhover` for Windhover's own elements." }),
+    about: Type.String(),
+  },
   { title: "ElementSummary" },
 );
 
@@ -130,7 +136,7 @@ export const ElementsQuery = Type.Object({
     Type.String({
       maxLength: 100,
       description:
-        "Only those with this in the name, plugin or description of the element or of one of its properties.",
+        "Return only elements with this text in the name, plugin or description of the element or one of its properties.",
     }),
   ),
 });
@@ -141,13 +147,13 @@ export const ElementRecord = Type.Object(
     plugin: Type.String(),
     about: Type.String(),
     kind: Type.Enum(["transform", "sink", "composite", "native"]),
-    can_try: Type.Boolean({ description: "It may stand in a graph that is tried." }),
-    caps: Type.Union([Type.String(), Type.Null()], { description: "Of our own: what it takes." }),
-    reads: Type.Array(Type.Unknown(), { description: "Metadata that it reads." }),
-    writes: Type.Array(Type.String(), { description: "Metadata that it writes." }),
-    example: Type.Union([Type.String(), Type.Null()]),
-    class: Type.Union([Type.String(), Type.Null()], { description: "Of GStreamer's: its class." }),
-    rank: Type.Union([Type.Integer(), Type.Null()]),
+    can_try: Type.Boolean({ description: "Allowed in graphs for `POST /graphs/try`." }),
+    caps: orNull(Type.String(), { description: "Accepted caps, for Windhover's own elements." }),
+    reads: Type.Array(Type.Unknown(), { description: "Frame metadata that it reads." }),
+    writes: Type.Array(Type.String(), { description: "Frame metadata that it writes." }),
+    example: orNull(Type.String()),
+    class: orNull(Type.String(), { description: "Class of a GStreamer element." }),
+    rank: orNull(Type.Integer()),
     pads: Type.Array(
       Type.Object({
         name: Type.String(),
@@ -168,27 +174,27 @@ const StepCounters = Type.Object({
   fps: Type.Number(),
   mean_ms: Type.Number(),
   p95_ms: Type.Number(),
-  queued: Type.Union([Type.Number(), Type.Null()]),
-  capacity: Type.Union([Type.Number(), Type.Null()]),
-  dropped: Type.Union([Type.Number(), Type.Null()]),
+  queued: orNull(Type.Number()),
+  capacity: orNull(Type.Number()),
+  dropped: orNull(Type.Number()),
 });
 
-/** The graph as it runs, attached slots included. */
+/** The running graph, including attached slots. */
 export const ProcessGraph = Type.Object(
   {
     graph: Type.String(),
     about: Type.String(),
-    params: Type.Record(Type.String(), Type.Unknown()),
+    params: jsonObject(),
     live_params: Type.Array(Type.String()),
     offers: Type.Array(Type.String()),
     slots: Type.Array(Type.String()),
     segments: Type.Array(
       Type.Object({
         name: Type.String(),
-        tee: Type.Union([Type.String(), Type.Null()]),
+        tee: orNull(Type.String()),
         nodes: Type.Array(PipelineNode),
         links: Type.Array(Type.Object({ from: Type.String(), to: Type.String() })),
-        steps: Type.Array(StepCounters, { description: "What went through each step so far." }),
+        steps: Type.Array(StepCounters, { description: "Counters of each step so far." }),
       }),
     ),
   },
@@ -197,9 +203,7 @@ export const ProcessGraph = Type.Object(
 export type ProcessGraph = Static<typeof ProcessGraph>;
 
 export const ProcessGraphQuery = Type.Object({
-  format: Type.Optional(
-    Type.Enum(["json", "dot", "mermaid", "launch"], { description: "`json` unless said otherwise." }),
-  ),
+  format: Type.Optional(Type.Enum(["json", "dot", "mermaid", "launch"], { description: "Default: `json`." })),
 });
 
 /** `{"detect": {"confidence": 0.5}}`, or `{"params": {"confidence": 0.5}}` */
@@ -209,7 +213,7 @@ export const LiveProperties = Type.Record(
   {
     minProperties: 1,
     maxProperties: 1000,
-    description: "Values by property, by node; `params` for those of the graph.",
+    description: "Values by node and property; `params` for the graph's parameters.",
   },
 );
 

@@ -1,20 +1,20 @@
-/** Who asks, what is left to them, and how the service is. */
+/** The client's account, and the status of the service. */
 import { Type } from "typebox";
 
-/** The newest release of the interface. */
+/** Version of the API that this implements. */
 export const API_VERSION = "2.15.2";
 
-const Version = Type.String({ description: "Of the interface." });
-const SoftwareVersion = Type.String({ description: "Of Windhover." });
+const Version = Type.String({ description: "Version of the API." });
+const SoftwareVersion = Type.String({ description: "Version of Windhover." });
 
-/** Clients read a date here, and compare it: one that does not expire has a day that never comes. */
+/** Clients parse and compare this date, so a key that does not expire has a date in the far future. */
 export const NO_EXPIRATION_DATE = "9999-12-31";
-/** Clients read a number here, and compare it: a key without a limit has more than anybody can use. */
+/** Clients parse and compare this number, so a key without a limit has a very large one. */
 export const UNLIMITED_MINUTES = 1_000_000_000;
 
 const ExpirationDate = Type.String({
   format: "date",
-  description: `The last day, UTC, on which the key is valid. ${NO_EXPIRATION_DATE} when it does not expire, so that it always is a date.`,
+  description: `Last day (UTC) on which the key is valid. ${NO_EXPIRATION_DATE} if it does not expire.`,
 });
 
 export const Status = Type.Object(
@@ -25,7 +25,7 @@ export const Status = Type.Object(
     uptime_seconds: Type.Number({ minimum: 0 }),
     components: Type.Optional(
       Type.Record(Type.String(), Type.String(), {
-        description: "With a valid key only: each part, `ok` or why it is not.",
+        description: "Only with a valid key: status per component, `ok` or the reason.",
       }),
     ),
   },
@@ -43,16 +43,14 @@ export const Login = Type.Object(
 );
 
 const minutes = (description: string) => Type.Number({ minimum: 0, description });
-const RemainingMinutes = minutes(
-  `Minutes that are left to use. ${UNLIMITED_MINUTES} when the key has no limit of them, so that it always is a number.`,
-);
-const ConsumedMinutes = minutes("Minutes for which processes have run.");
+const RemainingMinutes = minutes(`Remaining minutes. ${UNLIMITED_MINUTES} if the key has no limit.`);
+const ConsumedMinutes = minutes("Minutes that processes have run.");
 
 export const Subscription = Type.Object(
   {
     remaining_minutes: RemainingMinutes,
     consumed_minutes: ConsumedMinutes,
-    pending_to_allocate: minutes("Minutes that are bought and not yet handed out."),
+    pending_to_allocate: minutes("Purchased minutes that are not allocated yet."),
     expiration_date: ExpirationDate,
   },
   { title: "Subscription" },
@@ -80,10 +78,10 @@ export const UserInformation = Type.Object(
     uploaded_video_storage: VideoStorage,
     subscription: Subscription,
     children_subscription: Type.Optional(
-      Type.Array(ChildSubscription, { description: "One of every child key; when there are any." }),
+      Type.Array(ChildSubscription, { description: "One entry per child key; omitted if there are none." }),
     ),
-    is_track_logger_enabled: Type.Boolean({ description: "Whether there are track reports." }),
-    is_enhancement_enabled: Type.Boolean({ description: "Ours: whether track reports can be enhanced." }),
+    is_track_logger_enabled: Type.Boolean({ description: "Whether track reports are available." }),
+    is_enhancement_enabled: Type.Boolean({ description: "Extension: whether track reports can be enhanced." }),
   },
   { title: "UserInformation" },
 );
@@ -102,7 +100,7 @@ export const OldInformation = Type.Object(
   { title: "OldInformation" },
 );
 
-/** More than anybody can use; less than what a number loses count of in milliseconds. */
+/** In milliseconds still a safe integer. */
 const MOST_MINUTES = 1_000_000_000;
 
 export const Allocation = Type.Object(
@@ -110,7 +108,7 @@ export const Allocation = Type.Object(
     username: Type.String({
       minLength: 1,
       maxLength: 63,
-      description: "The master key's own, or one of its children's.",
+      description: "User name of the master key or of one of its child keys.",
     }),
     minutes: Type.Integer({ minimum: 1, maximum: MOST_MINUTES }),
   },
@@ -122,7 +120,7 @@ export const Allocated = Type.Object(
     username: Type.String(),
     minutes: Type.Integer({ minimum: 1 }),
     subscription: Subscription,
-    pending_to_allocate: minutes("What the master key has left to hand out."),
+    pending_to_allocate: minutes("Minutes that the master key can still allocate."),
   },
   { title: "Allocated" },
 );

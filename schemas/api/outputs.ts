@@ -1,31 +1,30 @@
-/** Where processed video goes, and what was found in it. */
+/** Outputs of a process: video streams, data sockets, Cursor on Target, and slots attached as branches. */
 import { type Static, Type } from "typebox";
 import { COT_URL, COT_URL_MEANS } from "../cot-target.ts";
-import { when } from "./conditions.ts";
-import { listing, Timestamp, Uuid } from "./records.ts";
+import { jsonObject, listing, orNull, Timestamp, Uuid, when } from "./records.ts";
 import { Alias } from "./sources.ts";
 
 export const OUTPUT_TYPES = ["rtsp", "rtmp", "detection_data", "drone_data", "cot"] as const;
-export const OUTPUT_STATUSES = ["idle", "starting", "live", "retrying", "failed"] as const;
+const OUTPUT_STATUSES = ["idle", "starting", "live", "retrying", "failed"] as const;
 
 const SETTINGS_MEAN =
-  "The most lines of the picture: a smaller one is never enlarged, and the aspect stays. Null keeps the size of the input. Ignored where there is no video.";
-const Settings = Type.Union([Type.Enum(["360p", "720p", "1080p"]), Type.Null()], { description: SETTINGS_MEAN });
+  "Maximum number of lines. Smaller video is not enlarged, and the aspect ratio is kept. Null keeps the input size. Ignored for outputs without video.";
+const Settings = orNull(Type.Enum(["360p", "720p", "1080p"]), { description: SETTINGS_MEAN });
 
 const RtspPath = Type.String({
   maxLength: 255,
   pattern: "^rtsp://[A-Za-z0-9_][A-Za-z0-9._~-]*(/[A-Za-z0-9_][A-Za-z0-9._~-]*)*$",
   description:
-    "`rtsp://` and the stream's path alone, without host and port: words of letters, digits and `._~-` with `/` between them, each beginning with a letter, a digit or `_`.",
+    "`rtsp://` and the path of the stream, without host and port: segments of letters, digits and `._~-`, separated by `/`, each beginning with a letter, a digit or `_`.",
 });
 
 const RtmpUrl = Type.String({
   maxLength: 2048,
   pattern: "^rtmps?://[^/?#\\s\\\\]+(/[^/?#\\s\\\\]+)+/?([?#][^\\s\\\\]*)?$",
-  description: "`rtmp://host:port/path`, of at most 2048 characters.",
+  description: "`rtmp://host:port/path` of at most 2048 characters.",
 });
 
-/** An extension: objects on maps, as Cursor on Target events. */
+/** Extension: objects as Cursor on Target events, for maps. */
 const CotUrl = Type.String({ maxLength: 2048, pattern: COT_URL, description: COT_URL_MEANS });
 
 export const NewOutput = Type.Object(
@@ -35,7 +34,7 @@ export const NewOutput = Type.Object(
     url: Type.Optional(
       Type.Unknown({
         description:
-          "Of video outputs, whose scheme is the type, and of `cot`: `udp` or `mqtt`. Ignored with other types.",
+          "For video outputs, with the type as its scheme, and for `cot`, with `udp` or `mqtt`. Ignored for other types.",
       }),
     ),
     settings: Type.Optional(Type.Unknown({ description: SETTINGS_MEAN })),
@@ -51,22 +50,22 @@ export const NewOutput = Type.Object(
 );
 export type NewOutput = Static<typeof NewOutput>;
 
-/** What a body holds whose type goes to a URL; settings are those of video. */
+/** The body of an output with a URL; `settings` for video only. */
 export interface OutputTarget {
   readonly url: string;
   readonly settings?: Static<typeof Settings>;
 }
 
-/** How an output gets on. Counts are since it was attached, or since its process was last started again. */
+/** Status of an output. Counters start when it is attached or its process restarts. */
 export const OutputProgress = {
   status: Type.Enum([...OUTPUT_STATUSES]),
-  status_detail: Type.Union([Type.String(), Type.Null()], {
-    description: "Why it is not live, or gets nothing to send, where that is known.",
+  status_detail: orNull(Type.String(), {
+    description: "Why it is not live or receives no data, if known.",
   }),
-  frames_sent: Type.Integer({ minimum: 0, description: "Of `cot`: events." }),
+  frames_sent: Type.Integer({ minimum: 0, description: "For `cot`: events." }),
   frames_dropped: Type.Integer({
     minimum: 0,
-    description: "They came faster than they could be encoded, or than they were taken.",
+    description: "Frames that arrived faster than they could be encoded or sent.",
   }),
 };
 
@@ -76,17 +75,56 @@ export const OutputRecord = Type.Object(
     output_uuid: Uuid,
     alias: Type.String(),
     type: Type.Enum([...OUTPUT_TYPES]),
-    url: Type.Union([Type.String(), Type.Null()], { description: "Credentials are shown as `***`." }),
+    url: orNull(Type.String(), { description: "Credentials are shown as `***`." }),
     settings: Settings,
-    play_url: Type.Union([Type.String(), Type.Null()], { description: "Of rtsp: where it is played from." }),
-    attached_to: Type.Union([Uuid, Type.Null()], { description: "The process." }),
+    play_url: orNull(Type.String(), { description: "For `rtsp`: the URL for playback." }),
+    attached_to: orNull(Uuid, { description: "The process that it is attached to." }),
     ...OutputProgress,
     created_at: Timestamp,
-    hls_url: Type.Optional(Type.String({ description: "Of rtsp: HLS, for a while, without a key." })),
-    webrtc_url: Type.Optional(Type.String({ description: "Of rtsp: WHEP, for a while, without a key." })),
+    hls_url: Type.Optional(Type.String({ description: "For `rtsp`: HLS. Works without a key, for a limited time." })),
+    webrtc_url: Type.Optional(
+      Type.String({ description: "For `rtsp`: WHEP. Works without a key, for a limited time." }),
+    ),
   },
   { title: "Output" },
 );
 export type OutputRecord = Static<typeof OutputRecord>;
 
 export const OutputListing = listing({ outputs: Type.Array(OutputRecord) });
+
+const Params = jsonObject();
+
+export const NewBranch = Type.Object(
+  {
+    slot: Type.String({ minLength: 1, maxLength: 128, description: "A slot of the process's graph." }),
+    params: Type.Optional(
+      jsonObject("Parameters of the slot; `GET /process/{process_uuid}/branches` returns their schema."),
+    ),
+  },
+  { title: "NewBranch" },
+);
+
+export const BranchRecord = Type.Object(
+  {
+    uuid: Uuid,
+    branch_uuid: Uuid,
+    process_uuid: Uuid,
+    slot: Type.String(),
+    params: jsonObject("As sent. Credentials are shown as `***`."),
+    attached_at: Timestamp,
+    ...OutputProgress,
+    status: Type.Enum([...OUTPUT_STATUSES], {
+      description:
+        "A branch that fails is detached, and the process continues without it. It is attached again when the process restarts.",
+    }),
+  },
+  { title: "Branch" },
+);
+export type BranchRecord = Static<typeof BranchRecord>;
+
+export const BranchListing = Type.Object({
+  branches: Type.Array(BranchRecord, { description: "In the order of attachment." }),
+  slots: Type.Record(Type.String(), Params, {
+    description: "Available slots with the JSON Schema of their parameters.",
+  }),
+});

@@ -1,9 +1,9 @@
-/** Running detection jobs. */
+/** Processes: running detection jobs. */
 import { type Static, Type } from "typebox";
 import { OUTPUT_TYPES, OutputProgress } from "./outputs.ts";
-import { listing, PageQuery, Timestamp, Uuid } from "./records.ts";
+import { jsonObject, listing, orNull, PageQuery, Timestamp, Uuid } from "./records.ts";
 
-export const PROCESS_STATES = ["starting", "running", "paused", "stopping", "finished", "failed"] as const;
+const PROCESS_STATES = ["starting", "running", "paused", "stopping", "finished", "failed"] as const;
 
 export const StartQuery = Type.Object({
   source_uuid: Uuid,
@@ -15,9 +15,7 @@ export const StartQuery = Type.Object({
 export const StartBody = Type.Object(
   {
     params: Type.Optional(
-      Type.Record(Type.String(), Type.Unknown(), {
-        description: "Of the graph; `GET /graphs/{name}` has their schema. The source is no param.",
-      }),
+      jsonObject("Parameters of the graph; `GET /graphs/{name}` returns their schema. The source is not a parameter."),
     ),
   },
   { title: "StartProcess" },
@@ -26,83 +24,82 @@ export const StartBody = Type.Object(
 export const StartedProcess = Type.Object(
   {
     process_uuid: Uuid,
-    feed_url: Type.String({ description: "Processed frames over HTTP. Carries the key." }),
-    detection_data_url: Type.String({ description: "The websocket of detections. Carries the key." }),
+    feed_url: Type.String({ description: "Processed frames over HTTP. Contains the key." }),
+    detection_data_url: Type.String({ description: "Websocket with detections. Contains the key." }),
     telemetry_url: Type.String({
       description:
-        "Where telemetry comes in: the websocket's address with the key, `mqtt://host:port/topic`, `static`, or `Not configured`.",
+        "Where telemetry is received: the URL of the websocket with the key, `mqtt://host:port/topic`, `static`, or `Not configured`.",
     }),
   },
   { title: "StartedProcess" },
 );
 export type StartedProcess = Static<typeof StartedProcess>;
 
-/** Of stats. */
-export const FramesLost = Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
+export const FramesLost = orNull(Type.Integer({ minimum: 0 }), {
   description:
-    "Of a file: frames that were never processed because of crashes. Null of a live source: what it shows while its runner is restarted is not counted.",
+    "For a file: frames that were not processed because of crashes. Null for a live source, whose frames are not counted while its runner restarts.",
 });
 
 /** Why a runner crashed. */
 export const ProcessCrash = Type.Object({
   at: Timestamp,
-  node: Type.Union([Type.String(), Type.Null()], {
-    description: "The node of the graph that failed, where it is known.",
+  node: orNull(Type.String(), {
+    description: "The node of the graph that failed, if known.",
   }),
-  detail: Type.String({ description: "What it threw, or how the runner ended." }),
+  detail: Type.String({ description: "The exception, or how the runner exited." }),
   trace: Type.Optional(
     Type.Array(Type.String(), {
       description:
-        "Where in the sources an element threw, innermost first: `at process (elements/x/x.ts:12:7)`. For keys of operators only.",
+        "Stack trace of the element, innermost first: `at process (elements/x/x.ts:12:7)`. Only with an operator key.",
     }),
   ),
 });
 
-const LastError = Type.Union([ProcessCrash, Type.Null()], {
+const LastError = orNull(ProcessCrash, {
   description:
-    "Why its runner crashed last, also after it has recovered. A process that crashes too often has `failed`, with `error`.",
+    "The reason of the last crash of its runner, also after recovery. A process that crashes too often changes to `failed`, with `error`.",
 });
 
 const Restarting = Type.Boolean({
-  description: "Its runner has crashed and is being restarted: nothing flows, and `last_error` says why.",
+  description: "Its runner crashed and is being restarted: no frames are processed. `last_error` has the reason.",
 });
 
 const Stats = Type.Object(
   {
     fps_in: Type.Number(),
-    fps_processed: Type.Number({ description: "Frames that were looked at." }),
+    fps_processed: Type.Number({ description: "Frames on which inference ran." }),
     fps_out: Type.Number(),
-    frames_dropped: Type.Integer({ description: "Since its runner was started." }),
+    frames_dropped: Type.Integer({ description: "Since the start of its runner." }),
     latency_ms: Type.Object({ p50: Type.Number(), p95: Type.Number() }),
     inference_ms: Type.Number(),
-    restarts: Type.Integer({ description: "After crashes; `last_error` says why." }),
+    restarts: Type.Integer({ description: "Restarts after crashes; `last_error` has the reason." }),
     frames_lost: FramesLost,
   },
   {
     description:
-      "Of the last second in which it ran. Rates are 0 while it does not run; the last numbers of one that has ended are kept for a while.",
+      "For the last second in which it ran. Rates are 0 while it does not run; the last values of an ended process are kept for a limited time.",
   },
 );
 
-export const TELEMETRY_STATES = ["connecting", "waiting", "receiving", "stale", "static"] as const;
+const TELEMETRY_STATES = ["connecting", "waiting", "receiving", "stale", "static"] as const;
 
 export const TelemetryInfo = Type.Object({
   state: Type.Enum([...TELEMETRY_STATES], {
     description:
-      "`connecting`: the broker is away; `waiting`: nothing has come yet; `stale`: nothing has come for too long to be used.",
+      "`connecting`: the broker is unreachable; `waiting`: no message received yet; `stale`: the last message is too old to be used.",
   }),
-  age_ms: Type.Union([Type.Number({ minimum: 0 }), Type.Null()], { description: "Since the last message came in." }),
-  detail: Type.Union([Type.String(), Type.Null()], {
-    description: "Why there is none, or why it is of no use: what is missing, and what to do.",
+  age_ms: orNull(Type.Number({ minimum: 0 }), { description: "Time since the last message was received." }),
+  detail: orNull(Type.String(), {
+    description: "Why there is no usable telemetry: what is missing, and what to do.",
   }),
   geolocation: Type.Enum(["full", "reduced", "none"], {
-    description: "`reduced`: angles and estimated distances, no places.",
+    description: "`reduced`: angles and estimated distances, no coordinates.",
   }),
-  offset_ms: Type.Union([Type.Number(), Type.Null()], {
-    description: "Added to the times of messages to get the time of the video; set, or estimated.",
+  offset_ms: orNull(Type.Number(), {
+    description: "Added to the timestamps of messages to get video time; configured or estimated.",
   }),
-  messages_received: Type.Integer({ minimum: 0, description: "All that came in, used or not." }),
-  messages_refused: Type.Integer({ minimum: 0, description: "They could not be read." }),
+  messages_received: Type.Integer({ minimum: 0, description: "All received messages, used or not." }),
+  messages_refused: Type.Integer({ minimum: 0, description: "Messages that could not be read." }),
 });
 export type TelemetryInfo = Static<typeof TelemetryInfo>;
 
@@ -111,51 +108,51 @@ export const ProcessRecord = Type.Object(
     uuid: Uuid,
     process_uuid: Uuid,
     state: Type.Enum([...PROCESS_STATES]),
-    reconnecting: Type.Boolean({ description: "A live source dropped and is tried again." }),
+    reconnecting: Type.Boolean({ description: "The live source was lost and Windhover reconnects." }),
     restarting: Restarting,
     source_uuid: Uuid,
-    source_url: Type.String({ description: "Credentials are shown as `***`. Of files: the name." }),
+    source_url: Type.String({ description: "Credentials are shown as `***`. For files: the name." }),
     graph: Type.String(),
-    params: Type.Record(Type.String(), Type.Unknown()),
-    started_at: Type.Union([Timestamp, Type.Null()]),
-    finished_at: Type.Union([Timestamp, Type.Null()]),
-    error: Type.Union([Type.Object({ code: Type.String(), detail: Type.String() }), Type.Null()], {
-      description: "Why it failed, or stopped without being asked to.",
+    params: jsonObject(),
+    started_at: orNull(Timestamp),
+    finished_at: orNull(Timestamp),
+    error: orNull(Type.Object({ code: Type.String(), detail: Type.String() }), {
+      description: "Why it failed or stopped on its own.",
     }),
     last_error: LastError,
     outputs: Type.Array(Uuid),
     output_states: Type.Array(
       Type.Object({ output_uuid: Uuid, type: Type.Enum([...OUTPUT_TYPES]), ...OutputProgress }),
-      { description: "How the outputs get on, while it is active." },
+      { description: "Status of the outputs, while it is active." },
     ),
     recording: Type.Union(
       [
         Type.Object({
           is_recording: Type.Boolean(),
-          status_detail: Type.Union([Type.String(), Type.Null()], { description: "Why it is not recorded." }),
+          status_detail: orNull(Type.String(), { description: "Why it is not being recorded." }),
           frames_dropped: Type.Integer({
             minimum: 0,
-            description: "Since its runner was started: they came faster than they could be encoded.",
+            description: "Frames that arrived faster than they could be encoded, since the start of its runner.",
           }),
         }),
         Type.Null(),
       ],
-      { description: "How its recording gets on, while it is active. Null where the key has no process recording." },
+      { description: "Status of its recording, while it is active. Null if the key has no process recording." },
     ),
     recordings: Type.Array(
       Type.Object({
         index: Type.Integer({ minimum: 0 }),
         written_at: Timestamp,
         size_bytes: Type.Integer({ minimum: 0 }),
-        download_url: Type.String({ description: "For a while, without a key." }),
+        download_url: Type.String({ description: "Works without a key, for a limited time." }),
       }),
       {
         description:
-          "The processed video, of keys with process recording: files, in their order, as far as they are kept.",
+          "Files of the processed video in order, as far as they are retained. For keys with process recording.",
       },
     ),
     alerts: Type.Array(Uuid),
-    telemetry: Type.Union([TelemetryInfo, Type.Null()], { description: "Null: the source has none." }),
+    telemetry: orNull(TelemetryInfo, { description: "Null: the source has no telemetry." }),
     stats: Stats,
   },
   { title: "Process" },
@@ -165,7 +162,7 @@ export type ProcessRecord = Static<typeof ProcessRecord>;
 export const ProcessQuery = Type.Object({
   ...PageQuery.properties,
   state: Type.Optional(
-    Type.Enum(["active", "all"], { default: "active", description: "`all`: those that have ended too." }),
+    Type.Enum(["active", "all"], { default: "active", description: "`all` includes ended processes." }),
   ),
 });
 

@@ -1,15 +1,15 @@
-/** What the records of the API have in common. */
-import { type TProperties, Type } from "typebox";
+/** Schema parts that the resources of the API share. */
+import { type TProperties, type TSchema, type TSchemaOptions, Type } from "typebox";
 
 const UUID = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$";
 
-/** Marks text that is taken in capitals, too, and reaches endpoints in lower case. */
+/** Marks text that is accepted in upper case and converted to lower case. */
 export const ANY_CASE = "x-any-case";
 
 export const Uuid = Type.String({
   pattern: UUID,
   [ANY_CASE]: true,
-  description: "Lower case; capitals are taken for the same.",
+  description: "Lower case; upper case is accepted.",
 });
 
 export const Timestamp = Type.String({
@@ -17,10 +17,10 @@ export const Timestamp = Type.String({
   description: "UTC, ISO 8601 with milliseconds.",
 });
 
-/** Of listings: whole by default, in pages on request. */
+/** Listings are complete by default, and paged on request. */
 export const PageQuery = Type.Object({
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: "So many at most." })),
-  cursor: Type.Optional(Type.String({ maxLength: 200, description: "`next_cursor` of the page before." })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: "Maximum number of entries." })),
+  cursor: Type.Optional(Type.String({ maxLength: 200, description: "`next_cursor` of the previous page." })),
 });
 
 /** A listing: one plural key, newest first. */
@@ -30,5 +30,18 @@ export const listing = <P extends TProperties>(properties: P) =>
     next_cursor: Type.Optional(Type.String({ description: "There is more: ask again with this `cursor`." })),
   });
 
-/** Of `DELETE` on one record. */
+/** Response to `DELETE` of one record. */
 export const Deleted = Type.Object({ deleted: Type.Literal(true), uuid: Uuid });
+
+/** For `allOf`: if `property` is one of `values`, `then` applies as well. */
+export const when = (property: string, values: readonly string[], then: TSchema) => ({
+  if: Type.Object({ [property]: Type.Enum([...values]) }),
+  then,
+});
+
+export const orNull = <T extends TSchema>(type: T, options: TSchemaOptions = {}) =>
+  Type.Union([type, Type.Null()], options);
+
+/** Any JSON object. */
+export const jsonObject = (description?: string) =>
+  Type.Record(Type.String(), Type.Unknown(), description === undefined ? {} : { description });

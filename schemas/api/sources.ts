@@ -1,13 +1,12 @@
 /** Video files and streams. */
 import { type Static, Type } from "typebox";
-import { when } from "./conditions.ts";
-import { listing, PageQuery, Timestamp, Uuid } from "./records.ts";
+import { listing, orNull, PageQuery, Timestamp, Uuid, when } from "./records.ts";
 import { TelemetryMessage } from "./telemetry.ts";
 
-/** What cannot be seen and changes how the text around it is read: zero-width characters and bidirectional controls. */
+/** Zero-width characters and bidirectional controls: invisible, and they change how text is displayed. */
 const UNSEEN = "\\u061c\\u180e\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\ufeff";
 
-/** Aliases are shown, never used as a path. */
+/** For display only, never used as a path. */
 export const Alias = Type.String({
   minLength: 1,
   maxLength: 255,
@@ -21,14 +20,18 @@ const TELEMETRY_FORMATS = ["native", "vendor_a"] as const;
 
 const { timestamp: _, sensor_hfov, sensor_vfov, ...places } = TelemetryMessage.properties;
 
-/** Of `vendor_a`, whose messages do not tell them. */
+/** For `vendor_a`, whose messages do not contain these values. */
 const adapter = {
   sensor_hfov: Type.Optional(sensor_hfov),
   sensor_vfov: Type.Optional(sensor_vfov),
   geoid_separation_m: Type.Optional(
-    Type.Number({ minimum: -200, maximum: 200, description: "Metres of the geoid above the ellipsoid." }),
+    Type.Number({ minimum: -200, maximum: 200, description: "Height of the geoid above the ellipsoid in metres." }),
   ),
-  gimbal_yaw_frame: Type.Optional(Type.Enum(["north", "body"], { description: "What the gimbal's yaw counts from." })),
+  gimbal_yaw_frame: Type.Optional(
+    Type.Enum(["north", "body"], {
+      description: "Reference of the gimbal's yaw: true north, or the nose of the drone.",
+    }),
+  ),
 };
 
 const plainText = (maxLength: number, description: string, more: { readonly secret?: true } = {}) =>
@@ -41,7 +44,7 @@ export const MqttParameters = Type.Object({
     minLength: 1,
     maxLength: 253,
     pattern: "^([A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?|[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*)$",
-    description: "Address or name of the broker's host, without a port.",
+    description: "Address or host name of the broker, without a port.",
   }),
   port: Type.Integer({ minimum: 1, maximum: 65_535 }),
   topic: Type.String({
@@ -49,13 +52,13 @@ export const MqttParameters = Type.Object({
     maxLength: 1024,
     pattern: `^(#|${LEVEL}(/${LEVEL})*(/#)?)$`,
     description:
-      "The topic to read, 1 to 1024 characters without control characters. `+` stands for one whole level, `#` at the end for all that follow.",
+      "The topic to subscribe to, 1 to 1024 characters without control characters. `+` matches one level, `#` at the end all further levels.",
   }),
-  username: Type.Optional(plainText(255, "A user of the broker, 1 to 255 characters.")),
+  username: Type.Optional(plainText(255, "User name for the broker, 1 to 255 characters.")),
   password: Type.Optional(
     plainText(
       255,
-      "That user's password, 1 to 255 characters without control characters. Shown as `***`; `***` in an update leaves it as it is.",
+      "Password of that user, 1 to 255 characters without control characters. Shown as `***`; send `***` to keep the stored password.",
       { secret: true },
     ),
   ),
@@ -68,21 +71,19 @@ export const StaticParameters = Type.Object({ sensor_hfov, sensor_vfov, ...place
 
 export const TelemetryCfg = Type.Object(
   {
-    type: Type.Enum([...TELEMETRY_CHANNELS], { description: "The channel that telemetry comes by." }),
-    format: Type.Optional(Type.Enum([...TELEMETRY_FORMATS], { default: "native", description: "Of the messages." })),
-    parameters: Type.Optional(Type.Union([Type.Object({}), Type.Null()])),
+    type: Type.Enum([...TELEMETRY_CHANNELS], { description: "The channel by which telemetry is received." }),
+    format: Type.Optional(
+      Type.Enum([...TELEMETRY_FORMATS], { default: "native", description: "Format of the messages." }),
+    ),
+    parameters: Type.Optional(orNull(Type.Object({}))),
   },
   {
     title: "TelemetryCfg",
     description:
-      "`mqtt` (3.1.1 or 5, without TLS) needs the parameters `ip`, `port` and `topic`; `websocket` none; `static` has the telemetry itself as its parameters, and the format `native` only.",
+      "`mqtt` (3.1.1 or 5, without TLS) requires the parameters `ip`, `port` and `topic`; `websocket` requires none; the parameters of `static` are the telemetry itself, in the format `native`.",
     allOf: [
       when("type", ["mqtt"], Type.Object({ parameters: MqttParameters })),
-      when(
-        "type",
-        ["websocket"],
-        Type.Object({ parameters: Type.Optional(Type.Union([WebsocketParameters, Type.Null()])) }),
-      ),
+      when("type", ["websocket"], Type.Object({ parameters: Type.Optional(orNull(WebsocketParameters)) })),
       when(
         "type",
         ["static"],
@@ -92,13 +93,13 @@ export const TelemetryCfg = Type.Object(
   },
 );
 
-const TelemetrySetting = Type.Union([TelemetryCfg, Type.Null()], { description: "Null: no telemetry." });
+const TelemetrySetting = orNull(TelemetryCfg, { description: "Null: no telemetry." });
 
 const inputUrl = (schemes: string) =>
   Type.String({
     maxLength: 2048,
     pattern: `^(${schemes})://[^/?#\\s\\\\]+([/?#][^\\s\\\\]*)?$`,
-    description: `An address that begins with ${schemes.replaceAll("|", ":// or ")}:// and a host, of at most 2048 characters.`,
+    description: `A URL that begins with ${schemes.replaceAll("|", ":// or ")}:// and a host, of at most 2048 characters.`,
   });
 
 export const NewStream = Type.Object(
@@ -118,10 +119,10 @@ export const NewStream = Type.Object(
 );
 export type NewStream = Static<typeof NewStream>;
 
-/** Multipart: for the document only. */
+/** Multipart; only for the OpenAPI document. */
 export const NewVideo = Type.Object(
   {
-    file: Type.String({ format: "binary", description: "An mp4, mov or avi file with a name that says so." }),
+    file: Type.String({ format: "binary", description: "An MP4, MOV or AVI file with the matching extension." }),
     alias: Type.Optional(Alias),
   },
   { title: "NewVideo" },
@@ -129,7 +130,10 @@ export const NewVideo = Type.Object(
 
 export const SourceChange = Type.Object(
   { alias: Type.Optional(Alias), telemetry_cfg: Type.Optional(TelemetrySetting) },
-  { title: "SourceChange", description: "What is left out stays. Telemetry changes with the next start." },
+  {
+    title: "SourceChange",
+    description: "Omitted fields are kept. A change of telemetry takes effect at the next start.",
+  },
 );
 export type SourceChange = Static<typeof SourceChange>;
 
@@ -139,14 +143,16 @@ export const SourceRecord = Type.Object(
     source_uuid: Uuid,
     alias: Type.String(),
     type: Type.Enum(["file", "stream"]),
-    stream_type: Type.Union([Type.Enum(["rtsp", "rtmp"]), Type.Null()], { description: "Null: a file." }),
-    input_url: Type.String({ description: "Credentials are shown as `***`. Of a file, the name it was uploaded as." }),
-    telemetry_cfg: Type.Union([TelemetryCfg, Type.Null()]),
+    stream_type: orNull(Type.Enum(["rtsp", "rtmp"]), { description: "Null: a file." }),
+    input_url: Type.String({ description: "Credentials are shown as `***`. For a file, the name of the upload." }),
+    telemetry_cfg: orNull(TelemetryCfg),
     status: Type.Enum(["unknown", "offline", "streaming", "processing"]),
     created_at: Timestamp,
-    hls_url: Type.Optional(Type.String({ description: "Media-server sources only: for a while, without a key." })),
+    hls_url: Type.Optional(
+      Type.String({ description: "Media-server sources only. Works without a key, for a limited time." }),
+    ),
     webrtc_url: Type.Optional(
-      Type.String({ description: "WHEP. Media-server sources only: for a while, without a key." }),
+      Type.String({ description: "WHEP. Media-server sources only. Works without a key, for a limited time." }),
     ),
   },
   { title: "Source" },
@@ -161,8 +167,8 @@ const RecordingRecord = Type.Object(
     source_uuid: Uuid,
     alias: Type.String(),
     started_at: Timestamp,
-    stopped_at: Type.Union([Timestamp, Type.Null()]),
-    detail: Type.Union([Type.String(), Type.Null()], { description: "Why it ended, if not because its stream did." }),
+    stopped_at: orNull(Timestamp),
+    detail: orNull(Type.String(), { description: "Why it ended, if not with its stream." }),
     duration_seconds: Type.Number({ minimum: 0 }),
     size_bytes: Type.Integer({ minimum: 0 }),
     segments: Type.Array(
@@ -188,8 +194,8 @@ const moment = (description: string) =>
 export const RecordingQuery = Type.Object({
   ...PageQuery.properties,
   source_uuid: Type.Optional(Uuid),
-  since: Type.Optional(moment("Those that went on then or later.")),
-  until: Type.Optional(moment("Those that had begun before.")),
+  since: Type.Optional(moment("Recordings that end at this time or later.")),
+  until: Type.Optional(moment("Recordings that start before this time.")),
 });
 
 export const RecordingListing = listing({ recordings: Type.Array(RecordingRecord) });

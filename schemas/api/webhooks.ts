@@ -1,20 +1,20 @@
-/** Webhooks: what is subscribed to, and the bodies that are sent. Field names of the bodies are the interface's. */
+/** Webhooks: subscriptions, and the bodies of notifications. Field names of the bodies are those of the API. */
 import { type Static, Type } from "typebox";
 import { TrackEntry } from "../detection-message.ts";
-import { listing, Timestamp, Uuid } from "./records.ts";
+import { listing, orNull, Timestamp, Uuid } from "./records.ts";
 
-export const EVENT_TYPES = ["new-tracks", "target-count"] as const;
+const EVENT_TYPES = ["new-tracks", "target-count"] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
-export const NOTIFICATION_FORMATS = ["simple", "full"] as const;
+const NOTIFICATION_FORMATS = ["simple", "full"] as const;
 export type NotificationFormat = (typeof NOTIFICATION_FORMATS)[number];
 
-/** So many objects are told of one by one in a notification; counts are of all. */
-export const MOST_TOLD = 1000;
-export const DEFAULT_BACKOFF_SECONDS = 5;
+/** Maximum number of objects listed in a notification; counts include all objects. */
+export const MOST_LISTED = 1000;
+const DEFAULT_BACKOFF_SECONDS = 5;
 
 const EventTypeName = Type.Enum([...EVENT_TYPES], {
   description:
-    "`new-tracks`: a track is shown for the first time since the subscription began. `target-count`: another number of targets is in the picture than was told last; a subscription begins at 0.",
+    "`new-tracks`: a track appears for the first time since the subscription began. `target-count`: the number of visible targets differs from the last notification; a subscription begins at 0.",
 });
 
 const WebUrl = (description: string) =>
@@ -25,33 +25,33 @@ const PolicyArgs = Type.Object({
     minimum: 0,
     maximum: 86_400,
     default: DEFAULT_BACKOFF_SECONDS,
-    description: "The least time between two notifications.",
+    description: "Minimum time between two notifications.",
   }),
 });
 
 const policy = {
   notifier_policy_type: Type.Literal("backoff", {
     default: "backoff",
-    description: "The first notification goes out at once; what happens within the interval is gathered into the next.",
+    description: "The first notification is sent at once; events within the interval are combined into the next.",
   }),
   notifier_policy_args: Type.Object(PolicyArgs.properties, { default: {} }),
   notification_format: Type.Enum([...NOTIFICATION_FORMATS], {
     default: "simple",
-    description: "`full` adds the entries of the detection message.",
+    description: "`full` adds the track entries of the detection message.",
   }),
 };
 
 export const NewSubscription = Type.Object(
   {
     notification_url: WebUrl(
-      "An http or https address that takes POST, of at most 2048 characters. A user and password in it are sent as HTTP Basic.",
+      "An http or https URL that accepts POST, of at most 2048 characters. A user and password in it are sent as HTTP Basic.",
     ),
     event_type: EventTypeName,
     auth_url: Type.Optional(
       Type.Union(
         [
           WebUrl(
-            "Where to log in first, if the receiver needs that: POST, with the user and password of this address as HTTP Basic; `access_token` or `token` of the answer goes to the receiver as a bearer token.",
+            "URL to log in first, if the receiver requires it: POST with the user and password of this URL as HTTP Basic; `access_token` or `token` of the response is sent to the receiver as a bearer token.",
           ),
           Type.Null(),
         ],
@@ -70,7 +70,7 @@ const SubscriptionFields = {
   process_uuid: Uuid,
   notification_url: Type.String({ description: "Credentials are shown as `***`." }),
   event_type: EventTypeName,
-  auth_url: Type.Union([Type.String(), Type.Null()], { description: "Credentials are shown as `***`." }),
+  auth_url: orNull(Type.String(), { description: "Credentials are shown as `***`." }),
   notifier_policy_type: Type.Literal("backoff"),
   notifier_policy_args: PolicyArgs,
   notification_format: policy.notification_format,
@@ -82,7 +82,7 @@ export const CreatedSubscription = Type.Object(
     ...SubscriptionFields,
     secret: Type.String({
       pattern: "^whsec_[A-Za-z0-9+/]+=*$",
-      description: "What notifications are signed with (Standard Webhooks). It is not shown again.",
+      description: "Signing secret of the notifications (Standard Webhooks). It is not shown again.",
     }),
   },
   { title: "CreatedSubscription" },
@@ -90,18 +90,17 @@ export const CreatedSubscription = Type.Object(
 export type CreatedSubscription = Static<typeof CreatedSubscription>;
 
 const count = (description: string) => Type.Integer({ minimum: 0, description });
-const orNull = <T extends typeof Timestamp>(schema: T) => Type.Union([schema, Type.Null()]);
 
 export const SubscriptionRecord = Type.Object(
   {
     ...SubscriptionFields,
     delivery: Type.Object({
-      waiting: count("Notifications that are to be delivered, or gathered into."),
-      delivered: count("So many the receiver has taken."),
-      dropped: count("So many were given up: they were tried for too long, or too many waited."),
+      waiting: count("Notifications that wait for delivery or are being combined."),
+      delivered: count("Notifications accepted by the receiver."),
+      dropped: count("Notifications discarded because delivery failed for too long or the queue was full."),
       last_attempt_at: orNull(Timestamp),
       last_delivered_at: orNull(Timestamp),
-      last_error: Type.Union([Type.String(), Type.Null()], { description: "Null when the last attempt went well." }),
+      last_error: orNull(Type.String(), { description: "Null if the last attempt succeeded." }),
     }),
   },
   { title: "Subscription" },
@@ -110,11 +109,11 @@ export type SubscriptionRecord = Static<typeof SubscriptionRecord>;
 
 export const SubscriptionListing = listing({ subscriptions: Type.Array(SubscriptionRecord) });
 
-/** Which of a process; those left out do not matter. */
+/** Selects subscriptions of a process; omitted fields match all. */
 export const SubscriptionChoice = Type.Object(
   {
     notification_url: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 2048, description: "As it was given, or as it is shown." }),
+      Type.String({ minLength: 1, maxLength: 2048, description: "As sent, or as shown." }),
     ),
     event_type: Type.Optional(EventTypeName),
   },
@@ -125,7 +124,7 @@ export type SubscriptionChoice = Static<typeof SubscriptionChoice>;
 export const DeletedSubscriptions = Type.Object({
   deleted: Type.Literal(true),
   process_uuid: Uuid,
-  uuids: Type.Array(Uuid, { description: "Of the subscriptions that are gone." }),
+  uuids: Type.Array(Uuid, { description: "UUIDs of the deleted subscriptions." }),
   uuid: Type.Optional(Uuid),
 });
 
@@ -137,7 +136,7 @@ export const TestedSubscriptions = Type.Object({
       event_type: EventTypeName,
       notification_url: Type.String(),
       delivered: Type.Boolean(),
-      detail: Type.Union([Type.String(), Type.Null()], { description: "Why not; null when it was delivered." }),
+      detail: orNull(Type.String(), { description: "Why it was not delivered; null if it was." }),
     }),
   ),
 });
@@ -146,20 +145,20 @@ const common = {
   id: Type.Optional(
     Type.String({
       description:
-        "Ours: the same in every copy of a notification, and as `webhook-id`: what came twice is known by it.",
+        "Extension: identical in every copy of a notification, and equal to `webhook-id`: use it to detect duplicates.",
     }),
   ),
   process_uuid: Type.String(),
   timestamp: Type.String({
     pattern: "^\\d{4}-\\d{2}-\\d{2} \\d{2}:\\d{2}:\\d{2}\\.\\d{4}$",
-    description: "UTC; of the newest picture that this tells of.",
+    description: "UTC time of the newest frame in this notification.",
   }),
-  sample: Type.Optional(Type.Literal(true, { description: "Ours: nothing has happened, somebody tests the address." })),
+  sample: Type.Optional(Type.Literal(true, { description: "Extension: a test of the URL, not an event." })),
 };
 
 export const WebhookDetection = Type.Object(
   {
-    topLeftX: Type.Number({ description: "Pixels of the input, as all four." }),
+    topLeftX: Type.Number({ description: "Pixels of the input, like the next three." }),
     topLeftY: Type.Number(),
     height: Type.Number(),
     width: Type.Number(),
@@ -174,13 +173,16 @@ export const NewTracksNotification = Type.Object(
   {
     ...common,
     type: Type.Literal("new-tracks"),
-    track_count: Type.Integer({ minimum: 1, description: "So many new tracks are told of." }),
+    track_count: Type.Integer({ minimum: 1, description: "Number of new tracks." }),
     detections: Type.Array(WebhookDetection, {
-      maxItems: MOST_TOLD,
-      description: `Each as it was first shown, in that order; the first ${MOST_TOLD} where there are more.`,
+      maxItems: MOST_LISTED,
+      description: `Tracks as they first appeared, in that order; at most the first ${MOST_LISTED}.`,
     }),
     tracks: Type.Optional(
-      Type.Array(TrackEntry, { maxItems: MOST_TOLD, description: "Of `full`: the same as whole entries." }),
+      Type.Array(TrackEntry, {
+        maxItems: MOST_LISTED,
+        description: "For `full`: the same tracks as complete entries.",
+      }),
     ),
   },
   { title: "NewTracksNotification", additionalProperties: false },
@@ -191,10 +193,13 @@ export const TargetCountNotification = Type.Object(
   {
     ...common,
     type: Type.Literal("target-count"),
-    track_count: Type.Integer({ minimum: 0, description: "So many targets are in the picture." }),
-    previous_count: Type.Integer({ minimum: 0, description: "So many were told last; 0 before the first." }),
+    track_count: Type.Integer({ minimum: 0, description: "Number of visible targets." }),
+    previous_count: Type.Integer({
+      minimum: 0,
+      description: "Number in the previous notification; 0 before the first.",
+    }),
     active_tracks: Type.Optional(
-      Type.Array(TrackEntry, { maxItems: MOST_TOLD, description: `Of \`full\`: the first ${MOST_TOLD} of them.` }),
+      Type.Array(TrackEntry, { maxItems: MOST_LISTED, description: `For \`full\`: the first ${MOST_LISTED} of them.` }),
     ),
   },
   { title: "TargetCountNotification", additionalProperties: false },

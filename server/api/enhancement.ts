@@ -1,5 +1,5 @@
 /** Enhancement of the report of a finished process: what its pictures show, track by track. */
-import { EnhancementStarted, EnhancementState } from "../../schemas/api/enhancement.ts";
+import { EnhancementStarted, EnhancementState } from "../../schemas/api/track-reports.ts";
 import { withTimeout } from "../async/timing.ts";
 import type { Enhancements } from "../enhancement/enhancements.ts";
 import { ServiceError } from "../service-error.ts";

@@ -1,6 +1,5 @@
 /** The graph of a running process, and graphs that are tried. */
 
-import { BranchListing, BranchRecord, NewBranch } from "../../schemas/api/branches.ts";
 import {
   LiveProperties,
   LivePropertiesSet,
@@ -8,6 +7,7 @@ import {
   ProcessGraphQuery,
   TryBody,
 } from "../../schemas/api/graphs.ts";
+import { BranchListing, BranchRecord, NewBranch } from "../../schemas/api/outputs.ts";
 import { StartedProcess } from "../../schemas/api/processes.ts";
 import { Deleted } from "../../schemas/api/records.ts";
 import type { Config } from "../../schemas/config.ts";

@@ -2,12 +2,12 @@
 import type { Static } from "typebox";
 import {
   DeletedReport,
+  TrackCollection,
   TrackedListing,
   TrackedQuery,
   TrackReportRecord,
   TracksQuery,
 } from "../../schemas/api/track-reports.ts";
-import { TrackCollection } from "../../schemas/api/tracks.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { WholeTrack } from "../../tracks/format.ts";
 import { TRACKS_FORMATS } from "../../tracks/formats.ts";

@@ -1,7 +1,6 @@
 /** What makes two sources, or two outputs, of a user the same: 32 bytes. The alias does not count. */
 import { createHash } from "node:crypto";
-import { canonicalJson } from "../../schemas/canonical-json.ts";
-import type { Json } from "../../schemas/json.ts";
+import { canonicalJson, type Json } from "../../schemas/json.ts";
 import { readAuthority } from "../net/url.ts";
 import type { TelemetrySetting } from "./telemetry-cfg.ts";
 

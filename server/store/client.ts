@@ -5,8 +5,8 @@
  */
 import type { Logger } from "pino";
 import postgres from "postgres";
-import { canonicalJson } from "../../schemas/canonical-json.ts";
 import type { Config } from "../../schemas/config.ts";
+import { canonicalJson } from "../../schemas/json.ts";
 import { forgetLostTransactions } from "./lost-transactions.ts";
 import type { Sealer } from "./sealing/keyring.ts";
 

@@ -1,5 +1,5 @@
 /** The work of enhancing reports: who does it, how far it is, and what was found out. Claimed as processes are. */
-import type { EnhancementStatus } from "../../schemas/api/enhancement.ts";
+import type { EnhancementStatus } from "../../schemas/api/track-reports.ts";
 import type { EnhancedTrack, TrackToEnhance } from "../../schemas/enhancement.ts";
 import type { ProcessState } from "../processes/processes.ts";
 import { ServiceError } from "../service-error.ts";

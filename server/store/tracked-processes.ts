@@ -1,5 +1,5 @@
 /** Processes, as far as their track reports are concerned. */
-import type { EnhancementStatus } from "../../schemas/api/enhancement.ts";
+import type { EnhancementStatus } from "../../schemas/api/track-reports.ts";
 import type { ProcessState } from "../processes/processes.ts";
 import type { Queries } from "./client.ts";
 import { cutPage, type Page, type PageRequest, readPage } from "./page.ts";

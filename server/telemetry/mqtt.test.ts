@@ -125,15 +125,15 @@ test("resolves host names", async () => {
 });
 
 const bad: readonly (readonly [string, string | Buffer, RegExp])[] = [
-  ["NaN", '{"timestamp": NaN, "sensor_hfov": 60, "sensor_vfov": 34}', /no JSON/],
+  ["NaN", '{"timestamp": NaN, "sensor_hfov": 60, "sensor_vfov": 34}', /not valid JSON/],
   ["a string for a number", text({ ...FULL, latitude: "41.4" }), /\/latitude/],
   ["null for a number", text({ ...FULL, altitude: null }), /\/altitude/],
   ["the latitude 91", text({ ...FULL, latitude: 91 }), /\/latitude/],
   ["yaw 720", text({ ...FULL, camera_yaw: 720 }), /\/camera_yaw/],
   ["no field of view", text({ ...FULL, sensor_hfov: undefined }), /sensor_hfov/],
   ["an endless number", text(FULL).replace("3.5", "1e999"), /\/speed/],
-  ["bytes that are not text", Buffer.from([0x00, 0xff, 0xfe, 0x80]), /no JSON/],
-  ["nothing at all", "", /no JSON/],
+  ["bytes that are not text", Buffer.from([0x00, 0xff, 0xfe, 0x80]), /not valid JSON/],
+  ["nothing at all", "", /not valid JSON/],
   ["a list", "[]", /object/],
 ];
 test("counts and reports invalid messages, and uses none of them", async () => {

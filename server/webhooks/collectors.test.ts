@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import {
-  MOST_TOLD,
+  MOST_LISTED,
   NewTracksNotification,
   TargetCountNotification,
   type WebhookNotification,
@@ -183,10 +183,10 @@ test("counts untracked objects, and never sends them as new", () => {
 });
 
 test("lists tracks up to the limit and counts all", () => {
-  const crowd = Array.from({ length: MOST_TOLD + 200 }, (_, i) => i + 1);
+  const crowd = Array.from({ length: MOST_LISTED + 200 }, (_, i) => i + 1);
   for (const eventType of ["new-tracks", "target-count"] as const) {
     const [only] = replay([{ timeMs: 0, ids: crowd }], { eventType, format: "full" });
-    assert.equal(only?.body.track_count, MOST_TOLD + 200);
+    assert.equal(only?.body.track_count, MOST_LISTED + 200);
     const check = eventType === "new-tracks" ? checkNewTracks : checkTargetCount;
     assert.deepEqual(check(only?.body), []);
   }

@@ -4,7 +4,7 @@
  */
 import {
   type EventType,
-  MOST_TOLD,
+  MOST_LISTED,
   type NewTracksNotification,
   type NotificationFormat,
   type TargetCountNotification,
@@ -84,7 +84,7 @@ export class NewTracksCollector implements Collector {
       collected.count += 1;
       collected.message = message;
       collected.dueMs = Math.min(collected.dueMs, dueAfter(nowMs, Number.POSITIVE_INFINITY, backoffMs));
-      if (collected.entries.length < MOST_TOLD) collected.entries.push(entry);
+      if (collected.entries.length < MOST_LISTED) collected.entries.push(entry);
     }
   }
 
@@ -198,7 +198,7 @@ export class TargetCountCollector implements Collector {
       type: "target-count",
       track_count: active.length,
       previous_count: previous,
-      ...(this.#rule.format === "full" && { active_tracks: active.slice(0, MOST_TOLD) }),
+      ...(this.#rule.format === "full" && { active_tracks: active.slice(0, MOST_LISTED) }),
     };
   }
 

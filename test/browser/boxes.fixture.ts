@@ -1,7 +1,7 @@
 /** Whether boxes on a picture that was shown are where the service says, and whether it is that picture. */
 import type { Page } from "playwright-core";
 import type { DetectionMessage, TrackEntry } from "../../client/client.ts";
-import { colourOf } from "../../console/live/colours.ts";
+import { trackColour } from "../../console/components/format.ts";
 import { type Colour, type Point, readPicture, readShown, toRgb } from "./shown-frames.fixture.ts";
 
 type Box = TrackEntry["scaled_bbox"];
@@ -46,7 +46,7 @@ export interface EdgeVerdict {
 }
 
 export async function judgeEdges(page: Page, { timestamp, active_tracks }: DetectionMessage): Promise<EdgeVerdict[]> {
-  const colours = await Promise.all(active_tracks.map(({ track_id }) => toRgb(page, colourOf(track_id))));
+  const colours = await Promise.all(active_tracks.map(({ track_id }) => toRgb(page, trackColour(track_id))));
   return Promise.all(
     active_tracks.map(async ({ track_id, scaled_bbox }, i) => {
       const own = colours[i] ?? INK;

@@ -1,13 +1,13 @@
-/** Alerts and webhooks of the console, with a real broker and a real receiver, on people of a real clip. */
+/** Alerts and webhooks in the console, with a real broker and a real receiver, on a clip with people. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, test } from "node:test";
 import type { Locator, Page } from "playwright-core";
-import { HeadlessBrowser } from "../../cli/bench/media/browser.ts";
 import type { AlertRecord } from "../../schemas/api/alerts.ts";
 import type { StartedProcess } from "../../schemas/api/processes.ts";
+import { HeadlessBrowser } from "../../tools/bench/media/browser.ts";
 import { TestService, uploadVideo } from "../api/service.fixture.ts";
 import { MISSING_CLIP, testClip } from "../clips.fixture.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
@@ -26,12 +26,12 @@ after(async () => {
 
 const watch = new Watch();
 
-/** Keeps the bodies of what it is called with. */
+/** Keeps the bodies of its requests. */
 async function openReceiver(): Promise<{ readonly url: string; readonly bodies: string[] }> {
   const bodies: string[] = [];
   const server = createServer(async (request, response) => {
     let body = "";
-    for await (const part of request) body += part;
+    for await (const chunk of request) body += chunk;
     bodies.push(body);
     response.end();
     watch.look();
@@ -42,7 +42,7 @@ async function openReceiver(): Promise<{ readonly url: string; readonly bodies: 
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, bodies };
 }
 
-/** Each test has a process of its own: on a slow machine the clip is over before the last one begins. */
+/** Each test has its own process: on a slow machine the clip ends before the last test begins. */
 async function withProcess(work: (uuid: string) => Promise<void>): Promise<void> {
   const source = await uploadVideo(service, clip ?? "", { alias: "Campus" });
   const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`, {
@@ -59,10 +59,10 @@ const readAlerts = async (): Promise<readonly AlertRecord[]> =>
 
 type Point = readonly [x: number, y: number];
 
-/** By the hand of somebody who sees the picture. */
+/** Pixel of a point in fractions of the frame. */
 async function pointAt(frame: Locator, [x, y]: Point): Promise<Point> {
   await frame.scrollIntoViewIfNeeded();
-  const box = (await frame.boundingBox()) ?? assert.fail("there is no frame");
+  const box = (await frame.boundingBox()) ?? assert.fail("the frame is not visible");
   return [box.x + x * box.width, box.y + y * box.height];
 }
 
@@ -100,17 +100,17 @@ const ZONE: readonly Point[] = [
 ];
 
 test(
-  "a zone is drawn by mouse and finger, too few points are refused in words, and its notices come",
+  "draws a zone by mouse and touch, rejects too few points with a message, and shows notifications",
   { skip },
   run(async () => {
     const page = await signIn(browser, service.url, { page: "alerts" });
     await page.getByText("No alerts yet").waitFor();
     await photograph(page, "alerts-none");
     await page.getByRole("link", { name: "New alert" }).click();
-    await page.getByRole("img", { name: "The picture of the process" }).waitFor();
-    const frame = page.getByRole("group", { name: "The zone" });
+    await page.getByRole("img", { name: "Frame of the process" }).waitFor();
+    const frame = page.getByRole("group", { name: "Zone" });
     for (const point of ZONE.slice(0, 2)) await click(page, frame, point);
-    await page.getByLabel("Name", { exact: true }).fill("Somebody is there");
+    await page.getByLabel("Name", { exact: true }).fill("Person in the zone");
     await page.getByRole("textbox", { name: "Broker" }).fill(`127.0.0.1:${broker.port}`);
     await page.getByLabel("Topic").fill("alerts/console");
     await page.getByRole("button", { name: "Create" }).click();
@@ -123,55 +123,55 @@ test(
     await photograph(page, "alert-new-zone");
 
     const subscriber = await broker.connect();
-    const told: string[] = [];
+    const received: string[] = [];
     subscriber.on("message", (_, bytes) => {
-      told.push(String(bytes));
+      received.push(String(bytes));
       watch.look();
     });
     await subscriber.subscribeAsync("alerts/console");
     await page.getByRole("button", { name: "Create" }).click();
     await page.getByRole("heading", { name: "Alerts", level: 1 }).waitFor();
     const [alert] = await readAlerts();
-    assert.deepEqual([alert?.alias, alert?.type], ["Somebody is there", "filter-search"]);
+    assert.deepEqual([alert?.alias, alert?.type], ["Person in the zone", "filter-search"]);
     assertNear(alert?.region.polygon, ZONE);
-    const notices = page.getByRole("region", { name: "Notices" });
-    await notices.getByText("triggered").first().waitFor();
-    assert.match(await notices.innerText(), /Campus · [a-z ]+ \d+/);
-    await watch.until("the broker is told, too", () => told.length > 0);
+    const notifications = page.getByRole("region", { name: "Notifications" });
+    await notifications.getByText("triggered").first().waitFor();
+    assert.match(await notifications.innerText(), /Campus · [a-z ]+ \d+/);
+    await watch.until("a message at the broker", () => received.length > 0);
     await page.getByText(/[1-9]\d* delivered/).waitFor();
     await photograph(page, "alerts");
-    await notices.getByRole("link", { name: "Campus" }).first().click();
+    await notifications.getByRole("link", { name: "Campus" }).first().click();
     await page.getByRole("heading", { name: /Campus/, level: 1 }).waitFor();
-    await notices.getByText("triggered").first().waitFor();
-    await photograph(page, "process-notices");
+    await notifications.getByText("triggered").first().waitFor();
+    await photograph(page, "process-notifications");
     await page.close();
   }),
 );
 
 test(
-  "a line shows which way is forward; it is moved by keys and by mouse, and changed later at once",
+  "draws a line with its forward direction by keys and mouse, and changes it on a running process",
   { skip },
   run(async () => {
     const receiver = await openReceiver();
     const page = await signIn(browser, service.url, { page: "alerts/new" });
     await page.getByRole("combobox", { name: "Type" }).selectOption({ label: "A line is crossed (flow-control)" });
-    await page.getByRole("img", { name: "The picture of the process" }).waitFor();
-    const frame = page.getByRole("group", { name: "The line" });
-    // The nearer end comes to where one clicks.
+    await page.getByRole("img", { name: "Frame of the process" }).waitFor();
+    const frame = page.getByRole("group", { name: "Line" });
+    // A click moves the nearer end.
     await click(page, frame, [0.7, 0.1]);
     await page.getByRole("slider", { name: "Point 1" }).focus();
     for (const key of ["ArrowRight", "Shift+ArrowRight", "Shift+ArrowUp", "ArrowDown"]) await page.keyboard.press(key);
     const arrow = page.locator(".forward");
     const before = await arrow.getAttribute("points");
-    await page.getByRole("button", { name: "Turn it round" }).click();
+    await page.getByRole("button", { name: "Reverse direction" }).click();
     await untilPage(page, `document.querySelector(".forward").getAttribute("points") !== ${JSON.stringify(before)}`);
-    await page.getByRole("button", { name: "Turn it round" }).click();
+    await page.getByRole("button", { name: "Reverse direction" }).click();
     await page.getByLabel("Name", { exact: true }).fill("Gate");
     await page
-      .getByRole("combobox", { name: "On", exact: true })
-      .selectOption({ label: "All processes, now and later" });
-    await page.getByRole("combobox", { name: "Who is told" }).selectOption({ label: "A web address" });
-    await page.getByLabel("Address", { exact: true }).fill(receiver.url);
+      .getByRole("combobox", { name: "Applies to" })
+      .selectOption({ label: "All processes, current and future" });
+    await page.getByRole("combobox", { name: "Destination" }).selectOption({ label: "Webhook" });
+    await page.getByLabel("URL", { exact: true }).fill(receiver.url);
     await page.getByLabel("Count", { exact: true }).fill("2");
     await page.getByRole("combobox", { name: "Direction" }).selectOption({ label: "forward" });
     await photograph(page, "alert-new-line");
@@ -185,21 +185,21 @@ test(
       [0.7, 0.1],
     ]);
     assert.deepEqual([made?.trigger.count, made?.trigger.direction], [2, "forward"]);
-    assert.ok(!JSON.stringify(made).includes("whsec_"), "it is shown only once");
+    assert.ok(!JSON.stringify(made).includes("whsec_"), "the secret is shown only once");
 
-    await page.getByRole("link", { name: "Change Gate" }).click();
-    await page.getByRole("img", { name: "The picture of the process" }).waitFor();
+    await page.getByRole("link", { name: "Edit Gate" }).click();
+    await page.getByRole("img", { name: "Frame of the process" }).waitFor();
     assert.equal(await page.getByLabel("Count", { exact: true }).inputValue(), "2");
     await drag(page, frame, [0.7, 0.1], [0.6, 0.95]);
     await page.getByLabel("Count", { exact: true }).fill("1");
-    await photograph(page, "alert-change");
+    await photograph(page, "alert-edit");
     await page.getByLabel("Apply now").uncheck();
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("A change waits for the next start").waitFor();
-    await page.getByRole("link", { name: "Change Gate" }).click();
+    await page.getByText("A change applies from the next process start").waitFor();
+    await page.getByRole("link", { name: "Edit Gate" }).click();
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByRole("table", { name: "Alerts" }).waitFor();
-    await page.getByText("A change waits for the next start").waitFor({ state: "hidden" });
+    await page.getByText("A change applies from the next process start").waitFor({ state: "hidden" });
     const changed = (await readAlerts()).find(({ alias }) => alias === "Gate");
     assert.deepEqual([changed?.pending, changed?.trigger.count, changed?.trigger.direction], [null, 1, "forward"]);
     assertNear(changed?.region.line, [
@@ -207,9 +207,9 @@ test(
       [0.6, 0.95],
     ]);
 
-    await page.getByRole("button", { name: "Switch off Gate" }).click();
+    await page.getByRole("button", { name: "Disable Gate" }).click();
     await page.getByRole("row", { name: /Gate/ }).getByText("inactive").waitFor();
-    await page.getByRole("button", { name: "Switch on Gate" }).click();
+    await page.getByRole("button", { name: "Enable Gate" }).click();
     await page.getByRole("row", { name: /Gate/ }).getByText("active", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Delete Gate" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
@@ -220,17 +220,17 @@ test(
 );
 
 test(
-  "a process has webhooks: subscribed, tried, delivered to and removed",
+  "subscribes a webhook, sends a sample, delivers events and removes it",
   { skip },
   run(async (process) => {
     const receiver = await openReceiver();
     const page = await signIn(browser, service.url);
     await goTo(page, "Webhooks");
-    await page.getByText("Nobody is called yet").waitFor();
+    await page.getByText("No webhooks yet").waitFor();
     await page.getByRole("button", { name: /^Subscribe to/ }).click();
-    await page.getByLabel("Address", { exact: true }).fill(receiver.url);
+    await page.getByLabel("URL", { exact: true }).fill(receiver.url);
     await page.getByRole("combobox", { name: "Event" }).selectOption("target-count");
-    await page.getByLabel("Seconds between two calls, at least").fill("0.5");
+    await page.getByLabel("Minimum interval (s)").fill("0.5");
     await photograph(page, "webhook-new");
     await page.getByRole("dialog").getByRole("button", { name: "Subscribe" }).click();
     const secret = page.getByRole("dialog").getByLabel("secret", { exact: true });
@@ -238,9 +238,9 @@ test(
     await photograph(page, "webhook-secret");
     await page.getByRole("button", { name: "Done" }).click();
     await page.getByRole("button", { name: `Send a sample to ${receiver.url}` }).click();
-    await page.getByText("The sample was delivered").waitFor();
+    await page.getByText("Sample delivered").waitFor();
     await watch.until("a sample", () => receiver.bodies.some((body) => JSON.parse(body).sample === true));
-    await watch.until("a call", () => receiver.bodies.some((body) => JSON.parse(body).sample !== true));
+    await watch.until("an event", () => receiver.bodies.some((body) => JSON.parse(body).sample !== true));
     assert.equal(JSON.parse(receiver.bodies[0] ?? "").process_uuid, process);
     await page
       .getByRole("row", { name: /target-count/ })
@@ -249,14 +249,14 @@ test(
     await photograph(page, "webhooks");
     await page.getByRole("button", { name: `Remove ${receiver.url}` }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
-    await page.getByText("Nobody is called yet").waitFor();
+    await page.getByText("No webhooks yet").waitFor();
     await service.expect(200, "DELETE", `/process/${process}`);
-    await page.getByText("No process runs").waitFor();
+    await page.getByText("No running processes").waitFor();
     await page.close();
   }),
 );
 
-test("nothing was asked of others, and no page broke its security policy", { skip }, () => {
+test("pages send requests only to the service, and do not violate their security policy", { skip }, () => {
   const foreign = browser.requested.filter((url) => !url.startsWith(service.url) && !/^(blob|data):/.test(url));
   assert.deepEqual(foreign, []);
   assert.deepEqual(browser.complaints, []);

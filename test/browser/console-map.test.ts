@@ -1,10 +1,10 @@
-/** The map and the reports of the console, on people of a real clip that a camera with a known place sees. */
+/** Map and reports in the console, on a clip with people and a camera at a known position. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, test } from "node:test";
 import type { Page } from "playwright-core";
-import { HeadlessBrowser } from "../../cli/bench/media/browser.ts";
 import type { StartedProcess } from "../../schemas/api/processes.ts";
+import { HeadlessBrowser } from "../../tools/bench/media/browser.ts";
 import { createKey, MASTER_KEY, TestService, uploadVideo } from "../api/service.fixture.ts";
 import { MISSING_CLIP, testClip } from "../clips.fixture.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
@@ -13,7 +13,7 @@ import { EVERY, goTo, photograph, signIn, untilPage } from "./console-visitor.fi
 const clip = testClip("vtest.avi");
 const skip = clip === null ? MISSING_CLIP : await withoutModel("default");
 
-/** As if the campus lay across the date line, and the camera hung from a mast. */
+/** A camera on a mast, next to the date line. */
 const TELEMETRY = {
   ...{ latitude: -17, longitude: 179.9999, altitude: 12, rel_altitude: 12 },
   ...{ camera_yaw: 60, camera_pitch: -35, camera_roll: 0, sensor_hfov: 55, sensor_vfov: 43 },
@@ -27,7 +27,7 @@ after(async () => {
 
 const canvasOf = (page: Page) => page.getByRole("application", { name: /^Map of tracks/ });
 const countDrawn = async (page: Page): Promise<number> => Number(await canvasOf(page).getAttribute("data-drawn"));
-/** Pixels of the canvas that something was drawn on. */
+/** Number of pixels that are not transparent. */
 const countInked = (page: Page): Promise<number> =>
   page.evaluate(`(() => {
     const canvas = document.querySelector("canvas");
@@ -41,48 +41,48 @@ async function untilDrawn(page: Page, act: () => Promise<void>): Promise<void> {
   await untilPage(page, `document.querySelector("canvas").dataset.drawn > ${before}`);
 }
 
-/** Whether nothing is drawn for so many pictures of the screen. */
-const STANDS_STILL = `new Promise((done) => {
+/** Whether the map is not redrawn for 20 animation frames. */
+const IS_IDLE = `new Promise((done) => {
   const count = () => document.querySelector("canvas").dataset.drawn;
   const first = count();
   let left = 20;
-  const look = () => (left-- > 0 ? requestAnimationFrame(look) : done(count() === first));
-  look();
+  const check = () => (left-- > 0 ? requestAnimationFrame(check) : done(count() === first));
+  check();
 })`;
 
-test("the map shows the camera, what it sees, and tracks at their places", { skip }, async () => {
+test("shows the camera, its footprint and geolocated tracks", { skip }, async () => {
   const page = await signIn(browser, service.url, { page: "map" });
-  await page.getByText("No process runs").waitFor();
+  await page.getByText("No running processes").waitFor();
   const source = await uploadVideo(service, clip ?? "", { alias: "Campus" });
   const start = () =>
     service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`, {
       json: { params: { every: EVERY } },
     });
-  const { process_uuid: blind } = await start();
-  await page.getByText("Nothing has a place yet").waitFor();
-  await photograph(page, "map-nothing");
-  await service.expect(200, "DELETE", `/process/${blind}`);
+  const { process_uuid: unlocated } = await start();
+  await page.getByText("No geolocated objects yet.").waitFor();
+  await photograph(page, "map-empty");
+  await service.expect(200, "DELETE", `/process/${unlocated}`);
 
   const telemetry_cfg = { type: "static", parameters: TELEMETRY };
   await service.expect(200, "PATCH", `/source/${source.uuid}`, { json: { telemetry_cfg } });
   await start();
-  await page.getByText(/^In words: 1 camera, [1-9]/).click();
-  const table = page.getByRole("table", { name: "What is on the map" });
+  await page.getByText(/^Table: 1 camera, [1-9]/).click();
+  const table = page.getByRole("table", { name: "Cameras and tracks" });
   await table
     .getByText(/^person \d+$/)
     .first()
     .waitFor();
   assert.match(await table.innerText(), /-17\.000000, 179\.999900/);
-  const places = [...(await table.innerText()).matchAll(/person \d+\s+(-?[\d.]+), (-?[\d.]+)/g)];
-  assert.ok(places.length > 0);
-  for (const [, latitude, longitude] of places) {
+  const positions = [...(await table.innerText()).matchAll(/person \d+\s+(-?[\d.]+), (-?[\d.]+)/g)];
+  assert.ok(positions.length > 0);
+  for (const [, latitude, longitude] of positions) {
     assert.ok(Math.abs(Number(latitude) + 17) < 0.002, latitude);
     assert.ok(180 - Math.abs(Number(longitude)) < 0.002, longitude);
   }
   assert.ok((await countInked(page)) > 5_000);
   await photograph(page, "map");
 
-  // By wheel, hand and keys; nobody sees the same twice.
+  // Wheel, mouse and keys: each of them changes the map.
   const box = (await canvasOf(page).boundingBox()) ?? assert.fail();
   await page.mouse.move(box.x + 200, box.y + 150);
   await untilDrawn(page, () => page.mouse.wheel(0, -300));
@@ -91,31 +91,34 @@ test("the map shows the camera, what it sees, and tracks at their places", { ski
   await page.mouse.up();
   await canvasOf(page).focus();
   for (const key of ["ArrowLeft", "+", "-", "0"]) await untilDrawn(page, () => page.keyboard.press(key));
-  for (const name of ["Closer", "Further", "Show all"])
+  for (const name of ["Zoom in", "Zoom out", "Show all"])
     await untilDrawn(page, () => page.getByRole("button", { name }).click());
   await page.close();
 });
 
-test("the map is not drawn again while nothing changes", { skip }, async () => {
+test("does not redraw the map while nothing changes", { skip }, async () => {
   const page = await signIn(browser, service.url, { page: "map" });
-  await page.getByText(/^In words: 1 camera, [1-9]/).waitFor();
+  await page.getByText(/^Table: 1 camera, [1-9]/).waitFor();
   const [{ uuid }] = (await service.expect<{ processes: [{ uuid: string }] }>(200, "GET", "/processes")).processes;
   await service.expect(200, "POST", `/process/${uuid}/pause`);
-  while (!(await page.evaluate(STANDS_STILL)));
+  while (!(await page.evaluate(IS_IDLE)));
   await service.expect(200, "POST", `/process/${uuid}/resume`);
   await page.close();
 });
 
-test("a report is followed, walked through by its time line, downloaded, enhanced and deleted", { skip }, async () => {
+test("shows a live report with its time line; downloads, enhances and deletes it", { skip }, async () => {
   const page = await signIn(browser, service.url, { page: "reports" });
   await page.getByRole("link", { name: "Campus" }).first().waitFor();
   await photograph(page, "reports");
-  await page.getByRole("row", { name: /runs/ }).getByRole("link", { name: "Campus" }).click();
-  await page.getByText("once it has finished").waitFor();
+  await page
+    .getByRole("row", { name: /running/ })
+    .getByRole("link", { name: "Campus" })
+    .click();
+  await page.getByText("once the process has finished").waitFor();
   assert.equal(await page.getByRole("button", { name: "Enhance" }).count(), 0);
-  // It grows by itself.
+  // Tracks appear without a reload.
   await page.getByRole("article").first().waitFor();
-  const bars = page.getByRole("group", { name: /^When \d+ tracks/ }).getByRole("button");
+  const bars = page.getByRole("group", { name: /^Time line of \d+ track/ }).getByRole("button");
   const bar = bars.first();
   await bar.hover();
   const label = (await bar.getAttribute("aria-label")) ?? "";
@@ -168,23 +171,23 @@ test("a report is followed, walked through by its time line, downloaded, enhance
   const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`, { key });
   await service.expect(200, "DELETE", `/process/${started.process_uuid}`, { key });
   await other.getByRole("table").getByRole("link").click();
-  await other.getByText("This key has no enhancement").waitFor();
+  await other.getByText("Enhancement is not enabled for this key").waitFor();
   assert.equal(await other.getByRole("button", { name: /^Enhance/ }).count(), 0);
   await other.close();
 
   await page.getByRole("button", { name: "Delete" }).click();
-  await page.getByRole("dialog").getByText("their pictures go").waitFor();
+  await page.getByRole("dialog").getByText("their paths and images").waitFor();
   await photograph(page, "report-delete");
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
-  await page.getByText("The report is gone").waitFor();
+  await page.getByText("Report deleted").waitFor();
   await page.getByRole("heading", { name: "Reports", level: 1 }).waitFor();
   await service.expect(404, "GET", `/process/${uuid}/tracks`);
   await page.close();
 });
 
-test("the pages ask nobody but the service for anything, and keep their own security policy", { skip }, () => {
+test("pages send requests only to the service, and do not violate their security policy", { skip }, () => {
   const foreign = browser.requested.filter((url) => !url.startsWith(service.url) && !/^(blob|data):/.test(url));
   assert.deepEqual(foreign, []);
   assert.deepEqual(browser.complaints, []);
-  assert.ok(!browser.requested.some((url) => url.includes(MASTER_KEY)), "the key is in no address");
+  assert.ok(!browser.requested.some((url) => url.includes(MASTER_KEY)), "no address contains the key");
 });

@@ -1,24 +1,24 @@
-/** Somebody who uses the console: signs in, goes from page to page, and has their pictures taken. */
+/** Actions of a user of the console, and checks of a page in both themes. */
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
-import type { HeadlessBrowser } from "../../cli/bench/media/browser.ts";
+import type { HeadlessBrowser } from "../../tools/bench/media/browser.ts";
 import { MASTER_KEY } from "../api/service.fixture.ts";
 
 const FOLDER = fileURLToPath(new URL("../../build/screenshots/", import.meta.url));
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** Which pictures a process looks at, here: looking at each would keep the machine from everything else. */
+/** Inference on every n-th frame: on each, it would take all processor time of the test machine. */
 export const EVERY = 3;
 
 const THEMES = ["light", "dark"] as const;
 const HEIGHTS = { 360: 740, 1280: 800, 2560: 1440 } as const;
 type Width = keyof typeof HEIGHTS;
 const USUAL: Width = 1280;
-/** Pictures are for people, and take their time: they are taken with `SCREENSHOTS=usual`, or `all` for every width. */
+/** Screenshots are slow and optional: `SCREENSHOTS=usual`, or `all` for every width. */
 const { SCREENSHOTS } = process.env;
 const WIDTHS: readonly Width[] = SCREENSHOTS === "all" ? [360, 2560, USUAL] : [USUAL];
 
@@ -40,39 +40,39 @@ export async function signIn(
   return page;
 }
 
-/** By the navigation, as people do. */
+/** By the navigation. */
 export async function goTo(page: Page, title: string): Promise<void> {
   await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: title, exact: true }).click();
   await page.getByRole("heading", { name: title, level: 1 }).waitFor();
 }
 
-/** Until an expression holds on the page. Its own `waitForFunction` would be against the security policy of the console. */
+/** Until an expression is true on the page. The security policy of the console forbids Playwright's `waitForFunction`. */
 export async function untilPage(page: Page, expression: string): Promise<void> {
   await page.evaluate(
-    `new Promise((done) => { const look = () => (${expression}) ? done() : requestAnimationFrame(look); look(); })`,
+    `new Promise((done) => { const check = () => (${expression}) ? done() : requestAnimationFrame(check); check(); })`,
   );
 }
 
-/** In both themes: nothing on the page keeps anybody out, and nothing is wider than the page. Pictures go to build/screenshots/. */
+/** In both themes: no accessibility violations, nothing wider than the page. Screenshots go to build/screenshots/. */
 export async function photograph(page: Page, name: string): Promise<void> {
   mkdirSync(FOLDER, { recursive: true });
   for (const theme of THEMES) {
     await page.emulateMedia({ colorScheme: theme });
     for (const width of WIDTHS) {
       await page.setViewportSize({ width, height: HEIGHTS[width] });
-      // Two pictures later everything has its place.
+      // The layout is settled after two animation frames.
       await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
-      const spare = await page.evaluate("document.documentElement.scrollWidth - window.innerWidth");
-      assert.ok(Number(spare) <= 0, `${name} is ${spare} pixels wider than ${width}`);
+      const overflow = await page.evaluate("document.documentElement.scrollWidth - window.innerWidth");
+      assert.ok(Number(overflow) <= 0, `${name} is ${overflow} pixels wider than ${width}`);
       if (SCREENSHOTS !== undefined) await page.screenshot({ path: join(FOLDER, `${name}-${width}-${theme}.png`) });
     }
-    assert.deepEqual(await findBarriers(page, theme), [], `${name}, ${theme}`);
+    assert.deepEqual(await findViolations(page, theme), [], `${name}, ${theme}`);
   }
   await page.emulateMedia({ colorScheme: "light" });
 }
 
-/** What a theme changes are colours alone: everything else is looked at once. */
-async function findBarriers(page: Page, theme: (typeof THEMES)[number]): Promise<readonly string[]> {
+/** A theme changes only colours: everything else is checked once. */
+async function findViolations(page: Page, theme: (typeof THEMES)[number]): Promise<readonly string[]> {
   if (!(await page.evaluate("'axe' in window"))) await page.evaluate(AXE);
   const { violations } = (await page.evaluate(
     `axe.run(document, { resultTypes: ["violations"]${theme === "dark" ? ', runOnly: ["color-contrast"]' : ""} })`,

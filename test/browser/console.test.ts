@@ -1,4 +1,4 @@
-/** The console as a person uses it: signing in, sources, processes, recordings, graphs, usage. */
+/** The console in a browser: sign-in, sources, processes, recordings, graphs, usage. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { after, before, type TestContext, test } from "node:test";
 import { promisify } from "node:util";
 import type { Page, Request } from "playwright-core";
-import { HeadlessBrowser } from "../../cli/bench/media/browser.ts";
-import { publishTimeCode, type TimeCodePublisher } from "../../cli/bench/media/time-code-publisher.ts";
 import type { ProcessRecord } from "../../schemas/api/processes.ts";
+import { HeadlessBrowser } from "../../tools/bench/media/browser.ts";
+import { publishTimeCode, type TimeCodePublisher } from "../../tools/bench/media/time-code.ts";
 import { createKey, MASTER_KEY, revokeKey, TestService } from "../api/service.fixture.ts";
 import { MISSING_CLIP, testClip } from "../clips.fixture.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
@@ -19,11 +19,11 @@ import { Relay } from "./relay.fixture.ts";
 import { keepShown, Witness } from "./shown-frames.fixture.ts";
 
 const FRAMES = 16;
-/** Of elements that authors may use; it shows no pictures. */
+/** Of elements that are allowed in a tried graph; it has no video output. */
 const SMALL_GRAPH = "graph: try\nchains:\n  main: [source, decode, stage, detect, detections]\n";
-/** As many as a list shows at first. */
+/** The length of a list before "Show more". */
 const FIRST_ROWS = 50;
-const MOST_FIRST_VIEW_BYTES = 200_000;
+const MAX_INITIAL_BYTES = 200_000;
 
 const run = promisify(execFile);
 const folder = temporaryFolder();
@@ -31,7 +31,7 @@ const real = testClip("vtest.avi");
 const clip = real === null ? await makeClip(folder, 3000) : await lengthen(real);
 const lacksPeople = real === null ? MISSING_CLIP : await withoutModel("default");
 
-/** So that it lasts longer than the tests, on a machine that is busy with others. */
+/** Longer than the tests take on a busy machine. */
 async function lengthen(file: string): Promise<string> {
   const long = join(folder, "campus.avi");
   await run("ffmpeg", ["-v", "error", "-stream_loop", "3", "-i", file, "-c", "copy", long]);
@@ -55,11 +55,11 @@ after(async () => {
   await service.close();
 });
 
-/** Each begins where the one before it ended: after one that failed there is nothing to begin with. */
+/** Each step continues where the one before it ended: after a failure, the others are skipped. */
 let isBroken = false;
 function step(name: string, body: (context: TestContext) => unknown, skip: string | false = false): void {
   test(name, { skip }, async (context) => {
-    if (isBroken) return context.skip("a step before it failed");
+    if (isBroken) return context.skip("an earlier step failed");
     isBroken = true;
     await body(context);
     isBroken = false;
@@ -68,12 +68,12 @@ function step(name: string, body: (context: TestContext) => unknown, skip: strin
 
 const dialog = () => page.getByRole("dialog");
 const row = (name: string) => page.getByRole("row").filter({ hasText: name });
-/** What a person without a mouse would use next. */
+/** Name of the focused element. */
 const focused = (): Promise<string> =>
   page.evaluate("document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent.trim()");
 
-step("one signs in with a key, and learns why another is refused; the first view is small", async () => {
-  await page.getByLabel("API key").fill("wh_nobody_knows");
+step("signs in with a key, rejects a wrong one with a message, and has a small initial download", async () => {
+  await page.getByLabel("API key").fill("wh_unknown");
   await page.keyboard.press("Enter");
   await page.getByRole("alert").getByText("key", { exact: false }).waitFor();
   await photograph(page, "sign-in");
@@ -83,7 +83,7 @@ step("one signs in with a key, and learns why another is refused; the first view
   const bytes = await page.evaluate(
     "[...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')].reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)",
   );
-  assert.ok(Number(bytes) > 10_000 && Number(bytes) < MOST_FIRST_VIEW_BYTES, `${bytes} bytes`);
+  assert.ok(Number(bytes) > 10_000 && Number(bytes) < MAX_INITIAL_BYTES, `${bytes} bytes`);
   await page.getByRole("link", { name: "Sources" }).first().click();
   await page.getByText("No sources yet").waitFor();
   await photograph(page, "sources-empty");
@@ -91,9 +91,9 @@ step("one signs in with a key, and learns why another is refused; the first view
   await page.getByText("No sources yet").waitFor();
 });
 
-step("pages are reached by keys alone: the content is one step away, and what has the focus is seen", async () => {
+step("all pages can be reached by keyboard, with a link to the content and a visible focus", async () => {
   await page.keyboard.press("Tab");
-  assert.equal(await focused(), "To the content");
+  assert.equal(await focused(), "Skip to content");
   await page.keyboard.press("Enter");
   assert.equal(await page.evaluate("document.activeElement.id"), "content");
   assert.match(page.url(), /\/console\/sources$/);
@@ -127,73 +127,70 @@ step("pages are reached by keys alone: the content is one step away, and what ha
     "document.querySelector('[aria-current]').getBoundingClientRect().right <= document.documentElement.clientWidth",
   );
   await page.setViewportSize({ width: 1280, height: 800 });
-  for (const nowhere of ["%E0%A4%A", "nowhere"]) {
-    await page.goto(`${service.url}/console/${nowhere}`);
-    await page.getByRole("heading", { level: 1, name: "There is no such page" }).waitFor();
+  for (const unknown of ["%E0%A4%A", "unknown"]) {
+    await page.goto(`${service.url}/console/${unknown}`);
+    await page.getByRole("heading", { level: 1, name: "Page not found" }).waitFor();
   }
-  await photograph(page, "no-such-page");
-  await page.getByRole("link", { name: "To the first page" }).click();
+  await photograph(page, "page-not-found");
+  await page.getByRole("link", { name: "Go to the start page" }).click();
   await page.getByRole("heading", { level: 1, name: "Live" }).waitFor();
   await photograph(page, "live-empty");
   await goTo(page, "Sources");
 });
 
-step("who has gone elsewhere while something was being started is left there", async () => {
+step("does not navigate after a slow start when the user has left the page", async () => {
   await goTo(page, "Live");
-  let start = () => {};
-  const started = new Promise<void>((resolve) => {
-    start = resolve;
+  let respond = () => {};
+  const responded = new Promise<void>((resolve) => {
+    respond = resolve;
   });
   await page.route("**/demo", async (route) => {
     if (route.request().method() !== "POST") return route.continue();
-    await started;
+    await responded;
     await route.fulfill({ status: 201, json: { source_uuid: "0198", process_uuid: "0199" } });
   });
   await page.getByRole("button", { name: "Show me a demo" }).click();
   await page.getByRole("status").getByText("Starting").waitFor();
   await goTo(page, "Sources");
-  const answered = page.waitForEvent("requestfinished", (request) => request.method() === "POST");
-  start();
-  await answered;
+  const finished = page.waitForEvent("requestfinished", (request) => request.method() === "POST");
+  respond();
+  await finished;
   await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
   assert.match(page.url(), /\/console\/sources$/);
   await page.unroute("**/demo");
 });
 
-step(
-  "a dialog keeps the focus to itself and gives it back; what is no video is refused in it, a video is there",
-  async () => {
-    const opener = page.getByRole("button", { name: "Upload a video" });
-    await opener.focus();
-    await page.keyboard.press("Enter");
-    await dialog().waitFor();
-    for (let i = 0; i < 8; i++) {
-      await page.keyboard.press("Tab");
-      assert.ok(await page.evaluate("document.activeElement.matches('dialog *, body')"), await focused());
-    }
-    await page.keyboard.press("Escape");
-    await dialog().waitFor({ state: "detached" });
-    assert.equal(await focused(), "Upload a video");
+step("a dialog traps and returns the focus; rejects a file that is not a video, and uploads a video", async () => {
+  const opener = page.getByRole("button", { name: "Upload a video" });
+  await opener.focus();
+  await page.keyboard.press("Enter");
+  await dialog().waitFor();
+  for (let i = 0; i < 8; i++) {
+    await page.keyboard.press("Tab");
+    assert.ok(await page.evaluate("document.activeElement.matches('dialog *, body')"), await focused());
+  }
+  await page.keyboard.press("Escape");
+  await dialog().waitFor({ state: "detached" });
+  assert.equal(await focused(), "Upload a video");
 
-    await opener.click();
-    await photograph(page, "sources-upload");
-    const notes = join(folder, "notes.mp4");
-    writeFileSync(notes, "This is no video.");
-    await dialog().getByLabel("File").setInputFiles(notes);
-    await dialog().getByRole("button", { name: "Upload" }).click();
-    await dialog().getByRole("alert").waitFor();
-    await page.evaluate(
-      "window.shares = []; new MutationObserver(() => shares.push(document.querySelector('progress')?.getAttribute('value'))).observe(document.body, { subtree: true, childList: true, attributes: true })",
-    );
-    await dialog().getByLabel("File").setInputFiles(clip);
-    await dialog().getByLabel("Name").fill("Campus");
-    await dialog().getByRole("button", { name: "Upload" }).click();
-    await row("Campus").getByText("File", { exact: true }).waitFor();
-    assert.ok(Number(await page.evaluate("shares.filter(Boolean).length")) > 0, "progress was shown");
-  },
-);
+  await opener.click();
+  await photograph(page, "sources-upload");
+  const notes = join(folder, "notes.mp4");
+  writeFileSync(notes, "This is not a video.");
+  await dialog().getByLabel("File").setInputFiles(notes);
+  await dialog().getByRole("button", { name: "Upload" }).click();
+  await dialog().getByRole("alert").waitFor();
+  await page.evaluate(
+    "window.values = []; new MutationObserver(() => values.push(document.querySelector('progress')?.getAttribute('value'))).observe(document.body, { subtree: true, childList: true, attributes: true })",
+  );
+  await dialog().getByLabel("File").setInputFiles(clip);
+  await dialog().getByLabel("Name").fill("Campus");
+  await dialog().getByRole("button", { name: "Upload" }).click();
+  await row("Campus").getByText("File", { exact: true }).waitFor();
+  assert.ok(Number(await page.evaluate("values.filter(Boolean).length")) > 0, "progress was shown");
+});
 
-step("a stream is added, watched while it is published, recorded, and a source is deleted", async () => {
+step("adds a stream, plays it while it is published, and deletes a source", async () => {
   const address = `${rtsp}/${username}/gate`;
   const add = async (name: string, url: string) => {
     await page.getByRole("button", { name: "Add a stream" }).click();
@@ -220,7 +217,7 @@ step("a stream is added, watched while it is published, recorded, and a source i
   await row("Gate").getByText("streaming").waitFor();
   await photograph(page, "sources");
   await page.getByRole("button", { name: "Watch Gate" }).click();
-  const player = page.frameLocator("iframe[title='Live picture of Gate']");
+  const player = page.frameLocator("iframe[title='Live video of Gate']");
   await player.locator("body[data-state=live]").waitFor();
   await photograph(page, "sources-watch");
   await dialog().getByRole("button", { name: "HLS" }).click();
@@ -234,15 +231,15 @@ step("a stream is added, watched while it is published, recorded, and a source i
   await photograph(page, "sources-delete");
   await dialog().getByRole("button", { name: "Delete" }).focus();
   await page.keyboard.press("Enter");
-  await page.getByRole("status").getByText("is gone").waitFor();
+  await page.getByRole("status").getByText("deleted").waitFor();
   await row("Drone").waitFor({ state: "detached" });
   assert.equal(await page.evaluate("document.activeElement.id"), "content");
 });
 
-step("recordings are played and downloaded", async () => {
+step("plays and downloads a recording", async () => {
   await publisher?.stop();
   await goTo(page, "Recordings");
-  await row("Gate").getByText("goes on").waitFor({ state: "detached" });
+  await row("Gate").getByText("recording", { exact: true }).waitFor({ state: "detached" });
   await page.getByRole("button", { name: "Play Gate" }).click();
   await dialog().waitFor();
   await page.evaluate(
@@ -256,13 +253,13 @@ step("recordings are played and downloaded", async () => {
   assert.equal(await file.failure(), null);
 });
 
-step("a process is started with params of its schema", async () => {
+step("starts a process with parameters from its schema", async () => {
   await goTo(page, "Processes");
-  await page.getByText("Nothing runs").waitFor();
+  await page.getByText("No running processes").waitFor();
   await photograph(page, "processes-empty");
   await page.getByRole("link", { name: "Start a process" }).click();
   await page.getByLabel("Source").selectOption("Campus");
-  await page.getByText("Params").click();
+  await page.getByText("Parameters").click();
   await page.getByLabel("confidence").fill("0.3");
   await page.getByRole("textbox", { name: "classes" }).fill("person, car");
   await page.getByRole("textbox", { name: "every" }).fill(String(EVERY));
@@ -281,7 +278,7 @@ step("a process is started with params of its schema", async () => {
 
 const processUuid = (): string => page.url().split("/").at(-1) ?? "";
 step(
-  "boxes lie on the objects of the very picture that is shown, while it plays",
+  "draws boxes on the objects of the frame that is shown",
   async (context) => {
     const witness = new Witness(service, processUuid());
     context.after(() => witness.stop());
@@ -290,7 +287,7 @@ step(
     const pictures = [...witness.pictures.values()];
     const total = { boxes: 0, seen: 0, right: 0, own: 0, foreign: 0 };
     for (const { timestamp, tracks } of shown) {
-      // Nobody looked at it, for there was no time to.
+      // No inference was run on this frame.
       if (tracks === "" && !witness.messages.has(timestamp)) continue;
       const message = await witness.messageOf(timestamp);
       assert.equal(Number(tracks), message.active_tracks.length);
@@ -303,23 +300,23 @@ step(
       const picture = witness.pictures.get(timestamp);
       if (picture === undefined || message.active_tracks.length === 0) continue;
       const own = await judgeLikeness(page, message, picture);
-      assert.ok(own > 0.7, `${timestamp} shows another picture: ${own} of it is as it was`);
+      assert.ok(own > 0.7, `${timestamp} shows another frame: ${own} of it matches`);
       total.own += own;
       const other = pictures[(pictures.indexOf(picture) + (pictures.length >> 1)) % pictures.length];
       if (other !== undefined) total.foreign += await judgeLikeness(page, message, other);
     }
-    context.diagnostic(`${shown.length} pictures: ${JSON.stringify(total)}`);
+    context.diagnostic(`${shown.length} frames: ${JSON.stringify(total)}`);
     assert.ok(total.boxes >= FRAMES, `${total.boxes} boxes`);
     assert.ok(total.right > total.seen * 0.9, `${total.right} of ${total.seen} points`);
-    assert.ok(total.foreign < total.own * 0.8, "other pictures can be told from those that were shown");
+    assert.ok(total.foreign < total.own * 0.8, "the comparison distinguishes other frames from the one that is shown");
   },
   lacksPeople,
 );
 
 step(
-  "a process tells how it gets on, its outputs are attached with addresses to copy, and the graph shows its load",
+  "shows the status of a process, attaches an output with an address to copy, and shows the load of the graph",
   async () => {
-    await page.getByText(/[1-9][\d.]* in · [\d.]+ looked at/).waitFor();
+    await page.getByText(/[1-9][\d.]* in · [\d.]+ processed/).waitFor();
     await page.getByText("Attach an output").click();
     await page.getByLabel("Stream path or RTMP address").fill("campus/boxes");
     await page.getByLabel("Resolution").selectOption("360p");
@@ -340,11 +337,11 @@ step(
     await photograph(page, "graph");
     await page.goBack();
     await page.getByRole("button", { name: "Detach campus/boxes" }).click();
-    await outputs.getByText("Nothing is attached").waitFor();
+    await outputs.getByText("No outputs attached").waitFor();
   },
 );
 
-step("the list tells of a process; when the service is away the page says so, and recovers", async () => {
+step("lists a process; shows that the service is unreachable, and recovers", async () => {
   await page.getByRole("link", { name: "Processes" }).first().click();
   await row("Campus").getByText("running").waitFor();
   await photograph(page, "processes");
@@ -354,8 +351,8 @@ step("the list tells of a process; when the service is away the page says so, an
   await other.getByRole("link", { name: "Campus" }).waitFor();
   await relay.cut();
   await other.getByRole("alert").getByText("the service cannot be reached").waitFor();
-  assert.ok(await other.getByRole("link", { name: "Campus" }).isVisible(), "what was known stays");
-  await photograph(other, "processes-away");
+  assert.ok(await other.getByRole("link", { name: "Campus" }).isVisible(), "the last known list stays");
+  await photograph(other, "processes-unreachable");
   // Pressed while it still fails: afterwards the page recovers by itself, and the button may be gone before it is pressed.
   const retry = other.getByRole("button", { name: "Try again" });
   await Promise.all([other.waitForEvent("requestfailed"), retry.click()]);
@@ -364,86 +361,86 @@ step("the list tells of a process; when the service is away the page says so, an
   await other.getByRole("link", { name: "Campus" }).click();
   await other.waitForSelector("canvas[data-timestamp]");
   await relay.cut();
-  await other.getByRole("figure").getByText("The connection is lost").waitFor();
+  await other.getByRole("figure").getByText("Connection lost").waitFor();
   await relay.open();
-  await other.getByRole("figure").getByText("The connection is lost").waitFor({ state: "detached" });
+  await other.getByRole("figure").getByText("Connection lost").waitFor({ state: "detached" });
   await other.close();
   await relay.cut();
 });
 
-/** As if another tab were before it. */
+/** As if another tab were in front. */
 const hide = (isHidden: boolean) =>
   page.evaluate(
     `Object.defineProperty(document, "hidden", { configurable: true, value: ${isHidden} }); document.dispatchEvent(new Event("visibilitychange"))`,
   );
 const isFeed = (request: Request): boolean => request.url().includes("/feed?");
 
-step("pictures are asked for only while the tab is seen", async () => {
+step("requests frames only while the tab is visible", async () => {
   await page.getByRole("link", { name: "Campus" }).click();
   await page.waitForSelector("canvas[data-timestamp]");
   await Promise.all([page.waitForEvent("requestfailed", isFeed), hide(true)]);
   await Promise.all([page.waitForRequest(isFeed), hide(false)]);
 });
 
-step("a process is paused, resumed and stopped; what it leaves is linked", async () => {
+step("pauses, resumes and stops a process, and links its report", async () => {
   await page.getByRole("button", { name: "Pause" }).click();
   await page.getByRole("figure").getByText("Paused.").waitFor();
   await photograph(page, "process-paused");
   await page.getByRole("button", { name: "Resume" }).click();
   await page.getByRole("figure").getByText("Paused.").waitFor({ state: "detached" });
   await page.getByRole("button", { name: "Stop" }).click();
-  await page.getByRole("link", { name: "To the report" }).waitFor();
+  await page.getByRole("link", { name: "Open report" }).waitFor();
   await photograph(page, "process-ended");
   await page.getByRole("link", { name: "Processes" }).last().click();
-  await page.getByText("Nothing runs").waitFor();
-  await page.getByLabel("Ended ones too").check();
+  await page.getByText("No running processes").waitFor();
+  await page.getByLabel("Show ended").check();
   await row("Campus").getByText("finished").waitFor();
   await photograph(page, "processes-ended");
 });
 
-step("graphs are listed, and edited with their faults at their lines, and tried", async () => {
+step("lists graphs, edits a copy with errors at their lines, and tries it", async () => {
   await goTo(page, "Graphs");
   await page.getByRole("link", { name: "preview", exact: true }).waitFor();
   await photograph(page, "graphs");
   await page.getByRole("link", { name: "preview", exact: true }).click();
-  await page.getByText("Text", { exact: true }).click();
+  await page.getByText("YAML", { exact: true }).click();
   await photograph(page, "graph-text");
   await page.getByRole("link", { name: "Edit a copy" }).click();
-  await page.getByText("Nothing is wrong with it.").waitFor();
+  await page.getByText("No errors.").waitFor();
   await photograph(page, "graph-editor");
-  const editor = page.getByRole("textbox", { name: "Text of the graph" });
+  const editor = page.getByRole("textbox", { name: "Graph text" });
   const text = await service.expect<{ yaml: string }>(200, "GET", "/graphs/preview");
-  const write = async (words: string): Promise<void> => {
+  const write = async (next: string): Promise<void> => {
     await editor.click();
     await page.keyboard.press("Control+a");
-    await page.keyboard.insertText(words);
+    await page.keyboard.insertText(next);
   };
   await write(`${text.yaml}\nnonsense: 1\n`);
   const lines = text.yaml.split("\n").length + 1;
   await page.getByRole("button", { name: `Line ${lines}` }).waitFor();
   await page.locator(".cm-lint-marker-error").waitFor();
-  await photograph(page, "graph-faults");
+  await photograph(page, "graph-errors");
   assert.ok(await page.getByRole("button", { name: "Try for a minute" }).isDisabled());
   await page.getByRole("button", { name: `Line ${lines}` }).click();
   await page.keyboard.press("Shift+End");
   await page.keyboard.press("Backspace");
-  await page.getByText("Nothing is wrong with it.").waitFor();
+  await page.getByText("No errors.").waitFor();
   await write(SMALL_GRAPH);
-  await page.getByText("Checking…").waitFor({ state: "detached" });
+  await page.getByText("Validating…").waitFor({ state: "detached" });
   await page.getByLabel("Try it on").selectOption("Campus");
   await page.getByRole("button", { name: "Try for a minute" }).click();
   await page.getByRole("heading", { level: 1, name: /Campus/ }).waitFor();
   await page.getByRole("button", { name: "Stop" }).waitFor();
-  await photograph(page, "process-without-pictures");
-  await page.getByRole("link", { name: "back to it" }).click();
-  await page.getByText("Nothing is wrong with it.").waitFor();
+  await photograph(page, "process-without-video");
+  await page.getByRole("link", { name: "back to the editor" }).click();
+  await page.getByText("No errors.").waitFor();
   assert.equal((await editor.innerText()).trim(), SMALL_GRAPH.trim());
   await page.goBack();
   await page.getByRole("button", { name: "Stop" }).click();
-  await page.getByText("It has ended").waitFor();
+  await page.getByText("The process has ended.").waitFor();
 });
 
-step("of a long list the newest are shown, and more on request", async () => {
+step("shows the newest entries of a long list, and more on request", async () => {
   const names = Array.from({ length: FIRST_ROWS }, (_, i) => `Camera ${i + 1}`);
   for (const alias of names)
     await service.expect(201, "POST", "/stream", {
@@ -457,32 +454,32 @@ step("of a long list the newest are shown, and more on request", async () => {
   await page.getByRole("button", { name: "Show more" }).waitFor({ state: "detached" });
 });
 
-step("whose key is revoked is told so, wherever they are", async () => {
+step("signs out with a message when the key is revoked", async () => {
   const other = await signIn(browser, service.url, { key: await leaving, page: "processes" });
-  await other.getByText("Nothing runs").waitFor();
+  await other.getByText("No running processes").waitFor();
   await revokeKey(service, "leaving");
   await other.getByRole("alert").getByText("has been revoked").waitFor();
   assert.ok(await other.getByLabel("API key").isVisible());
   await other.close();
 });
 
-step("usage tells what the key has used, and one signs out", async () => {
+step("shows the usage of the key, switches the theme, and signs out", async () => {
   await goTo(page, "Usage");
   await page.getByText("Minutes used").waitFor();
   await photograph(page, "usage");
-  await page.getByRole("button", { name: "Dark colours" }).click();
+  await page.getByRole("button", { name: "Dark theme" }).click();
   assert.equal(await page.evaluate("document.documentElement.dataset.theme"), "dark");
   await page.reload();
-  await page.getByRole("button", { name: "Light colours" }).click();
+  await page.getByRole("button", { name: "Light theme" }).click();
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByLabel("API key").waitFor();
   await page.reload();
   await page.getByLabel("API key").waitFor();
 });
 
-step("the pages ask nobody but the service for anything, and keep their own security policy", () => {
+step("pages send requests only to the service, and do not violate their security policy", () => {
   const hosts = new Set(browser.requested.map((url) => new URL(url).hostname).filter((name) => name !== ""));
   assert.deepEqual([...hosts], [new URL(service.url).hostname]);
   assert.deepEqual(browser.complaints, []);
-  assert.ok(!browser.requested.some((url) => url.includes(MASTER_KEY)), "the key is in no address");
+  assert.ok(!browser.requested.some((url) => url.includes(MASTER_KEY)), "no address contains the key");
 });

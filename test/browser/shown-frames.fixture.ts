@@ -5,8 +5,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
 import type { DetectionMessage } from "../../client/client.ts";
-import { EventReader } from "../../console/live/read-events.ts";
-import { PartReader } from "../../console/live/read-parts.ts";
+import { EventParser, FeedParser } from "../../console/live/parsers.ts";
 import { MASTER_KEY, type TestService } from "../api/service.fixture.ts";
 
 const IN_PAGE = readFileSync(fileURLToPath(new URL("shown-frames.js", import.meta.url)), "utf8");
@@ -50,17 +49,17 @@ export class Witness {
   readonly #ending = new AbortController();
 
   constructor(service: TestService, processUuid: string) {
-    const events = new EventReader();
-    const parts = new PartReader();
+    const events = new EventParser();
+    const parts = new FeedParser();
     this.#follow(`${service.url}/process/${processUuid}/events`, (piece) => {
-      for (const { event, data } of events.read(piece)) {
+      for (const { event, data } of events.push(piece)) {
         if (event !== "detections") continue;
         const message = JSON.parse(data) as DetectionMessage;
         this.messages.set(message.timestamp, message);
       }
     });
     this.#follow(`${service.url}/process/${processUuid}/feed?overlay=none`, (piece) => {
-      for (const { timestamp, jpeg } of parts.read(piece)) this.pictures.set(timestamp, jpeg);
+      for (const { timestamp, jpeg } of parts.push(piece)) this.pictures.set(timestamp, jpeg);
     });
   }
 

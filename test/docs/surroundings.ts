@@ -2,7 +2,7 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stringify } from "yaml";
-import { digestBytes } from "../../models/digest.ts";
+import { digestBytes } from "../../models/files.ts";
 import { COCO } from "../../models/labels.ts";
 import { makeYolox } from "../../models/onnx.fixture.ts";
 import { fileOf, type Page } from "./pages.ts";

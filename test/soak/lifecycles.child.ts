@@ -1,5 +1,6 @@
 /** Creates and destroys pipelines of several shapes, then ends GStreamer so that its leaks tracer speaks. */
-import { deinitGStreamer, Pipeline } from "../../native/pipeline.ts";
+import { deinitGStreamer } from "../../native/gstreamer.ts";
+import { Pipeline } from "../../native/pipeline.ts";
 import { collector, compiledLaunch, compiledText, dawdle, pass, start } from "../graph.fixture.ts";
 import { collectGarbage, progress, rssMb } from "./rounds.fixture.ts";
 

@@ -32,7 +32,6 @@ const known = JSON.parse(readFileSync(LIST, "utf8")) as Known;
 const COMPOSED: Readonly<Record<string, readonly string[]>> = {
   // From the templates of pads of installed plugins (`sink_%u`): digits, or any text, between words.
   "graphs/compiler/pad-names.ts": ["/^sink_\\d+$/", "/^src_.+$/"],
-  "hub/rtsp/request-url.ts": ["/^(.*?)\\/trackID=(\\d{1,2})\\/?(\\?.*)?$/s"],
   "schemas/api/sources.ts": ["/^(rtsp|rtsps|rtmp|rtmps)://[^/?#\\s\\\\]+([/?#][^\\s\\\\]*)?$/u"],
   // Patterns of schemas, which are found where they are written.
   "schemas/bounded-check.ts": [],
@@ -67,7 +66,7 @@ async function judgeAll(some: readonly string[]): Promise<void> {
 
 test("regular expressions are found where they are", () => {
   const paths = new Set(found.map(({ path }) => path));
-  for (const path of ["schemas/mask.ts", "schemas/api/sources.ts", "setup/packages.mjs", "console/live/read-events.ts"])
+  for (const path of ["schemas/mask.ts", "schemas/api/sources.ts", "setup/packages.mjs", "console/live/parsers.ts"])
     assert.ok(paths.has(path), path);
   assert.ok(texts.length > 300, `${texts.length} are found`);
 });

@@ -1,74 +1,100 @@
-/** Conditions that are told of when they come about. */
-import { useState } from "preact/hooks";
+/** Alerts, what they are on, their deliveries, and their notifications. */
 import type { Alert } from "../../../client/client.ts";
-import { useAsked } from "../../asking.ts";
+import { confirm } from "../../components/dialog.ts";
+import { useQuery, whenLoaded } from "../../components/query.ts";
+import { Empty } from "../../components/states.ts";
+import { type Column, keyByUuid, Table } from "../../components/table.ts";
+import { attempt } from "../../components/toasts.ts";
 import { html } from "../../html.ts";
-import { Confirm } from "../../parts/dialog.ts";
-import { Empty, Shown } from "../../parts/states.ts";
-import { attempt } from "../../parts/toasts.ts";
-import { addressOf, place } from "../../router.ts";
+import { linkTo, route } from "../../router.ts";
 import { windhover } from "../../session.ts";
-import { AlertTable } from "./alert-table.ts";
-import { EditAlertPage } from "./edit-alert.ts";
-import { NewAlertPage } from "./new-alert.ts";
-import { Notices } from "./notices.ts";
+import { EditAlertPage, NewAlertPage } from "./edit-alert.ts";
+import { Notifications } from "./notifications.ts";
 
-const EVERY_MS = 2_000;
+const POLL_MS = 2_000;
 
 /** `/alerts`, `/alerts/new` or `/alerts/{uuid}`. */
 export function Alerts() {
-  const [, which] = place.value.parts;
-  if (which === undefined) return html`<${AlertList} />`;
-  return which === "new" ? html`<${NewAlertPage} />` : html`<${EditAlertPage} key=${which} uuid=${which} />`;
+  const [, uuid] = route.value.segments;
+  if (uuid === undefined) return html`<${AlertList} />`;
+  return uuid === "new" ? html`<${NewAlertPage} />` : html`<${EditAlertPage} key=${uuid} uuid=${uuid} />`;
 }
 
-interface Known {
-  readonly registered: readonly Alert[];
-  /** Those of single processes. */
-  readonly single: readonly Alert[];
+/** Registered alerts, then those of single processes. */
+async function listAlerts(signal: AbortSignal): Promise<readonly Alert[]> {
+  const [all, active] = await Promise.all([
+    windhover.listAlerts({}, { signal }),
+    windhover.listActiveAlerts({}, { signal }),
+  ]);
+  const registered = new Set(all.alerts.map(({ uuid }) => uuid));
+  return [...all.alerts, ...active.alerts.filter(({ uuid }) => !registered.has(uuid))];
 }
 
 function AlertList() {
-  const { asked, reload } = useAsked(
-    async (signal): Promise<Known> => {
-      const [all, active] = await Promise.all([
-        windhover.listAlerts({}, { signal }),
-        windhover.listActiveAlerts({}, { signal }),
-      ]);
-      const known = new Set(all.alerts.map((alert) => alert.uuid));
-      return { registered: all.alerts, single: active.alerts.filter((alert) => !known.has(alert.uuid)) };
-    },
-    [],
-    EVERY_MS,
-  );
-  const [doomed, setDoomed] = useState<Alert | null>(null);
-  const remove = async (alert: Alert): Promise<void> => {
-    setDoomed(null);
-    await attempt(() => windhover.deleteAlert({ uuid: alert.uuid }), `${alert.alias} is gone`);
-    reload();
+  const query = useQuery(listAlerts, [], POLL_MS);
+  const remove = async ({ uuid, alias }: Alert): Promise<void> => {
+    const text = "It stops on every process. Notifications that are not delivered yet are dropped.";
+    if (!(await confirm({ title: `Delete ${alias}?`, action: "Delete", text }))) return;
+    await attempt(() => windhover.deleteAlert({ uuid }), `${alias} deleted`);
+    query.reload();
   };
-  const turn = async (alert: Alert): Promise<void> => {
-    const status = alert.status === "active" ? "inactive" : "active";
-    await attempt(
-      () => windhover.changeAlert({ uuid: alert.uuid, body: { status } }),
-      `${alert.alias} is ${status === "active" ? "on" : "off"}`,
-    );
-    reload();
+  const toggle = async ({ uuid, alias, status: before }: Alert): Promise<void> => {
+    const status = before === "active" ? "inactive" : "active";
+    await attempt(() => windhover.changeAlert({ uuid, body: { status } }), `${alias} is ${status}`);
+    query.reload();
+  };
+  const actions = (alert: Alert) => {
+    const [alias, switching] = [alert.alias, alert.status === "active" ? "Disable" : "Enable"];
+    return html`<div class="row">
+      <a class="button" aria-label=${`Edit ${alias}`} href=${linkTo("alerts", alert.uuid)}>Edit</a>
+      <button type="button" aria-label=${`${switching} ${alias}`} onClick=${() => void toggle(alert)}>${switching}</button>
+      <button type="button" class="plain" aria-label=${`Delete ${alias}`} onClick=${() => void remove(alert)}>Delete</button>
+    </div>`;
   };
   return html`
-    <div class="row spread"><h1>Alerts</h1><a class="button primary" href=${addressOf("alerts", "new")}>New alert</a></div>
-    <${Shown} asked=${asked} onRetry=${reload}>
-      ${({ registered, single }: Known) =>
-        registered.length + single.length === 0
-          ? html`<${Empty} title="No alerts yet"><p>An alert tells a broker or a web address when something comes about: a line is crossed, a place is crowded, a kind of object appears.</p></${Empty}>`
-          : html`<${AlertTable} alerts=${[...registered, ...single]} onTurn=${turn} onRemove=${setDoomed} />`}
-    </${Shown}>
-    <${Notices} />
-    ${
-      doomed !== null &&
-      html`<${Confirm} title=${`Delete ${doomed.alias}?`} action="Delete" onClose=${() => setDoomed(null)} onConfirm=${() => void remove(doomed)}>
-        <p>It stops on every process. What waits to be delivered is dropped.</p>
-      </${Confirm}>`
-    }
+    <div class="row spread"><h1>Alerts</h1><a class="button primary" href=${linkTo("alerts", "new")}>New alert</a></div>
+    ${whenLoaded(query, (alerts) =>
+      alerts.length === 0
+        ? html`<${Empty} title="No alerts yet"><p>An alert notifies an MQTT broker or a webhook when its condition is met: a line is crossed, an area is crowded, an object of some class appears.</p></${Empty}>`
+        : html`<${Table} label="Alerts" rows=${alerts} keyOf=${keyByUuid} columns=${COLUMNS} actions=${actions} />`,
+    )}
+    <${Notifications} />
   `;
 }
+
+const COLUMNS: readonly Column<Alert>[] = [
+  [
+    "Name",
+    ({ uuid, alias, pending }) =>
+      html`<a href=${linkTo("alerts", uuid)}>${alias}</a>${pending !== null && html`<p class="hint">A change applies from the next process start.</p>`}`,
+  ],
+  ["Type", ({ type }) => type],
+  [
+    "Applies to",
+    ({ process_uuid: uuid }) =>
+      uuid === null ? "all processes" : html`<a href=${linkTo("processes", uuid)}>one process</a>`,
+  ],
+  ["Status", ({ status }) => html`<span class="state ${status}">${status}</span>`],
+  [
+    "Destination",
+    ({ output: outputs, delivery }) =>
+      outputs.map((output, i) => html`<${Destination} key=${i} output=${output} delivery=${delivery[i]} />`),
+  ],
+];
+
+interface DestinationProps {
+  readonly output: Alert["output"][number];
+  readonly delivery: Alert["delivery"][number] | undefined;
+}
+
+const Destination = ({ output, delivery }: DestinationProps) => {
+  const { host, topic, url } = output.config as { host?: string; topic?: string; url?: string };
+  return html`<div>
+    <code>${output.type === "mqtt" ? `${host} ${topic}` : url}</code>
+    ${
+      delivery !== undefined &&
+      html`<p class="hint">${delivery.delivered} delivered${delivery.waiting > 0 ? `, ${delivery.waiting} queued` : ""}${delivery.dropped > 0 ? `, ${delivery.dropped} dropped` : ""}</p>
+        ${delivery.last_error !== null && html`<p class="hint"><span class="state failed">failed</span> ${delivery.last_error}</p>`}`
+    }
+  </div>`;
+};

@@ -1,62 +1,91 @@
-/** Trigger, parameters and filter of an alert: fields by the schemas of its type, and what was filled in. */
-import type { AlertDescription } from "../../../client/client.ts";
+/** Trigger, parameters, filter and destination of an alert: their fields, and the values of a submitted form. */
+import { useState } from "preact/hooks";
+import type { AlertDescription, AlertOutput } from "../../../client/client.ts";
+import { type FieldSchema, readFields, SchemaField, Select } from "../../components/form.ts";
 import { html } from "../../html.ts";
-import { type ParamSchema, readParams, SchemaField } from "../../parts/schema-form.ts";
 
-export const PARTS = ["trigger", "parameters", "filter"] as const;
-type Part = (typeof PARTS)[number];
+const SECTIONS = { trigger: "Trigger", parameters: "Parameters", filter: "Filter" } as const;
+type Section = keyof typeof SECTIONS;
+const SECTION_NAMES = Object.keys(SECTIONS) as readonly Section[];
 type Values = Readonly<Record<string, unknown>>;
-export type Configured = Readonly<Partial<Record<Part, Values>>>;
+export type Configuration = Readonly<Partial<Record<Section, Values>>>;
 
-const TITLES: Readonly<Record<Part, string>> = {
-  trigger: "When it is told",
-  parameters: "How it counts",
-  filter: "What counts",
-};
-
-const fieldsOf = (description: AlertDescription, part: Part | "region"): Readonly<Record<string, ParamSchema>> =>
-  (description.schemas[part].properties ?? {}) as Readonly<Record<string, ParamSchema>>;
+const fieldsOf = (description: AlertDescription, section: Section | "region"): Readonly<Record<string, FieldSchema>> =>
+  (description.schemas[section].properties ?? {}) as Readonly<Record<string, FieldSchema>>;
 
 export const takesLine = (description: AlertDescription): boolean => "line" in fieldsOf(description, "region");
 
-const name = (field: string): string => {
-  const words = field.replaceAll("_", " ");
-  return `${words[0]?.toUpperCase()}${words.slice(1)}`;
-};
+/** `cooldown_seconds` is "Cooldown (s)". */
+function labelOf(field: string): string {
+  if (field === "for_seconds") return "Duration (s)";
+  const text = field
+    .replace(/_seconds$/, " (s)")
+    .replace(/_mps$/, " (m/s)")
+    .replaceAll("_", " ");
+  return `${text[0]?.toUpperCase()}${text.slice(1)}`;
+}
 
-/** `now`: of an alert that is there already. */
-export const Conditions = ({ description, now = {} }: { description: AlertDescription; now?: Configured }) =>
-  html`${PARTS.map((part) => {
-    const fields = Object.entries(fieldsOf(description, part));
+/** `current`: of an existing alert. */
+export const Conditions = ({ description, current }: { description: AlertDescription; current: Configuration }) =>
+  html`${SECTION_NAMES.map((section) => {
+    const fields = Object.entries(fieldsOf(description, section));
     if (fields.length === 0) return null;
-    return html`<details key=${part} open=${part === "trigger"}><summary>${TITLES[part]}</summary><div class="stack">
-      ${fields.map(([field, schema]) => html`<${SchemaField} key=${field} name=${`${part}.${field}`} label=${name(field)} schema=${schema} value=${now[part]?.[field]} />`)}
+    return html`<details key=${section} open=${section === "trigger"}><summary>${SECTIONS[section]}</summary><div class="stack">
+      ${fields.map(([field, schema]) => html`<${SchemaField} key=${field} name=${`${section}.${field}`} label=${labelOf(field)} schema=${schema} value=${current[section]?.[field]} />`)}
     </div></details>`;
   })}`;
 
-/** The whole of every part that has fields. Throws a sentence for what cannot be read. */
-export function readConditions(form: FormData, description: AlertDescription): Configured {
+/** Every section that has fields. Throws an error whose message is shown to the user. */
+export function readConditions(form: FormData, description: AlertDescription): Configuration {
   return Object.fromEntries(
-    PARTS.flatMap((part) => {
-      const fields = Object.entries(fieldsOf(description, part));
+    SECTION_NAMES.flatMap((section) => {
+      const fields = Object.entries(fieldsOf(description, section));
       if (fields.length === 0) return [];
-      const named = Object.fromEntries(fields.map(([field, schema]) => [`${part}.${field}`, schema]));
-      const read = Object.entries(readParams(form, named)).map(([key, value]) => [key.slice(part.length + 1), value]);
-      return [[part, Object.fromEntries(read)]];
+      const named = Object.fromEntries(fields.map(([field, schema]) => [`${section}.${field}`, schema]));
+      const values = Object.entries(readFields(form, named));
+      return [[section, Object.fromEntries(values.map(([key, value]) => [key.slice(section.length + 1), value]))]];
     }),
   );
 }
 
-/** Those parts of `next` that say something else than `now` does. */
-export const findChanges = (description: AlertDescription, now: Configured, next: Configured): Configured =>
+/** The sections of `next` that differ from `current`. */
+export const findChanges = (
+  description: AlertDescription,
+  current: Configuration,
+  next: Configuration,
+): Configuration =>
   Object.fromEntries(
-    PARTS.flatMap((part) => {
-      const fields = fieldsOf(description, part);
-      const spell = (values: Values = {}) =>
-        JSON.stringify(Object.keys(fields).map((field) => settle(values[field] ?? fields[field]?.default)));
-      return next[part] === undefined || spell(now[part]) === spell(next[part]) ? [] : [[part, next[part]]];
+    SECTION_NAMES.flatMap((section) => {
+      const fields = fieldsOf(description, section);
+      const serialize = (values: Values = {}) =>
+        JSON.stringify(Object.keys(fields).map((field) => normalize(values[field] ?? fields[field]?.default)));
+      const isSame = next[section] === undefined || serialize(current[section]) === serialize(next[section]);
+      return isSame ? [] : [[section, next[section]]];
     }),
   );
 
-/** An empty list says as much as none. */
-const settle = (value: unknown): unknown => (Array.isArray(value) && value.length === 0 ? null : (value ?? null));
+/** An empty list means the same as none. */
+const normalize = (value: unknown): unknown => (Array.isArray(value) && value.length === 0 ? null : (value ?? null));
+
+export function Destination() {
+  const [type, setType] = useState("mqtt");
+  const options = [
+    ["mqtt", "MQTT broker"],
+    ["webhook", "Webhook"],
+  ];
+  return html`
+    <${Select} label="Destination" name="output" value=${type} onChange=${setType} options=${options} />
+    ${
+      type === "mqtt"
+        ? html`<label>Broker <input name="host" required placeholder="broker.example:1883" /></label><label>Topic <input name="topic" required placeholder="alerts/gate" /></label>`
+        : html`<label>URL <input name="url" type="url" required placeholder="https://example.com/alerts" /></label>`
+    }
+  `;
+}
+
+export function readDestination(form: FormData): AlertOutput {
+  const text = (field: string) => String(form.get(field) ?? "").trim();
+  return text("output") === "mqtt"
+    ? { type: "mqtt", config: { host: text("host"), topic: text("topic") } }
+    : { type: "webhook", config: { url: text("url") } };
+}

@@ -1,81 +1,191 @@
-/** An alert that is there: its name, zone or line and conditions can be changed, also under running processes. */
+/** The form of an alert: its zone or line drawn on a frame, its conditions and its destination. */
 import { useState } from "preact/hooks";
-import type { Alert, AlertChange, AlertDescription, Process } from "../../../client/client.ts";
-import { useAsked } from "../../asking.ts";
-import { html } from "../../html.ts";
-import { Failed, Loading, Shown } from "../../parts/states.ts";
-import { useSubmit } from "../../parts/submit.ts";
-import { say } from "../../parts/toasts.ts";
-import { addressOf } from "../../router.ts";
+import type { Alert, AlertChange, AlertDescription, NewAlert, Process } from "../../../client/client.ts";
+import { WebhookSecret } from "../../components/dialog.ts";
+import { formatCode, Select, useSubmit } from "../../components/form.ts";
+import { useQuery, useSourceNames, whenLoaded } from "../../components/query.ts";
+import { Failed } from "../../components/states.ts";
+import { showToast } from "../../components/toasts.ts";
+import { html, type Markup } from "../../html.ts";
+import { linkTo, navigate } from "../../router.ts";
 import { windhover } from "../../session.ts";
-import { About } from "./about.ts";
-import { Conditions, findChanges, readConditions, takesLine } from "./conditions.ts";
-import { RegionCard, useProcesses } from "./picture.ts";
+import {
+  Conditions,
+  type Configuration,
+  Destination,
+  findChanges,
+  readConditions,
+  readDestination,
+  takesLine,
+} from "./conditions.ts";
+import { RegionCard } from "./draw-region.ts";
 import { type Point, pointsOf, regionOf } from "./region.ts";
 
-interface Known {
-  readonly alert: Alert;
+const TYPES = {
+  "filter-search": "An object appears in a zone (filter-search)",
+  "flow-control": "A line is crossed (flow-control)",
+  "grid-density": "An area is crowded (grid-density)",
+  "follow-track": "One object is followed (follow-track)",
+} as const;
+type TypeName = keyof typeof TYPES;
+
+const FIRST_LINE: readonly Point[] = [
+  [0.2, 0.6],
+  [0.8, 0.6],
+];
+
+const Breadcrumbs = () =>
+  html`<nav aria-label="Breadcrumbs" class="crumbs"><a href=${linkTo("alerts")}>Alerts</a></nav>`;
+
+interface Context {
   readonly description: AlertDescription;
+  /** To draw on, and to choose from. */
+  readonly processes: readonly Process[];
+}
+
+async function fetchContext(type: string, signal: AbortSignal): Promise<Context> {
+  const [description, { processes }] = await Promise.all([
+    windhover.describeAlertType({ name: type }, { signal }),
+    windhover.listProcesses({}, { signal }).catch(() => ({ processes: [] })),
+  ]);
+  return { description, processes };
+}
+
+export function NewAlertPage() {
+  const [type, setType] = useState<TypeName>("filter-search");
+  const query = useQuery((signal) => fetchContext(type, signal), [type]);
+  return html`
+    <${Breadcrumbs} />
+    <h1>New alert</h1>
+    <${Select} class="narrow" label="Type" value=${type} onChange=${setType} options=${Object.entries(TYPES)} />
+    ${whenLoaded(query, (context) => html`<${NewAlertForm} key=${context.description.name} ...${context} />`)}
+  `;
+}
+
+function NewAlertForm({ description, processes }: Context) {
+  const isLine = takesLine(description);
+  const nameOf = useSourceNames();
+  const [secret, setSecret] = useState<string | null>(null);
+  const save: Save = async (form, points, leave) => {
+    const body: NewAlert = {
+      ...{ alias: String(form.get("alias")).trim(), type: description.name as TypeName },
+      ...{ output: [readDestination(form)], region: regionOf(points, isLine) },
+      ...readConditions(form, description),
+    };
+    const scope = String(form.get("scope"));
+    const alert =
+      scope === "" ? await windhover.registerAlert({ body }) : await windhover.addAlert({ uuid: scope, body });
+    showToast(`${alert.alias} is active`);
+    const created = alert.output.map(({ config }) => config.secret).find((one) => typeof one === "string");
+    if (created === undefined) leave();
+    else setSecret(String(created));
+  };
+  const scopes = [
+    ["", "All processes, current and future"],
+    ...processes.map((process) => [process.uuid, `Only ${nameOf(process)}`]),
+  ];
+  const target = html`<${Select} label="Applies to" name="scope" options=${scopes} /><${Destination} />`;
+  return html`
+    <${AlertForm} description=${description} processes=${processes} drawn=${isLine ? FIRST_LINE : []} action="Create" onSave=${save} target=${target} />
+    ${secret !== null && html`<${WebhookSecret} secret=${secret} onClose=${() => navigate(linkTo("alerts"))} />`}
+  `;
 }
 
 export function EditAlertPage({ uuid }: { uuid: string }) {
-  const processes = useProcesses();
-  const { asked, reload } = useAsked(
-    async (signal): Promise<Known> => {
+  const query = useQuery(
+    async (signal) => {
       const alert = await windhover.readAlert({ uuid }, { signal });
-      return { alert, description: await windhover.describeAlertType({ name: alert.type }, { signal }) };
+      return { alert, ...(await fetchContext(alert.type, signal)) };
     },
     [uuid],
   );
   return html`
-    <nav aria-label="Where you are" class="crumbs"><a href=${addressOf("alerts")}>Alerts</a></nav>
-    ${processes === null ? html`<${Loading} />` : html`<${Shown} asked=${asked} onRetry=${reload}>${(known: Known) => html`<${Form} ...${known} processes=${processes} />`}</${Shown}>`}
+    <${Breadcrumbs} />
+    ${whenLoaded(query, (existing) => html`<${EditAlertForm} ...${existing} />`)}
   `;
 }
 
-function Form({ alert, description, processes }: Known & { processes: readonly Process[] }) {
-  const isLine = takesLine(description);
-  // What waits is what the next start has.
-  const now = alert.pending ?? alert;
-  const drawn = pointsOf(now.region);
-  const [points, setPoints] = useState<readonly Point[]>(drawn ?? []);
+function EditAlertForm({ alert, description, processes }: Context & { alert: Alert }) {
+  // A pending change is what the next process start uses.
+  const current = alert.pending ?? alert;
+  const drawn = pointsOf(current.region);
   const own = alert.process_uuid === null ? processes : processes.filter(({ uuid }) => uuid === alert.process_uuid);
-  const { error, isBusy, submit, forget } = useSubmit(async (form, goOn) => {
+  const save: Save = async (form, points, leave) => {
+    const isMoved = drawn !== null && JSON.stringify(drawn) !== JSON.stringify(points);
     const body: AlertChange = {
       alias: String(form.get("alias")).trim(),
-      ...(drawn !== null && JSON.stringify(drawn) !== JSON.stringify(points) && { region: regionOf(points, isLine) }),
-      ...findChanges(description, now, readConditions(form, description)),
+      ...(isMoved && { region: regionOf(points, takesLine(description)) }),
+      ...findChanges(description, current, readConditions(form, description)),
     };
     const force = form.get("force") !== null;
     const { alias, pending } = await windhover.changeAlert({ uuid: alert.uuid, force, body });
-    say(pending === null ? `${alias} is changed` : `${alias} changes with the next start of a process`);
-    goOn(addressOf("alerts"));
-  });
+    showToast(pending === null ? `${alias} changed` : `${alias} changes with the next process start`);
+    leave();
+  };
+  const apply = html`
+    <label class="check"><input type="checkbox" name="force" defaultChecked aria-describedby="force-help" /> Apply now</label>
+    <p class="hint" id="force-help">Running processes apply the change without a restart. Otherwise it applies from the next process start.</p>
+  `;
+  return html`
+    <h1>Edit ${alert.alias}</h1>
+    <${AlertForm} description=${description} processes=${own} drawn=${drawn} alert=${alert} current=${current} action="Save" onSave=${save} apply=${apply} />
+  `;
+}
+
+type Save = (form: FormData, points: readonly Point[], leave: () => void) => Promise<void>;
+
+interface AlertFormProps extends Context {
+  /** Null: a geographic region, which cannot be drawn. */
+  readonly drawn: readonly Point[] | null;
+  readonly action: string;
+  readonly onSave: Save;
+  readonly alert?: Alert;
+  readonly current?: Configuration;
+  /** Fields above and below the conditions. */
+  readonly target?: Markup;
+  readonly apply?: Markup;
+}
+
+function AlertForm({ description, processes, drawn, alert, current = {}, ...props }: AlertFormProps) {
+  const isLine = takesLine(description);
+  const [points, setPoints] = useState<readonly Point[]>(drawn ?? []);
+  const { error, isBusy, submit, clearError } = useSubmit((form, navigateTo) =>
+    props.onSave(form, points, () => navigateTo(linkTo("alerts"))),
+  );
   const draw = (next: readonly Point[]): void => {
     setPoints(next);
-    forget();
+    clearError();
   };
   return html`
-    <h1>Change ${alert.alias}</h1>
     <${About} text=${description.description} />
-    ${alert.pending !== null && html`<p class="hint" role="status">A change waits for the next start of a process; it is shown here.</p>`}
+    ${alert?.pending && html`<p class="hint" role="status">A change applies from the next process start; it is shown here.</p>`}
     <form class="stack" onSubmit=${submit}>
       <div class="two">
         ${
           drawn === null
-            ? html`<section class="card stack"><h2>${isLine ? "Line" : "Zone"}</h2><p>It lies on the map, in degrees. It stays as it is; <code>PATCH /alert/${alert.uuid}</code> can change it.</p></section>`
-            : html`<${RegionCard} points=${points} isLine=${isLine} processes=${own} onChange=${draw} />`
+            ? html`<section class="card stack"><h2>${isLine ? "Line" : "Zone"}</h2><p>The region is in geographic coordinates. Change it with <code>PATCH /alert/${alert?.uuid}</code>.</p></section>`
+            : html`<${RegionCard} points=${points} isLine=${isLine} processes=${processes} onChange=${draw} />`
         }
         <section class="card stack">
-          <h2>What it does</h2>
-          <label>Name <input name="alias" required maxlength="255" defaultValue=${alert.alias} /></label>
-          <${Conditions} description=${description} now=${now} />
-          <label class="check"><input type="checkbox" name="force" defaultChecked aria-describedby="force-help" /> Apply now</label>
-          <p class="hint" id="force-help">Running processes take the change at once and do not stop for it. Without, it waits for the next start of a process.</p>
+          <h2>Settings</h2>
+          <label>Name <input name="alias" required maxlength="255" placeholder="Person at the gate" defaultValue=${alert?.alias} /></label>
+          ${props.target}
+          <${Conditions} description=${description} current=${current} />
+          ${props.apply}
         </section>
       </div>
       ${error !== null && html`<${Failed} error=${error} />`}
-      <div class="row"><button class="primary" disabled=${isBusy}>Save</button><a class="button" href=${addressOf("alerts")}>Cancel</a></div>
+      <div class="row"><button class="primary" disabled=${isBusy}>${props.action}</button><a class="button" href=${linkTo("alerts")}>Cancel</a></div>
     </form>
   `;
 }
+
+/** The description of an alert type: its first sentence, the rest on request. */
+const About = ({ text }: { text: string }) => {
+  const [first = text] = /^.*?\.(?= |$)/.exec(text) ?? [];
+  const rest = text.slice(first.length).trim();
+  return html`
+    <p>${formatCode(first)}</p>
+    ${rest !== "" && html`<details class="gap"><summary>Details</summary><p class="hint">${formatCode(rest)}</p></details>`}
+  `;
+};

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { evaluatorOf, sceneAt, seenAt } from "../../../elements/alerts/scene.fixture.ts";
-import { forwardArrow, judgeRegion, type Point, pointsOf, regionOf } from "./region.ts";
+import { findRegionError, forwardArrow, type Point, pointsOf, regionOf } from "./region.ts";
 
 const ZONE: readonly Point[] = [
   [0.1, 0.1],
@@ -9,24 +9,24 @@ const ZONE: readonly Point[] = [
   [0.5, 0.9],
 ];
 
-test("a zone needs three points or none, a line two different ones; words say so", () => {
-  assert.equal(judgeRegion([], false), null);
-  assert.match(judgeRegion(ZONE.slice(0, 1), false) ?? "", /one point and needs at least three/);
-  assert.match(judgeRegion(ZONE.slice(0, 2), false) ?? "", /two points and needs at least three/);
-  assert.equal(judgeRegion(ZONE, false), null);
-  assert.match(judgeRegion(ZONE.slice(0, 1), true) ?? "", /needs two points/);
-  assert.match(judgeRegion([ZONE[0] ?? [0, 0], ZONE[0] ?? [0, 0]], true) ?? "", /one place/);
-  assert.equal(judgeRegion(ZONE.slice(0, 2), true), null);
+test("a zone needs no points or at least three, a line two different ones", () => {
+  assert.equal(findRegionError([], false), null);
+  assert.match(findRegionError(ZONE.slice(0, 1), false) ?? "", /one point and needs at least three/);
+  assert.match(findRegionError(ZONE.slice(0, 2), false) ?? "", /two points and needs at least three/);
+  assert.equal(findRegionError(ZONE, false), null);
+  assert.match(findRegionError(ZONE.slice(0, 1), true) ?? "", /needs two points/);
+  assert.match(findRegionError([ZONE[0] ?? [0, 0], ZONE[0] ?? [0, 0]], true) ?? "", /same position/);
+  assert.equal(findRegionError(ZONE.slice(0, 2), true), null);
 });
 
-test("a region comes back as it was, and one on the map is not drawn on the picture", () => {
+test("reads back the region it wrote, and does not draw a geographic one on the frame", () => {
   assert.deepEqual(pointsOf(regionOf(ZONE, false)), ZONE);
   assert.deepEqual(pointsOf(regionOf(ZONE.slice(0, 2), true)), ZONE.slice(0, 2));
   assert.deepEqual(regionOf([], false), { type: "image" });
   assert.equal(pointsOf({ type: "geo", polygon: ZONE }), null);
 });
 
-test("the arrow points to where tracks go that the service counts as forward", () => {
+test("the arrow points in the direction that the service counts as forward", () => {
   for (const line of [
     [
       [0.5, 0.1],
@@ -47,9 +47,9 @@ test("the arrow points to where tracks go that the service counts as forward", (
     const steps = [0, 1, 2, 3, 4, 5, 6].map(
       (i): Point => [tail[0] + ((tip[0] - tail[0]) * i) / 6, tail[1] + ((tip[1] - tail[1]) * i) / 6],
     );
-    const verdicts = steps.flatMap(([x, y], i) => evaluator.see(sceneAt(i * 100, [seenAt(1, x, y)])));
+    const events = steps.flatMap(([x, y], i) => evaluator.see(sceneAt(i * 100, [seenAt(1, x, y)])));
     assert.deepEqual(
-      [verdicts.at(-1)?.data.forward_total, verdicts.at(-1)?.data.backward_total],
+      [events.at(-1)?.data.forward_total, events.at(-1)?.data.backward_total],
       [1, 0],
       JSON.stringify({ line, steps }),
     );

@@ -10,7 +10,7 @@ for (const [chain, step, title, name] of [
   ["rtsp:0199", "rtsp:0199/encode", "rtsp", "encode"],
   ["view:view", "view:view/jpegenc", "view", "jpegenc"],
 ] as const)
-  test(`the chain ${chain} is shown as ${title}`, () => {
+  test(`names the chain ${chain} ${title}`, () => {
     const found = nameChain(chain, outputs);
     assert.deepEqual([found.title, found.nameStep(step)], [title, name]);
   });

@@ -1,13 +1,13 @@
-/** Chains that are attached to a running graph, as people know them. Pure. */
+/** Display names of the chains of a running graph. Pure. */
 import type { Output } from "../../../client/client.ts";
 
-export interface ChainName {
+interface ChainName {
   readonly title: string;
-  /** The name of one of its steps, without that of the chain. */
+  /** Name of a step, without the prefix of its chain. */
   nameStep(step: string): string;
 }
 
-/** Attached ones are `<slot>:<id>`, and those of outputs have the output's uuid as the id. */
+/** Attached chains are `<slot>:<id>`; the id of an output's chain is the output's uuid. */
 export function nameChain(chain: string, outputs: readonly Pick<Output, "uuid" | "alias">[]): ChainName {
   const [slot = chain, id] = chain.split(":");
   if (id === undefined) return { title: chain, nameStep: (step) => step };

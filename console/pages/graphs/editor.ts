@@ -1,4 +1,4 @@
-/** The text editor, which is large and comes only when it is needed. In a shadow root: its styles need no exception of the security policy. */
+/** The text editor, which is large and loads only when needed. In a shadow root: its styles need no exception to the security policy. */
 import { yaml } from "@codemirror/lang-yaml";
 import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { type Diagnostic, lintGutter, setDiagnostics } from "@codemirror/lint";
@@ -7,19 +7,18 @@ import { EditorView } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { basicSetup } from "codemirror";
 import type { GraphFault } from "../../../client/client.ts";
-import { replaceMarked } from "./replace-marked.ts";
 
 export interface Editor {
-  /** At their lines. */
+  /** Marks errors at their lines. */
   mark(faults: readonly GraphFault[]): void;
-  /** Puts the cursor there. */
+  /** Moves the cursor. */
   show(line: number, column: number): void;
-  /** In place of all that is there; it can be undone. */
+  /** Replaces the whole text; the user can undo it. */
   write(text: string): void;
   close(): void;
 }
 
-const LOOK = EditorView.theme({
+const THEME = EditorView.theme({
   "&": { color: "var(--text)", backgroundColor: "var(--card)", fontSize: "0.9rem", height: "60vh" },
   ".cm-content": { caretColor: "var(--text)", fontFamily: "ui-monospace, monospace" },
   ".cm-cursor": { borderLeftColor: "var(--text)" },
@@ -31,16 +30,36 @@ const LOOK = EditorView.theme({
   ".cm-tooltip": { backgroundColor: "var(--card)", color: "var(--text)", border: "1px solid var(--line)" },
 });
 
-/** By the colours of the page, which are readable in light and in dark. */
-const WORDS = HighlightStyle.define([
+/** In the colours of the page, which are readable in both themes. */
+const HIGHLIGHTS = HighlightStyle.define([
   { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: "var(--accent)" },
   { tag: [tags.string, tags.special(tags.string)], color: "var(--good)" },
   { tag: [tags.comment, tags.lineComment], color: "var(--soft)", fontStyle: "italic" },
   { tag: [tags.keyword, tags.labelName, tags.typeName, tags.meta], color: "var(--warn)" },
 ]);
 
-export function openEditor(place: HTMLElement, text: string, onChange: (text: string) => void): Editor {
-  const root = place.shadowRoot ?? place.attachShadow({ mode: "open" });
+/**
+ * Typing over a selection is done by the editor instead of the browser: Chromium would copy the style of the selected text
+ * into an attribute, which the security policy forbids.
+ */
+const replaceSelection = EditorView.domEventHandlers({
+  beforeinput(event, view) {
+    const { main } = view.state.selection;
+    const { data, inputType, isComposing } = event;
+    if (main.empty || inputType !== "insertText" || data === null || isComposing) return false;
+    const insert = () =>
+      view.state.update(view.state.replaceSelection(data), { scrollIntoView: true, userEvent: "input.type" });
+    // Such as brackets, which enclose the selection.
+    const isHandled = view.state
+      .facet(EditorView.inputHandler)
+      .some((handle) => handle(view, main.from, main.to, data, insert));
+    if (!isHandled) view.dispatch(insert());
+    return true;
+  },
+});
+
+export function openEditor(parent: HTMLElement, text: string, onChange: (text: string) => void): Editor {
+  const root = parent.shadowRoot ?? parent.attachShadow({ mode: "open" });
   const view = new EditorView({
     parent: root,
     root,
@@ -50,27 +69,24 @@ export function openEditor(place: HTMLElement, text: string, onChange: (text: st
         basicSetup,
         yaml(),
         lintGutter(),
-        replaceMarked,
-        syntaxHighlighting(WORDS),
-        LOOK,
-        EditorView.contentAttributes.of({ "aria-label": "Text of the graph", tabindex: "0" }),
+        replaceSelection,
+        syntaxHighlighting(HIGHLIGHTS),
+        THEME,
+        EditorView.contentAttributes.of({ "aria-label": "Graph text", tabindex: "0" }),
         EditorView.updateListener.of((update) => {
           if (update.docChanged) onChange(update.state.doc.toString());
         }),
       ],
     }),
   });
+  const toDiagnostic = ({ line, column, message }: GraphFault): Diagnostic => {
+    const from = positionOf(view, line, column);
+    return { from, to: Math.max(from, view.state.doc.lineAt(from).to), severity: "error", message };
+  };
   return {
-    mark: (faults) =>
-      view.dispatch(
-        setDiagnostics(
-          view.state,
-          faults.map((fault) => toDiagnostic(view, fault)),
-        ),
-      ),
+    mark: (faults) => view.dispatch(setDiagnostics(view.state, faults.map(toDiagnostic))),
     show: (line, column) => {
-      const at = placeOf(view, line, column);
-      view.dispatch({ selection: { anchor: at }, scrollIntoView: true });
+      view.dispatch({ selection: { anchor: positionOf(view, line, column) }, scrollIntoView: true });
       view.focus();
     },
     write: (next) => view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: next } }),
@@ -78,14 +94,9 @@ export function openEditor(place: HTMLElement, text: string, onChange: (text: st
   };
 }
 
-/** Within the text, whatever was typed since it was checked. */
-function placeOf(view: EditorView, line: number, column: number): number {
+/** Within the text, which may have changed since it was validated. */
+function positionOf(view: EditorView, line: number, column: number): number {
   const { doc } = view.state;
   const found = doc.line(Math.min(Math.max(line, 1), doc.lines));
   return Math.min(found.from + Math.max(column, 1) - 1, found.to);
-}
-
-function toDiagnostic(view: EditorView, { line, column, message }: GraphFault): Diagnostic {
-  const from = placeOf(view, line, column);
-  return { from, to: Math.max(from, view.state.doc.lineAt(from).to), severity: "error", message };
 }

@@ -1,27 +1,26 @@
-/** A graph as text: what is wrong with it shows at its line as one types, and it can be tried on a source for a minute. */
+/** Edits a copy of a graph: errors show at their lines while the user types, and the text can be tried on a source. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Graph, GraphFault, Source } from "../../../client/client.ts";
-import { useAsked } from "../../asking.ts";
+import { Select, useSubmit } from "../../components/form.ts";
+import { formatCount } from "../../components/format.ts";
+import { useQuery, whenLoaded } from "../../components/query.ts";
+import { Failed, Loading, NotLoaded } from "../../components/states.ts";
 import { html } from "../../html.ts";
-import { Failed, Loading, NotLoaded, Shown } from "../../parts/states.ts";
-import { addressOf } from "../../router.ts";
+import { linkTo } from "../../router.ts";
 import { windhover } from "../../session.ts";
-import { keepDraft, readDraft } from "./drafts.ts";
 import type { Editor } from "./editor.ts";
-import { TryGraph } from "./try-graph.ts";
-import { Verdict } from "./verdict.ts";
 
-/** So long after the last key it is checked. */
+/** The text is validated this long after the last change. */
 const PAUSE_MS = 300;
 
-interface Known {
+interface Subject {
   readonly graph: Graph;
   readonly sources: readonly Source[];
 }
 
 export function GraphEditor({ name }: { name: string }) {
-  const { asked, reload } = useAsked(
-    async (signal): Promise<Known> => {
+  const query = useQuery(
+    async (signal): Promise<Subject> => {
       const [graph, { sources }] = await Promise.all([
         windhover.getGraph({ name }, { signal }),
         windhover.listSources({}, { signal }),
@@ -31,62 +30,63 @@ export function GraphEditor({ name }: { name: string }) {
     [name],
   );
   return html`
-    <nav aria-label="Where you are" class="crumbs"><a href=${addressOf("graphs")}>Graphs</a> / <a href=${addressOf("graphs", name)}>${name}</a></nav>
+    <nav aria-label="Breadcrumbs" class="crumbs"><a href=${linkTo("graphs")}>Graphs</a> / <a href=${linkTo("graphs", name)}>${name}</a></nav>
     <h1>Edit a copy of ${name}</h1>
-    <${Shown} asked=${asked} onRetry=${reload}>${(known: Known) => html`<${Desk} ...${known} />`}</${Shown}>
+    ${whenLoaded(query, (subject) => html`<${Workspace} ...${subject} />`)}
   `;
 }
 
-interface Checked {
-  readonly text: string;
-  readonly faults: readonly GraphFault[];
+/** Unfinished changes stay in the tab until it is closed. */
+const draftName = (graph: string): string => `windhover-draft-${graph}`;
+
+function saveDraft({ name, yaml }: Graph, text: string): void {
+  if (text === yaml) sessionStorage.removeItem(draftName(name));
+  else sessionStorage.setItem(draftName(name), text);
 }
 
-function Desk({ graph, sources }: Known) {
-  const place = useRef<HTMLDivElement>(null);
+function Workspace({ graph, sources }: Subject) {
+  const parent = useRef<HTMLDivElement>(null);
   const editor = useRef<Editor | null>(null);
   const [isReady, setReady] = useState(false);
-  const [isLost, setLost] = useState(false);
-  const [text, setText] = useState(readDraft(graph.name) ?? graph.yaml);
+  const [hasFailed, setFailed] = useState(false);
+  const [text, setText] = useState(sessionStorage.getItem(draftName(graph.name)) ?? graph.yaml);
   const settled = useSettled(text, PAUSE_MS);
-  const { asked, reload } = useAsked(
-    async (signal): Promise<Checked> => ({
-      text: settled,
-      ...(await windhover.validateGraph({ body: settled }, { signal })),
-    }),
+  const validation = useQuery(
+    async (signal) => ({ text: settled, ...(await windhover.validateGraph({ body: settled }, { signal })) }),
     [settled],
   );
-  // What was typed since has its own answer coming.
-  const faults = asked.state === "known" && asked.value.text === text ? asked.value.faults : null;
+  const { value, error } = validation;
+  // Null while the text has changed since it was validated.
+  const faults = error === null && value?.text === text ? value.faults : null;
   useEffect(() => {
-    // Those of a graph that it extends have no line here.
+    // Errors in a graph that this one extends have no line here.
     if (faults !== null) editor.current?.mark(faults.filter(({ file }) => file === null));
   }, [faults, isReady]);
   useEffect(() => {
     import("./editor.ts").then(
       ({ openEditor }) => {
-        if (place.current === null) return;
-        editor.current = openEditor(place.current, text, (next) => {
+        if (parent.current === null) return;
+        editor.current = openEditor(parent.current, text, (next) => {
           setText(next);
-          keepDraft(graph.name, next, graph.yaml);
+          saveDraft(graph, next);
         });
         setReady(true);
       },
-      () => setLost(true),
+      () => setFailed(true),
     );
     return () => editor.current?.close();
   }, [graph]);
-  if (isLost) return html`<${NotLoaded} what="The editor" />`;
+  if (hasFailed) return html`<${NotLoaded} what="The editor" />`;
   return html`
     ${!isReady && html`<${Loading} what="Loading the editor" />`}
-    <div ref=${place} class="editor"></div>
-    ${text !== graph.yaml && html`<p class="hint">Your changes stay in this tab. <button type="button" class="plain link" onClick=${() => editor.current?.write(graph.yaml)}>Back to ${graph.name} as it is</button></p>`}
-    ${asked.state === "failed" ? html`<${Failed} error=${asked.error} onRetry=${reload} />` : html`<${Verdict} faults=${faults} onShow=${(fault: GraphFault) => editor.current?.show(fault.line, fault.column)} />`}
-    <${TryGraph} graph=${graph.name} sources=${sources} isSound=${faults?.length === 0} text=${text} />
+    <div ref=${parent} class="editor"></div>
+    ${text !== graph.yaml && html`<p class="hint">Your changes stay in this tab. <button type="button" class="plain link" onClick=${() => editor.current?.write(graph.yaml)}>Discard changes</button></p>`}
+    ${error !== null ? html`<${Failed} error=${error} onRetry=${validation.reload} />` : html`<${Faults} faults=${faults} onShow=${({ line, column }: GraphFault) => editor.current?.show(line, column)} />`}
+    <${TryGraph} graph=${graph.name} sources=${sources} isValid=${faults?.length === 0} text=${text} />
   `;
 }
 
-/** The value, once it has not changed for so long. */
+/** The value once it has not changed for `pauseMs`. */
 function useSettled(value: string, pauseMs: number): string {
   const [settled, setSettled] = useState(value);
   useEffect(() => {
@@ -94,4 +94,52 @@ function useSettled(value: string, pauseMs: number): string {
     return () => clearTimeout(timer);
   }, [value]);
   return settled;
+}
+
+interface FaultsProps {
+  /** Null: not validated yet. */
+  readonly faults: readonly GraphFault[] | null;
+  onShow(fault: GraphFault): void;
+}
+
+const Faults = ({ faults, onShow }: FaultsProps) => {
+  if (faults === null) return html`<p role="status" class="hint">Validating…</p>`;
+  if (faults.length === 0) return html`<p role="status">No errors.</p>`;
+  return html`
+    <p role="status">${formatCount(faults.length, "error")} to fix:</p>
+    <ol class="faults">${faults.map(
+      (fault) => html`<li>
+        ${fault.file === null ? html`<button type="button" class="plain link" onClick=${() => onShow(fault)}>Line ${fault.line}</button>` : html`<strong>${fault.file}, line ${fault.line}</strong>`}
+        ${fault.message}${suggestFix(fault)}
+      </li>`,
+    )}</ol>
+  `;
+};
+
+function suggestFix({ suggestion, expected }: GraphFault): string {
+  if (suggestion !== undefined) return `; did you mean ${suggestion}?`;
+  return expected === undefined ? "" : `; expected ${expected}`;
+}
+
+interface TryProps extends Pick<Subject, "sources"> {
+  /** Name of the graph that the text is a copy of. */
+  readonly graph: string;
+  readonly isValid: boolean;
+  readonly text: string;
+}
+
+function TryGraph({ graph, sources, isValid, text }: TryProps) {
+  const { error, isBusy, submit } = useSubmit(async (form, navigate) => {
+    const source_uuid = String(form.get("source"));
+    const { process_uuid } = await windhover.tryGraph({ body: { yaml: text, source_uuid } });
+    navigate(`${linkTo("processes", process_uuid)}?tried=${encodeURIComponent(graph)}`);
+  });
+  if (sources.length === 0) return html`<p class="hint">To try it, <a href=${linkTo("sources")}>add a source</a>.</p>`;
+  return html`
+    ${error !== null && html`<${Failed} error=${error} />`}
+    <form class="row foot" onSubmit=${submit}>
+      <${Select} label="Try it on" name="source" options=${sources.map(({ uuid, alias }) => [uuid, alias])} />
+      <button class="primary" disabled=${!isValid || isBusy}>${isBusy ? "Starting…" : "Try for a minute"}</button>
+    </form>
+  `;
 }

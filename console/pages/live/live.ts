@@ -1,43 +1,42 @@
-/** The first page: what runs now, as pictures. */
-import { useState } from "preact/hooks";
+/** The start page: running processes as video. */
+import { useEffect, useState } from "preact/hooks";
 import type { DetectionMessage, Process } from "../../../client/client.ts";
-import { useAsked } from "../../asking.ts";
+import { DemoButton } from "../../components/demo-button.ts";
+import { type NameOf, useQuery, useSourceNames, whenLoaded } from "../../components/query.ts";
+import { Empty } from "../../components/states.ts";
 import { html } from "../../html.ts";
 import { LiveView } from "../../live/live-view.ts";
-import { DemoButton } from "../../parts/demo-button.ts";
-import { type NameOf, useSourceNames } from "../../parts/source-names.ts";
-import { Empty, Shown } from "../../parts/states.ts";
-import { addressOf, place } from "../../router.ts";
+import { fetchFrame } from "../../live/process-streams.ts";
+import { linkTo, route } from "../../router.ts";
 import { windhover } from "../../session.ts";
 import { noteOf, StateMark } from "../processes/state-mark.ts";
-import { Still } from "./still.ts";
 
-const EVERY_MS = 2_000;
-/** More are on the page of all processes. */
-const MOST = 24;
+const POLL_MS = 2_000;
+const STILL_MS = 5_000;
+/** The processes page lists all of them. */
+const MAX_PROCESSES = 24;
 
 export function Live() {
-  const { asked, reload } = useAsked((signal) => windhover.listProcesses({ limit: MOST }, { signal }), [], EVERY_MS);
+  const query = useQuery((signal) => windhover.listProcesses({ limit: MAX_PROCESSES }, { signal }), [], POLL_MS);
   const nameOf = useSourceNames();
   return html`
-    <div class="row spread"><h1>Live</h1><a class="button primary" href=${addressOf("processes", "new")}>Start a process</a></div>
-    <${Shown} asked=${asked} onRetry=${reload}>
-      ${({ processes }: { processes: readonly Process[] }) =>
-        processes.length === 0 ? html`<${Nothing} />` : html`<${Wall} processes=${processes} nameOf=${nameOf} />`}
-    </${Shown}>
+    <div class="row spread"><h1>Live</h1><a class="button primary" href=${linkTo("processes", "new")}>Start a process</a></div>
+    ${whenLoaded(query, ({ processes }) =>
+      processes.length === 0 ? html`<${NoProcesses} />` : html`<${Wall} processes=${processes} nameOf=${nameOf} />`,
+    )}
   `;
 }
 
-const Nothing = () => html`
-  <${Empty} title="Nothing runs yet">
-    <p>Add a <a href=${addressOf("sources")}>source</a> (a video file, a camera, a drone's stream) and start a process on it.</p>
+const NoProcesses = () => html`
+  <${Empty} title="No running processes">
+    <p>Add a <a href=${linkTo("sources")}>source</a> (a video file, a camera or a drone stream) and start a process on it.</p>
     <${DemoButton} />
   </${Empty}>
 `;
 
-/** One large and live, the others small: a browser keeps only a few connections to one service. */
+/** One process as live video, the others as stills: browsers allow few connections to a service. */
 function Wall({ processes, nameOf }: { processes: readonly Process[]; nameOf: NameOf }) {
-  const chosen = place.value.query.get("process");
+  const chosen = route.value.query.get("process");
   const large =
     processes.find(({ uuid }) => uuid === chosen) ??
     processes.find(({ state }) => state === "running") ??
@@ -52,7 +51,7 @@ function Wall({ processes, nameOf }: { processes: readonly Process[]; nameOf: Na
           ${others.map(
             (process) => html`
               <li key=${process.uuid} class="card">
-                <a href=${`${addressOf("live")}?process=${process.uuid}`} aria-label=${`Show ${nameOf(process)} large`}>
+                <a href=${`${linkTo("live")}?process=${process.uuid}`} aria-label=${`Show ${nameOf(process)} large`}>
                   <${Still} processUuid=${process.uuid} isRunning=${process.state === "running"} />
                 </a>
                 <${Caption} process=${process} nameOf=${nameOf} />
@@ -66,18 +65,18 @@ function Wall({ processes, nameOf }: { processes: readonly Process[]; nameOf: Na
 }
 
 function Large({ process, nameOf }: { process: Process; nameOf: NameOf }) {
-  const [found, setFound] = useState<readonly (readonly [string, number])[]>([]);
-  const onDetections = ({ active_tracks }: DetectionMessage): void => setFound(countClasses(active_tracks));
+  const [counts, setCounts] = useState<readonly (readonly [string, number])[]>([]);
+  const onDetections = ({ active_tracks }: DetectionMessage): void => setCounts(countClasses(active_tracks));
   return html`
     <section class="card large" aria-label=${nameOf(process)}>
-      <${LiveView} processUuid=${process.uuid} note=${noteOf(process)} news=${{ onDetections }} />
+      <${LiveView} processUuid=${process.uuid} note=${noteOf(process)} onDetections=${onDetections} />
       <${Caption} process=${process} nameOf=${nameOf} />
-      <p class="found">${found.length === 0 ? "Nothing found now" : found.map(([name, count]) => html`<span key=${name}><strong>${count}</strong> ${name}</span>`)}</p>
+      <p class="counts">${counts.length === 0 ? "No detections" : counts.map(([name, count]) => html`<span key=${name}><strong>${count}</strong> ${name}</span>`)}</p>
     </section>
   `;
 }
 
-/** Most first; as many as each other by their names, so that they stay in place. */
+/** Most frequent first, then by name, so that the order is stable. */
 function countClasses(tracks: DetectionMessage["active_tracks"]): readonly (readonly [string, number])[] {
   const counts = new Map<string, number>();
   for (const { class_name } of tracks) counts.set(class_name, (counts.get(class_name) ?? 0) + 1);
@@ -86,7 +85,44 @@ function countClasses(tracks: DetectionMessage["active_tracks"]): readonly (read
 
 const Caption = ({ process, nameOf }: { process: Process; nameOf: NameOf }) => html`
   <div class="row spread caption">
-    <a href=${addressOf("processes", process.uuid)}><strong>${nameOf(process)}</strong></a>
-    <span class="row"><span class="hint">${process.graph} · ${process.stats.fps_processed.toFixed(1)} a second</span><${StateMark} process=${process} /></span>
+    <a href=${linkTo("processes", process.uuid)}><strong>${nameOf(process)}</strong></a>
+    <span class="row"><span class="hint">${process.graph} · ${process.stats.fps_processed.toFixed(1)} fps</span><${StateMark} process=${process} /></span>
   </div>
 `;
+
+/** Stills are fetched one after the other, for the same reason. */
+let queue: Promise<unknown> = Promise.resolve();
+function fetchQueued(processUuid: string, signal: AbortSignal): Promise<string | null> {
+  const fetched = queue.then(() => (signal.aborted ? null : fetchFrame(processUuid, signal).catch(() => null)));
+  queue = fetched;
+  return fetched;
+}
+
+function Still({ processUuid, isRunning }: { processUuid: string; isRunning: boolean }) {
+  const [url, setUrl] = useState<string | null>(null);
+  useEffect(() => {
+    const closing = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let current: string | null = null;
+    const replace = (next: string | null): void => {
+      if (current !== null) URL.revokeObjectURL(current);
+      current = next;
+    };
+    const update = async (): Promise<void> => {
+      const next = document.hidden || !isRunning ? null : await fetchQueued(processUuid, closing.signal);
+      if (next !== null) replace(next);
+      if (closing.signal.aborted) return replace(null);
+      if (next !== null) setUrl(next);
+      timer = setTimeout(update, STILL_MS);
+    };
+    void update();
+    return () => {
+      closing.abort();
+      clearTimeout(timer);
+      replace(null);
+    };
+  }, [processUuid, isRunning]);
+  return url === null
+    ? html`<div class="still" role="img" aria-label="No frame yet"></div>`
+    : html`<img class="still" src=${url} alt="Latest frame" />`;
+}

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { locateFoot, sightOf } from "../../../elements/geolocate/sight.fixture.ts";
-import { FARTHEST_M, footprint, roundLength, toOffset } from "./ground.ts";
+import { footprint, MAX_RANGE_M, roundLength, toOffset } from "./ground.ts";
 
 const CORNERS = [
   [0, 0],
@@ -10,7 +10,7 @@ const CORNERS = [
   [0, 1],
 ] as const;
 
-describe("the footprint is where the service would locate the corners of the picture, to a metre at 100 m", () => {
+describe("the footprint matches the geolocation of the frame corners by the service, to a metre at 100 m", () => {
   for (const [yaw, pitch, roll, latitude, longitude] of [
     [0, -90, 0, 0, 0],
     [0, -45, 0, 52, 13],
@@ -35,25 +35,25 @@ describe("the footprint is where the service would locate the corners of the pic
     });
 });
 
-test("a camera that sees the horizon has a footprint that ends somewhere", () => {
+test("limits the footprint of a camera that sees the horizon", () => {
   const level = { camera_yaw: 0, camera_pitch: 0, camera_roll: 0, sensor_hfov: 60, sensor_vfov: 40 };
   const [topLeft, , , bottomLeft] = footprint({ ...level, latitude: 0, longitude: 0, rel_altitude: 100 });
-  assert.ok(Math.abs(Math.hypot(...(topLeft ?? [0, 0])) - FARTHEST_M) < 1e-6);
+  assert.ok(Math.abs(Math.hypot(...(topLeft ?? [0, 0])) - MAX_RANGE_M) < 1e-6);
   assert.ok(Math.hypot(...(bottomLeft ?? [0, 0])) < 400);
 });
 
-test("offsets go the short way over the date line", () => {
+test("offsets take the shorter way across the date line", () => {
   const [east] = toOffset({ latitude: 0, longitude: 179.9995 }, { latitude: 0, longitude: -179.9995 });
   assert.ok(Math.abs(east - 111.32) < 0.1, `${east}`);
 });
 
-test("a scale has a round length that fits", () => {
-  for (const [most, length] of [
+test("rounds lengths down to 1, 2 or 5 times a power of ten", () => {
+  for (const [max, length] of [
     [1, 1],
     [4.9, 2],
     [50, 50],
     [180, 100],
     [0.3, 0.2],
   ] as const)
-    assert.equal(roundLength(most), length);
+    assert.equal(roundLength(max), length);
 });

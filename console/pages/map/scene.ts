@@ -1,29 +1,28 @@
-/** What is known of places by now, from the events of processes. */
+/** Cameras and geolocated tracks, from the events of processes. Pure. */
 import type { DetectionMessage, DroneDataMessage } from "../../../client/client.ts";
-import type { Pose, Spot } from "./ground.ts";
+import type { Pose, Position } from "./ground.ts";
 
 export interface MapTrack {
   readonly key: string;
   readonly id: number;
   readonly name: string;
   /** Oldest first, at least one. */
-  readonly trail: Spot[];
+  readonly trail: Position[];
   readonly errorM: number;
   readonly speedMps: number | null;
   readonly seenMs: number;
 }
 
-export type Camera = Partial<Pose> & Spot;
+export type Camera = Partial<Pose> & Position;
 
-const MOST_TRAIL = 200;
-/** What was not seen for so long goes. */
-const GONE_MS = 30_000;
+const MAX_TRAIL = 200;
+const MAX_AGE_MS = 30_000;
 
 export class Scene {
   readonly tracks = new Map<string, MapTrack>();
   /** By process. */
   readonly cameras = new Map<string, Camera>();
-  /** Another one after every change: what shows the scene need not look again while it stays. */
+  /** Increases with every change. */
   version = 0;
 
   addDetections({ process_uuid, active_tracks }: DetectionMessage, nowMs: number): void {
@@ -33,14 +32,14 @@ export class Scene {
       const key = `${process_uuid} ${track_id}`;
       const trail = this.tracks.get(key)?.trail ?? [];
       trail.push({ latitude, longitude });
-      if (trail.length > MOST_TRAIL) trail.shift();
+      if (trail.length > MAX_TRAIL) trail.shift();
       this.tracks.set(key, {
         ...{ key, id: track_id, name: class_name, trail },
         ...{ errorM: position_error_m, speedMps: speed_mps, seenMs: nowMs },
       });
       this.version += 1;
     }
-    this.forget(nowMs);
+    this.expire(nowMs);
   }
 
   addDrone(processUuid: string, message: DroneDataMessage): void {
@@ -50,19 +49,19 @@ export class Scene {
     this.version += 1;
   }
 
-  /** Tracks that were not seen for long, also where nothing comes any more. */
-  forget(nowMs: number): void {
-    for (const [key, { seenMs }] of this.tracks) if (nowMs - seenMs > GONE_MS) this.#drop(this.tracks, key);
+  /** Removes old tracks. Also called by a timer, for processes that send no more events. */
+  expire(nowMs: number): void {
+    for (const [key, { seenMs }] of this.tracks) if (nowMs - seenMs > MAX_AGE_MS) this.#remove(this.tracks, key);
   }
 
-  /** Only what these processes tell stays. */
-  keep(processUuids: readonly string[]): void {
-    for (const uuid of this.cameras.keys()) if (!processUuids.includes(uuid)) this.#drop(this.cameras, uuid);
+  /** Removes cameras and tracks of all other processes. */
+  retain(processUuids: readonly string[]): void {
+    for (const uuid of this.cameras.keys()) if (!processUuids.includes(uuid)) this.#remove(this.cameras, uuid);
     for (const key of this.tracks.keys())
-      if (!processUuids.includes(key.split(" ")[0] ?? "")) this.#drop(this.tracks, key);
+      if (!processUuids.includes(key.split(" ")[0] ?? "")) this.#remove(this.tracks, key);
   }
 
-  #drop(from: Map<string, unknown>, key: string): void {
+  #remove(from: Map<string, unknown>, key: string): void {
     from.delete(key);
     this.version += 1;
   }

@@ -3,19 +3,17 @@ import { html } from "../../html.ts";
 
 export const isActive = ({ state }: Process): boolean => state !== "finished" && state !== "failed";
 
-export const StateMark = ({ process }: { process: Process }) => {
-  const word = process.state === "running" ? doingOf(process) : process.state;
-  return html`<span class="state ${word}">${word}</span>`;
+export const StateMark = ({ process: { state, restarting, reconnecting } }: { process: Process }) => {
+  const running = restarting ? "restarting" : reconnecting ? "reconnecting" : "running";
+  const text = state === "running" ? running : state;
+  return html`<span class="state ${text}">${text}</span>`;
 };
 
-const doingOf = ({ restarting, reconnecting }: Process): string =>
-  restarting ? "restarting" : reconnecting ? "reconnecting" : "running";
-
-/** Why there is no new picture, where its state tells. */
+/** Why there are no new frames. Null: the process should have some. */
 export function noteOf({ state, restarting, reconnecting }: Process): string | null {
-  if (state === "paused") return "Paused. The picture goes on when it is resumed.";
+  if (state === "paused") return "Paused. Resume the process to continue.";
   if (state === "starting") return "Starting…";
   if (state === "stopping") return "Stopping…";
-  if (restarting) return "It has crashed and is being restarted.";
-  return reconnecting ? "The source is away; it is tried again." : null;
+  if (restarting) return "The process crashed and is restarting.";
+  return reconnecting ? "The source is offline, reconnecting." : null;
 }

@@ -5,7 +5,7 @@ import { layOut } from "./lanes.ts";
 
 const span = (first_seen: number, seconds: number) => ({ first_seen, last_seen: first_seen + seconds });
 
-test("who comes after another has gone takes its lane", () => {
+test("reuses the lane of a track that has ended", () => {
   const bars = layOut([span(20, 10), span(0, 10), span(5, 20), span(12, 8)]);
   assert.deepEqual(
     bars.map(({ lane }) => lane),
@@ -17,7 +17,7 @@ test("who comes after another has gone takes its lane", () => {
   );
 });
 
-test("no bars of a lane lie on each other, and all are within the whole", () => {
+test("bars of a lane do not overlap, and all are within the time line", () => {
   const spans = fc.array(
     fc.tuple(fc.integer({ min: 0, max: 300 }), fc.integer({ min: 0, max: 60 })).map(([from, by]) => span(from, by)),
     { minLength: 1, maxLength: 100 },

@@ -1,55 +1,43 @@
-/** What was seen: the processes that have a report, and the report of one. */
+/** The processes that have a track report. */
 import type { TrackedProcess } from "../../../client/client.ts";
+import { formatTime } from "../../components/format.ts";
+import { More, useList, whenLoaded } from "../../components/query.ts";
+import { Empty } from "../../components/states.ts";
+import { type Column, keyByUuid, Table } from "../../components/table.ts";
 import { html } from "../../html.ts";
-import { formatTime } from "../../parts/format.ts";
-import { More, useListing } from "../../parts/listing.ts";
-import { Empty, Shown } from "../../parts/states.ts";
-import { addressOf, place } from "../../router.ts";
+import { linkTo, route } from "../../router.ts";
 import { windhover } from "../../session.ts";
 import { ReportPage } from "./report.ts";
 
-const EVERY_MS = 5_000;
+const POLL_MS = 5_000;
 
+/** `/reports` or `/reports/<uuid of a process>`. */
 export function Reports() {
-  const [, uuid] = place.value.parts;
+  const [, uuid] = route.value.segments;
   return uuid === undefined ? html`<${ReportList} />` : html`<${ReportPage} key=${uuid} uuid=${uuid} />`;
 }
 
-interface Reported {
-  readonly tracked_processes: readonly TrackedProcess[];
-  readonly next_cursor?: string;
-}
+const COLUMNS: readonly Column<TrackedProcess>[] = [
+  ["Source", ({ uuid, alias }) => html`<a href=${linkTo("reports", uuid)}>${alias ?? uuid}</a>`],
+  ["From", ({ started_at }) => formatTime(started_at)],
+  ["To", ({ finished_at: end }) => (end === null ? html`<span class="state live">running</span>` : formatTime(end))],
+  ["Tracks", ({ track_count }) => track_count],
+  [
+    "Enhanced",
+    ({ enhancement: status }) =>
+      status === null ? "no" : html`<span class="state ${status}">${status.toLowerCase()}</span>`,
+  ],
+  ["Video", ({ video_url: url }) => (url === null ? "none" : html`<a href=${url} download>Download</a>`)],
+];
 
 function ReportList() {
-  const { asked, reload, showMore } = useListing(
-    (page, signal) => windhover.listTrackedProcesses(page, { signal }),
-    [],
-    EVERY_MS,
-  );
+  const { query, showMore } = useList((page, signal) => windhover.listTrackedProcesses(page, { signal }), [], POLL_MS);
   return html`
     <h1>Reports</h1>
-    <${Shown} asked=${asked} onRetry=${reload}>
-      ${({ tracked_processes: reports, next_cursor: next }: Reported) =>
-        reports.length === 0
-          ? html`<${Empty} title="No reports yet"><p>Processes of keys with the track logger keep what they see.</p></${Empty}>`
-          : html`
-              <table class="cards">
-                <thead><tr><th>Source</th><th>From</th><th>To</th><th>Tracks</th><th>Enhanced</th><th>Video</th></tr></thead>
-                <tbody>${reports.map(
-                  (one) => html`
-                    <tr key=${one.uuid}>
-                      <td><a href=${addressOf("reports", one.uuid)}>${one.alias ?? one.uuid}</a></td>
-                      <td data-name="From">${formatTime(one.started_at)}</td>
-                      <td data-name="To">${one.finished_at === null ? html`<span class="state live">runs</span>` : formatTime(one.finished_at)}</td>
-                      <td data-name="Tracks">${one.track_count}</td>
-                      <td data-name="Enhanced">${one.enhancement === null ? "no" : html`<span class="state ${one.enhancement}">${one.enhancement.toLowerCase()}</span>`}</td>
-                      <td data-name="Video">${one.video_url === null ? "none" : html`<a href=${one.video_url} download>Download</a>`}</td>
-                    </tr>
-                  `,
-                )}</tbody>
-              </table>
-              <${More} count=${reports.length} next=${next} onMore=${showMore} />
-            `}
-    </${Shown}>
+    ${whenLoaded(query, ({ tracked_processes: reports, next_cursor: next }) =>
+      reports.length === 0
+        ? html`<${Empty} title="No reports yet"><p>Processes write a report if their key has the track logger.</p></${Empty}>`
+        : html`<${Table} rows=${reports} keyOf=${keyByUuid} columns=${COLUMNS} /><${More} count=${reports.length} next=${next} onMore=${showMore} />`,
+    )}
   `;
 }

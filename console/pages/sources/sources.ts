@@ -1,94 +1,89 @@
+/** Uploaded videos and streams: added, watched and deleted. */
 import { useState } from "preact/hooks";
 import type { Source } from "../../../client/client.ts";
+import { DemoButton } from "../../components/demo-button.ts";
+import { confirm, Dialog } from "../../components/dialog.ts";
+import { formatTime } from "../../components/format.ts";
+import { More, useList, whenLoaded } from "../../components/query.ts";
+import { Empty } from "../../components/states.ts";
+import { type Column, keyByUuid, Table } from "../../components/table.ts";
+import { attempt } from "../../components/toasts.ts";
 import { html } from "../../html.ts";
-import { DemoButton } from "../../parts/demo-button.ts";
-import { Confirm } from "../../parts/dialog.ts";
-import { formatTime } from "../../parts/format.ts";
-import { More, useListing } from "../../parts/listing.ts";
-import { Empty, Shown } from "../../parts/states.ts";
-import { attempt } from "../../parts/toasts.ts";
-import { addressOf, focusContent } from "../../router.ts";
-import { windhover } from "../../session.ts";
-import { AddStream } from "./add-stream.ts";
-import { Player } from "./player.ts";
-import { UploadVideo } from "./upload-video.ts";
+import { focusContent, linkTo } from "../../router.ts";
+import { base, windhover } from "../../session.ts";
+import { AddStream, UploadVideo } from "./add-source.ts";
 
-const EVERY_MS = 2_000;
-
-type Opened =
-  | { readonly kind: "upload" | "stream" }
-  | { readonly kind: "delete" | "play"; readonly source: Source }
-  | null;
+const POLL_MS = 2_000;
 
 export function Sources() {
-  const { asked, reload, showMore } = useListing(
-    (page, signal) => windhover.listSources(page, { signal }),
-    [],
-    EVERY_MS,
-  );
-  const [opened, setOpened] = useState<Opened>(null);
-  const close = () => setOpened(null);
+  const { query, showMore } = useList((page, signal) => windhover.listSources(page, { signal }), [], POLL_MS);
+  const [open, setOpen] = useState<"upload" | "stream" | Source | null>(null);
+  const close = () => setOpen(null);
   const finish = () => {
     close();
-    reload();
+    query.reload();
   };
   const remove = async (source: Source): Promise<void> => {
-    close();
-    if (await attempt(() => windhover.deleteSource({ source_id: source.uuid }), `${source.alias} is gone`))
+    const text = `${source.type === "file" ? "The uploaded file is deleted, too." : "The stream itself is not affected."} Recordings and reports are kept.`;
+    if (!(await confirm({ title: `Delete ${source.alias}?`, action: "Delete", text }))) return;
+    if (await attempt(() => windhover.deleteSource({ source_id: source.uuid }), `${source.alias} deleted`))
       focusContent();
-    reload();
+    query.reload();
   };
-  const buttons = html`
-    <button type="button" class="primary" onClick=${() => setOpened({ kind: "upload" })}>Upload a video</button>
-    <button type="button" onClick=${() => setOpened({ kind: "stream" })}>Add a stream</button>
-  `;
+  const actions = (source: Source) => html`<div class="row actions">
+    <a class="button primary" aria-label=${`Start on ${source.alias}`} href=${`${linkTo("processes", "new")}?source=${source.uuid}`}>Start</a>
+    ${source.webrtc_url !== undefined && html`<button type="button" aria-label=${`Watch ${source.alias}`} onClick=${() => setOpen(source)}>Watch</button>`}
+    <button type="button" class="plain" aria-label=${`Delete ${source.alias}`} onClick=${() => void remove(source)}>Delete</button>
+  </div>`;
   return html`
-    <div class="row spread"><h1>Sources</h1><div class="row">${buttons}</div></div>
-    <${Shown} asked=${asked} onRetry=${reload}>
-      ${({ sources, next_cursor: next }: { sources: readonly Source[]; next_cursor?: string }) =>
-        sources.length === 0
-          ? html`<${Empty} title="No sources yet"><p>Upload a video file, or add the address of a camera or a drone's stream.</p><${DemoButton} /></${Empty}>`
-          : html`<${Table} sources=${sources} onOpen=${setOpened} /><${More} count=${sources.length} next=${next} onMore=${showMore} />`}
-    </${Shown}>
-    ${opened?.kind === "upload" && html`<${UploadVideo} onClose=${close} onDone=${finish} />`}
-    ${opened?.kind === "stream" && html`<${AddStream} onClose=${close} onDone=${finish} />`}
-    ${opened?.kind === "play" && html`<${Player} source=${opened.source} onClose=${close} />`}
-    ${
-      opened?.kind === "delete" &&
-      html`<${Confirm} title=${`Delete ${opened.source.alias}?`} action="Delete" onClose=${close} onConfirm=${() => void remove(opened.source)}>
-        <p>${opened.source.type === "file" ? "The uploaded file goes with it." : "The stream itself is not touched."} Recordings and reports stay.</p>
-      </${Confirm}>`
-    }
+    <div class="row spread"><h1>Sources</h1><div class="row">
+      <button type="button" class="primary" onClick=${() => setOpen("upload")}>Upload a video</button>
+      <button type="button" onClick=${() => setOpen("stream")}>Add a stream</button>
+    </div></div>
+    ${whenLoaded(query, ({ sources, next_cursor: next }) =>
+      sources.length === 0
+        ? html`<${Empty} title="No sources yet"><p>Upload a video file, or add the address of a camera or a drone stream.</p><${DemoButton} /></${Empty}>`
+        : html`<${Table} rows=${sources} keyOf=${keyByUuid} columns=${COLUMNS} actions=${actions} /><${More} count=${sources.length} next=${next} onMore=${showMore} />`,
+    )}
+    ${open === "upload" && html`<${UploadVideo} onClose=${close} onDone=${finish} />`}
+    ${open === "stream" && html`<${AddStream} onClose=${close} onDone=${finish} />`}
+    ${open !== null && typeof open === "object" && html`<${Player} source=${open} onClose=${close} />`}
   `;
 }
 
-/** Of what the service does not watch before a process asks for it, nothing is known: no trouble, and not to look like one. */
-const tellStatus = ({ status, type }: Source): string =>
+/** A source that the service does not monitor is only checked when a process starts: that is not an error. */
+const formatStatus = ({ status, type }: Source): string =>
   status !== "unknown" ? status : type === "file" ? "ready" : "on demand";
 
-const Table = ({ sources, onOpen }: { sources: readonly Source[]; onOpen: (opened: Opened) => void }) => html`
-  <table class="cards">
-    <thead><tr><th>Name</th><th>Kind</th><th>Address</th><th>Status</th><th>Added</th><th><span class="unseen">What to do</span></th></tr></thead>
-    <tbody>
-      ${sources.map(
-        (source) => html`
-          <tr key=${source.uuid}>
-            <td><strong>${source.alias}</strong></td>
-            <td data-name="Kind">${source.stream_type?.toUpperCase() ?? "File"}</td>
-            <td data-name="Address"><code>${source.input_url}</code></td>
-            <td data-name="Status"><span class="state ${source.status}">${tellStatus(source)}</span></td>
-            <td data-name="Added">${formatTime(source.created_at)}</td>
-            <td>
-              <div class="row actions">
-                <a class="button primary" aria-label=${`Start on ${source.alias}`}
-                  href=${`${addressOf("processes", "new")}?source=${source.uuid}`}>Start</a>
-                ${source.webrtc_url !== undefined && html`<button type="button" aria-label=${`Watch ${source.alias}`} onClick=${() => onOpen({ kind: "play", source })}>Watch</button>`}
-                <button type="button" class="plain" aria-label=${`Delete ${source.alias}`} onClick=${() => onOpen({ kind: "delete", source })}>Delete</button>
-              </div>
-            </td>
-          </tr>
-        `,
-      )}
-    </tbody>
-  </table>
-`;
+const COLUMNS: readonly Column<Source>[] = [
+  ["Name", ({ alias }) => html`<strong>${alias}</strong>`],
+  ["Type", ({ stream_type }) => stream_type?.toUpperCase() ?? "File"],
+  ["Address", ({ input_url }) => html`<code>${input_url}</code>`],
+  ["Status", (source) => html`<span class="state ${source.status}">${formatStatus(source)}</span>`],
+  ["Added", ({ created_at }) => formatTime(created_at)],
+];
+
+/** The service's own player page. It is authorized by the token in its address. */
+function playerUrl(source: Source, protocol: "webrtc" | "hls"): string {
+  const address = protocol === "webrtc" ? source.webrtc_url : source.hls_url;
+  const token = new URL(address ?? "", window.location.href).searchParams.get("token") ?? "";
+  return `${base}/source/${source.uuid}/${protocol}?token=${encodeURIComponent(token)}`;
+}
+
+function Player({ source, onClose }: { source: Source; onClose: () => void }) {
+  const [protocol, setProtocol] = useState<"webrtc" | "hls">("webrtc");
+  // Addresses are signed again with every response. The first ones stay, so that playback is not interrupted.
+  const [urls] = useState({ webrtc: playerUrl(source, "webrtc"), hls: playerUrl(source, "hls") });
+  return html`
+    <${Dialog} title=${source.alias} onClose=${onClose}>
+      <div class="body">
+        <iframe class="player" title=${`Live video of ${source.alias}`} src=${urls[protocol]} allow="autoplay; fullscreen"></iframe>
+        <div class="row" role="group" aria-label="Protocol">
+          <button type="button" aria-pressed=${protocol === "webrtc"} onClick=${() => setProtocol("webrtc")}>WebRTC</button>
+          <button type="button" aria-pressed=${protocol === "hls"} onClick=${() => setProtocol("hls")}>HLS</button>
+        </div>
+      </div>
+      <footer><button type="button" onClick=${onClose}>Close</button></footer>
+    </${Dialog}>
+  `;
+}

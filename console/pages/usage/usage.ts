@@ -1,34 +1,30 @@
-/** What the key may do, and what it has left. */
-import type { ChildSubscription, Status, Subscription, UserInformation } from "../../../client/client.ts";
-import { useAsked } from "../../asking.ts";
+/** Limits and usage of the key, and the status of the service. */
+import type { ChildSubscription, Status, Subscription } from "../../../client/client.ts";
+import { formatBytes } from "../../components/format.ts";
+import { useQuery, whenLoaded } from "../../components/query.ts";
+import { type Column, Table } from "../../components/table.ts";
 import { html } from "../../html.ts";
-import { formatBytes } from "../../parts/format.ts";
-import { Shown } from "../../parts/states.ts";
 import { windhover } from "../../session.ts";
 
-const EVERY_MS = 5_000;
-/** What the service says where there is no limit, and no last day. */
+const POLL_MS = 5_000;
+/** The values of the API for "unlimited" and "does not expire". */
 const UNLIMITED_MINUTES = 1_000_000_000;
 const NEVER = "9999-12-31";
 
-interface Known {
-  readonly user: UserInformation;
-  readonly status: Status;
-}
-
 export function Usage() {
-  const { asked, reload } = useAsked(
-    async (signal): Promise<Known> => {
+  const query = useQuery(
+    async (signal) => {
       const [user, status] = await Promise.all([windhover.getUserInfo({ signal }), windhover.getStatus({ signal })]);
       return { user, status };
     },
     [],
-    EVERY_MS,
+    POLL_MS,
   );
   return html`
     <div class="middle"><h1>Usage</h1>
-    <${Shown} asked=${asked} onRetry=${reload}>
-      ${({ user, status }: Known) => html`
+    ${whenLoaded(
+      query,
+      ({ user, status }) => html`
         <div class="two">
           <section class="card"><h2>${user.username}</h2>
             <${MinutesBar} subscription=${user.subscription} />
@@ -36,23 +32,23 @@ export function Usage() {
               <${Minutes} subscription=${user.subscription} />
               <dt>Product</dt><dd>${user.product}</dd>
               <dt>Track reports</dt><dd>${user.is_track_logger_enabled ? "on" : "off"}</dd>
-              <dt>One video</dt><dd>${formatBytes(user.uploaded_video_storage.max_video_upload_size_bytes)} at most</dd>
-              <dt>All videos</dt><dd>${formatBytes(user.uploaded_video_storage.total_storage_size_bytes)} at most</dd>
+              <dt>Video size limit</dt><dd>${formatBytes(user.uploaded_video_storage.max_video_upload_size_bytes)}</dd>
+              <dt>Video storage limit</dt><dd>${formatBytes(user.uploaded_video_storage.total_storage_size_bytes)}</dd>
             </dl>
           </section>
           <${Health} status=${status} />
         </div>
         ${user.children_subscription !== undefined && html`<${Children} children=${user.children_subscription} />`}
-      `}
-    </${Shown}></div>
+      `,
+    )}</div>
   `;
 }
 
 const isUnlimited = ({ remaining_minutes }: Subscription): boolean => remaining_minutes >= UNLIMITED_MINUTES;
-const showLeft = (subscription: Subscription): string =>
-  isUnlimited(subscription) ? "no limit" : subscription.remaining_minutes.toFixed(1);
-const showLastDay = ({ expiration_date }: Subscription): string =>
-  expiration_date === NEVER ? "no last day" : expiration_date;
+const formatRemaining = (subscription: Subscription): string =>
+  isUnlimited(subscription) ? "unlimited" : subscription.remaining_minutes.toFixed(1);
+const formatExpiry = ({ expiration_date }: Subscription): string =>
+  expiration_date === NEVER ? "no expiry" : expiration_date;
 
 const MinutesBar = ({ subscription }: { subscription: Subscription }) => {
   const { consumed_minutes, remaining_minutes } = subscription;
@@ -62,32 +58,29 @@ const MinutesBar = ({ subscription }: { subscription: Subscription }) => {
 
 const Minutes = ({ subscription }: { subscription: Subscription }) => html`
   <dt>Minutes used</dt><dd>${subscription.consumed_minutes.toFixed(1)}</dd>
-  <dt>Minutes left</dt><dd>${showLeft(subscription)}</dd>
-  ${subscription.pending_to_allocate > 0 && html`<dt>To hand out</dt><dd>${subscription.pending_to_allocate.toFixed(1)}</dd>`}
-  <dt>Valid until</dt><dd>${showLastDay(subscription)}</dd>
+  <dt>Minutes remaining</dt><dd>${formatRemaining(subscription)}</dd>
+  ${subscription.pending_to_allocate > 0 && html`<dt>To allocate</dt><dd>${subscription.pending_to_allocate.toFixed(1)}</dd>`}
+  <dt>Valid until</dt><dd>${formatExpiry(subscription)}</dd>
 `;
 
 const Health = ({ status }: { status: Status }) => html`
   <section class="card">
     <h2>Service <span class=${status.status === "ok" ? "state live" : "state failed"}>${status.status}</span></h2>
     <dl class="facts">
-      <dt>Version</dt><dd>${status.software_version}, interface ${status.version}</dd>
-      ${Object.entries(status.components ?? {}).map(([name, words]) => html`<dt>${name.replaceAll("_", " ")}</dt><dd>${String(words)}</dd>`)}
+      <dt>Version</dt><dd>${status.software_version}, API ${status.version}</dd>
+      ${Object.entries(status.components ?? {}).map(([name, text]) => html`<dt>${name.replaceAll("_", " ")}</dt><dd>${String(text)}</dd>`)}
     </dl>
   </section>
 `;
 
+const COLUMNS: readonly Column<ChildSubscription>[] = [
+  ["User", ({ username }) => html`<strong>${username}</strong>`],
+  ["Minutes used", ({ consumed_minutes }) => consumed_minutes.toFixed(1)],
+  ["Minutes remaining", formatRemaining],
+  ["Valid until", formatExpiry],
+];
+
 const Children = ({ children }: { children: readonly ChildSubscription[] }) => html`
-  <h2 class="gap">Keys that belong to this one</h2>
-  <table class="cards">
-    <thead><tr><th>User</th><th>Minutes used</th><th>Minutes left</th><th>Valid until</th></tr></thead>
-    <tbody>${children.map(
-      (child) => html`<tr key=${child.username}>
-        <td><strong>${child.username}</strong></td>
-        <td data-name="Minutes used">${child.consumed_minutes.toFixed(1)}</td>
-        <td data-name="Minutes left">${showLeft(child)}</td>
-        <td data-name="Valid until">${showLastDay(child)}</td>
-      </tr>`,
-    )}</tbody>
-  </table>
+  <h2 class="gap">Child keys</h2>
+  <${Table} rows=${children} keyOf=${({ username }: ChildSubscription) => username} columns=${COLUMNS} />
 `;

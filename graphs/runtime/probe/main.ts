@@ -1,4 +1,4 @@
-import { allowConnections, closeAutoplug } from "../../../native/connections.ts";
+import { allowConnections, closeAutoplug } from "../../../native/gstreamer.ts";
 import { examineVideo } from "./examine-video.ts";
 
 closeAutoplug();

@@ -2,7 +2,7 @@
  * Brings every secret in the database under the current key: those of an older version, which are not sealed yet, and
  * those of an older key, which can be taken away afterwards.
  */
-import { canonicalJson } from "../../../schemas/canonical-json.ts";
+import { canonicalJson } from "../../../schemas/json.ts";
 import type { Queries, Sql } from "../client.ts";
 import { DatabaseFault } from "../fault.ts";
 import { MIGRATION_LOCK } from "../migrate.ts";

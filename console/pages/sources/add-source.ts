@@ -1,0 +1,153 @@
+/** The dialogs that add a source: an uploaded video, or the address of a stream. */
+import { useRef, useState } from "preact/hooks";
+import { ApiError, type NewStream, readProblem, type Source } from "../../../client/client.ts";
+import { Dialog } from "../../components/dialog.ts";
+import { Select, useSubmit } from "../../components/form.ts";
+import { formatBytes } from "../../components/format.ts";
+import { Failed } from "../../components/states.ts";
+import { showToast } from "../../components/toasts.ts";
+import { html } from "../../html.ts";
+import { base, session, windhover } from "../../session.ts";
+
+interface AddProps {
+  onClose(): void;
+  onDone(): void;
+}
+
+export function UploadVideo({ onClose, onDone }: AddProps) {
+  /** Fraction of the file that was sent. */
+  const [progress, setProgress] = useState(0);
+  const [file, setFile] = useState<File | null>(null);
+  const upload = useRef<Upload | null>(null);
+  const { error, isBusy, submit } = useSubmit(async (form) => {
+    if (file === null) return;
+    setProgress(0);
+    upload.current = startUpload(file, String(form.get("alias")).trim(), setProgress);
+    const source = await upload.current.done;
+    showToast(`${source.alias} added`);
+    onDone();
+  });
+  const close = () => {
+    upload.current?.cancel();
+    onClose();
+  };
+  return html`
+    <${Dialog} title="Upload a video" onClose=${close}>
+      <form onSubmit=${submit}>
+        <div class="body">
+          <label>File
+            <input type="file" required accept=".mp4,.mov,.avi,video/mp4,video/quicktime,video/x-msvideo" disabled=${isBusy}
+              onChange=${(event: Event) => setFile((event.currentTarget as HTMLInputElement).files?.[0] ?? null)} />
+          </label>
+          <p class="hint">mp4, mov or avi${file === null ? "" : ` · ${formatBytes(file.size)}`}</p>
+          <label>Name <input name="alias" maxlength="255" placeholder=${file?.name ?? "the name of the file"} disabled=${isBusy} /></label>
+          ${isBusy && html`<${Progress} value=${progress} />`}
+          ${error !== null && html`<${Failed} error=${error} />`}
+        </div>
+        <footer>
+          <button type="button" onClick=${close}>Cancel</button>
+          <button class="primary" disabled=${isBusy || file === null}>Upload</button>
+        </footer>
+      </form>
+    </${Dialog}>
+  `;
+}
+
+/** After the last byte, the service checks the video. */
+const Progress = ({ value }: { value: number }) => html`
+  <div>
+    <progress max="1" value=${value < 1 ? value : undefined} aria-label="Upload"></progress>
+    <p class="hint" role="status">${value < 1 ? `${Math.floor(value * 100)} %` : "Checking the video…"}</p>
+  </div>
+`;
+
+interface Upload {
+  /** Rejects with `ApiError`. */
+  readonly done: Promise<Source>;
+  cancel(): void;
+}
+
+/** By `XMLHttpRequest`: `fetch` does not report the progress of uploads. */
+function startUpload(file: File, alias: string, onProgress: (fraction: number) => void): Upload {
+  const request = new XMLHttpRequest();
+  const form = new FormData();
+  if (alias !== "") form.set("alias", alias);
+  form.set("file", file);
+  const done = new Promise<Source>((resolve, reject) => {
+    const fail = (detail: string) => reject(new ApiError(0, { code: "no_answer", detail }));
+    request.upload.onprogress = ({ loaded, total }) => onProgress(total > 0 ? loaded / total : 0);
+    request.onerror = () => fail("connection lost; the upload was discarded");
+    request.onabort = () => fail("upload cancelled");
+    request.onload = () => {
+      const { status, response } = request;
+      if (status >= 200 && status < 300 && response !== null) resolve(response);
+      else reject(new ApiError(status, readProblem(response), request.getResponseHeader("Retry-After")));
+    };
+  });
+  request.open("POST", `${base}/video`);
+  request.responseType = "json";
+  request.setRequestHeader("api_key", session.value?.apiKey ?? "");
+  request.send(form);
+  return { done, cancel: () => request.abort() };
+}
+
+const TELEMETRY = [
+  ["none", "None"],
+  ["websocket", "WebSocket, sent by a client"],
+  ["mqtt", "MQTT, from a broker"],
+];
+const FORMATS = [
+  ["native", "Native"],
+  ["vendor_a", "vendor_a"],
+];
+
+export function AddStream({ onClose, onDone }: AddProps) {
+  const [telemetry, setTelemetry] = useState("none");
+  const { error, isBusy, submit } = useSubmit(async (form) => {
+    const { alias } = await windhover.registerStream({ body: readStream(form) });
+    showToast(`${alias} added`);
+    onDone();
+  });
+  return html`
+    <${Dialog} title="Add a stream" onClose=${onClose}>
+      <form onSubmit=${submit}>
+        <div class="body">
+          <label>Name <input name="alias" required maxlength="255" autofocus placeholder="Gate camera" /></label>
+          <label>Address
+            <input name="input_url" required maxlength="2048" type="url" pattern="rtsps?://.+|rtmps?://.+" spellcheck="false"
+              placeholder="rtsp://user:password@camera.example/stream" aria-describedby="address-help" />
+          </label>
+          <p id="address-help" class="hint">A camera to pull from, or an address of this service that a drone publishes to.</p>
+          <${Select} label="Telemetry" name="telemetry" value=${telemetry} onChange=${setTelemetry} options=${TELEMETRY} />
+          ${telemetry !== "none" && html`<${Select} label="Message format" name="format" options=${FORMATS} />`}
+          ${telemetry === "mqtt" && html`<${Broker} />`}
+          ${error !== null && html`<${Failed} error=${error} />`}
+        </div>
+        <footer>
+          <button type="button" onClick=${onClose}>Cancel</button>
+          <button class="primary" disabled=${isBusy}>Add</button>
+        </footer>
+      </form>
+    </${Dialog}>
+  `;
+}
+
+const Broker = () => html`
+  <label>Broker <input name="ip" required placeholder="broker.example" /></label>
+  <label>Port <input name="port" type="number" min="1" max="65535" value="1883" required /></label>
+  <label>Topic <input name="topic" required placeholder="drone/telemetry" /></label>
+`;
+
+function readStream(form: FormData): NewStream {
+  const text = (name: string) => String(form.get(name) ?? "").trim();
+  const type = text("telemetry");
+  const parameters = { ip: text("ip"), port: Number(text("port")), topic: text("topic") };
+  const telemetry_cfg =
+    type === "none" ? null : { type, format: text("format"), ...(type === "mqtt" && { parameters }) };
+  return {
+    alias: text("alias"),
+    input_url: text("input_url"),
+    stream_type: text("input_url").startsWith("rtmp") ? "rtmp" : "rtsp",
+    telemetry_cfg: telemetry_cfg as NonNullable<NewStream["telemetry_cfg"]> | null,
+  };
+}
