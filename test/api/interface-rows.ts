@@ -23,24 +23,21 @@ const MEDIA_HUB = "server/media/media-hub.test.ts";
 const RECORDINGS = "server/media/recordings/recordings.test.ts";
 
 const WEBHOOKS = "server/api/webhooks.test.ts";
-const GATHERERS = "server/webhooks/gather/gather.test.ts";
+const COLLECTORS = "server/webhooks/collectors.test.ts";
 
 const ALERTS = "server/api/alerts.test.ts";
 const ALERTS_NOTIFY: Shown = [
   "test/api/alerts.test.ts",
   "each type notifies its broker; a forced change is live at once, and client, output and tracks do not notice",
 ];
-const ALERT_KEPT: Shown = [
-  ALERTS,
-  "an alert is registered, shown, listed, and gone once deleted; its secrets are shown once",
-];
+const ALERT_KEPT: Shown = [ALERTS, "registers, shows, lists and deletes an alert, and shows its secrets once"];
 const ALERT_RUNS: Shown = [
   ALERTS,
-  "a registered alert runs on what runs and on what is started later; a change waits for a start, or is forced",
+  "runs a registered alert on running and later processes; a change waits for a start, or is forced",
 ];
 const ONE_OFF_ALERT: Shown = [
   ALERTS,
-  "an alert of one process is refused where its graph evaluates none, and goes with its process",
+  "rejects an alert for a process whose graph has no alerts, and deletes it with its process",
 ];
 
 const TRACKS = "test/api/tracks.test.ts";
@@ -68,11 +65,11 @@ const ONE_CLIENT: Shown = [SOCKETS, "take one client at a time, and the next one
 
 const SUBSCRIBED: Shown = [
   WEBHOOKS,
-  "a subscription is made with its defaults, shows its secret once, is listed with its standing, and is gone once deleted",
+  "creates a subscription with defaults, shows its secret once, lists it with its delivery status, and deletes it",
 ];
 const NOTIFIED: Shown = [
   WEBHOOKS,
-  "new-tracks and target-count arrive signed and as the interface has them, gathered by the interval, and end with the process",
+  "delivers new-tracks and target-count signed and valid, by the interval, until the process ends",
 ];
 
 const REPORT_LISTED: Shown = [
@@ -146,31 +143,28 @@ export const ENDPOINTS = {
   "POST /decorate_tracks/{process_uuid}": [DECORATED, ENHANCEMENT_RESUMES],
   "GET /decorate_tracks/{process_uuid}/status": [DECORATED],
   "GET /alert_description": [
-    [ALERTS, "… is described, and its example posts as it is"],
-    [ALERTS, "a type that is not there is refused with those that are, and the nearest"],
+    [ALERTS, "describes … with an example that can be posted"],
+    [ALERTS, "rejects an unknown type with the known types and the nearest"],
   ],
-  "POST /alert": [ALERTS_NOTIFY, ALERT_RUNS, ALERT_KEPT, [ALERTS, "POST /alert refuses …"]],
+  "POST /alert": [ALERTS_NOTIFY, ALERT_RUNS, ALERT_KEPT, [ALERTS, "POST /alert rejects …"]],
   "POST /alert/{process_uuid}": [ALERTS_NOTIFY, ONE_OFF_ALERT],
   "GET /alerts": [
     ALERT_KEPT,
-    [ALERTS, "the limit of alerts holds when raced; an alert of another user is not there; the listing comes in pages"],
+    [ALERTS, "holds the alert limit when raced, hides alerts of other users, and lists in pages"],
   ],
   "GET /active/alerts": [ALERT_RUNS, ONE_OFF_ALERT],
   "PATCH /alert/{alert_uuid}": [
     ALERTS_NOTIFY,
     ALERT_RUNS,
-    [ALERTS, "two changes at once both hold"],
-    [
-      ALERTS,
-      "a change needs nothing that it leaves out, replaces a part whole, and never takes a password to another broker",
-    ],
+    [ALERTS, "applies both of two concurrent changes"],
+    [ALERTS, "keeps omitted parts, replaces given ones, and never moves a password to another broker"],
   ],
   "DELETE /alert/{alert_uuid}": [ALERT_KEPT, ALERT_RUNS],
-  "POST /subscribe/{process_uuid}": [SUBSCRIBED, [WEBHOOKS, "POST /subscribe refuses …"]],
-  "GET /subscriptions/{process_uuid}": [SUBSCRIBED, [WEBHOOKS, "the listing comes in pages, newest first"]],
+  "POST /subscribe/{process_uuid}": [SUBSCRIBED, [WEBHOOKS, "POST /subscribe rejects …"]],
+  "GET /subscriptions/{process_uuid}": [SUBSCRIBED, [WEBHOOKS, "lists in pages, newest first"]],
   "DELETE /subscriptions/{process_uuid}": [
     SUBSCRIBED,
-    [WEBHOOKS, "what is to be deleted is named in the query or in a body, by url, by type, or not at all for all"],
+    [WEBHOOKS, "deletes subscriptions by url or type, in the query or the body, or all"],
   ],
 } as const satisfies Readonly<Record<string, Evidence>>;
 
@@ -184,10 +178,7 @@ export const STREAMS = {
     ],
   ],
   "/process/{process_uuid}/drone_data": [
-    [
-      TELEMETRY,
-      "frames get the telemetry of their time, also after the broker was killed in mid-flight and the runner too",
-    ],
+    [TELEMETRY, "frames carry the telemetry of their time, also after the broker and the runner were killed"],
     [PROCESS_TELEMETRY, "static telemetry holds at every time, for every runner and for everybody who listens later"],
     [SOCKETS, "are refused when the graph detects nothing, but exist for drone data and telemetry all the same"],
   ],
@@ -205,32 +196,20 @@ export const STREAMS = {
 export const EVENT_ROWS = {
   "new-tracks: a new track is detected on the subscribed process": [
     NOTIFIED,
-    [
-      GATHERERS,
-      "every new track is told exactly once, in the order in which they were shown, for any pictures and interval",
-    ],
+    [COLLECTORS, "sends every new track once, in the order of appearance, for any frames and interval"],
   ],
   "(second type): the number of detected targets changes": [
     NOTIFIED,
-    [
-      GATHERERS,
-      "counts tell a chain of changes that leads from 0 to the last picture's, for any pictures and interval",
-    ],
+    [COLLECTORS, "sends counts as a chain of changes from 0 to the last count, for any frames and interval"],
   ],
   "Notifications are spaced by at least backoff_seconds": [
     NOTIFIED,
-    [
-      GATHERERS,
-      "two notifications are never nearer than the interval, but for the last of a process; the first comes at once",
-    ],
+    [COLLECTORS, "keeps the interval between notifications, except for the last of a process; sends the first at once"],
   ],
   "Body of a new-tracks notification": [NOTIFIED],
   "Alert notifications": [
     ALERTS_NOTIFY,
-    [
-      ALERTS,
-      "what a process finds is a notice: written down for every output, then told, with the alias of the moment",
-    ],
+    [ALERTS, "stores an event for every output, then notifies subscribers, with the current alias"],
   ],
 } as const satisfies Readonly<Record<string, Evidence>>;
 
@@ -289,8 +268,8 @@ export const LIMIT_ROWS = {
     [SUPERVISOR, "outputs are attached to one process at a time, within the limit, and let go at its end"],
   ],
   Subscriptions: [
-    [WEBHOOKS, "one subscription per event type and notification_url: another is refused, also when raced"],
-    [WEBHOOKS, "as many subscriptions as a key may have, over all its processes, also when raced"],
+    [WEBHOOKS, "rejects a second subscription with the same event type and notification_url, also when raced"],
+    [WEBHOOKS, "limits the subscriptions of a key over all its processes, also when raced"],
   ],
   "Source recording retention": [
     [RECORDINGS, "what is too old goes with its files, of a recording that goes on as well"],
