@@ -1,5 +1,5 @@
 /** One replay: findings and messages in, notifications out, ordered by stream time and counted. */
-import type { AlertFinding } from "../../schemas/alerts.ts";
+import type { AlertEvent } from "../../schemas/alerts.ts";
 import type { DetectionMessage } from "../../schemas/detection-message.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { describeEvent } from "../../server/alerts/alert-writer.ts";
@@ -63,7 +63,7 @@ export class Replay {
     return this.#lastMs === null ? 0 : (this.#lastMs - this.startMs) / 1000;
   }
 
-  find(finding: AlertFinding): void {
+  find(finding: AlertEvent): void {
     this.#time.find(finding);
   }
 
@@ -110,7 +110,7 @@ export class Notices implements Noticing {
   }
 
   /** Null for a rule of the graph itself. */
-  notice(finding: AlertFinding): { readonly row: number; readonly body: JsonRecord } | null {
+  notice(finding: AlertEvent): { readonly row: number; readonly body: JsonRecord } | null {
     const row = this.#rows.get(finding.alert);
     const alert = row === undefined ? undefined : this.#alerts[row];
     if (row === undefined || alert === undefined) return null;
@@ -134,14 +134,14 @@ export interface Gathering {
 
 export interface Noticing {
   /** Null for a finding of an unknown rule. */
-  notice(finding: AlertFinding): Pick<Sending, "row" | "body"> | null;
+  notice(finding: AlertEvent): Pick<Sending, "row" | "body"> | null;
 }
 
 export class VirtualTime {
   readonly #noticing: Noticing;
   readonly #gatherings: readonly Gathering[];
   /** In stream order. */
-  #findings: AlertFinding[] = [];
+  #findings: AlertEvent[] = [];
   #lastMs = 0;
 
   constructor(noticing: Noticing, gatherings: readonly Gathering[]) {
@@ -150,7 +150,7 @@ export class VirtualTime {
   }
 
   /** A finding precedes the message of its frame, and is sent with it. */
-  find(finding: AlertFinding): void {
+  find(finding: AlertEvent): void {
     this.#findings.push(finding);
   }
 

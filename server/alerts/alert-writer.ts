@@ -3,7 +3,7 @@
  * then subscribers of the process are notified. Keeps the order, and never blocks a process.
  */
 import type { Logger } from "pino";
-import type { AlertFinding } from "../../schemas/alerts.ts";
+import type { AlertEvent } from "../../schemas/alerts.ts";
 import type { AlertNotice } from "../../schemas/api/events.ts";
 import type { Config } from "../../schemas/config.ts";
 import { type BatchQueue, BatchWriter } from "../async/batch-writer.ts";
@@ -23,7 +23,7 @@ export interface AlertWriterDeps {
 /** An event that is not stored yet. */
 export interface QueuedEvent {
   readonly id: string;
-  readonly event: AlertFinding;
+  readonly event: AlertEvent;
   readonly process: {
     readonly row: Pick<ProcessRow, "uuid" | "sourceUuid">;
     tell(notice: ProcessNotice): void;
@@ -134,7 +134,7 @@ interface EventOrigin {
 
 /** The JSON that receivers get. Pure: `windhover replay` writes the same. */
 export const describeEvent = (
-  { alert, type, timeMs, event, tracks, data }: AlertFinding,
+  { alert, type, timeMs, event, tracks, data }: AlertEvent,
   { id, alias, processUuid, sourceUuid }: EventOrigin,
 ): AlertNotice => ({
   ...{ id, alert_uuid: alert, alias, type, process_uuid: processUuid, source_uuid: sourceUuid },

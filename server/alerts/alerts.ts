@@ -4,7 +4,7 @@
  */
 import {
   ALERT_CHANNEL,
-  AlertFinding,
+  AlertEvent,
   type AlertRule,
   type AlertTypeDefinition,
   MOST_RULES,
@@ -50,7 +50,7 @@ const CLOSE_MS = 3_000;
 /** How long a restart waits for changed alerts. */
 const RESTART_MS = 500;
 
-const checkEvent = checkBy(AlertFinding);
+const checkEvent = checkBy(AlertEvent);
 
 export class Alerts {
   readonly types: AlertTypes;
@@ -154,7 +154,7 @@ export class Alerts {
       this.deps.log.error({ process: process.row.uuid, fault }, "invalid alert event dropped");
       return;
     }
-    const event = message as unknown as AlertFinding;
+    const event = message as unknown as AlertEvent;
     if (!alerts.has(event.alert)) return;
     this.#writer.add({ id: newUuid(), event, process, bytes: Buffer.byteLength(JSON.stringify(event)) });
   }
