@@ -24,12 +24,6 @@ export interface OutboxOptions extends CourierOptions, Omit<DispatcherDeps, "cou
   readonly isAlone: boolean;
 }
 
-export interface AttemptResult {
-  readonly delivered: boolean;
-  /** For the user, without secrets. */
-  readonly detail: string;
-}
-
 /** For /metrics, with the numbers of the database; null while that is unreachable. */
 export interface DeliveryReading extends Readonly<DeliveryCounts> {
   readonly kind: Target["kind"];
@@ -93,8 +87,11 @@ export class Outbox {
     this.#dispatcher.wake();
   }
 
-  /** Sends it once and now, without the queue. Stores nothing, and never rejects. */
-  async attempt({ userUuid, target }: Destination, sent: Pick<Delivery, "id" | "body">): Promise<AttemptResult> {
+  /** Sends it once and now, without the queue. Stores nothing, and never rejects. `detail`: for the user, without secrets. */
+  async attempt(
+    { userUuid, target }: Destination,
+    sent: Pick<Delivery, "id" | "body">,
+  ): Promise<{ readonly delivered: boolean; readonly detail: string }> {
     const own = this.#attempts.get(userUuid) ?? 0;
     const others = [...this.#attempts.values()].reduce((sum, count) => sum + count, -own);
     // As with the queues: half of what others leave free.

@@ -6,9 +6,8 @@ import { type Agent, type ClientRequest, type IncomingMessage, request as reques
 import { request as requestHttps } from "node:https";
 import { isIP } from "node:net";
 import type { Config } from "../../schemas/config.ts";
-import { lookupOnly } from "../mqtt/broker.ts";
 import { explainConnectionError } from "../net/explain.ts";
-import { guardAddress } from "../net/guard.ts";
+import { guardAddress, lookupOnly } from "../net/guard.ts";
 import { readAuthority } from "../net/url.ts";
 
 /** Why there was no response. Names only host and port of the receiver. */

@@ -1,11 +1,11 @@
 /** Connects to MQTT brokers: only to addresses that the network guard has checked, and with bounded incoming packets. */
 import { randomBytes } from "node:crypto";
-import { connect as connectTcp, isIP, type LookupFunction, type TcpNetConnectOpts } from "node:net";
+import { connect as connectTcp, isIP, type TcpNetConnectOpts } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { MqttClient } from "mqtt";
 import type { Config } from "../../schemas/config.ts";
 import { explainConnectionError } from "../net/explain.ts";
-import { guardAddress } from "../net/guard.ts";
+import { guardAddress, lookupOnly } from "../net/guard.ts";
 import { readAuthority } from "../net/url.ts";
 import { FilteredSocket, PacketFilter } from "./packet-filter.ts";
 
@@ -131,16 +131,6 @@ export class BrokerConnector {
     });
   }
 }
-
-/** Resolves any name to these addresses: those that were checked. */
-export const lookupOnly =
-  (addresses: readonly string[]): LookupFunction =>
-  (_host, { all }, done) => {
-    const found = addresses.map((address) => ({ address, family: isIP(address) }));
-    const [first] = found;
-    if (all === true) done(null, found);
-    else done(null, first?.address ?? "", first?.family ?? 4);
-  };
 
 /** Connection errors, and the return codes of CONNACK in 3.1.1 and 5. */
 const REASONS: Readonly<Record<string, string>> = {

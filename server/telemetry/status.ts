@@ -22,12 +22,6 @@ export interface TelemetryNumbers {
   readonly ageMs: number | null;
 }
 
-export interface TelemetryStatusOptions {
-  readonly isStatic: boolean;
-  readonly staleMs: number;
-  readonly graph: string;
-}
-
 /** A list of missing fields can be long. */
 const MAX_DETAIL_CHARACTERS = 500;
 const NO_GEOLOCATION = { geolocation: "none", offset_ms: null } as const;
@@ -44,14 +38,14 @@ export class TelemetryStatus {
   rejection: string | null = null;
   /** How many elements receive samples; null while that is unknown. */
   listeners: number | null = null;
-  readonly #options: TelemetryStatusOptions;
+  readonly #options: { readonly isStatic: boolean; readonly staleMs: number; readonly graph: string };
   /** What the last message lacks. */
   #lack: string | null = null;
   #usedMs: number | null = null;
   #geolocation: Pick<TelemetryInfo, "geolocation" | "offset_ms"> = NO_GEOLOCATION;
   #reason: string | null = null;
 
-  constructor(options: TelemetryStatusOptions) {
+  constructor(options: { readonly isStatic: boolean; readonly staleMs: number; readonly graph: string }) {
     this.#options = options;
   }
 

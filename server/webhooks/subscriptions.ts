@@ -118,20 +118,14 @@ export async function selectSubscriptions(
   });
 }
 
-export interface TestedSubscription {
-  readonly row: SubscriptionRow;
-  /** Null: it was delivered. */
-  readonly fault: string | null;
-}
-
 const PARALLEL_TESTS = 8;
 
-/** Sends a sample to each receiver, within the limit for all of them. */
+/** Sends a sample to each receiver, within the limit for all of them. `fault`: null when it was delivered. */
 export async function testSubscriptions(
   delivery: Pick<Outbox, "attempt">,
   rows: readonly SubscriptionRow[],
   limitMs: number,
-): Promise<readonly TestedSubscription[]> {
+): Promise<readonly { readonly row: SubscriptionRow; readonly fault: string | null }[]> {
   const untilMs = performance.now() + limitMs;
   const late = `it was not delivered within the ${limitMs / 1000} s of this test`;
   const test = async (row: SubscriptionRow): Promise<string | null> => {
@@ -143,7 +137,7 @@ export async function testSubscriptions(
     if (result === TIMED_OUT) return late;
     return result.delivered ? null : result.detail;
   };
-  const tested: TestedSubscription[] = new Array(rows.length);
+  const tested: { readonly row: SubscriptionRow; readonly fault: string | null }[] = new Array(rows.length);
   const next = rows.entries();
   const runTests = async (): Promise<void> => {
     for (const [at, row] of next) tested[at] = { row, fault: await test(row) };
