@@ -23,6 +23,7 @@ import { processRecordingEndpoints } from "./api/recordings.ts";
 import { sourceEndpoints } from "./api/sources.ts";
 import { trackEndpoints, trackedProcessEndpoints } from "./api/tracks.ts";
 import { webhookEndpoints } from "./api/webhooks.ts";
+import { Confinement } from "./confinement/confinement.ts";
 import { prepareDataFolder } from "./data-folder.ts";
 import { Outbox } from "./delivery/outbox.ts";
 import { Demo } from "./demo/demo.ts";
@@ -39,7 +40,6 @@ import { type MediaServer, type MediaServerParts, openMedia } from "./media/open
 import { ProcessRecordings } from "./media/recordings/process-recordings.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { routeOutputs } from "./outputs/route-output.ts";
-import { Confinement } from "./processes/confinement.ts";
 import { RunnerFolders } from "./processes/runner-folders.ts";
 import { Supervisor } from "./processes/supervisor.ts";
 import { ShutDown } from "./shut-down.ts";
@@ -226,7 +226,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
     }),
   ];
   // Before anybody can ask for them: a process that should run is never found missing.
-  const resumed = await processes.takeUp();
+  const resumed = await processes.resumeAll();
   await enhancements.takeUp();
   await street.takeUp();
   const running = await listen({

@@ -9,7 +9,10 @@ test("GStreamer's elements and ours are described with their properties", async 
   assert.equal(queue?.code, 0);
   assert.match(queue?.stdout ?? "", /max-size-buffers +integer from 0 to 4294967295; default 200; live/);
   assert.match(queue?.stdout ?? "", /downstream +Leaky on downstream/);
-  assert.match(stage?.stdout ?? "", /buffers +integer from 1 to 1000; default 8; live\n +Maximum number of queued frames\./);
+  assert.match(
+    stage?.stdout ?? "",
+    /buffers +integer from 1 to 1000; default 8; live\n +Maximum number of queued frames\./,
+  );
   assert.match(print?.stdout ?? "", /Properties\n/);
   assert.match(print?.stdout ?? "", /Example\n {2}graph: print-example/);
   for (const page of [queue, stage, print])

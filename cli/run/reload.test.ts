@@ -44,7 +44,7 @@ test("applies a saved graph live, rejects a faulty one, and loses no frames", as
   await run.until(({ stderr }) => stderr.includes("live stage.max-size-buffers 3 → 5"));
   save(base, (text) => text.replace("- print", "- prnt"));
   await run.until(({ stderr }) => stderr.includes("continues unchanged"));
-  assert.match(run.stderr, /^base\.yaml:11:7: there is no element "prnt".*did you mean "print"\?/m);
+  assert.match(run.stderr, /^base\.yaml:11:7: unknown element "prnt".*did you mean "print"\?/m);
   save(base, (text) => text.replace("- prnt", "- print").replace("buffers: 4", "buffers: 6"));
   await run.until(({ stderr }) => stderr.includes("live stage-2.max-size-buffers 4 → 6"));
   const before = run.printed;

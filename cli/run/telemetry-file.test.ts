@@ -42,8 +42,8 @@ for (const [what, lines, expected] of [
     [said(0), "", { ...said(1), latitude: 91 }],
     /bad\.ndjson:3: .*\n {2}\/latitude is 91; expected a number from -90 to 90/,
   ],
-  ["a line that is not JSON", [said(0), "{", said(1)], /bad\.ndjson:2: .*no JSON/],
-  ["a file whose only line is cut off", ["{"], /bad\.ndjson:1: .*no JSON/],
+  ["a line that is not JSON", [said(0), "{", said(1)], /bad\.ndjson:2: .*not valid JSON/],
+  ["a file whose only line is cut off", ["{"], /bad\.ndjson:1: .*not valid JSON/],
   ["a file without messages", ["", " "], /has no messages/],
 ] as const) {
   test(`rejects ${what} with its position`, () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { copyFileSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, test } from "node:test";
+import { after, afterEach, test } from "node:test";
 import { loadRegistry } from "../../graphs/runtime/registry.ts";
 import { readRegistry, registryFile } from "./registry.ts";
 
@@ -22,8 +22,8 @@ const before = process.env.GST_REGISTRY_1_0;
 afterEach(() => {
   if (before === undefined) delete process.env.GST_REGISTRY_1_0;
   else process.env.GST_REGISTRY_1_0 = before;
-  rmSync(folder, { recursive: true, force: true });
 });
+after(() => rmSync(folder, { recursive: true, force: true }));
 
 test("a copy of GStreamer's cache is the same one, as in an image, and a changed one is another", () => {
   const fileOf = (cache: string): string | null => {

@@ -266,7 +266,7 @@ test("runs a registered alert on running and later processes; a change waits for
   assert.equal(await triggers(first), 1);
   const { pid } = await stage.inside(first);
   process.kill(pid, "SIGKILL");
-  await stage.hear(first, (notice) => notice.type === "restarting");
+  await stage.waitFor(first, (notice) => notice.type === "restarting");
   await stage.reach(first, "running");
   const restarted = await stage.inside(first);
   assert.deepEqual([restarted.pid === pid, await triggers(first)], [false, 1], "a crash does not count as a start");
@@ -332,7 +332,7 @@ test("stores an event for every output, then notifies subscribers, with the curr
   const { uuid } = await make(gate({ output: [MQTT, ...mqtt({ topic: "other" }).output] }));
   const received: AlertNotice[] = [];
   const counts: number[] = [];
-  await stage.hear(process, (notice) => {
+  await stage.waitFor(process, (notice) => {
     if (notice.type !== "alert") return false;
     received.push(notice.notice);
     void database.sql`select from parcels where id = ${notice.notice.id}`.then((rows) => counts.push(rows.length));

@@ -4,8 +4,8 @@ import type { RunnerStats } from "../../schemas/runner.ts";
 import type { AlertNumbers } from "../alerts/alert-writer.ts";
 import type { DeliveryReading } from "../delivery/outbox.ts";
 import type { MediaNumbers } from "../media/live-streams.ts";
-import type { EndState, ProcessNumbers } from "../processes/process-numbers.ts";
 import type { CrashCounts } from "../processes/processes.ts";
+import type { EndState, ProcessNumbers } from "../processes/view.ts";
 import type { TelemetryNumbers } from "../telemetry/status.ts";
 import { Readings, type Row } from "./readings.ts";
 

@@ -1,9 +1,20 @@
 import type { OutputRecord } from "../../schemas/api/outputs.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
+import type { RunnerMessage } from "../../schemas/runner.ts";
 import type { Signer } from "../media/sign.ts";
 import { watchUrls } from "../media/watch-urls.ts";
-import type { OutputState } from "../processes/process-outputs.ts";
 import type { OutputRow } from "../store/outputs.ts";
+
+/** How an attached slot is doing in the current runner of its process. */
+export type AttachmentStatus = Pick<
+  Extract<RunnerMessage, { type: "attachment" }>,
+  "status" | "detail" | "framesSent" | "framesDropped"
+>;
+
+export interface OutputState extends AttachmentStatus {
+  readonly outputUuid: string;
+  readonly type: OutputRow["type"];
+}
 
 /** Where rtsp outputs are watched. */
 export interface OutputHub {

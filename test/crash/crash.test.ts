@@ -276,7 +276,7 @@ test("code that runs in a runner cannot leave it, nor take the machine's memory;
     "boom: escape: read EACCES, write EACCES, database EACCES, denied EACCES, fork EPERM, kill EPERM",
   );
   assert.deepEqual([grown.state, grown.stats.restarts], ["finished", 1]);
-  assert.match(grown.last_error?.detail ?? "", /and 1024 MiB are allowed|was ended by SIG/);
+  assert.match(grown.last_error?.detail ?? "", /the limit is 1024 MiB|was ended by SIG/);
   const { state, stats } = await awaitEnd(other);
   assert.deepEqual([state, stats.restarts], ["finished", 0]);
 });
