@@ -7,7 +7,7 @@ import { type Static, type TSchema, Type } from "typebox";
 import { TrackEntry } from "./detection-message.ts";
 import type { JsonRecord } from "./json.ts";
 
-/** The channel on which the element `alerts` sends `AlertFinding`s. */
+/** The channel on which the element `alerts` sends `AlertEvent`s. */
 export const ALERT_CHANNEL = "alerts";
 
 /** The parts of a configuration; a PATCH replaces a part as a whole. */
@@ -42,7 +42,7 @@ export const AlertEventName = Type.Union([Type.Literal("triggered"), Type.Litera
 export type AlertEventName = Static<typeof AlertEventName>;
 
 /** An event of the element; the receiver creates a notification from it. */
-export const AlertFinding = Type.Object({
+export const AlertEvent = Type.Object({
   /** As in the rule. */
   alert: AlertRule.properties.alert,
   type: AlertRule.properties.type,
@@ -53,7 +53,7 @@ export const AlertFinding = Type.Object({
   /** Further values of this alert type. */
   data: Type.Record(Type.String(), Type.Unknown()),
 });
-export type AlertFinding = Static<typeof AlertFinding>;
+export type AlertEvent = Static<typeof AlertEvent>;
 
 export interface ConfigurationFault {
   /** JSON pointer into the configuration: `/region/polygon/2`. */

@@ -2,7 +2,7 @@
 
 import { createReadStream } from "node:fs";
 import { AlertsHandler } from "../../elements/alerts/handler.ts";
-import type { AlertFinding, AlertRule } from "../../schemas/alerts.ts";
+import type { AlertEvent, AlertRule } from "../../schemas/alerts.ts";
 import { DetectionMessage } from "../../schemas/detection-message.ts";
 import { checkBy } from "../../server/validation.ts";
 import { CommandFailure } from "../command.ts";
@@ -32,7 +32,7 @@ export async function playMessages(
   { reporter, terminal, isQuiet, signal }: MessagesView,
 ): Promise<void> {
   const scenes = new Scenes();
-  const restore = (finding: AlertFinding): AlertFinding => ({
+  const restore = (finding: AlertEvent): AlertEvent => ({
     ...finding,
     tracks: finding.tracks.map((entry) => scenes.restore(entry)),
   });

@@ -16,7 +16,7 @@ import type { JsonRecord } from "../../schemas/json.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
 import { checkOutputs, type GivenOutput } from "../../server/alerts/outputs.ts";
 import { checkAndFillBy } from "../../server/validation.ts";
-import type { GatherRule } from "../../server/webhooks/gather/gatherer.ts";
+import type { NotificationRule } from "../../server/webhooks/collectors.ts";
 import { CommandFailure } from "../command.ts";
 import { showFaults } from "../faults.ts";
 import type { Reporter } from "../run/reporter.ts";
@@ -161,7 +161,7 @@ export const ruleOf = ({ uuid, type, configuration }: ReplayedAlert): AlertRule 
 export interface ReplayedSubscriber {
   /** Without credentials. */
   readonly url: string;
-  readonly rule: GatherRule;
+  readonly rule: NotificationRule;
 }
 
 export interface SubscriptionFile {

@@ -1,9 +1,9 @@
 /** One replay: findings and messages in, notifications out, ordered by stream time and counted. */
-import type { AlertFinding } from "../../schemas/alerts.ts";
+import type { AlertEvent } from "../../schemas/alerts.ts";
 import type { DetectionMessage } from "../../schemas/detection-message.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
-import { draftNotice, nameNotice } from "../../server/alerts/draft-notice.ts";
-import { ReplayedSubscription, type TimedNotification } from "../../server/webhooks/gather/replayed-subscription.ts";
+import { describeEvent } from "../../server/alerts/alert-writer.ts";
+import { ReplayedSubscription, type TimedNotification } from "../../server/webhooks/collectors.ts";
 import type { Mark } from "./draw-timeline.ts";
 import type { Outlet, PatchFolder } from "./outlet.ts";
 import type { ReplayedAlert, ReplayedSubscriber } from "./read-alerts.ts";
@@ -63,7 +63,7 @@ export class Replay {
     return this.#lastMs === null ? 0 : (this.#lastMs - this.startMs) / 1000;
   }
 
-  find(finding: AlertFinding): void {
+  find(finding: AlertEvent): void {
     this.#time.find(finding);
   }
 
@@ -110,15 +110,15 @@ export class Notices implements Noticing {
   }
 
   /** Null for a rule of the graph itself. */
-  notice(finding: AlertFinding): { readonly row: number; readonly body: JsonRecord } | null {
+  notice(finding: AlertEvent): { readonly row: number; readonly body: JsonRecord } | null {
     const row = this.#rows.get(finding.alert);
     const alert = row === undefined ? undefined : this.#alerts[row];
     if (row === undefined || alert === undefined) return null;
     const count = (this.#counts[row] ?? 0) + 1;
     this.#counts[row] = count;
     const id = uuidOf("notice", alert.uuid, String(count));
-    const draft = draftNotice(finding, { id, processUuid: NO_UUID, sourceUuid: NO_UUID });
-    const body = nameNotice(draft, alert.alias) as unknown as JsonRecord;
+    const origin = { id, alias: alert.alias, processUuid: NO_UUID, sourceUuid: NO_UUID };
+    const body = describeEvent(finding, origin) as unknown as JsonRecord;
     return { row, body: this.#patches?.save(body, alert.alias) ?? body };
   }
 }
@@ -134,14 +134,14 @@ export interface Gathering {
 
 export interface Noticing {
   /** Null for a finding of an unknown rule. */
-  notice(finding: AlertFinding): Pick<Sending, "row" | "body"> | null;
+  notice(finding: AlertEvent): Pick<Sending, "row" | "body"> | null;
 }
 
 export class VirtualTime {
   readonly #noticing: Noticing;
   readonly #gatherings: readonly Gathering[];
   /** In stream order. */
-  #findings: AlertFinding[] = [];
+  #findings: AlertEvent[] = [];
   #lastMs = 0;
 
   constructor(noticing: Noticing, gatherings: readonly Gathering[]) {
@@ -150,7 +150,7 @@ export class VirtualTime {
   }
 
   /** A finding precedes the message of its frame, and is sent with it. */
-  find(finding: AlertFinding): void {
+  find(finding: AlertEvent): void {
     this.#findings.push(finding);
   }
 

@@ -1,7 +1,7 @@
 /** The command `replay`, from its settings to the summary. */
 import { basename } from "node:path";
 import type { GraphPlan } from "../../graphs/compiler/plan.ts";
-import { ALERT_CHANNEL, type AlertFinding } from "../../schemas/alerts.ts";
+import { ALERT_CHANNEL, type AlertEvent } from "../../schemas/alerts.ts";
 import type { DetectionMessage } from "../../schemas/detection-message.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { EXIT, UsageFault } from "../command.ts";
@@ -135,7 +135,7 @@ async function prepareClip(
   const sendsMessages = plan.offers.includes(DETECTIONS);
   return async (replay, signal) => {
     const onMessage = async (channel: string, message: JsonRecord): Promise<void> => {
-      if (channel === ALERT_CHANNEL) replay.find(message as unknown as AlertFinding);
+      if (channel === ALERT_CHANNEL) replay.find(message as unknown as AlertEvent);
       if (channel === DETECTION_CHANNEL) await replay.see(message as unknown as DetectionMessage);
       else if (!sendsMessages) await replay.flush();
     };

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { AlertFinding } from "../../schemas/alerts.ts";
-import { ReplayedSubscription } from "../../server/webhooks/gather/replayed-subscription.ts";
+import type { AlertEvent } from "../../schemas/alerts.ts";
+import { ReplayedSubscription } from "../../server/webhooks/collectors.ts";
 import { START_MS, walk } from "./replay.fixture.ts";
 import { VirtualTime } from "./replay.ts";
 import type { Sending } from "./sending.ts";
 
 const messages = walk();
-const finding = (index: number): AlertFinding => ({
+const finding = (index: number): AlertEvent => ({
   ...{ alert: "a", type: "t", timeMs: START_MS + index * 100, event: "triggered", tracks: [], data: {} },
 });
 const findings = [0, 7, 7, 30, 52, 99].map(finding);
@@ -16,7 +16,7 @@ const findings = [0, 7, 7, 30, 52, 99].map(finding);
 /** Findings may arrive any time before their messages. */
 function play(aheads: readonly number[]): readonly Sending[] {
   const gathering = new ReplayedSubscription({ eventType: "new-tracks", format: "simple", backoffMs: 5000 });
-  const noticing = { notice: ({ timeMs }: AlertFinding) => ({ row: 0, body: { timeMs } }) };
+  const noticing = { notice: ({ timeMs }: AlertEvent) => ({ row: 0, body: { timeMs } }) };
   const time = new VirtualTime(noticing, [{ row: 1, subscription: gathering }]);
   const sent: Sending[] = [];
   const waiting = [...findings];

@@ -24,7 +24,7 @@ export interface Scene {
 }
 
 /** A match found by a rule, before the handler adds the rule's name and the image. */
-export interface AlertEvent {
+export interface RuleMatch {
   readonly event: AlertEventName;
   /** In this frame, or in an earlier one if the object has left since. */
   readonly sightings: readonly Sighting[];
@@ -36,7 +36,7 @@ export interface AlertEvent {
 /** A running rule. Its state is bounded by the number of tracks in the frame and by its time windows. */
 export interface Evaluator {
   /** Returns events in the order in which they are sent. */
-  see(scene: Scene): readonly AlertEvent[];
+  see(scene: Scene): readonly RuleMatch[];
   /** Frames were discarded or skipped: drop all state; time may start again from an earlier value. */
   forget(): void;
   /** Adds the tracks that may soon cause an event with an image. */
@@ -48,7 +48,7 @@ export interface AlertType extends AlertTypeDefinition {
   create(configuration: Required<AlertConfiguration>): Evaluator;
 }
 
-export const NO_EVENTS: readonly AlertEvent[] = [];
+export const NO_EVENTS: readonly RuleMatch[] = [];
 
 /** A track that is not detected keeps its last position for this time: detectors miss single frames. */
 export const HOLD_MS = 1_000;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { AlertFinding, type AlertRule } from "../../schemas/alerts.ts";
+import { AlertEvent, type AlertRule } from "../../schemas/alerts.ts";
 import type { Track } from "../../schemas/detections.ts";
 import { MOST_PATCH_BYTES } from "../../schemas/track-report.ts";
 import { compiledText, start } from "../../test/graph.fixture.ts";
@@ -10,7 +10,7 @@ import { marker, track, tracks } from "../marks.fixture.ts";
 import { AlertsHandler } from "./handler.ts";
 import { boxAt, START_MS, spotAt } from "./scene.fixture.ts";
 
-const validate = new Ajv2020({ strict: false, validateSchema: false }).compile(AlertFinding);
+const validate = new Ajv2020({ strict: false, validateSchema: false }).compile(AlertEvent);
 const size = { width: 1920, height: 1080 };
 
 interface Shown {
@@ -23,11 +23,11 @@ function alerting(
   rules: readonly AlertRule[],
   takePicture: (part: PicturePart) => Uint8Array = () => new Uint8Array(9),
 ) {
-  const sent: AlertFinding[] = [];
+  const sent: AlertEvent[] = [];
   const warnings: string[] = [];
   const log = { debug() {}, info() {}, error() {}, warn: (message: string) => void warnings.push(message) };
   const taken: PicturePart[] = [];
-  const send = async (finding: AlertFinding) => {
+  const send = async (finding: AlertEvent) => {
     assert.ok(validate(finding), JSON.stringify(validate.errors));
     sent.push(structuredClone(finding));
   };
@@ -259,7 +259,7 @@ chains:
   const gate: AlertRule = { alert: "gate", type: "flow-control", region: { line: upward } };
 
   test("reports line crossings, and adds an image to what a search finds", async () => {
-    const sent: (readonly [channel: string, finding: AlertFinding])[] = [];
+    const sent: (readonly [channel: string, finding: AlertEvent])[] = [];
     // From left to right in 20 frames, and another one back.
     const mark = marker(({ index }) => ({ tracks: tracks([at(1, 0.1 + index * 0.04), at(2, 0.9 - index * 0.04)]) }));
     const left = [
@@ -270,7 +270,7 @@ chains:
     ];
     const rules = [{ ...gate, trigger: { direction: "forward" } }, search("search", { region: { polygon: left } })];
     const graph = await start(compiledText(textOf("&frames=20", rules), mark), [mark], {
-      send: async (_node, channel, message) => void sent.push([channel, message as unknown as AlertFinding]),
+      send: async (_node, channel, message) => void sent.push([channel, message as unknown as AlertEvent]),
       print: async () => {},
     });
     assert.deepEqual(await graph.ended, { state: "finished", error: null });
@@ -291,7 +291,7 @@ chains:
   });
 
   test("accepts new rules while PLAYING, rejects invalid ones with the reason, and drops no frame", async (t) => {
-    const sent: AlertFinding[] = [];
+    const sent: AlertEvent[] = [];
     let found = () => {};
     const indices: number[] = [];
     const mark = marker(({ index }) => {
@@ -301,7 +301,7 @@ chains:
     const compiled = (...rules: readonly AlertRule[]) => compiledText(textOf("", rules), mark);
     const graph = await start(compiled(), [mark], {
       send: async (_node, _channel, message) => {
-        sent.push(message as unknown as AlertFinding);
+        sent.push(message as unknown as AlertEvent);
         found();
       },
       print: async () => {},

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { before, describe, test } from "node:test";
-import type { AlertFinding, AlertRule } from "../../schemas/alerts.ts";
+import type { AlertEvent, AlertRule } from "../../schemas/alerts.ts";
 import type { DetectionMessage } from "../../schemas/detection-message.ts";
 import { MISSING_CLIP, testClip } from "../../test/clips.fixture.ts";
 import { withoutModel } from "../../test/golden/golden.fixture.ts";
@@ -15,7 +15,7 @@ const skip = (await withoutModel("default")) || (clip === null && MISSING_CLIP);
 
 describe("on a real clip", { skip }, () => {
   const messages: DetectionMessage[] = [];
-  const findings: AlertFinding[] = [];
+  const findings: AlertEvent[] = [];
   const of = (name: string) => findings.filter(({ alert }) => alert === name);
 
   before(async () => {

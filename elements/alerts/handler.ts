@@ -1,6 +1,6 @@
 /** Evaluates the rules on every frame and sends what they find, with the best image of each matching track. */
 import { isDeepStrictEqual } from "node:util";
-import type { AlertFinding, AlertRule } from "../../schemas/alerts.ts";
+import type { AlertEvent, AlertRule } from "../../schemas/alerts.ts";
 import { describeTrack } from "../../schemas/detection-message.ts";
 import type { Tracks } from "../../schemas/detections.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
@@ -8,7 +8,7 @@ import type { Places } from "../../schemas/places.ts";
 import { MOST_PATCH_BYTES, MOST_PATCH_PIXELS } from "../../schemas/track-report.ts";
 import { choosePatch, isClearlyBetter, type PatchRegion, ratePatch } from "../../vision/patch.ts";
 import type { Frame, Handler, Log } from "../element.ts";
-import type { AlertEvent, Evaluator, Scene, Sighting } from "./alert-type.ts";
+import type { Evaluator, RuleMatch, Scene, Sighting } from "./alert-type.ts";
 import { checkRule } from "./types.ts";
 
 export type AlertsFrame = Pick<Frame, "captureNs" | "inputSize" | "meta" | "format" | "image" | "signal">;
@@ -24,12 +24,12 @@ const MAX_BACK_MS = 1_000;
 /** In the time of the frames. */
 const WARN_EVERY_MS = 10_000;
 
-type SendFinding = (finding: AlertFinding) => Promise<void>;
-type RuleEvent = AlertEvent & { readonly rule: ActiveRule };
+type SendEvent = (finding: AlertEvent) => Promise<void>;
+type RuleEvent = RuleMatch & { readonly rule: ActiveRule };
 
 /** Reads `tracks` and `places`. */
 export class AlertsHandler implements Pick<Handler, "flush"> {
-  readonly #send: SendFinding;
+  readonly #send: SendEvent;
   readonly #log: Log;
   readonly #patches = new Patches();
   #rules: readonly ActiveRule[];
@@ -37,7 +37,7 @@ export class AlertsHandler implements Pick<Handler, "flush"> {
   #warnedMs = Number.NEGATIVE_INFINITY;
 
   /** Throws for an invalid rule. */
-  constructor({ rules }: AlertsProperties, send: SendFinding, log: Log) {
+  constructor({ rules }: AlertsProperties, send: SendEvent, log: Log) {
     this.#rules = openRules(rules);
     this.#send = send;
     this.#log = log;
@@ -102,7 +102,7 @@ export class AlertsHandler implements Pick<Handler, "flush"> {
     for (const event of sent) await this.#send(this.#describe(event, frame, scene.timeMs));
   }
 
-  #describe(found: RuleEvent, { inputSize }: AlertsFrame, timeMs: number): AlertFinding {
+  #describe(found: RuleEvent, { inputSize }: AlertsFrame, timeMs: number): AlertEvent {
     const { rule, event, sightings, data, patchTrackId } = found;
     return {
       alert: rule.alert,

@@ -4,7 +4,7 @@ import type { AlertRule } from "../../schemas/alerts.ts";
 import type { Box, Track } from "../../schemas/detections.ts";
 import type { Place } from "../../schemas/places.ts";
 import { track } from "../marks.fixture.ts";
-import type { AlertEvent, Evaluator, Scene, Sighting } from "./alert-type.ts";
+import type { Evaluator, RuleMatch, Scene, Sighting } from "./alert-type.ts";
 import { checkRule } from "./types.ts";
 
 export const START_MS = 1_700_000_000_000;
@@ -60,5 +60,5 @@ export const faultsOf = (type: string, parts: Omit<AlertRule, "alert" | "type"> 
   (checkRule(ruleOf(type, parts)).faults ?? []).map(({ path, message }) => `${path} ${message}`);
 
 /** Event and tracks, briefly: `triggered 3,4`. */
-export const brief = (events: readonly AlertEvent[]): readonly string[] =>
+export const brief = (events: readonly RuleMatch[]): readonly string[] =>
   events.map(({ event, sightings }) => [event, sightings.map(({ track: { id } }) => id).join()].join(" ").trim());

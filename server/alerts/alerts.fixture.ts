@@ -1,4 +1,4 @@
-/** The real endpoints of alerts with the real outbox on a real database; processes whose runners find what the test says. */
+/** The real endpoints of alerts with the real outbox on a real database; processes with events chosen by the test. */
 import { ALERT_TYPES } from "../../elements/alerts/types.ts";
 import type { AlertRecord } from "../../schemas/api/alerts.ts";
 import type { Json, JsonRecord } from "../../schemas/json.ts";
@@ -32,7 +32,7 @@ export interface AlertsService {
 
 export const CLASSES = ["person", "car", "truck", "bus", "dog"];
 
-/** Nobody listens there. */
+/** Nothing listens there. */
 export const MQTT = { type: "mqtt", config: { host: "127.0.0.1:9", topic: "alerts/gate" } };
 
 export const gate = (more: object = {}) => ({

@@ -1,39 +1,37 @@
 /**
- * Alerts: what is kept of them in the database is what every process is to evaluate, and what processes find becomes
- * notices. Processes get their rules before their first frame and follow every change; nothing here makes one wait.
+ * Alerts at run time. The database says which alerts every process evaluates; a process gets them as rules before its first
+ * frame and after every change, and its events go to the alert writer. Nothing here blocks a process.
  */
-import type { Logger } from "pino";
-import { ALERT_CHANNEL, AlertFinding, type AlertTypeDefinition } from "../../schemas/alerts.ts";
+import {
+  ALERT_CHANNEL,
+  AlertEvent,
+  type AlertRule,
+  type AlertTypeDefinition,
+  MOST_RULES,
+} from "../../schemas/alerts.ts";
 import type { Config } from "../../schemas/config.ts";
-import type { JsonRecord } from "../../schemas/json.ts";
+import type { Json, JsonRecord } from "../../schemas/json.ts";
+import type { LiveValues } from "../../schemas/live-values.ts";
 import { Poller } from "../async/poller.ts";
+import { SerialQueue } from "../async/serial-queue.ts";
 import { withTimeout } from "../async/timing.ts";
-import type { Delivery } from "../delivery/delivery.ts";
 import type { AlertNode } from "../graphs/library.ts";
 import type { ProcessNotice } from "../processes/processes.ts";
 import type { SuppliedValues } from "../processes/runner.ts";
-import { findEnded, listRunning } from "../store/alert-pairs.ts";
-import type { Sql } from "../store/client.ts";
+import { type EndedProcess, findEnded, listRunning, type RunningAlert, releaseProcess } from "../store/alerts.ts";
+import { closeDestination } from "../store/destinations.ts";
 import type { ProcessRow } from "../store/processes.ts";
 import { newUuid } from "../uuid.ts";
 import { checkBy } from "../validation.ts";
-import { AlertTypes } from "./configuration.ts";
-import { draftNotice } from "./draft-notice.ts";
-import { endProcess } from "./end-process.ts";
-import { type AlertNumbers, NoticeWriter } from "./notice-writer.ts";
-import { ProcessAlerts } from "./process-alerts.ts";
+import { AlertTypes } from "./alert-types.ts";
+import { type AlertNumbers, AlertWriter, type AlertWriterDeps } from "./alert-writer.ts";
 
-export interface AlertNeeds {
-  readonly sql: Sql;
+export interface AlertsDeps extends AlertWriterDeps {
   readonly config: Pick<Config, "alerts" | "network">;
-  readonly log: Logger;
-  readonly delivery: Delivery;
   readonly alertTypes: readonly AlertTypeDefinition[];
-  /** Of all installed models. */
   classNames(): Promise<readonly string[]>;
 }
 
-/** A process, as far as it matters here. */
 export interface AlertedProcess {
   readonly row: Pick<ProcessRow, "uuid" | "userUuid" | "sourceUuid">;
   readonly alertNode: AlertNode | null;
@@ -45,35 +43,34 @@ export interface AlertedProcess {
   tell(notice: ProcessNotice): void;
 }
 
-interface Held {
-  readonly process: AlertedProcess;
-  readonly alerts: ProcessAlerts;
-}
-
-/** Whoever holds a process looks after its end; others only after what was left. */
+/** The node of a process cleans up when it ends; others only after this time. */
 const LEFT_SECONDS = 60;
-/** For the last words to the database. */
+/** For the last writes to the database. */
 const CLOSE_MS = 3_000;
-/** What is started again does not wait longer for news. */
-const AGAIN_MS = 500;
+/** How long a restart waits for changed alerts. */
+const RESTART_MS = 500;
 
-const check = checkBy(AlertFinding);
+const checkEvent = checkBy(AlertEvent);
 
 export class Alerts {
   readonly types: AlertTypes;
-  readonly needs: AlertNeeds;
-  readonly #held = new Map<string, Held>();
-  readonly #writer: NoticeWriter;
-  readonly #refreshing = new Poller(() => this.#refreshAgain());
-  readonly #sweeping = new Poller(() => this.#sweepAgain());
+  readonly deps: AlertsDeps;
+  /** Of this node, by uuid of the process. */
+  readonly #processes = new Map<string, ProcessAlerts>();
+  readonly #writer: AlertWriter;
+  readonly #reads = new SerialQueue();
+  readonly #refreshing = new Poller(async () => {
+    await this.refresh().catch(() => {});
+    return this.deps.config.alerts.refresh_seconds * 1000 * (0.75 + Math.random() / 4);
+  });
+  readonly #sweeping = new Poller(() => this.#sweep());
   readonly #endings = new Set<Promise<void>>();
-  #turn: Promise<void> = Promise.resolve();
 
-  constructor(needs: AlertNeeds) {
-    const { alertTypes, config } = needs;
-    this.needs = needs;
-    this.types = new AlertTypes(alertTypes, () => needs.classNames());
-    this.#writer = new NoticeWriter({ ...needs, config: config.alerts });
+  constructor(deps: AlertsDeps) {
+    const { alertTypes, config } = deps;
+    this.deps = deps;
+    this.types = new AlertTypes(alertTypes, () => deps.classNames());
+    this.#writer = new AlertWriter(deps);
     this.#refreshing.start(config.alerts.refresh_seconds * 1000);
     this.#sweeping.start(config.alerts.sweep_seconds * 1000 * Math.random());
   }
@@ -85,116 +82,150 @@ export class Alerts {
   follow(process: AlertedProcess): void {
     const { alertNode, row } = process;
     if (alertNode === null) return;
-    const alerts = new ProcessAlerts(alertNode);
-    const held: Held = { process, alerts };
-    this.#held.set(row.uuid, held);
+    const alerts = new ProcessAlerts(process, alertNode);
+    this.#processes.set(row.uuid, alerts);
     process.supplyLive({
-      prepare: () => this.#prepare(held),
+      prepare: () => this.#prepare(alerts),
       get live() {
-        return alerts.live;
+        return alerts.rules;
       },
     });
     process.follow((notice) => {
-      if (notice.type === "message" && notice.channel === ALERT_CHANNEL) this.#hear(held, notice.message);
+      if (notice.type === "message" && notice.channel === ALERT_CHANNEL) this.#handleEvent(alerts, notice.message);
     });
-    const ending = process.ended.then(() => this.#letGo(held));
+    const ending = process.ended.then(() => this.#forget(alerts));
     this.#endings.add(ending);
     void ending.finally(() => this.#endings.delete(ending));
   }
 
-  /** Resolves when the processes that are held here run with what is in the database. Rejects when that is away. */
+  /** Resolves when the processes of this node run with the alerts of the database. Rejects when that is unreachable. */
   async refresh(): Promise<void> {
-    const uuids = [...this.#held.keys()];
-    await this.#read(uuids);
-    await Promise.all(uuids.map((uuid) => this.#sync(uuid)));
+    const all = [...this.#processes.values()];
+    await this.#read(all);
+    await Promise.all(
+      all.map(({ process }) =>
+        // A process that ends, or is killed for not answering, gets them with its next run.
+        process.syncSupply().catch((error: unknown) => {
+          if (process.isActive)
+            this.deps.log.warn({ err: error, process: process.row.uuid }, "alerts of process not changed yet");
+        }),
+      ),
+    );
   }
 
-  /** After a change that is written down: within the limit, or later by itself. */
+  /** After a committed change: resolves when it is in effect, or after the time limit; then it follows by itself. */
   async apply(): Promise<void> {
-    const { config, log } = this.needs;
-    const applied = this.refresh().catch((error: unknown) =>
-      log.warn({ err: error }, "alerts could not be read; it is tried again"),
-    );
+    const { config, log } = this.deps;
+    const applied = this.refresh().catch((error: unknown) => log.warn({ err: error }, "alerts not read; retrying"));
     await withTimeout(config.alerts.apply_seconds * 1000, applied);
   }
 
-  /** When the processes have ended: what they told last is still written down. */
+  /** After the processes have ended: their last events are still stored. */
   async close(): Promise<void> {
     await withTimeout(CLOSE_MS, Promise.all([this.#refreshing.close(), this.#sweeping.close()]));
     await withTimeout(CLOSE_MS, Promise.all([this.#writer.idle(), ...this.#endings]));
-    this.#writer.close();
-    await withTimeout(CLOSE_MS, this.#writer.idle());
+    await withTimeout(CLOSE_MS, this.#writer.close());
   }
 
-  /** Never rejects: a process that is started again has what it had, and any other gets its rules when they can be read. */
-  async #prepare(held: Held): Promise<void> {
-    const { config, log } = this.needs;
-    const { uuid } = held.process.row;
-    const read = this.#read([uuid]).catch((error: unknown) =>
-      log.warn({ err: error, process: uuid }, "its alerts could not be read; it is tried again"),
+  /** Never rejects: a restarted process keeps its alerts, and any other gets them when they can be read. */
+  async #prepare(alerts: ProcessAlerts): Promise<void> {
+    const { config, log } = this.deps;
+    const read = this.#read([alerts]).catch((error: unknown) =>
+      log.warn({ err: error, process: alerts.process.row.uuid }, "alerts of process not read; retrying"),
     );
-    await withTimeout(held.alerts.isKnown ? AGAIN_MS : config.alerts.apply_seconds * 1000, read);
+    await withTimeout(alerts.isKnown ? RESTART_MS : config.alerts.apply_seconds * 1000, read);
   }
 
-  /** One after the other: what was read later is applied later. */
-  #read(uuids: readonly string[]): Promise<void> {
-    if (uuids.length === 0) return Promise.resolve();
-    const done = this.#turn.then(async () => {
-      const running = await listRunning(this.needs.sql, uuids);
-      for (const uuid of uuids)
-        this.#held.get(uuid)?.alerts.apply(running.filter(({ processUuid }) => processUuid === uuid));
-    });
-    this.#turn = done.catch(() => {});
-    return done;
-  }
-
-  async #sync(uuid: string): Promise<void> {
-    const { process } = this.#held.get(uuid) ?? {};
-    // It ends, or is ended for not answering: then the next run has them.
-    await process?.syncSupply().catch((error: unknown) => {
-      if (process.isActive) this.needs.log.warn({ err: error, process: uuid }, "its alerts could not be changed yet");
+  /** Serially: what was read later is applied later. */
+  async #read(all: readonly ProcessAlerts[]): Promise<void> {
+    if (all.length === 0) return;
+    await this.#reads.run(async () => {
+      const uuids = all.map(({ process }) => process.row.uuid);
+      const running = await listRunning(this.deps.sql, uuids);
+      for (const [at, alerts] of all.entries())
+        alerts.apply(running.filter(({ processUuid }) => processUuid === uuids[at]));
     });
   }
 
-  #hear({ process, alerts }: Held, message: JsonRecord): void {
-    const { uuid: processUuid, sourceUuid } = process.row;
-    const [fault] = check(message);
+  #handleEvent(alerts: ProcessAlerts, message: JsonRecord): void {
+    const { process } = alerts;
+    const [fault] = checkEvent(message);
     if (fault !== undefined) {
-      this.needs.log.error({ process: processUuid, fault }, "a finding of an alert that is none was not told");
+      this.deps.log.error({ process: process.row.uuid, fault }, "invalid alert event dropped");
       return;
     }
-    const finding = message as unknown as AlertFinding;
-    if (!alerts.has(finding.alert)) return;
-    const draft = draftNotice(finding, { id: newUuid(), processUuid, sourceUuid });
-    const bytes = Buffer.byteLength(JSON.stringify(draft));
-    this.#writer.add({ draft, bytes, tell: (notice) => process.tell({ type: "alert", notice }) });
+    const event = message as unknown as AlertEvent;
+    if (!alerts.has(event.alert)) return;
+    this.#writer.add({ id: newUuid(), event, process, bytes: Buffer.byteLength(JSON.stringify(event)) });
   }
 
-  async #letGo({ process }: Held): Promise<void> {
-    const { sql, delivery, log } = this.needs;
+  async #forget(alerts: ProcessAlerts): Promise<void> {
+    const { process } = alerts;
     const { uuid, userUuid } = process.row;
-    if (this.#held.get(uuid)?.process === process) this.#held.delete(uuid);
-    // It goes on elsewhere, or later.
+    if (this.#processes.get(uuid) === alerts) this.#processes.delete(uuid);
+    // It continues on another node, or later.
     if (process.isActive) return;
-    // What it found last is written down first.
+    // Its last events are stored first.
     await this.#writer.idle();
-    await endProcess({ sql, delivery }, { uuid, userUuid }).catch((error: unknown) =>
-      log.warn({ err: error, process: uuid }, "alerts of a process that has ended are still to be removed"),
+    await this.#endProcess({ uuid, userUuid }).catch((error: unknown) =>
+      this.deps.log.warn({ err: error, process: uuid }, "alerts of ended process not removed yet"),
     );
   }
 
-  async #refreshAgain(): Promise<number> {
-    await this.refresh().catch(() => {});
-    return this.needs.config.alerts.refresh_seconds * 1000 * (0.75 + Math.random() / 4);
+  /** Removes the alerts that only this process had. Waiting deliveries are still sent. */
+  async #endProcess(ended: EndedProcess): Promise<void> {
+    const { sql, delivery } = this.deps;
+    await sql.begin(async (transaction) => {
+      for (const uuid of await releaseProcess(transaction, ended)) await closeDestination(transaction, uuid);
+    });
+    delivery.wake();
   }
 
-  async #sweepAgain(): Promise<number> {
-    const { sql, delivery, log, config } = this.needs;
+  async #sweep(): Promise<number> {
+    const { sql, log, config } = this.deps;
     try {
-      for (const ended of await findEnded(sql, LEFT_SECONDS)) await endProcess({ sql, delivery }, ended);
+      for (const ended of await findEnded(sql, LEFT_SECONDS)) await this.#endProcess(ended);
     } catch (error) {
-      log.warn({ err: error }, "alerts of processes that have ended could not be removed; it is tried again");
+      log.warn({ err: error }, "alerts of ended processes not removed; retrying");
     }
     return config.alerts.sweep_seconds * 1000 * (0.75 + Math.random() / 2);
+  }
+}
+
+/** The alerts of one process of this node, as rules of its runner. */
+class ProcessAlerts {
+  readonly process: AlertedProcess;
+  readonly #node: AlertNode;
+  #alerts: ReadonlyMap<string, RunningAlert> | null = null;
+  #hadAlerts = false;
+
+  constructor(process: AlertedProcess, node: AlertNode) {
+    this.process = process;
+    this.#node = node;
+  }
+
+  /** They have been read from the database. */
+  get isKnown(): boolean {
+    return this.#alerts !== null;
+  }
+
+  /** Other events belong to rules of the graph itself, or to alerts that were stopped a moment ago. */
+  has(alertUuid: string): boolean {
+    return this.#alerts?.has(alertUuid) ?? false;
+  }
+
+  apply(alerts: readonly RunningAlert[]): void {
+    this.#alerts = new Map(alerts.map((alert) => [alert.uuid, alert]));
+    this.#hadAlerts ||= alerts.length > 0;
+  }
+
+  /** Empty until there is a first alert: the graph keeps its own rules. */
+  get rules(): LiveValues {
+    if (!this.#hadAlerts) return {};
+    const rules = [...(this.#alerts?.values() ?? [])].map(
+      ({ uuid, type, configuration }): AlertRule => ({ alert: uuid, type, ...configuration }),
+    );
+    const all = [...this.#node.rules, ...rules].slice(0, MOST_RULES);
+    return { [this.#node.name]: { rules: all as unknown as readonly Json[] } };
   }
 }

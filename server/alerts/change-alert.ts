@@ -1,34 +1,46 @@
-/** Alerts as users make, change and remove them. What is changed is written down first, and then put into effect. */
-
+/** Alerts as users create, change and delete them. A change is committed first, then applied to processes. */
 import { CONFIGURATION_FIELDS, MOST_RULES } from "../../schemas/alerts.ts";
-import type { AlertChange, NewAlert } from "../../schemas/api/alerts.ts";
+import type { AlertChange, AlertRecord, NewAlert } from "../../schemas/api/alerts.ts";
 import { suggest } from "../../schemas/suggest.ts";
-import { type InputFault, ServiceError } from "../service-error.ts";
-import { isPaired, listOutputs, renewPairs } from "../store/alert-pairs.ts";
+import { describeStatus } from "../delivery/outbox.ts";
+import type { InputFault } from "../service-error.ts";
 import {
-  type AlertBounds,
+  type AlertLimits,
   type AlertRow,
+  type AlertSetting,
   deleteAlert,
   findAlert,
   insertAlert,
+  isPaired,
+  listOutputs,
   lockAlert,
+  renewPairs,
   type StoredOutput,
   stopAlert,
   updateAlert,
 } from "../store/alerts.ts";
 import type { Queries } from "../store/client.ts";
+import {
+  closeDestination,
+  type DeliveryStatus,
+  readStatuses,
+  removeDestination,
+  saveDestination,
+} from "../store/destinations.ts";
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";
+import { type CompleteConfiguration, countValues } from "./alert-types.ts";
 import type { Alerts } from "./alerts.ts";
-import { type WholeConfiguration, weigh } from "./configuration.ts";
 import {
   checkOutputs,
+  describeOutput,
   destinationOf,
   type GivenOutput,
   guardOutputs,
   isSameOutput,
   isSameReceiver,
-  keepOutputs,
+  rejectFaults,
+  storeOutputs,
 } from "./outputs.ts";
 
 /** An alert, and the outputs whose secrets are shown this once. */
@@ -37,46 +49,42 @@ export interface ChangedAlert {
   readonly shown: ReadonlySet<string>;
 }
 
-/** What the text of a graph may hold, and some room: runners are told all rules in one. */
-const MOST_VALUES = 30_000;
+/** All rules go to the runner in one message, which holds about as much as the text of a graph. */
+const MAX_VALUES = 30_000;
 
-const boundsOf = ({ limits }: User): AlertBounds => ({
+const limitsOf = ({ limits }: User): AlertLimits => ({
   alerts: Math.min(limits.alerts, MOST_RULES),
-  weight: MOST_VALUES,
+  weight: MAX_VALUES,
 });
 
-/** `processUuid`: of that process alone, which can evaluate it. */
+/** `processUuid`: for this process only, whose graph can evaluate it. */
 export async function registerAlert(
   alerts: Alerts,
   user: User,
   body: NewAlert,
   processUuid: string | null,
 ): Promise<ChangedAlert> {
-  const { sql, delivery, config } = alerts.needs;
+  const { sql, config } = alerts.deps;
   const type = alerts.types.expect(body.type, "/type");
   const given = body.output as readonly GivenOutput[];
   const { configuration, faults } = await alerts.types.read(type, body, null);
-  refuse([...checkNames(body), ...faults, ...checkOutputs(given)]);
-  if (configuration === null) throw new Error("a configuration without a fault is none");
+  rejectFaults([...checkNames(body), ...faults, ...checkOutputs(given)]);
   await guardOutputs(given, config.network);
-  const uuid = newUuid();
-  const output = keepOutputs(given, [], () => false);
+  const output = storeOutputs(given, [], () => false);
+  const row = {
+    ...{ uuid: newUuid(), processUuid, alias: body.alias, type: type.name, status: body.status ?? ("active" as const) },
+    ...{ configuration, output, weight: countValues(configuration) },
+  };
   const alert = await sql.begin(async (transaction) => {
-    const row = { uuid, processUuid, alias: body.alias, type: type.name, status: body.status ?? "active" } as const;
-    await insertAlert(
-      transaction,
-      user.uuid,
-      { ...row, configuration, output, weight: weigh(configuration) },
-      boundsOf(user),
-    );
-    for (const each of output) await delivery.saveDestination(transaction, destinationOf(each, user.uuid));
-    return findAlert(transaction, user.uuid, uuid);
+    await insertAlert(transaction, user.uuid, row, limitsOf(user));
+    for (const each of output) await saveDestination(transaction, destinationOf(each, user.uuid));
+    return findAlert(transaction, user.uuid, row.uuid);
   });
   await alerts.apply();
-  return { alert, shown: new Set(output.map((each) => each.uuid)) };
+  return { alert, shown: new Set(output.map(({ uuid }) => uuid)) };
 }
 
-/** With `force` all processes run with it at once; else they go on with what they have, unless it runs nowhere. */
+/** With `force`, or when it runs nowhere, the change holds at once; else processes keep what they have until they restart. */
 export async function changeAlert(
   alerts: Alerts,
   user: User,
@@ -84,84 +92,71 @@ export async function changeAlert(
   body: AlertChange,
   force: boolean,
 ): Promise<ChangedAlert> {
-  const { sql, config } = alerts.needs;
+  const { sql, config, delivery } = alerts.deps;
   const before = await findAlert(sql, user.uuid, uuid);
   const type = alerts.types.expect(before.type, "/type");
   const given = body.output as readonly GivenOutput[] | undefined;
-  const read = (row: AlertRow) => alerts.types.read(type, body, row.configuration as WholeConfiguration);
+  const read = (row: AlertRow) => alerts.types.read(type, body, row.configuration as CompleteConfiguration);
   const { faults } = await read(before);
-  refuse([
-    ...checkNames(body),
-    ...(body.type === undefined || body.type === before.type ? [] : [refuseType(before.type)]),
-    ...faults,
-    ...(given === undefined ? [] : checkOutputs(given)),
-  ]);
+  rejectFaults([...checkNames(body), ...checkType(body, before), ...faults, ...checkOutputs(given ?? [])]);
   if (given !== undefined) await guardOutputs(given, config.network);
   const changed = await sql.begin(async (transaction) => {
     const row = await lockAlert(transaction, user.uuid, uuid);
-    // Another change may have come in between: what is not given stays what that one made of it.
+    // Another change may have been committed meanwhile: its values hold for what is not given here.
     const { configuration, faults: late } = await read(row);
-    refuse(late);
-    if (configuration === null) throw new Error("a configuration without a fault is none");
+    rejectFaults(late);
     const status = body.status ?? row.status;
-    // Where it runs nowhere there is nothing that could go on with what it had.
     const isIdle = status === "inactive" || row.status === "inactive" || !(await isPaired(transaction, uuid));
-    const isAtOnce = force || isIdle;
-    const known = await knownOutputs(transaction, row);
+    const isImmediate = force || isIdle;
+    const known = await listOutputs(transaction, uuid);
     const output =
-      given === undefined ? row.output : keepOutputs(given, known, isAtOnce ? isSameReceiver : isSameOutput);
-    const update = { alias: body.alias ?? row.alias, status, configuration, output, weight: weigh(configuration) };
-    await updateAlert(transaction, user.uuid, uuid, update, boundsOf(user));
-    if (isAtOnce) await renewPairs(transaction, uuid);
-    // One that wanted nothing more is asked again by whoever names it again.
-    const isAnew = given !== undefined || (status === "active" && row.status === "inactive");
-    await settleDestinations(alerts, transaction, user, uuid, { known, isAnew });
+      given === undefined ? row.output : storeOutputs(given, known, isImmediate ? isSameReceiver : isSameOutput);
+    const weight = countValues(configuration);
+    const update = { alias: body.alias ?? row.alias, status, configuration, output, weight };
+    await updateAlert(transaction, user.uuid, uuid, update, limitsOf(user));
+    if (isImmediate) await renewPairs(transaction, uuid);
+    // A receiver that answered 410 Gone is tried again when the user names it again.
+    const isNamed = given !== undefined || (status === "active" && row.status === "inactive");
+    await syncDestinations(transaction, user, uuid, known, isNamed);
     return { alert: await findAlert(transaction, user.uuid, uuid), shown: newSecrets(output, known) };
   });
-  alerts.needs.delivery.wake();
+  delivery.wake();
   await alerts.apply();
   return changed;
 }
 
-/** Stopped on every process first. What waits for its outputs goes with it. */
+/** Stops it on every process first. Removes the queues of its outputs. */
 export async function removeAlert(alerts: Alerts, user: User, uuid: string): Promise<void> {
-  const { sql, delivery } = alerts.needs;
+  const { sql } = alerts.deps;
   await stopAlert(sql, user.uuid, uuid);
   await alerts.apply();
   await sql.begin(async (transaction) => {
     await lockAlert(transaction, user.uuid, uuid);
     const outputs = await listOutputs(transaction, uuid);
     await deleteAlert(transaction, uuid);
-    for (const each of sortOutputs(outputs)) await delivery.removeDestination(transaction, each.uuid);
+    for (const each of sortOutputs(outputs)) await removeDestination(transaction, each.uuid);
   });
 }
 
-/** The newest first, each destination once. */
-async function knownOutputs(sql: Queries, row: AlertRow): Promise<readonly StoredOutput[]> {
-  const newest = new Set(row.output.map(({ uuid }) => uuid));
-  const others = (await listOutputs(sql, row.uuid)).filter(({ uuid }) => !newest.has(uuid));
-  return [...row.output, ...others];
-}
-
-/** Those that are told from now on, or still, are as they should be; the others take nothing more. */
-async function settleDestinations(
-  { needs: { delivery } }: Alerts,
+/** Saves the destinations that are in use, and closes the others. `isNamed`: also those that have not changed. */
+async function syncDestinations(
   sql: Queries,
   user: User,
   alertUuid: string,
-  before: { readonly known: readonly StoredOutput[]; readonly isAnew: boolean },
+  before: readonly StoredOutput[],
+  isNamed: boolean,
 ): Promise<void> {
   const now = new Map((await listOutputs(sql, alertUuid)).map((output) => [output.uuid, output]));
-  const known = new Map(before.known.map((output) => [output.uuid, output]));
+  const known = new Map(before.map((output) => [output.uuid, output]));
   for (const { uuid } of sortOutputs([...new Map([...known, ...now]).values()])) {
     const [old, output] = [known.get(uuid), now.get(uuid)];
-    if (output === undefined) await delivery.closeDestination(sql, uuid);
-    else if (before.isAnew || old === undefined || !isSameOutput(old, output))
-      await delivery.saveDestination(sql, destinationOf(output, user.uuid));
+    if (output === undefined) await closeDestination(sql, uuid);
+    else if (isNamed || old === undefined || !isSameOutput(old, output))
+      await saveDestination(sql, destinationOf(output, user.uuid));
   }
 }
 
-/** Whoever locks several destinations does so in this order. */
+/** The order in which destinations are locked everywhere. */
 const sortOutputs = (outputs: readonly StoredOutput[]): readonly StoredOutput[] =>
   [...outputs].sort((a, b) => (a.uuid < b.uuid ? -1 : 1));
 
@@ -171,29 +166,55 @@ const newSecrets = (output: readonly StoredOutput[], before: readonly StoredOutp
   return new Set(output.filter((each) => !known.has(secretOf(each))).map(({ uuid }) => uuid));
 };
 
-/** Fields that we do not know are ignored, but for those that are a slip of the pen: they would silently do nothing. */
+/** Fields of records that clients may send back. */
+const SHOWN = ["uuid", "alert_uuid", "process_uuid", "pending", "delivery", "created_at"];
+
+/** Unknown fields are ignored, except for misspelt ones: they would silently have no effect. */
 function checkNames(body: object): readonly InputFault[] {
   const known: readonly string[] = [...CONFIGURATION_FIELDS, "output", "status", "force", "alias", "type"];
   return Object.keys(body).flatMap((name) => {
-    const meant = known.includes(name) || SHOWN.has(name) ? undefined : suggest(name, known);
-    return meant === undefined
-      ? []
-      : [{ path: `/${pointer(name)}`, message: `is not known; did you mean "${meant}"?` }];
+    const meant = known.includes(name) || SHOWN.includes(name) ? undefined : suggest(name, known);
+    const path = `/${name.slice(0, 100).replaceAll("~", "~0").replaceAll("/", "~1")}`;
+    return meant === undefined ? [] : [{ path, message: `is not known; did you mean "${meant}"?` }];
   });
 }
 
-/** What records have besides, and may come back. */
-const SHOWN = new Set(["uuid", "alert_uuid", "process_uuid", "pending", "delivery", "created_at"]);
+function checkType({ type }: AlertChange, before: AlertRow): readonly InputFault[] {
+  if (type === undefined || type === before.type) return [];
+  const message = `cannot be changed: it is "${before.type}"; delete the alert and create another`;
+  return [{ path: "/type", message }];
+}
 
-const pointer = (name: string): string => name.slice(0, 100).replaceAll("~", "~0").replaceAll("/", "~1");
+/** Alerts as clients see them. `shown`: outputs whose secrets are shown this once. */
+export async function describeAlerts(
+  sql: Queries,
+  rows: readonly AlertRow[],
+  shown: ReadonlySet<string> = new Set(),
+): Promise<AlertRecord[]> {
+  const uuids = rows.flatMap((row) => (row.running ?? row).output.map(({ uuid }) => uuid));
+  const statuses = await readStatuses(sql, [...new Set(uuids)]);
+  return rows.map((row) => describe(row, statuses, shown));
+}
 
-const refuseType = (type: string): InputFault => ({
-  path: "/type",
-  message: `cannot be changed: it is "${type}"; delete the alert and make another`,
-});
+function describe(
+  row: AlertRow,
+  statuses: ReadonlyMap<string, DeliveryStatus>,
+  shown: ReadonlySet<string>,
+): AlertRecord {
+  const { uuid, alias, type, status, running, processUuid, createdAt } = row;
+  const current: AlertSetting = running ?? row;
+  return {
+    ...{ uuid, alert_uuid: uuid, alias, type, status },
+    ...describeSetting(current, shown),
+    pending: running === null ? null : describeSetting(row, shown),
+    process_uuid: processUuid,
+    delivery: current.output.map((output) => ({ type: output.type, ...describeStatus(statuses.get(output.uuid)) })),
+    created_at: createdAt,
+  };
+}
 
-function refuse(faults: readonly InputFault[]): void {
-  const [first] = faults;
-  if (first === undefined) return;
-  throw new ServiceError("invalid_input", { detail: `${first.path} ${first.message}.`, errors: faults });
+function describeSetting({ configuration, output }: AlertSetting, shown: ReadonlySet<string>) {
+  const { trigger, region, filter, parameters } = configuration as CompleteConfiguration;
+  const outputs = output.map((each) => describeOutput(each, shown.has(each.uuid)));
+  return { trigger, region, filter, parameters, output: outputs };
 }

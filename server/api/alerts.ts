@@ -9,9 +9,9 @@ import {
   newAlertOf,
 } from "../../schemas/api/alerts.ts";
 import { Deleted, PageQuery } from "../../schemas/api/records.ts";
+import { describeType } from "../alerts/alert-types.ts";
 import type { Alerts } from "../alerts/alerts.ts";
-import { changeAlert, registerAlert, removeAlert } from "../alerts/change-alert.ts";
-import { describeAlerts, describeType } from "../alerts/describe-alert.ts";
+import { changeAlert, describeAlerts, registerAlert, removeAlert } from "../alerts/change-alert.ts";
 import type { Processes } from "../processes/processes.ts";
 import { type AlertRow, findAlert, listActive, listAlerts } from "../store/alerts.ts";
 import type { Page } from "../store/page.ts";
@@ -28,13 +28,13 @@ const define = defineEndpoints("Alerts");
 const NEW_ERRORS = ["alerts_limit_reached", "address_refused"] as const;
 
 export function alertEndpoints({ alerts, processes }: AlertEndpointDeps): readonly AnyEndpoint[] {
-  const { sql, delivery } = alerts.needs;
+  const { sql } = alerts.deps;
   const { types } = alerts;
   const NewAlert = newAlertOf(types.all);
   const describe = async (alert: AlertRow, shown?: ReadonlySet<string>) =>
-    (await describeAlerts(sql, delivery, [alert], shown))[0];
+    (await describeAlerts(sql, [alert], shown))[0];
   const list = async ({ rows, nextCursor }: Page<AlertRow>) =>
-    listing("alerts", { rows: await describeAlerts(sql, delivery, rows), nextCursor });
+    listing("alerts", { rows: await describeAlerts(sql, rows), nextCursor });
   return [
     define("GET", "/alert_description", "describeAlertType", {
       summary: "Describe an alert type and its parameters",

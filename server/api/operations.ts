@@ -2,8 +2,8 @@
 import { DemoState, RunningDemo } from "../../schemas/api/demo.ts";
 import { Deleted } from "../../schemas/api/records.ts";
 import type { Config } from "../../schemas/config.ts";
-import type { AlertNumbers } from "../alerts/notice-writer.ts";
-import type { DeliveryReading } from "../delivery/delivery-counts.ts";
+import type { AlertNumbers } from "../alerts/alert-writer.ts";
+import type { DeliveryReading } from "../delivery/outbox.ts";
 import type { Demo } from "../demo/demo.ts";
 import type { MediaNumbers } from "../media/live-streams.ts";
 import type { Metrics } from "../metrics/metrics.ts";

@@ -12,7 +12,7 @@ import { eventually } from "../streams/streams.fixture.ts";
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";
 import { checkBy } from "../validation.ts";
-import { entryOf } from "../webhooks/gather/gather.fixture.ts";
+import { entryOf } from "../webhooks/collectors.fixture.ts";
 import { addProcess, addUser } from "../webhooks/webhooks.fixture.ts";
 import { Webhooks } from "../webhooks/webhooks.ts";
 import { makeConfig, openApp } from "./app.fixture.ts";

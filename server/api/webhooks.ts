@@ -12,13 +12,17 @@ import {
 } from "../../schemas/api/webhooks.ts";
 import type { Config } from "../../schemas/config.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
-import type { Delivery } from "../delivery/delivery.ts";
+import type { Outbox } from "../delivery/outbox.ts";
 import type { Processes } from "../processes/processes.ts";
 import type { Sql } from "../store/client.ts";
+import { readStatuses } from "../store/destinations.ts";
 import { listSubscriptions } from "../store/subscriptions.ts";
-import { chooseSubscriptions } from "../webhooks/choose-subscriptions.ts";
-import { describeCreated, describeSubscription } from "../webhooks/describe-subscription.ts";
-import { testSubscriptions } from "../webhooks/test-subscriptions.ts";
+import {
+  describeCreated,
+  describeSubscription,
+  selectSubscriptions,
+  testSubscriptions,
+} from "../webhooks/subscriptions.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
 import { type AnyEndpoint, defineEndpoints, listing, ok } from "./endpoint.ts";
 import { expectProcess } from "./processes.ts";
@@ -27,7 +31,7 @@ interface WebhookDeps {
   readonly sql: Sql;
   readonly config: Config["webhooks"];
   readonly processes: Pick<Processes, "expectOffer">;
-  readonly delivery: Pick<Delivery, "standings" | "attempt">;
+  readonly delivery: Pick<Outbox, "attempt">;
   readonly webhooks: Webhooks;
 }
 
@@ -69,8 +73,8 @@ export function webhookEndpoints({ sql, config, processes, delivery, webhooks }:
         const { uuid } = await expectProcess(sql, user, params.process_uuid);
         const page = await listSubscriptions(sql, uuid, query);
         const uuids = page.rows.map((row) => row.uuid);
-        const standings = await delivery.standings(sql, uuids);
-        return listing("subscriptions", page, (row) => describeSubscription(row, standings.get(row.uuid)));
+        const statuses = await readStatuses(sql, uuids);
+        return listing("subscriptions", page, (row) => describeSubscription(row, statuses.get(row.uuid)));
       },
     }),
     define("DELETE", "/subscriptions/{process_uuid}", "unsubscribe", {
@@ -102,7 +106,7 @@ export function webhookEndpoints({ sql, config, processes, delivery, webhooks }:
       errors: ["process_not_found", "subscription_not_found"],
       async handle({ user, params, query, body }) {
         const { uuid: processUuid } = await expectProcess(sql, user, params.process_uuid);
-        const rows = await chooseSubscriptions(sql, processUuid, { ...body, ...query });
+        const rows = await selectSubscriptions(sql, processUuid, { ...body, ...query });
         const tested = await testSubscriptions(delivery, rows, config.test_seconds * 1000);
         const tests = tested.map(({ row, fault }) => ({
           ...{ uuid: row.uuid, subscription_uuid: row.uuid, event_type: row.eventType },

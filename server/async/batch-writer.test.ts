@@ -91,3 +91,36 @@ test("tries once more when it is closed, and keeps what could not be written", a
   await writer.close();
   assert.deepEqual([written, queue.items], [[], [1, 2]]);
 });
+
+test("written() waits for what was queued before, retries included, and not for later items", async () => {
+  const gates: (() => void)[] = [];
+  let failures = 1;
+  const { add, writer, written } = setUp(async () => {
+    await new Promise<void>((resolve) => gates.push(resolve));
+    failures -= 1;
+    if (failures >= 0) throw new Error("unreachable");
+  });
+  const openNext = async (): Promise<void> => {
+    while (gates.length === 0) await new Promise(setImmediate);
+    gates.shift()?.();
+  };
+  await writer.written();
+  add(1);
+  const first = writer.written();
+  add(2);
+  const second = writer.written();
+  // Fails, and is repeated together with what was queued meanwhile.
+  await openNext();
+  await openNext();
+  await Promise.all([first, second]);
+  assert.deepEqual(written, [1, 2]);
+  await writer.idle();
+  add(3);
+  const third = writer.written();
+  add(4);
+  await openNext();
+  await third;
+  assert.deepEqual(written, [1, 2, 3]);
+  await openNext();
+  await writer.idle();
+});

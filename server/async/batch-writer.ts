@@ -35,6 +35,9 @@ export class BatchWriter<T> {
   readonly #closing = new AbortController();
   #writing: Promise<void> | null = null;
   #failures = 0;
+  /** Resolve `written`: of items in the queue, and of items in the current batch. */
+  readonly #queuedWaiters: (() => void)[] = [];
+  readonly #batchWaiters: (() => void)[] = [];
 
   constructor(options: BatchWriterOptions<T>) {
     this.#options = options;
@@ -45,6 +48,8 @@ export class BatchWriter<T> {
     if (this.#writing !== null || this.#closing.signal.aborted) return;
     this.#writing = this.#run().finally(() => {
       this.#writing = null;
+      this.#resolve(this.#batchWaiters);
+      if (this.#options.queue.isEmpty) this.#resolve(this.#queuedWaiters);
       // Queued after the last look at the queue.
       if (!this.#options.queue.isEmpty && !this.#closing.signal.aborted) this.wake();
     });
@@ -55,11 +60,26 @@ export class BatchWriter<T> {
     while (this.#writing !== null) await this.#writing;
   }
 
+  /**
+   * Resolves when everything queued before the call is written or dropped, or the writer is closed; later items do not delay
+   * it. The queue must give out all of its items as one batch.
+   */
+  written(): Promise<void> {
+    if (this.#writing === null) return Promise.resolve();
+    const waiters = this.#options.queue.isEmpty ? this.#batchWaiters : this.#queuedWaiters;
+    return new Promise((resolve) => waiters.push(resolve));
+  }
+
   /** Tries once more, without delay; what cannot be written then stays in the queue. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#writing;
     if (!this.#options.queue.isEmpty) await this.#writeNext().catch(() => {});
+    this.#resolve(this.#queuedWaiters);
+  }
+
+  #resolve(waiters: (() => void)[]): void {
+    for (const resolve of waiters.splice(0)) resolve();
   }
 
   async #run(): Promise<void> {
@@ -82,31 +102,38 @@ export class BatchWriter<T> {
   async #writeNext(): Promise<void> {
     const { queue } = this.#options;
     let left = queue.take();
+    if (queue.isEmpty) this.#batchWaiters.push(...this.#queuedWaiters.splice(0));
     try {
       while (left.length > 0) {
-        const some = await this.#writeSome(left);
-        left = left.slice(some);
+        left = left.slice(await writeSome(left, this.#options));
       }
+      this.#resolve(this.#batchWaiters);
     } catch (error) {
       queue.putBack(left);
+      this.#queuedWaiters.push(...this.#batchWaiters.splice(0));
       throw error;
     }
   }
+}
 
-  /** How many of them, from the first on, are done with. */
-  async #writeSome(batch: readonly T[]): Promise<number> {
-    const { write, onRejected } = this.#options;
-    for (let part = batch; ; part = part.slice(0, Math.ceil(part.length / 2))) {
-      try {
-        await write(part);
-        return part.length;
-      } catch (error) {
-        if (!isBadData(error)) throw error;
-        const [first] = part;
-        if (part.length > 1 || first === undefined) continue;
-        onRejected(first, error);
-        return 1;
-      }
+/**
+ * Writes the first items of the batch: all, or fewer when some cannot be written for their own content. Resolves with how
+ * many are done, written or rejected. Rejects, with none of them written, when it should be retried.
+ */
+export async function writeSome<T>(
+  batch: readonly T[],
+  { write, onRejected }: Pick<BatchWriterOptions<T>, "write" | "onRejected">,
+): Promise<number> {
+  for (let part = batch; ; part = part.slice(0, Math.ceil(part.length / 2))) {
+    try {
+      await write(part);
+      return part.length;
+    } catch (error) {
+      if (!isBadData(error)) throw error;
+      const [first] = part;
+      if (part.length > 1 || first === undefined) continue;
+      onRejected(first, error);
+      return 1;
     }
   }
 }

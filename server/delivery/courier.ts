@@ -1,41 +1,46 @@
-/** The contract of a courier: how parcels get to receivers of one kind. One file a kind, and its name in outbox.ts. */
+/** The contract of a courier, which sends deliveries to destinations of one kind. A new kind: its courier, and its name in outbox.ts. */
 import type { Config } from "../../schemas/config.ts";
-import type { Target } from "./delivery.ts";
+import type { Delivery } from "../store/deliveries.ts";
+import type { Target } from "../store/destinations.ts";
 
-export type CourierConfig = Pick<Config, "delivery" | "network">;
-
-export interface Sendable {
-  readonly id: string;
-  /** The same bytes every time. */
-  readonly body: string;
+export interface CourierOptions {
+  readonly config: Pick<Config, "delivery" | "network">;
+  /** Shown to receivers. */
+  readonly softwareVersion: string;
+  /** Certificates to trust instead of the public ones. */
+  readonly authorities?: string;
 }
 
-/** Why a parcel did not arrive. */
-export interface DeliveryFault {
-  /** For people, nothing secret in it. */
+export interface DeliveryFailure {
+  /** For the user, without secrets. */
   readonly reason: string;
-  /** What HTTP answered. */
-  readonly status?: number;
-  /** The receiver asks not to be tried sooner. */
+  /** The receiver asks to wait at least this long. */
   readonly retryMs?: number;
-  /** The receiver wants nothing more, ever. */
+  /** The receiver wants no more deliveries. */
   readonly isFinal?: boolean;
 }
 
-export interface Sending<P extends Sendable> {
+export interface SendOptions {
   readonly signal: AbortSignal;
-  /** The last attempt failed: one first, and the others when that has arrived. */
+  /** The last attempt failed: sends one first, and the others when it was delivered. */
   readonly isCareful: boolean;
-  /** Others should go: nothing more is begun after what is under way. */
+  /** Starts no further delivery when true. */
   isOver(): boolean;
-  /** In order. HTTP says with which status. */
-  onDelivered(parcel: P, status: number | null): void;
+  /** Called in order, for each. */
+  onDelivered(): void;
 }
 
-export interface Courier<T extends Target = Target> {
-  /** So many at a time. */
-  readonly most: number;
-  /** In this order. Null when all have arrived or it is over, else what became of the first that has not. Rejects for faults of its own. */
-  send<P extends Sendable>(target: T, parcels: readonly P[], sending: Sending<P>): Promise<DeliveryFault | null>;
-  close(): Promise<void>;
+export interface Courier {
+  /** How many deliveries it is given at once. */
+  readonly batchSize: number;
+  /**
+   * Sends them in this order. Resolves with null when all were delivered or `isOver`, else with why the first of the others
+   * was not. Rejects for internal errors.
+   */
+  send(
+    target: Target,
+    deliveries: readonly Pick<Delivery, "id" | "body">[],
+    options: SendOptions,
+  ): Promise<DeliveryFailure | null>;
+  close(): void;
 }

@@ -1,4 +1,4 @@
-/** A way to a server that can be cut in the middle of anything, while the server lives on. */
+/** A proxy to a server: the connection can be cut at any time while the server keeps running. */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
@@ -22,7 +22,7 @@ export class Gate {
     return this.#port;
   }
 
-  /** Again on the same port. */
+  /** Reopens on the same port. */
   async open(): Promise<void> {
     const server = createServer((socket) => {
       const beyond = connect(this.#target, "127.0.0.1");
@@ -45,7 +45,7 @@ export class Gate {
     this.#server = server;
   }
 
-  /** Whoever is on the way loses the connection, and whoever comes is refused. */
+  /** Closes all connections and refuses new ones. */
   async cut(): Promise<void> {
     const server = this.#server;
     if (server === null) return;

@@ -1,17 +1,17 @@
-/** Outboxes on a real database, with receivers of a user of the test's own. */
+/** Outboxes on a real database, with destinations of users that the test creates. */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after } from "node:test";
-import type { JsonRecord } from "../../schemas/json.ts";
 import { makeConfig } from "../api/app.fixture.ts";
 import type { Sql } from "../store/client.ts";
 import { silentLog } from "../store/database.fixture.ts";
+import type { NewDelivery } from "../store/deliveries.ts";
+import { type DeliveryStatus, readStatuses, saveDestination, type Target } from "../store/destinations.ts";
 import { createUser } from "../store/users.ts";
 import { newUuid } from "../uuid.ts";
-import type { DeliveryStanding, Target } from "./delivery.ts";
-import { Outbox, type OutboxNeeds } from "./outbox.ts";
+import { Outbox, type OutboxOptions } from "./outbox.ts";
 
-/** Short, so that a test need not wait. */
+/** Short, so that tests need not wait. */
 const SETTINGS = {
   DELIVERY_RETRY_FIRST_SECONDS: "0.1",
   DELIVERY_RETRY_MOST_SECONDS: "0.2",
@@ -21,14 +21,18 @@ const SETTINGS = {
 export type Settings = Readonly<Record<string, string>>;
 
 /** Closed with the test. */
-export async function openOutbox(sql: Sql, settings: Settings = {}, more: Partial<OutboxNeeds> = {}): Promise<Outbox> {
+export async function openOutbox(
+  sql: Sql,
+  settings: Settings = {},
+  more: Partial<OutboxOptions> = {},
+): Promise<Outbox> {
   const outbox = await makeOutbox(sql, settings, more);
   after(() => outbox.close());
   return outbox;
 }
 
-/** Whoever makes it closes it. */
-export function makeOutbox(sql: Sql, settings: Settings = {}, more: Partial<OutboxNeeds> = {}): Promise<Outbox> {
+/** The caller closes it. */
+export function makeOutbox(sql: Sql, settings: Settings = {}, more: Partial<OutboxOptions> = {}): Promise<Outbox> {
   const config = makeConfig({ ...SETTINGS, ...settings });
   return Outbox.open({
     ...{ sql, config, log: silentLog, nodeUuid: newUuid(), softwareVersion: "1.2.3", isAlone: false, ...more },
@@ -46,9 +50,9 @@ export async function addUser(sql: Sql): Promise<string> {
 }
 
 /** Resolves with its uuid. */
-export async function addDestination(outbox: Outbox, sql: Sql, userUuid: string, target: Target): Promise<string> {
+export async function addDestination(sql: Sql, userUuid: string, target: Target): Promise<string> {
   const uuid = newUuid();
-  await outbox.saveDestination(sql, { uuid, userUuid, target });
+  await saveDestination(sql, { uuid, userUuid, target });
   return uuid;
 }
 
@@ -63,26 +67,24 @@ export const webhookTarget = (url: string, more: Partial<Extract<Target, { kind:
   ...{ kind: "webhook", url, secret: SECRET, authUrl: null, ...more },
 });
 
-/** Bodies with these numbers, in one transaction. */
+/** Deliveries with these numbers, in one transaction. */
 export async function enqueue(outbox: Outbox, sql: Sql, uuid: string, numbers: readonly number[]): Promise<void> {
   await sql.begin((tx) =>
     outbox.enqueue(
       tx,
-      numbers.map((number) => parcel(uuid, { number })),
+      numbers.map((number) => newDelivery(uuid, { number })),
     ),
   );
   outbox.wake();
 }
 
-export function parcel(destinationUuid: string, more: JsonRecord) {
+export function newDelivery(destinationUuid: string, body: object): NewDelivery {
   const id = newUuid();
-  return { id, destinationUuid, body: { id, ...more } };
+  return { id, destinationUuid, body: JSON.stringify({ id, ...body }) };
 }
 
-export async function standing(outbox: Outbox, sql: Sql, uuid: string): Promise<DeliveryStanding> {
-  const found = (await outbox.standings(sql, [uuid])).get(uuid);
-  assert.ok(found !== undefined, "the receiver is not known");
-  return found;
+export async function statusOf(sql: Sql, uuid: string): Promise<DeliveryStatus> {
+  return (await readStatuses(sql, [uuid])).get(uuid) ?? assert.fail("the destination does not exist");
 }
 
 export const range = (from: number, to: number): readonly number[] =>

@@ -1,29 +1,30 @@
-/** The outbox on a real database, whatever receivers do. */
+/** The outbox on a real database. */
 import assert from "node:assert/strict";
 import { createServer, type Socket } from "node:net";
 import { after, before, test } from "node:test";
 import type { Sql } from "../store/client.ts";
 import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
+import { insertDeliveries, readQueue } from "../store/deliveries.ts";
 import {
   claimDestinations,
+  readStatuses,
+  releaseIdle,
   removeDestination,
-  restDestination,
+  requeueDestination,
   saveDestination,
-  yieldDestination,
+  type Target,
 } from "../store/destinations.ts";
-import { insertParcels, readWaiting } from "../store/parcels.ts";
 import { eventually } from "../streams/streams.fixture.ts";
 import { newUuid } from "../uuid.ts";
-import type { Target } from "./delivery.ts";
 import {
   addDestination,
   addUser,
   enqueue,
   makeOutbox,
+  newDelivery,
   openOutbox,
-  parcel,
   range,
-  standing,
+  statusOf,
   webhookTarget,
 } from "./outbox.fixture.ts";
 import { openReceiver, type Received, status } from "./receiver.fixture.ts";
@@ -42,29 +43,29 @@ after(() => database.close());
 const numberOf = ({ body }: Received): number => JSON.parse(body).number;
 const nowhere = webhookTarget("http://127.0.0.1:1/");
 
-test("where more wait than may the oldest go, counted, and the newest arrive in order", async () => {
+test("drops and counts the oldest of a full queue, and delivers the newest in order", async () => {
   const receiver = await openReceiver({ "/hook": status(200) });
   const outbox = await openOutbox(sql, { DELIVERY_QUEUED: "200", DELIVERY_BODY_BYTES: "1024" });
-  const uuid = await addDestination(outbox, sql, user, nowhere);
+  const uuid = await addDestination(sql, user, nowhere);
   for (const at of range(0, 9)) await enqueue(outbox, sql, uuid, range(at * 50 + 1, at * 50 + 50));
-  await sql.begin((tx) => outbox.enqueue(tx, [parcel(uuid, { text: "x".repeat(1025) })]));
-  const full = await standing(outbox, sql, uuid);
+  await sql.begin((tx) => outbox.enqueue(tx, [newDelivery(uuid, { text: "x".repeat(1025) })]));
+  const full = await statusOf(sql, uuid);
   assert.ok(full.waiting >= 198 && full.waiting <= 202, `${full.waiting} wait`);
   assert.equal(full.waiting + full.dropped, 501);
   const [counted] = await sql<{ count: number }[]>`select count(*) from parcels where destination_uuid = ${uuid}`;
   assert.equal(full.waiting, counted?.count);
-  await outbox.saveDestination(sql, { uuid, userUuid: user, target: webhookTarget(`${receiver.url}/hook`) });
+  await saveDestination(sql, { uuid, userUuid: user, target: webhookTarget(`${receiver.url}/hook`) });
   outbox.wake();
-  await eventually(async () => (await standing(outbox, sql, uuid)).waiting === 0, "nothing waits");
+  await eventually(async () => (await statusOf(sql, uuid)).waiting === 0, "nothing waits");
   const numbers = receiver.received.map(numberOf);
   assert.deepEqual(numbers, range(500 - numbers.length + 1, 500));
 });
 
-test("of one user only so much waits, in all its queues together: its oldest go, and nobody else's", async () => {
+test("limits the queues of one user together, and drops only its own oldest deliveries", async () => {
   const bounds = { DELIVERY_QUEUED_PER_KEY: "100", DELIVERY_QUEUED_BYTES_PER_KEY: "65536" };
   const outbox = await openOutbox(sql, bounds);
   const [crowd, wordy] = [await addUser(sql), await addUser(sql)];
-  const addTo = (owner: string) => addDestination(outbox, sql, owner, nowhere);
+  const addTo = (owner: string) => addDestination(sql, owner, nowhere);
   const [first, second, good, long] = [await addTo(crowd), await addTo(crowd), await addTo(user), await addTo(wordy)];
   await enqueue(outbox, sql, good, range(1, 90));
   await enqueue(outbox, sql, first, range(1, 80));
@@ -72,82 +73,84 @@ test("of one user only so much waits, in all its queues together: its oldest go,
   await sql.begin((tx) =>
     outbox.enqueue(
       tx,
-      range(1, 20).map((number) => parcel(long, { number, text: "x".repeat(8_000) })),
+      range(1, 20).map((number) => newDelivery(long, { number, text: "x".repeat(8_000) })),
     ),
   );
   const countOf = async (uuid: string) => (await sql`select seq from parcels where destination_uuid = ${uuid}`).length;
-  await eventually(async () => (await countOf(first)) + (await countOf(second)) <= 100, "the crowd's oldest are gone");
-  await eventually(async () => (await countOf(long)) <= 8, "so are those of the one who sends much");
+  await eventually(
+    async () => (await countOf(first)) + (await countOf(second)) <= 100,
+    "the oldest of the first user are gone",
+  );
+  await eventually(async () => (await countOf(long)) <= 8, "so are those of the user with long bodies");
   assert.deepEqual([await countOf(first), await countOf(second), await countOf(good)], [10, 90, 90]);
-  assert.equal((await standing(outbox, sql, first)).dropped, 70);
-  assert.equal((await standing(outbox, sql, first)).waiting, 10);
+  assert.equal((await statusOf(sql, first)).dropped, 70);
+  assert.equal((await statusOf(sql, first)).waiting, 10);
   await sql`delete from users where uuid in ${sql([crowd, wordy])}`;
   await removeDestination(sql, good);
 });
 
-test("what is rolled back is never sent; an id that waits already is not kept twice", async () => {
+test("never sends what was rolled back, and stores an id once", async () => {
   const receiver = await openReceiver({ "/hook": status(200) });
   const outbox = await openOutbox(sql);
-  const uuid = await addDestination(outbox, sql, user, webhookTarget(`${receiver.url}/hook`));
-  const notice = { ...parcel(uuid, { number: 1 }), dueAt: new Date(Date.now() + 400) };
+  const uuid = await addDestination(sql, user, webhookTarget(`${receiver.url}/hook`));
+  const delayed = { ...newDelivery(uuid, { number: 1 }), dueAt: new Date(Date.now() + 400) };
   await assert.rejects(
     sql.begin(async (tx) => {
-      await outbox.enqueue(tx, [parcel(uuid, { number: 0 })]);
+      await outbox.enqueue(tx, [newDelivery(uuid, { number: 0 })]);
       throw new Error("not after all");
     }),
   );
-  await outbox.enqueue(sql, [notice, { ...notice, body: { number: 7 } }]);
-  await outbox.enqueue(sql, [notice, parcel(uuid, { number: 2 })]);
+  await outbox.enqueue(sql, [delayed, { ...delayed, body: JSON.stringify({ number: 7 }) }]);
+  await outbox.enqueue(sql, [delayed, newDelivery(uuid, { number: 2 })]);
   outbox.wake();
-  await eventually(async () => (await standing(outbox, sql, uuid)).waiting === 0, "nothing waits");
+  await eventually(async () => (await statusOf(sql, uuid)).waiting === 0, "nothing waits");
   assert.deepEqual(receiver.received.map(numberOf), [1, 2]);
 });
 
-test("a receiver that is changed while its turn comes to its end is not put to rest", async () => {
+test("does not release a destination that was changed after its queue was read", async () => {
   const [uuid, nodeUuid] = [newUuid(), newUuid()];
   const target = webhookTarget("http://127.0.0.1:1/", { spacingMs: 3_600_000 });
   await saveDestination(sql, { uuid, userUuid: user, target });
-  const { id, body } = parcel(uuid, { number: 1 });
-  await insertParcels(sql, [{ id, destinationUuid: uuid, body: JSON.stringify(body), dueAt: new Date() }], 10);
-  const places = { healthy: 1, failing: 1 };
-  const claim = () => claimDestinations(sql, { nodeUuid, leaseSeconds: 60 }, { mqtt: places, webhook: places });
+  await insertDeliveries(sql, [{ ...newDelivery(uuid, { number: 1 }), dueAt: new Date() }], 10);
+  const slots = { healthy: 1, failing: 1 };
+  const claim = () => claimDestinations(sql, { nodeUuid, leaseSeconds: 60 }, { mqtt: slots, webhook: slots });
   assert.deepEqual(
     (await claim()).map((claimed) => claimed.uuid),
     [uuid],
   );
   await sql`update parcels set due_at = now() + interval '1 hour' where destination_uuid = ${uuid}`;
   const held = { uuid, nodeUuid, target };
-  const waiting = await readWaiting(sql, held, { most: 10, bytes: 1000 });
-  assert.ok(waiting !== null && waiting.parcels.length === 0 && !waiting.isChanged);
+  const queue = await readQueue(sql, held, { count: 10, bytes: 1000 });
+  assert.ok(queue !== null && queue.deliveries.length === 0 && !queue.isChanged);
   await saveDestination(sql, { uuid, userUuid: user, target: { ...target, spacingMs: 0 } as Target });
-  assert.equal(await restDestination(sql, { ...held, ...waiting }), false);
-  assert.equal((await readWaiting(sql, held, { most: 10, bytes: 1000 }))?.isChanged, true);
-  await yieldDestination(sql, uuid, nodeUuid);
+  assert.equal(await releaseIdle(sql, { ...held, ...queue }), false);
+  assert.equal((await readQueue(sql, held, { count: 10, bytes: 1000 }))?.isChanged, true);
+  await requeueDestination(sql, uuid, nodeUuid);
   const [claimed] = await claim();
   assert.deepEqual(claimed?.target, { ...target, spacingMs: 0 });
   await removeDestination(sql, uuid);
 });
 
-test("one that is not due may be amended until it is on its way, and no amendment is lost", async () => {
+test("amends a delivery until it is being sent, and loses no amendment", async () => {
   const receiver = await openReceiver({ "/hook": status(200) });
   const outbox = await openOutbox(sql);
-  const uuid = await addDestination(outbox, sql, user, webhookTarget(`${receiver.url}/hook`));
-  const first = parcel(uuid, { number: 0 });
+  const uuid = await addDestination(sql, user, webhookTarget(`${receiver.url}/hook`));
+  const first = newDelivery(uuid, { number: 0 });
   const dueAt = new Date(Date.now() + 300);
   await outbox.enqueue(sql, [{ ...first, dueAt: new Date(Date.now() + 3_600_000) }]);
   let kept = 0;
-  for (let number = 1; await outbox.amend(sql, { ...first, body: { number }, dueAt }); number++) {
+  for (let number = 1; await outbox.amend(sql, { ...first, body: JSON.stringify({ number }), dueAt }); number++) {
     kept = number;
     outbox.wake();
   }
   assert.ok(kept > 0);
-  await eventually(async () => (await standing(outbox, sql, uuid)).waiting === 0, "nothing waits");
+  await eventually(async () => (await statusOf(sql, uuid)).waiting === 0, "nothing waits");
   assert.deepEqual(receiver.received.map(numberOf), [kept]);
-  assert.equal(await outbox.amend(sql, { ...first, body: { number: 0 } }), false);
-  assert.equal(await outbox.amend(sql, parcel(newUuid(), {})), false);
+  assert.equal(await outbox.amend(sql, { ...first, body: JSON.stringify({ number: 0 }) }), false);
+  assert.equal(await outbox.amend(sql, newDelivery(newUuid(), {})), false);
 });
 
-test("receivers that hang take no place of those that do not, and a thousand that are away cost little", async () => {
+test("receivers that hang do not block others, and a thousand offline ones cost little", async () => {
   const held = new Set<Socket>();
   const mute = createServer((socket) => {
     held.add(socket.on("error", () => {}));
@@ -162,7 +165,7 @@ test("receivers that hang take no place of those that do not, and a thousand tha
   const receiver = await openReceiver({ "/hook": status(200) });
   const outbox = await openOutbox(sql, { DELIVERY_AT_ONCE: "8", DELIVERY_ANSWER_SECONDS: "600" });
   const hanging = await Promise.all(
-    range(1, 40).map(() => addDestination(outbox, sql, user, webhookTarget(`http://127.0.0.1:${port}/`))),
+    range(1, 40).map(() => addDestination(sql, user, webhookTarget(`http://127.0.0.1:${port}/`))),
   );
   const away = range(1, 1000).map(() => newUuid());
   await sql.begin(async (tx) => {
@@ -172,16 +175,16 @@ test("receivers that hang take no place of those that do not, and a thousand tha
       from jsonb_array_elements_text(${tx.json(away)})`;
     await outbox.enqueue(
       tx,
-      [...away, ...hanging].map((uuid) => parcel(uuid, { number: 1 })),
+      [...away, ...hanging].map((uuid) => newDelivery(uuid, { number: 1 })),
     );
     // As after their first attempt.
     await tx`update destinations set failures = 1 where uuid in ${tx([...away, ...hanging])}`;
   });
-  const good = await addDestination(outbox, sql, user, webhookTarget(`${receiver.url}/hook`));
+  const good = await addDestination(sql, user, webhookTarget(`${receiver.url}/hook`));
   outbox.wake();
   for (const number of range(1, 5)) {
     await enqueue(outbox, sql, good, [number]);
-    await eventually(async () => (await standing(outbox, sql, good)).delivered === number, "the good one has it");
+    await eventually(async () => (await statusOf(sql, good)).delivered === number, "the good one has it");
   }
   assert.deepEqual(receiver.received.map(numberOf), range(1, 5));
   assert.ok(held.size <= 2, `${held.size} requests hang at once`);
@@ -189,7 +192,7 @@ test("receivers that hang take no place of those that do not, and a thousand tha
   await sql`delete from destinations where uuid in ${sql([...away, ...hanging])}`;
 });
 
-test("receivers that are slow keep no place for long, and many of one user keep no other waiting", async () => {
+test("slow receivers of one user do not make another user wait", async () => {
   const slow = range(1, 12).map((at) => `/slow/${at}`);
   const answerLate: Parameters<typeof openReceiver>[0][string] = (response) =>
     void setTimeout(() => response.writeHead(200).end(), 150);
@@ -200,11 +203,11 @@ test("receivers that are slow keep no place for long, and many of one user keep 
   const outbox = await openOutbox(sql, { DELIVERY_AT_ONCE: "4" });
   const crowd = await addUser(sql);
   for (const path of slow) {
-    const uuid = await addDestination(outbox, sql, crowd, webhookTarget(`${receiver.url}${path}`));
+    const uuid = await addDestination(sql, crowd, webhookTarget(`${receiver.url}${path}`));
     await enqueue(outbox, sql, uuid, range(1, 20));
   }
-  await eventually(() => receiver.received.length >= 3, "the places are taken");
-  const quick = await addDestination(outbox, sql, user, webhookTarget(`${receiver.url}/quick`));
+  await eventually(() => receiver.received.length >= 3, "the slots are used");
+  const quick = await addDestination(sql, user, webhookTarget(`${receiver.url}/quick`));
   await enqueue(outbox, sql, quick, [1]);
   await eventually(() => receiver.at("/quick").length === 1, "the quick one has it");
   const counts = slow.map((path) => receiver.at(path).length);
@@ -213,7 +216,7 @@ test("receivers that are slow keep no place for long, and many of one user keep 
   await sql`delete from users where uuid = ${crowd}`;
 });
 
-test("however many receivers of one user hang for the first time, those of others find a place", async () => {
+test("receivers of one user that hang leave slots to other users", async () => {
   const mute = await openReceiver({ "/mute": () => {}, "/hook": status(200) });
   const outbox = await openOutbox(sql, { DELIVERY_AT_ONCE: "8", DELIVERY_ANSWER_SECONDS: "600" });
   const [crowd, second] = [await addUser(sql), await addUser(sql)];
@@ -221,82 +224,82 @@ test("however many receivers of one user hang for the first time, those of other
     const uuids = range(1, count).map(() => newUuid());
     await sql.begin(async (tx) => {
       for (const uuid of uuids)
-        await outbox.saveDestination(tx, { uuid, userUuid: owner, target: webhookTarget(`${mute.url}${path}`) });
+        await saveDestination(tx, { uuid, userUuid: owner, target: webhookTarget(`${mute.url}${path}`) });
       await outbox.enqueue(
         tx,
-        uuids.map((uuid) => parcel(uuid, { number: 1 })),
+        uuids.map((uuid) => newDelivery(uuid, { number: 1 })),
       );
     });
     outbox.wake();
     return uuids;
   };
   await subscribe(crowd, "/mute", 30);
-  await eventually(() => mute.at("/mute").length >= 3, "the first user has its places");
+  await eventually(() => mute.at("/mute").length >= 3, "the first user has its slots");
   await subscribe(second, "/mute", 30);
   await eventually(() => mute.at("/mute").length >= 4, "the second user has one");
   const [good = ""] = await subscribe(user, "/hook", 1);
   for (const number of range(2, 4)) {
-    await eventually(async () => (await standing(outbox, sql, good)).delivered === number - 1, "it is delivered");
+    await eventually(async () => (await statusOf(sql, good)).delivered === number - 1, "it is delivered");
     await enqueue(outbox, sql, good, [number]);
   }
-  assert.equal(mute.at("/mute").length, 4, "half of the six healthy places, and half of what that leaves");
+  assert.equal(mute.at("/mute").length, 4, "half of the six healthy slots, and half of what that leaves");
   const trials = range(1, 8).map(() =>
-    outbox.attempt({ uuid: newUuid(), userUuid: crowd, target: webhookTarget(`${mute.url}/mute`) }, parcel("", {})),
+    outbox.attempt(
+      { uuid: newUuid(), userUuid: crowd, target: webhookTarget(`${mute.url}/mute`) },
+      newDelivery("", {}),
+    ),
   );
   const refused = await Promise.race(trials);
   assert.match(refused.detail, /too many receivers/);
   const target = webhookTarget(`${mute.url}/hook`);
-  const tried = await outbox.attempt({ uuid: newUuid(), userUuid: user, target }, parcel("", {}));
+  const tried = await outbox.attempt({ uuid: newUuid(), userUuid: user, target }, newDelivery("", {}));
   assert.equal(tried.delivered, true, tried.detail);
   await sql`delete from users where uuid in ${sql([crowd, second])}`;
 });
 
-test("two servers on one database deliver each notice once and in order; what one leaves the other takes over", async () => {
+test("two servers on one database deliver each once and in order, and take over from each other", async () => {
   const receiver = await openReceiver({
     "/hook": (response) => void setTimeout(() => response.writeHead(200).end(), 1),
     "/stuck": (response, _, earlier) => void (earlier > 0 && response.writeHead(200).end()),
   });
   const settings = { DELIVERY_LEASE_SECONDS: "1", DELIVERY_ANSWER_SECONDS: "600" };
   const [one, other] = [await makeOutbox(sql, settings), await makeOutbox(sql, settings)];
-  const uuid = await addDestination(one, sql, user, webhookTarget(`${receiver.url}/hook`));
+  const uuid = await addDestination(sql, user, webhookTarget(`${receiver.url}/hook`));
   for (const at of range(0, 9)) await enqueue(at % 2 ? one : other, sql, uuid, range(at * 10 + 1, at * 10 + 10));
-  await eventually(async () => (await standing(one, sql, uuid)).waiting === 0, "nothing waits");
+  await eventually(async () => (await statusOf(sql, uuid)).waiting === 0, "nothing waits");
   assert.deepEqual(receiver.at("/hook").map(numberOf), range(1, 100));
 
-  // One that is killed holds what it has claimed until its lease is over.
-  const dead = await addDestination(other, sql, user, webhookTarget(`${receiver.url}/hook`));
+  // A killed server holds its destinations until the lease expires.
+  const dead = await addDestination(sql, user, webhookTarget(`${receiver.url}/hook`));
   await sql`
     update destinations set node_uuid = ${newUuid()}, lease_until = now() + interval '400 ms' where uuid = ${dead}`;
   await enqueue(other, sql, dead, [101]);
   const [row] = await sql<
     { isHeld: boolean }[]
   >`select lease_until > now() as is_held from destinations where uuid = ${dead}`;
-  if (row?.isHeld) assert.ok(!receiver.at("/hook").some((notice) => numberOf(notice) === 101));
-  await eventually(async () => (await standing(other, sql, dead)).delivered === 1, "it is taken over");
+  if (row?.isHeld) assert.ok(!receiver.at("/hook").some((received) => numberOf(received) === 101));
+  await eventually(async () => (await statusOf(sql, dead)).delivered === 1, "it is taken over");
 
-  // One that stops gives back what it was about to send.
-  const stuck = await addDestination(one, sql, user, webhookTarget(`${receiver.url}/stuck`));
+  // A server that stops releases what it was about to send.
+  const stuck = await addDestination(sql, user, webhookTarget(`${receiver.url}/stuck`));
   await enqueue(one, sql, stuck, [1]);
   await eventually(() => receiver.at("/stuck").length === 1, "it is being sent");
   await Promise.all([one.close(), other.close()]);
-  assert.equal((await standing(one, sql, stuck)).lastError, null);
-  const third = await openOutbox(sql, settings);
-  await eventually(async () => (await standing(third, sql, stuck)).delivered === 1, "the next one sends it");
+  assert.equal((await statusOf(sql, stuck)).lastError, null);
+  await openOutbox(sql, settings);
+  await eventually(async () => (await statusOf(sql, stuck)).delivered === 1, "the next one sends it");
   const ids = receiver.at("/stuck").map(({ headers }) => headers["webhook-id"]);
   assert.equal(new Set(ids).size, 1);
 });
 
-test("a receiver goes with its user, and with what waits for it", async () => {
+test("removes destinations and their queues with their user", async () => {
   const outbox = await openOutbox(sql);
   const leaving = await addUser(sql);
-  const [uuid, removed] = [
-    await addDestination(outbox, sql, leaving, nowhere),
-    await addDestination(outbox, sql, user, nowhere),
-  ];
+  const [uuid, removed] = [await addDestination(sql, leaving, nowhere), await addDestination(sql, user, nowhere)];
   for (const one of [uuid, removed]) await enqueue(outbox, sql, one, [1, 2, 3]);
-  await outbox.removeDestination(sql, removed);
+  await removeDestination(sql, removed);
   await sql`delete from users where uuid = ${leaving}`;
-  assert.equal((await outbox.standings(sql, [uuid, removed])).size, 0);
+  assert.equal((await readStatuses(sql, [uuid, removed])).size, 0);
   const [{ count } = { count: -1 }] = await sql<{ count: number }[]>`
     select count(*) from parcels where destination_uuid in ${sql([uuid, removed])}`;
   assert.equal(count, 0);

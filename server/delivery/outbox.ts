@@ -1,139 +1,111 @@
-/** Notices on their way to their receivers, kept in the database until they have arrived. */
-import type { Logger } from "pino";
-import type { JsonRecord } from "../../schemas/json.ts";
+/**
+ * The outbox: deliveries are stored in the transaction that creates them, and sent at least once, in order for each
+ * destination, whatever is offline meanwhile.
+ */
 import { Poller } from "../async/poller.ts";
-import { withTimeout } from "../async/timing.ts";
-import type { Queries, Sql } from "../store/client.ts";
+import type { Queries } from "../store/client.ts";
 import {
-  closeDestination,
-  freeLeases,
-  readNumbers,
-  readStandings,
-  removeDestination,
-  saveDestination,
-} from "../store/destinations.ts";
-import { amendParcel, countDropped, insertParcels, type Trimmed, trimUsers } from "../store/parcels.ts";
-import type { Courier, CourierConfig } from "./courier.ts";
-import { MqttCourier } from "./couriers/mqtt.ts";
-import { WebhookCourier } from "./couriers/webhook.ts";
-import type { AttemptResult, Delivery, DeliveryStanding, Destination, Parcel, Target } from "./delivery.ts";
-import { DeliveryCounts, type DeliveryReading } from "./delivery-counts.ts";
-import { Dispatcher } from "./dispatcher.ts";
-import { Receipts } from "./receipts.ts";
-import { BROKEN } from "./turn.ts";
+  amendDelivery,
+  countDropped,
+  type Delivery,
+  insertDeliveries,
+  type NewDelivery,
+  type Trimmed,
+  trimUsers,
+} from "../store/deliveries.ts";
+import { type DeliveryStatus, type Destination, freeLeases, readNumbers, type Target } from "../store/destinations.ts";
+import type { Courier, CourierOptions } from "./courier.ts";
+import { type DeliveryCounts, Dispatcher, type DispatcherDeps, INTERNAL_FAILURE } from "./dispatcher.ts";
+import { MqttCourier } from "./mqtt-courier.ts";
+import { WebhookCourier } from "./webhook-courier.ts";
 
-export interface OutboxNeeds {
-  readonly sql: Sql;
-  readonly config: CourierConfig;
-  readonly log: Logger;
-  readonly nodeUuid: string;
-  /** Told to receivers. */
-  readonly softwareVersion: string;
-  /** Nobody else uses this database: what is claimed in it was claimed by somebody who is gone. */
+export interface OutboxOptions extends CourierOptions, Omit<DispatcherDeps, "couriers" | "config"> {
+  /** No other node uses this database: leases in it are those of a server that has ended. */
   readonly isAlone: boolean;
-  /** Certificates to trust instead of those that everybody does. */
-  readonly authorities?: string;
 }
 
-/** For the last words to the database. */
-const CLOSE_MS = 3_000;
+/** For /metrics, with the numbers of the database; null while that is unreachable. */
+export interface DeliveryReading extends Readonly<DeliveryCounts> {
+  readonly kind: Target["kind"];
+  readonly waiting: number | null;
+  readonly destinations: number | null;
+  readonly failing: number | null;
+}
 
-export class Outbox implements Delivery {
-  readonly #needs: OutboxNeeds;
+/** The status of a destination as the API shows it; undefined: it was removed. */
+export const describeStatus = (status: DeliveryStatus | undefined) => ({
+  waiting: status?.waiting ?? 0,
+  delivered: status?.delivered ?? 0,
+  dropped: status?.dropped ?? 0,
+  last_attempt_at: status?.lastAttemptAt?.toISOString() ?? null,
+  last_delivered_at: status?.lastDeliveredAt?.toISOString() ?? null,
+  last_error: status?.lastError ?? null,
+});
+
+export class Outbox {
+  readonly #options: OutboxOptions;
   readonly #couriers: Readonly<Record<Target["kind"], Courier>>;
-  readonly #counts = new DeliveryCounts();
-  readonly #receipts: Receipts;
   readonly #dispatcher: Dispatcher;
   readonly #trimming = new Poller(() => this.#trimUsers());
   readonly #closing = new AbortController();
-  /** Attempts that were asked for, past what waits, by user. */
+  /** How many calls of `attempt` are running, by user. */
   readonly #attempts = new Map<string, number>();
 
-  private constructor(needs: OutboxNeeds) {
-    const { sql, config, log, nodeUuid } = needs;
-    this.#needs = needs;
-    this.#couriers = { mqtt: new MqttCourier(needs), webhook: new WebhookCourier(needs) };
-    this.#receipts = new Receipts(sql, log);
-    this.#dispatcher = new Dispatcher({
-      ...{ sql, config: config.delivery, log, nodeUuid, counts: this.#counts },
-      ...{ couriers: this.#couriers, receipts: this.#receipts },
-    });
+  private constructor(options: OutboxOptions) {
+    const { sql, config, log, nodeUuid } = options;
+    this.#options = options;
+    this.#couriers = { mqtt: new MqttCourier(options), webhook: new WebhookCourier(options) };
+    this.#dispatcher = new Dispatcher({ sql, config: config.delivery, log, nodeUuid, couriers: this.#couriers });
     this.#trimming.start(config.delivery.look_seconds * 1000);
   }
 
-  static async open(needs: OutboxNeeds): Promise<Outbox> {
-    if (needs.isAlone) await freeLeases(needs.sql, null);
-    return new Outbox(needs);
+  static async open(options: OutboxOptions): Promise<Outbox> {
+    if (options.isAlone) await freeLeases(options.sql, null);
+    return new Outbox(options);
   }
 
-  saveDestination(sql: Queries, destination: Destination): Promise<void> {
-    return saveDestination(sql, destination);
-  }
-
-  closeDestination(sql: Queries, uuid: string): Promise<void> {
-    return closeDestination(sql, uuid);
-  }
-
-  removeDestination(sql: Queries, uuid: string): Promise<void> {
-    return removeDestination(sql, uuid);
-  }
-
-  async enqueue(sql: Queries, parcels: readonly Parcel[]): Promise<void> {
-    const { queued } = this.#needs.config.delivery;
-    const written = parcels.map(write);
-    const fit = written.filter((parcel) => !this.#isTooLarge(parcel));
-    this.#noteTrimmed(await insertParcels(sql, fit, queued));
-    if (fit.length === written.length) return;
-    const large = written.filter((parcel) => this.#isTooLarge(parcel));
-    this.#needs.log.error(
-      { notices: large.map(({ id }) => id).slice(0, 10) },
-      "notices were dropped: they are too large",
-    );
+  /** Stores them in this order. Queues that are too long lose their oldest, counted. Call `wake` after the transaction. */
+  async enqueue(sql: Queries, deliveries: readonly NewDelivery[]): Promise<void> {
+    const fitting = deliveries.filter((delivery) => !this.#isTooLarge(delivery));
+    this.#noteTrimmed(await insertDeliveries(sql, fitting, this.#options.config.delivery.queued));
+    if (fitting.length === deliveries.length) return;
+    const large = deliveries.filter((delivery) => this.#isTooLarge(delivery));
+    const fields = { deliveries: large.map(({ id }) => id).slice(0, 10) };
+    this.#options.log.error(fields, "deliveries dropped: body too large");
     await countDropped(
       sql,
       large.map(({ destinationUuid }) => destinationUuid),
     );
   }
 
-  async amend(sql: Queries, parcel: Parcel): Promise<boolean> {
-    const written = write(parcel);
-    // What was there before is better than nothing.
-    if (this.#isTooLarge(written)) return false;
-    return amendParcel(sql, written);
+  /** Replaces body and time of one that is not being sent. False: it is, or is gone, or the new body is too large. */
+  async amend(sql: Queries, delivery: NewDelivery): Promise<boolean> {
+    return !this.#isTooLarge(delivery) && amendDelivery(sql, delivery);
   }
 
   wake(): void {
     this.#dispatcher.wake();
   }
 
-  standings(sql: Queries, uuids: readonly string[]): Promise<ReadonlyMap<string, DeliveryStanding>> {
-    return readStandings(sql, uuids);
-  }
-
-  async attempt({ userUuid, target }: Destination, { id, body }: Omit<Parcel, "dueAt">): Promise<AttemptResult> {
-    const startedMs = performance.now();
-    const tell = (delivered: boolean, status: number | null, detail: string): AttemptResult => ({
-      ...{ delivered, status, detail, ms: Math.round(performance.now() - startedMs) },
-    });
+  /** Sends it once and now, without the queue. Stores nothing, and never rejects. `detail`: for the user, without secrets. */
+  async attempt(
+    { userUuid, target }: Destination,
+    sent: Pick<Delivery, "id" | "body">,
+  ): Promise<{ readonly delivered: boolean; readonly detail: string }> {
     const own = this.#attempts.get(userUuid) ?? 0;
     const others = [...this.#attempts.values()].reduce((sum, count) => sum + count, -own);
-    // As with what waits: half of what others leave.
-    if (own >= (this.#needs.config.delivery.at_once - others) / 2)
-      return tell(false, null, "too many receivers are being tried just now; try again in a moment");
+    // As with the queues: half of what others leave free.
+    if (own >= (this.#options.config.delivery.at_once - others) / 2)
+      return { delivered: false, detail: "too many receivers are being tested; try again in a moment" };
     this.#attempts.set(userUuid, own + 1);
-    let status: number | null = null;
+    const { signal } = this.#closing;
     try {
-      const fault = await this.#couriers[target.kind].send(target, [{ id, body: JSON.stringify(body) }], {
-        ...{ signal: this.#closing.signal, isCareful: false, isOver: () => false },
-        onDelivered: (_, answered) => {
-          status = answered;
-        },
-      });
-      if (fault === null) return tell(true, status, "it was delivered");
-      return tell(false, fault.status ?? null, fault.reason);
+      const options = { signal, isCareful: false, isOver: () => false, onDelivered() {} };
+      const failure = await this.#couriers[target.kind].send(target, [sent], options);
+      return { delivered: failure === null, detail: failure?.reason ?? "it was delivered" };
     } catch (error) {
-      this.#needs.log.error({ err: error }, "a courier broke");
-      return tell(false, null, BROKEN.reason);
+      this.#options.log.error({ err: error }, "courier failed");
+      return { delivered: false, detail: INTERNAL_FAILURE.reason };
     } finally {
       const left = (this.#attempts.get(userUuid) ?? 1) - 1;
       if (left > 0) this.#attempts.set(userUuid, left);
@@ -141,58 +113,45 @@ export class Outbox implements Delivery {
     }
   }
 
-  /** For Prometheus; never rejects. */
+  /** Never rejects. */
   async read(): Promise<readonly DeliveryReading[]> {
-    const known = await readNumbers(this.#needs.sql).catch(() => null);
+    const known = await readNumbers(this.#options.sql).catch(() => null);
     return (["mqtt", "webhook"] as const).map((kind) => {
       const none = known === null ? null : 0;
-      const numbers = known?.find((one) => one.kind === kind);
+      const numbers = known?.find((each) => each.kind === kind);
       const { waiting, destinations, failing } = numbers ?? { waiting: none, destinations: none, failing: none };
-      return { ...this.#counts.of(kind), kind, waiting, destinations, failing };
+      return { ...this.#dispatcher.counts[kind], kind, waiting, destinations, failing };
     });
   }
 
-  /** What has not arrived stays in the database, and is delivered by whoever comes next. */
+  /** What is not delivered stays in the database for the next server. */
   async close(): Promise<void> {
-    await Promise.all([this.#dispatcher.close(), this.#trimming.close()]);
+    await this.#trimming.close();
+    await this.#dispatcher.close();
     this.#closing.abort();
-    await withTimeout(CLOSE_MS, this.#receipts.close());
-    await withTimeout(
-      CLOSE_MS,
-      this.#dispatcher
-        .free()
-        .catch((error: unknown) =>
-          this.#needs.log.warn({ err: error }, "receivers could not be given back: others wait for the lease"),
-        ),
-    );
-    await Promise.all(Object.values(this.#couriers).map((courier) => courier.close()));
+    for (const courier of Object.values(this.#couriers)) courier.close();
   }
 
-  /** Never rejects. */
   async #trimUsers(): Promise<number> {
-    const { sql, config, log } = this.#needs;
-    const { queued_per_key: most, queued_bytes_per_key: bytes, body_bytes: bodyBytes, look_seconds } = config.delivery;
+    const { sql, config, log } = this.#options;
+    const { queued_per_key: count, queued_bytes_per_key: bytes, body_bytes: bodyBytes, look_seconds } = config.delivery;
     try {
-      this.#noteTrimmed(await trimUsers(sql, { most, bytes, bodyBytes }));
+      this.#noteTrimmed(await trimUsers(sql, { count, bytes, bodyBytes }));
     } catch (error) {
-      log.warn({ err: error }, "what waits of each key cannot be counted; it is tried again");
+      log.warn({ err: error }, "queues of users not trimmed; retrying");
     }
     return look_seconds * 1000;
   }
 
   #noteTrimmed(trimmed: readonly Trimmed[]): void {
     for (const { uuid, kind, dropped } of trimmed) {
-      this.#counts.add(kind, { dropped });
-      this.#needs.log.warn({ destination: uuid, kind, dropped }, "the oldest notices were dropped: too many wait");
+      this.#dispatcher.counts[kind].dropped += dropped;
+      this.#options.log.warn({ destination: uuid, kind, dropped }, "oldest deliveries dropped: queue full");
     }
   }
 
-  #isTooLarge({ body }: { readonly body: string }): boolean {
-    const { body_bytes } = this.#needs.config.delivery;
+  #isTooLarge({ body }: Pick<Delivery, "body">): boolean {
+    const { body_bytes } = this.#options.config.delivery;
     return body.length > body_bytes || Buffer.byteLength(body) > body_bytes;
   }
-}
-
-function write({ id, destinationUuid, body, dueAt }: Parcel) {
-  return { id, destinationUuid, body: JSON.stringify(body satisfies JsonRecord), dueAt: dueAt ?? null };
 }

@@ -1,4 +1,4 @@
-/** A receiver of webhooks that does what the test says. */
+/** A webhook receiver with responses chosen by the test. */
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
@@ -21,7 +21,7 @@ export interface Receiver {
 
 type Answer = (response: ServerResponse, received: Received, earlier: number) => void;
 
-/** Each path has its answer; `earlier` says how many came to it before. Closed with the test. */
+/** One answer for each path; `earlier`: how many requests it had before. Closed with the test. */
 export async function openReceiver(
   answers: Readonly<Record<string, Answer>>,
   tls: { readonly key: string; readonly cert: string } | null = null,

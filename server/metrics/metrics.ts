@@ -1,12 +1,12 @@
 /** What Prometheus is told. Every name begins with `windhover_`, but for those of Node's own process. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { RunnerStats } from "../../schemas/runner.ts";
-import type { AlertNumbers } from "../alerts/notice-writer.ts";
-import type { DeliveryReading } from "../delivery/delivery-counts.ts";
+import type { AlertNumbers } from "../alerts/alert-writer.ts";
+import type { DeliveryReading } from "../delivery/outbox.ts";
 import type { MediaNumbers } from "../media/live-streams.ts";
 import type { CrashCounts } from "../processes/processes.ts";
 import type { EndState, ProcessNumbers } from "../processes/view.ts";
-import type { TelemetryNumbers } from "../telemetry/standing.ts";
+import type { TelemetryNumbers } from "../telemetry/status.ts";
 import { Readings, type Row } from "./readings.ts";
 
 export interface AnsweredRequest {

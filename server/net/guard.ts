@@ -1,6 +1,6 @@
 /** Before anything is connected to that a client has named: streams, outputs, brokers, webhooks. */
 import { lookup } from "node:dns/promises";
-import { isIP } from "node:net";
+import { isIP, type LookupFunction } from "node:net";
 import type { Config } from "../../schemas/config.ts";
 import { maskCredentials } from "../../schemas/mask.ts";
 import { ServiceError } from "../service-error.ts";
@@ -53,6 +53,16 @@ export function pinAddress(url: string, address: string): string {
   const numeric = address.includes(":") ? `[${address}]` : address;
   return `${url.slice(0, authority.hostAt)}${numeric}${url.slice(authority.hostAt + authority.writtenHost.length)}`;
 }
+
+/** For sockets: resolves any name to these addresses, which were checked. */
+export const lookupOnly =
+  (addresses: readonly string[]): LookupFunction =>
+  (_host, { all }, done) => {
+    const found = addresses.map((address) => ({ address, family: isIP(address) }));
+    const [first] = found;
+    if (all === true) done(null, found);
+    else done(null, first?.address ?? "", first?.family ?? 4);
+  };
 
 function policyOf(network: NetworkConfig, policy: AddressPolicy): IsBlocked {
   const policies = known.get(network) ?? new Map<string, IsBlocked>();

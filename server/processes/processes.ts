@@ -7,7 +7,7 @@ import type { PreparedOrder } from "../graphs/library.ts";
 import type { AttachmentStatus } from "../outputs/describe-output.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import type { BranchRow, NewBranch } from "../store/branches.ts";
-import type { IncomingMessage } from "../telemetry/channel.ts";
+import type { IncomingMessage } from "../telemetry/channels.ts";
 import type { User } from "../user.ts";
 
 export type ProcessState = ProcessRecord["state"];

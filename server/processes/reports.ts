@@ -91,7 +91,7 @@ export class Reports {
     else if (report.type === "message") this.#publish(report.channel, report.message as JsonRecord);
     else if (report.type === "progress") this.#advance(report);
     else if (report.type === "log") this.#write(report);
-    else if (report.type === "element") this.telemetry?.hear(report.event as JsonRecord);
+    else if (report.type === "element") this.telemetry?.handleEvent(report.event as JsonRecord);
     else if (report.type === "reconnecting") {
       this.#isSourceLost = report.reconnecting;
       this.setReconnecting(report.reconnecting);

@@ -7,7 +7,7 @@ import type { Confinement } from "../confinement/confinement.ts";
 import { ServiceError } from "../service-error.ts";
 import type { NewBranch } from "../store/branches.ts";
 import { findProcess, type ProcessView } from "../store/processes.ts";
-import type { IncomingMessage } from "../telemetry/channel.ts";
+import type { IncomingMessage } from "../telemetry/channels.ts";
 import { refuseTelemetry } from "../telemetry/process-telemetry.ts";
 import type { User } from "../user.ts";
 import { Claims } from "./claims.ts";

@@ -1,19 +1,22 @@
-/** Alerts of a user: registered ones, and those of one process, which go with it. */
+/**
+ * Alerts of a user (table `alerts`): registered for all processes, or for one process, which are deleted with it. A pair
+ * (table `process_alerts`) is what one process runs with of one alert: written when the process starts or the alert is
+ * created, changed with `force`, deleted with the process, and always under the lock of the user.
+ */
 import type { AlertConfiguration } from "../../schemas/alerts.ts";
 import type { Json } from "../../schemas/json.ts";
 import { ServiceError } from "../service-error.ts";
-import { pairAlert } from "./alert-pairs.ts";
 import type { Queries, Sql } from "./client.ts";
 import { isoTime } from "./iso-time.ts";
 import { lockUser } from "./lock-user.ts";
 import { cutPage, type Page, type PageRequest, readPage } from "./page.ts";
 
-/** One output, with its secrets, as it is kept. `uuid` is that of its destination. */
+/** One output, with its secrets. `uuid`: of its destination. */
 export type StoredOutput = { readonly uuid: string } & (
   | {
       readonly type: "mqtt";
       readonly config: {
-        /** As it was given, without userinfo. */
+        /** As it was given, without credentials. */
         readonly host: string;
         readonly topic: string;
         readonly qos: 0 | 1 | 2;
@@ -24,7 +27,7 @@ export type StoredOutput = { readonly uuid: string } & (
   | { readonly type: "webhook"; readonly config: { readonly url: string; readonly secret: string } }
 );
 
-/** What a change without `force` waits with. */
+/** What a change without `force` leaves as it is on running processes. */
 export interface AlertSetting {
   readonly configuration: AlertConfiguration;
   readonly output: readonly StoredOutput[];
@@ -37,21 +40,24 @@ export interface AlertRow extends AlertSetting {
   readonly type: string;
   readonly status: "active" | "inactive";
   readonly createdAt: string;
-  /** What some process still runs with, where that is not the newest. */
+  /** What some process still runs with, when that differs. */
   readonly running: AlertSetting | null;
 }
 
-export interface NewAlertRow extends AlertSetting {
-  readonly uuid: string;
-  readonly processUuid: string | null;
-  readonly alias: string;
-  readonly type: string;
-  readonly status: AlertRow["status"];
+export interface NewAlertRow extends Omit<AlertRow, "createdAt" | "running"> {
+  /** The number of values in its configuration. */
   readonly weight: number;
 }
 
-/** How many a user may have, and how much they may hold together. */
-export interface AlertBounds {
+export interface RunningAlert extends AlertSetting {
+  readonly processUuid: string;
+  readonly uuid: string;
+  readonly alias: string;
+  readonly type: string;
+}
+
+/** The limits of a user: alerts, and values of all their configurations. */
+export interface AlertLimits {
   readonly alerts: number;
   readonly weight: number;
 }
@@ -65,7 +71,7 @@ const columns = (sql: Queries) => sql`
 const older = (sql: Queries) => sql`
   (process_alerts.configuration, process_alerts.output) is distinct from (alerts.configuration, alerts.output)`;
 
-/** The oldest of those that differ. One that is not active runs nowhere. */
+/** The oldest pair that differs. An inactive alert runs nowhere. */
 const running = (sql: Queries) => sql`
   left join lateral (
     select process_alerts.configuration as running_configuration, process_alerts.output as running_output
@@ -83,12 +89,12 @@ function toRow<T extends FoundAlert>({ runningConfiguration: configuration, runn
   return { ...row, running: configuration === null || output === null ? null : { configuration, output } };
 }
 
-/** Those of a process that has ended are gone, if not yet from the table. */
+/** Not one of an ended process, which is deleted a little later. */
 const isThere = (sql: Queries) => sql`
   (alerts.process_uuid is null
     or exists (select from processes where processes.uuid = alerts.process_uuid and ${ACTIVE(sql)}))`;
 
-/** Registered ones, newest first. */
+/** Registered alerts, newest first. */
 export async function listAlerts(sql: Queries, userUuid: string, request: PageRequest): Promise<Page<AlertRow>> {
   const { place, fetch } = readPage(request);
   const rows = await sql<FoundAlert[]>`
@@ -100,7 +106,7 @@ export async function listAlerts(sql: Queries, userUuid: string, request: PageRe
   return cutPage(rows.map(toRow), request, (row) => row);
 }
 
-/** One for every active alert and process that it runs on, newest first. */
+/** One entry for every active alert and process that it runs on, newest first. */
 export async function listActive(sql: Queries, userUuid: string, request: PageRequest): Promise<Page<AlertRow>> {
   const { place, fetch } = readPage(request);
   const rows = await sql<(FoundAlert & { pairedAt: string; pairUuid: string })[]>`
@@ -116,7 +122,7 @@ export async function listActive(sql: Queries, userUuid: string, request: PageRe
   return cutPage(rows.map(toRow), request, ({ pairedAt, pairUuid }) => ({ createdAt: pairedAt, uuid: pairUuid }));
 }
 
-/** Rejects with `alert_not_found`, for those of other users and of processes that have ended too. */
+/** Rejects with `alert_not_found`, also for alerts of other users and of ended processes. */
 export async function findAlert(sql: Queries, userUuid: string, uuid: string): Promise<AlertRow> {
   const [row] = await sql<FoundAlert[]>`
     select ${columns(sql)}, alerts.process_uuid, running_configuration, running_output
@@ -126,23 +132,23 @@ export async function findAlert(sql: Queries, userUuid: string, uuid: string): P
   return toRow(row);
 }
 
-/** Until the end of the transaction nobody else changes it, nor anything else of this user's that counts. */
+/** Locks it and the limits of its user until the end of the transaction. */
 export async function lockAlert(sql: Queries, userUuid: string, uuid: string): Promise<AlertRow> {
   await lockUser(sql, userUuid);
   await sql`select from alerts where uuid = ${uuid} for no key update`;
   return findAlert(sql, userUuid, uuid);
 }
 
-/** Rejects with `alerts_limit_reached`, and with `process_not_found` where its process has ended. */
+/** Rejects with `alerts_limit_reached`, and with `process_not_found` when its process has ended. */
 export async function insertAlert(
   sql: Queries,
   userUuid: string,
   alert: NewAlertRow,
-  bounds: AlertBounds,
+  limits: AlertLimits,
 ): Promise<void> {
   const { uuid, processUuid, alias, type, status, weight } = alert;
   await lockUser(sql, userUuid);
-  await expectRoom(sql, userUuid, weight, null, bounds);
+  await expectRoom(sql, userUuid, weight, null, limits);
   if (processUuid !== null) await expectProcess(sql, userUuid, processUuid);
   await sql`
     insert into alerts (uuid, user_uuid, process_uuid, alias, type, status, configuration, output, weight, created_at)
@@ -153,15 +159,15 @@ export async function insertAlert(
 
 export type AlertUpdate = AlertSetting & Pick<NewAlertRow, "alias" | "status" | "weight">;
 
-/** Of one that is locked. */
+/** The alert must be locked. */
 export async function updateAlert(
   sql: Queries,
   userUuid: string,
   uuid: string,
   { alias, status, weight, configuration, output }: AlertUpdate,
-  bounds: AlertBounds,
+  limits: AlertLimits,
 ): Promise<void> {
-  await expectRoom(sql, userUuid, weight, uuid, bounds);
+  await expectRoom(sql, userUuid, weight, uuid, limits);
   await sql`
     update alerts set alias = ${alias}, status = ${status}, configuration = ${toJson(sql, configuration)},
       output = ${sql.typed.sealed(output)}, weight = ${weight}
@@ -184,18 +190,18 @@ async function expectRoom(
   userUuid: string,
   weight: number,
   besides: string | null,
-  bounds: AlertBounds,
+  limits: AlertLimits,
 ): Promise<void> {
   const [{ count = 0, weight: others = 0 } = {}] = await sql<{ count: number; weight: number }[]>`
     select count(*), coalesce(sum(weight), 0)::bigint as weight from alerts
     where user_uuid = ${userUuid} and ${isThere(sql)} ${besides === null ? sql`` : sql`and uuid <> ${besides}`}`;
-  if (besides === null && count >= bounds.alerts)
+  if (besides === null && count >= limits.alerts)
     throw new ServiceError("alerts_limit_reached", {
-      detail: `${count} alerts exist and this key may have ${bounds.alerts}; delete one first (DELETE /alert/{alert_uuid})`,
+      detail: `alert limit reached for this key (${limits.alerts}); delete an alert first (DELETE /alert/{alert_uuid})`,
     });
-  if (others + weight > bounds.weight)
+  if (others + weight > limits.weight)
     throw new ServiceError("alerts_limit_reached", {
-      detail: `the configurations of all alerts of a key may hold ${bounds.weight} values together, and there would be ${others + weight}; use fewer points or delete an alert`,
+      detail: `the configurations of all alerts of this key may hold ${limits.weight} values, and would hold ${others + weight}; use fewer points or delete an alert`,
     });
 }
 
@@ -204,7 +210,7 @@ async function expectProcess(sql: Queries, userUuid: string, uuid: string): Prom
     select from processes where uuid = ${uuid} and user_uuid = ${userUuid} and ${ACTIVE(sql)} for key share`;
   if (found.length === 0)
     throw new ServiceError("process_not_found", {
-      detail: `there is no active process ${uuid}; GET /processes lists those that are active`,
+      detail: `no active process ${uuid}; GET /processes lists the active ones`,
     });
 }
 
@@ -212,5 +218,110 @@ const toJson = (sql: Queries, value: unknown) => sql.json(value as Json as never
 
 const notFound = (uuid: string): ServiceError =>
   new ServiceError("alert_not_found", {
-    detail: `there is no alert ${uuid}; GET /alerts lists those that are registered, GET /active/alerts those of single processes too`,
+    detail: `no alert ${uuid}; GET /alerts lists registered alerts, GET /active/alerts also those of single processes`,
   });
+
+/** A process starts with all registered alerts of its user, as they are now. */
+export async function pairProcess(sql: Queries, userUuid: string, processUuid: string): Promise<void> {
+  await sql`
+    insert into process_alerts (process_uuid, alert_uuid, configuration, output)
+    select ${processUuid}, uuid, configuration, output from alerts
+    where user_uuid = ${userUuid} and process_uuid is null`;
+}
+
+/** A new alert applies to all processes of the user that can evaluate it, or to its own. */
+async function pairAlert(sql: Queries, alertUuid: string): Promise<void> {
+  await sql`
+    insert into process_alerts (process_uuid, alert_uuid, configuration, output)
+    select processes.uuid, alerts.uuid, configuration, output from alerts join processes
+      on processes.user_uuid = alerts.user_uuid and processes.state not in ('finished', 'failed')
+        and case when alerts.process_uuid is null then takes_alerts else processes.uuid = alerts.process_uuid end
+    where alerts.uuid = ${alertUuid}`;
+}
+
+export async function isPaired(sql: Queries, alertUuid: string): Promise<boolean> {
+  return (await sql`select from process_alerts where alert_uuid = ${alertUuid} limit 1`).length > 0;
+}
+
+/** All processes run with the newest setting. Waits for events that are being stored for the outputs before. */
+export async function renewPairs(sql: Queries, alertUuid: string): Promise<void> {
+  await sql`
+    with held as materialized (
+      select uuid from process_alerts where alert_uuid = ${alertUuid} order by uuid for no key update
+    )
+    update process_alerts set configuration = alerts.configuration, output = alerts.output
+    from alerts where alerts.uuid = ${alertUuid} and process_alerts.uuid in (select uuid from held)`;
+}
+
+/** Active alerts on these processes, oldest first. */
+export async function listRunning(sql: Queries, processUuids: readonly string[]): Promise<readonly RunningAlert[]> {
+  if (processUuids.length === 0) return [];
+  return sql<RunningAlert[]>`
+    select process_alerts.process_uuid, alerts.uuid, alias, type, process_alerts.configuration, process_alerts.output
+    from process_alerts join alerts on alerts.uuid = alert_uuid
+    where process_alerts.process_uuid in ${sql([...processUuids])} and status = 'active'
+    order by alerts.created_at, alerts.uuid`;
+}
+
+/**
+ * The outputs for events of these processes and alerts, by `<process> <alert>`. Locked until the end of the transaction: an
+ * output that is closed meanwhile would accept no delivery.
+ */
+export async function findReceivers(
+  sql: Queries,
+  pairs: readonly { readonly processUuid: string; readonly alertUuid: string }[],
+): Promise<ReadonlyMap<string, { readonly alias: string; readonly output: readonly StoredOutput[] }>> {
+  if (pairs.length === 0) return new Map();
+  const rows = await sql<(Pick<RunningAlert, "processUuid" | "alias" | "output"> & { alertUuid: string })[]>`
+    select process_alerts.process_uuid, alert_uuid, alias, process_alerts.output
+    from process_alerts join alerts on alerts.uuid = alert_uuid
+    where process_alerts.process_uuid in ${sql([...new Set(pairs.map(({ processUuid }) => processUuid))])}
+      and alert_uuid in ${sql([...new Set(pairs.map(({ alertUuid }) => alertUuid))])}
+    order by alert_uuid, process_alerts.uuid
+    for share of process_alerts`;
+  return new Map(
+    rows.map(({ processUuid, alertUuid, alias, output }) => [`${processUuid} ${alertUuid}`, { alias, output }]),
+  );
+}
+
+/** The newest outputs of an alert, then others that processes still run with; each destination once, as it is newest. */
+export async function listOutputs(sql: Queries, alertUuid: string): Promise<readonly StoredOutput[]> {
+  const rows = await sql<{ output: readonly StoredOutput[] }[]>`
+    select output, true as is_newest from alerts where uuid = ${alertUuid}
+    union all select output, false from process_alerts where alert_uuid = ${alertUuid} order by is_newest desc`;
+  const known = new Map<string, StoredOutput>();
+  for (const { output } of rows) for (const each of output) if (!known.has(each.uuid)) known.set(each.uuid, each);
+  return [...known.values()];
+}
+
+export interface EndedProcess {
+  readonly uuid: string;
+  readonly userUuid: string;
+}
+
+/** Processes that ended this long ago and still have alerts. */
+export async function findEnded(sql: Queries, seconds: number): Promise<readonly EndedProcess[]> {
+  return sql<EndedProcess[]>`
+    select uuid, user_uuid from processes
+    where state in ('finished', 'failed') and finished_at < now() - make_interval(secs => ${seconds})
+      and (exists (select from process_alerts where process_uuid = processes.uuid)
+        or exists (select from alerts where process_uuid = processes.uuid))
+    limit 100`;
+}
+
+/** Deletes pairs and own alerts of an ended process. Resolves with the destinations that no output uses now, in order. */
+export async function releaseProcess(sql: Queries, { uuid, userUuid }: EndedProcess): Promise<readonly string[]> {
+  await lockUser(sql, userUuid);
+  const pairs = await sql<{ alertUuid: string; output: readonly StoredOutput[] }[]>`
+    delete from process_alerts using processes
+    where process_uuid = ${uuid} and processes.uuid = process_uuid and state in ('finished', 'failed')
+    returning alert_uuid, output`;
+  const own = await sql<{ alertUuid: string; output: readonly StoredOutput[] }[]>`
+    delete from alerts using processes
+    where process_uuid = ${uuid} and processes.uuid = process_uuid and state in ('finished', 'failed')
+    returning alerts.uuid as alert_uuid, output`;
+  const unused = new Set([...pairs, ...own].flatMap(({ output }) => output.map((each) => each.uuid)));
+  for (const alert of new Set(pairs.map(({ alertUuid }) => alertUuid)))
+    for (const output of await listOutputs(sql, alert)) unused.delete(output.uuid);
+  return [...unused].sort();
+}

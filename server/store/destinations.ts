@@ -1,14 +1,53 @@
-/** Receivers, and whose turn it is to deliver to them. Time is the database's own: clocks of machines differ. */
-import type { DeliveryStanding, Destination, Target } from "../delivery/delivery.ts";
+/**
+ * Destinations of deliveries, and which node sends to them. Compares only times of the database: the clocks of nodes differ.
+ */
 import type { Queries } from "./client.ts";
 
+export type Target =
+  | {
+      readonly kind: "mqtt";
+      /** `mqtt://host:port` or `mqtts://host:port`, without credentials. */
+      readonly url: string;
+      readonly topic: string;
+      readonly qos: 0 | 1 | 2;
+      readonly username: string | null;
+      readonly password: string | null;
+    }
+  | {
+      readonly kind: "webhook";
+      readonly url: string;
+      /** Of Standard Webhooks: `whsec_` and base64. */
+      readonly secret: string;
+      /** Where to log in, with credentials if any. */
+      readonly authUrl: string | null;
+      /** The minimum interval between two deliveries, until the destination is closed. */
+      readonly spacingMs?: number;
+    };
+
+/** One output of an alert, or one subscription. */
+export interface Destination {
+  readonly uuid: string;
+  readonly userUuid: string;
+  readonly target: Target;
+}
+
 export interface ClaimedDestination extends Destination {
-  readonly isClosed: boolean;
   /** In a row. */
   readonly failures: number;
 }
 
-/** What waits goes to the new target, at once: another may be there. */
+export interface DeliveryStatus {
+  readonly waiting: number;
+  readonly delivered: number;
+  /** The queue was full, or attempts failed for too long. */
+  readonly dropped: number;
+  readonly lastAttemptAt: Date | null;
+  readonly lastDeliveredAt: Date | null;
+  /** Of the last attempt, without secrets; null when it succeeded. */
+  readonly lastError: string | null;
+}
+
+/** Creates or changes it. Waiting deliveries go to the new target, at once. */
 export async function saveDestination(sql: Queries, { uuid, userUuid, target }: Destination): Promise<void> {
   const spacingMs = (target.kind === "webhook" && target.spacingMs) || 0;
   const row = { uuid, userUuid, kind: target.kind, target: sql.typed.sealed(target), spacingMs };
@@ -20,29 +59,33 @@ export async function saveDestination(sql: Queries, { uuid, userUuid, target }: 
       wake_at = case when destinations.wake_at is null then null else now() end`;
 }
 
-/** Woken even when nothing waits: whoever looks removes it then. What waited for its distance to the last waits no more. */
+/**
+ * It accepts no more deliveries. Those that wait are sent without the minimum interval; then the dispatcher removes it, which
+ * is why it is woken even when its queue is empty.
+ */
 export async function closeDestination(sql: Queries, uuid: string): Promise<void> {
   await sql`update destinations set is_closed = true,
     wake_at = case when failures > 0 then coalesce(wake_at, now()) else now() end
     where uuid = ${uuid}`;
 }
 
+/** With its queue. */
 export async function removeDestination(sql: Queries, uuid: string): Promise<void> {
   await sql`delete from destinations where uuid = ${uuid}`;
 }
 
-/** Reckoned from what came and went: counting every parcel would take long just when many wait. */
+/** Computed: counting rows would be slow just when many wait. */
 const countWaiting = (sql: Queries) => sql`greatest(0, next_seq - 1 - delivered - dropped)`;
 
-export async function readStandings(
+export async function readStatuses(
   sql: Queries,
   uuids: readonly string[],
-): Promise<ReadonlyMap<string, DeliveryStanding>> {
+): Promise<ReadonlyMap<string, DeliveryStatus>> {
   if (uuids.length === 0) return new Map();
-  const rows = await sql<(DeliveryStanding & { uuid: string })[]>`
+  const rows = await sql<(DeliveryStatus & { uuid: string })[]>`
     select uuid, delivered, dropped, last_attempt_at, last_delivered_at, last_error, ${countWaiting(sql)} as waiting
     from destinations where uuid in ${sql([...uuids])}`;
-  return new Map(rows.map(({ uuid, ...standing }) => [uuid, standing]));
+  return new Map(rows.map(({ uuid, ...status }) => [uuid, status]));
 }
 
 export interface DeliveryNumbers {
@@ -52,16 +95,15 @@ export interface DeliveryNumbers {
   readonly failing: number;
 }
 
-/** Of all users. */
 export const readNumbers = (sql: Queries): Promise<readonly DeliveryNumbers[]> => sql<DeliveryNumbers[]>`
   select kind, count(*) as destinations, count(*) filter (where failures > 0) as failing,
     coalesce(sum(${countWaiting(sql)}), 0)::bigint as waiting
   from destinations group by kind`;
 
-export interface FreePlaces {
-  /** For receivers that took the last one. */
+export interface FreeSlots {
+  /** For destinations whose last attempt succeeded. */
   readonly healthy: number;
-  /** For the others: those that hang must not take every place. */
+  /** For the others: receivers that hang must not occupy every slot. */
   readonly failing: number;
 }
 
@@ -71,18 +113,18 @@ export interface Claimer {
 }
 
 /**
- * Those that have waited longest, up to the free places of each kind, first of the users with the fewest under way. One
- * user never has more than half of the places that the others leave: however many of its receivers hang, another user's
- * finds a place. Of two that ask at once, one gets it.
+ * Claims destinations with due deliveries, up to the free slots: users with the fewest claims first, then the longest
+ * waiting. One user gets at most half of the slots that others leave free, so that its hanging receivers cannot block other
+ * users. Of two nodes that claim at once, one gets the destination.
  */
 export async function claimDestinations(
   sql: Queries,
   { nodeUuid, leaseSeconds }: Claimer,
-  places: Readonly<Record<Target["kind"], FreePlaces>>,
+  slots: Readonly<Record<Target["kind"], FreeSlots>>,
 ): Promise<readonly ClaimedDestination[]> {
   const free = (["mqtt", "webhook"] as const).flatMap((kind) => [
-    { kind, is_failing: false, amount: places[kind].healthy },
-    { kind, is_failing: true, amount: places[kind].failing },
+    { kind, is_failing: false, amount: slots[kind].healthy },
+    { kind, is_failing: true, amount: slots[kind].failing },
   ]);
   return sql<ClaimedDestination[]>`
     with free as (
@@ -112,10 +154,10 @@ export async function claimDestinations(
     )
     update destinations set node_uuid = ${nodeUuid}, lease_until = now() + make_interval(secs => ${leaseSeconds})
     where uuid in (select uuid from held)
-    returning uuid, user_uuid, target, is_closed, failures`;
+    returning uuid, user_uuid, target, failures`;
 }
 
-/** Milliseconds until the next one wants to be looked at; null when none does. Those that others hold do not count. */
+/** Milliseconds until the next one is due and not leased by a node; null when none is. */
 export async function findNextWakeMs(sql: Queries): Promise<number | null> {
   const [row] = await sql<{ ms: number | null }[]>`
     select (extract(epoch from min(greatest(wake_at, coalesce(lease_until, wake_at))) - now()) * 1000)::double precision as ms
@@ -123,7 +165,6 @@ export async function findNextWakeMs(sql: Queries): Promise<number | null> {
   return row?.ms ?? null;
 }
 
-/** Of those that are being delivered to. Locked in one order, as everywhere: two that lock several never wait in a circle. */
 export async function renewLeases(
   sql: Queries,
   { nodeUuid, leaseSeconds }: Claimer,
@@ -139,7 +180,7 @@ export async function renewLeases(
     where uuid in (select uuid from held)`;
 }
 
-/** Without a node: of everybody, for a database that is nobody else's. */
+/** Of this node; null: of all nodes. */
 export async function freeLeases(sql: Queries, nodeUuid: string | null): Promise<void> {
   await sql`
     with held as (
@@ -150,34 +191,34 @@ export async function freeLeases(sql: Queries, nodeUuid: string | null): Promise
     update destinations set node_uuid = null, lease_until = null where uuid in (select uuid from held)`;
 }
 
-export interface Rest {
+export interface IdleDestination {
   readonly uuid: string;
   readonly nodeUuid: string;
-  /** As it was claimed: what waits for one that was changed since may be due at once. */
   readonly target: Target;
-  /** As it was when nothing more was found: what came since is looked at before anybody rests. */
+  /** The rest as read with its queue. */
   readonly nextSeq: number;
-  /** Of the first that waits for its time. */
   readonly dueAt: Date | null;
-  /** As it was then, too. */
   readonly isClosed: boolean;
 }
 
-/** Nothing can be sent now. False: something came, it was changed or closed, or it is another's. One that is closed and empty goes. */
-export async function restDestination(sql: Queries, rest: Rest): Promise<boolean> {
-  const { uuid, nodeUuid, target, nextSeq, dueAt, isClosed } = rest;
-  const mine = sql`
+/**
+ * Releases a destination with no delivery to send now, and removes it when it is closed and empty. False when it has changed
+ * since its queue was read.
+ */
+export async function releaseIdle(sql: Queries, idle: IdleDestination): Promise<boolean> {
+  const { uuid, nodeUuid, target, nextSeq, dueAt, isClosed } = idle;
+  const unchanged = sql`
     uuid = ${uuid} and node_uuid = ${nodeUuid} and target = ${sql.typed.sealed(target)} and next_seq = ${nextSeq}`;
-  const rested = await sql`
+  const released = await sql`
     update destinations set wake_at = ${dueAt}, failures = 0, node_uuid = null, lease_until = null
-    where ${mine} and is_closed = ${isClosed} and (not is_closed or ${dueAt !== null})`;
-  if (rested.count > 0 || dueAt !== null) return rested.count > 0;
-  const gone = await sql`delete from destinations where ${mine} and is_closed`;
-  return gone.count > 0;
+    where ${unchanged} and is_closed = ${isClosed} and (not is_closed or ${dueAt !== null})`;
+  if (released.count > 0 || dueAt !== null) return released.count > 0;
+  const removed = await sql`delete from destinations where ${unchanged} and is_closed`;
+  return removed.count > 0;
 }
 
-/** Others may go first; it is looked at again as soon as there is a place. */
-export async function yieldDestination(sql: Queries, uuid: string, nodeUuid: string): Promise<void> {
+/** Releases a destination that has more to send, so that others get the slot first. */
+export async function requeueDestination(sql: Queries, uuid: string, nodeUuid: string): Promise<void> {
   await sql`
     update destinations set wake_at = now(), node_uuid = null, lease_until = null
     where uuid = ${uuid} and node_uuid = ${nodeUuid}`;

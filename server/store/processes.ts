@@ -4,7 +4,7 @@ import type { LiveValues } from "../../schemas/live-values.ts";
 import type { ProcessCrash, ProcessState } from "../processes/processes.ts";
 import { ServiceError } from "../service-error.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
-import { pairProcess } from "./alert-pairs.ts";
+import { pairProcess } from "./alerts.ts";
 import type { Queries, Sql } from "./client.ts";
 import { lockUser } from "./lock-user.ts";
 import { cutPage, type Page, type PageRequest, readPage } from "./page.ts";

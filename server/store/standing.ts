@@ -1,4 +1,4 @@
-/** Whether users may go on running what runs. */
+/** Whether users may continue to run processes. */
 import type { Queries } from "./client.ts";
 
 export interface Standing {
@@ -9,7 +9,7 @@ export interface Standing {
   readonly isRevoked: boolean;
 }
 
-/** Of those that are there. */
+/** Of users that exist. */
 export async function readStandings(sql: Queries, userUuids: readonly string[]): Promise<readonly Standing[]> {
   if (userUuids.length === 0) return [];
   return sql<Standing[]>`

@@ -1,7 +1,9 @@
-/** Subscriptions to processes: gone with their process, when what was gathered for them is on its way. */
+/** Subscriptions to processes. They are deleted when the process has ended and its last notifications are stored. */
 import type { EventType, NotificationFormat } from "../../schemas/api/webhooks.ts";
 import { ServiceError } from "../service-error.ts";
-import type { Queries, TransactionSql } from "./client.ts";
+import type { Claim } from "./claims.ts";
+import type { Queries, Sql, TransactionSql } from "./client.ts";
+import { closeDestination } from "./destinations.ts";
 import { isoTime } from "./iso-time.ts";
 import { lockUser } from "./lock-user.ts";
 import { cutPage, type Page, type PageRequest, readPage } from "./page.ts";
@@ -11,30 +13,30 @@ export interface SubscriptionRow {
   readonly userUuid: string;
   readonly processUuid: string;
   readonly eventType: EventType;
-  /** With credentials, as the next. */
+  /** With credentials, like the next. */
   readonly notificationUrl: string;
   readonly authUrl: string | null;
   readonly policy: { readonly backoff_seconds: number };
   readonly format: NotificationFormat;
   readonly secret: string;
   readonly createdAt: string;
-  /** Of target-count: what was told last. */
-  readonly toldCount: number;
-  /** The next notification comes no sooner. */
+  /** Of target-count: the last count. */
+  readonly sentCount: number;
+  /** The next notification is sent no sooner. */
   readonly nextAt: Date | null;
 }
 
-export type NewSubscriptionRow = Omit<SubscriptionRow, "createdAt" | "toldCount" | "nextAt">;
+export type NewSubscriptionRow = Omit<SubscriptionRow, "createdAt" | "sentCount" | "nextAt">;
 
 const columns = (sql: Queries) => sql`
-  uuid, user_uuid, process_uuid, event_type, notification_url, auth_url, policy, format, secret, told_count, next_at,
+  uuid, user_uuid, process_uuid, event_type, notification_url, auth_url, policy, format, secret, told_count as sent_count, next_at,
   ${isoTime(sql, sql`created_at`)} as created_at`;
 
-/** Rejects with `process_not_found`, `subscription_exists` and `subscriptions_limit_reached`; of several at once, too. */
+/** Rejects with `process_not_found`, `subscription_exists` and `subscriptions_limit_reached`, also when several run at once. */
 export async function insertSubscription(
   sql: TransactionSql,
   row: NewSubscriptionRow,
-  most: number,
+  limit: number,
 ): Promise<SubscriptionRow> {
   const { userUuid, processUuid, eventType, notificationUrl } = row;
   await lockUser(sql, userUuid);
@@ -44,13 +46,13 @@ export async function insertSubscription(
     where process_uuid = ${processUuid} and event_type = ${eventType} and notification_url = ${sql.typed.sealed(notificationUrl)}`;
   if (same !== undefined)
     throw new ServiceError("subscription_exists", {
-      detail: `the subscription ${same.uuid} tells that address of ${eventType} of this process already; delete it first to change it (DELETE /subscriptions/${processUuid})`,
+      detail: `the subscription ${same.uuid} sends ${eventType} of this process to that address already; delete it first to change it (DELETE /subscriptions/${processUuid})`,
     });
   const [{ count = 0 } = {}] = await sql<{ count: number }[]>`
     select count(*) from subscriptions where user_uuid = ${userUuid}`;
-  if (count >= most)
+  if (count >= limit)
     throw new ServiceError("subscriptions_limit_reached", {
-      detail: `${count} subscriptions are there and this key may have ${most}; delete some first (DELETE /subscriptions/{process_uuid})`,
+      detail: `subscription limit reached for this key (${limit}); delete some first (DELETE /subscriptions/{process_uuid})`,
     });
   const sealed = {
     notificationUrl: sql.typed.sealed(notificationUrl),
@@ -64,13 +66,13 @@ export async function insertSubscription(
   return inserted;
 }
 
-/** Held until the end of the transaction: it cannot end unseen meanwhile. */
+/** Locks the process until the end of the transaction, so that it cannot end meanwhile. */
 async function expectActive(sql: Queries, userUuid: string, processUuid: string): Promise<void> {
   const [process] = await sql<{ state: string }[]>`
     select state from processes where uuid = ${processUuid} and user_uuid = ${userUuid} for key share`;
   if (process !== undefined && process.state !== "finished" && process.state !== "failed") return;
-  const found = process === undefined ? `there is no process ${processUuid}` : `the process ${processUuid} is ended`;
-  throw new ServiceError("process_not_found", { detail: `${found}; GET /processes lists those that run` });
+  const found = process === undefined ? `no process ${processUuid}` : `the process ${processUuid} has ended`;
+  throw new ServiceError("process_not_found", { detail: `${found}; GET /processes lists the active ones` });
 }
 
 /** Newest first. */
@@ -88,7 +90,7 @@ export async function listSubscriptions(
   return cutPage(rows, request, (row) => row);
 }
 
-/** Resolves with those that were there, in the order of their uuids: whoever locks several does so. */
+/** Resolves with those that existed, in the order of their uuids, in which their destinations are locked. */
 export async function deleteSubscriptions(sql: Queries, uuids: readonly string[]): Promise<readonly string[]> {
   if (uuids.length === 0) return [];
   const gone = await sql<{ uuid: string }[]>`
@@ -99,11 +101,62 @@ export async function deleteSubscriptions(sql: Queries, uuids: readonly string[]
   return gone.map(({ uuid }) => uuid).sort();
 }
 
-/** Of processes that ended a while ago: whoever held them has not seen to it. */
-export async function findLeftSubscriptions(sql: Queries, sinceSeconds: number, most: number): Promise<string[]> {
+/** Their waiting deliveries are still sent. */
+export async function closeSubscriptions(sql: Sql, uuids: readonly string[]): Promise<void> {
+  await sql.begin(async (transaction) => {
+    const deleted = await deleteSubscriptions(transaction, uuids);
+    // Pipelined: sent together, executed in this order.
+    await Promise.all(deleted.map((uuid) => closeDestination(transaction, uuid)));
+  });
+}
+
+/** Of processes that ended this long ago. */
+export async function findLeftSubscriptions(sql: Queries, sinceSeconds: number, limit: number): Promise<string[]> {
   const left = await sql<{ uuid: string }[]>`
     select subscriptions.uuid from subscriptions join processes on processes.uuid = process_uuid
     where state in ('finished', 'failed') and finished_at < now() - make_interval(secs => ${sinceSeconds})
-    order by subscriptions.uuid limit ${most}`;
+    order by subscriptions.uuid limit ${limit}`;
   return left.map(({ uuid }) => uuid);
+}
+
+/** What a subscription has stored. Written in the transaction of the delivery. */
+export interface SubscriptionProgress {
+  readonly uuid: string;
+  /** The last delivery, and the number of tracks in it. */
+  readonly parcelId: string | null;
+  readonly parcelCount: number;
+  /** A delivery waits for its receiver. */
+  readonly isWaiting: boolean;
+}
+
+/** Locks them until the end of the transaction. Without those that are deleted, and all when the claim is lost. */
+export async function lockProgress(
+  sql: Queries,
+  { uuid: processUuid, fence }: Claim,
+  uuids: readonly string[],
+): Promise<ReadonlyMap<string, SubscriptionProgress>> {
+  const rows = await sql<SubscriptionProgress[]>`
+    select subscriptions.uuid, parcel_id, parcel_count,
+      exists (select from parcels where destination_uuid = subscriptions.uuid) as is_waiting
+    from subscriptions join processes on processes.uuid = process_uuid
+    where subscriptions.uuid in ${sql([...uuids])} and process_uuid = ${processUuid} and fence = ${fence}
+    order by subscriptions.uuid for update of subscriptions`;
+  return new Map(rows.map((row) => [row.uuid, row]));
+}
+
+export interface NewProgress extends Pick<SubscriptionRow, "uuid" | "sentCount"> {
+  readonly parcelId: string;
+  readonly parcelCount: number;
+  readonly nextMs: number;
+}
+
+export async function saveProgress(sql: Queries, progress: readonly NewProgress[]): Promise<void> {
+  if (progress.length === 0) return;
+  await sql`
+    update subscriptions set
+      parcel_id = news."parcelId", parcel_count = news."parcelCount", told_count = news."sentCount",
+      next_at = to_timestamp(news."nextMs" / 1000)
+    from jsonb_to_recordset(${sql.json(progress.map((each) => ({ ...each })))})
+      as news (uuid uuid, "parcelId" text, "parcelCount" integer, "sentCount" integer, "nextMs" double precision)
+    where subscriptions.uuid = news.uuid`;
 }

@@ -4,7 +4,7 @@ import type { TelemetrySample } from "../../schemas/telemetry.ts";
 import type { Picture, PictureSlot, Processes, ProcessNotice, ProcessState } from "../processes/processes.ts";
 import { ServiceError } from "../service-error.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
-import type { IncomingMessage } from "../telemetry/channel.ts";
+import type { IncomingMessage } from "../telemetry/channels.ts";
 import { ProcessTelemetry, refuseTelemetry } from "../telemetry/process-telemetry.ts";
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";

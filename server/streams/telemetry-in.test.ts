@@ -144,7 +144,7 @@ const elsewhere: readonly (readonly [string, TelemetrySetting | null, RegExp])[]
   [
     "has static telemetry",
     { type: "static", format: "native", parameters: { sensor_hfov: 60, sensor_vfov: 34 } },
-    /comes by "static"/,
+    /uses the channel "static"/,
   ],
 ];
 for (const [what, setting, detail] of elsewhere) {

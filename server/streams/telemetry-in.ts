@@ -4,7 +4,7 @@ import { ERRORS } from "../../schemas/errors.ts";
 import { TelemetryFault } from "../../telemetry/format.ts";
 import { toServiceError } from "../problem.ts";
 import { ServiceError } from "../service-error.ts";
-import type { IncomingMessage } from "../telemetry/channel.ts";
+import type { IncomingMessage } from "../telemetry/channels.ts";
 import type { Received } from "./socket-client.ts";
 
 interface IntakeNeeds {

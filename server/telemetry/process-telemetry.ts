@@ -1,6 +1,6 @@
 /**
- * The telemetry of one process: its channel from the start to the end, and from there one way to those who follow
- * `drone_data` and to the runner. Nothing of it can end the process or make it wait.
+ * The telemetry of one process, from its channel to the subscribers of `drone_data` and to the runner. Nothing here can end
+ * the process or block it.
  */
 import type { TelemetryInfo } from "../../schemas/api/processes.ts";
 import type { Config } from "../../schemas/config.ts";
@@ -10,203 +10,182 @@ import { type Reading, TelemetryFault, type TelemetryFormat } from "../../teleme
 import { createFormat } from "../../telemetry/formats.ts";
 import { ServiceError } from "../service-error.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
-import { Announcer } from "./announcer.ts";
-import type { IncomingMessage, TelemetryChannel } from "./channel.ts";
-import { openChannel } from "./channels.ts";
-import { Courier } from "./courier.ts";
-import { type TelemetryNumbers, TelemetryStanding } from "./standing.ts";
-import { Thinner } from "./thinner.ts";
+import { type IncomingMessage, openChannel, type TelemetryChannel } from "./channels.ts";
+import { RunnerQueue } from "./runner-queue.ts";
+import { ChangeNotifier, type TelemetryNumbers, TelemetryStatus } from "./status.ts";
+import { Throttle } from "./throttle.ts";
 
-export interface ProcessTelemetryNeeds {
+export interface ProcessTelemetryOptions {
   readonly setting: TelemetrySetting;
-  /** What messages call the graph. */
+  /** The name of the graph, for messages. */
   readonly graph: string;
   readonly config: Pick<Config, "telemetry" | "network">;
-  /** To the elements of the runner. Resolves with how many took it. */
+  /** Sends a sample to the elements of the runner. Resolves with the number of elements that received it. */
   deliver(sample: TelemetrySample): Promise<unknown>;
-  /** To those who follow `drone_data`. */
+  /** Sends a message to the subscribers of `drone_data`. */
   publish(message: JsonRecord): void;
-  /** Its standing is another than before. */
   announce(info: TelemetryInfo): void;
 }
 
-/** Whether there is a runner to bring something to. */
-export type RunnerState = "running" | "paused" | "gone";
-
 export class ProcessTelemetry {
-  readonly #needs: ProcessTelemetryNeeds;
+  readonly #options: ProcessTelemetryOptions;
   readonly #format: TelemetryFormat;
   readonly #channel: TelemetryChannel;
-  readonly #thinner: Thinner<IncomingMessage>;
-  readonly #courier: Courier;
-  readonly #standing: TelemetryStanding;
-  readonly #announcer: Announcer;
+  readonly #throttle: Throttle<IncomingMessage>;
+  readonly #queue: RunnerQueue;
+  readonly #status: TelemetryStatus;
+  /** Null while the channel is being opened. */
+  #notifier: ChangeNotifier | null = null;
   readonly #staleTimer: NodeJS.Timeout;
   #lasting: JsonRecord | null = null;
   #isClosed = false;
 
-  /** Its channel is opened, which takes as long as it takes. */
-  constructor(needs: ProcessTelemetryNeeds) {
-    const { setting, config, graph } = needs;
-    const { type, format, parameters } = setting;
+  /** Opens the channel, which connects in the background. */
+  constructor(options: ProcessTelemetryOptions) {
+    const { setting, config, graph } = options;
     const { messages_per_second: perSecond, stale_seconds } = config.telemetry;
     const staleMs = stale_seconds * 1000;
-    this.#needs = needs;
-    this.#format = createFormat(format, parameters);
-    const standing = new TelemetryStanding({ isStatic: type === "static", staleMs, graph });
-    this.#standing = standing;
-    this.#announcer = new Announcer(
-      () => standing.standing,
-      () => needs.announce(standing.info),
-    );
-    this.#courier = new Courier({
-      deliver: (sample) => needs.deliver(sample),
-      onListeners: (count) => this.#note(() => (standing.listeners = count)),
-      onLost: () => {
-        standing.thinned += 1;
+    this.#options = options;
+    this.#format = createFormat(setting.format, setting.parameters);
+    const status = new TelemetryStatus({ isStatic: setting.type === "static", staleMs, graph });
+    this.#status = status;
+    this.#queue = new RunnerQueue({
+      deliver: (sample) => options.deliver(sample),
+      onListeners: (count) => this.#update(() => (status.listeners = count)),
+      onDropped: () => {
+        status.thinned += 1;
       },
     });
-    this.#thinner = new Thinner({
+    this.#throttle = new Throttle({
       perSecond,
       pass: (message) => this.#use(message),
       drop: (message) => this.#drop(message),
     });
-    // A moment later, so that it is stale by then.
-    this.#staleTimer = setTimeout(() => this.#announcer.look(), staleMs + 1);
-    this.#channel = openChannel(type, {
-      ...{ parameters, config },
-      take: (message) => this.#take(message),
-      refuse: (reason) => this.#refuse(reason),
-      tell: (trouble) => this.#note(() => (standing.trouble = trouble)),
+    // One millisecond later, so that it is stale by then.
+    this.#staleTimer = setTimeout(() => this.#notifier?.check(), staleMs + 1);
+    this.#channel = openChannel({
+      ...{ setting, config },
+      onMessage: (message) => this.#receive(message),
+      onDropped: (reason) => {
+        if (this.#isClosed) return;
+        status.received += 1;
+        status.refused += 1;
+        this.#update(() => (status.rejection = reason));
+      },
+      onTrouble: (trouble) => this.#update(() => (status.trouble = trouble)),
     });
-    standing.advice = this.#channel.advice;
-    this.#announcer.begin();
+    status.advice = this.#channel.advice;
+    this.#notifier = new ChangeNotifier(
+      () => status.summary,
+      () => options.announce(status.info),
+    );
   }
 
   get info(): TelemetryInfo {
-    return this.#standing.info;
+    return this.#status.info;
   }
 
   get numbers(): TelemetryNumbers {
-    return this.#standing.numbers;
+    return this.#status.numbers;
   }
 
-  /** What whoever follows `drone_data` from now on has missed and will not hear again. */
+  /** The message that new subscribers of `drone_data` have missed: it is published only once. */
   get lasting(): JsonRecord | null {
     return this.#lasting;
   }
 
-  /** Rejects where no client may bring messages. */
+  /** Throws where clients cannot send messages. */
   expectReceiver(): (message: IncomingMessage) => void {
     const { receive } = this.#channel;
-    if (receive === undefined) throw refuseSocket(this.#needs.setting.type);
+    if (receive === undefined) throw refuseSocket(this.#options.setting.type);
     return receive;
   }
 
-  /** A runner that is gone leaves nothing: the next one is told the last samples again. */
-  noteRunner(state: RunnerState): void {
-    if (state === "running") this.#courier.open();
-    else if (state === "paused") this.#courier.pause();
-    else {
-      this.#courier.forgetRunner();
-      this.#note(() => this.#standing.forgetRunner());
-    }
+  /** A new runner receives the last samples again. */
+  noteRunner(state: "running" | "paused" | "gone"): void {
+    this.#queue.setRunner(state);
+    if (state === "gone") this.#update(() => this.#status.forgetRunner());
   }
 
-  /** What an element of the runner tells. */
-  hear(event: JsonRecord): void {
-    this.#note(() => this.#standing.hear(event));
+  /** An event of an element in the runner. */
+  handleEvent(event: JsonRecord): void {
+    this.#update(() => this.#status.handleEvent(event));
   }
 
   close(): void {
     this.#isClosed = true;
     this.#channel.close();
-    this.#thinner.close();
-    this.#announcer.close();
+    this.#throttle.close();
+    this.#notifier?.close();
     clearTimeout(this.#staleTimer);
   }
 
-  #take(message: IncomingMessage): void {
+  #receive(message: IncomingMessage): void {
     if (this.#isClosed) return;
-    this.#standing.received += 1;
-    this.#thinner.put(message);
+    this.#status.received += 1;
+    this.#throttle.put(message);
   }
 
   #use(message: IncomingMessage): void {
-    const { isKept = false } = message;
+    const { isLasting = false, isRetained = false } = message;
     const reading = this.#read(message);
-    // It says where the drone was once: for those who look, and for nothing that is placed now.
-    if (reading !== null && isKept) this.#needs.publish(reading.native);
+    // A retained message shows where the drone was at some time: it is published, but geolocates nothing.
+    if (reading !== null && isRetained) this.#options.publish(reading.native);
     else if (reading !== null) {
       const { sample, native, lack } = reading;
-      const { isLasting = false } = message;
-      this.#standing.noteUse(lack);
-      // Not stale for so long again.
+      this.#status.noteUse(lack);
       this.#staleTimer.refresh();
       if (isLasting) this.#lasting = native;
-      this.#needs.publish(native);
-      this.#courier.put(isLasting ? { ...sample, timeMs: null } : sample);
+      this.#options.publish(native);
+      this.#queue.put(isLasting ? { ...sample, timeMs: null } : sample);
     }
-    this.#announcer.look();
+    this.#notifier?.check();
   }
 
-  /** Null when it cannot be read: whatever trips a format is the fault of the message, and of no other. */
+  /** Null when it cannot be parsed: every error of a format is caused by the message. */
   #read(message: IncomingMessage): Reading | null {
-    const { format, parameters } = this.#needs.setting;
-    // What follows must not be completed by it.
-    const reader = message.isKept === true ? createFormat(format, parameters) : this.#format;
+    const { format, parameters } = this.#options.setting;
+    // A retained message must not complete those that follow.
+    const reader = message.isRetained === true ? createFormat(format, parameters) : this.#format;
     try {
       return reader.read(message.payload, Date.now());
     } catch (error) {
-      this.#standing.refused += 1;
-      this.#standing.refusal = describeFault(error);
+      this.#status.refused += 1;
+      this.#status.rejection = describeFault(error);
       message.refuse?.(error as Error);
       return null;
     }
   }
 
   #drop(message: IncomingMessage): void {
-    this.#standing.thinned += 1;
-    const { messages_per_second: most } = this.#needs.config.telemetry;
-    message.refuse?.(
-      new ServiceError("rate_limited", {
-        detail: `At most ${most} messages a second are used, the newest; this one is not.`,
-      }),
-    );
+    this.#status.thinned += 1;
+    const { messages_per_second: limit } = this.#options.config.telemetry;
+    const detail = `Message dropped: more than ${limit} messages/s; only the newest are used.`;
+    message.refuse?.(new ServiceError("rate_limited", { detail }));
   }
 
-  /** It was not even read. */
-  #refuse(reason: string): void {
-    if (this.#isClosed) return;
-    this.#standing.received += 1;
-    this.#standing.refused += 1;
-    this.#note(() => (this.#standing.refusal = reason));
-  }
-
-  #note(change: () => void): void {
+  #update(change: () => void): void {
     if (this.#isClosed) return;
     change();
-    this.#announcer.look();
+    this.#notifier?.check();
   }
 }
 
 function describeFault(error: unknown): string {
-  if (!(error instanceof TelemetryFault)) return "it has not the form of a message";
+  if (!(error instanceof TelemetryFault)) return "it does not have the format of a message";
   return [error.message, ...error.faults.map(({ path, message }) => `${path} ${message}`)].join("; ");
 }
 
-/**
- * Said before the socket opens and not to each message: most of those who send telemetry read nothing, but every client
- * notices a connection that it does not get.
- */
+const START_AGAIN = '"websocket" (PATCH /source/{source_id}) and start the process again.';
+
+/** Sent before the socket opens, not for each message: most senders read nothing, but notice a connection that fails. */
 const refuseSocket = (type: TelemetrySetting["type"]): ServiceError =>
   new ServiceError("telemetry_not_taken", {
-    detail: `The telemetry of this source comes by "${type}". Set its telemetry_cfg to the type "websocket" (PATCH /source/{source_id}) and start the process again.`,
+    detail: `The telemetry of this source uses the channel "${type}". Set its telemetry_cfg to the type ${START_AGAIN}`,
   });
 
-/** The same of a source that has no telemetry. */
+/** The same for a source without telemetry. */
 export const refuseTelemetry = (): ServiceError =>
   new ServiceError("telemetry_not_taken", {
-    detail:
-      'The source of this process has no telemetry_cfg, so none is used. Give it one of the type "websocket" (PATCH /source/{source_id}) and start the process again.',
+    detail: `The source of this process has no telemetry_cfg. Give it one of the type ${START_AGAIN}`,
   });

@@ -1,4 +1,4 @@
-/** From a real broker through the supervisor into a real runner, and onto its frames. */
+/** From a real broker through the supervisor to the frames of a real runner. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
@@ -19,7 +19,7 @@ const checkDrone = checkBy(DroneDataMessage);
 const SOURCE = "test:ball?width=64&height=48";
 const JOINED = `
 graph: joined
-about: What telemetry says of every frame.
+about: Telemetry of every frame.
 chains:
   main:
     - source
@@ -56,7 +56,10 @@ before(async () => {
   const { limits } = makeUser("ada");
   const authenticate = async () => ({ ...stage.user, limits });
   streams = new Streams({ config: makeConfig().streams, processes: stage.supervisor, authenticate });
-  app = await openApp(streamEndpoints(streams.watching, makeConfig().streams.viewers), { authenticate, onUpgrade: streams.upgrade });
+  app = await openApp(streamEndpoints(streams.watching, makeConfig().streams.viewers), {
+    authenticate,
+    onUpgrade: streams.upgrade,
+  });
 });
 after(async () => {
   await streams.close();
@@ -65,8 +68,8 @@ after(async () => {
   await database.close();
 });
 
-test("frames get the telemetry of their time, also after the broker was killed in mid-flight and the runner too", async () => {
-  // Opened here and not above: it ends with the test that opened it.
+test("frames carry the telemetry of their time, also after the broker and the runner were killed", async () => {
+  // Opened here: the broker ends with the test that opened it.
   broker = await openMosquitto();
   const { supervisor, user, sourceUuid } = stage;
   const { uuid } = await supervisor.start({ user, sourceUuid, graph: "joined", graphText: JOINED, params: {} });
@@ -79,7 +82,7 @@ test("frames get the telemetry of their time, also after the broker was killed i
   const drone = await Listener.open(app, { uuid }, "drone_data");
   const client = await broker.connect();
   const infoOf = () => supervisor.view(uuid)?.telemetry ?? assert.fail("it has no telemetry");
-  /** Again and again until frames have it: which frame a sample meets is not ours to say. */
+  /** Repeats until frames carry it: which frame a sample reaches depends on timing. */
   const send = async (latitude: number) => {
     const message = () => JSON.stringify({ ...FULL, latitude, timestamp: Date.now() / 1000 });
     await eventually(async () => {
@@ -88,20 +91,19 @@ test("frames get the telemetry of their time, also after the broker was killed i
       return latitudes.has(latitude);
     }, `frames are at ${latitude} degrees north`);
   };
-  await eventually(() => infoOf().state === "waiting", "the broker is connected to");
+  await eventually(() => infoOf().state === "waiting", "the broker is connected");
   await send(10);
   const [message] = await drone.expect(1);
   assert.deepEqual(checkDrone(message), []);
   assert.equal(message?.latitude, 10);
   await broker.kill();
-  await eventually(() => infoOf().state === "connecting", "its death is noticed");
+  await eventually(() => infoOf().state === "connecting", "the loss is detected");
   assert.equal(supervisor.view(uuid)?.state, "running");
   await broker.start();
-  await eventually(() => infoOf().state !== "connecting", "it is connected to again");
+  await eventually(() => infoOf().state !== "connecting", "it is connected again");
   await send(20);
   const pid = supervisor.held(uuid)?.runnerPid ?? assert.fail("it has no runner");
   process.kill(pid, "SIGKILL");
-  // On a busy machine each takes its time.
   await eventually(() => ![pid, undefined].includes(supervisor.held(uuid)?.runnerPid), "there is another runner");
   await eventually(() => supervisor.held(uuid)?.state === "running", "it runs");
   await send(30);

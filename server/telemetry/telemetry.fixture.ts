@@ -1,4 +1,4 @@
-/** The telemetry of a process without the process: what would reach its runner and those who follow it is kept. */
+/** The telemetry of a process without the process: what would reach its runner and those who follow it is recorded. */
 import { after } from "node:test";
 import type { TelemetryInfo } from "../../schemas/api/processes.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
@@ -7,7 +7,7 @@ import { makeConfig } from "../api/app.fixture.ts";
 import type { TelemetrySetting } from "../sources/telemetry-cfg.ts";
 import { ProcessTelemetry } from "./process-telemetry.ts";
 
-/** Short, so that a test need not wait. */
+/** Short, so that tests need not wait. */
 const SETTINGS = { TELEMETRY_RETRY_FIRST_SECONDS: "0.1", TELEMETRY_RETRY_MOST_SECONDS: "0.2" };
 
 export const REDUCED = { timestamp: 1_760_000_000, sensor_hfov: 60, sensor_vfov: 34 };
@@ -23,7 +23,7 @@ export const FULL = {
   rel_altitude: 60,
 };
 
-export interface KeptTelemetry {
+export interface RecordedTelemetry {
   readonly telemetry: ProcessTelemetry;
   readonly delivered: TelemetrySample[];
   readonly published: JsonRecord[];
@@ -32,11 +32,11 @@ export interface KeptTelemetry {
   gate: () => Promise<unknown>;
 }
 
-/** Its runner runs. Closed with the test. */
-export function keepTelemetry(
+/** With a running runner. Closed with the test. */
+export function recordTelemetry(
   setting: TelemetrySetting,
   settings: Readonly<Record<string, string>> = {},
-): KeptTelemetry {
+): RecordedTelemetry {
   const delivered: TelemetrySample[] = [];
   const published: JsonRecord[] = [];
   const announced: TelemetryInfo[] = [];
@@ -44,15 +44,15 @@ export function keepTelemetry(
     ...{ setting, config: makeConfig({ ...SETTINGS, ...settings }), graph: "detect" },
     deliver: async (sample) => {
       delivered.push(sample);
-      return kept.gate();
+      return recorded.gate();
     },
     publish: (message) => published.push(message),
     announce: (info) => announced.push(info),
   });
-  const kept: KeptTelemetry = { telemetry, delivered, published, announced, gate: async () => 1 };
+  const recorded: RecordedTelemetry = { telemetry, delivered, published, announced, gate: async () => 1 };
   telemetry.noteRunner("running");
   after(() => telemetry.close());
-  return kept;
+  return recorded;
 }
 
 export const mqttSetting = (port: number, more: JsonRecord = {}): TelemetrySetting => ({

@@ -1,38 +1,30 @@
-/** Webhooks over a real database: processes that show what the test says, and what waits in the outbox. */
+/** Webhooks on a real database: processes with tracks chosen by the test, and the deliveries that wait. */
 import type { EventType, NotificationFormat, WebhookNotification } from "../../schemas/api/webhooks.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { makeConfig, makeUser } from "../api/app.fixture.ts";
-import type { Delivery, Parcel } from "../delivery/delivery.ts";
+import type { Outbox } from "../delivery/outbox.ts";
 import type { ProcessNotice } from "../processes/processes.ts";
 import { insertUser } from "../sources/sources.fixture.ts";
 import type { Sql } from "../store/client.ts";
 import { silentLog } from "../store/database.fixture.ts";
-import { closeDestination, readStandings, removeDestination, saveDestination } from "../store/destinations.ts";
-import { amendParcel, insertParcels } from "../store/parcels.ts";
+import { amendDelivery, insertDeliveries } from "../store/deliveries.ts";
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";
-import { messageOf } from "./gather/gather.fixture.ts";
-import { type HeardProcess, Webhooks } from "./webhooks.ts";
+import { messageOf } from "./collectors.fixture.ts";
+import { type ObservedProcess, Webhooks } from "./webhooks.ts";
 
-/** The outbox without anybody who delivers. */
-export const stillOutbox: Delivery = {
-  saveDestination,
-  closeDestination,
-  removeDestination,
-  enqueue: async (sql, parcels) => void (await insertParcels(sql, parcels.map(write), 10_000)),
-  amend: (sql, parcel) => amendParcel(sql, write(parcel)),
+type Delivery = Pick<Outbox, "enqueue" | "amend" | "wake">;
+
+/** The outbox without a dispatcher. */
+export const idleOutbox: Delivery = {
+  enqueue: async (sql, deliveries) => void (await insertDeliveries(sql, deliveries, 10_000)),
+  amend: amendDelivery,
   wake() {},
-  attempt: async () => ({ delivered: false, status: null, detail: "nobody delivers", ms: 0 }),
-  standings: readStandings,
 };
 
-const write = ({ id, destinationUuid, body, dueAt }: Parcel) => ({
-  ...{ id, destinationUuid, body: JSON.stringify(body), dueAt: dueAt ?? null },
-});
-
-/** One that shows what the test says. */
-export class ShownProcess implements HeardProcess {
-  readonly row: HeardProcess["row"];
+/** A process with tracks chosen by the test. */
+export class FakeProcess implements ObservedProcess {
+  readonly row: ObservedProcess["row"];
   readonly fence: number;
   readonly listeners: ((notice: ProcessNotice) => void)[] = [];
 
@@ -47,23 +39,23 @@ export class ShownProcess implements HeardProcess {
     return () => {};
   }
 
-  tell(notice: ProcessNotice): void {
+  notify(notice: ProcessNotice): void {
     for (const listener of this.listeners) listener(notice);
   }
 
   show(...ids: readonly number[]): void {
     const message = messageOf(ids, 0, this.row.uuid) as unknown as JsonRecord;
-    this.tell({ type: "message", channel: "detection_data", message });
+    this.notify({ type: "message", channel: "detection_data", message });
   }
 
   end(state: "finished" | "failed" = "finished"): void {
-    this.tell({ type: "state", state, error: null });
-    this.tell({ type: "ended" });
+    this.notify({ type: "state", state, error: null });
+    this.notify({ type: "ended" });
   }
 
-  /** The server ends, or another machine has it. */
+  /** The server ends, or another node has it. */
   halt(): void {
-    this.tell({ type: "ended" });
+    this.notify({ type: "ended" });
   }
 }
 
@@ -84,7 +76,7 @@ export async function addProcess(sql: Sql, user: User, uuid = newUuid()): Promis
 
 const offered = { expectOffer: async () => {} };
 
-/** As the next start of the server would have them, with this outbox. */
+/** The webhooks of one server. */
 export class Stage {
   readonly sql: Sql;
   readonly user: User;
@@ -99,20 +91,20 @@ export class Stage {
 
   static async open(
     sql: Sql,
-    { user, delivery = stillOutbox }: { user?: User; delivery?: Delivery } = {},
+    { user, delivery = idleOutbox }: { user?: User; delivery?: Delivery } = {},
   ): Promise<Stage> {
     return new Stage(sql, user ?? (await addUser(sql)), delivery);
   }
 
-  async process(): Promise<ShownProcess> {
-    const process = new ShownProcess(await addProcess(this.sql, this.user));
+  async process(): Promise<FakeProcess> {
+    const process = new FakeProcess(await addProcess(this.sql, this.user));
     this.webhooks.follow(process);
     return process;
   }
 
   /** Resolves with its uuid. */
   async subscribe(
-    { row }: ShownProcess,
+    { row }: FakeProcess,
     eventType: EventType = "new-tracks",
     more: { backoffSeconds?: number; url?: string; format?: NotificationFormat } = {},
   ): Promise<string> {
@@ -124,23 +116,23 @@ export class Stage {
     return (await this.webhooks.subscribe(offered, { user: this.user, processUuid: row.uuid, wish })).uuid;
   }
 
-  async parcels(subscriptionUuid: string): Promise<readonly WaitingParcel[]> {
+  async deliveries(subscriptionUuid: string): Promise<readonly WaitingDelivery[]> {
     const rows = await this.sql<{ id: string; body: string; dueAt: Date; isOpen: boolean }[]>`
       select id, body, due_at, is_open from parcels where destination_uuid = ${subscriptionUuid} order by seq`;
     return rows.map(({ body, dueAt, ...rest }) => ({ ...rest, dueMs: dueAt.getTime(), body: JSON.parse(body) }));
   }
 
-  /** What waits has arrived at its receiver. Resolves with it. */
-  async arrive(subscriptionUuid: string): Promise<readonly WaitingParcel[]> {
-    const waiting = await this.parcels(subscriptionUuid);
+  /** The receiver has got what waits. Resolves with it. */
+  async arrive(subscriptionUuid: string): Promise<readonly WaitingDelivery[]> {
+    const waiting = await this.deliveries(subscriptionUuid);
     await this.sql`delete from parcels where destination_uuid = ${subscriptionUuid}`;
     return waiting;
   }
 
-  /** Ids of tracks, by parcel. */
-  async toldIds(subscriptionUuid: string): Promise<readonly (readonly number[])[]> {
-    const parcels = await this.parcels(subscriptionUuid);
-    return parcels.map(({ body }) => (body.type === "new-tracks" ? body.detections.map(({ id }) => id) : []));
+  /** Ids of tracks, by delivery. */
+  async sentIds(subscriptionUuid: string): Promise<readonly (readonly number[])[]> {
+    const deliveries = await this.deliveries(subscriptionUuid);
+    return deliveries.map(({ body }) => (body.type === "new-tracks" ? body.detections.map(({ id }) => id) : []));
   }
 
   async close(): Promise<void> {
@@ -148,10 +140,10 @@ export class Stage {
   }
 }
 
-export interface WaitingParcel {
+export interface WaitingDelivery {
   readonly id: string;
   readonly body: WebhookNotification;
   readonly dueMs: number;
-  /** Not on its way yet. */
+  /** It can be amended. */
   readonly isOpen: boolean;
 }

@@ -10,7 +10,7 @@ import { silentLog, type TestDatabase, testDatabase } from "../store/database.fi
 import { eventually } from "../streams/streams.fixture.ts";
 import { newUuid } from "../uuid.ts";
 import { checkBy } from "../validation.ts";
-import { ShownProcess, Stage, stillOutbox } from "./webhooks.fixture.ts";
+import { FakeProcess, idleOutbox, Stage } from "./webhooks.fixture.ts";
 import { Webhooks } from "./webhooks.ts";
 
 let database: TestDatabase;
@@ -31,19 +31,19 @@ async function openStage(parts: Parameters<typeof Stage.open>[1] = {}): Promise<
   return stage;
 }
 
-/** The next start of the server takes the process up. */
-async function takeUp(stage: Stage, { row, fence }: ShownProcess, nextTrackId: number) {
+/** The next server claims the process. */
+async function claimAgain(stage: Stage, { row, fence }: FakeProcess, nextTrackId: number) {
   await sql`update processes set fence = ${fence + 1} where uuid = ${row.uuid}`;
   const next = await openStage({ user: stage.user });
-  const process = new ShownProcess(row.uuid, { nextTrackId, fence: fence + 1 });
+  const process = new FakeProcess(row.uuid, { nextTrackId, fence: fence + 1 });
   next.webhooks.follow(process);
   return { next, process };
 }
 
-const rowsOf = async ({ row }: ShownProcess): Promise<number> =>
+const rowsOf = async ({ row }: FakeProcess): Promise<number> =>
   (await sql`select from subscriptions where process_uuid = ${row.uuid}`).count;
 
-test("the first tracks go out at once, those of the interval into one parcel that grows until its time", async () => {
+test("sends the first tracks at once, and amends one delivery with those of the interval", async () => {
   const stage = await openStage();
   const process = await stage.process();
   const uuid = await stage.subscribe(process, "new-tracks", { format: "full" });
@@ -53,41 +53,41 @@ test("the first tracks go out at once, those of the interval into one parcel tha
     process.show(...ids);
     await stage.webhooks.flush();
   }
-  const [first, second, ...rest] = await stage.parcels(uuid);
-  assert.deepEqual([rest, await stage.toldIds(uuid)], [[], [[4], [5, 3, 6]]]);
+  const [first, second, ...rest] = await stage.deliveries(uuid);
+  assert.deepEqual([rest, await stage.sentIds(uuid)], [[], [[4], [5, 3, 6]]]);
   assert.deepEqual([first?.isOpen, second?.isOpen], [false, true]);
   assert.equal((second?.dueMs ?? 0) - (first?.dueMs ?? 0) >= HOUR_MS, true);
-  for (const parcel of [first, second]) {
-    assert.deepEqual(checkNewTracks(parcel?.body), []);
-    assert.equal(parcel?.body.id, parcel?.id);
+  for (const stored of [first, second]) {
+    assert.deepEqual(checkNewTracks(stored?.body), []);
+    assert.equal(stored?.body.id, stored?.id);
   }
 });
 
-test("nothing is written for pictures that show nothing new", async () => {
+test("stores nothing for frames without new tracks", async () => {
   let written = 0;
-  const counting: typeof stillOutbox = {
-    ...stillOutbox,
-    enqueue: async (sql, parcels) => {
-      written += parcels.length;
-      await stillOutbox.enqueue(sql, parcels);
+  const counting: typeof idleOutbox = {
+    ...idleOutbox,
+    enqueue: async (sql, deliveries) => {
+      written += deliveries.length;
+      await idleOutbox.enqueue(sql, deliveries);
     },
-    amend: async (sql, parcel) => {
+    amend: async (sql, amended) => {
       written += 1;
-      return stillOutbox.amend(sql, parcel);
+      return idleOutbox.amend(sql, amended);
     },
   };
   const stage = await openStage({ delivery: counting });
   const process = await stage.process();
   await stage.subscribe(process);
   await stage.subscribe(process, "target-count");
-  for (let picture = 0; picture < 20; picture += 1) {
+  for (let frame = 0; frame < 20; frame += 1) {
     process.show(1, 2);
     await stage.webhooks.flush();
   }
   assert.equal(written, 2);
 });
 
-test("a parcel that is on its way before it could grow leaves the rest to the next, an interval later", async () => {
+test("stores the rest an interval later when a delivery was sent before it could be amended", async () => {
   const stage = await openStage();
   const process = await stage.process();
   const uuid = await stage.subscribe(process);
@@ -95,17 +95,17 @@ test("a parcel that is on its way before it could grow leaves the rest to the ne
   await stage.webhooks.flush();
   process.show(2);
   await stage.webhooks.flush();
-  // Whoever delivers has closed it.
+  // It is being sent.
   await sql`update parcels set is_open = false where destination_uuid = ${uuid}`;
   process.show(3, 4);
   await stage.webhooks.flush();
   await stage.webhooks.flush();
-  assert.deepEqual(await stage.toldIds(uuid), [[1], [2], [3, 4]]);
-  const [, second, third] = await stage.parcels(uuid);
+  assert.deepEqual(await stage.sentIds(uuid), [[1], [2], [3, 4]]);
+  const [, second, third] = await stage.deliveries(uuid);
   assert.equal((third?.dueMs ?? 0) - (second?.dueMs ?? 0) >= HOUR_MS, true);
 });
 
-test("a count is written when it is due, without another picture; what changed and went back never is", async () => {
+test("stores a count when it is due, without another frame, and never a reverted change", async () => {
   const stage = await openStage();
   const [wavering, lasting] = [await stage.process(), await stage.process()];
   const slow = await stage.subscribe(wavering, "target-count");
@@ -118,22 +118,22 @@ test("a count is written when it is due, without another picture; what changed a
   await stage.webhooks.flush();
   const first = await stage.arrive(quick);
   lasting.show(1);
-  await eventually(async () => (await stage.parcels(quick)).length === 1, "the second count");
+  await eventually(async () => (await stage.deliveries(quick)).length === 1, "the second count");
   wavering.end();
   await eventually(async () => (await rowsOf(wavering)) === 0, "its subscription is gone");
-  const read = (parcels: Awaited<ReturnType<Stage["parcels"]>>) => {
-    const bodies = parcels.map(({ body }) => body);
+  const read = (stored: Awaited<ReturnType<Stage["deliveries"]>>) => {
+    const bodies = stored.map(({ body }) => body);
     for (const body of bodies) assert.deepEqual(checkTargetCount(body), []);
     return bodies.map((body) => [body.track_count, "previous_count" in body && body.previous_count]);
   };
-  assert.deepEqual(read(await stage.parcels(slow)), [[2, 0]]);
-  assert.deepEqual(read([...first, ...(await stage.parcels(quick))]), [
+  assert.deepEqual(read(await stage.deliveries(slow)), [[2, 0]]);
+  assert.deepEqual(read([...first, ...(await stage.deliveries(quick))]), [
     [2, 0],
     [1, 2],
   ]);
 });
 
-test("while a receiver is away tracks are gathered into the one that waits, and only the last count is told", async () => {
+test("amends the waiting delivery and sends only the last count while a receiver is offline", async () => {
   const stage = await openStage();
   const process = await stage.process();
   const tracks = await stage.subscribe(process, "new-tracks", { backoffSeconds: 0.1 });
@@ -142,15 +142,15 @@ test("while a receiver is away tracks are gathered into the one that waits, and 
   for (const ids of shown) {
     process.show(...ids);
     await stage.webhooks.flush();
-    const dueMs = (await stage.parcels(tracks)).at(-1)?.dueMs ?? 0;
+    const dueMs = (await stage.deliveries(tracks)).at(-1)?.dueMs ?? 0;
     await eventually(() => Date.now() > dueMs, "its time has come");
   }
-  assert.deepEqual(await stage.toldIds(tracks), [[1], [2, 3, 4]]);
-  const countsOf = async () => (await stage.parcels(counts)).map(({ body }) => body.track_count);
+  assert.deepEqual(await stage.sentIds(tracks), [[1], [2, 3, 4]]);
+  const countsOf = async () => (await stage.deliveries(counts)).map(({ body }) => body.track_count);
   assert.deepEqual(await countsOf(), [1]);
   await stage.arrive(counts);
   process.show(4, 5, 6);
-  await eventually(async () => (await stage.parcels(counts)).length > 0, "the count of now");
+  await eventually(async () => (await stage.deliveries(counts)).length > 0, "the count of now");
   assert.deepEqual(await countsOf(), [3]);
   process.show(6);
   process.end();
@@ -158,7 +158,7 @@ test("while a receiver is away tracks are gathered into the one that waits, and 
   assert.deepEqual(await countsOf(), [3, 1]);
 });
 
-test("a server that is killed forgets nothing that was gathered, and the next one tells nothing twice", async () => {
+test("loses nothing when the server is killed, and repeats nothing on the next server", async () => {
   const stage = await openStage();
   const process = await stage.process();
   const tracks = await stage.subscribe(process);
@@ -167,30 +167,30 @@ test("a server that is killed forgets nothing that was gathered, and the next on
     process.show(...ids);
     await stage.webhooks.flush();
   }
-  // Killed: nobody says good-bye.
-  const { next, process: again } = await takeUp(stage, process, 1004);
+  // Killed, without a clean shutdown.
+  const { next, process: again } = await claimAgain(stage, process, 1004);
   again.show(1004, 1005);
   await next.webhooks.flush();
-  assert.deepEqual(await next.toldIds(tracks), [[1, 2], [3], [1004, 1005]]);
-  const dues = (await next.parcels(tracks)).map(({ dueMs }) => dueMs);
+  assert.deepEqual(await next.sentIds(tracks), [[1, 2], [3], [1004, 1005]]);
+  const dues = (await next.deliveries(tracks)).map(({ dueMs }) => dueMs);
   for (const [at, dueMs] of dues.slice(1).entries()) assert.ok(dueMs - (dues[at] ?? 0) >= HOUR_MS);
-  // Two were told, and two there are.
-  assert.equal((await next.parcels(counts)).length, 1);
+  // The count is the same as before.
+  assert.equal((await next.deliveries(counts)).length, 1);
   // The one that was seen just before counts for nothing, the last one does.
   again.show(1004);
   again.end();
   await next.webhooks.flush();
-  const told = (await next.parcels(counts)).map(({ body }) => [
+  const sent = (await next.deliveries(counts)).map(({ body }) => [
     body.track_count,
     "previous_count" in body && body.previous_count,
   ]);
-  assert.deepEqual(told, [
+  assert.deepEqual(sent, [
     [2, 0],
     [1, 2],
   ]);
 });
 
-test("a process that ends sends what was gathered at once, and its subscriptions are gone", async () => {
+test("sends the rest at once and deletes the subscriptions when the process ends", async () => {
   const stage = await openStage();
   for (const state of ["finished", "failed"] as const) {
     const process = await stage.process();
@@ -203,18 +203,18 @@ test("a process that ends sends what was gathered at once, and its subscriptions
     process.show(2, 4, 5);
     process.end(state);
     await eventually(async () => (await rowsOf(process)) === 0, "its subscriptions are gone");
-    assert.deepEqual(await stage.toldIds(tracks), [[1], [2, 3, 4, 5]]);
-    const told = (await stage.parcels(counts)).map(({ body }) => body.track_count);
-    assert.deepEqual(told, [1, 3]);
+    assert.deepEqual(await stage.sentIds(tracks), [[1], [2, 3, 4, 5]]);
+    const sent = (await stage.deliveries(counts)).map(({ body }) => body.track_count);
+    assert.deepEqual(sent, [1, 3]);
     for (const uuid of [tracks, counts]) {
-      for (const { dueMs } of await stage.parcels(uuid)) assert.ok(dueMs <= Date.now());
+      for (const { dueMs } of await stage.deliveries(uuid)) assert.ok(dueMs <= Date.now());
       const [destination] = await sql<{ isClosed: boolean }[]>`select is_closed from destinations where uuid = ${uuid}`;
       assert.equal(destination?.isClosed, true);
     }
   }
 });
 
-test("a server that ends leaves its subscriptions to the next, with what was gathered", async () => {
+test("leaves subscriptions and collected tracks to the next server", async () => {
   const stage = await openStage();
   const process = await stage.process();
   const uuid = await stage.subscribe(process);
@@ -223,67 +223,67 @@ test("a server that ends leaves its subscriptions to the next, with what was gat
   process.show(2);
   process.halt();
   await stage.webhooks.close();
-  assert.deepEqual([await stage.toldIds(uuid), await rowsOf(process)], [[[1], [2]], 1]);
+  assert.deepEqual([await stage.sentIds(uuid), await rowsOf(process)], [[[1], [2]], 1]);
 });
 
-test("pictures that come before it is known who has subscribed are not lost", async () => {
+test("keeps messages that arrive before the subscriptions are loaded", async () => {
   const stage = await openStage();
   const process = await stage.process();
   const uuid = await stage.subscribe(process);
-  const { next, process: again } = await takeUp(stage, process, 1);
+  const { next, process: again } = await claimAgain(stage, process, 1);
   again.show(7);
   again.show(8);
   await next.webhooks.flush();
-  assert.deepEqual(await next.toldIds(uuid), [[7, 8]]);
+  assert.deepEqual(await next.sentIds(uuid), [[7, 8]]);
 });
 
-test("while the database refuses all is gathered in one parcel, and written when it is back", async () => {
+test("collects everything in one delivery while the database fails, and stores it afterwards", async () => {
   const stage = await openStage();
   const process = await stage.process();
   const uuid = await stage.subscribe(process, "new-tracks", { backoffSeconds: 0 });
-  await sql`alter table parcels rename to parcels_away`;
+  await sql`alter table parcels rename to parcels_moved`;
   try {
     for (const id of [1, 2, 3]) {
       process.show(id);
       await stage.webhooks.flush();
     }
   } finally {
-    await sql`alter table parcels_away rename to parcels`;
+    await sql`alter table parcels_moved rename to parcels`;
   }
-  await eventually(async () => (await stage.parcels(uuid)).length > 0, "it is written");
-  assert.deepEqual(await stage.toldIds(uuid), [[1, 2, 3]]);
+  await eventually(async () => (await stage.deliveries(uuid)).length > 0, "it is written");
+  assert.deepEqual(await stage.sentIds(uuid), [[1, 2, 3]]);
 });
 
-test("a commit of which nobody heard is not written again", async () => {
-  let isDeaf = false;
-  const deaf = new Proxy(sql, {
+test("does not repeat a commit whose answer was lost", async () => {
+  let losesAnswers = false;
+  const lossy = new Proxy(sql, {
     get: (target, name) =>
       name !== "begin"
         ? Reflect.get(target, name)
         : async (work: Parameters<Sql["begin"]>[0]) => {
             const result = await (target.begin as (work: unknown) => Promise<unknown>)(work);
-            if (isDeaf) throw new Error("the connection is lost");
+            if (losesAnswers) throw new Error("the connection is lost");
             return result;
           },
   });
-  const stage = await Stage.open(deaf);
+  const stage = await Stage.open(lossy);
   after(() => stage.close());
   const process = await stage.process();
   const tracks = await stage.subscribe(process);
   const counts = await stage.subscribe(process, "target-count");
   for (const ids of [[1], [1, 2], [1, 2, 3]]) {
-    isDeaf = true;
+    losesAnswers = true;
     process.show(...ids);
     await stage.webhooks.flush();
-    isDeaf = false;
+    losesAnswers = false;
     await stage.webhooks.flush();
   }
   await stage.webhooks.flush();
-  assert.deepEqual(await stage.toldIds(tracks), [[1], [2, 3]]);
-  assert.equal((await stage.parcels(counts)).length, 1);
+  assert.deepEqual(await stage.sentIds(tracks), [[1], [2, 3]]);
+  assert.equal((await stage.deliveries(counts)).length, 1);
 });
 
-test("whoever lost the process to another machine writes nothing more, and one who unsubscribed hears nothing more", async () => {
+test("stores nothing after the claim is lost, nor after unsubscribing", async () => {
   const stage = await openStage();
   const [lost, left] = [await stage.process(), await stage.process()];
   const [of, gone] = [await stage.subscribe(lost), await stage.subscribe(left)];
@@ -291,10 +291,10 @@ test("whoever lost the process to another machine writes nothing more, and one w
   assert.deepEqual(await stage.webhooks.unsubscribe(left.row.uuid, {}), [gone]);
   for (const process of [lost, left]) process.show(1);
   await stage.webhooks.flush();
-  assert.deepEqual([await stage.toldIds(of), await stage.toldIds(gone), await rowsOf(left)], [[], [], 0]);
+  assert.deepEqual([await stage.sentIds(of), await stage.sentIds(gone), await rowsOf(left)], [[], [], 0]);
 });
 
-test("subscriptions of processes that ended unseen are closed in the end", async () => {
+test("closes subscriptions of processes that ended without a node", async () => {
   const stage = await openStage();
   const process = await stage.process();
   const uuid = await stage.subscribe(process);
@@ -307,7 +307,7 @@ test("subscriptions of processes that ended unseen are closed in the end", async
   assert.equal(destination?.isClosed, true);
 });
 
-test("a thousand subscriptions to a process cost one ear, and all are told", async () => {
+test("serves a thousand subscriptions to a process with one listener", async () => {
   const stage = await openStage();
   const first = await stage.process();
   const rows = Array.from({ length: 1000 }, (_, number) => ({
@@ -324,24 +324,24 @@ test("a thousand subscriptions to a process cost one ear, and all are told", asy
   await sql`
     insert into destinations (uuid, user_uuid, kind, target)
     select uuid, user_uuid, 'webhook', ${sql.typed.sealed({})} from subscriptions where process_uuid = ${first.row.uuid}`;
-  const { next, process } = await takeUp(stage, first, 1);
+  const { next, process } = await claimAgain(stage, first, 1);
   process.show(1, 2, 3);
   await next.webhooks.flush();
   process.show(4);
   await next.webhooks.flush();
   assert.equal(process.listeners.length, 1);
-  const [count] = await sql<{ parcels: number; told: number }[]>`
-    select count(*) as parcels, count(distinct destination_uuid) as told
+  const [count] = await sql<{ stored: number; served: number }[]>`
+    select count(*) as stored, count(distinct destination_uuid) as served
     from parcels join subscriptions on subscriptions.uuid = destination_uuid where process_uuid = ${process.row.uuid}`;
-  assert.deepEqual({ ...count }, { parcels: 1500, told: 1000 });
+  assert.deepEqual({ ...count }, { stored: 1500, served: 1000 });
   process.end();
   await eventually(async () => (await rowsOf(process)) === 0, "its subscriptions are gone");
 });
 
-/** A server with the real supervisor, and all ids that its processes show. */
+/** A server with the real supervisor. Collects all ids of tracks of its processes in `shown`. */
 async function serve(shown: number[], more: Parameters<typeof openSupervisor>[1] = {}) {
   const config = makeConfig({ WEBHOOKS_GATHER_SECONDS: "0.01" });
-  const webhooks = new Webhooks({ sql, config, delivery: stillOutbox, log: silentLog });
+  const webhooks = new Webhooks({ sql, config, delivery: idleOutbox, log: silentLog });
   const witness: ProcessListener = {
     follow: (process) =>
       void process.follow((notice) => {
@@ -357,12 +357,12 @@ async function serve(shown: number[], more: Parameters<typeof openSupervisor>[1]
   return { stage, webhooks, stop };
 }
 
-async function readTold(uuid: string): Promise<readonly number[]> {
+async function readSent(uuid: string): Promise<readonly number[]> {
   const rows = await sql<{ body: string }[]>`select body from parcels where destination_uuid = ${uuid} order by seq`;
   return rows.flatMap(({ body }) => (JSON.parse(body) as NewTracksNotification).detections.map(({ id }) => id));
 }
 
-test("tracks are told once each while the runner is killed and the server started again; with the process the subscription ends", async () => {
+test("sends tracks once while the runner is killed and the server restarted, until the process ends", async () => {
   const shown: number[] = [];
   const first = await serve(shown);
   const { user, sourceUuid, supervisor, inside } = first.stage;
@@ -373,24 +373,24 @@ test("tracks are told once each while the runner is killed and the server starte
     notification_format: "simple" as const,
   };
   const { uuid } = await first.webhooks.subscribe(supervisor, { user, processUuid: process, wish });
-  const tellMore = async (what: string) => {
-    const before = (await readTold(uuid)).length;
-    await eventually(async () => (await readTold(uuid)).length > before + 3, what);
+  const expectMore = async (what: string) => {
+    const before = (await readSent(uuid)).length;
+    await eventually(async () => (await readSent(uuid)).length > before + 3, what);
   };
-  await tellMore("tracks are told");
+  await expectMore("tracks are sent");
   globalThis.process.kill((await inside(process)).pid, "SIGKILL");
   await first.stage.waitFor(process, ({ type }) => type === "restarting");
-  await tellMore("the next runner's are told");
+  await expectMore("those of the next runner are sent");
   await first.stop();
   const second = await serve(shown, { user, sourceUuid });
-  await tellMore("those of the next server are told");
+  await expectMore("those of the next server are sent");
   await second.stage.supervisor.stop(user, process);
   await eventually(
     async () => (await sql`select from subscriptions where process_uuid = ${process}`).count === 0,
     "the subscription is gone",
   );
   await second.stop();
-  const told = await readTold(uuid);
-  assert.deepEqual(told, shown.slice(shown.indexOf(told[0] ?? 0)));
-  assert.equal(new Set(told).size, told.length);
+  const sent = await readSent(uuid);
+  assert.deepEqual(sent, shown.slice(shown.indexOf(sent[0] ?? 0)));
+  assert.equal(new Set(sent).size, sent.length);
 });

@@ -23,7 +23,7 @@ const MEDIA_HUB = "server/media/media-hub.test.ts";
 const RECORDINGS = "server/media/recordings/recordings.test.ts";
 
 const WEBHOOKS = "server/api/webhooks.test.ts";
-const GATHERERS = "server/webhooks/gather/gather.test.ts";
+const COLLECTORS = "server/webhooks/collectors.test.ts";
 
 const ALERTS = "server/api/alerts.test.ts";
 const ALERTS_NOTIFY: Shown = [
@@ -187,10 +187,7 @@ export const STREAMS = {
     ],
   ],
   "/process/{process_uuid}/drone_data": [
-    [
-      TELEMETRY,
-      "frames get the telemetry of their time, also after the broker was killed in mid-flight and the runner too",
-    ],
+    [TELEMETRY, "frames carry the telemetry of their time, also after the broker and the runner were killed"],
     [PROCESS_TELEMETRY, "static telemetry applies at all times, to every runner and every later subscriber"],
     [SOCKETS, "are refused when the graph detects nothing, but exist for drone data and telemetry all the same"],
   ],
@@ -208,24 +205,15 @@ export const STREAMS = {
 export const EVENT_ROWS = {
   "new-tracks: a new track is detected on the subscribed process": [
     NOTIFIED,
-    [
-      GATHERERS,
-      "every new track is told exactly once, in the order in which they were shown, for any pictures and interval",
-    ],
+    [COLLECTORS, "sends every new track once, in the order of appearance, for any frames and interval"],
   ],
   "(second type): the number of detected targets changes": [
     NOTIFIED,
-    [
-      GATHERERS,
-      "counts tell a chain of changes that leads from 0 to the last picture's, for any pictures and interval",
-    ],
+    [COLLECTORS, "sends counts as a chain of changes from 0 to the last count, for any frames and interval"],
   ],
   "Notifications are spaced by at least backoff_seconds": [
     NOTIFIED,
-    [
-      GATHERERS,
-      "two notifications are never nearer than the interval, but for the last of a process; the first comes at once",
-    ],
+    [COLLECTORS, "keeps the interval between notifications, except for the last of a process; sends the first at once"],
   ],
   "Body of a new-tracks notification": [NOTIFIED],
   "Alert notifications": [

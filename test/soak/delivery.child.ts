@@ -31,16 +31,16 @@ process.on("message", () => {
 async function load(): Promise<void> {
   while (isLoading) {
     const chosen = destinations.filter(() => Math.random() < 0.7).map(({ uuid }) => uuid);
-    const parcels = chosen.map((destinationUuid) => {
+    const deliveries = chosen.map((destinationUuid) => {
       const id = newUuid();
-      return { id, destinationUuid, body: { id, text: "x".repeat(Math.random() * 500) } };
+      return { id, destinationUuid, body: JSON.stringify({ id, text: "x".repeat(Math.random() * 500) }) };
     });
     await sql.begin(async (tx) => {
-      if (parcels.length === 0) return;
-      await outbox.enqueue(tx, parcels);
+      if (deliveries.length === 0) return;
+      await outbox.enqueue(tx, deliveries);
       await tx`
         insert into promised (destination_uuid, seq, id, body)
-        select destination_uuid, seq, id, body from parcels where id in ${tx(parcels.map(({ id }) => id))}`;
+        select destination_uuid, seq, id, body from parcels where id in ${tx(deliveries.map(({ id }) => id))}`;
     });
     outbox.wake();
     await wait(PAUSE_MS * Math.random());

@@ -1,7 +1,6 @@
 /** Notifies of every track that matches a filter inside a region. */
 import { type Static, Type } from "typebox";
 import {
-  type AlertEvent,
   type AlertType,
   type Evaluator,
   exampleOutput,
@@ -9,6 +8,7 @@ import {
   HOLD_MS,
   NO_EVENTS,
   none,
+  type RuleMatch,
   type Scene,
   type Sighting,
   seconds,
@@ -90,8 +90,8 @@ class FilterSearch implements Evaluator {
     this.#trigger = trigger;
   }
 
-  see({ timeMs, inferred, sightings, ended }: Scene): readonly AlertEvent[] {
-    let events: AlertEvent[] | null = null;
+  see({ timeMs, inferred, sightings, ended }: Scene): readonly RuleMatch[] {
+    let events: RuleMatch[] | null = null;
     let matching = 0;
     for (const sighting of sightings) {
       if (!this.#filter.isSeen(sighting)) continue;
@@ -154,7 +154,7 @@ class FilterSearch implements Evaluator {
   }
 }
 
-function describe(sighting: Sighting, sinceMs: number, timeMs: number): AlertEvent {
+function describe(sighting: Sighting, sinceMs: number, timeMs: number): RuleMatch {
   const data = {
     track_id: sighting.track.id,
     since: new Date(sinceMs).toISOString(),

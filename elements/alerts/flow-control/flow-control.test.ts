@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import type { AlertEvent, Evaluator, Sighting } from "../alert-type.ts";
+import type { Evaluator, RuleMatch, Sighting } from "../alert-type.ts";
 import type { Point } from "../region.ts";
 import { boxAt, brief, evaluatorOf, faultsOf, placedAt, sceneAt, seenAt } from "../scene.fixture.ts";
 
@@ -10,7 +10,7 @@ interface Totals {
   readonly backward: number;
 }
 
-const totalsOf = (events: readonly AlertEvent[]): Totals => {
+const totalsOf = (events: readonly RuleMatch[]): Totals => {
   const data = events.at(-1)?.data as { forward_total: number; backward_total: number } | undefined;
   return { forward: data?.forward_total ?? 0, backward: data?.backward_total ?? 0 };
 };
@@ -24,7 +24,7 @@ const MIDDLE = {
   ],
 };
 
-function walk(evaluator: Evaluator, sightings: readonly (Sighting | null)[], stepMs = 100): readonly AlertEvent[] {
+function walk(evaluator: Evaluator, sightings: readonly (Sighting | null)[], stepMs = 100): readonly RuleMatch[] {
   return sightings.flatMap((one, i) => evaluator.see(sceneAt(i * stepMs, one === null ? [] : [one])));
 }
 

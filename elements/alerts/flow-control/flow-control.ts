@@ -1,7 +1,6 @@
 /** Counts tracks that cross a line. */
 import { type Static, Type } from "typebox";
 import {
-  type AlertEvent,
   type AlertType,
   count,
   type Evaluator,
@@ -9,6 +8,7 @@ import {
   FORGOTTEN_MS,
   MAX_LISTED,
   NO_EVENTS,
+  type RuleMatch,
   type Scene,
   type Sighting,
   seconds,
@@ -143,7 +143,7 @@ class FlowControl implements Evaluator {
     this.#windowMs = parameters.window_seconds * 1000;
   }
 
-  see({ timeMs, sightings, ended }: Scene): readonly AlertEvent[] {
+  see({ timeMs, sightings, ended }: Scene): readonly RuleMatch[] {
     let isNew = false;
     for (const sighting of sightings) if (this.#filter.isSeen(sighting) && this.#follow(sighting, timeMs)) isNew = true;
     for (const id of ended) this.#paths.delete(id);
@@ -200,7 +200,7 @@ class FlowControl implements Evaluator {
     return true;
   }
 
-  #evaluate(timeMs: number): readonly AlertEvent[] {
+  #evaluate(timeMs: number): readonly RuleMatch[] {
     for (const [id, crossing] of this.#crossings) {
       if (timeMs - crossing.timeMs < this.#windowMs && this.#crossings.size <= MAX_CROSSINGS) break;
       this.#crossings.delete(id);

@@ -1,12 +1,12 @@
 /** Follows one track and reports its position. */
 import { type Static, Type } from "typebox";
 import {
-  type AlertEvent,
   type AlertType,
   type Evaluator,
   exampleOutput,
   NO_EVENTS,
   none,
+  type RuleMatch,
   type Scene,
   type Sighting,
   seconds,
@@ -104,7 +104,7 @@ class FollowTrack implements Evaluator {
     this.#parameters = parameters;
   }
 
-  see(scene: Scene): readonly AlertEvent[] {
+  see(scene: Scene): readonly RuleMatch[] {
     const followed = this.#followed;
     if (followed === null) return this.#select(scene);
     if (this.#hasJumped) return this.#lose(followed, "stream_jumped", scene);
@@ -127,7 +127,7 @@ class FollowTrack implements Evaluator {
     this.#hasJumped = this.#followed !== null;
   }
 
-  #lose(followed: FollowedTrack, reason: LossReason, scene: Scene): readonly AlertEvent[] {
+  #lose(followed: FollowedTrack, reason: LossReason, scene: Scene): readonly RuleMatch[] {
     this.#followed = null;
     this.#hasJumped = false;
     this.#previousId = followed.id;
@@ -140,7 +140,7 @@ class FollowTrack implements Evaluator {
     return [{ event: "cleared", sightings: [followed.sighting], data }, ...this.#select(scene)];
   }
 
-  #select({ timeMs, sightings, ended }: Scene): readonly AlertEvent[] {
+  #select({ timeMs, sightings, ended }: Scene): readonly RuleMatch[] {
     let chosen: Sighting | null = null;
     for (const sighting of sightings)
       if (this.#isCandidate(sighting) && (chosen === null || this.#isBetter(sighting, chosen)))

@@ -2,7 +2,6 @@
 import { type Static, Type } from "typebox";
 import type { JsonRecord } from "../../../schemas/json.ts";
 import {
-  type AlertEvent,
   type AlertType,
   count,
   type Evaluator,
@@ -10,6 +9,7 @@ import {
   HOLD_MS,
   MAX_LISTED,
   NO_EVENTS,
+  type RuleMatch,
   type Scene,
   type Sighting,
   seconds,
@@ -111,7 +111,7 @@ export class GridDensity implements Evaluator {
     this.#grid = parameters;
   }
 
-  see(scene: Scene): readonly AlertEvent[] {
+  see(scene: Scene): readonly RuleMatch[] {
     for (const id of scene.ended) this.#leave(id);
     let seen = 0;
     for (const sighting of scene.sightings)
@@ -170,7 +170,7 @@ export class GridDensity implements Evaluator {
     this.#occupants.delete(id);
   }
 
-  #evaluate(timeMs: number): readonly AlertEvent[] {
+  #evaluate(timeMs: number): readonly RuleMatch[] {
     const dense = this.#findDense(timeMs);
     if (dense === null) {
       if (this.#notified === null) return NO_EVENTS;
