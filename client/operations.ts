@@ -1298,47 +1298,47 @@ export class Operations {
     this.#send = send;
   }
 
-  /** Says how the service is. Needs no key. With a valid one it says how each part is. */
+  /** Get the status of the service. Needs no key. With a valid key it includes the status of each component. */
   getStatus(call?: Call): Promise<Status> {
     return this.#send({ method: "GET", path: "/status" }, {}, call);
   }
 
-  /** Validates an API key. 403 says by its `code` whether the key is missing, not valid or expired. GET and POST answer alike. */
+  /** Validate an API key. On 403, `code` says whether the key is missing, invalid or expired. GET and POST are equivalent. */
   login(call?: Call): Promise<Login> {
     return this.#send({ method: "GET", path: "/login" }, {}, call);
   }
 
-  /** Validates an API key. 403 says by its `code` whether the key is missing, not valid or expired. GET and POST answer alike. */
+  /** Validate an API key. On 403, `code` says whether the key is missing, invalid or expired. GET and POST are equivalent. */
   loginByPost(call?: Call): Promise<Login> {
     return this.#send({ method: "POST", path: "/login" }, {}, call);
   }
 
-  /** Says what a key may do and what it has left. */
+  /** Get the limits, features and remaining minutes of a key. */
   getUserInfo(call?: Call): Promise<UserInformation> {
     return this.#send({ method: "GET", path: "/user_info" }, {}, call);
   }
 
-  /** Says what a key has left, as it was said before `GET /user_info`. Deprecated. */
+  /** Get the remaining minutes of a key, in the format used before `GET /user_info`. Deprecated. */
   getInfo(call?: Call): Promise<OldInformation> {
     return this.#send({ method: "GET", path: "/info" }, {}, call);
   }
 
-  /** Hands pending minutes of a master key to itself or to one of its children. All or nothing. Two such calls at once never hand out more than there is. To a key without a limit nothing is handed, since it would be lost: 409 `minutes_unlimited`. */
+  /** Allocate pending minutes of a master key to itself or to one of its child keys. All or nothing. Concurrent calls never allocate more than is pending. A key without a limit cannot receive minutes, since they would be lost: 409 `minutes_unlimited`. */
   allocateMinutes(input: { body: Allocation }, call?: Call): Promise<Allocated> {
     return this.#send({ method: "POST", path: "/subscription/allocate", bodyType: "application/json" }, input, call);
   }
 
-  /** Uploads a video file. A form with the file (mp4, mov or avi) as `file`, and optionally an `alias`: else the file's name is the alias. A file in a part of another name is taken too, as long as it is the only one. A file with the same bytes as one of yours is not stored again. */
+  /** Upload a video file. A form with the file (mp4, mov or avi) in the part `file`, and an optional `alias`; the default alias is the file name. A part with another name is accepted if it contains the only file. If you already have a source with the same bytes, that source is returned and nothing is stored. */
   uploadVideo(input: { body: FormData }, call?: Call): Promise<Source> {
     return this.#send({ method: "POST", path: "/video", bodyType: "multipart/form-data" }, input, call);
   }
 
-  /** Registers a live stream. One with the same address and telemetry as a source of yours is not registered again. An address of this service's own media server (`rtmp://{host}:1935/<username>/<path>` or `rtsp://{host}:8554/<username>/<path>`) makes it a media-server source: publish your stream to that address, with your key as the password or as `?api_key=`. */
+  /** Register a live stream. If you already have a source with the same URL and telemetry, that source is returned. A URL of this service's media server (`rtmp://{host}:1935/<username>/<path>` or `rtsp://{host}:8554/<username>/<path>`) makes it a media-server source: publish your stream to that URL, with your API key as the password or as `?api_key=`. */
   registerStream(input: { body: NewStream }, call?: Call): Promise<Source> {
     return this.#send({ method: "POST", path: "/stream", bodyType: "application/json" }, input, call);
   }
 
-  /** Lists your sources. */
+  /** List your sources. */
   listSources(
     input: { limit?: number; cursor?: string } = {},
     call?: Call,
@@ -1350,17 +1350,17 @@ export class Operations {
     return this.#send({ method: "GET", path: "/sources", query: ["limit", "cursor"] }, input, call);
   }
 
-  /** Shows a source. */
+  /** Get a source. */
   readSource(input: { source_id: string }, call?: Call): Promise<Source> {
     return this.#send({ method: "GET", path: "/source/{source_id}" }, input, call);
   }
 
-  /** Changes the alias or the telemetry of a source. */
+  /** Change the alias or the telemetry of a source. */
   changeSource(input: { source_id: string; body: SourceChange }, call?: Call): Promise<Source> {
     return this.#send({ method: "PATCH", path: "/source/{source_id}", bodyType: "application/json" }, input, call);
   }
 
-  /** Removes a source that no process runs on, and its file. */
+  /** Delete a source that no process uses, and its file. */
   deleteSource(
     input: { source_id: string },
     call?: Call,
@@ -1372,7 +1372,7 @@ export class Operations {
     return this.#send({ method: "DELETE", path: "/source/{source_id}" }, input, call);
   }
 
-  /** Lists the recordings of your media-server sources. Each time a stream is published a recording begins, and ends with it; `stopped_at` is null until then. They are kept when their source is deleted, for as long as recordings are kept. */
+  /** List the recordings of your media-server sources. A recording starts when a stream is published and ends with it; until then `stopped_at` is null. Recordings are kept for their retention time, also when their source is deleted. */
   listRecordings(
     input: { limit?: number; cursor?: string; source_uuid?: string; since?: string; until?: string } = {},
     call?: Call,
@@ -1388,7 +1388,7 @@ export class Operations {
     );
   }
 
-  /** Starts a process on a source. Answers when the first frame of the source has been decoded, or within 5 seconds that there is none (400) or that this machine is too busy to start it now (503 with `Retry-After`). A start that fails, or whose client has gone before it was answered, leaves no process. */
+  /** Start a process on a source. Answers when the first frame of the source has been decoded. If no frame arrives within 5 seconds it answers 400; if this machine is too busy to start the process now, 503 with `Retry-After`. A start that fails, or whose client disconnects before the answer, leaves no process. */
   startProcess(
     input: { source_uuid: string; graph?: string; body?: StartProcess },
     call?: Call,
@@ -1400,7 +1400,7 @@ export class Operations {
     );
   }
 
-  /** Lists your processes. Those that are active; with `state=all` those that have finished or failed too. */
+  /** List your processes. Active processes; with `state=all` also those that have finished or failed. */
   listProcesses(
     input: { limit?: number; cursor?: string; state?: "active" | "all" } = {},
     call?: Call,
@@ -1412,17 +1412,17 @@ export class Operations {
     return this.#send({ method: "GET", path: "/processes", query: ["limit", "cursor", "state"] }, input, call);
   }
 
-  /** Stops all of your processes. Answers when all of them are gone. */
+  /** Stop all your processes. Answers when all of them have stopped. */
   stopProcesses(call?: Call): Promise<StoppedProcesses> {
     return this.#send({ method: "DELETE", path: "/processes" }, {}, call);
   }
 
-  /** Shows a process. */
+  /** Get a process. */
   readProcess(input: { process_uuid: string }, call?: Call): Promise<Process> {
     return this.#send({ method: "GET", path: "/process/{process_uuid}" }, input, call);
   }
 
-  /** Stops a process. Answers when it is gone. What has ended already is gone. One that another machine runs is stopped there. */
+  /** Stop a process. Answers when the process has stopped; at once for one that has already ended. A process on another machine is stopped there. */
   stopProcess(
     input: { process_uuid: string },
     call?: Call,
@@ -1434,17 +1434,17 @@ export class Operations {
     return this.#send({ method: "DELETE", path: "/process/{process_uuid}" }, input, call);
   }
 
-  /** Pauses a process. Sockets and outputs stay, nothing flows, minutes do not count. The limit of processes does. */
+  /** Pause a process. Sockets and outputs stay open, but no data flows. Paused time uses no minutes; the process still counts towards the process limit. */
   pauseProcess(input: { process_uuid: string }, call?: Call): Promise<Process> {
     return this.#send({ method: "POST", path: "/process/{process_uuid}/pause" }, input, call);
   }
 
-  /** Resumes a paused process. A file goes on where it stopped, a live source with what is live now. */
+  /** Resume a paused process. A file continues where it was paused, a live source with its current frame. */
   resumeProcess(input: { process_uuid: string }, call?: Call): Promise<Process> {
     return this.#send({ method: "POST", path: "/process/{process_uuid}/resume" }, input, call);
   }
 
-  /** Stops a process. Use `DELETE /process/{process_uuid}`. Deprecated. */
+  /** Stop a process. Use `DELETE /process/{process_uuid}`. Deprecated. */
   stopProcessOld(
     input: { process_uuid: string },
     call?: Call,
@@ -1456,32 +1456,32 @@ export class Operations {
     return this.#send({ method: "POST", path: "/process/{process_uuid}/stop" }, input, call);
   }
 
-  /** Stops all of your processes. Use `DELETE /processes`. Deprecated. */
+  /** Stop all your processes. Use `DELETE /processes`. Deprecated. */
   stopProcessesOld(call?: Call): Promise<StoppedProcesses> {
     return this.#send({ method: "POST", path: "/process/stop_all" }, {}, call);
   }
 
-  /** Processed frames as a stream of JPEGs. Each part has `X-Timestamp`, the time of its frame. Frames are encoded only while somebody looks. A slow viewer misses frames; one that takes nothing for `streams.feed_stall_seconds` is let go. Any number of viewers, up to 1000 of one process with those of its events. Ends with the process. */
+  /** Processed frames as a stream of JPEGs. Each part has the header `X-Timestamp`, the time of its frame. Frames are encoded only while there are viewers. A slow viewer misses frames; a viewer that reads nothing for `streams.feed_stall_seconds` is disconnected. Feed and events of one process share a limit of 1000 viewers. The stream ends with the process. */
   watchFeed(input: { process_uuid: string; overlay?: "boxes" | "none" }, call?: Call): Promise<Answer> {
     return this.#send({ method: "GET", path: "/process/{process_uuid}/feed", query: ["overlay"] }, input, call);
   }
 
-  /** What happens in a process, as server-sent events. `detections` (one frame on which inference ran), `drone` (where the camera is and looks, as on `drone_data`), `state` (first, last and whenever it changes), `stats` (once a second), `telemetry` (of a source that has some: first, and when its standing changes), `alert` (a notice). Any number of viewers, up to 1000 of one process with those of its feed. A viewer that does not keep up loses the oldest events, and the next one says how many (`dropped`). Nothing is sent again: `Last-Event-ID` is ignored. Ends with the process. */
+  /** Events of a process, as server-sent events. `detections` (one frame on which inference ran), `drone` (camera position and attitude, as on `drone_data`), `state` (first, last and on every change), `stats` (once a second), `telemetry` (for a source with telemetry: first, and when its status changes), `alert` (a notification). Feed and events of one process share a limit of 1000 viewers. A viewer that does not keep up loses the oldest events; the next event says how many (`dropped`). Events are not sent again: `Last-Event-ID` is ignored. The stream ends with the process. */
   watchEvents(input: { process_uuid: string }, call?: Call): Promise<Answer> {
     return this.#send({ method: "GET", path: "/process/{process_uuid}/events" }, input, call);
   }
 
-  /** One file of the processed video of a process: fragmented MP4. Of keys with process recording. A new file begins with each start of its runner, and when one is as long as recordings are cut; `recordings` of the process lists them. They are kept as long as recordings are. Whole, or the part that `Range` asks for; while it runs, what there is of it. */
+  /** Download one file of the processed video of a process: fragmented MP4. For keys with process recording. A new file starts with each start of the runner, and when a file reaches the configured segment length; `recordings` of the process lists the files. They are kept for the retention time of recordings. The whole file, or the part selected by `Range`; while the process runs, what has been written so far. */
   downloadProcessRecording(input: { process_uuid: string; index: string }, call?: Call): Promise<Answer> {
     return this.#send({ method: "GET", path: "/process/{process_uuid}/recording/{index}" }, input, call);
   }
 
-  /** Attaches an output to a process. An output is attached to one active process at a time. Attaching it there again changes nothing. */
+  /** Attach an output to a process. An output is attached to one active process at a time. Attaching it to the same process again changes nothing. */
   attachOutput(input: { process_uuid: string; output_uuid: string }, call?: Call): Promise<Output> {
     return this.#send({ method: "POST", path: "/process/{process_uuid}/{output_uuid}" }, input, call);
   }
 
-  /** Detaches an output from a process. The output stays registered. */
+  /** Detach an output from a process. The output stays registered. */
   detachOutput(
     input: { process_uuid: string; output_uuid: string },
     call?: Call,
@@ -1493,22 +1493,22 @@ export class Operations {
     return this.#send({ method: "DELETE", path: "/process/{process_uuid}/{output_uuid}" }, input, call);
   }
 
-  /** Websocket: one message for every frame on which inference ran. A client that does not keep up loses the oldest messages, and is told how many in the next one (`dropped`). One client at a time: a second one gets 409. Pinged every 20 s and closed when two pings go unanswered. Closed with 1000 when the process ends, with 1001 when the service is shut down. The key comes as the header `api_key` or as `?api_key=`. */
+  /** Websocket: one message for every frame on which inference ran. A client that does not keep up loses the oldest messages; the next message says how many (`dropped`). One client at a time: a second one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down. Send the key in the header `api_key` or as `?api_key=`. */
   readDetectionData(input: { process_uuid: string }, call?: Call): Promise<Answer> {
     return this.#send({ method: "GET", path: "/process/{process_uuid}/detection_data" }, input, call);
   }
 
-  /** Websocket: telemetry messages as received. Whatever format they came in, in the native fields; of a source with static telemetry its one message, first thing. A client that does not keep up loses the oldest messages, and is told how many in the next one (`dropped`). One client at a time: a second one gets 409. Pinged every 20 s and closed when two pings go unanswered. Closed with 1000 when the process ends, with 1001 when the service is shut down. The key comes as the header `api_key` or as `?api_key=`. */
+  /** Websocket: telemetry messages as received. In the native fields, independent of the format of the source. For a source with static telemetry its only message is sent on connection. A client that does not keep up loses the oldest messages; the next message says how many (`dropped`). One client at a time: a second one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down. Send the key in the header `api_key` or as `?api_key=`. */
   readDroneData(input: { process_uuid: string }, call?: Call): Promise<Answer> {
     return this.#send({ method: "GET", path: "/process/{process_uuid}/drone_data" }, input, call);
   }
 
-  /** Registers an output. One with the same type, url and settings as an output of yours is not registered again. */
+  /** Register an output. If you already have an output with the same type, URL and settings, that output is returned. */
   registerOutput(input: { body: NewOutput }, call?: Call): Promise<Output> {
     return this.#send({ method: "POST", path: "/output", bodyType: "application/json" }, input, call);
   }
 
-  /** Lists your outputs. */
+  /** List your outputs. */
   listOutputs(
     input: { limit?: number; cursor?: string } = {},
     call?: Call,
@@ -1520,12 +1520,12 @@ export class Operations {
     return this.#send({ method: "GET", path: "/outputs", query: ["limit", "cursor"] }, input, call);
   }
 
-  /** Shows an output. */
+  /** Get an output. */
   readOutput(input: { output_uuid: string }, call?: Call): Promise<Output> {
     return this.#send({ method: "GET", path: "/output/{output_uuid}" }, input, call);
   }
 
-  /** Removes an output that is not attached. */
+  /** Delete an output that is not attached. */
   deleteOutput(
     input: { output_uuid: string },
     call?: Call,
@@ -1537,12 +1537,12 @@ export class Operations {
     return this.#send({ method: "DELETE", path: "/output/{output_uuid}" }, input, call);
   }
 
-  /** Websocket: where the camera is, sent by the client. Each text frame is one JSON telemetry message, native or in the format of the source. Where the telemetry of the source does not come by `websocket`, the socket is refused with 409 and the reason. A message that is not valid is answered with `{"error": {…}}` and changes nothing; a valid one is not answered. One client at a time: a second one gets 409. Pinged every 20 s and closed when two pings go unanswered. Closed with 1000 when the process ends, with 1001 when the service is shut down. The key comes as the header `api_key` or as `?api_key=`. */
+  /** Websocket: camera position and attitude, sent by the client. Each text frame is one JSON telemetry message, native or in the format of the source. If the telemetry channel of the source is not `websocket`, the upgrade is rejected with 409 and the reason. An invalid message is answered with `{"error": {…}}` and has no effect; a valid message is not answered. One client at a time: a second one gets 409. The server pings every 20 s and closes the socket when two pings go unanswered. It closes with 1000 when the process ends, with 1001 when the service shuts down. Send the key in the header `api_key` or as `?api_key=`. */
   sendTelemetry(input: { process_uuid: string }, call?: Call): Promise<Answer> {
     return this.#send({ method: "GET", path: "/process/{process_uuid}/telemetry" }, input, call);
   }
 
-  /** A media-server source by low-latency HLS. `index.m3u8` is where players begin; `hls_url` of the record is its address. What playlists refer to is reached with a token of its own. */
+  /** Play a media-server source by low-latency HLS. Players start with `index.m3u8`; `hls_url` of the record is its URL. URLs in playlists contain a session token. */
   readSourceHls(
     input: { source_uuid: string; file: string; _HLS_msn?: number; _HLS_part?: number },
     call?: Call,
@@ -1554,12 +1554,12 @@ export class Operations {
     );
   }
 
-  /** A media-server source by WebRTC (WHEP). The body is the offer of the player, the answer is that of the media server; `Location` is what to DELETE in the end. `webrtc_url` of the record is this address. */
+  /** Play a media-server source by WebRTC (WHEP). The body is the player's SDP offer, the answer is the media server's SDP answer. DELETE the URL in `Location` to end the session. `webrtc_url` of the record is this URL. */
   watchSource(input: { source_uuid: string; body: string }, call?: Call): Promise<Answer> {
     return this.#send({ method: "POST", path: "/source/{source_uuid}/whep", bodyType: "application/sdp" }, input, call);
   }
 
-  /** Ends what was begun with POST /source/{source_uuid}/whep. */
+  /** End a session that was started with POST /source/{source_uuid}/whep. */
   leaveSource(
     input: { source_uuid: string; session: string },
     call?: Call,
@@ -1569,7 +1569,7 @@ export class Operations {
     return this.#send({ method: "DELETE", path: "/source/{source_uuid}/whep/{session}" }, input, call);
   }
 
-  /** A rtsp output by low-latency HLS. `index.m3u8` is where players begin; `hls_url` of the record is its address. What playlists refer to is reached with a token of its own. */
+  /** Play an rtsp output by low-latency HLS. Players start with `index.m3u8`; `hls_url` of the record is its URL. URLs in playlists contain a session token. */
   readOutputHls(
     input: { output_uuid: string; file: string; _HLS_msn?: number; _HLS_part?: number },
     call?: Call,
@@ -1581,12 +1581,12 @@ export class Operations {
     );
   }
 
-  /** A rtsp output by WebRTC (WHEP). The body is the offer of the player, the answer is that of the media server; `Location` is what to DELETE in the end. `webrtc_url` of the record is this address. */
+  /** Play an rtsp output by WebRTC (WHEP). The body is the player's SDP offer, the answer is the media server's SDP answer. DELETE the URL in `Location` to end the session. `webrtc_url` of the record is this URL. */
   watchOutput(input: { output_uuid: string; body: string }, call?: Call): Promise<Answer> {
     return this.#send({ method: "POST", path: "/output/{output_uuid}/whep", bodyType: "application/sdp" }, input, call);
   }
 
-  /** Ends what was begun with POST /output/{output_uuid}/whep. */
+  /** End a session that was started with POST /output/{output_uuid}/whep. */
   leaveOutput(
     input: { output_uuid: string; session: string },
     call?: Call,
@@ -1596,12 +1596,12 @@ export class Operations {
     return this.#send({ method: "DELETE", path: "/output/{output_uuid}/whep/{session}" }, input, call);
   }
 
-  /** One segment of a recording: fragmented MP4. Whole, or the part that `Range` asks for. Of a recording that goes on: what there is of it. */
+  /** Download one segment of a recording: fragmented MP4. The whole file, or the part selected by `Range`. While the recording continues: what has been written so far. */
   downloadRecording(input: { recording_uuid: string; index: string }, call?: Call): Promise<Answer> {
     return this.#send({ method: "GET", path: "/recording/{recording_uuid}/{index}" }, input, call);
   }
 
-  /** Removes a recording that has ended, with its files. */
+  /** Delete a recording that has ended, and its files. */
   deleteRecording(
     input: { recording_uuid: string },
     call?: Call,
@@ -1613,27 +1613,27 @@ export class Operations {
     return this.#send({ method: "DELETE", path: "/recording/{recording_uuid}" }, input, call);
   }
 
-  /** A page that shows the media-server source by HLS. With `?token=` of a signed address, or `?api_key=`, which the page hands on to what it plays. Without either it says that it may not. */
+  /** A page that plays the media-server source by HLS. The page passes `?token=` of a signed URL, or `?api_key=`, on to the stream. Without either it shows that access is denied. */
   getSourceHlsPage(input: { source_uuid: string }, call?: Call): Promise<Answer> {
     return this.#send({ method: "GET", path: "/source/{source_uuid}/hls" }, input, call);
   }
 
-  /** A page that shows the media-server source by WebRTC. With `?token=` of a signed address, or `?api_key=`, which the page hands on to what it plays. Without either it says that it may not. */
+  /** A page that plays the media-server source by WebRTC. The page passes `?token=` of a signed URL, or `?api_key=`, on to the stream. Without either it shows that access is denied. */
   getSourceWebrtcPage(input: { source_uuid: string }, call?: Call): Promise<Answer> {
     return this.#send({ method: "GET", path: "/source/{source_uuid}/webrtc" }, input, call);
   }
 
-  /** A page that shows the rtsp output by HLS. With `?token=` of a signed address, or `?api_key=`, which the page hands on to what it plays. Without either it says that it may not. */
+  /** A page that plays the rtsp output by HLS. The page passes `?token=` of a signed URL, or `?api_key=`, on to the stream. Without either it shows that access is denied. */
   getOutputHlsPage(input: { output_uuid: string }, call?: Call): Promise<Answer> {
     return this.#send({ method: "GET", path: "/output/{output_uuid}/hls" }, input, call);
   }
 
-  /** A page that shows the rtsp output by WebRTC. With `?token=` of a signed address, or `?api_key=`, which the page hands on to what it plays. Without either it says that it may not. */
+  /** A page that plays the rtsp output by WebRTC. The page passes `?token=` of a signed URL, or `?api_key=`, on to the stream. Without either it shows that access is denied. */
   getOutputWebrtcPage(input: { output_uuid: string }, call?: Call): Promise<Answer> {
     return this.#send({ method: "GET", path: "/output/{output_uuid}/webrtc" }, input, call);
   }
 
-  /** A file of the players' pages. */
+  /** A file of the player pages. */
   getPlayerFile(
     input: { file: "player.css" | "screen.js" | "webrtc.js" | "hls.js" | "hls-library.js" },
     call?: Call,
@@ -1641,7 +1641,7 @@ export class Operations {
     return this.#send({ method: "GET", path: "/player/{file}" }, input, call);
   }
 
-  /** The track report of a process, or its tracks as GeoJSON, KML or CSV. Of processes whose key had the track logger when they started. The report of a process that runs tells of the last minutes (`report.window_minutes`, 5 unless configured), that of one that has ended of all of it. `limit` and `cursor` page it, by the ids of the tracks; without them it is whole. Streamed: a long process makes a long answer, and pictures make up most of it (`patches=false` leaves them out). Other formats have all tracks, whatever the window. Paths are thinned: a point every second, and sooner when the object has moved more than two metres and than the error of its place (properties of the element `report`). */
+  /** Get the track report of a process, or its tracks as GeoJSON, KML or CSV. For processes whose key had the track logger when they started. The report of a running process covers the last minutes (`report.window_minutes`, default 5), that of a process that has ended all of it. `limit` and `cursor` page the report by track id; without them it is complete. The answer is streamed: a long process gives a long answer, most of which is images (`patches=false` omits them). The other formats contain all tracks, independent of the window. Paths are thinned: one point per second, and one whenever the object has moved by more than two metres and by more than its position error (properties of the element `report`). */
   readTracks(
     input: {
       process_uuid: string;
@@ -1664,7 +1664,7 @@ export class Operations {
     );
   }
 
-  /** The same as with GET. Of processes whose key had the track logger when they started. The report of a process that runs tells of the last minutes (`report.window_minutes`, 5 unless configured), that of one that has ended of all of it. `limit` and `cursor` page it, by the ids of the tracks; without them it is whole. Streamed: a long process makes a long answer, and pictures make up most of it (`patches=false` leaves them out). Other formats have all tracks, whatever the window. Paths are thinned: a point every second, and sooner when the object has moved more than two metres and than the error of its place (properties of the element `report`). */
+  /** Same as GET. For processes whose key had the track logger when they started. The report of a running process covers the last minutes (`report.window_minutes`, default 5), that of a process that has ended all of it. `limit` and `cursor` page the report by track id; without them it is complete. The answer is streamed: a long process gives a long answer, most of which is images (`patches=false` omits them). The other formats contain all tracks, independent of the window. Paths are thinned: one point per second, and one whenever the object has moved by more than two metres and by more than its position error (properties of the element `report`). */
   postTracks(
     input: {
       process_uuid: string;
@@ -1687,12 +1687,12 @@ export class Operations {
     );
   }
 
-  /** Deletes the track report of a process. Tracks, their paths and their pictures. Of a process that has ended there is no report any more. Of one that runs, what was seen so far is gone, and the report goes on with what is seen from now on; what is on the picture then comes again with it. */
+  /** Delete the track report of a process. Deletes the tracks with their paths and images. A process that has ended then has no report. The report of a running process continues with new detections; objects that are still visible appear in it again. */
   deleteTracks(input: { process_uuid: string }, call?: Call): Promise<DeletedReport> {
     return this.#send({ method: "DELETE", path: "/process/{process_uuid}/tracks" }, input, call);
   }
 
-  /** Lists your processes that have a track report. Those whose key had the track logger when they started and whose report was not deleted, with the processed video of keys with process recording. Tracks are kept for `report.retention_days`, also of processes that run. */
+  /** List your processes that have a track report. Processes whose key had the track logger when they started and whose report was not deleted; for keys with process recording, with the processed video. Tracks are kept for `report.retention_days`, also those of running processes. */
   listTrackedProcesses(
     input: { limit?: number; cursor?: string } = {},
     call?: Call,
@@ -1704,42 +1704,42 @@ export class Operations {
     return this.#send({ method: "GET", path: "/tracked_processes", query: ["limit", "cursor"] }, input, call);
   }
 
-  /** Starts the enhancement of the report of a finished process. Every track gets `enhanced_data`: the type, colour and plate of vehicles, the colours that people wear, what can be said of things that fly; null where its picture does not show it. While one is under way, asking again changes nothing; after that it begins anew. Refused while as many processes and enhancements are under way as the key may have processes; it keeps no process from being started, and uses no minutes. */
+  /** Start the enhancement of the report of a finished process. Every track gets `enhanced_data`: type, colour and licence plate of vehicles, clothing colours of people, attributes of flying objects; null where the image does not show it. While an enhancement runs, another request changes nothing; after that it starts a new one. Rejected when the running processes and enhancements of the key reach its process limit. An enhancement prevents no process from starting and uses no minutes. */
   enhanceTracks(input: { process_uuid: string }, call?: Call): Promise<EnhancementStarted> {
     return this.#send({ method: "POST", path: "/decorate_tracks/{process_uuid}" }, input, call);
   }
 
-  /** How far the enhancement is. FINISHED when every track is done; then `GET /process/{process_uuid}/tracks` shows it. */
+  /** Get the status of the enhancement. FINISHED when every track is done; then `GET /process/{process_uuid}/tracks` shows the results. */
   readEnhancement(input: { process_uuid: string }, call?: Call): Promise<EnhancementState> {
     return this.#send({ method: "GET", path: "/decorate_tracks/{process_uuid}/status" }, input, call);
   }
 
-  /** How far the enhancement is. FINISHED when every track is done; then `GET /process/{process_uuid}/tracks` shows it. */
+  /** Get the status of the enhancement. FINISHED when every track is done; then `GET /process/{process_uuid}/tracks` shows the results. */
   askForEnhancement(input: { process_uuid: string }, call?: Call): Promise<EnhancementState> {
     return this.#send({ method: "POST", path: "/decorate_tracks/{process_uuid}/status" }, input, call);
   }
 
-  /** What a type of alert does and takes. Types are `grid-density`, `flow-control`, `follow-track`, `filter-search`. */
+  /** Describe an alert type and its parameters. Types: `grid-density`, `flow-control`, `follow-track`, `filter-search`. */
   describeAlertType(input: { name?: string; type?: string } = {}, call?: Call): Promise<AlertDescription> {
     return this.#send({ method: "GET", path: "/alert_description", query: ["name", "type"] }, input, call);
   }
 
-  /** Registers an alert for all processes. It applies to all active processes whose graph can evaluate it, at once, and to those that are started later. A host that no name server knows is refused; one that is away is not: notices wait for it. */
+  /** Register an alert for all processes. Applies at once to every active process whose graph can evaluate it, and to every process started later. A host name that does not resolve is rejected. A host that is offline is accepted: notifications are queued for it. */
   registerAlert(input: { body: NewAlert }, call?: Call): Promise<Alert> {
     return this.#send({ method: "POST", path: "/alert", bodyType: "application/json" }, input, call);
   }
 
-  /** Makes an alert for one process, by the process's uuid. It goes with its process. `GET /active/alerts` lists it, `GET /alerts` does not. */
+  /** Add an alert to one process, by the process's uuid. The alert is deleted with its process. `GET /active/alerts` lists it, `GET /alerts` does not. */
   addAlert(input: { uuid: string; body: NewAlert }, call?: Call): Promise<Alert> {
     return this.#send({ method: "POST", path: "/alert/{uuid}", bodyType: "application/json" }, input, call);
   }
 
-  /** Shows an alert, by the alert's uuid. */
+  /** Get an alert, by the alert's uuid. */
   readAlert(input: { uuid: string }, call?: Call): Promise<Alert> {
     return this.#send({ method: "GET", path: "/alert/{uuid}" }, input, call);
   }
 
-  /** Changes an alert, by the alert's uuid. What is left out stays. Each of `trigger`, `region`, `filter`, `parameters` and `output` that is sent replaces the whole of it and begins the alert anew. `status` and `alias` hold at once. A changed configuration waits for the next start of a process as `pending`, or, with `force`, is live on every running process at once, without a restart: no client, output or track is disturbed. A crash of a runner or of the service is no start. While the alert is inactive it runs nowhere, and nothing waits. A webhook that answered 410 Gone is told nothing more until `output` is sent again or the alert is made active again. `force` may be in the query or in the body; the query wins. */
+  /** Change an alert, by the alert's uuid. Omitted fields keep their values. Each of `trigger`, `region`, `filter`, `parameters` and `output` that you send replaces the old value completely and restarts the evaluation of the alert. `status` and `alias` take effect at once. Other changes are shown as `pending` and take effect at the next start of a process; with `force` they take effect at once on every running process, without a restart and without disturbing clients, outputs or tracks. A restart after a crash of a runner or of the service does not apply them. An inactive alert runs on no process and has nothing pending. A webhook that answered 410 Gone receives nothing more until you send `output` again or reactivate the alert. `force` can be in the query or in the body; the query takes precedence. */
   changeAlert(input: { uuid: string; force?: boolean; body: AlertChange }, call?: Call): Promise<Alert> {
     return this.#send(
       { method: "PATCH", path: "/alert/{uuid}", query: ["force"], bodyType: "application/json" },
@@ -1748,7 +1748,7 @@ export class Operations {
     );
   }
 
-  /** Stops an alert on every process and removes it, by the alert's uuid. Notices that wait for its outputs go with it. */
+  /** Stop an alert on every process and delete it, by the alert's uuid. Its queued notifications are deleted too. */
   deleteAlert(
     input: { uuid: string },
     call?: Call,
@@ -1760,7 +1760,7 @@ export class Operations {
     return this.#send({ method: "DELETE", path: "/alert/{uuid}" }, input, call);
   }
 
-  /** Lists your registered alerts, active or not. */
+  /** List your registered alerts, active and inactive. */
   listAlerts(
     input: { limit?: number; cursor?: string } = {},
     call?: Call,
@@ -1772,7 +1772,7 @@ export class Operations {
     return this.#send({ method: "GET", path: "/alerts", query: ["limit", "cursor"] }, input, call);
   }
 
-  /** Lists active alerts with the processes they run on. One entry for every alert and process that it runs on, `process_uuid`, with what it runs with there; those of single processes too. */
+  /** List active alerts with the processes they run on. One entry for each pair of alert and process (`process_uuid`), with the configuration that runs there. Alerts of single processes are included. */
   listActiveAlerts(
     input: { limit?: number; cursor?: string } = {},
     call?: Call,
@@ -1784,12 +1784,12 @@ export class Operations {
     return this.#send({ method: "GET", path: "/active/alerts", query: ["limit", "cursor"] }, input, call);
   }
 
-  /** Subscribes an address to a process. Notifications are POSTed as JSON, signed as Standard Webhooks says: `webhook-id`, `webhook-timestamp`, `webhook-signature`. Any 2xx takes one; else it is tried again, less and less often, for ten minutes, and those behind it wait. Redirects are not followed. At least once: one that comes twice has the same `webhook-id`. The first goes out at once; what happens within the interval is gathered into the next. While a receiver is away the one that it has not taken waits, and what happens meanwhile is gathered into the next, an interval after that one. Tracks that are shown when the subscription begins are new to it. A subscription ends with its process: what was gathered is sent at once. */
+  /** Subscribe a URL to events of a process. Notifications are sent as JSON by POST, signed as defined by Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`. Any 2xx status accepts a notification; otherwise it is retried with backoff for ten minutes, and later notifications are queued behind it. Redirects are not followed. Delivery is at least once: a repeated notification has the same `webhook-id`. The first notification is sent at once; events within the interval are combined into the next one. While the receiver is offline the undelivered notification stays queued, and new events are combined into the next one, which is sent an interval later. Tracks that are visible when the subscription starts count as new. A subscription ends with its process: combined events are then sent at once. */
   subscribe(input: { process_uuid: string; body: NewSubscription }, call?: Call): Promise<CreatedSubscription> {
     return this.#send({ method: "POST", path: "/subscribe/{process_uuid}", bodyType: "application/json" }, input, call);
   }
 
-  /** Lists the subscriptions to a process, and how their deliveries get on. */
+  /** List the subscriptions to a process, with their delivery status. */
   listSubscriptions(
     input: { process_uuid: string; limit?: number; cursor?: string },
     call?: Call,
@@ -1839,7 +1839,7 @@ export class Operations {
     );
   }
 
-  /** Removes subscriptions to a process, and what waits for their receivers. `notification_url` and `event_type` choose among them, in the query or in a body; the query wins. With neither, all of the process are removed. */
+  /** Delete subscriptions to a process and their queued notifications. `notification_url` and `event_type` select subscriptions, in the query or in a body; the query takes precedence. With neither, all subscriptions to the process are deleted. */
   unsubscribe(
     input: {
       process_uuid: string;
@@ -1869,7 +1869,7 @@ export class Operations {
     );
   }
 
-  /** Sends a sample to the receivers of a process and tells what became of it. `notification_url` and `event_type` choose among them, in the query or in a body; the query wins. With neither, all are tried. Samples are signed as notifications are, carry `sample: true`, are sent once, and do not wait behind what waits. */
+  /** Send a sample to the receivers of a process and return the results. `notification_url` and `event_type` select subscriptions, in the query or in a body; the query takes precedence. With neither, all are tested. Samples are signed like notifications, carry `sample: true`, are sent once, and are not queued behind other notifications. */
   testSubscriptions(
     input: {
       process_uuid: string;
@@ -1904,7 +1904,7 @@ export class Operations {
     );
   }
 
-  /** Lists the attached branches of a process, and the slots that can be attached. */
+  /** List the attached branches of a process, and the slots that can be attached. */
   listBranches(
     input: { process_uuid: string },
     call?: Call,
@@ -1917,7 +1917,7 @@ export class Operations {
     return this.#send({ method: "GET", path: "/process/{process_uuid}/branches" }, input, call);
   }
 
-  /** Attaches a slot of the graph to a running process. Any number of times, each with its own params. Branches count as active outputs of the key. They are attached again whenever the process is started again. Slots that the service attaches itself (`feed`, `view`, `recording`, and `rtsp`, `rtmp`, `cot` for outputs) are not for this, and params that name something on the server cannot be set. */
+  /** Attach a slot of the graph to a running process. A slot can be attached several times, each time with its own params. Branches count as active outputs of the key. They are attached again when the process is started again. Slots that the service attaches itself (`feed`, `view`, `recording`, and `rtsp`, `rtmp`, `cot` for outputs) are rejected, as are params that name a resource on the server. */
   attachBranch(input: { process_uuid: string; body: NewBranch }, call?: Call): Promise<Branch> {
     return this.#send(
       { method: "POST", path: "/process/{process_uuid}/branches", bodyType: "application/json" },
@@ -1926,7 +1926,7 @@ export class Operations {
     );
   }
 
-  /** Detaches a branch from a process. Answers when it is gone: what it writes is complete. */
+  /** Detach a branch from a process. Answers when the branch has ended and its files are complete. */
   detachBranch(
     input: { process_uuid: string; branch_uuid: string },
     call?: Call,
@@ -1938,7 +1938,7 @@ export class Operations {
     return this.#send({ method: "DELETE", path: "/process/{process_uuid}/branches/{branch_uuid}" }, input, call);
   }
 
-  /** The graphs that are installed. */
+  /** List the installed graphs. */
   listGraphs(
     input: { limit?: number; cursor?: string } = {},
     call?: Call,
@@ -1950,17 +1950,17 @@ export class Operations {
     return this.#send({ method: "GET", path: "/graphs", query: ["limit", "cursor"] }, input, call);
   }
 
-  /** One graph: its params, its text and what it compiles to. */
+  /** Get a graph: its params, its YAML and the compiled pipeline. */
   getGraph(input: { name: string }, call?: Call): Promise<Graph> {
     return this.#send({ method: "GET", path: "/graphs/{name}" }, input, call);
   }
 
-  /** What is wrong with a graph. The graph as YAML, or as JSON: `{"yaml": "…"}`. Nothing is run and nothing is kept. */
+  /** Validate a graph. The graph as YAML, or as JSON: `{"yaml": "…"}`. It is neither run nor stored. */
   validateGraph(input: { body: string }, call?: Call): Promise<GraphValidation> {
     return this.#send({ method: "POST", path: "/graphs/validate", bodyType: "application/yaml" }, input, call);
   }
 
-  /** The elements that graphs are made of. */
+  /** List the elements that graphs can use. */
   listElements(
     input: { limit?: number; cursor?: string; find?: string } = {},
     call?: Call,
@@ -1972,12 +1972,12 @@ export class Operations {
     return this.#send({ method: "GET", path: "/elements", query: ["limit", "cursor", "find"] }, input, call);
   }
 
-  /** Everything about one element, as `windhover inspect` prints it. */
+  /** Get everything about one element, as printed by `windhover inspect`. */
   getElement(input: { name: string }, call?: Call): Promise<Element> {
     return this.#send({ method: "GET", path: "/elements/{name}" }, input, call);
   }
 
-  /** Run a graph of your own for a minute. Needs a key with the flag `graph_author`. It may use elements whose `can_try` is true (`GET /elements/{name}`); slots with others are left out of it. It ends by itself after 60 seconds. */
+  /** Run your own graph for a minute. Requires a key with the flag `graph_author`. The graph can use elements whose `can_try` is true (`GET /elements/{name}`); slots with other elements are left out. The process ends after 60 seconds. */
   tryGraph(
     input: {
       body: {
@@ -1994,7 +1994,7 @@ export class Operations {
     return this.#send({ method: "POST", path: "/graphs/try", bodyType: "application/json" }, input, call);
   }
 
-  /** The graph of a process as it runs. */
+  /** Get the running graph of a process. */
   getProcessGraph(
     input: { process_uuid: string; format?: "json" | "dot" | "mermaid" | "launch" },
     call?: Call,
@@ -2002,7 +2002,7 @@ export class Operations {
     return this.#send({ method: "GET", path: "/process/{process_uuid}/graph", query: ["format"] }, input, call);
   }
 
-  /** Set live properties and params of a running graph. Values by property, by node: `{"detect": {"confidence": 0.5}}`. `{"params": {"confidence": 0.5}}` sets params of the graph, and with them every property that takes their values (in a graph that has a node named `params`, it is that node). Of two changes of one property the later holds, also after a restart. All of them or none; what cannot change while it runs is answered with 422 and the reason. `live_params` of `GET` lists the params that can. */
+  /** Set live properties and params of a running graph. Values by node and property: `{"detect": {"confidence": 0.5}}`. `{"params": {"confidence": 0.5}}` sets params of the graph, and every property that uses them (in a graph with a node named `params` it addresses that node). The latest change of a property wins, also after a restart. All values are set or none; a property that is not mutable while PLAYING is rejected with 422 and the reason. `live_params` of `GET` lists the params that can be set. */
   setProcessGraph(
     input: { process_uuid: string; body: Readonly<Record<string, Readonly<Record<string, unknown>>>> },
     call?: Call,
@@ -2021,42 +2021,42 @@ export class Operations {
     );
   }
 
-  /** The operator's page. */
+  /** The operator's console. */
   getConsole(call?: Call): Promise<Answer> {
     return this.#send({ method: "GET", path: "/console" }, {}, call);
   }
 
-  /** The operator's page. */
+  /** The operator's console. */
   getConsolePage(input: { page: string }, call?: Call): Promise<Answer> {
     return this.#send({ method: "GET", path: "/console/{page}" }, input, call);
   }
 
-  /** The operator's page. */
+  /** The operator's console. */
   getConsoleThing(input: { page: string; thing: string }, call?: Call): Promise<Answer> {
     return this.#send({ method: "GET", path: "/console/{page}/{thing}" }, input, call);
   }
 
-  /** The operator's page. */
+  /** The operator's console. */
   getConsolePart(input: { page: string; thing: string; part: string }, call?: Call): Promise<Answer> {
     return this.#send({ method: "GET", path: "/console/{page}/{thing}/{part}" }, input, call);
   }
 
-  /** A file of the operator's page. */
+  /** A file of the operator's console. */
   getConsoleAsset(input: { file: string }, call?: Call): Promise<Answer> {
     return this.#send({ method: "GET", path: "/console/assets/{file}" }, input, call);
   }
 
-  /** Shows whether the demo runs. Needs the key of an operator. */
+  /** Get the state of the demo. Requires an operator key. */
   readDemo(call?: Call): Promise<DemoState> {
     return this.#send({ method: "GET", path: "/demo" }, {}, call);
   }
 
-  /** Starts the demo. A clip of a street is published to this service's own media server over and over; a source `Demo: street` is registered for it, and a process of the graph `detect` started on that. Answers when it runs. The first time the clip is fetched (some megabytes, out of Debian's package `opencv-doc`) and converted: that takes a while, and `GET /demo` tells how far it is. What runs already is left as it is. Needs the key of an operator. */
+  /** Start the demo. Publishes a clip of a street in a loop to this service's media server, registers the source `Demo: street` for it, and starts a process with the graph `detect` on that source. Answers when the process runs. The first time, the clip is downloaded (a few megabytes, from Debian's package `opencv-doc`) and converted, which takes a while; `GET /demo` shows the progress. Parts that already run are left unchanged. Requires an operator key. */
   startDemo(call?: Call): Promise<RunningDemo> {
     return this.#send({ method: "POST", path: "/demo" }, {}, call);
   }
 
-  /** Stops the demo. Its process and whatever else runs on its source are stopped, and the source is removed. The clip stays in the cache. Needs the key of an operator. */
+  /** Stop the demo. Stops its process and all other processes on its source, and deletes the source. The clip stays in the cache. Requires an operator key. */
   stopDemo(call?: Call): Promise<{
     readonly deleted: true;
     /** Lower case; upper case is accepted. */
@@ -2065,7 +2065,7 @@ export class Operations {
     return this.#send({ method: "DELETE", path: "/demo" }, {}, call);
   }
 
-  /** Numbers for Prometheus. Frames, latency, drops, inference and memory of every process; streams, players and memory of the media hub; notices and their delivery; requests by route; health of the parts. Needs the key of an operator (the first key, or one made with `keys create --operator`), in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`, unless `http.metrics_open` is set. */
+  /** Metrics for Prometheus. Frames, latency, drops, inference and memory of every process; streams, players and memory of the media hub; notifications and their delivery; requests by route; health of the components. Requires an operator key (the first key, or one created with `keys create --operator`), in the header `api_key`, as `Authorization: Bearer` or as `?api_key=`, unless `http.metrics_open` is set. */
   readMetrics(call?: Call): Promise<string> {
     return this.#send({ method: "GET", path: "/metrics" }, {}, call);
   }
@@ -2077,7 +2077,7 @@ export class Operations {
     return this.#send({ method: "GET", path: "/openapi.json" }, {}, call);
   }
 
-  /** This document, to read and to try. */
+  /** This document as an interactive page. */
   getDocs(call?: Call): Promise<Answer> {
     return this.#send({ method: "GET", path: "/docs" }, {}, call);
   }
