@@ -8,7 +8,7 @@ import { once } from "node:events";
 import { accessSync, constants, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { findBundle } from "../setup/find-bundle.mjs";
+import { findBundle } from "../setup/load.mjs";
 
 const LIMIT_MS = 120_000;
 const STOP_MS = 30_000;
