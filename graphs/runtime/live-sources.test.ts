@@ -48,7 +48,7 @@ function watchFrames() {
   const watch = new Watch();
   const sink = collector(({ captureNs, ptsNs }) => {
     seen.push({ captureMs: Number(captureNs / 1_000_000n), ptsNs });
-    watch.look();
+    watch.check();
   });
   return { seen, watch, sink };
 }

@@ -34,7 +34,7 @@ class Notices {
     const notice = JSON.parse(String(bytes)) as AlertNotice;
     assert.deepEqual(checkNotice(notice), [], String(bytes));
     this.all.push(notice);
-    watch.look();
+    watch.check();
   }
 
   of(alert: AlertRecord): readonly AlertNotice[] {
@@ -80,9 +80,9 @@ class Player {
     after(() => this.child.kill("SIGKILL"));
     this.child.stdout?.on("data", (text) => {
       for (const [, frames] of String(text).matchAll(/^frame=(\d+)/gm)) this.frames = Number(frames);
-      watch.look();
+      watch.check();
     });
-    this.child.once("exit", () => watch.look());
+    this.child.once("exit", () => watch.check());
   }
 
   async shows(more: number): Promise<void> {

@@ -49,7 +49,7 @@ test("an attached cot output gets events where detection_data says the objects a
   const texts: string[] = [];
   socket.on("message", (bytes) => {
     texts.push(String(bytes));
-    watch.look();
+    watch.check();
   });
   socket.bind(0, "127.0.0.1");
   await once(socket, "listening");

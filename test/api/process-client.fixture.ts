@@ -52,7 +52,7 @@ export class Detections {
     const faults = checkMessage(message);
     if (faults.length > 0) this.#fault = `${JSON.stringify(faults)} in ${text}`;
     this.messages.push(message);
-    this.#watch.look();
+    this.#watch.check();
   }
 }
 

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { connectAsync } from "mqtt";
-import { findFreePort } from "../free-port.fixture.ts";
+import { findFreePort } from "../ports.fixture.ts";
 
 const FOLDER = new URL("../../docker/mosquitto/", import.meta.url);
 const read = (name: string): string => readFileSync(new URL(name, FOLDER), "utf8");

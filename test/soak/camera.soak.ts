@@ -24,13 +24,13 @@ test("a camera is killed, restarted, frozen and thawed while the rest of the gra
     if (frame.discontinuity && times.length > 0) gaps.push(times.length);
     times.push(frame.ptsNs ?? -1n);
     captures.push(frame.captureNs);
-    watch.look();
+    watch.check();
   });
   const states: string[] = [];
   const onEvent = (event: GraphEvent): void => {
     if (event.type === "element") states.push(String(event.event.state));
     if (event.type === "state") states.push(event.state);
-    watch.look();
+    watch.check();
   };
   const line = `source uri="${url}" stall-ms=1000 give-up-seconds=60 ! decode ! stage ! collect`;
   const graph = await start(compiledLaunch(line, sink), [sink], { onEvent });
@@ -81,7 +81,7 @@ test("a camera that stays away ends the graph with the reason, within its limit"
   let frames = 0;
   const sink = collector(() => {
     frames++;
-    watch.look();
+    watch.check();
   });
   const line = `source uri="${gone.url}" stall-ms=500 give-up-seconds=2 ! decode ! stage ! collect`;
   const graph = await start(compiledLaunch(line, sink), [sink]);

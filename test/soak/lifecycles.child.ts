@@ -1,14 +1,14 @@
 /** Creates and destroys pipelines of several shapes, then ends GStreamer so that its leaks tracer speaks. */
 import { deinitGStreamer } from "../../native/gstreamer.ts";
 import { Pipeline } from "../../native/pipeline.ts";
-import { collector, compiledLaunch, compiledText, dawdle, pass, start } from "../graph.fixture.ts";
+import { collector, compiledLaunch, compiledText, delay, pass, start } from "../graph.fixture.ts";
 import { collectGarbage, progress, rssMb } from "./rounds.fixture.ts";
 
 const total = Number(process.argv[2]);
 const sink = collector(() => {});
-const extra = [dawdle, pass, sink];
+const extra = [delay, pass, sink];
 const LINES = [
-  'source uri="test:ball?width=64&height=48&frames=5" ! decode ! stage ! dawdle ! collect',
+  'source uri="test:ball?width=64&height=48&frames=5" ! decode ! stage ! delay ! collect',
   'source uri="test:ball?width=64&height=48&frames=5" ! decode ! tee name=t ! queue ! pass ! collect t. ! stage ! encode ! fakesink',
 ];
 const SLOTTED = `

@@ -22,7 +22,7 @@ export class Heard {
 
   add(text: string): void {
     this.all.push({ notice: JSON.parse(text), text });
-    this.#watch.look();
+    this.#watch.check();
   }
 
   /** Of one alert, the first copy of each. A copy that is not the same to the byte is a fault. */

@@ -2,19 +2,19 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { aliveCounts } from "../../native/handlers.ts";
-import { collector, compiledLaunch, dawdle, makeClip, pass, start, temporaryFolder } from "../graph.fixture.ts";
+import { collector, compiledLaunch, delay, makeClip, pass, start, temporaryFolder } from "../graph.fixture.ts";
 import { progress, rounds, seededRandom } from "./rounds.fixture.ts";
 
 const folder = temporaryFolder();
 const clip = await makeClip(folder, 250);
 const sink = collector(() => {});
-const extra = [dawdle, pass, sink];
+const extra = [delay, pass, sink];
 
 const GRAPHS = [
-  `source uri="${clip}" ! decode ! stage ! dawdle ! collect`,
-  `source uri="${clip}" pace=realtime ! decode ! stage ! pass ! dawdle ! tee name=t ! queue ! collect t. ! stage ! pass ! fakesink`,
-  `source uri="${clip}" ! decode ! tee name=t ! stage ! encode ! record path="${folder}/out.mp4" t. ! queue ! dawdle ! print`,
-  'source uri="test:ball" pace=realtime ! decode ! pass ! dawdle ! pass ! stage ! collect',
+  `source uri="${clip}" ! decode ! stage ! delay ! collect`,
+  `source uri="${clip}" pace=realtime ! decode ! stage ! pass ! delay ! tee name=t ! queue ! collect t. ! stage ! pass ! fakesink`,
+  `source uri="${clip}" ! decode ! tee name=t ! stage ! encode ! record path="${folder}/out.mp4" t. ! queue ! delay ! print`,
+  'source uri="test:ball" pace=realtime ! decode ! pass ! delay ! pass ! stage ! collect',
 ];
 
 /** Far beyond any limit of the runtime: whoever gets here hangs. */
