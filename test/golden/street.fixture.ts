@@ -1,10 +1,9 @@
 /**
- * A street that every test run paints anew: a stop sign and a clock that stay, and two cars that pass each other, the
- * nearer one hiding a part of the other for a while. Raw video, so that no encoder has a say in what is seen.
+ * A synthetic street clip: a stop sign, a clock, and two cars that pass each other, one partly occluding the other.
+ * Raw video, so that the result does not depend on an encoder.
  */
 import { closeSync, openSync, writeSync } from "node:fs";
-import { box, Picture } from "./picture.fixture.ts";
-import { drawCar, drawClock, drawStopSign } from "./things.fixture.ts";
+import { box, drawCar, drawClock, drawStopSign, Picture } from "./picture.fixture.ts";
 
 export const STREET = { width: 640, height: 360, fps: 25, frames: 100 } as const;
 
@@ -31,7 +30,7 @@ export function paintFrame(still: Picture, frame: number): Picture {
   return picture;
 }
 
-/** What does not move. */
+/** The static background. */
 export function paintStill(): Picture {
   const { width, height } = STREET;
   const picture = new Picture(width, height);
@@ -50,7 +49,7 @@ export function paintStill(): Picture {
   return picture;
 }
 
-/** Walls and roads are not smooth, and a detector knows it. */
+/** Noise, as in photographs of walls and roads. */
 function addGrain({ rgb }: Picture): void {
   let state = 1;
   for (let pixel = 0; pixel < rgb.length; pixel += 3) {
@@ -60,7 +59,7 @@ function addGrain({ rgb }: Picture): void {
   }
 }
 
-/** BT.601, studio range: what a picture of this size is taken for. Colours are of the mean of four pixels. */
+/** BT.601, limited range, the default for this size. Chroma is the mean of four pixels. */
 function toPlanes({ width, height, rgb }: Picture): Uint8Array {
   const size = width * height;
   const planes = new Uint8Array((size * 3) / 2);

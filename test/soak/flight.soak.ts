@@ -7,11 +7,11 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { WebSocket } from "ws";
 import { TestService } from "../api/service.fixture.ts";
-import { errorsOf, type Finding, quantile, sumUp } from "../flight/judge.ts";
+import { errorsOf, type Finding, quantile, summarize } from "../flight/evaluate.ts";
 import { writePlot } from "../flight/plot.ts";
+import { FPS, LENS, type Shot, writeMp4 } from "../flight/render.ts";
 import { ServiceFlight } from "../flight/service-flight.ts";
-import { FLIGHT } from "../flight/trajectory.ts";
-import { FPS, LENS, type Shot, writeMp4 } from "../flight/write-clip.ts";
+import { FLIGHT } from "../flight/world.ts";
 import { temporaryFolder } from "../graph.fixture.ts";
 
 const SHOT: Shot = { flight: FLIGHT, lens: LENS, fps: FPS };
@@ -36,15 +36,15 @@ test("a long flight is true to less than 2 m in the median, and several times wo
     await flight.gather(LEAST_PLACES, SPAN);
     await flight.land();
     await flown;
-    t.diagnostic(`${how}: ${sumUp(flight.judge())}`);
-    return flight.judge();
+    t.diagnostic(`${how}: ${summarize(flight.evaluate())}`);
+    return flight.evaluate();
   };
   const [joined, latest] = [await fly("interpolate"), await fly("latest")];
   mkdirSync(PLOTS, { recursive: true });
   const plot = join(PLOTS, "long-flight.svg");
   writePlot(plot, [
-    { title: `Interpolated: ${sumUp(joined)}`, findings: joined },
-    { title: `Latest sample as it is: ${sumUp(latest)}`, findings: latest },
+    { title: `Interpolated: ${summarize(joined)}`, findings: joined },
+    { title: `Latest sample as it is: ${summarize(latest)}`, findings: latest },
   ]);
   t.diagnostic(`plot: ${plot}`);
   const [median, worse] = [quantile(errorsOf(joined), 0.5), quantile(errorsOf(latest), 0.5)];
