@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 const POLL_MS = 50;
 /** Not a measurement: only turns a hang into a failure. */
-const LIMIT_MS = 60_000;
+const LIMIT_MS = 120_000;
 
 /** Waits for conditions that events change. Call `check` after every event. */
 export class Watch {

@@ -2,10 +2,19 @@
  * A synthetic street clip: a stop sign, a clock, and two cars that pass each other, one partly occluding the other.
  * Raw video, so that the result does not depend on an encoder.
  */
+import assert from "node:assert/strict";
 import { closeSync, openSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { compiledLaunch, start } from "../graph.fixture.ts";
 import { box, drawCar, drawClock, drawStopSign, Picture } from "./picture.fixture.ts";
 
 export const STREET = { width: 640, height: 360, fps: 25, frames: 100 } as const;
+
+/** Static telemetry for the street: ten metres above Munich, facing north, pitched down. */
+export const CAMERA = {
+  ...{ latitude: 48.1372, longitude: 11.5755, altitude: 529, rel_altitude: 10, speed: 0 },
+  ...{ sensor_hfov: 60, sensor_vfov: 36, camera_pitch: -30, camera_yaw: 0, camera_roll: 0 },
+};
 
 /** Writes the clip as YUV4MPEG2, 4:2:0. */
 export function paintStreet(file: string, frames: number = STREET.frames): void {
@@ -21,6 +30,16 @@ export function paintStreet(file: string, frames: number = STREET.frames): void 
   } finally {
     closeSync(output);
   }
+}
+
+/** The street as an H.264 clip. */
+export async function encodeStreet(folder: string, frames: number): Promise<string> {
+  const [raw, clip] = [join(folder, "street.y4m"), join(folder, "street.mp4")];
+  paintStreet(raw, frames);
+  const line = `source uri="${raw}" ! decode ! encode bitrate-kbps=8000 ! record path="${clip}"`;
+  const graph = await start(compiledLaunch(line), []);
+  assert.deepEqual(await graph.ended, { state: "finished", error: null });
+  return clip;
 }
 
 export function paintFrame(still: Picture, frame: number): Picture {

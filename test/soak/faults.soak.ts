@@ -8,10 +8,10 @@ import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.
 import type { SourceRecord } from "../../schemas/api/sources.ts";
 import { Detections } from "../api/process-client.fixture.ts";
 import { TestService, uploadVideo } from "../api/service.fixture.ts";
-import { listKept, listPartial, SlowUpload } from "../api/slow-upload.fixture.ts";
 import { makeClip, temporaryFolder } from "../graph.fixture.ts";
 import { type Camera, startCamera } from "./camera.fixture.ts";
 import { progress, rounds, seededRandom } from "./rounds.fixture.ts";
+import { listKept, listPartial, SlowUpload } from "./slow-upload.fixture.ts";
 
 type Victim = "runner" | "server" | "database";
 const VICTIMS: readonly Victim[] = ["runner", "database", "server"];

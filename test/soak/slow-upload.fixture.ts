@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { type ClientRequest, request } from "node:http";
 import { join } from "node:path";
-import { MASTER_KEY, type TestService } from "./service.fixture.ts";
+import { MASTER_KEY, type TestService } from "../api/service.fixture.ts";
 
 const BOUNDARY = "----half-and-half";
 
