@@ -5,7 +5,7 @@ import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.
 import type { SourceRecord } from "../../schemas/api/sources.ts";
 import { testClip } from "../clips.fixture.ts";
 import { makeClip, temporaryFolder } from "../graph.fixture.ts";
-import { startCamera } from "../soak/camera.fixture.ts";
+import { startCamera } from "../camera.fixture.ts";
 import { Detections, decodeJpeg, readFeed } from "./process-client.fixture.ts";
 import { MASTER_KEY, TestService, uploadVideo } from "./service.fixture.ts";
 

@@ -34,7 +34,7 @@ test("memory stays flat over many frames", { timeout: rounds(240_000, 1_800_000)
   );
 });
 
-test("memory stays flat while the frames of a decoded clip are looked at", { timeout: 240_000 }, async () => {
+test("memory stays flat while reading the frames of decoded clips", { timeout: 240_000 }, async () => {
   const clip = await makeClip(temporaryFolder(), 200);
   let sum = 0;
   const sink = collector((frame) => {
