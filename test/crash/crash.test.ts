@@ -141,7 +141,7 @@ async function placeOf(text: string): Promise<string> {
 const FAILURES = [
   { how: "throw", printed: /^windhover: boom: boom at 30$/m, at: "boom at $" },
   { how: "create", printed: /^windhover: boom: boom in create$/m, at: "boom in create" },
-  { how: "timer", printed: /^windhover: an error that no element caught: boom in a timer$/m, at: "boom in a timer" },
+  { how: "timer", printed: /^windhover: uncaught error: boom in a timer$/m, at: "boom in a timer" },
   { how: "close", printed: /^boom: close\(\) failed: boom in close/m, at: "boom in close" },
 ];
 test("the command line reports every failure with file and line of the TypeScript source, and exits with 1", async () => {
