@@ -17,7 +17,7 @@ test("resolves with the output of a command that succeeds", async () => {
   assert.equal(await runCommand("sh", ["-c", "echo one; echo two"]), "one\ntwo");
 });
 
-test("rejects a failed command with its words, the reason and its last lines", async () => {
+test("rejects a failed command with its command line, the reason and its last lines", async () => {
   const failing = runCommand("sh", ["-c", "echo out; echo err >&2; exit 3"]);
   await assert.rejects(failing, (error) => {
     assert.ok(error instanceof CommandFailure);

@@ -147,8 +147,8 @@ test("players of an rtsp output stay connected while its process is paused, and 
   }
   const other = { alias: "out", type: "rtsp", url: "rtsp://yard/paused", settings: "360p" };
   const twin = await service.expect<OutputRecord>(201, "POST", "/output", { json: other });
-  const refused = await service.expect<{ code: string }>(409, "POST", `/process/${uuid}/${twin.uuid}`);
-  assert.equal(refused.code, "path_in_use");
+  const rejected = await service.expect<{ code: string }>(409, "POST", `/process/${uuid}/${twin.uuid}`);
+  assert.equal(rejected.code, "path_in_use");
   await detach(output);
 });
 

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
+import { startCamera } from "../camera.fixture.ts";
 import { testClip } from "../clips.fixture.ts";
 import { makeClip, temporaryFolder } from "../graph.fixture.ts";
-import { startCamera } from "../camera.fixture.ts";
 import { Detections, decodeJpeg, readFeed } from "./process-client.fixture.ts";
 import { MASTER_KEY, TestService, uploadVideo } from "./service.fixture.ts";
 

@@ -116,11 +116,11 @@ chains:
     - ${NOTE}
 `;
 
-async function run(clip: string, text: string, extra: readonly AnyElement[], said: readonly Sample[]): Promise<void> {
+async function run(clip: string, text: string, extra: readonly AnyElement[], sent: readonly Sample[]): Promise<void> {
   const source = { uri: clip, pace: "fast" } as const;
   const compiled = compile({ file: "pan.yaml", text }, { ...inputWith(...extra), source });
   assert.deepEqual(compiled.faults, []);
-  const samples = said.map(({ message }) => readNative(JSON.stringify(message), null).sample);
+  const samples = sent.map(({ message }) => readNative(JSON.stringify(message), null).sample);
   const deliver = samples.map((message) => ({ channel: TELEMETRY_CHANNEL, message }));
   const graph = await start(compiled, extra, { send: async () => {}, deliver });
   assert.deepEqual(await graph.ended, { state: "finished", error: null });
